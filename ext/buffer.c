@@ -1,0 +1,84 @@
+#include "buffer.h"
+
+#include "sqlite.h"
+
+enum { SMALLEST_CAPACITY = 64 };
+
+bool pt_buffer_reserve(pt_buffer *buffer, size_t more)
+{
+    if (buffer->failed || more > SIZE_MAX / 4 - buffer->size) {
+        buffer->failed = true;
+        return false;
+    }
+    size_t wanted = buffer->size + more;
+    if (wanted <= buffer->capacity) {
+        return true;
+    }
+    size_t capacity = buffer->capacity < SMALLEST_CAPACITY ? SMALLEST_CAPACITY : buffer->capacity;
+    while (capacity < wanted) {
+        capacity += capacity / 2;
+    }
+    uint8_t *data = sqlite3_realloc64(buffer->data, capacity);
+    if (data == NULL) {
+        buffer->failed = true;
+        return false;
+    }
+    buffer->data = data;
+    buffer->capacity = capacity;
+    return true;
+}
+
+uint8_t *pt_buffer_extend(pt_buffer *buffer, size_t size)
+{
+    if (!pt_buffer_reserve(buffer, size)) {
+        return NULL;
+    }
+    uint8_t *tail = buffer->data + buffer->size;
+    buffer->size += size;
+    return tail;
+}
+
+void pt_buffer_append(pt_buffer *buffer, const void *data, size_t size)
+{
+    if (size == 0) {
+        return;
+    }
+    uint8_t *tail = pt_buffer_extend(buffer, size);
+    if (tail != NULL) {
+        memcpy(tail, data, size);
+    }
+}
+
+void pt_buffer_append_slice(pt_buffer *buffer, pt_slice slice)
+{
+    pt_buffer_append(buffer, slice.data, slice.size);
+}
+
+void pt_buffer_append_byte(pt_buffer *buffer, uint8_t byte)
+{
+    pt_buffer_append(buffer, &byte, 1);
+}
+
+void pt_buffer_append_text(pt_buffer *buffer, const char *text)
+{
+    pt_buffer_append(buffer, text, strlen(text));
+}
+
+void pt_buffer_clear(pt_buffer *buffer)
+{
+    buffer->size = 0;
+    buffer->failed = false;
+}
+
+bool pt_buffer_assign(pt_buffer *buffer, pt_slice slice)
+{
+    pt_buffer_clear(buffer);
+    pt_buffer_append_slice(buffer, slice);
+    return !buffer->failed;
+}
+
+void pt_buffer_free(pt_buffer *buffer)
+{
+    sqlite3_free(buffer->data);
+    *buffer = (pt_buffer){0};
+}

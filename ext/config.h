@@ -1,0 +1,47 @@
+/*
+ * CREATE VIRTUAL TABLE name USING ptable(...): from arguments to columns and options.
+ */
+#ifndef PT_CONFIG_H
+#define PT_CONFIG_H
+
+#include "edm.h"
+#include "engine.h"
+#include "error.h"
+
+typedef struct pt_column {
+    char *name;
+    size_t name_size;
+    pt_type type; /* PT_NONE: keeps each value's own */
+} pt_column;
+
+typedef struct pt_config {
+    char *sql_name;   /* the virtual table's name */
+    char *table;      /* name in the store */
+    bool table_given; /* by the option `table` */
+    char *store;      /* as given by the option, or NULL */
+    pt_sync sync;
+    bool read_only;
+    bool deny_scan;
+    pt_column *columns; /* the declared ones, without the keys */
+    int column_count;
+} pt_config;
+
+/* Positions in the declared table; the declared columns begin at PT_COLUMN_FIRST. */
+enum { PT_COLUMN_PARTITION_KEY = 0, PT_COLUMN_ROW_KEY = 1, PT_COLUMN_FIRST = 2 };
+
+/* The columns behind the declared ones, as offsets from PT_COLUMN_FIRST + column_count. */
+enum { PT_TAIL_PROPERTIES, PT_TAIL_TIMESTAMP, PT_TAIL_ETAG, PT_TAIL_ENTITY_KEY, PT_TAIL_COUNT };
+
+/*
+ * Reads the arguments as xCreate gets them: argv[0] module, argv[1] schema, argv[2] table, then the
+ * user's. On failure SQLITE_ERROR with a text that names the argument, the reason and the valid
+ * choices, or SQLITE_NOMEM; `config` is then empty.
+ */
+int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error);
+
+void pt_config_free(pt_config *config);
+
+/* The text for sqlite3_declare_vtab, from sqlite3_malloc; NULL when out of memory. */
+char *pt_config_declaration(const pt_config *config);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The property types of the Table service (Edm types) and a value of one of them.
+ */
+#ifndef PT_EDM_H
+#define PT_EDM_H
+
+#include "bytes.h"
+
+/* The codes are stored in entities: never renumber. */
+typedef enum pt_type {
+    PT_NONE = 0, /* absent property; also: a declared column without a type */
+    PT_STRING = 1,
+    PT_INT32 = 2,
+    PT_INT64 = 3,
+    PT_DOUBLE = 4,
+    PT_BOOLEAN = 5,
+    PT_DATETIME = 6,
+    PT_GUID = 7,
+    PT_BINARY = 8,
+} pt_type;
+
+enum { PT_TYPE_LAST = PT_BINARY, PT_GUID_SIZE = 16, PT_GUID_TEXT_SIZE = 36 };
+
+typedef struct pt_value {
+    pt_type type;
+    union {
+        int64_t integer;            /* INT32, INT64; BOOLEAN 0 or 1; DATETIME in ticks */
+        double real;                /* DOUBLE */
+        pt_slice bytes;             /* STRING in UTF-8, BINARY */
+        uint8_t guid[PT_GUID_SIZE]; /* GUID, in the order of its text form */
+    };
+} pt_value;
+
+/* "String", "Int32", ... ; "" for PT_NONE. */
+const char *pt_type_name(pt_type type);
+
+/*
+ * Finds a type by the service's name, with or without "Edm.", or by SQL's usual names (TEXT,
+ * VARCHAR(20), INTEGER, BIGINT, REAL, BLOB, BOOL, DATETIME, UUID, ...), in any case. PT_NONE if
+ * unknown.
+ */
+pt_type pt_type_from_name(pt_slice name);
+
+/* Bytes of a value in a record: 4, 8, 1, 16; 0 for STRING and BINARY, whose size varies. */
+unsigned pt_type_fixed_size(pt_type type);
+
+/*
+ * Reads 32 hexadecimal digits in the form 8-4-4-4-12, any case, also inside braces.
+ * False if the text has another form.
+ */
+bool pt_guid_parse(pt_slice text, uint8_t guid[PT_GUID_SIZE]);
+
+/* Writes the canonical lower-case form, 36 characters and a NUL. */
+void pt_guid_format(const uint8_t guid[PT_GUID_SIZE], char text[PT_GUID_TEXT_SIZE + 1]);
+
+/* Same type and same bits (NaN equals the same NaN, 0.0 differs from -0.0). */
+bool pt_value_same(const pt_value *a, const pt_value *b);
+
+#endif

@@ -1,0 +1,143 @@
+/*
+ * What a store engine must do. A store is an ordered map from logical keys (key.h) to records
+ * (entity.h) with snapshots and one writer at a time, over all processes. Everything above this
+ * line works with any engine that offers these methods.
+ *
+ * Protocol of a write:
+ *
+ *     lock ... snapshot_begin ... [statements collect their writes in a memtable]
+ *     write_begin, write_put / write_delete / write_restore ..., write_commit      (all inside one
+ * call) unlock
+ *
+ * The lock is bound neither to a thread nor to a call. write_begin to write_commit or write_abort
+ * must run on one thread.
+ *
+ * All methods return an SQLite result code and, on failure, fill `error` with a text that names the
+ * store's file and says what to do; texts do not begin with "ptable: ", the caller adds the table.
+ * Output arguments are set only on success.
+ */
+#ifndef PT_ENGINE_H
+#define PT_ENGINE_H
+
+#include "dictionary.h"
+#include "error.h"
+
+typedef struct pt_engine pt_engine;
+typedef struct pt_writer pt_writer;
+
+/* An open store, shared by all connections of the process that have it open. */
+typedef struct pt_store {
+    const pt_engine *engine;
+    const char *path; /* for messages; "(private)" for a private store */
+    pt_dictionary *dictionary;
+    bool read_only; /* the file cannot be written: every lock is refused */
+} pt_store;
+
+typedef enum pt_sync { PT_SYNC_OFF, PT_SYNC_NORMAL, PT_SYNC_FULL } pt_sync;
+
+typedef enum pt_direction { PT_FORWARD, PT_BACKWARD } pt_direction;
+
+/*
+ * A reusable snapshot object. Between snapshot_begin and snapshot_end it shows one version of the
+ * store; keys and records read through it stay valid for that time. It may move between threads but
+ * not be used by two at once.
+ */
+typedef struct pt_snapshot {
+    pt_store *store;
+    uint64_t version;            /* rises with each commit to the store */
+    uint64_t catalog_generation; /* changes whenever a table was created or dropped */
+    uint32_t next_table_id;
+    int64_t clock; /* the last timestamp given out when this version was committed */
+} pt_snapshot;
+
+/* A cursor over a begun snapshot. Move to a position first; then key and record are set while
+ * `valid`. */
+typedef struct pt_engine_cursor {
+    pt_snapshot *snapshot;
+    pt_slice key; /* logical key */
+    pt_slice record;
+    bool valid;
+} pt_engine_cursor;
+
+/* What a commit records besides the entities. */
+typedef struct pt_commit {
+    pt_sync sync;
+    int64_t clock; /* last timestamp given out */
+    uint32_t next_table_id;
+    bool catalog_changed;
+} pt_commit;
+
+typedef struct pt_table_counts {
+    int64_t entities;
+    int64_t bytes; /* keys and records */
+} pt_table_counts;
+
+enum { PT_OPEN_CREATE = 1, PT_OPEN_PRIVATE = 2 };
+
+struct pt_engine {
+    const char *name;
+
+    /*
+     * Opens the store at `path` (absolute), or a new private one that vanishes with its last close
+     * (path ignored). PT_OPEN_CREATE: make it if there is no file. SQLITE_CANTOPEN if there is
+     * none, for a folder, a file that is not a store, a truncated one, one made by a newer version;
+     * SQLITE_NOMEM; SQLITE_IOERR.
+     */
+    int (*open)(const char *path, unsigned flags, pt_store **store, pt_error *error);
+    void (*close)(pt_store *store);
+
+    /*
+     * Waits up to `wait_ms` for the writer lock, which excludes every other session of every
+     * process. Taking it twice without unlock is refused like any other holder: SQLITE_BUSY.
+     * SQLITE_READONLY if the store is read-only.
+     */
+    int (*lock)(pt_store *store, int wait_ms, pt_error *error);
+
+    /* Also withdraws dictionary ids that were assigned and not committed. */
+    void (*unlock)(pt_store *store);
+
+    /* The next timestamp: the clock, or one more than the last one given out. Lock held, snapshot
+     * taken since. */
+    int64_t (*tick)(pt_store *store);
+
+    int (*snapshot_new)(pt_store *store, pt_snapshot **snapshot, pt_error *error);
+    /* Shows the newest version; its dictionary entries have been loaded. SQLITE_BUSY: too many
+     * readers. */
+    int (*snapshot_begin)(pt_snapshot *snapshot, pt_error *error);
+    void (*snapshot_end)(pt_snapshot *snapshot);  /* nothing read through it is valid any more */
+    void (*snapshot_free)(pt_snapshot *snapshot); /* ends it if need be; NULL is allowed */
+
+    /* One record. *found says whether the key is there. */
+    int (*get)(pt_snapshot *snapshot, pt_slice key, bool *found, pt_slice *record, pt_error *error);
+
+    int (*cursor_open)(pt_snapshot *snapshot, pt_engine_cursor **cursor, pt_error *error);
+    void (*cursor_close)(pt_engine_cursor *cursor); /* before its snapshot ends; NULL is allowed */
+    /* Forward: the first key >= `key`. Backward: the last key < `key`. */
+    int (*cursor_seek)(pt_engine_cursor *cursor, pt_slice key, pt_direction direction,
+                       pt_error *error);
+    /* The neighbour of a valid position. */
+    int (*cursor_step)(pt_engine_cursor *cursor, pt_direction direction, pt_error *error);
+
+    /* Entities and bytes of a table; zeros for one that has none. */
+    int (*counts)(pt_snapshot *snapshot, uint32_t table_id, pt_table_counts *counts,
+                  pt_error *error);
+
+    int (*write_begin)(pt_store *store, pt_writer **writer, pt_error *error);
+    /* Inserts or replaces. Keys should come in ascending order: that is what is fast. */
+    int (*write_put)(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error);
+    /* Deletes the key if it is there. */
+    int (*write_delete)(pt_writer *writer, pt_slice key, pt_error *error);
+    /* Puts the key back to what it is in an older snapshot: its record, or absent. */
+    int (*write_restore)(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error);
+    /*
+     * Makes it all visible at once, with the dictionary ids assigned since; durable as commit->sync
+     * says. On failure nothing of it is there, and the writer is gone either way. SQLITE_FULL: disk
+     * or map full.
+     */
+    int (*write_commit)(pt_writer *writer, const pt_commit *commit, pt_error *error);
+    void (*write_abort)(pt_writer *writer); /* NULL is allowed */
+};
+
+extern const pt_engine pt_lmdb_engine;
+
+#endif

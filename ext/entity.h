@@ -1,0 +1,72 @@
+/*
+ * The record codec: an entity's timestamp and typed properties as bytes.
+ *
+ *     offset 0   u8   format: 1
+ *            1   u8   flags: 1 = wide (ends are u32 instead of u16); other bits must be 0
+ *            2   u16  shape id; 0: u32 size and the shape's description follow the header
+ *            4   u32  checksum: low half of XXH3 over key, the first 4 bytes and all bytes from 8
+ * on 8   i64  timestamp in ticks 16        [u32 size, description] fixed area: values of fixed-size
+ * types in shape order ends: per STRING and BINARY in shape order, the end of its bytes in the data
+ *                     data: the bytes; a STRING is followed by a NUL that its end includes
+ *
+ * Integers are little-endian, nothing is aligned. The checksum covers the logical key, so a record
+ * under a wrong key is found out too.
+ */
+#ifndef PT_ENTITY_H
+#define PT_ENTITY_H
+
+#include "bag.h"
+#include "buffer.h"
+#include "shape.h"
+
+enum { PT_RECORD_HEADER = 16, PT_RECORD_FORMAT = 1, PT_RECORD_MAX = 1 << 30 };
+
+/* A record being read. Valid as long as its bytes and its shape. */
+typedef struct pt_record {
+    const pt_shape *shape;
+    int64_t ticks;
+    const uint8_t *fixed;
+    const uint8_t *ends;
+    const uint8_t *data;
+    uint32_t data_size;
+    bool wide;
+} pt_record;
+
+/* Finds the shape of a dictionary id; NULL if the id is unknown. */
+typedef const pt_shape *(*pt_shape_lookup)(void *context, uint16_t shape_id);
+
+/* How records find shapes and names; the engine supplies one for each store. */
+typedef struct pt_shape_source {
+    pt_shape_lookup shape;
+    pt_name_lookup name;
+    void *context;
+} pt_shape_source;
+
+/*
+ * Verifies the checksum and prepares a record for reading. A shape described inline is parsed into
+ * `scratch`, which must then live as long as `record`. Returns SQLITE_OK, SQLITE_NOMEM, or
+ * SQLITE_CORRUPT_VTAB for whatever is not a record of this key.
+ */
+int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
+                   pt_buffer *scratch);
+
+/* The time stamp of a record without opening it; false if it is too short to have one. */
+bool pt_record_ticks(pt_slice bytes, int64_t *ticks);
+
+/*
+ * Reads the value of property `index` of the shape. STRING and BINARY point into the record; a
+ * STRING has a NUL behind its size. SQLITE_OK or SQLITE_CORRUPT_VTAB.
+ */
+int pt_record_value(const pt_record *record, unsigned index, pt_value *value);
+
+/*
+ * Bytes of the record of these fields, which must be the shape's properties in its order and with
+ * its types; 0 if it would be over PT_RECORD_MAX.
+ */
+size_t pt_record_size(const pt_shape *shape, const pt_field *fields);
+
+/* Writes that record into pt_record_size bytes. `key` is the logical key. */
+void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t ticks, pt_slice key,
+                     uint8_t *bytes, size_t size);
+
+#endif

@@ -1,0 +1,117 @@
+/*
+ * From WHERE terms to a plan. Pure: no SQLite object, no store.
+ *
+ * A plan is a set of terms, at most one of each kind: its bits are idxNum, its arguments come to
+ * xFilter in the order of the bits. What cannot be used is left to SQLite to check, so the plan's
+ * rows are always a superset.
+ */
+#ifndef PT_PLAN_H
+#define PT_PLAN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Term kinds, in the order of their arguments. */
+enum {
+    PT_TERM_PK_EQ,
+    PT_TERM_PK_IN,
+    PT_TERM_PK_GT,
+    PT_TERM_PK_GE,
+    PT_TERM_PK_LT,
+    PT_TERM_PK_LE,
+    PT_TERM_PK_PREFIX,
+    PT_TERM_RK_EQ,
+    PT_TERM_RK_IN,
+    PT_TERM_RK_GT,
+    PT_TERM_RK_GE,
+    PT_TERM_RK_LT,
+    PT_TERM_RK_LE,
+    PT_TERM_RK_PREFIX,
+    PT_TERM_EK_EQ,
+    PT_TERM_EK_IN,
+    PT_TERM_EK_GT,
+    PT_TERM_EK_GE,
+    PT_TERM_EK_LT,
+    PT_TERM_EK_LE,
+    PT_TERM_COUNT
+};
+
+#define PT_PLAN_TERM(term) (1u << (term))
+#define PT_PLAN_TERMS (PT_PLAN_TERM(PT_TERM_COUNT) - 1)
+#define PT_PLAN_DESCENDING (1u << 24) /* deliver in descending key order */
+#define PT_PLAN_KEYS_ONLY (1u << 25)  /* only PartitionKey, RowKey and EntityKey will be read */
+#define PT_PLAN_DISTINCT (1u << 26)   /* one row for each partition will do */
+#define PT_PLAN_ONE_PARTITION                                                                      \
+    (1u << 27) /* ORDER BY RowKey was consumed because PartitionKey is fixed */
+
+typedef enum pt_plan_column { PT_PLAN_OTHER, PT_PLAN_PK, PT_PLAN_RK, PT_PLAN_EK } pt_plan_column;
+
+/* How a term compares. Everything that cannot become a key range is PT_OP_OTHER. */
+typedef enum pt_plan_op {
+    PT_OP_OTHER,
+    PT_OP_EQ,
+    PT_OP_GT,
+    PT_OP_GE,
+    PT_OP_LT,
+    PT_OP_LE,
+    PT_OP_PREFIX,
+    PT_OP_LIMIT,
+    PT_OP_OFFSET, /* no column: hints only */
+} pt_plan_op;
+
+typedef struct pt_plan_constraint {
+    pt_plan_column column;
+    pt_plan_op op;
+    bool usable;
+    bool binary;       /* compared with the BINARY collation */
+    bool in;           /* an EQ whose values can all be had in one call */
+    bool literal_text; /* the right-hand side is known to be TEXT: SQLite need not check again */
+} pt_plan_constraint;
+
+typedef struct pt_plan_order {
+    pt_plan_column column;
+    bool descending;
+} pt_plan_order;
+
+typedef struct pt_plan_query {
+    const pt_plan_constraint *constraints;
+    int constraint_count;
+    const pt_plan_order *order;
+    int order_count;
+    bool distinct;  /* duplicates over the order columns may be left out (SQLite's vtab_distinct 2
+                       and 3) */
+    bool keys_only; /* no column but PartitionKey, RowKey, EntityKey is used */
+    bool partition_only;   /* no column but PartitionKey is used */
+    bool other_text_order; /* the database's encoding orders text otherwise than UTF-8: only = and
+                              IN may be used */
+} pt_plan_query;
+
+/* What is to be done with one constraint. */
+typedef struct pt_plan_use {
+    int argument; /* 1-based, 0: not used */
+    bool omit;    /* SQLite need not check it again */
+    bool in;      /* all values of the IN in one call */
+} pt_plan_use;
+
+typedef struct pt_plan {
+    unsigned bits; /* idxNum */
+    bool order_consumed;
+    bool unique; /* at most one row */
+    double cost;
+    int64_t rows;
+} pt_plan;
+
+/* `uses` has constraint_count elements. */
+void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses);
+
+/* Whether the plan reads the whole table: neither a PartitionKey nor an EntityKey term bounds it.
+ */
+bool pt_plan_is_table_scan(unsigned bits);
+
+/*
+ * The plan in the service's words, e.g. "range query: PartitionKey=? AND RowKey>=? AND RowKey<?",
+ * from sqlite3_malloc; NULL when out of memory.
+ */
+char *pt_plan_sentence(unsigned bits);
+
+#endif

@@ -1,0 +1,78 @@
+/*
+ * From a plan and its arguments to key ranges. Pure: no store is touched; where the next range
+ * depends on which partitions exist, the caller is told to look.
+ *
+ * All positions are byte strings in the space of entity keys (PartitionKey, 00, RowKey; key.h).
+ */
+#ifndef PT_RANGES_H
+#define PT_RANGES_H
+
+#include "arena.h"
+#include "buffer.h"
+#include "error.h"
+#include "plan.h"
+#include "sqlite.h"
+
+/* A half-open interval of byte strings. */
+typedef struct pt_interval {
+    pt_slice low;  /* first string inside */
+    pt_slice high; /* first string behind; ignored if unbounded */
+    bool bounded;  /* there is a high end */
+} pt_interval;
+
+/* What is asked of one column: an interval, and, if `listed`, only these points of it (ascending,
+ * distinct). */
+typedef struct pt_key_condition {
+    pt_interval interval;
+    pt_slice *points;
+    unsigned point_count;
+    bool listed;
+} pt_key_condition;
+
+typedef struct pt_ranges {
+    pt_key_condition partition; /* over PartitionKeys */
+    pt_key_condition row;       /* over RowKeys */
+    pt_key_condition entity;    /* over entity keys */
+    bool nothing;               /* the conditions contradict each other */
+    bool numeric_partition;     /* PartitionKey = a number: see pt_ranges_set */
+    double partition_number;
+    pt_arena arena;
+    pt_buffer low_buffer, high_buffer; /* of the last range given */
+} pt_ranges;
+
+/*
+ * Takes the plan's bits and xFilter's arguments. TEXT makes a bound; NULL matches nothing; BLOB
+ * compares as greater than every text (for PartitionKey and RowKey; for EntityKey a TEXT compares
+ * less and a number too). A number for PartitionKey or RowKey drops the term (SQLite checks again),
+ * for it may be meant as text or as number; only `PartitionKey = number` keeps the partitions whose
+ * key reads as that number. Text with an embedded NUL is compared as SQLite compares it; no key
+ * contains one. All is copied. SQLITE_OK or SQLITE_NOMEM; other codes of sqlite3_vtab_in_first/next
+ * with text.
+ */
+int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
+                  pt_error *error);
+
+void pt_ranges_free(pt_ranges *ranges);
+
+typedef enum pt_ranges_step {
+    PT_RANGE_END,   /* nothing more in this direction */
+    PT_RANGE_FOUND, /* range->low, range->high: every key in it matches */
+    PT_RANGE_PROBE, /* look at the first key >= range->low (forward) or the last key < range->high
+                       (backward, if bounded) and ask again from there; end if there is none */
+    PT_RANGE_NOMEM,
+} pt_ranges_step;
+
+/*
+ * Forward: the first range with keys >= `at`, cut off below `at`. After a PROBE ask again with `at`
+ * = the key that was found. The slices stay valid until the next call.
+ */
+pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range);
+
+/*
+ * Backward: the last range with keys < `at` (or from the very end if `at` is NULL), cut off at
+ * `at`. After a PROBE ask again with `at` = the key that was found followed by one 00 byte, so that
+ * the key itself is inside.
+ */
+pt_ranges_step pt_ranges_previous(pt_ranges *ranges, const pt_slice *at, pt_interval *range);
+
+#endif

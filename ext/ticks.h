@@ -1,0 +1,32 @@
+/*
+ * Time as the Table service counts it: ticks of 100 ns since 0001-01-01T00:00:00Z in the proleptic
+ * Gregorian calendar, in exact 64-bit arithmetic.
+ */
+#ifndef PT_TICKS_H
+#define PT_TICKS_H
+
+#include "bytes.h"
+
+#define PT_TICKS_PER_SECOND INT64_C(10000000)
+#define PT_TICKS_MAX INT64_C(3155378975999999999)       /* 9999-12-31T23:59:59.9999999Z */
+#define PT_TICKS_UNIX_EPOCH INT64_C(621355968000000000) /* 1970-01-01T00:00:00Z */
+#define PT_TICKS_1601 INT64_C(504911232000000000)       /* the service's earliest DateTime */
+
+enum { PT_DATETIME_TEXT_SIZE = 28, PT_INVERTED_TICKS_SIZE = 19 };
+
+/* The clock now. */
+int64_t pt_ticks_now(void);
+
+/*
+ * Reads SQLite's own date forms that name a day: YYYY-MM-DD, then optionally ' ' or 'T' and HH:MM,
+ * HH:MM:SS or HH:MM:SS.fraction, then optionally Z or +HH:MM or -HH:MM. A fraction finer than 100
+ * ns must consist of zeros there, so that nothing is lost. False for anything else, for days that
+ * do not exist and for times before 0001 or after 9999 (in UTC). Leading and trailing blanks are
+ * refused.
+ */
+bool pt_ticks_parse(pt_slice text, int64_t *ticks);
+
+/* Writes "2026-11-21T08:43:22.5484454Z" and a NUL. `ticks` must be within 0..PT_TICKS_MAX. */
+void pt_ticks_format(int64_t ticks, char text[PT_DATETIME_TEXT_SIZE + 1]);
+
+#endif

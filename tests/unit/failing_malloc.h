@@ -1,0 +1,74 @@
+/*
+ * Makes the n-th allocation through SQLite's allocator fail, once or from then on.
+ *
+ *     failing_malloc_install();                  before anything else uses SQLite
+ *     for (int n = 0; ; n++) {
+ *         failing_malloc_arm(n, false);
+ *         int rc = work();
+ *         bool hit = failing_malloc_disarm();    whether an allocation failed
+ *         ...
+ *         if (!hit) break;
+ *     }
+ */
+#ifndef FAILING_MALLOC_H
+#define FAILING_MALLOC_H
+
+#include <sqlite3.h>
+#include <stdbool.h>
+
+static sqlite3_mem_methods failing_malloc_real;
+static int failing_malloc_countdown = -1; /* allocations until the failure; -1: never */
+static bool failing_malloc_persistent;
+static bool failing_malloc_hit;
+
+static bool failing_malloc_now(void)
+{
+    if (failing_malloc_countdown < 0) {
+        return false;
+    }
+    if (failing_malloc_countdown > 0) {
+        failing_malloc_countdown--;
+        return false;
+    }
+    failing_malloc_hit = true;
+    if (!failing_malloc_persistent) {
+        failing_malloc_countdown = -1;
+    }
+    return true;
+}
+
+static void *failing_malloc_alloc(int size)
+{
+    return failing_malloc_now() ? 0 : failing_malloc_real.xMalloc(size);
+}
+
+static void *failing_malloc_realloc(void *memory, int size)
+{
+    return failing_malloc_now() ? 0 : failing_malloc_real.xRealloc(memory, size);
+}
+
+static inline void failing_malloc_install(void)
+{
+    sqlite3_shutdown();
+    sqlite3_config(SQLITE_CONFIG_GETMALLOC, &failing_malloc_real);
+    sqlite3_mem_methods methods = failing_malloc_real;
+    methods.xMalloc = failing_malloc_alloc;
+    methods.xRealloc = failing_malloc_realloc;
+    sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
+    sqlite3_initialize();
+}
+
+static inline void failing_malloc_arm(int countdown, bool persistent)
+{
+    failing_malloc_countdown = countdown;
+    failing_malloc_persistent = persistent;
+    failing_malloc_hit = false;
+}
+
+static inline bool failing_malloc_disarm(void)
+{
+    failing_malloc_countdown = -1;
+    return failing_malloc_hit;
+}
+
+#endif
