@@ -4,18 +4,18 @@
 
 #include "sqlite.h"
 
-enum { FIRST_CHUNK = 4096, LARGEST_CHUNK = 4 << 20 };
+/* sqlite3_malloc promises no alignment beyond 8 bytes. */
+enum { ALIGNMENT = 8, FIRST_CHUNK = 4096, LARGEST_CHUNK = 4 << 20 };
 
 struct pt_arena_chunk {
     pt_arena_chunk *older;
     size_t capacity;
-    alignas(max_align_t) uint8_t bytes[];
+    alignas(ALIGNMENT) uint8_t bytes[];
 };
 
 static size_t aligned(size_t size)
 {
-    size_t unit = alignof(max_align_t);
-    return (size + unit - 1) / unit * unit;
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
 static size_t next_capacity(const pt_arena *arena, size_t size)
@@ -32,7 +32,7 @@ void *pt_arena_alloc(pt_arena *arena, size_t size)
     if (size > SIZE_MAX / 4) {
         return NULL;
     }
-    size = aligned(size);
+    size = aligned(size != 0 ? size : 1);
     if (arena->top == NULL || size > arena->top->capacity - arena->used) {
         size_t capacity = next_capacity(arena, size);
         pt_arena_chunk *chunk = sqlite3_malloc64(sizeof *chunk + capacity);
@@ -63,36 +63,50 @@ pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice)
     return pt_slice_of(copy, slice.size);
 }
 
-pt_arena_mark pt_arena_position(const pt_arena *arena)
+static void drop_top(pt_arena *arena)
 {
-    return (pt_arena_mark){.top = arena->top, .used = arena->used};
+    pt_arena_chunk *chunk = arena->top;
+    arena->top = chunk->older;
+    arena->total -= chunk->capacity;
+    sqlite3_free(chunk);
 }
 
-void pt_arena_give_back(pt_arena *arena, pt_arena_mark mark)
+static bool holds(const pt_arena_chunk *chunk, const void *memory)
 {
-    while (arena->top != mark.top) {
-        pt_arena_chunk *chunk = arena->top;
-        arena->top = chunk->older;
-        arena->total -= chunk->capacity;
-        sqlite3_free(chunk);
+    uintptr_t first = (uintptr_t)chunk->bytes;
+    uintptr_t address = (uintptr_t)memory;
+    return address >= first && address < first + chunk->capacity;
+}
+
+void pt_arena_give_back(pt_arena *arena, void *memory)
+{
+    while (!holds(arena->top, memory)) {
+        drop_top(arena);
     }
-    arena->used = mark.used;
+    arena->used = (size_t)((uint8_t *)memory - arena->top->bytes);
 }
 
 void pt_arena_clear(pt_arena *arena)
 {
-    if (arena->top == NULL) {
+    pt_arena_chunk *kept = arena->top;
+    if (kept == NULL || kept->capacity > LARGEST_CHUNK) {
+        pt_arena_free(arena);
         return;
     }
-    pt_arena_chunk *kept = arena->top;
-    pt_arena older = {.top = kept->older};
-    pt_arena_give_back(&older, (pt_arena_mark){0});
+    arena->top = kept->older;
+    while (arena->top != NULL) {
+        drop_top(arena);
+    }
     kept->older = NULL;
+    arena->top = kept;
     arena->used = 0;
     arena->total = kept->capacity;
 }
 
 void pt_arena_free(pt_arena *arena)
 {
-    pt_arena_give_back(arena, (pt_arena_mark){0});
+    while (arena->top != NULL) {
+        drop_top(arena);
+    }
+    arena->used = 0;
 }

@@ -14,22 +14,19 @@ typedef struct pt_arena {
     size_t total;        /* bytes of all chunks */
 } pt_arena;
 
-typedef struct pt_arena_mark {
-    pt_arena_chunk *top;
-    size_t used;
-} pt_arena_mark;
-
-/* `size` bytes aligned for any type; NULL when out of memory. Valid until given back. */
+/*
+ * `size` bytes aligned for pointers, 64-bit integers and doubles; NULL when out of memory. Valid
+ * until given back.
+ */
 void *pt_arena_alloc(pt_arena *arena, size_t size);
 
 /* A copy of the slice with a NUL behind it; data is NULL when out of memory. */
 pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice);
 
-/* Where the arena stands; giving back to it frees what was handed out since. */
-pt_arena_mark pt_arena_position(const pt_arena *arena);
-void pt_arena_give_back(pt_arena *arena, pt_arena_mark mark);
+/* Gives back `memory`, which pt_arena_alloc returned, and all that was handed out after it. */
+void pt_arena_give_back(pt_arena *arena, void *memory);
 
-/* Forgets everything but keeps the newest chunk for the next use. */
+/* Forgets everything but keeps the newest chunk, unless it is huge, for the next use. */
 void pt_arena_clear(pt_arena *arena);
 
 void pt_arena_free(pt_arena *arena);

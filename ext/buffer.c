@@ -11,7 +11,7 @@ bool pt_buffer_reserve(pt_buffer *buffer, size_t more)
         return false;
     }
     size_t wanted = buffer->size + more;
-    if (wanted <= buffer->capacity) {
+    if (wanted <= buffer->capacity && buffer->data != NULL) {
         return true;
     }
     size_t capacity = buffer->capacity < SMALLEST_CAPACITY ? SMALLEST_CAPACITY : buffer->capacity;

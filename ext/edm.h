@@ -36,8 +36,8 @@ const char *pt_type_name(pt_type type);
 
 /*
  * Finds a type by the service's name, with or without "Edm.", or by SQL's usual names (TEXT,
- * VARCHAR(20), INTEGER, BIGINT, REAL, BLOB, BOOL, DATETIME, UUID, ...), in any case. PT_NONE if
- * unknown.
+ * VARCHAR(20), INTEGER, BIGINT, REAL, BLOB, BOOL, DATETIME, UUID, ...), in any case. A length in
+ * parentheses is passed over. PT_NONE if unknown.
  */
 pt_type pt_type_from_name(pt_slice name);
 

@@ -19,6 +19,8 @@
 #ifndef PT_ENGINE_H
 #define PT_ENGINE_H
 
+#include <stdatomic.h>
+
 #include "dictionary.h"
 #include "error.h"
 
@@ -31,6 +33,7 @@ typedef struct pt_store {
     const char *path; /* for messages; "(private)" for a private store */
     pt_dictionary *dictionary;
     bool read_only; /* the file cannot be written: every lock is refused */
+    atomic_bool in_doubt; /* shows writes of a transaction that failed: see session.h */
 } pt_store;
 
 typedef enum pt_sync { PT_SYNC_OFF, PT_SYNC_NORMAL, PT_SYNC_FULL } pt_sync;
@@ -139,5 +142,8 @@ struct pt_engine {
 };
 
 extern const pt_engine pt_lmdb_engine;
+
+/* Name and version of the engine's library, e.g. "LMDB 0.9.24". */
+const char *pt_engine_version(void);
 
 #endif

@@ -1,15 +1,19 @@
 /*
  * The record codec: an entity's timestamp and typed properties as bytes.
  *
- *     offset 0   u8   format: 1
- *            1   u8   flags: 1 = wide (ends are u32 instead of u16); other bits must be 0
- *            2   u16  shape id; 0: u32 size and the shape's description follow the header
- *            4   u32  checksum: low half of XXH3 over key, the first 4 bytes and all bytes from 8
- * on 8   i64  timestamp in ticks 16        [u32 size, description] fixed area: values of fixed-size
- * types in shape order ends: per STRING and BINARY in shape order, the end of its bytes in the data
- *                     data: the bytes; a STRING is followed by a NUL that its end includes
+ *     offset 0   u8    format: 1
+ *            1   u8    flags: 1 = wide (ends are u32 instead of u16); other bits must be 0
+ *            2   u16   shape id; 0: the record describes its shape itself
+ *            4   u32   checksum
+ *            8   i64   timestamp in ticks
+ *           16         only with shape id 0: u32 size, description (shape.h)
+ *                      fixed area: values of fixed-size types in shape order
+ *                      ends: per STRING and BINARY in shape order, the end of its bytes in the data
+ *                      data: the bytes; a STRING is followed by a NUL that its end includes
  *
- * Integers are little-endian, nothing is aligned. The checksum covers the logical key, so a record
+ * INT32 takes 4 bytes, INT64, DOUBLE and DATETIME (ticks) 8, BOOLEAN 1 (0 or 1), GUID 16.
+ * Integers are little-endian, nothing is aligned. The checksum is the low half of XXH3_64 over the
+ * bytes from 8 on, seeded with XXH3_64 of the logical key XOR the first 4 bytes as u32: a record
  * under a wrong key is found out too.
  */
 #ifndef PT_ENTITY_H
@@ -45,17 +49,22 @@ typedef struct pt_shape_source {
 /*
  * Verifies the checksum and prepares a record for reading. A shape described inline is parsed into
  * `scratch`, which must then live as long as `record`. Returns SQLITE_OK, SQLITE_NOMEM, or
- * SQLITE_CORRUPT_VTAB for whatever is not a record of this key.
+ * SQLITE_CORRUPT_VTAB for whatever is not a record of this key. The ticks are then within
+ * 0..PT_TICKS_MAX.
  */
 int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
                    pt_buffer *scratch);
 
-/* The time stamp of a record without opening it; false if it is too short to have one. */
+/*
+ * The timestamp of a record without opening it, hence without a check of the checksum. False if it
+ * has none within 0..PT_TICKS_MAX.
+ */
 bool pt_record_ticks(pt_slice bytes, int64_t *ticks);
 
 /*
  * Reads the value of property `index` of the shape. STRING and BINARY point into the record; a
- * STRING has a NUL behind its size. SQLITE_OK or SQLITE_CORRUPT_VTAB.
+ * STRING has a NUL behind its size, a BOOLEAN is 0 or 1, a DATETIME within 0..PT_TICKS_MAX.
+ * SQLITE_OK or SQLITE_CORRUPT_VTAB.
  */
 int pt_record_value(const pt_record *record, unsigned index, pt_value *value);
 

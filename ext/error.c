@@ -1,6 +1,7 @@
 #include "error.h"
 
 #include <stdarg.h>
+#include <stddef.h>
 
 #include "sqlite.h"
 

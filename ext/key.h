@@ -33,7 +33,8 @@ static inline pt_slice pt_key_entity(pt_slice logical)
 /*
  * The end of all texts that begin with `prefix`, as text: drops trailing U+10FFFF characters and
  * raises the last code point by one (skipping the surrogates). False if no text is greater than all
- * of them (empty prefix, or nothing but U+10FFFF). `prefix` must be valid UTF-8.
+ * of them (empty prefix, or nothing but U+10FFFF). `prefix` must be valid UTF-8. `end` is
+ * overwritten; out of memory shows in end->failed.
  */
 bool pt_key_prefix_end(pt_slice prefix, pt_buffer *end);
 

@@ -38,11 +38,10 @@ enum {
 
 #define PT_PLAN_TERM(term) (1u << (term))
 #define PT_PLAN_TERMS (PT_PLAN_TERM(PT_TERM_COUNT) - 1)
-#define PT_PLAN_DESCENDING (1u << 24) /* deliver in descending key order */
-#define PT_PLAN_KEYS_ONLY (1u << 25)  /* only PartitionKey, RowKey and EntityKey will be read */
-#define PT_PLAN_DISTINCT (1u << 26)   /* one row for each partition will do */
-#define PT_PLAN_ONE_PARTITION                                                                      \
-    (1u << 27) /* ORDER BY RowKey was consumed because PartitionKey is fixed */
+#define PT_PLAN_DESCENDING (1u << 24)    /* deliver in descending key order */
+#define PT_PLAN_KEYS_ONLY (1u << 25)     /* only PartitionKey, RowKey and EntityKey will be read */
+#define PT_PLAN_DISTINCT (1u << 26)      /* one row for each partition will do */
+#define PT_PLAN_ONE_PARTITION (1u << 27) /* the order is right only inside one partition */
 
 typedef enum pt_plan_column { PT_PLAN_OTHER, PT_PLAN_PK, PT_PLAN_RK, PT_PLAN_EK } pt_plan_column;
 
@@ -56,7 +55,7 @@ typedef enum pt_plan_op {
     PT_OP_LE,
     PT_OP_PREFIX,
     PT_OP_LIMIT,
-    PT_OP_OFFSET, /* no column: hints only */
+    PT_OP_OFFSET, /* LIMIT and OFFSET have no column and are left to SQLite */
 } pt_plan_op;
 
 typedef struct pt_plan_constraint {
@@ -78,12 +77,10 @@ typedef struct pt_plan_query {
     int constraint_count;
     const pt_plan_order *order;
     int order_count;
-    bool distinct;  /* duplicates over the order columns may be left out (SQLite's vtab_distinct 2
-                       and 3) */
-    bool keys_only; /* no column but PartitionKey, RowKey, EntityKey is used */
+    bool distinct;         /* duplicates over the order columns may be left out */
+    bool keys_only;        /* no column but PartitionKey, RowKey, EntityKey is used */
     bool partition_only;   /* no column but PartitionKey is used */
-    bool other_text_order; /* the database's encoding orders text otherwise than UTF-8: only = and
-                              IN may be used */
+    bool other_text_order; /* the database orders text otherwise than UTF-8: only = and IN count */
 } pt_plan_query;
 
 /* What is to be done with one constraint. */
@@ -96,7 +93,7 @@ typedef struct pt_plan_use {
 typedef struct pt_plan {
     unsigned bits; /* idxNum */
     bool order_consumed;
-    bool unique; /* at most one row */
+    bool unique; /* at most one row; see `preferred` in ranges.h where a key is a number */
     double cost;
     int64_t rows;
 } pt_plan;
@@ -104,8 +101,7 @@ typedef struct pt_plan {
 /* `uses` has constraint_count elements. */
 void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses);
 
-/* Whether the plan reads the whole table: neither a PartitionKey nor an EntityKey term bounds it.
- */
+/* Whether no PartitionKey and no EntityKey term bounds what the plan reads. */
 bool pt_plan_is_table_scan(unsigned bits);
 
 /*

@@ -10,24 +10,9 @@
 #include "arena.h"
 #include "buffer.h"
 #include "error.h"
+#include "key_condition.h"
 #include "plan.h"
 #include "sqlite.h"
-
-/* A half-open interval of byte strings. */
-typedef struct pt_interval {
-    pt_slice low;  /* first string inside */
-    pt_slice high; /* first string behind; ignored if unbounded */
-    bool bounded;  /* there is a high end */
-} pt_interval;
-
-/* What is asked of one column: an interval, and, if `listed`, only these points of it (ascending,
- * distinct). */
-typedef struct pt_key_condition {
-    pt_interval interval;
-    pt_slice *points;
-    unsigned point_count;
-    bool listed;
-} pt_key_condition;
 
 typedef struct pt_ranges {
     pt_key_condition partition; /* over PartitionKeys */
@@ -36,7 +21,9 @@ typedef struct pt_ranges {
     bool nothing;               /* the conditions contradict each other */
     bool numeric_partition;     /* PartitionKey = a number: see pt_ranges_set */
     double partition_number;
+    pt_slice preferred; /* an entity key that must come first; data is NULL if there is none */
     pt_arena arena;
+    pt_buffer at_buffer;               /* where the last range was asked for */
     pt_buffer low_buffer, high_buffer; /* of the last range given */
 } pt_ranges;
 
@@ -47,7 +34,12 @@ typedef struct pt_ranges {
  * for it may be meant as text or as number; only `PartitionKey = number` keeps the partitions whose
  * key reads as that number. Text with an embedded NUL is compared as SQLite compares it; no key
  * contains one. All is copied. SQLITE_OK or SQLITE_NOMEM; other codes of sqlite3_vtab_in_first/next
- * with text.
+ * with text. `ranges` is zeroed before its first use and may then be set again and again.
+ *
+ * PartitionKey = and RowKey = make a plan unique, and of a unique plan SQLite's one-pass UPDATE and
+ * DELETE look at the first row only. With a number among the two values several entities qualify
+ * here, while nearly always the one is meant whose keys are the numbers' own texts: `preferred`. It
+ * must be delivered before all ranges, if it exists, and be passed over inside them.
  */
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
                   pt_error *error);
@@ -64,7 +56,7 @@ typedef enum pt_ranges_step {
 
 /*
  * Forward: the first range with keys >= `at`, cut off below `at`. After a PROBE ask again with `at`
- * = the key that was found. The slices stay valid until the next call.
+ * = the key that was found. The slices stay valid until the next call, whose `at` they may be.
  */
 pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range);
 

@@ -18,11 +18,11 @@ enum { PT_DATETIME_TEXT_SIZE = 28, PT_INVERTED_TICKS_SIZE = 19 };
 int64_t pt_ticks_now(void);
 
 /*
- * Reads SQLite's own date forms that name a day: YYYY-MM-DD, then optionally ' ' or 'T' and HH:MM,
- * HH:MM:SS or HH:MM:SS.fraction, then optionally Z or +HH:MM or -HH:MM. A fraction finer than 100
- * ns must consist of zeros there, so that nothing is lost. False for anything else, for days that
- * do not exist and for times before 0001 or after 9999 (in UTC). Leading and trailing blanks are
- * refused.
+ * Reads SQLite's own date forms that name a day: YYYY-MM-DD, then optionally a time: one ' ' or 'T'
+ * and HH:MM, HH:MM:SS or HH:MM:SS.fraction, then optionally Z or z, +HH:MM or -HH:MM up to 14:00. A
+ * fraction finer than 100 ns must consist of zeros there, so that nothing is lost. False for
+ * anything else, for days that do not exist, for 24:00 and second 60, and for times before 0001 or
+ * after 9999 (in UTC). Other blanks are refused.
  */
 bool pt_ticks_parse(pt_slice text, int64_t *ticks);
 

@@ -9,17 +9,26 @@
 #include "error.h"
 #include "sqlite.h"
 
+/* What an integer without a declared type becomes: Int32 if it fits, else Int64. */
+pt_type pt_value_integer_type(int64_t integer);
+
 /*
- * Converts an SQL value for a column of type `declared` (PT_NONE: keep the value's own type,
- * integers Int32 if they fit, else Int64). NULL, and an empty text where the type is not String,
- * give PT_NONE: absent. Only conversions that lose nothing are made: text that is exactly a number
- * ("34", " 34" is refused), numbers to String as SQLite writes them, an integral REAL within range
- * to an integer type, integers up to 2^53 to Double, true/false (any case)/0/1 for Boolean,
- * pt_ticks_parse's forms for DateTime, a GUID's text or 16-byte BLOB for Guid, BLOB for Binary,
- * "NaN", "Infinity",
- * "-Infinity" for Double. Otherwise SQLITE_MISMATCH with a text that names column, value
- * (shortened) and type. STRING and BINARY point into `value` and live as long as it is not changed;
- * SQLITE_NOMEM.
+ * Converts an SQL value for a column of type `declared` (PT_NONE: the value's own type, integers as
+ * above). NULL gives PT_NONE: absent; so does an empty text where a type other than String is
+ * declared. Only conversions that lose nothing are made:
+ *
+ *     String          TEXT; INTEGER and REAL as SQLite writes them
+ *     Int32, Int64    INTEGER and integral REAL within range; text that is exactly an integer
+ *                     ("34", "+034"; neither "3.0" nor " 34")
+ *     Double          REAL; INTEGER up to 2^53; text that is exactly a number (number.h), and
+ *                     "NaN", "Infinity", "-Infinity"
+ *     Boolean         0 and 1, also as text; true and false as text in any case
+ *     DateTime        text in pt_ticks_parse's forms
+ *     Guid            a GUID's text; a BLOB of 16 bytes
+ *     Binary          BLOB
+ *
+ * Otherwise SQLITE_MISMATCH with a text that names column, value (shortened) and type. STRING and
+ * BINARY point into `value` and live as long as it is not changed. SQLITE_NOMEM.
  */
 int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
                       pt_error *error);

@@ -1,0 +1,225 @@
+# ptable: a loadable SQLite extension. GNU make; Debian 12 packages come from .ci/deps.
+#
+#   make                 ptable.so (loadable) and libptable.a (static)
+#   make deps            install what building and testing need, if it is missing
+#   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
+#   make test-random N=100000 SEED=7      more random cases, or the same ones again
+#   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
+#   make check-asan      all tests with the address and undefined-behaviour sanitizers
+#   make check-valgrind  unit and SQL tests under valgrind
+#   make lint            warnings, style and structure; make format rewrites the layout
+#   make demo            build and run the demonstration
+#   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
+#   make dist            source archive of the last commit
+#
+# BUILD is the folder for objects, OUT the folder for the two products; other kinds of build
+# (sanitizers, lint) are this same Makefile with other values.
+
+PREFIX ?= /usr/local
+CFLAGS ?= -O2 -g
+BUILD ?= build
+OUT ?= .
+
+WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
+COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
+LIBS := -llmdb -luuid -lpthread
+TEST_LIBS := -lcmocka -lsqlite3 $(LIBS)
+SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
+VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \
+    --show-leak-kinds=definite --errors-for-leak-kinds=definite
+VERSION = $(shell sed -n 's/^\#define PT_VERSION "\(.*\)"/\1/p' ext/version.h)
+
+SOURCES := $(wildcard ext/*.c)
+LOADABLE_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
+STATIC_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/static/%.o)
+
+programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
+UNIT_TESTS := $(call programs,tests/unit/test_*.c)
+RANDOM_TESTS := $(call programs,tests/random/*.c)
+PROCESS_TESTS := $(call programs,tests/process/*.c)
+TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS)
+
+# One compiler a processor, unless make was told how many.
+PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
+SUBMAKE = $(MAKE) --no-print-directory $(PARALLEL)
+
+.DELETE_ON_ERROR:
+.SUFFIXES:
+
+# --- products ---------------------------------------------------------------------------------
+
+.PHONY: all loadable static deps
+all: loadable static
+loadable: $(OUT)/ptable.so
+static: $(OUT)/libptable.a
+
+deps:
+	@.ci/deps build test
+
+$(OUT)/ptable.so: $(LOADABLE_OBJECTS)
+	$(CC) $(CFLAGS) -shared -Wl,-z,defs $(LDFLAGS) -o $@ $^ $(LIBS)
+
+$(OUT)/libptable.a: $(STATIC_OBJECTS)
+	@rm -f $@
+	$(AR) rcs $@ $^
+
+$(BUILD)/loadable/%.o: ext/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) -MMD -MP -c -o $@ $<
+
+$(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) -DSQLITE_CORE -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/%: tests/%.c $(OUT)/libptable.a
+	@mkdir -p $(@D)
+	$(COMPILE) -DSQLITE_CORE -Iext -Itests/unit -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
+	    $(OUT)/libptable.a $(TEST_LIBS)
+
+# Changes only when the compile command does; everything compiled depends on it.
+$(BUILD)/flags: FORCE
+	@mkdir -p $(@D)
+	@echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' > $@
+
+.PHONY: FORCE
+FORCE:
+
+-include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)
+
+# --- tests ------------------------------------------------------------------------------------
+# Each test target fetches missing packages before make looks at anything that needs them; the
+# run-* target behind it builds and runs. The programs print TAP, as the scripts do.
+
+# RUN_BY is followed by what prove runs each test with, and the tests; `require` stops when a kind
+# has no tests.
+RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
+    prove --jobs 2 --failures --comments --exec
+RUN = $(RUN_BY) tests/run_program.sh
+require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
+
+TESTS := test test-unit test-sql test-readme test-random test-process
+.PHONY: $(TESTS) $(TESTS:%=run-%) check-asan check-valgrind run-valgrind compiled
+
+$(TESTS): deps
+	@$(SUBMAKE) run-$@
+
+run-test: compiled
+	$(call require,unit)$(call require,random)$(call require,process)
+	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) tests/run_sql.sh tests/test_readme.sh $(UNIT_TESTS)
+
+run-test-unit: $(UNIT_TESTS)
+	$(call require,unit)$(RUN) $(UNIT_TESTS)
+
+run-test-random: $(RANDOM_TESTS)
+	$(call require,random)PT_PROGRAM_TIMEOUT=0 $(RUN) $(RANDOM_TESTS)
+
+run-test-process: loadable $(PROCESS_TESTS)
+	$(call require,process)$(RUN) $(PROCESS_TESTS)
+
+run-test-sql: loadable
+	$(RUN) tests/run_sql.sh
+
+run-test-readme: loadable
+	$(RUN) tests/test_readme.sh
+
+compiled: all $(TEST_PROGRAMS)
+
+# The stock shell is not sanitized, so it must load the sanitizers' libraries before itself.
+# ASAN_OPTIONS=fast_unwind_on_malloc=0 shows the callers beyond SQLite's functions, slowly.
+check-asan: deps
+	@PT_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g $(SANITIZE)' run-test
+
+check-valgrind:
+	@.ci/deps build test valgrind
+	@$(SUBMAKE) run-valgrind
+
+run-valgrind: loadable $(UNIT_TESTS)
+	$(call require,unit)$(RUN_BY) 'tests/run_program.sh $(VALGRIND)' $(UNIT_TESTS)
+	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+
+# --- lint -------------------------------------------------------------------------------------
+
+C_FILES = $(wildcard ext/*.[ch] tests/*/*.[ch] examples/*.[ch])
+SCRIPTS = .ci/deps .ci/run $(wildcard tests/*.sh tests/lint/*.sh examples/*.sh)
+CHECKS := gcc clang exports format tidy cppcheck includes sizes shell words
+
+.PHONY: lint run-lint $(CHECKS:%=lint-%) format
+lint:
+	@.ci/deps build test lint
+	@$(SUBMAKE) --output-sync --keep-going run-lint
+
+run-lint: $(CHECKS:%=lint-%)
+
+lint-gcc lint-clang: lint-%:
+	@$(MAKE) -s BUILD=build/$@ OUT=build/$@ CC=$* CFLAGS='-O2 -Werror' compiled
+	@echo 'ok: $* has no warnings'
+
+lint-exports: lint-gcc
+	@tests/lint/exports.sh build/lint-gcc/ptable.so build/lint-gcc/libptable.a
+
+lint-format:
+	@clang-format --dry-run -Werror $(C_FILES)
+	@echo 'ok: layout is as clang-format makes it'
+
+format:
+	clang-format -i $(C_FILES)
+
+lint-tidy: $(SOURCES:ext/%.c=$(BUILD)/tidy/%.txt)
+	@echo 'ok: clang-tidy has no remarks'
+
+$(BUILD)/tidy/%.txt: ext/%.c $(wildcard ext/*.h) .clang-tidy
+	@mkdir -p $(@D)
+	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -DSQLITE_CORE >$@ 2>&1 || { cat $@; exit 1; }
+
+lint-cppcheck:
+	@cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
+	    --error-exitcode=1 -DSQLITE_CORE '-DRB_GENERATE_INTERNAL(name,type,link,order,scope)=' ext
+	@echo 'ok: cppcheck has no remarks'
+
+lint-includes lint-sizes lint-words: lint-%:
+	@tests/lint/$*.sh
+
+lint-shell:
+	@shellcheck --external-sources $(SCRIPTS)
+	@echo 'ok: shellcheck has no remarks'
+
+# --- users ------------------------------------------------------------------------------------
+
+define PKG_CONFIG_FILE
+prefix=$(PREFIX)
+libdir=$${prefix}/lib
+includedir=$${prefix}/include
+
+Name: ptable
+Description: Azure Table style partitioned tables for SQLite, stored in LMDB
+Version: $(VERSION)
+Requires: sqlite3
+Libs: -L$${libdir} -lptable $(LIBS)
+Cflags: -I$${includedir}
+endef
+
+INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h
+
+.PHONY: demo install uninstall dist clean
+demo:
+	@.ci/deps build demo
+	@$(SUBMAKE) loadable
+	@examples/demo.sh
+
+install: all
+	$(file >$(BUILD)/ptable.pc,$(PKG_CONFIG_FILE))
+	install -D -m 644 $(OUT)/ptable.so $(DESTDIR)$(PREFIX)/lib/ptable.so
+	install -D -m 644 $(OUT)/libptable.a $(DESTDIR)$(PREFIX)/lib/libptable.a
+	install -D -m 644 $(BUILD)/ptable.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable.pc
+	install -D -m 644 ext/ptable.h $(DESTDIR)$(PREFIX)/include/ptable.h
+
+uninstall:
+	rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
+
+dist:
+	@mkdir -p $(BUILD)
+	git archive --prefix=ptable-$(VERSION)/ -o $(BUILD)/ptable-$(VERSION).tar.gz HEAD
+
+clean:
+	rm -rf $(BUILD) $(OUT)/ptable.so $(OUT)/libptable.a

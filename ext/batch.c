@@ -1,0 +1,58 @@
+#include "batch.h"
+
+#include "key.h"
+#include "sqlite.h"
+
+void pt_batch_free(pt_batch *batch)
+{
+    sqlite3_free(batch->entries);
+    *batch = (pt_batch){0};
+}
+
+bool pt_batch_changes_catalog(const pt_batch *batch)
+{
+    return batch->count != 0 && pt_get_be32(batch->entries[0]->bytes) == 0;
+}
+
+static int put_back(pt_writer *writer, const pt_engine *engine, const pt_batch *batch,
+                    pt_snapshot *before, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < batch->count; i++) {
+        rc = engine->write_restore(writer, before, pt_pending_key(batch->entries[i]), error);
+    }
+    return rc;
+}
+
+static int apply(pt_writer *writer, const pt_engine *engine, const pt_batch *batch, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < batch->count; i++) {
+        const pt_pending *pending = batch->entries[i];
+        pt_slice key = pt_pending_key(pending);
+        rc = pending->operation == PT_DELETE
+                 ? engine->write_delete(writer, key, error)
+                 : engine->write_put(writer, key, pt_pending_record(pending), error);
+    }
+    return rc;
+}
+
+int pt_batch_commit(pt_store *store, const pt_batch *undo, pt_snapshot *before,
+                    const pt_batch *redo, const pt_commit *commit, pt_error *error)
+{
+    const pt_engine *engine = store->engine;
+    pt_writer *writer;
+    int rc = engine->write_begin(store, &writer, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = put_back(writer, engine, undo, before, error);
+    if (rc == SQLITE_OK) {
+        rc = apply(writer, engine, redo, error);
+    }
+    if (rc != SQLITE_OK) {
+        engine->write_abort(writer);
+        return rc;
+    }
+    return engine->write_commit(writer, commit, error);
+}

@@ -1,0 +1,29 @@
+/*
+ * Where a table's declared columns are in the shapes of its entities, worked out once for each
+ * shape.
+ */
+#ifndef PT_COLUMN_MAP_H
+#define PT_COLUMN_MAP_H
+
+#include "config.h"
+#include "shape.h"
+
+typedef struct pt_column_places {
+    const pt_shape *shape;
+    int place[]; /* per declared column: index of the property, or -1 */
+} pt_column_places;
+
+typedef struct pt_column_map {
+    const pt_column *columns;
+    int column_count;
+    pt_column_places *
+        *by_id; /* by shape id; element 0 serves shapes without an id, one after the other */
+    unsigned capacity;
+} pt_column_map;
+
+/* All zeros but `columns` and `column_count` is the empty map. NULL when out of memory. */
+const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *shape);
+
+void pt_column_map_free(pt_column_map *map);
+
+#endif

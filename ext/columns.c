@@ -1,0 +1,159 @@
+#include "columns.h"
+
+#include "json.h"
+#include "key.h"
+#include "ticks.h"
+#include "value.h"
+
+enum {
+    JSON_SUBTYPE = 'J'
+}; /* SQLite's JSON functions then take the text as JSON, not as a string */
+
+void pt_row_set(pt_row *row, const pt_scan *scan)
+{
+    row->key = scan->key;
+    row->bytes = scan->record;
+    row->lasting = !scan->on_pending;
+    row->opened = false;
+}
+
+void pt_row_free(pt_row *row)
+{
+    pt_buffer_free(&row->shape);
+    pt_buffer_free(&row->json);
+}
+
+int pt_report_damage(pt_slice logical_key, pt_error *error)
+{
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(pt_key_entity(logical_key), &partition, &row);
+    return pt_error_set(
+        error, SQLITE_CORRUPT_VTAB,
+        "the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the store; "
+        "DELETE or REPLACE it, or restore the store from a backup",
+        (int)partition.size, partition.data, (int)row.size, row.data);
+}
+
+static int open_record(pt_row *row, const pt_table *table, pt_error *error)
+{
+    if (row->opened) {
+        return SQLITE_OK;
+    }
+    pt_shape_source source = pt_dictionary_source(pt_session_store(table->session)->dictionary);
+    int rc = pt_record_open(&row->record, row->key, row->bytes, &source, &row->shape);
+    row->opened = rc == SQLITE_OK;
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return rc == SQLITE_OK ? rc : pt_report_damage(row->key, error);
+}
+
+static int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
+                           pt_error *error)
+{
+    const pt_shape *shape = row->record.shape;
+    if (row->places == NULL || row->places->shape != shape || shape->id == 0) {
+        row->places = pt_column_map_find(&table->map, shape);
+        if (row->places == NULL) {
+            return pt_error_nomem(error);
+        }
+    }
+    int place = row->places->place[index];
+    if (place < 0) {
+        sqlite3_result_null(context);
+        return SQLITE_OK;
+    }
+    pt_value value;
+    if (pt_record_value(&row->record, (unsigned)place, &value) != SQLITE_OK) {
+        return pt_report_damage(row->key, error);
+    }
+    pt_value_result(context, &value, row->lasting);
+    return SQLITE_OK;
+}
+
+int pt_record_to_json(const pt_record *record, pt_buffer *json)
+{
+    pt_json_begin(json);
+    for (unsigned i = 0; i < record->shape->count; i++) {
+        pt_value value;
+        if (pt_record_value(record, i, &value) != SQLITE_OK) {
+            return SQLITE_CORRUPT_VTAB;
+        }
+        pt_json_add(json, record->shape->properties[i].name, &value);
+    }
+    pt_json_end(json);
+    return json->failed ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+static int properties(pt_row *row, sqlite3_context *context, pt_error *error)
+{
+    int rc = pt_record_to_json(&row->record, &row->json);
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->key, error);
+    }
+    sqlite3_result_text64(context, (const char *)row->json.data, row->json.size, SQLITE_TRANSIENT,
+                          SQLITE_UTF8);
+    sqlite3_result_subtype(context, JSON_SUBTYPE);
+    return SQLITE_OK;
+}
+
+void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1])
+{
+    char time[PT_DATETIME_TEXT_SIZE + 1];
+    pt_ticks_format(ticks, time);
+    /* The colons of hh:mm:ss are percent-encoded, as the service sends them. */
+    sqlite3_snprintf(PT_ETAG_SIZE + 1, text, "W/\"datetime'%.13s%%3A%.2s%%3A%s'\"", time, time + 14,
+                     time + 17);
+}
+
+static void key_column(sqlite3_context *context, pt_slice key, int column)
+{
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(key, &partition, &row);
+    pt_slice text = column == PT_COLUMN_PARTITION_KEY ? partition : row;
+    sqlite3_result_text64(context, (const char *)text.data, text.size, SQLITE_TRANSIENT,
+                          SQLITE_UTF8);
+}
+
+static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error *error)
+{
+    char time[PT_DATETIME_TEXT_SIZE + 1];
+    char etag[PT_ETAG_SIZE + 1];
+    switch (tail) {
+    case PT_TAIL_PROPERTIES:
+        return properties(row, context, error);
+    case PT_TAIL_TIMESTAMP:
+        pt_ticks_format(row->record.ticks, time);
+        sqlite3_result_text(context, time, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+        return SQLITE_OK;
+    case PT_TAIL_ETAG:
+    default:
+        pt_etag_format(row->record.ticks, etag);
+        sqlite3_result_text(context, etag, -1, SQLITE_TRANSIENT);
+        return SQLITE_OK;
+    }
+}
+
+int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
+                  pt_error *error)
+{
+    pt_slice key = pt_key_entity(row->key);
+    if (column < PT_COLUMN_FIRST) {
+        key_column(context, key, column);
+        return SQLITE_OK;
+    }
+    int declared = column - PT_COLUMN_FIRST;
+    int tail = declared - table->config.column_count;
+    if (tail == PT_TAIL_ENTITY_KEY) {
+        sqlite3_result_blob64(context, key.data, key.size, SQLITE_TRANSIENT);
+        return SQLITE_OK;
+    }
+    int rc = open_record(row, table, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return tail < 0 ? declared_column(row, table, context, declared, error)
+                    : tail_column(row, context, tail, error);
+}

@@ -1,0 +1,42 @@
+/*
+ * The columns of a row: from an entity's key and record to what SQLite sees.
+ */
+#ifndef PT_COLUMNS_H
+#define PT_COLUMNS_H
+
+#include "scan.h"
+#include "table.h"
+
+/* `W/"datetime'2026-11-21T09%3A00%3A13.0419375Z'"` */
+enum { PT_ETAG_SIZE = 48 };
+
+/* The row that a cursor stands on. Its record is opened when a column first needs it. */
+typedef struct pt_row {
+    pt_slice key;   /* logical */
+    pt_slice bytes; /* of the record */
+    bool lasting;   /* the bytes lie in the snapshot and outlive the statement's use of them */
+    bool opened;
+    pt_record record;
+    const pt_column_places *places;
+    pt_buffer shape;
+    pt_buffer json;
+} pt_row;
+
+void pt_row_set(pt_row *row, const pt_scan *scan);
+void pt_row_free(pt_row *row);
+
+/* Gives SQLite the value of a column. SQLITE_CORRUPT_VTAB: the record is damaged. */
+int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
+                  pt_error *error);
+
+/* The text of a record that does not decode, naming its keys. */
+int pt_report_damage(pt_slice logical_key, pt_error *error);
+
+/* Every property of a record as the Properties column gives it. SQLITE_OK, SQLITE_NOMEM,
+ * SQLITE_CORRUPT_VTAB. */
+int pt_record_to_json(const pt_record *record, pt_buffer *json);
+
+/* The ETag of a timestamp, with a NUL. */
+void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1]);
+
+#endif

@@ -1,0 +1,261 @@
+#include "companion.h"
+
+#include <stdbool.h>
+
+#define COMPANION "ptable_companion"
+
+typedef struct companion {
+    sqlite3_vtab base;
+    pt_connection *connection;
+    sqlite3_stmt
+        *join; /* prepared when first needed; a virtual table may own one until xDisconnect */
+} companion;
+
+static companion *companion_of(sqlite3_vtab *vtab)
+{
+    return (companion *)vtab;
+}
+
+static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
+                   sqlite3_vtab **vtab, char **message)
+{
+    (void)argc;
+    pt_connection *connection = context;
+    if (sqlite3_stricmp(argv[1], "temp") != 0 || sqlite3_stricmp(argv[2], COMPANION) != 0 ||
+        pt_connection_companion(connection) != NULL) {
+        *message = sqlite3_mprintf(COMPANION " is made by ptable itself, in the TEMP schema");
+        return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+    }
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(nothing)");
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    companion *self = sqlite3_malloc64(sizeof *self);
+    if (self == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *self = (companion){.connection = connection};
+    pt_connection_set_companion(connection, self);
+    *vtab = &self->base;
+    return SQLITE_OK;
+}
+
+/* Made inside a transaction, the table takes part in it from then on, without xBegin. */
+static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
+                  sqlite3_vtab **vtab, char **message)
+{
+    int rc = connect(db, context, argc, argv, vtab, message);
+    if (rc == SQLITE_OK && !sqlite3_get_autocommit(db)) {
+        pt_connection_follow(context);
+    }
+    return rc;
+}
+
+static int disconnect(sqlite3_vtab *vtab)
+{
+    companion *self = companion_of(vtab);
+    pt_connection_set_companion(self->connection, NULL);
+    sqlite3_finalize(self->join);
+    sqlite3_free(self);
+    return SQLITE_OK;
+}
+
+/* --- An empty table --- */
+
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    (void)vtab;
+    info->estimatedRows = 0;
+    info->estimatedCost = 1;
+    return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor)
+{
+    (void)vtab;
+    *cursor = sqlite3_malloc64(sizeof **cursor);
+    return *cursor != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *cursor)
+{
+    sqlite3_free(cursor);
+    return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
+                  sqlite3_value **argv)
+{
+    (void)cursor;
+    (void)number;
+    (void)text;
+    (void)argc;
+    (void)argv;
+    return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *cursor)
+{
+    (void)cursor;
+    return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *cursor)
+{
+    (void)cursor;
+    return 1;
+}
+
+static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int index)
+{
+    (void)cursor;
+    (void)index;
+    sqlite3_result_null(context);
+    return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
+{
+    (void)cursor;
+    *id = 0;
+    return SQLITE_OK;
+}
+
+static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *id)
+{
+    (void)argc;
+    (void)argv;
+    (void)id;
+    vtab->zErrMsg = sqlite3_mprintf(COMPANION " holds no rows");
+    return vtab->zErrMsg != NULL ? SQLITE_READONLY : SQLITE_NOMEM;
+}
+
+/* --- Transactions --- */
+
+static int begin(sqlite3_vtab *vtab)
+{
+    pt_connection *connection = companion_of(vtab)->connection;
+    if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
+        pt_connection_follow(connection);
+    }
+    return SQLITE_OK;
+}
+
+static int sync_all(sqlite3_vtab *vtab)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_connection_sync(companion_of(vtab)->connection, &error);
+    if (rc != SQLITE_OK && error.message != NULL) {
+        sqlite3_free(vtab->zErrMsg);
+        vtab->zErrMsg = sqlite3_mprintf("ptable: %s", error.message);
+    }
+    pt_error_clear(&error);
+    return rc;
+}
+
+static int commit(sqlite3_vtab *vtab)
+{
+    pt_connection_commit(companion_of(vtab)->connection);
+    return SQLITE_OK;
+}
+
+static int rollback(sqlite3_vtab *vtab)
+{
+    pt_connection_rollback(companion_of(vtab)->connection);
+    return SQLITE_OK;
+}
+
+static int savepoint(sqlite3_vtab *vtab, int level)
+{
+    return pt_connection_savepoint(companion_of(vtab)->connection, level);
+}
+
+static int release(sqlite3_vtab *vtab, int level)
+{
+    pt_connection_release_savepoint(companion_of(vtab)->connection, level);
+    return SQLITE_OK;
+}
+
+static int rollback_to(sqlite3_vtab *vtab, int level)
+{
+    pt_connection_rollback_to(companion_of(vtab)->connection, level);
+    return SQLITE_OK;
+}
+
+static const sqlite3_module companion_module = {
+    .iVersion = 2,
+    .xCreate = create,
+    .xConnect = connect,
+    .xBestIndex = best_index,
+    .xDisconnect = disconnect,
+    .xDestroy = disconnect,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = eof,
+    .xColumn = column,
+    .xRowid = rowid,
+    .xUpdate = update,
+    .xBegin = begin,
+    .xSync = sync_all,
+    .xCommit = commit,
+    .xRollback = rollback,
+    .xSavepoint = savepoint,
+    .xRelease = release,
+    .xRollbackTo = rollback_to,
+};
+
+/* --- Making it and letting it join --- */
+
+static bool is_any_statement_busy(sqlite3 *db)
+{
+    for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
+        if (sqlite3_stmt_busy(s)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pt_companion_ensure(pt_connection *connection)
+{
+    sqlite3 *db = pt_connection_db(connection);
+    if (pt_connection_companion(connection) == NULL && !is_any_statement_busy(db)) {
+        sqlite3_exec(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
+                     NULL, NULL, NULL);
+    }
+}
+
+static void release_connection(void *connection)
+{
+    pt_connection_release(connection);
+}
+
+int pt_companion_register(sqlite3 *db, pt_connection *connection)
+{
+    pt_connection_retain(connection);
+    int rc =
+        sqlite3_create_module_v2(db, COMPANION, &companion_module, connection, release_connection);
+    if (rc == SQLITE_OK) {
+        pt_companion_ensure(connection);
+    }
+    return rc;
+}
+
+void pt_companion_join(pt_connection *connection)
+{
+    sqlite3 *db = pt_connection_db(connection);
+    companion *self = pt_connection_companion(connection);
+    if (self == NULL || pt_connection_is_followed(connection) || sqlite3_get_autocommit(db)) {
+        return;
+    }
+    if (self->join == NULL) {
+        sqlite3_prepare_v3(db, "DELETE FROM temp." COMPANION " WHERE 0", -1,
+                           SQLITE_PREPARE_PERSISTENT, &self->join, NULL);
+    }
+    if (self->join != NULL) {
+        sqlite3_step(self->join);
+        sqlite3_reset(self->join);
+    }
+}

@@ -1,0 +1,25 @@
+/*
+ * The companion: a virtual table in TEMP that lets the extension follow explicit transactions.
+ *
+ * SQLite tells a virtual table nothing of transactions that only read it, nor of a ROLLBACK TO over
+ * its CREATE, nor of a COMMIT after its DROP. The companion is a table nobody drops; a statement
+ * that writes no row makes it a participant, and from then on it gets every callback of that
+ * transaction and passes them to all sessions. Where it cannot take part (PRAGMA query_only, or it
+ * is gone), snapshots last only as long as cursors are open or a write has begun.
+ */
+#ifndef PT_COMPANION_H
+#define PT_COMPANION_H
+
+#include "connection.h"
+#include "sqlite.h"
+
+/* Registers the module and makes the table, if no statement is running that this would abort. */
+int pt_companion_register(sqlite3 *db, pt_connection *connection);
+
+/* Makes the table if it is not there and no statement is running. */
+void pt_companion_ensure(pt_connection *connection);
+
+/* In an explicit transaction: lets the companion take part from now on, if that is possible. */
+void pt_companion_join(pt_connection *connection);
+
+#endif

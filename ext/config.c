@@ -1,0 +1,528 @@
+#include "config.h"
+
+#include <stdarg.h>
+
+#include "sqlite.h"
+
+/* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
+enum { COLUMNS_MAX = 1900, FIRST_CAPACITY = 16 };
+
+typedef struct reader {
+    pt_config *config;
+    pt_error *error;
+    const char *argument; /* the one being read, as the user wrote it */
+    int column_capacity;
+    int keys_listed; /* 1: PartitionKey, 2: RowKey was the last */
+    unsigned options_given;
+} reader;
+
+/* Fails with "<what> in argument "..."; <advice>", `what` being formatted. */
+static int refuse(reader *r, const char *advice, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *what = sqlite3_vmprintf(format, args);
+    va_end(args);
+    if (what == NULL) {
+        return pt_error_nomem(r->error);
+    }
+    int rc = pt_error_set(r->error, SQLITE_ERROR, "%s in argument \"%s\"; %s", what, r->argument,
+                          advice);
+    sqlite3_free(what);
+    return rc;
+}
+
+/* --- Text --- */
+
+static bool is_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_digit(char c)
+{
+    return c >= '0' && c <= '9';
+}
+
+static bool is_name_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
+           c == '$' || (unsigned char)c >= 0x80;
+}
+
+static const char *skip_blanks(const char *text)
+{
+    while (is_blank(*text)) {
+        text++;
+    }
+    return text;
+}
+
+static size_t name_length(const char *text)
+{
+    size_t length = 0;
+    while (is_name_character(text[length])) {
+        length++;
+    }
+    return length;
+}
+
+/* Without trailing blanks. */
+static pt_slice trimmed(const char *text)
+{
+    size_t size = strlen(text);
+    while (size > 0 && is_blank(text[size - 1])) {
+        size--;
+    }
+    return pt_slice_of(text, size);
+}
+
+static bool word_is(const char *text, size_t length, const char *word)
+{
+    return length == strlen(word) && sqlite3_strnicmp(text, word, (int)length) == 0;
+}
+
+static int copy_text(reader *r, pt_slice text, char **copy)
+{
+    *copy = sqlite3_malloc64(text.size + 1);
+    if (*copy == NULL) {
+        return pt_error_nomem(r->error);
+    }
+    memcpy(*copy, text.data, text.size);
+    (*copy)[text.size] = 0;
+    return SQLITE_OK;
+}
+
+/* The quote that ends what `c` begins; 0 if it begins nothing. */
+static char closing_quote(char c)
+{
+    if (c == '[') {
+        return ']';
+    }
+    return c == '"' || c == '`' || c == '\'' ? c : 0;
+}
+
+/* Reads a quoted text, in which the closing quote (but not ]) may stand doubled. */
+static int read_quoted(reader *r, const char **cursor, char **text)
+{
+    char close = closing_quote(**cursor);
+    const char *from = *cursor + 1;
+    int rc = copy_text(r, pt_slice_text(from), text);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    char *to = *text;
+    while (*from != 0 && (*from != close || (from[1] == close && close != ']'))) {
+        from += *from == close ? 1 : 0;
+        *to++ = *from++;
+    }
+    *to = 0;
+    if (*from == 0) {
+        return refuse(r, "close it", "unclosed quote");
+    }
+    *cursor = from + 1;
+    return SQLITE_OK;
+}
+
+static int read_name(reader *r, const char **cursor, char **name)
+{
+    if (closing_quote(**cursor) != 0) {
+        int rc = read_quoted(r, cursor, name);
+        if (rc == SQLITE_OK && **name == 0) {
+            return refuse(r, "give the column a name", "empty name");
+        }
+        return rc;
+    }
+    size_t length = is_digit(**cursor) ? 0 : name_length(*cursor);
+    if (length == 0) {
+        return refuse(r,
+                      "write a column as Name or Name Type, an option as option=value; a name that "
+                      "is not just letters, digits and _ needs quotes",
+                      "no name");
+    }
+    pt_slice bare = pt_slice_of(*cursor, length);
+    *cursor += length;
+    return copy_text(r, bare, name);
+}
+
+/* --- Options --- */
+
+static int choose(reader *r, const char *value, const char *const *choices, int count,
+                  const char *advice, int *chosen)
+{
+    for (int i = 0; i < count; i++) {
+        if (sqlite3_stricmp(value, choices[i]) == 0) {
+            *chosen = i;
+            return SQLITE_OK;
+        }
+    }
+    return refuse(r, advice, "unknown value \"%s\"", value);
+}
+
+static int set_text(reader *r, const char *value, char **text)
+{
+    if (*value == 0) {
+        return refuse(r, "give a value or leave the option out", "empty value");
+    }
+    return copy_text(r, pt_slice_text(value), text);
+}
+
+static int set_store(reader *r, const char *value)
+{
+    return set_text(r, value, &r->config->store);
+}
+
+static int set_table(reader *r, const char *value)
+{
+    r->config->table_given = true;
+    return set_text(r, value, &r->config->table);
+}
+
+static int set_sync(reader *r, const char *value)
+{
+    static const char *const choices[] = {
+        [PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"};
+    int chosen = PT_SYNC_FULL;
+    int rc = choose(r, value, choices, 3, "sync is full, normal or off", &chosen);
+    r->config->sync = (pt_sync)chosen;
+    return rc;
+}
+
+static int set_read_only(reader *r, const char *value)
+{
+    static const char *const choices[] = {"0", "1"};
+    int chosen = 0;
+    int rc = choose(r, value, choices, 2, "readonly is 0 or 1", &chosen);
+    r->config->read_only = chosen == 1;
+    return rc;
+}
+
+static int set_scan(reader *r, const char *value)
+{
+    static const char *const choices[] = {"allow", "deny"};
+    int chosen = 0;
+    int rc = choose(r, value, choices, 2, "scan is allow or deny", &chosen);
+    r->config->deny_scan = chosen == 1;
+    return rc;
+}
+
+static const struct option {
+    const char *name;
+    int (*set)(reader *r, const char *value);
+} options[] = {
+    {"store", set_store},        {"table", set_table}, {"sync", set_sync},
+    {"readonly", set_read_only}, {"scan", set_scan},
+};
+
+#define OPTION_LIST "the options are store, table, sync, readonly and scan"
+
+static int read_value(reader *r, const char *cursor, char **value)
+{
+    if (*cursor == '\'' || *cursor == '"') {
+        int rc = read_quoted(r, &cursor, value);
+        cursor = skip_blanks(cursor);
+        if (rc == SQLITE_OK && *cursor != 0) {
+            return refuse(r, "give one option in each argument, with commas between arguments",
+                          "unexpected \"%s\" behind the value", cursor);
+        }
+        return rc;
+    }
+    pt_slice bare = trimmed(cursor);
+    if (bare.size == 0) {
+        return refuse(r, "give a value or leave the option out", "no value");
+    }
+    if (strcspn(cursor, " \t\n\v\f\r'\"`") < bare.size) {
+        return refuse(r, "put the value in quotes, or a comma behind it",
+                      "blank or quote inside a bare value");
+    }
+    return copy_text(r, bare, value);
+}
+
+static int read_option(reader *r, const char *name, const char *value_text)
+{
+    size_t i = 0;
+    while (i < sizeof options / sizeof *options && sqlite3_stricmp(name, options[i].name) != 0) {
+        i++;
+    }
+    if (i == sizeof options / sizeof *options) {
+        return refuse(r, OPTION_LIST, "unknown option \"%s\"", name);
+    }
+    if ((r->options_given & 1u << i) != 0) {
+        return refuse(r, "give each option once", "second option \"%s\"", options[i].name);
+    }
+    r->options_given |= 1u << i;
+    char *value = NULL;
+    int rc = read_value(r, value_text, &value);
+    if (rc == SQLITE_OK) {
+        rc = options[i].set(r, value);
+    }
+    sqlite3_free(value);
+    return rc;
+}
+
+/* --- Columns --- */
+
+static const struct constraint {
+    const char *word;  /* it begins with */
+    const char *shown; /* in messages */
+    bool of_table;     /* may stand where a column's name does */
+    const char *advice;
+} constraints[] = {
+    {"NOT", "NOT NULL", false, "leave it out: any entity may lack any property"},
+    {"NULL", "NULL", false, "leave it out: any entity may lack any property"},
+    {"DEFAULT", "DEFAULT", false, "leave it out: a property that is not given is absent (NULL)"},
+    {"PRIMARY", "PRIMARY KEY", true, "leave it out: the key is always PartitionKey and RowKey"},
+    {"UNIQUE", "UNIQUE", true, "leave it out: only PartitionKey and RowKey together are unique"},
+    {"CHECK", "CHECK", true, "leave it out: values are checked against the column's type only"},
+    {"COLLATE", "COLLATE", false, "leave it out and write it in the query: columns are BINARY"},
+    {"REFERENCES", "REFERENCES", false, "leave it out: virtual tables have no foreign keys"},
+    {"FOREIGN", "FOREIGN KEY", true, "leave it out: virtual tables have no foreign keys"},
+    {"GENERATED", "GENERATED", false,
+     "leave it out and compute it in a view: virtual tables have no generated columns"},
+    {"AS", "AS", false,
+     "leave it out and compute it in a view: virtual tables have no generated columns"},
+    {"CONSTRAINT", "CONSTRAINT", true, "leave it out: there is no constraint but the key"},
+};
+
+static const struct constraint *constraint_of_word(const char *word, size_t length)
+{
+    for (size_t i = 0; i < sizeof constraints / sizeof *constraints; i++) {
+        if (word_is(word, length, constraints[i].word)) {
+            return &constraints[i];
+        }
+    }
+    return NULL;
+}
+
+/* The first constraint among the words behind a column's name, or NULL. */
+static const struct constraint *find_constraint(const char *text)
+{
+    while (*text != 0) {
+        size_t length = name_length(text);
+        const struct constraint *found = constraint_of_word(text, length);
+        if (found != NULL) {
+            return found;
+        }
+        text += length != 0 ? length : 1;
+    }
+    return NULL;
+}
+
+static int read_type(reader *r, const char *text, pt_type *type)
+{
+    *type = PT_NONE;
+    const struct constraint *constraint = find_constraint(text);
+    if (constraint != NULL) {
+        return refuse(r, constraint->advice, "constraint %s", constraint->shown);
+    }
+    pt_slice name = trimmed(text);
+    if (name.size == 0) {
+        return SQLITE_OK;
+    }
+    *type = pt_type_from_name(name);
+    if (*type == PT_NONE) {
+        return refuse(r,
+                      "the types are String, Int32, Int64, Double, Boolean, DateTime, Guid and "
+                      "Binary (or TEXT, INTEGER, REAL, BLOB); a column without a type keeps the "
+                      "type of each value",
+                      "unknown type \"%.*s\"", (int)name.size, (const char *)name.data);
+    }
+    return SQLITE_OK;
+}
+
+/* PartitionKey (1) or RowKey (2), which may be listed but are there anyway. */
+static int read_key(reader *r, int key, pt_type type)
+{
+    const char *name = key == 1 ? "PartitionKey" : "RowKey";
+    if (r->config->column_count > 0 || r->keys_listed >= key) {
+        return refuse(r,
+                      "leave it out: PartitionKey and RowKey are always the first columns, in this "
+                      "order",
+                      "misplaced column \"%s\"", name);
+    }
+    if (type != PT_NONE && type != PT_STRING) {
+        return refuse(r, "leave the type out: PartitionKey and RowKey are String",
+                      "type %s of \"%s\"", pt_type_name(type), name);
+    }
+    r->keys_listed = key;
+    return SQLITE_OK;
+}
+
+static bool is_reserved(const char *name)
+{
+    static const char *const reserved[] = {"Properties", "Filter",  "Timestamp", "ETag",
+                                           "WriteMode",  "IfMatch", "EntityKey"};
+    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+        if (sqlite3_stricmp(name, reserved[i]) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int check_name(reader *r, const char *name)
+{
+    if (is_reserved(name)) {
+        return refuse(r,
+                      "leave it out: the name is kept for a column of ptable itself; such a "
+                      "property is reachable through Properties",
+                      "reserved column name \"%s\"", name);
+    }
+    for (int i = 0; i < r->config->column_count; i++) {
+        const char *other = r->config->columns[i].name;
+        if (sqlite3_stricmp(name, other) == 0) {
+            return refuse(r,
+                          "column names must differ in more than case; a second such property is "
+                          "reachable through Properties",
+                          "column \"%s\" beside \"%s\"", name, other);
+        }
+    }
+    if (r->config->column_count == COLUMNS_MAX) {
+        return refuse(r, "declare 1900 columns at most; other properties are in Properties",
+                      "too many columns with \"%s\"", name);
+    }
+    return SQLITE_OK;
+}
+
+static int add_column(reader *r, const char *name, pt_type type)
+{
+    pt_config *config = r->config;
+    if (config->column_count == r->column_capacity) {
+        int capacity = r->column_capacity == 0 ? FIRST_CAPACITY : r->column_capacity * 2;
+        pt_column *columns = sqlite3_realloc64(config->columns, (size_t)capacity * sizeof *columns);
+        if (columns == NULL) {
+            return pt_error_nomem(r->error);
+        }
+        config->columns = columns;
+        r->column_capacity = capacity;
+    }
+    pt_column column = {.name_size = strlen(name), .type = type};
+    int rc = copy_text(r, pt_slice_text(name), &column.name);
+    if (rc == SQLITE_OK) {
+        config->columns[config->column_count++] = column;
+    }
+    return rc;
+}
+
+static int read_column(reader *r, const char *name, const char *type_text)
+{
+    pt_type type;
+    int rc = read_type(r, type_text, &type);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (sqlite3_stricmp(name, "PartitionKey") == 0) {
+        return read_key(r, 1, type);
+    }
+    if (sqlite3_stricmp(name, "RowKey") == 0) {
+        return read_key(r, 2, type);
+    }
+    rc = check_name(r, name);
+    return rc == SQLITE_OK ? add_column(r, name, type) : rc;
+}
+
+/* --- Arguments --- */
+
+static int read_named(reader *r, const char *name, bool quoted, const char *behind)
+{
+    const struct constraint *constraint = constraint_of_word(name, strlen(name));
+    if (!quoted && constraint != NULL && constraint->of_table) {
+        return refuse(r, constraint->advice, "constraint %s", constraint->shown);
+    }
+    const char *rest = skip_blanks(behind);
+    if (*rest == '=') {
+        return read_option(r, name, skip_blanks(rest + 1));
+    }
+    if (rest == behind && *rest != 0) {
+        return refuse(
+            r,
+            "put a blank before a type, and quotes around a name that is not just letters, "
+            "digits and _",
+            "unexpected \"%s\" behind the name", rest);
+    }
+    return read_column(r, name, rest);
+}
+
+static int read_argument(reader *r, const char *argument)
+{
+    r->argument = argument;
+    const char *cursor = skip_blanks(argument);
+    if (*cursor == 0) {
+        return pt_error_set(r->error, SQLITE_ERROR,
+                            "empty argument; remove the comma before or behind it");
+    }
+    bool quoted = closing_quote(*cursor) != 0;
+    char *name = NULL;
+    int rc = read_name(r, &cursor, &name);
+    if (rc == SQLITE_OK) {
+        rc = read_named(r, name, quoted, cursor);
+    }
+    sqlite3_free(name);
+    return rc;
+}
+
+int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error)
+{
+    *config = (pt_config){.sync = PT_SYNC_FULL};
+    reader r = {.config = config, .error = error};
+    int rc = copy_text(&r, pt_slice_text(argv[2]), &config->sql_name);
+    for (int i = 3; i < argc && rc == SQLITE_OK; i++) {
+        rc = read_argument(&r, argv[i]);
+    }
+    if (rc == SQLITE_OK && config->table == NULL) {
+        rc = copy_text(&r, pt_slice_text(config->sql_name), &config->table);
+    }
+    if (rc != SQLITE_OK) {
+        pt_config_free(config);
+    }
+    return rc;
+}
+
+void pt_config_free(pt_config *config)
+{
+    for (int i = 0; i < config->column_count; i++) {
+        sqlite3_free(config->columns[i].name);
+    }
+    sqlite3_free(config->columns);
+    sqlite3_free(config->sql_name);
+    sqlite3_free(config->table);
+    sqlite3_free(config->store);
+    *config = (pt_config){0};
+}
+
+/* The SQL type of a column, with the blank before it. */
+static const char *declared_type(pt_type type)
+{
+    switch (type) {
+    case PT_STRING:
+    case PT_DATETIME:
+    case PT_GUID:
+        return " TEXT";
+    case PT_INT32:
+    case PT_INT64:
+    case PT_BOOLEAN:
+        return " INTEGER";
+    case PT_DOUBLE:
+        return " REAL";
+    case PT_BINARY:
+        return " BLOB";
+    case PT_NONE:
+        break;
+    }
+    return "";
+}
+
+char *pt_config_declaration(const pt_config *config)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(text, "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL");
+    for (int i = 0; i < config->column_count; i++) {
+        const pt_column *column = &config->columns[i];
+        sqlite3_str_appendf(text, ", \"%w\"%s", column->name, declared_type(column->type));
+    }
+    sqlite3_str_appendf(text,
+                        ", Properties TEXT%s, Timestamp TEXT HIDDEN, ETag TEXT HIDDEN, "
+                        "EntityKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID",
+                        config->column_count > 0 ? " HIDDEN" : "");
+    return sqlite3_str_finish(text);
+}

@@ -1,0 +1,280 @@
+#include "connection.h"
+
+#include "main_lock.h"
+#include "sqlite.h"
+
+/* A session and under which name it was opened. */
+typedef struct opened {
+    struct opened *next;
+    pt_session *session;
+    pt_connection *connection;
+    unsigned uses;
+    bool is_private;
+    char name[]; /* path, or schema of a private store */
+} opened;
+
+struct pt_connection {
+    sqlite3 *db;
+    unsigned references;
+    opened *sessions;
+    void *companion;
+    bool followed; /* the companion takes part in the transaction that is open */
+};
+
+pt_connection *pt_connection_new(sqlite3 *db)
+{
+    pt_connection *connection = sqlite3_malloc64(sizeof *connection);
+    if (connection != NULL) {
+        *connection = (pt_connection){.db = db, .references = 1};
+    }
+    return connection;
+}
+
+void pt_connection_retain(pt_connection *connection)
+{
+    connection->references++;
+}
+
+static void free_opened(opened *entry)
+{
+    pt_session_free(entry->session);
+    sqlite3_free(entry);
+}
+
+void pt_connection_release(pt_connection *connection)
+{
+    if (--connection->references > 0) {
+        return;
+    }
+    while (connection->sessions != NULL) {
+        opened *entry = connection->sessions;
+        connection->sessions = entry->next;
+        free_opened(entry);
+    }
+    sqlite3_free(connection);
+}
+
+sqlite3 *pt_connection_db(const pt_connection *connection)
+{
+    return connection->db;
+}
+
+void *pt_connection_companion(const pt_connection *connection)
+{
+    return connection->companion;
+}
+
+void pt_connection_set_companion(pt_connection *connection, void *companion)
+{
+    connection->companion = companion;
+}
+
+/* --- What sessions ask --- */
+
+static int busy_timeout(sqlite3 *db)
+{
+    sqlite3_stmt *statement;
+    int milliseconds = 0;
+    if (sqlite3_prepare_v2(db, "PRAGMA busy_timeout", -1, &statement, NULL) == SQLITE_OK) {
+        if (sqlite3_step(statement) == SQLITE_ROW) {
+            milliseconds = sqlite3_column_int(statement, 0);
+        }
+        sqlite3_finalize(statement);
+    }
+    return milliseconds;
+}
+
+/* Who holds one store's lock must not wait for another's: two such could wait for each other. */
+static int lock_wait(void *context)
+{
+    const pt_connection *connection = context;
+    for (const opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
+        if (pt_session_is_writing(entry->session)) {
+            return 0;
+        }
+    }
+    return busy_timeout(connection->db);
+}
+
+static bool follows_transaction(void *context)
+{
+    return ((const pt_connection *)context)->followed;
+}
+
+static int before_commit(void *context, pt_error *error)
+{
+    sqlite3 *db = ((const pt_connection *)context)->db;
+    return pt_main_lock_all(db, busy_timeout(db), error);
+}
+
+/* --- Sessions --- */
+
+static opened *find_by_name(const pt_connection *connection, const char *name, bool is_private)
+{
+    opened *entry = connection->sessions;
+    while (entry != NULL && (entry->is_private != is_private || strcmp(entry->name, name) != 0)) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
+static opened *find_by_store(const pt_connection *connection, const pt_store *store)
+{
+    opened *entry = connection->sessions;
+    while (entry != NULL && pt_session_store(entry->session) != store) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
+static int add_session(pt_connection *connection, pt_store *store, const char *name,
+                       bool is_private, opened **out, pt_error *error)
+{
+    size_t size = strlen(name) + 1;
+    opened *entry = sqlite3_malloc64(sizeof *entry + size);
+    if (entry == NULL) {
+        store->engine->close(store);
+        return pt_error_nomem(error);
+    }
+    *entry = (opened){.connection = connection, .is_private = is_private};
+    memcpy(entry->name, name, size);
+    const pt_session_host host = {.context = connection,
+                                  .lock_wait = lock_wait,
+                                  .follows_transaction = follows_transaction,
+                                  .before_commit = before_commit};
+    entry->session = pt_session_new(store, &host);
+    if (entry->session == NULL) {
+        sqlite3_free(entry);
+        return pt_error_nomem(error);
+    }
+    entry->next = connection->sessions;
+    connection->sessions = entry;
+    *out = entry;
+    return SQLITE_OK;
+}
+
+/* Opens the store; another name of a file that is open already leads to its session. */
+static int open_session(pt_connection *connection, const char *name, bool is_private, bool create,
+                        opened **entry, pt_error *error)
+{
+    unsigned flags = (is_private ? PT_OPEN_PRIVATE : 0) | (create ? PT_OPEN_CREATE : 0);
+    pt_store *store;
+    int rc = pt_lmdb_engine.open(is_private ? "" : name, flags, &store, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    *entry = find_by_store(connection, store);
+    if (*entry != NULL) {
+        store->engine->close(store);
+        return SQLITE_OK;
+    }
+    return add_session(connection, store, name, is_private, entry, error);
+}
+
+int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
+                      pt_session **session, pt_error *error)
+{
+    bool is_private = path == NULL;
+    const char *name = is_private ? schema : path;
+    opened *entry = find_by_name(connection, name, is_private);
+    if (entry == NULL) {
+        int rc = open_session(connection, name, is_private, create, &entry, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    entry->uses++;
+    *session = entry->session;
+    return SQLITE_OK;
+}
+
+/* Closes stores that no table uses any more and that no transaction needs. */
+static void close_unused(pt_connection *connection)
+{
+    opened **link = &connection->sessions;
+    while (*link != NULL) {
+        opened *entry = *link;
+        if (entry->uses == 0 && !entry->is_private && !pt_session_is_writing(entry->session)) {
+            *link = entry->next;
+            free_opened(entry);
+        } else {
+            link = &entry->next;
+        }
+    }
+}
+
+void pt_connection_leave(pt_connection *connection, pt_session *session)
+{
+    opened *entry = connection->sessions;
+    while (entry->session != session) {
+        entry = entry->next;
+    }
+    entry->uses--;
+    close_unused(connection);
+}
+
+/* --- Explicit transactions --- */
+
+bool pt_connection_is_followed(const pt_connection *connection)
+{
+    return connection->followed;
+}
+
+void pt_connection_follow(pt_connection *connection)
+{
+    connection->followed = true;
+}
+
+int pt_connection_savepoint(pt_connection *connection, int level)
+{
+    int rc = SQLITE_OK;
+    for (opened *entry = connection->sessions; rc == SQLITE_OK && entry != NULL;
+         entry = entry->next) {
+        rc = pt_session_savepoint(entry->session, level);
+    }
+    return rc;
+}
+
+void pt_connection_release_savepoint(pt_connection *connection, int level)
+{
+    for (opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
+        pt_session_release(entry->session, level);
+    }
+}
+
+void pt_connection_rollback_to(pt_connection *connection, int level)
+{
+    for (opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
+        pt_session_rollback_to(entry->session, level);
+    }
+}
+
+int pt_connection_sync(pt_connection *connection, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    for (opened *entry = connection->sessions; rc == SQLITE_OK && entry != NULL;
+         entry = entry->next) {
+        rc = pt_session_sync(entry->session, error);
+    }
+    return rc;
+}
+
+static void end_transaction(pt_connection *connection, void (*end)(pt_session *))
+{
+    connection->followed = false;
+    for (opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
+        end(entry->session);
+        pt_session_end_read(entry->session);
+    }
+    close_unused(connection);
+}
+
+void pt_connection_commit(pt_connection *connection)
+{
+    end_transaction(connection, pt_session_commit);
+}
+
+void pt_connection_rollback(pt_connection *connection)
+{
+    end_transaction(connection, pt_session_rollback);
+}

@@ -1,0 +1,46 @@
+/*
+ * What one SQLite connection has open: its sessions, one a store, and whether the companion follows
+ * its explicit transaction. Shared by all modules and functions registered on the connection.
+ */
+#ifndef PT_CONNECTION_H
+#define PT_CONNECTION_H
+
+#include "session.h"
+
+typedef struct sqlite3 sqlite3;
+typedef struct pt_connection pt_connection;
+
+/* With one reference; NULL when out of memory. */
+pt_connection *pt_connection_new(sqlite3 *db);
+void pt_connection_retain(pt_connection *connection);
+/* The last reference closes all stores. */
+void pt_connection_release(pt_connection *connection);
+
+sqlite3 *pt_connection_db(const pt_connection *connection);
+
+/* The companion table that follows the connection's explicit transactions (its own type), or NULL.
+ */
+void *pt_connection_companion(const pt_connection *connection);
+void pt_connection_set_companion(pt_connection *connection, void *companion);
+
+/*
+ * The session for a store file (absolute path), or, with path NULL, for the private store of a
+ * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if need be,
+ * making it if `create`. Each use is given back with pt_connection_leave.
+ */
+int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
+                      pt_session **session, pt_error *error);
+void pt_connection_leave(pt_connection *connection, pt_session *session);
+
+/* --- An explicit transaction, as the companion is told of it; for all sessions --- */
+
+bool pt_connection_is_followed(const pt_connection *connection);
+void pt_connection_follow(pt_connection *connection);
+int pt_connection_savepoint(pt_connection *connection, int level);
+void pt_connection_release_savepoint(pt_connection *connection, int level);
+void pt_connection_rollback_to(pt_connection *connection, int level);
+int pt_connection_sync(pt_connection *connection, pt_error *error);
+void pt_connection_commit(pt_connection *connection);
+void pt_connection_rollback(pt_connection *connection);
+
+#endif

@@ -1,0 +1,368 @@
+#include "cursor.h"
+
+#include "columns.h"
+#include "companion.h"
+#include "key.h"
+#include "ranges.h"
+#include "scan.h"
+
+struct pt_cursor {
+    sqlite3_vtab_cursor base;
+    bool counted; /* among the session's open cursors */
+    bool eof;
+    unsigned plan;
+    uint32_t table_id;
+    pt_ranges ranges;
+    pt_scan scan;
+    pt_row row;
+    pt_buffer at; /* where to look for the next range */
+    bool at_end;  /* the range being read was the last one */
+    pt_buffer low;
+    pt_buffer high;
+    pt_buffer only_partition; /* PartitionKey of the first row, for PT_PLAN_ONE_PARTITION */
+    bool has_partition;
+};
+
+static pt_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+{
+    return (pt_cursor *)cursor;
+}
+
+static pt_table *table_of(const pt_cursor *cursor)
+{
+    return pt_table_of(cursor->base.pVtab);
+}
+
+int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+{
+    pt_table *table = pt_table_of(vtab);
+    pt_cursor *cursor = table->spare_cursor;
+    table->spare_cursor = NULL;
+    if (cursor == NULL) {
+        cursor = sqlite3_malloc64(sizeof *cursor);
+        if (cursor == NULL) {
+            return SQLITE_NOMEM;
+        }
+        memset(cursor, 0, sizeof *cursor);
+    }
+    *out = &cursor->base;
+    return SQLITE_OK;
+}
+
+void pt_cursor_free(pt_cursor *cursor)
+{
+    if (cursor == NULL) {
+        return;
+    }
+    pt_scan_free(&cursor->scan);
+    pt_ranges_free(&cursor->ranges);
+    pt_row_free(&cursor->row);
+    pt_buffer_free(&cursor->at);
+    pt_buffer_free(&cursor->low);
+    pt_buffer_free(&cursor->high);
+    pt_buffer_free(&cursor->only_partition);
+    sqlite3_free(cursor);
+}
+
+int pt_cursor_close(sqlite3_vtab_cursor *base)
+{
+    pt_cursor *cursor = cursor_of(base);
+    pt_table *table = table_of(cursor);
+    pt_scan_close(&cursor->scan);
+    if (cursor->counted) {
+        cursor->counted = false;
+        pt_session_cursor_closed(table->session);
+    }
+    if (table->spare_cursor == NULL) {
+        table->spare_cursor = cursor;
+    } else {
+        pt_cursor_free(cursor);
+    }
+    return SQLITE_OK;
+}
+
+/* --- Walking the ranges --- */
+
+/* A position in the store's keys for one in the table's. */
+static bool make_logical(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
+{
+    pt_buffer_clear(buffer);
+    uint8_t *id = pt_buffer_extend(buffer, PT_KEY_TABLE_SIZE);
+    if (id != NULL) {
+        pt_put_be32(id, table_id);
+    }
+    pt_buffer_append_slice(buffer, entity_key);
+    return !buffer->failed;
+}
+
+static int set_bounds(pt_cursor *cursor, const pt_interval *range, pt_error *error)
+{
+    const pt_slice table_end = {0};
+    bool made = make_logical(&cursor->low, cursor->table_id, range->low) &&
+                (range->bounded ? make_logical(&cursor->high, cursor->table_id, range->high)
+                                : make_logical(&cursor->high, cursor->table_id + 1, table_end));
+    return made ? SQLITE_OK : pt_error_nomem(error);
+}
+
+static pt_direction direction_of(const pt_cursor *cursor)
+{
+    return (cursor->plan & PT_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
+}
+
+static int seek_range(pt_cursor *cursor, const pt_interval *range, pt_error *error)
+{
+    int rc = set_bounds(cursor, range, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
+                        pt_buffer_slice(&cursor->high), direction_of(cursor), error);
+}
+
+static pt_slice row_key(const pt_cursor *cursor)
+{
+    return pt_key_entity(cursor->scan.key);
+}
+
+/* The next search begins where this range ends. */
+static bool remember_end(pt_cursor *cursor, const pt_interval *range)
+{
+    if (direction_of(cursor) == PT_BACKWARD) {
+        cursor->at_end = range->low.size == 0;
+        return pt_buffer_assign(&cursor->at, range->low);
+    }
+    cursor->at_end = !range->bounded;
+    return cursor->at_end || pt_buffer_assign(&cursor->at, range->high);
+}
+
+static pt_ranges_step next_range(pt_cursor *cursor, bool from_the_end, pt_interval *range)
+{
+    pt_slice at = pt_buffer_slice(&cursor->at);
+    if (direction_of(cursor) == PT_BACKWARD) {
+        return pt_ranges_previous(&cursor->ranges, from_the_end ? NULL : &at, range);
+    }
+    return pt_ranges_next(&cursor->ranges, at, range);
+}
+
+/* After a probe: the next search begins at the row that it found. */
+static int follow_probe(pt_cursor *cursor, pt_error *error)
+{
+    bool assigned = pt_buffer_assign(&cursor->at, row_key(cursor));
+    if (assigned && direction_of(cursor) == PT_BACKWARD) {
+        pt_buffer_append_byte(&cursor->at, 0);
+    }
+    return assigned && !cursor->at.failed ? SQLITE_OK : pt_error_nomem(error);
+}
+
+/* Enters a range; a probe may have found its first row already, and then only the far bound
+ * changes. */
+static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed, pt_error *error)
+{
+    if (!remember_end(cursor, range)) {
+        return pt_error_nomem(error);
+    }
+    bool forward = direction_of(cursor) == PT_FORWARD;
+    if (probed && forward && pt_slice_equal(range->low, row_key(cursor))) {
+        int rc = set_bounds(cursor, range, error);
+        return rc != SQLITE_OK
+                   ? rc
+                   : pt_scan_narrow(&cursor->scan, pt_buffer_slice(&cursor->high), error);
+    }
+    return seek_range(cursor, range, error);
+}
+
+/* Looks for the first row at or behind cursor->at (forward) or before it (backward; from the end if
+ * asked). */
+static int search(pt_cursor *cursor, bool from_the_end, pt_error *error)
+{
+    bool probed = false;
+    for (;; from_the_end = false) {
+        pt_interval range;
+        int rc;
+        switch (next_range(cursor, from_the_end, &range)) {
+        case PT_RANGE_PROBE:
+            rc = seek_range(cursor, &range, error);
+            cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
+            if (rc == SQLITE_OK && !cursor->eof) {
+                rc = follow_probe(cursor, error);
+            }
+            if (rc != SQLITE_OK || cursor->eof) {
+                return rc;
+            }
+            probed = true;
+            break;
+        case PT_RANGE_FOUND:
+            rc = enter_range(cursor, &range, probed, error);
+            cursor->eof = rc == SQLITE_OK && !cursor->scan.valid && cursor->at_end;
+            if (rc != SQLITE_OK || cursor->eof || cursor->scan.valid) {
+                return rc;
+            }
+            probed = false;
+            break;
+        case PT_RANGE_END:
+            cursor->eof = true;
+            return SQLITE_OK;
+        case PT_RANGE_NOMEM:
+        default:
+            return pt_error_nomem(error);
+        }
+    }
+}
+
+/*
+ * ORDER BY RowKey was promised because one PartitionKey was asked for. Asked for as a number it may
+ * be several ('5', '05'): their rows would come in the wrong order.
+ */
+static int check_one_partition(pt_cursor *cursor, pt_error *error)
+{
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(row_key(cursor), &partition, &row);
+    if (!cursor->has_partition) {
+        cursor->has_partition = true;
+        return pt_buffer_assign(&cursor->only_partition, partition) ? SQLITE_OK
+                                                                    : pt_error_nomem(error);
+    }
+    if (pt_slice_equal(partition, pt_buffer_slice(&cursor->only_partition))) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_MISMATCH,
+                        "PartitionKey is compared with a number that several keys read as ('%.*s', "
+                        "'%.*s'), so their rows cannot be ordered by RowKey; compare with text",
+                        (int)cursor->only_partition.size, cursor->only_partition.data,
+                        (int)partition.size, partition.data);
+}
+
+/* Makes the scan's row the cursor's, once a move has ended. */
+static int arrive(pt_cursor *cursor, int rc, pt_error *error)
+{
+    if (rc == SQLITE_OK && !cursor->eof) {
+        pt_row_set(&cursor->row, &cursor->scan);
+        if ((cursor->plan & PT_PLAN_ONE_PARTITION) != 0 && cursor->ranges.numeric_partition) {
+            rc = check_one_partition(cursor, error);
+        }
+    }
+    return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), error);
+}
+
+/* --- Beginning --- */
+
+/* The session's view now; a cursor that is used again in its statement keeps the one it has. */
+static int attach(pt_cursor *cursor, pt_error *error)
+{
+    pt_table *table = table_of(cursor);
+    int rc = pt_table_open_store(table, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_companion_join(table->connection);
+    pt_view *view;
+    rc = pt_session_read(table->session, &view, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!cursor->counted) {
+        pt_session_cursor_opened(table->session);
+        cursor->counted = true;
+    }
+    if (cursor->scan.view != view) {
+        rc = pt_scan_open(&cursor->scan, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_table_find_id(table, view, error);
+    }
+    cursor->table_id = table->id.id;
+    return rc;
+}
+
+static int refuse_scan(const pt_table *table, unsigned plan, pt_error *error)
+{
+    if (!table->config.deny_scan || !pt_plan_is_table_scan(plan)) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_ERROR,
+                        "the statement would scan the whole table, which scan=deny forbids; add a "
+                        "condition on PartitionKey (=, IN, a range or pt_starts_with)");
+}
+
+static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
+{
+    int rc = refuse_scan(table_of(cursor), cursor->plan, error);
+    if (rc == SQLITE_OK) {
+        rc = attach(cursor, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_ranges_set(&cursor->ranges, cursor->plan & PT_PLAN_TERMS, argc, argv, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_buffer_clear(&cursor->at);
+    return search(cursor, true, error);
+}
+
+int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
+                     sqlite3_value **argv)
+{
+    (void)sentence;
+    pt_cursor *cursor = cursor_of(base);
+    pt_error error = PT_ERROR_NONE;
+    cursor->plan = (unsigned)plan_bits;
+    cursor->eof = true;
+    cursor->has_partition = false;
+    return arrive(cursor, begin(cursor, argc, argv, &error), &error);
+}
+
+/* --- Moving --- */
+
+/* One row stands for its whole partition: goes on behind it, or before it. */
+static int skip_partition(pt_cursor *cursor, pt_error *error)
+{
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(row_key(cursor), &partition, &row);
+    bool forward = direction_of(cursor) == PT_FORWARD;
+    pt_buffer_assign(&cursor->at, partition);
+    pt_buffer_append_byte(&cursor->at, forward ? 1 : 0);
+    return cursor->at.failed ? pt_error_nomem(error) : search(cursor, false, error);
+}
+
+static int next_row(pt_cursor *cursor, pt_error *error)
+{
+    if ((cursor->plan & PT_PLAN_DISTINCT) != 0) {
+        return skip_partition(cursor, error);
+    }
+    int rc = pt_scan_step(&cursor->scan, error);
+    if (rc != SQLITE_OK || cursor->scan.valid) {
+        return rc;
+    }
+    if (cursor->at_end) {
+        cursor->eof = true;
+        return SQLITE_OK;
+    }
+    return search(cursor, false, error);
+}
+
+int pt_cursor_next(sqlite3_vtab_cursor *base)
+{
+    pt_cursor *cursor = cursor_of(base);
+    pt_error error = PT_ERROR_NONE;
+    return arrive(cursor, next_row(cursor, &error), &error);
+}
+
+int pt_cursor_eof(sqlite3_vtab_cursor *base)
+{
+    return cursor_of(base)->eof;
+}
+
+int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    /* An UPDATE that leaves the column as it is need not read it. */
+    if (sqlite3_vtab_nochange(context)) {
+        return SQLITE_OK;
+    }
+    pt_cursor *cursor = cursor_of(base);
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
+    return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
+}

@@ -1,0 +1,301 @@
+#include "entity.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "sqlite.h"
+#include "ticks.h"
+
+enum {
+    FLAGS_AT = 1,
+    SHAPE_AT = 2,
+    CHECKSUM_AT = 4,
+    TICKS_AT = 8,
+    FLAG_WIDE = 1,
+    DESCRIPTION_HEADER = 4,
+    NARROW_END = 2,
+    WIDE_END = 4,
+    LARGEST_NARROW = UINT16_MAX,
+};
+
+static uint32_t checksum(pt_slice key, pt_slice record)
+{
+    uint64_t seed = XXH3_64bits(key.data, key.size) ^ pt_get_le32(record.data);
+    return (uint32_t)XXH3_64bits_withSeed(record.data + TICKS_AT, record.size - TICKS_AT, seed);
+}
+
+static bool is_time(int64_t ticks)
+{
+    return (uint64_t)ticks <= (uint64_t)PT_TICKS_MAX;
+}
+
+static bool is_record_of(pt_slice bytes, pt_slice key)
+{
+    return bytes.size >= PT_RECORD_HEADER && bytes.size <= PT_RECORD_MAX &&
+           bytes.data[0] == PT_RECORD_FORMAT && (bytes.data[FLAGS_AT] & ~FLAG_WIDE) == 0 &&
+           pt_get_le32(bytes.data + CHECKSUM_AT) == checksum(key, bytes) &&
+           is_time((int64_t)pt_get_le64(bytes.data + TICKS_AT));
+}
+
+/* Takes an inline description off the front of `rest`. */
+static int parse_inline_shape(pt_slice *rest, const pt_shape_source *source, pt_buffer *scratch,
+                              const pt_shape **shape)
+{
+    if (rest->size < DESCRIPTION_HEADER) {
+        return SQLITE_CORRUPT_VTAB;
+    }
+    size_t size = pt_get_le32(rest->data);
+    if (size > rest->size - DESCRIPTION_HEADER) {
+        return SQLITE_CORRUPT_VTAB;
+    }
+    pt_slice description = pt_slice_of(rest->data + DESCRIPTION_HEADER, size);
+    size_t memory_size = pt_shape_memory(description);
+    if (memory_size == 0) {
+        return SQLITE_CORRUPT_VTAB;
+    }
+    pt_buffer_clear(scratch);
+    void *memory = pt_buffer_extend(scratch, memory_size);
+    if (memory == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *shape = pt_shape_parse(description, source->name, source->context, memory);
+    *rest = pt_slice_of(description.data + size, rest->size - DESCRIPTION_HEADER - size);
+    return *shape != NULL ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+}
+
+static uint32_t end_of(const pt_record *record, uint32_t ordinal)
+{
+    return record->wide ? pt_get_le32(record->ends + (size_t)ordinal * WIDE_END)
+                        : pt_get_le16(record->ends + (size_t)ordinal * NARROW_END);
+}
+
+/* Divides what follows header and description; false if it does not have the shape's size. */
+static bool divide_body(pt_record *record, pt_slice body)
+{
+    const pt_shape *shape = record->shape;
+    size_t ends_size = (size_t)shape->variable * (record->wide ? WIDE_END : NARROW_END);
+    if (body.size < shape->fixed_size + ends_size) {
+        return false;
+    }
+    record->fixed = body.data;
+    record->ends = body.data + shape->fixed_size;
+    record->data = record->ends + ends_size;
+    record->data_size = (uint32_t)(body.size - shape->fixed_size - ends_size);
+    uint32_t used = shape->variable != 0 ? end_of(record, shape->variable - 1) : 0;
+    return used == record->data_size;
+}
+
+int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
+                   pt_buffer *scratch)
+{
+    if (!is_record_of(bytes, key)) {
+        return SQLITE_CORRUPT_VTAB;
+    }
+    pt_slice body = pt_slice_of(bytes.data + PT_RECORD_HEADER, bytes.size - PT_RECORD_HEADER);
+    uint16_t shape_id = pt_get_le16(bytes.data + SHAPE_AT);
+    if (shape_id != 0) {
+        record->shape = source->shape(source->context, shape_id);
+        if (record->shape == NULL) {
+            return SQLITE_CORRUPT_VTAB;
+        }
+    } else {
+        int rc = parse_inline_shape(&body, source, scratch, &record->shape);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    record->ticks = (int64_t)pt_get_le64(bytes.data + TICKS_AT);
+    record->wide = (bytes.data[FLAGS_AT] & FLAG_WIDE) != 0;
+    return divide_body(record, body) ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+}
+
+bool pt_record_ticks(pt_slice bytes, int64_t *ticks)
+{
+    if (bytes.size < PT_RECORD_HEADER) {
+        return false;
+    }
+    int64_t stored = (int64_t)pt_get_le64(bytes.data + TICKS_AT);
+    if (!is_time(stored)) {
+        return false;
+    }
+    *ticks = stored;
+    return true;
+}
+
+static int variable_value(const pt_record *record, uint32_t ordinal, pt_value *value)
+{
+    uint32_t start = ordinal != 0 ? end_of(record, ordinal - 1) : 0;
+    uint32_t end = end_of(record, ordinal);
+    if (start > end || end > record->data_size) {
+        return SQLITE_CORRUPT_VTAB;
+    }
+    if (value->type == PT_STRING) {
+        if (start == end || record->data[end - 1] != 0) {
+            return SQLITE_CORRUPT_VTAB;
+        }
+        end--;
+    }
+    value->bytes = pt_slice_of(record->data + start, end - start);
+    return SQLITE_OK;
+}
+
+static double real_from_bits(uint64_t bits)
+{
+    double real;
+    memcpy(&real, &bits, sizeof real);
+    return real;
+}
+
+static uint64_t bits_of_real(double real)
+{
+    uint64_t bits;
+    memcpy(&bits, &real, sizeof bits);
+    return bits;
+}
+
+static int fixed_value(const uint8_t *fixed, pt_value *value)
+{
+    switch (value->type) {
+    case PT_INT32:
+        value->integer = (int32_t)pt_get_le32(fixed);
+        return SQLITE_OK;
+    case PT_INT64:
+        value->integer = (int64_t)pt_get_le64(fixed);
+        return SQLITE_OK;
+    case PT_DOUBLE:
+        value->real = real_from_bits(pt_get_le64(fixed));
+        return SQLITE_OK;
+    case PT_BOOLEAN:
+        value->integer = *fixed;
+        return *fixed <= 1 ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+    case PT_DATETIME:
+        value->integer = (int64_t)pt_get_le64(fixed);
+        return is_time(value->integer) ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+    case PT_GUID:
+        memcpy(value->guid, fixed, PT_GUID_SIZE);
+        return SQLITE_OK;
+    case PT_NONE:
+    case PT_STRING:
+    case PT_BINARY:
+        break;
+    }
+    return SQLITE_CORRUPT_VTAB;
+}
+
+int pt_record_value(const pt_record *record, unsigned index, pt_value *value)
+{
+    const pt_property *property = &record->shape->properties[index];
+    value->type = (pt_type)property->type;
+    if (value->type == PT_STRING || value->type == PT_BINARY) {
+        return variable_value(record, property->slot, value);
+    }
+    return fixed_value(record->fixed + property->slot, value);
+}
+
+static size_t description_size(const pt_shape *shape)
+{
+    return shape->id == 0 ? DESCRIPTION_HEADER + shape->description.size : 0;
+}
+
+/* Bytes of a record without its data. */
+static size_t frame_size(const pt_shape *shape, bool wide)
+{
+    return PT_RECORD_HEADER + description_size(shape) + shape->fixed_size +
+           (size_t)shape->variable * (wide ? WIDE_END : NARROW_END);
+}
+
+size_t pt_record_size(const pt_shape *shape, const pt_field *fields)
+{
+    uint64_t data_size = 0;
+    for (unsigned i = 0; i < shape->count; i++) {
+        pt_type type = fields[i].value.type;
+        if (type == PT_STRING || type == PT_BINARY) {
+            data_size += fields[i].value.bytes.size + (type == PT_STRING);
+        }
+    }
+    uint64_t size = frame_size(shape, data_size > LARGEST_NARROW) + data_size;
+    return size <= PT_RECORD_MAX ? (size_t)size : 0;
+}
+
+static void put_fixed(uint8_t *at, const pt_value *value)
+{
+    switch (value->type) {
+    case PT_INT32:
+        pt_put_le32(at, (uint32_t)value->integer);
+        break;
+    case PT_INT64:
+    case PT_DATETIME:
+        pt_put_le64(at, (uint64_t)value->integer);
+        break;
+    case PT_DOUBLE:
+        pt_put_le64(at, bits_of_real(value->real));
+        break;
+    case PT_BOOLEAN:
+        *at = value->integer != 0;
+        break;
+    case PT_GUID:
+        memcpy(at, value->guid, PT_GUID_SIZE);
+        break;
+    case PT_NONE:
+    case PT_STRING:
+    case PT_BINARY:
+        break;
+    }
+}
+
+static uint8_t *put_data(uint8_t *at, const pt_value *value)
+{
+    if (value->bytes.size != 0) {
+        memcpy(at, value->bytes.data, value->bytes.size);
+        at += value->bytes.size;
+    }
+    if (value->type == PT_STRING) {
+        *at++ = 0;
+    }
+    return at;
+}
+
+static uint8_t *put_end(uint8_t *at, size_t end, bool wide)
+{
+    if (wide) {
+        pt_put_le32(at, (uint32_t)end);
+        return at + WIDE_END;
+    }
+    pt_put_le16(at, (uint16_t)end);
+    return at + NARROW_END;
+}
+
+static void put_values(const pt_shape *shape, const pt_field *fields, uint8_t *body, bool wide)
+{
+    uint8_t *fixed = body;
+    uint8_t *ends = fixed + shape->fixed_size;
+    uint8_t *data = ends + (size_t)shape->variable * (wide ? WIDE_END : NARROW_END);
+    uint8_t *at = data;
+    for (unsigned i = 0; i < shape->count; i++) {
+        const pt_value *value = &fields[i].value;
+        if (value->type == PT_STRING || value->type == PT_BINARY) {
+            at = put_data(at, value);
+            ends = put_end(ends, (size_t)(at - data), wide);
+        } else {
+            put_fixed(fixed + shape->properties[i].slot, value);
+        }
+    }
+}
+
+void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t ticks, pt_slice key,
+                     uint8_t *bytes, size_t size)
+{
+    bool wide = size - frame_size(shape, false) > LARGEST_NARROW;
+    bytes[0] = PT_RECORD_FORMAT;
+    bytes[FLAGS_AT] = wide ? FLAG_WIDE : 0;
+    pt_put_le16(bytes + SHAPE_AT, shape->id);
+    pt_put_le64(bytes + TICKS_AT, (uint64_t)ticks);
+    uint8_t *body = bytes + PT_RECORD_HEADER;
+    if (shape->id == 0) {
+        pt_put_le32(body, (uint32_t)shape->description.size);
+        memcpy(body + DESCRIPTION_HEADER, shape->description.data, shape->description.size);
+        body += description_size(shape);
+    }
+    put_values(shape, fields, body, wide);
+    pt_put_le32(bytes + CHECKSUM_AT, checksum(key, pt_slice_of(bytes, size)));
+}

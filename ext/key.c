@@ -1,0 +1,116 @@
+#include "key.h"
+
+enum { LAST_CODE_POINT = 0x10FFFF, BEFORE_SURROGATES = 0xD7FF, AFTER_SURROGATES = 0xE000 };
+
+void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
+{
+    pt_buffer_append_slice(buffer, partition_key);
+    pt_buffer_append_byte(buffer, 0);
+    pt_buffer_append_slice(buffer, row_key);
+}
+
+bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_key)
+{
+    if (entity_key.size == 0) {
+        return false;
+    }
+    const uint8_t *separator = memchr(entity_key.data, 0, entity_key.size);
+    if (separator == NULL) {
+        return false;
+    }
+    size_t partition_size = (size_t)(separator - entity_key.data);
+    *partition_key = pt_slice_of(entity_key.data, partition_size);
+    *row_key = pt_slice_of(separator + 1, entity_key.size - partition_size - 1);
+    return true;
+}
+
+static bool is_continuation(uint8_t byte)
+{
+    return (byte & 0xC0) == 0x80;
+}
+
+static uint32_t decode(const uint8_t *bytes, size_t size)
+{
+    uint32_t code_point = size == 1 ? bytes[0] : bytes[0] & (0x7Fu >> size);
+    for (size_t i = 1; i < size; i++) {
+        code_point = code_point << 6 | (bytes[i] & 0x3Fu);
+    }
+    return code_point;
+}
+
+static void append_code_point(pt_buffer *buffer, uint32_t code_point)
+{
+    static const uint8_t lead_marks[] = {0x00, 0xC0, 0xE0, 0xF0};
+    unsigned continuations = code_point < 0x80      ? 0
+                             : code_point < 0x800   ? 1
+                             : code_point < 0x10000 ? 2
+                                                    : 3;
+    unsigned shift = 6 * continuations;
+    pt_buffer_append_byte(buffer, (uint8_t)(lead_marks[continuations] | code_point >> shift));
+    while (shift != 0) {
+        shift -= 6;
+        pt_buffer_append_byte(buffer, (uint8_t)(0x80 | (code_point >> shift & 0x3F)));
+    }
+}
+
+bool pt_key_prefix_end(pt_slice prefix, pt_buffer *end)
+{
+    size_t size = prefix.size;
+    while (size != 0) {
+        size_t start = size - 1;
+        while (start != 0 && size - start < 4 && is_continuation(prefix.data[start])) {
+            start--;
+        }
+        uint32_t last = decode(prefix.data + start, size - start);
+        if (last < LAST_CODE_POINT) {
+            pt_buffer_assign(end, pt_slice_of(prefix.data, start));
+            append_code_point(end, last == BEFORE_SURROGATES ? AFTER_SURROGATES : last + 1);
+            return true;
+        }
+        size = start;
+    }
+    return false;
+}
+
+/*
+ * Bytes of the well-formed UTF-8 sequence at the start of a text that is not empty; 0 if there is
+ * none. Beyond its lead only the second byte is restricted: against overlong forms (E0, F0),
+ * surrogates (ED) and code points after U+10FFFF (F4).
+ */
+static size_t sequence_size(pt_slice text)
+{
+    uint8_t lead = text.data[0];
+    if (lead < 0x80) {
+        return 1;
+    }
+    if (lead < 0xC2 || lead > 0xF4) {
+        return 0;
+    }
+    size_t size = lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
+    if (text.size < size) {
+        return 0;
+    }
+    uint8_t lowest = lead == 0xE0 ? 0xA0 : lead == 0xF0 ? 0x90 : 0x80;
+    uint8_t highest = lead == 0xED ? 0x9F : lead == 0xF4 ? 0x8F : 0xBF;
+    if (text.data[1] < lowest || text.data[1] > highest) {
+        return 0;
+    }
+    for (size_t i = 2; i < size; i++) {
+        if (!is_continuation(text.data[i])) {
+            return 0;
+        }
+    }
+    return size;
+}
+
+bool pt_key_is_valid_text(pt_slice text)
+{
+    while (text.size != 0) {
+        size_t size = sequence_size(text);
+        if (size == 0 || text.data[0] == 0) {
+            return false;
+        }
+        text = pt_slice_of(text.data + size, text.size - size);
+    }
+    return true;
+}

@@ -1,0 +1,19 @@
+/*
+ * New stores: files that appear whole or not at all, and private ones without a name.
+ */
+#ifndef PT_LMDB_CREATE_H
+#define PT_LMDB_CREATE_H
+
+#include "lmdb_env.h"
+
+/*
+ * Makes a new, empty store at `path`, durably. If somebody else was quicker theirs stays, which
+ * counts as success. SQLITE_CANTOPEN with a text if the folder is missing or not writable,
+ * SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM.
+ */
+int pt_lmdb_create_file(const char *path, pt_error *error);
+
+/* Makes and opens a store of which no name is left on the disk. It is never synced. */
+int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error);
+
+#endif

@@ -1,0 +1,37 @@
+#include "engine.h"
+
+#include "lmdb_registry.h"
+#include "lmdb_store.h"
+#include "lmdb_turn.h"
+#include "lmdb_writer.h"
+
+const pt_engine pt_lmdb_engine = {
+    .name = "lmdb",
+    .open = pt_lmdb_open,
+    .close = pt_lmdb_close,
+    .lock = pt_lmdb_lock,
+    .unlock = pt_lmdb_unlock,
+    .tick = pt_lmdb_tick,
+    .snapshot_new = pt_lmdb_snapshot_new,
+    .snapshot_begin = pt_lmdb_snapshot_begin,
+    .snapshot_end = pt_lmdb_snapshot_end,
+    .snapshot_free = pt_lmdb_snapshot_free,
+    .get = pt_lmdb_get,
+    .cursor_open = pt_lmdb_cursor_open,
+    .cursor_close = pt_lmdb_cursor_close,
+    .cursor_seek = pt_lmdb_cursor_seek,
+    .cursor_step = pt_lmdb_cursor_step,
+    .counts = pt_lmdb_counts,
+    .write_begin = pt_lmdb_write_begin,
+    .write_put = pt_lmdb_write_put,
+    .write_delete = pt_lmdb_write_delete,
+    .write_restore = pt_lmdb_write_restore,
+    .write_commit = pt_lmdb_write_commit,
+    .write_abort = pt_lmdb_write_abort,
+};
+
+const char *pt_engine_version(void)
+{
+    static char text[32];
+    return text;
+}

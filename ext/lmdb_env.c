@@ -1,0 +1,414 @@
+#include "lmdb_env.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lmdb_format.h"
+#include "sqlite.h"
+
+#define LARGEST_MAP ((size_t)1 << 40)
+
+enum {
+    MAP_UNIT = 1 << 16,
+    META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
+};
+
+static const uint8_t LMDB_MAGIC[4] = {0xDE, 0xC0, 0xEF, 0xBE};
+
+static int primary_code(int mdb_rc)
+{
+    switch (mdb_rc) {
+    case ENOMEM:
+        return SQLITE_NOMEM;
+    case MDB_READERS_FULL:
+    case MDB_MAP_RESIZED:
+        return SQLITE_BUSY;
+    case MDB_MAP_FULL:
+    case MDB_TXN_FULL:
+    case ENOSPC:
+    case EFBIG:
+    case EDQUOT:
+        return SQLITE_FULL;
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+        return SQLITE_CORRUPT;
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return SQLITE_READONLY;
+    default:
+        return SQLITE_IOERR;
+    }
+}
+
+static const char *remedy(int mdb_rc)
+{
+    switch (mdb_rc) {
+    case MDB_READERS_FULL:
+        return "; close some of the connections that read it";
+    case MDB_MAP_RESIZED:
+        return "; another process made it larger: end the open statements on it and try again";
+    case MDB_MAP_FULL:
+        return "; delete entities, or reserve more with the environment variable PTABLE_MAP_SIZE";
+    case MDB_TXN_FULL:
+        return "; write it in several transactions";
+    case ENOSPC:
+    case EFBIG:
+    case EDQUOT:
+        return "; make room on the disk";
+    case MDB_CORRUPTED:
+    case MDB_PAGE_NOTFOUND:
+    case MDB_INVALID:
+        return "; the file is damaged: restore it from a backup";
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return "; check the permissions of the file, of its lock file (-lock) and of their folder";
+    default:
+        return "";
+    }
+}
+
+int pt_lmdb_fail(pt_error *error, int mdb_rc, const char *path, const char *doing)
+{
+    int rc = primary_code(mdb_rc);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return pt_error_set(error, rc, "store %Q: %s while %s%s", path, mdb_strerror(mdb_rc), doing,
+                        remedy(mdb_rc));
+}
+
+/* --- The map's size --- */
+
+static size_t size_from_environment(void)
+{
+    const char *text = getenv("PTABLE_MAP_SIZE");
+    if (text == NULL) {
+        return 0;
+    }
+    char *end;
+    errno = 0;
+    uintmax_t size = strtoumax(text, &end, 10);
+    static const char units[] = "KMGT";
+    const char *unit = *end != 0 ? strchr(units, *end) : NULL;
+    bool sound = errno == 0 && end != text && (*end == 0 || (unit != NULL && end[1] == 0));
+    unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (!sound || size > (LARGEST_MAP >> shift)) {
+        return 0;
+    }
+    return (size_t)size << shift;
+}
+
+static bool can_reserve(size_t size)
+{
+    void *map =
+        mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        return false;
+    }
+    munmap(map, size);
+    return true;
+}
+
+static size_t round_up(size_t size)
+{
+    return (size + MAP_UNIT - 1) / MAP_UNIT * MAP_UNIT;
+}
+
+size_t pt_lmdb_map_size(size_t needed)
+{
+    size_t least = round_up(needed > 0 ? needed : 1);
+    size_t size = round_up(size_from_environment());
+    if (size == 0) {
+        size = LARGEST_MAP;
+    }
+    if (size <= least) {
+        return can_reserve(least) ? least : 0;
+    }
+    if (can_reserve(size)) {
+        return size;
+    }
+    do {
+        size = round_up(size / 2);
+    } while (size > least && !can_reserve(size));
+    /* Only half of what is left: the rest of the process needs address space too. */
+    size = round_up(size / 2);
+    if (size > least) {
+        return size;
+    }
+    return can_reserve(least) ? least : 0;
+}
+
+static int fail_address_space(pt_error *error, const char *path, size_t needed)
+{
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "store %Q needs %lld bytes of address space, more than this process may "
+                        "have; raise its limit (ulimit -v)",
+                        path, (sqlite3_int64)needed);
+}
+
+/* --- Keeping it out of core dumps --- */
+
+static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (maps == NULL) {
+        return false;
+    }
+    char line[512];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, maps) != NULL) {
+        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", start, end) == 2) {
+            found = *start <= (uintptr_t)inside && (uintptr_t)inside < *end;
+        }
+    }
+    fclose(maps);
+    return found;
+}
+
+static void hide_map(const pt_lmdb_env *env)
+{
+    MDB_txn *txn;
+    if (mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn) != MDB_SUCCESS) {
+        return;
+    }
+    MDB_val key = pt_lmdb_val(pt_format_header_key());
+    MDB_val header;
+    uintptr_t start;
+    uintptr_t end;
+    if (mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS &&
+        find_mapping(header.mv_data, &start, &end)) {
+        madvise((void *)start, end - start, MADV_DONTDUMP);
+    }
+    mdb_txn_abort(txn);
+}
+
+void pt_lmdb_env_settle(const pt_lmdb_env *env)
+{
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    hide_map(env);
+}
+
+/* --- Opening --- */
+
+static int fail_foreign(pt_error *error, const char *path, const char *what)
+{
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "file %Q is not a ptable store (%s); name another file, or move this one "
+                        "away to have a store created in its place",
+                        path, what);
+}
+
+static int fail_truncated(pt_error *error, const char *path)
+{
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "store %Q is truncated: part of the file is missing; restore it from a "
+                        "backup",
+                        path);
+}
+
+/* Looks at the file before LMDB does, which would put its lock file beside whatever it is. */
+static int check_file(int fd, const char *path, struct stat *file, pt_error *error)
+{
+    if (fstat(fd, file) != 0) {
+        return pt_lmdb_fail(error, errno, path, "opening it");
+    }
+    if (S_ISDIR(file->st_mode)) {
+        return fail_foreign(error, path, "it is a folder");
+    }
+    if (!S_ISREG(file->st_mode)) {
+        return fail_foreign(error, path, "it is not a regular file");
+    }
+    if (file->st_size == 0) {
+        return fail_foreign(error, path, "it is empty");
+    }
+    uint8_t start[META_MAGIC_OFFSET + sizeof LMDB_MAGIC];
+    if (pread(fd, start, sizeof start, 0) != (ssize_t)sizeof start ||
+        memcmp(start + META_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) != 0) {
+        return fail_foreign(error, path, "its content is something else");
+    }
+    return SQLITE_OK;
+}
+
+static int open_failed(pt_error *error, const char *path, int mdb_rc)
+{
+    switch (mdb_rc) {
+    case MDB_INVALID:
+        return fail_truncated(error, path);
+    case MDB_VERSION_MISMATCH:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q is in use by, or was made by, another version of LMDB; close "
+                            "it there first",
+                            path);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be opened: %s; check the permissions of the file, of "
+                            "its lock file (-lock) and of their folder",
+                            path, mdb_strerror(mdb_rc));
+    default:
+        return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+    }
+}
+
+int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
+{
+    MDB_env *created;
+    int mdb_rc = mdb_env_create(&created);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    mdb_env_set_mapsize(created, map_size);
+    mdb_env_set_maxdbs(created, PT_LMDB_DATABASES);
+    mdb_env_set_maxreaders(created, PT_LMDB_READERS_MAX);
+    env->env = created;
+    return MDB_SUCCESS;
+}
+
+/* The file as LMDB opened it must be the one that was meant, and whole. */
+static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *file,
+                        pt_error *error)
+{
+    int fd;
+    struct stat opened;
+    MDB_stat stat;
+    MDB_envinfo info;
+    mdb_env_get_fd(env->env, &fd);
+    if (fstat(fd, &opened) != 0) {
+        return pt_lmdb_fail(error, errno, path, "opening it");
+    }
+    if (opened.st_dev != file->st_dev || opened.st_ino != file->st_ino) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q was replaced while it was being opened; try again", path);
+    }
+    mdb_env_stat(env->env, &stat);
+    mdb_env_info(env->env, &info);
+    env->page_size = stat.ms_psize;
+    if ((uint64_t)opened.st_size < ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize) {
+        return fail_truncated(error, path);
+    }
+    return SQLITE_OK;
+}
+
+static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_error *error)
+{
+    MDB_val key = pt_lmdb_val(pt_format_header_key());
+    MDB_val header;
+    int mdb_rc = mdb_dbi_open(txn, PT_FORMAT_META, 0, &env->meta);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = mdb_get(txn, env->meta, &key, &header);
+    }
+    if (mdb_rc == MDB_NOTFOUND || mdb_rc == MDB_INCOMPATIBLE) {
+        return fail_foreign(error, path, "another program's LMDB file");
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, path, "reading its header");
+    }
+    switch (pt_format_read_header(pt_lmdb_slice(header))) {
+    case PT_FORMAT_FOREIGN:
+        return fail_foreign(error, path, "another program's LMDB file");
+    case PT_FORMAT_NEWER:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q was made by a newer version of ptable; open it with that",
+                            path);
+    case PT_FORMAT_READ_ONLY:
+        env->read_only = true;
+        break;
+    case PT_FORMAT_OURS:
+        break;
+    }
+    mdb_rc = mdb_dbi_open(txn, PT_FORMAT_ENTITIES, 0, &env->entities);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK
+                                 : pt_lmdb_fail(error, mdb_rc, path, "opening its tables");
+}
+
+static int read_header(pt_lmdb_env *env, const char *path, pt_error *error)
+{
+    MDB_txn *txn;
+    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+    }
+    int rc = open_databases(env, txn, path, error);
+    if (rc != SQLITE_OK) {
+        mdb_txn_abort(txn);
+        return rc;
+    }
+    mdb_rc = mdb_txn_commit(txn); /* keeps the handles of the sub-databases */
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : pt_lmdb_fail(error, mdb_rc, path, "opening it");
+}
+
+static int open_environment(pt_lmdb_env *env, const char *path, const struct stat *file,
+                            pt_error *error)
+{
+    size_t map_size = pt_lmdb_map_size((size_t)file->st_size);
+    if (map_size == 0) {
+        return fail_address_space(error, path, (size_t)file->st_size);
+    }
+    int mdb_rc = pt_lmdb_env_configure(env, map_size);
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+    }
+    unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (env->read_only ? MDB_RDONLY : 0u);
+    mdb_rc = mdb_env_open(env->env, path, flags, file->st_mode & 0666);
+    if (mdb_rc != MDB_SUCCESS) {
+        return open_failed(error, path, mdb_rc);
+    }
+    mdb_reader_check(env->env, NULL);
+    int rc = check_opened(env, path, file, error);
+    if (rc == SQLITE_OK) {
+        rc = read_header(env, path, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_lmdb_env_settle(env);
+    }
+    return rc;
+}
+
+int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, pt_error *error)
+{
+    *env = (pt_lmdb_env){.read_only = !writable};
+    struct stat file;
+    int rc = check_file(fd, path, &file, error);
+    if (rc == SQLITE_OK) {
+        rc = open_environment(env, path, &file, error);
+    }
+    if (rc != SQLITE_OK) {
+        pt_lmdb_env_close(env);
+    }
+    return rc;
+}
+
+void pt_lmdb_env_close(pt_lmdb_env *env)
+{
+    mdb_env_close(env->env);
+    env->env = NULL;
+}
+
+int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)
+{
+    MDB_envinfo info;
+    mdb_env_info(env->env, &info);
+    size_t needed = (info.me_last_pgno + 1) * env->page_size;
+    size_t map_size = pt_lmdb_map_size(needed);
+    if (map_size == 0) {
+        return fail_address_space(error, path, needed);
+    }
+    int mdb_rc = mdb_env_set_mapsize(env->env, map_size);
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, path, "making its map larger");
+    }
+    hide_map(env);
+    return SQLITE_OK;
+}

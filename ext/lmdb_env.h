@@ -1,0 +1,66 @@
+/*
+ * One LMDB environment on one store's file: opening it safely, the size of its map, and LMDB's
+ * errors in SQLite's codes.
+ */
+#ifndef PT_LMDB_ENV_H
+#define PT_LMDB_ENV_H
+
+#include <lmdb.h>
+
+#include "bytes.h"
+#include "error.h"
+
+enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_DATABASES = 2 };
+
+typedef struct pt_lmdb_env {
+    MDB_env *env; /* NULL: not open */
+    MDB_dbi entities;
+    MDB_dbi meta;
+    unsigned page_size;
+    bool read_only; /* the file cannot be written, or has features that forbid writing */
+} pt_lmdb_env;
+
+/*
+ * Opens the environment of an existing store; nobody else may be opening or closing one on that
+ * file. `fd` is a descriptor of the file that is meant. SQLITE_CANTOPEN with a text for whatever is
+ * not a sound store, SQLITE_NOMEM, SQLITE_IOERR.
+ */
+int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, pt_error *error);
+void pt_lmdb_env_close(pt_lmdb_env *env);
+
+/* A new environment, not yet opened, with these limits. LMDB's code; env->env is set on success. */
+int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size);
+
+/*
+ * Makes the map as large as it may be, at least large enough for the file as it is now. No
+ * transaction of this process may be open. On failure the environment must be closed.
+ */
+int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error);
+
+/*
+ * Bytes of address space for a map that must hold `needed` bytes: 1 TiB, or PTABLE_MAP_SIZE of the
+ * process environment (bytes, or with K, M, G or T behind), or less where less is to be had; 0 if
+ * not even `needed`.
+ */
+size_t pt_lmdb_map_size(size_t needed);
+
+/*
+ * After opening: keeps the map out of core dumps, which would take minutes, and the file's
+ * descriptor out of programs that are executed.
+ */
+void pt_lmdb_env_settle(const pt_lmdb_env *env);
+
+/* LMDB's code (or errno) as an error on the store of that path; `doing` as in "while <doing>". */
+int pt_lmdb_fail(pt_error *error, int mdb_rc, const char *path, const char *doing);
+
+static inline MDB_val pt_lmdb_val(pt_slice slice)
+{
+    return (MDB_val){.mv_size = slice.size, .mv_data = (void *)(uintptr_t)slice.data};
+}
+
+static inline pt_slice pt_lmdb_slice(MDB_val value)
+{
+    return pt_slice_of(value.mv_data, value.mv_size);
+}
+
+#endif

@@ -1,0 +1,121 @@
+/*
+ * A store is one LMDB environment (the data file, and beside it LMDB's lock file with "-lock" at
+ * the end of its name) with two named sub-databases, both in memcmp order without duplicates.
+ *
+ * `entities`: logical key (key.h) -> record (entity.h). Table id 0 is the catalogue.
+ *
+ * `meta`, where integers in keys are big-endian and those in values little-endian:
+ *
+ *     "header"   8 bytes "ptable", 00, 01; then u32 features whose ignorance forbids opening, u32
+ *                features whose ignorance forbids writing, u32 features that may be ignored
+ *     "state"    renewed by every commit: 16 bytes nonce, u64 id of the LMDB transaction, u64
+ *                catalogue generation, i64 last timestamp given out, u32 next table id, u16 highest
+ *                name id, u16 highest shape id
+ *     "n" id     u16 name id in the key; the property name, UTF-8
+ *     "s" id     u16 shape id in the key; the shape's description (shape.h)
+ *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records; absent
+ *                for tables without entities, and for the catalogue
+ *
+ * Header and state may be longer than this: what follows is ignored here and not kept, so a format
+ * that appends to the state must also set a feature whose ignorance forbids writing.
+ */
+#include "lmdb_format.h"
+
+static const uint8_t MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
+
+/* No feature has been defined yet. */
+enum { KNOWN_INCOMPATIBLE = 0, KNOWN_READ_ONLY_COMPATIBLE = 0 };
+
+pt_slice pt_format_header_key(void)
+{
+    return pt_slice_text("header");
+}
+
+pt_slice pt_format_state_key(void)
+{
+    return pt_slice_text("state");
+}
+
+static pt_format_key short_key(char kind, uint16_t id)
+{
+    return (pt_format_key){.bytes = {(uint8_t)kind, (uint8_t)(id >> 8), (uint8_t)id}, .size = 3};
+}
+
+pt_format_key pt_format_name_key(uint16_t id)
+{
+    return short_key('n', id);
+}
+
+pt_format_key pt_format_shape_key(uint16_t id)
+{
+    return short_key('s', id);
+}
+
+pt_format_key pt_format_counts_key(uint32_t table_id)
+{
+    pt_format_key key = {.bytes = {'c'}, .size = 5};
+    pt_put_be32(key.bytes + 1, table_id);
+    return key;
+}
+
+void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE])
+{
+    memset(bytes, 0, PT_FORMAT_HEADER_SIZE);
+    memcpy(bytes, MAGIC, sizeof MAGIC);
+}
+
+pt_format_kind pt_format_read_header(pt_slice record)
+{
+    if (record.size < PT_FORMAT_HEADER_SIZE || memcmp(record.data, MAGIC, sizeof MAGIC) != 0) {
+        return PT_FORMAT_FOREIGN;
+    }
+    if ((pt_get_le32(record.data + 8) & ~(uint32_t)KNOWN_INCOMPATIBLE) != 0) {
+        return PT_FORMAT_NEWER;
+    }
+    if ((pt_get_le32(record.data + 12) & ~(uint32_t)KNOWN_READ_ONLY_COMPATIBLE) != 0) {
+        return PT_FORMAT_READ_ONLY;
+    }
+    return PT_FORMAT_OURS;
+}
+
+void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT_STATE_SIZE])
+{
+    memcpy(bytes, state->nonce, PT_FORMAT_NONCE_SIZE);
+    pt_put_le64(bytes + 16, state->version);
+    pt_put_le64(bytes + 24, state->catalog_generation);
+    pt_put_le64(bytes + 32, (uint64_t)state->clock);
+    pt_put_le32(bytes + 40, state->next_table_id);
+    pt_put_le16(bytes + 44, state->names);
+    pt_put_le16(bytes + 46, state->shapes);
+}
+
+bool pt_format_read_state(pt_slice record, pt_format_state *state)
+{
+    if (record.size < PT_FORMAT_STATE_SIZE) {
+        return false;
+    }
+    memcpy(state->nonce, record.data, PT_FORMAT_NONCE_SIZE);
+    state->version = pt_get_le64(record.data + 16);
+    state->catalog_generation = pt_get_le64(record.data + 24);
+    state->clock = (int64_t)pt_get_le64(record.data + 32);
+    state->next_table_id = pt_get_le32(record.data + 40);
+    state->names = pt_get_le16(record.data + 44);
+    state->shapes = pt_get_le16(record.data + 46);
+    return true;
+}
+
+void pt_format_write_counts(int64_t entities, int64_t bytes, uint8_t record[PT_FORMAT_COUNTS_SIZE])
+{
+    pt_put_le64(record, (uint64_t)entities);
+    pt_put_le64(record + 8, (uint64_t)bytes);
+}
+
+bool pt_format_read_counts(pt_slice record, int64_t *entities, int64_t *bytes)
+{
+    if (record.size < PT_FORMAT_COUNTS_SIZE) {
+        return false;
+    }
+    *entities = (int64_t)pt_get_le64(record.data);
+    *bytes = (int64_t)pt_get_le64(record.data + 8);
+    return true;
+}

@@ -1,0 +1,55 @@
+/*
+ * Who may do what with a store's file: locks between processes, and the queue of this process's
+ * writers in front of them.
+ *
+ * The locks between processes are open-file-description locks on bytes of the data file far behind
+ * its end. They belong to the descriptor they were taken through, not to a thread or process, and
+ * go with its last close, thus with the death of the process. LMDB itself locks only its lock file.
+ */
+#ifndef PT_LMDB_LOCKS_H
+#define PT_LMDB_LOCKS_H
+
+#include <pthread.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef enum pt_lock_byte {
+    PT_LOCK_GATE,     /* exclusive while an environment is being opened or closed */
+    PT_LOCK_WRITER,   /* exclusive from the first write to the end of the commit */
+    PT_LOCK_PRESENCE, /* shared while the store is open */
+} pt_lock_byte;
+
+/* A point of the monotonic clock in ns. */
+typedef int64_t pt_deadline;
+
+/* `wait_ms` from now; what is negative counts as 0. */
+pt_deadline pt_deadline_in(int wait_ms);
+
+/*
+ * Takes a lock, polling until the deadline; at least one try is made. An exclusive lock needs a
+ * descriptor open for writing. SQLITE_OK, SQLITE_BUSY, or SQLITE_IOERR_LOCK with errno set.
+ */
+int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline);
+void pt_lock_release(int fd, pt_lock_byte byte);
+
+typedef struct pt_queue_place pt_queue_place;
+
+/* The sessions of this process that want the writer lock, first come, first served. */
+typedef struct pt_writer_queue {
+    pthread_mutex_t mutex;
+    pthread_cond_t granted;
+    bool taken;
+    pt_queue_place *first, *last; /* those waiting */
+} pt_writer_queue;
+
+/* False if the system refuses. */
+bool pt_writer_queue_init(pt_writer_queue *queue);
+void pt_writer_queue_destroy(pt_writer_queue *queue);
+
+/* SQLITE_OK when it is this session's turn, SQLITE_BUSY when the deadline has passed. */
+int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline);
+
+/* Ends the turn, from whichever thread. */
+void pt_writer_queue_leave(pt_writer_queue *queue);
+
+#endif

@@ -1,0 +1,348 @@
+#include "lmdb_registry.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <sys/random.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "lmdb_create.h"
+#include "sqlite.h"
+
+enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
+
+atomic_uint pt_lmdb_generation;
+
+static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
+static pt_lmdb_store *registry; /* private stores too: a fork concerns them as well */
+static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
+static bool fork_is_noticed;
+
+/* --- Forks --- */
+
+static void before_fork(void)
+{
+    pthread_mutex_lock(&registry_mutex);
+}
+
+static void after_fork_in_parent(void)
+{
+    pthread_mutex_unlock(&registry_mutex);
+}
+
+/* The child's copies of our descriptors would keep the parent's locks alive. */
+static void after_fork_in_child(void)
+{
+    atomic_fetch_add(&pt_lmdb_generation, 1);
+    for (pt_lmdb_store *store = registry; store != NULL; store = store->next) {
+        if (store->fd >= 0) {
+            close(store->fd);
+            store->fd = -1;
+        }
+    }
+    registry = NULL;
+    pthread_mutex_unlock(&registry_mutex);
+}
+
+static void notice_forks(void)
+{
+    fork_is_noticed =
+        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+}
+
+int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "store %Q was opened before fork(); open a new connection in this process",
+                        store->base.path);
+}
+
+/* --- The environment, behind the gate --- */
+
+static int fail_lock(pt_error *error, const char *path, int rc)
+{
+    if (rc == SQLITE_BUSY) {
+        return pt_error_set(error, rc,
+                            "store %Q is being opened or replaced by another process; try again",
+                            path);
+    }
+    return pt_lmdb_fail(error, errno, path, "locking it");
+}
+
+/*
+ * One process at a time opens or closes: an opener killed while it initialises LMDB's lock file, or
+ * a last one out that destroys the mutexes in it, would otherwise harm the next one in.
+ */
+static int pass_gate(const pt_lmdb_store *store)
+{
+    return pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, pt_deadline_in(GATE_WAIT_MS));
+}
+
+static int open_environment(pt_lmdb_store *store, pt_error *error)
+{
+    int rc = pass_gate(store);
+    if (rc != SQLITE_OK) {
+        return fail_lock(error, store->base.path, rc);
+    }
+    rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, pt_deadline_in(GATE_WAIT_MS));
+    if (rc != SQLITE_OK) {
+        rc = fail_lock(error, store->base.path, rc);
+    } else {
+        rc = pt_lmdb_env_open(&store->env, store->base.path, store->fd, store->writable, error);
+    }
+    pt_lock_release(store->fd, PT_LOCK_GATE);
+    return rc;
+}
+
+static void close_environment(pt_lmdb_store *store)
+{
+    bool gate = store->fd >= 0 && pass_gate(store) == SQLITE_OK;
+    pt_lmdb_env_close(&store->env);
+    if (gate) {
+        pt_lock_release(store->fd, PT_LOCK_GATE);
+    }
+}
+
+int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
+{
+    if (store->fd < 0) {
+        return pt_error_set(error, SQLITE_IOERR,
+                            "store %Q cannot be used after a failed write; close the connection",
+                            store->base.path);
+    }
+    close_environment(store);
+    return open_environment(store, error);
+}
+
+/* --- Stores --- */
+
+static void free_store(pt_lmdb_store *store)
+{
+    if (store->fd >= 0) {
+        close(store->fd);
+    }
+    pt_dictionary_free(store->base.dictionary);
+    sqlite3_free((char *)(uintptr_t)store->base.path);
+    sqlite3_free(store);
+}
+
+/* A store without environment. Takes `fd` over, also on failure. */
+static int new_store(const char *path, int fd, pt_lmdb_store **created, pt_error *error)
+{
+    pt_lmdb_store *store = sqlite3_malloc64(sizeof *store);
+    if (store == NULL) {
+        close(fd);
+        return pt_error_nomem(error);
+    }
+    *store = (pt_lmdb_store){.fd = fd, .references = 1};
+    store->base.engine = &pt_lmdb_engine;
+    store->generation = atomic_load(&pt_lmdb_generation);
+    store->base.path = sqlite3_mprintf("%s", path);
+    store->base.dictionary = pt_dictionary_new();
+    if (store->base.path == NULL || store->base.dictionary == NULL ||
+        getrandom(store->nonce, sizeof store->nonce, 0) != (ssize_t)sizeof store->nonce ||
+        pthread_mutex_init(&store->mutex, NULL) != 0) {
+        free_store(store);
+        return pt_error_nomem(error);
+    }
+    if (!pt_writer_queue_init(&store->queue)) {
+        pthread_mutex_destroy(&store->mutex);
+        free_store(store);
+        return pt_error_nomem(error);
+    }
+    *created = store;
+    return SQLITE_OK;
+}
+
+static void discard_store(pt_lmdb_store *store)
+{
+    pt_writer_queue_destroy(&store->queue);
+    pthread_mutex_destroy(&store->mutex);
+    free_store(store);
+}
+
+static void enter_store(pt_lmdb_store *store)
+{
+    store->base.read_only = store->env.read_only;
+    store->next = registry;
+    registry = store;
+}
+
+static void remove_store(const pt_lmdb_store *store)
+{
+    pt_lmdb_store **link = &registry;
+    while (*link != store) {
+        link = &(*link)->next;
+    }
+    *link = store->next;
+}
+
+static pt_lmdb_store *find_store(const struct stat *file)
+{
+    pt_lmdb_store *store = registry;
+    while (store != NULL && (store->fd < 0 || store->device != file->st_dev ||
+                             store->inode != file->st_ino)) {
+        store = store->next;
+    }
+    return store;
+}
+
+/* --- Opening --- */
+
+/* Opens the data file, for writing if possible. 0 or errno. */
+static int open_data_file(const char *path, int *fd, bool *writable)
+{
+    int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    *writable = true;
+    *fd = open(path, O_RDWR | flags);
+    if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
+        *writable = false;
+        *fd = open(path, O_RDONLY | flags);
+    }
+    return *fd >= 0 ? 0 : errno;
+}
+
+static int fail_opening(pt_error *error, const char *path, int problem)
+{
+    switch (problem) {
+    case ENOENT:
+    case ENOTDIR:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q does not exist; create it with CREATE VIRTUAL TABLE, or name "
+                            "another",
+                            path);
+    case EACCES:
+    case EPERM:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be opened: no permission; ask its owner for it", path);
+    case ENOMEM:
+        return pt_error_nomem(error);
+    default:
+        return pt_error_set(error, SQLITE_CANTOPEN, "store %Q cannot be opened: %s", path,
+                            mdb_strerror(problem));
+    }
+}
+
+/* A store for a file that this process does not have open. Takes `fd` over. */
+static int open_store(const char *path, int fd, bool writable, const struct stat *file,
+                      pt_lmdb_store **opened, pt_error *error)
+{
+    pt_lmdb_store *store;
+    int rc = new_store(path, fd, &store, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    store->writable = writable;
+    store->device = file->st_dev;
+    store->inode = file->st_ino;
+    rc = open_environment(store, error);
+    if (rc != SQLITE_OK) {
+        discard_store(store);
+        return rc;
+    }
+    enter_store(store);
+    *opened = store;
+    return SQLITE_OK;
+}
+
+/* Takes `fd` over. */
+static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store **opened,
+                         pt_error *error)
+{
+    struct stat file;
+    /* LMDB's lock file is named after the data file, which therefore must have one name. */
+    char *canonical = realpath(path, NULL);
+    if (canonical == NULL || fstat(fd, &file) != 0) {
+        int rc = fail_opening(error, path, errno);
+        free(canonical);
+        close(fd);
+        return rc;
+    }
+    int rc = SQLITE_OK;
+    pthread_mutex_lock(&registry_mutex);
+    pt_lmdb_store *store = find_store(&file);
+    if (store != NULL) {
+        store->references++;
+        *opened = store;
+        close(fd);
+    } else {
+        rc = open_store(canonical, fd, writable, &file, opened, error);
+    }
+    pthread_mutex_unlock(&registry_mutex);
+    free(canonical);
+    return rc;
+}
+
+static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_error *error)
+{
+    int fd;
+    bool writable;
+    int problem = open_data_file(path, &fd, &writable);
+    for (int tries = 1; problem == ENOENT && create && tries < OPENING_TRIES; tries++) {
+        int rc = pt_lmdb_create_file(path, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        problem = open_data_file(path, &fd, &writable);
+    }
+    return problem == 0 ? share_or_open(path, fd, writable, opened, error)
+                        : fail_opening(error, path, problem);
+}
+
+static int open_private(pt_lmdb_store **opened, pt_error *error)
+{
+    pt_lmdb_store *store;
+    int rc = new_store("(private)", -1, &store, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = pt_lmdb_create_private(&store->env, error);
+    if (rc != SQLITE_OK) {
+        discard_store(store);
+        return rc;
+    }
+    pthread_mutex_lock(&registry_mutex);
+    enter_store(store);
+    pthread_mutex_unlock(&registry_mutex);
+    *opened = store;
+    return SQLITE_OK;
+}
+
+int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *error)
+{
+    pthread_once(&fork_once, notice_forks);
+    if (!fork_is_noticed) {
+        return pt_error_nomem(error);
+    }
+    pt_lmdb_store *opened;
+    int rc = (flags & PT_OPEN_PRIVATE) != 0
+                 ? open_private(&opened, error)
+                 : open_file(path, (flags & PT_OPEN_CREATE) != 0, &opened, error);
+    if (rc == SQLITE_OK) {
+        *store = &opened->base;
+    }
+    return rc;
+}
+
+/* In a child the environment is left alone: closing it would free the parent's reader slots. */
+void pt_lmdb_close(pt_store *base)
+{
+    pt_lmdb_store *store = (pt_lmdb_store *)base;
+    pthread_mutex_lock(&registry_mutex);
+    bool last = --store->references == 0;
+    bool inherited = pt_lmdb_is_inherited(store);
+    if (last && !inherited) {
+        remove_store(store);
+        close_environment(store);
+    }
+    pthread_mutex_unlock(&registry_mutex);
+    if (!last) {
+        return;
+    }
+    if (inherited) {
+        free_store(store);
+    } else {
+        discard_store(store);
+    }
+}

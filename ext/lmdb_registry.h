@@ -1,0 +1,64 @@
+/*
+ * The open stores of this process. A file has one environment in a process, whoever opens it and by
+ * whatever name: with two, closing one would drop the locks of the other.
+ */
+#ifndef PT_LMDB_REGISTRY_H
+#define PT_LMDB_REGISTRY_H
+
+#include <stdatomic.h>
+#include <sys/types.h>
+
+#include "engine.h"
+#include "lmdb_env.h"
+#include "lmdb_format.h"
+#include "lmdb_locks.h"
+
+struct pt_lmdb_reader;
+
+typedef struct pt_lmdb_store {
+    pt_store base; /* first: what the layers above know */
+    pt_lmdb_env env;
+    int fd;        /* our own descriptor of the file, for our locks; -1: private store */
+    bool writable; /* fd is open for writing */
+    dev_t device;
+    ino_t inode;
+    unsigned references;  /* guarded by the registry */
+    unsigned generation;  /* of pt_lmdb_generation, when it was opened */
+    struct pt_lmdb_store *next;
+
+    /* Transactions against changes of the environment: lmdb_begin.h. */
+    atomic_uint active;
+    atomic_bool changing;
+    atomic_bool broken;
+    pthread_mutex_t mutex; /* guards changes and the list of readers */
+    struct pt_lmdb_reader *readers;
+
+    /* Writing: lmdb_writer.h. */
+    pt_writer_queue queue;
+    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; a commit's nonce is made from it */
+    int64_t last_tick;                   /* guarded by the writer lock, like the rest */
+    unsigned commits;
+    off_t file_size; /* known to be at least this */
+    _Atomic int64_t newest_clock; /* of the states that were seen */
+} pt_lmdb_store;
+
+/* Counts the forks between this process and the first that used this code. */
+extern atomic_uint pt_lmdb_generation;
+
+/* Whether the store was opened by a parent process, and must not be touched. */
+static inline bool pt_lmdb_is_inherited(const pt_lmdb_store *store)
+{
+    return store->generation != atomic_load_explicit(&pt_lmdb_generation, memory_order_relaxed);
+}
+
+/* The error of every method on an inherited store. */
+int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error);
+
+/* pt_engine's open and close. */
+int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *error);
+void pt_lmdb_close(pt_store *store);
+
+/* Closes the environment and opens it again. On failure it stays closed. */
+int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
+
+#endif

@@ -1,0 +1,378 @@
+#include "lmdb_store.h"
+
+#include "sqlite.h"
+
+enum { BEGIN_TRIES = 64 };
+
+typedef struct pt_lmdb_snapshot pt_lmdb_snapshot;
+
+typedef struct pt_lmdb_cursor {
+    pt_engine_cursor base; /* first */
+    MDB_cursor *cursor;
+    struct pt_lmdb_cursor *next_spare;
+} pt_lmdb_cursor;
+
+struct pt_lmdb_snapshot {
+    pt_snapshot base; /* first */
+    pt_lmdb_store *store;
+    pt_lmdb_reader reader;
+    pt_lmdb_cursor *spares; /* closed cursors, for the next that are opened */
+    bool begun;
+};
+
+static pt_lmdb_snapshot *own_snapshot(pt_snapshot *snapshot)
+{
+    return (pt_lmdb_snapshot *)snapshot;
+}
+
+static int fail_damaged(pt_error *error, const pt_lmdb_store *store, const char *what)
+{
+    return pt_error_set(error, SQLITE_CORRUPT,
+                        "store %Q: %s; the file is damaged: restore it from a backup",
+                        store->base.path, what);
+}
+
+/* --- The state --- */
+
+int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *state, pt_error *error)
+{
+    MDB_val key = pt_lmdb_val(pt_format_state_key());
+    MDB_val value;
+    int mdb_rc = mdb_get(txn, store->env.meta, &key, &value);
+    if (mdb_rc == MDB_NOTFOUND ||
+        (mdb_rc == MDB_SUCCESS && !pt_format_read_state(pt_lmdb_slice(value), state))) {
+        return fail_damaged(error, store, "its state record is missing or too short");
+    }
+    return mdb_rc == MDB_SUCCESS
+               ? SQLITE_OK
+               : pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its state");
+}
+
+void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock)
+{
+    int64_t known = atomic_load(&store->newest_clock);
+    while (clock > known &&
+           !atomic_compare_exchange_weak(&store->newest_clock, &known, clock)) {
+    }
+}
+
+/* --- The dictionary --- */
+
+typedef int (*load_entry)(pt_dictionary *dictionary, uint16_t id, pt_slice bytes);
+
+static int load_entries(pt_lmdb_snapshot *snapshot, unsigned known, unsigned stored,
+                        pt_format_key (*key_of)(uint16_t id), load_entry load, pt_error *error)
+{
+    pt_lmdb_store *store = snapshot->store;
+    for (unsigned id = known + 1; id <= stored; id++) {
+        pt_format_key key = key_of((uint16_t)id);
+        MDB_val mdb_key = pt_lmdb_val(pt_slice_of(key.bytes, key.size));
+        MDB_val value;
+        int mdb_rc = mdb_get(snapshot->reader.txn, store->env.meta, &mdb_key, &value);
+        if (mdb_rc == MDB_NOTFOUND) {
+            return fail_damaged(error, store, "its dictionary has a gap");
+        }
+        if (mdb_rc != MDB_SUCCESS) {
+            return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its dictionary");
+        }
+        int rc = load(store->base.dictionary, (uint16_t)id, pt_lmdb_slice(value));
+        if (rc == SQLITE_NOMEM) {
+            return pt_error_nomem(error);
+        }
+        if (rc != SQLITE_OK) {
+            return fail_damaged(error, store, "its dictionary has a malformed entry");
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int load_dictionary(pt_lmdb_snapshot *snapshot, const pt_format_state *state,
+                           pt_error *error)
+{
+    pt_dictionary_counts known = pt_dictionary_committed(snapshot->store->base.dictionary);
+    int rc = load_entries(snapshot, known.names, state->names, pt_format_name_key,
+                          pt_dictionary_load_name, error);
+    if (rc == SQLITE_OK) {
+        rc = load_entries(snapshot, known.shapes, state->shapes, pt_format_shape_key,
+                          pt_dictionary_load_shape, error);
+    }
+    return rc;
+}
+
+/* --- Snapshots --- */
+
+int pt_lmdb_snapshot_new(pt_store *base, pt_snapshot **snapshot, pt_error *error)
+{
+    pt_lmdb_store *store = (pt_lmdb_store *)base;
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    pt_lmdb_snapshot *created = sqlite3_malloc64(sizeof *created);
+    if (created == NULL) {
+        return pt_error_nomem(error);
+    }
+    *created = (pt_lmdb_snapshot){.base = {.store = base}, .store = store};
+    pt_lmdb_reader_enter(store, &created->reader);
+    *snapshot = &created->base;
+    return SQLITE_OK;
+}
+
+/*
+ * Between reading the number of the last commit and copying the root pages that belong to it two
+ * commits can pass, and the second overwrites them. If the newest root page still has that number
+ * afterwards, nothing passed. A number that stays behind is the trace of a writer killed in the
+ * last step of its commit; then the state must say that the roots belong to the number.
+ */
+static bool is_one_version(const pt_lmdb_snapshot *snapshot, uint64_t version)
+{
+    MDB_envinfo info;
+    mdb_env_info(snapshot->store->env.env, &info);
+    return info.me_last_txnid == version;
+}
+
+static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_error *error)
+{
+    pt_lmdb_store *store = snapshot->store;
+    pt_lmdb_reader *reader = &snapshot->reader;
+    for (int tries = 0; tries < BEGIN_TRIES; tries++) {
+        int rc = pt_lmdb_begin_read(store, reader, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        *version = mdb_txn_id(reader->txn);
+        if (is_one_version(snapshot, *version)) {
+            return SQLITE_OK;
+        }
+        if (tries == BEGIN_TRIES - 1) {
+            break;
+        }
+        mdb_txn_reset(reader->txn);
+        pt_lmdb_end(store);
+    }
+    pt_format_state state;
+    int rc = pt_lmdb_read_state(store, reader->txn, &state, error);
+    if (rc == SQLITE_OK && state.version != *version) {
+        rc = pt_error_set(error, SQLITE_BUSY, "store %Q changes too fast to be read; try again",
+                          store->base.path);
+    }
+    if (rc != SQLITE_OK) {
+        mdb_txn_reset(reader->txn);
+        pt_lmdb_end(store);
+    }
+    return rc;
+}
+
+static int take_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
+{
+    pt_format_state state;
+    int rc = pt_lmdb_read_state(snapshot->store, snapshot->reader.txn, &state, error);
+    if (rc == SQLITE_OK) {
+        rc = load_dictionary(snapshot, &state, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    snapshot->base.version = version;
+    snapshot->base.catalog_generation = state.catalog_generation;
+    snapshot->base.next_table_id = state.next_table_id;
+    snapshot->base.clock = state.clock;
+    snapshot->reader.seen = version;
+    pt_lmdb_note_clock(snapshot->store, state.clock);
+    return SQLITE_OK;
+}
+
+int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
+{
+    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    if (pt_lmdb_is_inherited(snapshot->store)) {
+        return pt_lmdb_fail_inherited(snapshot->store, error);
+    }
+    uint64_t version;
+    int rc = begin_one_version(snapshot, &version, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (version != snapshot->reader.seen) {
+        rc = take_state(snapshot, version, error);
+        if (rc != SQLITE_OK) {
+            mdb_txn_reset(snapshot->reader.txn);
+            pt_lmdb_end(snapshot->store);
+            return rc;
+        }
+    }
+    snapshot->begun = true;
+    return SQLITE_OK;
+}
+
+void pt_lmdb_snapshot_end(pt_snapshot *base)
+{
+    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    if (!snapshot->begun) {
+        return;
+    }
+    snapshot->begun = false;
+    if (!pt_lmdb_is_inherited(snapshot->store)) {
+        mdb_txn_reset(snapshot->reader.txn);
+        pt_lmdb_end(snapshot->store);
+    }
+}
+
+void pt_lmdb_snapshot_free(pt_snapshot *base)
+{
+    if (base == NULL) {
+        return;
+    }
+    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_snapshot_end(base);
+    while (snapshot->spares != NULL) {
+        pt_lmdb_cursor *spare = snapshot->spares;
+        snapshot->spares = spare->next_spare;
+        mdb_cursor_close(spare->cursor);
+        sqlite3_free(spare);
+    }
+    if (!pt_lmdb_is_inherited(snapshot->store)) {
+        pt_lmdb_reader_leave(snapshot->store, &snapshot->reader);
+    }
+    sqlite3_free(snapshot);
+}
+
+/* --- Single records --- */
+
+int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, pt_error *error)
+{
+    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_store *store = snapshot->store;
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    MDB_val mdb_key = pt_lmdb_val(key);
+    MDB_val value;
+    int mdb_rc = mdb_get(snapshot->reader.txn, store->env.entities, &mdb_key, &value);
+    if (mdb_rc == MDB_NOTFOUND) {
+        *found = false;
+        return SQLITE_OK;
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading a record");
+    }
+    *found = true;
+    *record = pt_lmdb_slice(value);
+    return SQLITE_OK;
+}
+
+int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts, pt_error *error)
+{
+    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_store *store = snapshot->store;
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    pt_format_key key = pt_format_counts_key(table_id);
+    MDB_val mdb_key = pt_lmdb_val(pt_slice_of(key.bytes, key.size));
+    MDB_val value;
+    int mdb_rc = mdb_get(snapshot->reader.txn, store->env.meta, &mdb_key, &value);
+    if (mdb_rc == MDB_NOTFOUND) {
+        *counts = (pt_table_counts){0};
+        return SQLITE_OK;
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its counts");
+    }
+    if (!pt_format_read_counts(pt_lmdb_slice(value), &counts->entities, &counts->bytes)) {
+        return fail_damaged(error, store, "a record of counts is too short");
+    }
+    return SQLITE_OK;
+}
+
+/* --- Cursors --- */
+
+static pt_lmdb_cursor *take_spare(pt_lmdb_snapshot *snapshot)
+{
+    pt_lmdb_cursor *cursor = snapshot->spares;
+    if (cursor == NULL || mdb_cursor_renew(snapshot->reader.txn, cursor->cursor) != MDB_SUCCESS) {
+        return NULL;
+    }
+    snapshot->spares = cursor->next_spare;
+    return cursor;
+}
+
+int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *error)
+{
+    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_store *store = snapshot->store;
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    pt_lmdb_cursor *opened = take_spare(snapshot);
+    if (opened == NULL) {
+        opened = sqlite3_malloc64(sizeof *opened);
+        if (opened == NULL) {
+            return pt_error_nomem(error);
+        }
+        int mdb_rc = mdb_cursor_open(snapshot->reader.txn, store->env.entities, &opened->cursor);
+        if (mdb_rc != MDB_SUCCESS) {
+            sqlite3_free(opened);
+            return pt_lmdb_fail(error, mdb_rc, store->base.path, "opening a cursor");
+        }
+    }
+    opened->base = (pt_engine_cursor){.snapshot = base};
+    opened->next_spare = NULL;
+    *cursor = &opened->base;
+    return SQLITE_OK;
+}
+
+void pt_lmdb_cursor_close(pt_engine_cursor *base)
+{
+    if (base == NULL) {
+        return;
+    }
+    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
+    pt_lmdb_snapshot *snapshot = own_snapshot(base->snapshot);
+    cursor->next_spare = snapshot->spares;
+    snapshot->spares = cursor;
+}
+
+static int move(pt_lmdb_cursor *cursor, MDB_val *key, MDB_cursor_op op, pt_error *error)
+{
+    pt_lmdb_store *store = own_snapshot(cursor->base.snapshot)->store;
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    MDB_val value;
+    int mdb_rc = mdb_cursor_get(cursor->cursor, key, &value, op);
+    if (mdb_rc == MDB_SUCCESS) {
+        cursor->base.key = pt_lmdb_slice(*key);
+        cursor->base.record = pt_lmdb_slice(value);
+        cursor->base.valid = true;
+        return SQLITE_OK;
+    }
+    cursor->base.valid = false;
+    return mdb_rc == MDB_NOTFOUND
+               ? SQLITE_OK
+               : pt_lmdb_fail(error, mdb_rc, store->base.path, "moving a cursor");
+}
+
+int pt_lmdb_cursor_seek(pt_engine_cursor *base, pt_slice key, pt_direction direction,
+                        pt_error *error)
+{
+    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
+    MDB_val mdb_key = pt_lmdb_val(key);
+    if (key.size == 0) { /* LMDB has no empty key */
+        if (direction == PT_FORWARD) {
+            return move(cursor, &mdb_key, MDB_FIRST, error);
+        }
+        base->valid = false;
+        return SQLITE_OK;
+    }
+    int rc = move(cursor, &mdb_key, MDB_SET_RANGE, error);
+    if (direction == PT_FORWARD || rc != SQLITE_OK) {
+        return rc;
+    }
+    return move(cursor, &mdb_key, base->valid ? MDB_PREV : MDB_LAST, error);
+}
+
+int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error *error)
+{
+    MDB_val key;
+    return move((pt_lmdb_cursor *)base, &key, direction == PT_FORWARD ? MDB_NEXT : MDB_PREV, error);
+}

@@ -1,0 +1,79 @@
+#include "main_lock.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <time.h>
+
+#include "sqlite.h"
+
+/* Where a database file says how it is written: 1 rollback journal, 2 WAL (SQLite's file format,
+ * section 1.3). */
+enum { WRITE_VERSION_OFFSET = 18, WRITE_VERSION_WAL = 2, POLL_MICROSECONDS = 500 };
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void pause_briefly(void)
+{
+    const struct timespec pause = {.tv_nsec = POLL_MICROSECONDS * 1000};
+    nanosleep(&pause, NULL);
+}
+
+/* The open file of a schema, or NULL if it is in memory. */
+static sqlite3_file *file_of(sqlite3 *db, const char *schema)
+{
+    const char *name = sqlite3_db_filename(db, schema);
+    sqlite3_file *file = NULL;
+    if (name == NULL || name[0] == 0 ||
+        sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) {
+        return NULL;
+    }
+    return file != NULL && file->pMethods != NULL ? file : NULL;
+}
+
+static bool is_wal(sqlite3_file *file)
+{
+    unsigned char version = 0;
+    int rc = file->pMethods->xRead(file, &version, 1, WRITE_VERSION_OFFSET);
+    return rc == SQLITE_OK && version == WRITE_VERSION_WAL;
+}
+
+static int lock_file(sqlite3_file *file, int64_t deadline)
+{
+    for (;;) {
+        int rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
+        if (rc != SQLITE_BUSY || monotonic_ms() >= deadline) {
+            return rc;
+        }
+        pause_briefly();
+    }
+}
+
+int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
+{
+    int64_t deadline = monotonic_ms() + wait_ms;
+    for (int i = 0;; i++) {
+        const char *schema = sqlite3_db_name(db, i);
+        if (schema == NULL) {
+            return SQLITE_OK;
+        }
+        if (sqlite3_txn_state(db, schema) != SQLITE_TXN_WRITE) {
+            continue;
+        }
+        sqlite3_file *file = file_of(db, schema);
+        if (file == NULL || is_wal(file)) {
+            continue;
+        }
+        int rc = lock_file(file, deadline);
+        if (rc != SQLITE_OK) {
+            return pt_error_set(error, rc,
+                                "database \"%w\" is being read by another connection, so the "
+                                "transaction cannot commit now; COMMIT again, or use WAL mode",
+                                schema);
+        }
+    }
+}

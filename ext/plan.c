@@ -1,0 +1,352 @@
+#include "plan.h"
+
+#include <stddef.h>
+
+#include "sqlite.h"
+
+/* Beyond these SQLite ignores or forbids the request. */
+enum { OMIT_CONSTRAINTS = 16, OMIT_ARGUMENTS = 16, IN_CONSTRAINTS = 32 };
+
+static const struct term {
+    pt_plan_column column;
+    pt_plan_op op;
+    bool in;
+    const char *text;
+} terms[PT_TERM_COUNT] = {
+    [PT_TERM_PK_EQ] = {PT_PLAN_PK, PT_OP_EQ, false, "PartitionKey=?"},
+    [PT_TERM_PK_IN] = {PT_PLAN_PK, PT_OP_EQ, true, "PartitionKey IN (?)"},
+    [PT_TERM_PK_GT] = {PT_PLAN_PK, PT_OP_GT, false, "PartitionKey>?"},
+    [PT_TERM_PK_GE] = {PT_PLAN_PK, PT_OP_GE, false, "PartitionKey>=?"},
+    [PT_TERM_PK_LT] = {PT_PLAN_PK, PT_OP_LT, false, "PartitionKey<?"},
+    [PT_TERM_PK_LE] = {PT_PLAN_PK, PT_OP_LE, false, "PartitionKey<=?"},
+    [PT_TERM_PK_PREFIX] = {PT_PLAN_PK, PT_OP_PREFIX, false, "pt_starts_with(PartitionKey,?)"},
+    [PT_TERM_RK_EQ] = {PT_PLAN_RK, PT_OP_EQ, false, "RowKey=?"},
+    [PT_TERM_RK_IN] = {PT_PLAN_RK, PT_OP_EQ, true, "RowKey IN (?)"},
+    [PT_TERM_RK_GT] = {PT_PLAN_RK, PT_OP_GT, false, "RowKey>?"},
+    [PT_TERM_RK_GE] = {PT_PLAN_RK, PT_OP_GE, false, "RowKey>=?"},
+    [PT_TERM_RK_LT] = {PT_PLAN_RK, PT_OP_LT, false, "RowKey<?"},
+    [PT_TERM_RK_LE] = {PT_PLAN_RK, PT_OP_LE, false, "RowKey<=?"},
+    [PT_TERM_RK_PREFIX] = {PT_PLAN_RK, PT_OP_PREFIX, false, "pt_starts_with(RowKey,?)"},
+    [PT_TERM_EK_EQ] = {PT_PLAN_EK, PT_OP_EQ, false, "EntityKey=?"},
+    [PT_TERM_EK_IN] = {PT_PLAN_EK, PT_OP_EQ, true, "EntityKey IN (?)"},
+    [PT_TERM_EK_GT] = {PT_PLAN_EK, PT_OP_GT, false, "EntityKey>?"},
+    [PT_TERM_EK_GE] = {PT_PLAN_EK, PT_OP_GE, false, "EntityKey>=?"},
+    [PT_TERM_EK_LT] = {PT_PLAN_EK, PT_OP_LT, false, "EntityKey<?"},
+    [PT_TERM_EK_LE] = {PT_PLAN_EK, PT_OP_LE, false, "EntityKey<=?"},
+};
+
+static bool has(unsigned bits, int term)
+{
+    return (bits & PT_PLAN_TERM(term)) != 0;
+}
+
+/* Whether any of the terms `first` to `last` is there. */
+static bool has_any(unsigned bits, int first, int last)
+{
+    return (bits & (PT_PLAN_TERM(last + 1) - PT_PLAN_TERM(first))) != 0;
+}
+
+/* --- Terms --- */
+
+/* The term that a constraint can become, or PT_TERM_COUNT. */
+static int term_of(const pt_plan_query *query, int index)
+{
+    const pt_plan_constraint *constraint = &query->constraints[index];
+    if (!constraint->usable || !constraint->binary ||
+        (query->other_text_order && constraint->op != PT_OP_EQ)) {
+        return PT_TERM_COUNT;
+    }
+    bool in = constraint->in && index < IN_CONSTRAINTS;
+    int term = 0;
+    while (term < PT_TERM_COUNT && (terms[term].column != constraint->column ||
+                                    terms[term].op != constraint->op || terms[term].in != in)) {
+        term++;
+    }
+    return term;
+}
+
+/* Whether the term's key range decides the constraint, and SQLite takes our word for it. */
+static bool may_omit(const pt_plan_constraint *constraint, int index, int argument)
+{
+    return constraint->literal_text && !constraint->in && constraint->column != PT_PLAN_EK &&
+           index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
+}
+
+/* Takes the first constraint of each kind and numbers the arguments; returns the terms' bits. */
+static unsigned choose_terms(const pt_plan_query *query, pt_plan_use *uses)
+{
+    int chosen[PT_TERM_COUNT];
+    unsigned bits = 0;
+    for (int i = 0; i < query->constraint_count; i++) {
+        uses[i] = (pt_plan_use){0};
+        int term = term_of(query, i);
+        if (term < PT_TERM_COUNT && !has(bits, term)) {
+            bits |= PT_PLAN_TERM(term);
+            chosen[term] = i;
+        }
+    }
+    int argument = 0;
+    for (int term = 0; term < PT_TERM_COUNT; term++) {
+        if (has(bits, term)) {
+            int i = chosen[term];
+            argument++;
+            uses[i] = (pt_plan_use){.argument = argument,
+                                    .omit = may_omit(&query->constraints[i], i, argument),
+                                    .in = terms[term].in};
+        }
+    }
+    return bits;
+}
+
+/* --- Order --- */
+
+/* How far an ORDER BY has been followed. */
+typedef struct ordering {
+    bool partition; /* PartitionKey needs no more ordering */
+    bool row;       /* nor does RowKey inside a partition */
+    bool directed;  /* a column that varies has set the direction */
+    bool descending;
+} ordering;
+
+static bool take_direction(ordering *state, bool descending)
+{
+    bool agrees = !state->directed || state->descending == descending;
+    state->directed = true;
+    state->descending = descending;
+    return agrees;
+}
+
+/* Whether key order goes on giving the order with this column behind the ones before. */
+static bool follow(ordering *state, const pt_plan_order *order)
+{
+    if (state->partition && state->row) {
+        return true;
+    }
+    switch (order->column) {
+    case PT_PLAN_PK:
+        if (state->partition) {
+            return true;
+        }
+        state->partition = true;
+        return take_direction(state, order->descending);
+    case PT_PLAN_RK:
+        if (state->row) {
+            return true;
+        }
+        state->row = true;
+        return state->partition && take_direction(state, order->descending);
+    case PT_PLAN_EK:
+        state->partition = true;
+        state->row = true;
+        return take_direction(state, order->descending);
+    case PT_PLAN_OTHER:
+        break;
+    }
+    return false;
+}
+
+static bool follows(const pt_plan_query *query, ordering *state)
+{
+    for (int i = 0; i < query->order_count; i++) {
+        if (!follow(state, &query->order[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/*
+ * Whether RowKey has one value in all rows. A parameter may turn out to be a number, which several
+ * texts can equal; for RowKey only a literal text will do.
+ */
+static bool row_is_fixed(const pt_plan_query *query, const pt_plan_use *uses)
+{
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        if (constraint->column == PT_PLAN_RK && constraint->op == PT_OP_EQ && uses[i].omit) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static void consume_order(const pt_plan_query *query, const pt_plan_use *uses, pt_plan *plan)
+{
+    if (query->other_text_order) {
+        return;
+    }
+    bool one_row = has(plan->bits, PT_TERM_EK_EQ);
+    ordering any = {.partition = one_row, .row = one_row || row_is_fixed(query, uses)};
+    ordering fixed = {.partition = true, .row = any.row};
+    unsigned flags = 0;
+    if (!follows(query, &any)) {
+        if (!has(plan->bits, PT_TERM_PK_EQ) || !follows(query, &fixed)) {
+            return;
+        }
+        any = fixed;
+        flags = PT_PLAN_ONE_PARTITION;
+    }
+    plan->order_consumed = query->order_count > 0;
+    plan->bits |= flags | (any.descending ? PT_PLAN_DESCENDING : 0);
+}
+
+/*
+ * Whether one row of each partition stands for all: every row that is delivered passes, or what is
+ * left to check depends on the PartitionKey alone.
+ */
+static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, const pt_plan *plan)
+{
+    if (!query->distinct || !query->partition_only || !plan->order_consumed) {
+        return false;
+    }
+    for (int i = 0; i < query->order_count; i++) {
+        if (query->order[i].column != PT_PLAN_PK) {
+            return false;
+        }
+    }
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        bool hint = constraint->op == PT_OP_LIMIT || constraint->op == PT_OP_OFFSET;
+        bool same_for_all = uses[i].argument != 0 && constraint->column == PT_PLAN_PK;
+        if (!hint && !same_for_all && !uses[i].omit) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Cost --- */
+
+/* The table that costs are reckoned for; a cost of 1 is stepping to the next row. */
+static const double PARTITIONS = 1000;
+static const double PARTITION_ROWS = 1000;
+static const double IN_VALUES = 10;
+static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
+static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
+static const double SEEK_COST = 4;
+
+static double at_least_one(double number)
+{
+    return number < 1 ? 1 : number;
+}
+
+static double number_of_values(unsigned bits, int eq_term, double otherwise)
+{
+    if (has(bits, eq_term)) {
+        return 1;
+    }
+    return has(bits, eq_term + 1) ? IN_VALUES : otherwise;
+}
+
+/* What is left by inequalities and prefix of the column whose terms begin at `first`. */
+static double share(unsigned bits, int first, bool may_have_prefix)
+{
+    double left = 1;
+    if (has_any(bits, first + PT_TERM_PK_GT, first + PT_TERM_PK_GE)) {
+        left *= BOUND_SHARE;
+    }
+    if (has_any(bits, first + PT_TERM_PK_LT, first + PT_TERM_PK_LE)) {
+        left *= BOUND_SHARE;
+    }
+    if (may_have_prefix && has(bits, first + PT_TERM_PK_PREFIX)) {
+        left *= PREFIX_SHARE;
+    }
+    return left;
+}
+
+static void estimate(pt_plan *plan)
+{
+    unsigned bits = plan->bits;
+    double partitions = number_of_values(bits, PT_TERM_PK_EQ, PARTITIONS) *
+                        share(bits, PT_TERM_PK_EQ, true) * share(bits, PT_TERM_EK_EQ, false);
+    double rows_each =
+        number_of_values(bits, PT_TERM_RK_EQ, PARTITION_ROWS) * share(bits, PT_TERM_RK_EQ, true);
+    double rows = at_least_one(partitions * rows_each);
+    double seeks = 1;
+    if (has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN)) {
+        double points = number_of_values(bits, PT_TERM_EK_EQ, 1);
+        rows = rows < points ? rows : points;
+        seeks = points;
+    } else if (has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX)) {
+        double points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN) ? at_least_one(rows_each) : 1;
+        double probes = has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) ? 0 : 1;
+        seeks = at_least_one(partitions) * (points + probes);
+    } else if (has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN)) {
+        seeks = at_least_one(partitions);
+    }
+    plan->cost = rows + seeks * SEEK_COST;
+    plan->rows = (int64_t)rows;
+}
+
+void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
+{
+    *plan = (pt_plan){.bits = choose_terms(query, uses)};
+    plan->unique = (has(plan->bits, PT_TERM_PK_EQ) && has(plan->bits, PT_TERM_RK_EQ)) ||
+                   has(plan->bits, PT_TERM_EK_EQ);
+    estimate(plan);
+    consume_order(query, uses, plan);
+    if (query->keys_only) {
+        plan->bits |= PT_PLAN_KEYS_ONLY;
+    }
+    if (is_distinct(query, uses, plan)) {
+        plan->bits |= PT_PLAN_DISTINCT;
+    }
+}
+
+bool pt_plan_is_table_scan(unsigned bits)
+{
+    return !has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_PREFIX) &&
+           !has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_LE);
+}
+
+/* --- Sentence --- */
+
+/* What the service calls a query by these terms. */
+static const char *kind_of_query(unsigned bits)
+{
+    bool row = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
+    bool row_points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
+    bool part = row || has_any(bits, PT_TERM_EK_GT, PT_TERM_EK_LE);
+    if ((bits & PT_PLAN_DISTINCT) != 0) {
+        return "distinct partitions";
+    }
+    if (has(bits, PT_TERM_EK_EQ) || (has(bits, PT_TERM_PK_EQ) && has(bits, PT_TERM_RK_EQ))) {
+        return "point query";
+    }
+    if (has(bits, PT_TERM_EK_IN) || (has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) && row_points)) {
+        return "point queries";
+    }
+    if (has(bits, PT_TERM_PK_EQ)) {
+        return part ? "range query" : "partition scan";
+    }
+    if (has(bits, PT_TERM_PK_IN)) {
+        return part ? "range queries" : "partition scans";
+    }
+    if (has_any(bits, PT_TERM_PK_GT, PT_TERM_PK_PREFIX)) {
+        return "partition range scan";
+    }
+    if (has_any(bits, PT_TERM_EK_GT, PT_TERM_EK_LE)) {
+        return "key range";
+    }
+    return row ? "RowKey range over all partitions" : "table scan";
+}
+
+char *pt_plan_sentence(unsigned bits)
+{
+    sqlite3_str *sentence = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(sentence, kind_of_query(bits));
+    const char *joint = ": ";
+    for (int term = 0; term < PT_TERM_COUNT; term++) {
+        if (has(bits, term)) {
+            sqlite3_str_appendf(sentence, "%s%s", joint, terms[term].text);
+            joint = " AND ";
+        }
+    }
+    if ((bits & PT_PLAN_KEYS_ONLY) != 0) {
+        sqlite3_str_appendall(sentence, ", keys only");
+    }
+    if ((bits & PT_PLAN_DESCENDING) != 0) {
+        sqlite3_str_appendall(sentence, ", descending");
+    }
+    return sqlite3_str_finish(sentence);
+}

@@ -1,0 +1,142 @@
+#include "planner.h"
+
+#include "plan.h"
+#include "table.h"
+
+static pt_plan_column column_of(const pt_table *table, int index)
+{
+    if (index == PT_COLUMN_PARTITION_KEY) {
+        return PT_PLAN_PK;
+    }
+    if (index == PT_COLUMN_ROW_KEY) {
+        return PT_PLAN_RK;
+    }
+    int entity_key = PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_ENTITY_KEY;
+    return index == entity_key ? PT_PLAN_EK : PT_PLAN_OTHER;
+}
+
+static pt_plan_op op_of(unsigned char op)
+{
+    switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+    case SQLITE_INDEX_CONSTRAINT_IS:
+        return PT_OP_EQ;
+    case SQLITE_INDEX_CONSTRAINT_GT:
+        return PT_OP_GT;
+    case SQLITE_INDEX_CONSTRAINT_GE:
+        return PT_OP_GE;
+    case SQLITE_INDEX_CONSTRAINT_LT:
+        return PT_OP_LT;
+    case SQLITE_INDEX_CONSTRAINT_LE:
+        return PT_OP_LE;
+    case SQLITE_INDEX_CONSTRAINT_LIMIT:
+        return PT_OP_LIMIT;
+    case SQLITE_INDEX_CONSTRAINT_OFFSET:
+        return PT_OP_OFFSET;
+    case PT_CONSTRAINT_STARTS_WITH:
+        return PT_OP_PREFIX;
+    default:
+        return PT_OP_OTHER;
+    }
+}
+
+static bool is_literal_text(sqlite3_index_info *info, int i)
+{
+    sqlite3_value *value = NULL;
+    return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && value != NULL &&
+           sqlite3_value_type(value) == SQLITE_TEXT;
+}
+
+static pt_plan_constraint constraint_of(const pt_table *table, sqlite3_index_info *info, int i)
+{
+    pt_plan_constraint constraint = {.op = op_of(info->aConstraint[i].op),
+                                     .usable = info->aConstraint[i].usable != 0};
+    if (constraint.op == PT_OP_LIMIT || constraint.op == PT_OP_OFFSET) {
+        return constraint; /* their column number means nothing */
+    }
+    constraint.column = column_of(table, info->aConstraint[i].iColumn);
+    if (constraint.column == PT_PLAN_OTHER || !constraint.usable) {
+        return constraint;
+    }
+    const char *collation = sqlite3_vtab_collation(info, i);
+    constraint.binary = collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0;
+    constraint.in = sqlite3_vtab_in(info, i, -1) != 0;
+    constraint.literal_text = is_literal_text(info, i);
+    return constraint;
+}
+
+/* SQLite 3.40 leaves the primary key's bit out although it reads the key, so its absence says
+ * nothing. */
+static bool uses_only(const pt_table *table, sqlite3_index_info *info, bool row_key)
+{
+    int entity_key = PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_ENTITY_KEY;
+    sqlite3_uint64 allowed = (sqlite3_uint64)1 << PT_COLUMN_PARTITION_KEY;
+    if (row_key) {
+        allowed |= (sqlite3_uint64)1 << PT_COLUMN_ROW_KEY;
+        if (entity_key < 63) {
+            allowed |= (sqlite3_uint64)1 << entity_key;
+        }
+    }
+    return (info->colUsed & ~allowed) == 0;
+}
+
+static void apply(sqlite3_index_info *info, const pt_plan_use *uses)
+{
+    for (int i = 0; i < info->nConstraint; i++) {
+        info->aConstraintUsage[i].argvIndex = uses[i].argument;
+        info->aConstraintUsage[i].omit = uses[i].omit;
+        if (uses[i].in) {
+            sqlite3_vtab_in(info, i, 1);
+        }
+    }
+}
+
+static int give_plan(sqlite3_index_info *info, const pt_plan *plan)
+{
+    info->idxStr = pt_plan_sentence(plan->bits);
+    if (info->idxStr == NULL) {
+        return SQLITE_NOMEM;
+    }
+    info->needToFreeIdxStr = 1;
+    info->idxNum = (int)plan->bits;
+    info->orderByConsumed = plan->order_consumed;
+    info->estimatedCost = plan->cost;
+    info->estimatedRows = plan->rows;
+    info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+    return SQLITE_OK;
+}
+
+int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    const pt_table *table = pt_table_of(vtab);
+    size_t constraints = (size_t)info->nConstraint;
+    size_t size = constraints * (sizeof(pt_plan_constraint) + sizeof(pt_plan_use)) +
+                  (size_t)info->nOrderBy * sizeof(pt_plan_order);
+    pt_plan_constraint *constraint = sqlite3_malloc64(size + 1);
+    if (constraint == NULL) {
+        return SQLITE_NOMEM;
+    }
+    pt_plan_use *uses = (pt_plan_use *)(constraint + constraints);
+    pt_plan_order *order = (pt_plan_order *)(uses + constraints);
+    for (int i = 0; i < info->nConstraint; i++) {
+        constraint[i] = constraint_of(table, info, i);
+        uses[i] = (pt_plan_use){0};
+    }
+    for (int i = 0; i < info->nOrderBy; i++) {
+        order[i] = (pt_plan_order){.column = column_of(table, info->aOrderBy[i].iColumn),
+                                   .descending = info->aOrderBy[i].desc != 0};
+    }
+    const pt_plan_query query = {.constraints = constraint,
+                                 .constraint_count = info->nConstraint,
+                                 .order = order,
+                                 .order_count = info->nOrderBy,
+                                 .distinct = sqlite3_vtab_distinct(info) >= 2,
+                                 .keys_only = uses_only(table, info, true),
+                                 .partition_only = uses_only(table, info, false),
+                                 .other_text_order = table->other_encoding};
+    pt_plan plan;
+    pt_plan_make(&query, &plan, uses);
+    apply(info, uses);
+    sqlite3_free(constraint);
+    return give_plan(info, &plan);
+}

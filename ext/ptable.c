@@ -1,0 +1,60 @@
+/*
+ * The entry point: what a connection gets when the extension is loaded.
+ */
+#include <sqlite3ext.h>
+SQLITE_EXTENSION_INIT1
+
+#include "companion.h"
+#include "connection.h"
+#include "functions.h"
+#include "ptable.h"
+#include "table.h"
+
+enum { OLDEST_SQLITE = 3040000 };
+
+/* The process keeps its open stores in the library's memory, so a loaded library must stay. */
+#ifdef SQLITE_CORE
+enum { REGISTERED = SQLITE_OK };
+#else
+enum { REGISTERED = SQLITE_OK_LOAD_PERMANENTLY };
+#endif
+
+static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
+{
+    int rc = pt_functions_register(db, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_companion_register(db, connection);
+    }
+    return rc;
+}
+
+static int fail(int rc, pt_error *error, char **message)
+{
+    if (error->message != NULL) {
+        *message = sqlite3_mprintf("ptable: %s", error->message);
+    }
+    pt_error_clear(error);
+    return rc;
+}
+
+int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+    SQLITE_EXTENSION_INIT2(api);
+    (void)api;
+    pt_error error = PT_ERROR_NONE;
+    if (sqlite3_libversion_number() < OLDEST_SQLITE) {
+        pt_error_set(&error, SQLITE_ERROR, "needs SQLite 3.40.0 or newer, this is %s",
+                     sqlite3_libversion());
+        return fail(SQLITE_ERROR, &error, message);
+    }
+    pt_connection *connection = pt_connection_new(db);
+    if (connection == NULL) {
+        return SQLITE_NOMEM;
+    }
+    int rc = register_all(db, connection, &error);
+    pt_connection_release(connection);
+    return rc == SQLITE_OK ? REGISTERED : fail(rc, &error, message);
+}

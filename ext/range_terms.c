@@ -1,0 +1,309 @@
+#include "range_terms.h"
+
+#include <assert.h>
+#include <math.h>
+
+#include "number.h"
+
+/*
+ * Bounds are normalised to half-open intervals. In texts, which contain no NUL, the first string
+ * behind `a` is a 01 and all texts with prefix p lie in [p, p FF); in byte strings the first string
+ * behind `b` is b 00.
+ */
+enum { AFTER_BYTES = 0x00, AFTER_TEXT = 0x01, AFTER_PREFIX = 0xFF };
+
+/* How a term compares: its place among the terms of its column. */
+typedef enum comparison { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, PREFIXED } comparison;
+
+static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_PREFIX == PREFIXED &&
+                  PT_TERM_RK_PREFIX - PT_TERM_RK_EQ == PREFIXED &&
+                  PT_TERM_EK_LE - PT_TERM_EK_EQ == UP_TO,
+              "the terms of each column are listed in the same order");
+
+/* A list of points while it grows in the arena. */
+typedef struct point_list {
+    pt_key_condition points;
+    unsigned capacity;
+} point_list;
+
+/* --- Values --- */
+
+static int text_of(sqlite3_value *value, pt_slice *text)
+{
+    const unsigned char *bytes = sqlite3_value_text(value);
+    *text = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(value));
+    return bytes != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int blob_of(sqlite3_value *value, pt_slice *blob)
+{
+    const void *bytes = sqlite3_value_blob(value);
+    *blob = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(value));
+    return bytes != NULL || blob->size == 0 ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static bool has_nul(pt_slice text)
+{
+    return text.size != 0 && memchr(text.data, 0, text.size) != NULL;
+}
+
+static bool is_blank(uint8_t byte)
+{
+    return byte == ' ' || (byte >= '\t' && byte <= '\r');
+}
+
+/* The rounding of numbers to text and back must not lose a key. */
+static bool is_near(double a, double b)
+{
+    return fabs(a - b) <= fabs(b) * 1e-12;
+}
+
+bool pt_ranges_partition_fits(const pt_ranges *ranges, pt_slice partition_key)
+{
+    if (!ranges->numeric_partition) {
+        return true;
+    }
+    pt_slice text = partition_key;
+    while (text.size > 0 && is_blank(text.data[0])) {
+        text = pt_slice_of(text.data + 1, text.size - 1);
+    }
+    while (text.size > 0 && is_blank(text.data[text.size - 1])) {
+        text.size--;
+    }
+    double number;
+    return pt_double_parse(text, &number) && is_near(number, ranges->partition_number);
+}
+
+/* --- Points and bounds --- */
+
+static int add_point(pt_arena *arena, point_list *list, pt_slice point)
+{
+    pt_key_condition *points = &list->points;
+    if (points->point_count == list->capacity) {
+        unsigned capacity = list->capacity == 0 ? 1 : list->capacity * 4;
+        pt_slice *larger = pt_arena_alloc(arena, capacity * sizeof *larger);
+        if (larger == NULL) {
+            return SQLITE_NOMEM;
+        }
+        if (points->point_count != 0) {
+            memcpy(larger, points->points, points->point_count * sizeof *larger);
+        }
+        points->points = larger;
+        list->capacity = capacity;
+    }
+    pt_slice copy = pt_arena_copy(arena, point);
+    if (copy.data == NULL) {
+        return SQLITE_NOMEM;
+    }
+    points->points[points->point_count++] = copy;
+    return SQLITE_OK;
+}
+
+static int apply_point(pt_ranges *ranges, pt_key_condition *condition, pt_slice point)
+{
+    point_list list = {0};
+    int rc = add_point(&ranges->arena, &list, point);
+    if (rc == SQLITE_OK) {
+        pt_condition_restrict(condition, &list.points);
+    }
+    return rc;
+}
+
+/* A copy with one more byte behind it; data is NULL when out of memory. */
+static pt_slice extended(pt_arena *arena, pt_slice slice, uint8_t byte)
+{
+    uint8_t *copy = pt_arena_alloc(arena, slice.size + 1);
+    if (copy == NULL) {
+        return (pt_slice){0};
+    }
+    if (slice.size != 0) {
+        memcpy(copy, slice.data, slice.size);
+    }
+    copy[slice.size] = byte;
+    return pt_slice_of(copy, slice.size + 1);
+}
+
+static int apply_prefix(pt_ranges *ranges, pt_key_condition *condition, pt_slice prefix)
+{
+    if (prefix.size == 0) {
+        return SQLITE_OK;
+    }
+    pt_slice end = extended(&ranges->arena, prefix, AFTER_PREFIX);
+    if (end.data == NULL) {
+        return SQLITE_NOMEM;
+    }
+    pt_interval_raise_low(&condition->interval, pt_slice_of(end.data, prefix.size));
+    pt_interval_lower_high(&condition->interval, end);
+    return SQLITE_OK;
+}
+
+/* An inequality; `after` makes the first string behind the bound. */
+static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+                       pt_slice bound, uint8_t after)
+{
+    pt_slice edge = extended(&ranges->arena, bound, after);
+    if (edge.data == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (how == FROM || how == BELOW) {
+        edge.size = bound.size;
+    }
+    if (how == ABOVE || how == FROM) {
+        pt_interval_raise_low(&condition->interval, edge);
+    } else {
+        pt_interval_lower_high(&condition->interval, edge);
+    }
+    return SQLITE_OK;
+}
+
+/* --- PartitionKey and RowKey --- */
+
+/* A key compares with "a", NUL and more as with "a", but is never equal to it. */
+static int apply_text_with_nul(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+                               pt_slice text)
+{
+    if (how == EQUAL || how == PREFIXED) {
+        ranges->nothing = true;
+        return SQLITE_OK;
+    }
+    comparison same = how == ABOVE || how == FROM ? ABOVE : UP_TO;
+    pt_slice start = pt_slice_text((const char *)text.data);
+    return apply_bound(ranges, condition, same, start, AFTER_TEXT);
+}
+
+static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+                      sqlite3_value *value)
+{
+    pt_slice text;
+    int rc = text_of(value, &text);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (has_nul(text)) {
+        return apply_text_with_nul(ranges, condition, how, text);
+    }
+    if (how == EQUAL) {
+        return apply_point(ranges, condition, text);
+    }
+    return how == PREFIXED ? apply_prefix(ranges, condition, text)
+                           : apply_bound(ranges, condition, how, text, AFTER_TEXT);
+}
+
+/* No text form is compared for infinities: too many spellings overflow to them. */
+static void apply_number(pt_ranges *ranges, const pt_key_condition *condition, comparison how,
+                         double number)
+{
+    if (condition == &ranges->partition && how == EQUAL && isfinite(number)) {
+        ranges->numeric_partition = true;
+        ranges->partition_number = number;
+    }
+}
+
+static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+                         sqlite3_value *value)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_TEXT:
+        return apply_text(ranges, condition, how, value);
+    case SQLITE_BLOB:
+        ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
+        return SQLITE_OK;
+    case SQLITE_NULL:
+        ranges->nothing = true;
+        return SQLITE_OK;
+    default:
+        apply_number(ranges, condition, how, sqlite3_value_double(value));
+        return SQLITE_OK;
+    }
+}
+
+/* --- EntityKey --- */
+
+/* Numbers and texts compare as less than every BLOB. */
+static int apply_to_blob(pt_ranges *ranges, comparison how, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type != SQLITE_BLOB) {
+        bool always = type != SQLITE_NULL && (how == ABOVE || how == FROM);
+        ranges->nothing = ranges->nothing || !always;
+        return SQLITE_OK;
+    }
+    pt_slice blob;
+    int rc = blob_of(value, &blob);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return how == EQUAL ? apply_point(ranges, &ranges->entity, blob)
+                        : apply_bound(ranges, &ranges->entity, how, blob, AFTER_BYTES);
+}
+
+/* --- IN --- */
+
+/*
+ * Adds one value of an IN, unless no key can equal it. A number may equal several texts: with one
+ * in it the list cannot be used (`vague`).
+ */
+static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlite3_value *value,
+                     point_list *list, bool *vague)
+{
+    int type = sqlite3_value_type(value);
+    pt_slice key;
+    int rc = SQLITE_OK;
+    if (condition == &ranges->entity) {
+        if (type != SQLITE_BLOB) {
+            return SQLITE_OK;
+        }
+        rc = blob_of(value, &key);
+    } else {
+        *vague = *vague || type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        if (type != SQLITE_TEXT) {
+            return SQLITE_OK;
+        }
+        rc = text_of(value, &key);
+        if (rc == SQLITE_OK && has_nul(key)) {
+            return SQLITE_OK;
+        }
+    }
+    return rc == SQLITE_OK ? add_point(&ranges->arena, list, key) : rc;
+}
+
+static int apply_in(pt_ranges *ranges, pt_key_condition *condition, sqlite3_value *argument)
+{
+    point_list list = {0};
+    bool vague = false;
+    sqlite3_value *value;
+    int rc = sqlite3_vtab_in_first(argument, &value);
+    while (rc == SQLITE_OK) {
+        rc = add_value(ranges, condition, value, &list, &vague);
+        if (rc == SQLITE_OK) {
+            rc = sqlite3_vtab_in_next(argument, &value);
+        }
+    }
+    if (rc != SQLITE_DONE) {
+        return rc;
+    }
+    if (!vague) {
+        pt_condition_sort(&list.points);
+        pt_condition_restrict(condition, &list.points);
+    }
+    return SQLITE_OK;
+}
+
+int pt_ranges_apply_term(pt_ranges *ranges, int term, sqlite3_value *argument)
+{
+    pt_key_condition *condition = &ranges->partition;
+    int first = PT_TERM_PK_EQ;
+    if (term >= PT_TERM_EK_EQ) {
+        condition = &ranges->entity;
+        first = PT_TERM_EK_EQ;
+    } else if (term >= PT_TERM_RK_EQ) {
+        condition = &ranges->row;
+        first = PT_TERM_RK_EQ;
+    }
+    comparison how = (comparison)(term - first);
+    if (how == AMONG) {
+        return apply_in(ranges, condition, argument);
+    }
+    return condition == &ranges->entity ? apply_to_blob(ranges, how, argument)
+                                        : apply_to_text(ranges, condition, how, argument);
+}

@@ -1,0 +1,345 @@
+#include "ranges.h"
+
+#include "key.h"
+#include "range_terms.h"
+
+/* What stands behind a PartitionKey at the start of its entity keys, and behind all of them. */
+enum { PARTITION_START = 0x00, PARTITION_END = 0x01 };
+
+/* --- Conditions --- */
+
+/* What partition and row conditions and the interval of entity keys say about one key. */
+static bool key_fits(const pt_ranges *ranges, pt_slice entity_key)
+{
+    pt_slice partition_key;
+    pt_slice row_key;
+    return pt_key_split(entity_key, &partition_key, &row_key) &&
+           pt_interval_contains(&ranges->entity.interval, entity_key) &&
+           pt_condition_holds(&ranges->row, row_key) &&
+           pt_condition_holds(&ranges->partition, partition_key) &&
+           pt_ranges_partition_fits(ranges, partition_key);
+}
+
+static bool partition_fits(const pt_ranges *ranges, pt_slice partition_key)
+{
+    return pt_interval_contains(&ranges->partition.interval, partition_key) &&
+           pt_ranges_partition_fits(ranges, partition_key);
+}
+
+static bool row_fits(const pt_ranges *ranges, pt_slice row_key)
+{
+    return pt_interval_contains(&ranges->row.interval, row_key);
+}
+
+static void keep_points(const pt_ranges *ranges, pt_key_condition *condition,
+                        bool (*fits)(const pt_ranges *ranges, pt_slice key))
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < condition->point_count; i++) {
+        if (fits(ranges, condition->points[i])) {
+            condition->points[kept++] = condition->points[i];
+        }
+    }
+    condition->point_count = kept;
+}
+
+/*
+ * Carries each condition over to the others. A PartitionKey ends with a NUL in an entity key and
+ * contains none, so an interval of PartitionKeys is, byte for byte, one of entity keys.
+ */
+static void combine(pt_ranges *ranges)
+{
+    pt_interval_intersect(&ranges->entity.interval, &ranges->partition.interval);
+    keep_points(ranges, &ranges->partition, partition_fits);
+    keep_points(ranges, &ranges->row, row_fits);
+    keep_points(ranges, &ranges->entity, key_fits);
+    if (ranges->partition.listed) {
+        ranges->numeric_partition = false;
+    }
+    ranges->nothing = ranges->nothing || pt_condition_is_never(&ranges->partition) ||
+                      pt_condition_is_never(&ranges->row) || pt_condition_is_never(&ranges->entity);
+}
+
+/* --- The preferred key --- */
+
+static bool is_number(sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+/* Appends the text that the value is, or as a number becomes when it is compared with a text. */
+static void append_text_form(pt_buffer *buffer, sqlite3_value *value)
+{
+    /* Of a copy, for asking an argument itself for its text may change it. */
+    sqlite3_value *copy = sqlite3_value_dup(value);
+    const unsigned char *text = copy != NULL ? sqlite3_value_text(copy) : NULL;
+    if (text != NULL) {
+        pt_buffer_append(buffer, text, (size_t)sqlite3_value_bytes(copy));
+    } else {
+        buffer->failed = true;
+    }
+    sqlite3_value_free(copy);
+}
+
+static int set_preferred(pt_ranges *ranges, sqlite3_value *partition_key, sqlite3_value *row_key)
+{
+    if (ranges->nothing || (!is_number(partition_key) && !is_number(row_key))) {
+        return SQLITE_OK;
+    }
+    pt_buffer *key = &ranges->low_buffer;
+    pt_buffer_clear(key);
+    append_text_form(key, partition_key);
+    pt_buffer_append_byte(key, PARTITION_START);
+    append_text_form(key, row_key);
+    if (key->failed) {
+        return SQLITE_NOMEM;
+    }
+    pt_slice found = pt_buffer_slice(key);
+    if (!key_fits(ranges, found) || !pt_condition_holds(&ranges->entity, found)) {
+        return SQLITE_OK;
+    }
+    ranges->preferred = pt_arena_copy(&ranges->arena, found);
+    return ranges->preferred.data != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* --- Setting --- */
+
+static void reset(pt_ranges *ranges)
+{
+    pt_arena_clear(&ranges->arena);
+    *ranges = (pt_ranges){.arena = ranges->arena,
+                          .at_buffer = ranges->at_buffer,
+                          .low_buffer = ranges->low_buffer,
+                          .high_buffer = ranges->high_buffer};
+}
+
+static int set_conditions(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv)
+{
+    sqlite3_value *arguments[PT_TERM_COUNT] = {0};
+    int next = 0;
+    for (int term = 0; term < PT_TERM_COUNT && next < argc; term++) {
+        if ((plan_bits & PT_PLAN_TERM(term)) != 0) {
+            arguments[term] = argv[next++];
+            int rc = pt_ranges_apply_term(ranges, term, arguments[term]);
+            if (rc != SQLITE_OK) {
+                return rc;
+            }
+        }
+    }
+    combine(ranges);
+    if (arguments[PT_TERM_PK_EQ] == NULL || arguments[PT_TERM_RK_EQ] == NULL) {
+        return SQLITE_OK;
+    }
+    return set_preferred(ranges, arguments[PT_TERM_PK_EQ], arguments[PT_TERM_RK_EQ]);
+}
+
+int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
+                  pt_error *error)
+{
+    reset(ranges);
+    int rc = set_conditions(ranges, plan_bits, argc, argv);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (rc != SQLITE_OK) {
+        return pt_error_set(error, rc, "the values of an IN cannot be read: %s",
+                            sqlite3_errstr(rc));
+    }
+    return SQLITE_OK;
+}
+
+void pt_ranges_free(pt_ranges *ranges)
+{
+    pt_arena_free(&ranges->arena);
+    pt_buffer_free(&ranges->at_buffer);
+    pt_buffer_free(&ranges->low_buffer);
+    pt_buffer_free(&ranges->high_buffer);
+    *ranges = (pt_ranges){0};
+}
+
+/* --- Ranges --- */
+
+static void put_position(pt_buffer *buffer, pt_slice partition_key, uint8_t byte, pt_slice row_key)
+{
+    pt_buffer_clear(buffer);
+    pt_buffer_append_slice(buffer, partition_key);
+    pt_buffer_append_byte(buffer, byte);
+    pt_buffer_append_slice(buffer, row_key);
+}
+
+/* Where a position lies seen from a partition: -1 before its RowKeys, 1 behind them, 0 at `row_key`
+ * among them. */
+static int locate(pt_slice position, pt_slice partition_key, pt_slice *row_key)
+{
+    pt_slice owner;
+    if (pt_key_split(position, &owner, row_key) && pt_slice_equal(owner, partition_key)) {
+        return 0;
+    }
+    return pt_slice_compare(position, partition_key) <= 0 ? -1 : 1;
+}
+
+/* The RowKeys of a partition that a window of entity keys shows. */
+static bool rows_in_window(const pt_interval *window, pt_slice partition_key, pt_interval *rows)
+{
+    *rows = (pt_interval){0};
+    pt_slice row_key;
+    int low = locate(window->low, partition_key, &row_key);
+    if (low > 0) {
+        return false;
+    }
+    if (low == 0) {
+        pt_interval_raise_low(rows, row_key);
+    }
+    int high = window->bounded ? locate(window->high, partition_key, &row_key) : 1;
+    if (high == 0) {
+        pt_interval_lower_high(rows, row_key);
+    }
+    return high >= 0;
+}
+
+/* The outermost range of one partition inside the window; false if there is none. */
+static bool range_in_partition(pt_ranges *ranges, pt_slice partition_key, const pt_interval *window,
+                               pt_direction direction, pt_interval *range)
+{
+    pt_interval rows;
+    if (!rows_in_window(window, partition_key, &rows)) {
+        return false;
+    }
+    pt_interval_intersect(&rows, &ranges->row.interval);
+    if (pt_interval_is_empty(&rows)) {
+        return false;
+    }
+    if (ranges->row.listed && !pt_condition_outermost(&ranges->row, &rows, direction, &rows)) {
+        return false;
+    }
+    put_position(&ranges->low_buffer, partition_key, PARTITION_START, rows.low);
+    if (rows.bounded) {
+        put_position(&ranges->high_buffer, partition_key, PARTITION_START, rows.high);
+    } else {
+        put_position(&ranges->high_buffer, partition_key, PARTITION_END, (pt_slice){0});
+    }
+    *range = (pt_interval){.low = pt_buffer_slice(&ranges->low_buffer),
+                           .high = pt_buffer_slice(&ranges->high_buffer),
+                           .bounded = true};
+    return true;
+}
+
+static pt_ranges_step step_listed(pt_ranges *ranges, const pt_interval *window,
+                                  pt_direction direction, pt_interval *range)
+{
+    const pt_key_condition *partition = &ranges->partition;
+    unsigned first = pt_condition_points_before(partition, window->low);
+    unsigned end = window->bounded ? pt_condition_points_before(partition, window->high)
+                                   : partition->point_count;
+    if (first > 0) {
+        first--; /* the window may begin inside the one before */
+    }
+    while (first < end) {
+        unsigned i = direction == PT_FORWARD ? first++ : --end;
+        if (range_in_partition(ranges, partition->points[i], window, direction, range)) {
+            return PT_RANGE_FOUND;
+        }
+    }
+    return PT_RANGE_END;
+}
+
+/* The window without a partition at its near end. */
+static void leave_partition(pt_ranges *ranges, pt_slice partition_key, pt_direction direction,
+                            pt_interval *window)
+{
+    if (direction == PT_FORWARD) {
+        put_position(&ranges->low_buffer, partition_key, PARTITION_END, (pt_slice){0});
+        window->low = pt_buffer_slice(&ranges->low_buffer);
+    } else {
+        put_position(&ranges->high_buffer, partition_key, PARTITION_START, (pt_slice){0});
+        window->high = pt_buffer_slice(&ranges->high_buffer);
+    }
+}
+
+/* The near end of the window tells of one partition; which one comes next the store must say. */
+static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
+                                   pt_direction direction, pt_interval *range)
+{
+    pt_interval rest = *window;
+    pt_slice position = direction == PT_FORWARD ? window->low : window->high;
+    bool known = direction == PT_FORWARD || window->bounded;
+    pt_slice partition_key;
+    pt_slice row_key;
+    if (known && pt_key_split(position, &partition_key, &row_key)) {
+        if (pt_ranges_partition_fits(ranges, partition_key) &&
+            range_in_partition(ranges, partition_key, window, direction, range)) {
+            return PT_RANGE_FOUND;
+        }
+        leave_partition(ranges, partition_key, direction, &rest);
+    }
+    if (pt_interval_is_empty(&rest)) {
+        return PT_RANGE_END;
+    }
+    *range = rest;
+    return PT_RANGE_PROBE;
+}
+
+static pt_ranges_step step(pt_ranges *ranges, const pt_interval *window, pt_direction direction,
+                           pt_interval *range)
+{
+    if (ranges->nothing || pt_interval_is_empty(window)) {
+        return PT_RANGE_END;
+    }
+    if (ranges->entity.listed) {
+        bool found = pt_condition_outermost(&ranges->entity, window, direction, range);
+        return found ? PT_RANGE_FOUND : PT_RANGE_END;
+    }
+    if (ranges->partition.listed) {
+        return step_listed(ranges, window, direction, range);
+    }
+    if (!pt_condition_is_always(&ranges->row) || ranges->numeric_partition) {
+        return step_unknown(ranges, window, direction, range);
+    }
+    *range = *window;
+    return PT_RANGE_FOUND;
+}
+
+/* Copies the position asked for, which may be a slice that the last call gave. */
+static bool take_position(pt_ranges *ranges, pt_slice at, pt_slice *copy)
+{
+    if (at.data != ranges->at_buffer.data && !pt_buffer_assign(&ranges->at_buffer, at)) {
+        return false;
+    }
+    *copy = pt_slice_of(ranges->at_buffer.data, at.size);
+    return true;
+}
+
+static pt_ranges_step checked_step(pt_ranges *ranges, const pt_interval *window,
+                                   pt_direction direction, pt_interval *range)
+{
+    pt_buffer_clear(&ranges->low_buffer);
+    pt_buffer_clear(&ranges->high_buffer);
+    pt_ranges_step result = step(ranges, window, direction, range);
+    bool failed = ranges->low_buffer.failed || ranges->high_buffer.failed;
+    return failed ? PT_RANGE_NOMEM : result;
+}
+
+pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range)
+{
+    pt_slice position;
+    if (!take_position(ranges, at, &position)) {
+        return PT_RANGE_NOMEM;
+    }
+    pt_interval window = ranges->entity.interval;
+    pt_interval_raise_low(&window, position);
+    return checked_step(ranges, &window, PT_FORWARD, range);
+}
+
+pt_ranges_step pt_ranges_previous(pt_ranges *ranges, const pt_slice *at, pt_interval *range)
+{
+    pt_interval window = ranges->entity.interval;
+    if (at != NULL) {
+        pt_slice position;
+        if (!take_position(ranges, *at, &position)) {
+            return PT_RANGE_NOMEM;
+        }
+        pt_interval_lower_high(&window, position);
+    }
+    return checked_step(ranges, &window, PT_BACKWARD, range);
+}

@@ -1,0 +1,209 @@
+#include "scan.h"
+
+#include "sqlite.h"
+
+/* A memtable version that no memtable has: the place in it must be sought. */
+#define NEVER_SEEN UINT64_MAX
+
+static const pt_engine *engine_of(const pt_scan *scan)
+{
+    return scan->view->snapshot->store->engine;
+}
+
+int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error)
+{
+    pt_scan_close(scan);
+    int rc = view->snapshot->store->engine->cursor_open(view->snapshot, &scan->base, error);
+    if (rc == SQLITE_OK) {
+        scan->view = pt_view_retain(view);
+    }
+    return rc;
+}
+
+void pt_scan_close(pt_scan *scan)
+{
+    if (scan->view != NULL) {
+        engine_of(scan)->cursor_close(scan->base);
+        pt_view_release(scan->view);
+    }
+    scan->view = NULL;
+    scan->base = NULL;
+    scan->node = NULL;
+    scan->valid = false;
+}
+
+void pt_scan_free(pt_scan *scan)
+{
+    pt_scan_close(scan);
+    pt_buffer_free(&scan->limit);
+    pt_buffer_free(&scan->key_copy);
+    pt_buffer_free(&scan->record_copy);
+}
+
+static bool within_limit(const pt_scan *scan, pt_slice key)
+{
+    int order = pt_slice_compare(key, pt_buffer_slice(&scan->limit));
+    return scan->direction == PT_FORWARD ? order < 0 : order >= 0;
+}
+
+static int withdrawn(pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
+                        "the transaction whose writes this statement was reading has been rolled "
+                        "back; run the statement again");
+}
+
+static bool merges(const pt_scan *scan)
+{
+    return scan->view->memtable != NULL &&
+           (scan->node != NULL || pt_memtable_version(scan->view->memtable) != scan->seen_version);
+}
+
+/* Finds the next pending operation at or behind `from` (forward), or before it (backward). */
+static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
+{
+    scan->node = NULL;
+    scan->seen_version = NEVER_SEEN;
+    if (scan->view->memtable == NULL) {
+        return SQLITE_OK;
+    }
+    scan->seen_version = pt_memtable_version(scan->view->memtable);
+    if (pt_memtable_length(scan->view->memtable) == 0) {
+        return SQLITE_OK;
+    }
+    if (pt_memtable_seek(scan->view->memtable, from, scan->direction, &scan->node) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    return SQLITE_OK;
+}
+
+/* Seeks the pending operations again behind the current row, after the memtable has changed. */
+static int follow_memtable(pt_scan *scan, pt_error *error)
+{
+    if (scan->direction == PT_BACKWARD) {
+        return seek_pending(scan, scan->key, error);
+    }
+    /* The smallest key behind k is k followed by 00. */
+    pt_buffer behind = {0};
+    pt_buffer_append_slice(&behind, scan->key);
+    pt_buffer_append_byte(&behind, 0);
+    int rc =
+        behind.failed ? pt_error_nomem(error) : seek_pending(scan, pt_buffer_slice(&behind), error);
+    pt_buffer_free(&behind);
+    return rc;
+}
+
+/* Which of two keys the scan meets first: < 0 the first, 0 both at once. */
+static int meeting_order(const pt_scan *scan, pt_slice a, pt_slice b)
+{
+    int order = pt_slice_compare(a, b);
+    return scan->direction == PT_FORWARD ? order : -order;
+}
+
+static int advance(pt_scan *scan, pt_error *error)
+{
+    if (scan->on_pending) {
+        scan->node = pt_memtable_step(scan->node, scan->direction);
+    }
+    if (scan->on_base) {
+        return engine_of(scan)->cursor_step(scan->base, scan->direction, error);
+    }
+    return SQLITE_OK;
+}
+
+static int show_pending(pt_scan *scan, const pt_pending *pending, pt_error *error)
+{
+    if (!pt_buffer_assign(&scan->key_copy, pt_pending_key(pending)) ||
+        !pt_buffer_assign(&scan->record_copy, pt_pending_record(pending))) {
+        scan->valid = false;
+        return pt_error_nomem(error);
+    }
+    scan->key = pt_buffer_slice(&scan->key_copy);
+    scan->record = pt_buffer_slice(&scan->record_copy);
+    return SQLITE_OK;
+}
+
+/* Chooses the current row from the two sources, passing over pending deletions. */
+static int settle(pt_scan *scan, pt_error *error)
+{
+    for (;;) {
+        const pt_pending *pending = scan->node != NULL ? pt_memtable_at(scan->node) : NULL;
+        scan->on_pending = pending != NULL && within_limit(scan, pt_pending_key(pending));
+        scan->on_base = scan->base->valid && within_limit(scan, scan->base->key);
+        if (scan->on_pending && scan->on_base) {
+            int order = meeting_order(scan, pt_pending_key(pending), scan->base->key);
+            scan->on_pending = order <= 0;
+            scan->on_base = order >= 0;
+        }
+        scan->valid = scan->on_pending || scan->on_base;
+        if (!scan->valid) {
+            return SQLITE_OK;
+        }
+        if (!scan->on_pending) {
+            scan->key = scan->base->key;
+            scan->record = scan->base->record;
+            return SQLITE_OK;
+        }
+        if (pending->operation != PT_DELETE) {
+            return show_pending(scan, pending, error);
+        }
+        int rc = advance(scan, error);
+        if (rc != SQLITE_OK) {
+            scan->valid = false;
+            return rc;
+        }
+    }
+}
+
+int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
+                 pt_error *error)
+{
+    scan->valid = false;
+    if (scan->view->withdrawn) {
+        return withdrawn(error);
+    }
+    scan->direction = direction;
+    if (!pt_buffer_assign(&scan->limit, direction == PT_FORWARD ? high : low)) {
+        return pt_error_nomem(error);
+    }
+    pt_slice from = direction == PT_FORWARD ? low : high;
+    int rc = engine_of(scan)->cursor_seek(scan->base, from, direction, error);
+    if (rc == SQLITE_OK) {
+        rc = seek_pending(scan, from, error);
+    }
+    return rc == SQLITE_OK ? settle(scan, error) : rc;
+}
+
+int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error)
+{
+    return pt_buffer_assign(&scan->limit, limit) ? SQLITE_OK : pt_error_nomem(error);
+}
+
+static int step_merged(pt_scan *scan, pt_error *error)
+{
+    bool changed = pt_memtable_version(scan->view->memtable) != scan->seen_version;
+    scan->on_pending = scan->on_pending && !changed;
+    int rc = changed ? follow_memtable(scan, error) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = advance(scan, error);
+    }
+    return rc == SQLITE_OK ? settle(scan, error) : rc;
+}
+
+int pt_scan_step(pt_scan *scan, pt_error *error)
+{
+    if (scan->view->withdrawn) {
+        scan->valid = false;
+        return withdrawn(error);
+    }
+    if (merges(scan)) {
+        return step_merged(scan, error);
+    }
+    int rc = engine_of(scan)->cursor_step(scan->base, scan->direction, error);
+    scan->valid = rc == SQLITE_OK && scan->base->valid && within_limit(scan, scan->base->key);
+    if (scan->valid) {
+        scan->key = scan->base->key;
+        scan->record = scan->base->record;
+    }
+    return rc;
+}

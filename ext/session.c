@@ -1,0 +1,543 @@
+#include "session.h"
+
+#include "batch.h"
+#include "key.h"
+#include "sqlite.h"
+
+/* A savepoint: its level in SQLite's numbering and the memtable's length when it was opened. */
+typedef struct mark {
+    int level;
+    size_t length;
+} mark;
+
+struct pt_session {
+    pt_session_host host;
+    pt_store *store;
+    pt_view *view;    /* what statements see now, or NULL */
+    pt_view *spare;   /* to open the next view without allocating, or NULL */
+    unsigned cursors; /* open ones */
+
+    bool writing; /* the writer lock is held and the view has a memtable */
+    bool in_doubt;
+    mark *marks;
+    size_t mark_count;
+    size_t mark_capacity;
+    pt_sync sync;
+    int64_t clock;
+    uint32_t next_table_id;
+    uint64_t catalog_changes;
+
+    pt_batch applied;         /* what the store holds of this transaction since xSync */
+    uint64_t applied_version; /* of the memtable then; 0: nothing */
+
+    pt_buffer last_key; /* the greatest key of `last_key_table` in the snapshot; empty: none */
+    uint32_t last_key_table;
+    bool last_key_known;
+};
+
+enum { FIRST_MARKS = 8, WRITES_BEFORE_LAST_KEY = 16 };
+
+pt_session *pt_session_new(pt_store *store, const pt_session_host *host)
+{
+    pt_session *session = sqlite3_malloc64(sizeof *session);
+    if (session == NULL) {
+        store->engine->close(store);
+        return NULL;
+    }
+    *session = (pt_session){.host = *host, .store = store};
+    return session;
+}
+
+void pt_session_free(pt_session *session)
+{
+    if (session == NULL) {
+        return;
+    }
+    pt_session_rollback(session);
+    pt_session_end_read(session);
+    pt_view_release(session->view);
+    pt_view_release(session->spare);
+    pt_buffer_free(&session->last_key);
+    sqlite3_free(session->marks);
+    session->store->engine->close(session->store);
+    sqlite3_free(session);
+}
+
+pt_store *pt_session_store(const pt_session *session)
+{
+    return session->store;
+}
+
+bool pt_session_is_writing(const pt_session *session)
+{
+    return session->writing;
+}
+
+bool pt_session_has_pending(const pt_session *session)
+{
+    return session->writing && pt_view_has_pending(session->view);
+}
+
+/* --- Views --- */
+
+/* Lets the current view go; it becomes the spare one if nobody else reads it. */
+static void drop_view(pt_session *session)
+{
+    pt_view *view = session->view;
+    session->view = NULL;
+    if (view == NULL) {
+        return;
+    }
+    if (view->references > 1 || view->memtable != NULL || session->spare != NULL) {
+        pt_view_release(view);
+        return;
+    }
+    pt_view_put_by(view);
+    session->spare = view;
+}
+
+/* A view of the newest version becomes the current one. */
+static int take_view(pt_session *session, pt_error *error)
+{
+    drop_view(session);
+    if (session->spare == NULL) {
+        return pt_view_open(session->store, &session->view, error);
+    }
+    int rc = pt_view_reopen(session->spare, error);
+    if (rc == SQLITE_OK) {
+        session->view = session->spare;
+        session->spare = NULL;
+    }
+    return rc;
+}
+
+static int settle_doubt(pt_session *session, pt_error *error);
+
+int pt_session_read(pt_session *session, pt_view **view, pt_error *error)
+{
+    int rc = settle_doubt(session, error);
+    if (rc == SQLITE_OK && session->view == NULL) {
+        rc = take_view(session, error);
+    }
+    if (rc == SQLITE_OK) {
+        *view = session->view;
+    }
+    return rc;
+}
+
+static bool view_is_held(const pt_session *session)
+{
+    return session->writing || session->cursors > 0 ||
+           session->host.follows_transaction(session->host.context);
+}
+
+void pt_session_cursor_opened(pt_session *session)
+{
+    session->cursors++;
+}
+
+void pt_session_cursor_closed(pt_session *session)
+{
+    session->cursors--;
+    pt_session_end_read(session);
+}
+
+void pt_session_end_read(pt_session *session)
+{
+    if (!view_is_held(session)) {
+        drop_view(session);
+    }
+}
+
+/* --- Begin --- */
+
+/* A transaction that has read may write only on top of what it read. */
+static int check_snapshot(pt_session *session, pt_error *error)
+{
+    pt_view *newest;
+    int rc = pt_view_open(session->store, &newest, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool changed = newest->snapshot->version != session->view->snapshot->version;
+    pt_view_release(newest);
+    if (changed) {
+        return pt_error_set(error, SQLITE_BUSY_SNAPSHOT,
+                            "store \"%w\" was changed by somebody else since this transaction "
+                            "read from it; ROLLBACK and run the transaction again",
+                            session->store->path);
+    }
+    return SQLITE_OK;
+}
+
+static int begin_locked(pt_session *session, pt_error *error)
+{
+    bool has_read =
+        session->view != NULL && session->host.follows_transaction(session->host.context);
+    int rc = has_read ? check_snapshot(session, error) : take_view(session, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    session->view->memtable = pt_memtable_new();
+    return session->view->memtable != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+/* The busy time-out is asked for only when there is something to wait for: that costs a statement.
+ */
+static int lock_store(pt_session *session, pt_error *error)
+{
+    const pt_engine *engine = session->store->engine;
+    int rc = engine->lock(session->store, 0, error);
+    if (rc != SQLITE_BUSY) {
+        return rc;
+    }
+    int wait_ms = session->host.lock_wait(session->host.context);
+    return wait_ms > 0 ? engine->lock(session->store, wait_ms, error) : rc;
+}
+
+int pt_session_begin(pt_session *session, pt_error *error)
+{
+    int rc = settle_doubt(session, error);
+    if (rc != SQLITE_OK || session->writing) {
+        return rc;
+    }
+    rc = lock_store(session, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = begin_locked(session, error);
+    if (rc != SQLITE_OK) {
+        session->store->engine->unlock(session->store);
+        pt_session_end_read(session);
+        return rc;
+    }
+    session->writing = true;
+    session->sync = PT_SYNC_OFF;
+    session->clock = session->view->snapshot->clock;
+    session->next_table_id = session->view->snapshot->next_table_id;
+    session->last_key_known = false;
+    return SQLITE_OK;
+}
+
+/* --- Savepoints --- */
+
+static pt_memtable *memtable_of(const pt_session *session)
+{
+    return session->writing ? session->view->memtable : NULL;
+}
+
+static size_t length_of(const pt_session *session)
+{
+    pt_memtable *memtable = memtable_of(session);
+    return memtable != NULL ? pt_memtable_length(memtable) : 0;
+}
+
+static void protect_marks(pt_session *session)
+{
+    pt_memtable *memtable = memtable_of(session);
+    if (memtable != NULL) {
+        size_t count = session->mark_count;
+        pt_memtable_protect(memtable, count != 0 ? session->marks[count - 1].length : 0);
+    }
+}
+
+static void drop_marks_from(pt_session *session, int level)
+{
+    while (session->mark_count > 0 && session->marks[session->mark_count - 1].level >= level) {
+        session->mark_count--;
+    }
+}
+
+int pt_session_savepoint(pt_session *session, int level)
+{
+    drop_marks_from(session, level + 1);
+    if (session->mark_count > 0 && session->marks[session->mark_count - 1].level == level) {
+        return SQLITE_OK; /* announced again, for another table: reuse would follow a release */
+    }
+    if (session->mark_count == session->mark_capacity) {
+        size_t capacity = session->mark_capacity == 0 ? FIRST_MARKS : session->mark_capacity * 2;
+        mark *marks = sqlite3_realloc64(session->marks, capacity * sizeof *marks);
+        if (marks == NULL) {
+            return SQLITE_NOMEM;
+        }
+        session->marks = marks;
+        session->mark_capacity = capacity;
+    }
+    session->marks[session->mark_count++] = (mark){.level = level, .length = length_of(session)};
+    protect_marks(session);
+    return SQLITE_OK;
+}
+
+void pt_session_release(pt_session *session, int level)
+{
+    drop_marks_from(session, level);
+    protect_marks(session);
+}
+
+void pt_session_rollback_to(pt_session *session, int level)
+{
+    drop_marks_from(session, level + 1);
+    bool known = session->mark_count > 0 && session->marks[session->mark_count - 1].level == level;
+    /* A level that was never announced was opened before the session joined, when nothing was
+     * pending. */
+    size_t length = known ? session->marks[session->mark_count - 1].length : 0;
+    pt_memtable *memtable = memtable_of(session);
+    if (memtable != NULL) {
+        pt_memtable_cut(memtable, length);
+        session->catalog_changes++;
+    }
+    protect_marks(session);
+}
+
+/* --- The end of a transaction --- */
+
+/* The transaction is over: the lock is free again and the view gone, but for cursors that still
+ * read it. */
+static void finish(pt_session *session)
+{
+    pt_batch_free(&session->applied);
+    session->applied_version = 0;
+    session->mark_count = 0;
+    session->catalog_changes++;
+    session->writing = false;
+    session->in_doubt = false;
+    drop_view(session);
+    session->store->engine->unlock(session->store);
+}
+
+static pt_commit commit_of(const pt_session *session, bool catalog_changed)
+{
+    return (pt_commit){.sync = session->sync,
+                       .clock = session->clock,
+                       .next_table_id = session->next_table_id,
+                       .catalog_changed = catalog_changed};
+}
+
+int pt_session_sync(pt_session *session, pt_error *error)
+{
+    pt_memtable *memtable = memtable_of(session);
+    if (memtable == NULL || pt_memtable_version(memtable) == session->applied_version) {
+        return SQLITE_OK;
+    }
+    pt_batch batch = {0};
+    if (pt_memtable_sorted(memtable, &batch.entries, &batch.count) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    int rc = SQLITE_OK;
+    if (batch.count + session->applied.count != 0) {
+        pt_commit commit = commit_of(session, pt_batch_changes_catalog(&batch) ||
+                                                  pt_batch_changes_catalog(&session->applied));
+        rc = session->host.before_commit(session->host.context, error);
+        if (rc == SQLITE_OK) {
+            rc = pt_batch_commit(session->store, &session->applied, session->view->snapshot, &batch,
+                                 &commit, error);
+        }
+    }
+    if (rc != SQLITE_OK) {
+        pt_batch_free(&batch);
+        return rc;
+    }
+    pt_batch_free(&session->applied);
+    session->applied = batch;
+    session->applied_version = pt_memtable_version(memtable);
+    pt_memtable_pin(memtable);
+    return SQLITE_OK;
+}
+
+void pt_session_commit(pt_session *session)
+{
+    if (session->writing && !session->in_doubt) {
+        finish(session);
+    }
+}
+
+/* Takes back from the store what xSync put there. */
+static int undo(pt_session *session, pt_error *error)
+{
+    if (session->applied.count == 0) {
+        return SQLITE_OK;
+    }
+    static const pt_batch nothing;
+    pt_commit commit = commit_of(session, pt_batch_changes_catalog(&session->applied));
+    return pt_batch_commit(session->store, &session->applied, session->view->snapshot, &nothing,
+                           &commit, error);
+}
+
+/* Ends the transaction with nothing of it in the store; if that fails, the store is in doubt. */
+static int give_up(pt_session *session, pt_error *error)
+{
+    int rc = undo(session, error);
+    session->in_doubt = rc != SQLITE_OK;
+    atomic_store(&session->store->in_doubt, session->in_doubt);
+    if (rc == SQLITE_OK) {
+        finish(session);
+    }
+    return rc;
+}
+
+void pt_session_rollback(pt_session *session)
+{
+    if (!session->writing) {
+        return;
+    }
+    session->view->withdrawn = pt_view_has_pending(session->view);
+    pt_error error = PT_ERROR_NONE;
+    if (give_up(session, &error) != SQLITE_OK) {
+        sqlite3_log(error.rc, "ptable: store \"%s\": a failed transaction is not taken back: %s",
+                    session->store->path, error.message != NULL ? error.message : "out of memory");
+    }
+    pt_error_clear(&error);
+}
+
+/* Nothing may use a store that shows writes of a transaction that failed: tries again to take them
+ * back. */
+static int settle_doubt(pt_session *session, pt_error *error)
+{
+    if (!atomic_load(&session->store->in_doubt)) {
+        return SQLITE_OK;
+    }
+    pt_error reason = PT_ERROR_NONE;
+    if (session->in_doubt && give_up(session, &reason) == SQLITE_OK) {
+        return SQLITE_OK;
+    }
+    pt_error_set(
+        error, SQLITE_IOERR,
+        "store \"%w\" still shows writes of a transaction that failed to commit and could "
+        "not be taken back%s%s; mend the cause, or close all connections of this process to it",
+        session->store->path, reason.message != NULL ? ": " : "",
+        reason.message != NULL ? reason.message : "");
+    pt_error_clear(&reason);
+    return error->rc;
+}
+
+/* --- Writes --- */
+
+void pt_session_require_sync(pt_session *session, pt_sync sync)
+{
+    if (sync > session->sync) {
+        session->sync = sync;
+    }
+}
+
+int64_t pt_session_tick(pt_session *session)
+{
+    session->clock = session->store->engine->tick(session->store);
+    return session->clock;
+}
+
+uint32_t pt_session_new_table_id(pt_session *session)
+{
+    return session->next_table_id++;
+}
+
+uint64_t pt_session_catalog_changes(const pt_session *session)
+{
+    return session->catalog_changes;
+}
+
+void pt_session_note_catalog_change(pt_session *session)
+{
+    session->catalog_changes++;
+}
+
+/* Remembers the greatest key that a table has in the snapshot. */
+static int find_last_key(pt_session *session, uint32_t table, pt_error *error)
+{
+    const pt_engine *engine = session->store->engine;
+    uint8_t behind[PT_KEY_TABLE_SIZE];
+    pt_put_be32(behind, table + 1);
+    pt_engine_cursor *cursor;
+    int rc = engine->cursor_open(session->view->snapshot, &cursor, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_buffer_clear(&session->last_key);
+    session->last_key_known = false;
+    rc = engine->cursor_seek(cursor, pt_slice_of(behind, sizeof behind), PT_BACKWARD, error);
+    if (rc == SQLITE_OK && cursor->valid && pt_get_be32(cursor->key.data) == table &&
+        !pt_buffer_assign(&session->last_key, cursor->key)) {
+        rc = pt_error_nomem(error);
+    }
+    engine->cursor_close(cursor);
+    session->last_key_known = rc == SQLITE_OK;
+    session->last_key_table = table;
+    return rc;
+}
+
+/*
+ * Whether the key is greater than every key of its table in the snapshot, as in loads: then there
+ * is no need to look for it. Only asked once a transaction has written some rows, for it costs a
+ * look-up itself.
+ */
+static int is_beyond_snapshot(pt_session *session, pt_slice key, bool *beyond, pt_error *error)
+{
+    *beyond = false;
+    if (length_of(session) < WRITES_BEFORE_LAST_KEY) {
+        return SQLITE_OK;
+    }
+    uint32_t table = pt_get_be32(key.data);
+    if (!session->last_key_known || session->last_key_table != table) {
+        int rc = find_last_key(session, table, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    *beyond = pt_slice_compare(key, pt_buffer_slice(&session->last_key)) > 0;
+    return SQLITE_OK;
+}
+
+int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,
+                    pt_error *error)
+{
+    pt_pending *pending;
+    if (pt_memtable_find(session->view->memtable, key, &pending) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (pending != NULL) {
+        *found = pending->operation != PT_DELETE;
+        *record = pt_pending_record(pending);
+        return SQLITE_OK;
+    }
+    bool beyond;
+    int rc = is_beyond_snapshot(session, key, &beyond, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (beyond) {
+        *found = false;
+        return SQLITE_OK;
+    }
+    return session->store->engine->get(session->view->snapshot, key, found, record, error);
+}
+
+uint8_t *pt_session_put(pt_session *session, pt_slice key, pt_operation operation,
+                        size_t record_size)
+{
+    return pt_memtable_put(session->view->memtable, key, operation, record_size);
+}
+
+int pt_session_remove(pt_session *session, pt_slice key, pt_error *error)
+{
+    if (pt_memtable_put(session->view->memtable, key, PT_DELETE, 0) == NULL) {
+        return pt_error_nomem(error);
+    }
+    return SQLITE_OK;
+}
+
+size_t pt_session_begin_row(pt_session *session)
+{
+    size_t row = length_of(session);
+    pt_memtable_protect(session->view->memtable, row);
+    return row;
+}
+
+void pt_session_end_row(pt_session *session)
+{
+    protect_marks(session);
+}
+
+void pt_session_give_up_row(pt_session *session, size_t row)
+{
+    pt_memtable_cut(session->view->memtable, row);
+    protect_marks(session);
+}

@@ -1,0 +1,379 @@
+/*
+ * The module's methods that make, open and drop a table and those that take part in transactions.
+ */
+#include "table.h"
+
+#include "companion.h"
+#include "cursor.h"
+#include "key_functions.h"
+#include "planner.h"
+#include "store_path.h"
+#include "write.h"
+
+int pt_table_fail(pt_table *table, pt_error *error)
+{
+    int rc = error->rc;
+    if (error->message != NULL) {
+        sqlite3_free(table->base.zErrMsg);
+        table->base.zErrMsg =
+            sqlite3_mprintf("ptable: %s: %s", table->config.sql_name, error->message);
+        if (table->base.zErrMsg == NULL) {
+            rc = SQLITE_NOMEM;
+        }
+    }
+    pt_error_clear(error);
+    return rc;
+}
+
+static int use_store(pt_table *table, bool create, pt_error *error)
+{
+    if (table->session != NULL) {
+        return SQLITE_OK;
+    }
+    return pt_connection_use(table->connection, table->path, table->schema, create, &table->session,
+                             error);
+}
+
+int pt_table_open_store(pt_table *table, pt_error *error)
+{
+    return use_store(table, false, error);
+}
+
+int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
+{
+    int rc = pt_table_directory_find(table->session, view, table->config.table, &table->id, error);
+    if (rc == SQLITE_NOTFOUND) {
+        return pt_error_set(
+            error, SQLITE_ERROR,
+            "store \"%w\" has no table %Q; DROP TABLE and CREATE VIRTUAL TABLE make "
+            "it anew (TableNotFound)",
+            pt_session_store(table->session)->path, table->config.table);
+    }
+    return rc;
+}
+
+/* --- Making and dropping --- */
+
+static bool is_utf8(sqlite3 *db, const char *schema)
+{
+    sqlite3_stmt *statement;
+    char *sql = sqlite3_mprintf("PRAGMA \"%w\".encoding", schema);
+    bool utf8 = true;
+    if (sql != NULL && sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK) {
+        if (sqlite3_step(statement) == SQLITE_ROW) {
+            utf8 = sqlite3_stricmp((const char *)sqlite3_column_text(statement, 0), "UTF-8") == 0;
+        }
+        sqlite3_finalize(statement);
+    }
+    sqlite3_free(sql);
+    return utf8;
+}
+
+static void free_table(pt_table *table)
+{
+    pt_cursor_free(table->spare_cursor);
+    sqlite3_finalize(table->json_statement);
+    if (table->session != NULL) {
+        pt_connection_leave(table->connection, table->session);
+    }
+    pt_column_map_free(&table->map);
+    pt_bag_free(&table->bag);
+    pt_bag_free(&table->columns);
+    pt_buffer_free(&table->key);
+    pt_buffer_free(&table->old_key);
+    pt_buffer_free(&table->old_record);
+    pt_buffer_free(&table->old_shape);
+    pt_buffer_free(&table->new_shape);
+    pt_buffer_free(&table->json);
+    pt_config_free(&table->config);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->path);
+    sqlite3_free(table->base.zErrMsg);
+    sqlite3_free(table);
+}
+
+static int declare(sqlite3 *db, const pt_config *config, pt_error *error)
+{
+    char *declaration = pt_config_declaration(config);
+    if (declaration == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = sqlite3_declare_vtab(db, declaration);
+    sqlite3_free(declaration);
+    sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    return rc == SQLITE_OK ? rc : pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
+}
+
+static int configure(pt_table *table, sqlite3 *db, int argc, const char *const *argv,
+                     pt_error *error)
+{
+    int rc = pt_config_parse(argc, argv, &table->config, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    table->schema = sqlite3_mprintf("%s", argv[1]);
+    if (table->schema == NULL) {
+        return pt_error_nomem(error);
+    }
+    rc = pt_store_path(db, table->schema, table->config.store, &table->path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    table->read_only = table->config.read_only || sqlite3_db_readonly(db, table->schema) == 1;
+    table->other_encoding = !is_utf8(db, table->schema);
+    table->map.columns = table->config.columns;
+    table->map.column_count = table->config.column_count;
+    return declare(db, &table->config, error);
+}
+
+static int new_table(sqlite3 *db, pt_connection *connection, int argc, const char *const *argv,
+                     pt_table **out, pt_error *error)
+{
+    pt_table *table = sqlite3_malloc64(sizeof *table);
+    if (table == NULL) {
+        return pt_error_nomem(error);
+    }
+    *table = (pt_table){.connection = connection};
+    int rc = configure(table, db, argc, argv, error);
+    if (rc != SQLITE_OK) {
+        free_table(table);
+        return rc;
+    }
+    *out = table;
+    return SQLITE_OK;
+}
+
+/* Text of a failed xCreate or xConnect, which has no table to carry it. */
+static int fail_to_make(const char *name, pt_error *error, char **message)
+{
+    int rc = error->rc;
+    if (error->message != NULL) {
+        *message = sqlite3_mprintf("ptable: %s: %s", name, error->message);
+        rc = *message != NULL ? rc : SQLITE_NOMEM;
+    }
+    pt_error_clear(error);
+    return rc;
+}
+
+static int enter_table(pt_table *table, pt_error *error)
+{
+    pt_view *view;
+    int rc = pt_session_read(table->session, &view, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = pt_table_directory_find(table->session, view, table->config.table, &table->id, error);
+    if (rc != SQLITE_NOTFOUND) {
+        return rc;
+    }
+    pt_session_require_sync(table->session, table->config.sync);
+    return pt_table_directory_add(table->session, table->config.table, error);
+}
+
+/* Makes the store and the table in it. SQLite lets a new table take part in the transaction without
+ * xBegin. */
+static int make_in_store(pt_table *table, pt_error *error)
+{
+    int rc = use_store(table, true, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool was_writing = pt_session_is_writing(table->session);
+    pt_companion_join(table->connection);
+    rc = pt_session_begin(table->session, error);
+    if (rc == SQLITE_OK) {
+        rc = enter_table(table, error);
+    }
+    if (rc != SQLITE_OK && !was_writing) {
+        /* No callback will come for a table that could not be made. */
+        pt_session_rollback(table->session);
+    }
+    return rc;
+}
+
+static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
+                  sqlite3_vtab **vtab, char **message)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_table *table;
+    if (new_table(db, context, argc, argv, &table, &error) != SQLITE_OK) {
+        return fail_to_make(argv[2], &error, message);
+    }
+    if (!table->read_only && make_in_store(table, &error) != SQLITE_OK) {
+        free_table(table);
+        return fail_to_make(argv[2], &error, message);
+    }
+    *vtab = &table->base;
+    return SQLITE_OK;
+}
+
+static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
+                   sqlite3_vtab **vtab, char **message)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_table *table;
+    pt_companion_ensure(context);
+    if (new_table(db, context, argc, argv, &table, &error) != SQLITE_OK) {
+        return fail_to_make(argv[2], &error, message);
+    }
+    *vtab = &table->base;
+    return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *vtab)
+{
+    free_table(pt_table_of(vtab));
+    return SQLITE_OK;
+}
+
+/* After a DROP nothing calls back for the table, and without the companion for the whole
+ * transaction. */
+static int destroy(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->session != NULL && pt_session_has_pending(table->session) &&
+        !pt_connection_is_followed(table->connection)) {
+        pt_error error = PT_ERROR_NONE;
+        pt_error_set(&error, SQLITE_LOCKED,
+                     "the transaction has written to the store and is not committed; COMMIT first, "
+                     "then DROP TABLE");
+        return pt_table_fail(table, &error);
+    }
+    return disconnect(vtab);
+}
+
+static int rename_table(sqlite3_vtab *vtab, const char *name)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->config.table_given) {
+        return SQLITE_OK;
+    }
+    pt_error error = PT_ERROR_NONE;
+    pt_error_set(
+        &error, SQLITE_ERROR,
+        "cannot be renamed to %s, for the name tells which table of the store it is; DROP TABLE "
+        "(the entities stay) and CREATE VIRTUAL TABLE %s USING ptable(..., table=%s)",
+        name, name, table->config.table);
+    return pt_table_fail(table, &error);
+}
+
+/* --- Transactions: session.h says what each call means --- */
+
+static int begin(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    pt_error error = PT_ERROR_NONE;
+    int rc = SQLITE_OK;
+    if (table->read_only) {
+        rc = pt_error_set(&error, SQLITE_READONLY,
+                          "is read-only, by its option readonly=1 or because its database is");
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_table_open_store(table, &error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_session_begin(table->session, &error);
+    }
+    return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
+}
+
+static int sync_table(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    pt_error error = PT_ERROR_NONE;
+    if (table->session == NULL || pt_session_sync(table->session, &error) == SQLITE_OK) {
+        return SQLITE_OK;
+    }
+    return pt_table_fail(table, &error);
+}
+
+static int commit(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->session != NULL) {
+        pt_session_commit(table->session);
+    }
+    return SQLITE_OK;
+}
+
+static int rollback(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->session != NULL) {
+        pt_session_rollback(table->session);
+    }
+    return SQLITE_OK;
+}
+
+static int savepoint(sqlite3_vtab *vtab, int level)
+{
+    pt_table *table = pt_table_of(vtab);
+    return table->session != NULL ? pt_session_savepoint(table->session, level) : SQLITE_OK;
+}
+
+static int release(sqlite3_vtab *vtab, int level)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->session != NULL) {
+        pt_session_release(table->session, level);
+    }
+    return SQLITE_OK;
+}
+
+static int rollback_to(sqlite3_vtab *vtab, int level)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->session != NULL) {
+        pt_session_rollback_to(table->session, level);
+    }
+    return SQLITE_OK;
+}
+
+/* pt_starts_with(PartitionKey or RowKey, prefix) may become a key range: planner.c */
+static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
+                         void (**function)(sqlite3_context *, int, sqlite3_value **), void **data)
+{
+    (void)vtab;
+    if (argc != 2 || sqlite3_stricmp(name, "pt_starts_with") != 0) {
+        return 0;
+    }
+    *function = pt_function_starts_with;
+    *data = NULL;
+    return PT_CONSTRAINT_STARTS_WITH;
+}
+
+static const sqlite3_module table_module = {
+    .iVersion = 2,
+    .xCreate = create,
+    .xConnect = connect,
+    .xBestIndex = pt_planner_best_index,
+    .xDisconnect = disconnect,
+    .xDestroy = destroy,
+    .xOpen = pt_cursor_open,
+    .xClose = pt_cursor_close,
+    .xFilter = pt_cursor_filter,
+    .xNext = pt_cursor_next,
+    .xEof = pt_cursor_eof,
+    .xColumn = pt_cursor_column,
+    .xUpdate = pt_write_update,
+    .xBegin = begin,
+    .xSync = sync_table,
+    .xCommit = commit,
+    .xRollback = rollback,
+    .xFindFunction = find_function,
+    .xRename = rename_table,
+    .xSavepoint = savepoint,
+    .xRelease = release,
+    .xRollbackTo = rollback_to,
+};
+
+static void release_connection(void *connection)
+{
+    pt_connection_release(connection);
+}
+
+int pt_table_register(sqlite3 *db, pt_connection *connection)
+{
+    pt_connection_retain(connection);
+    return sqlite3_create_module_v2(db, "ptable", &table_module, connection, release_connection);
+}

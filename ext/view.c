@@ -1,0 +1,59 @@
+#include "view.h"
+
+#include "sqlite.h"
+
+int pt_view_open(pt_store *store, pt_view **out, pt_error *error)
+{
+    pt_view *view = sqlite3_malloc64(sizeof *view);
+    if (view == NULL) {
+        return pt_error_nomem(error);
+    }
+    *view = (pt_view){.references = 1};
+    int rc = store->engine->snapshot_new(store, &view->snapshot, error);
+    if (rc == SQLITE_OK) {
+        rc = store->engine->snapshot_begin(view->snapshot, error);
+    }
+    if (rc != SQLITE_OK) {
+        store->engine->snapshot_free(view->snapshot);
+        sqlite3_free(view);
+        return rc;
+    }
+    *out = view;
+    return SQLITE_OK;
+}
+
+void pt_view_release(pt_view *view)
+{
+    if (view == NULL || --view->references > 0) {
+        return;
+    }
+    pt_memtable_free(view->memtable);
+    view->snapshot->store->engine->snapshot_free(view->snapshot);
+    sqlite3_free(view);
+}
+
+void pt_view_put_by(pt_view *view)
+{
+    view->snapshot->store->engine->snapshot_end(view->snapshot);
+}
+
+int pt_view_reopen(pt_view *view, pt_error *error)
+{
+    return view->snapshot->store->engine->snapshot_begin(view->snapshot, error);
+}
+
+int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
+{
+    if (pt_view_has_pending(view)) {
+        pt_pending *pending;
+        if (pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
+            return pt_error_nomem(error);
+        }
+        if (pending != NULL) {
+            *found = pending->operation != PT_DELETE;
+            *record = pt_pending_record(pending);
+            return SQLITE_OK;
+        }
+    }
+    return view->snapshot->store->engine->get(view->snapshot, key, found, record, error);
+}

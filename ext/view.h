@@ -1,0 +1,44 @@
+/*
+ * What one SQL transaction or statement sees of a store: a snapshot and, once it writes, its
+ * memtable laid over it. A view outlives its transaction while cursors read it.
+ */
+#ifndef PT_VIEW_H
+#define PT_VIEW_H
+
+#include "memtable.h"
+
+typedef struct pt_view {
+    pt_snapshot *snapshot; /* begun while the view is in use */
+    pt_memtable *memtable; /* NULL: nothing is written */
+    unsigned references;
+    bool withdrawn; /* the memtable was rolled back: what was read is no longer true */
+} pt_view;
+
+/* A view of the store's newest version with one reference. */
+int pt_view_open(pt_store *store, pt_view **view, pt_error *error);
+
+/* The last reference ends the snapshot and frees everything. NULL is allowed. */
+void pt_view_release(pt_view *view);
+
+static inline pt_view *pt_view_retain(pt_view *view)
+{
+    view->references++;
+    return view;
+}
+
+/* Whether anything is pending in the view. */
+static inline bool pt_view_has_pending(const pt_view *view)
+{
+    return view->memtable != NULL && pt_memtable_length(view->memtable) != 0;
+}
+
+/* Puts a view by that nobody else uses and that has no memtable; it can be opened again without
+ * allocating. */
+void pt_view_put_by(pt_view *view);
+int pt_view_reopen(pt_view *view, pt_error *error);
+
+/* The record of a logical key as the view shows it; valid until the next write or the view's end.
+ */
+int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error);
+
+#endif

@@ -1,0 +1,16 @@
+#!/bin/sh
+# Checks that no file in ext/ has more than 600 lines and no function more than 60. Prints what is
+# too long, or one line.
+set -eu
+cd "$(dirname "$0")/../.."
+
+wrong=$(
+    wc -l ext/*.[ch] | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines; at most 600" }'
+    ctags -x --language-force=C --kinds-C=f --_xformat='%F %N %n %e' ext/*.[ch] |
+        awk '$4 - $3 + 1 > 60 { print $1 ": " $2 "() has " $4 - $3 + 1 " lines; at most 60" }'
+)
+if [ -n "$wrong" ]; then
+    echo "$wrong"
+    exit 1
+fi
+echo "ok: files and functions are short"

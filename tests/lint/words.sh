@@ -1,0 +1,15 @@
+#!/bin/sh
+# Checks that the project speaks of itself only: no folders of one machine, no numbers of a tracker,
+# no notes about unfinished work. Prints the lines that do, or one line.
+set -eu
+cd "$(dirname "$0")/../.."
+
+places='/work/|/home/[a-z]|/root/|/Users/'
+numbers='\<(issue|ticket|pull request)s? *#?[0-9]'
+unfinished='\<(TODO|FIXME|HACK)\>'
+
+if grep -rnIE --exclude=words.sh -i "$places|$numbers|$unfinished" \
+    Makefile README.md .ci .clang-format .clang-tidy .gitignore ext sql tests examples; then
+    exit 1
+fi
+echo "ok: nothing speaks of the workshop"

@@ -1,0 +1,61 @@
+# Sourced by the scripts that try SQL in the stock sqlite3 shell. They are set up by
+#
+#     PT_LIBRARY   the extension under test             (ptable.so in the top folder)
+#     PT_SHELL     the shell, a command with arguments  (sqlite3)
+#     PT_PRELOAD   libraries the shell loads before itself, for the sanitizers   (none)
+#     PT_TIMEOUT   seconds until a shell that hangs is killed                    (60)
+# shellcheck shell=sh
+
+root=$(cd "$(dirname "$0")/.." && pwd -P)
+library=${PT_LIBRARY:-$root/ptable.so}
+work=$(mktemp -d)
+work=$(cd "$work" && pwd -P)
+trap 'rm -rf "$work"' EXIT
+trap 'exit 1' HUP INT TERM
+
+# fresh_folder name: an empty folder with the extension as ./ptable.so and the test data as data/.
+fresh_folder() {
+    mkdir "$work/$1"
+    ln -s "$library" "$work/$1/ptable.so"
+    if [ -d "$root/tests/sql/data" ]; then
+        ln -s "$root/tests/sql/data" "$work/$1/data"
+    fi
+}
+
+# run_shell folder database script output: the shell's two output streams go to one file, in which
+# the folder's own path is written as <folder>, and an end other than 0 or 1 (SQL errors) is noted.
+run_shell() {
+    ended=0
+    # shellcheck disable=SC2086 # PT_SHELL is a list of words
+    (cd "$work/$1" && exec timeout --kill-after=5 "${PT_TIMEOUT:-60}" \
+        env LC_ALL=C.UTF-8 TZ=UTC HOME="$work/$1" TMPDIR="$work/$1" LD_PRELOAD="${PT_PRELOAD:-}" \
+        ${PT_SHELL:-sqlite3} -batch -init /dev/null "$2") <"$3" >"$4.raw" 2>&1 || ended=$?
+    if [ "$ended" -gt 1 ]; then
+        echo "(the shell ended with $ended)" >>"$4.raw"
+    fi
+    sed "s|$work/$1|<folder>|g" "$4.raw" >"$4"
+    rm "$4.raw"
+}
+
+# commented: turns its input into TAP comments.
+commented() {
+    sed 's/^/# /'
+}
+
+# same expected actual: compares, and prints what differs as TAP comments.
+same() {
+    diff -u --label expected --label actual "$1" "$2" >"$work/diff" && return 0
+    commented <"$work/diff"
+    return 1
+}
+
+# result number name status: the TAP line of one test; remembers failures for the exit code.
+failures=0
+result() {
+    if [ "$3" -eq 0 ]; then
+        echo "ok $1 - $2"
+    else
+        echo "not ok $1 - $2"
+        failures=$((failures + 1))
+    fi
+}

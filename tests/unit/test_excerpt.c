@@ -1,0 +1,77 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "../../ext/excerpt.h"
+
+static void assert_excerpt(const char *text, size_t size, const char *expected)
+{
+    char excerpt[PT_EXCERPT_SIZE];
+    memset(excerpt, 'x', sizeof excerpt);
+    pt_excerpt(pt_slice_of(text, size), excerpt);
+    assert_string_equal(excerpt, expected);
+}
+
+static void a_short_text_stays_whole(void **state)
+{
+    (void)state;
+    assert_excerpt(NULL, 0, "");
+    assert_excerpt("Sales", 5, "Sales");
+    assert_excerpt("0123456789012345678901234567890123456789", 40,
+                   "0123456789012345678901234567890123456789");
+}
+
+static void a_long_text_is_cut_after_forty_characters(void **state)
+{
+    (void)state;
+    assert_excerpt("0123456789012345678901234567890123456789Z", 41,
+                   "0123456789012345678901234567890123456789...");
+}
+
+static void characters_are_never_cut(void **state)
+{
+    (void)state;
+    static const char *const characters[] = {"x", "\xC3\xA4", "\xE2\x82\xAC", "\xF0\x9F\x98\x80"};
+    for (size_t i = 0; i < sizeof characters / sizeof characters[0]; i++) {
+        size_t size = strlen(characters[i]);
+        char text[200];
+        char expected[200];
+        for (size_t n = 0; n < 41; n++) {
+            memcpy(text + n * size, characters[i], size);
+        }
+        memcpy(expected, text, 40 * size);
+        memcpy(expected + 40 * size, "...", 4);
+        assert_excerpt(text, 41 * size, expected);
+        expected[40 * size] = 0;
+        assert_excerpt(text, 40 * size, expected);
+    }
+}
+
+static void a_nul_ends_it(void **state)
+{
+    (void)state;
+    assert_excerpt("ab\0cd", 5, "ab...");
+    assert_excerpt("\0", 1, "...");
+}
+
+static void malformed_text_is_not_read_beyond_its_end(void **state)
+{
+    (void)state;
+    assert_excerpt("a\xF0\x9F", 3, "a\xF0\x9F");
+    assert_excerpt("\x80\x80", 2, "\x80\x80");
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_short_text_stays_whole),
+        cmocka_unit_test(a_long_text_is_cut_after_forty_characters),
+        cmocka_unit_test(characters_are_never_cut),
+        cmocka_unit_test(a_nul_ends_it),
+        cmocka_unit_test(malformed_text_is_not_read_beyond_its_end),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,386 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <float.h>
+#include <locale.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "../../ext/number.h"
+
+enum { RANDOM_DOUBLES = 100000 };
+
+static uint64_t random_state = 88172645463325252;
+
+static uint64_t random_bits(void)
+{
+    random_state ^= random_state << 13;
+    random_state ^= random_state >> 7;
+    random_state ^= random_state << 17;
+    return random_state;
+}
+
+static double random_double(void)
+{
+    double real;
+    do {
+        uint64_t bits = random_bits();
+        memcpy(&real, &bits, sizeof real);
+    } while (!isfinite(real));
+    return real;
+}
+
+static bool same_bits(double a, double b)
+{
+    return memcmp(&a, &b, sizeof a) == 0;
+}
+
+static void integers_are_read_within_64_bits(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        int64_t integer;
+    } vectors[] = {
+        {"0", 0},
+        {"-0", 0},
+        {"+0", 0},
+        {"34", 34},
+        {"+34", 34},
+        {"-34", -34},
+        {"000000000000000000000000034", 34},
+        {"9223372036854775807", INT64_MAX},
+        {"+9223372036854775807", INT64_MAX},
+        {"-9223372036854775807", -INT64_MAX},
+        {"-9223372036854775808", INT64_MIN},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        int64_t integer = 99;
+        assert_true(pt_integer_parse(pt_slice_text(vectors[i].text), &integer));
+        assert_int_equal(integer, vectors[i].integer);
+    }
+}
+
+static void other_texts_are_no_integers(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "+",
+        "-",
+        "--1",
+        "+-1",
+        " 1",
+        "1 ",
+        "1.0",
+        "1e3",
+        "0x10",
+        "abc",
+        "1a",
+        "9223372036854775808",
+        "-9223372036854775809",
+        "18446744073709551616",
+        "99999999999999999999999999",
+        "\xD9\xA1",
+        "1\n",
+    };
+    int64_t integer = 99;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (pt_integer_parse(pt_slice_text(texts[i]), &integer)) {
+            fail_msg("accepted: %s", texts[i]);
+        }
+    }
+    assert_false(pt_integer_parse(pt_slice_of("1\0", 2), &integer));
+    assert_false(pt_integer_parse((pt_slice){0}, &integer));
+    assert_int_equal(integer, 99);
+}
+
+static void hard_decimals_round_to_the_nearest_double(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *text;
+        double real;
+    } vectors[] = {
+        {"0", 0.0},
+        {"-0", -0.0},
+        {"-0.0e5", -0.0},
+        {"1", 1.0},
+        {"+1.", 1.0},
+        {".5", 0.5},
+        {"-00.50", -0.5},
+        {"1E3", 1000.0},
+        {"1e+003", 1000.0},
+        {"5e-1", 0.5},
+        {"0.1", 0x1.999999999999ap-4},
+        {"9007199254740993", 0x1p53}, /* half-way: to even */
+        {"9007199254740995", 0x1.0000000000002p53},
+        {"9007199254740993.0000000001", 0x1.0000000000001p53},
+        {"2.2250738585072011e-308", 0x0.fffffffffffffp-1022},
+        {"2.2250738585072012e-308", 0x1p-1022},
+        {"2.2250738585072014e-308", 0x1p-1022},
+        {"4.9e-324", 0x1p-1074},
+        {"2.4703282292062327e-324", 0.0},
+        {"2.4703282292062328e-324", 0x1p-1074},
+        {"1.7976931348623157e308", DBL_MAX},
+        {"1.797693134862315807e308", DBL_MAX},
+        {"1e-400", 0.0},
+        {"1e-99999999999999999999", 0.0},
+        {"0e99999999999999999999", 0.0},
+        {"6.631236846766476e-316", 0x0.0000008000000p-1022},
+        {"3.2378839133029012895883524125015321748630094239803e-319", 0x0.000000000ffffp-1022},
+        {"6929495644600919.5", 0x1.89e56ee5e7a58p+52},
+        {"3.518437208883201171875e13", 0x1.0000000000002p45},
+    };
+    for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
+        double real = 99;
+        assert_true(pt_double_parse(pt_slice_text(vectors[i].text), &real));
+        if (!same_bits(real, vectors[i].real)) {
+            fail_msg("%s gave %a instead of %a", vectors[i].text, real, vectors[i].real);
+        }
+    }
+}
+
+static void other_texts_are_no_doubles(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "",
+        "+",
+        "-",
+        ".",
+        "-.",
+        "e5",
+        ".e5",
+        "1e",
+        "1e+",
+        "1e-",
+        "1.5.",
+        "1 ",
+        " 1",
+        "1\n",
+        "0x10",
+        "0x1p3",
+        "1,5",
+        "1_000",
+        "nan",
+        "NaN",
+        "inf",
+        "Infinity",
+        "abc",
+        "1e5.0",
+        "--1",
+        "1f",
+        "1e999",
+        "-1e309",
+        "1.797693134862315808e308",
+        "1e99999999999999999999",
+    };
+    double real = 99;
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        if (pt_double_parse(pt_slice_text(texts[i]), &real)) {
+            fail_msg("accepted: %s", texts[i]);
+        }
+    }
+    assert_false(pt_double_parse(pt_slice_of("1\0", 2), &real));
+    assert_false(pt_double_parse((pt_slice){0}, &real));
+    assert_true(same_bits(real, 99));
+}
+
+/* "prefix" followed by `count` times `c` and "suffix". */
+static double parsed_long(const char *prefix, char c, int count, const char *suffix)
+{
+    static char text[8000];
+    int size = snprintf(text, sizeof text, "%s", prefix);
+    memset(text + size, c, (size_t)count);
+    snprintf(text + size + count, sizeof text - (size_t)(size + count), "%s", suffix);
+    double real = 99;
+    assert_true(pt_double_parse(pt_slice_text(text), &real));
+    return real;
+}
+
+static void any_number_of_digits_counts(void **state)
+{
+    (void)state;
+    assert_true(same_bits(parsed_long("9007199254740993.", '0', 5000, ""), 0x1p53));
+    assert_true(same_bits(parsed_long("9007199254740993.", '0', 5000, "1"), 0x1.0000000000001p53));
+    assert_true(same_bits(parsed_long("0.", '0', 5000, "1e5001"), 1.0));
+    assert_true(same_bits(parsed_long("1", '0', 5000, "e-5000"), 1.0));
+    assert_true(same_bits(parsed_long("", '0', 5000, "7"), 7.0));
+    assert_true(same_bits(parsed_long("0.", '9', 5000, ""), 1.0));
+    assert_true(same_bits(parsed_long("2.5e", '0', 5000, "1"), 25.0));
+}
+
+static void halves_between_doubles_are_told_apart_by_their_last_digit(void **state)
+{
+    (void)state;
+    /* The longest: half of the smallest double is 5^1075 / 10^1075, 751 significant digits. */
+    char half[1200];
+    snprintf(half, sizeof half, "%.1075f", 0x1p-1074);
+    char exact[1200];
+    unsigned carry = 0;
+    size_t size = strlen(half);
+    memcpy(exact, half, size + 1);
+    for (size_t i = 0; i < size; i++) { /* divides by two in decimal */
+        if (half[i] == '.') {
+            continue;
+        }
+        unsigned digit = carry * 10 + (unsigned)(half[i] - '0');
+        exact[i] = (char)('0' + digit / 2);
+        carry = digit % 2;
+    }
+    assert_int_equal(carry, 0);
+    double real = 99;
+    assert_true(pt_double_parse(pt_slice_text(exact), &real));
+    assert_true(same_bits(real, 0.0));
+    exact[size] = '1';
+    assert_true(pt_double_parse(pt_slice_of(exact, size + 1), &real));
+    assert_true(same_bits(real, 0x1p-1074));
+}
+
+static void assert_formatted(double real, const char *expected)
+{
+    char text[PT_DOUBLE_TEXT_SIZE];
+    memset(text, 'x', sizeof text);
+    pt_double_format(real, text);
+    assert_string_equal(text, expected);
+}
+
+static void doubles_are_written_short_and_with_a_point(void **state)
+{
+    (void)state;
+    assert_formatted(0.0, "0.0");
+    assert_formatted(-0.0, "-0.0");
+    assert_formatted(5.0, "5.0");
+    assert_formatted(-5.5, "-5.5");
+    assert_formatted(0.1, "0.1");
+    assert_formatted(0.1 + 0.2, "0.30000000000000004");
+    assert_formatted(1.0 / 3, "0.3333333333333333");
+    assert_formatted(1e15, "1000000000000000.0");
+    assert_formatted(1e16, "10000000000000000.0");
+    assert_formatted(1e17, "1.0e+17");
+    assert_formatted(9007199254740993.0, "9007199254740992.0");
+    assert_formatted(1e300, "1.0e+300");
+    assert_formatted(-1.5e-7, "-1.5e-07");
+    assert_formatted(0.00001, "0.00001");
+    assert_formatted(0.000012345, "0.000012345");
+    assert_formatted(0.000001, "1.0e-06");
+    assert_formatted(DBL_MAX, "1.7976931348623157e+308");
+    assert_formatted(-DBL_MAX, "-1.7976931348623157e+308");
+    assert_formatted(DBL_MIN, "2.2250738585072014e-308");
+    assert_formatted(0x1p-1074, "4.94065645841247e-324");
+}
+
+/* The significant digits, without leading and trailing zeros. */
+static int digit_count(const char *text)
+{
+    int count = 0;
+    int zeros = 0;
+    for (; *text != 0 && *text != 'e'; text++) {
+        if (*text == '0') {
+            zeros += count != 0 ? 1 : 0;
+        } else if (*text >= '1' && *text <= '9') {
+            count += zeros + 1;
+            zeros = 0;
+        }
+    }
+    return count;
+}
+
+static void random_doubles_survive_to_the_bit(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RANDOM_DOUBLES; i++) {
+        double real = random_double();
+        char text[PT_DOUBLE_TEXT_SIZE];
+        pt_double_format(real, text);
+        double parsed = 99;
+        assert_true(pt_double_parse(pt_slice_text(text), &parsed));
+        assert_true(same_bits(parsed, real));
+        assert_true(same_bits(strtod(text, NULL), real));
+        assert_non_null(strchr(text, '.'));
+        assert_true(digit_count(text) <= 17);
+    }
+}
+
+static void decimals_of_15_digits_come_back_as_they_were(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RANDOM_DOUBLES / 4; i++) {
+        long long mantissa = (long long)(random_bits() % 999999999999999) + 1;
+        char text[64];
+        snprintf(text, sizeof text, "%llde%d", mantissa, (int)(random_bits() % 500) - 250);
+        double real = 99;
+        assert_true(pt_double_parse(pt_slice_text(text), &real));
+        assert_true(same_bits(real, strtod(text, NULL)));
+        char written[PT_DOUBLE_TEXT_SIZE];
+        pt_double_format(real, written);
+        assert_true(digit_count(written) <= 15);
+    }
+}
+
+static void the_locale_makes_no_difference(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"de_DE.UTF-8", "de_DE.utf8", "fr_FR.UTF-8", "de_DE",
+                                        "ps_AF"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof names / sizeof names[0] && !found; i++) {
+        found = setlocale(LC_ALL, names[i]) != NULL && localeconv()->decimal_point[0] != '.';
+    }
+    if (!found) {
+        setlocale(LC_ALL, "C");
+        skip();
+    }
+    assert_formatted(0.1 + 0.2, "0.30000000000000004");
+    assert_formatted(-1.5e-7, "-1.5e-07");
+    double real = 99;
+    assert_true(pt_double_parse(pt_slice_text("-12.25e1"), &real));
+    assert_true(same_bits(real, -122.5));
+    assert_false(pt_double_parse(pt_slice_text("1,5"), &real));
+    setlocale(LC_ALL, "C");
+}
+
+static void special_doubles_have_names(void **state)
+{
+    (void)state;
+    assert_string_equal(pt_double_name(NAN), "NaN");
+    assert_string_equal(pt_double_name(-NAN), "NaN");
+    assert_string_equal(pt_double_name(INFINITY), "Infinity");
+    assert_string_equal(pt_double_name(-INFINITY), "-Infinity");
+    assert_null(pt_double_name(0.0));
+    assert_null(pt_double_name(-DBL_MAX));
+    double real = 99;
+    assert_true(pt_double_parse_name(pt_slice_text("NaN"), &real) && isnan(real));
+    assert_true(pt_double_parse_name(pt_slice_text("Infinity"), &real));
+    assert_true(same_bits(real, INFINITY));
+    assert_true(pt_double_parse_name(pt_slice_text("-Infinity"), &real));
+    assert_true(same_bits(real, -INFINITY));
+    static const char *const others[] = {"", "nan", "NAN", "-NaN", "+Infinity", "Inf", "Infinity "};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        assert_false(pt_double_parse_name(pt_slice_text(others[i]), &real));
+    }
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(integers_are_read_within_64_bits),
+        cmocka_unit_test(other_texts_are_no_integers),
+        cmocka_unit_test(hard_decimals_round_to_the_nearest_double),
+        cmocka_unit_test(other_texts_are_no_doubles),
+        cmocka_unit_test(any_number_of_digits_counts),
+        cmocka_unit_test(halves_between_doubles_are_told_apart_by_their_last_digit),
+        cmocka_unit_test(doubles_are_written_short_and_with_a_point),
+        cmocka_unit_test(random_doubles_survive_to_the_bit),
+        cmocka_unit_test(decimals_of_15_digits_come_back_as_they_were),
+        cmocka_unit_test(the_locale_makes_no_difference),
+        cmocka_unit_test(special_doubles_have_names),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
