@@ -23,7 +23,10 @@ void *pt_arena_alloc(pt_arena *arena, size_t size);
 /* A copy of the slice with a NUL behind it; data is NULL when out of memory. */
 pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice);
 
-/* Gives back `memory`, which pt_arena_alloc returned, and all that was handed out after it. */
+/*
+ * Gives back `memory`, which pt_arena_alloc returned, and all that was handed out after it. NULL is
+ * allowed and gives back nothing.
+ */
 void pt_arena_give_back(pt_arena *arena, void *memory);
 
 /* Forgets everything but keeps the newest chunk, unless it is huge, for the next use. */

@@ -74,6 +74,7 @@ static int declared_column(pt_row *row, pt_table *table, sqlite3_context *contex
 
 int pt_record_to_json(const pt_record *record, pt_buffer *json)
 {
+    pt_buffer_clear(json);
     pt_json_begin(json);
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;

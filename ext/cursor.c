@@ -15,8 +15,9 @@ struct pt_cursor {
     pt_ranges ranges;
     pt_scan scan;
     pt_row row;
-    pt_buffer at; /* where to look for the next range */
-    bool at_end;  /* the range being read was the last one */
+    pt_buffer at;      /* where to look for the next range */
+    bool at_end;       /* the range being read was the last one */
+    bool on_preferred; /* the row is the plan's preferred key, before all ranges */
     pt_buffer low;
     pt_buffer high;
     pt_buffer only_partition; /* PartitionKey of the first row, for PT_PLAN_ONE_PARTITION */
@@ -209,6 +210,12 @@ static int search(pt_cursor *cursor, bool from_the_end, pt_error *error)
     }
 }
 
+static int search_from_start(pt_cursor *cursor, pt_error *error)
+{
+    pt_buffer_clear(&cursor->at);
+    return search(cursor, true, error);
+}
+
 /*
  * ORDER BY RowKey was promised because one PartitionKey was asked for. Asked for as a number it may
  * be several ('5', '05'): their rows would come in the wrong order.
@@ -285,6 +292,21 @@ static int refuse_scan(const pt_table *table, unsigned plan, pt_error *error)
                         "condition on PartitionKey (=, IN, a range or pt_starts_with)");
 }
 
+/* The row of the preferred key, if it exists: it comes before all ranges (ranges.h). */
+static int seek_preferred(pt_cursor *cursor, pt_error *error)
+{
+    pt_slice key = cursor->ranges.preferred;
+    if (key.data == NULL) {
+        return SQLITE_OK;
+    }
+    const pt_interval only = {
+        .low = key, .high = pt_slice_of(key.data, key.size + 1), .bounded = true};
+    int rc = seek_range(cursor, &only, error);
+    cursor->on_preferred = rc == SQLITE_OK && cursor->scan.valid;
+    cursor->eof = !cursor->on_preferred;
+    return rc;
+}
+
 static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
     int rc = refuse_scan(table_of(cursor), cursor->plan, error);
@@ -294,11 +316,13 @@ static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *er
     if (rc == SQLITE_OK) {
         rc = pt_ranges_set(&cursor->ranges, cursor->plan & PT_PLAN_TERMS, argc, argv, error);
     }
-    if (rc != SQLITE_OK) {
+    if (rc == SQLITE_OK) {
+        rc = seek_preferred(cursor, error);
+    }
+    if (rc != SQLITE_OK || cursor->on_preferred) {
         return rc;
     }
-    pt_buffer_clear(&cursor->at);
-    return search(cursor, true, error);
+    return search_from_start(cursor, error);
 }
 
 int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
@@ -310,6 +334,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->plan = (unsigned)plan_bits;
     cursor->eof = true;
     cursor->has_partition = false;
+    cursor->on_preferred = false;
     return arrive(cursor, begin(cursor, argc, argv, &error), &error);
 }
 
@@ -327,11 +352,8 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
     return cursor->at.failed ? pt_error_nomem(error) : search(cursor, false, error);
 }
 
-static int next_row(pt_cursor *cursor, pt_error *error)
+static int step(pt_cursor *cursor, pt_error *error)
 {
-    if ((cursor->plan & PT_PLAN_DISTINCT) != 0) {
-        return skip_partition(cursor, error);
-    }
     int rc = pt_scan_step(&cursor->scan, error);
     if (rc != SQLITE_OK || cursor->scan.valid) {
         return rc;
@@ -341,6 +363,26 @@ static int next_row(pt_cursor *cursor, pt_error *error)
         return SQLITE_OK;
     }
     return search(cursor, false, error);
+}
+
+static bool is_preferred_again(const pt_cursor *cursor)
+{
+    return !cursor->eof && cursor->ranges.preferred.data != NULL &&
+           pt_slice_equal(row_key(cursor), cursor->ranges.preferred);
+}
+
+static int next_row(pt_cursor *cursor, pt_error *error)
+{
+    int rc;
+    if (cursor->on_preferred) {
+        cursor->on_preferred = false;
+        rc = search_from_start(cursor, error);
+    } else if ((cursor->plan & PT_PLAN_DISTINCT) != 0) {
+        rc = skip_partition(cursor, error);
+    } else {
+        rc = step(cursor, error);
+    }
+    return rc == SQLITE_OK && is_preferred_again(cursor) ? step(cursor, error) : rc;
 }
 
 int pt_cursor_next(sqlite3_vtab_cursor *base)

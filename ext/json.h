@@ -23,8 +23,8 @@ void pt_json_add(pt_buffer *json, pt_slice name, const pt_value *value);
 void pt_json_end(pt_buffer *json);
 
 /*
- * Reads an object into `bag` (emptied first; names and strings are copied into its arena, with a
- * NUL behind them). On failure the bag is empty.
+ * Reads an object into `bag` (emptied first), in the order of the names. Names and strings are
+ * copied into its arena, with a NUL behind them. On failure the bag is empty.
  *
  * Without annotation: string String, true/false Boolean, integer Int32 if it fits, else Int64
  * (beyond 64 bits refused), number with fraction or exponent Double, null absent. With annotation:

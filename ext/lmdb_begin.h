@@ -15,8 +15,8 @@
 /* A read transaction that is kept between its uses. In a list, for the day when the environment
  * must be closed. */
 typedef struct pt_lmdb_reader {
-    MDB_txn *txn;         /* NULL, reset, or begun */
-    uint64_t seen;        /* version of the state that was read last; 0: none */
+    MDB_txn *txn;  /* NULL, reset, or begun */
+    uint64_t seen; /* version of the state that was read last; 0: none */
     struct pt_lmdb_reader *next;
     struct pt_lmdb_reader **link;
 } pt_lmdb_reader;

@@ -122,8 +122,8 @@ static int make_temporary(const char *path, char **name)
 static int fill_file(const char *name)
 {
     pt_lmdb_env env;
-    int mdb_rc = prepare(&env, name, MAP_SIZE_WHILE_PREPARING, MDB_NOLOCK, FILE_MODE,
-                         COMMITS_OF_A_FILE);
+    int mdb_rc =
+        prepare(&env, name, MAP_SIZE_WHILE_PREPARING, MDB_NOLOCK, FILE_MODE, COMMITS_OF_A_FILE);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_env_sync(env.env, 1);
         pt_lmdb_env_close(&env);
@@ -172,7 +172,7 @@ static int fail_creating(pt_error *error, const char *path, int problem)
 
 int pt_lmdb_create_file(const char *path, pt_error *error)
 {
-    char *temporary;
+    char *temporary = NULL;
     int problem = make_temporary(path, &temporary);
     if (problem != 0) {
         return fail_creating(error, path, problem);
@@ -216,8 +216,8 @@ static int make_private_folder(char **name, pt_error *error)
 
 static int open_nameless(pt_lmdb_env *env, const char *file, const char *lock_file)
 {
-    int mdb_rc = prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE,
-                         COMMITS_OF_A_PRIVATE_STORE);
+    int mdb_rc =
+        prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
     unlink(file);
     unlink(lock_file);
     return mdb_rc;
@@ -225,7 +225,7 @@ static int open_nameless(pt_lmdb_env *env, const char *file, const char *lock_fi
 
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
 {
-    char *folder;
+    char *folder = NULL;
     int rc = make_private_folder(&folder, error);
     if (rc != SQLITE_OK) {
         return rc;

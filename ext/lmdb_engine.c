@@ -4,6 +4,7 @@
 #include "lmdb_store.h"
 #include "lmdb_turn.h"
 #include "lmdb_writer.h"
+#include "sqlite.h"
 
 const pt_engine pt_lmdb_engine = {
     .name = "lmdb",
@@ -30,8 +31,20 @@ const pt_engine pt_lmdb_engine = {
     .write_abort = pt_lmdb_write_abort,
 };
 
+static pthread_once_t version_once = PTHREAD_ONCE_INIT;
+static char version_text[32];
+
+static void format_version(void)
+{
+    int major;
+    int minor;
+    int patch;
+    mdb_version(&major, &minor, &patch);
+    sqlite3_snprintf((int)sizeof version_text, version_text, "LMDB %d.%d.%d", major, minor, patch);
+}
+
 const char *pt_engine_version(void)
 {
-    static char text[32];
-    return text;
+    pthread_once(&version_once, format_version);
+    return version_text;
 }

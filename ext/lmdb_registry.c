@@ -47,8 +47,7 @@ static void after_fork_in_child(void)
 
 static void notice_forks(void)
 {
-    fork_is_noticed =
-        pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+    fork_is_noticed = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
 }
 
 int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error)
@@ -63,9 +62,8 @@ int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error)
 static int fail_lock(pt_error *error, const char *path, int rc)
 {
     if (rc == SQLITE_BUSY) {
-        return pt_error_set(error, rc,
-                            "store %Q is being opened or replaced by another process; try again",
-                            path);
+        return pt_error_set(
+            error, rc, "store %Q is being opened or replaced by another process; try again", path);
     }
     return pt_lmdb_fail(error, errno, path, "locking it");
 }
@@ -181,8 +179,8 @@ static void remove_store(const pt_lmdb_store *store)
 static pt_lmdb_store *find_store(const struct stat *file)
 {
     pt_lmdb_store *store = registry;
-    while (store != NULL && (store->fd < 0 || store->device != file->st_dev ||
-                             store->inode != file->st_ino)) {
+    while (store != NULL &&
+           (store->fd < 0 || store->device != file->st_dev || store->inode != file->st_ino)) {
         store = store->next;
     }
     return store;
@@ -315,7 +313,7 @@ int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *e
     if (!fork_is_noticed) {
         return pt_error_nomem(error);
     }
-    pt_lmdb_store *opened;
+    pt_lmdb_store *opened = NULL;
     int rc = (flags & PT_OPEN_PRIVATE) != 0
                  ? open_private(&opened, error)
                  : open_file(path, (flags & PT_OPEN_CREATE) != 0, &opened, error);

@@ -22,8 +22,8 @@ typedef struct pt_lmdb_store {
     bool writable; /* fd is open for writing */
     dev_t device;
     ino_t inode;
-    unsigned references;  /* guarded by the registry */
-    unsigned generation;  /* of pt_lmdb_generation, when it was opened */
+    unsigned references; /* guarded by the registry */
+    unsigned generation; /* of pt_lmdb_generation, when it was opened */
     struct pt_lmdb_store *next;
 
     /* Transactions against changes of the environment: lmdb_begin.h. */
@@ -38,7 +38,7 @@ typedef struct pt_lmdb_store {
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; a commit's nonce is made from it */
     int64_t last_tick;                   /* guarded by the writer lock, like the rest */
     unsigned commits;
-    off_t file_size; /* known to be at least this */
+    off_t file_size;              /* known to be at least this */
     _Atomic int64_t newest_clock; /* of the states that were seen */
 } pt_lmdb_store;
 

@@ -51,8 +51,7 @@ int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *stat
 void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock)
 {
     int64_t known = atomic_load(&store->newest_clock);
-    while (clock > known &&
-           !atomic_compare_exchange_weak(&store->newest_clock, &known, clock)) {
+    while (clock > known && !atomic_compare_exchange_weak(&store->newest_clock, &known, clock)) {
     }
 }
 

@@ -21,8 +21,7 @@ static int lock_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *error
     if (rc == SQLITE_BUSY) {
         return fail_busy(error, store, "another process");
     }
-    return rc == SQLITE_OK ? SQLITE_OK
-                           : pt_lmdb_fail(error, errno, store->base.path, "locking it");
+    return rc == SQLITE_OK ? SQLITE_OK : pt_lmdb_fail(error, errno, store->base.path, "locking it");
 }
 
 int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
@@ -71,11 +70,11 @@ void pt_lmdb_unlock(pt_store *base)
         return;
     }
     pt_dictionary_withdraw(base->dictionary);
-    if (store->last_tick > atomic_load(&store->newest_clock) &&
-        store->last_tick > pt_ticks_now()) {
-        store_last_tick(store);
-    }
     if (store->fd >= 0) {
+        if (store->last_tick > atomic_load(&store->newest_clock) &&
+            store->last_tick > pt_ticks_now()) {
+            store_last_tick(store);
+        }
         pt_lock_release(store->fd, PT_LOCK_WRITER);
     }
     pt_writer_queue_leave(&store->queue);

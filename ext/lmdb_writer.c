@@ -10,7 +10,7 @@
 
 enum {
     COMMITS_BETWEEN_READER_CHECKS = 256,
-    HEADROOM = 50,          /* the fiftieth part of the map is for deletes */
+    HEADROOM = 50,           /* the fiftieth part of the map is for deletes */
     WATCHED_PAGES = 1 << 20, /* more free pages than this need not be watched */
 };
 
@@ -40,8 +40,8 @@ struct pt_writer {
 
     /* Room in the map, in pages. */
     bool watched;
-    size_t next_page;   /* behind the last page before this transaction */
-    size_t page_limit;  /* puts may use the map up to here */
+    size_t next_page;    /* behind the last page before this transaction */
+    size_t page_limit;   /* puts may use the map up to here */
     size_t pages_before; /* of the entities' tree */
     size_t free_pages;
     bool free_pages_known;
@@ -148,8 +148,7 @@ static int add_counts(pt_writer *writer, pt_slice key)
         return mdb_rc;
     }
     bool present = mdb_rc == MDB_SUCCESS;
-    if (present &&
-        !pt_format_read_counts(pt_lmdb_slice(value), &counts.entities, &counts.bytes)) {
+    if (present && !pt_format_read_counts(pt_lmdb_slice(value), &counts.entities, &counts.bytes)) {
         return MDB_CORRUPTED;
     }
     counts.entities += writer->counted.entities;
@@ -465,7 +464,7 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
 static int settle_failed_commit(pt_lmdb_store *store, const pt_format_state *state, int mdb_rc,
                                 pt_error *error)
 {
-    bool found;
+    bool found = false;
     if (look_for(store, state, &found, error) != SQLITE_OK) {
         return pt_error_set(error, SQLITE_IOERR,
                             "store %Q: %s while committing; whether the commit took place shows "

@@ -217,62 +217,59 @@ static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, con
 
 /* --- Cost --- */
 
-/* The table that costs are reckoned for; a cost of 1 is stepping to the next row. */
+/* The table that costs are reckoned for; stepping to the next row costs 1. */
 static const double PARTITIONS = 1000;
 static const double PARTITION_ROWS = 1000;
 static const double IN_VALUES = 10;
 static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
 static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
-static const double SEEK_COST = 4;
+static const double SEEK_COST = 10;
 
 static double at_least_one(double number)
 {
     return number < 1 ? 1 : number;
 }
 
-static double number_of_values(unsigned bits, int eq_term, double otherwise)
+/* How many of `all` values the terms of a column leave, which begin at `first`. */
+static double values_left(unsigned bits, int first, double all)
 {
-    if (has(bits, eq_term)) {
-        return 1;
+    double values = all;
+    if (has(bits, first + PT_TERM_PK_EQ)) {
+        values = 1;
+    } else if (has(bits, first + PT_TERM_PK_IN)) {
+        values = IN_VALUES;
     }
-    return has(bits, eq_term + 1) ? IN_VALUES : otherwise;
-}
-
-/* What is left by inequalities and prefix of the column whose terms begin at `first`. */
-static double share(unsigned bits, int first, bool may_have_prefix)
-{
-    double left = 1;
     if (has_any(bits, first + PT_TERM_PK_GT, first + PT_TERM_PK_GE)) {
-        left *= BOUND_SHARE;
+        values *= BOUND_SHARE;
     }
     if (has_any(bits, first + PT_TERM_PK_LT, first + PT_TERM_PK_LE)) {
-        left *= BOUND_SHARE;
+        values *= BOUND_SHARE;
     }
-    if (may_have_prefix && has(bits, first + PT_TERM_PK_PREFIX)) {
-        left *= PREFIX_SHARE;
+    if (first != PT_TERM_EK_EQ && has(bits, first + PT_TERM_PK_PREFIX)) {
+        values *= PREFIX_SHARE;
     }
-    return left;
+    return values;
 }
 
 static void estimate(pt_plan *plan)
 {
     unsigned bits = plan->bits;
-    double partitions = number_of_values(bits, PT_TERM_PK_EQ, PARTITIONS) *
-                        share(bits, PT_TERM_PK_EQ, true) * share(bits, PT_TERM_EK_EQ, false);
-    double rows_each =
-        number_of_values(bits, PT_TERM_RK_EQ, PARTITION_ROWS) * share(bits, PT_TERM_RK_EQ, true);
-    double rows = at_least_one(partitions * rows_each);
+    double table_rows = PARTITIONS * PARTITION_ROWS;
+    double partitions = values_left(bits, PT_TERM_PK_EQ, PARTITIONS) *
+                        values_left(bits, PT_TERM_EK_EQ, table_rows) / table_rows;
+    double rows = at_least_one(partitions * values_left(bits, PT_TERM_RK_EQ, PARTITION_ROWS));
+    bool partition_points = has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN);
+    bool row_points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
+    bool entity_points = has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN);
+    bool row_terms = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
     double seeks = 1;
-    if (has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN)) {
-        double points = number_of_values(bits, PT_TERM_EK_EQ, 1);
-        rows = rows < points ? rows : points;
-        seeks = points;
-    } else if (has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX)) {
-        double points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN) ? at_least_one(rows_each) : 1;
-        double probes = has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) ? 0 : 1;
-        seeks = at_least_one(partitions) * (points + probes);
-    } else if (has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN)) {
+    if (row_points || entity_points) {
+        seeks = rows;
+    } else if (row_terms || partition_points) {
         seeks = at_least_one(partitions);
+    }
+    if (row_terms && !partition_points && !entity_points) {
+        seeks += at_least_one(partitions); /* to find each partition */
     }
     plan->cost = rows + seeks * SEEK_COST;
     plan->rows = (int64_t)rows;

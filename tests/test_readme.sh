@@ -45,16 +45,18 @@ whole_script() {
     done
 }
 
-# Cuts the session's output into NN.actual.
+# Cuts the session's output into NN.actual, with NN.ended for each block that came to its end.
 split_output() {
     sed -E -e 's/^(Parse error|Runtime error|Error) near line [0-9]+:/\1:/' -e 's/[ \t]+$//' "$1" |
         awk -v folder="$work" -v marker="$marker" '
-            BEGIN { block = 1 }
-            { file = sprintf("%s/%d.actual", folder, block) }
+            function name(ending) { return sprintf("%s/%d.%s", folder, block, ending) }
+            BEGIN { block = 1; file = name("actual") }
             at = index($0, marker) {
                 printf "%s", substr($0, 1, at - 1) > file
+                printf "" > name("ended")
                 close(file)
                 block++
+                file = name("actual")
                 next
             }
             { print > file }
@@ -63,8 +65,8 @@ split_output() {
 
 check_block() {
     actual=$work/$1.actual
-    if [ ! -e "$actual" ]; then
-        echo "# the block did not end: an earlier one left the shell or a statement unfinished"
+    if [ ! -e "$work/$1.ended" ]; then
+        echo "# the block did not end: a statement has no end, or the shell was left"
         return 1
     elif [ -e "$work/$1.expected" ]; then
         sed -E 's/[ \t]+$//' "$work/$1.expected" >"$work/expected"
@@ -75,10 +77,11 @@ check_block() {
     fi
 }
 
-# What the shell says after the last block, such as how it crashed.
+# What the shell says beyond the last end of a block, such as how it crashed.
 check_end() {
-    if [ -e "$work/$((count + 1)).actual" ]; then
-        commented <"$work/$((count + 1)).actual"
+    ended=$(find "$work" -name '*.ended' | wc -l)
+    if [ -e "$work/$((ended + 1)).actual" ]; then
+        commented <"$work/$((ended + 1)).actual"
         return 1
     fi
 }

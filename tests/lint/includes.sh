@@ -12,7 +12,8 @@ layer_of() {
     engine | dictionary | lmdb_*) echo 1 ;;
     pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
     connection | session | main_lock | scan | table_directory | view) echo 2 ;;
-    column_map | config | plan | key_condition | ranges | range_terms | filter | filter_* | value | json | json_*) echo 3 ;;
+    column_map | config | plan | key_condition | ranges | range_terms) echo 3 ;;
+    filter | filter_* | value | json | json_*) echo 3 ;;
     table | planner | columns | store_path | cursor | write | companion) echo 4 ;;
     tvf | catalog | admin) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;

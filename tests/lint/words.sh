@@ -8,8 +8,11 @@ places='/work/|/home/[a-z]|/root/|/Users/'
 numbers='\<(issue|ticket|pull request)s? *#?[0-9]'
 unfinished='\<(TODO|FIXME|HACK)\>'
 
-if grep -rnIE --exclude=words.sh -i "$places|$numbers|$unfinished" \
-    Makefile README.md .ci .clang-format .clang-tidy .gitignore ext sql tests examples; then
+found=$(grep -rnIEi --exclude=words.sh "$places|$numbers|$unfinished" \
+    Makefile README.md .ci .clang-format .clang-tidy .gitignore ext sql tests examples) ||
+    [ $? -eq 1 ]
+if [ -n "$found" ]; then
+    echo "$found"
     exit 1
 fi
 echo "ok: nothing speaks of the workshop"
