@@ -22,7 +22,7 @@ OUT ?= .
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC -fvisibility=hidden $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
-LIBS := -llmdb -luuid -lpthread
+LIBS := -llmdb -luuid -lpthread -lm
 TEST_LIBS := -lcmocka -lsqlite3 $(LIBS)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \

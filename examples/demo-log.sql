@@ -23,7 +23,7 @@ SELECT changes() AS "lines loaded", round((pt_ticks() - Ticks) / 1e7, 3) AS seco
 -- The last ten: simply the first ten. LIMIT stops the scan after them.
 SELECT RowKey, Time, Package, Rest FROM Log WHERE PartitionKey = 'install' LIMIT 10;
 
--- Time runs backwards in the keys, so "since the day before the last entry" is an upper bound.
+-- Time runs backwards in the keys, so the last 24 hours have an upper bound for their keys.
 SELECT count(*) AS installations FROM Log
   WHERE PartitionKey = 'install' AND RowKey < pt_inverted_ticks(
     (SELECT datetime(max(Time), '-1 day') FROM Log WHERE PartitionKey = 'install'));
@@ -42,6 +42,12 @@ SELECT PartitionKey AS action, Time, Rest FROM Log
 
 -- All actions, newest line first: the order of time goes across partitions, so SQLite sorts.
 SELECT Time, PartitionKey AS action, Package FROM Log ORDER BY RowKey LIMIT 5;
+
+-- A join with the packages by RowKey alone: without their section each is looked for in every
+-- partition, which is one look a partition and still no scan.
+SELECT Package.PartitionKey AS section, Package.RowKey AS package, Version, Log.Time AS installed
+  FROM (SELECT Package, Time FROM Log WHERE PartitionKey = 'install' LIMIT 5) AS Log
+  JOIN Package ON Package.RowKey = pt_key_part(Log.Package, 1, ':');
 
 -- How often each action is there, and on how many days.
 SELECT PartitionKey AS action, count(*) AS lines, count(DISTINCT substr(Time, 1, 10)) AS days

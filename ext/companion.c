@@ -7,8 +7,6 @@
 typedef struct companion {
     sqlite3_vtab base;
     pt_connection *connection;
-    sqlite3_stmt
-        *join; /* prepared when first needed; a virtual table may own one until xDisconnect */
 } companion;
 
 static companion *companion_of(sqlite3_vtab *vtab)
@@ -20,22 +18,20 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
                    sqlite3_vtab **vtab, char **message)
 {
     (void)argc;
-    pt_connection *connection = context;
-    if (sqlite3_stricmp(argv[1], "temp") != 0 || sqlite3_stricmp(argv[2], COMPANION) != 0 ||
-        pt_connection_companion(connection) != NULL) {
+    if (sqlite3_stricmp(argv[1], "temp") != 0 || sqlite3_stricmp(argv[2], COMPANION) != 0) {
         *message = sqlite3_mprintf(COMPANION " is made by ptable itself, in the TEMP schema");
         return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
     }
-    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(nothing)");
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(unused)");
     if (rc != SQLITE_OK) {
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
     }
     companion *self = sqlite3_malloc64(sizeof *self);
     if (self == NULL) {
         return SQLITE_NOMEM;
     }
-    *self = (companion){.connection = connection};
-    pt_connection_set_companion(connection, self);
+    *self = (companion){.connection = context};
     *vtab = &self->base;
     return SQLITE_OK;
 }
@@ -53,10 +49,7 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
 
 static int disconnect(sqlite3_vtab *vtab)
 {
-    companion *self = companion_of(vtab);
-    pt_connection_set_companion(self->connection, NULL);
-    sqlite3_finalize(self->join);
-    sqlite3_free(self);
+    sqlite3_free(companion_of(vtab));
     return SQLITE_OK;
 }
 
@@ -221,7 +214,7 @@ static bool is_any_statement_busy(sqlite3 *db)
 void pt_companion_ensure(pt_connection *connection)
 {
     sqlite3 *db = pt_connection_db(connection);
-    if (pt_connection_companion(connection) == NULL && !is_any_statement_busy(db)) {
+    if (!is_any_statement_busy(db)) {
         sqlite3_exec(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
                      NULL, NULL, NULL);
     }
@@ -246,16 +239,10 @@ int pt_companion_register(sqlite3 *db, pt_connection *connection)
 void pt_companion_join(pt_connection *connection)
 {
     sqlite3 *db = pt_connection_db(connection);
-    companion *self = pt_connection_companion(connection);
-    if (self == NULL || pt_connection_is_followed(connection) || sqlite3_get_autocommit(db)) {
+    if (pt_connection_is_followed(connection) || sqlite3_get_autocommit(db)) {
         return;
     }
-    if (self->join == NULL) {
-        sqlite3_prepare_v3(db, "DELETE FROM temp." COMPANION " WHERE 0", -1,
-                           SQLITE_PREPARE_PERSISTENT, &self->join, NULL);
-    }
-    if (self->join != NULL) {
-        sqlite3_step(self->join);
-        sqlite3_reset(self->join);
-    }
+    /* Not kept prepared: a statement keeps its table connected, so the connection could not close.
+     */
+    sqlite3_exec(db, "DELETE FROM temp." COMPANION " WHERE 0", NULL, NULL, NULL);
 }

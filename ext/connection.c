@@ -17,7 +17,6 @@ struct pt_connection {
     sqlite3 *db;
     unsigned references;
     opened *sessions;
-    void *companion;
     bool followed; /* the companion takes part in the transaction that is open */
 };
 
@@ -57,16 +56,6 @@ void pt_connection_release(pt_connection *connection)
 sqlite3 *pt_connection_db(const pt_connection *connection)
 {
     return connection->db;
-}
-
-void *pt_connection_companion(const pt_connection *connection)
-{
-    return connection->companion;
-}
-
-void pt_connection_set_companion(pt_connection *connection, void *companion)
-{
-    connection->companion = companion;
 }
 
 /* --- What sessions ask --- */

@@ -18,11 +18,6 @@ void pt_connection_release(pt_connection *connection);
 
 sqlite3 *pt_connection_db(const pt_connection *connection);
 
-/* The companion table that follows the connection's explicit transactions (its own type), or NULL.
- */
-void *pt_connection_companion(const pt_connection *connection);
-void pt_connection_set_companion(pt_connection *connection, void *companion);
-
 /*
  * The session for a store file (absolute path), or, with path NULL, for the private store of a
  * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if need be,

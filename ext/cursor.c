@@ -262,7 +262,9 @@ static int attach(pt_cursor *cursor, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    pt_companion_join(table->connection);
+    if (!cursor->counted) {
+        pt_companion_join(table->connection);
+    }
     pt_view *view;
     rc = pt_session_read(table->session, &view, error);
     if (rc != SQLITE_OK) {

@@ -272,7 +272,7 @@ static int collect_members(parse *p, pt_slice text, pt_json_scan *scan)
         case PT_JSON_MALFORMED:
             return refuse_text(p, "malformed JSON", text);
         case PT_JSON_HALF_SURROGATE:
-            return refuse_property(p, name,
+            return refuse_property(p, name.size != 0 ? name : pt_slice_text("name"),
                                    "half of a surrogate pair is no character; write both halves, "
                                    "such as \\ud83d\\ude00",
                                    "InvalidInput");

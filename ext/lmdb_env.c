@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "lmdb_format.h"
@@ -16,6 +17,7 @@
 
 enum {
     MAP_UNIT = 1 << 16,
+    LOOKS_AT_SIZE = 20,
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
 
@@ -275,6 +277,25 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
     return MDB_SUCCESS;
 }
 
+/*
+ * Whether the file has all its pages. A commit may end with its last page missing for a moment
+ * (lmdb_writer.c), so the answer no is not believed at once.
+ */
+static bool is_whole(const pt_lmdb_env *env, int fd)
+{
+    for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
+        struct stat file;
+        MDB_envinfo info;
+        mdb_env_info(env->env, &info);
+        if (fstat(fd, &file) == 0 &&
+            (uint64_t)file.st_size >= ((uint64_t)info.me_last_pgno + 1) * env->page_size) {
+            return true;
+        }
+        nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+    }
+    return false;
+}
+
 /* The file as LMDB opened it must be the one that was meant, and whole. */
 static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *file,
                         pt_error *error)
@@ -282,7 +303,6 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     int fd;
     struct stat opened;
     MDB_stat stat;
-    MDB_envinfo info;
     mdb_env_get_fd(env->env, &fd);
     if (fstat(fd, &opened) != 0) {
         return pt_lmdb_fail(error, errno, path, "opening it");
@@ -292,12 +312,8 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
                             "store %Q was replaced while it was being opened; try again", path);
     }
     mdb_env_stat(env->env, &stat);
-    mdb_env_info(env->env, &info);
     env->page_size = stat.ms_psize;
-    if ((uint64_t)opened.st_size < ((uint64_t)info.me_last_pgno + 1) * stat.ms_psize) {
-        return fail_truncated(error, path);
-    }
-    return SQLITE_OK;
+    return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
 }
 
 static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_error *error)

@@ -268,7 +268,9 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *cou
     }
     *count = 0;
     if (memtable->ascending) {
-        memcpy(items, memtable->log, memtable->length * sizeof *memtable->log);
+        if (memtable->length != 0) {
+            memcpy(items, memtable->log, memtable->length * sizeof *memtable->log);
+        }
         *count = memtable->length;
     } else {
         pt_sort_item *sortable = items;

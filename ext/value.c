@@ -86,11 +86,11 @@ static bool to_string(const source *from, pt_value *out)
 static bool integral_real(double real, int64_t *integer)
 {
     const double limit = 9223372036854775808.0;
-    if (!(real >= -limit && real < limit) || trunc(real) != real) {
+    if (!(real >= -limit && real < limit)) {
         return false;
     }
     *integer = (int64_t)real;
-    return true;
+    return (double)*integer == real;
 }
 
 static bool to_int64(const source *from, pt_value *out)

@@ -4,7 +4,6 @@
 #ifndef PT_VALUE_H
 #define PT_VALUE_H
 
-#include "arena.h"
 #include "edm.h"
 #include "error.h"
 #include "sqlite.h"

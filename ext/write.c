@@ -477,7 +477,9 @@ static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *e
 
 static int prepare(pt_table *table, pt_error *error)
 {
-    pt_companion_join(table->connection);
+    if (!pt_session_has_pending(table->session)) {
+        pt_companion_join(table->connection);
+    }
     pt_view *view;
     int rc = pt_session_read(table->session, &view, error);
     return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;

@@ -9,7 +9,7 @@ layer_of() {
     case $1 in
     bytes | buffer | error | edm | ticks | key | shape | entity | arena | bag) echo 0 ;;
     base64 | excerpt | number | sqlite | version) echo 0 ;;
-    engine | dictionary | lmdb_*) echo 1 ;;
+    engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
     connection | session | main_lock | scan | table_directory | view) echo 2 ;;
     column_map | config | plan | key_condition | ranges | range_terms) echo 3 ;;

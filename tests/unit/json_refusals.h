@@ -48,6 +48,7 @@ static const struct {
     {"{\"RowKey\":\"r\"}", "property RowKey: is a system property"},
     {"{\"Timestamp\":null}", "property Timestamp: is a system property"},
     {"{\"a\":\"\\ud800\"}", "property a: half of a surrogate pair is no character"},
+    {"{\"\\udc00\":1}", "property name: half of a surrogate pair is no character"},
     {"{\"Age\":1,\"Age@odata.type\":\"Int64\"}",
      "Properties: Age@odata.type: 'Int64' is no type; write \"Edm.String\", \"Edm.Int32\", "
      "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", \"Edm.Guid\" or "

@@ -1,0 +1,706 @@
+#include "store_fixture.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+
+#include "failing_malloc.h"
+#include "ticks.h"
+
+/* --- A disk that fails: LMDB's calls come here first --- */
+
+typedef enum disk_fault { NO_FAULT, ROOT_PAGE_FAULT, SYNC_FAULT } disk_fault;
+
+static disk_fault armed_fault;
+
+/* LMDB writes its root pages, and only them, from the middle of a page on. */
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
+{
+    if (armed_fault == ROOT_PAGE_FAULT && offset < 8192 && offset % 4096 != 0) {
+        errno = EIO;
+        return -1;
+    }
+    return syscall(SYS_pwrite64, fd, bytes, size, offset);
+}
+
+int fdatasync(int fd)
+{
+    if (armed_fault == SYNC_FAULT) {
+        errno = EIO;
+        return -1;
+    }
+    return (int)syscall(SYS_fdatasync, fd);
+}
+
+/* --- Against a model --- */
+
+enum { MODEL_TABLES = 3, MODEL_KEYS = 60, RECORD_MAX = 9000 };
+
+typedef struct model {
+    size_t sizes[MODEL_TABLES][MODEL_KEYS]; /* of records; 0: absent */
+    uint8_t fills[MODEL_TABLES][MODEL_KEYS];
+} model;
+
+static test_key model_key(uint32_t table, unsigned number)
+{
+    char text[16];
+    snprintf(text, sizeof text, "key %04u", number);
+    return key_of(table, text);
+}
+
+static void check_model(pt_snapshot *snapshot, const model *expected)
+{
+    pt_engine_cursor *cursor = NULL;
+    assert_ok(engine->cursor_open(snapshot, &cursor, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    for (uint32_t table = 0; table < MODEL_TABLES; table++) {
+        int64_t entities = 0;
+        int64_t bytes = 0;
+        for (unsigned i = 0; i < MODEL_KEYS; i++) {
+            size_t size = expected->sizes[table][i];
+            if (size == 0) {
+                continue;
+            }
+            test_key key = model_key(table, i);
+            assert_true(cursor->valid);
+            assert_true(pt_slice_equal(cursor->key, key_slice(&key)));
+            assert_int_equal(cursor->record.size, size);
+            assert_int_equal(cursor->record.data[0], expected->fills[table][i]);
+            assert_int_equal(cursor->record.data[size - 1], expected->fills[table][i]);
+            entities++;
+            bytes += (int64_t)(key.size + size);
+            assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
+        }
+        /* The catalogue, table 0, is not counted. */
+        assert_counts(snapshot, table, table == 0 ? 0 : entities, table == 0 ? 0 : bytes);
+    }
+    assert_false(cursor->valid);
+    engine->cursor_close(cursor);
+}
+
+static void put_model(pt_writer *writer, model *model, uint32_t table, unsigned number, size_t size,
+                      uint8_t fill)
+{
+    static uint8_t record[RECORD_MAX];
+    test_key key = model_key(table, number);
+    memset(record, fill, size);
+    assert_ok(engine->write_put(writer, key_slice(&key), pt_slice_of(record, size), &error));
+    model->sizes[table][number] = size;
+    model->fills[table][number] = fill;
+}
+
+static void delete_model(pt_writer *writer, model *model, uint32_t table, unsigned number)
+{
+    test_key key = model_key(table, number);
+    assert_ok(engine->write_delete(writer, key_slice(&key), &error));
+    model->sizes[table][number] = 0;
+}
+
+static size_t random_size(uint64_t *seed)
+{
+    return 1 + next_random(seed) % (next_random(seed) % 8 == 0 ? RECORD_MAX : 200);
+}
+
+/* One transaction: ascending keys as batches have them, or any order. */
+static void write_randomly(pt_writer *writer, model *model, uint64_t *seed)
+{
+    bool ascending = next_random(seed) % 2 == 0;
+    unsigned operations = next_random(seed) % 40;
+    unsigned at = next_random(seed) % 20;
+    for (unsigned i = 0; i < operations; i++) {
+        at += next_random(seed) % 8;
+        unsigned place = ascending ? at : next_random(seed);
+        if (ascending && at >= MODEL_TABLES * MODEL_KEYS) {
+            return;
+        }
+        uint32_t table = place / MODEL_KEYS % MODEL_TABLES;
+        if (next_random(seed) % 3 == 0) {
+            delete_model(writer, model, table, place % MODEL_KEYS);
+        } else {
+            put_model(writer, model, table, place % MODEL_KEYS, random_size(seed),
+                      (uint8_t)next_random(seed));
+        }
+    }
+}
+
+static void writes_agree_with_a_model(void **state)
+{
+    (void)state;
+    static model current;
+    uint64_t seed = 11;
+    memset(&current, 0, sizeof current);
+    pt_store *store = open_store(fixture_path);
+    for (int round = 0; round < 150; round++) {
+        model kept = current;
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        write_randomly(writer, &current, &seed);
+        if (next_random(&seed) % 5 == 0) {
+            engine->write_abort(writer);
+            current = kept;
+        } else {
+            commit_write(writer);
+        }
+        engine->unlock(store);
+        pt_snapshot *snapshot = begin_snapshot(store);
+        check_model(snapshot, &current);
+        engine->snapshot_free(snapshot);
+    }
+    engine->close(store);
+}
+
+static void restore_leaves_the_earlier_state(void **state)
+{
+    (void)state;
+    uint64_t seed = 12;
+    model current = {0};
+    pt_store *store = open_store(fixture_path);
+    for (int round = 0; round < 40; round++) {
+        pt_snapshot *before = begin_snapshot(store);
+        model kept = current;
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        write_randomly(writer, &current, &seed);
+        commit_write(writer);
+        writer = begin_write(store);
+        for (uint32_t table = 0; table < MODEL_TABLES; table++) {
+            for (unsigned i = 0; i < MODEL_KEYS; i++) {
+                test_key key = model_key(table, i);
+                assert_ok(engine->write_restore(writer, before, key_slice(&key), &error));
+            }
+        }
+        model restored = kept;
+        if (round % 3 != 0) { /* undone and written anew in one transaction */
+            write_randomly(writer, &restored, &seed);
+        }
+        commit_write(writer);
+        engine->unlock(store);
+        pt_snapshot *after = begin_snapshot(store);
+        check_model(before, &kept);
+        check_model(after, &restored);
+        current = restored;
+        engine->snapshot_free(before);
+        engine->snapshot_free(after);
+    }
+    engine->close(store);
+}
+
+/* Smaller keys after appended ones, so that LMDB's idea of the end is put to the test. */
+static void appending_ends_where_order_ends(void **state)
+{
+    (void)state;
+    char text[16];
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    for (int i = 1000; i > 0; i -= 10) {
+        for (int j = 0; j < 10; j++) {
+            snprintf(text, sizeof text, "%05d", i + j);
+            put_text(writer, 1, text, "a record that fills the page some way");
+        }
+        snprintf(text, sizeof text, "%05d", 2000 - i);
+        put_text(writer, 1, text, "a record that fills the page some way");
+    }
+    commit_write(writer);
+    engine->unlock(store);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    pt_engine_cursor *cursor = NULL;
+    assert_ok(engine->cursor_open(snapshot, &cursor, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    pt_slice last = {0};
+    int found = 0;
+    for (; cursor->valid; found++) {
+        assert_true(last.size == 0 || pt_slice_compare(last, cursor->key) < 0);
+        last = cursor->key;
+        assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
+    }
+    pt_table_counts counts = {0};
+    assert_ok(engine->counts(snapshot, 1, &counts, &error));
+    assert_int_equal(counts.entities, found);
+    assert_int_equal(found, 1000 + 99); /* 1010..1990 lie beyond, 1000 and 1009 within */
+    engine->cursor_close(cursor);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+static void keys_up_to_the_limit(void **state)
+{
+    (void)state;
+    test_key key = {.size = 510};
+    memset(key.bytes, 'k', sizeof key.bytes);
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_put(writer, key_slice(&key), pt_slice_text("long"), &error));
+    key.size = 511;
+    assert_fails(engine->write_put(writer, key_slice(&key), pt_slice_text("longer"), &error),
+                 SQLITE_TOOBIG, "511");
+    assert_ok(engine->write_delete(writer, key_slice(&key), &error));
+    commit_write(writer);
+    engine->unlock(store);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    bool found = true;
+    pt_slice record;
+    assert_ok(engine->get(snapshot, key_slice(&key), &found, &record, &error));
+    assert_false(found);
+    key.size = 510;
+    assert_ok(engine->get(snapshot, key_slice(&key), &found, &record, &error));
+    assert_true(found);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+static void file_is_never_left_short(void **state)
+{
+    (void)state;
+    static uint8_t large[300000];
+    test_key key = key_of(1, "large");
+    pt_store *store = open_store(fixture_path);
+    for (int i = 0; i < 20; i++) {
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        assert_ok(engine->write_put(writer, key_slice(&key), pt_slice_of(large, sizeof large),
+                                    &error));
+        put_text(writer, 1, "small", "record");
+        assert_ok(engine->write_delete(writer, key_slice(&key), &error));
+        commit_write(writer);
+        engine->unlock(store);
+        engine->close(store);
+        store = open_store(fixture_path);
+    }
+    engine->close(store);
+}
+
+/* --- Sync modes --- */
+
+static void all_sync_modes_commit(void **state)
+{
+    (void)state;
+    static const pt_sync modes[] = {PT_SYNC_OFF, PT_SYNC_NORMAL, PT_SYNC_FULL, PT_SYNC_OFF};
+    pt_store *store = open_store(fixture_path);
+    for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
+        pt_commit commit = {.sync = modes[i]};
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        put_text(writer, 1, "a", i % 2 == 0 ? "even" : "odd");
+        armed_fault = modes[i] == PT_SYNC_OFF ? SYNC_FAULT : NO_FAULT; /* it must not sync then */
+        assert_ok(engine->write_commit(writer, &commit, &error));
+        armed_fault = NO_FAULT;
+        engine->unlock(store);
+        pt_snapshot *snapshot = begin_snapshot(store);
+        assert_record(snapshot, 1, "a", i % 2 == 0 ? "even" : "odd");
+        engine->snapshot_free(snapshot);
+    }
+    engine->close(store);
+}
+
+/* --- Failing commits --- */
+
+/* A commit of two records that must fail with that code, leaving the store as it was. */
+static void check_failing_commit(pt_store *store, int rc, const char *part)
+{
+    pt_commit commit = {.sync = PT_SYNC_FULL, .clock = 99, .catalog_changed = true};
+    static char large[40000];
+    memset(large, 'x', sizeof large - 1);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    put_text(writer, 1, "a", "changed");
+    put_text(writer, 1, "b", large);
+    assert_fails(engine->write_commit(writer, &commit, &error), rc, part);
+    engine->unlock(store);
+}
+
+static void check_unchanged(pt_store *store)
+{
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, "a", "one");
+    assert_record(snapshot, 1, "b", NULL);
+    assert_counts(snapshot, 1, 1, 5 + 3);
+    assert_int_equal(snapshot->clock, 0);
+    engine->snapshot_free(snapshot);
+}
+
+static void full_disk_leaves_the_old_state(void **state)
+{
+    (void)state;
+    struct rlimit limit;
+    struct stat file;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    signal(SIGXFSZ, SIG_IGN);
+    assert_int_equal(stat(fixture_path, &file), 0);
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    struct rlimit tight = {.rlim_cur = (rlim_t)file.st_size, .rlim_max = limit.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &tight), 0);
+    check_failing_commit(store, SQLITE_FULL, "make room");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+    check_unchanged(store);
+    store_text(store, 1, "a", "two");
+    engine->close(store);
+    store = open_store(fixture_path);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, "a", "two");
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+static void failing_sync_leaves_the_old_state(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    armed_fault = SYNC_FAULT;
+    check_failing_commit(store, SQLITE_IOERR, fixture_path);
+    armed_fault = NO_FAULT;
+    check_unchanged(store);
+    store_text(store, 1, "a", "two");
+    engine->close(store);
+}
+
+/* LMDB then refuses everything until the environment is opened again, which needs quiet. */
+static void failing_root_page_is_recovered_from(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    pt_snapshot *open = begin_snapshot(store);
+    pt_snapshot *idle = begin_snapshot(store);
+    pt_engine_cursor *cursor = NULL;
+    assert_ok(engine->cursor_open(idle, &cursor, &error));
+    engine->cursor_close(cursor);
+    engine->snapshot_end(idle);
+    armed_fault = ROOT_PAGE_FAULT;
+    check_failing_commit(store, SQLITE_IOERR, "shows when the store is opened again");
+    armed_fault = NO_FAULT;
+    assert_fails(engine->snapshot_begin(idle, &error), SQLITE_IOERR, "must be opened again");
+    assert_record(open, 1, "a", "one");
+    engine->snapshot_end(open);
+    assert_ok(engine->snapshot_begin(idle, &error));
+    assert_record(idle, 1, "a", "one"); /* nothing reached the disk */
+    assert_ok(engine->cursor_open(idle, &cursor, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_true(cursor->valid);
+    engine->cursor_close(cursor);
+    assert_ok(engine->snapshot_begin(open, &error));
+    store_text(store, 1, "a", "two");
+    assert_record(open, 1, "a", "one");
+    engine->snapshot_free(open);
+    engine->snapshot_free(idle);
+    engine->close(store);
+}
+
+/* --- A map that is used up --- */
+
+static int put_until_full(pt_store *store, int from)
+{
+    static char record[500];
+    memset(record, 'r', sizeof record - 1);
+    for (int i = from;; i++) {
+        char text[16];
+        pt_error error = PT_ERROR_NONE;
+        snprintf(text, sizeof text, "%06d", i);
+        test_key key = key_of(1, text);
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        int rc = SQLITE_OK;
+        for (int part = 0; rc == SQLITE_OK && part < 5; part++) {
+            key.bytes[key.size - 1] = (uint8_t)('a' + part);
+            rc = engine->write_put(writer, key_slice(&key), pt_slice_text(record), &error);
+        }
+        if (rc != SQLITE_OK) {
+            assert_int_equal(rc, SQLITE_FULL);
+            assert_non_null(strstr(error.message, "PTABLE_MAP_SIZE"));
+            pt_error_clear(&error);
+            engine->write_abort(writer);
+            engine->unlock(store);
+            return i;
+        }
+        commit_write(writer);
+        engine->unlock(store);
+    }
+}
+
+static void used_up_map_still_allows_deletes(void **state)
+{
+    (void)state;
+    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    pt_store *store = open_store(fixture_path);
+    pt_snapshot *old = begin_snapshot(store);
+    engine->snapshot_end(old);
+    int count = put_until_full(store, 0);
+    assert_in_range(count * 5 * 500, 1 << 20, 2 << 20);
+    assert_int_equal(put_until_full(store, count), count);
+    for (int i = 0; i < count; i++) {
+        char text[16];
+        snprintf(text, sizeof text, "%06d", i);
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        for (int part = 0; part < 5; part++) {
+            text[5] = (char)('a' + part);
+            delete_text(writer, 1, text);
+        }
+        commit_write(writer);
+        engine->unlock(store);
+    }
+    assert_ok(engine->snapshot_begin(old, &error));
+    assert_counts(old, 1, 0, 0);
+    engine->snapshot_end(old);
+    assert_int_equal(put_until_full(store, 0), count);
+    engine->snapshot_free(old);
+    engine->close(store);
+    unsetenv("PTABLE_MAP_SIZE");
+}
+
+static void one_transaction_too_large_for_the_map(void **state)
+{
+    (void)state;
+    static uint8_t record[100000];
+    setenv("PTABLE_MAP_SIZE", "1024K", 1);
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    int rc = SQLITE_OK;
+    pt_error error = PT_ERROR_NONE;
+    for (int i = 0; rc == SQLITE_OK && i < 20; i++) {
+        test_key key = key_of(2, "large");
+        key.bytes[8] = (uint8_t)i;
+        rc = engine->write_put(writer, key_slice(&key), pt_slice_of(record, sizeof record), &error);
+    }
+    assert_int_equal(rc, SQLITE_FULL);
+    pt_error_clear(&error);
+    engine->write_abort(writer);
+    engine->unlock(store);
+    check_unchanged(store);
+    engine->close(store);
+    unsetenv("PTABLE_MAP_SIZE");
+}
+
+/* --- The dictionary in the store --- */
+
+static uint16_t name_id(pt_store *store, const char *name)
+{
+    uint16_t id = 0;
+    assert_int_equal(
+        pt_dictionary_name_id(store->dictionary, pt_slice_text(name), &id), SQLITE_OK);
+    return id;
+}
+
+static void assert_committed(pt_store *store, uint16_t names, uint16_t shapes)
+{
+    pt_dictionary_counts counts = pt_dictionary_committed(store->dictionary);
+    assert_int_equal(counts.names, names);
+    assert_int_equal(counts.shapes, shapes);
+}
+
+static void assert_name(pt_store *store, uint16_t id, const char *expected)
+{
+    pt_slice name = {0};
+    pt_shape_source source = pt_dictionary_source(store->dictionary);
+    assert_int_equal(source.name(source.context, id, &name), expected != NULL);
+    assert_true(expected == NULL || pt_slice_equal(name, pt_slice_text(expected)));
+}
+
+static int add_names_in_child(void)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_store *store;
+    pt_snapshot *snapshot;
+    pt_writer *writer;
+    uint16_t id;
+    pt_commit commit = {.sync = PT_SYNC_OFF};
+    if (engine->open(fixture_path, 0, &store, &error) != SQLITE_OK ||
+        engine->lock(store, 0, &error) != SQLITE_OK ||
+        engine->snapshot_new(store, &snapshot, &error) != SQLITE_OK ||
+        engine->snapshot_begin(snapshot, &error) != SQLITE_OK) {
+        return 1;
+    }
+    pt_dictionary *dictionary = store->dictionary;
+    if (pt_dictionary_name_id(dictionary, pt_slice_text("Age"), &id) != SQLITE_OK || id != 2 ||
+        pt_dictionary_name_id(dictionary, pt_slice_text("Email"), &id) != SQLITE_OK || id != 3 ||
+        engine->write_begin(store, &writer, &error) != SQLITE_OK ||
+        engine->write_commit(writer, &commit, &error) != SQLITE_OK) {
+        return 2;
+    }
+    engine->unlock(store);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+    return 0;
+}
+
+static void dictionary_goes_with_commits(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    unsigned epoch = pt_dictionary_epoch(store->dictionary);
+    lock_store(store);
+    assert_int_equal(name_id(store, "First"), 1);
+    assert_int_equal(name_id(store, "Second"), 2);
+    engine->unlock(store); /* without a commit */
+    assert_int_not_equal(pt_dictionary_epoch(store->dictionary), epoch);
+    assert_name(store, 1, NULL);
+    lock_store(store);
+    assert_int_equal(name_id(store, "Second"), 1);
+    commit_write(begin_write(store));
+    engine->unlock(store);
+    assert_committed(store, 1, 0);
+    assert_name(store, 1, "Second");
+    engine->snapshot_end(snapshot);
+    await_child(start_child(add_names_in_child));
+    assert_committed(store, 1, 0);
+    assert_ok(engine->snapshot_begin(snapshot, &error)); /* brings the child's entries */
+    assert_committed(store, 3, 0);
+    assert_name(store, 2, "Age");
+    assert_name(store, 3, "Email");
+    lock_store(store);
+    pt_field field = {.name = pt_slice_text("First"), .value = {.type = PT_INT32}};
+    pt_buffer scratch = {0};
+    const pt_shape *shape = NULL;
+    assert_int_equal(
+        pt_dictionary_shape(store->dictionary, &field, 1, NULL, &scratch, &shape), SQLITE_OK);
+    assert_int_equal(field.name_id, 4);
+    commit_write(begin_write(store));
+    engine->unlock(store);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+    store = open_store(fixture_path);
+    snapshot = begin_snapshot(store);
+    assert_committed(store, 4, 1);
+    pt_shape_source source = pt_dictionary_source(store->dictionary);
+    shape = source.shape(source.context, 1);
+    assert_non_null(shape);
+    assert_int_equal(shape->count, 1);
+    assert_true(pt_slice_equal(shape->properties[0].name, pt_slice_text("First")));
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+/* --- Timestamps --- */
+
+static void ticks_rise(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    lock_store(store);
+    int64_t last = pt_ticks_now();
+    for (int i = 0; i < 1000; i++) {
+        int64_t tick = engine->tick(store);
+        assert_true(tick > last || (i == 0 && tick >= last));
+        last = tick;
+    }
+    engine->unlock(store); /* a rollback */
+    lock_store(store);
+    assert_true(engine->tick(store) > last);
+    engine->unlock(store);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+/* As after the system's clock was set back by an hour. */
+static void ticks_never_come_twice(void **state)
+{
+    (void)state;
+    int64_t ahead = pt_ticks_now() + 3600 * PT_TICKS_PER_SECOND;
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_commit commit = {.sync = PT_SYNC_OFF, .clock = ahead};
+    assert_ok(engine->write_commit(begin_write(store), &commit, &error));
+    engine->unlock(store);
+    engine->close(store);
+    store = open_store(fixture_path);
+    lock_store(store);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_int_equal(engine->tick(store), ahead + 1);
+    assert_int_equal(engine->tick(store), ahead + 2);
+    engine->unlock(store); /* rolled back, yet used up */
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+    store = open_store(fixture_path);
+    snapshot = begin_snapshot(store);
+    assert_int_equal(snapshot->clock, ahead + 2);
+    lock_store(store);
+    assert_int_equal(engine->tick(store), ahead + 3);
+    commit.clock = 17; /* never back */
+    assert_ok(engine->write_commit(begin_write(store), &commit, &error));
+    engine->unlock(store);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+/* --- Out of memory --- */
+
+static int write_something(pt_store *store, pt_error *error)
+{
+    uint16_t id;
+    pt_writer *writer;
+    pt_commit commit = {.sync = PT_SYNC_OFF};
+    test_key key = key_of(1, "b");
+    int rc = pt_dictionary_name_id(store->dictionary, pt_slice_text("Name"), &id);
+    if (rc == SQLITE_OK) {
+        rc = engine->write_begin(store, &writer, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = engine->write_put(writer, key_slice(&key), pt_slice_text("record"), error);
+    if (rc != SQLITE_OK) {
+        engine->write_abort(writer);
+        return rc;
+    }
+    return engine->write_commit(writer, &commit, error);
+}
+
+static void failed_allocations_write_nothing(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    for (int n = 0;; n++) {
+        pt_error error = PT_ERROR_NONE;
+        lock_store(store);
+        failing_malloc_arm(n, false);
+        int rc = write_something(store, &error);
+        bool hit = failing_malloc_disarm();
+        engine->unlock(store);
+        pt_error_clear(&error);
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        if (!hit) {
+            break;
+        }
+        check_unchanged(store);
+    }
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, "b", "record");
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    failing_malloc_install();
+    const struct CMUnitTest tests[] = {
+        TEST(writes_agree_with_a_model),
+        TEST(restore_leaves_the_earlier_state),
+        TEST(appending_ends_where_order_ends),
+        TEST(keys_up_to_the_limit),
+        TEST(file_is_never_left_short),
+        TEST(all_sync_modes_commit),
+        TEST(full_disk_leaves_the_old_state),
+        TEST(failing_sync_leaves_the_old_state),
+        TEST(failing_root_page_is_recovered_from),
+        TEST(used_up_map_still_allows_deletes),
+        TEST(one_transaction_too_large_for_the_map),
+        TEST(dictionary_goes_with_commits),
+        TEST(ticks_rise),
+        TEST(ticks_never_come_twice),
+        TEST(failed_allocations_write_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,703 @@
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "term_table.h"
+
+#include "../../ext/key.h"
+#include "failing_malloc.h"
+
+/* --- Expected steps, case by case --- */
+
+static sqlite3 *db;
+static pt_ranges ranges;
+
+static int set_ranges(unsigned bits, int argc, sqlite3_value **argv)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_ranges_set(&ranges, bits, argc, argv, &error);
+    assert_null(error.message);
+    return rc;
+}
+
+static void ask(const char *where)
+{
+    term_table_filter = set_ranges;
+    assert_int_equal(term_table_query(db, where), SQLITE_OK);
+}
+
+/* String literals with NULs inside, without the one at their end. */
+#define BYTES(literal) pt_slice_of(literal, sizeof(literal) - 1)
+
+static void assert_bytes(pt_slice got, pt_slice expected)
+{
+    if (!pt_slice_equal(got, expected)) {
+        fail_msg("'%.*s' (%zu bytes), not '%.*s' (%zu bytes)", (int)got.size,
+                 (const char *)got.data, got.size, (int)expected.size, (const char *)expected.data,
+                 expected.size);
+    }
+}
+
+static void assert_range(const pt_interval *range, pt_slice low, pt_slice high)
+{
+    assert_bytes(range->low, low);
+    assert_true(range->bounded);
+    assert_bytes(range->high, high);
+}
+
+static void assert_next(pt_slice at, pt_ranges_step step, pt_slice low, pt_slice high)
+{
+    pt_interval range;
+    assert_int_equal(pt_ranges_next(&ranges, at, &range), step);
+    assert_range(&range, low, high);
+}
+
+static void assert_previous(pt_slice at, pt_ranges_step step, pt_slice low, pt_slice high)
+{
+    pt_interval range;
+    assert_int_equal(pt_ranges_previous(&ranges, &at, &range), step);
+    assert_range(&range, low, high);
+}
+
+static void assert_end(pt_slice next_at, pt_slice previous_at)
+{
+    pt_interval range;
+    assert_int_equal(pt_ranges_next(&ranges, next_at, &range), PT_RANGE_END);
+    assert_int_equal(pt_ranges_previous(&ranges, &previous_at, &range), PT_RANGE_END);
+}
+
+static void a_condition_on_partitions_alone_is_one_range(void **state)
+{
+    (void)state;
+    pt_interval range;
+    ask("1");
+    assert_int_equal(pt_ranges_next(&ranges, BYTES(""), &range), PT_RANGE_FOUND);
+    assert_int_equal(range.low.size, 0);
+    assert_false(range.bounded);
+    assert_int_equal(pt_ranges_previous(&ranges, NULL, &range), PT_RANGE_FOUND);
+    assert_int_equal(range.low.size, 0);
+    assert_false(range.bounded);
+    assert_previous(BYTES("x"), PT_RANGE_FOUND, BYTES(""), BYTES("x"));
+
+    ask("t0 = 'a'");
+    assert_next(BYTES(""), PT_RANGE_FOUND, BYTES("a\0"), BYTES("a\1"));
+    assert_next(BYTES("a\0x"), PT_RANGE_FOUND, BYTES("a\0x"), BYTES("a\1"));
+    assert_previous(BYTES("a\0x"), PT_RANGE_FOUND, BYTES("a\0"), BYTES("a\0x"));
+    assert_end(BYTES("a\1"), BYTES("a\0"));
+
+    ask("t2 = 'a' AND t4 = 'c'");
+    assert_next(BYTES(""), PT_RANGE_FOUND, BYTES("a\1"), BYTES("c"));
+    assert_next(BYTES("b\0x"), PT_RANGE_FOUND, BYTES("b\0x"), BYTES("c"));
+    assert_previous(BYTES("z"), PT_RANGE_FOUND, BYTES("a\1"), BYTES("c"));
+    assert_end(BYTES("c"), BYTES("a\1"));
+
+    ask("t6 = 'ab' AND t16 = x'61620063'");
+    assert_next(BYTES(""), PT_RANGE_FOUND, BYTES("ab\0c\0"), BYTES("ab\xFF"));
+}
+
+static void listed_keys_are_one_range_each(void **state)
+{
+    (void)state;
+    ask("t1 IN ('q', 'p', 'q') AND t8 IN ('b', '')");
+    assert_next(BYTES(""), PT_RANGE_FOUND, BYTES("p\0"), BYTES("p\0\0"));
+    assert_next(BYTES("p\0\0"), PT_RANGE_FOUND, BYTES("p\0b"), BYTES("p\0b\0"));
+    assert_next(BYTES("p\0c"), PT_RANGE_FOUND, BYTES("q\0"), BYTES("q\0\0"));
+    assert_next(BYTES("q\0a"), PT_RANGE_FOUND, BYTES("q\0b"), BYTES("q\0b\0"));
+    assert_previous(BYTES("q\0b"), PT_RANGE_FOUND, BYTES("q\0"), BYTES("q\0\0"));
+    assert_previous(BYTES("q\0"), PT_RANGE_FOUND, BYTES("p\0b"), BYTES("p\0b\0"));
+    assert_end(BYTES("q\0b\0"), BYTES("p\0"));
+
+    ask("t15 IN (x'610062', x'610061', x'ff', x'620063') AND t9 = 'a'");
+    assert_next(BYTES(""), PT_RANGE_FOUND, BYTES("a\0b"), BYTES("a\0b\0"));
+    assert_next(BYTES("a\0b\0"), PT_RANGE_FOUND, BYTES("b\0c"), BYTES("b\0c\0"));
+    assert_end(BYTES("b\0c\0"), BYTES("a\0b"));
+
+    ask("t0 = 'p' AND t7 = 'r'");
+    assert_next(BYTES(""), PT_RANGE_FOUND, BYTES("p\0r"), BYTES("p\0r\0"));
+    assert_end(BYTES("p\0r\0"), BYTES("p\0r"));
+    assert_null(ranges.preferred.data);
+}
+
+static void rows_of_unknown_partitions_are_probed_for(void **state)
+{
+    (void)state;
+    pt_interval range;
+    ask("t10 = 'm' AND t11 = 'p'");
+    assert_int_equal(pt_ranges_next(&ranges, BYTES(""), &range), PT_RANGE_PROBE);
+    assert_bytes(range.low, BYTES(""));
+    assert_next(BYTES("a\0b"), PT_RANGE_FOUND, BYTES("a\0m"), BYTES("a\0p"));
+    assert_next(BYTES("a\0n"), PT_RANGE_FOUND, BYTES("a\0n"), BYTES("a\0p"));
+    assert_int_equal(pt_ranges_next(&ranges, BYTES("a\0p"), &range), PT_RANGE_PROBE);
+    assert_bytes(range.low, BYTES("a\1"));
+
+    assert_int_equal(pt_ranges_previous(&ranges, NULL, &range), PT_RANGE_PROBE);
+    assert_false(range.bounded);
+    assert_previous(BYTES("a\0z\0"), PT_RANGE_FOUND, BYTES("a\0m"), BYTES("a\0p"));
+    pt_slice at = BYTES("a\0m");
+    assert_int_equal(pt_ranges_previous(&ranges, &at, &range), PT_RANGE_PROBE);
+    assert_true(range.bounded);
+    assert_bytes(range.high, BYTES("a\0"));
+
+    ask("t10 = 'm' AND t3 = 'b' AND t4 = 'c'");
+    assert_next(BYTES(""), PT_RANGE_PROBE, BYTES("b"), BYTES("c"));
+    assert_next(BYTES("bb\0z"), PT_RANGE_FOUND, BYTES("bb\0z"), BYTES("bb\1"));
+    assert_previous(BYTES("bb\0m"), PT_RANGE_PROBE, BYTES("b"), BYTES("bb\0"));
+    assert_end(BYTES("c"), BYTES("b"));
+}
+
+static void contradictions_end_without_a_look(void **state)
+{
+    (void)state;
+    static const char *const contradictions[] = {
+        "t0 = NULL",
+        "t0 = x'61'",
+        "t0 = 'a' || char(0)",
+        "t6 = 'a' || char(0)",
+        "t1 IN (NULL, x'61')",
+        "t1 IN (SELECT 1 WHERE 0)",
+        "t2 = 'a' AND t4 = 'a'",
+        "t2 = 'a' AND t5 = 'a'",
+        "t2 = 'a' AND t4 = 'a' || char(1)",
+        "t4 = ''",
+        "t2 = x'61'",
+        "t5 = NULL",
+        "t0 = 'a' AND t1 IN ('b', 'c')",
+        "t0 = 'a' AND t2 = 'a'",
+        "t0 = 5 AND t1 IN ('6', 'x')",
+        "t6 = 'a' AND t3 = 'b'",
+        "t10 = 'b' AND t11 = 'a'",
+        "t7 = 'a' AND t8 IN ('b')",
+        "t8 IN ('a', 'b') AND t13 = 'c'",
+        "t7 = NULL AND t0 = 'a'",
+        "t14 = 'a'",
+        "t14 = 5",
+        "t14 = NULL",
+        "t14 = x'61'",
+        "t14 = x'6100' AND t0 = 'b'",
+        "t14 = x'6100' AND t7 = 'b'",
+        "t14 = x'610062' AND t0 = 7",
+        "t15 IN ('a', 3, NULL)",
+        "t16 = NULL",
+        "t18 = 'a'",
+        "t19 = 7",
+        "t16 = x'6100' AND t18 = x'610000'",
+        "t16 = x'62' AND t4 = 'b'",
+    };
+    for (size_t i = 0; i < sizeof contradictions / sizeof *contradictions; i++) {
+        pt_interval range;
+        ask(contradictions[i]);
+        if (pt_ranges_next(&ranges, BYTES(""), &range) != PT_RANGE_END ||
+            pt_ranges_previous(&ranges, NULL, &range) != PT_RANGE_END) {
+            fail_msg("not the end: %s", contradictions[i]);
+        }
+    }
+}
+
+static void numbers_prefer_their_own_text(void **state)
+{
+    (void)state;
+    ask("t0 = 5 AND t7 = 1.5");
+    assert_bytes(ranges.preferred, BYTES("5\0001.5"));
+    ask("t0 = 'a' AND t7 = -7");
+    assert_bytes(ranges.preferred, BYTES("a\0-7"));
+    ask("t0 = 1e20 AND t7 = 'r'");
+    assert_bytes(ranges.preferred, BYTES("1.0e+20\0r"));
+    ask("t0 = 'a' AND t7 = 7 AND t15 IN (x'61002037', x'610037')");
+    assert_bytes(ranges.preferred, BYTES("a\0007"));
+
+    static const char *const none[] = {"t0 = 5",
+                                       "t7 = 5",
+                                       "t0 = 'a' AND t7 = 'b'",
+                                       "t0 = 5 AND t7 = NULL",
+                                       "t0 = 5 AND t7 = x'61'",
+                                       "t0 = 'a' AND t7 = 7 AND t9 = '8'",
+                                       "t0 = 'a' AND t7 = 7 AND t15 IN (x'61002037')",
+                                       "t0 = 'a' AND t7 = 7 AND t16 = x'610037'"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        ask(none[i]);
+        assert_null(ranges.preferred.data);
+    }
+}
+
+/* --- Against a model: keys in a sorted array, terms looked at one by one --- */
+
+enum { TEXTS = 14, KEYS_MAX = 60, STEPS_MAX = 2000, LIST_MAX = 4 };
+
+typedef struct argument {
+    int type;
+    size_t size;
+    uint8_t bytes[24];
+    double number;
+} argument;
+
+typedef struct key {
+    size_t partition_size;
+    size_t size;
+    uint8_t bytes[24];
+} key;
+
+static const char *const texts[TEXTS] = {
+    "",  "a",  "a\x01", "aa",  "ab", "b", "\xC3\xA9", "\xF4\x8F\xBF\xBF",
+    "5", "05", " 5 ",   "5.0", "5x", "~"};
+
+static struct model {
+    key keys[KEYS_MAX];
+    int key_count;
+    unsigned bits;
+    argument arguments[PT_TERM_COUNT][LIST_MAX];
+    int counts[PT_TERM_COUNT]; /* more than one for IN */
+    bool expected[KEYS_MAX];
+} model;
+
+static uint32_t random_state = 20261121;
+
+static unsigned random_below(unsigned limit)
+{
+    random_state = random_state * 1664525u + 1013904223u;
+    return (random_state >> 8) % limit;
+}
+
+static int compare_keys(const void *a, const void *b)
+{
+    const key *x = a;
+    const key *y = b;
+    return pt_slice_compare(pt_slice_of(x->bytes, x->size), pt_slice_of(y->bytes, y->size));
+}
+
+static void make_keys(void)
+{
+    model.key_count = 0;
+    unsigned wanted = random_below(KEYS_MAX);
+    for (unsigned i = 0; i < wanted; i++) {
+        const char *partition = texts[random_below(TEXTS)];
+        const char *row = texts[random_below(TEXTS)];
+        key made = {.partition_size = strlen(partition)};
+        made.size = made.partition_size + 1 + strlen(row);
+        memcpy(made.bytes, partition, made.partition_size);
+        memcpy(made.bytes + made.partition_size + 1, row, strlen(row));
+        model.keys[model.key_count++] = made;
+    }
+    qsort(model.keys, (size_t)model.key_count, sizeof(key), compare_keys);
+    int kept = 0;
+    for (int i = 0; i < model.key_count; i++) {
+        if (kept == 0 || compare_keys(&model.keys[kept - 1], &model.keys[i]) != 0) {
+            model.keys[kept++] = model.keys[i];
+        }
+    }
+    model.key_count = kept;
+}
+
+static void append_bytes(argument *made, const void *bytes, size_t size)
+{
+    memcpy(made->bytes + made->size, bytes, size);
+    made->size += size;
+}
+
+static argument random_text(void)
+{
+    argument made = {.type = SQLITE_TEXT};
+    const char *text = texts[random_below(TEXTS)];
+    append_bytes(&made, text, strlen(text));
+    if (random_below(16) == 0) {
+        append_bytes(&made, "\0b", 1 + random_below(2));
+    }
+    return made;
+}
+
+static argument random_blob(void)
+{
+    static const char tails[] = {0, 1, 'a', '\xFF'};
+    argument made = random_text();
+    made.type = SQLITE_BLOB;
+    if (random_below(8) != 0) {
+        append_bytes(&made, "", 1);
+        const char *row = texts[random_below(TEXTS)];
+        append_bytes(&made, row, strlen(row));
+    }
+    if (random_below(6) == 0) {
+        append_bytes(&made, &tails[random_below(sizeof tails)], 1);
+    }
+    return made;
+}
+
+static argument random_argument(int term)
+{
+    unsigned kind = random_below(24);
+    if (kind == 0) {
+        return (argument){.type = SQLITE_NULL};
+    }
+    if (kind == 1) {
+        return (argument){.type = SQLITE_INTEGER, .number = 5};
+    }
+    if (kind == 2) {
+        return (argument){.type = SQLITE_FLOAT, .number = random_below(2) == 0 ? 5.0 : 5.5};
+    }
+    bool blob = (term >= PT_TERM_EK_EQ) != (kind == 3);
+    return blob ? random_blob() : random_text();
+}
+
+static bool is_in_term(int term)
+{
+    return term == PT_TERM_PK_IN || term == PT_TERM_RK_IN || term == PT_TERM_EK_IN;
+}
+
+static void make_terms(void)
+{
+    model.bits = 0;
+    unsigned wanted = random_below(5);
+    for (unsigned i = 0; i < wanted; i++) {
+        int term = (int)random_below(PT_TERM_COUNT);
+        model.bits |= PT_PLAN_TERM(term);
+        model.counts[term] = is_in_term(term) ? 1 + (int)random_below(LIST_MAX) : 1;
+        for (int value = 0; value < model.counts[term]; value++) {
+            model.arguments[term][value] = random_argument(term);
+        }
+    }
+}
+
+static bool reads_as_number(pt_slice text, double number)
+{
+    char copy[32] = "";
+    memcpy(copy, text.data, text.size);
+    char *end;
+    double read = strtod(copy, &end);
+    return end != copy && end[strspn(end, " ")] == 0 && read == number;
+}
+
+/* In the order of the terms of a column. */
+enum { EQ, IN, GT, GE, LT, LE, PREFIX };
+
+static bool holds_by_order(int op, int order)
+{
+    switch (op) {
+    case EQ:
+    case IN:
+        return order == 0;
+    case GT:
+        return order > 0;
+    case GE:
+        return order >= 0;
+    case LT:
+        return order < 0;
+    default:
+        return order <= 0;
+    }
+}
+
+static bool text_passes(pt_slice text, bool is_partition, int op, const argument *value)
+{
+    pt_slice bytes = pt_slice_of(value->bytes, value->size);
+    switch (value->type) {
+    case SQLITE_NULL:
+        return false;
+    case SQLITE_BLOB:
+        return op == PREFIX || holds_by_order(op, -1);
+    case SQLITE_TEXT:
+        return op == PREFIX ? pt_slice_has_prefix(text, bytes)
+                            : holds_by_order(op, pt_slice_compare(text, bytes));
+    default:
+        return !is_partition || op != EQ || reads_as_number(text, value->number);
+    }
+}
+
+static bool entity_passes(pt_slice entity, int op, const argument *value)
+{
+    if (value->type == SQLITE_NULL) {
+        return false;
+    }
+    pt_slice bytes = pt_slice_of(value->bytes, value->size);
+    return holds_by_order(op, value->type == SQLITE_BLOB ? pt_slice_compare(entity, bytes) : 1);
+}
+
+static bool value_passes(const key *entity, int term, const argument *value)
+{
+    if (term >= PT_TERM_EK_EQ) {
+        pt_slice whole = pt_slice_of(entity->bytes, entity->size);
+        return entity_passes(whole, term - PT_TERM_EK_EQ, value);
+    }
+    if (term >= PT_TERM_RK_EQ) {
+        size_t start = entity->partition_size + 1;
+        pt_slice row = pt_slice_of(entity->bytes + start, entity->size - start);
+        return text_passes(row, false, term - PT_TERM_RK_EQ, value);
+    }
+    pt_slice partition = pt_slice_of(entity->bytes, entity->partition_size);
+    return text_passes(partition, true, term, value);
+}
+
+static bool term_passes(const key *entity, int term)
+{
+    bool passes = false;
+    for (int value = 0; value < model.counts[term]; value++) {
+        passes = passes || value_passes(entity, term, &model.arguments[term][value]);
+    }
+    return passes;
+}
+
+static void find_expected(void)
+{
+    for (int i = 0; i < model.key_count; i++) {
+        model.expected[i] = true;
+        for (int term = 0; term < PT_TERM_COUNT; term++) {
+            if ((model.bits & PT_PLAN_TERM(term)) != 0 && !term_passes(&model.keys[i], term)) {
+                model.expected[i] = false;
+            }
+        }
+    }
+}
+
+static pt_slice key_slice(int i)
+{
+    return pt_slice_of(model.keys[i].bytes, model.keys[i].size);
+}
+
+/* The first key >= bound. */
+static int keys_before(pt_slice bound)
+{
+    int i = 0;
+    while (i < model.key_count && pt_slice_compare(key_slice(i), bound) < 0) {
+        i++;
+    }
+    return i;
+}
+
+/* Delivers key after key; every one must be the next that is expected. */
+static void deliver(int *next_expected, int step, int index)
+{
+    while (*next_expected != index) {
+        assert_in_range(*next_expected, 0, model.key_count - 1);
+        assert_false(model.expected[*next_expected]);
+        *next_expected += step;
+    }
+    assert_true(model.expected[index]);
+    *next_expected += step;
+}
+
+static void assert_no_more(int next_expected, int step)
+{
+    for (int i = next_expected; i >= 0 && i < model.key_count; i += step) {
+        assert_false(model.expected[i]);
+    }
+}
+
+/* False if memory ran out. */
+static bool run_forward(pt_slice start)
+{
+    pt_slice at = start;
+    int next = keys_before(start);
+    for (int steps = 0;; steps++) {
+        assert_true(steps < STEPS_MAX);
+        pt_interval range;
+        pt_ranges_step step = pt_ranges_next(&ranges, at, &range);
+        if (step == PT_RANGE_NOMEM) {
+            return false;
+        }
+        int i = step == PT_RANGE_END ? model.key_count : keys_before(range.low);
+        if (step == PT_RANGE_FOUND) {
+            assert_true(pt_slice_compare(range.low, at) >= 0);
+            int end = range.bounded ? keys_before(range.high) : model.key_count;
+            for (; i < end; i++) {
+                deliver(&next, 1, i);
+            }
+        }
+        if (i == model.key_count) {
+            assert_no_more(next, 1);
+            return true;
+        }
+        at = step == PT_RANGE_FOUND && random_below(2) == 0 ? range.high : key_slice(i);
+    }
+}
+
+/* A position just behind key `i`. */
+static pt_slice behind_key(int i)
+{
+    static uint8_t position[sizeof model.keys[0].bytes + 1];
+    memcpy(position, model.keys[i].bytes, model.keys[i].size);
+    position[model.keys[i].size] = 0;
+    return pt_slice_of(position, model.keys[i].size + 1);
+}
+
+static bool run_backward(const pt_slice *start)
+{
+    pt_slice at = start != NULL ? *start : (pt_slice){0};
+    bool bounded = start != NULL;
+    int next = (bounded ? keys_before(at) : model.key_count) - 1;
+    for (int steps = 0;; steps++) {
+        assert_true(steps < STEPS_MAX);
+        pt_interval range;
+        pt_ranges_step step = pt_ranges_previous(&ranges, bounded ? &at : NULL, &range);
+        if (step == PT_RANGE_NOMEM) {
+            return false;
+        }
+        int i = (range.bounded ? keys_before(range.high) : model.key_count) - 1;
+        if (step == PT_RANGE_FOUND) {
+            assert_true(!bounded || pt_slice_compare(range.high, at) <= 0);
+            for (; i >= keys_before(range.low); i--) {
+                deliver(&next, -1, i);
+            }
+        }
+        if (step == PT_RANGE_END || i < 0) {
+            assert_no_more(next, -1);
+            return true;
+        }
+        at = step == PT_RANGE_FOUND && random_below(2) == 0 ? range.low : behind_key(i);
+        bounded = true;
+    }
+}
+
+static bool run_all_ways(void)
+{
+    argument start = random_blob();
+    pt_slice at = pt_slice_of(start.bytes, start.size);
+    return run_forward((pt_slice){0}) && run_backward(NULL) && run_forward(at) && run_backward(&at);
+}
+
+/* Numbers in an IN make the whole list vague: then it excludes nothing. */
+static void loosen_vague_lists(void)
+{
+    for (int term = 0; term < PT_TERM_EK_EQ; term++) {
+        bool vague = false;
+        for (int value = 0; is_in_term(term) && value < model.counts[term]; value++) {
+            int type = model.arguments[term][value].type;
+            vague = vague || type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+        }
+        if (vague && (model.bits & PT_PLAN_TERM(term)) != 0) {
+            model.counts[term] = 1;
+            model.arguments[term][0] = (argument){.type = SQLITE_INTEGER};
+        }
+    }
+}
+
+static int run_model(unsigned bits, int argc, sqlite3_value **argv)
+{
+    assert_int_equal(bits, model.bits);
+    int rc = set_ranges(bits, argc, argv);
+    return rc == SQLITE_OK && !run_all_ways() ? SQLITE_NOMEM : rc;
+}
+
+static void bind_argument(sqlite3_stmt *statement, int parameter, const argument *value)
+{
+    switch (value->type) {
+    case SQLITE_TEXT:
+        sqlite3_bind_text(statement, parameter, (const char *)value->bytes, (int)value->size,
+                          SQLITE_TRANSIENT);
+        break;
+    case SQLITE_BLOB:
+        sqlite3_bind_blob(statement, parameter, value->bytes, (int)value->size, SQLITE_TRANSIENT);
+        break;
+    case SQLITE_INTEGER:
+        sqlite3_bind_int64(statement, parameter, (sqlite3_int64)value->number);
+        break;
+    case SQLITE_FLOAT:
+        sqlite3_bind_double(statement, parameter, value->number);
+        break;
+    default:
+        sqlite3_bind_null(statement, parameter);
+    }
+}
+
+/* The query with the model's terms. A list of IN with one value would come as an equality. */
+static sqlite3_stmt *prepare_model(void)
+{
+    sqlite3_str *sql = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(sql, "SELECT 1 FROM terms WHERE 1");
+    for (int term = 0; term < PT_TERM_COUNT; term++) {
+        if ((model.bits & PT_PLAN_TERM(term)) != 0 && is_in_term(term)) {
+            int first = term * LIST_MAX + 1;
+            sqlite3_str_appendf(sql, " AND t%d IN (?%d, ?%d, ?%d, ?%d)", term, first, first + 1,
+                                first + 2, first + 3);
+        } else if ((model.bits & PT_PLAN_TERM(term)) != 0) {
+            sqlite3_str_appendf(sql, " AND t%d = ?%d", term, term * LIST_MAX + 1);
+        }
+    }
+    char *text = sqlite3_str_finish(sql);
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, text, -1, &statement, NULL), SQLITE_OK);
+    sqlite3_free(text);
+    for (int term = 0; term < PT_TERM_COUNT; term++) {
+        for (int i = 0; (model.bits & PT_PLAN_TERM(term)) != 0 && i < LIST_MAX; i++) {
+            int value = i < model.counts[term] ? i : 0;
+            bind_argument(statement, term * LIST_MAX + 1 + i, &model.arguments[term][value]);
+        }
+    }
+    return statement;
+}
+
+static sqlite3_stmt *make_model(void)
+{
+    make_keys();
+    make_terms();
+    sqlite3_stmt *statement = prepare_model();
+    loosen_vague_lists();
+    find_expected();
+    return statement;
+}
+
+static void every_matching_key_comes_once_in_order(void **state)
+{
+    (void)state;
+    term_table_filter = run_model;
+    for (int round = 0; round < 8000; round++) {
+        sqlite3_stmt *statement = make_model();
+        assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+        assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
+    }
+}
+
+/* --- Out of memory --- */
+
+static int failing_at;
+static bool failed;
+
+static int run_model_with_failure(unsigned bits, int argc, sqlite3_value **argv)
+{
+    pt_ranges_free(&ranges);
+    failing_malloc_arm(failing_at, false);
+    int rc = run_model(bits, argc, argv);
+    failed = failing_malloc_disarm();
+    return rc;
+}
+
+static void running_out_of_memory_is_told(void **state)
+{
+    (void)state;
+    term_table_filter = run_model_with_failure;
+    for (int round = 0; round < 200; round++) {
+        sqlite3_stmt *statement = make_model();
+        failed = true;
+        for (failing_at = 0; failed; failing_at++) {
+            int rc = sqlite3_step(statement);
+            assert_int_equal(rc, failed ? SQLITE_NOMEM : SQLITE_DONE);
+            sqlite3_reset(statement);
+        }
+        assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    failing_malloc_install();
+    db = term_table_database();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    pt_ranges_free(&ranges);
+    sqlite3_close(db);
+    return sqlite3_memory_used() == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(a_condition_on_partitions_alone_is_one_range),
+        cmocka_unit_test(listed_keys_are_one_range_each),
+        cmocka_unit_test(rows_of_unknown_partitions_are_probed_for),
+        cmocka_unit_test(contradictions_end_without_a_look),
+        cmocka_unit_test(numbers_prefer_their_own_text),
+        cmocka_unit_test(every_matching_key_comes_once_in_order),
+        cmocka_unit_test(running_out_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
