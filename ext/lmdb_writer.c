@@ -10,7 +10,8 @@
 
 enum {
     COMMITS_BETWEEN_READER_CHECKS = 256,
-    HEADROOM = 50,           /* the fiftieth part of the map is for deletes */
+    HEADROOM_PART = 50,      /* the fiftieth part of the map is for deletes, */
+    HEADROOM_PAGES = 64,     /* and no fewer pages than some transactions copy */
     WATCHED_PAGES = 1 << 20, /* more free pages than this need not be watched */
 };
 
@@ -68,7 +69,11 @@ static void measure_room(pt_writer *writer)
     mdb_env_info(env->env, &info);
     mdb_stat(writer->txn, env->entities, &stat);
     size_t map_pages = info.me_mapsize / env->page_size;
-    writer->page_limit = map_pages - map_pages / HEADROOM;
+    size_t headroom = map_pages / HEADROOM_PART;
+    if (headroom < HEADROOM_PAGES) {
+        headroom = HEADROOM_PAGES;
+    }
+    writer->page_limit = map_pages > headroom ? map_pages - headroom : 0;
     writer->next_page = info.me_last_pgno + 1;
     writer->pages_before = pages_of(&stat);
     writer->watched = writer->next_page + WATCHED_PAGES > writer->page_limit;

@@ -13,6 +13,8 @@ struct pt_memtable {
     size_t log_capacity;
     size_t protected_length;
     uint64_t version;
+    uint32_t lowest_table; /* the tables written to lie between these */
+    uint32_t highest_table;
     bool ascending; /* keys came in ascending order, each once: the log is the sorted order */
     bool pinned;
     bool hashed; /* `hash` is kept */
@@ -50,6 +52,23 @@ uint64_t pt_memtable_version(const pt_memtable *memtable)
 size_t pt_memtable_length(const pt_memtable *memtable)
 {
     return memtable->length;
+}
+
+bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id)
+{
+    return memtable->length != 0 && table_id >= memtable->lowest_table &&
+           table_id <= memtable->highest_table;
+}
+
+static void note_table(pt_memtable *memtable, uint32_t table_id)
+{
+    bool first = memtable->length == 0;
+    if (first || table_id < memtable->lowest_table) {
+        memtable->lowest_table = table_id;
+    }
+    if (first || table_id > memtable->highest_table) {
+        memtable->highest_table = table_id;
+    }
 }
 
 void pt_memtable_protect(pt_memtable *memtable, size_t length)
@@ -152,6 +171,7 @@ static pt_pending *append(pt_memtable *memtable, pt_slice key, size_t record_siz
                             .key_size = (uint16_t)key.size,
                             .newest = true};
     memcpy(pending->bytes, key.data, key.size);
+    note_table(memtable, pt_get_be32(key.data));
     memtable->log[memtable->length++] = pending;
     if (memtable->hashed) {
         pt_hash_index_set(&memtable->hash, pending);

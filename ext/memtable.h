@@ -29,6 +29,9 @@ uint64_t pt_memtable_version(const pt_memtable *memtable);
  * to. */
 size_t pt_memtable_length(const pt_memtable *memtable);
 
+/* Whether keys of a table may be pending. False is certain. */
+bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
+
 /*
  * Adds or replaces the operation on a key and returns room for its record of `record_size` bytes,
  * which the caller fills at once. NULL when out of memory, and nothing has changed.

@@ -37,6 +37,7 @@ void pt_scan_free(pt_scan *scan)
     pt_scan_close(scan);
     pt_buffer_free(&scan->limit);
     pt_buffer_free(&scan->key_copy);
+    pt_buffer_free(&scan->behind_key);
     pt_buffer_free(&scan->record_copy);
 }
 
@@ -53,10 +54,15 @@ static int withdrawn(pt_error *error)
                         "back; run the statement again");
 }
 
+/* Whether pending operations may come into the scan's way. Writes to other tables do not. */
 static bool merges(const pt_scan *scan)
 {
-    return scan->view->memtable != NULL &&
-           (scan->node != NULL || pt_memtable_version(scan->view->memtable) != scan->seen_version);
+    const pt_memtable *memtable = scan->view->memtable;
+    if (memtable == NULL) {
+        return false;
+    }
+    return scan->node != NULL || (pt_memtable_version(memtable) != scan->seen_version &&
+                                  pt_memtable_may_hold(memtable, scan->table_id));
 }
 
 /* Finds the next pending operation at or behind `from` (forward), or before it (backward). */
@@ -68,7 +74,7 @@ static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
         return SQLITE_OK;
     }
     scan->seen_version = pt_memtable_version(scan->view->memtable);
-    if (pt_memtable_length(scan->view->memtable) == 0) {
+    if (!pt_memtable_may_hold(scan->view->memtable, scan->table_id)) {
         return SQLITE_OK;
     }
     if (pt_memtable_seek(scan->view->memtable, from, scan->direction, &scan->node) != SQLITE_OK) {
@@ -84,13 +90,11 @@ static int follow_memtable(pt_scan *scan, pt_error *error)
         return seek_pending(scan, scan->key, error);
     }
     /* The smallest key behind k is k followed by 00. */
-    pt_buffer behind = {0};
-    pt_buffer_append_slice(&behind, scan->key);
-    pt_buffer_append_byte(&behind, 0);
-    int rc =
-        behind.failed ? pt_error_nomem(error) : seek_pending(scan, pt_buffer_slice(&behind), error);
-    pt_buffer_free(&behind);
-    return rc;
+    pt_buffer *behind = &scan->behind_key;
+    pt_buffer_assign(behind, scan->key);
+    pt_buffer_append_byte(behind, 0);
+    return behind->failed ? pt_error_nomem(error)
+                          : seek_pending(scan, pt_buffer_slice(behind), error);
 }
 
 /* Which of two keys the scan meets first: < 0 the first, 0 both at once. */
@@ -163,6 +167,7 @@ int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direct
         return withdrawn(error);
     }
     scan->direction = direction;
+    scan->table_id = pt_get_be32(low.data);
     if (!pt_buffer_assign(&scan->limit, direction == PT_FORWARD ? high : low)) {
         return pt_error_nomem(error);
     }

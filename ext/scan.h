@@ -15,6 +15,7 @@ typedef struct pt_scan {
     pt_memtable_node *node; /* next pending operation, or NULL */
     uint64_t seen_version;  /* of the memtable, when `node` was found */
     pt_direction direction;
+    uint32_t table_id;
     pt_buffer limit; /* forward: keys are below it; backward: not below it */
     pt_slice key;    /* of the current row */
     pt_slice record;
@@ -22,6 +23,7 @@ typedef struct pt_scan {
     bool on_base;
     bool on_pending;
     pt_buffer key_copy;
+    pt_buffer behind_key; /* where to go on after the memtable has changed */
     pt_buffer record_copy;
 } pt_scan;
 
@@ -36,7 +38,8 @@ void pt_scan_free(pt_scan *scan);
 
 /*
  * Moves to the first row with low <= key < high (forward), or the last one (backward), and sets the
- * bounds for steps. SQLITE_ABORT_ROLLBACK if the view was withdrawn.
+ * bounds for steps. Both are logical keys, `low` of the table that is read. SQLITE_ABORT_ROLLBACK
+ * if the view was withdrawn.
  */
 int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
                  pt_error *error);

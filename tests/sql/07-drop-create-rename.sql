@@ -24,7 +24,7 @@ SELECT count(*) FROM Again;
 
 -- IF NOT EXISTS and IF EXISTS work as usual.
 CREATE VIRTUAL TABLE IF NOT EXISTS Employee USING ptable(store='other.ptable');
-DROP TABLE IF EXISTS Nothing;
+DROP TABLE IF EXISTS Missing;
 SELECT count(*) FROM Employee;
 
 -- The declared name says which table of the store it is, so it cannot be changed ...

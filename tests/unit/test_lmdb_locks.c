@@ -315,8 +315,7 @@ static void locks_belong_to_descriptors(void **state)
     close(second);
     assert_int_equal(pt_lock_take(first, PT_LOCK_PRESENCE, true, pt_deadline_in(0)), SQLITE_OK);
     close(first);
-    assert_int_equal(pt_lock_take(first, PT_LOCK_GATE, true, pt_deadline_in(0)),
-                     SQLITE_IOERR_LOCK);
+    assert_int_equal(pt_lock_take(first, PT_LOCK_GATE, true, pt_deadline_in(0)), SQLITE_IOERR_LOCK);
 }
 
 int main(void)
@@ -334,8 +333,7 @@ int main(void)
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(second_lock_of_a_process_is_busy, fixture_setup,
                                         fixture_teardown),
-        cmocka_unit_test_setup_teardown(another_thread_may_unlock, fixture_setup,
-                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(another_thread_may_unlock, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(threads_take_turns, fixture_setup, fixture_teardown),
         cmocka_unit_test(first_come_first_served),
         cmocka_unit_test_setup_teardown(locks_belong_to_descriptors, fixture_setup,

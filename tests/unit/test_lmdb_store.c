@@ -51,8 +51,8 @@ static void fill(pt_store *store)
     lock_store(store);
     pt_writer *writer = begin_write(store);
     for (unsigned i = 0; i < key_count; i++) {
-        assert_ok(engine->write_put(writer, key_slice(&keys[i]), record_of(&keys[i], memory),
-                                    &error));
+        assert_ok(
+            engine->write_put(writer, key_slice(&keys[i]), record_of(&keys[i], memory), &error));
     }
     commit_write(writer);
     engine->unlock(store);
@@ -451,11 +451,9 @@ int main(void)
         cmocka_unit_test_setup_teardown(versions_rise_with_commits_only, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(cursors_are_used_again, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(too_many_readers_are_busy, fixture_setup,
-                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(too_many_readers_are_busy, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(dead_readers_make_room, fixture_setup, fixture_teardown),
-        cmocka_unit_test_setup_teardown(threads_see_whole_commits, fixture_setup,
-                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(threads_see_whole_commits, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(map_follows_another_process, fixture_setup,
                                         fixture_teardown),
     };

@@ -81,22 +81,22 @@ static void check_model(pt_snapshot *snapshot, const model *expected)
     engine->cursor_close(cursor);
 }
 
-static void put_model(pt_writer *writer, model *model, uint32_t table, unsigned number, size_t size,
-                      uint8_t fill)
+static void put_model(pt_writer *writer, model *expected, uint32_t table, unsigned number,
+                      size_t size, uint8_t fill)
 {
     static uint8_t record[RECORD_MAX];
     test_key key = model_key(table, number);
     memset(record, fill, size);
     assert_ok(engine->write_put(writer, key_slice(&key), pt_slice_of(record, size), &error));
-    model->sizes[table][number] = size;
-    model->fills[table][number] = fill;
+    expected->sizes[table][number] = size;
+    expected->fills[table][number] = fill;
 }
 
-static void delete_model(pt_writer *writer, model *model, uint32_t table, unsigned number)
+static void delete_model(pt_writer *writer, model *expected, uint32_t table, unsigned number)
 {
     test_key key = model_key(table, number);
     assert_ok(engine->write_delete(writer, key_slice(&key), &error));
-    model->sizes[table][number] = 0;
+    expected->sizes[table][number] = 0;
 }
 
 static size_t random_size(uint64_t *seed)
@@ -105,7 +105,7 @@ static size_t random_size(uint64_t *seed)
 }
 
 /* One transaction: ascending keys as batches have them, or any order. */
-static void write_randomly(pt_writer *writer, model *model, uint64_t *seed)
+static void write_randomly(pt_writer *writer, model *expected, uint64_t *seed)
 {
     bool ascending = next_random(seed) % 2 == 0;
     unsigned operations = next_random(seed) % 40;
@@ -118,9 +118,9 @@ static void write_randomly(pt_writer *writer, model *model, uint64_t *seed)
         }
         uint32_t table = place / MODEL_KEYS % MODEL_TABLES;
         if (next_random(seed) % 3 == 0) {
-            delete_model(writer, model, table, place % MODEL_KEYS);
+            delete_model(writer, expected, table, place % MODEL_KEYS);
         } else {
-            put_model(writer, model, table, place % MODEL_KEYS, random_size(seed),
+            put_model(writer, expected, table, place % MODEL_KEYS, random_size(seed),
                       (uint8_t)next_random(seed));
         }
     }
@@ -262,8 +262,8 @@ static void file_is_never_left_short(void **state)
     for (int i = 0; i < 20; i++) {
         lock_store(store);
         pt_writer *writer = begin_write(store);
-        assert_ok(engine->write_put(writer, key_slice(&key), pt_slice_of(large, sizeof large),
-                                    &error));
+        assert_ok(
+            engine->write_put(writer, key_slice(&key), pt_slice_of(large, sizeof large), &error));
         put_text(writer, 1, "small", "record");
         assert_ok(engine->write_delete(writer, key_slice(&key), &error));
         commit_write(writer);
@@ -401,7 +401,7 @@ static int put_until_full(pt_store *store, int from)
     for (int i = from;; i++) {
         char text[16];
         pt_error error = PT_ERROR_NONE;
-        snprintf(text, sizeof text, "%06d", i);
+        snprintf(text, sizeof text, "%06d.", i);
         test_key key = key_of(1, text);
         lock_store(store);
         pt_writer *writer = begin_write(store);
@@ -435,11 +435,11 @@ static void used_up_map_still_allows_deletes(void **state)
     assert_int_equal(put_until_full(store, count), count);
     for (int i = 0; i < count; i++) {
         char text[16];
-        snprintf(text, sizeof text, "%06d", i);
+        snprintf(text, sizeof text, "%06d.", i);
         lock_store(store);
         pt_writer *writer = begin_write(store);
         for (int part = 0; part < 5; part++) {
-            text[5] = (char)('a' + part);
+            text[6] = (char)('a' + part);
             delete_text(writer, 1, text);
         }
         commit_write(writer);
@@ -484,8 +484,7 @@ static void one_transaction_too_large_for_the_map(void **state)
 static uint16_t name_id(pt_store *store, const char *name)
 {
     uint16_t id = 0;
-    assert_int_equal(
-        pt_dictionary_name_id(store->dictionary, pt_slice_text(name), &id), SQLITE_OK);
+    assert_int_equal(pt_dictionary_name_id(store->dictionary, pt_slice_text(name), &id), SQLITE_OK);
     return id;
 }
 
@@ -560,8 +559,8 @@ static void dictionary_goes_with_commits(void **state)
     pt_field field = {.name = pt_slice_text("First"), .value = {.type = PT_INT32}};
     pt_buffer scratch = {0};
     const pt_shape *shape = NULL;
-    assert_int_equal(
-        pt_dictionary_shape(store->dictionary, &field, 1, NULL, &scratch, &shape), SQLITE_OK);
+    assert_int_equal(pt_dictionary_shape(store->dictionary, &field, 1, NULL, &scratch, &shape),
+                     SQLITE_OK);
     assert_int_equal(field.name_id, 4);
     commit_write(begin_write(store));
     engine->unlock(store);

@@ -1,0 +1,100 @@
+-- EXPLAIN QUERY PLAN says in the service's words how a query will be answered. (The number before
+-- the colon is the same plan as bits.)
+.load ./ptable
+CREATE VIRTUAL TABLE T USING ptable(v Int32);
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 26)
+INSERT INTO T SELECT char(97 + i / 9), char(97 + i / 3 % 3) || i % 3, i FROM n;
+SELECT PartitionKey, group_concat(RowKey, ' '), min(v), max(v) FROM T GROUP BY PartitionKey;
+.eqp on
+
+-- Point query, and several of them.
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey = 'b1';
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey IN ('c2', 'a0', 'zz', 'a0');
+SELECT v FROM T WHERE PartitionKey IN ('c', 'a') AND RowKey = 'b1';
+SELECT v FROM T WHERE PartitionKey IN ('c', 'a') AND RowKey IN ('b1', 'b0');
+SELECT v FROM T WHERE (PartitionKey, RowKey) = ('b', 'b1');
+SELECT v FROM T WHERE EntityKey = pt_entity_key('b', 'b1');
+SELECT v FROM T WHERE EntityKey IN (pt_entity_key('c', 'b1'), pt_entity_key('a', 'b1'));
+
+-- Either this entity or that: an arm for each.
+SELECT v FROM T WHERE (PartitionKey = 'a' AND RowKey = 'a0') OR (PartitionKey = 'c' AND RowKey = 'c2');
+
+-- Range queries: bounds of the RowKey inside a partition.
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey > 'a1' AND RowKey <= 'b1';
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey BETWEEN 'a2' AND 'b0';
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey >= 'c1';
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey < 'a1';
+SELECT v FROM T WHERE PartitionKey = 'b' AND pt_starts_with(RowKey, 'c');
+SELECT v FROM T WHERE PartitionKey IN ('a', 'c') AND RowKey >= 'c1';
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey > 'b' AND RowKey < 'b';
+
+-- GLOB with a prefix gives bounds as well, which SQLite works out; LIKE ignores case and gives none.
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey GLOB 'c*';
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey LIKE 'C%';
+
+-- Partition scans, of one, of some, of a range of partitions.
+SELECT v FROM T WHERE PartitionKey = 'b';
+SELECT v FROM T WHERE PartitionKey IN ('c', 'b');
+SELECT v FROM T WHERE PartitionKey = 'a' OR PartitionKey = 'c';
+SELECT sum(v) FROM T WHERE PartitionKey >= 'b';
+SELECT sum(v) FROM T WHERE PartitionKey > 'a' AND PartitionKey < 'c';
+SELECT sum(v) FROM T WHERE pt_starts_with(PartitionKey, 'c');
+
+-- A RowKey alone: a look into each partition, no scan.
+SELECT v FROM T WHERE RowKey = 'b1';
+SELECT v FROM T WHERE RowKey >= 'c1' AND RowKey < 'c2';
+
+-- Ranges of keys over partition borders.
+SELECT v FROM T WHERE EntityKey > pt_entity_key('a', 'c1') AND EntityKey <= pt_entity_key('b', 'a1');
+
+-- Table scan: nothing is said about the keys.
+SELECT sum(v) FROM T;
+SELECT v FROM T WHERE v = 13;
+SELECT v FROM T WHERE upper(PartitionKey) = 'B' AND v % 4 = 0;
+
+-- Keys only: the entities themselves are not read.
+SELECT count(*) FROM T;
+SELECT RowKey FROM T WHERE PartitionKey = 'b' AND RowKey < 'b';
+
+-- The order of the keys needs no sorting, in either direction; any other order does.
+SELECT v FROM T WHERE PartitionKey = 'b' ORDER BY RowKey LIMIT 2;
+SELECT v FROM T WHERE PartitionKey = 'b' ORDER BY RowKey DESC LIMIT 2;
+SELECT v FROM T ORDER BY PartitionKey, RowKey LIMIT 2;
+SELECT v FROM T ORDER BY PartitionKey DESC, RowKey DESC LIMIT 2;
+SELECT v FROM T ORDER BY EntityKey DESC LIMIT 2;
+SELECT v FROM T ORDER BY PartitionKey, RowKey DESC LIMIT 2;
+SELECT v FROM T ORDER BY RowKey, PartitionKey LIMIT 2;
+SELECT v FROM T WHERE PartitionKey = 'b' ORDER BY v DESC LIMIT 2;
+SELECT RowKey, sum(v) FROM T WHERE PartitionKey = 'b' GROUP BY RowKey LIMIT 2;
+
+-- Which partitions there are: one look for each.
+SELECT DISTINCT PartitionKey FROM T;
+SELECT DISTINCT PartitionKey FROM T WHERE PartitionKey > 'a' ORDER BY PartitionKey DESC;
+
+-- min and max of keys look at one end.
+SELECT min(RowKey) FROM T WHERE PartitionKey = 'b';
+SELECT max(RowKey) FROM T WHERE PartitionKey = 'b';
+
+-- Joins: the inner table is asked once for each row of the outer one.
+CREATE TABLE Wanted(p TEXT, r TEXT);
+INSERT INTO Wanted VALUES ('a', 'a1'), ('c', 'b2'), ('x', 'x');
+SELECT v FROM Wanted JOIN T ON PartitionKey = p AND RowKey = r;
+SELECT p, count(v) FROM Wanted LEFT JOIN T ON PartitionKey = p AND RowKey < r GROUP BY p;
+SELECT v FROM T WHERE PartitionKey = 'a' AND RowKey IN (SELECT r FROM Wanted);
+SELECT r FROM Wanted WHERE EXISTS (SELECT 1 FROM T WHERE PartitionKey = p AND RowKey = r);
+
+-- Writing plans as reading does.
+UPDATE T SET v = v WHERE PartitionKey = 'b' AND RowKey = 'b1';
+DELETE FROM T WHERE PartitionKey = 'c' AND RowKey > 'c0';
+.eqp off
+
+-- Numbers compare with texts as SQL says; a number is no key, so the partition is looked for.
+INSERT INTO T VALUES ('5', '1', 100), ('05', '1', 101), ('5.0', '1', 102);
+.eqp on
+SELECT v FROM T WHERE PartitionKey = 5;
+SELECT v FROM T WHERE PartitionKey = '5';
+SELECT v FROM T WHERE PartitionKey = CAST(5 AS INTEGER) AND RowKey = 1;
+SELECT v FROM T WHERE PartitionKey = NULL;
+SELECT v FROM T WHERE PartitionKey IS NULL;
+SELECT v FROM T WHERE PartitionKey = x'35';
+SELECT v FROM T WHERE PartitionKey = 'B' COLLATE NOCASE AND RowKey = 'b1';
