@@ -24,12 +24,13 @@ static int refuse(reader *r, const char *advice, const char *format, ...)
     char *what = sqlite3_vmprintf(format, args);
     va_end(args);
     if (what == NULL) {
-        return pt_error_nomem(r->error);
+        pt_error_nomem(r->error);
+        return SQLITE_NOMEM;
     }
     int rc = pt_error_set(r->error, SQLITE_ERROR, "%s in argument \"%s\"; %s", what, r->argument,
                           advice);
     sqlite3_free(what);
-    return rc;
+    return rc == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
 }
 
 /* --- Text --- */
@@ -86,7 +87,8 @@ static int copy_text(reader *r, pt_slice text, char **copy)
 {
     *copy = sqlite3_malloc64(text.size + 1);
     if (*copy == NULL) {
-        return pt_error_nomem(r->error);
+        pt_error_nomem(r->error);
+        return SQLITE_NOMEM;
     }
     memcpy(*copy, text.data, text.size);
     (*copy)[text.size] = 0;
@@ -454,7 +456,7 @@ static int read_argument(reader *r, const char *argument)
     bool quoted = closing_quote(*cursor) != 0;
     char *name = NULL;
     int rc = read_name(r, &cursor, &name);
-    if (rc == SQLITE_OK) {
+    if (rc == SQLITE_OK && name != NULL) {
         rc = read_named(r, name, quoted, cursor);
     }
     sqlite3_free(name);

@@ -407,6 +407,9 @@ int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
     }
     pt_cursor *cursor = cursor_of(base);
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
+    int rc = pt_scan_check_row(&cursor->scan, &error);
+    if (rc == SQLITE_OK) {
+        rc = pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
+    }
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
 }

@@ -3,11 +3,11 @@
  * (entity.h) with snapshots and one writer at a time, over all processes. Everything above this
  * line works with any engine that offers these methods.
  *
- * Protocol of a write:
+ * Protocol of a write, where the last line happens within one call of the layer above:
  *
- *     lock ... snapshot_begin ... [statements collect their writes in a memtable]
- *     write_begin, write_put / write_delete / write_restore ..., write_commit      (all inside one
- * call) unlock
+ *     lock, snapshot_begin
+ *     ... statements collect their writes in a memtable ...
+ *     write_begin, write_put / write_delete / write_restore ..., write_commit, unlock
  *
  * The lock is bound neither to a thread nor to a call. write_begin to write_commit or write_abort
  * must run on one thread.
@@ -32,7 +32,7 @@ typedef struct pt_store {
     const pt_engine *engine;
     const char *path; /* for messages; "(private)" for a private store */
     pt_dictionary *dictionary;
-    bool read_only; /* the file cannot be written: every lock is refused */
+    bool read_only;       /* the file cannot be written: every lock is refused */
     atomic_bool in_doubt; /* shows writes of a transaction that failed: see session.h */
 } pt_store;
 
@@ -87,6 +87,7 @@ struct pt_engine {
      * SQLITE_NOMEM; SQLITE_IOERR.
      */
     int (*open)(const char *path, unsigned flags, pt_store **store, pt_error *error);
+    /* Its snapshots must have been freed. */
     void (*close)(pt_store *store);
 
     /*

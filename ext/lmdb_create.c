@@ -95,27 +95,32 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 /* --- Files --- */
 
-/* An empty file with a new name beside `path`. The name is for sqlite3_free. */
-static int make_temporary(const char *path, char **name)
+/*
+ * An empty file with a new name beside `path`. The name is for sqlite3_free; NULL, and errno in
+ * *problem, if there is none.
+ */
+static char *make_temporary(const char *path, int *problem)
 {
-    int problem = EEXIST;
-    for (int tries = 0; problem == EEXIST && tries < 10; tries++) {
+    for (int tries = 0; tries < 10; tries++) {
         uint64_t noise;
         sqlite3_randomness((int)sizeof noise, &noise);
-        char *candidate = sqlite3_mprintf("%s-new-%016llx", path, (sqlite3_uint64)noise);
-        if (candidate == NULL) {
-            return ENOMEM;
+        char *name = sqlite3_mprintf("%s-new-%016llx", path, (sqlite3_uint64)noise);
+        if (name == NULL) {
+            *problem = ENOMEM;
+            return NULL;
         }
-        int fd = open(candidate, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
+        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
         if (fd >= 0) {
             close(fd);
-            *name = candidate;
-            return 0;
+            return name;
         }
-        problem = errno;
-        sqlite3_free(candidate);
+        *problem = errno;
+        sqlite3_free(name);
+        if (*problem != EEXIST) {
+            return NULL;
+        }
     }
-    return problem;
+    return NULL;
 }
 
 /* Nobody else knows the temporary name, so LMDB needs no lock file there. */
@@ -172,9 +177,9 @@ static int fail_creating(pt_error *error, const char *path, int problem)
 
 int pt_lmdb_create_file(const char *path, pt_error *error)
 {
-    char *temporary = NULL;
-    int problem = make_temporary(path, &temporary);
-    if (problem != 0) {
+    int problem = 0;
+    char *temporary = make_temporary(path, &problem);
+    if (temporary == NULL) {
         return fail_creating(error, path, problem);
     }
     problem = fill_file(temporary);
@@ -191,8 +196,11 @@ int pt_lmdb_create_file(const char *path, pt_error *error)
 
 /* --- Private stores --- */
 
-/* A new folder under the first usable place for temporary files. The name is for sqlite3_free. */
-static int make_private_folder(char **name, pt_error *error)
+/*
+ * A new folder under the first usable place for temporary files. The name is for sqlite3_free; NULL
+ * after an error.
+ */
+static char *make_private_folder(pt_error *error)
 {
     const char *places[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/tmp"};
     for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
@@ -201,17 +209,17 @@ static int make_private_folder(char **name, pt_error *error)
         }
         char *folder = sqlite3_mprintf("%s/ptable-XXXXXX", places[i]);
         if (folder == NULL) {
-            return pt_error_nomem(error);
+            pt_error_nomem(error);
+            return NULL;
         }
         if (mkdtemp(folder) != NULL) {
-            *name = folder;
-            return SQLITE_OK;
+            return folder;
         }
         sqlite3_free(folder);
     }
-    return pt_error_set(error, SQLITE_CANTOPEN,
-                        "no folder for temporary files can be written; set SQLITE_TMPDIR to one "
-                        "that can");
+    pt_error_set(error, SQLITE_CANTOPEN,
+                 "no folder for temporary files can be written; set SQLITE_TMPDIR to one that can");
+    return NULL;
 }
 
 static int open_nameless(pt_lmdb_env *env, const char *file, const char *lock_file)
@@ -225,10 +233,9 @@ static int open_nameless(pt_lmdb_env *env, const char *file, const char *lock_fi
 
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
 {
-    char *folder = NULL;
-    int rc = make_private_folder(&folder, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    char *folder = make_private_folder(error);
+    if (folder == NULL) {
+        return error->rc;
     }
     int mdb_rc = ENOMEM;
     char *file = sqlite3_mprintf("%s/store", folder);

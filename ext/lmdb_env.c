@@ -158,6 +158,18 @@ static int fail_address_space(pt_error *error, const char *path, size_t needed)
 
 /* --- Keeping it out of core dumps --- */
 
+/* Reads "start-end ", in hexadecimal, from the beginning of a line. */
+static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
+{
+    char *rest;
+    *start = strtoumax(line, &rest, 16);
+    if (*rest != '-') {
+        return false;
+    }
+    *end = strtoumax(rest + 1, &rest, 16);
+    return *rest == ' ';
+}
+
 static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -167,9 +179,8 @@ static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
     char line[512];
     bool found = false;
     while (!found && fgets(line, sizeof line, maps) != NULL) {
-        if (sscanf(line, "%" SCNxPTR "-%" SCNxPTR " ", start, end) == 2) {
-            found = *start <= (uintptr_t)inside && (uintptr_t)inside < *end;
-        }
+        found = parse_range(line, start, end) && *start <= (uintptr_t)inside &&
+                (uintptr_t)inside < *end;
     }
     fclose(maps);
     return found;

@@ -39,8 +39,8 @@ int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error);
 
 /*
  * Bytes of address space for a map that must hold `needed` bytes: 1 TiB, or PTABLE_MAP_SIZE of the
- * process environment (bytes, or with K, M, G or T behind), or less where less is to be had; 0 if
- * not even `needed`.
+ * process environment (bytes, or with K, M, G or T behind; anything else is ignored), or less where
+ * less is to be had; 0 if not even `needed`.
  */
 size_t pt_lmdb_map_size(size_t needed);
 

@@ -125,13 +125,13 @@ static void free_store(pt_lmdb_store *store)
     sqlite3_free(store);
 }
 
-/* A store without environment. Takes `fd` over, also on failure. */
-static int new_store(const char *path, int fd, pt_lmdb_store **created, pt_error *error)
+/* A store without environment; NULL when out of memory. Takes `fd` over, also on failure. */
+static pt_lmdb_store *new_store(const char *path, int fd)
 {
     pt_lmdb_store *store = sqlite3_malloc64(sizeof *store);
     if (store == NULL) {
         close(fd);
-        return pt_error_nomem(error);
+        return NULL;
     }
     *store = (pt_lmdb_store){.fd = fd, .references = 1};
     store->base.engine = &pt_lmdb_engine;
@@ -142,15 +142,14 @@ static int new_store(const char *path, int fd, pt_lmdb_store **created, pt_error
         getrandom(store->nonce, sizeof store->nonce, 0) != (ssize_t)sizeof store->nonce ||
         pthread_mutex_init(&store->mutex, NULL) != 0) {
         free_store(store);
-        return pt_error_nomem(error);
+        return NULL;
     }
     if (!pt_writer_queue_init(&store->queue)) {
         pthread_mutex_destroy(&store->mutex);
         free_store(store);
-        return pt_error_nomem(error);
+        return NULL;
     }
-    *created = store;
-    return SQLITE_OK;
+    return store;
 }
 
 static void discard_store(pt_lmdb_store *store)
@@ -226,15 +225,14 @@ static int fail_opening(pt_error *error, const char *path, int problem)
 static int open_store(const char *path, int fd, bool writable, const struct stat *file,
                       pt_lmdb_store **opened, pt_error *error)
 {
-    pt_lmdb_store *store;
-    int rc = new_store(path, fd, &store, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    pt_lmdb_store *store = new_store(path, fd);
+    if (store == NULL) {
+        return pt_error_nomem(error);
     }
     store->writable = writable;
     store->device = file->st_dev;
     store->inode = file->st_ino;
-    rc = open_environment(store, error);
+    int rc = open_environment(store, error);
     if (rc != SQLITE_OK) {
         discard_store(store);
         return rc;
@@ -290,12 +288,11 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
 
 static int open_private(pt_lmdb_store **opened, pt_error *error)
 {
-    pt_lmdb_store *store;
-    int rc = new_store("(private)", -1, &store, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    pt_lmdb_store *store = new_store("(private)", -1);
+    if (store == NULL) {
+        return pt_error_nomem(error);
     }
-    rc = pt_lmdb_create_private(&store->env, error);
+    int rc = pt_lmdb_create_private(&store->env, error);
     if (rc != SQLITE_OK) {
         discard_store(store);
         return rc;

@@ -148,7 +148,7 @@ static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
         mdb_txn_reset(reader->txn);
         pt_lmdb_end(store);
     }
-    pt_format_state state;
+    pt_format_state state = {0};
     int rc = pt_lmdb_read_state(store, reader->txn, &state, error);
     if (rc == SQLITE_OK && state.version != *version) {
         rc = pt_error_set(error, SQLITE_BUSY, "store %Q changes too fast to be read; try again",
@@ -163,7 +163,7 @@ static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
 
 static int take_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
 {
-    pt_format_state state;
+    pt_format_state state = {0};
     int rc = pt_lmdb_read_state(snapshot->store, snapshot->reader.txn, &state, error);
     if (rc == SQLITE_OK) {
         rc = load_dictionary(snapshot, &state, error);

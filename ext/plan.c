@@ -52,8 +52,8 @@ static bool has_any(unsigned bits, int first, int last)
 static int term_of(const pt_plan_query *query, int index)
 {
     const pt_plan_constraint *constraint = &query->constraints[index];
-    if (!constraint->usable || !constraint->binary ||
-        (query->other_text_order && constraint->op != PT_OP_EQ)) {
+    bool other_order = query->other_text_order && constraint->column != PT_PLAN_EK;
+    if (!constraint->usable || !constraint->binary || (other_order && constraint->op != PT_OP_EQ)) {
         return PT_TERM_COUNT;
     }
     bool in = constraint->in && index < IN_CONSTRAINTS;
@@ -172,7 +172,8 @@ static bool row_is_fixed(const pt_plan_query *query, const pt_plan_use *uses)
 
 static void consume_order(const pt_plan_query *query, const pt_plan_use *uses, pt_plan *plan)
 {
-    if (query->other_text_order) {
+    bool by_entity_key = query->order_count > 0 && query->order[0].column == PT_PLAN_EK;
+    if (query->other_text_order && !by_entity_key) {
         return;
     }
     bool one_row = has(plan->bits, PT_TERM_EK_EQ);
@@ -218,8 +219,8 @@ static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, con
 /* --- Cost --- */
 
 /* The table that costs are reckoned for; stepping to the next row costs 1. */
-static const double PARTITIONS = 1000;
-static const double PARTITION_ROWS = 1000;
+static const double PARTITIONS = 100000;
+static const double PARTITION_ROWS = 100;
 static const double IN_VALUES = 10;
 static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
 static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */

@@ -80,7 +80,8 @@ typedef struct pt_plan_query {
     bool distinct;         /* duplicates over the order columns may be left out */
     bool keys_only;        /* no column but PartitionKey, RowKey, EntityKey is used */
     bool partition_only;   /* no column but PartitionKey is used */
-    bool other_text_order; /* the database orders text otherwise than UTF-8: only = and IN count */
+    bool other_text_order; /* the database orders text otherwise than UTF-8: of texts only = and IN
+                              count */
 } pt_plan_query;
 
 /* What is to be done with one constraint. */

@@ -3,6 +3,8 @@
 #include "plan.h"
 #include "table.h"
 
+#define REFUSED_SCAN_FACTOR 1e6
+
 static pt_plan_column column_of(const pt_table *table, int index)
 {
     if (index == PT_COLUMN_PARTITION_KEY) {
@@ -91,7 +93,14 @@ static void apply(sqlite3_index_info *info, const pt_plan_use *uses)
     }
 }
 
-static int give_plan(sqlite3_index_info *info, const pt_plan *plan)
+/* Where scans are refused, a join must find its order without one if there is any. */
+static double cost_of(const pt_table *table, const pt_plan *plan)
+{
+    bool refused = table->config.deny_scan && pt_plan_is_table_scan(plan->bits);
+    return refused ? plan->cost * REFUSED_SCAN_FACTOR : plan->cost;
+}
+
+static int give_plan(const pt_table *table, sqlite3_index_info *info, const pt_plan *plan)
 {
     info->idxStr = pt_plan_sentence(plan->bits);
     if (info->idxStr == NULL) {
@@ -100,7 +109,7 @@ static int give_plan(sqlite3_index_info *info, const pt_plan *plan)
     info->needToFreeIdxStr = 1;
     info->idxNum = (int)plan->bits;
     info->orderByConsumed = plan->order_consumed;
-    info->estimatedCost = plan->cost;
+    info->estimatedCost = cost_of(table, plan);
     info->estimatedRows = plan->rows;
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
     return SQLITE_OK;
@@ -138,5 +147,5 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     pt_plan_make(&query, &plan, uses);
     apply(info, uses);
     sqlite3_free(constraint);
-    return give_plan(info, &plan);
+    return give_plan(table, info, &plan);
 }

@@ -57,6 +57,7 @@ void pt_session_free(pt_session *session)
     pt_session_end_read(session);
     pt_view_release(session->view);
     pt_view_release(session->spare);
+    pt_batch_free(&session->applied);
     pt_buffer_free(&session->last_key);
     sqlite3_free(session->marks);
     session->store->engine->close(session->store);
@@ -73,9 +74,21 @@ bool pt_session_is_writing(const pt_session *session)
     return session->writing;
 }
 
+/* What the transaction writes to; NULL also for one that has failed and could not be taken back. */
+static pt_memtable *memtable_of(const pt_session *session)
+{
+    return session->writing && !session->in_doubt ? session->view->memtable : NULL;
+}
+
+static size_t length_of(const pt_session *session)
+{
+    pt_memtable *memtable = memtable_of(session);
+    return memtable != NULL ? pt_memtable_length(memtable) : 0;
+}
+
 bool pt_session_has_pending(const pt_session *session)
 {
-    return session->writing && pt_view_has_pending(session->view);
+    return length_of(session) != 0;
 }
 
 /* --- Views --- */
@@ -163,7 +176,7 @@ static int check_snapshot(pt_session *session, pt_error *error)
     pt_view_release(newest);
     if (changed) {
         return pt_error_set(error, SQLITE_BUSY_SNAPSHOT,
-                            "store \"%w\" was changed by somebody else since this transaction "
+                            "store %Q was changed by somebody else since this transaction "
                             "read from it; ROLLBACK and run the transaction again",
                             session->store->path);
     }
@@ -192,7 +205,11 @@ static int lock_store(pt_session *session, pt_error *error)
         return rc;
     }
     int wait_ms = session->host.lock_wait(session->host.context);
-    return wait_ms > 0 ? engine->lock(session->store, wait_ms, error) : rc;
+    if (wait_ms <= 0) {
+        return rc;
+    }
+    pt_error_clear(error);
+    return engine->lock(session->store, wait_ms, error);
 }
 
 int pt_session_begin(pt_session *session, pt_error *error)
@@ -220,17 +237,6 @@ int pt_session_begin(pt_session *session, pt_error *error)
 }
 
 /* --- Savepoints --- */
-
-static pt_memtable *memtable_of(const pt_session *session)
-{
-    return session->writing ? session->view->memtable : NULL;
-}
-
-static size_t length_of(const pt_session *session)
-{
-    pt_memtable *memtable = memtable_of(session);
-    return memtable != NULL ? pt_memtable_length(memtable) : 0;
-}
 
 static void protect_marks(pt_session *session)
 {
@@ -297,7 +303,6 @@ static void finish(pt_session *session)
 {
     pt_batch_free(&session->applied);
     session->applied_version = 0;
-    session->mark_count = 0;
     session->catalog_changes++;
     session->writing = false;
     session->in_doubt = false;
@@ -346,6 +351,7 @@ int pt_session_sync(pt_session *session, pt_error *error)
 
 void pt_session_commit(pt_session *session)
 {
+    session->mark_count = 0;
     if (session->writing && !session->in_doubt) {
         finish(session);
     }
@@ -377,13 +383,14 @@ static int give_up(pt_session *session, pt_error *error)
 
 void pt_session_rollback(pt_session *session)
 {
+    session->mark_count = 0;
     if (!session->writing) {
         return;
     }
     session->view->withdrawn = pt_view_has_pending(session->view);
     pt_error error = PT_ERROR_NONE;
     if (give_up(session, &error) != SQLITE_OK) {
-        sqlite3_log(error.rc, "ptable: store \"%s\": a failed transaction is not taken back: %s",
+        sqlite3_log(error.rc, "ptable: store '%s': a failed transaction is not taken back: %s",
                     session->store->path, error.message != NULL ? error.message : "out of memory");
     }
     pt_error_clear(&error);
@@ -402,7 +409,7 @@ static int settle_doubt(pt_session *session, pt_error *error)
     }
     pt_error_set(
         error, SQLITE_IOERR,
-        "store \"%w\" still shows writes of a transaction that failed to commit and could "
+        "store %Q still shows writes of a transaction that failed to commit and could "
         "not be taken back%s%s; mend the cause, or close all connections of this process to it",
         session->store->path, reason.message != NULL ? ": " : "",
         reason.message != NULL ? reason.message : "");

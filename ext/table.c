@@ -45,9 +45,10 @@ int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
     if (rc == SQLITE_NOTFOUND) {
         return pt_error_set(
             error, SQLITE_ERROR,
-            "store \"%w\" has no table %Q; DROP TABLE and CREATE VIRTUAL TABLE make "
-            "it anew (TableNotFound)",
-            pt_session_store(table->session)->path, table->config.table);
+            "store %Q has no table %Q; DROP TABLE and CREATE VIRTUAL TABLE%s make it "
+            "(TableNotFound)",
+            pt_session_store(table->session)->path, table->config.table,
+            table->read_only ? " without readonly=1" : "");
     }
     return rc;
 }
@@ -266,7 +267,10 @@ static int begin(sqlite3_vtab *vtab)
     int rc = SQLITE_OK;
     if (table->read_only) {
         rc = pt_error_set(&error, SQLITE_READONLY,
-                          "is read-only, by its option readonly=1 or because its database is");
+                          table->config.read_only
+                              ? "is read-only by its option; DROP TABLE and CREATE VIRTUAL TABLE "
+                                "without readonly=1 to write (the entities stay)"
+                              : "its database was opened read-only; open it for writing");
     }
     if (rc == SQLITE_OK) {
         rc = pt_table_open_store(table, &error);
@@ -342,6 +346,17 @@ static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
     return PT_CONSTRAINT_STARTS_WITH;
 }
 
+/*
+ * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
+ * before it knows that there are no rowids. Compiled again, it knows.
+ */
+static int compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+    (void)cursor;
+    (void)rowid;
+    return SQLITE_SCHEMA;
+}
+
 static const sqlite3_module table_module = {
     .iVersion = 2,
     .xCreate = create,
@@ -355,6 +370,7 @@ static const sqlite3_module table_module = {
     .xNext = pt_cursor_next,
     .xEof = pt_cursor_eof,
     .xColumn = pt_cursor_column,
+    .xRowid = compile_again,
     .xUpdate = pt_write_update,
     .xBegin = begin,
     .xSync = sync_table,

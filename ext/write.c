@@ -57,10 +57,15 @@ static int key_text(sqlite3_value *value, const char *column, pt_slice *text, pt
         return pt_error_nomem(error);
     }
     *text = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(value));
+    if (memchr(bytes, 0, text->size) != NULL) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s begins with '%s' and contains U+0000, which no key may contain; "
+                            "remove it (OutOfRangeInput)",
+                            column, (const char *)bytes);
+    }
     if (!pt_key_is_valid_text(*text)) {
         return pt_error_set(error, SQLITE_MISMATCH,
-                            "%s '%s' is not well-formed UTF-8 without U+0000; give another key "
-                            "(OutOfRangeInput)",
+                            "%s '%s' is not well-formed UTF-8; give another key (OutOfRangeInput)",
                             column, (const char *)bytes);
     }
     return SQLITE_OK;
@@ -110,7 +115,9 @@ static int convert(pt_table *table, int column, sqlite3_value *sql, pt_field *fi
 
 static int parse_properties(pt_table *table, sqlite3_value *json, pt_error *error)
 {
-    if (sqlite3_value_type(json) == SQLITE_NULL) {
+    /* An empty text is what .import sends for an empty field. */
+    int type = sqlite3_value_type(json);
+    if (type == SQLITE_NULL || (type == SQLITE_TEXT && sqlite3_value_bytes(json) == 0)) {
         pt_bag_clear(&table->bag);
         return SQLITE_OK;
     }
@@ -130,7 +137,10 @@ static int put_bag(pt_table *table, pt_slice key, pt_operation operation, pt_err
     if (rc != SQLITE_OK) {
         return rc == SQLITE_NOMEM
                    ? pt_error_nomem(error)
-                   : pt_error_set(error, rc, "the entity has %u properties, which is too many",
+                   : pt_error_set(error, rc,
+                                  "the entity has %u properties or a property name that is too "
+                                  "long; at most "
+                                  "65535 properties with names of at most 65535 bytes are possible",
                                   table->bag.count);
     }
     table->last_shape = shape->id != 0 ? shape : NULL;
@@ -158,7 +168,7 @@ static bool replaces(const pt_table *table)
     return sqlite3_vtab_on_conflict(pt_connection_db(table->connection)) == SQLITE_REPLACE;
 }
 
-static int check_absent(pt_table *table, pt_slice key, pt_error *error)
+static int check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error)
 {
     bool found;
     pt_slice record;
@@ -169,10 +179,11 @@ static int check_absent(pt_table *table, pt_slice key, pt_error *error)
     pt_slice partition = {0};
     pt_slice row = {0};
     pt_key_split(pt_key_entity(key), &partition, &row);
-    return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
-                        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use INSERT OR "
-                        "REPLACE, UPDATE, or other keys (EntityAlreadyExists)",
-                        (int)partition.size, partition.data, (int)row.size, row.data);
+    return pt_error_set(
+        error, SQLITE_CONSTRAINT_PRIMARYKEY,
+        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s OR REPLACE "
+        "or other keys (EntityAlreadyExists)",
+        (int)partition.size, partition.data, (int)row.size, row.data, statement);
 }
 
 /* --- INSERT --- */
@@ -233,7 +244,7 @@ static int insert(pt_table *table, const arguments *given, pt_error *error)
     pt_slice key = pt_buffer_slice(&table->key);
     bool replace = replaces(table);
     if (!replace) {
-        rc = check_absent(table, key, error);
+        rc = check_absent(table, key, "INSERT", error);
     }
     return rc == SQLITE_OK ? put_bag(table, key, replace ? PT_REPLACE : PT_INSERT, error) : rc;
 }
@@ -396,7 +407,7 @@ static int collect_update(pt_table *table, const pt_record *record, const argume
 static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_error *error)
 {
     bool replace = replaces(table);
-    int rc = replace ? SQLITE_OK : check_absent(table, new_key, error);
+    int rc = replace ? SQLITE_OK : check_absent(table, new_key, "UPDATE", error);
     if (rc != SQLITE_OK) {
         return rc;
     }

@@ -25,6 +25,7 @@ typedef struct reply {
 typedef struct peer {
     child process;
     reply last;
+    bool waited; /* for a lock, during the last request */
 } peer;
 
 /* --- In the peer --- */
@@ -100,6 +101,7 @@ static inline void kill_peer(peer *other)
 static inline void send_request(peer *other, const char *format, va_list arguments)
 {
     char request[REQUEST_SIZE] = {0};
+    other->waited = false;
     sqlite3_vsnprintf(sizeof request, request, format, arguments);
     assert_true(write_all(other->process.to, request, sizeof request));
 }
@@ -118,12 +120,14 @@ static inline void peer_waits(peer *other)
 {
     assert_true(read_all(other->process.from, &other->last, sizeof other->last));
     assert_int_equal(other->last.kind, REPLY_WAITING);
+    other->waited = true;
 }
 
 static inline void receive_end(peer *other)
 {
     do {
         assert_true(read_all(other->process.from, &other->last, sizeof other->last));
+        other->waited = other->waited || other->last.kind == REPLY_WAITING;
     } while (other->last.kind != REPLY_DONE);
 }
 

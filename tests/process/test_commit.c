@@ -121,7 +121,6 @@ static void a_refused_autocommit_statement_frees_the_store(void **state)
     scene *all = *state;
     hold_a_read(all, true);
     fails(all->db, SQLITE_BUSY, "INSERT INTO t VALUES('p', 'b', 2)");
-    run(all->second, "CREATE TEMP TABLE x(v)");
     peer_run(&all->other, "COMMIT");
     peer_run(&all->other, "INSERT INTO t VALUES('p', 'b', 2)");
     assert_store(all->folder, STORE, 1, 2);
@@ -301,9 +300,7 @@ static void a_commit_taken_back_and_rolled_back_leaves_nothing(void **state)
 static void the_clock_is_not_taken_back(void **state)
 {
     scene *all = *state;
-    run(all->db, "CREATE TEMP TABLE seen(at TEXT)");
     begin_watched(all, SQLITE_ERROR);
-    run(all->db, "CREATE TEMP TABLE later(at TEXT)");
     char latest[40];
     sqlite3_stmt *statement;
     const char *sql = "SELECT Timestamp FROM t WHERE RowKey = 'b'";

@@ -18,7 +18,7 @@ typedef struct pair {
  * process has a main database of its own, and they meet in the store.
  */
 #define TABLES                                                                                     \
-    "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='shared.ptable', sync='off');"                         \
+    "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='shared.ptable', sync='off');"             \
     "CREATE VIRTUAL TABLE u USING ptable(V Int32, store='shared.ptable', sync='off')"
 
 static int set_up(void **state)
@@ -183,7 +183,8 @@ static void one_statement_sees_one_version(void **state)
     const char *sql = "SELECT (SELECT sum(V) FROM u), V FROM t";
     assert_int_equal(sqlite3_prepare_v2(both->db, sql, -1, &statement, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    peer_run(&both->other, "UPDATE u SET V = 100; DELETE FROM t; INSERT INTO u VALUES('z', 'z', 1)");
+    peer_run(&both->other,
+             "UPDATE u SET V = 100; DELETE FROM t; INSERT INTO u VALUES('z', 'z', 1)");
     int rows = 1;
     while (sqlite3_step(statement) == SQLITE_ROW) {
         assert_int_equal(sqlite3_column_int(statement, 0), 1);

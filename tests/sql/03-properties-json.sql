@@ -10,8 +10,10 @@ SELECT * FROM Bag;
 -- Without annotation: text String, true and false Boolean, an integer Int32 if it fits and else
 -- Int64, a number with point or exponent Double, null no property. Int64, DateTime, Guid, Binary
 -- and the Doubles without digits carry an annotation "Name@odata.type".
-INSERT INTO Bag VALUES ('p', '2', '{"small":2147483647,"large":2147483648,"whole":5.0,"exponent":1e3,"nothing":null}');
-INSERT INTO Bag VALUES ('p', '3', '{"i":"7","i@odata.type":"Edm.Int64","d":"2026-11-21","d@odata.type":"Edm.DateTime",
+INSERT INTO Bag VALUES ('p', '2',
+  '{"small":2147483647,"large":2147483648,"whole":5.0,"exponent":1e3,"nothing":null}');
+INSERT INTO Bag VALUES ('p', '3', '{
+  "i":"7","i@odata.type":"Edm.Int64","d":"2026-11-21","d@odata.type":"Edm.DateTime",
   "g":"0F8FAD5B-D9CB-469F-A165-70867728950E","g@odata.type":"Edm.Guid","b":"AP8=","b@odata.type":"Edm.Binary",
   "n":"NaN","n@odata.type":"Edm.Double","x":5,"x@odata.type":"Edm.Double"}');
 SELECT RowKey, Properties FROM Bag WHERE RowKey IN ('2', '3');
@@ -48,9 +50,11 @@ SELECT Name, Age, Properties ->> 'City' FROM Person WHERE PartitionKey = 'q';
 
 -- UPDATE of a column keeps the properties that it does not name, undeclared ones too.
 UPDATE Person SET Age = 51 WHERE PartitionKey = 'q';
-SELECT Properties ->> 'Name', Properties ->> 'Age', Properties ->> 'City' FROM Person WHERE PartitionKey = 'q';
+SELECT Properties ->> 'Name', Properties ->> 'Age', Properties ->> 'City' FROM Person
+  WHERE PartitionKey = 'q';
 UPDATE Person SET Age = NULL WHERE PartitionKey = 'q';
-SELECT Properties ->> 'Name', Properties ->> 'Age', Properties ->> 'City' FROM Person WHERE PartitionKey = 'q';
+SELECT Properties ->> 'Name', Properties ->> 'Age', Properties ->> 'City' FROM Person
+  WHERE PartitionKey = 'q';
 
 -- UPDATE of Properties replaces them all; columns set beside it override.
 UPDATE Person SET Properties = '{"City":"Oslo","Age":20}' WHERE PartitionKey = 'q';

@@ -26,7 +26,8 @@ UPDATE Employee SET City = NULL WHERE PartitionKey = 'Sales' AND RowKey = '1';
 SELECT Properties FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '1';
 
 -- Every write gives a new Timestamp and ETag, also one that changes nothing.
-CREATE TEMP TABLE Before AS SELECT ETag, Timestamp FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '2';
+CREATE TEMP TABLE Before AS SELECT ETag, Timestamp FROM Employee
+  WHERE PartitionKey = 'Sales' AND RowKey = '2';
 UPDATE Employee SET Age = Age WHERE PartitionKey = 'Sales' AND RowKey = '2';
 SELECT Employee.ETag <> Before.ETag, Employee.Timestamp > Before.Timestamp FROM Employee, Before
   WHERE PartitionKey = 'Sales' AND RowKey = '2';
@@ -37,15 +38,18 @@ SELECT ETag = 'W/"datetime''' || replace(Timestamp, ':', '%3A') || '''"', length
 
 -- Optimistic concurrency: the second writer with the same ETag changes nothing and sees it.
 CREATE TEMP TABLE Seen AS SELECT ETag FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '3';
-UPDATE Employee SET Age = 51 WHERE PartitionKey = 'Sales' AND RowKey = '3' AND ETag = (SELECT ETag FROM Seen);
+UPDATE Employee SET Age = 51
+  WHERE PartitionKey = 'Sales' AND RowKey = '3' AND ETag = (SELECT ETag FROM Seen);
 SELECT changes();
-UPDATE Employee SET Age = 99 WHERE PartitionKey = 'Sales' AND RowKey = '3' AND ETag = (SELECT ETag FROM Seen);
+UPDATE Employee SET Age = 99
+  WHERE PartitionKey = 'Sales' AND RowKey = '3' AND ETag = (SELECT ETag FROM Seen);
 SELECT changes();
 DELETE FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '3' AND ETag = (SELECT ETag FROM Seen);
 SELECT changes(), (SELECT Age FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '3');
 
 -- Keys can be changed: the entity moves, with all its properties.
-INSERT INTO Employee(PartitionKey, RowKey, Name, Properties) VALUES ('Old', '1', 'Max', '{"Undeclared":true}');
+INSERT INTO Employee(PartitionKey, RowKey, Name, Properties)
+  VALUES ('Old', '1', 'Max', '{"Undeclared":true}');
 UPDATE Employee SET PartitionKey = 'New', RowKey = '7' WHERE PartitionKey = 'Old';
 SELECT changes(), (SELECT count(*) FROM Employee WHERE PartitionKey = 'Old');
 SELECT PartitionKey, RowKey, Name, Properties ->> 'Undeclared' FROM Employee WHERE PartitionKey = 'New';
@@ -70,7 +74,8 @@ SELECT RowKey, Age FROM Employee WHERE PartitionKey = 'Sales';
 -- UPDATE ... FROM keeps undeclared properties and types, too.
 CREATE VIRTUAL TABLE Untyped USING ptable(v);
 INSERT INTO Untyped(PartitionKey, RowKey, v, Properties)
-  VALUES ('p', '1', 1, '{"Big":5,"Big@odata.type":"Edm.Int64","When":"2026-11-21","When@odata.type":"Edm.DateTime"}');
+  VALUES ('p', '1', 1,
+    '{"Big":5,"Big@odata.type":"Edm.Int64","When":"2026-11-21","When@odata.type":"Edm.DateTime"}');
 UPDATE Untyped SET v = Years FROM Raise WHERE Id = '2';
 SELECT Properties FROM Untyped;
 

@@ -23,11 +23,12 @@ SELECT RowKey, Customer, Amount, Count, Paid, Due, Note FROM Orders;
 SELECT Properties FROM Orders WHERE RowKey = '0003';
 SELECT count(*), count(Amount), sum(Amount), sum(Paid), max(Due) FROM Orders;
 
--- A table with no declared column takes a third column of JSON.
+-- A table with no declared column takes a third column of JSON; an empty field is no properties.
 CREATE VIRTUAL TABLE Loose USING ptable();
 .once loose.csv
 SELECT 'p,1,"{""Age"":34}"
-p,2,{}';
+p,2,{}
+p,3,';
 .import --csv loose.csv Loose
 SELECT * FROM Loose;
 

@@ -27,8 +27,10 @@ CREATE TRIGGER ReviewInsert INSTEAD OF INSERT ON Review BEGIN
     VALUES (new.Department, pt_compound_key('review', new.Id, new.Year), new.Rating);
 END;
 
-INSERT INTO Employee VALUES ('Sales', '000123', 'Ann'), ('Sales', '000124', 'Bob'), ('Legal', '000125', 'Eve');
-INSERT INTO Review VALUES ('Sales', '000123', 2025, 4), ('Sales', '000123', 2026, 5), ('Sales', '000124', 2026, 3);
+INSERT INTO Employee VALUES
+  ('Sales', '000123', 'Ann'), ('Sales', '000124', 'Bob'), ('Legal', '000125', 'Eve');
+INSERT INTO Review VALUES
+  ('Sales', '000123', 2025, 4), ('Sales', '000123', 2026, 5), ('Sales', '000124', 2026, 3);
 SELECT * FROM Staff;
 SELECT * FROM Employee;
 SELECT Name, Year, Rating FROM Employee JOIN Review USING (Department, Id) ORDER BY Name, Year;

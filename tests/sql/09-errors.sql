@@ -27,15 +27,14 @@ CREATE VIRTUAL TABLE T USING ptable(a String REFERENCES other(id));
 CREATE VIRTUAL TABLE T USING ptable(a Int32, b AS (a + 1));
 CREATE VIRTUAL TABLE T USING ptable(a, PartitionKey);
 CREATE VIRTUAL TABLE T USING ptable(PartitionKey Int32, RowKey);
-CREATE VIRTUAL TABLE T USING ptable(a,,b);
 CREATE VIRTUAL TABLE T USING ptable(1st String);
 CREATE VIRTUAL TABLE T USING ptable(last-name String);
-CREATE VIRTUAL TABLE T USING ptable("a String);
 CREATE VIRTUAL TABLE T USING ptable("" String);
 SELECT count(*) FROM sqlite_schema;
 
 -- Values of the wrong type, out of range, malformed.
-CREATE VIRTUAL TABLE T USING ptable(s String, i Int32, l Int64, d Double, b Boolean, t DateTime, g Guid, x Binary);
+CREATE VIRTUAL TABLE T USING ptable(
+  s String, i Int32, l Int64, d Double, b Boolean, t DateTime, g Guid, x Binary);
 INSERT INTO T(PartitionKey, RowKey, s) VALUES ('p', 'r', x'00ff');
 INSERT INTO T(PartitionKey, RowKey, i) VALUES ('p', 'r', 2147483648);
 INSERT INTO T(PartitionKey, RowKey, i) VALUES ('p', 'r', 34.5);
@@ -56,7 +55,8 @@ INSERT INTO T(PartitionKey, RowKey, g) VALUES ('p', 'r', '0f8fad5b-d9cb-469f-a16
 INSERT INTO T(PartitionKey, RowKey, g) VALUES ('p', 'r', x'00112233');
 INSERT INTO T(PartitionKey, RowKey, x) VALUES ('p', 'r', 'text');
 INSERT INTO T(PartitionKey, RowKey, x) VALUES ('p', 'r', 7);
-INSERT INTO T(PartitionKey, RowKey, i) VALUES ('p', 'r', 'a text that is far too long to be shown as a whole in the message of an error');
+INSERT INTO T(PartitionKey, RowKey, i) VALUES
+  ('p', 'r', 'a text that is far too long to be shown as a whole in the message of an error');
 
 -- Keys: they must be there, and be text or integers.
 INSERT INTO T(PartitionKey, RowKey) VALUES (NULL, 'r');
@@ -71,7 +71,6 @@ INSERT INTO T VALUES ('p', 'r');
 -- Properties: malformed, no object, nested, twice, names of ptable's own, wrong annotations.
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":1');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{a:1}');
-INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '[1,2]');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '34');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', x'7b7d');
@@ -88,7 +87,8 @@ INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":1,"a@oda
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":"x","a@odata.type":"Edm.Guid"}');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":"x","a@odata.type":"Edm.DateTime"}');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":"x","a@odata.type":"Edm.Binary"}');
-INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":2147483648,"a@odata.type":"Edm.Int32"}');
+INSERT INTO T(PartitionKey, RowKey, Properties) VALUES
+  ('p', 'r', '{"a":2147483648,"a@odata.type":"Edm.Int32"}');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":1.5,"a@odata.type":"Edm.Int64"}');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":1,"a@odata.type":"Edm.Boolean"}');
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('p', 'r', '{"a":"\ud83d"}');

@@ -3,7 +3,9 @@
 .load ./ptable
 CREATE VIRTUAL TABLE T USING ptable(v Int32);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 26)
-INSERT INTO T SELECT char(97 + i / 9), char(97 + i / 3 % 3) || i % 3, i FROM n;
+INSERT INTO T SELECT char(97 + i / 9), char(97 + i / 3 % 3) || (i % 3), i FROM n;
+CREATE TABLE Wanted(p TEXT, r TEXT);
+INSERT INTO Wanted VALUES ('a', 'a1'), ('c', 'b2'), ('x', 'x');
 SELECT PartitionKey, group_concat(RowKey, ' '), min(v), max(v) FROM T GROUP BY PartitionKey;
 .eqp on
 
@@ -76,8 +78,6 @@ SELECT min(RowKey) FROM T WHERE PartitionKey = 'b';
 SELECT max(RowKey) FROM T WHERE PartitionKey = 'b';
 
 -- Joins: the inner table is asked once for each row of the outer one.
-CREATE TABLE Wanted(p TEXT, r TEXT);
-INSERT INTO Wanted VALUES ('a', 'a1'), ('c', 'b2'), ('x', 'x');
 SELECT v FROM Wanted JOIN T ON PartitionKey = p AND RowKey = r;
 SELECT p, count(v) FROM Wanted LEFT JOIN T ON PartitionKey = p AND RowKey < r GROUP BY p;
 SELECT v FROM T WHERE PartitionKey = 'a' AND RowKey IN (SELECT r FROM Wanted);

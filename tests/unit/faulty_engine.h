@@ -131,8 +131,8 @@ static inline int faulty_cursor_open(pt_snapshot *snapshot, pt_engine_cursor **c
                : pt_lmdb_engine.cursor_open(snapshot, cursor, error);
 }
 
-static inline int faulty_cursor_seek(pt_engine_cursor *cursor, pt_slice key,
-                                     pt_direction direction, pt_error *error)
+static inline int faulty_cursor_seek(pt_engine_cursor *cursor, pt_slice key, pt_direction direction,
+                                     pt_error *error)
 {
     return faulty_fails(FAULTY_CURSOR_SEEK, error)
                ? FAULTY_RC

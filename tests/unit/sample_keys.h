@@ -9,7 +9,7 @@
 
 #include "pending.h"
 
-enum { SAMPLE_KEY_MAX = 64 };
+enum { SAMPLE_KEY_MAX = 68 };
 
 typedef struct sample_key {
     uint8_t bytes[SAMPLE_KEY_MAX];
@@ -61,11 +61,26 @@ static inline int sample_compare(const void *a, const void *b)
     return order != 0 ? order : (first->size > second->size) - (first->size < second->size);
 }
 
-/* Fills an array with at most `count` distinct keys in ascending order; returns how many. */
-static inline size_t sample_sorted(sample_key *keys, size_t count, sample_kind kind, uint64_t *seed)
+/* Puts a table's id in front. */
+static inline void sample_set_table(sample_key *key, uint32_t table)
+{
+    memmove(key->bytes + 4, key->bytes, key->size);
+    pt_put_be32(key->bytes, table);
+    key->size += 4;
+}
+
+/*
+ * Fills an array with at most `count` distinct keys in ascending order; returns how many. With
+ * `tables` > 0 they are logical keys of the tables 1 to `tables`.
+ */
+static inline size_t sample_sorted(sample_key *keys, size_t count, sample_kind kind,
+                                   uint32_t tables, uint64_t *seed)
 {
     for (size_t i = 0; i < count; i++) {
         keys[i] = sample_make(kind, seed);
+        if (tables > 0) {
+            sample_set_table(&keys[i], 1 + sample_random(seed) % tables);
+        }
     }
     if (count != 0) {
         qsort(keys, count, sizeof keys[0], sample_compare);

@@ -57,7 +57,7 @@ static void few_keys_of_every_kind(void **state)
     uint64_t seed = 1;
     for (sample_kind kind = 0; kind < SAMPLE_KINDS; kind++) {
         for (size_t count = 0; count < 60; count++) {
-            size_t distinct = sample_sorted(keys, count, kind, &seed);
+            size_t distinct = sample_sorted(keys, count, kind, 0, &seed);
             for (arrangement how = 0; how < ARRANGEMENTS; how++) {
                 check_sort(distinct, how, &seed);
             }
@@ -72,7 +72,7 @@ static void many_keys_of_every_kind(void **state)
     for (sample_kind kind = 0; kind < SAMPLE_KINDS; kind++) {
         for (size_t count = 100; count <= LARGEST; count = count * 4 + 1000) {
             size_t distinct =
-                sample_sorted(keys, count < LARGEST / 2 ? count : LARGEST, kind, &seed);
+                sample_sorted(keys, count < LARGEST / 2 ? count : LARGEST, kind, 0, &seed);
             assert_true(distinct > count / 4);
             for (arrangement how = 0; how < ARRANGEMENTS; how++) {
                 check_sort(distinct, how, &seed);

@@ -327,6 +327,43 @@ static void stores_do_not_mix(void **state)
     check_store(fixture_path);
 }
 
+static void *open_and_close(void *context)
+{
+    (void)context;
+    intptr_t failures = 0;
+    for (int i = 0; i < 30; i++) {
+        pt_error error = PT_ERROR_NONE;
+        pt_store *store;
+        pt_snapshot *snapshot;
+        if (engine->open(fixture_path, PT_OPEN_CREATE, &store, &error) != SQLITE_OK) {
+            pt_error_clear(&error);
+            failures++;
+            continue;
+        }
+        failures += engine->snapshot_new(store, &snapshot, &error) != SQLITE_OK ||
+                    engine->snapshot_begin(snapshot, &error) != SQLITE_OK;
+        engine->snapshot_free(snapshot);
+        engine->close(store);
+    }
+    return (void *)failures;
+}
+
+static void threads_open_and_close_one_file(void **state)
+{
+    (void)state;
+    enum { THREADS = 4 };
+    pthread_t threads[THREADS];
+    for (int i = 0; i < THREADS; i++) {
+        assert_int_equal(pthread_create(&threads[i], NULL, open_and_close, NULL), 0);
+    }
+    for (int i = 0; i < THREADS; i++) {
+        void *failures;
+        pthread_join(threads[i], &failures);
+        assert_null(failures);
+    }
+    assert_int_equal(fixture_file_count(), 2);
+}
+
 /* --- Private stores --- */
 
 static void private_stores_leave_no_names(void **state)
@@ -534,6 +571,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(names_of_one_file_share_its_store, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(stores_do_not_mix, fixture_setup, fixture_teardown),
+        cmocka_unit_test_setup_teardown(threads_open_and_close_one_file, fixture_setup,
+                                        fixture_teardown),
         cmocka_unit_test_setup_teardown(private_stores_leave_no_names, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(unusable_places_for_private_stores_are_passed_over,

@@ -9,7 +9,7 @@
 #include "memtable.h"
 #include "sample_keys.h"
 
-enum { KEYS = 300, MARKS = 8, RECORD_MAX = 40 };
+enum { KEYS = 300, TABLES = 3, MARKS = 8, RECORD_MAX = 40 };
 
 /* The model: what is pending for every key of a sorted array, and a whole copy of that for every
  * savepoint. */
@@ -33,7 +33,7 @@ static model expected;
 
 static void begin(sample_kind kind, uint64_t *seed)
 {
-    key_count = sample_sorted(keys, KEYS, kind, seed);
+    key_count = sample_sorted(keys, KEYS, kind, TABLES, seed);
     memset(&expected, 0, sizeof expected);
 }
 
@@ -298,9 +298,18 @@ static void is_empty_after_everything_is_undone(void **state)
     pt_memtable_free(memtable);
 }
 
-static uint8_t *put_size(pt_memtable *memtable, const char *key, size_t size)
+/* The key of one letter in a table. */
+static sample_key letter_key(uint32_t table, char letter)
 {
-    uint8_t *record = pt_memtable_put(memtable, pt_slice_text(key), PT_REPLACE, size);
+    sample_key key = {.bytes = {(uint8_t)letter}, .size = 1};
+    sample_set_table(&key, table);
+    return key;
+}
+
+static uint8_t *put_size(pt_memtable *memtable, char letter, size_t size)
+{
+    sample_key key = letter_key(1, letter);
+    uint8_t *record = pt_memtable_put(memtable, sample_slice(&key), PT_REPLACE, size);
     assert_non_null(record);
     memset(record, (int)size, size);
     return record;
@@ -310,19 +319,20 @@ static void overwrites_in_place_where_no_savepoint_needs_the_old(void **state)
 {
     (void)state;
     pt_memtable *memtable = pt_memtable_new();
-    uint8_t *first = put_size(memtable, "a", 20);
-    put_size(memtable, "b", 20);
-    assert_ptr_equal(put_size(memtable, "a", 10), first);
-    assert_ptr_equal(put_size(memtable, "a", 20), first);
+    uint8_t *first = put_size(memtable, 'a', 20);
+    put_size(memtable, 'b', 20);
+    assert_ptr_equal(put_size(memtable, 'a', 10), first);
+    assert_ptr_equal(put_size(memtable, 'a', 20), first);
     assert_int_equal(pt_memtable_length(memtable), 2);
     pt_memtable_protect(memtable, 2);
-    uint8_t *second = put_size(memtable, "a", 15);
+    uint8_t *second = put_size(memtable, 'a', 15);
     assert_ptr_not_equal(second, first);
-    assert_ptr_equal(put_size(memtable, "a", 5), second);
+    assert_ptr_equal(put_size(memtable, 'a', 5), second);
     assert_int_equal(pt_memtable_length(memtable), 3);
     pt_memtable_cut(memtable, 2);
     pt_pending *pending;
-    assert_int_equal(pt_memtable_find(memtable, pt_slice_text("a"), &pending), SQLITE_OK);
+    sample_key key = letter_key(1, 'a');
+    assert_int_equal(pt_memtable_find(memtable, sample_slice(&key), &pending), SQLITE_OK);
     assert_int_equal(pt_pending_record(pending).size, 20);
     pt_memtable_free(memtable);
 }
@@ -331,8 +341,8 @@ static void a_larger_record_becomes_a_newer_version(void **state)
 {
     (void)state;
     pt_memtable *memtable = pt_memtable_new();
-    put_size(memtable, "a", 10);
-    put_size(memtable, "a", 11);
+    put_size(memtable, 'a', 10);
+    put_size(memtable, 'a', 11);
     assert_int_equal(pt_memtable_length(memtable), 2);
     pt_pending **entries;
     size_t count;
@@ -340,6 +350,37 @@ static void a_larger_record_becomes_a_newer_version(void **state)
     assert_int_equal(count, 1);
     assert_int_equal(pt_pending_record(entries[0]).size, 11);
     sqlite3_free(entries);
+    pt_memtable_free(memtable);
+}
+
+static void put_in_table(pt_memtable *memtable, uint32_t table, char letter)
+{
+    sample_key key = letter_key(table, letter);
+    assert_non_null(pt_memtable_put(memtable, sample_slice(&key), PT_DELETE, 0));
+}
+
+static void tells_which_tables_it_may_hold(void **state)
+{
+    (void)state;
+    pt_memtable *memtable = pt_memtable_new();
+    for (int round = 0; round < 2; round++) {
+        assert_false(pt_memtable_may_hold(memtable, 0));
+        assert_false(pt_memtable_may_hold(memtable, 5));
+        put_in_table(memtable, 5, 'a');
+        assert_false(pt_memtable_may_hold(memtable, 4));
+        assert_true(pt_memtable_may_hold(memtable, 5));
+        assert_false(pt_memtable_may_hold(memtable, 6));
+        put_in_table(memtable, 9, 'a');
+        put_in_table(memtable, 3, 'a');
+        put_in_table(memtable, 5, 'a');
+        assert_false(pt_memtable_may_hold(memtable, 2));
+        assert_true(pt_memtable_may_hold(memtable, 3));
+        assert_true(pt_memtable_may_hold(memtable, 9));
+        assert_false(pt_memtable_may_hold(memtable, 10));
+        pt_memtable_cut(memtable, 1);
+        assert_true(pt_memtable_may_hold(memtable, 5));
+        pt_memtable_cut(memtable, 0);
+    }
     pt_memtable_free(memtable);
 }
 
@@ -386,7 +427,7 @@ static void undoing_gives_memory_back(void **state)
     sqlite3_int64 used = 0;
     for (int round = 0; round < 200; round++) {
         for (int i = 0; i < 200; i++) {
-            put_size(memtable, "x", (size_t)(i * 10 % 999));
+            put_size(memtable, 'x', (size_t)(i * 10 % 999));
             put(memtable, sample_random(&seed) % key_count, &seed);
         }
         pt_memtable_cut(memtable, 0);
@@ -405,7 +446,7 @@ static void refuses_what_cannot_be_described(void **state)
     uint8_t *key = calloc(1, UINT16_MAX + 1);
     assert_non_null(key);
     assert_null(pt_memtable_put(memtable, pt_slice_of(key, UINT16_MAX + 1), PT_INSERT, 1));
-    assert_null(pt_memtable_put(memtable, pt_slice_of(key, 1), PT_INSERT, (size_t)UINT32_MAX + 1));
+    assert_null(pt_memtable_put(memtable, pt_slice_of(key, 5), PT_INSERT, (size_t)UINT32_MAX + 1));
     assert_int_equal(pt_memtable_length(memtable), 0);
     assert_non_null(pt_memtable_put(memtable, pt_slice_of(key, UINT16_MAX), PT_INSERT, 1));
     pt_pending *pending;
@@ -478,6 +519,7 @@ int main(void)
         cmocka_unit_test(is_empty_after_everything_is_undone),
         cmocka_unit_test(overwrites_in_place_where_no_savepoint_needs_the_old),
         cmocka_unit_test(a_larger_record_becomes_a_newer_version),
+        cmocka_unit_test(tells_which_tables_it_may_hold),
         cmocka_unit_test(pinned_entries_stay_readable),
         cmocka_unit_test(undoing_gives_memory_back),
         cmocka_unit_test(refuses_what_cannot_be_described),

@@ -19,7 +19,7 @@ static pt_pending *model[KEYS]; /* what an index should hold */
 
 static void begin(uint64_t *seed)
 {
-    key_count = sample_sorted(keys, KEYS, SAMPLE_FEW_BYTES, seed);
+    key_count = sample_sorted(keys, KEYS, SAMPLE_FEW_BYTES, 0, seed);
     for (size_t i = 0; i < key_count; i++) {
         old_operations[i] = sample_pending(sample_slice(&keys[i]));
         new_operations[i] = sample_pending(sample_slice(&keys[i]));

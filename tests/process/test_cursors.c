@@ -1,0 +1,349 @@
+/*
+ * Statements that are still being stepped while their connection, or another process, writes,
+ * commits and rolls back.
+ */
+#include "peer.h"
+
+enum { KEYS = 200 };
+
+typedef struct scene {
+    char *folder;
+    sqlite3 *db;
+    bool present[KEYS];
+    uint32_t random;
+} scene;
+
+/* A table t, one partition, with every third key. */
+static int set_up(void **state)
+{
+    scene *all = calloc(1, sizeof *all);
+    void *folder = NULL;
+    if (all == NULL || make_folder(&folder) != 0) {
+        free(all);
+        return -1;
+    }
+    all->folder = folder;
+    all->random = 1;
+    all->db = open_database(folder, "main.db");
+    run(all->db, "PRAGMA journal_mode = wal;"
+                 "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off')");
+    for (int key = 0; key < KEYS; key += 3) {
+        all->present[key] = true;
+    }
+    run(all->db,
+        "WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 3 FROM n WHERE k + 3 < %d)"
+        "INSERT INTO t SELECT 'p', printf('%%03d', k), k FROM n",
+        KEYS);
+    *state = all;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    scene *all = *state;
+    void *folder = all->folder;
+    close_database(all->db);
+    free(all);
+    return remove_folder(&folder);
+}
+
+static unsigned random_below(scene *all, unsigned limit)
+{
+    all->random = all->random * 1664525 + 1013904223;
+    return (all->random >> 16) % limit;
+}
+
+/* Inserts the key if it is missing, deletes it if it is there. */
+static void flip(scene *all, int key)
+{
+    if (all->present[key]) {
+        run(all->db, "DELETE FROM t WHERE PartitionKey = 'p' AND RowKey = printf('%%03d', %d)",
+            key);
+    } else {
+        run(all->db, "INSERT INTO t VALUES('p', printf('%%03d', %d), %d)", key, key);
+    }
+    all->present[key] = !all->present[key];
+}
+
+static sqlite3_stmt *begin_walk(scene *all, bool backward)
+{
+    sqlite3_stmt *walk;
+    const char *sql = backward ? "SELECT RowKey, V FROM t ORDER BY PartitionKey DESC, RowKey DESC"
+                               : "SELECT RowKey, V FROM t ORDER BY PartitionKey, RowKey";
+    assert_int_equal(sqlite3_prepare_v2(all->db, sql, -1, &walk, NULL), SQLITE_OK);
+    return walk;
+}
+
+/* The key that the walk stands on now, or -1 behind the last. */
+static int step_walk(sqlite3_stmt *walk)
+{
+    int rc = sqlite3_step(walk);
+    if (rc == SQLITE_DONE) {
+        return -1;
+    }
+    assert_int_equal(rc, SQLITE_ROW);
+    int key = atoi((const char *)sqlite3_column_text(walk, 0));
+    assert_int_equal(sqlite3_column_int(walk, 1), key);
+    return key;
+}
+
+/* The next key behind `key` that is present, or -1; from the start if `key` is -1. */
+static int next_present(const bool *present, int key, bool backward)
+{
+    int step = backward ? -1 : 1;
+    int from = key >= 0 ? key + step : backward ? KEYS - 1 : 0;
+    for (int next = from; next >= 0 && next < KEYS; next += step) {
+        if (present[next]) {
+            return next;
+        }
+    }
+    return -1;
+}
+
+/* Walks on from `key` to the end and checks each step against the model, which does not change. */
+static void walk_to_end(sqlite3_stmt *walk, const bool *present, int key, bool backward)
+{
+    do {
+        int expected = next_present(present, key, backward);
+        key = step_walk(walk);
+        assert_int_equal(key, expected);
+    } while (key >= 0);
+    assert_int_equal(sqlite3_finalize(walk), SQLITE_OK);
+}
+
+/* --- Writes of the same connection --- */
+
+/* In a transaction a walk meets what is ahead of it as it is by then. */
+static void a_walk_follows_its_own_transaction(void **state)
+{
+    scene *all = *state;
+    for (int round = 0; round < 20; round++) {
+        bool backward = round % 2 == 1;
+        run(all->db, "BEGIN");
+        sqlite3_stmt *walk = begin_walk(all, backward);
+        int key = -1;
+        do {
+            int expected = next_present(all->present, key, backward);
+            key = step_walk(walk);
+            assert_int_equal(key, expected);
+            for (unsigned flips = random_below(all, 4); key >= 0 && flips > 0; flips--) {
+                flip(all, (int)random_below(all, KEYS));
+            }
+        } while (key >= 0);
+        assert_int_equal(sqlite3_finalize(walk), SQLITE_OK);
+        run(all->db, "COMMIT");
+    }
+}
+
+/* Each autocommit statement is a transaction of its own, which an older walk does not see. */
+static void a_walk_in_autocommit_sees_what_was_there_at_its_begin(void **state)
+{
+    scene *all = *state;
+    for (int round = 0; round < 10; round++) {
+        bool backward = round % 2 == 1;
+        bool before[KEYS];
+        memcpy(before, all->present, sizeof before);
+        sqlite3_stmt *walk = begin_walk(all, backward);
+        int key = -1;
+        do {
+            int expected = next_present(before, key, backward);
+            key = step_walk(walk);
+            assert_int_equal(key, expected);
+            if (key >= 0) {
+                flip(all, (int)random_below(all, KEYS));
+            }
+        } while (key >= 0);
+        assert_int_equal(sqlite3_finalize(walk), SQLITE_OK);
+        walk_to_end(begin_walk(all, backward), all->present, -1, backward);
+    }
+}
+
+static void a_walk_can_delete_every_row_it_meets(void **state)
+{
+    scene *all = *state;
+    for (int in_transaction = 0; in_transaction < 2; in_transaction++) {
+        run(all->db, in_transaction ? "BEGIN" : "SELECT 1");
+        sqlite3_stmt *walk = begin_walk(all, false);
+        int rows = 0;
+        for (int key = step_walk(walk); key >= 0; key = step_walk(walk)) {
+            assert_int_equal(key, rows * 3);
+            flip(all, key);
+            rows++;
+        }
+        assert_int_equal(rows, (KEYS + 2) / 3);
+        assert_number(all->db, 0, "SELECT count(*) FROM t");
+        assert_int_equal(sqlite3_finalize(walk), SQLITE_OK);
+        run(all->db, in_transaction ? "COMMIT" : "SELECT 1");
+        for (int key = 0; key < KEYS; key += 3) {
+            flip(all, key);
+        }
+    }
+}
+
+static void a_walk_follows_a_rollback_to_a_savepoint(void **state)
+{
+    scene *all = *state;
+    run(all->db, "BEGIN; DELETE FROM t WHERE RowKey < '030'; SAVEPOINT s");
+    memset(all->present, 0, 30);
+    bool kept[KEYS];
+    memcpy(kept, all->present, sizeof kept);
+    for (int key = 31; key < 150; key += 3) {
+        flip(all, key);
+    }
+    sqlite3_stmt *walk = begin_walk(all, false);
+    int key = -1;
+    while (key < 61) {
+        key = step_walk(walk);
+    }
+    assert_int_equal(key, 61); /* a row that the rollback takes back */
+    run(all->db, "ROLLBACK TO s");
+    walk_to_end(walk, kept, key, false);
+    run(all->db, "ROLLBACK");
+}
+
+/* --- Over the end of the transaction --- */
+
+static void a_walk_goes_on_over_commit(void **state)
+{
+    scene *all = *state;
+    for (int backward = 0; backward < 2; backward++) {
+        bool seen[KEYS];
+        run(all->db, "BEGIN");
+        for (int i = 0; i < 40; i++) {
+            flip(all, (int)random_below(all, KEYS));
+        }
+        memcpy(seen, all->present, sizeof seen);
+        sqlite3_stmt *walk = begin_walk(all, backward);
+        int key = step_walk(walk);
+        run(all->db, "COMMIT");
+        for (int i = 0; i < 40; i++) {
+            flip(all, (int)random_below(all, KEYS));
+        }
+        walk_to_end(walk, seen, key, backward);
+        walk_to_end(begin_walk(all, backward), all->present, -1, backward);
+    }
+}
+
+static void a_walk_that_read_nothing_pending_goes_on_over_rollback(void **state)
+{
+    scene *all = *state;
+    run(all->db, "BEGIN");
+    sqlite3_stmt *walk = begin_walk(all, false);
+    int key = step_walk(walk);
+    run(all->db, "ROLLBACK");
+    flip(all, 1);
+    all->present[1] = false;
+    walk_to_end(walk, all->present, key, false);
+}
+
+static void a_walk_over_withdrawn_writes_is_aborted(void **state)
+{
+    scene *all = *state;
+    run(all->db, "BEGIN; INSERT INTO t VALUES('p', '001', 1), ('p', '199', 199)");
+    sqlite3_stmt *walk = begin_walk(all, false);
+    assert_int_equal(step_walk(walk), 0);
+    assert_int_equal(step_walk(walk), 1);
+    run(all->db, "ROLLBACK");
+    assert_int_equal(sqlite3_step(walk), SQLITE_ABORT_ROLLBACK);
+    says(all->db, "rolled back");
+    assert_int_equal(sqlite3_reset(walk), SQLITE_ABORT_ROLLBACK);
+    walk_to_end(walk, all->present, -1, false);
+    run(all->db, "INSERT INTO t VALUES('q', 'a', 1)");
+}
+
+static void an_open_walk_does_not_keep_the_lock(void **state)
+{
+    scene *all = *state;
+    peer other = start_peer(all->folder, "main.db");
+    sqlite3_stmt *walk = begin_walk(all, false);
+    assert_int_equal(step_walk(walk), 0);
+    flip(all, 1);
+    peer_run(&other, "DELETE FROM t WHERE RowKey <> '000'");
+    bool before[KEYS];
+    memcpy(before, all->present, sizeof before);
+    before[1] = false;
+    walk_to_end(walk, before, 0, false);
+    assert_number(all->db, 1, "SELECT count(*) FROM t");
+    stop_peer(&other);
+}
+
+static void several_walks_keep_their_own_versions(void **state)
+{
+    scene *all = *state;
+    enum { WALKS = 12 };
+    sqlite3_stmt *walks[WALKS];
+    bool versions[WALKS][KEYS];
+    for (int i = 0; i < WALKS; i++) {
+        memcpy(versions[i], all->present, KEYS);
+        walks[i] = begin_walk(all, i % 2 == 1);
+        int key = step_walk(walks[i]);
+        assert_int_equal(key, next_present(versions[i], -1, i % 2 == 1));
+        flip(all, (int)random_below(all, KEYS - 2) + 1);
+    }
+    for (int i = WALKS - 1; i >= 0; i--) {
+        int first = next_present(versions[i], -1, i % 2 == 1);
+        walk_to_end(walks[i], versions[i], first, i % 2 == 1);
+    }
+}
+
+/* --- Another process --- */
+
+static void a_long_walk_keeps_its_version_over_many_commits(void **state)
+{
+    enum { COMMITS = 1000, COMMITS_A_STEP = 20 };
+    scene *all = *state;
+    peer other = start_peer(all->folder, "main.db");
+    sqlite3_stmt *walk = begin_walk(all, false);
+    int key = step_walk(walk);
+    for (int commit = 0; commit < COMMITS; commit++) {
+        peer_run(&other,
+                 "INSERT OR REPLACE INTO t VALUES('p', printf('%%03d', %d), -1);"
+                 "DELETE FROM t WHERE PartitionKey = 'p' AND RowKey = printf('%%03d', %d)",
+                 (commit * 7) % KEYS, (commit * 11) % KEYS);
+        if (commit % COMMITS_A_STEP == 0) {
+            int expected = next_present(all->present, key, false);
+            key = step_walk(walk);
+            assert_int_equal(key, expected);
+        }
+    }
+    walk_to_end(walk, all->present, key, false);
+    peer_run(&other, "DELETE FROM t; INSERT INTO t VALUES('p', '005', 5)");
+    assert_number(all->db, 5, "SELECT sum(V) FROM t");
+    stop_peer(&other);
+}
+
+/* Closing waits for statements: sqlite3_close refuses, sqlite3_close_v2 puts it off. */
+static void a_connection_closed_under_a_walk_lives_on(void **state)
+{
+    scene *all = *state;
+    sqlite3_stmt *walk = begin_walk(all, false);
+    assert_int_equal(step_walk(walk), 0);
+    assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
+    assert_int_equal(step_walk(walk), 3);
+    assert_int_equal(sqlite3_close_v2(all->db), SQLITE_OK);
+    walk_to_end(walk, all->present, 3, false);
+    all->db = open_database(all->folder, "main.db");
+}
+
+#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    if (is_peer(argc, argv)) {
+        return be_peer(argv);
+    }
+    const struct CMUnitTest tests[] = {
+        scene_test(a_walk_follows_its_own_transaction),
+        scene_test(a_walk_in_autocommit_sees_what_was_there_at_its_begin),
+        scene_test(a_walk_can_delete_every_row_it_meets),
+        scene_test(a_walk_follows_a_rollback_to_a_savepoint),
+        scene_test(a_walk_goes_on_over_commit),
+        scene_test(a_walk_that_read_nothing_pending_goes_on_over_rollback),
+        scene_test(a_walk_over_withdrawn_writes_is_aborted),
+        scene_test(an_open_walk_does_not_keep_the_lock),
+        scene_test(several_walks_keep_their_own_versions),
+        scene_test(a_long_walk_keeps_its_version_over_many_commits),
+        scene_test(a_connection_closed_under_a_walk_lives_on),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,194 @@
+/*
+ * Transactions over several stores: of one database, of attached ones, of TEMP and in memory.
+ */
+#include "peer.h"
+#include "store.h"
+
+enum { PATIENCE_MS = 20000 };
+
+#define TABLES                                                                                     \
+    "CREATE VIRTUAL TABLE a USING ptable(V Int32, store='a.ptable', sync='off');"                  \
+    "CREATE VIRTUAL TABLE b USING ptable(V Int32, store='b.ptable', sync='off')"
+
+static void both_stores_commit_and_roll_back(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, TABLES);
+    run(db, "BEGIN; INSERT INTO a VALUES('p', '1', 1); INSERT INTO b VALUES('p', '1', 2); COMMIT");
+    assert_store(folder, "a.ptable", 1, 1);
+    assert_store(folder, "b.ptable", 1, 1);
+    run(db, "BEGIN; UPDATE a SET V = 10; UPDATE b SET V = 20; ROLLBACK");
+    assert_number(db, 3, "SELECT a.V + b.V FROM a JOIN b USING(RowKey)");
+    run(db, "BEGIN; UPDATE a SET V = 10; SAVEPOINT s; UPDATE b SET V = 20; UPDATE a SET V = 11;"
+            "ROLLBACK TO s");
+    assert_number(db, 12, "SELECT a.V + b.V FROM a JOIN b USING(RowKey)");
+    run(db, "INSERT INTO b SELECT PartitionKey, '2', V FROM a; COMMIT");
+    assert_number(db, 22, "SELECT sum(V) FROM (SELECT V FROM a UNION ALL SELECT V FROM b)");
+    close_database(db);
+}
+
+static int refuse(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static void a_refused_commit_leaves_nothing_in_any_store(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, TABLES);
+    sqlite3_commit_hook(db, refuse, NULL);
+    fails(db, SQLITE_CONSTRAINT_COMMITHOOK,
+          "BEGIN; INSERT INTO a VALUES('p', '1', 1); INSERT INTO b VALUES('p', '1', 2); COMMIT");
+    assert_store(folder, "a.ptable", 1, 0);
+    assert_store(folder, "b.ptable", 1, 0);
+    close_database(db);
+}
+
+static void attached_temp_and_main_commit_together(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "ATTACH '%s/other.db' AS other", folder);
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32);"
+            "CREATE VIRTUAL TABLE other.t USING ptable(V Int32);"
+            "CREATE VIRTUAL TABLE temp.t USING ptable(V Int32)");
+    run(db, "BEGIN; INSERT INTO main.t VALUES('p', 'a', 1);"
+            "INSERT INTO other.t VALUES('p', 'a', 2); INSERT INTO temp.t VALUES('p', 'a', 4)");
+    assert_number(db, 7, "SELECT m.V + o.V + t.V FROM main.t m, other.t o, temp.t t");
+    assert_store(folder, "main.db-ptable", 1, 0);
+    assert_store(folder, "other.db-ptable", 1, 0);
+    run(db, "COMMIT");
+    assert_store(folder, "main.db-ptable", 1, 1);
+    assert_store(folder, "other.db-ptable", 1, 1);
+    run(db, "BEGIN; UPDATE main.t SET V = 0; UPDATE other.t SET V = 0; UPDATE temp.t SET V = 0;"
+            "ROLLBACK");
+    assert_number(db, 7, "SELECT m.V + o.V + t.V FROM main.t m, other.t o, temp.t t");
+    run(db, "DROP TABLE temp.t; DETACH other");
+    close_database(db);
+}
+
+/* The second store's lock is only tried, so two that take them crosswise do not wait for ever. */
+static void a_second_store_that_is_locked_is_busy_at_once(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "one.db");
+    run(db, TABLES);
+    run(db, "PRAGMA busy_timeout = %d", PATIENCE_MS);
+    peer other = start_peer(folder, "two.db");
+    peer_run(&other, TABLES);
+    peer_run(&other, "PRAGMA busy_timeout = %d; BEGIN; INSERT INTO b VALUES('p', '2', 2)",
+             PATIENCE_MS);
+    run(db, "BEGIN; INSERT INTO a VALUES('p', '1', 1)");
+    peer_fails(&other, SQLITE_BUSY, "INSERT INTO a VALUES('p', '2', 2)");
+    assert_false(other.waited);
+    fails(db, SQLITE_BUSY, "INSERT INTO b VALUES('p', '1', 1)");
+    run(db, "INSERT INTO a VALUES('p', '3', 3); COMMIT");
+    peer_run(&other, "COMMIT");
+    assert_store(folder, "a.ptable", 1, 2);
+    assert_store(folder, "b.ptable", 1, 1);
+    run(db, "BEGIN; UPDATE a SET V = 5; UPDATE b SET V = 5; COMMIT");
+    assert_peer_number(&other, 15,
+                       "SELECT sum(V) FROM (SELECT V FROM a UNION ALL SELECT V FROM b)");
+    stop_peer(&other);
+    close_database(db);
+}
+
+/* Declared in two databases and under a second file name, it is still one store. */
+static void one_store_under_several_names_is_one(void **state)
+{
+    const char *folder = *state;
+    char link[PATH_SIZE];
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "ATTACH '%s/other.db' AS other", folder);
+    path_in(folder, "link.ptable", link);
+    assert_int_equal(symlink("a.ptable", link), 0);
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='a.ptable');"
+            "CREATE VIRTUAL TABLE other.t USING ptable(V Int32, store='a.ptable');"
+            "CREATE VIRTUAL TABLE l USING ptable(V Int32, store='link.ptable', table='t')");
+    run(db, "BEGIN; INSERT INTO main.t VALUES('p', 'a', 1); UPDATE other.t SET V = V + 1;"
+            "UPDATE l SET V = V * 10");
+    fails(db, SQLITE_CONSTRAINT_PRIMARYKEY, "INSERT INTO l VALUES('p', 'a', 1)");
+    assert_number(db, 20, "SELECT V FROM main.t");
+    run(db, "COMMIT");
+    assert_store(folder, "a.ptable", 1, 1);
+    assert_number(db, 20, "SELECT V FROM other.t");
+    close_database(db);
+}
+
+static void stores_in_memory_are_private(void **state)
+{
+    (void)state;
+    sqlite3 *one = open_database("", ":memory:");
+    sqlite3 *two = open_database("", ":memory:");
+    const char *sql = "CREATE VIRTUAL TABLE t USING ptable(V Int32);"
+                      "CREATE VIRTUAL TABLE u USING ptable(V Int32)";
+    run(one, "%s", sql);
+    run(two, "%s", sql);
+    run(one, "BEGIN; INSERT INTO t VALUES('p', 'a', 1)");
+    run(two, "BEGIN; INSERT INTO t VALUES('p', 'a', 2); INSERT INTO u SELECT * FROM t; COMMIT");
+    run(one, "ROLLBACK");
+    assert_number(one, 0, "SELECT count(*) FROM t");
+    assert_number(two, 2, "SELECT t.V FROM t JOIN u USING(PartitionKey, RowKey)");
+    close_database(two);
+    close_database(one);
+}
+
+/* The last user's end closes the store, the next opens it anew. */
+static void stores_close_and_open_again(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    for (int i = 0; i < 10; i++) {
+        run(db, TABLES);
+        run(db,
+            "BEGIN; INSERT INTO a VALUES('p', %d, 1); SELECT * FROM b; COMMIT;"
+            "DROP TABLE a; DROP TABLE b",
+            i);
+    }
+    close_database(db);
+    assert_store(folder, "a.ptable", 1, 10);
+}
+
+static void a_database_in_wal_and_one_with_a_journal_commit_together(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    sqlite3 *reader = open_database(folder, "other.db");
+    run(db, "PRAGMA journal_mode = wal; ATTACH '%s/other.db' AS other", folder);
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32);"
+            "CREATE VIRTUAL TABLE other.u USING ptable(V Int32); CREATE TABLE other.o(v)");
+    run(reader, "BEGIN; SELECT * FROM o");
+    run(db, "INSERT INTO t VALUES('p', 'a', 1)");
+    run(db, "BEGIN; UPDATE t SET V = 2; INSERT INTO u VALUES('p', 'a', 1)");
+    fails(db, SQLITE_BUSY, "COMMIT");
+    says(db, "\"other\" is being read");
+    assert_store(folder, "other.db-ptable", 1, 0);
+    run(reader, "COMMIT");
+    run(db, "COMMIT");
+    assert_number(reader, 1, "SELECT V FROM u");
+    close_database(reader);
+    close_database(db);
+}
+
+#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(int argc, char **argv)
+{
+    if (is_peer(argc, argv)) {
+        return be_peer(argv);
+    }
+    const struct CMUnitTest tests[] = {
+        folder_test(both_stores_commit_and_roll_back),
+        folder_test(a_refused_commit_leaves_nothing_in_any_store),
+        folder_test(attached_temp_and_main_commit_together),
+        folder_test(a_second_store_that_is_locked_is_busy_at_once),
+        folder_test(one_store_under_several_names_is_one),
+        folder_test(stores_in_memory_are_private),
+        folder_test(stores_close_and_open_again),
+        folder_test(a_database_in_wal_and_one_with_a_journal_commit_together),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

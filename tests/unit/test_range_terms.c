@@ -1,0 +1,403 @@
+#include "term_table.h"
+
+#include "../../ext/range_terms.h"
+#include "failing_malloc.h"
+
+static sqlite3 *db;
+static pt_ranges ranges;
+static bool asked;
+
+static int set_ranges(unsigned bits, int argc, sqlite3_value **argv)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_ranges_set(&ranges, bits, argc, argv, &error);
+    assert_null(error.message);
+    asked = true;
+    return rc;
+}
+
+static void ask(const char *where)
+{
+    term_table_filter = set_ranges;
+    asked = false;
+    assert_int_equal(term_table_query(db, where), SQLITE_OK);
+    assert_true(asked);
+}
+
+/* String literals with NULs inside, without the one at their end. */
+#define BYTES(literal) pt_slice_of(literal, sizeof(literal) - 1)
+
+static void assert_bytes(pt_slice got, pt_slice expected)
+{
+    if (!pt_slice_equal(got, expected)) {
+        fail_msg("'%.*s' (%zu bytes), not '%.*s' (%zu bytes)", (int)got.size,
+                 (const char *)got.data, got.size, (int)expected.size, (const char *)expected.data,
+                 expected.size);
+    }
+}
+
+static void assert_interval(const pt_key_condition *condition, pt_slice low, pt_slice high)
+{
+    assert_false(condition->listed);
+    assert_bytes(condition->interval.low, low);
+    assert_true(condition->interval.bounded);
+    assert_bytes(condition->interval.high, high);
+}
+
+static void texts_are_bounds_without_a_nul(void **state)
+{
+    (void)state;
+    ask("t2 = 'a' AND t4 = 'b'");
+    assert_interval(&ranges.partition, BYTES("a\1"), BYTES("b"));
+    ask("t3 = 'a' AND t5 = 'b'");
+    assert_interval(&ranges.partition, BYTES("a"), BYTES("b\1"));
+    ask("t9 = 'a' AND t10 = 'c' AND t11 = 'x' AND t12 = 'd'");
+    assert_interval(&ranges.row, BYTES("c"), BYTES("d\1"));
+    ask("t13 = 'ab'");
+    assert_interval(&ranges.row, BYTES("ab"), BYTES("ab\xFF"));
+    ask("t3 = 'a' || char(0) AND t4 = 'b' || char(0) || 'c'");
+    assert_interval(&ranges.partition, BYTES("a\1"), BYTES("b\1"));
+    ask("t2 = char(0) AND t5 = char(0)");
+    assert_true(ranges.nothing);
+    ask("t13 = ''");
+    assert_true(pt_condition_is_always(&ranges.row));
+}
+
+static void blobs_are_bounds_of_any_bytes(void **state)
+{
+    (void)state;
+    ask("t16 = x'610062' AND t18 = x'620063'");
+    assert_interval(&ranges.entity, BYTES("a\0b\0"), BYTES("b\0c"));
+    ask("t17 = x'610062' AND t19 = x'620063'");
+    assert_interval(&ranges.entity, BYTES("a\0b"), BYTES("b\0c\0"));
+    ask("t17 = zeroblob(0) AND t19 = zeroblob(3)");
+    assert_interval(&ranges.entity, BYTES(""), BYTES("\0\0\0\0"));
+}
+
+static void partitions_bound_entities(void **state)
+{
+    (void)state;
+    ask("t3 = 'b' AND t16 = x'610062' AND t4 = 'c' AND t19 = x'ff'");
+    assert_interval(&ranges.entity, BYTES("b"), BYTES("c"));
+}
+
+static void what_always_holds_is_no_bound(void **state)
+{
+    (void)state;
+    ask("t4 = x'61' AND t5 = x'' AND t6 = x'61' AND t2 = 5 AND t3 = 5.5 AND t11 = x'61' AND "
+        "t7 = 5 AND t9 = 7 AND t16 = 'a' AND t17 = 3");
+    assert_false(ranges.nothing);
+    assert_false(ranges.numeric_partition);
+    assert_true(pt_condition_is_always(&ranges.partition));
+    assert_true(pt_condition_is_always(&ranges.row));
+    assert_true(pt_condition_is_always(&ranges.entity));
+}
+
+static void contradictions_end_without_a_look(void **state)
+{
+    (void)state;
+    static const char *const contradictions[] = {
+        "t0 = NULL",
+        "t0 = x'61'",
+        "t0 = 'a' || char(0)",
+        "t6 = 'a' || char(0)",
+        "t1 IN (NULL, x'61')",
+        "t1 IN (SELECT 1 WHERE 0)",
+        "t2 = 'a' AND t4 = 'a'",
+        "t2 = 'a' AND t5 = 'a'",
+        "t2 = 'a' AND t4 = 'a' || char(1)",
+        "t4 = ''",
+        "t2 = x'61'",
+        "t5 = NULL",
+        "t0 = 'a' AND t1 IN ('b', 'c')",
+        "t0 = 'a' AND t2 = 'a'",
+        "t0 = 5 AND t1 IN ('6', 'x')",
+        "t6 = 'a' AND t3 = 'b'",
+        "t10 = 'b' AND t11 = 'a'",
+        "t7 = 'a' AND t8 IN ('b', 'c')",
+        "t8 IN ('a', 'b') AND t13 = 'c'",
+        "t7 = NULL AND t0 = 'a'",
+        "t14 = 'a'",
+        "t14 = 5",
+        "t14 = NULL",
+        "t14 = x'61'",
+        "t14 = x'6100' AND t0 = 'b'",
+        "t14 = x'6100' AND t7 = 'b'",
+        "t14 = x'610062' AND t0 = 7",
+        "t15 IN ('a', 3, NULL)",
+        "t16 = NULL",
+        "t18 = 'a'",
+        "t19 = 7",
+        "t16 = x'6100' AND t18 = x'610000'",
+        "t16 = x'62' AND t4 = 'b'",
+    };
+    for (size_t i = 0; i < sizeof contradictions / sizeof *contradictions; i++) {
+        pt_interval range;
+        ask(contradictions[i]);
+        if (pt_ranges_next(&ranges, BYTES(""), &range) != PT_RANGE_END ||
+            pt_ranges_previous(&ranges, NULL, &range) != PT_RANGE_END) {
+            fail_msg("not the end: %s", contradictions[i]);
+        }
+    }
+}
+
+static void numbers_prefer_their_own_text(void **state)
+{
+    (void)state;
+    ask("t0 = 5 AND t7 = 1.5");
+    assert_bytes(ranges.preferred, BYTES("5\0001.5"));
+    ask("t0 = 'a' AND t7 = -7");
+    assert_bytes(ranges.preferred, BYTES("a\0-7"));
+    ask("t0 = 1e20 AND t7 = 'r'");
+    assert_bytes(ranges.preferred, BYTES("1.0e+20\0r"));
+    ask("t0 = 'a' AND t7 = 7 AND t15 IN (x'61002037', x'610037')");
+    assert_bytes(ranges.preferred, BYTES("a\0007"));
+
+    static const char *const none[] = {"t0 = 5",
+                                       "t7 = 5",
+                                       "t0 = 'a' AND t7 = 'b'",
+                                       "t0 = 5 AND t7 = NULL",
+                                       "t0 = 5 AND t7 = x'61'",
+                                       "t0 = 'a' AND t7 = 7 AND t9 = '8'",
+                                       "t0 = 'a' AND t7 = 7 AND t15 IN (x'61002037', x'62')",
+                                       "t0 = 'a' AND t7 = 7 AND t16 = x'610037'"};
+    for (size_t i = 0; i < sizeof none / sizeof *none; i++) {
+        ask(none[i]);
+        assert_null(ranges.preferred.data);
+    }
+}
+
+static void lists_are_sorted_and_distinct(void **state)
+{
+    (void)state;
+    enum { COUNT = 3000 };
+    ask("t1 IN (WITH n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 3000) "
+        "SELECT printf('%05d', 10007 * i % 3001) FROM n UNION ALL SELECT NULL UNION ALL "
+        "SELECT '00001' UNION ALL SELECT x'61' UNION ALL SELECT 'a' || char(0) || 'b')");
+    assert_true(ranges.partition.listed);
+    assert_int_equal(ranges.partition.point_count, COUNT);
+    for (unsigned i = 0; i < COUNT; i++) {
+        char expected[8];
+        sqlite3_snprintf(sizeof expected, expected, "%05d", (int)i + 1);
+        assert_bytes(ranges.partition.points[i], pt_slice_text(expected));
+    }
+    ask("t0 = 'b' AND t1 IN ('a', 'b', 'c') AND t8 IN ('x', 'z', 'y') AND t12 = 'y'");
+    assert_int_equal(ranges.partition.point_count, 1);
+    assert_bytes(ranges.partition.points[0], BYTES("b"));
+    assert_int_equal(ranges.row.point_count, 2);
+    assert_bytes(ranges.row.points[1], BYTES("y"));
+}
+
+static void lists_with_numbers_say_nothing(void **state)
+{
+    (void)state;
+    ask("t1 IN ('a', 5, 'b')");
+    assert_true(pt_condition_is_always(&ranges.partition));
+    ask("t8 IN (5.5, 'b')");
+    assert_true(pt_condition_is_always(&ranges.row));
+    ask("t15 IN (x'6100', 5)");
+    assert_int_equal(ranges.entity.point_count, 1);
+}
+
+/* --- Numbers as PartitionKeys: whatever SQLite finds equal must pass --- */
+
+static const char *const number_texts[] = {"5",
+                                           "05",
+                                           " 5",
+                                           "5 ",
+                                           "\t5\n",
+                                           "+5",
+                                           "5.",
+                                           "5.0",
+                                           "5e0",
+                                           "50e-1",
+                                           ".5e1",
+                                           "-5",
+                                           "- 5",
+                                           "5x",
+                                           "x5",
+                                           "",
+                                           " ",
+                                           ".",
+                                           "e5",
+                                           "5e",
+                                           "0x5",
+                                           "5 5",
+                                           "0",
+                                           "-0",
+                                           "0.0",
+                                           "1e300",
+                                           "1e+300",
+                                           "1.0e+300",
+                                           "10e299",
+                                           "9223372036854775807",
+                                           "0.1",
+                                           "1e-1",
+                                           "0.3",
+                                           "0.30000000000000004",
+                                           "9007199254740993",
+                                           "inf",
+                                           "Infinity",
+                                           "nan",
+                                           "1e999",
+                                           "Inf",
+                                           "-1.5",
+                                           "-15e-1",
+                                           "1e-300"};
+
+static const char *const numbers[] = {"5",
+                                      "5.0",
+                                      "-5",
+                                      "0",
+                                      "0.1",
+                                      "0.1 + 0.2",
+                                      "1e300",
+                                      "9223372036854775807",
+                                      "9007199254740993",
+                                      "9007199254740992.0",
+                                      "-1.5",
+                                      "1e-300",
+                                      "7"};
+
+static bool sqlite_finds(const char *sql, const char *text, const char *number)
+{
+    char *query = sqlite3_mprintf(sql, number, text);
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, query, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    bool found = sqlite3_column_int(statement, 0) != 0;
+    sqlite3_finalize(statement);
+    sqlite3_free(query);
+    return found;
+}
+
+static void partitions_that_read_as_the_number_pass(void **state)
+{
+    (void)state;
+    for (size_t n = 0; n < sizeof numbers / sizeof *numbers; n++) {
+        char where[64];
+        sqlite3_snprintf(sizeof where, where, "t0 = %s", numbers[n]);
+        ask(where);
+        assert_true(ranges.numeric_partition);
+        for (size_t t = 0; t < sizeof number_texts / sizeof *number_texts; t++) {
+            const char *text = number_texts[t];
+            bool as_text = sqlite_finds("SELECT CAST(%s AS TEXT) = %Q", text, numbers[n]);
+            bool as_number = sqlite_finds("SELECT v = p FROM (SELECT CAST(%s AS NUMERIC) AS v, "
+                                          "CAST(%Q AS TEXT) AS p)",
+                                          text, numbers[n]);
+            if ((as_text || as_number) && !pt_ranges_partition_fits(&ranges, pt_slice_text(text))) {
+                fail_msg("%s = '%s'", numbers[n], text);
+            }
+        }
+    }
+}
+
+static void partitions_that_read_otherwise_do_not_pass(void **state)
+{
+    (void)state;
+    static const char *const others[] = {"",   " ",  "6",   "50",  "5x",  "x5",  "5.0001",
+                                         "-5", "5e", "5 5", "0x5", "5e1", "5,0", "f\xC3\xBCnf"};
+    ask("t0 = 5");
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        assert_false(pt_ranges_partition_fits(&ranges, pt_slice_text(others[i])));
+    }
+    ask("t0 = 9e999");
+    assert_false(ranges.numeric_partition);
+    assert_true(pt_condition_is_always(&ranges.partition));
+    ask("t0 = 5 AND t1 IN ('4', '5', ' 5.0', 'a')");
+    assert_false(ranges.numeric_partition);
+    assert_int_equal(ranges.partition.point_count, 2);
+}
+
+/* --- Failures --- */
+
+static int set_a_list_that_is_none(unsigned bits, int argc, sqlite3_value **argv)
+{
+    (void)bits;
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_ranges_set(&ranges, PT_PLAN_TERM(PT_TERM_PK_IN), argc, argv, &error);
+    assert_int_not_equal(rc, SQLITE_OK);
+    assert_int_equal(error.rc, rc);
+    assert_memory_equal(error.message, "the values of an IN cannot be read: ", 36);
+    pt_error_clear(&error);
+    asked = true;
+    return SQLITE_OK;
+}
+
+static void a_list_that_cannot_be_read_is_an_error(void **state)
+{
+    (void)state;
+    asked = false;
+    term_table_filter = set_a_list_that_is_none;
+    assert_int_equal(term_table_query(db, "t0 = 'a'"), SQLITE_OK);
+    assert_true(asked);
+}
+
+static int failing_at;
+static bool failed;
+
+static int set_with_failure(unsigned bits, int argc, sqlite3_value **argv)
+{
+    pt_ranges_free(&ranges);
+    failing_malloc_arm(failing_at, false);
+    int rc = set_ranges(bits, argc, argv);
+    failed = failing_malloc_disarm();
+    return rc;
+}
+
+static void running_out_of_memory_is_told(void **state)
+{
+    (void)state;
+    static const char *const queries[] = {
+        "t0 = 5 AND t7 = 6.5 AND t16 = zeroblob(10000)",
+        "t1 IN (SELECT hex(zeroblob(2000)) || value FROM json_each('[1,2,3,4,5]')) AND t13 = 'a'",
+        "t15 IN (x'610062', zeroblob(9000)) AND t4 = hex(zeroblob(5000))",
+    };
+    term_table_filter = set_with_failure;
+    for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        failed = true;
+        for (failing_at = 0; failed; failing_at++) {
+            failed = false;
+            asked = false;
+            int rc = term_table_query(db, queries[i]);
+            assert_true(asked);
+            assert_int_equal(rc, failed ? SQLITE_NOMEM : SQLITE_OK);
+        }
+        assert_true(failing_at > 2);
+    }
+}
+
+static int set_up(void **state)
+{
+    (void)state;
+    failing_malloc_install();
+    db = term_table_database();
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    (void)state;
+    pt_ranges_free(&ranges);
+    sqlite3_close(db);
+    return sqlite3_memory_used() == 0 ? 0 : -1;
+}
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_are_bounds_without_a_nul),
+        cmocka_unit_test(blobs_are_bounds_of_any_bytes),
+        cmocka_unit_test(partitions_bound_entities),
+        cmocka_unit_test(what_always_holds_is_no_bound),
+        cmocka_unit_test(contradictions_end_without_a_look),
+        cmocka_unit_test(numbers_prefer_their_own_text),
+        cmocka_unit_test(lists_are_sorted_and_distinct),
+        cmocka_unit_test(lists_with_numbers_say_nothing),
+        cmocka_unit_test(partitions_that_read_as_the_number_pass),
+        cmocka_unit_test(partitions_that_read_otherwise_do_not_pass),
+        cmocka_unit_test(a_list_that_cannot_be_read_is_an_error),
+        cmocka_unit_test(running_out_of_memory_is_told),
+    };
+    return cmocka_run_group_tests(tests, set_up, tear_down);
+}
