@@ -219,12 +219,12 @@ static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, con
 /* --- Cost --- */
 
 /* The table that costs are reckoned for; stepping to the next row costs 1. */
-static const double PARTITIONS = 100000;
-static const double PARTITION_ROWS = 100;
+static const double PARTITIONS = 50000;
+static const double PARTITION_ROWS = 200;
 static const double IN_VALUES = 10;
 static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
 static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
-static const double SEEK_COST = 10;
+static const double SEEK_COST = 5;
 
 static double at_least_one(double number)
 {

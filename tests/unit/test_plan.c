@@ -155,7 +155,7 @@ static void what_cannot_be_a_range_is_left_to_sqlite(void **state)
     assert_uses("p> p> p>", "", "1 0 0");
     assert_uses("p>! p>~ p>", "", "0 0 1");
     assert_uses("p= p= r= r=", "", "1 0 2 0");
-    assert_uses("p> pin r^ r= e< e=", "u", "0 1i 0 2 0 3");
+    assert_uses("p> pin r^ r= e< e=", "u", "0 1i 0 2 4 3");
 }
 
 static void only_literal_texts_are_not_checked_again(void **state)
@@ -331,8 +331,8 @@ static void cost_tells_good_plans_from_bad(void **state)
     assert_true(cost_of("pin r=") > cost_of("p= r="));
     assert_true(cost_of("pin rin") > cost_of("pin r="));
     assert_true(cost_of("limit") == cost_of(""));
-    assert_int_equal(plan_of("", "", "").rows, 1000000);
-    assert_int_equal(plan_of("p=", "", "").rows, 1000);
+    assert_int_equal(plan_of("", "", "").rows, 10000000);
+    assert_int_equal(plan_of("p=", "", "").rows, 200);
     assert_int_equal(plan_of("p= r=", "", "").rows, 1);
     assert_int_equal(plan_of("e=", "", "").rows, 1);
 }

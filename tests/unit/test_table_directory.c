@@ -1,0 +1,279 @@
+#include "session_fixture.h"
+
+#include "table_directory.h"
+
+static test_host host, other_host;
+static pt_session *session, *other;
+
+static int setup(void **state)
+{
+    (void)state;
+    session_fresh_store();
+    host = other_host = (test_host){0};
+    session = open_session(&host);
+    other = open_session(&other_host);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    pt_session_free(session);
+    pt_session_free(other);
+    return 0;
+}
+
+static int find(pt_session *user, const char *name, pt_table_id *table, pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = pt_session_read(user, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_find(user, view, name, table, error);
+    }
+    pt_session_end_read(user);
+    return rc;
+}
+
+static uint32_t found_id(pt_session *user, const char *name, pt_table_id *table)
+{
+    assert_ok(find(user, name, table, &error));
+    assert_true(table->known);
+    return table->id;
+}
+
+static void assert_absent(pt_session *user, const char *name, pt_table_id *table)
+{
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(find(user, name, table, &error), SQLITE_NOTFOUND);
+    assert_null(error.message);
+    assert_false(table->known);
+}
+
+static void add(const char *name)
+{
+    assert_ok(pt_table_directory_add(session, name, &error));
+}
+
+static void create(const char *name)
+{
+    begin(session);
+    add(name);
+    sync_now(session);
+    pt_session_commit(session);
+}
+
+static void tables_get_ids_of_their_own(void **state)
+{
+    (void)state;
+    pt_table_id logins = {0};
+    pt_table_id orders = {0};
+    assert_absent(session, "Logins", &logins);
+    begin(session);
+    add("Logins");
+    add("Orders");
+    uint32_t first = found_id(session, "Logins", &logins);
+    uint32_t second = found_id(session, "Orders", &orders);
+    assert_true(first != 0 && second != 0 && first != second);
+    assert_absent(other, "Logins", &(pt_table_id){0});
+    sync_now(session);
+    pt_session_commit(session);
+    assert_int_equal(found_id(session, "Logins", &logins), first);
+    assert_int_equal(found_id(other, "Orders", &(pt_table_id){0}), second);
+    create("Sales");
+    uint32_t third = found_id(session, "Sales", &(pt_table_id){0});
+    assert_true(third != first && third != second);
+}
+
+static void names_are_compared_without_case(void **state)
+{
+    (void)state;
+    create("Logins[A-Z]@\xc3\x84");
+    uint32_t id = found_id(session, "Logins[A-Z]@\xc3\x84", &(pt_table_id){0});
+    assert_int_equal(found_id(session, "lOGINS[a-z]@\xc3\x84", &(pt_table_id){0}), id);
+    assert_absent(session, "Logins{a-z}`\xc3\x84", &(pt_table_id){0});
+    assert_absent(session, "Logins[A-Z]@\xc3\xa4", &(pt_table_id){0});
+    assert_absent(session, "Logins", &(pt_table_id){0});
+}
+
+static void the_record_is_the_documented_one(void **state)
+{
+    (void)state;
+    create("LogIns");
+    uint32_t id = found_id(session, "logins", &(pt_table_id){0});
+    const uint8_t expected[] = {1, (uint8_t)id, 0, 0, 0, 'L', 'o', 'g', 'I', 'n', 's'};
+    pt_snapshot *snapshot = begin_snapshot(pt_session_store(session));
+    pt_slice record = get_text(snapshot, 0, "logins");
+    assert_int_equal(record.size, sizeof expected);
+    assert_memory_equal(record.data, expected, sizeof expected);
+    engine->snapshot_free(snapshot);
+}
+
+static void later_versions_may_append_to_the_record(void **state)
+{
+    (void)state;
+    store_text(pt_session_store(session), 0, "logins", "\1\7\1\1\1Logins\1more");
+    assert_int_equal(found_id(session, "Logins", &(pt_table_id){0}), 0x01010107);
+}
+
+static void damaged_records_are_reported(void **state)
+{
+    (void)state;
+    const char *const records[] = {"", "\1\1\1\1", "\2\1\1\1\1Logins"};
+    for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
+        pt_table_id table = {0};
+        store_text(pt_session_store(session), 0, "logins", records[i]);
+        assert_fails(find(session, "Logins", &table, &error), SQLITE_CORRUPT_VTAB, "damaged");
+        assert_false(table.known);
+    }
+}
+
+static void looks_again_only_after_a_change(void **state)
+{
+    (void)state;
+    pt_table_id table = {0};
+    create("Logins");
+    uint32_t id = found_id(session, "Logins", &table);
+    fault_none();
+    for (int i = 0; i < 3; i++) {
+        commit_text(other, "a", "1");
+        assert_int_equal(found_id(session, "Logins", &table), id);
+    }
+    assert_int_equal(fault_calls(FAULTY_GET), 0);
+    create("Orders");
+    assert_int_equal(found_id(session, "Logins", &table), id);
+    assert_int_equal(fault_calls(FAULTY_GET), 1);
+}
+
+static void remove_table(const char *key_text)
+{
+    test_key key = key_of(0, key_text);
+    assert_ok(pt_session_remove(session, key_slice(&key), &error));
+    pt_session_note_catalog_change(session);
+}
+
+static void others_notice_a_table_dropped_and_made_again(void **state)
+{
+    (void)state;
+    pt_table_id table = {0};
+    create("Logins");
+    uint32_t id = found_id(other, "Logins", &table);
+    begin(session);
+    remove_table("logins");
+    assert_int_equal(found_id(other, "Logins", &table), id);
+    sync_now(session);
+    pt_session_commit(session);
+    assert_absent(other, "Logins", &table);
+    create("LOGINS");
+    assert_true(found_id(other, "Logins", &table) != id);
+}
+
+static void what_is_rolled_back_was_never_there(void **state)
+{
+    (void)state;
+    pt_table_id table = {0};
+    for (int synced = 0; synced < 2; synced++) {
+        begin(session);
+        add("Logins");
+        found_id(session, "Logins", &table);
+        if (synced) {
+            sync_now(session);
+            found_id(other, "Logins", &(pt_table_id){0});
+        }
+        pt_session_rollback(session);
+        assert_absent(session, "Logins", &table);
+        assert_absent(other, "Logins", &(pt_table_id){0});
+    }
+    begin(session);
+    assert_int_equal(pt_session_savepoint(session, 0), SQLITE_OK);
+    add("Logins");
+    found_id(session, "Logins", &table);
+    pt_session_rollback_to(session, 0);
+    assert_absent(session, "Logins", &table);
+    add("Logins");
+    found_id(session, "Logins", &table);
+}
+
+static void a_withdrawn_drop_brings_the_table_back(void **state)
+{
+    (void)state;
+    pt_table_id table = {0};
+    create("Logins");
+    uint32_t id = found_id(session, "Logins", &table);
+    for (int synced = 0; synced < 2; synced++) {
+        begin(session);
+        remove_table("logins");
+        assert_absent(session, "Logins", &table);
+        if (synced) {
+            sync_now(session);
+        }
+        pt_session_rollback(session);
+        assert_int_equal(found_id(session, "Logins", &table), id);
+    }
+}
+
+static void long_names_are_refused(void **state)
+{
+    (void)state;
+    char name[PT_TABLE_NAME_MAX + 2];
+    memset(name, 'N', sizeof name);
+    name[PT_TABLE_NAME_MAX + 1] = 0;
+    begin(session);
+    assert_fails(pt_table_directory_add(session, name, &error), SQLITE_TOOBIG, "501 bytes");
+    assert_fails(find(session, name, &(pt_table_id){0}, &error), SQLITE_TOOBIG, "at most 500");
+    assert_false(pt_session_has_pending(session));
+    name[PT_TABLE_NAME_MAX] = 0;
+    add(name);
+    sync_now(session);
+    pt_session_commit(session);
+    found_id(other, name, &(pt_table_id){0});
+}
+
+static int create_and_find(pt_table_id *table, pt_error *error)
+{
+    int rc = pt_session_begin(session, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_add(session, "Logins", error);
+    }
+    return rc == SQLITE_OK ? find(session, "LOGINS", table, error) : rc;
+}
+
+static void out_of_memory_adds_nothing(void **state)
+{
+    (void)state;
+    for (int n = 0;; n++) {
+        pt_error error = PT_ERROR_NONE;
+        pt_table_id table = {0};
+        failing_malloc_arm(n, false);
+        int rc = create_and_find(&table, &error);
+        bool hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_int_equal(table.known, !hit);
+        pt_session_rollback(session);
+        assert_absent(session, "Logins", &table);
+        if (!hit) {
+            assert_true(n > 4);
+            break;
+        }
+    }
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    failing_malloc_install();
+    const struct CMUnitTest tests[] = {
+        TEST(tables_get_ids_of_their_own),
+        TEST(names_are_compared_without_case),
+        TEST(the_record_is_the_documented_one),
+        TEST(later_versions_may_append_to_the_record),
+        TEST(damaged_records_are_reported),
+        TEST(looks_again_only_after_a_change),
+        TEST(others_notice_a_table_dropped_and_made_again),
+        TEST(what_is_rolled_back_was_never_there),
+        TEST(a_withdrawn_drop_brings_the_table_back),
+        TEST(long_names_are_refused),
+        TEST(out_of_memory_adds_nothing),
+    };
+    return cmocka_run_group_tests(tests, session_group_setup, fixture_teardown);
+}
