@@ -35,7 +35,7 @@ int pt_report_damage(pt_slice logical_key, pt_error *error)
         (int)partition.size, partition.data, (int)row.size, row.data);
 }
 
-static int open_record(pt_row *row, const pt_table *table, pt_error *error)
+int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
 {
     if (row->opened) {
         return SQLITE_OK;
@@ -151,7 +151,7 @@ int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int co
         sqlite3_result_blob64(context, key.data, key.size, SQLITE_TRANSIENT);
         return SQLITE_OK;
     }
-    int rc = open_record(row, table, error);
+    int rc = pt_row_open(row, table, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

@@ -25,6 +25,10 @@ typedef struct pt_row {
 void pt_row_set(pt_row *row, const pt_scan *scan);
 void pt_row_free(pt_row *row);
 
+/* Opens the record now, so that its columns can be read whatever becomes of the dictionary's ids.
+ */
+int pt_row_open(pt_row *row, const pt_table *table, pt_error *error);
+
 /* Gives SQLite the value of a column. SQLITE_CORRUPT_VTAB: the record is damaged. */
 int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
                   pt_error *error);

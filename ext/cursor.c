@@ -240,12 +240,24 @@ static int check_one_partition(pt_cursor *cursor, pt_error *error)
                         (int)partition.size, partition.data);
 }
 
-/* Makes the scan's row the cursor's, once a move has ended. */
+/*
+ * Makes the scan's row the cursor's. A rollback takes the dictionary's ids back that only pending
+ * records use, and a cursor may still stand on one: it is opened while they are there.
+ */
+static int take_row(pt_cursor *cursor, pt_error *error)
+{
+    pt_row_set(&cursor->row, &cursor->scan);
+    bool fleeting = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
+    return fleeting ? pt_row_open(&cursor->row, table_of(cursor), error) : SQLITE_OK;
+}
+
+/* What there is to do once a move has ended. */
 static int arrive(pt_cursor *cursor, int rc, pt_error *error)
 {
     if (rc == SQLITE_OK && !cursor->eof) {
-        pt_row_set(&cursor->row, &cursor->scan);
-        if ((cursor->plan & PT_PLAN_ONE_PARTITION) != 0 && cursor->ranges.numeric_partition) {
+        rc = take_row(cursor, error);
+        if (rc == SQLITE_OK && (cursor->plan & PT_PLAN_ONE_PARTITION) != 0 &&
+            cursor->ranges.numeric_partition) {
             rc = check_one_partition(cursor, error);
         }
     }
@@ -407,9 +419,6 @@ int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
     }
     pt_cursor *cursor = cursor_of(base);
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_scan_check_row(&cursor->scan, &error);
-    if (rc == SQLITE_OK) {
-        rc = pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
-    }
+    int rc = pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
 }

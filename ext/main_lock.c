@@ -8,7 +8,7 @@
 
 /* Where a database file says how it is written: 1 rollback journal, 2 WAL (SQLite's file format,
  * section 1.3). */
-enum { WRITE_VERSION_OFFSET = 18, WRITE_VERSION_WAL = 2, POLL_MICROSECONDS = 500 };
+enum { WRITE_VERSION_OFFSET = 18, WRITE_VERSION_WAL = 2, POLL_NANOSECONDS = 500000 };
 
 static int64_t monotonic_ms(void)
 {
@@ -19,7 +19,7 @@ static int64_t monotonic_ms(void)
 
 static void pause_briefly(void)
 {
-    const struct timespec pause = {.tv_nsec = POLL_MICROSECONDS * 1000};
+    const struct timespec pause = {.tv_nsec = POLL_NANOSECONDS};
     nanosleep(&pause, NULL);
 }
 
@@ -53,6 +53,20 @@ static int lock_file(sqlite3_file *file, int64_t deadline)
     }
 }
 
+static int fail_lock(pt_error *error, int rc, const char *schema)
+{
+    if (rc == SQLITE_BUSY) {
+        return pt_error_set(error, rc,
+                            "database \"%w\" is being read by another connection, so the "
+                            "transaction cannot commit now; COMMIT again, or use WAL mode",
+                            schema);
+    }
+    return pt_error_set(error, rc,
+                        "database \"%w\" cannot be locked for the commit: %s; check its file "
+                        "system",
+                        schema, sqlite3_errstr(rc));
+}
+
 int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
 {
     int64_t deadline = monotonic_ms() + wait_ms;
@@ -70,10 +84,7 @@ int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
         }
         int rc = lock_file(file, deadline);
         if (rc != SQLITE_OK) {
-            return pt_error_set(error, rc,
-                                "database \"%w\" is being read by another connection, so the "
-                                "transaction cannot commit now; COMMIT again, or use WAL mode",
-                                schema);
+            return fail_lock(error, rc, schema);
         }
     }
 }

@@ -268,15 +268,24 @@ pt_pending *pt_memtable_at(const pt_memtable_node *node)
     return node->pending;
 }
 
-static void sort_entries(pt_sort_item *items, size_t count)
+/* Sorts the items and shrinks their array to their pointers, in place. */
+static void *sort_entries(pt_sort_item *items, size_t count)
 {
     pt_key_sort(items, count);
-    /* The array shrinks to its pointers in place. */
     pt_pending **entries = (pt_pending **)items;
     for (size_t i = 0; i < count; i++) {
         pt_pending *pending = items[i].pending;
         memcpy(&entries[i], &pending, sizeof pending);
     }
+    void *smaller = sqlite3_realloc64(entries, (count + 1) * sizeof *entries);
+    return smaller != NULL ? smaller : entries;
+}
+
+/* A commit has better use for its memory; a look-up after that builds it again. */
+static void drop_hash(pt_memtable *memtable)
+{
+    pt_hash_index_free(&memtable->hash);
+    memtable->hashed = false;
 }
 
 int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *count)
@@ -299,8 +308,9 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *cou
                 sortable[(*count)++].pending = memtable->log[i];
             }
         }
-        sort_entries(sortable, *count);
+        items = sort_entries(sortable, *count);
     }
+    drop_hash(memtable);
     *entries = items;
     return SQLITE_OK;
 }

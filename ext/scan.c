@@ -54,11 +54,6 @@ static int withdrawn(pt_error *error)
                         "back; run the statement again");
 }
 
-int pt_scan_check_row(const pt_scan *scan, pt_error *error)
-{
-    return scan->on_pending && scan->view->withdrawn ? withdrawn(error) : SQLITE_OK;
-}
-
 /* Whether pending operations may come into the scan's way. Writes to other tables do not. */
 static bool merges(const pt_scan *scan)
 {

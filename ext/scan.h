@@ -48,10 +48,6 @@ int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direct
  * is inside. */
 int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error);
 
-/* SQLITE_ABORT_ROLLBACK if the current row was pending and the view has been withdrawn: nobody may
- * decode it any more. */
-int pt_scan_check_row(const pt_scan *scan, pt_error *error);
-
 /* Moves to the neighbouring row. */
 int pt_scan_step(pt_scan *scan, pt_error *error);
 

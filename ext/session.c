@@ -254,12 +254,14 @@ static void drop_marks_from(pt_session *session, int level)
     }
 }
 
-int pt_session_savepoint(pt_session *session, int level)
+static const mark *last_mark(const pt_session *session)
 {
-    drop_marks_from(session, level + 1);
-    if (session->mark_count > 0 && session->marks[session->mark_count - 1].level == level) {
-        return SQLITE_OK; /* announced again, for another table: reuse would follow a release */
-    }
+    static const mark none = {.level = -1, .length = 0};
+    return session->mark_count != 0 ? &session->marks[session->mark_count - 1] : &none;
+}
+
+static int add_mark(pt_session *session, int level, size_t length)
+{
     if (session->mark_count == session->mark_capacity) {
         size_t capacity = session->mark_capacity == 0 ? FIRST_MARKS : session->mark_capacity * 2;
         mark *marks = sqlite3_realloc64(session->marks, capacity * sizeof *marks);
@@ -269,9 +271,26 @@ int pt_session_savepoint(pt_session *session, int level)
         session->marks = marks;
         session->mark_capacity = capacity;
     }
-    session->marks[session->mark_count++] = (mark){.level = level, .length = length_of(session)};
-    protect_marks(session);
+    session->marks[session->mark_count++] = (mark){.level = level, .length = length};
     return SQLITE_OK;
+}
+
+/*
+ * A table that joins late is told of the innermost level alone. If others have joined the session
+ * before, that level is known already; otherwise it and those it lies in were opened when nothing
+ * was pending.
+ */
+int pt_session_savepoint(pt_session *session, int level)
+{
+    drop_marks_from(session, level + 1);
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && last_mark(session)->level < level) {
+        int next = last_mark(session)->level + 1;
+        size_t length = next == level ? length_of(session) : last_mark(session)->length;
+        rc = add_mark(session, next, length);
+    }
+    protect_marks(session);
+    return rc;
 }
 
 void pt_session_release(pt_session *session, int level)
@@ -283,10 +302,10 @@ void pt_session_release(pt_session *session, int level)
 void pt_session_rollback_to(pt_session *session, int level)
 {
     drop_marks_from(session, level + 1);
-    bool known = session->mark_count > 0 && session->marks[session->mark_count - 1].level == level;
+    bool known = last_mark(session)->level == level;
     /* A level that was never announced was opened before the session joined, when nothing was
      * pending. */
-    size_t length = known ? session->marks[session->mark_count - 1].length : 0;
+    size_t length = known ? last_mark(session)->length : 0;
     pt_memtable *memtable = memtable_of(session);
     if (memtable != NULL) {
         pt_memtable_cut(memtable, length);

@@ -227,17 +227,21 @@ static int disconnect(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
-/* After a DROP nothing calls back for the table, and without the companion for the whole
- * transaction. */
+/* After a DROP nothing calls back for the table; only the companion hears of the transaction's end.
+ */
 static int destroy(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
-    if (table->session != NULL && pt_session_has_pending(table->session) &&
+    if (table->session != NULL && pt_session_is_writing(table->session)) {
+        pt_companion_join(table->connection);
+    }
+    if (table->session != NULL && pt_session_is_writing(table->session) &&
         !pt_connection_is_followed(table->connection)) {
         pt_error error = PT_ERROR_NONE;
-        pt_error_set(&error, SQLITE_LOCKED,
-                     "the transaction has written to the store and is not committed; COMMIT first, "
-                     "then DROP TABLE");
+        pt_error_set(
+            &error, SQLITE_LOCKED,
+            "the transaction is writing to the store and not committed; COMMIT first, then "
+            "DROP TABLE");
         return pt_table_fail(table, &error);
     }
     return disconnect(vtab);

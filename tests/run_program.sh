@@ -1,10 +1,10 @@
 #!/bin/sh
 # run_program.sh program [argument ...]: runs a test program for prove. Puts right what cmocka
 # prints: a skipped test is no failure, and a group needs no result of its own. Ends a program
-# that hangs: PT_PROGRAM_TIMEOUT is its time in seconds (600; 0: for ever).
+# that hangs: PT_PROGRAM_TIMEOUT is its time in seconds (120; 0: for ever).
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
-timeout --kill-after=5 "${PT_PROGRAM_TIMEOUT:-600}" "$@" >"$output"
+timeout --kill-after=5 "${PT_PROGRAM_TIMEOUT:-120}" "$@" >"$output"
 status=$?
 sed -e 's/^not ok \([0-9]* # SKIP\)/ok \1/' -e '/^# ok - /d' "$output"
 exit $status

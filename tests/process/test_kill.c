@@ -11,7 +11,7 @@
 #include "mortal.h"
 #include "store.h"
 
-enum { DEFAULT_ROWS = 20000, DEFAULT_ROUNDS = 32, ROUNDS_A_STORE = 8, NS_PER_SECOND = 1000000000 };
+enum { DEFAULT_ROWS = 20000, DEFAULT_ROUNDS = 40, ROUNDS_A_STORE = 8, NS_PER_SECOND = 1000000000 };
 
 #define STORE "main.db-ptable"
 
@@ -328,7 +328,7 @@ static void killed_while_making_the_store(void **state)
     for (int64_t calls = 1; calls <= FIRST; calls++) {
         die_while_making(calls);
     }
-    for (int64_t round = 0; round < setting("ROUNDS", DEFAULT_ROUNDS) / 4; round++) {
+    for (int64_t round = 0; round < setting("ROUNDS", DEFAULT_ROUNDS) / 8; round++) {
         die_while_making(1 + random_below((uint32_t)all));
     }
     for (int64_t calls = all - LAST; calls <= all; calls++) {

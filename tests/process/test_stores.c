@@ -152,6 +152,35 @@ static void stores_close_and_open_again(void **state)
     assert_store(folder, "a.ptable", 1, 10);
 }
 
+/* Whoever comes first makes it; nobody finds half a store. */
+static void processes_make_one_store_at_once(void **state)
+{
+    enum { PROCESSES = 4, ROUNDS = 3 };
+    const char *folder = *state;
+    peer others[PROCESSES];
+    for (int i = 0; i < PROCESSES; i++) {
+        others[i] = start_peer("", ":memory:");
+        peer_run(&others[i], "PRAGMA busy_timeout = %d", PATIENCE_MS);
+    }
+    for (int round = 0; round < ROUNDS; round++) {
+        for (int i = 0; i < PROCESSES; i++) {
+            peer_begins(&others[i],
+                        "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/%d.ptable');"
+                        "INSERT INTO t VALUES('p', %d, 1); SELECT count(*) FROM t; DROP TABLE t",
+                        folder, round, i);
+        }
+        for (int i = 0; i < PROCESSES; i++) {
+            peer_ends(&others[i], SQLITE_OK);
+        }
+        char store[PATH_SIZE];
+        snprintf(store, sizeof store, "%d.ptable", round);
+        assert_store(folder, store, 1, PROCESSES);
+    }
+    for (int i = 0; i < PROCESSES; i++) {
+        stop_peer(&others[i]);
+    }
+}
+
 static void a_database_in_wal_and_one_with_a_journal_commit_together(void **state)
 {
     const char *folder = *state;
@@ -188,6 +217,7 @@ int main(int argc, char **argv)
         folder_test(one_store_under_several_names_is_one),
         folder_test(stores_in_memory_are_private),
         folder_test(stores_close_and_open_again),
+        folder_test(processes_make_one_store_at_once),
         folder_test(a_database_in_wal_and_one_with_a_journal_commit_together),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -1,7 +1,7 @@
 /*
  * The real engine, with methods that fail when a test says so and that count their calls.
  *
- *     store->engine = &faulty_engine;
+ *     pt_store *store = open_faulty(NULL);
  *     fault_next(FAULTY_COMMIT);               the next commit fails, those behind it do not
  *     fault_from(FAULTY_RESTORE, 2);           all from the third call on fail
  *     fault_none();
@@ -202,8 +202,8 @@ static pt_engine faulty_engine = {
     .write_commit = faulty_write_commit,
 };
 
-/* Opens a store through the faulty engine; the path NULL means a private one. */
-static inline pt_store *open_faulty(const char *path)
+/* From now on the store is used through the faulty engine. */
+static inline void make_faulty(pt_store *store)
 {
     faulty_engine.open = engine->open;
     faulty_engine.close = engine->close;
@@ -213,12 +213,18 @@ static inline pt_store *open_faulty(const char *path)
     faulty_engine.cursor_close = engine->cursor_close;
     faulty_engine.counts = engine->counts;
     faulty_engine.write_abort = engine->write_abort;
-    pt_store *store = NULL;
-    unsigned flags = PT_OPEN_CREATE | (path == NULL ? PT_OPEN_PRIVATE : 0u);
-    assert_ok(engine->open(path != NULL ? path : "", flags, &store, &error));
     store->engine = &faulty_engine;
     fault_none();
     faulty_locked = false;
+}
+
+/* Opens a store through the faulty engine; the path NULL means a private one. */
+static inline pt_store *open_faulty(const char *path)
+{
+    pt_store *store = NULL;
+    unsigned flags = PT_OPEN_CREATE | (path == NULL ? PT_OPEN_PRIVATE : 0u);
+    assert_ok(engine->open(path != NULL ? path : "", flags, &store, &error));
+    make_faulty(store);
     return store;
 }
 

@@ -14,6 +14,7 @@ enum { SESSION_TABLE = 7 };
 
 /* Making a store takes longer than a test: it is made once for the group, and copied. */
 static char session_template[96];
+static sqlite3_int64 session_memory; /* SQLite's, before the test opened anything */
 
 static inline int session_group_setup(void **state)
 {
@@ -40,6 +41,13 @@ static inline void session_fresh_store(void)
     }
     assert_int_equal(fclose(to), 0);
     fclose(from);
+    session_memory = sqlite3_memory_used();
+}
+
+/* After all has been closed. */
+static inline int session_check_memory(void)
+{
+    return sqlite3_memory_used() == session_memory ? 0 : -1;
 }
 
 /* What a session asks its connection; counts the questions. */

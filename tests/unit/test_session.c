@@ -19,7 +19,7 @@ static int teardown(void **state)
     (void)state;
     pt_session_free(session);
     pt_session_free(other);
-    return 0;
+    return session_check_memory();
 }
 
 static uint64_t newest_version(void)
@@ -151,6 +151,22 @@ static void timestamps_rise_over_sessions_and_rollbacks(void **state)
     }
 }
 
+/* A DELETE gives no timestamp out. */
+static void a_commit_without_timestamps_keeps_the_clock(void **state)
+{
+    (void)state;
+    begin(session);
+    int64_t last = pt_session_tick(session);
+    write_text(session, "a", "1");
+    sync_now(session);
+    pt_session_commit(session);
+    begin(other);
+    remove_text(other, "a");
+    sync_now(other);
+    assert_true(faulty_last_commit.clock == last);
+    pt_session_commit(other);
+}
+
 static void table_ids_are_new_unless_nothing_was_committed(void **state)
 {
     (void)state;
@@ -180,6 +196,13 @@ static void a_commit_tells_whether_the_catalogue_changed(void **state)
     sync_now(session);
     assert_true(faulty_last_commit.catalog_changed);
     pt_session_rollback(session);
+    assert_true(faulty_last_commit.catalog_changed);
+    begin(session);
+    write_key(session, key_slice(&key), pt_slice_text("record"));
+    sync_now(session);
+    pt_session_rollback_to(session, -1);
+    write_text(session, "a", "2");
+    sync_now(session);
     assert_true(faulty_last_commit.catalog_changed);
 }
 
@@ -248,202 +271,6 @@ static void a_failed_begin_gives_the_lock_back(void **state)
     begin(session);
 }
 
-/* --- What statements see --- */
-
-static void a_statement_reads_one_version(void **state)
-{
-    (void)state;
-    commit_text(other, "a", "1");
-    pt_view *view = NULL;
-    pt_view *again = NULL;
-    assert_ok(pt_session_read(session, &view, &error));
-    pt_session_cursor_opened(session);
-    commit_text(other, "a", "2");
-    assert_ok(pt_session_read(session, &again, &error));
-    assert_ptr_equal(again, view);
-    pt_session_cursor_opened(session);
-    assert_reads(session, "a", "1");
-    pt_session_cursor_closed(session);
-    assert_reads(session, "a", "1");
-    pt_session_cursor_closed(session);
-    assert_reads(session, "a", "2");
-}
-
-static void a_followed_transaction_reads_one_version(void **state)
-{
-    (void)state;
-    commit_text(other, "a", "1");
-    host.follows = true;
-    assert_reads(session, "a", "1");
-    commit_text(other, "a", "2");
-    assert_reads(session, "a", "1");
-    host.follows = false;
-    pt_session_end_read(session);
-    assert_reads(session, "a", "2");
-}
-
-static void reading_again_allocates_nothing(void **state)
-{
-    (void)state;
-    commit_text(session, "a", "1");
-    assert_reads(session, "a", "1");
-    failing_malloc_arm(0, true);
-    for (int i = 0; i < 3; i++) {
-        assert_reads(session, "a", "1");
-    }
-    assert_false(failing_malloc_disarm());
-    fault_next(FAULTY_SNAPSHOT_BEGIN);
-    pt_view *view;
-    assert_fails(pt_session_read(session, &view, &error), FAULTY_RC, "fire");
-    assert_reads(session, "a", "1");
-}
-
-/* Inside a transaction that has read, writing on top of what somebody else changed since would lose
- * that change. */
-static void a_stale_reader_cannot_begin_to_write(void **state)
-{
-    (void)state;
-    commit_text(other, "a", "1");
-    host.follows = true;
-    assert_reads(session, "a", "1");
-    begin(session);
-    write_text(session, "b", "1");
-    sync_now(session);
-    pt_session_commit(session);
-    assert_reads(session, "a", "1");
-    commit_text(other, "a", "2");
-    assert_fails(pt_session_begin(session, &error), SQLITE_BUSY_SNAPSHOT, "changed");
-    assert_false(faulty_locked);
-    assert_false(pt_session_is_writing(session));
-    assert_reads(session, "a", "1");
-    host.follows = false;
-    pt_session_end_read(session);
-    host.follows = true;
-    begin(session);
-    assert_finds(session, "a", "2");
-    pt_session_rollback(session);
-}
-
-static void an_unfollowed_statement_writes_on_the_newest_version(void **state)
-{
-    (void)state;
-    commit_text(other, "a", "1");
-    pt_view *view;
-    assert_ok(pt_session_read(session, &view, &error));
-    pt_session_cursor_opened(session);
-    commit_text(other, "a", "2");
-    begin(session);
-    assert_finds(session, "a", "2");
-    sync_now(session);
-    pt_session_commit(session);
-    pt_session_cursor_closed(session);
-}
-
-/* --- Cursors that outlive the transaction --- */
-
-static void open_scan(pt_scan *scan)
-{
-    pt_view *view = NULL;
-    test_key low = key_of(SESSION_TABLE, "");
-    test_key high = key_of(SESSION_TABLE + 1, "");
-    assert_ok(pt_session_read(session, &view, &error));
-    pt_session_cursor_opened(session);
-    assert_ok(pt_scan_open(scan, view, &error));
-    assert_ok(pt_scan_seek(scan, key_slice(&low), key_slice(&high), PT_FORWARD, &error));
-}
-
-static void close_scan(pt_scan *scan)
-{
-    pt_scan_free(scan);
-    pt_session_cursor_closed(session);
-}
-
-static void assert_at(const pt_scan *scan, const char *text, const char *record)
-{
-    test_key key = key_of(SESSION_TABLE, text);
-    assert_true(scan->valid);
-    assert_true(pt_slice_equal(scan->key, key_slice(&key)));
-    assert_true(pt_slice_equal(scan->record, pt_slice_text(record)));
-}
-
-static void a_cursor_reads_on_over_a_commit(void **state)
-{
-    (void)state;
-    commit_text(session, "c", "1");
-    begin(session);
-    write_text(session, "a", "1");
-    write_text(session, "b", "1");
-    pt_scan scan = {0};
-    open_scan(&scan);
-    sync_now(session);
-    pt_session_commit(session);
-    commit_text(other, "b", "2");
-    begin(session);
-    write_text(session, "b", "3");
-    write_text(session, "d", "3");
-    assert_at(&scan, "a", "1");
-    assert_ok(pt_scan_step(&scan, &error));
-    assert_at(&scan, "b", "1");
-    assert_ok(pt_scan_step(&scan, &error));
-    assert_at(&scan, "c", "1");
-    assert_ok(pt_scan_step(&scan, &error));
-    assert_false(scan.valid);
-    assert_reads(session, "b", "3");
-    pt_session_rollback(session);
-    close_scan(&scan);
-    assert_reads(session, "b", "2");
-}
-
-static void a_cursor_over_withdrawn_writes_is_aborted(void **state)
-{
-    (void)state;
-    commit_text(session, "a", "1");
-    for (int synced = 0; synced < 2; synced++) {
-        begin(session);
-        write_text(session, "b", "1");
-        pt_scan scan = {0};
-        open_scan(&scan);
-        if (synced) {
-            sync_now(session);
-        }
-        pt_session_rollback(session);
-        assert_at(&scan, "a", "1");
-        assert_fails(pt_scan_step(&scan, &error), SQLITE_ABORT_ROLLBACK, "rolled back");
-        close_scan(&scan);
-        assert_reads(session, "b", NULL);
-    }
-}
-
-static void a_cursor_reads_on_when_nothing_was_withdrawn(void **state)
-{
-    (void)state;
-    commit_text(session, "a", "1");
-    commit_text(session, "b", "1");
-    begin(session);
-    pt_scan scan = {0};
-    open_scan(&scan);
-    pt_session_rollback(session);
-    assert_ok(pt_scan_step(&scan, &error));
-    assert_at(&scan, "b", "1");
-    close_scan(&scan);
-}
-
-static void a_cursor_sees_what_its_transaction_writes_later(void **state)
-{
-    (void)state;
-    commit_text(session, "a", "1");
-    host.follows = true;
-    pt_scan scan = {0};
-    open_scan(&scan);
-    begin(session);
-    write_text(session, "b", "1");
-    assert_ok(pt_scan_step(&scan, &error));
-    assert_at(&scan, "b", "1");
-    close_scan(&scan);
-    pt_session_rollback(session);
-    host.follows = false;
-}
-
 /* --- Looking keys up --- */
 
 static test_key numbered_key(uint32_t table, unsigned number)
@@ -508,6 +335,23 @@ static void finding_agrees_with_a_model(void **state)
     }
 }
 
+/* What was the last key for one transaction need not be so for the next one. */
+static void the_last_key_is_sought_in_every_transaction(void **state)
+{
+    (void)state;
+    for (int transaction = 0; transaction < 2; transaction++) {
+        begin(session);
+        for (unsigned number = 0; number < 40; number++) {
+            unsigned far = 1000 + number * 2 + (unsigned)transaction;
+            assert_false(finds_number(SESSION_TABLE, far));
+            write_number(SESSION_TABLE, far);
+        }
+        assert_int_equal(finds_number(SESSION_TABLE, 1078), true);
+        sync_now(session);
+        pt_session_commit(session);
+    }
+}
+
 static void loads_beyond_the_last_key_do_not_ask_the_store(void **state)
 {
     (void)state;
@@ -518,6 +362,9 @@ static void loads_beyond_the_last_key_do_not_ask_the_store(void **state)
     pt_session_commit(session);
     begin(session);
     for (unsigned number = 101; number < 120; number++) {
+        if (number == 110) {
+            assert_int_equal(fault_calls(FAULTY_CURSOR_OPEN), 0);
+        }
         assert_false(finds_number(SESSION_TABLE, number));
         write_number(SESSION_TABLE, number);
     }
@@ -660,22 +507,15 @@ int main(void)
         TEST(without_writes_nothing_is_committed),
         TEST(a_commit_is_as_durable_as_the_strictest_table_asks),
         TEST(timestamps_rise_over_sessions_and_rollbacks),
+        TEST(a_commit_without_timestamps_keeps_the_clock),
         TEST(table_ids_are_new_unless_nothing_was_committed),
         TEST(a_commit_tells_whether_the_catalogue_changed),
         TEST(another_writer_is_busy),
         TEST(waiting_for_the_lock_leaves_no_error),
         TEST(a_read_only_store_cannot_be_written),
         TEST(a_failed_begin_gives_the_lock_back),
-        TEST(a_statement_reads_one_version),
-        TEST(a_followed_transaction_reads_one_version),
-        TEST(reading_again_allocates_nothing),
-        TEST(a_stale_reader_cannot_begin_to_write),
-        TEST(an_unfollowed_statement_writes_on_the_newest_version),
-        TEST(a_cursor_reads_on_over_a_commit),
-        TEST(a_cursor_over_withdrawn_writes_is_aborted),
-        TEST(a_cursor_reads_on_when_nothing_was_withdrawn),
-        TEST(a_cursor_sees_what_its_transaction_writes_later),
         TEST(finding_agrees_with_a_model),
+        TEST(the_last_key_is_sought_in_every_transaction),
         TEST(loads_beyond_the_last_key_do_not_ask_the_store),
         TEST(a_failed_look_up_tells_nothing),
         TEST(out_of_memory_leaves_the_store_as_it_was),

@@ -96,6 +96,32 @@ static void a_level_from_before_the_session_joined_is_its_beginning(void **state
     assert_finds(session, "a", NULL);
 }
 
+static void a_level_announced_again_ends_those_inside_it(void **state)
+{
+    (void)state;
+    begin(session);
+    mark_level(0);
+    mark_level(1);
+    write_text(session, "a", "1");
+    mark_level(0);
+    mark_level(1);
+    write_text(session, "b", "1");
+    pt_session_rollback_to(session, 1);
+    assert_finds(session, "a", "1");
+    assert_finds(session, "b", NULL);
+}
+
+static void a_released_level_keeps_no_old_versions(void **state)
+{
+    (void)state;
+    test_key key = key_of(SESSION_TABLE, "a");
+    begin(session);
+    const uint8_t *first = pt_session_put(session, key_slice(&key), PT_INSERT, 1);
+    mark_level(0);
+    pt_session_release(session, 0);
+    assert_ptr_equal(pt_session_put(session, key_slice(&key), PT_INSERT, 1), first);
+}
+
 /* The companion announces levels to sessions that do not write yet. */
 static void levels_are_known_from_before_the_first_write(void **state)
 {
@@ -339,6 +365,8 @@ int main(void)
         TEST(every_table_of_the_store_announces_the_same_levels),
         TEST(level_minus_one_is_the_whole_transaction),
         TEST(a_level_from_before_the_session_joined_is_its_beginning),
+        TEST(a_level_announced_again_ends_those_inside_it),
+        TEST(a_released_level_keeps_no_old_versions),
         TEST(levels_are_known_from_before_the_first_write),
         TEST(levels_end_with_their_transaction),
         TEST(rolling_back_tells_that_the_catalogue_may_have_changed),

@@ -28,7 +28,7 @@ static int teardown(void **state)
     fault_none();
     pt_session_free(session);
     pt_session_free(other);
-    return 0;
+    return session_check_memory();
 }
 
 static void write_all(void)

@@ -1,0 +1,254 @@
+/*
+ * A disk that is full, or rather a process whose files may not grow: what fails leaves nothing, and
+ * all is well again once there is room.
+ */
+#include <glob.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "peer.h"
+#include "saboteur.h"
+#include "store.h"
+
+enum { ROWS = 100, PAGE = 4096 };
+
+#define STORE "shared.ptable"
+
+typedef struct scene {
+    char *folder;
+    sqlite3 *db;
+    peer other;
+} scene;
+
+/* Files may be written up to this size; the signal is ignored, so writes fail with EFBIG. */
+static void limit_files(rlim_t size)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void lift_limit(void)
+{
+    limit_files(RLIM_INFINITY);
+}
+
+static rlim_t size_of_store(const char *folder)
+{
+    char path[PATH_SIZE];
+    struct stat status;
+    path_in(folder, STORE, path);
+    assert_int_equal(stat(path, &status), 0);
+    return (rlim_t)status.st_size;
+}
+
+/* Main databases in memory, so that only the store needs room. */
+static int set_up(void **state)
+{
+    scene *all = calloc(1, sizeof *all);
+    void *folder = NULL;
+    if (all == NULL || make_folder(&folder) != 0) {
+        free(all);
+        return -1;
+    }
+    signal(SIGXFSZ, SIG_IGN);
+    all->folder = folder;
+    all->db = open_database("", ":memory:");
+    sqlite3_create_module(all->db, "saboteur", &saboteur_module, NULL);
+    run(all->db,
+        "CREATE VIRTUAL TABLE s USING saboteur;"
+        "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "');"
+        "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %d)"
+        "INSERT INTO t SELECT 'p', k, 'old' FROM n",
+        folder, ROWS);
+    all->other = start_peer("", ":memory:");
+    peer_run(&all->other, "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "')",
+             folder);
+    *state = all;
+    return 0;
+}
+
+static int tear_down(void **state)
+{
+    scene *all = *state;
+    void *folder = all->folder;
+    lift_limit();
+    saboteur_code = SQLITE_OK;
+    saboteur_watch = NULL;
+    stop_peer(&all->other);
+    close_database(all->db);
+    free(all);
+    return remove_folder(&folder);
+}
+
+static void check_old_rows(scene *all)
+{
+    assert_store(all->folder, STORE, 1, ROWS);
+    assert_number(all->db, ROWS, "SELECT count(*) FROM t WHERE V = 'old'");
+    assert_peer_number(&all->other, ROWS, "SELECT count(*) FROM t WHERE V = 'old'");
+}
+
+static bool is_explained(sqlite3 *db)
+{
+    int code = sqlite3_errcode(db);
+    return (code == SQLITE_FULL || code == SQLITE_IOERR) &&
+           strstr(sqlite3_errmsg(db), "ptable: ") != NULL &&
+           strstr(sqlite3_errmsg(db), STORE) != NULL;
+}
+
+#define BIG_WRITE                                                                                  \
+    "UPDATE t SET V = 'new'; DELETE FROM t WHERE RowKey LIKE '%9';"                                \
+    "INSERT INTO t SELECT 'q', RowKey, printf('%.1000c', 'x') FROM t"
+
+/* With room for ever more of what is to be written, until there is room for all. */
+static void a_commit_without_room_leaves_nothing(void **state)
+{
+    scene *all = *state;
+    int failures = 0;
+    rlim_t step = 5 * PAGE;
+    for (rlim_t room = 0;; room += step) {
+        limit_files(size_of_store(all->folder) + room);
+        run(all->db, "BEGIN; %s", BIG_WRITE);
+        bool failed = code_of(all->db, "COMMIT") != SQLITE_OK;
+        bool explained = is_explained(all->db);
+        lift_limit();
+        if (!failed) {
+            break;
+        }
+        failures++;
+        assert_true(explained);
+        assert_int_equal(sqlite3_get_autocommit(all->db), 1);
+        check_old_rows(all);
+        run(all->db, "UPDATE t SET V = 'old' WHERE RowKey = '1'");
+    }
+    assert_true(failures > 3);
+    assert_number(all->db, 2 * ROWS * 9 / 10, "SELECT count(*) FROM t WHERE V <> 'old'");
+    peer_run(&all->other, "DELETE FROM t WHERE PartitionKey = 'q'; UPDATE t SET V = 'old'");
+    assert_number(all->db, ROWS * 9 / 10, "SELECT count(*) FROM t WHERE V = 'old'");
+}
+
+static void a_statement_without_room_leaves_nothing(void **state)
+{
+    scene *all = *state;
+    limit_files(0);
+    assert_int_not_equal(code_of(all->db, "UPDATE t SET V = 'new'"), SQLITE_OK);
+    bool explained = is_explained(all->db);
+    assert_int_not_equal(code_of(all->db, "DELETE FROM t"), SQLITE_OK);
+    assert_number(all->db, ROWS, "SELECT count(*) FROM t WHERE V = 'old'");
+    lift_limit();
+    assert_true(explained);
+    check_old_rows(all);
+    peer_run(&all->other, "UPDATE t SET V = 'new'");
+    assert_number(all->db, ROWS, "SELECT count(*) FROM t WHERE V = 'new'");
+}
+
+static size_t unfinished_files(const char *folder)
+{
+    char pattern[PATH_SIZE];
+    glob_t found;
+    path_in(folder, "*-new-*", pattern);
+    size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
+    globfree(&found);
+    return count;
+}
+
+static void a_store_without_room_is_not_made(void **state)
+{
+    scene *all = *state;
+    int failures = 0;
+    for (int pages = 0;; pages++) {
+        limit_files((rlim_t)pages * PAGE);
+        int code = code_of(all->db, "CREATE VIRTUAL TABLE n USING ptable(V, store='%s/%d.ptable')",
+                           all->folder, pages);
+        bool explained = strstr(sqlite3_errmsg(all->db), ".ptable") != NULL;
+        lift_limit();
+        if (code == SQLITE_OK) {
+            break;
+        }
+        failures++;
+        assert_true(explained);
+        assert_int_equal(unfinished_files(all->folder), 0);
+        run(all->db,
+            "CREATE VIRTUAL TABLE n USING ptable(V, store='%s/%d.ptable');"
+            "INSERT INTO n VALUES('p', 'a', 1); DROP TABLE n",
+            all->folder, pages);
+    }
+    assert_true(failures > 3);
+    run(all->db, "INSERT INTO n VALUES('p', 'a', 1)");
+}
+
+/* --- When not even taking back is possible --- */
+
+static void take_all_room(void)
+{
+    limit_files(0);
+}
+
+/* The store has the transaction's writes, its commit failed behind that, and the undo fails too. */
+static void get_into_doubt(scene *all)
+{
+    saboteur_watch = take_all_room;
+    saboteur_code = SQLITE_ERROR;
+    run(all->db, "BEGIN; UPDATE t SET V = 'new'; INSERT INTO s VALUES(1)");
+    assert_int_equal(code_of(all->db, "COMMIT"), SQLITE_ERROR);
+    saboteur_watch = NULL;
+    saboteur_code = SQLITE_OK;
+}
+
+static void a_store_in_doubt_is_refused_until_there_is_room(void **state)
+{
+    scene *all = *state;
+    peer_run(&all->other, "PRAGMA busy_timeout = 0");
+    sqlite3 *second = open_database("", ":memory:");
+    run(second, "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "')", all->folder);
+    get_into_doubt(all);
+    int read = code_of(all->db, "SELECT * FROM t");
+    bool explained = strstr(sqlite3_errmsg(all->db), "could not be taken back") != NULL;
+    int written = code_of(all->db, "INSERT INTO t VALUES('p', 'z', '')");
+    int read_by_second = code_of(second, "SELECT * FROM t");
+    int written_by_second = code_of(second, "INSERT INTO t VALUES('p', 'z', '')");
+    lift_limit();
+    assert_int_equal(read, SQLITE_IOERR);
+    assert_true(explained);
+    assert_int_equal(written, SQLITE_IOERR);
+    assert_int_equal(read_by_second, SQLITE_IOERR);
+    assert_int_equal(written_by_second, SQLITE_IOERR);
+    peer_fails(&all->other, SQLITE_BUSY, "UPDATE t SET V = 'peer'");
+    check_old_rows(all);
+    assert_number(second, ROWS, "SELECT count(*) FROM t WHERE V = 'old'");
+    run(second, "UPDATE t SET V = 'new'");
+    peer_run(&all->other, "UPDATE t SET V = 'old'");
+    check_old_rows(all);
+    close_database(second);
+}
+
+static void closing_takes_back_what_was_in_doubt(void **state)
+{
+    scene *all = *state;
+    get_into_doubt(all);
+    lift_limit();
+    close_database(all->db);
+    all->db = open_database("", ":memory:");
+    run(all->db, "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "')",
+        all->folder);
+    check_old_rows(all);
+    peer_run(&all->other, "UPDATE t SET V = 'new'");
+}
+
+#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+
+int main(int argc, char **argv)
+{
+    if (is_peer(argc, argv)) {
+        return be_peer(argv);
+    }
+    const struct CMUnitTest tests[] = {
+        scene_test(a_commit_without_room_leaves_nothing),
+        scene_test(a_statement_without_room_leaves_nothing),
+        scene_test(a_store_without_room_is_not_made),
+        scene_test(a_store_in_doubt_is_refused_until_there_is_room),
+        scene_test(closing_takes_back_what_was_in_doubt),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
