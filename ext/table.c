@@ -127,21 +127,21 @@ static int configure(pt_table *table, sqlite3 *db, int argc, const char *const *
     return declare(db, &table->config, error);
 }
 
-static int new_table(sqlite3 *db, pt_connection *connection, int argc, const char *const *argv,
-                     pt_table **out, pt_error *error)
+/* NULL, with the error set, if it cannot be made. */
+static pt_table *new_table(sqlite3 *db, pt_connection *connection, int argc,
+                           const char *const *argv, pt_error *error)
 {
     pt_table *table = sqlite3_malloc64(sizeof *table);
     if (table == NULL) {
-        return pt_error_nomem(error);
+        pt_error_nomem(error);
+        return NULL;
     }
     *table = (pt_table){.connection = connection};
-    int rc = configure(table, db, argc, argv, error);
-    if (rc != SQLITE_OK) {
+    if (configure(table, db, argc, argv, error) != SQLITE_OK) {
         free_table(table);
-        return rc;
+        return NULL;
     }
-    *out = table;
-    return SQLITE_OK;
+    return table;
 }
 
 /* Text of a failed xCreate or xConnect, which has no table to carry it. */
@@ -156,14 +156,24 @@ static int fail_to_make(const char *name, pt_error *error, char **message)
     return rc;
 }
 
-static int enter_table(pt_table *table, pt_error *error)
+/* SQLITE_NOTFOUND, without a text, if the store does not have the table. */
+static int find_in_store(pt_table *table, pt_error *error)
 {
     pt_view *view;
     int rc = pt_session_read(table->session, &view, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_find(table->session, view, table->config.table, &table->id, error);
     }
-    rc = pt_table_directory_find(table->session, view, table->config.table, &table->id, error);
+    pt_session_end_read(table->session);
+    return rc;
+}
+
+static int begin_and_enter(pt_table *table, pt_error *error)
+{
+    int rc = pt_session_begin(table->session, error);
+    if (rc == SQLITE_OK) {
+        rc = find_in_store(table, error); /* again, for somebody else may have been quicker */
+    }
     if (rc != SQLITE_NOTFOUND) {
         return rc;
     }
@@ -171,8 +181,10 @@ static int enter_table(pt_table *table, pt_error *error)
     return pt_table_directory_add(table->session, table->config.table, error);
 }
 
-/* Makes the store and the table in it. SQLite lets a new table take part in the transaction without
- * xBegin. */
+/*
+ * Makes the store and the table in it, as far as they are not there. SQLite lets a new table take
+ * part in the transaction without xBegin.
+ */
 static int make_in_store(pt_table *table, pt_error *error)
 {
     int rc = use_store(table, true, error);
@@ -181,9 +193,9 @@ static int make_in_store(pt_table *table, pt_error *error)
     }
     bool was_writing = pt_session_is_writing(table->session);
     pt_companion_join(table->connection);
-    rc = pt_session_begin(table->session, error);
-    if (rc == SQLITE_OK) {
-        rc = enter_table(table, error);
+    rc = find_in_store(table, error);
+    if (rc == SQLITE_NOTFOUND) {
+        rc = begin_and_enter(table, error);
     }
     if (rc != SQLITE_OK && !was_writing) {
         /* No callback will come for a table that could not be made. */
@@ -196,8 +208,8 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
                   sqlite3_vtab **vtab, char **message)
 {
     pt_error error = PT_ERROR_NONE;
-    pt_table *table;
-    if (new_table(db, context, argc, argv, &table, &error) != SQLITE_OK) {
+    pt_table *table = new_table(db, context, argc, argv, &error);
+    if (table == NULL) {
         return fail_to_make(argv[2], &error, message);
     }
     if (!table->read_only && make_in_store(table, &error) != SQLITE_OK) {
@@ -212,37 +224,42 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
                    sqlite3_vtab **vtab, char **message)
 {
     pt_error error = PT_ERROR_NONE;
-    pt_table *table;
     pt_companion_ensure(context);
-    if (new_table(db, context, argc, argv, &table, &error) != SQLITE_OK) {
+    pt_table *table = new_table(db, context, argc, argv, &error);
+    if (table == NULL) {
         return fail_to_make(argv[2], &error, message);
     }
     *vtab = &table->base;
     return SQLITE_OK;
 }
 
+/*
+ * SQLite may run out of memory when it enters a new table into the transaction. It then disconnects
+ * it without a callback.
+ */
 static int disconnect(sqlite3_vtab *vtab)
 {
-    free_table(pt_table_of(vtab));
+    pt_table *table = pt_table_of(vtab);
+    if (table->owes_end) {
+        pt_session_rollback(table->session);
+    }
+    free_table(table);
     return SQLITE_OK;
 }
 
-/* After a DROP nothing calls back for the table; only the companion hears of the transaction's end.
+/*
+ * After a DROP nothing calls back for the table; only the companion hears of the transaction's end.
+ * Without it what was written would never be committed, so it must be committed first. SQLite shows
+ * no text of xDestroy.
  */
 static int destroy(sqlite3_vtab *vtab)
 {
-    pt_table *table = pt_table_of(vtab);
+    const pt_table *table = pt_table_of(vtab);
     if (table->session != NULL && pt_session_is_writing(table->session)) {
         pt_companion_join(table->connection);
-    }
-    if (table->session != NULL && pt_session_is_writing(table->session) &&
-        !pt_connection_is_followed(table->connection)) {
-        pt_error error = PT_ERROR_NONE;
-        pt_error_set(
-            &error, SQLITE_LOCKED,
-            "the transaction is writing to the store and not committed; COMMIT first, then "
-            "DROP TABLE");
-        return pt_table_fail(table, &error);
+        if (!pt_connection_is_followed(table->connection)) {
+            return SQLITE_LOCKED;
+        }
     }
     return disconnect(vtab);
 }
@@ -298,6 +315,7 @@ static int sync_table(sqlite3_vtab *vtab)
 static int commit(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
+    table->owes_end = false;
     if (table->session != NULL) {
         pt_session_commit(table->session);
     }
@@ -307,6 +325,7 @@ static int commit(sqlite3_vtab *vtab)
 static int rollback(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
+    table->owes_end = false;
     if (table->session != NULL) {
         pt_session_rollback(table->session);
     }

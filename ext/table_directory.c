@@ -26,7 +26,7 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
 static int look_up(pt_view *view, const char *name, uint32_t *id, pt_error *error)
 {
     uint8_t key[KEY_MAX];
-    size_t size;
+    size_t size = 0;
     int rc = make_key(name, key, &size, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -70,7 +70,7 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
 int pt_table_directory_add(pt_session *session, const char *name, pt_error *error)
 {
     uint8_t key[KEY_MAX];
-    size_t size;
+    size_t size = 0;
     int rc = make_key(name, key, &size, error);
     if (rc != SQLITE_OK) {
         return rc;

@@ -88,7 +88,8 @@ static int make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error 
             error, SQLITE_TOOBIG,
             "PartitionKey and RowKey have %lld bytes together; at most %d are possible "
             "(PropertyValueTooLarge)",
-            (long long)(partition.size + row.size), PT_KEY_LOGICAL_MAX - PT_KEY_TABLE_SIZE - 1);
+            (long long)partition.size + (long long)row.size,
+            PT_KEY_LOGICAL_MAX - PT_KEY_TABLE_SIZE - 1);
     }
     return SQLITE_OK;
 }
@@ -224,7 +225,8 @@ static int collect_insert(pt_table *table, const arguments *given, pt_error *err
 
 static int insert(pt_table *table, const arguments *given, pt_error *error)
 {
-    pt_slice partition, row;
+    pt_slice partition = {0};
+    pt_slice row = {0};
     int rc = refuse_system_columns(given, error);
     if (rc == SQLITE_OK) {
         rc = key_text(given->keys[0], "PartitionKey", &partition, error);
@@ -444,7 +446,7 @@ static int update(pt_table *table, sqlite3_value *entity_key, const arguments *g
         return rc;
     }
     pt_slice old_key = pt_buffer_slice(&table->old_key);
-    pt_record record;
+    pt_record record = {0};
     bool found;
     rc = open_old(table, old_key, &found, &record, error);
     if (rc != SQLITE_OK || !found) {

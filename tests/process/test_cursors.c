@@ -312,6 +312,33 @@ static void a_long_walk_keeps_its_version_over_many_commits(void **state)
     stop_peer(&other);
 }
 
+/* A connection that has read keeps its place among the store's readers until it is closed. */
+static void readers_are_many_but_not_without_number(void **state)
+{
+    enum { MOST = 2000, LEAST = 500 };
+    scene *all = *state;
+    sqlite3 *readers[MOST];
+    int count = 0;
+    int code = SQLITE_OK;
+    while (code == SQLITE_OK && count < MOST) {
+        sqlite3 *db = open_database("", ":memory:");
+        readers[count++] = db;
+        run(db, "CREATE VIRTUAL TABLE t USING ptable(V, store='%s/main.db-ptable', readonly=1)",
+            all->folder);
+        code = code_of(db, "BEGIN; SELECT * FROM t");
+    }
+    assert_int_equal(code, SQLITE_BUSY);
+    assert_true(count > LEAST);
+    says(readers[count - 1], "close some of the connections");
+    close_database(readers[0]);
+    run(readers[count - 1], "SELECT * FROM t");
+    for (int i = 1; i < count; i++) {
+        close_database(readers[i]);
+    }
+    flip(all, 1);
+    walk_to_end(begin_walk(all, false), all->present, -1, false);
+}
+
 /* Closing waits for statements: sqlite3_close refuses, sqlite3_close_v2 puts it off. */
 static void a_connection_closed_under_a_walk_lives_on(void **state)
 {
@@ -343,6 +370,7 @@ int main(int argc, char **argv)
         scene_test(an_open_walk_does_not_keep_the_lock),
         scene_test(several_walks_keep_their_own_versions),
         scene_test(a_long_walk_keeps_its_version_over_many_commits),
+        scene_test(readers_are_many_but_not_without_number),
         scene_test(a_connection_closed_under_a_walk_lives_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

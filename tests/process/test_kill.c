@@ -191,7 +191,7 @@ static void kill_at_random_moments(void **state, const char *journal_mode)
     int64_t rows = setting("N", DEFAULT_ROWS);
     int64_t rounds = setting("ROUNDS", DEFAULT_ROUNDS) / 2;
     seed = (uint32_t)setting("SEED", 1);
-    int64_t longest = duration_of_a_load(folder, rows) * 2;
+    int64_t longest = duration_of_a_load(folder, rows) * 3;
     int64_t batches = 0;
     int64_t whole = 0;
     for (int64_t round = 0; round < rounds; round++) {
@@ -321,7 +321,7 @@ static void die_while_making(int64_t calls)
 /* The first and the last calls, and some of the thousands between them. */
 static void killed_while_making_the_store(void **state)
 {
-    enum { FIRST = 4, LAST = 24 };
+    enum { FIRST = 3, LAST = 22 };
     int64_t all = make_and_die(*state, 0);
     assert_true(all > FIRST + LAST);
     seed = (uint32_t)setting("SEED", 1);

@@ -17,9 +17,9 @@ static char template_folders[HOSTS][FOLDER_SIZE];
 typedef struct memory_trial {
     const memory_script *script;
     host_kind host;
-    int number;      /* of the allocation that fails */
-    bool persistent; /* and of those behind it */
-    bool closed;     /* the connection was closed without memory */
+    int number;         /* of the allocation that fails */
+    bool persistent;    /* and of those behind it */
+    const char *failed; /* the first step that had no memory */
     script_side subject;
     script_side model;
     sqlite3_int64 memory; /* in use before */
@@ -28,9 +28,11 @@ typedef struct memory_trial {
 
 static void complain(const memory_trial *trial, const char *step, const char *what)
 {
-    print_error("script %s, host %d, allocation %d%s, step \"%s\": %s\n", trial->script->name,
-                (int)trial->host, trial->number, trial->persistent ? " and all behind it" : "",
-                step, what);
+    failing_malloc_disarm();
+    print_error("script %s, host %d, allocation %d%s", trial->script->name, (int)trial->host,
+                trial->number, trial->persistent ? " and all behind it" : "");
+    print_error(" in \"%s\"; step \"%s\": %s\n", trial->failed != NULL ? trial->failed : "", step,
+                what);
     fail();
 }
 
@@ -80,14 +82,15 @@ static void fill_memory(sqlite3 *db, host_kind host)
 /* Opening may be what fails. */
 static void open_subject(memory_trial *trial)
 {
-    int countdown = trial->script->opens ? failing_malloc_countdown : pause_failing();
+    bool opens = (trial->script->hosts & OPENS) != 0;
+    int countdown = opens ? failing_malloc_countdown : pause_failing();
     int rc = open_side(&trial->subject);
     if (is_memory_failure(rc)) {
         failing_malloc_countdown = -1;
         rc = open_side(&trial->subject);
     }
     assert_int_equal(rc, SQLITE_OK);
-    countdown = trial->script->opens ? pause_failing() : countdown;
+    countdown = opens ? pause_failing() : countdown;
     fill_memory(trial->subject.db, trial->host);
     resume_failing(countdown);
 }
@@ -198,8 +201,9 @@ static void settle(memory_trial *trial, const char *step, bool was_open)
 static void run_without_memory(memory_trial *trial, const char *const *steps)
 {
     for (; *steps != NULL; steps++) {
-        if ((*steps)[0] != '.') {
-            step_outcome got = run_step(&trial->subject, statement_of(*steps));
+        const char *statement = statement_of(*steps);
+        if (statement[0] != '.') {
+            step_outcome got = run_step(&trial->subject, statement);
             if (!is_memory_failure(got.rc)) {
                 complain(trial, *steps, "does not fail without memory");
             }
@@ -231,6 +235,7 @@ static void run_steps(memory_trial *trial)
         }
         free(got.rows);
         assert_true(failing_malloc_hit);
+        trial->failed = *step;
         bool over = trial->persistent;
         if (over) {
             run_without_memory(trial, step + 1);
@@ -245,6 +250,16 @@ static void run_steps(memory_trial *trial)
 
 /* --- After a trial --- */
 
+static void write_something(memory_trial *trial, sqlite3 *db, const char *who)
+{
+    for (const char *const *step = probe; *step != NULL; step++) {
+        if (sqlite3_exec(db, *step, NULL, NULL, NULL) != SQLITE_OK) {
+            print_error("%s cannot write: %s\n", who, sqlite3_errmsg(db));
+            complain(trial, *step, "fails at the end");
+        }
+    }
+}
+
 /* Somebody else sees what the model holds, and can write at once. */
 static void look_from_elsewhere(memory_trial *trial)
 {
@@ -254,7 +269,7 @@ static void look_from_elsewhere(memory_trial *trial)
     sqlite3 *db;
     assert_int_equal(connect_to(&trial->subject, &db), SQLITE_OK);
     compare_states(trial, db, "the end", "another connection sees something else");
-    execute_all(db, probe);
+    write_something(trial, db, "another connection");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
@@ -287,7 +302,7 @@ static void end_trial(memory_trial *trial)
     end_transaction(trial);
     compare_states(trial, trial->subject.db, "the end", "another state");
     look_from_elsewhere(trial);
-    execute_all(trial->subject.db, probe);
+    write_something(trial, trial->subject.db, "the connection");
     visit_files(trial->subject.folder, refuse_leftover, trial);
     close_side(&trial->subject);
     close_side(&trial->model);
@@ -338,6 +353,7 @@ static void run_some_trials(const memory_script *script, host_kind host)
 static void test_script(void **state)
 {
     const memory_script *script = *state;
+    failing_malloc_disarm(); /* a test that failed may have left it armed */
     bool all = getenv("PT_LONG") != NULL || getenv("N") != NULL;
     for (host_kind host = 0; host < HOSTS; host++) {
         if ((script->hosts & (1u << host)) != 0) {
@@ -406,5 +422,6 @@ int main(void)
                                        .test_func = test_script,
                                        .initial_state = (void *)(uintptr_t)&scripts[i]};
     }
+    cmocka_set_test_filter(getenv("PT_SCRIPT"));
     return cmocka_run_group_tests(tests, make_folders, remove_folders);
 }

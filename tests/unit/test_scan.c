@@ -425,8 +425,8 @@ static int scan_with_a_write(pt_view *view, pt_scan *scan, pt_error *error)
 {
     const pt_slice high = sample_slice(&keys[key_count - 1]);
     int rc = pt_scan_open(scan, view, error);
-    for (pt_direction direction = PT_FORWARD; rc == SQLITE_OK && direction <= PT_BACKWARD;
-         direction++) {
+    for (int turn = 0; rc == SQLITE_OK && turn < 2; turn++) {
+        pt_direction direction = turn == 0 ? PT_FORWARD : PT_BACKWARD;
         rc = pt_scan_seek(scan, sample_slice(&keys[0]), high, direction, error);
         for (int rows = 0; rc == SQLITE_OK && scan->valid; rows++) {
             if (rows == 1 && pt_memtable_put(view->memtable, sample_slice(&keys[key_count / 2]),
