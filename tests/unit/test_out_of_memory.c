@@ -133,6 +133,16 @@ static void follow_on_model(memory_trial *trial, const char *step)
     free(expected.rows);
 }
 
+/* Where two texts begin to differ. */
+static void print_difference(const char *seen, const char *expected)
+{
+    size_t line = 0;
+    for (size_t i = 0; seen[i] == expected[i] && seen[i] != 0; i++) {
+        line = seen[i] == '\n' ? i + 1 : line;
+    }
+    print_error("%.400s\n    not\n%.400s\n", seen + line, expected + line);
+}
+
 static void compare(memory_trial *trial, const char *step, const step_outcome *got)
 {
     step_outcome expected = run_on_model(trial, step);
@@ -144,7 +154,7 @@ static void compare(memory_trial *trial, const char *step, const step_outcome *g
         complain(trial, step, "another result code");
     }
     if (strcmp(got->rows, expected.rows) != 0) {
-        print_error("%s not\n%s", got->rows, expected.rows);
+        print_difference(got->rows, expected.rows);
         complain(trial, step, "other rows");
     }
     free(expected.rows);
@@ -155,7 +165,7 @@ static void compare_states(memory_trial *trial, sqlite3 *db, const char *step, c
     char *seen = state_of(db);
     char *expected = state_of(trial->model.db);
     if (strcmp(seen, expected) != 0) {
-        print_error("%s not\n%s", seen, expected);
+        print_difference(seen, expected);
         complain(trial, step, what);
     }
     free(seen);
