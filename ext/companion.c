@@ -53,6 +53,13 @@ static int disconnect(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
+/* Dropped inside a transaction, it would not hear of the end. */
+static int destroy(sqlite3_vtab *vtab)
+{
+    return pt_connection_is_followed(companion_of(vtab)->connection) ? SQLITE_LOCKED
+                                                                     : disconnect(vtab);
+}
+
 /* --- An empty table --- */
 
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
@@ -158,9 +165,12 @@ static int rollback(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
+/* While it joins, the savepoint is one that was announced when it was opened: see table.c. */
 static int savepoint(sqlite3_vtab *vtab, int level)
 {
-    return pt_connection_savepoint(companion_of(vtab)->connection, level);
+    pt_connection *connection = companion_of(vtab)->connection;
+    return pt_connection_is_joining(connection) ? SQLITE_OK
+                                                : pt_connection_savepoint(connection, level);
 }
 
 static int release(sqlite3_vtab *vtab, int level)
@@ -181,7 +191,7 @@ static const sqlite3_module companion_module = {
     .xConnect = connect,
     .xBestIndex = best_index,
     .xDisconnect = disconnect,
-    .xDestroy = disconnect,
+    .xDestroy = destroy,
     .xOpen = open_cursor,
     .xClose = close_cursor,
     .xFilter = filter,
@@ -211,13 +221,32 @@ static bool is_any_statement_busy(sqlite3 *db)
     return false;
 }
 
-void pt_companion_ensure(pt_connection *connection)
+/*
+ * A statement that may fail, as under PRAGMA query_only. But one that runs out of memory or is
+ * interrupted takes the whole transaction back, and whatever it is part of must not go on.
+ */
+static int try_to_run(sqlite3 *db, const char *sql, pt_error *error)
+{
+    bool was_open = !sqlite3_get_autocommit(db);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (rc != SQLITE_OK && was_open && sqlite3_get_autocommit(db)) {
+        return pt_error_set(error, rc, "the transaction has been rolled back: %s",
+                            sqlite3_errstr(rc));
+    }
+    return SQLITE_OK;
+}
+
+int pt_companion_ensure(pt_connection *connection, pt_error *error)
 {
     sqlite3 *db = pt_connection_db(connection);
-    if (!is_any_statement_busy(db)) {
-        sqlite3_exec(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
-                     NULL, NULL, NULL);
+    if (is_any_statement_busy(db)) {
+        return SQLITE_OK;
     }
+    return try_to_run(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
+                      error);
 }
 
 static void release_connection(void *connection)
@@ -225,24 +254,24 @@ static void release_connection(void *connection)
     pt_connection_release(connection);
 }
 
-int pt_companion_register(sqlite3 *db, pt_connection *connection)
+int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error)
 {
     pt_connection_retain(connection);
     int rc =
         sqlite3_create_module_v2(db, COMPANION, &companion_module, connection, release_connection);
-    if (rc == SQLITE_OK) {
-        pt_companion_ensure(connection);
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_companion_ensure(connection, error) : rc;
 }
 
-void pt_companion_join(pt_connection *connection)
+int pt_companion_join(pt_connection *connection, pt_error *error)
 {
     sqlite3 *db = pt_connection_db(connection);
     if (pt_connection_is_followed(connection) || sqlite3_get_autocommit(db)) {
-        return;
+        return SQLITE_OK;
     }
     /* Not kept prepared: a statement keeps its table connected, so the connection could not close.
      */
-    sqlite3_exec(db, "DELETE FROM temp." COMPANION " WHERE 0", NULL, NULL, NULL);
+    pt_connection_set_joining(connection, true);
+    int rc = try_to_run(db, "DELETE FROM temp." COMPANION " WHERE 0", error);
+    pt_connection_set_joining(connection, false);
+    return rc;
 }

@@ -14,12 +14,18 @@
 #include "sqlite.h"
 
 /* Registers the module and makes the table, if no statement is running that this would abort. */
-int pt_companion_register(sqlite3 *db, pt_connection *connection);
+int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error);
 
-/* Makes the table if it is not there and no statement is running. */
-void pt_companion_ensure(pt_connection *connection);
+/*
+ * Makes the table if it is not there and no statement is running. On failure, as for want of
+ * memory, SQLite may have rolled the transaction back: the caller must fail as well.
+ */
+int pt_companion_ensure(pt_connection *connection, pt_error *error);
 
-/* In an explicit transaction: lets the companion take part from now on, if that is possible. */
-void pt_companion_join(pt_connection *connection);
+/*
+ * In an explicit transaction: lets the companion take part from now on, if that is possible.
+ * Failure as above.
+ */
+int pt_companion_join(pt_connection *connection, pt_error *error);
 
 #endif

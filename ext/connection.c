@@ -17,6 +17,7 @@ struct pt_connection {
     sqlite3 *db;
     unsigned references;
     opened *sessions;
+    bool joining;
     bool followed; /* the companion takes part in the transaction that is open */
 };
 
@@ -60,17 +61,15 @@ sqlite3 *pt_connection_db(const pt_connection *connection)
 
 /* --- What sessions ask --- */
 
-static int busy_timeout(sqlite3 *db)
+static int busy_timeout(sqlite3 *db, int *milliseconds)
 {
-    sqlite3_stmt *statement;
-    int milliseconds = 0;
-    if (sqlite3_prepare_v2(db, "PRAGMA busy_timeout", -1, &statement, NULL) == SQLITE_OK) {
-        if (sqlite3_step(statement) == SQLITE_ROW) {
-            milliseconds = sqlite3_column_int(statement, 0);
-        }
-        sqlite3_finalize(statement);
+    sqlite3_stmt *statement = NULL;
+    *milliseconds = 0;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA busy_timeout", -1, &statement, NULL);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        *milliseconds = sqlite3_column_int(statement, 0);
     }
-    return milliseconds;
+    return rc == SQLITE_OK ? sqlite3_finalize(statement) : rc;
 }
 
 /* Who holds one store's lock must not wait for another's: two such could wait for each other. */
@@ -82,7 +81,9 @@ static int lock_wait(void *context)
             return 0;
         }
     }
-    return busy_timeout(connection->db);
+    int milliseconds;
+    busy_timeout(connection->db, &milliseconds);
+    return milliseconds;
 }
 
 static bool follows_transaction(void *context)
@@ -93,7 +94,11 @@ static bool follows_transaction(void *context)
 static int before_commit(void *context, pt_error *error)
 {
     sqlite3 *db = ((const pt_connection *)context)->db;
-    return pt_main_lock_all(db, busy_timeout(db), error);
+    int milliseconds;
+    if (busy_timeout(db, &milliseconds) == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return pt_main_lock_all(db, milliseconds, error);
 }
 
 /* --- Sessions --- */
@@ -177,12 +182,19 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
     return SQLITE_OK;
 }
 
-/* Closes stores that no table uses any more and that no transaction needs. */
+/*
+ * Closes stores that no table uses any more and that no transaction needs. One that writes without
+ * being followed lost its last table while SQLite was out of memory: nobody else will end its
+ * transaction.
+ */
 static void close_unused(pt_connection *connection)
 {
     opened **link = &connection->sessions;
     while (*link != NULL) {
         opened *entry = *link;
+        if (entry->uses == 0 && !connection->followed) {
+            pt_session_rollback(entry->session);
+        }
         if (entry->uses == 0 && !entry->is_private && !pt_session_is_writing(entry->session)) {
             *link = entry->next;
             free_opened(entry);
@@ -204,6 +216,16 @@ void pt_connection_leave(pt_connection *connection, pt_session *session)
 
 /* --- Explicit transactions --- */
 
+bool pt_connection_is_joining(const pt_connection *connection)
+{
+    return connection->joining;
+}
+
+void pt_connection_set_joining(pt_connection *connection, bool joining)
+{
+    connection->joining = joining;
+}
+
 bool pt_connection_is_followed(const pt_connection *connection)
 {
     return connection->followed;
@@ -216,12 +238,12 @@ void pt_connection_follow(pt_connection *connection)
 
 int pt_connection_savepoint(pt_connection *connection, int level)
 {
-    int rc = SQLITE_OK;
-    for (opened *entry = connection->sessions; rc == SQLITE_OK && entry != NULL;
-         entry = entry->next) {
-        rc = pt_session_savepoint(entry->session, level);
+    int first_rc = SQLITE_OK;
+    for (opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
+        int rc = pt_session_savepoint(entry->session, level);
+        first_rc = first_rc == SQLITE_OK ? rc : first_rc;
     }
-    return rc;
+    return first_rc;
 }
 
 void pt_connection_release_savepoint(pt_connection *connection, int level)

@@ -29,6 +29,10 @@ void pt_connection_leave(pt_connection *connection, pt_session *session);
 
 /* --- An explicit transaction, as the companion is told of it; for all sessions --- */
 
+/* While the companion joins a transaction that is open already. */
+bool pt_connection_is_joining(const pt_connection *connection);
+void pt_connection_set_joining(pt_connection *connection, bool joining);
+
 bool pt_connection_is_followed(const pt_connection *connection);
 void pt_connection_follow(pt_connection *connection);
 int pt_connection_savepoint(pt_connection *connection, int level);

@@ -8,16 +8,15 @@
 
 struct pt_cursor {
     sqlite3_vtab_cursor base;
-    bool counted; /* among the session's open cursors */
     bool eof;
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
     pt_scan scan;
     pt_row row;
-    pt_buffer at;      /* where to look for the next range */
-    bool at_end;       /* the range being read was the last one */
-    bool on_preferred; /* the row is the plan's preferred key, before all ranges */
+    pt_buffer at;       /* where to look for the next range */
+    bool at_end;        /* the range being read was the last one */
+    pt_buffer only_key; /* of ambiguous ranges: the key that is delivered, and a NUL */
     pt_buffer low;
     pt_buffer high;
     pt_buffer only_partition; /* PartitionKey of the first row, for PT_PLAN_ONE_PARTITION */
@@ -34,18 +33,36 @@ static pt_table *table_of(const pt_cursor *cursor)
     return pt_table_of(cursor->base.pVtab);
 }
 
-int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+static pt_cursor *take_cursor(pt_table *table)
 {
-    pt_table *table = pt_table_of(vtab);
     pt_cursor *cursor = table->spare_cursor;
     table->spare_cursor = NULL;
     if (cursor == NULL) {
         cursor = sqlite3_malloc64(sizeof *cursor);
-        if (cursor == NULL) {
-            return SQLITE_NOMEM;
+        if (cursor != NULL) {
+            memset(cursor, 0, sizeof *cursor);
         }
-        memset(cursor, 0, sizeof *cursor);
     }
+    return cursor;
+}
+
+/*
+ * An open cursor holds the session's view together. SQLite opens the next cursor of a correlated
+ * subquery before it closes the last one, so the statement goes on with one view, and texts that it
+ * still refers to stay.
+ */
+int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+{
+    pt_table *table = pt_table_of(vtab);
+    pt_error error = PT_ERROR_NONE;
+    if (pt_table_open_store(table, &error) != SQLITE_OK) {
+        return pt_table_fail(table, &error);
+    }
+    pt_cursor *cursor = take_cursor(table);
+    if (cursor == NULL) {
+        return SQLITE_NOMEM;
+    }
+    pt_session_cursor_opened(table->session);
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -62,6 +79,7 @@ void pt_cursor_free(pt_cursor *cursor)
     pt_buffer_free(&cursor->low);
     pt_buffer_free(&cursor->high);
     pt_buffer_free(&cursor->only_partition);
+    pt_buffer_free(&cursor->only_key);
     sqlite3_free(cursor);
 }
 
@@ -70,10 +88,7 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
     pt_cursor *cursor = cursor_of(base);
     pt_table *table = table_of(cursor);
     pt_scan_close(&cursor->scan);
-    if (cursor->counted) {
-        cursor->counted = false;
-        pt_session_cursor_closed(table->session);
-    }
+    pt_session_cursor_closed(table->session);
     if (table->spare_cursor == NULL) {
         table->spare_cursor = cursor;
     } else {
@@ -266,31 +281,23 @@ static int arrive(pt_cursor *cursor, int rc, pt_error *error)
 
 /* --- Beginning --- */
 
-/* The session's view now; a cursor that is used again in its statement keeps the one it has. */
+/* Lets the cursor read the session's view; used again in its statement it keeps the one it has. */
 static int attach(pt_cursor *cursor, pt_error *error)
 {
     pt_table *table = table_of(cursor);
-    int rc = pt_table_open_store(table, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if (!cursor->counted) {
-        pt_companion_join(table->connection);
-    }
-    pt_view *view;
-    rc = pt_session_read(table->session, &view, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if (!cursor->counted) {
-        pt_session_cursor_opened(table->session);
-        cursor->counted = true;
-    }
-    if (cursor->scan.view != view) {
-        rc = pt_scan_open(&cursor->scan, view, error);
+    int rc = SQLITE_OK;
+    if (cursor->scan.view == NULL) {
+        pt_view *view = NULL;
+        rc = pt_companion_join(table->connection, error);
+        if (rc == SQLITE_OK) {
+            rc = pt_session_read(table->session, &view, error);
+        }
+        if (rc == SQLITE_OK) {
+            rc = pt_scan_open(&cursor->scan, view, error);
+        }
     }
     if (rc == SQLITE_OK) {
-        rc = pt_table_find_id(table, view, error);
+        rc = pt_table_find_id(table, cursor->scan.view, error);
     }
     cursor->table_id = table->id.id;
     return rc;
@@ -306,18 +313,58 @@ static int refuse_scan(const pt_table *table, unsigned plan, pt_error *error)
                         "condition on PartitionKey (=, IN, a range or pt_starts_with)");
 }
 
-/* The row of the preferred key, if it exists: it comes before all ranges (ranges.h). */
-static int seek_preferred(pt_cursor *cursor, pt_error *error)
+static int step(pt_cursor *cursor, pt_error *error)
 {
-    pt_slice key = cursor->ranges.preferred;
-    if (key.data == NULL) {
+    int rc = pt_scan_step(&cursor->scan, error);
+    if (rc != SQLITE_OK || cursor->scan.valid) {
+        return rc;
+    }
+    if (cursor->at_end) {
+        cursor->eof = true;
         return SQLITE_OK;
     }
+    return search(cursor, false, error);
+}
+
+static int remember_only(pt_cursor *cursor, pt_error *error)
+{
+    if (cursor->only_key.size != 0) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "a key is compared with a number that several keys read as (as '5' and "
+                            "'05' do), so it is not one entity that is meant; compare with text");
+    }
+    pt_buffer_assign(&cursor->only_key, row_key(cursor));
+    pt_buffer_append_byte(&cursor->only_key, 0);
+    return cursor->only_key.failed ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+/*
+ * The one row of ambiguous ranges that reads as the numbers asked for, for an UPDATE or DELETE that
+ * will look at one row only (ranges.h). A SELECT looks at all.
+ */
+static int search_only(pt_cursor *cursor, pt_error *error)
+{
+    pt_buffer_clear(&cursor->only_key);
+    int rc = search_from_start(cursor, error);
+    while (rc == SQLITE_OK && !cursor->eof) {
+        pt_slice partition = {0};
+        pt_slice row = {0};
+        pt_key_split(row_key(cursor), &partition, &row);
+        if (pt_ranges_row_fits(&cursor->ranges, row)) {
+            rc = remember_only(cursor, error);
+        }
+        rc = rc == SQLITE_OK ? step(cursor, error) : rc;
+    }
+    size_t size = cursor->only_key.size;
+    if (rc != SQLITE_OK || size == 0) {
+        return rc;
+    }
+    const uint8_t *key = cursor->only_key.data;
     const pt_interval only = {
-        .low = key, .high = pt_slice_of(key.data, key.size + 1), .bounded = true};
-    int rc = seek_range(cursor, &only, error);
-    cursor->on_preferred = rc == SQLITE_OK && cursor->scan.valid;
-    cursor->eof = !cursor->on_preferred;
+        .low = pt_slice_of(key, size - 1), .high = pt_slice_of(key, size), .bounded = true};
+    rc = seek_range(cursor, &only, error);
+    cursor->at_end = true;
+    cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
     return rc;
 }
 
@@ -330,13 +377,11 @@ static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *er
     if (rc == SQLITE_OK) {
         rc = pt_ranges_set(&cursor->ranges, cursor->plan & PT_PLAN_TERMS, argc, argv, error);
     }
-    if (rc == SQLITE_OK) {
-        rc = seek_preferred(cursor, error);
-    }
-    if (rc != SQLITE_OK || cursor->on_preferred) {
+    if (rc != SQLITE_OK) {
         return rc;
     }
-    return search_from_start(cursor, error);
+    bool one_pass = cursor->ranges.ambiguous && pt_session_is_writing(table_of(cursor)->session);
+    return one_pass ? search_only(cursor, error) : search_from_start(cursor, error);
 }
 
 int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
@@ -348,7 +393,6 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->plan = (unsigned)plan_bits;
     cursor->eof = true;
     cursor->has_partition = false;
-    cursor->on_preferred = false;
     return arrive(cursor, begin(cursor, argc, argv, &error), &error);
 }
 
@@ -366,37 +410,10 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
     return cursor->at.failed ? pt_error_nomem(error) : search(cursor, false, error);
 }
 
-static int step(pt_cursor *cursor, pt_error *error)
-{
-    int rc = pt_scan_step(&cursor->scan, error);
-    if (rc != SQLITE_OK || cursor->scan.valid) {
-        return rc;
-    }
-    if (cursor->at_end) {
-        cursor->eof = true;
-        return SQLITE_OK;
-    }
-    return search(cursor, false, error);
-}
-
-static bool is_preferred_again(const pt_cursor *cursor)
-{
-    return !cursor->eof && cursor->ranges.preferred.data != NULL &&
-           pt_slice_equal(row_key(cursor), cursor->ranges.preferred);
-}
-
 static int next_row(pt_cursor *cursor, pt_error *error)
 {
-    int rc;
-    if (cursor->on_preferred) {
-        cursor->on_preferred = false;
-        rc = search_from_start(cursor, error);
-    } else if ((cursor->plan & PT_PLAN_DISTINCT) != 0) {
-        rc = skip_partition(cursor, error);
-    } else {
-        rc = step(cursor, error);
-    }
-    return rc == SQLITE_OK && is_preferred_again(cursor) ? step(cursor, error) : rc;
+    return (cursor->plan & PT_PLAN_DISTINCT) != 0 ? skip_partition(cursor, error)
+                                                  : step(cursor, error);
 }
 
 int pt_cursor_next(sqlite3_vtab_cursor *base)

@@ -210,8 +210,12 @@ static int check_well_formed(parse *p, sqlite3 *db, sqlite3_stmt **statement, pt
             return statement_failed(p, db, rc);
         }
     }
+    /* SQLite's answer is no also when it has run out of memory; a second try tells. */
     bool valid = false;
     int rc = run_json_valid(*statement, text, &valid);
+    if (rc == SQLITE_OK && !valid) {
+        rc = run_json_valid(*statement, text, &valid);
+    }
     if (rc != SQLITE_OK) {
         return statement_failed(p, db, rc);
     }

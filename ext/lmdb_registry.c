@@ -120,6 +120,7 @@ static void free_store(pt_lmdb_store *store)
     if (store->fd >= 0) {
         close(store->fd);
     }
+    sqlite3_free(store->spare_writer);
     pt_dictionary_free(store->base.dictionary);
     sqlite3_free((char *)(uintptr_t)store->base.path);
     sqlite3_free(store);

@@ -35,8 +35,9 @@ typedef struct pt_lmdb_store {
 
     /* Writing: lmdb_writer.h. */
     pt_writer_queue queue;
+    pt_writer *spare_writer;             /* guarded by the writer lock, like the rest */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; a commit's nonce is made from it */
-    int64_t last_tick;                   /* guarded by the writer lock, like the rest */
+    int64_t last_tick;
     unsigned commits;
     off_t file_size;              /* known to be at least this */
     _Atomic int64_t newest_clock; /* of the states that were seen */

@@ -99,14 +99,18 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
-    pt_writer *begun = sqlite3_malloc64(sizeof *begun);
+    pt_writer *begun = store->spare_writer;
+    store->spare_writer = NULL;
+    if (begun == NULL) {
+        begun = sqlite3_malloc64(sizeof *begun);
+    }
     if (begun == NULL) {
         return pt_error_nomem(error);
     }
     *begun = (pt_writer){.store = store};
     int rc = pt_lmdb_begin_write(store, &begun->txn, error);
     if (rc != SQLITE_OK) {
-        sqlite3_free(begun);
+        store->spare_writer = begun;
         return rc;
     }
     rc = prepare(begun, error);
@@ -118,11 +122,14 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     return SQLITE_OK;
 }
 
-/* After the transaction was committed or aborted, which also closed its cursor. */
-static void free_writer(pt_writer *writer)
+/*
+ * After the transaction was committed or aborted, which also closed its cursor. The writer is kept:
+ * taking a commit back must not fail for want of memory.
+ */
+static void put_by(pt_writer *writer)
 {
     pt_lmdb_end(writer->store);
-    sqlite3_free(writer);
+    writer->store->spare_writer = writer;
 }
 
 void pt_lmdb_write_abort(pt_writer *writer)
@@ -131,7 +138,7 @@ void pt_lmdb_write_abort(pt_writer *writer)
         return;
     }
     mdb_txn_abort(writer->txn);
-    free_writer(writer);
+    put_by(writer);
 }
 
 /* --- Counts --- */
@@ -534,6 +541,6 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
     if (rc == SQLITE_OK) {
         finish_commit(store, &writer->state);
     }
-    free_writer(writer);
+    put_by(writer);
     return rc;
 }

@@ -94,7 +94,7 @@ typedef struct pt_plan_use {
 typedef struct pt_plan {
     unsigned bits; /* idxNum */
     bool order_consumed;
-    bool unique; /* at most one row; see `preferred` in ranges.h where a key is a number */
+    bool unique; /* at most one row; see `ambiguous` in ranges.h where a key is a number */
     double cost;
     int64_t rows;
 } pt_plan;

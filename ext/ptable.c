@@ -26,7 +26,7 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
         rc = pt_table_register(db, connection);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_companion_register(db, connection);
+        rc = pt_companion_register(db, connection, error);
     }
     return rc;
 }

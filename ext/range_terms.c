@@ -58,20 +58,27 @@ static bool is_near(double a, double b)
     return fabs(a - b) <= fabs(b) * 1e-12;
 }
 
-bool pt_ranges_partition_fits(const pt_ranges *ranges, pt_slice partition_key)
+/* Whether SQLite, comparing them as numbers, may find the text equal to the number. */
+static bool reads_as(pt_slice text, double number)
 {
-    if (!ranges->numeric_partition) {
-        return true;
-    }
-    pt_slice text = partition_key;
     while (text.size > 0 && is_blank(text.data[0])) {
         text = pt_slice_of(text.data + 1, text.size - 1);
     }
     while (text.size > 0 && is_blank(text.data[text.size - 1])) {
         text.size--;
     }
-    double number;
-    return pt_double_parse(text, &number) && is_near(number, ranges->partition_number);
+    double value;
+    return pt_double_parse(text, &value) && is_near(value, number);
+}
+
+bool pt_ranges_partition_fits(const pt_ranges *ranges, pt_slice partition_key)
+{
+    return !ranges->numeric_partition || reads_as(partition_key, ranges->partition_number);
+}
+
+bool pt_ranges_row_fits(const pt_ranges *ranges, pt_slice row_key)
+{
+    return !ranges->numeric_row || reads_as(row_key, ranges->row_number);
 }
 
 /* --- Points and bounds --- */
@@ -193,9 +200,15 @@ static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison
 static void apply_number(pt_ranges *ranges, const pt_key_condition *condition, comparison how,
                          double number)
 {
-    if (condition == &ranges->partition && how == EQUAL && isfinite(number)) {
+    if (how != EQUAL || !isfinite(number)) {
+        return;
+    }
+    if (condition == &ranges->partition) {
         ranges->numeric_partition = true;
         ranges->partition_number = number;
+    } else {
+        ranges->numeric_row = true;
+        ranges->row_number = number;
     }
 }
 

@@ -60,50 +60,13 @@ static void combine(pt_ranges *ranges)
                       pt_condition_is_never(&ranges->row) || pt_condition_is_never(&ranges->entity);
 }
 
-/* --- The preferred key --- */
+/* --- Setting --- */
 
 static bool is_number(sqlite3_value *value)
 {
-    int type = sqlite3_value_type(value);
+    int type = value != NULL ? sqlite3_value_type(value) : SQLITE_NULL;
     return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
 }
-
-/* Appends the text that the value is, or as a number becomes when it is compared with a text. */
-static void append_text_form(pt_buffer *buffer, sqlite3_value *value)
-{
-    /* Of a copy, for asking an argument itself for its text may change it. */
-    sqlite3_value *copy = sqlite3_value_dup(value);
-    const unsigned char *text = copy != NULL ? sqlite3_value_text(copy) : NULL;
-    if (text != NULL) {
-        pt_buffer_append(buffer, text, (size_t)sqlite3_value_bytes(copy));
-    } else {
-        buffer->failed = true;
-    }
-    sqlite3_value_free(copy);
-}
-
-static int set_preferred(pt_ranges *ranges, sqlite3_value *partition_key, sqlite3_value *row_key)
-{
-    if (ranges->nothing || (!is_number(partition_key) && !is_number(row_key))) {
-        return SQLITE_OK;
-    }
-    pt_buffer *key = &ranges->low_buffer;
-    pt_buffer_clear(key);
-    append_text_form(key, partition_key);
-    pt_buffer_append_byte(key, PARTITION_START);
-    append_text_form(key, row_key);
-    if (key->failed) {
-        return SQLITE_NOMEM;
-    }
-    pt_slice found = pt_buffer_slice(key);
-    if (!key_fits(ranges, found) || !pt_condition_holds(&ranges->entity, found)) {
-        return SQLITE_OK;
-    }
-    ranges->preferred = pt_arena_copy(&ranges->arena, found);
-    return ranges->preferred.data != NULL ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-/* --- Setting --- */
 
 static void reset(pt_ranges *ranges)
 {
@@ -128,10 +91,11 @@ static int set_conditions(pt_ranges *ranges, unsigned plan_bits, int argc, sqlit
         }
     }
     combine(ranges);
-    if (arguments[PT_TERM_PK_EQ] == NULL || arguments[PT_TERM_RK_EQ] == NULL) {
-        return SQLITE_OK;
-    }
-    return set_preferred(ranges, arguments[PT_TERM_PK_EQ], arguments[PT_TERM_RK_EQ]);
+    sqlite3_value *partition_key = arguments[PT_TERM_PK_EQ];
+    sqlite3_value *row_key = arguments[PT_TERM_RK_EQ];
+    ranges->ambiguous = partition_key != NULL && row_key != NULL &&
+                        (is_number(partition_key) || is_number(row_key));
+    return SQLITE_OK;
 }
 
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,

@@ -21,7 +21,9 @@ typedef struct pt_ranges {
     bool nothing;               /* the conditions contradict each other */
     bool numeric_partition;     /* PartitionKey = a number: see pt_ranges_set */
     double partition_number;
-    pt_slice preferred; /* an entity key that must come first; data is NULL if there is none */
+    bool numeric_row; /* RowKey = a number */
+    double row_number;
+    bool ambiguous; /* PartitionKey = and RowKey =, and one of them a number */
     pt_arena arena;
     pt_buffer at_buffer;               /* where the last range was asked for */
     pt_buffer low_buffer, high_buffer; /* of the last range given */
@@ -37,14 +39,17 @@ typedef struct pt_ranges {
  * with text. `ranges` is zeroed before its first use and may then be set again and again.
  *
  * PartitionKey = and RowKey = make a plan unique, and of a unique plan SQLite's one-pass UPDATE and
- * DELETE look at the first row only. With a number among the two values several entities qualify
- * here, while nearly always the one is meant whose keys are the numbers' own texts: `preferred`. It
- * must be delivered before all ranges, if it exists, and be passed over inside them.
+ * DELETE look at the first row only. With a number among the two values the ranges may hold several
+ * entities: of such `ambiguous` ranges they must be given the only one that pt_ranges_row_fits, or
+ * be refused if there are more.
  */
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
                   pt_error *error);
 
 void pt_ranges_free(pt_ranges *ranges);
+
+/* Whether a RowKey reads as the number that was asked for; true if none was. */
+bool pt_ranges_row_fits(const pt_ranges *ranges, pt_slice row_key);
 
 typedef enum pt_ranges_step {
     PT_RANGE_END,   /* nothing more in this direction */

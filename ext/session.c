@@ -164,6 +164,22 @@ void pt_session_end_read(pt_session *session)
 
 /* --- Begin --- */
 
+/* Room for one more mark. */
+static bool reserve_mark(pt_session *session)
+{
+    if (session->mark_count < session->mark_capacity) {
+        return true;
+    }
+    size_t capacity = session->mark_capacity == 0 ? FIRST_MARKS : session->mark_capacity * 2;
+    mark *marks = sqlite3_realloc64(session->marks, capacity * sizeof *marks);
+    if (marks == NULL) {
+        return false;
+    }
+    session->marks = marks;
+    session->mark_capacity = capacity;
+    return true;
+}
+
 /* A transaction that has read may write only on top of what it read. */
 static int check_snapshot(pt_session *session, pt_error *error)
 {
@@ -218,6 +234,9 @@ int pt_session_begin(pt_session *session, pt_error *error)
     if (rc != SQLITE_OK || session->writing) {
         return rc;
     }
+    if (!reserve_mark(session)) {
+        return pt_error_nomem(error);
+    }
     rc = lock_store(session, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -262,23 +281,20 @@ static const mark *last_mark(const pt_session *session)
 
 static int add_mark(pt_session *session, int level, size_t length)
 {
-    if (session->mark_count == session->mark_capacity) {
-        size_t capacity = session->mark_capacity == 0 ? FIRST_MARKS : session->mark_capacity * 2;
-        mark *marks = sqlite3_realloc64(session->marks, capacity * sizeof *marks);
-        if (marks == NULL) {
-            return SQLITE_NOMEM;
-        }
-        session->marks = marks;
-        session->mark_capacity = capacity;
+    if (!reserve_mark(session)) {
+        return SQLITE_NOMEM;
     }
     session->marks[session->mark_count++] = (mark){.level = level, .length = length};
-    return SQLITE_OK;
+    return reserve_mark(session) ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 /*
  * A table that joins late is told of the innermost level alone. If others have joined the session
  * before, that level is known already; otherwise it and those it lies in were opened when nothing
  * was pending.
+ *
+ * SQLite also goes back to a savepoint whose opening failed. While writes are pending there is
+ * always room for the next mark, so it is set even then.
  */
 int pt_session_savepoint(pt_session *session, int level)
 {

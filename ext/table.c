@@ -55,19 +55,23 @@ int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 
 /* --- Making and dropping --- */
 
-static bool is_utf8(sqlite3 *db, const char *schema)
+/* In doubt the encoding is another one: then fewer conditions become key ranges. */
+static int find_encoding(pt_table *table, sqlite3 *db, pt_error *error)
 {
-    sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("PRAGMA \"%w\".encoding", schema);
-    bool utf8 = true;
-    if (sql != NULL && sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK) {
-        if (sqlite3_step(statement) == SQLITE_ROW) {
-            utf8 = sqlite3_stricmp((const char *)sqlite3_column_text(statement, 0), "UTF-8") == 0;
-        }
-        sqlite3_finalize(statement);
+    char *sql = sqlite3_mprintf("PRAGMA \"%w\".encoding", table->schema);
+    if (sql == NULL) {
+        return pt_error_nomem(error);
     }
+    sqlite3_stmt *statement = NULL;
+    const unsigned char *name = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        name = sqlite3_column_text(statement, 0);
+    }
+    table->other_encoding = name == NULL || sqlite3_stricmp((const char *)name, "UTF-8") != 0;
     sqlite3_free(sql);
-    return utf8;
+    sqlite3_finalize(statement);
+    return name == NULL && sqlite3_errcode(db) == SQLITE_NOMEM ? pt_error_nomem(error) : SQLITE_OK;
 }
 
 static void free_table(pt_table *table)
@@ -121,7 +125,10 @@ static int configure(pt_table *table, sqlite3 *db, int argc, const char *const *
         return rc;
     }
     table->read_only = table->config.read_only || sqlite3_db_readonly(db, table->schema) == 1;
-    table->other_encoding = !is_utf8(db, table->schema);
+    rc = find_encoding(table, db, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     table->map.columns = table->config.columns;
     table->map.column_count = table->config.column_count;
     return declare(db, &table->config, error);
@@ -192,8 +199,10 @@ static int make_in_store(pt_table *table, pt_error *error)
         return rc;
     }
     bool was_writing = pt_session_is_writing(table->session);
-    pt_companion_join(table->connection);
-    rc = find_in_store(table, error);
+    rc = pt_companion_join(table->connection, error);
+    if (rc == SQLITE_OK) {
+        rc = find_in_store(table, error);
+    }
     if (rc == SQLITE_NOTFOUND) {
         rc = begin_and_enter(table, error);
     }
@@ -201,6 +210,7 @@ static int make_in_store(pt_table *table, pt_error *error)
         /* No callback will come for a table that could not be made. */
         pt_session_rollback(table->session);
     }
+    table->owes_end = !was_writing && pt_session_is_writing(table->session);
     return rc;
 }
 
@@ -224,8 +234,10 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
                    sqlite3_vtab **vtab, char **message)
 {
     pt_error error = PT_ERROR_NONE;
-    pt_companion_ensure(context);
-    pt_table *table = new_table(db, context, argc, argv, &error);
+    pt_table *table = NULL;
+    if (pt_companion_ensure(context, &error) == SQLITE_OK) {
+        table = new_table(db, context, argc, argv, &error);
+    }
     if (table == NULL) {
         return fail_to_make(argv[2], &error, message);
     }
@@ -254,14 +266,17 @@ static int disconnect(sqlite3_vtab *vtab)
  */
 static int destroy(sqlite3_vtab *vtab)
 {
-    const pt_table *table = pt_table_of(vtab);
+    pt_table *table = pt_table_of(vtab);
     if (table->session != NULL && pt_session_is_writing(table->session)) {
-        pt_companion_join(table->connection);
-        if (!pt_connection_is_followed(table->connection)) {
-            return SQLITE_LOCKED;
+        pt_error error = PT_ERROR_NONE;
+        int rc = pt_companion_join(table->connection, &error);
+        pt_error_clear(&error);
+        if (rc != SQLITE_OK || !pt_connection_is_followed(table->connection)) {
+            return rc != SQLITE_OK ? rc : SQLITE_LOCKED;
         }
     }
-    return disconnect(vtab);
+    free_table(table);
+    return SQLITE_OK;
 }
 
 static int rename_table(sqlite3_vtab *vtab, const char *name)
@@ -299,6 +314,7 @@ static int begin(sqlite3_vtab *vtab)
     if (rc == SQLITE_OK) {
         rc = pt_session_begin(table->session, &error);
     }
+    table->joining = rc == SQLITE_OK;
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }
 
@@ -332,10 +348,16 @@ static int rollback(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
+/*
+ * Right after xBegin SQLite announces the savepoint that is innermost already. When it was opened
+ * it was announced to those that have written, so there is nothing to learn from it.
+ */
 static int savepoint(sqlite3_vtab *vtab, int level)
 {
     pt_table *table = pt_table_of(vtab);
-    return table->session != NULL ? pt_session_savepoint(table->session, level) : SQLITE_OK;
+    bool known = table->joining || table->session == NULL;
+    table->joining = false;
+    return known ? SQLITE_OK : pt_session_savepoint(table->session, level);
 }
 
 static int release(sqlite3_vtab *vtab, int level)

@@ -22,6 +22,7 @@ typedef struct pt_table {
     bool read_only;      /* by option, or because the database is */
     bool other_encoding; /* the database's text is not UTF-8 */
     pt_session *session; /* NULL until the store is first needed */
+    bool joining;        /* xBegin has come and nothing since */
     bool owes_end;       /* xCreate began to write, and no end of that has been heard of yet */
     pt_table_id id;
     pt_column_map map;

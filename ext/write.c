@@ -274,14 +274,19 @@ static int open_old(pt_table *table, pt_slice key, bool *found, pt_record *recor
 }
 
 /* Whether a value given for a text column is the one that it has. */
-static bool is_text(sqlite3_value *given, const char *text, size_t size)
+static bool is_bytes(sqlite3_value *given, pt_slice text)
 {
     if (sqlite3_value_type(given) != SQLITE_TEXT) {
         return false;
     }
     const unsigned char *bytes = sqlite3_value_text(given);
-    return bytes != NULL && (size_t)sqlite3_value_bytes(given) == size &&
-           memcmp(bytes, text, size) == 0;
+    return bytes != NULL &&
+           pt_slice_equal(pt_slice_of(bytes, (size_t)sqlite3_value_bytes(given)), text);
+}
+
+static bool is_text(sqlite3_value *given, const char *text)
+{
+    return is_bytes(given, pt_slice_text(text));
 }
 
 static int refuse_change(pt_error *error, const char *column)
@@ -290,21 +295,58 @@ static int refuse_change(pt_error *error, const char *column)
                         "%s cannot be changed, the store sets it; leave it out of SET", column);
 }
 
+/* What an entity written at some time shows as Timestamp and ETag. */
+typedef struct stamp {
+    char timestamp[PT_DATETIME_TEXT_SIZE + 1];
+    char etag[PT_ETAG_SIZE + 1];
+} stamp;
+
+static stamp stamp_of(int64_t ticks)
+{
+    stamp made;
+    pt_ticks_format(ticks, made.timestamp);
+    pt_etag_format(ticks, made.etag);
+    return made;
+}
+
+/*
+ * SQLite 3.40 gives all columns of an UPDATE ... FROM as they were when the statement began. If it
+ * updates the entity for the second time, its Timestamp and ETag are older ones.
+ */
+static bool is_older_stamp(const arguments *given, int64_t ticks)
+{
+    sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
+    int64_t older;
+    if (sqlite3_value_type(timestamp) != SQLITE_TEXT) {
+        return false;
+    }
+    const unsigned char *text = sqlite3_value_text(timestamp);
+    if (text == NULL ||
+        !pt_ticks_parse(pt_slice_of(text, (size_t)sqlite3_value_bytes(timestamp)), &older) ||
+        older > ticks) {
+        return false;
+    }
+    stamp then = stamp_of(older);
+    return is_text(timestamp, then.timestamp) && is_text(given->tail[PT_TAIL_ETAG], then.etag);
+}
+
+static int check_stamp(const arguments *given, int64_t ticks, pt_error *error)
+{
+    stamp now = stamp_of(ticks);
+    sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
+    sqlite3_value *etag = given->tail[PT_TAIL_ETAG];
+    if (!sqlite3_value_nochange(timestamp) && !is_text(timestamp, now.timestamp)) {
+        return refuse_change(error, "Timestamp");
+    }
+    if (!sqlite3_value_nochange(etag) && !is_text(etag, now.etag)) {
+        return refuse_change(error, "ETag");
+    }
+    return SQLITE_OK;
+}
+
 static int check_system_columns(const arguments *given, pt_slice old_key, int64_t ticks,
                                 pt_error *error)
 {
-    char time[PT_DATETIME_TEXT_SIZE + 1];
-    char etag[PT_ETAG_SIZE + 1];
-    pt_ticks_format(ticks, time);
-    pt_etag_format(ticks, etag);
-    sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
-    if (!sqlite3_value_nochange(timestamp) && !is_text(timestamp, time, strlen(time))) {
-        return refuse_change(error, "Timestamp");
-    }
-    sqlite3_value *given_etag = given->tail[PT_TAIL_ETAG];
-    if (!sqlite3_value_nochange(given_etag) && !is_text(given_etag, etag, strlen(etag))) {
-        return refuse_change(error, "ETag");
-    }
     sqlite3_value *entity_key = given->tail[PT_TAIL_ENTITY_KEY];
     if (!sqlite3_value_nochange(entity_key)) {
         bool same = sqlite3_value_type(entity_key) == SQLITE_BLOB &&
@@ -314,7 +356,7 @@ static int check_system_columns(const arguments *given, pt_slice old_key, int64_
             return refuse_change(error, "EntityKey");
         }
     }
-    return SQLITE_OK;
+    return is_older_stamp(given, ticks) ? SQLITE_OK : check_stamp(given, ticks, error);
 }
 
 static int key_after_update(sqlite3_value *given, const char *column, pt_slice old, pt_slice *key,
@@ -354,7 +396,7 @@ static int update_properties(pt_table *table, const pt_record *record, sqlite3_v
         if (rc != SQLITE_OK) {
             return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(key, error);
         }
-        if (!is_text(given, (const char *)table->json.data, table->json.size)) {
+        if (!is_bytes(given, pt_buffer_slice(&table->json))) {
             return parse_properties(table, given, error);
         }
     }
@@ -490,11 +532,14 @@ static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *e
 
 static int prepare(pt_table *table, pt_error *error)
 {
+    int rc = SQLITE_OK;
     if (!pt_session_has_pending(table->session)) {
-        pt_companion_join(table->connection);
+        rc = pt_companion_join(table->connection, error);
     }
     pt_view *view;
-    int rc = pt_session_read(table->session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(table->session, &view, error);
+    }
     return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;
 }
 
@@ -502,6 +547,7 @@ int pt_write_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
+    table->joining = false;
     int rc = prepare(table, &error);
     if (rc != SQLITE_OK) {
         return pt_table_fail(table, &error);

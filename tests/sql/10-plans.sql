@@ -98,3 +98,13 @@ SELECT v FROM T WHERE PartitionKey = NULL;
 SELECT v FROM T WHERE PartitionKey IS NULL;
 SELECT v FROM T WHERE PartitionKey = x'35';
 SELECT v FROM T WHERE PartitionKey = 'B' COLLATE NOCASE AND RowKey = 'b1';
+
+-- UPDATE and DELETE of one entity by number find the key that reads as it, and refuse to choose.
+CREATE VIRTUAL TABLE Padded USING ptable(v Int32);
+INSERT INTO Padded VALUES ('p', '000001', 1), ('p', '000223', 2), ('p', '5', 3), ('p', '05', 4);
+CREATE TABLE Wish(id INTEGER);
+INSERT INTO Wish VALUES (223);
+UPDATE Padded SET v = 20 WHERE PartitionKey = 'p' AND RowKey = (SELECT id FROM Wish);
+DELETE FROM Padded WHERE PartitionKey = 'p' AND RowKey = CAST(1 AS INTEGER);
+UPDATE Padded SET v = 50 WHERE PartitionKey = 'p' AND RowKey = CAST(5 AS INTEGER);
+SELECT RowKey, v FROM Padded;

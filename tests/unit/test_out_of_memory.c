@@ -5,7 +5,7 @@
  * after the step or transaction; all other steps do what they do on the model.
  *
  * Usually some allocations of each script are tried; SEED chooses others. PT_LONG or N set: all,
- * each failing alone and with all that follow.
+ * each failing alone and with all that follow. PT_SCRIPT: only scripts of that name (with * and ?).
  */
 #include "out_of_memory_scripts.h"
 
@@ -172,10 +172,16 @@ static void compare_states(memory_trial *trial, sqlite3 *db, const char *step, c
     free(expected);
 }
 
+static bool is_release(const char *step)
+{
+    const char *rest;
+    return is_step(step, "RELEASE", &rest);
+}
+
 static bool ends_transaction(const char *step)
 {
     const char *rest;
-    return is_step(step, "COMMIT", &rest) || is_step(step, "RELEASE", &rest);
+    return is_step(step, "COMMIT", &rest) || is_release(step);
 }
 
 static bool states_are_equal(const memory_trial *trial)
@@ -191,17 +197,21 @@ static bool states_are_equal(const memory_trial *trial)
 /*
  * After a step that failed for want of memory, with memory back: lets the model do what the step
  * may have done, and compares. SQLite takes back the statement or the whole transaction; it also
- * reports a failure after everything was done.
+ * reports a failure after everything was done; and when RELEASE cannot commit, it takes the
+ * transaction back and leaves an empty one open.
  */
 static void settle(memory_trial *trial, const char *step, bool was_open)
 {
     bool open = is_open(&trial->subject);
+    bool equal = states_are_equal(trial);
     if (!was_open && open) {
         follow_on_model(trial, step);
     } else if (was_open && !open) {
-        bool committed = ends_transaction(step) && states_are_equal(trial);
-        follow_on_model(trial, committed ? step : "ROLLBACK");
-    } else if (!open && !states_are_equal(trial)) {
+        follow_on_model(trial, ends_transaction(step) && equal ? step : "ROLLBACK");
+    } else if (was_open && !equal && is_release(step)) {
+        follow_on_model(trial, "ROLLBACK");
+        follow_on_model(trial, "BEGIN");
+    } else if (!was_open && !equal) {
         follow_on_model(trial, step);
     }
     compare_states(trial, trial->subject.db, step, "neither the old nor the new state");

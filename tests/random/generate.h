@@ -1,0 +1,179 @@
+/*
+ * Chooses the next step at random, so that it makes sense where the databases stand.
+ */
+#ifndef GENERATE_H
+#define GENERATE_H
+
+#include "statements.h"
+#include "twins.h"
+#include "values.h"
+
+enum { SAVEPOINTS = 5 };
+
+typedef struct step_generator {
+    uint64_t random;
+    bool utf16;
+    char savepoints[SAVEPOINTS]; /* their names, the outermost first */
+    int savepoint_count;
+} step_generator;
+
+/* Of rules with one name the first is meant. */
+static const sql_rule *const rules_for_queries[] = {query_rules, condition_rules, value_rules,
+                                                    NULL};
+static const sql_rule *const rules_for_changes[] = {change_rules, query_rules, condition_rules,
+                                                    value_rules, NULL};
+
+static inline test_step step_of_rule(step_generator *generator, step_kind kind, const char *rule)
+{
+    bool writes = kind == STEP_CHANGE || kind == STEP_CHANGE_ROWS || kind == STEP_CONTROL;
+    const sql_grammar grammar = {.tables = writes ? rules_for_changes : rules_for_queries,
+                                 .random = &generator->random};
+    return (test_step){.kind = kind, .statement = grammar_write(&grammar, rule)};
+}
+
+static inline test_step step_of_text(step_kind kind, const char *format, char name)
+{
+    return (test_step){.kind = kind, .statement = {.sql = need(sqlite3_mprintf(format, name))}};
+}
+
+/* --- Transactions --- */
+
+/* Gives savepoints that are not there any more up. */
+static inline void follow_transaction(step_generator *generator, const twin_pair *twins)
+{
+    if (sqlite3_get_autocommit(twins->ordinary)) {
+        generator->savepoint_count = 0;
+    }
+}
+
+static inline test_step savepoint(step_generator *generator)
+{
+    char name = (char)('x' + random_below(&generator->random, 3));
+    generator->savepoints[generator->savepoint_count++] = name;
+    return step_of_text(STEP_CONTROL, "SAVEPOINT %c", name);
+}
+
+/* Of savepoints with one name the innermost is meant. */
+static inline int innermost(const step_generator *generator, char name)
+{
+    int i = generator->savepoint_count - 1;
+    while (generator->savepoints[i] != name) {
+        i--;
+    }
+    return i;
+}
+
+static inline test_step leave_savepoint(step_generator *generator)
+{
+    unsigned count = (unsigned)generator->savepoint_count;
+    char name = generator->savepoints[random_below(&generator->random, count)];
+    int place = innermost(generator, name);
+    if (random_below(&generator->random, 2) == 0) {
+        generator->savepoint_count = place;
+        return step_of_text(STEP_CONTROL, "RELEASE %c", name);
+    }
+    generator->savepoint_count = place + 1;
+    return step_of_text(STEP_CONTROL, "ROLLBACK TO %c", name);
+}
+
+static inline test_step control(step_generator *generator, const twin_pair *twins)
+{
+    bool outside = sqlite3_get_autocommit(twins->ordinary);
+    unsigned choice = random_below(&generator->random, 10);
+    if (choice < 3 && generator->savepoint_count < SAVEPOINTS) {
+        return savepoint(generator);
+    }
+    if (choice < 7 && generator->savepoint_count > 0) {
+        return leave_savepoint(generator);
+    }
+    if (outside) {
+        return step_of_rule(generator, STEP_CONTROL, "begin");
+    }
+    return step_of_rule(generator, STEP_CONTROL, choice % 3 == 0 ? "rollback" : "commit");
+}
+
+/* --- Cursors --- */
+
+static inline test_step cursor_step(step_generator *generator, const twin_pair *twins)
+{
+    int cursor = (int)random_below(&generator->random, CURSORS);
+    if (twins->cursors[cursor] == NULL) {
+        bool ordered = random_below(&generator->random, 2) == 0;
+        test_step opened =
+            step_of_rule(generator, STEP_CURSOR_OPEN, ordered ? "ordered" : "unordered");
+        opened.cursor = cursor;
+        opened.rows = 1;
+        return opened;
+    }
+    bool close = random_below(&generator->random, 6) == 0;
+    return (test_step){.kind = close ? STEP_CURSOR_CLOSE : STEP_CURSOR_READ,
+                       .cursor = cursor,
+                       .rows = 1 + (int)random_below(&generator->random, 5)};
+}
+
+/* --- Any step --- */
+
+static const struct choice {
+    unsigned weight; /* of 1000 */
+    step_kind kind;
+    const char *rule;
+} choices[] = {
+    {270, STEP_ORDERED, "ordered"},     {240, STEP_UNORDERED, "unordered"},
+    {140, STEP_CHANGE, "insert"},       {70, STEP_CHANGE, "update"},
+    {30, STEP_CHANGE, "move_one"},      {15, STEP_CHANGE_ROWS, "move_many"},
+    {25, STEP_CHANGE, "delete"},        {1, STEP_CHANGE, "clear"},
+    {25, STEP_UNORDERED, "everything"}, {110, STEP_CONTROL, NULL},
+    {70, STEP_CURSOR_OPEN, NULL},       {3, STEP_REOPEN, NULL},
+    {1, STEP_REDECLARE, NULL},
+};
+
+static inline const struct choice *choose(step_generator *generator)
+{
+    unsigned sum = 0;
+    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
+        sum += choices[i].weight;
+    }
+    unsigned at = random_below(&generator->random, sum);
+    const struct choice *choice = choices;
+    while (at >= choice->weight) {
+        at -= choice->weight;
+        choice++;
+    }
+    return choice;
+}
+
+/* Whether the choice makes sense now. */
+static inline bool fits(const step_generator *generator, const twin_pair *twins,
+                        const struct choice *choice)
+{
+    switch (choice->kind) {
+    case STEP_CHANGE_ROWS:
+        /* Texts in UTF-16 have another order, in which the twin visits its rows. */
+        return !generator->utf16;
+    case STEP_REOPEN:
+        return twins->host->file != NULL;
+    case STEP_REDECLARE:
+        return sqlite3_get_autocommit(twins->ordinary) != 0;
+    default:
+        return true;
+    }
+}
+
+static inline test_step next_step(step_generator *generator, const twin_pair *twins)
+{
+    follow_transaction(generator, twins);
+    const struct choice *choice = choose(generator);
+    while (!fits(generator, twins, choice)) {
+        choice = choose(generator);
+    }
+    if (choice->kind == STEP_CONTROL) {
+        return control(generator, twins);
+    }
+    if (choice->kind == STEP_CURSOR_OPEN) {
+        return cursor_step(generator, twins);
+    }
+    return choice->rule == NULL ? (test_step){.kind = choice->kind}
+                                : step_of_rule(generator, choice->kind, choice->rule);
+}
+
+#endif

@@ -1,0 +1,90 @@
+/*
+ * What a random test does, one step after the other. Steps can be carried out again without the
+ * generator that made them, which is how a failure is cut down to the steps that matter.
+ */
+#ifndef STEP_H
+#define STEP_H
+
+#include <sqlite3.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { BOUND_MAX = 16 };
+
+/* SQL text with the literals that its parameters ?1, ?2, ... get. */
+typedef struct sql_statement {
+    char *sql; /* NULL: none */
+    char *bound[BOUND_MAX];
+    int bound_count;
+} sql_statement;
+
+typedef enum step_kind {
+    STEP_ORDERED,      /* a query with a total order: the same rows in the same order */
+    STEP_UNORDERED,    /* the same rows in any order */
+    STEP_CHANGE,       /* a statement that writes: the same changes() */
+    STEP_CHANGE_ROWS,  /* the same without changes(), which on virtual tables counts updates of rows
+                          that the statement itself has replaced before */
+    STEP_CONTROL,      /* BEGIN, COMMIT, SAVEPOINT ... */
+    STEP_CURSOR_OPEN,  /* begins to read the ptable and leaves the statement open */
+    STEP_CURSOR_READ,  /* a few rows more */
+    STEP_CURSOR_CLOSE, /* before its end */
+    STEP_REOPEN,       /* closes the database file, with all that is open, and opens it again */
+    STEP_REDECLARE,    /* drops the ptables and declares them anew */
+} step_kind;
+
+typedef struct test_step {
+    step_kind kind;
+    sql_statement statement;
+    int cursor;
+    int rows; /* to read from the cursor */
+} test_step;
+
+/* Tests cannot go on without memory. */
+static inline void *need(void *memory)
+{
+    if (memory == NULL) {
+        puts("Bail out! out of memory");
+        exit(1);
+    }
+    return memory;
+}
+
+static inline void step_free(test_step *step)
+{
+    sqlite3_free(step->statement.sql);
+    for (int i = 0; i < step->statement.bound_count; i++) {
+        sqlite3_free(step->statement.bound[i]);
+    }
+    memset(step, 0, sizeof *step);
+}
+
+/* Prints a step as comments of the Test Anything Protocol, in the manner of the SQLite shell. */
+static inline void step_print(const test_step *step)
+{
+    switch (step->kind) {
+    case STEP_CURSOR_READ:
+        printf("# -- cursor %d: %d rows more\n", step->cursor, step->rows);
+        return;
+    case STEP_CURSOR_CLOSE:
+        printf("# -- cursor %d: close\n", step->cursor);
+        return;
+    case STEP_REOPEN:
+        puts("# -- close and open the database");
+        return;
+    case STEP_REDECLARE:
+        puts("# -- drop and declare the ptables");
+        return;
+    case STEP_CURSOR_OPEN:
+        printf("# -- cursor %d opens:\n", step->cursor);
+        break;
+    default:
+        break;
+    }
+    for (int i = 0; i < step->statement.bound_count; i++) {
+        printf("# .parameter set ?%d \"%s\"\n", i + 1, step->statement.bound[i]);
+    }
+    printf("# %s;\n", step->statement.sql);
+}
+
+#endif
