@@ -40,6 +40,18 @@ static int read_blob(sqlite3_value *value, pt_slice *blob)
     return data == NULL && blob->size != 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
+int pt_value_argument_text(sqlite3_value *value, pt_slice *text)
+{
+    if (sqlite3_value_type(value) != SQLITE_TEXT || sqlite3_value_encoding(value) != SQLITE_UTF8) {
+        return read_text(value, text);
+    }
+    int rc = read_blob(value, text);
+    if (text->size == 0) {
+        *text = pt_slice_text("");
+    }
+    return rc;
+}
+
 static int read_source(sqlite3_value *value, pt_type declared, source *from)
 {
     *from = (source){.value = value, .type = sqlite3_value_type(value)};
@@ -47,7 +59,7 @@ static int read_source(sqlite3_value *value, pt_type declared, source *from)
         return read_blob(value, &from->bytes);
     }
     if (from->type == SQLITE_TEXT || (from->type != SQLITE_NULL && declared == PT_STRING)) {
-        return read_text(value, &from->bytes);
+        return pt_value_argument_text(value, &from->bytes);
     }
     return SQLITE_OK;
 }

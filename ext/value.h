@@ -12,6 +12,14 @@
 pt_type pt_value_integer_type(int64_t integer);
 
 /*
+ * The text of a value in UTF-8, without a NUL behind it, for an argument of xUpdate. Asking SQLite
+ * for a terminated text makes it copy one that is bound or read from a table. What is done instead
+ * leaves a mark on the value that comparisons trip over, so it must not be handed on to anybody.
+ * SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_value_argument_text(sqlite3_value *value, pt_slice *text);
+
+/*
  * Converts an SQL value for a column of type `declared` (PT_NONE: the value's own type, integers as
  * above). NULL gives PT_NONE: absent; so does an empty text where a type other than String is
  * declared. Only conversions that lose nothing are made:
@@ -27,7 +35,8 @@ pt_type pt_value_integer_type(int64_t integer);
  *     Binary          BLOB
  *
  * Otherwise SQLITE_MISMATCH with a text that names column, value (shortened) and type. STRING and
- * BINARY point into `value` and live as long as it is not changed. SQLITE_NOMEM.
+ * BINARY point into `value` and live as long as it is not changed. SQLITE_NOMEM. The value is read
+ * as by pt_value_argument_text.
  */
 int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
                       pt_error *error);

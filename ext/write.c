@@ -2,6 +2,7 @@
 
 #include "columns.h"
 #include "companion.h"
+#include "excerpt.h"
 #include "json.h"
 #include "key.h"
 #include "ticks.h"
@@ -52,23 +53,23 @@ static int key_text(sqlite3_value *value, const char *column, pt_slice *text, pt
     if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
         return refuse_key(error, column, value);
     }
-    const unsigned char *bytes = sqlite3_value_text(value);
-    if (bytes == NULL) {
+    if (pt_value_argument_text(value, text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
-    *text = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(value));
-    if (memchr(bytes, 0, text->size) != NULL) {
-        return pt_error_set(error, SQLITE_MISMATCH,
-                            "%s begins with '%s' and contains U+0000, which no key may contain; "
-                            "remove it (OutOfRangeInput)",
-                            column, (const char *)bytes);
+    if (pt_key_is_valid_text(*text)) {
+        return SQLITE_OK;
     }
-    if (!pt_key_is_valid_text(*text)) {
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(*text, excerpt);
+    if (memchr(text->data, 0, text->size) != NULL) {
         return pt_error_set(error, SQLITE_MISMATCH,
-                            "%s '%s' is not well-formed UTF-8; give another key (OutOfRangeInput)",
-                            column, (const char *)bytes);
+                            "%s '%s' contains U+0000, which no key may contain; remove it "
+                            "(OutOfRangeInput)",
+                            column, excerpt);
     }
-    return SQLITE_OK;
+    return pt_error_set(error, SQLITE_MISMATCH,
+                        "%s '%s' is not well-formed UTF-8; give another key (OutOfRangeInput)",
+                        column, excerpt);
 }
 
 /* Makes the logical key in table->key. */

@@ -2,11 +2,10 @@
  * A side of the comparison: a connection with ptable, its files in a folder of its own, and what a
  * script's steps can do with it. A step is an SQL statement, or
  *
- *     .hold <SELECT>       begins a statement and leaves it open on its first row
- *     .rest                reads it to its end
- *     .refuse, .accept     the commit hook says no; yes again
- *     .read, .unread       another connection begins to read the main database; ends
- *     .elsewhere <SQL>     another connection with ptable runs it
+ *     .hold <SELECT>       begins a statement and leaves it open on its first row; ends the last
+ * one .rest                reads it to its end .refuse, .accept     the commit hook says no; yes
+ * again .read, .unread       another connection begins to read the main database; ends .elsewhere
+ * <SQL>     another connection with ptable runs it
  */
 #ifndef OUT_OF_MEMORY_SIDE_H
 #define OUT_OF_MEMORY_SIDE_H
@@ -234,6 +233,7 @@ static inline int execute(sqlite3 *db, const char *sql, FILE *out)
 
 static inline int hold(script_side *side, const char *sql, FILE *out)
 {
+    end_held(side);
     int rc = sqlite3_prepare_v2(side->db, sql, -1, &side->held, NULL);
     if (rc == SQLITE_OK) {
         rc = sqlite3_step(side->held);
