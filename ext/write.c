@@ -304,7 +304,7 @@ typedef struct stamp {
 
 static stamp stamp_of(int64_t ticks)
 {
-    stamp made;
+    stamp made = {{0}, {0}};
     pt_ticks_format(ticks, made.timestamp);
     pt_etag_format(ticks, made.etag);
     return made;
@@ -537,7 +537,7 @@ static int prepare(pt_table *table, pt_error *error)
     if (!pt_session_has_pending(table->session)) {
         rc = pt_companion_join(table->connection, error);
     }
-    pt_view *view;
+    pt_view *view = NULL;
     if (rc == SQLITE_OK) {
         rc = pt_session_read(table->session, &view, error);
     }

@@ -78,7 +78,7 @@ static inline void remove_file(const char *folder, const char *name, const void 
 {
     (void)context;
     char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%.140s/%s", folder, name);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -90,9 +90,9 @@ static inline void copy_file(const char *folder, const char *name, const void *c
     }
     static char bytes[1 << 16];
     char path[PATH_SIZE];
-    snprintf(path, sizeof path, "%s/%s", folder, name);
+    snprintf(path, sizeof path, "%.140s/%s", folder, name);
     int from = open(path, O_RDONLY);
-    snprintf(path, sizeof path, "%s/%s", (const char *)context, name);
+    snprintf(path, sizeof path, "%.140s/%s", (const char *)context, name);
     int to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
     assert_true(from >= 0 && to >= 0);
     for (ssize_t size; (size = read(from, bytes, sizeof bytes)) > 0;) {
