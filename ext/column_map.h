@@ -16,8 +16,7 @@ typedef struct pt_column_places {
 typedef struct pt_column_map {
     const pt_column *columns;
     int column_count;
-    pt_column_places *
-        *by_id; /* by shape id; element 0 serves shapes without an id, one after the other */
+    pt_column_places **by_id; /* element 0 serves shapes without an id, one after the other */
     unsigned capacity;
 } pt_column_map;
 

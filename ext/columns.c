@@ -5,9 +5,8 @@
 #include "ticks.h"
 #include "value.h"
 
-enum {
-    JSON_SUBTYPE = 'J'
-}; /* SQLite's JSON functions then take the text as JSON, not as a string */
+/* SQLite's JSON functions then take the text as JSON, not as a string. */
+enum { JSON_SUBTYPE = 'J' };
 
 void pt_row_set(pt_row *row, const pt_scan *scan)
 {
@@ -108,14 +107,17 @@ void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1])
                      time + 17);
 }
 
-static void key_column(sqlite3_context *context, pt_slice key, int column)
+static int key_column(const pt_row *row, sqlite3_context *context, int column, pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(key, &partition, &row);
-    pt_slice text = column == PT_COLUMN_PARTITION_KEY ? partition : row;
+    pt_slice partition_key;
+    pt_slice row_key;
+    if (!pt_key_split(pt_key_entity(row->key), &partition_key, &row_key)) {
+        return pt_report_damage(row->key, error);
+    }
+    pt_slice text = column == PT_COLUMN_PARTITION_KEY ? partition_key : row_key;
     sqlite3_result_text64(context, (const char *)text.data, text.size, SQLITE_TRANSIENT,
                           SQLITE_UTF8);
+    return SQLITE_OK;
 }
 
 static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error *error)
@@ -140,14 +142,13 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
 int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
                   pt_error *error)
 {
-    pt_slice key = pt_key_entity(row->key);
     if (column < PT_COLUMN_FIRST) {
-        key_column(context, key, column);
-        return SQLITE_OK;
+        return key_column(row, context, column, error);
     }
     int declared = column - PT_COLUMN_FIRST;
     int tail = declared - table->config.column_count;
     if (tail == PT_TAIL_ENTITY_KEY) {
+        pt_slice key = pt_key_entity(row->key);
         sqlite3_result_blob64(context, key.data, key.size, SQLITE_TRANSIENT);
         return SQLITE_OK;
     }

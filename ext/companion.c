@@ -126,7 +126,7 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     (void)argc;
     (void)argv;
     (void)id;
-    vtab->zErrMsg = sqlite3_mprintf(COMPANION " holds no rows");
+    vtab->zErrMsg = sqlite3_mprintf(COMPANION " holds no rows; write to another table");
     return vtab->zErrMsg != NULL ? SQLITE_READONLY : SQLITE_NOMEM;
 }
 
@@ -233,7 +233,7 @@ static int try_to_run(sqlite3 *db, const char *sql, pt_error *error)
         return pt_error_nomem(error);
     }
     if (rc != SQLITE_OK && was_open && sqlite3_get_autocommit(db)) {
-        return pt_error_set(error, rc, "the transaction has been rolled back: %s",
+        return pt_error_set(error, rc, "the transaction has been rolled back: %s; run it again",
                             sqlite3_errstr(rc));
     }
     return SQLITE_OK;

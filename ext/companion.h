@@ -13,7 +13,10 @@
 #include "connection.h"
 #include "sqlite.h"
 
-/* Registers the module and makes the table, if no statement is running that this would abort. */
+/*
+ * Registers the module and makes the table, if no statement is running that this would abort. On
+ * failure SQLite's code, with or without a text.
+ */
 int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error);
 
 /*

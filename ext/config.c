@@ -24,13 +24,12 @@ static int refuse(reader *r, const char *advice, const char *format, ...)
     char *what = sqlite3_vmprintf(format, args);
     va_end(args);
     if (what == NULL) {
-        pt_error_nomem(r->error);
-        return SQLITE_NOMEM;
+        return pt_error_nomem(r->error);
     }
     int rc = pt_error_set(r->error, SQLITE_ERROR, "%s in argument \"%s\"; %s", what, r->argument,
                           advice);
     sqlite3_free(what);
-    return rc == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_ERROR;
+    return rc;
 }
 
 /* --- Text --- */
@@ -87,8 +86,7 @@ static int copy_text(reader *r, pt_slice text, char **copy)
 {
     *copy = sqlite3_malloc64(text.size + 1);
     if (*copy == NULL) {
-        pt_error_nomem(r->error);
-        return SQLITE_NOMEM;
+        return pt_error_nomem(r->error);
     }
     memcpy(*copy, text.data, text.size);
     (*copy)[text.size] = 0;

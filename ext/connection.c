@@ -7,7 +7,6 @@
 typedef struct opened {
     struct opened *next;
     pt_session *session;
-    pt_connection *connection;
     unsigned uses;
     bool is_private;
     char name[]; /* path, or schema of a private store */
@@ -130,7 +129,7 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
         store->engine->close(store);
         return pt_error_nomem(error);
     }
-    *entry = (opened){.connection = connection, .is_private = is_private};
+    *entry = (opened){.is_private = is_private};
     memcpy(entry->name, name, size);
     const pt_session_host host = {.context = connection,
                                   .lock_wait = lock_wait,

@@ -21,7 +21,8 @@ sqlite3 *pt_connection_db(const pt_connection *connection);
 /*
  * The session for a store file (absolute path), or, with path NULL, for the private store of a
  * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if need be,
- * making it if `create`. Each use is given back with pt_connection_leave.
+ * making it if `create`. Each use is given back with pt_connection_leave. SQLITE_NOMEM, and what
+ * the engine answers when it cannot open the store.
  */
 int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
                       pt_session **session, pt_error *error);
@@ -35,9 +36,11 @@ void pt_connection_set_joining(pt_connection *connection, bool joining);
 
 bool pt_connection_is_followed(const pt_connection *connection);
 void pt_connection_follow(pt_connection *connection);
+/* SQLITE_OK or SQLITE_NOMEM; all sessions are told of it in any case. */
 int pt_connection_savepoint(pt_connection *connection, int level);
 void pt_connection_release_savepoint(pt_connection *connection, int level);
 void pt_connection_rollback_to(pt_connection *connection, int level);
+/* What the first session answers that fails (pt_session_sync). */
 int pt_connection_sync(pt_connection *connection, pt_error *error);
 void pt_connection_commit(pt_connection *connection);
 void pt_connection_rollback(pt_connection *connection);

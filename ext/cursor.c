@@ -102,11 +102,7 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
 /* A position in the store's keys for one in the table's. */
 static bool make_logical(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
 {
-    pt_buffer_clear(buffer);
-    uint8_t *id = pt_buffer_extend(buffer, PT_KEY_TABLE_SIZE);
-    if (id != NULL) {
-        pt_put_be32(id, table_id);
-    }
+    pt_key_begin(buffer, table_id);
     pt_buffer_append_slice(buffer, entity_key);
     return !buffer->failed;
 }
@@ -160,14 +156,29 @@ static pt_ranges_step next_range(pt_cursor *cursor, bool from_the_end, pt_interv
     return pt_ranges_next(&cursor->ranges, at, range);
 }
 
+/* Divides the row's key. One that cannot be divided has no partition to go on from. */
+static int split_row_key(const pt_cursor *cursor, pt_slice *partition, pt_slice *row,
+                         pt_error *error)
+{
+    return pt_key_split(row_key(cursor), partition, row)
+               ? SQLITE_OK
+               : pt_report_damage(cursor->scan.key, error);
+}
+
 /* After a probe: the next search begins at the row that it found. */
 static int follow_probe(pt_cursor *cursor, pt_error *error)
 {
-    bool assigned = pt_buffer_assign(&cursor->at, row_key(cursor));
-    if (assigned && direction_of(cursor) == PT_BACKWARD) {
+    pt_slice partition;
+    pt_slice row;
+    int rc = split_row_key(cursor, &partition, &row, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_buffer_assign(&cursor->at, row_key(cursor));
+    if (direction_of(cursor) == PT_BACKWARD) {
         pt_buffer_append_byte(&cursor->at, 0);
     }
-    return assigned && !cursor->at.failed ? SQLITE_OK : pt_error_nomem(error);
+    return cursor->at.failed ? pt_error_nomem(error) : SQLITE_OK;
 }
 
 /* Enters a range; a probe may have found its first row already, and then only the far bound
@@ -237,9 +248,12 @@ static int search_from_start(pt_cursor *cursor, pt_error *error)
  */
 static int check_one_partition(pt_cursor *cursor, pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(row_key(cursor), &partition, &row);
+    pt_slice partition;
+    pt_slice row;
+    int rc = split_row_key(cursor, &partition, &row, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     if (!cursor->has_partition) {
         cursor->has_partition = true;
         return pt_buffer_assign(&cursor->only_partition, partition) ? SQLITE_OK
@@ -295,6 +309,9 @@ static int attach(pt_cursor *cursor, pt_error *error)
         if (rc == SQLITE_OK) {
             rc = pt_scan_open(&cursor->scan, view, error);
         }
+        if (rc == SQLITE_OK) {
+            pt_scan_freeze(&cursor->scan);
+        }
     }
     if (rc == SQLITE_OK) {
         rc = pt_table_find_id(table, cursor->scan.view, error);
@@ -340,17 +357,18 @@ static int remember_only(pt_cursor *cursor, pt_error *error)
 
 /*
  * The one row of ambiguous ranges that reads as the numbers asked for, for an UPDATE or DELETE that
- * will look at one row only (ranges.h). A SELECT looks at all.
+ * will look at one row only (ranges.h). In a transaction that writes a SELECT cannot be told from
+ * them.
  */
 static int search_only(pt_cursor *cursor, pt_error *error)
 {
     pt_buffer_clear(&cursor->only_key);
     int rc = search_from_start(cursor, error);
     while (rc == SQLITE_OK && !cursor->eof) {
-        pt_slice partition = {0};
-        pt_slice row = {0};
-        pt_key_split(row_key(cursor), &partition, &row);
-        if (pt_ranges_row_fits(&cursor->ranges, row)) {
+        pt_slice partition;
+        pt_slice row;
+        rc = split_row_key(cursor, &partition, &row, error);
+        if (rc == SQLITE_OK && pt_ranges_row_fits(&cursor->ranges, row)) {
             rc = remember_only(cursor, error);
         }
         rc = rc == SQLITE_OK ? step(cursor, error) : rc;
@@ -401,9 +419,12 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
 /* One row stands for its whole partition: goes on behind it, or before it. */
 static int skip_partition(pt_cursor *cursor, pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(row_key(cursor), &partition, &row);
+    pt_slice partition;
+    pt_slice row;
+    int rc = split_row_key(cursor, &partition, &row, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     bool forward = direction_of(cursor) == PT_FORWARD;
     pt_buffer_assign(&cursor->at, partition);
     pt_buffer_append_byte(&cursor->at, forward ? 1 : 0);

@@ -6,6 +6,7 @@
 
 #include "table.h"
 
+/* The module's methods of these names. */
 int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor);
 int pt_cursor_close(sqlite3_vtab_cursor *cursor);
 int pt_cursor_filter(sqlite3_vtab_cursor *cursor, int plan_bits, const char *sentence, int argc,

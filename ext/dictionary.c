@@ -23,8 +23,6 @@ struct pt_dictionary {
     _Atomic(pt_id_chunk *) shape_chunks[SHAPE_CHUNKS];
 };
 
-/* --- The dictionary --- */
-
 pt_dictionary *pt_dictionary_new(void)
 {
     pt_dictionary *dictionary = sqlite3_malloc64(sizeof *dictionary);
@@ -141,18 +139,6 @@ static int assign_name(pt_dictionary *dictionary, pt_slice name, pt_id_entry **f
     pt_id_table_give_next(&dictionary->names, present);
     *found = present;
     return SQLITE_OK;
-}
-
-int pt_dictionary_name_id(pt_dictionary *dictionary, pt_slice name, uint16_t *id)
-{
-    pt_id_entry *found;
-    pthread_mutex_lock(&dictionary->mutex);
-    int rc = assign_name(dictionary, name, &found);
-    if (rc == SQLITE_OK) {
-        *id = found != NULL ? found->id : 0;
-    }
-    pthread_mutex_unlock(&dictionary->mutex);
-    return rc;
 }
 
 /* --- Shapes --- */

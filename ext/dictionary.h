@@ -35,17 +35,12 @@ pt_shape_source pt_dictionary_source(pt_dictionary *dictionary);
 unsigned pt_dictionary_epoch(const pt_dictionary *dictionary);
 
 /*
- * The id of a name, assigned now if it has none; 0 if the dictionary is full or the name is longer
- * than 255 bytes. SQLITE_OK or SQLITE_NOMEM. Writer lock held.
- */
-int pt_dictionary_name_id(pt_dictionary *dictionary, pt_slice name, uint16_t *id);
-
-/*
  * Finds or assigns the shape of an entity's fields, and puts the fields into the shape's order with
- * their name ids. `hint` is a shape that may fit (the last one), or NULL: when the fields carry
- * valid name ids, lie in its order and have its types it is taken without a look-up. With the
- * dictionary full the shape is built in `scratch` with id 0. Two fields of one name:
- * SQLITE_CONSTRAINT. Otherwise SQLITE_OK, SQLITE_NOMEM, or SQLITE_TOOBIG (more than 65,535 fields).
+ * their name ids (0: the dictionary is full, or the name longer than 255 bytes). `hint` is a shape
+ * that may fit (the last one), or NULL: when the fields carry valid name ids, lie in its order and
+ * have its types it is taken without a look-up. With the dictionary full the shape is built in
+ * `scratch` with id 0. Two fields of one name: SQLITE_CONSTRAINT. Otherwise SQLITE_OK,
+ * SQLITE_NOMEM, or SQLITE_TOOBIG (more than 65,535 fields, or a name of more than 65,535 bytes).
  * Writer lock held.
  */
 int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned count,

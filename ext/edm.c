@@ -191,27 +191,3 @@ void pt_guid_format(const uint8_t guid[PT_GUID_SIZE], char text[PT_GUID_TEXT_SIZ
     }
     *text = 0;
 }
-
-bool pt_value_same(const pt_value *a, const pt_value *b)
-{
-    if (a->type != b->type) {
-        return false;
-    }
-    switch (a->type) {
-    case PT_NONE:
-        return true;
-    case PT_STRING:
-    case PT_BINARY:
-        return pt_slice_equal(a->bytes, b->bytes);
-    case PT_DOUBLE:
-        return memcmp(&a->real, &b->real, sizeof a->real) == 0;
-    case PT_GUID:
-        return memcmp(a->guid, b->guid, PT_GUID_SIZE) == 0;
-    case PT_INT32:
-    case PT_INT64:
-    case PT_BOOLEAN:
-    case PT_DATETIME:
-        break;
-    }
-    return a->integer == b->integer;
-}

@@ -53,7 +53,4 @@ bool pt_guid_parse(pt_slice text, uint8_t guid[PT_GUID_SIZE]);
 /* Writes the canonical lower-case form, 36 characters and a NUL. */
 void pt_guid_format(const uint8_t guid[PT_GUID_SIZE], char text[PT_GUID_TEXT_SIZE + 1]);
 
-/* Same type and same bits (NaN equals the same NaN, 0.0 differs from -0.0). */
-bool pt_value_same(const pt_value *a, const pt_value *b);
-
 #endif

@@ -78,8 +78,6 @@ typedef struct pt_table_counts {
 enum { PT_OPEN_CREATE = 1, PT_OPEN_PRIVATE = 2 };
 
 struct pt_engine {
-    const char *name;
-
     /*
      * Opens the store at `path` (absolute), or a new private one that vanishes with its last close
      * (path ignored). PT_OPEN_CREATE: make it if there is no file. SQLITE_CANTOPEN if there is

@@ -109,19 +109,6 @@ int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_sha
     return divide_body(record, body) ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
 }
 
-bool pt_record_ticks(pt_slice bytes, int64_t *ticks)
-{
-    if (bytes.size < PT_RECORD_HEADER) {
-        return false;
-    }
-    int64_t stored = (int64_t)pt_get_le64(bytes.data + TICKS_AT);
-    if (!is_time(stored)) {
-        return false;
-    }
-    *ticks = stored;
-    return true;
-}
-
 static int variable_value(const pt_record *record, uint32_t ordinal, pt_value *value)
 {
     uint32_t start = ordinal != 0 ? end_of(record, ordinal - 1) : 0;

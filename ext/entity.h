@@ -56,12 +56,6 @@ int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_sha
                    pt_buffer *scratch);
 
 /*
- * The timestamp of a record without opening it, hence without a check of the checksum. False if it
- * has none within 0..PT_TICKS_MAX.
- */
-bool pt_record_ticks(pt_slice bytes, int64_t *ticks);
-
-/*
  * Reads the value of property `index` of the shape. STRING and BINARY point into the record; a
  * STRING has a NUL behind its size, a BOOLEAN is 0 or 1, a DATETIME within 0..PT_TICKS_MAX.
  * SQLITE_OK or SQLITE_CORRUPT_VTAB.

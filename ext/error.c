@@ -30,10 +30,3 @@ void pt_error_clear(pt_error *error)
     error->message = NULL;
     error->rc = SQLITE_OK;
 }
-
-char *pt_error_take_message(pt_error *error)
-{
-    char *message = error->message;
-    error->message = NULL;
-    return message;
-}

@@ -24,7 +24,4 @@ int pt_error_nomem(pt_error *error);
 /* Frees the text and makes the carrier empty again. */
 void pt_error_clear(pt_error *error);
 
-/* Moves the text out (NULL if there is none); the caller frees it with sqlite3_free. */
-char *pt_error_take_message(pt_error *error);
-
 #endif

@@ -10,7 +10,7 @@ enum { PT_EXCERPT_CHARACTERS = 40, PT_EXCERPT_SIZE = 4 * PT_EXCERPT_CHARACTERS +
 
 /*
  * Writes at most PT_EXCERPT_CHARACTERS characters and a NUL. Ends before a U+0000 and never inside
- * a UTF-8 character; "..." shows that something was left out.
+ * a UTF-8 character; "..." shows that something was left out, '?' stands for what is not UTF-8.
  */
 void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE]);
 

@@ -110,7 +110,7 @@ int pt_functions_register(sqlite3 *db, pt_error *error)
             return pt_error_nomem(error);
         }
         if (rc != SQLITE_OK) {
-            return pt_error_set(error, rc, "ptable: the function %s cannot be registered: %s", name,
+            return pt_error_set(error, rc, "the function %s cannot be registered: %s", name,
                                 sqlite3_errmsg(db));
         }
     }

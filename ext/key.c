@@ -2,6 +2,14 @@
 
 enum { LAST_CODE_POINT = 0x10FFFF, BEFORE_SURROGATES = 0xD7FF, AFTER_SURROGATES = 0xE000 };
 
+void pt_key_begin(pt_buffer *buffer, uint32_t table_id)
+{
+    uint8_t id[PT_KEY_TABLE_SIZE];
+    pt_put_be32(id, table_id);
+    pt_buffer_clear(buffer);
+    pt_buffer_append(buffer, id, sizeof id);
+}
+
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
 {
     pt_buffer_append_slice(buffer, partition_key);

@@ -5,7 +5,7 @@
  *     be32(table id) | PartitionKey | 00 | RowKey
  *
  * U+0000 is refused in both keys, so nothing is escaped and memcmp order is (table, PartitionKey,
- * RowKey) order. Table id 0 is the store's catalogue.
+ * RowKey) order. Table id 0 is the store's catalogue; tables have ids below PT_TABLE_ID_LIMIT.
  */
 #ifndef PT_KEY_H
 #define PT_KEY_H
@@ -15,8 +15,13 @@
 
 enum {
     PT_KEY_TABLE_SIZE = 4,    /* bytes of the table id in a logical key */
-    PT_KEY_LOGICAL_MAX = 510, /* longest logical key that is stored as it is */
+    PT_KEY_LOGICAL_MAX = 510, /* bytes of the longest logical key */
 };
+
+#define PT_TABLE_ID_LIMIT UINT32_C(0xFF000000)
+
+/* Empties the buffer and begins a logical key in it. Out of memory shows in buffer->failed. */
+void pt_key_begin(pt_buffer *buffer, uint32_t table_id);
 
 /* Appends PartitionKey, 00, RowKey. */
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key);

@@ -90,16 +90,26 @@ static int change(pt_lmdb_store *store, int (*work)(pt_lmdb_store *, pt_error *)
 
 /* --- Beginning --- */
 
+/* Whether there were any. The mutex keeps the environment from being changed meanwhile. */
+static bool drop_dead_readers(pt_lmdb_store *store)
+{
+    int dead = 0;
+    pthread_mutex_lock(&store->mutex);
+    if (store->env.env != NULL) {
+        mdb_reader_check(store->env.env, &dead);
+    }
+    pthread_mutex_unlock(&store->mutex);
+    return dead > 0;
+}
+
 /* SQLITE_OK: worth another try. */
 static int remedy(pt_lmdb_store *store, int mdb_rc, pt_error *error)
 {
     switch (mdb_rc) {
-    case MDB_READERS_FULL: {
-        int dead = 0;
-        mdb_reader_check(store->env.env, &dead);
-        return dead > 0 ? SQLITE_OK
-                        : pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning to read it");
-    }
+    case MDB_READERS_FULL:
+        return drop_dead_readers(store)
+                   ? SQLITE_OK
+                   : pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning to read it");
     case MDB_MAP_RESIZED:
         return change(store, remap, SQLITE_BUSY,
                       "was made larger by another process; end the open statements on it in this "

@@ -7,7 +7,6 @@
 #include "sqlite.h"
 
 const pt_engine pt_lmdb_engine = {
-    .name = "lmdb",
     .open = pt_lmdb_open,
     .close = pt_lmdb_close,
     .lock = pt_lmdb_lock,

@@ -298,8 +298,7 @@ static bool is_whole(const pt_lmdb_env *env, int fd)
         struct stat file;
         MDB_envinfo info;
         mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) == 0 &&
-            (uint64_t)file.st_size >= ((uint64_t)info.me_last_pgno + 1) * env->page_size) {
+        if (fstat(fd, &file) == 0 && info.me_last_pgno < (size_t)file.st_size / env->page_size) {
             return true;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -327,11 +326,22 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
 }
 
+/* Opens a sub-database, which must be in memcmp order and without duplicates. */
+static int open_database(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+{
+    unsigned flags = 0;
+    int mdb_rc = mdb_dbi_open(txn, name, 0, dbi);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = mdb_dbi_flags(txn, *dbi, &flags);
+    }
+    return mdb_rc == MDB_SUCCESS && flags != 0 ? MDB_INCOMPATIBLE : mdb_rc;
+}
+
 static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_error *error)
 {
     MDB_val key = pt_lmdb_val(pt_format_header_key());
     MDB_val header;
-    int mdb_rc = mdb_dbi_open(txn, PT_FORMAT_META, 0, &env->meta);
+    int mdb_rc = open_database(txn, PT_FORMAT_META, &env->meta);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_get(txn, env->meta, &key, &header);
     }
@@ -354,7 +364,13 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
     case PT_FORMAT_OURS:
         break;
     }
-    mdb_rc = mdb_dbi_open(txn, PT_FORMAT_ENTITIES, 0, &env->entities);
+    mdb_rc = open_database(txn, PT_FORMAT_ENTITIES, &env->entities);
+    if (mdb_rc == MDB_NOTFOUND || mdb_rc == MDB_INCOMPATIBLE) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q is damaged: its entities are missing; restore it from a "
+                            "backup",
+                            path);
+    }
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK
                                  : pt_lmdb_fail(error, mdb_rc, path, "opening its tables");
 }

@@ -21,6 +21,9 @@
  */
 #include "lmdb_format.h"
 
+#include "key.h"
+#include "ticks.h"
+
 static const uint8_t MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
 
 /* No feature has been defined yet. */
@@ -101,7 +104,8 @@ bool pt_format_read_state(pt_slice record, pt_format_state *state)
     state->next_table_id = pt_get_le32(record.data + 40);
     state->names = pt_get_le16(record.data + 44);
     state->shapes = pt_get_le16(record.data + 46);
-    return true;
+    return state->clock >= 0 && state->clock <= PT_TICKS_MAX && state->next_table_id != 0 &&
+           state->next_table_id <= PT_TABLE_ID_LIMIT;
 }
 
 void pt_format_write_counts(int64_t entities, int64_t bytes, uint8_t record[PT_FORMAT_COUNTS_SIZE])

@@ -50,10 +50,12 @@ pt_format_kind pt_format_read_header(pt_slice record);
 
 void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT_STATE_SIZE]);
 
-/* False if the record is too short. */
+/* False if the record is too short, or says what no commit writes. */
 bool pt_format_read_state(pt_slice record, pt_format_state *state);
 
 void pt_format_write_counts(int64_t entities, int64_t bytes, uint8_t record[PT_FORMAT_COUNTS_SIZE]);
+
+/* False if the record is too short. */
 bool pt_format_read_counts(pt_slice record, int64_t *entities, int64_t *bytes);
 
 #endif

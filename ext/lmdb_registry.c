@@ -205,11 +205,15 @@ static int fail_opening(pt_error *error, const char *path, int problem)
 {
     switch (problem) {
     case ENOENT:
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q does not exist; bring it back, if it was moved or left behind, or "
+            "make a new one by DROP TABLE and CREATE VIRTUAL TABLE",
+            path);
     case ENOTDIR:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q does not exist; create it with CREATE VIRTUAL TABLE, or name "
-                            "another",
-                            path);
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q cannot be there: a part of its path is not a folder; name another", path);
     case EACCES:
     case EPERM:
         return pt_error_set(error, SQLITE_CANTOPEN,

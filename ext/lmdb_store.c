@@ -41,7 +41,7 @@ int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *stat
     int mdb_rc = mdb_get(txn, store->env.meta, &key, &value);
     if (mdb_rc == MDB_NOTFOUND ||
         (mdb_rc == MDB_SUCCESS && !pt_format_read_state(pt_lmdb_slice(value), state))) {
-        return fail_damaged(error, store, "its state record is missing or too short");
+        return fail_damaged(error, store, "its state record is missing or malformed");
     }
     return mdb_rc == MDB_SUCCESS
                ? SQLITE_OK
@@ -151,7 +151,9 @@ static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
     pt_format_state state = {0};
     int rc = pt_lmdb_read_state(store, reader->txn, &state, error);
     if (rc == SQLITE_OK && state.version != *version) {
-        rc = pt_error_set(error, SQLITE_BUSY, "store %Q changes too fast to be read; try again",
+        rc = pt_error_set(error, SQLITE_BUSY,
+                          "store %Q changes too fast to be read, or its file was replaced while a "
+                          "process had it open; try again, or close all connections to it",
                           store->base.path);
     }
     if (rc != SQLITE_OK) {

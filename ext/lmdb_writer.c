@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "key.h"
@@ -12,6 +13,7 @@ enum {
     COMMITS_BETWEEN_READER_CHECKS = 256,
     HEADROOM_PART = 50,      /* the fiftieth part of the map is for deletes, */
     HEADROOM_PAGES = 64,     /* and no fewer pages than some transactions copy */
+    FEW_PAGES = 64,          /* a disk with less room is full */
     WATCHED_PAGES = 1 << 20, /* more free pages than this need not be watched */
 };
 
@@ -150,6 +152,12 @@ static int put_meta(pt_writer *writer, pt_slice key, pt_slice bytes)
     return mdb_put(writer->txn, writer->store->env.meta, &mdb_key, &value, 0);
 }
 
+/* A damaged file may hold any number. */
+static int64_t add(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 static int add_counts(pt_writer *writer, pt_slice key)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
@@ -163,8 +171,8 @@ static int add_counts(pt_writer *writer, pt_slice key)
     if (present && !pt_format_read_counts(pt_lmdb_slice(value), &counts.entities, &counts.bytes)) {
         return MDB_CORRUPTED;
     }
-    counts.entities += writer->counted.entities;
-    counts.bytes += writer->counted.bytes;
+    counts.entities = add(counts.entities, writer->counted.entities);
+    counts.bytes = add(counts.bytes, writer->counted.bytes);
     if (counts.entities == 0 && counts.bytes == 0) {
         return present ? mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL)
                        : MDB_SUCCESS;
@@ -262,11 +270,14 @@ static int find_last_key(pt_writer *writer)
         return mdb_rc;
     }
     mdb_rc = mdb_cursor_get(cursor, &key, NULL, MDB_LAST);
+    mdb_cursor_close(cursor);
+    if (mdb_rc == MDB_SUCCESS && key.mv_size > sizeof writer->last_key) {
+        return MDB_CORRUPTED;
+    }
     if (mdb_rc == MDB_SUCCESS) {
         writer->last_key_size = key.mv_size;
         memcpy(writer->last_key, key.mv_data, key.mv_size);
     }
-    mdb_cursor_close(cursor);
     writer->last_key_known = mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND;
     return writer->last_key_known ? MDB_SUCCESS : mdb_rc;
 }
@@ -377,15 +388,17 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
 
 /* --- Commit --- */
 
-static int put_entries(pt_writer *writer, unsigned stored, unsigned assigned,
+/* Stores the ids behind `stored`, which then is the highest one assigned. */
+static int put_entries(pt_writer *writer, uint16_t *stored, uint16_t assigned,
                        pt_format_key (*key_of)(uint16_t id),
                        pt_slice (*bytes_of)(pt_dictionary *dictionary, uint16_t id))
 {
     int mdb_rc = MDB_SUCCESS;
-    for (unsigned id = stored + 1; mdb_rc == MDB_SUCCESS && id <= assigned; id++) {
-        pt_format_key key = key_of((uint16_t)id);
+    while (mdb_rc == MDB_SUCCESS && *stored < assigned) {
+        uint16_t id = ++*stored;
+        pt_format_key key = key_of(id);
         mdb_rc = put_meta(writer, pt_slice_of(key.bytes, key.size),
-                          bytes_of(writer->store->base.dictionary, (uint16_t)id));
+                          bytes_of(writer->store->base.dictionary, id));
     }
     return mdb_rc;
 }
@@ -394,14 +407,12 @@ static int put_dictionary(pt_writer *writer)
 {
     pt_format_state *state = &writer->state;
     pt_dictionary_counts assigned = pt_dictionary_assigned(writer->store->base.dictionary);
-    int mdb_rc = put_entries(writer, state->names, assigned.names, pt_format_name_key,
+    int mdb_rc = put_entries(writer, &state->names, assigned.names, pt_format_name_key,
                              pt_dictionary_name_bytes);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put_entries(writer, state->shapes, assigned.shapes, pt_format_shape_key,
+        mdb_rc = put_entries(writer, &state->shapes, assigned.shapes, pt_format_shape_key,
                              pt_dictionary_shape_bytes);
     }
-    state->names = assigned.names;
-    state->shapes = assigned.shapes;
     return mdb_rc;
 }
 
@@ -472,6 +483,15 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     return rc;
 }
 
+static bool is_disk_full(const pt_lmdb_store *store)
+{
+    int fd;
+    struct statvfs disk;
+    mdb_env_get_fd(store->env.env, &fd);
+    return fstatvfs(fd, &disk) == 0 &&
+           (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * store->env.page_size;
+}
+
 /* LMDB may report a failure of a commit that nevertheless took place. */
 static int settle_failed_commit(pt_lmdb_store *store, const pt_format_state *state, int mdb_rc,
                                 pt_error *error)
@@ -484,7 +504,9 @@ static int settle_failed_commit(pt_lmdb_store *store, const pt_format_state *sta
                             store->base.path, mdb_strerror(mdb_rc));
     }
     if (!found) {
-        return pt_lmdb_fail(error, mdb_rc, store->base.path, "committing");
+        /* LMDB calls it EIO when a write comes out short. */
+        bool full = mdb_rc == EIO && is_disk_full(store);
+        return pt_lmdb_fail(error, full ? ENOSPC : mdb_rc, store->base.path, "committing");
     }
     if (mdb_env_sync(store->env.env, 1) == MDB_SUCCESS) {
         return SQLITE_OK;

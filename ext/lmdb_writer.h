@@ -1,6 +1,5 @@
 /*
- * Writing a store: the writer lock, timestamps, and write transactions. The functions are
- * pt_engine's methods.
+ * Writing a store: its write transactions. The functions are pt_engine's methods.
  */
 #ifndef PT_LMDB_WRITER_H
 #define PT_LMDB_WRITER_H

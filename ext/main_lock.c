@@ -56,13 +56,14 @@ static int lock_file(sqlite3_file *file, int64_t deadline)
 static int fail_lock(pt_error *error, int rc, const char *schema)
 {
     if (rc == SQLITE_BUSY) {
-        return pt_error_set(error, rc,
-                            "database \"%w\" is being read by another connection, so the "
-                            "transaction cannot commit now; COMMIT again, or use WAL mode",
-                            schema);
+        return pt_error_set(
+            error, rc,
+            "database %Q is being read by another connection, so the "
+            "transaction cannot commit now; try again (an open one by COMMIT), or use WAL mode",
+            schema);
     }
     return pt_error_set(error, rc,
-                        "database \"%w\" cannot be locked for the commit: %s; check its file "
+                        "database %Q cannot be locked for the commit: %s; check its file "
                         "system",
                         schema, sqlite3_errstr(rc));
 }

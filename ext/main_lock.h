@@ -12,8 +12,8 @@ typedef struct sqlite3 sqlite3;
 /*
  * Takes the EXCLUSIVE lock of every attached rollback-journal file that the open transaction writes
  * to, waiting up to `wait_ms` altogether. SQLite finds the lock held when it commits, and drops it
- * as its own. SQLITE_BUSY while somebody reads such a file. Nothing is done for WAL files, whose
- * commit needs no lock that readers could hold.
+ * as its own. SQLITE_BUSY while somebody reads such a file; other codes of its VFS. Nothing is done
+ * for WAL files, whose commit needs no lock that readers could hold.
  */
 int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error);
 

@@ -10,6 +10,7 @@
  */
 enum { PT_CONSTRAINT_STARTS_WITH = SQLITE_INDEX_CONSTRAINT_FUNCTION };
 
+/* The module's xBestIndex. */
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 
 #endif

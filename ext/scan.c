@@ -16,8 +16,15 @@ int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error)
     int rc = view->snapshot->store->engine->cursor_open(view->snapshot, &scan->base, error);
     if (rc == SQLITE_OK) {
         scan->view = pt_view_retain(view);
+        scan->horizon = SIZE_MAX;
     }
     return rc;
+}
+
+void pt_scan_freeze(pt_scan *scan)
+{
+    const pt_memtable *memtable = scan->view->memtable;
+    scan->horizon = memtable != NULL ? pt_memtable_length(memtable) : 0;
 }
 
 void pt_scan_close(pt_scan *scan)
@@ -58,7 +65,7 @@ static int withdrawn(pt_error *error)
 static bool merges(const pt_scan *scan)
 {
     const pt_memtable *memtable = scan->view->memtable;
-    if (memtable == NULL) {
+    if (memtable == NULL || scan->horizon == 0) {
         return false;
     }
     return scan->node != NULL || (pt_memtable_version(memtable) != scan->seen_version &&
@@ -70,7 +77,7 @@ static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
 {
     scan->node = NULL;
     scan->seen_version = NEVER_SEEN;
-    if (scan->view->memtable == NULL) {
+    if (scan->view->memtable == NULL || scan->horizon == 0) {
         return SQLITE_OK;
     }
     scan->seen_version = pt_memtable_version(scan->view->memtable);
@@ -95,6 +102,25 @@ static int follow_memtable(pt_scan *scan, pt_error *error)
     pt_buffer_append_byte(behind, 0);
     return behind->failed ? pt_error_nomem(error)
                           : seek_pending(scan, pt_buffer_slice(behind), error);
+}
+
+/* The next pending operation as it was before the horizon; keys that were not pending then are
+ * passed over. */
+static const pt_pending *next_pending(pt_scan *scan)
+{
+    for (; scan->node != NULL; scan->node = pt_memtable_step(scan->node, scan->direction)) {
+        const pt_pending *pending = pt_memtable_at(scan->node);
+        if (!within_limit(scan, pt_pending_key(pending))) {
+            return NULL;
+        }
+        while (pending != NULL && pending->position >= scan->horizon) {
+            pending = pending->older;
+        }
+        if (pending != NULL) {
+            return pending;
+        }
+    }
+    return NULL;
 }
 
 /* Which of two keys the scan meets first: < 0 the first, 0 both at once. */
@@ -131,8 +157,8 @@ static int show_pending(pt_scan *scan, const pt_pending *pending, pt_error *erro
 static int settle(pt_scan *scan, pt_error *error)
 {
     for (;;) {
-        const pt_pending *pending = scan->node != NULL ? pt_memtable_at(scan->node) : NULL;
-        scan->on_pending = pending != NULL && within_limit(scan, pt_pending_key(pending));
+        const pt_pending *pending = next_pending(scan);
+        scan->on_pending = pending != NULL;
         scan->on_base = scan->base->valid && within_limit(scan, scan->base->key);
         if (scan->on_pending && scan->on_base) {
             int order = meeting_order(scan, pt_pending_key(pending), scan->base->key);

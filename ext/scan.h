@@ -13,6 +13,7 @@ typedef struct pt_scan {
     pt_view *view;
     pt_engine_cursor *base;
     pt_memtable_node *node; /* next pending operation, or NULL */
+    size_t horizon;         /* operations from this length of the memtable on are not seen */
     uint64_t seen_version;  /* of the memtable, when `node` was found */
     pt_direction direction;
     uint32_t table_id;
@@ -29,6 +30,12 @@ typedef struct pt_scan {
 
 /* All zeros is a closed scan. Opens it on a view, which it retains; an open one is closed first. */
 int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error);
+
+/*
+ * From now on the scan sees nothing that is written later, so that a statement that reads what it
+ * writes comes to an end. Only a later write to a key that was pending already may show.
+ */
+void pt_scan_freeze(pt_scan *scan);
 
 /* Lets the view go; the scan's memory is kept for the next use. */
 void pt_scan_close(pt_scan *scan);

@@ -469,7 +469,8 @@ int64_t pt_session_tick(pt_session *session)
 
 uint32_t pt_session_new_table_id(pt_session *session)
 {
-    return session->next_table_id++;
+    return session->next_table_id < PT_TABLE_ID_LIMIT ? session->next_table_id++
+                                                      : PT_TABLE_ID_LIMIT;
 }
 
 uint64_t pt_session_catalog_changes(const pt_session *session)
@@ -496,8 +497,9 @@ static int find_last_key(pt_session *session, uint32_t table, pt_error *error)
     pt_buffer_clear(&session->last_key);
     session->last_key_known = false;
     rc = engine->cursor_seek(cursor, pt_slice_of(behind, sizeof behind), PT_BACKWARD, error);
-    if (rc == SQLITE_OK && cursor->valid && pt_get_be32(cursor->key.data) == table &&
-        !pt_buffer_assign(&session->last_key, cursor->key)) {
+    bool inside = rc == SQLITE_OK && cursor->valid && cursor->key.size >= PT_KEY_TABLE_SIZE &&
+                  pt_get_be32(cursor->key.data) == table;
+    if (inside && !pt_buffer_assign(&session->last_key, cursor->key)) {
         rc = pt_error_nomem(error);
     }
     engine->cursor_close(cursor);

@@ -4,12 +4,14 @@
  * SQLite calls back once for every table of the store and once for the companion, in any order, so
  * every call here is idempotent. In the words of virtual table callbacks:
  *
- *     read        pt_session_read; cursors are counted, and an autocommit statement's view ends
- * with the last one xBegin      pt_session_begin: writer lock, newest snapshot (or
- * SQLITE_BUSY_SNAPSHOT), empty memtable xUpdate     pt_session_find / put / remove xSavepoint marks
- * in the memtable's log xSync       pt_session_sync: the memtable is committed to the store xCommit
- * pt_session_commit: the transaction is over xRollback   pt_session_rollback: also after xSync,
- * whose commit is then undone
+ *     xOpen       pt_session_cursor_opened: an autocommit statement's view ends with its cursors
+ *     xFilter     pt_session_read
+ *     xBegin      pt_session_begin: writer lock, newest snapshot, empty memtable
+ *     xUpdate     pt_session_find, pt_session_put, pt_session_remove
+ *     xSavepoint  pt_session_savepoint: a mark in the memtable's log
+ *     xSync       pt_session_sync: the memtable is committed to the store
+ *     xCommit     pt_session_commit: the transaction is over
+ *     xRollback   pt_session_rollback: also after xSync, whose commit is then undone
  *
  * After xSync the main database can still refuse to commit. Until xCommit the snapshot from before
  * stays open, so that the touched keys can be put back from it; a second xSync puts them back and
@@ -47,7 +49,10 @@ pt_store *pt_session_store(const pt_session *session);
 bool pt_session_is_writing(const pt_session *session);
 bool pt_session_has_pending(const pt_session *session);
 
-/* The view for a statement. It is the session's; pt_scan retains it. */
+/*
+ * The view for a statement. It is the session's; pt_scan retains it. SQLITE_BUSY, SQLITE_CORRUPT
+ * and so on as the engine's snapshot_begin; SQLITE_IOERR while the store is in doubt.
+ */
 int pt_session_read(pt_session *session, pt_view **view, pt_error *error);
 
 /* Cursors hold an autocommit view together; with the last one closed it ends. */
@@ -59,15 +64,20 @@ void pt_session_end_read(pt_session *session);
 
 /*
  * Begins to write. SQLITE_BUSY: another writer; SQLITE_BUSY_SNAPSHOT: the transaction has read what
- * somebody else changed since; SQLITE_READONLY.
+ * somebody else changed since; SQLITE_READONLY; SQLITE_NOMEM; SQLITE_IOERR: the store is in doubt.
  */
 int pt_session_begin(pt_session *session, pt_error *error);
 
-/* SQLITE_OK or SQLITE_NOMEM. */
+/* SQLITE_OK, or SQLITE_NOMEM; the mark of the level is set even then while writes are pending. */
 int pt_session_savepoint(pt_session *session, int level);
 void pt_session_release(pt_session *session, int level);
 void pt_session_rollback_to(pt_session *session, int level);
 
+/*
+ * SQLITE_BUSY: a reader of the main database keeps it from committing; SQLITE_FULL, SQLITE_IOERR,
+ * SQLITE_NOMEM. The store then holds nothing of the transaction, or what an earlier xSync put
+ * there.
+ */
 int pt_session_sync(pt_session *session, pt_error *error);
 void pt_session_commit(pt_session *session);
 void pt_session_rollback(pt_session *session);
@@ -80,14 +90,17 @@ void pt_session_require_sync(pt_session *session, pt_sync sync);
 /* The timestamp of the next write. */
 int64_t pt_session_tick(pt_session *session);
 
-/* An id for a new table. */
+/* An id for a new table; PT_TABLE_ID_LIMIT if none is left. */
 uint32_t pt_session_new_table_id(pt_session *session);
 
 /* Changes whenever the transaction's own view of the table catalogue may have changed. */
 uint64_t pt_session_catalog_changes(const pt_session *session);
 void pt_session_note_catalog_change(pt_session *session);
 
-/* The record of a key as the transaction sees it. */
+/*
+ * The record of a key as the transaction sees it, valid until the next write. SQLITE_OK,
+ * SQLITE_NOMEM, and what the engine answers.
+ */
 int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,
                     pt_error *error);
 

@@ -47,14 +47,15 @@ static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
     return (pt_table *)vtab;
 }
 
-/* Registers the module; it keeps a reference to the connection. */
+/* Registers the module; it keeps a reference to the connection. SQLite's code. */
 int pt_table_register(sqlite3 *db, pt_connection *connection);
 
 /* Hands a failure to SQLite: "ptable: <table>: <text>" becomes the table's message. Returns its
  * code. */
 int pt_table_fail(pt_table *table, pt_error *error);
 
-/* Opens the store if that has not happened yet. It is not created. */
+/* Opens the store if that has not happened yet. It is not created. SQLITE_CANTOPEN and so on as
+ * pt_connection_use. */
 int pt_table_open_store(pt_table *table, pt_error *error);
 
 /* Sets table->id as the view shows it. SQLITE_ERROR with TableNotFound if the store has no such

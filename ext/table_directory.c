@@ -23,6 +23,15 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
     return SQLITE_OK;
 }
 
+static bool read_id(pt_slice record, uint32_t *id)
+{
+    if (record.size < RECORD_NAME || record.data[0] != RECORD_FORMAT) {
+        return false;
+    }
+    *id = pt_get_le32(record.data + 1);
+    return *id != 0 && *id < PT_TABLE_ID_LIMIT;
+}
+
 static int look_up(pt_view *view, const char *name, uint32_t *id, pt_error *error)
 {
     uint8_t key[KEY_MAX];
@@ -40,12 +49,12 @@ static int look_up(pt_view *view, const char *name, uint32_t *id, pt_error *erro
     if (!found) {
         return SQLITE_NOTFOUND;
     }
-    if (record.size < RECORD_NAME || record.data[0] != RECORD_FORMAT) {
-        return pt_error_set(
-            error, SQLITE_CORRUPT_VTAB,
-            "the store's catalogue entry is damaged; restore the store from a backup");
+    if (!read_id(record, id)) {
+        return pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                            "the catalogue entry of table %Q is damaged in store %Q; restore the "
+                            "store from a backup",
+                            name, view->snapshot->store->path);
     }
-    *id = pt_get_le32(record.data + 1);
     return SQLITE_OK;
 }
 
@@ -75,6 +84,12 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_error *erro
     if (rc != SQLITE_OK) {
         return rc;
     }
+    uint32_t id = pt_session_new_table_id(session);
+    if (id >= PT_TABLE_ID_LIMIT) {
+        return pt_error_set(error, SQLITE_FULL,
+                            "store %Q has given out all its table ids; use another store",
+                            pt_session_store(session)->path);
+    }
     size_t length = size - PT_KEY_TABLE_SIZE;
     uint8_t *record =
         pt_session_put(session, pt_slice_of(key, size), PT_INSERT, RECORD_NAME + length);
@@ -82,7 +97,7 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_error *erro
         return pt_error_nomem(error);
     }
     record[0] = RECORD_FORMAT;
-    pt_put_le32(record + 1, pt_session_new_table_id(session));
+    pt_put_le32(record + 1, id);
     memcpy(record + RECORD_NAME, name, length);
     pt_session_note_catalog_change(session);
     return SQLITE_OK;

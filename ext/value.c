@@ -89,9 +89,15 @@ static bool is_text_in_any_case(const source *from, const char *text)
            sqlite3_strnicmp((const char *)from->bytes.data, text, (int)from->bytes.size) == 0;
 }
 
+/* SQLite writes a REAL with 15 digits, which is not always the same number. */
 static bool to_string(const source *from, pt_value *out)
 {
+    double written;
     out->bytes = from->bytes;
+    if (from->type == SQLITE_FLOAT) {
+        return pt_double_parse(from->bytes, &written) &&
+               written == sqlite3_value_double(from->value);
+    }
     return from->type != SQLITE_BLOB;
 }
 
@@ -192,7 +198,7 @@ static const struct {
          "or 'NaN', 'Infinity', '-Infinity'"},
     [PT_BOOLEAN] = {to_boolean, "a Boolean", "give 0, 1, 'false' or 'true'"},
     [PT_DATETIME] = {to_datetime, "a DateTime",
-                     "give text of the form '2026-11-21T08:43:22.5484454Z', or less of it, from "
+                     "give text of the form YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM], from "
                      "year 0001 to 9999"},
     [PT_GUID] = {to_guid, "a Guid",
                  "give text of the form '0f8fad5b-d9cb-469f-a165-70867728950e' or a BLOB of 16 "

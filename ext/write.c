@@ -75,11 +75,7 @@ static int key_text(sqlite3_value *value, const char *column, pt_slice *text, pt
 /* Makes the logical key in table->key. */
 static int make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
 {
-    pt_buffer_clear(&table->key);
-    uint8_t *id = pt_buffer_extend(&table->key, PT_KEY_TABLE_SIZE);
-    if (id != NULL) {
-        pt_put_be32(id, table->id.id);
-    }
+    pt_key_begin(&table->key, table->id.id);
     pt_key_append(&table->key, partition, row);
     if (table->key.failed) {
         return pt_error_nomem(error);
@@ -127,6 +123,27 @@ static int parse_properties(pt_table *table, sqlite3_value *json, pt_error *erro
                          &table->bag, error);
 }
 
+/* A name that occurs twice can only come from a stored record. */
+static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *error)
+{
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (rc == SQLITE_CONSTRAINT) {
+        return pt_report_damage(key, error);
+    }
+    if (table->bag.count > UINT16_MAX) {
+        return pt_error_set(error, rc,
+                            "the entity has %u properties; leave some out, at most %d are possible "
+                            "(TooManyProperties)",
+                            table->bag.count, UINT16_MAX);
+    }
+    return pt_error_set(error, rc,
+                        "the entity has a property whose name is longer than %d bytes; shorten it "
+                        "(PropertyNameTooLong)",
+                        UINT16_MAX);
+}
+
 /* Stores the bag as the entity of a logical key. Out of memory changes nothing. */
 static int put_bag(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
 {
@@ -137,13 +154,7 @@ static int put_bag(pt_table *table, pt_slice key, pt_operation operation, pt_err
     int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count, hint,
                                  &table->new_shape, &shape);
     if (rc != SQLITE_OK) {
-        return rc == SQLITE_NOMEM
-                   ? pt_error_nomem(error)
-                   : pt_error_set(error, rc,
-                                  "the entity has %u properties or a property name that is too "
-                                  "long; at most "
-                                  "65535 properties with names of at most 65535 bytes are possible",
-                                  table->bag.count);
+        return refuse_shape(table, key, rc, error);
     }
     table->last_shape = shape->id != 0 ? shape : NULL;
     table->last_shape_epoch = epoch;
@@ -471,11 +482,7 @@ static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_e
 
 static int make_old_key(pt_table *table, sqlite3_value *entity_key, pt_error *error)
 {
-    pt_buffer_clear(&table->old_key);
-    uint8_t *id = pt_buffer_extend(&table->old_key, PT_KEY_TABLE_SIZE);
-    if (id != NULL) {
-        pt_put_be32(id, table->id.id);
-    }
+    pt_key_begin(&table->old_key, table->id.id);
     pt_buffer_append(&table->old_key, sqlite3_value_blob(entity_key),
                      (size_t)sqlite3_value_bytes(entity_key));
     return table->old_key.failed ? pt_error_nomem(error) : SQLITE_OK;

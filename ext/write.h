@@ -7,6 +7,7 @@
 
 #include "table.h"
 
+/* The module's xUpdate. */
 int pt_write_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
 
 #endif

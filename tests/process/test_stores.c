@@ -193,7 +193,7 @@ static void a_database_in_wal_and_one_with_a_journal_commit_together(void **stat
     run(db, "INSERT INTO t VALUES('p', 'a', 1)");
     run(db, "BEGIN; UPDATE t SET V = 2; INSERT INTO u VALUES('p', 'a', 1)");
     fails(db, SQLITE_BUSY, "COMMIT");
-    says(db, "\"other\" is being read");
+    says(db, "'other' is being read");
     assert_store(folder, "other.db-ptable", 1, 0);
     run(reader, "COMMIT");
     run(db, "COMMIT");

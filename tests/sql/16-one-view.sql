@@ -38,3 +38,14 @@ SELECT count(*) FROM t;
 UPDATE t SET v = n.v FROM (SELECT '1' AS r, 7 AS v UNION ALL SELECT '1', 7) AS n WHERE RowKey = n.r;
 SELECT RowKey, v FROM t;
 UPDATE t SET Timestamp = '2026-01-01' FROM (SELECT '1' AS r) AS n WHERE RowKey = n.r;
+
+-- A statement that reads a stored table through one declaration and writes it through another
+-- reads what was there when it began.
+CREATE VIRTUAL TABLE t2 USING ptable(v Int32, table=t);
+INSERT INTO t2 SELECT PartitionKey, RowKey || 'b', v FROM t;
+SELECT RowKey, v FROM t;
+BEGIN;
+UPDATE t SET v = 0 WHERE RowKey = '1';
+INSERT OR REPLACE INTO t2 SELECT PartitionKey, RowKey || 'b', v FROM t;
+SELECT RowKey, v FROM t ORDER BY RowKey DESC;
+ROLLBACK;

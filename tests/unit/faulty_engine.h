@@ -186,7 +186,6 @@ static inline int faulty_write_commit(pt_writer *writer, const pt_commit *commit
 }
 
 static pt_engine faulty_engine = {
-    .name = "faulty",
     .lock = faulty_lock,
     .unlock = faulty_unlock,
     .snapshot_new = faulty_snapshot_new,

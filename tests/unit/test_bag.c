@@ -7,6 +7,7 @@
 
 #include "../../ext/bag.h"
 #include "failing_malloc.h"
+#include "value_same.h"
 
 static pt_field integer_field(const char *name, int64_t integer)
 {
@@ -67,7 +68,7 @@ static void replacing_takes_type_and_id_too(void **state)
     const pt_field *field = pt_bag_find(&bag, pt_slice_text("Value"));
     assert_non_null(field);
     assert_int_equal(field->name_id, 7);
-    assert_true(pt_value_same(&field->value, &text.value));
+    assert_true(value_same(&field->value, &text.value));
     pt_bag_free(&bag);
 }
 

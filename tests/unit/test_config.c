@@ -305,7 +305,7 @@ static int connect_module(sqlite3 *db, void *context, int argc, const char *cons
     pt_error error = PT_ERROR_NONE;
     int rc = pt_config_parse(argc, argv, &config, &error);
     if (rc != SQLITE_OK) {
-        *message = pt_error_take_message(&error);
+        *message = error.message;
         return rc;
     }
     char *declaration = pt_config_declaration(&config);

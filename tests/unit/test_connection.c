@@ -230,7 +230,7 @@ static void a_database_that_is_being_read_stops_the_commit(void **state)
     write_text(session, "a", "1");
     assert_int_equal(run(reader, "BEGIN; SELECT * FROM t"), SQLITE_OK);
     assert_int_equal(run(writer, "BEGIN IMMEDIATE"), SQLITE_OK);
-    assert_fails(pt_connection_sync(second, &error), SQLITE_BUSY, "\"main\" is being read");
+    assert_fails(pt_connection_sync(second, &error), SQLITE_BUSY, "'main' is being read");
     assert_stored(session, "a", NULL);
     assert_int_equal(run(reader, "COMMIT"), SQLITE_OK);
     assert_ok(pt_connection_sync(second, &error));

@@ -195,46 +195,6 @@ static void guids_of_another_form_are_refused(void **state)
     assert_false(pt_guid_parse((pt_slice){0}, guid));
 }
 
-static pt_value real_value(uint64_t bits)
-{
-    pt_value value = {.type = PT_DOUBLE};
-    memcpy(&value.real, &bits, sizeof value.real);
-    return value;
-}
-
-static void values_are_the_same_bit_by_bit(void **state)
-{
-    (void)state;
-    pt_value samples[] = {
-        {.type = PT_NONE},
-        {.type = PT_STRING, .bytes = pt_slice_text("1")},
-        {.type = PT_STRING, .bytes = pt_slice_text("")},
-        {.type = PT_STRING, .bytes = pt_slice_of("1\0", 2)},
-        {.type = PT_BINARY, .bytes = pt_slice_text("1")},
-        {.type = PT_BINARY, .bytes = {0}},
-        {.type = PT_INT32, .integer = 1},
-        {.type = PT_INT32, .integer = -1},
-        {.type = PT_INT64, .integer = 1},
-        {.type = PT_BOOLEAN, .integer = 1},
-        {.type = PT_BOOLEAN, .integer = 0},
-        {.type = PT_DATETIME, .integer = 1},
-        real_value(0),
-        real_value(UINT64_C(0x8000000000000000)),
-        real_value(UINT64_C(0x7FF8000000000000)),
-        real_value(UINT64_C(0x7FF8000000000001)),
-        {.type = PT_GUID, .guid = {1}},
-        {.type = PT_GUID, .guid = {1, [15] = 1}},
-    };
-    unsigned count = sizeof samples / sizeof samples[0];
-    for (unsigned i = 0; i < count; i++) {
-        for (unsigned k = 0; k < count; k++) {
-            assert_int_equal(pt_value_same(&samples[i], &samples[k]), i == k);
-        }
-    }
-    pt_value elsewhere = {.type = PT_STRING, .bytes = pt_slice_of("123", 1)};
-    assert_true(pt_value_same(&samples[1], &elsewhere));
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -244,7 +204,6 @@ int main(void)
         cmocka_unit_test(other_names_are_unknown),
         cmocka_unit_test(guids_are_read_and_written),
         cmocka_unit_test(guids_of_another_form_are_refused),
-        cmocka_unit_test(values_are_the_same_bit_by_bit),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -7,6 +7,7 @@
 
 #include "failing_malloc.h"
 #include "sample_records.h"
+#include "value_same.h"
 
 /* Opens the bytes with a right checksum and reads every value to its last byte. */
 static int read_all(record_bytes *bytes, unsigned *sum)
@@ -90,7 +91,7 @@ static void assert_reads_back(const pt_shape *shape, const pt_field *values)
     for (unsigned i = 0; i < shape->count; i++) {
         pt_value value;
         assert_int_equal(pt_record_value(&record, i, &value), SQLITE_OK);
-        assert_true(pt_value_same(&value, &values[i].value));
+        assert_true(value_same(&value, &values[i].value));
         assert_true(pt_slice_equal(record.shape->properties[i].name, shape->properties[i].name));
         if (value.type == PT_STRING) {
             assert_int_equal(value.bytes.data[value.bytes.size], 0);
@@ -437,26 +438,6 @@ static void random_entities_read_back(void **state)
     }
 }
 
-static void the_timestamp_is_read_without_opening(void **state)
-{
-    (void)state;
-    pt_shape *shape = make_shape(described, PROPERTIES, SHAPE_ID);
-    record_bytes bytes = write_record(shape, fields);
-    int64_t ticks = 0;
-    assert_true(pt_record_ticks(slice_of(&bytes), &ticks));
-    assert_int_equal(ticks, sample_ticks);
-    ticks = 42;
-    assert_false(pt_record_ticks(pt_slice_of(bytes.data, PT_RECORD_HEADER - 1), &ticks));
-    assert_false(pt_record_ticks((pt_slice){0}, &ticks));
-    pt_put_le64(bytes.data + 8, (uint64_t)PT_TICKS_MAX + 1);
-    assert_false(pt_record_ticks(slice_of(&bytes), &ticks));
-    pt_put_le64(bytes.data + 8, UINT64_MAX);
-    assert_false(pt_record_ticks(slice_of(&bytes), &ticks));
-    assert_int_equal(ticks, 42);
-    free(bytes.data);
-    free(shape);
-}
-
 static void dictionary_shapes_need_no_memory(void **state)
 {
     (void)state;
@@ -513,7 +494,6 @@ int main(void)
         cmocka_unit_test(every_byte_may_be_anything),
         cmocka_unit_test(random_changes_do_no_harm),
         cmocka_unit_test(random_entities_read_back),
-        cmocka_unit_test(the_timestamp_is_read_without_opening),
         cmocka_unit_test(dictionary_shapes_need_no_memory),
         cmocka_unit_test(inline_shapes_may_run_out_of_memory),
     };

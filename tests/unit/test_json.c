@@ -14,6 +14,7 @@
 #include "json_mutations.h"
 #include "json_refusals.h"
 #include "random_bag.h"
+#include "value_same.h"
 
 #define GUID "0f8fad5b-d9cb-469f-a165-70867728950e"
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
@@ -359,7 +360,7 @@ static void assert_same_bags(const pt_bag *a, const pt_bag *b)
     for (unsigned i = 0; i < a->count; i++) {
         const pt_field *other = pt_bag_find(b, a->fields[i].name);
         assert_non_null(other);
-        assert_true(pt_value_same(&a->fields[i].value, &other->value));
+        assert_true(value_same(&a->fields[i].value, &other->value));
     }
 }
 

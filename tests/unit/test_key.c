@@ -331,6 +331,23 @@ static void running_out_of_memory_shows_in_the_buffer(void **state)
     pt_buffer_free(&buffer);
 }
 
+static void a_logical_key_begins_with_the_table(void **state)
+{
+    (void)state;
+    pt_buffer key = {0};
+    pt_buffer_append_text(&key, "what was there before");
+    pt_key_begin(&key, 0x01020304);
+    pt_key_append(&key, pt_slice_text("p"), pt_slice_text("r"));
+    assert_false(key.failed);
+    assert_int_equal(key.size, 7);
+    assert_memory_equal(key.data, "\1\2\3\4p\0r", 7);
+    pt_buffer_free(&key);
+    failing_malloc_arm(0, true);
+    pt_key_begin(&key, 1);
+    assert_true(failing_malloc_disarm());
+    assert_true(key.failed);
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -338,6 +355,7 @@ int main(void)
         cmocka_unit_test(bytes_order_is_partition_then_row_order),
         cmocka_unit_test(appended_keys_split_again),
         cmocka_unit_test(splitting_takes_the_first_nul),
+        cmocka_unit_test(a_logical_key_begins_with_the_table),
         cmocka_unit_test(every_code_point_but_nul_is_valid),
         cmocka_unit_test(other_sequences_are_invalid),
         cmocka_unit_test(four_byte_sequences_have_tight_bounds),

@@ -52,7 +52,7 @@ static void state_is_as_documented(void **state)
         1,    2,    3,    4,    5,    6,    7,    8,    9, 10, 11, 12, 13, 14, 15, 16, /* nonce */
         0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,                                /* version */
         0x09, 0,    0,    0,    0,    0,    0,    0x80, /* generation */
-        0xFE, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, /* clock: -2 */
+        0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11, /* clock */
         0x0D, 0x0C, 0x0B, 0x0A,                         /* next table id */
         0x02, 0x01, 0x04, 0x03,                         /* names, shapes */
     };
@@ -60,7 +60,7 @@ static void state_is_as_documented(void **state)
         .nonce = {1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16},
         .version = 0x0102030405060708,
         .catalog_generation = 0x8000000000000009,
-        .clock = -2,
+        .clock = 0x1112131415161718,
         .next_table_id = 0x0A0B0C0D,
         .names = 0x0102,
         .shapes = 0x0304,
@@ -82,6 +82,28 @@ static void state_is_as_documented(void **state)
             assert_int_equal(read.shapes, written.shapes);
         }
     }
+}
+
+static bool is_read(int64_t clock, uint32_t next_table_id)
+{
+    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    pt_format_state read;
+    pt_format_write_state(&(pt_format_state){.clock = clock, .next_table_id = next_table_id},
+                          bytes);
+    return pt_format_read_state(pt_slice_of(bytes, sizeof bytes), &read);
+}
+
+static void state_must_be_one_that_commits_write(void **state)
+{
+    (void)state;
+    const int64_t end_of_time = INT64_C(3155378975999999999);
+    assert_true(is_read(0, 1));
+    assert_true(is_read(end_of_time, 0xFF000000));
+    assert_false(is_read(-1, 1));
+    assert_false(is_read(end_of_time + 1, 1));
+    assert_false(is_read(INT64_MAX, 1));
+    assert_false(is_read(0, 0));
+    assert_false(is_read(0, 0xFF000001));
 }
 
 static void counts_are_as_documented(void **state)
@@ -106,6 +128,7 @@ int main(void)
         cmocka_unit_test(keys_are_as_documented),
         cmocka_unit_test(header_tells_kinds_apart),
         cmocka_unit_test(state_is_as_documented),
+        cmocka_unit_test(state_must_be_one_that_commits_write),
         cmocka_unit_test(counts_are_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

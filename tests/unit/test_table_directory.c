@@ -120,13 +120,40 @@ static void later_versions_may_append_to_the_record(void **state)
 static void damaged_records_are_reported(void **state)
 {
     (void)state;
-    const char *const records[] = {"", "\1\1\1\1", "\2\1\1\1\1Logins"};
+    const char *const records[] = {"", "\1\1\1\1", "\2\1\1\1\1Logins", "\1\377\377\377\377Logins"};
     for (size_t i = 0; i < sizeof records / sizeof records[0]; i++) {
         pt_table_id table = {0};
         store_text(pt_session_store(session), 0, "logins", records[i]);
         assert_fails(find(session, "Logins", &table, &error), SQLITE_CORRUPT_VTAB, "damaged");
         assert_false(table.known);
     }
+}
+
+/* Makes a table with this id in the store. */
+static void make_last_table(uint32_t id)
+{
+    pt_store *store = pt_session_store(session);
+    pt_commit commit = {.sync = PT_SYNC_OFF, .next_table_id = id};
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_commit(writer, &commit, &error));
+    engine->unlock(store);
+    create("Last");
+    assert_int_equal(found_id(session, "Last", &(pt_table_id){0}), id);
+}
+
+static void ids_can_be_used_up(void **state)
+{
+    (void)state;
+    make_last_table(0xFEFFFFFF);
+    for (int i = 0; i < 2; i++) {
+        begin(session);
+        assert_fails(pt_table_directory_add(session, "More", &error), SQLITE_FULL, "table ids");
+        assert_false(pt_session_has_pending(session));
+        sync_now(session);
+        pt_session_commit(session);
+    }
+    found_id(other, "Last", &(pt_table_id){0});
 }
 
 static void looks_again_only_after_a_change(void **state)
@@ -270,6 +297,7 @@ int main(void)
         TEST(the_record_is_the_documented_one),
         TEST(later_versions_may_append_to_the_record),
         TEST(damaged_records_are_reported),
+        TEST(ids_can_be_used_up),
         TEST(looks_again_only_after_a_change),
         TEST(others_notice_a_table_dropped_and_made_again),
         TEST(what_is_rolled_back_was_never_there),

@@ -1,0 +1,156 @@
+/*
+ * Stores whose file holds what no commit writes: they are refused or the damage is reported, and
+ * nothing else happens.
+ */
+#include "store_fixture.h"
+
+#include <lmdb.h>
+
+#include "ptable.h"
+
+/* Puts a record into one of LMDB's sub-databases, which is made with the flags if it is not there.
+ */
+static void put_raw(const char *database, unsigned flags, pt_slice key, pt_slice value)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    MDB_val mdb_key = {.mv_size = key.size, .mv_data = (void *)(uintptr_t)key.data};
+    MDB_val mdb_value = {.mv_size = value.size, .mv_data = (void *)(uintptr_t)value.data};
+    assert_int_equal(mdb_env_create(&env), 0);
+    mdb_env_set_maxdbs(env, 2);
+    assert_int_equal(mdb_env_open(env, fixture_path, MDB_NOSUBDIR, 0644), 0);
+    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    assert_int_equal(mdb_dbi_open(txn, database, MDB_CREATE | flags, &dbi), 0);
+    assert_int_equal(mdb_put(txn, dbi, &mdb_key, &mdb_value, 0), 0);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
+}
+
+static void make_store(void)
+{
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    engine->close(store);
+}
+
+static void databases_in_another_order_are_refused(void **state)
+{
+    (void)state;
+    static const unsigned orders[] = {MDB_REVERSEKEY, MDB_DUPSORT, MDB_INTEGERKEY};
+    const pt_slice header = pt_slice_of("ptable\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 20);
+    pt_store *store = NULL;
+    for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
+        put_raw("meta", 0, pt_slice_text("header"), header);
+        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "damaged");
+        put_raw("entities", orders[i], pt_slice_text("12345678"), pt_slice_text("record"));
+        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "damaged");
+        unlink(fixture_path);
+        put_raw("meta", orders[i] & ~(unsigned)MDB_INTEGERKEY, pt_slice_text("header"), header);
+        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, NULL);
+        unlink(fixture_path);
+    }
+}
+
+static void a_key_longer_than_all_stops_writing(void **state)
+{
+    (void)state;
+    static uint8_t key[511];
+    memset(key, 0xFE, sizeof key);
+    make_store();
+    put_raw("entities", 0, pt_slice_of(key, sizeof key), pt_slice_text("record"));
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    assert_fails(
+        engine->write_put(writer, pt_slice_of("\0\0\0\1b", 5), pt_slice_text("two"), &error),
+        SQLITE_CORRUPT, "backup");
+    engine->write_abort(writer);
+    engine->unlock(store);
+    engine->close(store);
+}
+
+static void counts_may_overflow(void **state)
+{
+    (void)state;
+    static const uint8_t most[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
+                                   0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F};
+    make_store();
+    put_raw("meta", 0, pt_slice_of("c\0\0\0\1", 5), pt_slice_of(most, sizeof most));
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "b", "two");
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, "b", "two");
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+/* --- Through SQL --- */
+
+static sqlite3 *open_table(void)
+{
+    sqlite3 *db;
+    char *message = NULL;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, &message, NULL), SQLITE_OK);
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t USING ptable(v, store=%Q)", fixture_path);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(sql);
+    return db;
+}
+
+static int run(sqlite3 *db, const char *sql)
+{
+    return sqlite3_exec(db, sql, NULL, NULL, NULL);
+}
+
+/* Between ordinary entities of the table one whose key has no NUL. */
+static void put_undivided_key(sqlite3 *db)
+{
+    assert_int_equal(run(db, "INSERT INTO t VALUES ('a', '1', 1), ('m', '1', 2), ('z', '1', 3)"),
+                     SQLITE_OK);
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "mm", "record");
+    engine->close(store);
+}
+
+static void keys_that_cannot_be_divided_are_reported(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {
+        "SELECT PartitionKey FROM t",
+        "SELECT RowKey FROM t ORDER BY EntityKey DESC",
+        "SELECT v FROM t",
+        "SELECT DISTINCT PartitionKey FROM t",
+        "SELECT DISTINCT PartitionKey FROM t ORDER BY PartitionKey DESC",
+        "SELECT v FROM t WHERE RowKey = '1'",
+        "SELECT v FROM t WHERE RowKey = '1' ORDER BY EntityKey DESC",
+        "SELECT v FROM t WHERE PartitionKey > 'a' AND RowKey >= '1'",
+        "UPDATE t SET v = 0",
+    };
+    sqlite3 *db = open_table();
+    put_undivided_key(db);
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        assert_int_equal(run(db, statements[i]), SQLITE_CORRUPT);
+        assert_int_equal(sqlite3_extended_errcode(db), SQLITE_CORRUPT_VTAB);
+        assert_non_null(strstr(sqlite3_errmsg(db), "damaged"));
+    }
+    assert_int_equal(run(db, "SELECT v FROM t WHERE PartitionKey = 'm'"), SQLITE_OK);
+    assert_int_equal(run(db, "DELETE FROM t WHERE EntityKey BETWEEN x'6D02' AND x'6E'"), SQLITE_OK);
+    assert_int_equal(run(db, "UPDATE t SET v = 0 WHERE RowKey = '1'"), SQLITE_OK);
+    assert_int_equal(sqlite3_changes(db), 3);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(databases_in_another_order_are_refused),
+        TEST(a_key_longer_than_all_stops_writing),
+        TEST(counts_may_overflow),
+        TEST(keys_that_cannot_be_divided_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
