@@ -86,7 +86,8 @@ static int copy_text(reader *r, pt_slice text, char **copy)
 {
     *copy = sqlite3_malloc64(text.size + 1);
     if (*copy == NULL) {
-        return pt_error_nomem(r->error);
+        pt_error_nomem(r->error);
+        return SQLITE_NOMEM;
     }
     memcpy(*copy, text.data, text.size);
     (*copy)[text.size] = 0;

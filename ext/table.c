@@ -288,8 +288,8 @@ static int rename_table(sqlite3_vtab *vtab, const char *name)
     pt_error error = PT_ERROR_NONE;
     pt_error_set(
         &error, SQLITE_ERROR,
-        "cannot be renamed to %s, for the name tells which table of the store it is; DROP TABLE "
-        "(the entities stay) and CREATE VIRTUAL TABLE %s USING ptable(..., table=%s)",
+        "cannot be renamed to %Q, for the name tells which table of the store it is; DROP TABLE "
+        "(the entities stay) and CREATE VIRTUAL TABLE \"%w\" USING ptable(..., table=%Q)",
         name, name, table->config.table);
     return pt_table_fail(table, &error);
 }

@@ -228,7 +228,7 @@ static void rename_is_refused_where_the_name_tells_the_table(void **state)
 {
     scene *all = *state;
     fails(all->db, SQLITE_ERROR, "ALTER TABLE t RENAME TO r");
-    says(all->db, "table=t");
+    says(all->db, "table='t'");
     assert_number(all->db, 1, "SELECT V FROM t");
 }
 
