@@ -26,7 +26,8 @@ LIBS := -llmdb -luuid -lpthread -lm
 TEST_LIBS := -lcmocka -lsqlite3 $(LIBS)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \
-    --show-leak-kinds=definite --errors-for-leak-kinds=definite
+    --show-leak-kinds=definite --errors-for-leak-kinds=definite \
+    --suppressions=$(abspath tests/valgrind.supp)
 VERSION = $(shell sed -n 's/^\#define PT_VERSION "\(.*\)"/\1/p' ext/version.h)
 
 SOURCES := $(wildcard ext/*.c)
