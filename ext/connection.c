@@ -90,13 +90,23 @@ static bool follows_transaction(void *context)
     return ((const pt_connection *)context)->followed;
 }
 
+/* As with a store's lock, the busy time-out is asked for only when there is something to wait for.
+ */
 static int before_commit(void *context, pt_error *error)
 {
     sqlite3 *db = ((const pt_connection *)context)->db;
+    int rc = pt_main_lock_all(db, 0, error);
+    if (rc != SQLITE_BUSY) {
+        return rc;
+    }
     int milliseconds;
     if (busy_timeout(db, &milliseconds) == SQLITE_NOMEM) {
         return pt_error_nomem(error);
     }
+    if (milliseconds <= 0) {
+        return rc;
+    }
+    pt_error_clear(error);
     return pt_main_lock_all(db, milliseconds, error);
 }
 
@@ -181,19 +191,12 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
     return SQLITE_OK;
 }
 
-/*
- * Closes stores that no table uses any more and that no transaction needs. One that writes without
- * being followed lost its last table while SQLite was out of memory: nobody else will end its
- * transaction.
- */
+/* Closes stores that no table uses any more and that no transaction needs. */
 static void close_unused(pt_connection *connection)
 {
     opened **link = &connection->sessions;
     while (*link != NULL) {
         opened *entry = *link;
-        if (entry->uses == 0 && !connection->followed) {
-            pt_session_rollback(entry->session);
-        }
         if (entry->uses == 0 && !entry->is_private && !pt_session_is_writing(entry->session)) {
             *link = entry->next;
             free_opened(entry);

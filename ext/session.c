@@ -533,17 +533,13 @@ static int is_beyond_snapshot(pt_session *session, pt_slice key, bool *beyond, p
 int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,
                     pt_error *error)
 {
-    pt_pending *pending;
-    if (pt_memtable_find(session->view->memtable, key, &pending) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    if (pending != NULL) {
-        *found = pending->operation != PT_DELETE;
-        *record = pt_pending_record(pending);
-        return SQLITE_OK;
+    bool decided;
+    int rc = pt_view_get_pending(session->view, key, &decided, found, record, error);
+    if (rc != SQLITE_OK || decided) {
+        return rc;
     }
     bool beyond;
-    int rc = is_beyond_snapshot(session, key, &beyond, error);
+    rc = is_beyond_snapshot(session, key, &beyond, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

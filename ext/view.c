@@ -42,18 +42,31 @@ int pt_view_reopen(pt_view *view, pt_error *error)
     return view->snapshot->store->engine->snapshot_begin(view->snapshot, error);
 }
 
+int pt_view_get_pending(pt_view *view, pt_slice key, bool *decided, bool *found, pt_slice *record,
+                        pt_error *error)
+{
+    *decided = false;
+    if (!pt_view_has_pending(view)) {
+        return SQLITE_OK;
+    }
+    pt_pending *pending;
+    if (pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (pending != NULL) {
+        *decided = true;
+        *found = pending->operation != PT_DELETE;
+        *record = pt_pending_record(pending);
+    }
+    return SQLITE_OK;
+}
+
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
-    if (pt_view_has_pending(view)) {
-        pt_pending *pending;
-        if (pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
-            return pt_error_nomem(error);
-        }
-        if (pending != NULL) {
-            *found = pending->operation != PT_DELETE;
-            *record = pt_pending_record(pending);
-            return SQLITE_OK;
-        }
+    bool decided;
+    int rc = pt_view_get_pending(view, key, &decided, found, record, error);
+    if (rc != SQLITE_OK || decided) {
+        return rc;
     }
     return view->snapshot->store->engine->get(view->snapshot, key, found, record, error);
 }

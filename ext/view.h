@@ -37,6 +37,13 @@ static inline bool pt_view_has_pending(const pt_view *view)
 void pt_view_put_by(pt_view *view);
 int pt_view_reopen(pt_view *view, pt_error *error);
 
+/*
+ * Whether a pending operation decides what the view shows under a key, and if so what that is:
+ * *found and *record as pt_view_get sets them.
+ */
+int pt_view_get_pending(pt_view *view, pt_slice key, bool *decided, bool *found, pt_slice *record,
+                        pt_error *error);
+
 /* The record of a logical key as the view shows it; valid until the next write or the view's end.
  */
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error);
