@@ -132,9 +132,10 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
         sqlite3_result_text(context, time, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
         return SQLITE_OK;
     case PT_TAIL_ETAG:
-    default:
         pt_etag_format(row->record.ticks, etag);
         sqlite3_result_text(context, etag, -1, SQLITE_TRANSIENT);
+        return SQLITE_OK;
+    default: /* what is only ever given: an SQL NULL */
         return SQLITE_OK;
     }
 }

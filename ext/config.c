@@ -207,15 +207,33 @@ static int set_scan(reader *r, const char *value)
     return rc;
 }
 
+static int set_limits(reader *r, const char *value)
+{
+    static const char *const choices[] = {"none", "azure"};
+    int chosen = 0;
+    int rc = choose(r, value, choices, 2, "limits is none or azure", &chosen);
+    r->config->azure_limits = chosen == 1;
+    return rc;
+}
+
+static int set_batch(reader *r, const char *value)
+{
+    static const char *const choices[] = {"any", "azure"};
+    int chosen = 0;
+    int rc = choose(r, value, choices, 2, "batch is any or azure", &chosen);
+    r->config->azure_batch = chosen == 1;
+    return rc;
+}
+
 static const struct option {
     const char *name;
     int (*set)(reader *r, const char *value);
 } options[] = {
-    {"store", set_store},        {"table", set_table}, {"sync", set_sync},
-    {"readonly", set_read_only}, {"scan", set_scan},
+    {"store", set_store}, {"table", set_table},        {"limits", set_limits}, {"batch", set_batch},
+    {"sync", set_sync},   {"readonly", set_read_only}, {"scan", set_scan},
 };
 
-#define OPTION_LIST "the options are store, table, sync, readonly and scan"
+#define OPTION_LIST "the options are store, table, limits, batch, sync, readonly and scan"
 
 static int read_value(reader *r, const char *cursor, char **value)
 {
@@ -361,8 +379,22 @@ static bool is_reserved(const char *name)
     return false;
 }
 
+/* Properties shows such names as annotations of others, so they cannot be properties. */
+static bool is_annotation(const char *name)
+{
+    static const char suffix[] = "@odata.type";
+    size_t length = strlen(name);
+    size_t suffix_length = sizeof suffix - 1;
+    return strncmp(name, "odata.", 6) == 0 ||
+           (length >= suffix_length && strcmp(name + length - suffix_length, suffix) == 0);
+}
+
 static int check_name(reader *r, const char *name)
 {
+    if (is_annotation(name)) {
+        return refuse(r, "leave it out: types are shown by Properties, and kept without a column",
+                      "column name \"%s\", which is the name of an OData annotation", name);
+    }
     if (is_reserved(name)) {
         return refuse(r,
                       "leave it out: the name is kept for a column of ptable itself; such a "
@@ -507,6 +539,8 @@ static const char *declared_type(pt_type type)
         return " REAL";
     case PT_BINARY:
         return " BLOB";
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
         break;
     }
@@ -522,7 +556,8 @@ char *pt_config_declaration(const pt_config *config)
         sqlite3_str_appendf(text, ", \"%w\"%s", column->name, declared_type(column->type));
     }
     sqlite3_str_appendf(text,
-                        ", Properties TEXT%s, Timestamp TEXT HIDDEN, ETag TEXT HIDDEN, "
+                        ", Filter TEXT HIDDEN, Properties TEXT%s, Timestamp TEXT HIDDEN, "
+                        "ETag TEXT HIDDEN, WriteMode TEXT HIDDEN, IfMatch TEXT HIDDEN, "
                         "EntityKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID",
                         config->column_count > 0 ? " HIDDEN" : "");
     return sqlite3_str_finish(text);

@@ -22,6 +22,8 @@ typedef struct pt_config {
     pt_sync sync;
     bool read_only;
     bool deny_scan;
+    bool azure_limits;  /* refuse what the Table service refuses */
+    bool azure_batch;   /* a transaction must be an entity group transaction */
     pt_column *columns; /* the declared ones, without the keys */
     int column_count;
 } pt_config;
@@ -30,7 +32,16 @@ typedef struct pt_config {
 enum { PT_COLUMN_PARTITION_KEY = 0, PT_COLUMN_ROW_KEY = 1, PT_COLUMN_FIRST = 2 };
 
 /* The columns behind the declared ones, as offsets from PT_COLUMN_FIRST + column_count. */
-enum { PT_TAIL_PROPERTIES, PT_TAIL_TIMESTAMP, PT_TAIL_ETAG, PT_TAIL_ENTITY_KEY, PT_TAIL_COUNT };
+enum {
+    PT_TAIL_FILTER, /* the first hidden column: what a table-valued function's argument goes to */
+    PT_TAIL_PROPERTIES,
+    PT_TAIL_TIMESTAMP,
+    PT_TAIL_ETAG,
+    PT_TAIL_WRITE_MODE,
+    PT_TAIL_IF_MATCH,
+    PT_TAIL_ENTITY_KEY,
+    PT_TAIL_COUNT,
+};
 
 /*
  * Reads the arguments as xCreate gets them: argv[0] module, argv[1] schema, argv[2] table, then the

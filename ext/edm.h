@@ -17,9 +17,23 @@ typedef enum pt_type {
     PT_DATETIME = 6,
     PT_GUID = 7,
     PT_BINARY = 8,
+    PT_LARGE_STRING = 9,  /* a STRING or BINARY whose bytes lie outside the record, in chunks: */
+    PT_LARGE_BINARY = 10, /* large_value.h. Such types occur in records and shapes only */
 } pt_type;
 
-enum { PT_TYPE_LAST = PT_BINARY, PT_GUID_SIZE = 16, PT_GUID_TEXT_SIZE = 36 };
+enum {
+    PT_TYPE_LAST = PT_BINARY,
+    PT_STORED_TYPE_LAST = PT_LARGE_BINARY,
+    PT_GUID_SIZE = 16,
+    PT_GUID_TEXT_SIZE = 36,
+};
+
+/* Where a large value lies. `ticks` and `ordinal` together are used once in a table. */
+typedef struct pt_large {
+    uint64_t size;    /* bytes */
+    int64_t ticks;    /* timestamp of the write that stored it */
+    uint16_t ordinal; /* among the large values of that write */
+} pt_large;
 
 typedef struct pt_value {
     pt_type type;
@@ -28,6 +42,7 @@ typedef struct pt_value {
         double real;                /* DOUBLE */
         pt_slice bytes;             /* STRING in UTF-8, BINARY */
         uint8_t guid[PT_GUID_SIZE]; /* GUID, in the order of its text form */
+        pt_large large;             /* LARGE_STRING, LARGE_BINARY */
     };
 } pt_value;
 
@@ -41,7 +56,8 @@ const char *pt_type_name(pt_type type);
  */
 pt_type pt_type_from_name(pt_slice name);
 
-/* Bytes of a value in a record: 4, 8, 1, 16; 0 for STRING and BINARY, whose size varies. */
+/* Bytes of a value in a record: 4, 8, 1, 16, 18 for the large types; 0 for STRING and BINARY, whose
+ * size varies. */
 unsigned pt_type_fixed_size(pt_type type);
 
 /*

@@ -72,8 +72,21 @@ typedef struct pt_commit {
 
 typedef struct pt_table_counts {
     int64_t entities;
-    int64_t bytes; /* keys and records */
+    int64_t bytes;  /* keys and records, of chunks too */
+    int64_t chunks; /* parts of large values */
 } pt_table_counts;
+
+/* What there is to know about an open store, for people. */
+typedef struct pt_store_info {
+    int64_t file_bytes;    /* of the data file; what is mapped for a private store */
+    int64_t used_bytes;    /* without free pages */
+    int64_t page_size;     /* bytes */
+    int64_t version;       /* of the newest commit */
+    int64_t clock;         /* the last timestamp given out by it */
+    int64_t readers;       /* snapshots in use, by all processes */
+    int64_t oldest_reader; /* version that the oldest of them shows; 0: none */
+    int64_t garbage;       /* dropped tables still to be collected */
+} pt_store_info;
 
 enum { PT_OPEN_CREATE = 1, PT_OPEN_PRIVATE = 2 };
 
@@ -124,7 +137,15 @@ struct pt_engine {
     int (*counts)(pt_snapshot *snapshot, uint32_t table_id, pt_table_counts *counts,
                   pt_error *error);
 
+    int (*info)(pt_store *store, pt_store_info *info, pt_error *error);
+
     int (*write_begin)(pt_store *store, pt_writer **writer, pt_error *error);
+    /*
+     * Deletes a slice of the entities and chunks of tables that earlier commits have dropped: few
+     * enough that the commit stays quick. Costs nothing when there are none. Before any other
+     * write, and not in a commit that takes an earlier one back.
+     */
+    int (*write_collect)(pt_writer *writer, pt_error *error);
     /* Inserts or replaces. Keys should come in ascending order: that is what is fast. */
     int (*write_put)(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error);
     /* Deletes the key if it is there. */

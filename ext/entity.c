@@ -161,6 +161,8 @@ static int fixed_value(const uint8_t *fixed, pt_value *value)
     case PT_GUID:
         memcpy(value->guid, fixed, PT_GUID_SIZE);
         return SQLITE_OK;
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
     case PT_STRING:
     case PT_BINARY:
@@ -223,6 +225,8 @@ static void put_fixed(uint8_t *at, const pt_value *value)
     case PT_GUID:
         memcpy(at, value->guid, PT_GUID_SIZE);
         break;
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
     case PT_STRING:
     case PT_BINARY:

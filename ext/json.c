@@ -65,6 +65,8 @@ static void append_value(pt_buffer *json, const pt_value *value)
 {
     char text[PT_GUID_TEXT_SIZE + 1];
     switch (value->type) {
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
         break;
     case PT_STRING:

@@ -5,7 +5,14 @@
  *     be32(table id) | PartitionKey | 00 | RowKey
  *
  * U+0000 is refused in both keys, so nothing is escaped and memcmp order is (table, PartitionKey,
- * RowKey) order. Table id 0 is the store's catalogue; tables have ids below PT_TABLE_ID_LIMIT.
+ * RowKey) order. Tables have ids from 1 to below PT_TABLE_ID_LIMIT. What a store keeps besides
+ * entities lies in the same map, under ids that no table has, and so takes part in snapshots,
+ * savepoints and commits like any entity:
+ *
+ *     be32(PT_TABLE_CATALOG) | name                the tables: table_directory.h
+ *     be32(PT_TABLE_GARBAGE) | be32(table id)      tables that were dropped and whose entities are
+ *                                                  still to be deleted; u8 format: 1
+ *     be32(PT_TABLE_CHUNKS)  | be32(table id) ...  parts of large values: large_value.h
  */
 #ifndef PT_KEY_H
 #define PT_KEY_H
@@ -19,6 +26,10 @@ enum {
 };
 
 #define PT_TABLE_ID_LIMIT UINT32_C(0xFF000000)
+
+#define PT_TABLE_CATALOG UINT32_C(0)
+#define PT_TABLE_GARBAGE UINT32_C(0xFF000000)
+#define PT_TABLE_CHUNKS UINT32_C(0xFF000001)
 
 /* Empties the buffer and begins a logical key in it. Out of memory shows in buffer->failed. */
 void pt_key_begin(pt_buffer *buffer, uint32_t table_id);

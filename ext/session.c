@@ -2,13 +2,8 @@
 
 #include "batch.h"
 #include "key.h"
+#include "savepoints.h"
 #include "sqlite.h"
-
-/* A savepoint: its level in SQLite's numbering and the memtable's length when it was opened. */
-typedef struct mark {
-    int level;
-    size_t length;
-} mark;
 
 struct pt_session {
     pt_session_host host;
@@ -19,9 +14,7 @@ struct pt_session {
 
     bool writing; /* the writer lock is held and the view has a memtable */
     bool in_doubt;
-    mark *marks;
-    size_t mark_count;
-    size_t mark_capacity;
+    pt_savepoints savepoints;
     pt_sync sync;
     int64_t clock;
     uint32_t next_table_id;
@@ -35,7 +28,7 @@ struct pt_session {
     bool last_key_known;
 };
 
-enum { FIRST_MARKS = 8, WRITES_BEFORE_LAST_KEY = 16 };
+enum { WRITES_BEFORE_LAST_KEY = 16 };
 
 pt_session *pt_session_new(pt_store *store, const pt_session_host *host)
 {
@@ -59,7 +52,7 @@ void pt_session_free(pt_session *session)
     pt_view_release(session->spare);
     pt_batch_free(&session->applied);
     pt_buffer_free(&session->last_key);
-    sqlite3_free(session->marks);
+    pt_savepoints_free(&session->savepoints);
     session->store->engine->close(session->store);
     sqlite3_free(session);
 }
@@ -164,22 +157,6 @@ void pt_session_end_read(pt_session *session)
 
 /* --- Begin --- */
 
-/* Room for one more mark. */
-static bool reserve_mark(pt_session *session)
-{
-    if (session->mark_count < session->mark_capacity) {
-        return true;
-    }
-    size_t capacity = session->mark_capacity == 0 ? FIRST_MARKS : session->mark_capacity * 2;
-    mark *marks = sqlite3_realloc64(session->marks, capacity * sizeof *marks);
-    if (marks == NULL) {
-        return false;
-    }
-    session->marks = marks;
-    session->mark_capacity = capacity;
-    return true;
-}
-
 /* A transaction that has read may write only on top of what it read. */
 static int check_snapshot(pt_session *session, pt_error *error)
 {
@@ -234,7 +211,7 @@ int pt_session_begin(pt_session *session, pt_error *error)
     if (rc != SQLITE_OK || session->writing) {
         return rc;
     }
-    if (!reserve_mark(session)) {
+    if (!pt_savepoints_reserve(&session->savepoints)) {
         return pt_error_nomem(error);
     }
     rc = lock_store(session, error);
@@ -261,67 +238,27 @@ static void protect_marks(pt_session *session)
 {
     pt_memtable *memtable = memtable_of(session);
     if (memtable != NULL) {
-        size_t count = session->mark_count;
-        pt_memtable_protect(memtable, count != 0 ? session->marks[count - 1].length : 0);
+        pt_memtable_protect(memtable, pt_savepoints_protected(&session->savepoints));
     }
 }
 
-static void drop_marks_from(pt_session *session, int level)
-{
-    while (session->mark_count > 0 && session->marks[session->mark_count - 1].level >= level) {
-        session->mark_count--;
-    }
-}
-
-static const mark *last_mark(const pt_session *session)
-{
-    static const mark none = {.level = -1, .length = 0};
-    return session->mark_count != 0 ? &session->marks[session->mark_count - 1] : &none;
-}
-
-static int add_mark(pt_session *session, int level, size_t length)
-{
-    if (!reserve_mark(session)) {
-        return SQLITE_NOMEM;
-    }
-    session->marks[session->mark_count++] = (mark){.level = level, .length = length};
-    return reserve_mark(session) ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-/*
- * A table that joins late is told of the innermost level alone. If others have joined the session
- * before, that level is known already; otherwise it and those it lies in were opened when nothing
- * was pending.
- *
- * SQLite also goes back to a savepoint whose opening failed. While writes are pending there is
- * always room for the next mark, so it is set even then.
- */
+/* While writes are pending there is always room for the next mark. */
 int pt_session_savepoint(pt_session *session, int level)
 {
-    drop_marks_from(session, level + 1);
-    int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && last_mark(session)->level < level) {
-        int next = last_mark(session)->level + 1;
-        size_t length = next == level ? length_of(session) : last_mark(session)->length;
-        rc = add_mark(session, next, length);
-    }
+    int rc = pt_savepoints_open(&session->savepoints, level, length_of(session));
     protect_marks(session);
     return rc;
 }
 
 void pt_session_release(pt_session *session, int level)
 {
-    drop_marks_from(session, level);
+    pt_savepoints_release(&session->savepoints, level);
     protect_marks(session);
 }
 
 void pt_session_rollback_to(pt_session *session, int level)
 {
-    drop_marks_from(session, level + 1);
-    bool known = last_mark(session)->level == level;
-    /* A level that was never announced was opened before the session joined, when nothing was
-     * pending. */
-    size_t length = known ? last_mark(session)->length : 0;
+    size_t length = pt_savepoints_roll_back(&session->savepoints, level);
     pt_memtable *memtable = memtable_of(session);
     if (memtable != NULL) {
         pt_memtable_cut(memtable, length);
@@ -386,7 +323,7 @@ int pt_session_sync(pt_session *session, pt_error *error)
 
 void pt_session_commit(pt_session *session)
 {
-    session->mark_count = 0;
+    pt_savepoints_clear(&session->savepoints);
     if (session->writing && !session->in_doubt) {
         finish(session);
     }
@@ -418,7 +355,7 @@ static int give_up(pt_session *session, pt_error *error)
 
 void pt_session_rollback(pt_session *session)
 {
-    session->mark_count = 0;
+    pt_savepoints_clear(&session->savepoints);
     if (!session->writing) {
         return;
     }

@@ -323,6 +323,8 @@ void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasti
 {
     char text[PT_GUID_TEXT_SIZE + 1];
     switch (value->type) {
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
         sqlite3_result_null(context);
         break;
@@ -379,6 +381,8 @@ bool pt_value_equals_sql(const pt_value *value, sqlite3_value *sql)
 {
     char text[PT_GUID_TEXT_SIZE + 1];
     switch (value->type) {
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
         return sqlite3_value_type(sql) == SQLITE_NULL;
     case PT_STRING:

@@ -153,10 +153,10 @@ static void wrong_options_are_refused(void **state)
     (void)state;
     assert_refused(ARGUMENTS("stor='x'"),
                    "unknown option \"stor\" in argument \"stor='x'\"; the options are store, "
-                   "table, sync, readonly and scan");
+                   "table, limits, batch, sync, readonly and scan");
     assert_refused(ARGUMENTS("path = x"),
                    "unknown option \"path\" in argument \"path = x\"; the options are store, "
-                   "table, sync, readonly and scan");
+                   "table, limits, batch, sync, readonly and scan");
     assert_refused(ARGUMENTS("sync=full", "SYNC=full"),
                    "second option \"sync\" in argument \"SYNC=full\"; give each option once");
     assert_refused(ARGUMENTS("store=''"), "empty value in argument \"store=''\"; give a value or "
@@ -367,15 +367,17 @@ static void sqlite_accepts_the_declaration(void **state)
     (void)state;
     sqlite3 *db = open_database();
     assert_table(db, "CREATE VIRTUAL TABLE t USING ptable",
-                 "PartitionKey TEXT 0 0;RowKey TEXT 0 0;Properties TEXT 0 0;Timestamp TEXT 1 0;"
-                 "ETag TEXT 1 0;EntityKey BLOB 1 1");
+                 "PartitionKey TEXT 0 0;RowKey TEXT 0 0;Filter TEXT 1 0;Properties TEXT 0 0;"
+                 "Timestamp TEXT 1 0;ETag TEXT 1 0;WriteMode TEXT 1 0;IfMatch TEXT 1 0;"
+                 "EntityKey BLOB 1 1");
     assert_int_equal(sqlite3_exec(db, "DROP TABLE t", NULL, NULL, NULL), SQLITE_OK);
     assert_table(db,
                  "CREATE VIRTUAL TABLE t USING ptable(a, \"b \"\"x\"\"\" String, c Int32, d Int64,"
                  " e Double, f Boolean, g DateTime, h Guid, [select] Binary, scan=deny)",
                  "PartitionKey TEXT 0 0;RowKey TEXT 0 0;a  0 0;b \"x\" TEXT 0 0;c INTEGER 0 0;"
                  "d INTEGER 0 0;e REAL 0 0;f INTEGER 0 0;g TEXT 0 0;h TEXT 0 0;select BLOB 0 0;"
-                 "Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;EntityKey BLOB 1 1");
+                 "Filter TEXT 1 0;Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;"
+                 "WriteMode TEXT 1 0;IfMatch TEXT 1 0;EntityKey BLOB 1 1");
     sqlite3_close(db);
 }
 
@@ -387,7 +389,8 @@ static void key_columns_are_never_null(void **state)
     char *declaration = pt_config_declaration(&config);
     assert_string_equal(declaration,
                         "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, \"Age\" "
-                        "INTEGER, Properties TEXT HIDDEN, Timestamp TEXT HIDDEN, ETag TEXT HIDDEN, "
+                        "INTEGER, Filter TEXT HIDDEN, Properties TEXT HIDDEN, Timestamp TEXT "
+                        "HIDDEN, ETag TEXT HIDDEN, WriteMode TEXT HIDDEN, IfMatch TEXT HIDDEN, "
                         "EntityKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID");
     sqlite3_free(declaration);
     pt_config_free(&config);

@@ -1,0 +1,227 @@
+#include "entity_writer.h"
+
+#include "columns.h"
+#include "excerpt.h"
+#include "json.h"
+#include "key.h"
+#include "value.h"
+
+/* --- Keys --- */
+
+static int refuse_key(pt_error *error, const char *column, sqlite3_value *value)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_NULL:
+        return pt_error_set(
+            error, SQLITE_CONSTRAINT_NOTNULL,
+            "%s is NULL; every entity needs a PartitionKey and a RowKey, which may be "
+            "empty texts (PropertiesNeedValue)",
+            column);
+    case SQLITE_FLOAT:
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s is the number %s; give a text or an integer (InvalidValueType)",
+                            column, (const char *)sqlite3_value_text(value));
+    default:
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s is a BLOB; give a text or an integer (InvalidValueType)", column);
+    }
+}
+
+int pt_entity_key_text(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error)
+{
+    int type = sqlite3_value_type(value);
+    if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
+        return refuse_key(error, column, value);
+    }
+    if (pt_value_argument_text(value, text) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (pt_key_is_valid_text(*text)) {
+        return SQLITE_OK;
+    }
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(*text, excerpt);
+    if (memchr(text->data, 0, text->size) != NULL) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s '%s' contains U+0000, which no key may contain; remove it "
+                            "(OutOfRangeInput)",
+                            column, excerpt);
+    }
+    return pt_error_set(error, SQLITE_MISMATCH,
+                        "%s '%s' is not well-formed UTF-8; give another key (OutOfRangeInput)",
+                        column, excerpt);
+}
+
+/* Makes the logical key in table->key. */
+int pt_entity_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
+{
+    pt_key_begin(&table->key, table->id.id);
+    pt_key_append(&table->key, partition, row);
+    if (table->key.failed) {
+        return pt_error_nomem(error);
+    }
+    if (table->key.size > PT_KEY_LOGICAL_MAX) {
+        return pt_error_set(
+            error, SQLITE_TOOBIG,
+            "PartitionKey and RowKey have %lld bytes together; at most %d are possible "
+            "(PropertyValueTooLarge)",
+            (long long)partition.size + (long long)row.size,
+            PT_KEY_LOGICAL_MAX - PT_KEY_TABLE_SIZE - 1);
+    }
+    return SQLITE_OK;
+}
+
+int pt_entity_make_old_key(pt_table *table, sqlite3_value *entity_key, pt_error *error)
+{
+    pt_key_begin(&table->old_key, table->id.id);
+    pt_buffer_append(&table->old_key, sqlite3_value_blob(entity_key),
+                     (size_t)sqlite3_value_bytes(entity_key));
+    return table->old_key.failed ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+/* --- Putting an entity together --- */
+
+static pt_dictionary *dictionary_of(const pt_table *table)
+{
+    return pt_session_store(table->session)->dictionary;
+}
+
+pt_slice pt_entity_column_name(const pt_table *table, int column)
+{
+    return pt_slice_of(table->config.columns[column].name, table->config.columns[column].name_size);
+}
+
+int pt_entity_convert(pt_table *table, int column, sqlite3_value *sql, pt_field *field,
+                      pt_error *error)
+{
+    const pt_column *declared = &table->config.columns[column];
+    *field = (pt_field){.name = pt_entity_column_name(table, column)};
+    return pt_value_from_sql(sql, declared->type, declared->name, &field->value, error);
+}
+
+int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *error)
+{
+    /* An empty text is what .import sends for an empty field. */
+    int type = sqlite3_value_type(json);
+    if (type == SQLITE_NULL || (type == SQLITE_TEXT && sqlite3_value_bytes(json) == 0)) {
+        pt_bag_clear(&table->bag);
+        return SQLITE_OK;
+    }
+    return pt_json_parse(pt_connection_db(table->connection), &table->json_statement, json,
+                         &table->bag, error);
+}
+
+/* A name that occurs twice can only come from a stored record. */
+static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *error)
+{
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (rc == SQLITE_CONSTRAINT) {
+        return pt_report_damage(key, error);
+    }
+    if (table->bag.count > UINT16_MAX) {
+        return pt_error_set(error, rc,
+                            "the entity has %u properties; leave some out, at most %d are possible "
+                            "(TooManyProperties)",
+                            table->bag.count, UINT16_MAX);
+    }
+    return pt_error_set(error, rc,
+                        "the entity has a property whose name is longer than %d bytes; shorten it "
+                        "(PropertyNameTooLong)",
+                        UINT16_MAX);
+}
+
+/* Stores the bag as the entity of a logical key. Out of memory changes nothing. */
+int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+{
+    pt_dictionary *dictionary = dictionary_of(table);
+    unsigned epoch = pt_dictionary_epoch(dictionary);
+    const pt_shape *hint = epoch == table->last_shape_epoch ? table->last_shape : NULL;
+    const pt_shape *shape;
+    int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count, hint,
+                                 &table->new_shape, &shape);
+    if (rc != SQLITE_OK) {
+        return refuse_shape(table, key, rc, error);
+    }
+    table->last_shape = shape->id != 0 ? shape : NULL;
+    table->last_shape_epoch = epoch;
+    size_t size = pt_record_size(shape, table->bag.fields);
+    if (size == 0) {
+        return pt_error_set(error, SQLITE_TOOBIG,
+                            "the entity would have more than %d bytes; make it smaller "
+                            "(EntityTooLarge)",
+                            PT_RECORD_MAX);
+    }
+    uint8_t *bytes = pt_session_put(table->session, key, operation, size);
+    if (bytes == NULL) {
+        return pt_error_nomem(error);
+    }
+    pt_session_require_sync(table->session, table->config.sync);
+    pt_record_write(shape, table->bag.fields, pt_session_tick(table->session), key, bytes, size);
+    return SQLITE_OK;
+}
+
+/* Copies the entity as it is, for the new record may be written over its bytes, and opens it. */
+int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *record,
+                       pt_error *error)
+{
+    pt_slice bytes;
+    int rc = pt_session_find(table->session, key, found, &bytes, error);
+    if (rc != SQLITE_OK || !*found) {
+        return rc;
+    }
+    if (!pt_buffer_assign(&table->old_record, bytes)) {
+        return pt_error_nomem(error);
+    }
+    pt_shape_source source = pt_dictionary_source(dictionary_of(table));
+    rc = pt_record_open(record, key, pt_buffer_slice(&table->old_record), &source,
+                        &table->old_shape);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return rc == SQLITE_OK ? rc : pt_report_damage(key, error);
+}
+
+/* Fills the bag with the entity's properties as they are. */
+int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice key,
+                              pt_error *error)
+{
+    pt_bag_clear(&table->bag);
+    for (unsigned i = 0; i < record->shape->count; i++) {
+        const pt_property *property = &record->shape->properties[i];
+        pt_field field = {.name = property->name, .name_id = property->name_id};
+        if (pt_record_value(record, i, &field.value) != SQLITE_OK) {
+            return pt_report_damage(key, error);
+        }
+        if (!pt_bag_append(&table->bag, &field)) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* --- Conflicts --- */
+
+bool pt_write_replaces(const pt_table *table)
+{
+    return sqlite3_vtab_on_conflict(pt_connection_db(table->connection)) == SQLITE_REPLACE;
+}
+
+int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error)
+{
+    bool found;
+    pt_slice record;
+    int rc = pt_session_find(table->session, key, &found, &record, error);
+    if (rc != SQLITE_OK || !found) {
+        return rc;
+    }
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(pt_key_entity(key), &partition, &row);
+    return pt_error_set(
+        error, SQLITE_CONSTRAINT_PRIMARYKEY,
+        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s OR REPLACE "
+        "or other keys (EntityAlreadyExists)",
+        (int)partition.size, partition.data, (int)row.size, row.data, statement);
+}

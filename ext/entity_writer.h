@@ -1,0 +1,57 @@
+/*
+ * What INSERT, UPDATE and DELETE share: keys from SQL values, the bag of an entity's properties,
+ * and storing it.
+ *
+ * All functions return SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
+ */
+#ifndef PT_ENTITY_WRITER_H
+#define PT_ENTITY_WRITER_H
+
+#include "table.h"
+
+/* The arguments of one call of xUpdate by column. */
+typedef struct pt_write_arguments {
+    sqlite3_value **keys;     /* PartitionKey, RowKey */
+    sqlite3_value **declared; /* the declared columns */
+    sqlite3_value **tail;     /* Properties and so on: PT_TAIL_... */
+} pt_write_arguments;
+
+/* Whether the statement is one with OR REPLACE. */
+bool pt_write_replaces(const pt_table *table);
+
+/* The text of a key. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH for what is no key. */
+int pt_entity_key_text(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error);
+
+/* Makes the logical key in table->key. SQLITE_TOOBIG. */
+int pt_entity_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error);
+
+/* Makes the logical key for an EntityKey in table->old_key. */
+int pt_entity_make_old_key(pt_table *table, sqlite3_value *entity_key, pt_error *error);
+
+/* Copies the entity under a logical key, for the new record may be written over its bytes, and
+ * opens it. `record` is only set if *found. */
+int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *record,
+                       pt_error *error);
+
+/* --- table->bag, the entity that is put together --- */
+
+pt_slice pt_entity_column_name(const pt_table *table, int column);
+
+/* A value for a declared column as a property. SQLITE_MISMATCH. */
+int pt_entity_convert(pt_table *table, int column, sqlite3_value *sql, pt_field *field,
+                      pt_error *error);
+
+/* Fills the bag from a value for Properties. */
+int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *error);
+
+/* Fills the bag with an entity's properties as they are. */
+int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice key,
+                              pt_error *error);
+
+/* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under the key; `statement` is for its text. */
+int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error);
+
+/* Stores the bag as the entity of a logical key. On failure nothing has changed. */
+int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error);
+
+#endif

@@ -1,0 +1,64 @@
+#include "insert.h"
+
+static int refuse_system_columns(const pt_write_arguments *given, pt_error *error)
+{
+    static const struct {
+        int tail;
+        const char *name;
+    } columns[] = {{PT_TAIL_TIMESTAMP, "Timestamp"},
+                   {PT_TAIL_ETAG, "ETag"},
+                   {PT_TAIL_ENTITY_KEY, "EntityKey"}};
+    for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
+        if (sqlite3_value_type(given->tail[columns[i].tail]) != SQLITE_NULL) {
+            return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                                "%s cannot be given, the store sets it; leave the column out",
+                                columns[i].name);
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int collect_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    int rc = pt_entity_parse_properties(table, given->tail[PT_TAIL_PROPERTIES], error);
+    bool has_base = table->bag.count != 0;
+    for (int i = 0; rc == SQLITE_OK && i < table->config.column_count; i++) {
+        pt_field field;
+        rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        if (rc != SQLITE_OK || field.value.type == PT_NONE) {
+            continue;
+        }
+        bool set = has_base ? pt_bag_set(&table->bag, &field) : pt_bag_append(&table->bag, &field);
+        rc = set ? SQLITE_OK : pt_error_nomem(error);
+    }
+    return rc;
+}
+
+int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    int rc = refuse_system_columns(given, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_key_text(given->keys[0], "PartitionKey", &partition, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_key_text(given->keys[1], "RowKey", &row, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_make_key(table, partition, row, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = collect_insert(table, given, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_slice key = pt_buffer_slice(&table->key);
+    bool replace = pt_write_replaces(table);
+    if (!replace) {
+        rc = pt_entity_check_absent(table, key, "INSERT", error);
+    }
+    return rc == SQLITE_OK ? pt_entity_put(table, key, replace ? PT_REPLACE : PT_INSERT, error)
+                           : rc;
+}

@@ -1,0 +1,222 @@
+#include "update.h"
+
+#include "columns.h"
+#include "key.h"
+#include "ticks.h"
+#include "value.h"
+
+/* Whether a value given for a text column is the one that it has. */
+static bool is_bytes(sqlite3_value *given, pt_slice text)
+{
+    if (sqlite3_value_type(given) != SQLITE_TEXT) {
+        return false;
+    }
+    const unsigned char *bytes = sqlite3_value_text(given);
+    return bytes != NULL &&
+           pt_slice_equal(pt_slice_of(bytes, (size_t)sqlite3_value_bytes(given)), text);
+}
+
+static bool is_text(sqlite3_value *given, const char *text)
+{
+    return is_bytes(given, pt_slice_text(text));
+}
+
+static int refuse_change(pt_error *error, const char *column)
+{
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "%s cannot be changed, the store sets it; leave it out of SET", column);
+}
+
+/* What an entity written at some time shows as Timestamp and ETag. */
+typedef struct stamp {
+    char timestamp[PT_DATETIME_TEXT_SIZE + 1];
+    char etag[PT_ETAG_SIZE + 1];
+} stamp;
+
+static stamp stamp_of(int64_t ticks)
+{
+    stamp made = {{0}, {0}};
+    pt_ticks_format(ticks, made.timestamp);
+    pt_etag_format(ticks, made.etag);
+    return made;
+}
+
+/*
+ * SQLite 3.40 gives all columns of an UPDATE ... FROM as they were when the statement began. If it
+ * updates the entity for the second time, its Timestamp and ETag are older ones.
+ */
+static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
+{
+    sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
+    int64_t older;
+    if (sqlite3_value_type(timestamp) != SQLITE_TEXT) {
+        return false;
+    }
+    const unsigned char *text = sqlite3_value_text(timestamp);
+    if (text == NULL ||
+        !pt_ticks_parse(pt_slice_of(text, (size_t)sqlite3_value_bytes(timestamp)), &older) ||
+        older > ticks) {
+        return false;
+    }
+    stamp then = stamp_of(older);
+    return is_text(timestamp, then.timestamp) && is_text(given->tail[PT_TAIL_ETAG], then.etag);
+}
+
+static int check_stamp(const pt_write_arguments *given, int64_t ticks, pt_error *error)
+{
+    stamp now = stamp_of(ticks);
+    sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
+    sqlite3_value *etag = given->tail[PT_TAIL_ETAG];
+    if (!sqlite3_value_nochange(timestamp) && !is_text(timestamp, now.timestamp)) {
+        return refuse_change(error, "Timestamp");
+    }
+    if (!sqlite3_value_nochange(etag) && !is_text(etag, now.etag)) {
+        return refuse_change(error, "ETag");
+    }
+    return SQLITE_OK;
+}
+
+static int check_system_columns(const pt_write_arguments *given, pt_slice old_key, int64_t ticks,
+                                pt_error *error)
+{
+    sqlite3_value *entity_key = given->tail[PT_TAIL_ENTITY_KEY];
+    if (!sqlite3_value_nochange(entity_key)) {
+        bool same = sqlite3_value_type(entity_key) == SQLITE_BLOB &&
+                    pt_slice_equal(old_key, pt_slice_of(sqlite3_value_blob(entity_key),
+                                                        (size_t)sqlite3_value_bytes(entity_key)));
+        if (!same) {
+            return refuse_change(error, "EntityKey");
+        }
+    }
+    return is_older_stamp(given, ticks) ? SQLITE_OK : check_stamp(given, ticks, error);
+}
+
+static int key_after_update(sqlite3_value *given, const char *column, pt_slice old, pt_slice *key,
+                            pt_error *error)
+{
+    if (sqlite3_value_nochange(given)) {
+        *key = old;
+        return SQLITE_OK;
+    }
+    return pt_entity_key_text(given, column, key, error);
+}
+
+/* The new base: what Properties is set to, or what there was. A value equal to what reading gives
+ * sets nothing. */
+static int update_properties(pt_table *table, const pt_record *record, sqlite3_value *given,
+                             pt_slice key, pt_error *error)
+{
+    if (!sqlite3_value_nochange(given)) {
+        int rc = pt_record_to_json(record, &table->json);
+        if (rc != SQLITE_OK) {
+            return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(key, error);
+        }
+        if (!is_bytes(given, pt_buffer_slice(&table->json))) {
+            return pt_entity_parse_properties(table, given, error);
+        }
+    }
+    return pt_entity_keep_properties(table, record, key, error);
+}
+
+/* The columns that an UPDATE changes, in table->columns; PT_NONE removes. */
+static int collect_changes(pt_table *table, const pt_record *record,
+                           const pt_write_arguments *given, pt_slice key, pt_error *error)
+{
+    pt_bag_clear(&table->columns);
+    for (int i = 0; i < table->config.column_count; i++) {
+        if (sqlite3_value_nochange(given->declared[i])) {
+            continue;
+        }
+        pt_value old = {.type = PT_NONE};
+        int place = pt_shape_find(record->shape, pt_entity_column_name(table, i));
+        if (place >= 0 && pt_record_value(record, (unsigned)place, &old) != SQLITE_OK) {
+            return pt_report_damage(key, error);
+        }
+        if (pt_value_equals_sql(&old, given->declared[i])) {
+            continue;
+        }
+        pt_field field;
+        int rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (!pt_bag_append(&table->columns, &field)) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int collect_update(pt_table *table, const pt_record *record, const pt_write_arguments *given,
+                          pt_slice key, pt_error *error)
+{
+    int rc = collect_changes(table, record, given, key, error);
+    if (rc == SQLITE_OK) {
+        rc = update_properties(table, record, given->tail[PT_TAIL_PROPERTIES], key, error);
+    }
+    for (unsigned i = 0; rc == SQLITE_OK && i < table->columns.count; i++) {
+        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
+            rc = pt_error_nomem(error);
+        }
+    }
+    return rc;
+}
+
+/* Stores the bag under a new key and removes the old one: both or neither. */
+static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_error *error)
+{
+    bool replace = pt_write_replaces(table);
+    int rc = replace ? SQLITE_OK : pt_entity_check_absent(table, new_key, "UPDATE", error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    size_t row = pt_session_begin_row(table->session);
+    rc = pt_entity_put(table, new_key, replace ? PT_REPLACE : PT_INSERT, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_remove(table->session, old_key, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(table->session);
+    } else {
+        pt_session_give_up_row(table->session, row);
+    }
+    return rc;
+}
+
+int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_arguments *given,
+              pt_error *error)
+{
+    int rc = pt_entity_make_old_key(table, entity_key, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_slice old_key = pt_buffer_slice(&table->old_key);
+    pt_record record = {0};
+    bool found;
+    rc = pt_entity_open_old(table, old_key, &found, &record, error);
+    if (rc != SQLITE_OK || !found) {
+        return rc; /* gone since the statement chose its rows: nothing to update */
+    }
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(pt_key_entity(old_key), &partition, &row);
+    rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
+    if (rc == SQLITE_OK) {
+        rc = key_after_update(given->keys[0], "PartitionKey", partition, &partition, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = key_after_update(given->keys[1], "RowKey", row, &row, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_make_key(table, partition, row, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = collect_update(table, &record, given, old_key, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_slice new_key = pt_buffer_slice(&table->key);
+    return pt_slice_equal(old_key, new_key) ? pt_entity_put(table, new_key, PT_MERGE, error)
+                                            : move_entity(table, old_key, new_key, error);
+}
