@@ -13,8 +13,8 @@
  *                name id, u16 highest shape id
  *     "n" id     u16 name id in the key; the property name, UTF-8
  *     "s" id     u16 shape id in the key; the shape's description (shape.h)
- *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records; absent
- *                for tables without entities, and for the catalogue
+ *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records and of
+ *                their chunks, i64 chunks; absent for tables without entities
  *
  * Header and state may be longer than this: what follows is ignored here and not kept, so a format
  * that appends to the state must also set a feature whose ignorance forbids writing.
@@ -108,18 +108,20 @@ bool pt_format_read_state(pt_slice record, pt_format_state *state)
            state->next_table_id <= PT_TABLE_ID_LIMIT;
 }
 
-void pt_format_write_counts(int64_t entities, int64_t bytes, uint8_t record[PT_FORMAT_COUNTS_SIZE])
+void pt_format_write_counts(const pt_table_counts *counts, uint8_t record[PT_FORMAT_COUNTS_SIZE])
 {
-    pt_put_le64(record, (uint64_t)entities);
-    pt_put_le64(record + 8, (uint64_t)bytes);
+    pt_put_le64(record, (uint64_t)counts->entities);
+    pt_put_le64(record + 8, (uint64_t)counts->bytes);
+    pt_put_le64(record + 16, (uint64_t)counts->chunks);
 }
 
-bool pt_format_read_counts(pt_slice record, int64_t *entities, int64_t *bytes)
+bool pt_format_read_counts(pt_slice record, pt_table_counts *counts)
 {
     if (record.size < PT_FORMAT_COUNTS_SIZE) {
         return false;
     }
-    *entities = (int64_t)pt_get_le64(record.data);
-    *bytes = (int64_t)pt_get_le64(record.data + 8);
+    counts->entities = (int64_t)pt_get_le64(record.data);
+    counts->bytes = (int64_t)pt_get_le64(record.data + 8);
+    counts->chunks = (int64_t)pt_get_le64(record.data + 16);
     return true;
 }

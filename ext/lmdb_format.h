@@ -4,7 +4,7 @@
 #ifndef PT_LMDB_FORMAT_H
 #define PT_LMDB_FORMAT_H
 
-#include "bytes.h"
+#include "engine.h"
 
 #define PT_FORMAT_ENTITIES "entities"
 #define PT_FORMAT_META "meta"
@@ -13,7 +13,7 @@ enum {
     PT_FORMAT_NONCE_SIZE = 16,
     PT_FORMAT_HEADER_SIZE = 20,
     PT_FORMAT_STATE_SIZE = 48,
-    PT_FORMAT_COUNTS_SIZE = 16,
+    PT_FORMAT_COUNTS_SIZE = 24,
 };
 
 /* The record "state": what every commit renews. */
@@ -53,9 +53,9 @@ void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT
 /* False if the record is too short, or says what no commit writes. */
 bool pt_format_read_state(pt_slice record, pt_format_state *state);
 
-void pt_format_write_counts(int64_t entities, int64_t bytes, uint8_t record[PT_FORMAT_COUNTS_SIZE]);
+void pt_format_write_counts(const pt_table_counts *counts, uint8_t record[PT_FORMAT_COUNTS_SIZE]);
 
 /* False if the record is too short. */
-bool pt_format_read_counts(pt_slice record, int64_t *entities, int64_t *bytes);
+bool pt_format_read_counts(pt_slice record, pt_table_counts *counts);
 
 #endif

@@ -279,7 +279,7 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its counts");
     }
-    if (!pt_format_read_counts(pt_lmdb_slice(value), &counts->entities, &counts->bytes)) {
+    if (!pt_format_read_counts(pt_lmdb_slice(value), counts)) {
         return fail_damaged(error, store, "a record of counts is too short");
     }
     return SQLITE_OK;

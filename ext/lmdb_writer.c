@@ -37,7 +37,7 @@ struct pt_writer {
     size_t last_key_size; /* 0: no key at all */
     uint8_t last_key[PT_KEY_LOGICAL_MAX];
 
-    /* Not yet added to the stored counts of `counted_table`; table 0 is not counted. */
+    /* Not yet added to the stored counts of `counted_table`; the catalogue is not counted. */
     uint32_t counted_table;
     pt_table_counts counted;
 
@@ -168,25 +168,26 @@ static int add_counts(pt_writer *writer, pt_slice key)
         return mdb_rc;
     }
     bool present = mdb_rc == MDB_SUCCESS;
-    if (present && !pt_format_read_counts(pt_lmdb_slice(value), &counts.entities, &counts.bytes)) {
+    if (present && !pt_format_read_counts(pt_lmdb_slice(value), &counts)) {
         return MDB_CORRUPTED;
     }
     counts.entities = add(counts.entities, writer->counted.entities);
     counts.bytes = add(counts.bytes, writer->counted.bytes);
-    if (counts.entities == 0 && counts.bytes == 0) {
+    counts.chunks = add(counts.chunks, writer->counted.chunks);
+    if (counts.entities == 0 && counts.bytes == 0 && counts.chunks == 0) {
         return present ? mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL)
                        : MDB_SUCCESS;
     }
     uint8_t record[PT_FORMAT_COUNTS_SIZE];
-    pt_format_write_counts(counts.entities, counts.bytes, record);
+    pt_format_write_counts(&counts, record);
     return put_meta(writer, key, pt_slice_of(record, sizeof record));
 }
 
 static int flush_counts(pt_writer *writer)
 {
     int mdb_rc = MDB_SUCCESS;
-    if (writer->counted_table != 0 &&
-        (writer->counted.entities != 0 || writer->counted.bytes != 0)) {
+    if (writer->counted_table != 0 && (writer->counted.entities != 0 ||
+                                       writer->counted.bytes != 0 || writer->counted.chunks != 0)) {
         pt_format_key key = pt_format_counts_key(writer->counted_table);
         mdb_rc = add_counts(writer, pt_slice_of(key.bytes, key.size));
     }
@@ -194,9 +195,14 @@ static int flush_counts(pt_writer *writer)
     return mdb_rc;
 }
 
-static inline int count(pt_writer *writer, pt_slice key, int64_t entities, int64_t bytes)
+/* A chunk counts for the table whose id follows in its key. */
+static inline int count(pt_writer *writer, pt_slice key, int64_t records, int64_t bytes)
 {
     uint32_t table = pt_get_be32(key.data);
+    bool is_chunk = table == PT_TABLE_CHUNKS && key.size >= 2 * PT_KEY_TABLE_SIZE;
+    if (is_chunk) {
+        table = pt_get_be32(key.data + PT_KEY_TABLE_SIZE);
+    }
     if (table != writer->counted_table) {
         int mdb_rc = flush_counts(writer);
         if (mdb_rc != MDB_SUCCESS) {
@@ -204,7 +210,7 @@ static inline int count(pt_writer *writer, pt_slice key, int64_t entities, int64
         }
         writer->counted_table = table;
     }
-    writer->counted.entities += entities;
+    *(is_chunk ? &writer->counted.chunks : &writer->counted.entities) += records;
     writer->counted.bytes += bytes;
     return MDB_SUCCESS;
 }

@@ -110,16 +110,18 @@ static void counts_are_as_documented(void **state)
 {
     (void)state;
     static const uint8_t expected[PT_FORMAT_COUNTS_SIZE] = {
-        0x04, 0x03, 0x02, 0x01, 0, 0, 0, 0, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F};
+        0x04, 0x03, 0x02, 0x01, 0,    0,    0,    0,    0xFF, 0xFF, 0xFF, 0xFF,
+        0xFF, 0xFF, 0xFF, 0x7F, 0x05, 0x00, 0x00, 0x00, 0,    0,    0,    0};
+    const pt_table_counts counts = {.entities = 0x01020304, .bytes = INT64_MAX, .chunks = 5};
     uint8_t bytes[PT_FORMAT_COUNTS_SIZE];
-    int64_t entities = 0;
-    int64_t size = 0;
-    pt_format_write_counts(0x01020304, INT64_MAX, bytes);
+    pt_table_counts read = {0};
+    pt_format_write_counts(&counts, bytes);
     assert_memory_equal(bytes, expected, sizeof expected);
-    assert_true(pt_format_read_counts(pt_slice_of(bytes, sizeof bytes), &entities, &size));
-    assert_int_equal(entities, 0x01020304);
-    assert_int_equal(size, INT64_MAX);
-    assert_false(pt_format_read_counts(pt_slice_of(bytes, sizeof bytes - 1), &entities, &size));
+    assert_true(pt_format_read_counts(pt_slice_of(bytes, sizeof bytes), &read));
+    assert_int_equal(read.entities, 0x01020304);
+    assert_int_equal(read.bytes, INT64_MAX);
+    assert_int_equal(read.chunks, 5);
+    assert_false(pt_format_read_counts(pt_slice_of(bytes, sizeof bytes - 1), &read));
 }
 
 int main(void)

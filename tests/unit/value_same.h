@@ -13,6 +13,8 @@ static inline bool value_same(const pt_value *a, const pt_value *b)
         return false;
     }
     switch (a->type) {
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
         return true;
     case PT_STRING:
