@@ -4,6 +4,7 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include "catalog.h"
 #include "companion.h"
 #include "connection.h"
 #include "functions.h"
@@ -24,6 +25,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     int rc = pt_functions_register(db, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_catalog_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

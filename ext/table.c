@@ -76,6 +76,7 @@ static int find_encoding(pt_table *table, sqlite3 *db, pt_error *error)
 
 static void free_table(pt_table *table)
 {
+    pt_connection_take_out(table->connection, &table->connected);
     pt_cursor_free(table->spare_cursor);
     sqlite3_finalize(table->json_statement);
     if (table->session != NULL) {
@@ -148,6 +149,9 @@ static pt_table *new_table(sqlite3 *db, pt_connection *connection, int argc,
         free_table(table);
         return NULL;
     }
+    table->connected.schema = table->schema;
+    table->connected.name = table->config.sql_name;
+    pt_connection_enter(connection, &table->connected);
     return table;
 }
 
