@@ -108,7 +108,7 @@ static int check_name(sqlite3_value *value, const char **name, pt_error *error)
     if (**name == 0 || strlen(*name) != (size_t)sqlite3_value_bytes(value)) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                             "TableName %Q %s; give a text of 1 to %d bytes (InvalidResourceName)",
-                            *name, **name == 0 ? "is empty" : "has a U+0000 behind it",
+                            *name, **name == 0 ? "is empty" : "is followed by a U+0000",
                             PT_TABLE_NAME_MAX);
     }
     return SQLITE_OK;

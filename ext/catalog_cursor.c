@@ -83,7 +83,18 @@ static int choose_terms(sqlite3_index_info *info, int index[BY_NAME + 1], bool *
     return plan;
 }
 
-/* Without its Store other rows would be read: joins must find an order that gives it. */
+/*
+ * Without its Store other rows would be read, so joins and OR must find a way that gives it if
+ * there is any.
+ */
+static double cost_of(int plan, bool waiting)
+{
+    if ((plan & BY_STORE) != 0) {
+        return 10;
+    }
+    return waiting ? 1e12 : 1e6;
+}
+
 int pt_tables_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     static const char *const sentences[] = {"tables", "tables: Store=?", "table: TableName=?",
@@ -101,7 +112,7 @@ int pt_tables_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     info->idxNum = plan;
     info->idxStr = (char *)(uintptr_t)sentences[plan];
     info->estimatedRows = (plan & BY_NAME) != 0 ? 1 : 100;
-    info->estimatedCost = (waiting ? 1e12 : 10) + (double)info->estimatedRows;
+    info->estimatedCost = cost_of(plan, waiting);
     return SQLITE_OK;
 }
 

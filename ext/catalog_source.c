@@ -90,9 +90,9 @@ static int find_ptable(pt_catalog_source *source, const char *name, pt_error *er
     }
     if (rc == SQLITE_NOTFOUND) {
         rc = pt_error_set(error, SQLITE_ERROR,
-                          "%Q is not the name of a ptable; CREATE VIRTUAL TABLE %s USING ptable "
-                          "makes one, or give two arguments, a store and the table's name there",
-                          name, point == NULL ? name : "name");
+                          "%Q is not the name of a ptable; give the name of a table that was made "
+                          "USING ptable, or two arguments: a store and a table's name there",
+                          name);
     }
     return rc;
 }
