@@ -45,8 +45,8 @@ int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
     if (rc == SQLITE_NOTFOUND) {
         return pt_error_set(
             error, SQLITE_ERROR,
-            "store %Q has no table %Q; DROP TABLE and CREATE VIRTUAL TABLE%s make it "
-            "(TableNotFound)",
+            "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) makes it, and so do "
+            "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
             pt_session_store(table->session)->path, table->config.table,
             table->read_only ? " without readonly=1" : "");
     }
