@@ -17,7 +17,8 @@ struct pt_connection {
     unsigned references;
     opened *sessions;
     bool joining;
-    bool followed; /* the companion takes part in the transaction that is open */
+    bool followed;       /* the companion takes part in the transaction that is open */
+    bool may_have_batch; /* false: no session has a batch */
 };
 
 pt_connection *pt_connection_new(sqlite3 *db)
@@ -214,6 +215,39 @@ void pt_connection_leave(pt_connection *connection, pt_session *session)
     }
     entry->uses--;
     close_unused(connection);
+}
+
+pt_session *pt_connection_next_session(const pt_connection *connection, const pt_session *session)
+{
+    const opened *entry = connection->sessions;
+    if (session != NULL) {
+        while (entry->session != session) {
+            entry = entry->next;
+        }
+        entry = entry->next;
+    }
+    return entry != NULL ? entry->session : NULL;
+}
+
+/* --- Batches --- */
+
+void pt_connection_note_batch(pt_connection *connection, pt_session *session)
+{
+    pt_session_note_batch(session);
+    connection->may_have_batch = true;
+}
+
+bool pt_connection_has_batch(pt_connection *connection)
+{
+    if (!connection->may_have_batch) {
+        return false;
+    }
+    const opened *entry = connection->sessions;
+    while (entry != NULL && !pt_session_has_batch(entry->session)) {
+        entry = entry->next;
+    }
+    connection->may_have_batch = entry != NULL;
+    return connection->may_have_batch;
 }
 
 /* --- Explicit transactions --- */

@@ -1,5 +1,7 @@
 #include "entity_writer.h"
 
+#include "azure_limits.h"
+#include "batch_rules.h"
 #include "columns.h"
 #include "excerpt.h"
 #include "json.h"
@@ -55,6 +57,10 @@ int pt_entity_key_text(sqlite3_value *value, const char *column, pt_slice *text,
 /* Makes the logical key in table->key. */
 int pt_entity_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
 {
+    int rc = table->config.azure_limits ? pt_limits_check_keys(partition, row, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     pt_key_begin(&table->key, table->id.id);
     pt_key_append(&table->key, partition, row);
     if (table->key.failed) {
@@ -111,6 +117,59 @@ int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *e
                          &table->bag, error);
 }
 
+/* --- What limits='azure' and batch='azure' refuse --- */
+
+static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
+{
+    uint64_t bytes = 0;
+    for (unsigned i = 0; i < table->bag.count; i++) {
+        int rc = pt_limits_check_property(&table->bag.fields[i], &bytes, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(pt_key_entity(key), &partition, &row);
+    return pt_limits_check_entity(partition, row, table->bag.count, bytes, error);
+}
+
+/* Bytes of the bag's record, as far as they can be told before it has a shape. */
+static size_t estimate_record(const pt_bag *bag)
+{
+    size_t bytes = PT_RECORD_HEADER;
+    for (unsigned i = 0; i < bag->count; i++) {
+        const pt_value *value = &bag->fields[i].value;
+        bool varies = value->type == PT_STRING || value->type == PT_BINARY;
+        bytes += varies ? value->bytes.size : pt_type_fixed_size(value->type);
+    }
+    return bytes;
+}
+
+static bool is_in_batch(const pt_table *table)
+{
+    return table->config.azure_batch || pt_connection_has_batch(table->connection);
+}
+
+static void note_write(const pt_table *table)
+{
+    if (table->config.azure_batch) {
+        pt_connection_note_batch(table->connection, table->session);
+    }
+}
+
+int pt_entity_check(pt_table *table, pt_slice key, pt_error *error)
+{
+    int rc = table->config.azure_limits ? check_limits(table, key, error) : SQLITE_OK;
+    if (rc == SQLITE_OK && is_in_batch(table)) {
+        rc = pt_batch_rules_check(table->connection, table->session, key,
+                                  key.size + estimate_record(&table->bag), error);
+    }
+    return rc;
+}
+
+/* --- Storing --- */
+
 /* A name that occurs twice can only come from a stored record. */
 static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *error)
 {
@@ -132,8 +191,8 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
                         UINT16_MAX);
 }
 
-/* Stores the bag as the entity of a logical key. Out of memory changes nothing. */
-int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+/* Out of memory changes nothing. */
+static int put_record(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
 {
     pt_dictionary *dictionary = dictionary_of(table);
     unsigned epoch = pt_dictionary_epoch(dictionary);
@@ -160,6 +219,34 @@ int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_erro
     pt_session_require_sync(table->session, table->config.sync);
     pt_record_write(shape, table->bag.fields, pt_session_tick(table->session), key, bytes, size);
     return SQLITE_OK;
+}
+
+int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+{
+    int rc = pt_entity_check(table, key, error);
+    if (rc == SQLITE_OK) {
+        rc = put_record(table, key, operation, error);
+    }
+    if (rc == SQLITE_OK) {
+        note_write(table);
+    }
+    return rc;
+}
+
+int pt_entity_remove(pt_table *table, pt_slice key, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (is_in_batch(table)) {
+        rc = pt_batch_rules_check(table->connection, table->session, key, key.size, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_session_remove(table->session, key, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_require_sync(table->session, table->config.sync);
+        note_write(table);
+    }
+    return rc;
 }
 
 /* Copies the entity as it is, for the new record may be written over its bytes, and opens it. */
@@ -212,7 +299,11 @@ int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement,
 {
     bool found;
     pt_slice record;
-    int rc = pt_session_find(table->session, key, &found, &record, error);
+    int rc = pt_entity_check(table, key, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = pt_session_find(table->session, key, &found, &record, error);
     if (rc != SQLITE_OK || !found) {
         return rc;
     }

@@ -46,6 +46,12 @@ static inline pt_slice pt_key_entity(pt_slice logical)
     return pt_slice_of(logical.data + PT_KEY_TABLE_SIZE, logical.size - PT_KEY_TABLE_SIZE);
 }
 
+/* Table id and PartitionKey, as they begin a logical key of at least PT_KEY_TABLE_SIZE bytes. */
+pt_slice pt_key_partition(pt_slice logical);
+
+/* Whether a logical key is of the partition that pt_key_partition gave. */
+bool pt_key_is_in_partition(pt_slice logical, pt_slice partition);
+
 /*
  * The end of all texts that begin with `prefix`, as text: drops trailing U+10FFFF characters and
  * raises the last code point by one (skipping the surrogates). False if no text is greater than all

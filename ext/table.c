@@ -3,6 +3,7 @@
  */
 #include "table.h"
 
+#include "azure_limits.h"
 #include "companion.h"
 #include "cursor.h"
 #include "key_functions.h"
@@ -214,6 +215,11 @@ static int make_in_store(pt_table *table, pt_error *error)
     return rc;
 }
 
+static int check_name(const pt_config *config, pt_error *error)
+{
+    return config->azure_limits ? pt_limits_check_table_name(config->table, error) : SQLITE_OK;
+}
+
 static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
                   sqlite3_vtab **vtab, char **message)
 {
@@ -222,7 +228,11 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
     if (table == NULL) {
         return fail_to_make(argv[2], &error, message);
     }
-    if (!table->read_only && make_in_store(table, &error) != SQLITE_OK) {
+    int rc = check_name(&table->config, &error);
+    if (rc == SQLITE_OK && !table->read_only) {
+        rc = make_in_store(table, &error);
+    }
+    if (rc != SQLITE_OK) {
         free_table(table);
         return fail_to_make(argv[2], &error, message);
     }

@@ -173,7 +173,7 @@ static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_e
     size_t row = pt_session_begin_row(table->session);
     rc = pt_entity_put(table, new_key, replace ? PT_REPLACE : PT_INSERT, error);
     if (rc == SQLITE_OK) {
-        rc = pt_session_remove(table->session, old_key, error);
+        rc = pt_entity_remove(table, old_key, error);
     }
     if (rc == SQLITE_OK) {
         pt_session_end_row(table->session);
