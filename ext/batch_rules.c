@@ -65,7 +65,7 @@ static int refuse_table(const survey *seen, pt_error *error)
 {
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "operation %llu (from 0) of a transaction with batch='azure' is on another "
-                        "table than those before it; write each table in a transaction of its own "
+                        "table than earlier ones; write each table in a transaction of its own "
                         "(CommandsInBatchActOnDifferentPartitions)",
                         (unsigned long long)seen->operations);
 }
@@ -78,7 +78,7 @@ static int refuse_partition(const survey *seen, pt_error *error)
     pt_excerpt(pt_key_entity(seen->partition), now);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "operation %llu (from 0) of a transaction with batch='azure' is on "
-                        "PartitionKey %Q, one before it on %Q; write each partition in a "
+                        "PartitionKey %Q, an earlier one on %Q; write each partition in a "
                         "transaction of its own (CommandsInBatchActOnDifferentPartitions)",
                         (unsigned long long)seen->operations, now, before);
 }
@@ -107,13 +107,12 @@ static int refuse_count(const survey *seen, pt_error *error)
                         (unsigned long long)seen->operations, PT_BATCH_OPERATIONS_MAX);
 }
 
-static int refuse_bytes(const survey *seen, uint64_t bytes, pt_error *error)
+static int refuse_bytes(const survey *seen, pt_error *error)
 {
     return pt_error_set(error, SQLITE_TOOBIG,
-                        "with operation %llu (from 0) a transaction with batch='azure' has %llu "
-                        "bytes, %d are allowed; COMMIT before it (RequestBodyTooLarge)",
-                        (unsigned long long)seen->operations, (unsigned long long)bytes,
-                        PT_BATCH_BYTES_MAX);
+                        "operation %llu (from 0) of a transaction with batch='azure' takes it over "
+                        "%d bytes; COMMIT before it (RequestBodyTooLarge)",
+                        (unsigned long long)seen->operations, PT_BATCH_BYTES_MAX);
 }
 
 int pt_batch_rules_check(const pt_connection *connection, const pt_session *session, pt_slice key,
@@ -136,6 +135,5 @@ int pt_batch_rules_check(const pt_connection *connection, const pt_session *sess
     if (seen.operations >= PT_BATCH_OPERATIONS_MAX) {
         return refuse_count(&seen, error);
     }
-    return seen.bytes + bytes > PT_BATCH_BYTES_MAX ? refuse_bytes(&seen, seen.bytes + bytes, error)
-                                                   : SQLITE_OK;
+    return seen.bytes + bytes > PT_BATCH_BYTES_MAX ? refuse_bytes(&seen, error) : SQLITE_OK;
 }
