@@ -516,6 +516,26 @@ static const char *const refusals[] = {
     "DROP TABLE Lost",
     NULL};
 
+static const char *const limits_and_batches[] = {
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, s, limits=azure, batch=azure)",
+    "BEGIN",
+    "INSERT INTO New VALUES ('p', '1', 1, 'one')",
+    "SAVEPOINT a",
+    "INSERT INTO New VALUES ('p', '2', 2, 'two'), ('p', '3', 3, 'three')",
+    "!INSERT INTO New VALUES ('p', '4', 4, 'four'), ('q', '1', 1, 'other partition')",
+    "!UPDATE New SET v = 5 WHERE PartitionKey = 'p' AND RowKey = '1'",
+    "!INSERT INTO W VALUES ('p', '9', 9)",
+    "ROLLBACK TO a",
+    "UPDATE New SET RowKey = '4' WHERE PartitionKey = 'p' AND RowKey = '2'",
+    "COMMIT",
+    "UPDATE New SET RowKey = '5', v = 5 WHERE PartitionKey = 'p'",
+    "!INSERT INTO New VALUES ('p', 'a/b', 1, 'slash')",
+    "!INSERT INTO New VALUES ('p', '6', 1, printf('%.40000c', 'x'))",
+    "!CREATE VIRTUAL TABLE Newer USING ptable(limits=azure, table='a-b')",
+    "INSERT INTO W VALUES ('p', '9', 9)",
+    "DELETE FROM New WHERE PartitionKey = 'p'",
+    NULL};
+
 static const char *const mixture[] = {
     "BEGIN",
     "INSERT INTO W VALUES ('x', 'é', 1), ('x', '😀', 2)",
@@ -565,6 +585,7 @@ static const memory_script scripts[] = {
     {"functions", functions, JOURNAL | UTF16, 5},
     {"attached", attached, JOURNAL, 3},
     {"refusals", refusals, JOURNAL, 7},
+    {"limits and batches", limits_and_batches, JOURNAL | WAL, 7},
     {"mixture", mixture, MEMORY | UTF16, 3},
 };
 
