@@ -94,7 +94,8 @@ int pt_limits_check_table_name(const char *name, pt_error *error)
         }
     }
     if (length < TABLE_NAME_SHORTEST || length > TABLE_NAME_LONGEST) {
-        return refuse_table_name(name, "does not have 3 to 63 characters", "OutOfRangeInput", error);
+        return refuse_table_name(name, "does not have 3 to 63 characters", "OutOfRangeInput",
+                                 error);
     }
     if (sqlite3_stricmp(name, "tables") == 0) {
         return refuse_table_name(name, "is reserved", "InvalidResourceName", error);

@@ -75,7 +75,7 @@ static void put_in_batch(uint32_t table, const char *text)
 static void fill_batch(int count)
 {
     for (int i = 0; i < count; i++) {
-        char text[16];
+        char text[32];
         snprintf(text, sizeof text, "p|%03d", i);
         put_in_batch(TABLE, text);
     }
@@ -160,7 +160,7 @@ static void large_values_count_with_their_bytes(void **state)
     (void)state;
     put_in_batch(TABLE, "p|1");
     for (int i = 0; i < 2098; i++) {
-        char text[16];
+        char text[32];
         snprintf(text, sizeof text, "chunk %d", i);
         put_sized(session, PT_TABLE_CHUNKS, text, 2000);
     }
