@@ -162,6 +162,12 @@ int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_erro
     return SQLITE_OK;
 }
 
+int pt_entity_remove(pt_table *table, pt_slice key, pt_error *error)
+{
+    pt_session_require_sync(table->session, table->config.sync);
+    return pt_session_remove(table->session, key, error);
+}
+
 /* Copies the entity as it is, for the new record may be written over its bytes, and opens it. */
 int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *record,
                        pt_error *error)
@@ -201,6 +207,16 @@ int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice
     return SQLITE_OK;
 }
 
+int pt_entity_set_columns(pt_table *table, pt_error *error)
+{
+    for (unsigned i = 0; i < table->columns.count; i++) {
+        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
 /* --- Conflicts --- */
 
 bool pt_write_replaces(const pt_table *table)
@@ -208,7 +224,7 @@ bool pt_write_replaces(const pt_table *table)
     return sqlite3_vtab_on_conflict(pt_connection_db(table->connection)) == SQLITE_REPLACE;
 }
 
-int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error)
+int pt_entity_check_absent(pt_table *table, pt_slice key, const char *remedy, pt_error *error)
 {
     bool found;
     pt_slice record;
@@ -219,9 +235,8 @@ int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement,
     pt_slice partition = {0};
     pt_slice row = {0};
     pt_key_split(pt_key_entity(key), &partition, &row);
-    return pt_error_set(
-        error, SQLITE_CONSTRAINT_PRIMARYKEY,
-        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s OR REPLACE "
-        "or other keys (EntityAlreadyExists)",
-        (int)partition.size, partition.data, (int)row.size, row.data, statement);
+    return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
+                        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s or "
+                        "other keys (EntityAlreadyExists)",
+                        (int)partition.size, partition.data, (int)row.size, row.data, remedy);
 }

@@ -19,8 +19,7 @@ static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *e
 {
     int rc = pt_entity_make_old_key(table, entity_key, error);
     if (rc == SQLITE_OK) {
-        pt_session_require_sync(table->session, table->config.sync);
-        rc = pt_session_remove(table->session, pt_buffer_slice(&table->old_key), error);
+        rc = pt_entity_remove(table, pt_buffer_slice(&table->old_key), error);
     }
     return rc;
 }
