@@ -35,8 +35,8 @@ static int refuse_write_form(const pt_write_arguments *given, pt_error *error)
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "%s is for INSERT; leave it out of SET, and compare the ETag in WHERE "
-                        "(InvalidInput)",
+                        "%s can be given in INSERT only; leave it out of SET, and compare the "
+                        "ETag in WHERE if it matters (InvalidInput)",
                         mode ? "WriteMode" : "IfMatch");
 }
 
