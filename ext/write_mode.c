@@ -24,6 +24,14 @@ static int refuse_value(sqlite3_value *value, const char *column, const char *ch
                         excerpt, choices);
 }
 
+/* An empty text for what is none. */
+static int read_text(sqlite3_value *value, pt_slice *text)
+{
+    *text = pt_slice_text("");
+    return sqlite3_value_type(value) == SQLITE_TEXT ? pt_value_argument_text(value, text)
+                                                    : SQLITE_OK;
+}
+
 static bool is_word(pt_slice text, const char *word)
 {
     return text.size == strlen(word) &&
@@ -36,9 +44,8 @@ static int read_mode(sqlite3_value *value, pt_write_form *form, pt_error *error)
                                         [PT_WRITE_REPLACE] = "replace",
                                         [PT_WRITE_MERGE] = "merge",
                                         [PT_WRITE_DELETE] = "delete"};
-    pt_slice text = {0};
-    if (sqlite3_value_type(value) == SQLITE_TEXT &&
-        pt_value_argument_text(value, &text) != SQLITE_OK) {
+    pt_slice text;
+    if (read_text(value, &text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
@@ -73,9 +80,8 @@ static int read_condition(sqlite3_value *value, pt_write_form *form, pt_error *e
                             "match; leave it out, or give WriteMode 'replace', 'merge' or 'delete' "
                             "(InvalidInput)");
     }
-    pt_slice text = {0};
-    if (sqlite3_value_type(value) == SQLITE_TEXT &&
-        pt_value_argument_text(value, &text) != SQLITE_OK) {
+    pt_slice text;
+    if (read_text(value, &text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     bool any = pt_slice_equal(text, pt_slice_text("*"));
@@ -83,7 +89,9 @@ static int read_condition(sqlite3_value *value, pt_write_form *form, pt_error *e
         return refuse_value(value, "IfMatch", "'*' or the text of the entity's ETag", error);
     }
     form->must_exist = true;
-    form->etag = any ? (pt_slice){0} : text;
+    if (!any) {
+        form->etag = text;
+    }
     return SQLITE_OK;
 }
 
