@@ -40,7 +40,7 @@ int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
     pt_slice partition = {0};
     pt_slice row = {0};
-    pt_write_form form;
+    pt_write_form form = {0};
     int rc = refuse_system_columns(given, error);
     if (rc == SQLITE_OK) {
         rc = pt_write_form_read(table, given, &form, error);
