@@ -288,6 +288,16 @@ int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice
     return SQLITE_OK;
 }
 
+int pt_entity_set_columns(pt_table *table, pt_error *error)
+{
+    for (unsigned i = 0; i < table->columns.count; i++) {
+        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
 /* --- Conflicts --- */
 
 bool pt_write_replaces(const pt_table *table)
@@ -295,24 +305,19 @@ bool pt_write_replaces(const pt_table *table)
     return sqlite3_vtab_on_conflict(pt_connection_db(table->connection)) == SQLITE_REPLACE;
 }
 
-int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error)
+int pt_entity_check_absent(pt_table *table, pt_slice key, const char *remedy, pt_error *error)
 {
     bool found;
     pt_slice record;
-    int rc = pt_entity_check(table, key, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    rc = pt_session_find(table->session, key, &found, &record, error);
+    int rc = pt_session_find(table->session, key, &found, &record, error);
     if (rc != SQLITE_OK || !found) {
         return rc;
     }
     pt_slice partition = {0};
     pt_slice row = {0};
     pt_key_split(pt_key_entity(key), &partition, &row);
-    return pt_error_set(
-        error, SQLITE_CONSTRAINT_PRIMARYKEY,
-        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s OR REPLACE "
-        "or other keys (EntityAlreadyExists)",
-        (int)partition.size, partition.data, (int)row.size, row.data, statement);
+    return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
+                        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s or "
+                        "other keys (EntityAlreadyExists)",
+                        (int)partition.size, partition.data, (int)row.size, row.data, remedy);
 }

@@ -48,15 +48,19 @@ int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *e
 int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice key,
                               pt_error *error);
 
+/* Lays the fields of table->columns over the bag; PT_NONE removes. */
+int pt_entity_set_columns(pt_table *table, pt_error *error);
+
 /*
- * What speaks against storing the bag as the entity of a logical key whatever the store holds:
- * limits='azure' and the rules of batches. To be asked before the entity is looked for, as the
- * service does; pt_entity_check_absent and pt_entity_put ask themselves.
+ * What speaks against storing the bag as the entity of a logical key, whatever the store holds:
+ * limits='azure' and the rules of batches. As in the service it is asked before the entity is
+ * looked for. pt_entity_put asks itself, too, for a bag may have grown by what is kept.
  */
 int pt_entity_check(pt_table *table, pt_slice key, pt_error *error);
 
-/* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under the key; `statement` is for its text. */
-int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error);
+/* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under the key; its text says to use the
+ * remedy. */
+int pt_entity_check_absent(pt_table *table, pt_slice key, const char *remedy, pt_error *error);
 
 /* Stores the bag as the entity of a logical key. On failure nothing has changed. */
 int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error);

@@ -27,6 +27,19 @@ static int refuse_change(pt_error *error, const char *column)
                         "%s cannot be changed, the store sets it; leave it out of SET", column);
 }
 
+/* SQLite 3.40 gives all columns of an UPDATE ... FROM: those that are NULL are not set. */
+static int refuse_write_form(const pt_write_arguments *given, pt_error *error)
+{
+    bool mode = sqlite3_value_type(given->tail[PT_TAIL_WRITE_MODE]) != SQLITE_NULL;
+    if (!mode && sqlite3_value_type(given->tail[PT_TAIL_IF_MATCH]) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "%s can be given in INSERT only; leave it out of SET, and compare the "
+                        "ETag in WHERE if it matters (InvalidInput)",
+                        mode ? "WriteMode" : "IfMatch");
+}
+
 /* What an entity written at some time shows as Timestamp and ETag. */
 typedef struct stamp {
     char timestamp[PT_DATETIME_TEXT_SIZE + 1];
@@ -154,19 +167,17 @@ static int collect_update(pt_table *table, const pt_record *record, const pt_wri
     if (rc == SQLITE_OK) {
         rc = update_properties(table, record, given->tail[PT_TAIL_PROPERTIES], key, error);
     }
-    for (unsigned i = 0; rc == SQLITE_OK && i < table->columns.count; i++) {
-        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
-            rc = pt_error_nomem(error);
-        }
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_entity_set_columns(table, error) : rc;
 }
 
 /* Stores the bag under a new key and removes the old one: both or neither. */
 static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_error *error)
 {
     bool replace = pt_write_replaces(table);
-    int rc = replace ? SQLITE_OK : pt_entity_check_absent(table, new_key, "UPDATE", error);
+    int rc = pt_entity_check(table, new_key, error);
+    if (rc == SQLITE_OK && !replace) {
+        rc = pt_entity_check_absent(table, new_key, "UPDATE OR REPLACE", error);
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -200,7 +211,10 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
     pt_slice partition = {0};
     pt_slice row = {0};
     pt_key_split(pt_key_entity(old_key), &partition, &row);
-    rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
+    rc = refuse_write_form(given, error);
+    if (rc == SQLITE_OK) {
+        rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
+    }
     if (rc == SQLITE_OK) {
         rc = key_after_update(given->keys[0], "PartitionKey", partition, &partition, error);
     }

@@ -179,6 +179,34 @@ static const char *const conflicts[] = {
     "INSERT OR REPLACE INTO W SELECT PartitionKey, RowKey, v + 1 FROM W",
     NULL};
 
+static const char *const write_modes[] = {
+    "CREATE TEMP TABLE Seen AS SELECT RowKey AS rk, ETag AS tag FROM W WHERE PartitionKey = 'p'",
+    "INSERT INTO W(PartitionKey, RowKey, v, WriteMode) VALUES ('p', '1', 10, 'replace'), "
+    "('p', '4', 4, 'merge'), ('p', '5', 5, 'insert')",
+    "!INSERT INTO W(PartitionKey, RowKey, v, WriteMode) VALUES ('p', '5', 6, 'insert')",
+    "INSERT INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) "
+    "SELECT 'p', rk, 20, 'merge', tag FROM Seen WHERE rk = '2'",
+    "!INSERT INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) "
+    "SELECT 'p', rk, 21, 'replace', tag FROM Seen",
+    "INSERT INTO Bare(PartitionKey, RowKey, Properties, WriteMode, IfMatch) "
+    "VALUES ('p', '1', '{\"Age\":35,\"Badge\":\"é\"}', 'merge', '*')",
+    "SELECT Properties FROM Bare",
+    "!INSERT INTO W(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', '9', 'delete', '*')",
+    "!INSERT INTO W(PartitionKey, RowKey, WriteMode) VALUES ('p', '1', 'upsert')",
+    "!INSERT INTO W(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', '1', 'merge', 'x')",
+    "!INSERT INTO W(PartitionKey, RowKey, v, WriteMode) VALUES ('p', '1', 1, 'delete')",
+    "!INSERT INTO W(PartitionKey, RowKey, IfMatch) VALUES ('p', '1', '*')",
+    "!UPDATE W SET WriteMode = 'merge'",
+    "BEGIN",
+    "INSERT INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) VALUES ('p', '1', 11, 'merge', "
+    "'*'), "
+    "('p', '1', 12, 'merge', '*'), ('q', '1', NULL, 'delete', '*')",
+    "INSERT OR IGNORE INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) "
+    "VALUES ('p', '1', 13, 'merge', 'W/\"x\"'), ('q', '1', 3, 'merge', '*')",
+    "COMMIT",
+    "SELECT PartitionKey, RowKey, v FROM W",
+    NULL};
+
 static const char *const properties[] = {
     "INSERT INTO Bare VALUES ('p', '2', '{\"i\":\"7\",\"i@odata.type\":\"Edm.Int64\","
     "\"t\":\"2026-11-21\",\"t@odata.type\":\"Edm.DateTime\",\"x\":\"AP8=\","
@@ -563,6 +591,7 @@ static const memory_script scripts[] = {
     {"inserting many", inserting_many, JOURNAL, 11},
     {"loading", loading, JOURNAL, 7},
     {"conflicts", conflicts, JOURNAL, 11},
+    {"write modes", write_modes, JOURNAL | UTF16, 7},
     {"properties", properties, JOURNAL | UTF16, 7},
     {"shapes", shapes, JOURNAL, 7},
     {"updating", updating, JOURNAL | UTF16, 7},

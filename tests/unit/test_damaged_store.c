@@ -142,6 +142,50 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* The entity ('m', '1') gets a record that is none. */
+static void damage_record(sqlite3 *db)
+{
+    assert_int_equal(run(db, "INSERT OR REPLACE INTO t VALUES ('m', '1', 2)"), SQLITE_OK);
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    pt_slice key = pt_slice_of("\0\0\0\1m\0001", 7);
+    assert_ok(engine->write_put(writer, key, pt_slice_text("not a record at all"), &error));
+    commit_write(writer);
+    engine->unlock(store);
+    engine->close(store);
+}
+
+/* Whatever needs nothing of the record works on it. */
+static void damaged_entities_can_be_replaced_and_deleted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *form; /* WriteMode, IfMatch */
+        int code;
+    } writes[] = {
+        {"'merge', NULL", SQLITE_CORRUPT},
+        {"'merge', '*'", SQLITE_CORRUPT},
+        {"'replace', 'W/\"x\"'", SQLITE_CORRUPT},
+        {"'delete', 'W/\"x\"'", SQLITE_CORRUPT},
+        {"'replace', NULL", SQLITE_OK},
+        {"'replace', '*'", SQLITE_OK},
+        {"'delete', NULL", SQLITE_OK},
+        {"'delete', '*'", SQLITE_OK},
+    };
+    sqlite3 *db = open_table();
+    for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++) {
+        damage_record(db);
+        char *sql = sqlite3_mprintf("INSERT INTO t(PartitionKey, RowKey, WriteMode, IfMatch) "
+                                    "VALUES ('m', '1', %s)",
+                                    writes[i].form);
+        assert_int_equal(run(db, sql), writes[i].code);
+        assert_int_equal(run(db, "SELECT v FROM t"), writes[i].code);
+        sqlite3_free(sql);
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -151,6 +195,7 @@ int main(void)
         TEST(a_key_longer_than_all_stops_writing),
         TEST(counts_may_overflow),
         TEST(keys_that_cannot_be_divided_are_reported),
+        TEST(damaged_entities_can_be_replaced_and_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
