@@ -84,6 +84,17 @@ INSERT INTO Entry(PartitionKey, RowKey, Due) VALUES ('q', '1', '1600-01-01');
 INSERT OR REPLACE INTO Entry(PartitionKey, RowKey, Due) VALUES ('q', '1', '1600-01-01');
 INSERT OR IGNORE INTO Entry(PartitionKey, RowKey) VALUES ('t', 'a/b'), ('t', '2');
 SELECT count(*) FROM Entry WHERE PartitionKey = 't';
+-- The loud forms: 400 before 404 and 412. What a merge adds to counts as well.
+INSERT INTO Entry(PartitionKey, RowKey, Due, WriteMode, IfMatch)
+  VALUES ('t', 'none', '1600-01-01', 'replace', '*');
+INSERT INTO Entry(PartitionKey, RowKey, Due, WriteMode, IfMatch)
+  VALUES ('q', '1', '1600-01-01', 'merge', 'W/"datetime''2001-01-01T00%3A00%3A00.0000000Z''"');
+INSERT INTO Entry(PartitionKey, RowKey, Small, WriteMode) VALUES ('r', '5', 2, 'merge');
+INSERT INTO Entry(PartitionKey, RowKey, Properties, WriteMode)
+  VALUES ('r', '5', '{"One_more":1}', 'merge');
+INSERT INTO Entry(PartitionKey, RowKey, Properties, WriteMode)
+  VALUES ('r', '5', '{"One_more":1}', 'replace');
+SELECT Properties FROM Entry WHERE PartitionKey = 'r' AND RowKey = '5';
 
 -- Another declaration of the same table without limits lets more in. Such entities can be read and
 -- deleted, and changed if they then are within the limits.

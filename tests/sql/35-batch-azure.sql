@@ -62,6 +62,18 @@ ROLLBACK;
 UPDATE Employee SET PartitionKey = 'Marketing' WHERE PartitionKey = 'Sales' AND RowKey = '3';
 SELECT PartitionKey, RowKey, Name FROM Employee;
 
+-- The loud forms: a rule that is broken comes before the entity that is missing or exists.
+BEGIN;
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode) VALUES ('Sales', '1', 36, 'merge');
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode) VALUES ('Sales', '1', 37, 'merge');
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Sales', '1', 'delete');
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('Sales', '2', 'delete', '*');
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('Sales', '2', 'delete', '*');
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('Other', '1', 'delete', '*');
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Other', '1', 'delete');
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode) VALUES ('Marketing', '1', 1, 'insert');
+ROLLBACK;
+
 -- At most 100 operations.
 CREATE TABLE Number(n INTEGER PRIMARY KEY);
 WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 101)
