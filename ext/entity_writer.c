@@ -4,6 +4,7 @@
 #include "excerpt.h"
 #include "json.h"
 #include "key.h"
+#include "large_fields.h"
 #include "value.h"
 
 /* --- Keys --- */
@@ -132,8 +133,9 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
                         UINT16_MAX);
 }
 
-/* Stores the bag as the entity of a logical key. Out of memory changes nothing. */
-int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+/* Puts the record of the bag under a logical key. On failure nothing has changed. */
+static int put_record(pt_table *table, pt_slice key, pt_operation operation, int64_t ticks,
+                      pt_error *error)
 {
     pt_dictionary *dictionary = dictionary_of(table);
     unsigned epoch = pt_dictionary_epoch(dictionary);
@@ -157,9 +159,102 @@ int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_erro
     if (bytes == NULL) {
         return pt_error_nomem(error);
     }
-    pt_session_require_sync(table->session, table->config.sync);
-    pt_record_write(shape, table->bag.fields, pt_session_tick(table->session), key, bytes, size);
+    pt_record_write(shape, table->bag.fields, ticks, key, bytes, size);
     return SQLITE_OK;
+}
+
+/*
+ * What a row's write does to the store. Large values are operations of their own: their chunks are
+ * put before the record that points to them, and those that nothing points to any more are removed.
+ */
+typedef struct entity_change {
+    const pt_slice *put; /* the key that the bag is stored under, or NULL */
+    pt_operation operation;
+    const pt_slice *remove; /* the key that goes, or NULL */
+    pt_buffer gone;         /* large values that go: large_fields.h */
+} entity_change;
+
+static int put_entity(pt_table *table, const entity_change *change, bool has_large, pt_error *error)
+{
+    int64_t ticks = pt_session_tick(table->session);
+    int rc = SQLITE_OK;
+    if (has_large) {
+        rc = pt_large_fields_put(table->session, table->id.id, ticks, &table->bag, error);
+    }
+    return rc == SQLITE_OK ? put_record(table, *change->put, change->operation, ticks, error) : rc;
+}
+
+static int run_operations(pt_table *table, const entity_change *change, bool has_large,
+                          pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (change->put != NULL) {
+        rc = put_entity(table, change, has_large, error);
+    }
+    if (rc == SQLITE_OK && change->remove != NULL) {
+        rc = pt_session_remove(table->session, *change->remove, error);
+    }
+    if (rc == SQLITE_OK && change->gone.size != 0) {
+        rc = pt_large_fields_remove(table->session, table->id.id, &change->gone, error);
+    }
+    return rc;
+}
+
+/* All operations of the change or none. */
+static int apply(pt_table *table, const entity_change *change, pt_error *error)
+{
+    bool has_large = change->put != NULL && pt_large_fields_are_needed(&table->bag);
+    bool moves = change->put != NULL && change->remove != NULL;
+    pt_session_require_sync(table->session, table->config.sync);
+    if (!has_large && !moves && change->gone.size == 0) {
+        return run_operations(table, change, false, error);
+    }
+    size_t row = pt_session_begin_row(table->session);
+    int rc = run_operations(table, change, has_large, error);
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(table->session);
+    } else {
+        pt_session_give_up_row(table->session, row);
+    }
+    return rc;
+}
+
+/* Finds the large values that go, applies the change and lets it go. */
+static int make_change(pt_table *table, entity_change *change, pt_error *error)
+{
+    const pt_bag *kept = change->put != NULL ? &table->bag : NULL;
+    bool replaces = change->put != NULL && change->operation != PT_INSERT;
+    int rc = SQLITE_OK;
+    if (replaces) {
+        rc = pt_large_fields_find_gone(table->session, *change->put, kept, &change->gone, error);
+    }
+    if (rc == SQLITE_OK && change->remove != NULL) {
+        rc = pt_large_fields_find_gone(table->session, *change->remove, kept, &change->gone, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = apply(table, change, error);
+    }
+    pt_buffer_free(&change->gone);
+    return rc;
+}
+
+int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+{
+    entity_change change = {.put = &key, .operation = operation};
+    return make_change(table, &change, error);
+}
+
+int pt_entity_move(pt_table *table, pt_slice old_key, pt_slice new_key, pt_operation operation,
+                   pt_error *error)
+{
+    entity_change change = {.put = &new_key, .operation = operation, .remove = &old_key};
+    return make_change(table, &change, error);
+}
+
+int pt_entity_remove(pt_table *table, pt_slice key, pt_error *error)
+{
+    entity_change change = {.remove = &key};
+    return make_change(table, &change, error);
 }
 
 /* Copies the entity as it is, for the new record may be written over its bytes, and opens it. */

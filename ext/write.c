@@ -1,6 +1,7 @@
 #include "write.h"
 
 #include "companion.h"
+#include "entity_writer.h"
 #include "insert.h"
 #include "update.h"
 
@@ -18,11 +19,7 @@ static pt_write_arguments split_arguments(const pt_table *table, sqlite3_value *
 static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *error)
 {
     int rc = pt_entity_make_old_key(table, entity_key, error);
-    if (rc == SQLITE_OK) {
-        pt_session_require_sync(table->session, table->config.sync);
-        rc = pt_session_remove(table->session, pt_buffer_slice(&table->old_key), error);
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_entity_remove(table, pt_buffer_slice(&table->old_key), error) : rc;
 }
 
 static int prepare(pt_table *table, pt_error *error)
