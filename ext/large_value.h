@@ -40,7 +40,10 @@ bool pt_large_is_needed(const pt_value *value, uint64_t inline_bytes);
 int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t ordinal,
                  pt_value *value, pt_error *error);
 
-/* Deletes the chunks of a large value. SQLITE_OK or SQLITE_NOMEM. */
+/*
+ * Deletes the chunks of a large value. Within a row, so that pending ones can still be read through
+ * older rows. SQLITE_OK or SQLITE_NOMEM.
+ */
 int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *large, pt_error *error);
 
 /*
