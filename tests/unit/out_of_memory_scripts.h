@@ -196,6 +196,25 @@ static const char *const properties[] = {
     "!INSERT INTO Bare VALUES ('p', '3', '{\"a\":\"x\",\"a@odata.type\":\"Edm.Guid\"}')",
     NULL};
 
+static const char *const large_values[] = {
+    "INSERT INTO T(PartitionKey, RowKey, s, x, i) VALUES ('p', '1', hex(zeroblob(3000)), "
+    "zeroblob(4100), 1)",
+    "SELECT length(s), length(x), length(Properties) FROM T WHERE PartitionKey = 'p'",
+    "UPDATE T SET i = 2 WHERE PartitionKey = 'p'",
+    "UPDATE T SET s = s || 'x', x = x WHERE PartitionKey = 'p'",
+    "UPDATE T SET RowKey = '2', x = NULL WHERE PartitionKey = 'p'",
+    "UPDATE T SET s = Plain.v || hex(zeroblob(2000)) FROM Plain WHERE PartitionKey = 'p'",
+    "UPDATE T SET Properties = json_set(Properties, '$.i', 3) WHERE PartitionKey = 'p'",
+    "BEGIN",
+    "INSERT OR REPLACE INTO T(PartitionKey, RowKey, s) VALUES ('p', '2', hex(zeroblob(1500))), "
+    "('p', '3', hex(zeroblob(1501)))",
+    "UPDATE OR REPLACE T SET RowKey = '3' WHERE PartitionKey = 'p' AND RowKey = '2'",
+    "SELECT length(s), Properties FROM T WHERE PartitionKey = 'p'",
+    "COMMIT",
+    "INSERT INTO Bare SELECT 'large', RowKey, Properties FROM T WHERE PartitionKey = 'p'",
+    "DELETE FROM T WHERE PartitionKey = 'p'",
+    NULL};
+
 static const char *const shapes[] = {
     "BEGIN",
     "INSERT INTO Bare WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) "
@@ -544,6 +563,7 @@ static const memory_script scripts[] = {
     {"loading", loading, JOURNAL, 7},
     {"conflicts", conflicts, JOURNAL, 11},
     {"properties", properties, JOURNAL | UTF16, 7},
+    {"large values", large_values, JOURNAL | WAL, 7},
     {"shapes", shapes, JOURNAL, 7},
     {"updating", updating, JOURNAL | UTF16, 7},
     {"deleting", deleting, JOURNAL, 9},

@@ -2,9 +2,9 @@
  * Large values through SQL: whatever happens to entities, the store keeps the chunks that they
  * point to and no others. Also damage to chunks, and what reading touches.
  */
+#include "failing_malloc.h"
 #include "store_fixture.h"
 
-#include "key.h"
 #include "ptable.h"
 
 static char folder_database[96];
@@ -46,7 +46,10 @@ static void make_big(sqlite3_context *context, int argc, sqlite3_value **argv)
     (void)argc;
     int size = sqlite3_value_int(argv[0]);
     char *text = sqlite3_malloc64((sqlite3_uint64)size + 1);
-    assert_non_null(text);
+    if (text == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
     memset(text, sqlite3_value_text(argv[1])[0], (size_t)size);
     sqlite3_result_text(context, text, size, sqlite3_free);
 }
@@ -429,11 +432,13 @@ static void a_row_may_be_rolled_back_while_it_is_read(void **state)
     run("UPDATE t SET s = 'x'");
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(statement, 0), 5000);
-    sqlite3_exec(db, "ROLLBACK TO a", NULL, NULL, NULL);
-    int rc = sqlite3_step(statement);
-    assert_true(rc == SQLITE_ABORT || rc == SQLITE_ROW);
-    assert_int_equal(sqlite3_finalize(statement) & 0xFF, rc == SQLITE_ABORT ? rc : SQLITE_OK);
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    run("ROLLBACK TO a");
+    assert_int_equal(sqlite3_step(statement), SQLITE_ABORT);
+    assert_int_equal(sqlite3_extended_errcode(db), SQLITE_ABORT_ROLLBACK);
+    assert_non_null(strstr(sqlite3_errmsg(db), "has been rolled back; run the statement again"));
+    sqlite3_finalize(statement);
+    run("ROLLBACK");
+    assert_nothing_stays();
 }
 
 static void values_outlive_their_transaction(void **state)
@@ -454,10 +459,40 @@ static void values_outlive_their_transaction(void **state)
     assert_nothing_stays();
 }
 
+/* --- Out of memory --- */
+
+static void assert_memory_may_run_out(const char *sql)
+{
+    bool hit = true;
+    for (int n = 0; hit; n += 1 + n / 16) {
+        run("INSERT OR REPLACE INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
+        failing_malloc_arm(n, false);
+        int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+        hit = failing_malloc_disarm();
+        assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
+        if (!sqlite3_get_autocommit(db)) {
+            run("COMMIT");
+        }
+        assert_chunks(chunks_needed());
+    }
+    assert_nothing_stays();
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    assert_memory_may_run_out("INSERT OR REPLACE INTO t VALUES ('p', '1', big(9000, 'b'), NULL, 1),"
+                              "('p', '2', big(9000, 'b'), NULL, 1)");
+    assert_memory_may_run_out("UPDATE t SET RowKey = '2', s = big(9000, 'c')");
+    assert_memory_may_run_out("BEGIN; UPDATE t SET s = big(9000, 'c'); UPDATE t SET b = NULL");
+    assert_memory_may_run_out("DELETE FROM t");
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
+    failing_malloc_install();
     const struct CMUnitTest tests[] = {
         TEST(chunks_come_and_go_with_their_entities),
         TEST(transactions_write_over_their_own_chunks),
@@ -473,6 +508,7 @@ int main(void)
         TEST(lengths_that_sqlite_does_not_take_are_refused),
         TEST(a_row_may_be_rolled_back_while_it_is_read),
         TEST(values_outlive_their_transaction),
+        TEST(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
