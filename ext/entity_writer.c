@@ -1,11 +1,12 @@
 #include "entity_writer.h"
 
 #include "azure_limits.h"
-#include "batch_rules.h"
 #include "columns.h"
+#include "entity_rules.h"
 #include "excerpt.h"
 #include "json.h"
 #include "key.h"
+#include "large_fields.h"
 #include "value.h"
 
 /* --- Keys --- */
@@ -117,57 +118,6 @@ int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *e
                          &table->bag, error);
 }
 
-/* --- What limits='azure' and batch='azure' refuse --- */
-
-static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
-{
-    uint64_t bytes = 0;
-    for (unsigned i = 0; i < table->bag.count; i++) {
-        int rc = pt_limits_check_property(&table->bag.fields[i], &bytes, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-    }
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(key), &partition, &row);
-    return pt_limits_check_entity(partition, row, table->bag.count, bytes, error);
-}
-
-/* Bytes of the bag's record, as far as they can be told before it has a shape. */
-static size_t estimate_record(const pt_bag *bag)
-{
-    size_t bytes = PT_RECORD_HEADER;
-    for (unsigned i = 0; i < bag->count; i++) {
-        const pt_value *value = &bag->fields[i].value;
-        bool varies = value->type == PT_STRING || value->type == PT_BINARY;
-        bytes += varies ? value->bytes.size : pt_type_fixed_size(value->type);
-    }
-    return bytes;
-}
-
-static bool is_in_batch(const pt_table *table)
-{
-    return table->config.azure_batch || pt_connection_has_batch(table->connection);
-}
-
-static void note_write(const pt_table *table)
-{
-    if (table->config.azure_batch) {
-        pt_connection_note_batch(table->connection, table->session);
-    }
-}
-
-int pt_entity_check(pt_table *table, pt_slice key, pt_error *error)
-{
-    int rc = table->config.azure_limits ? check_limits(table, key, error) : SQLITE_OK;
-    if (rc == SQLITE_OK && is_in_batch(table)) {
-        rc = pt_batch_rules_check(table->connection, table->session, key,
-                                  key.size + estimate_record(&table->bag), error);
-    }
-    return rc;
-}
-
 /* --- Storing --- */
 
 /* A name that occurs twice can only come from a stored record. */
@@ -191,8 +141,9 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
                         UINT16_MAX);
 }
 
-/* Out of memory changes nothing. */
-static int put_record(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+/* Puts the record of the bag under a logical key. On failure nothing has changed. */
+static int put_record(pt_table *table, pt_slice key, pt_operation operation, int64_t ticks,
+                      pt_error *error)
 {
     pt_dictionary *dictionary = dictionary_of(table);
     unsigned epoch = pt_dictionary_epoch(dictionary);
@@ -216,37 +167,117 @@ static int put_record(pt_table *table, pt_slice key, pt_operation operation, pt_
     if (bytes == NULL) {
         return pt_error_nomem(error);
     }
-    pt_session_require_sync(table->session, table->config.sync);
-    pt_record_write(shape, table->bag.fields, pt_session_tick(table->session), key, bytes, size);
+    pt_record_write(shape, table->bag.fields, ticks, key, bytes, size);
     return SQLITE_OK;
+}
+
+/*
+ * What a row's write does to the store. Large values are operations of their own: their chunks are
+ * put before the record that points to them, and those that nothing points to any more are removed.
+ */
+typedef struct entity_change {
+    const pt_slice *put; /* the key that the bag is stored under, or NULL */
+    pt_operation operation;
+    const pt_slice *remove; /* the key that goes, or NULL */
+    pt_buffer gone;         /* large values that go: large_fields.h */
+} entity_change;
+
+static int put_entity(pt_table *table, const entity_change *change, bool has_large, pt_error *error)
+{
+    int64_t ticks = pt_session_tick(table->session);
+    int rc = SQLITE_OK;
+    if (has_large) {
+        rc = pt_large_fields_put(table->session, table->id.id, ticks, &table->bag, error);
+    }
+    return rc == SQLITE_OK ? put_record(table, *change->put, change->operation, ticks, error) : rc;
+}
+
+static int remove_entity(pt_table *table, pt_slice key, pt_error *error)
+{
+    int rc = pt_entity_check_removal(table, key, error);
+    return rc == SQLITE_OK ? pt_session_remove(table->session, key, error) : rc;
+}
+
+static int run_operations(pt_table *table, const entity_change *change, bool has_large,
+                          pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (change->put != NULL) {
+        rc = put_entity(table, change, has_large, error);
+    }
+    if (rc == SQLITE_OK && change->remove != NULL) {
+        rc = remove_entity(table, *change->remove, error);
+    }
+    if (rc == SQLITE_OK && change->gone.size != 0) {
+        rc = pt_large_fields_remove(table->session, table->id.id, &change->gone, error);
+    }
+    return rc;
+}
+
+/* All operations of the change or none. */
+static int apply(pt_table *table, const entity_change *change, pt_error *error)
+{
+    bool has_large = change->put != NULL && pt_large_fields_are_needed(&table->bag);
+    bool moves = change->put != NULL && change->remove != NULL;
+    pt_session_require_sync(table->session, table->config.sync);
+    if (!has_large && !moves && change->gone.size == 0) {
+        return run_operations(table, change, false, error);
+    }
+    size_t row = pt_session_begin_row(table->session);
+    int rc = run_operations(table, change, has_large, error);
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(table->session);
+    } else {
+        pt_session_give_up_row(table->session, row);
+    }
+    return rc;
+}
+
+/* Finds the large values that go and applies the change. */
+static int find_and_apply(pt_table *table, entity_change *change, pt_error *error)
+{
+    const pt_bag *kept = change->put != NULL ? &table->bag : NULL;
+    bool replaces = change->put != NULL && change->operation != PT_INSERT;
+    int rc = SQLITE_OK;
+    if (replaces) {
+        rc = pt_large_fields_find_gone(table->session, *change->put, kept, &change->gone, error);
+    }
+    if (rc == SQLITE_OK && change->remove != NULL) {
+        rc = pt_large_fields_find_gone(table->session, *change->remove, kept, &change->gone, error);
+    }
+    return rc == SQLITE_OK ? apply(table, change, error) : rc;
+}
+
+static int make_change(pt_table *table, entity_change *change, pt_error *error)
+{
+    int rc = change->put != NULL ? pt_entity_check(table, *change->put, error) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = find_and_apply(table, change, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_entity_note_write(table);
+    }
+    pt_buffer_free(&change->gone);
+    return rc;
 }
 
 int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
 {
-    int rc = pt_entity_check(table, key, error);
-    if (rc == SQLITE_OK) {
-        rc = put_record(table, key, operation, error);
-    }
-    if (rc == SQLITE_OK) {
-        note_write(table);
-    }
-    return rc;
+    entity_change change = {.put = &key, .operation = operation};
+    return make_change(table, &change, error);
+}
+
+int pt_entity_move(pt_table *table, pt_slice old_key, pt_slice new_key, pt_operation operation,
+                   pt_error *error)
+{
+    entity_change change = {.put = &new_key, .operation = operation, .remove = &old_key};
+    return make_change(table, &change, error);
 }
 
 int pt_entity_remove(pt_table *table, pt_slice key, pt_error *error)
 {
-    int rc = SQLITE_OK;
-    if (is_in_batch(table)) {
-        rc = pt_batch_rules_check(table->connection, table->session, key, key.size, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_session_remove(table->session, key, error);
-    }
-    if (rc == SQLITE_OK) {
-        pt_session_require_sync(table->session, table->config.sync);
-        note_write(table);
-    }
-    return rc;
+    entity_change change = {.remove = &key};
+    return make_change(table, &change, error);
 }
 
 /* Copies the entity as it is, for the new record may be written over its bytes, and opens it. */

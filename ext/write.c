@@ -1,6 +1,7 @@
 #include "write.h"
 
 #include "companion.h"
+#include "entity_writer.h"
 #include "insert.h"
 #include "update.h"
 

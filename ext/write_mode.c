@@ -1,6 +1,7 @@
 #include "write_mode.h"
 
 #include "columns.h"
+#include "entity_rules.h"
 #include "excerpt.h"
 #include "key.h"
 #include "value.h"

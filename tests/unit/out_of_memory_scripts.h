@@ -224,6 +224,25 @@ static const char *const properties[] = {
     "!INSERT INTO Bare VALUES ('p', '3', '{\"a\":\"x\",\"a@odata.type\":\"Edm.Guid\"}')",
     NULL};
 
+static const char *const large_values[] = {
+    "INSERT INTO T(PartitionKey, RowKey, s, x, i) VALUES ('p', '1', hex(zeroblob(3000)), "
+    "zeroblob(4100), 1)",
+    "SELECT length(s), length(x), length(Properties) FROM T WHERE PartitionKey = 'p'",
+    "UPDATE T SET i = 2 WHERE PartitionKey = 'p'",
+    "UPDATE T SET s = s || 'x', x = x WHERE PartitionKey = 'p'",
+    "UPDATE T SET RowKey = '2', x = NULL WHERE PartitionKey = 'p'",
+    "UPDATE T SET s = Plain.v || hex(zeroblob(2000)) FROM Plain WHERE PartitionKey = 'p'",
+    "UPDATE T SET Properties = json_set(Properties, '$.i', 3) WHERE PartitionKey = 'p'",
+    "BEGIN",
+    "INSERT OR REPLACE INTO T(PartitionKey, RowKey, s) VALUES ('p', '2', hex(zeroblob(1500))), "
+    "('p', '3', hex(zeroblob(1501)))",
+    "UPDATE OR REPLACE T SET RowKey = '3' WHERE PartitionKey = 'p' AND RowKey = '2'",
+    "SELECT length(s), Properties FROM T WHERE PartitionKey = 'p'",
+    "COMMIT",
+    "INSERT INTO Bare SELECT 'large', RowKey, Properties FROM T WHERE PartitionKey = 'p'",
+    "DELETE FROM T WHERE PartitionKey = 'p'",
+    NULL};
+
 static const char *const shapes[] = {
     "BEGIN",
     "INSERT INTO Bare WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 40) "
@@ -559,6 +578,8 @@ static const char *const limits_and_batches[] = {
     "UPDATE New SET RowKey = '5', v = 5 WHERE PartitionKey = 'p'",
     "!INSERT INTO New VALUES ('p', 'a/b', 1, 'slash')",
     "!INSERT INTO New VALUES ('p', '6', 1, printf('%.40000c', 'x'))",
+    "INSERT INTO New VALUES ('p', '7', 1, printf('%.30000c', 'x'))",
+    "UPDATE New SET v = 2 WHERE PartitionKey = 'p' AND RowKey = '7'",
     "!CREATE VIRTUAL TABLE Newer USING ptable(limits=azure, table='a-b')",
     "INSERT INTO W VALUES ('p', '9', 9)",
     "DELETE FROM New WHERE PartitionKey = 'p'",
@@ -593,6 +614,7 @@ static const memory_script scripts[] = {
     {"conflicts", conflicts, JOURNAL, 11},
     {"write modes", write_modes, JOURNAL | UTF16, 7},
     {"properties", properties, JOURNAL | UTF16, 7},
+    {"large values", large_values, JOURNAL | WAL, 7},
     {"shapes", shapes, JOURNAL, 7},
     {"updating", updating, JOURNAL | UTF16, 7},
     {"deleting", deleting, JOURNAL, 9},
