@@ -96,6 +96,8 @@ static void render(const pt_value *value, char *text, size_t size)
     case PT_GUID:
         pt_guid_format(value->guid, canonical);
         break;
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
         break;
     }
