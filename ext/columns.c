@@ -58,9 +58,9 @@ int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *er
     pt_key_split(pt_key_entity(logical_key), &partition, &row);
     return pt_error_set(
         error, SQLITE_CORRUPT_VTAB,
-        "property %.*s of the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the "
+        "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the "
         "store; UPDATE it to another value, or restore the store from a backup",
-        (int)name.size, name.data, (int)partition.size, partition.data, (int)row.size, row.data);
+        (const char *)name.data, (int)partition.size, partition.data, (int)row.size, row.data);
 }
 
 int pt_entity_value(const pt_record *record, unsigned index, const pt_entity_source *source,
@@ -87,10 +87,10 @@ static int refuse_length(const pt_row *row, pt_slice name, uint64_t size, int li
     pt_slice key = {0};
     pt_key_split(pt_key_entity(row->key), &partition, &key);
     return pt_error_set(error, SQLITE_TOOBIG,
-                        "property %.*s of the entity with PartitionKey '%.*s', RowKey '%.*s' has "
+                        "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' has "
                         "%lld bytes, and this connection takes %d; raise its SQLITE_LIMIT_LENGTH",
-                        (int)name.size, name.data, (int)partition.size, partition.data,
-                        (int)key.size, key.data, (sqlite3_int64)size, limit);
+                        (const char *)name.data, (int)partition.size, partition.data, (int)key.size,
+                        key.data, (sqlite3_int64)size, limit);
 }
 
 /* Reads a large value and hands its memory to SQLite. */

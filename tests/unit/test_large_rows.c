@@ -368,12 +368,12 @@ static void damage_is_reported_for_its_property_alone(void **state)
         run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
         overwrite_chunk(1, damages[i]);
         run_failing("SELECT s FROM t", SQLITE_CORRUPT_VTAB,
-                    "ptable: t: property s of the entity with PartitionKey 'p', RowKey '1' is "
+                    "ptable: t: property 's' of the entity with PartitionKey 'p', RowKey '1' is "
                     "damaged");
-        run_failing("SELECT Properties FROM t", SQLITE_CORRUPT_VTAB, "property s");
+        run_failing("SELECT Properties FROM t", SQLITE_CORRUPT_VTAB, "property 's'");
         assert_int_equal(number("SELECT n + length(b) FROM t WHERE Timestamp > ''"), 2);
         run("UPDATE t SET n = 5");
-        run_failing("SELECT s FROM t", SQLITE_CORRUPT_VTAB, "property s");
+        run_failing("SELECT s FROM t", SQLITE_CORRUPT_VTAB, "property 's'");
         run("UPDATE t SET s = big(5000, 'b')");
         assert_int_equal(number("SELECT s = big(5000, 'b') AND n = 5 FROM t"), 1);
         assert_nothing_stays();
@@ -408,7 +408,7 @@ static void lengths_that_sqlite_does_not_take_are_refused(void **state)
     run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(4000), 1)");
     int limit = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 4500);
     run_failing("SELECT s FROM t", SQLITE_TOOBIG,
-                "property s of the entity with PartitionKey 'p', RowKey '1' has 5000 bytes, and "
+                "property 's' of the entity with PartitionKey 'p', RowKey '1' has 5000 bytes, and "
                 "this connection takes 4500");
     assert_int_equal(number("SELECT length(b) FROM t"), 4000);
     run_failing("SELECT Properties FROM t", SQLITE_TOOBIG, "too big");
