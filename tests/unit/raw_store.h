@@ -31,8 +31,8 @@ static inline size_t raw_entries(const char *database)
     return raw_stat(database).ms_entries;
 }
 
-/* Pages in the longest record of LMDB's list of free pages. */
-static inline size_t raw_longest_free_list(void)
+/* Pages in the longest record of LMDB's list of free pages, of commits from a version on. */
+static inline size_t raw_longest_free_list(uint64_t version)
 {
     MDB_env *env;
     MDB_txn *txn;
@@ -46,8 +46,10 @@ static inline size_t raw_longest_free_list(void)
     assert_int_equal(mdb_cursor_open(txn, 0, &cursor), 0);
     while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
         size_t length;
+        size_t id;
+        memcpy(&id, key.mv_data, sizeof id);
         memcpy(&length, value.mv_data, sizeof length);
-        longest = length > longest ? length : longest;
+        longest = id >= version && length > longest ? length : longest;
     }
     mdb_cursor_close(cursor);
     mdb_txn_abort(txn);
