@@ -12,6 +12,9 @@
  */
 enum { SLICE_PAGES = 64, SLICE_VISITS = 150 };
 
+/* Of a key in `garbage`, and of what a table's keys in `chunks` begin with. */
+enum { TWO_IDS = 2 * PT_KEY_TABLE_SIZE };
+
 typedef struct collection {
     MDB_txn *txn;
     const pt_lmdb_env *env;
@@ -177,7 +180,7 @@ static int forget(const collection *slice, uint32_t table, MDB_val *garbage_key)
 
 static int collect_table(collection *slice, uint32_t table, bool *gone)
 {
-    uint8_t prefix[2 * PT_KEY_TABLE_SIZE];
+    uint8_t prefix[TWO_IDS];
     pt_put_be32(prefix, PT_TABLE_CHUNKS);
     pt_put_be32(prefix + PT_KEY_TABLE_SIZE, table);
     pt_slice entities = pt_slice_of(prefix + PT_KEY_TABLE_SIZE, PT_KEY_TABLE_SIZE);
@@ -186,7 +189,7 @@ static int collect_table(collection *slice, uint32_t table, bool *gone)
         mdb_rc = delete_range(slice, slice->env->chunks, pt_slice_of(prefix, sizeof prefix), gone);
     }
     if (mdb_rc == MDB_SUCCESS && *gone) {
-        uint8_t bytes[2 * PT_KEY_TABLE_SIZE];
+        uint8_t bytes[TWO_IDS];
         pt_put_be32(bytes, PT_TABLE_GARBAGE);
         pt_put_be32(bytes + PT_KEY_TABLE_SIZE, table);
         MDB_val garbage_key = pt_lmdb_val(pt_slice_of(bytes, sizeof bytes));
@@ -210,7 +213,7 @@ static int next_table(const collection *slice, uint32_t *table)
         return mdb_rc;
     }
     const uint8_t *bytes = key.mv_data;
-    if (key.mv_size != 2 * PT_KEY_TABLE_SIZE || pt_get_be32(bytes) != PT_TABLE_GARBAGE) {
+    if (key.mv_size != TWO_IDS || pt_get_be32(bytes) != PT_TABLE_GARBAGE) {
         return MDB_CORRUPTED;
     }
     *table = pt_get_be32(bytes + PT_KEY_TABLE_SIZE);

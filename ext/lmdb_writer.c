@@ -13,7 +13,8 @@
 
 enum {
     COMMITS_BETWEEN_READER_CHECKS = 256,
-    FEW_PAGES = 64, /* a disk with less room is full */
+    FEW_PAGES = 64,                        /* a disk with less room is full */
+    CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE, /* bytes in which a chunk's key names its table */
 };
 
 struct pt_writer {
@@ -179,7 +180,7 @@ static inline int count(pt_writer *writer, const pt_lmdb_tree *tree, pt_slice ke
     if (tree == &writer->entities) {
         return add_to(writer, pt_get_be32(key.data), &writer->counted.entities, records, bytes);
     }
-    if (tree == &writer->chunks && key.size >= 2 * PT_KEY_TABLE_SIZE) {
+    if (tree == &writer->chunks && key.size >= CHUNK_KEY_MIN) {
         uint32_t table = pt_get_be32(key.data + PT_KEY_TABLE_SIZE);
         return add_to(writer, table, &writer->counted.chunks, records, bytes);
     }
