@@ -21,8 +21,8 @@
 #include "error.h"
 
 enum {
-    PT_KEY_TABLE_SIZE = 4,    /* bytes of the table id in a logical key */
-    PT_KEY_LOGICAL_MAX = 510, /* bytes of the longest logical key */
+    PT_KEY_TABLE_SIZE = 4,      /* bytes of the table id in a logical key */
+    PT_KEY_LOGICAL_MAX = 16384, /* bytes of the longest logical key of an entity */
 };
 
 #define PT_TABLE_ID_LIMIT UINT32_C(0xFF000000)

@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include "lmdb_cursor.h"
+#include "lmdb_info.h"
 #include "lmdb_registry.h"
 #include "lmdb_store.h"
 #include "lmdb_turn.h"
@@ -22,7 +24,9 @@ const pt_engine pt_lmdb_engine = {
     .cursor_seek = pt_lmdb_cursor_seek,
     .cursor_step = pt_lmdb_cursor_step,
     .counts = pt_lmdb_counts,
+    .info = pt_lmdb_info,
     .write_begin = pt_lmdb_write_begin,
+    .write_collect = pt_lmdb_write_collect,
     .write_put = pt_lmdb_write_put,
     .write_delete = pt_lmdb_write_delete,
     .write_restore = pt_lmdb_write_restore,
