@@ -29,7 +29,9 @@ static void fail_with(sqlite3_context *context, char *message)
 static bool needs_quotes(pt_slice text)
 {
     for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] <= ' ' || text.data[i] == '"' || text.data[i] == ',') {
+        uint8_t c = text.data[i];
+        bool at_end = i == 0 || i == text.size - 1;
+        if (c == '"' || c == ',' || c == '\n' || c == '\r' || (at_end && c <= ' ')) {
             return true;
         }
     }

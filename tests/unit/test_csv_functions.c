@@ -43,6 +43,7 @@ static const struct {
     {"\"v\":\"a,b\"", "\"a,b\",Edm.String"},
     {"\"v\":\"say \\\"hi\\\"\"", "\"say \"\"hi\"\"\",Edm.String"},
     {"\"v\":\"two\\nlines\"", "\"two\nlines\",Edm.String"},
+    {"\"v\":\"a blank\"", "a blank,Edm.String"},
     {"\"v\":\" blank\"", "\" blank\",Edm.String"},
     {"\"v\":\"\\r\"", "\"\r\",Edm.String"},
     {"\"v\":34", "34,Edm.Int32"},
