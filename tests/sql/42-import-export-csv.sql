@@ -73,6 +73,7 @@ INSERT INTO Origin VALUES
   ('', '', NULL),
   ('p', '1', '{"v":"a,b;c\td\"e\"\r\nf\ng\rh "}'), ('p', '2', '{"v":"''"}'), ('p', '3', '{"v":""}'),
   ('p', '4', '{"v":1}'), ('p', '5', '{"v":1,"v@odata.type":"Edm.Int64"}'), ('p', '6', '{"v":1.0}'),
+  ('o', '1', '{"a \"b\", [c] %d''%s":1,"back\\slash":2,"tab\there":3,"é\u0001":4,"two\nlines":5,"日本":6}'),
   ('p', '7', '{"v":true}'), ('p', '8', '{"v":"1"}'), ('p', '9', '{"v":5e-324,"w":1.7976931348623157e308}'),
   ('q,"', char(10), '{"v":"Infinity","v@odata.type":"Edm.Double","w":"Infinity"}'),
   ('q', ' blank ', '{"v":"0001-01-01T00:00:00.0000001Z","v@odata.type":"Edm.DateTime","w":false}'),
