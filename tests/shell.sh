@@ -13,10 +13,12 @@ work=$(cd "$work" && pwd -P)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# fresh_folder name: an empty folder with the extension as ./ptable.so and the test data as data/.
+# fresh_folder name: an empty folder with the extension as ./ptable.so, the scripts for users as
+# sql/ and the test data as data/.
 fresh_folder() {
     mkdir "$work/$1"
     ln -s "$library" "$work/$1/ptable.so"
+    ln -s "$root/sql" "$work/$1/sql"
     if [ -d "$root/tests/sql/data" ]; then
         ln -s "$root/tests/sql/data" "$work/$1/data"
     fi

@@ -14,6 +14,7 @@ layer_of() {
     connection | session | savepoints | main_lock | scan | table_directory | view) echo 2 ;;
     batch_rules | large_value | large_fields | pending_batches) echo 2 ;;
     column_map | config | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
+    json_functions) echo 4 ;;
     filter | filter_* | value | json | json_*) echo 3 ;;
     table | planner | columns | store_path | cursor | companion) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules) echo 4 ;;

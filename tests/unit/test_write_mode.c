@@ -189,7 +189,7 @@ static void what_is_malformed_comes_before_what_is_missing(void **unused)
         {"NULL, 'r', NULL, NULL", SQLITE_CONSTRAINT_NOTNULL, "PartitionKey is NULL"},
         {"'p', 1.5, NULL, NULL", SQLITE_MISMATCH, "RowKey is the number 1.5"},
         {"'p', 'r' || char(0), NULL, NULL", SQLITE_MISMATCH, "(OutOfRangeInput)"},
-        {"'p', hex(zeroblob(300)), NULL, NULL", SQLITE_TOOBIG, "(PropertyValueTooLarge)"},
+        {"'p', hex(zeroblob(9000)), NULL, NULL", SQLITE_TOOBIG, "(PropertyValueTooLarge)"},
         {"'p', 'r', 'x', NULL", SQLITE_MISMATCH, "(InvalidValueType)"},
         {"'p', 'r', NULL, '[]'", SQLITE_MISMATCH, "Properties"},
     };
