@@ -15,7 +15,7 @@ layer_of() {
     batch_rules | large_value | pending_batches) echo 2 ;;
     column_map | config | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
     filter | filter_* | value | json | json_*) echo 3 ;;
-    table | planner | columns | store_path | cursor | companion) echo 4 ;;
+    table | planner | columns | row_filter | store_path | cursor | companion) echo 4 ;;
     write | insert | update | entity_writer) echo 4 ;;
     tvf | tvf_* | catalog | catalog_* | admin) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;
