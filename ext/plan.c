@@ -252,7 +252,7 @@ static const double PARTITION_ROWS = 200;
 static const double IN_VALUES = 10;
 static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
 static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
-static const double FILTER_SHARE = 0.05; /* what a Filter leaves */
+static const double FILTER_SHARE = 0.02; /* what a Filter leaves */
 static const double SEEK_COST = 5;
 
 static double at_least_one(double number)
@@ -301,14 +301,14 @@ static void estimate(pt_plan *plan)
     if (row_terms && !partition_points && !entity_points) {
         seeks += at_least_one(partitions); /* to find each partition */
     }
-    double read = rows;
+    plan->cost = rows + seeks * SEEK_COST;
     if (has(bits, PT_TERM_FILTER)) {
+        /* It is expected to bound the keys. SQLite must find several with OR between cheaper than
+         * looking at all rows, for it cannot check them. */
+        double expected = table_rows * FILTER_SHARE + SEEK_COST;
+        plan->cost = plan->cost < expected ? plan->cost : expected;
         rows = at_least_one(rows * FILTER_SHARE);
-        /* It is expected to bound the keys where nothing else does. SQLite must find several
-         * Filters with OR between cheaper than looking at all rows, for it cannot check them. */
-        read = pt_plan_is_table_scan(bits) ? rows : read;
     }
-    plan->cost = read + seeks * SEEK_COST;
     plan->rows = (int64_t)rows;
 }
 
