@@ -1,5 +1,7 @@
 #include "filter_keys.h"
 
+#include <assert.h>
+
 #include "key.h"
 #include "sqlite.h"
 
@@ -236,6 +238,7 @@ static pt_interval interval_around(key_search *search, const pt_key_condition *c
     if (!condition->listed) {
         return condition->interval;
     }
+    assert(condition->points != NULL);
     return (pt_interval){.low = condition->points[0],
                          .high = after(search, condition->points[condition->point_count - 1]),
                          .bounded = true};

@@ -208,7 +208,7 @@ static int binary_value(pt_filter_lexer *lexer, const pt_filter_token *token, pt
         int high = hex_digit(content.data[i]);
         int low = hex_digit(content.data[i + 1]);
         understood = high >= 0 && low >= 0;
-        bytes[i / 2] = understood ? (uint8_t)(high << 4 | low) : 0;
+        bytes[i / 2] = (uint8_t)(understood ? high << 4 | low : 0);
     }
     *value = (pt_value){.type = PT_BINARY, .bytes = pt_slice_of(bytes, content.size / 2)};
     return understood
@@ -255,7 +255,7 @@ static int prefixed_value(pt_filter_lexer *lexer, pt_filter_token *token, pt_sli
 static int read_string(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *error)
 {
     const uint8_t *start = lexer->filter.data + lexer->at;
-    pt_slice content;
+    pt_slice content = {0};
     int rc = read_quoted(lexer, &content, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -277,7 +277,7 @@ static int read_word(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *e
     if (byte_at(lexer, lexer->at) != '\'') {
         return SQLITE_OK;
     }
-    pt_slice content;
+    pt_slice content = {0};
     int rc = read_quoted(lexer, &content, error);
     if (rc != SQLITE_OK) {
         return rc;

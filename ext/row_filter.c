@@ -39,7 +39,7 @@ static int text_of(sqlite3_value *argument, pt_slice *text, pt_error *error)
 
 int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *error)
 {
-    pt_slice text;
+    pt_slice text = {0};
     int rc = text_of(argument, &text, error);
     if (rc != SQLITE_OK ||
         (filter->parsed && pt_slice_equal(text, pt_buffer_slice(&filter->text)))) {
