@@ -206,6 +206,12 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
     char time[PT_DATETIME_TEXT_SIZE + 1];
     char etag[PT_ETAG_SIZE + 1];
     switch (tail) {
+    case PT_TAIL_FILTER:
+        if (row->filter != NULL) {
+            sqlite3_result_text64(context, (const char *)row->filter->data, row->filter->size,
+                                  SQLITE_TRANSIENT, SQLITE_UTF8);
+        }
+        return SQLITE_OK;
     case PT_TAIL_PROPERTIES:
         return properties(row, context, error);
     case PT_TAIL_TIMESTAMP:

@@ -339,6 +339,22 @@ static const char *const numbers_as_keys[] = {
     "SELECT v FROM W WHERE PartitionKey = 'P' COLLATE NOCASE AND RowKey = '1'",
     NULL};
 
+static const char *const filters[] = {
+    "SELECT s FROM T WHERE Filter MATCH 'i gt 2 and not (d eq 2.5) or b'",
+    "SELECT s FROM T('PartitionKey eq ''a'' and RowKey eq ''a1'' or PartitionKey eq ''c''')",
+    "SELECT RowKey FROM T WHERE Filter MATCH 'x eq X''00ff''' OR Filter MATCH 's eq ''one'''",
+    "SELECT Plain.v, W.v FROM Plain JOIN W ON Filter MATCH 'v le ' || Plain.v",
+    "!SELECT s FROM T('i gt')",
+    "!SELECT s FROM T('startswith(s, ''x'')')",
+    "!SELECT s FROM T WHERE NOT Filter MATCH 'b'",
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey, n, i) VALUES ('e', '1', 'new', 9)",
+    "UPDATE T SET i = i + 1 WHERE Filter MATCH 'n eq ''new'' or i lt 3'",
+    "DELETE FROM T WHERE Filter MATCH 'Timestamp gt datetime''2000-01-01'' and i gt 9'",
+    "SELECT group_concat(s), Filter FROM T('i ge 1') ORDER BY PartitionKey DESC",
+    "ROLLBACK",
+    NULL};
+
 static const char *const paging[] = {
     "SELECT hex(EntityKey) FROM T ORDER BY EntityKey LIMIT 3",
     "SELECT i FROM T WHERE EntityKey > pt_entity_key('a', 'b1') ORDER BY EntityKey LIMIT 3",
@@ -622,6 +638,7 @@ static const memory_script scripts[] = {
     {"range queries", range_queries, JOURNAL | UTF16, 5},
     {"skipping", skipping, JOURNAL, 9},
     {"numbers as keys", numbers_as_keys, JOURNAL, 7},
+    {"filters", filters, JOURNAL | UTF16, 9},
     {"paging", paging, JOURNAL, 9},
     {"savepoints", savepoints, JOURNAL | WAL, 9},
     {"deep savepoints", deep_savepoints, JOURNAL, 7},
