@@ -201,7 +201,9 @@ Libs: -L$${libdir} -lptable $(LIBS)
 Cflags: -I$${includedir}
 endef
 
-INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h
+SQL_SCRIPTS := $(wildcard sql/*.sql)
+INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h \
+    $(SQL_SCRIPTS:%=share/ptable/%)
 
 .PHONY: demo install uninstall dist clean
 demo:
@@ -215,6 +217,7 @@ install: all
 	install -D -m 644 $(OUT)/libptable.a $(DESTDIR)$(PREFIX)/lib/libptable.a
 	install -D -m 644 $(BUILD)/ptable.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable.pc
 	install -D -m 644 ext/ptable.h $(DESTDIR)$(PREFIX)/include/ptable.h
+	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/sql $(SQL_SCRIPTS)
 
 uninstall:
 	rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)

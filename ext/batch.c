@@ -46,7 +46,8 @@ int pt_batch_commit(pt_store *store, const pt_batch *undo, pt_snapshot *before,
     if (rc != SQLITE_OK) {
         return rc;
     }
-    rc = put_back(writer, engine, undo, before, error);
+    rc = undo->count == 0 ? engine->write_collect(writer, error)
+                          : put_back(writer, engine, undo, before, error);
     if (rc == SQLITE_OK) {
         rc = apply(writer, engine, redo, error);
     }

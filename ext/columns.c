@@ -8,12 +8,15 @@
 /* SQLite's JSON functions then take the text as JSON, not as a string. */
 enum { JSON_SUBTYPE = 'J' };
 
+enum { COPIED_JSON_MAX = 65536 }; /* longer objects are handed to SQLite with their memory */
+
 void pt_row_set(pt_row *row, const pt_scan *scan)
 {
     row->key = scan->key;
     row->bytes = scan->record;
     row->lasting = !scan->on_pending;
     row->opened = false;
+    row->view = scan->view;
 }
 
 void pt_row_free(pt_row *row)
@@ -48,6 +51,67 @@ int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
     return rc == SQLITE_OK ? rc : pt_report_damage(row->key, error);
 }
 
+int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error)
+{
+    pt_slice partition = {0};
+    pt_slice row = {0};
+    pt_key_split(pt_key_entity(logical_key), &partition, &row);
+    return pt_error_set(
+        error, SQLITE_CORRUPT_VTAB,
+        "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the "
+        "store; UPDATE it to another value, or restore the store from a backup",
+        (const char *)name.data, (int)partition.size, partition.data, (int)row.size, row.data);
+}
+
+int pt_entity_value(const pt_record *record, unsigned index, const pt_entity_source *source,
+                    pt_value *value, pt_error *error)
+{
+    if (pt_record_value(record, index, value) != SQLITE_OK) {
+        return pt_report_damage(source->key, error);
+    }
+    if (!pt_type_is_large(value->type)) {
+        return SQLITE_OK;
+    }
+    int rc =
+        pt_large_read(source->view, pt_get_be32(source->key.data), value, source->bytes, error);
+    return rc == SQLITE_CORRUPT_VTAB && error->rc == SQLITE_OK
+               ? pt_report_damaged_property(source->key, record->shape->properties[index].name,
+                                            error)
+               : rc;
+}
+
+static int refuse_length(const pt_row *row, pt_slice name, uint64_t size, int limit,
+                         pt_error *error)
+{
+    pt_slice partition = {0};
+    pt_slice key = {0};
+    pt_key_split(pt_key_entity(row->key), &partition, &key);
+    return pt_error_set(error, SQLITE_TOOBIG,
+                        "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' has "
+                        "%lld bytes, and this connection takes %d; raise its SQLITE_LIMIT_LENGTH",
+                        (const char *)name.data, (int)partition.size, partition.data, (int)key.size,
+                        key.data, (sqlite3_int64)size, limit);
+}
+
+/* Reads a large value and hands its memory to SQLite. */
+static int large_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
+                        unsigned place, uint64_t size, pt_error *error)
+{
+    int limit = sqlite3_limit(pt_connection_db(table->connection), SQLITE_LIMIT_LENGTH, -1);
+    if (size > (uint64_t)limit) {
+        return refuse_length(row, row->record.shape->properties[place].name, size, limit, error);
+    }
+    pt_value value;
+    pt_buffer bytes = {0};
+    const pt_entity_source source = {.view = row->view, .key = row->key, .bytes = &bytes};
+    int rc = pt_entity_value(&row->record, place, &source, &value, error);
+    if (rc == SQLITE_OK) {
+        pt_value_result_buffer(context, value.type, &bytes);
+    }
+    pt_buffer_free(&bytes);
+    return rc;
+}
+
 static int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
                            pt_error *error)
 {
@@ -67,35 +131,52 @@ static int declared_column(pt_row *row, pt_table *table, sqlite3_context *contex
     if (pt_record_value(&row->record, (unsigned)place, &value) != SQLITE_OK) {
         return pt_report_damage(row->key, error);
     }
+    if (pt_type_is_large(value.type)) {
+        return large_column(row, table, context, (unsigned)place, value.large.size, error);
+    }
     pt_value_result(context, &value, row->lasting);
     return SQLITE_OK;
 }
 
-int pt_record_to_json(const pt_record *record, pt_buffer *json)
+int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, pt_buffer *json,
+                      pt_error *error)
 {
     pt_buffer_clear(json);
     pt_json_begin(json);
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;
-        if (pt_record_value(record, i, &value) != SQLITE_OK) {
-            return SQLITE_CORRUPT_VTAB;
+        int rc = pt_entity_value(record, i, source, &value, error);
+        if (rc != SQLITE_OK) {
+            return rc;
         }
         pt_json_add(json, record->shape->properties[i].name, &value);
     }
     pt_json_end(json);
-    return json->failed ? SQLITE_NOMEM : SQLITE_OK;
+    return json->failed ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+static int result_json(sqlite3_context *context, pt_buffer *json, pt_error *error)
+{
+    if (json->size <= COPIED_JSON_MAX) {
+        sqlite3_result_text64(context, (const char *)json->data, json->size, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+    } else if (pt_buffer_reserve(json, 1)) {
+        json->data[json->size] = 0;
+        pt_value_result_buffer(context, PT_STRING, json);
+    } else {
+        return pt_error_nomem(error);
+    }
+    sqlite3_result_subtype(context, JSON_SUBTYPE);
+    return SQLITE_OK;
 }
 
 static int properties(pt_row *row, sqlite3_context *context, pt_error *error)
 {
-    int rc = pt_record_to_json(&row->record, &row->json);
-    if (rc != SQLITE_OK) {
-        return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->key, error);
-    }
-    sqlite3_result_text64(context, (const char *)row->json.data, row->json.size, SQLITE_TRANSIENT,
-                          SQLITE_UTF8);
-    sqlite3_result_subtype(context, JSON_SUBTYPE);
-    return SQLITE_OK;
+    pt_buffer bytes = {0};
+    const pt_entity_source source = {.view = row->view, .key = row->key, .bytes = &bytes};
+    int rc = pt_entity_to_json(&row->record, &source, &row->json, error);
+    pt_buffer_free(&bytes);
+    return rc == SQLITE_OK ? result_json(context, &row->json, error) : rc;
 }
 
 void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1])
@@ -125,6 +206,12 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
     char time[PT_DATETIME_TEXT_SIZE + 1];
     char etag[PT_ETAG_SIZE + 1];
     switch (tail) {
+    case PT_TAIL_FILTER:
+        if (row->filter != NULL) {
+            sqlite3_result_text64(context, (const char *)row->filter->data, row->filter->size,
+                                  SQLITE_TRANSIENT, SQLITE_UTF8);
+        }
+        return SQLITE_OK;
     case PT_TAIL_PROPERTIES:
         return properties(row, context, error);
     case PT_TAIL_TIMESTAMP:

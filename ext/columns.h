@@ -4,6 +4,7 @@
 #ifndef PT_COLUMNS_H
 #define PT_COLUMNS_H
 
+#include "large_value.h"
 #include "scan.h"
 #include "table.h"
 
@@ -16,10 +17,12 @@ typedef struct pt_row {
     pt_slice bytes; /* of the record */
     bool lasting;   /* the bytes lie in the snapshot and outlive the statement's use of them */
     bool opened;
+    pt_view *view; /* that the row was read from */
     pt_record record;
     const pt_column_places *places;
     pt_buffer shape;
     pt_buffer json;
+    const pt_buffer *filter; /* what the column Filter shows, or NULL */
 } pt_row;
 
 void pt_row_set(pt_row *row, const pt_scan *scan);
@@ -36,9 +39,27 @@ int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int co
 /* The text of a record that does not decode, naming its keys. */
 int pt_report_damage(pt_slice logical_key, pt_error *error);
 
-/* Every property of a record as the Properties column gives it. SQLITE_OK, SQLITE_NOMEM,
- * SQLITE_CORRUPT_VTAB. */
-int pt_record_to_json(const pt_record *record, pt_buffer *json);
+/* The text of a large value that cannot be read, naming its keys and property. */
+int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error);
+
+/* What the large values of an entity are read with. */
+typedef struct pt_entity_source {
+    pt_view *view;
+    pt_slice key;     /* logical */
+    pt_buffer *bytes; /* where the last large value read lies */
+} pt_entity_source;
+
+/*
+ * The value of a property of an entity's record, a large one with its bytes. SQLITE_OK,
+ * SQLITE_NOMEM, SQLITE_CORRUPT_VTAB with a text that names entity and property, and what
+ * pt_large_read answers.
+ */
+int pt_entity_value(const pt_record *record, unsigned index, const pt_entity_source *source,
+                    pt_value *value, pt_error *error);
+
+/* Every property of an entity's record as the Properties column gives it. As pt_entity_value. */
+int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, pt_buffer *json,
+                      pt_error *error);
 
 /* The ETag of a timestamp, with a NUL. */
 void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1]);

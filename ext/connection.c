@@ -20,8 +20,9 @@ struct pt_connection {
     uint32_t last_number; /* of the sessions */
     pt_connected *tables;
     bool joining;
-    bool followed;   /* the companion takes part in the transaction that is open */
-    bool keeps_open; /* until the transaction is over */
+    bool followed;       /* the companion takes part in the transaction that is open */
+    bool keeps_open;     /* until the transaction is over */
+    bool may_have_batch; /* false: no session has a batch */
 };
 
 pt_connection *pt_connection_new(sqlite3 *db)
@@ -296,6 +297,39 @@ pt_connected *pt_connection_find_table(const pt_connection *connection, const ch
         table = table->next;
     }
     return table;
+}
+
+pt_session *pt_connection_next_session(const pt_connection *connection, const pt_session *session)
+{
+    const opened *entry = connection->sessions;
+    if (session != NULL) {
+        while (entry->session != session) {
+            entry = entry->next;
+        }
+        entry = entry->next;
+    }
+    return entry != NULL ? entry->session : NULL;
+}
+
+/* --- Batches --- */
+
+void pt_connection_note_batch(pt_connection *connection, pt_session *session)
+{
+    pt_session_note_batch(session);
+    connection->may_have_batch = true;
+}
+
+bool pt_connection_has_batch(pt_connection *connection)
+{
+    if (!connection->may_have_batch) {
+        return false;
+    }
+    const opened *entry = connection->sessions;
+    while (entry != NULL && !pt_session_has_batch(entry->session)) {
+        entry = entry->next;
+    }
+    connection->may_have_batch = entry != NULL;
+    return connection->may_have_batch;
 }
 
 /* --- Explicit transactions --- */

@@ -66,6 +66,16 @@ void pt_connection_take_out(pt_connection *connection, pt_connected *table);
 pt_connected *pt_connection_find_table(const pt_connection *connection, const char *schema,
                                        const char *name);
 
+/* The session after this one in a fixed order, the first one for NULL; NULL: there is no other. */
+pt_session *pt_connection_next_session(const pt_connection *connection, const pt_session *session);
+
+/*
+ * The write that a session has just made begins a batch, if none has begun; whether one has begun
+ * in a transaction of any session. It costs next to nothing while there is none.
+ */
+void pt_connection_note_batch(pt_connection *connection, pt_session *session);
+bool pt_connection_has_batch(pt_connection *connection);
+
 /* --- An explicit transaction, as the companion is told of it; for all sessions --- */
 
 /* While the companion joins a transaction that is open already. */

@@ -4,6 +4,7 @@
 #include "companion.h"
 #include "key.h"
 #include "ranges.h"
+#include "row_filter.h"
 #include "scan.h"
 
 struct pt_cursor {
@@ -12,6 +13,7 @@ struct pt_cursor {
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
+    pt_row_filter filter; /* for plans with PT_TERM_FILTER */
     pt_scan scan;
     pt_row row;
     pt_buffer at;       /* where to look for the next range */
@@ -31,6 +33,11 @@ static pt_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
 static pt_table *table_of(const pt_cursor *cursor)
 {
     return pt_table_of(cursor->base.pVtab);
+}
+
+static bool has_filter(const pt_cursor *cursor)
+{
+    return (cursor->plan & PT_PLAN_TERM(PT_TERM_FILTER)) != 0;
 }
 
 static pt_cursor *take_cursor(pt_table *table)
@@ -74,6 +81,7 @@ void pt_cursor_free(pt_cursor *cursor)
     }
     pt_scan_free(&cursor->scan);
     pt_ranges_free(&cursor->ranges);
+    pt_row_filter_free(&cursor->filter);
     pt_row_free(&cursor->row);
     pt_buffer_free(&cursor->at);
     pt_buffer_free(&cursor->low);
@@ -280,15 +288,54 @@ static int take_row(pt_cursor *cursor, pt_error *error)
     return fleeting ? pt_row_open(&cursor->row, table_of(cursor), error) : SQLITE_OK;
 }
 
+static int step(pt_cursor *cursor, pt_error *error)
+{
+    int rc = pt_scan_step(&cursor->scan, error);
+    if (rc != SQLITE_OK || cursor->scan.valid) {
+        return rc;
+    }
+    if (cursor->at_end) {
+        cursor->eof = true;
+        return SQLITE_OK;
+    }
+    return search(cursor, false, error);
+}
+
+/* Takes the scan's row, or else the next one that passes the Filter. */
+static int take_passing_row(pt_cursor *cursor, pt_error *error)
+{
+    bool passes = false;
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && !cursor->eof) {
+        rc = take_row(cursor, error);
+        if (rc == SQLITE_OK) {
+            rc = pt_row_filter_passes(&cursor->filter, table_of(cursor), &cursor->scan,
+                                      &cursor->row, &passes, error);
+        }
+        if (rc != SQLITE_OK || passes) {
+            return rc;
+        }
+        rc = step(cursor, error);
+    }
+    return rc;
+}
+
+/* After a move that ended with `rc`. */
+static int land(pt_cursor *cursor, int rc, pt_error *error)
+{
+    if (rc != SQLITE_OK || cursor->eof) {
+        return rc;
+    }
+    return has_filter(cursor) ? take_passing_row(cursor, error) : take_row(cursor, error);
+}
+
 /* What there is to do once a move has ended. */
 static int arrive(pt_cursor *cursor, int rc, pt_error *error)
 {
-    if (rc == SQLITE_OK && !cursor->eof) {
-        rc = take_row(cursor, error);
-        if (rc == SQLITE_OK && (cursor->plan & PT_PLAN_ONE_PARTITION) != 0 &&
-            cursor->ranges.numeric_partition) {
-            rc = check_one_partition(cursor, error);
-        }
+    rc = land(cursor, rc, error);
+    if (rc == SQLITE_OK && !cursor->eof && (cursor->plan & PT_PLAN_ONE_PARTITION) != 0 &&
+        cursor->ranges.numeric_partition) {
+        rc = check_one_partition(cursor, error);
     }
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), error);
 }
@@ -320,27 +367,15 @@ static int attach(pt_cursor *cursor, pt_error *error)
     return rc;
 }
 
-static int refuse_scan(const pt_table *table, unsigned plan, pt_error *error)
+static int refuse_scan(const pt_cursor *cursor, pt_error *error)
 {
-    if (!table->config.deny_scan || !pt_plan_is_table_scan(plan)) {
+    if (!table_of(cursor)->config.deny_scan || !pt_plan_is_table_scan(cursor->plan) ||
+        (has_filter(cursor) && pt_row_filter_bounds_partitions(&cursor->filter))) {
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_ERROR,
                         "the statement would scan the whole table, which scan=deny forbids; add a "
                         "condition on PartitionKey (=, IN, a range or pt_starts_with)");
-}
-
-static int step(pt_cursor *cursor, pt_error *error)
-{
-    int rc = pt_scan_step(&cursor->scan, error);
-    if (rc != SQLITE_OK || cursor->scan.valid) {
-        return rc;
-    }
-    if (cursor->at_end) {
-        cursor->eof = true;
-        return SQLITE_OK;
-    }
-    return search(cursor, false, error);
 }
 
 static int remember_only(pt_cursor *cursor, pt_error *error)
@@ -363,7 +398,7 @@ static int remember_only(pt_cursor *cursor, pt_error *error)
 static int search_only(pt_cursor *cursor, pt_error *error)
 {
     pt_buffer_clear(&cursor->only_key);
-    int rc = search_from_start(cursor, error);
+    int rc = land(cursor, search_from_start(cursor, error), error);
     while (rc == SQLITE_OK && !cursor->eof) {
         pt_slice partition;
         pt_slice row;
@@ -371,7 +406,7 @@ static int search_only(pt_cursor *cursor, pt_error *error)
         if (rc == SQLITE_OK && pt_ranges_row_fits(&cursor->ranges, row)) {
             rc = remember_only(cursor, error);
         }
-        rc = rc == SQLITE_OK ? step(cursor, error) : rc;
+        rc = rc == SQLITE_OK ? land(cursor, step(cursor, error), error) : rc;
     }
     size_t size = cursor->only_key.size;
     if (rc != SQLITE_OK || size == 0) {
@@ -386,14 +421,31 @@ static int search_only(pt_cursor *cursor, pt_error *error)
     return rc;
 }
 
+static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
+{
+    unsigned terms = cursor->plan & PT_PLAN_TERMS & ~PT_PLAN_TERM(PT_TERM_FILTER);
+    int rc = pt_ranges_set(&cursor->ranges, terms, argc, argv, error);
+    if (rc == SQLITE_OK && has_filter(cursor) &&
+        !pt_row_filter_restrict(&cursor->filter, &cursor->ranges)) {
+        rc = pt_error_nomem(error);
+    }
+    return rc;
+}
+
 static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
-    int rc = refuse_scan(table_of(cursor), cursor->plan, error);
+    int rc = SQLITE_OK;
+    if (has_filter(cursor)) {
+        rc = pt_row_filter_set(&cursor->filter, argv[--argc], error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = refuse_scan(cursor, error);
+    }
     if (rc == SQLITE_OK) {
         rc = attach(cursor, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_ranges_set(&cursor->ranges, cursor->plan & PT_PLAN_TERMS, argc, argv, error);
+        rc = set_ranges(cursor, argc, argv, error);
     }
     if (rc != SQLITE_OK) {
         return rc;
@@ -409,6 +461,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     pt_cursor *cursor = cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     cursor->plan = (unsigned)plan_bits;
+    cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     cursor->has_partition = false;
     return arrive(cursor, begin(cursor, argc, argv, &error), &error);

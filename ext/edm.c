@@ -15,8 +15,9 @@ static const char *const type_names[] = {
 };
 
 static const uint8_t fixed_sizes[] = {
-    [PT_NONE] = 0,    [PT_STRING] = 0,   [PT_INT32] = 4,           [PT_INT64] = 8,  [PT_DOUBLE] = 8,
-    [PT_BOOLEAN] = 1, [PT_DATETIME] = 8, [PT_GUID] = PT_GUID_SIZE, [PT_BINARY] = 0,
+    [PT_NONE] = 0,   [PT_STRING] = 0,        [PT_INT32] = 4,         [PT_INT64] = 8,
+    [PT_DOUBLE] = 8, [PT_BOOLEAN] = 1,       [PT_DATETIME] = 8,      [PT_GUID] = PT_GUID_SIZE,
+    [PT_BINARY] = 0, [PT_LARGE_STRING] = 18, [PT_LARGE_BINARY] = 18,
 };
 
 /*
@@ -132,7 +133,7 @@ pt_type pt_type_from_name(pt_slice name)
 
 unsigned pt_type_fixed_size(pt_type type)
 {
-    return (unsigned)type <= PT_TYPE_LAST ? fixed_sizes[type] : 0;
+    return (unsigned)type <= PT_STORED_TYPE_LAST ? fixed_sizes[type] : 0;
 }
 
 static int hex_digit(uint8_t c)

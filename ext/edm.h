@@ -26,11 +26,12 @@ enum {
     PT_STORED_TYPE_LAST = PT_LARGE_BINARY,
     PT_GUID_SIZE = 16,
     PT_GUID_TEXT_SIZE = 36,
+    PT_LARGE_SIZE_MAX = INT32_MAX, /* bytes of a large value: what SQLite can hold */
 };
 
 /* Where a large value lies. `ticks` and `ordinal` together are used once in a table. */
 typedef struct pt_large {
-    uint64_t size;    /* bytes */
+    uint64_t size;    /* bytes: 1 to PT_LARGE_SIZE_MAX */
     int64_t ticks;    /* timestamp of the write that stored it */
     uint16_t ordinal; /* among the large values of that write */
 } pt_large;
@@ -45,6 +46,11 @@ typedef struct pt_value {
         pt_large large;             /* LARGE_STRING, LARGE_BINARY */
     };
 } pt_value;
+
+static inline bool pt_type_is_large(pt_type type)
+{
+    return type == PT_LARGE_STRING || type == PT_LARGE_BINARY;
+}
 
 /* "String", "Int32", ... ; "" for PT_NONE. */
 const char *pt_type_name(pt_type type);

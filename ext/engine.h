@@ -42,8 +42,8 @@ typedef enum pt_direction { PT_FORWARD, PT_BACKWARD } pt_direction;
 
 /*
  * A reusable snapshot object. Between snapshot_begin and snapshot_end it shows one version of the
- * store; keys and records read through it stay valid for that time. It may move between threads but
- * not be used by two at once.
+ * store; records read through it stay valid for that time. It may move between threads but not be
+ * used by two at once.
  */
 typedef struct pt_snapshot {
     pt_store *store;
@@ -53,11 +53,11 @@ typedef struct pt_snapshot {
     int64_t clock; /* the last timestamp given out when this version was committed */
 } pt_snapshot;
 
-/* A cursor over a begun snapshot. Move to a position first; then key and record are set while
- * `valid`. */
+/* A cursor over the entities and the catalogue of a begun snapshot: what else has a logical key is
+ * read by `get` only. Move to a position first; then key and record are set while `valid`. */
 typedef struct pt_engine_cursor {
     pt_snapshot *snapshot;
-    pt_slice key; /* logical key */
+    pt_slice key; /* logical key, valid until the cursor moves or is closed */
     pt_slice record;
     bool valid;
 } pt_engine_cursor;
@@ -127,7 +127,8 @@ struct pt_engine {
 
     int (*cursor_open)(pt_snapshot *snapshot, pt_engine_cursor **cursor, pt_error *error);
     void (*cursor_close)(pt_engine_cursor *cursor); /* before its snapshot ends; NULL is allowed */
-    /* Forward: the first key >= `key`. Backward: the last key < `key`. */
+    /* Forward: the first key >= `key`. Backward: the last key < `key`. `key` may have any length,
+     * and be the cursor's own. */
     int (*cursor_seek)(pt_engine_cursor *cursor, pt_slice key, pt_direction direction,
                        pt_error *error);
     /* The neighbour of a valid position. */

@@ -16,6 +16,8 @@ enum {
     NARROW_END = 2,
     WIDE_END = 4,
     LARGEST_NARROW = UINT16_MAX,
+    LARGE_TICKS = 8, /* in the slot of a large value, behind its size */
+    LARGE_ORDINAL = 16,
 };
 
 static uint32_t checksum(pt_slice key, pt_slice record)
@@ -140,6 +142,15 @@ static uint64_t bits_of_real(double real)
     return bits;
 }
 
+static int large_value(const uint8_t *fixed, pt_large *large)
+{
+    *large = (pt_large){.size = pt_get_le64(fixed),
+                        .ticks = (int64_t)pt_get_le64(fixed + LARGE_TICKS),
+                        .ordinal = pt_get_le16(fixed + LARGE_ORDINAL)};
+    bool sound = large->size != 0 && large->size <= PT_LARGE_SIZE_MAX && is_time(large->ticks);
+    return sound ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+}
+
 static int fixed_value(const uint8_t *fixed, pt_value *value)
 {
     switch (value->type) {
@@ -163,6 +174,7 @@ static int fixed_value(const uint8_t *fixed, pt_value *value)
         return SQLITE_OK;
     case PT_LARGE_STRING:
     case PT_LARGE_BINARY:
+        return large_value(fixed, &value->large);
     case PT_NONE:
     case PT_STRING:
     case PT_BINARY:
@@ -227,6 +239,10 @@ static void put_fixed(uint8_t *at, const pt_value *value)
         break;
     case PT_LARGE_STRING:
     case PT_LARGE_BINARY:
+        pt_put_le64(at, value->large.size);
+        pt_put_le64(at + LARGE_TICKS, (uint64_t)value->large.ticks);
+        pt_put_le16(at + LARGE_ORDINAL, value->large.ordinal);
+        break;
     case PT_NONE:
     case PT_STRING:
     case PT_BINARY:

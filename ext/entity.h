@@ -11,7 +11,9 @@
  *                      ends: per STRING and BINARY in shape order, the end of its bytes in the data
  *                      data: the bytes; a STRING is followed by a NUL that its end includes
  *
- * INT32 takes 4 bytes, INT64, DOUBLE and DATETIME (ticks) 8, BOOLEAN 1 (0 or 1), GUID 16.
+ * INT32 takes 4 bytes, INT64, DOUBLE and DATETIME (ticks) 8, BOOLEAN 1 (0 or 1), GUID 16. A STRING
+ * or BINARY whose bytes lie elsewhere (large_value.h) has a type of its own and takes 18 in the
+ * fixed area: u64 size, i64 ticks, u16 ordinal.
  * Integers are little-endian, nothing is aligned. The checksum is the low half of XXH3_64 over the
  * bytes from 8 on, seeded with XXH3_64 of the logical key XOR the first 4 bytes as u32: a record
  * under a wrong key is found out too.
@@ -57,7 +59,8 @@ int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_sha
 
 /*
  * Reads the value of property `index` of the shape. STRING and BINARY point into the record; a
- * STRING has a NUL behind its size, a BOOLEAN is 0 or 1, a DATETIME within 0..PT_TICKS_MAX.
+ * STRING has a NUL behind its size, a BOOLEAN is 0 or 1, a DATETIME within 0..PT_TICKS_MAX. Of a
+ * large value it says where the bytes are.
  * SQLITE_OK or SQLITE_CORRUPT_VTAB.
  */
 int pt_record_value(const pt_record *record, unsigned index, pt_value *value);

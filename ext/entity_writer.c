@@ -1,9 +1,12 @@
 #include "entity_writer.h"
 
+#include "azure_limits.h"
 #include "columns.h"
+#include "entity_rules.h"
 #include "excerpt.h"
 #include "json.h"
 #include "key.h"
+#include "large_fields.h"
 #include "value.h"
 
 /* --- Keys --- */
@@ -55,6 +58,10 @@ int pt_entity_key_text(sqlite3_value *value, const char *column, pt_slice *text,
 /* Makes the logical key in table->key. */
 int pt_entity_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
 {
+    int rc = table->config.azure_limits ? pt_limits_check_keys(partition, row, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     pt_key_begin(&table->key, table->id.id);
     pt_key_append(&table->key, partition, row);
     if (table->key.failed) {
@@ -111,6 +118,8 @@ int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *e
                          &table->bag, error);
 }
 
+/* --- Storing --- */
+
 /* A name that occurs twice can only come from a stored record. */
 static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *error)
 {
@@ -132,8 +141,9 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
                         UINT16_MAX);
 }
 
-/* Stores the bag as the entity of a logical key. Out of memory changes nothing. */
-int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+/* Puts the record of the bag under a logical key. On failure nothing has changed. */
+static int put_record(pt_table *table, pt_slice key, pt_operation operation, int64_t ticks,
+                      pt_error *error)
 {
     pt_dictionary *dictionary = dictionary_of(table);
     unsigned epoch = pt_dictionary_epoch(dictionary);
@@ -157,9 +167,117 @@ int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_erro
     if (bytes == NULL) {
         return pt_error_nomem(error);
     }
-    pt_session_require_sync(table->session, table->config.sync);
-    pt_record_write(shape, table->bag.fields, pt_session_tick(table->session), key, bytes, size);
+    pt_record_write(shape, table->bag.fields, ticks, key, bytes, size);
     return SQLITE_OK;
+}
+
+/*
+ * What a row's write does to the store. Large values are operations of their own: their chunks are
+ * put before the record that points to them, and those that nothing points to any more are removed.
+ */
+typedef struct entity_change {
+    const pt_slice *put; /* the key that the bag is stored under, or NULL */
+    pt_operation operation;
+    const pt_slice *remove; /* the key that goes, or NULL */
+    pt_buffer gone;         /* large values that go: large_fields.h */
+} entity_change;
+
+static int put_entity(pt_table *table, const entity_change *change, bool has_large, pt_error *error)
+{
+    int64_t ticks = pt_session_tick(table->session);
+    int rc = SQLITE_OK;
+    if (has_large) {
+        rc = pt_large_fields_put(table->session, table->id.id, ticks, &table->bag, error);
+    }
+    return rc == SQLITE_OK ? put_record(table, *change->put, change->operation, ticks, error) : rc;
+}
+
+static int remove_entity(pt_table *table, pt_slice key, pt_error *error)
+{
+    int rc = pt_entity_check_removal(table, key, error);
+    return rc == SQLITE_OK ? pt_session_remove(table->session, key, error) : rc;
+}
+
+static int run_operations(pt_table *table, const entity_change *change, bool has_large,
+                          pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (change->put != NULL) {
+        rc = put_entity(table, change, has_large, error);
+    }
+    if (rc == SQLITE_OK && change->remove != NULL) {
+        rc = remove_entity(table, *change->remove, error);
+    }
+    if (rc == SQLITE_OK && change->gone.size != 0) {
+        rc = pt_large_fields_remove(table->session, table->id.id, &change->gone, error);
+    }
+    return rc;
+}
+
+/* All operations of the change or none. */
+static int apply(pt_table *table, const entity_change *change, pt_error *error)
+{
+    bool has_large = change->put != NULL && pt_large_fields_are_needed(&table->bag);
+    bool moves = change->put != NULL && change->remove != NULL;
+    pt_session_require_sync(table->session, table->config.sync);
+    if (!has_large && !moves && change->gone.size == 0) {
+        return run_operations(table, change, false, error);
+    }
+    size_t row = pt_session_begin_row(table->session);
+    int rc = run_operations(table, change, has_large, error);
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(table->session);
+    } else {
+        pt_session_give_up_row(table->session, row);
+    }
+    return rc;
+}
+
+/* Finds the large values that go and applies the change. */
+static int find_and_apply(pt_table *table, entity_change *change, pt_error *error)
+{
+    const pt_bag *kept = change->put != NULL ? &table->bag : NULL;
+    bool replaces = change->put != NULL && change->operation != PT_INSERT;
+    int rc = SQLITE_OK;
+    if (replaces) {
+        rc = pt_large_fields_find_gone(table->session, *change->put, kept, &change->gone, error);
+    }
+    if (rc == SQLITE_OK && change->remove != NULL) {
+        rc = pt_large_fields_find_gone(table->session, *change->remove, kept, &change->gone, error);
+    }
+    return rc == SQLITE_OK ? apply(table, change, error) : rc;
+}
+
+static int make_change(pt_table *table, entity_change *change, pt_error *error)
+{
+    int rc = change->put != NULL ? pt_entity_check(table, *change->put, error) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = find_and_apply(table, change, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_entity_note_write(table);
+    }
+    pt_buffer_free(&change->gone);
+    return rc;
+}
+
+int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
+{
+    entity_change change = {.put = &key, .operation = operation};
+    return make_change(table, &change, error);
+}
+
+int pt_entity_move(pt_table *table, pt_slice old_key, pt_slice new_key, pt_operation operation,
+                   pt_error *error)
+{
+    entity_change change = {.put = &new_key, .operation = operation, .remove = &old_key};
+    return make_change(table, &change, error);
+}
+
+int pt_entity_remove(pt_table *table, pt_slice key, pt_error *error)
+{
+    entity_change change = {.remove = &key};
+    return make_change(table, &change, error);
 }
 
 /* Copies the entity as it is, for the new record may be written over its bytes, and opens it. */
@@ -201,6 +319,16 @@ int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice
     return SQLITE_OK;
 }
 
+int pt_entity_set_columns(pt_table *table, pt_error *error)
+{
+    for (unsigned i = 0; i < table->columns.count; i++) {
+        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
 /* --- Conflicts --- */
 
 bool pt_write_replaces(const pt_table *table)
@@ -208,7 +336,7 @@ bool pt_write_replaces(const pt_table *table)
     return sqlite3_vtab_on_conflict(pt_connection_db(table->connection)) == SQLITE_REPLACE;
 }
 
-int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error)
+int pt_entity_check_absent(pt_table *table, pt_slice key, const char *remedy, pt_error *error)
 {
     bool found;
     pt_slice record;
@@ -219,9 +347,8 @@ int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement,
     pt_slice partition = {0};
     pt_slice row = {0};
     pt_key_split(pt_key_entity(key), &partition, &row);
-    return pt_error_set(
-        error, SQLITE_CONSTRAINT_PRIMARYKEY,
-        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s OR REPLACE "
-        "or other keys (EntityAlreadyExists)",
-        (int)partition.size, partition.data, (int)row.size, row.data, statement);
+    return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
+                        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s or "
+                        "other keys (EntityAlreadyExists)",
+                        (int)partition.size, partition.data, (int)row.size, row.data, remedy);
 }

@@ -48,10 +48,30 @@ int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *e
 int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice key,
                               pt_error *error);
 
-/* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under the key; `statement` is for its text. */
-int pt_entity_check_absent(pt_table *table, pt_slice key, const char *statement, pt_error *error);
+/* Lays the fields of table->columns over the bag; PT_NONE removes. */
+int pt_entity_set_columns(pt_table *table, pt_error *error);
 
-/* Stores the bag as the entity of a logical key. On failure nothing has changed. */
+/* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under the key; its text says to use the
+ * remedy. */
+int pt_entity_check_absent(pt_table *table, pt_slice key, const char *remedy, pt_error *error);
+
+/*
+ * --- Changing the store: all or nothing ---
+ *
+ * Fields that are too long for a record are stored as large values, and fields of the large types,
+ * as pt_entity_keep_properties gives them, go on pointing to theirs. Large values of the entities
+ * that go are removed.
+ */
+
+/* Stores the bag as the entity of a logical key, if entity_rules.h allows it; PT_INSERT: none is
+ * there. */
 int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error);
+
+/* The same, and removes the entity of another key. */
+int pt_entity_move(pt_table *table, pt_slice old_key, pt_slice new_key, pt_operation operation,
+                   pt_error *error);
+
+/* Removes the entity of a logical key, whether it can be read or not. */
+int pt_entity_remove(pt_table *table, pt_slice key, pt_error *error);
 
 #endif

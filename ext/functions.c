@@ -1,7 +1,9 @@
 #include "functions.h"
 
+#include "csv_functions.h"
 #include "engine.h"
 #include "id_functions.h"
+#include "json_functions.h"
 #include "key_functions.h"
 #include "time_functions.h"
 #include "version.h"
@@ -96,6 +98,11 @@ static const struct {
     {"pt_guid", 0, IMPURE, pt_function_guid},
     {"pt_uuid7", 0, IMPURE, pt_function_uuid7},
     {"pt_entity_key", 2, PURE, pt_function_entity_key},
+    {"pt_entity_json", 4, PURE, pt_function_entity_json},
+    {"pt_entity_properties", 2, PURE, pt_function_entity_properties},
+    {"pt_csv_header", 1, PURE, pt_function_csv_header},
+    {"pt_csv_line", 5, PURE, pt_function_csv_line},
+    {"pt_csv_member", 4, PURE, pt_function_csv_member},
     {"pt_version", 0, PURE, version},
     {"pt_debug", 0, PURE, debug},
 };

@@ -1,5 +1,7 @@
 #include "insert.h"
 
+#include "write_mode.h"
+
 static int refuse_system_columns(const pt_write_arguments *given, pt_error *error)
 {
     static const struct {
@@ -38,7 +40,11 @@ int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
     pt_slice partition = {0};
     pt_slice row = {0};
+    pt_write_form form = {0};
     int rc = refuse_system_columns(given, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_write_form_read(table, given, &form, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_entity_key_text(given->keys[0], "PartitionKey", &partition, error);
     }
@@ -51,14 +57,6 @@ int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
     if (rc == SQLITE_OK) {
         rc = collect_insert(table, given, error);
     }
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    pt_slice key = pt_buffer_slice(&table->key);
-    bool replace = pt_write_replaces(table);
-    if (!replace) {
-        rc = pt_entity_check_absent(table, key, "INSERT", error);
-    }
-    return rc == SQLITE_OK ? pt_entity_put(table, key, replace ? PT_REPLACE : PT_INSERT, error)
+    return rc == SQLITE_OK ? pt_write_perform(table, pt_buffer_slice(&table->key), &form, error)
                            : rc;
 }

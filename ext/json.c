@@ -5,6 +5,7 @@
 #include "base64.h"
 #include "excerpt.h"
 #include "json_scan.h"
+#include "key.h"
 #include "number.h"
 #include "ticks.h"
 #include "value.h"
@@ -154,7 +155,15 @@ typedef struct member {
     pt_json_token value;
 } member;
 
+/* The members of an entity that are no properties. */
+typedef enum system_member { PARTITION_KEY, ROW_KEY, TIMESTAMP, SYSTEM_MEMBERS } system_member;
+
+static const char *const system_names[SYSTEM_MEMBERS] = {"PartitionKey", "RowKey", "Timestamp"};
+
 typedef struct parse {
+    const char *subject; /* what the text is, for errors */
+    bool entity;         /* system members are expected */
+    bool has[SYSTEM_MEMBERS];
     pt_bag *bag;
     pt_buffer members; /* array of member */
     pt_error *error;
@@ -165,16 +174,16 @@ static int refuse_text(parse *p, const char *problem, pt_slice text)
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(text, excerpt);
     return pt_error_set(p->error, SQLITE_MISMATCH,
-                        "Properties: %s: %s; give an object such as json_object('Age', 34) "
+                        "%s: %s: %s; give an object such as json_object('Age', 34) "
                         "(InvalidInput)",
-                        problem, excerpt);
+                        p->subject, problem, excerpt);
 }
 
 static int refuse_property(parse *p, pt_slice name, const char *problem, const char *code)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
-    return pt_error_set(p->error, SQLITE_MISMATCH, "Properties: property %s: %s (%s)", excerpt,
+    return pt_error_set(p->error, SQLITE_MISMATCH, "%s: property %s: %s (%s)", p->subject, excerpt,
                         problem, code);
 }
 
@@ -183,7 +192,7 @@ static int statement_failed(parse *p, sqlite3 *db, int rc)
     if (rc == SQLITE_NOMEM) {
         return pt_error_nomem(p->error);
     }
-    return pt_error_set(p->error, rc, "Properties: the JSON cannot be checked: %s",
+    return pt_error_set(p->error, rc, "%s: the JSON cannot be checked: %s", p->subject,
                         sqlite3_errmsg(db));
 }
 
@@ -330,10 +339,10 @@ static int read_annotation(parse *p, const member *annotation, pt_type *type)
     pt_excerpt(annotation->name, name);
     pt_excerpt(text, excerpt);
     return pt_error_set(p->error, SQLITE_MISMATCH,
-                        "Properties: %s%s: '%s' is no type; write \"Edm.String\", \"Edm.Int32\", "
+                        "%s: %s%s: '%s' is no type; write \"Edm.String\", \"Edm.Int32\", "
                         "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", "
                         "\"Edm.Guid\" or \"Edm.Binary\" (InvalidInput)",
-                        name, annotation_suffix, excerpt);
+                        p->subject, name, annotation_suffix, excerpt);
 }
 
 static bool to_string(const pt_json_token *token, pt_value *value)
@@ -439,23 +448,43 @@ static int refuse_value(parse *p, const member *property, pt_type type)
     pt_excerpt(property->name, name);
     pt_excerpt(pt_json_token_text(&property->value), excerpt);
     const char *quote = property->value.kind == PT_JSON_STRING ? "\"" : "";
-    return pt_error_set(p->error, SQLITE_MISMATCH,
-                        "Properties: property %s: %s%s%s is not %s; %s (InvalidValueType)", name,
-                        quote, excerpt, quote, conversions[type].name, conversions[type].remedy);
+    return pt_error_set(
+        p->error, SQLITE_MISMATCH, "%s: property %s: %s%s%s is not %s; %s (InvalidValueType)",
+        p->subject, name, quote, excerpt, quote, conversions[type].name, conversions[type].remedy);
 }
 
-static int check_property_name(parse *p, pt_slice name)
+static system_member find_system_member(pt_slice name)
 {
-    static const char *const system_names[] = {"PartitionKey", "RowKey", "Timestamp"};
-    if (name.size == 0) {
-        return pt_error_set(p->error, SQLITE_MISMATCH,
-                            "Properties: a property has the empty name \"\"; give it a name "
-                            "(PropertyNameInvalid)");
+    system_member found = 0;
+    while (found < SYSTEM_MEMBERS && !pt_slice_equal(name, pt_slice_text(system_names[found]))) {
+        found++;
     }
-    for (size_t i = 0; i < sizeof system_names / sizeof system_names[0]; i++) {
-        if (pt_slice_equal(name, pt_slice_text(system_names[i]))) {
-            return refuse_property(p, name, "is a system property; write the column instead",
-                                   "PropertyNameInvalid");
+    return found;
+}
+
+static int take_system_member(parse *p, const member *property, system_member which)
+{
+    if (!p->entity) {
+        return refuse_property(p, property->name, "is a system property; write the column instead",
+                               "PropertyNameInvalid");
+    }
+    if (which != TIMESTAMP && (property->value.kind != PT_JSON_STRING ||
+                               !pt_key_is_valid_text(pt_json_token_text(&property->value)))) {
+        return refuse_property(p, property->name,
+                               "is no key; write a string of UTF-8 without U+0000",
+                               "OutOfRangeInput");
+    }
+    p->has[which] = true;
+    return SQLITE_OK;
+}
+
+static int check_keys(parse *p)
+{
+    for (system_member key = PARTITION_KEY; p->entity && key <= ROW_KEY; key++) {
+        if (!p->has[key]) {
+            return refuse_property(p, pt_slice_text(system_names[key]),
+                                   "is missing; write a string, which may be empty",
+                                   "PropertiesNeedValue");
         }
     }
     return SQLITE_OK;
@@ -464,9 +493,18 @@ static int check_property_name(parse *p, pt_slice name)
 /* `type` is its annotation's, or PT_NONE. */
 static int add_property(parse *p, const member *property, pt_type type)
 {
-    int rc = check_property_name(p, property->name);
-    if (rc != SQLITE_OK || property->value.kind == PT_JSON_NULL) {
-        return rc;
+    system_member which = find_system_member(property->name);
+    if (which != SYSTEM_MEMBERS) {
+        return take_system_member(p, property, which);
+    }
+    if (property->name.size == 0) {
+        return pt_error_set(p->error, SQLITE_MISMATCH,
+                            "%s: a property has the empty name \"\"; give it a name "
+                            "(PropertyNameInvalid)",
+                            p->subject);
+    }
+    if (property->value.kind == PT_JSON_NULL) {
+        return SQLITE_OK;
     }
     if (type == PT_NONE) {
         type = own_type(&property->value);
@@ -504,7 +542,7 @@ static int handle_members(parse *p)
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
         rc = handle_member(p, &members[i], i + 1 < count ? &members[i + 1] : NULL);
     }
-    return rc;
+    return rc == SQLITE_OK ? check_keys(p) : rc;
 }
 
 /* Fills the bag from a text that has been checked, by way of a copy that is unescaped in place. */
@@ -520,28 +558,42 @@ static int fill_bag(parse *p, pt_slice text)
     return rc == SQLITE_OK ? handle_members(p) : rc;
 }
 
-int pt_json_parse(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json, pt_bag *bag,
-                  pt_error *error)
+/* SQLite converts the value to UTF-8. */
+static int parse_object(parse *p, sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json)
 {
-    pt_bag_clear(bag);
+    pt_bag_clear(p->bag);
     if (sqlite3_value_type(json) != SQLITE_TEXT) {
-        return pt_error_set(error, SQLITE_MISMATCH,
-                            "Properties: not TEXT; give a JSON object such as json_object('Age', "
-                            "34) (InvalidInput)");
+        return pt_error_set(p->error, SQLITE_MISMATCH,
+                            "%s: not TEXT; give a JSON object such as json_object('Age', "
+                            "34) (InvalidInput)",
+                            p->subject);
     }
     const unsigned char *data = sqlite3_value_text(json);
     if (data == NULL) {
-        return pt_error_nomem(error);
+        return pt_error_nomem(p->error);
     }
     pt_slice text = pt_slice_of(data, (size_t)sqlite3_value_bytes(json));
-    parse p = {.bag = bag, .error = error};
-    int rc = check_well_formed(&p, db, statement, text);
+    int rc = check_well_formed(p, db, statement, text);
     if (rc == SQLITE_OK) {
-        rc = fill_bag(&p, text);
+        rc = fill_bag(p, text);
     }
-    pt_buffer_free(&p.members);
+    pt_buffer_free(&p->members);
     if (rc != SQLITE_OK) {
-        pt_bag_clear(bag);
+        pt_bag_clear(p->bag);
     }
     return rc;
+}
+
+int pt_json_parse(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json, pt_bag *bag,
+                  pt_error *error)
+{
+    parse p = {.subject = "Properties", .bag = bag, .error = error};
+    return parse_object(&p, db, statement, json);
+}
+
+int pt_json_parse_entity(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json,
+                         const char *subject, pt_bag *bag, pt_error *error)
+{
+    parse p = {.subject = subject, .entity = true, .bag = bag, .error = error};
+    return parse_object(&p, db, statement, json);
 }

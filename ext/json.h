@@ -51,4 +51,12 @@ void pt_json_end(pt_buffer *json);
 int pt_json_parse(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json, pt_bag *bag,
                   pt_error *error);
 
+/*
+ * The same for a whole entity in JSON: PartitionKey and RowKey must be there, as strings that can
+ * be keys, a Timestamp may be there, and the bag gets the other members. Texts of errors begin with
+ * `subject` instead of "Properties".
+ */
+int pt_json_parse_entity(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json,
+                         const char *subject, pt_bag *bag, pt_error *error);
+
 #endif

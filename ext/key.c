@@ -32,6 +32,20 @@ bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_ke
     return true;
 }
 
+pt_slice pt_key_partition(pt_slice logical)
+{
+    pt_slice entity = pt_key_entity(logical);
+    const uint8_t *separator = entity.size != 0 ? memchr(entity.data, 0, entity.size) : NULL;
+    return separator != NULL ? pt_slice_of(logical.data, (size_t)(separator - logical.data))
+                             : logical;
+}
+
+bool pt_key_is_in_partition(pt_slice logical, pt_slice partition)
+{
+    return pt_slice_has_prefix(logical, partition) &&
+           (logical.size == partition.size || logical.data[partition.size] == 0);
+}
+
 static bool is_continuation(uint8_t byte)
 {
     return (byte & 0xC0) == 0x80;

@@ -21,8 +21,8 @@
 #include "error.h"
 
 enum {
-    PT_KEY_TABLE_SIZE = 4,    /* bytes of the table id in a logical key */
-    PT_KEY_LOGICAL_MAX = 510, /* bytes of the longest logical key */
+    PT_KEY_TABLE_SIZE = 4,      /* bytes of the table id in a logical key */
+    PT_KEY_LOGICAL_MAX = 16384, /* bytes of the longest logical key of an entity */
 };
 
 #define PT_TABLE_ID_LIMIT UINT32_C(0xFF000000)
@@ -45,6 +45,12 @@ static inline pt_slice pt_key_entity(pt_slice logical)
 {
     return pt_slice_of(logical.data + PT_KEY_TABLE_SIZE, logical.size - PT_KEY_TABLE_SIZE);
 }
+
+/* Table id and PartitionKey, as they begin a logical key of at least PT_KEY_TABLE_SIZE bytes. */
+pt_slice pt_key_partition(pt_slice logical);
+
+/* Whether a logical key is of the partition that pt_key_partition gave. */
+bool pt_key_is_in_partition(pt_slice logical, pt_slice partition);
 
 /*
  * The end of all texts that begin with `prefix`, as text: drops trailing U+10FFFF characters and

@@ -15,12 +15,20 @@
 #include "entity.h"
 #include "session.h"
 
-enum { PT_CHUNK_SIZE = 2000, PT_CHUNK_KEY_SIZE = 22, PT_CHUNK_HEADER = 4 };
+enum {
+    PT_CHUNK_SIZE = 2000,
+    PT_CHUNK_KEY_SIZE = 22,
+    PT_CHUNK_HEADER = 4,
+    PT_INLINE_SIZE_MAX = 2000,      /* longer values are always large */
+    PT_INLINE_BYTES_MAX = 16384,    /* of a record, together; beyond it */
+    PT_INLINE_SMALL_SIZE_MAX = 256, /* only these stay inline */
+};
 
 /*
- * Whether a field's value must be a large one, in a record whose strings and binaries have
- * `inline_bytes` together: values over 2,000 bytes always; the larger ones of a record that would
- * still be too big for a few pages.
+ * Whether a field's value must be a large one, in a record whose strings and binaries of at most
+ * PT_INLINE_SIZE_MAX bytes have `inline_bytes` together: values over 2,000 bytes always; the larger
+ * ones of a record that would still be too big for a few pages. Large ones already need not be made
+ * so.
  */
 bool pt_large_is_needed(const pt_value *value, uint64_t inline_bytes);
 
@@ -32,14 +40,19 @@ bool pt_large_is_needed(const pt_value *value, uint64_t inline_bytes);
 int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t ordinal,
                  pt_value *value, pt_error *error);
 
-/* Deletes the chunks of a large value. SQLITE_OK or SQLITE_NOMEM. */
+/*
+ * Deletes the chunks of a large value. Within a row, so that pending ones can still be read through
+ * older rows. SQLITE_OK or SQLITE_NOMEM.
+ */
 int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *large, pt_error *error);
 
 /*
  * Reads a large value into `bytes` (emptied first; a NUL is put behind its content) and turns it
  * into a STRING or BINARY that points there. Other values stay as they are. SQLITE_OK,
- * SQLITE_NOMEM, SQLITE_TOOBIG (larger than this SQLite accepts), SQLITE_CORRUPT_VTAB (without a
- * text) if a chunk is missing or damaged, and what the engine answers.
+ * SQLITE_NOMEM, SQLITE_CORRUPT_VTAB (without a text) if a chunk is missing or damaged,
+ * SQLITE_ABORT_ROLLBACK if it was pending and has been rolled back since, and what the engine
+ * answers. A chunk that the transaction has deleted is found all the same, for older rows may still
+ * point to it.
  */
 int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *bytes,
                   pt_error *error);

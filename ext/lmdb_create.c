@@ -40,10 +40,7 @@ static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
 {
     uint8_t header[PT_FORMAT_HEADER_SIZE];
     pt_format_write_header(header);
-    int mdb_rc = mdb_dbi_open(txn, PT_FORMAT_ENTITIES, MDB_CREATE, &env->entities);
-    if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = mdb_dbi_open(txn, PT_FORMAT_META, MDB_CREATE, &env->meta);
-    }
+    int mdb_rc = pt_lmdb_env_open_databases(env, txn, MDB_CREATE);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put(txn, env->meta, pt_format_header_key(), header, sizeof header);
     }

@@ -1,5 +1,6 @@
 #include "engine.h"
 
+#include "lmdb_cursor.h"
 #include "lmdb_info.h"
 #include "lmdb_registry.h"
 #include "lmdb_store.h"
@@ -25,6 +26,7 @@ const pt_engine pt_lmdb_engine = {
     .counts = pt_lmdb_counts,
     .info = pt_lmdb_info,
     .write_begin = pt_lmdb_write_begin,
+    .write_collect = pt_lmdb_write_collect,
     .write_put = pt_lmdb_write_put,
     .write_delete = pt_lmdb_write_delete,
     .write_restore = pt_lmdb_write_restore,

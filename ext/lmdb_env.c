@@ -326,22 +326,38 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
 }
 
-/* Opens a sub-database, which must be in memcmp order and without duplicates. */
-static int open_database(MDB_txn *txn, const char *name, MDB_dbi *dbi)
+static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
 {
-    unsigned flags = 0;
-    int mdb_rc = mdb_dbi_open(txn, name, 0, dbi);
+    unsigned order = 0;
+    int mdb_rc = mdb_dbi_open(txn, name, flags, dbi);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = mdb_dbi_flags(txn, *dbi, &flags);
+        mdb_rc = mdb_dbi_flags(txn, *dbi, &order);
     }
-    return mdb_rc == MDB_SUCCESS && flags != 0 ? MDB_INCOMPATIBLE : mdb_rc;
+    return mdb_rc == MDB_SUCCESS && order != 0 ? MDB_INCOMPATIBLE : mdb_rc;
+}
+
+int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags)
+{
+    const struct {
+        const char *name;
+        MDB_dbi *dbi;
+    } databases[PT_LMDB_DATABASES] = {
+        {PT_FORMAT_META, &env->meta},           {PT_FORMAT_ENTITIES, &env->entities},
+        {PT_FORMAT_LONG_KEYS, &env->long_keys}, {PT_FORMAT_CHUNKS, &env->chunks},
+        {PT_FORMAT_GARBAGE, &env->garbage},
+    };
+    int mdb_rc = MDB_SUCCESS;
+    for (int i = 0; mdb_rc == MDB_SUCCESS && i < PT_LMDB_DATABASES; i++) {
+        mdb_rc = open_database(txn, databases[i].name, flags, databases[i].dbi);
+    }
+    return mdb_rc;
 }
 
 static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_error *error)
 {
     MDB_val key = pt_lmdb_val(pt_format_header_key());
     MDB_val header;
-    int mdb_rc = open_database(txn, PT_FORMAT_META, &env->meta);
+    int mdb_rc = open_database(txn, PT_FORMAT_META, 0, &env->meta);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_get(txn, env->meta, &key, &header);
     }
@@ -364,12 +380,9 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
     case PT_FORMAT_OURS:
         break;
     }
-    mdb_rc = open_database(txn, PT_FORMAT_ENTITIES, &env->entities);
+    mdb_rc = pt_lmdb_env_open_databases(env, txn, 0);
     if (mdb_rc == MDB_NOTFOUND || mdb_rc == MDB_INCOMPATIBLE) {
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q is damaged: its entities are missing; restore it from a "
-                            "backup",
-                            path);
+        return fail_foreign(error, path, "some of a store's parts are missing");
     }
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK
                                  : pt_lmdb_fail(error, mdb_rc, path, "opening its tables");

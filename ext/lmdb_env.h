@@ -10,12 +10,15 @@
 #include "bytes.h"
 #include "error.h"
 
-enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_DATABASES = 2 };
+enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_DATABASES = 5 };
 
 typedef struct pt_lmdb_env {
-    MDB_env *env; /* NULL: not open */
-    MDB_dbi entities;
+    MDB_env *env;     /* NULL: not open */
+    MDB_dbi entities; /* the sub-databases: lmdb_format.h */
     MDB_dbi meta;
+    MDB_dbi long_keys;
+    MDB_dbi chunks;
+    MDB_dbi garbage;
     unsigned page_size;
     bool read_only; /* the file cannot be written, or has features that forbid writing */
 } pt_lmdb_env;
@@ -30,6 +33,12 @@ void pt_lmdb_env_close(pt_lmdb_env *env);
 
 /* A new environment, not yet opened, with these limits. LMDB's code; env->env is set on success. */
 int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size);
+
+/*
+ * Opens the sub-databases, with MDB_CREATE in `flags` also those that are not there. LMDB's code:
+ * MDB_INCOMPATIBLE for one that is not in memcmp order, or has duplicates.
+ */
+int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
 
 /*
  * Makes the map as large as it may be, at least large enough for the file as it is now. No

@@ -1,8 +1,19 @@
 /*
  * A store is one LMDB environment (the data file, and beside it LMDB's lock file with "-lock" at
- * the end of its name) with two named sub-databases, both in memcmp order without duplicates.
+ * the end of its name) with five named sub-databases, all in memcmp order without duplicates.
  *
- * `entities`: logical key (key.h) -> record (entity.h). Table id 0 is the catalogue.
+ * `entities`: logical key (key.h) -> record (entity.h). Table id 0 is the catalogue. LMDB's keys
+ * have at most 511 bytes; of a logical key of more than 510 the first 510 and 00 are the key here,
+ * whose value is the u64 number of a bucket: a link. No other key here has 511 bytes.
+ *
+ * `long_keys`: the buckets. u64 number of the bucket in the key, and what follows in the logical
+ * key -> record. If more than 502 bytes follow: number, the first 502 and 00 -> u64 number of a
+ * further bucket, again a link, and again nothing else has 511 bytes. A bucket has one link to it,
+ * and goes with its last key.
+ *
+ * `chunks`: logical key beginning with PT_TABLE_CHUNKS -> record (large_value.h).
+ *
+ * `garbage`: logical key beginning with PT_TABLE_GARBAGE -> u8 format: 1 (key.h).
  *
  * `meta`, where integers in keys are big-endian and those in values little-endian:
  *
@@ -15,6 +26,7 @@
  *     "s" id     u16 shape id in the key; the shape's description (shape.h)
  *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records and of
  *                their chunks, i64 chunks; absent for tables without entities
+ *     "bucket"   u64 number of the last bucket made; absent: 0. None is given out twice
  *
  * Header and state may be longer than this: what follows is ignored here and not kept, so a format
  * that appends to the state must also set a feature whose ignorance forbids writing.
@@ -37,6 +49,11 @@ pt_slice pt_format_header_key(void)
 pt_slice pt_format_state_key(void)
 {
     return pt_slice_text("state");
+}
+
+pt_slice pt_format_last_bucket_key(void)
+{
+    return pt_slice_text("bucket");
 }
 
 static pt_format_key short_key(char kind, uint16_t id)
@@ -124,4 +141,18 @@ bool pt_format_read_counts(pt_slice record, pt_table_counts *counts)
     counts->bytes = (int64_t)pt_get_le64(record.data + 8);
     counts->chunks = (int64_t)pt_get_le64(record.data + 16);
     return true;
+}
+
+void pt_format_write_bucket(uint64_t bucket, uint8_t record[PT_FORMAT_BUCKET_SIZE])
+{
+    pt_put_le64(record, bucket);
+}
+
+bool pt_format_read_bucket(pt_slice record, uint64_t *bucket)
+{
+    if (record.size != PT_FORMAT_BUCKET_SIZE) {
+        return false;
+    }
+    *bucket = pt_get_le64(record.data);
+    return *bucket != 0;
 }

@@ -8,12 +8,16 @@
 
 #define PT_FORMAT_ENTITIES "entities"
 #define PT_FORMAT_META "meta"
+#define PT_FORMAT_LONG_KEYS "long_keys"
+#define PT_FORMAT_CHUNKS "chunks"
+#define PT_FORMAT_GARBAGE "garbage"
 
 enum {
     PT_FORMAT_NONCE_SIZE = 16,
     PT_FORMAT_HEADER_SIZE = 20,
     PT_FORMAT_STATE_SIZE = 48,
     PT_FORMAT_COUNTS_SIZE = 24,
+    PT_FORMAT_BUCKET_SIZE = 8,
 };
 
 /* The record "state": what every commit renews. */
@@ -41,6 +45,7 @@ typedef enum pt_format_kind {
 
 pt_slice pt_format_header_key(void);
 pt_slice pt_format_state_key(void);
+pt_slice pt_format_last_bucket_key(void);
 pt_format_key pt_format_name_key(uint16_t id);
 pt_format_key pt_format_shape_key(uint16_t id);
 pt_format_key pt_format_counts_key(uint32_t table_id);
@@ -57,5 +62,11 @@ void pt_format_write_counts(const pt_table_counts *counts, uint8_t record[PT_FOR
 
 /* False if the record is too short. */
 bool pt_format_read_counts(pt_slice record, pt_table_counts *counts);
+
+/* The number of a bucket of long keys, as the last one given out or as the value of a link. */
+void pt_format_write_bucket(uint64_t bucket, uint8_t record[PT_FORMAT_BUCKET_SIZE]);
+
+/* False if the record has another size, or is 0, which no bucket has. */
+bool pt_format_read_bucket(pt_slice record, uint64_t *bucket);
 
 #endif

@@ -3,57 +3,92 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "lmdb_room.h"
 #include "lmdb_store.h"
 #include "sqlite.h"
 
-/* A line of LMDB's list of readers: process, thread, and the version it reads, or "-". */
+/*
+ * LMDB lists its readers as text, a line each that ends with the id of the transaction the reader
+ * shows, or with "-" if it shows none; other lines are headings.
+ */
 static int note_reader(const char *line, void *context)
 {
     pt_store_info *info = context;
     const char *last = strrchr(line, ' ');
-    int64_t version = last != NULL ? strtoll(last, NULL, 10) : 0;
-    if (version > 0) {
-        info->readers++;
-        if (info->oldest_reader == 0 || version < info->oldest_reader) {
-            info->oldest_reader = version;
-        }
+    char *end = NULL;
+    long long version = last != NULL ? strtoll(last + 1, &end, 10) : 0;
+    if (end == NULL || end == last + 1 || *end != '\n') {
+        return 0;
+    }
+    info->readers++;
+    if (info->oldest_reader == 0 || version < info->oldest_reader) {
+        info->oldest_reader = version;
     }
     return 0;
 }
 
-static int note_newest(pt_store *store, pt_store_info *info, pt_error *error)
+/* The mutex keeps the environment from being changed meanwhile. */
+static void list_readers(pt_lmdb_store *store, pt_store_info *info)
 {
-    pt_snapshot *snapshot = NULL;
-    int rc = store->engine->snapshot_new(store, &snapshot, error);
-    if (rc == SQLITE_OK) {
-        rc = store->engine->snapshot_begin(snapshot, error);
+    pthread_mutex_lock(&store->mutex);
+    if (store->env.env != NULL) {
+        mdb_reader_check(store->env.env, NULL);
+        mdb_reader_list(store->env.env, note_reader, info);
     }
-    if (rc == SQLITE_OK) {
-        info->version = (int64_t)snapshot->version;
-        info->clock = snapshot->clock;
-    }
-    store->engine->snapshot_free(snapshot);
-    return rc;
+    pthread_mutex_unlock(&store->mutex);
 }
 
-int pt_lmdb_info(pt_store *base, pt_store_info *out, pt_error *error)
+static int64_t size_of_file(const pt_lmdb_store *store, int64_t mapped)
 {
-    pt_lmdb_store *store = (pt_lmdb_store *)base;
-    if (pt_lmdb_is_inherited(store)) {
-        return pt_lmdb_fail_inherited(store, error);
+    int fd;
+    struct stat file;
+    mdb_env_get_fd(store->env.env, &fd);
+    bool is_private = store->fd < 0;
+    return !is_private && fstat(fd, &file) == 0 ? (int64_t)file.st_size : mapped;
+}
+
+static int read_info(pt_lmdb_snapshot *snapshot, pt_store_info *info, pt_error *error)
+{
+    const pt_lmdb_store *store = snapshot->store;
+    MDB_txn *txn = snapshot->reader.txn;
+    MDB_envinfo environment;
+    MDB_stat garbage;
+    size_t free_pages = 0;
+    int mdb_rc = pt_lmdb_count_free_pages(txn, &free_pages);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = mdb_stat(txn, store->env.garbage, &garbage);
     }
-    pt_store_info info = {.page_size = store->env.page_size};
-    mdb_reader_list(store->env.env, note_reader, &info);
-    int rc = note_newest(base, &info, error);
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, store->base.path, "looking at its free pages");
+    }
+    mdb_env_info(store->env.env, &environment);
+    int64_t pages = (int64_t)environment.me_last_pgno + 1;
+    info->page_size = store->env.page_size;
+    info->used_bytes = (pages - (int64_t)free_pages) * info->page_size;
+    info->file_bytes = size_of_file(store, pages * info->page_size);
+    info->version = (int64_t)snapshot->base.version;
+    info->clock = snapshot->base.clock;
+    info->garbage = (int64_t)garbage.ms_entries;
+    return SQLITE_OK;
+}
+
+/* The readers are listed first: the snapshot taken here is not one of them. */
+int pt_lmdb_info(pt_store *base, pt_store_info *info, pt_error *error)
+{
+    pt_store_info found = {0};
+    pt_snapshot *snapshot = NULL;
+    int rc = pt_lmdb_snapshot_new(base, &snapshot, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    MDB_envinfo env;
-    struct stat status;
-    mdb_env_info(store->env.env, &env);
-    info.used_bytes = (int64_t)(env.me_last_pgno + 1) * info.page_size;
-    info.file_bytes =
-        store->fd >= 0 && fstat(store->fd, &status) == 0 ? status.st_size : info.used_bytes;
-    *out = info;
-    return SQLITE_OK;
+    list_readers((pt_lmdb_store *)base, &found);
+    rc = pt_lmdb_snapshot_begin(snapshot, error);
+    if (rc == SQLITE_OK) {
+        rc = read_info(pt_lmdb_own_snapshot(snapshot), &found, error);
+    }
+    pt_lmdb_snapshot_free(snapshot);
+    if (rc == SQLITE_OK) {
+        *info = found;
+    }
+    return rc;
 }

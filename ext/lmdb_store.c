@@ -1,29 +1,10 @@
 #include "lmdb_store.h"
 
+#include "lmdb_cursor.h"
+#include "lmdb_long_key.h"
 #include "sqlite.h"
 
 enum { BEGIN_TRIES = 64 };
-
-typedef struct pt_lmdb_snapshot pt_lmdb_snapshot;
-
-typedef struct pt_lmdb_cursor {
-    pt_engine_cursor base; /* first */
-    MDB_cursor *cursor;
-    struct pt_lmdb_cursor *next_spare;
-} pt_lmdb_cursor;
-
-struct pt_lmdb_snapshot {
-    pt_snapshot base; /* first */
-    pt_lmdb_store *store;
-    pt_lmdb_reader reader;
-    pt_lmdb_cursor *spares; /* closed cursors, for the next that are opened */
-    bool begun;
-};
-
-static pt_lmdb_snapshot *own_snapshot(pt_snapshot *snapshot)
-{
-    return (pt_lmdb_snapshot *)snapshot;
-}
 
 static int fail_damaged(pt_error *error, const pt_lmdb_store *store, const char *what)
 {
@@ -184,7 +165,7 @@ static int take_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *er
 
 int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
 {
-    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     if (pt_lmdb_is_inherited(snapshot->store)) {
         return pt_lmdb_fail_inherited(snapshot->store, error);
     }
@@ -207,7 +188,7 @@ int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
 
 void pt_lmdb_snapshot_end(pt_snapshot *base)
 {
-    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     if (!snapshot->begun) {
         return;
     }
@@ -223,14 +204,9 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
     if (base == NULL) {
         return;
     }
-    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_snapshot_end(base);
-    while (snapshot->spares != NULL) {
-        pt_lmdb_cursor *spare = snapshot->spares;
-        snapshot->spares = spare->next_spare;
-        mdb_cursor_close(spare->cursor);
-        sqlite3_free(spare);
-    }
+    pt_lmdb_free_spare_cursors(snapshot);
     if (!pt_lmdb_is_inherited(snapshot->store)) {
         pt_lmdb_reader_leave(snapshot->store, &snapshot->reader);
     }
@@ -239,16 +215,24 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
 
 /* --- Single records --- */
 
+static int look_up(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *value)
+{
+    if (key.size > PT_LMDB_SHORT_KEY_MAX) {
+        return pt_lmdb_long_get(txn, env, key, value);
+    }
+    MDB_val mdb_key = pt_lmdb_val(key);
+    return mdb_get(txn, pt_lmdb_dbi_of(env, key), &mdb_key, value);
+}
+
 int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
-    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
-    MDB_val mdb_key = pt_lmdb_val(key);
     MDB_val value;
-    int mdb_rc = mdb_get(snapshot->reader.txn, store->env.entities, &mdb_key, &value);
+    int mdb_rc = look_up(snapshot->reader.txn, &store->env, key, &value);
     if (mdb_rc == MDB_NOTFOUND) {
         *found = false;
         return SQLITE_OK;
@@ -263,7 +247,7 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
 
 int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts, pt_error *error)
 {
-    pt_lmdb_snapshot *snapshot = own_snapshot(base);
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
@@ -283,97 +267,4 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
         return fail_damaged(error, store, "a record of counts is too short");
     }
     return SQLITE_OK;
-}
-
-/* --- Cursors --- */
-
-static pt_lmdb_cursor *take_spare(pt_lmdb_snapshot *snapshot)
-{
-    pt_lmdb_cursor *cursor = snapshot->spares;
-    if (cursor == NULL || mdb_cursor_renew(snapshot->reader.txn, cursor->cursor) != MDB_SUCCESS) {
-        return NULL;
-    }
-    snapshot->spares = cursor->next_spare;
-    return cursor;
-}
-
-int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *error)
-{
-    pt_lmdb_snapshot *snapshot = own_snapshot(base);
-    pt_lmdb_store *store = snapshot->store;
-    if (pt_lmdb_is_inherited(store)) {
-        return pt_lmdb_fail_inherited(store, error);
-    }
-    pt_lmdb_cursor *opened = take_spare(snapshot);
-    if (opened == NULL) {
-        opened = sqlite3_malloc64(sizeof *opened);
-        if (opened == NULL) {
-            return pt_error_nomem(error);
-        }
-        int mdb_rc = mdb_cursor_open(snapshot->reader.txn, store->env.entities, &opened->cursor);
-        if (mdb_rc != MDB_SUCCESS) {
-            sqlite3_free(opened);
-            return pt_lmdb_fail(error, mdb_rc, store->base.path, "opening a cursor");
-        }
-    }
-    opened->base = (pt_engine_cursor){.snapshot = base};
-    opened->next_spare = NULL;
-    *cursor = &opened->base;
-    return SQLITE_OK;
-}
-
-void pt_lmdb_cursor_close(pt_engine_cursor *base)
-{
-    if (base == NULL) {
-        return;
-    }
-    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
-    pt_lmdb_snapshot *snapshot = own_snapshot(base->snapshot);
-    cursor->next_spare = snapshot->spares;
-    snapshot->spares = cursor;
-}
-
-static int move(pt_lmdb_cursor *cursor, MDB_val *key, MDB_cursor_op op, pt_error *error)
-{
-    pt_lmdb_store *store = own_snapshot(cursor->base.snapshot)->store;
-    if (pt_lmdb_is_inherited(store)) {
-        return pt_lmdb_fail_inherited(store, error);
-    }
-    MDB_val value;
-    int mdb_rc = mdb_cursor_get(cursor->cursor, key, &value, op);
-    if (mdb_rc == MDB_SUCCESS) {
-        cursor->base.key = pt_lmdb_slice(*key);
-        cursor->base.record = pt_lmdb_slice(value);
-        cursor->base.valid = true;
-        return SQLITE_OK;
-    }
-    cursor->base.valid = false;
-    return mdb_rc == MDB_NOTFOUND
-               ? SQLITE_OK
-               : pt_lmdb_fail(error, mdb_rc, store->base.path, "moving a cursor");
-}
-
-int pt_lmdb_cursor_seek(pt_engine_cursor *base, pt_slice key, pt_direction direction,
-                        pt_error *error)
-{
-    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
-    MDB_val mdb_key = pt_lmdb_val(key);
-    if (key.size == 0) { /* LMDB has no empty key */
-        if (direction == PT_FORWARD) {
-            return move(cursor, &mdb_key, MDB_FIRST, error);
-        }
-        base->valid = false;
-        return SQLITE_OK;
-    }
-    int rc = move(cursor, &mdb_key, MDB_SET_RANGE, error);
-    if (direction == PT_FORWARD || rc != SQLITE_OK) {
-        return rc;
-    }
-    return move(cursor, &mdb_key, base->valid ? MDB_PREV : MDB_LAST, error);
-}
-
-int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error *error)
-{
-    MDB_val key;
-    return move((pt_lmdb_cursor *)base, &key, direction == PT_FORWARD ? MDB_NEXT : MDB_PREV, error);
 }

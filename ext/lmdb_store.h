@@ -1,5 +1,5 @@
 /*
- * Reading a store: snapshots and cursors. The functions are pt_engine's methods.
+ * Reading a store: snapshots and single records. The functions are pt_engine's methods.
  */
 #ifndef PT_LMDB_STORE_H
 #define PT_LMDB_STORE_H
@@ -16,13 +16,22 @@ int pt_lmdb_get(pt_snapshot *snapshot, pt_slice key, bool *found, pt_slice *reco
 int pt_lmdb_counts(pt_snapshot *snapshot, uint32_t table_id, pt_table_counts *counts,
                    pt_error *error);
 
-int pt_lmdb_cursor_open(pt_snapshot *snapshot, pt_engine_cursor **cursor, pt_error *error);
-void pt_lmdb_cursor_close(pt_engine_cursor *cursor);
-int pt_lmdb_cursor_seek(pt_engine_cursor *cursor, pt_slice key, pt_direction direction,
-                        pt_error *error);
-int pt_lmdb_cursor_step(pt_engine_cursor *cursor, pt_direction direction, pt_error *error);
+/* --- For other parts of the engine --- */
 
-/* --- For the writer --- */
+struct pt_lmdb_cursor;
+
+typedef struct pt_lmdb_snapshot {
+    pt_snapshot base; /* first */
+    pt_lmdb_store *store;
+    pt_lmdb_reader reader;
+    struct pt_lmdb_cursor *spares; /* closed cursors, for the next that are opened */
+    bool begun;
+} pt_lmdb_snapshot;
+
+static inline pt_lmdb_snapshot *pt_lmdb_own_snapshot(pt_snapshot *snapshot)
+{
+    return (pt_lmdb_snapshot *)snapshot;
+}
 
 /* Reads the record "state" within a transaction. */
 int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *state, pt_error *error);

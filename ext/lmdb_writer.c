@@ -5,49 +5,32 @@
 #include <sys/statvfs.h>
 #include <unistd.h>
 
-#include "key.h"
+#include "lmdb_collect.h"
+#include "lmdb_long_write.h"
+#include "lmdb_room.h"
 #include "lmdb_store.h"
 #include "sqlite.h"
 
 enum {
     COMMITS_BETWEEN_READER_CHECKS = 256,
-    HEADROOM_PART = 50,      /* the fiftieth part of the map is for deletes, */
-    HEADROOM_PAGES = 64,     /* and no fewer pages than some transactions copy */
-    FEW_PAGES = 64,          /* a disk with less room is full */
-    WATCHED_PAGES = 1 << 20, /* more free pages than this need not be watched */
+    FEW_PAGES = 64,                        /* a disk with less room is full */
+    CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE, /* bytes in which a chunk's key names its table */
 };
-
-/*
- * How a key beyond the last one is put. MDB_APPEND saves the search, but relies on what the cursor
- * knows about the end, and that can be wrong once other operations came in between: so it is used
- * in one run only, which begins at the first key beyond the last and ends with the first other
- * operation.
- */
-typedef enum pt_appending { PT_APPEND_MAY_BEGIN, PT_APPENDING, PT_APPEND_IS_OVER } pt_appending;
 
 struct pt_writer {
     pt_lmdb_store *store;
     MDB_txn *txn;
-    MDB_cursor *cursor;    /* on the entities */
+    pt_lmdb_tree entities;
+    pt_lmdb_tree long_keys;
+    pt_lmdb_tree chunks;
+    pt_lmdb_tree garbage;
     pt_format_state state; /* of the version that is written upon */
     bool failed;           /* the transaction is no longer whole: no commit */
-
-    pt_appending appending;
-    bool last_key_known;
-    size_t last_key_size; /* 0: no key at all */
-    uint8_t last_key[PT_KEY_LOGICAL_MAX];
+    pt_lmdb_room room;
 
     /* Not yet added to the stored counts of `counted_table`; the catalogue is not counted. */
     uint32_t counted_table;
     pt_table_counts counted;
-
-    /* Room in the map, in pages. */
-    bool watched;
-    size_t next_page;    /* behind the last page before this transaction */
-    size_t page_limit;   /* puts may use the map up to here */
-    size_t pages_before; /* of the entities' tree */
-    size_t free_pages;
-    bool free_pages_known;
 };
 
 static int fail(pt_writer *writer, int mdb_rc, const char *doing, pt_error *error)
@@ -58,41 +41,22 @@ static int fail(pt_writer *writer, int mdb_rc, const char *doing, pt_error *erro
 
 /* --- Begin and abort --- */
 
-static size_t pages_of(const MDB_stat *stat)
+/* A tree costs nothing before its first operation. */
+static void plant(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
 {
-    return stat->ms_branch_pages + stat->ms_leaf_pages + stat->ms_overflow_pages;
-}
-
-static void measure_room(pt_writer *writer)
-{
-    MDB_envinfo info;
-    MDB_stat stat;
-    const pt_lmdb_env *env = &writer->store->env;
-    mdb_env_info(env->env, &info);
-    mdb_stat(writer->txn, env->entities, &stat);
-    size_t map_pages = info.me_mapsize / env->page_size;
-    size_t headroom = map_pages / HEADROOM_PART;
-    if (headroom < HEADROOM_PAGES) {
-        headroom = HEADROOM_PAGES;
-    }
-    writer->page_limit = map_pages > headroom ? map_pages - headroom : 0;
-    writer->next_page = info.me_last_pgno + 1;
-    writer->pages_before = pages_of(&stat);
-    writer->watched = writer->next_page + WATCHED_PAGES > writer->page_limit;
+    tree->txn = txn;
+    tree->dbi = dbi;
 }
 
 static int prepare(pt_writer *writer, pt_error *error)
 {
-    int rc = pt_lmdb_read_state(writer->store, writer->txn, &writer->state, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    int mdb_rc = mdb_cursor_open(writer->txn, writer->store->env.entities, &writer->cursor);
-    if (mdb_rc != MDB_SUCCESS) {
-        return fail(writer, mdb_rc, "opening a cursor", error);
-    }
-    measure_room(writer);
-    return SQLITE_OK;
+    const pt_lmdb_env *env = &writer->store->env;
+    plant(&writer->entities, writer->txn, env->entities);
+    plant(&writer->long_keys, writer->txn, env->long_keys);
+    plant(&writer->chunks, writer->txn, env->chunks);
+    plant(&writer->garbage, writer->txn, env->garbage);
+    pt_lmdb_room_measure(&writer->room, env, writer->txn);
+    return pt_lmdb_read_state(writer->store, writer->txn, &writer->state, error);
 }
 
 int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
@@ -125,8 +89,8 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
 }
 
 /*
- * After the transaction was committed or aborted, which also closed its cursor. The writer is kept:
- * taking a commit back must not fail for want of memory.
+ * After the transaction was committed or aborted, which also closed its cursors. The writer is
+ * kept: taking a commit back must not fail for want of memory.
  */
 static void put_by(pt_writer *writer)
 {
@@ -195,14 +159,8 @@ static int flush_counts(pt_writer *writer)
     return mdb_rc;
 }
 
-/* A chunk counts for the table whose id follows in its key. */
-static inline int count(pt_writer *writer, pt_slice key, int64_t records, int64_t bytes)
+static int add_to(pt_writer *writer, uint32_t table, int64_t *count, int64_t records, int64_t bytes)
 {
-    uint32_t table = pt_get_be32(key.data);
-    bool is_chunk = table == PT_TABLE_CHUNKS && key.size >= 2 * PT_KEY_TABLE_SIZE;
-    if (is_chunk) {
-        table = pt_get_be32(key.data + PT_KEY_TABLE_SIZE);
-    }
     if (table != writer->counted_table) {
         int mdb_rc = flush_counts(writer);
         if (mdb_rc != MDB_SUCCESS) {
@@ -210,172 +168,98 @@ static inline int count(pt_writer *writer, pt_slice key, int64_t records, int64_
         }
         writer->counted_table = table;
     }
-    *(is_chunk ? &writer->counted.chunks : &writer->counted.entities) += records;
+    *count += records;
     writer->counted.bytes += bytes;
     return MDB_SUCCESS;
 }
 
-/* --- Room --- */
-
-/* The free pages of the version that is written upon; LMDB shows them to readers only. */
-static int count_free_pages(pt_writer *writer)
+/* A chunk counts for the table whose id follows in its key; garbage is not counted. */
+static inline int count(pt_writer *writer, const pt_lmdb_tree *tree, pt_slice key, int64_t records,
+                        int64_t bytes)
 {
-    MDB_txn *txn;
-    MDB_cursor *cursor = NULL;
-    MDB_val key;
-    MDB_val value;
-    int mdb_rc = mdb_txn_begin(writer->store->env.env, NULL, MDB_RDONLY, &txn);
-    if (mdb_rc != MDB_SUCCESS) {
-        return mdb_rc;
+    if (tree == &writer->entities) {
+        return add_to(writer, pt_get_be32(key.data), &writer->counted.entities, records, bytes);
     }
-    writer->free_pages = 0;
-    mdb_rc = mdb_cursor_open(txn, 0, &cursor);
-    while (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
-        if (mdb_rc == MDB_SUCCESS) {
-            size_t pages; /* a list begins with its length */
-            memcpy(&pages, value.mv_data, sizeof pages);
-            writer->free_pages += pages;
-        }
+    if (tree == &writer->chunks && key.size >= CHUNK_KEY_MIN) {
+        uint32_t table = pt_get_be32(key.data + PT_KEY_TABLE_SIZE);
+        return add_to(writer, table, &writer->counted.chunks, records, bytes);
     }
-    mdb_cursor_close(cursor);
-    mdb_txn_abort(txn);
-    writer->free_pages_known = mdb_rc == MDB_NOTFOUND;
-    return writer->free_pages_known ? MDB_SUCCESS : mdb_rc;
-}
-
-/* MDB_MAP_FULL once what is in use has grown into the headroom. */
-static int check_room(pt_writer *writer)
-{
-    MDB_stat stat;
-    mdb_stat(writer->txn, writer->store->env.entities, &stat);
-    size_t grown = pages_of(&stat);
-    grown = grown > writer->pages_before ? grown - writer->pages_before : 0;
-    if (writer->next_page + grown < writer->page_limit) {
-        return MDB_SUCCESS;
-    }
-    if (!writer->free_pages_known) {
-        int mdb_rc = count_free_pages(writer);
-        if (mdb_rc != MDB_SUCCESS) {
-            return mdb_rc;
-        }
-    }
-    return writer->next_page + grown < writer->page_limit + writer->free_pages ? MDB_SUCCESS
-                                                                               : MDB_MAP_FULL;
+    return MDB_SUCCESS;
 }
 
 /* --- Putting and deleting --- */
 
-/* With a cursor of its own, so that the writer's knows nothing of the end yet. */
-static int find_last_key(pt_writer *writer)
+static pt_lmdb_tree *tree_of(pt_writer *writer, pt_slice key)
 {
-    MDB_cursor *cursor;
-    MDB_val key;
-    int mdb_rc = mdb_cursor_open(writer->txn, writer->store->env.entities, &cursor);
+    MDB_dbi dbi = pt_lmdb_dbi_of(&writer->store->env, key);
+    return dbi == writer->entities.dbi ? &writer->entities
+           : dbi == writer->chunks.dbi ? &writer->chunks
+                                       : &writer->garbage;
+}
+
+static pt_lmdb_long_trees long_trees(pt_writer *writer)
+{
+    return (pt_lmdb_long_trees){
+        .env = &writer->store->env, .entities = &writer->entities, .long_keys = &writer->long_keys};
+}
+
+static int put(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_slice record)
+{
+    pt_lmdb_old old;
+    int mdb_rc = MDB_SUCCESS;
+    if (writer->room.watched) {
+        mdb_rc = pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn);
+    }
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    mdb_rc = mdb_cursor_get(cursor, &key, NULL, MDB_LAST);
-    mdb_cursor_close(cursor);
-    if (mdb_rc == MDB_SUCCESS && key.mv_size > sizeof writer->last_key) {
-        return MDB_CORRUPTED;
+    if (key.size > PT_LMDB_SHORT_KEY_MAX) {
+        pt_lmdb_long_trees trees = long_trees(writer);
+        mdb_rc = pt_lmdb_long_put(&trees, key, record, &old);
+    } else {
+        mdb_rc = pt_lmdb_tree_put(tree, key, record, &old);
     }
-    if (mdb_rc == MDB_SUCCESS) {
-        writer->last_key_size = key.mv_size;
-        memcpy(writer->last_key, key.mv_data, key.mv_size);
-    }
-    writer->last_key_known = mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND;
-    return writer->last_key_known ? MDB_SUCCESS : mdb_rc;
-}
-
-static inline bool is_beyond_last(const pt_writer *writer, pt_slice key)
-{
-    return pt_slice_compare(key, pt_slice_of(writer->last_key, writer->last_key_size)) > 0;
-}
-
-static int append(pt_writer *writer, pt_slice key, pt_slice record)
-{
-    MDB_val mdb_key = pt_lmdb_val(key);
-    MDB_val value = pt_lmdb_val(record);
-    int mdb_rc = mdb_cursor_put(writer->cursor, &mdb_key, &value, MDB_APPEND);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    memcpy(writer->last_key, key.data, key.size);
-    writer->last_key_size = key.size;
-    return count(writer, key, 1, (int64_t)(key.size + record.size));
-}
-
-/* One search for both cases: a key that is there is only found, and then replaced in place. */
-static int insert_or_replace(pt_writer *writer, pt_slice key, pt_slice record)
-{
-    MDB_val mdb_key = pt_lmdb_val(key);
-    MDB_val value = pt_lmdb_val(record);
-    int mdb_rc = mdb_cursor_put(writer->cursor, &mdb_key, &value, MDB_NOOVERWRITE);
-    if (mdb_rc == MDB_SUCCESS) {
-        return count(writer, key, 1, (int64_t)(key.size + record.size));
-    }
-    if (mdb_rc != MDB_KEYEXIST) {
-        return mdb_rc;
-    }
-    int64_t growth = (int64_t)record.size - (int64_t)value.mv_size;
-    value = pt_lmdb_val(record);
-    mdb_rc = mdb_cursor_put(writer->cursor, &mdb_key, &value, MDB_CURRENT);
-    return mdb_rc == MDB_SUCCESS ? count(writer, key, 0, growth) : mdb_rc;
-}
-
-static int put(pt_writer *writer, pt_slice key, pt_slice record)
-{
-    if (writer->watched) {
-        int mdb_rc = check_room(writer);
-        if (mdb_rc != MDB_SUCCESS) {
-            return mdb_rc;
-        }
-    }
-    if (writer->appending != PT_APPEND_IS_OVER) {
-        int mdb_rc = writer->last_key_known ? MDB_SUCCESS : find_last_key(writer);
-        if (mdb_rc != MDB_SUCCESS) {
-            return mdb_rc;
-        }
-        if (is_beyond_last(writer, key)) {
-            writer->appending = PT_APPENDING;
-            return append(writer, key, record);
-        }
-        if (writer->appending == PT_APPENDING) {
-            writer->appending = PT_APPEND_IS_OVER;
-        }
-    }
-    return insert_or_replace(writer, key, record);
+    int64_t size = (int64_t)record.size;
+    return old.present ? count(writer, tree, key, 0, size - (int64_t)old.size)
+                       : count(writer, tree, key, 1, (int64_t)key.size + size);
 }
 
 int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error)
 {
-    if (key.size > PT_KEY_LOGICAL_MAX) {
+    pt_lmdb_tree *tree = tree_of(writer, key);
+    size_t longest = tree == &writer->entities ? PT_KEY_LOGICAL_MAX : PT_LMDB_SHORT_KEY_MAX;
+    if (key.size > longest) {
         return pt_error_set(error, SQLITE_TOOBIG,
-                            "store %Q: a key of %lld bytes is longer than %d; shorten PartitionKey "
-                            "or RowKey",
-                            writer->store->base.path, (sqlite3_int64)key.size, PT_KEY_LOGICAL_MAX);
+                            "store %Q: a key of %lld bytes is longer than %lld; shorten "
+                            "PartitionKey or RowKey",
+                            writer->store->base.path, (sqlite3_int64)key.size,
+                            (sqlite3_int64)longest);
     }
-    int mdb_rc = put(writer, key, record);
+    int mdb_rc = put(writer, tree, key, record);
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "writing a record", error);
+}
+
+static int delete_key(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key)
+{
+    pt_lmdb_old old;
+    int mdb_rc;
+    if (key.size > PT_LMDB_SHORT_KEY_MAX) {
+        pt_lmdb_long_trees trees = long_trees(writer);
+        mdb_rc = pt_lmdb_long_delete(&trees, key, &old);
+    } else {
+        mdb_rc = pt_lmdb_tree_delete(tree, key, &old);
+    }
+    return mdb_rc == MDB_SUCCESS && old.present
+               ? count(writer, tree, key, -1, -(int64_t)(key.size + old.size))
+               : mdb_rc;
 }
 
 int pt_lmdb_write_delete(pt_writer *writer, pt_slice key, pt_error *error)
 {
-    MDB_val mdb_key = pt_lmdb_val(key);
-    MDB_val value;
-    writer->appending = PT_APPEND_IS_OVER;
-    int mdb_rc = mdb_cursor_get(writer->cursor, &mdb_key, &value, MDB_SET);
-    if (mdb_rc == MDB_NOTFOUND) {
-        return SQLITE_OK;
-    }
-    if (mdb_rc == MDB_SUCCESS) {
-        int64_t bytes = (int64_t)(key.size + value.mv_size);
-        mdb_rc = mdb_cursor_del(writer->cursor, 0);
-        if (mdb_rc == MDB_SUCCESS) {
-            mdb_rc = count(writer, key, -1, -bytes);
-        }
-    }
+    int mdb_rc = delete_key(writer, tree_of(writer, key), key);
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "deleting a record", error);
 }
 
@@ -390,6 +274,14 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
     }
     return found ? pt_lmdb_write_put(writer, key, record, error)
                  : pt_lmdb_write_delete(writer, key, error);
+}
+
+int pt_lmdb_write_collect(pt_writer *writer, pt_error *error)
+{
+    int mdb_rc = pt_lmdb_collect(writer->txn, &writer->store->env);
+    return mdb_rc == MDB_SUCCESS
+               ? SQLITE_OK
+               : fail(writer, mdb_rc, "deleting what is left of a dropped table", error);
 }
 
 /* --- Commit --- */

@@ -54,6 +54,11 @@ size_t pt_memtable_length(const pt_memtable *memtable)
     return memtable->length;
 }
 
+const pt_pending *pt_memtable_entry(const pt_memtable *memtable, size_t position)
+{
+    return memtable->log[position];
+}
+
 bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id)
 {
     return memtable->length != 0 && table_id >= memtable->lowest_table &&

@@ -29,6 +29,9 @@ uint64_t pt_memtable_version(const pt_memtable *memtable);
  * to. */
 size_t pt_memtable_length(const pt_memtable *memtable);
 
+/* The entry at a position of the log; it may be an older version of its key. */
+const pt_pending *pt_memtable_entry(const pt_memtable *memtable, size_t position);
+
 /* Whether keys of a table may be pending. False is certain. */
 bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
 

@@ -3,42 +3,58 @@
 #include "key.h"
 #include "sqlite.h"
 
-int pt_pending_batches_begin(pt_pending_batches *batches, pt_memtable *memtable)
+/* Table ids begin at 1: before them lies the catalogue. */
+static bool begin(pt_buffer *position)
 {
-    uint8_t first[PT_KEY_TABLE_SIZE];
-    pt_put_be32(first, PT_TABLE_CATALOG + 1);
-    return pt_memtable_seek(memtable, pt_slice_of(first, sizeof first), PT_FORWARD, &batches->node);
+    if (position->size != 0) {
+        return true;
+    }
+    pt_key_begin(position, PT_TABLE_CATALOG + 1);
+    return !position->failed;
 }
 
-/* False for what is not an entity. */
-static bool partition_of(pt_slice key, uint32_t *table_id, pt_slice *partition_key)
+/* Counts the operations on a partition, from its first one on. */
+static void count(pt_memtable_node *node, pt_slice partition, pt_pending_batch *batch)
 {
-    pt_slice row_key;
-    *table_id = pt_get_be32(key.data);
-    return *table_id < PT_TABLE_ID_LIMIT &&
-           pt_key_split(pt_key_entity(key), partition_key, &row_key);
-}
-
-bool pt_pending_batches_next(pt_pending_batches *batches, pt_pending_batch *batch)
-{
-    *batch = (pt_pending_batch){0};
-    for (; batches->node != NULL; batches->node = pt_memtable_step(batches->node, PT_FORWARD)) {
-        const pt_pending *pending = pt_memtable_at(batches->node);
-        pt_slice key = pt_pending_key(pending);
-        uint32_t table_id;
-        pt_slice partition_key = {0};
-        if (!partition_of(key, &table_id, &partition_key)) {
-            break;
-        }
-        if (batch->operations == 0) {
-            batch->table_id = table_id;
-            batch->partition_key = partition_key;
-        } else if (table_id != batch->table_id ||
-                   !pt_slice_equal(partition_key, batch->partition_key)) {
-            break;
+    for (; node != NULL; node = pt_memtable_step(node, PT_FORWARD)) {
+        const pt_pending *pending = pt_memtable_at(node);
+        if (!pt_key_is_in_partition(pt_pending_key(pending), partition)) {
+            return;
         }
         batch->operations++;
-        batch->bytes += (int64_t)(key.size + pending->record_size);
+        batch->bytes += (uint64_t)pending->key_size + pending->record_size;
     }
-    return batch->operations != 0;
+}
+
+/* The keys that follow a partition's are those from table id, PartitionKey, 01 on. */
+static bool go_behind(pt_buffer *position, pt_slice partition)
+{
+    pt_buffer_assign(position, partition);
+    pt_buffer_append_byte(position, 1);
+    return !position->failed;
+}
+
+int pt_pending_batches_next(pt_memtable *memtable, pt_buffer *position, pt_pending_batch *batch)
+{
+    pt_memtable_node *node;
+    if (!begin(position) ||
+        pt_memtable_seek(memtable, pt_buffer_slice(position), PT_FORWARD, &node) != SQLITE_OK) {
+        return SQLITE_NOMEM;
+    }
+    if (node == NULL) {
+        return SQLITE_DONE;
+    }
+    pt_slice partition = pt_key_partition(pt_pending_key(pt_memtable_at(node)));
+    uint32_t table_id = pt_get_be32(partition.data);
+    if (table_id >= PT_TABLE_ID_LIMIT) {
+        return SQLITE_DONE;
+    }
+    if (!go_behind(position, partition)) {
+        return SQLITE_NOMEM;
+    }
+    *batch = (pt_pending_batch){.table_id = table_id};
+    count(node, partition, batch);
+    batch->partition_key =
+        pt_slice_of(position->data + PT_KEY_TABLE_SIZE, position->size - PT_KEY_TABLE_SIZE - 1);
+    return SQLITE_ROW;
 }

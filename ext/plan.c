@@ -33,6 +33,7 @@ static const struct term {
     [PT_TERM_EK_GE] = {PT_PLAN_EK, PT_OP_GE, false, "EntityKey>=?"},
     [PT_TERM_EK_LT] = {PT_PLAN_EK, PT_OP_LT, false, "EntityKey<?"},
     [PT_TERM_EK_LE] = {PT_PLAN_EK, PT_OP_LE, false, "EntityKey<=?"},
+    [PT_TERM_FILTER] = {PT_PLAN_FILTER, PT_OP_MATCH, false, "Filter"},
 };
 
 static bool has(unsigned bits, int term)
@@ -52,6 +53,10 @@ static bool has_any(unsigned bits, int first, int last)
 static int term_of(const pt_plan_query *query, int index)
 {
     const pt_plan_constraint *constraint = &query->constraints[index];
+    if (constraint->column == PT_PLAN_FILTER) {
+        bool used = constraint->usable && constraint->op == PT_OP_MATCH;
+        return used ? PT_TERM_FILTER : PT_TERM_COUNT;
+    }
     bool other_order = query->other_text_order && constraint->column != PT_PLAN_EK;
     if (!constraint->usable || !constraint->binary || (other_order && constraint->op != PT_OP_EQ)) {
         return PT_TERM_COUNT;
@@ -68,8 +73,29 @@ static int term_of(const pt_plan_query *query, int index)
 /* Whether the term's key range decides the constraint, and SQLite takes our word for it. */
 static bool may_omit(const pt_plan_constraint *constraint, int index, int argument)
 {
-    return constraint->literal_text && !constraint->in && constraint->column != PT_PLAN_EK &&
-           index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
+    bool decided =
+        constraint->column == PT_PLAN_FILTER ||
+        (constraint->literal_text && !constraint->in && constraint->column != PT_PLAN_EK);
+    return decided && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
+}
+
+pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
+{
+    int filters = 0;
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        if (constraint->column != PT_PLAN_FILTER || constraint->op != PT_OP_MATCH) {
+            continue;
+        }
+        if (!constraint->usable) {
+            return PT_PLAN_FILTER_LATER;
+        }
+        if (constraint->in) {
+            return PT_PLAN_FILTER_IN;
+        }
+        filters++;
+    }
+    return filters > 1 ? PT_PLAN_FILTER_TWICE : PT_PLAN_FILTER_FITS;
 }
 
 /* Takes the first constraint of each kind and numbers the arguments; returns the terms' bits. */
@@ -139,6 +165,7 @@ static bool follow(ordering *state, const pt_plan_order *order)
         state->partition = true;
         state->row = true;
         return take_direction(state, order->descending);
+    case PT_PLAN_FILTER:
     case PT_PLAN_OTHER:
         break;
     }
@@ -192,12 +219,13 @@ static void consume_order(const pt_plan_query *query, const pt_plan_use *uses, p
 }
 
 /*
- * Whether one row of each partition stands for all: every row that is delivered passes, or what is
- * left to check depends on the PartitionKey alone.
+ * Whether one row of each partition stands for all: every row in the ranges passes, or what is left
+ * to check depends on the PartitionKey alone.
  */
 static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, const pt_plan *plan)
 {
-    if (!query->distinct || !query->partition_only || !plan->order_consumed) {
+    if (!query->distinct || !query->partition_only || !plan->order_consumed ||
+        has(plan->bits, PT_TERM_FILTER)) {
         return false;
     }
     for (int i = 0; i < query->order_count; i++) {
@@ -224,6 +252,7 @@ static const double PARTITION_ROWS = 200;
 static const double IN_VALUES = 10;
 static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
 static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
+static const double FILTER_SHARE = 0.02; /* what a Filter leaves */
 static const double SEEK_COST = 5;
 
 static double at_least_one(double number)
@@ -273,6 +302,13 @@ static void estimate(pt_plan *plan)
         seeks += at_least_one(partitions); /* to find each partition */
     }
     plan->cost = rows + seeks * SEEK_COST;
+    if (has(bits, PT_TERM_FILTER)) {
+        /* It is expected to bound the keys. SQLite must find several with OR between cheaper than
+         * looking at all rows, for it cannot check them. */
+        double expected = table_rows * FILTER_SHARE + SEEK_COST;
+        plan->cost = plan->cost < expected ? plan->cost : expected;
+        rows = at_least_one(rows * FILTER_SHARE);
+    }
     plan->rows = (int64_t)rows;
 }
 
@@ -326,7 +362,10 @@ static const char *kind_of_query(unsigned bits)
     if (has_any(bits, PT_TERM_EK_GT, PT_TERM_EK_LE)) {
         return "key range";
     }
-    return row ? "RowKey range over all partitions" : "table scan";
+    if (row) {
+        return "RowKey range over all partitions";
+    }
+    return has(bits, PT_TERM_FILTER) ? "key range from Filter" : "table scan";
 }
 
 char *pt_plan_sentence(unsigned bits)
@@ -334,11 +373,14 @@ char *pt_plan_sentence(unsigned bits)
     sqlite3_str *sentence = sqlite3_str_new(NULL);
     sqlite3_str_appendall(sentence, kind_of_query(bits));
     const char *joint = ": ";
-    for (int term = 0; term < PT_TERM_COUNT; term++) {
+    for (int term = 0; term < PT_TERM_FILTER; term++) {
         if (has(bits, term)) {
             sqlite3_str_appendf(sentence, "%s%s", joint, terms[term].text);
             joint = " AND ";
         }
+    }
+    if (has(bits, PT_TERM_FILTER) && has_any(bits, PT_TERM_PK_EQ, PT_TERM_EK_LE)) {
+        sqlite3_str_appendall(sentence, ", Filter");
     }
     if ((bits & PT_PLAN_KEYS_ONLY) != 0) {
         sqlite3_str_appendall(sentence, ", keys only");

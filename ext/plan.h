@@ -33,6 +33,7 @@ enum {
     PT_TERM_EK_GE,
     PT_TERM_EK_LT,
     PT_TERM_EK_LE,
+    PT_TERM_FILTER,
     PT_TERM_COUNT
 };
 
@@ -43,7 +44,13 @@ enum {
 #define PT_PLAN_DISTINCT (1u << 26)      /* one row for each partition will do */
 #define PT_PLAN_ONE_PARTITION (1u << 27) /* the order is right only inside one partition */
 
-typedef enum pt_plan_column { PT_PLAN_OTHER, PT_PLAN_PK, PT_PLAN_RK, PT_PLAN_EK } pt_plan_column;
+typedef enum pt_plan_column {
+    PT_PLAN_OTHER,
+    PT_PLAN_PK,
+    PT_PLAN_RK,
+    PT_PLAN_EK,
+    PT_PLAN_FILTER,
+} pt_plan_column;
 
 /* How a term compares. Everything that cannot become a key range is PT_OP_OTHER. */
 typedef enum pt_plan_op {
@@ -54,6 +61,7 @@ typedef enum pt_plan_op {
     PT_OP_LT,
     PT_OP_LE,
     PT_OP_PREFIX,
+    PT_OP_MATCH, /* on Filter also what is written with = */
     PT_OP_LIMIT,
     PT_OP_OFFSET, /* LIMIT and OFFSET have no column and are left to SQLite */
 } pt_plan_op;
@@ -99,10 +107,21 @@ typedef struct pt_plan {
     int64_t rows;
 } pt_plan;
 
-/* `uses` has constraint_count elements. */
+typedef enum pt_plan_filter {
+    PT_PLAN_FILTER_FITS,  /* there is none, or it can be used */
+    PT_PLAN_FILTER_LATER, /* its value is not known yet: there is no plan in this order of tables */
+    PT_PLAN_FILTER_TWICE,
+    PT_PLAN_FILTER_IN, /* one of several filters is asked for */
+} pt_plan_filter;
+
+/* Whether there is a plan. What a Filter asks cannot be left to SQLite to check. */
+pt_plan_filter pt_plan_check_filter(const pt_plan_query *query);
+
+/* `uses` has constraint_count elements. The Filter must fit. */
 void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses);
 
-/* Whether no PartitionKey and no EntityKey term bounds what the plan reads. */
+/* Whether no PartitionKey and no EntityKey term bounds what the plan reads. A Filter may still do
+ * so; only its text tells. */
 bool pt_plan_is_table_scan(unsigned bits);
 
 /*

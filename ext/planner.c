@@ -13,8 +13,14 @@ static pt_plan_column column_of(const pt_table *table, int index)
     if (index == PT_COLUMN_ROW_KEY) {
         return PT_PLAN_RK;
     }
-    int entity_key = PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_ENTITY_KEY;
-    return index == entity_key ? PT_PLAN_EK : PT_PLAN_OTHER;
+    switch (index - PT_COLUMN_FIRST - table->config.column_count) {
+    case PT_TAIL_ENTITY_KEY:
+        return PT_PLAN_EK;
+    case PT_TAIL_FILTER:
+        return PT_PLAN_FILTER;
+    default:
+        return PT_PLAN_OTHER;
+    }
 }
 
 static pt_plan_op op_of(unsigned char op)
@@ -37,6 +43,8 @@ static pt_plan_op op_of(unsigned char op)
         return PT_OP_OFFSET;
     case PT_CONSTRAINT_STARTS_WITH:
         return PT_OP_PREFIX;
+    case SQLITE_INDEX_CONSTRAINT_MATCH:
+        return PT_OP_MATCH;
     default:
         return PT_OP_OTHER;
     }
@@ -57,6 +65,9 @@ static pt_plan_constraint constraint_of(const pt_table *table, sqlite3_index_inf
         return constraint; /* their column number means nothing */
     }
     constraint.column = column_of(table, info->aConstraint[i].iColumn);
+    if (constraint.column == PT_PLAN_FILTER && constraint.op == PT_OP_EQ) {
+        constraint.op = PT_OP_MATCH;
+    }
     if (constraint.column == PT_PLAN_OTHER || !constraint.usable) {
         return constraint;
     }
@@ -96,8 +107,30 @@ static void apply(sqlite3_index_info *info, const pt_plan_use *uses)
 /* Where scans are refused, a join must find its order without one if there is any. */
 static double cost_of(const pt_table *table, const pt_plan *plan)
 {
-    bool refused = table->config.deny_scan && pt_plan_is_table_scan(plan->bits);
+    bool refused = table->config.deny_scan && pt_plan_is_table_scan(plan->bits) &&
+                   (plan->bits & PT_PLAN_TERM(PT_TERM_FILTER)) == 0;
     return refused ? plan->cost * REFUSED_SCAN_FACTOR : plan->cost;
+}
+
+/* SQLITE_CONSTRAINT: SQLite must try another order of tables. */
+static int check_filter(pt_table *table, const pt_plan_query *query)
+{
+    pt_error error = PT_ERROR_NONE;
+    switch (pt_plan_check_filter(query)) {
+    case PT_PLAN_FILTER_LATER:
+        return SQLITE_CONSTRAINT;
+    case PT_PLAN_FILTER_TWICE:
+        pt_error_set(&error, SQLITE_ERROR,
+                     "Filter is given more than once; write one filter, with and inside");
+        return pt_table_fail(table, &error);
+    case PT_PLAN_FILTER_IN:
+        pt_error_set(&error, SQLITE_ERROR,
+                     "Filter cannot be one of several (IN, or = with OR between); write one "
+                     "filter, with or inside");
+        return pt_table_fail(table, &error);
+    default:
+        return SQLITE_OK;
+    }
 }
 
 static int give_plan(const pt_table *table, sqlite3_index_info *info, const pt_plan *plan)
@@ -117,7 +150,7 @@ static int give_plan(const pt_table *table, sqlite3_index_info *info, const pt_p
 
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-    const pt_table *table = pt_table_of(vtab);
+    pt_table *table = pt_table_of(vtab);
     size_t constraints = (size_t)info->nConstraint;
     size_t size = constraints * (sizeof(pt_plan_constraint) + sizeof(pt_plan_use)) +
                   (size_t)info->nOrderBy * sizeof(pt_plan_order);
@@ -143,9 +176,12 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
                                  .keys_only = uses_only(table, info, true),
                                  .partition_only = uses_only(table, info, false),
                                  .other_text_order = table->other_encoding};
-    pt_plan plan;
-    pt_plan_make(&query, &plan, uses);
-    apply(info, uses);
+    int rc = check_filter(table, &query);
+    pt_plan plan = {0};
+    if (rc == SQLITE_OK) {
+        pt_plan_make(&query, &plan, uses);
+        apply(info, uses);
+    }
     sqlite3_free(constraint);
-    return give_plan(table, info, &plan);
+    return rc == SQLITE_OK ? give_plan(table, info, &plan) : rc;
 }

@@ -113,6 +113,35 @@ int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value
     return SQLITE_OK;
 }
 
+static bool restrict_condition(pt_arena *arena, pt_key_condition *condition,
+                               const pt_key_condition *more)
+{
+    pt_interval_intersect(&condition->interval, &more->interval);
+    if (!more->listed) {
+        return true;
+    }
+    pt_key_condition copy = *more;
+    copy.points = pt_arena_alloc(arena, more->point_count * sizeof *copy.points);
+    if (copy.points == NULL) {
+        return false;
+    }
+    if (more->point_count != 0) {
+        memcpy(copy.points, more->points, more->point_count * sizeof *copy.points);
+    }
+    pt_condition_restrict(condition, &copy);
+    return true;
+}
+
+bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
+                        const pt_key_condition *row, const pt_key_condition *entity)
+{
+    bool done = restrict_condition(&ranges->arena, &ranges->partition, partition) &&
+                restrict_condition(&ranges->arena, &ranges->row, row) &&
+                restrict_condition(&ranges->arena, &ranges->entity, entity);
+    combine(ranges);
+    return done;
+}
+
 void pt_ranges_free(pt_ranges *ranges)
 {
     pt_arena_free(&ranges->arena);

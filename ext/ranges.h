@@ -46,6 +46,14 @@ typedef struct pt_ranges {
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
                   pt_error *error);
 
+/*
+ * Asks for more besides: conditions on the partitions, rows and entities of ranges that have just
+ * been set. They are copied, but for the bytes of their bounds and points, which must last as long
+ * as the ranges. False when out of memory.
+ */
+bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
+                        const pt_key_condition *row, const pt_key_condition *entity);
+
 void pt_ranges_free(pt_ranges *ranges);
 
 /* Whether a RowKey reads as the number that was asked for; true if none was. */

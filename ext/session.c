@@ -20,6 +20,8 @@ struct pt_session {
     uint32_t next_table_id;
     uint64_t catalog_changes;
 
+    size_t batch_length; /* of the log with the first write of a batch (batch_rules.h); 0: none */
+
     pt_batch applied;         /* what the store holds of this transaction since xSync */
     uint64_t applied_version; /* of the memtable then; 0: nothing */
 
@@ -73,6 +75,11 @@ static pt_memtable *memtable_of(const pt_session *session)
     return session->writing && !session->in_doubt ? session->view->memtable : NULL;
 }
 
+pt_memtable *pt_session_memtable(const pt_session *session)
+{
+    return memtable_of(session);
+}
+
 static size_t length_of(const pt_session *session)
 {
     pt_memtable *memtable = memtable_of(session);
@@ -82,6 +89,18 @@ static size_t length_of(const pt_session *session)
 bool pt_session_has_pending(const pt_session *session)
 {
     return length_of(session) != 0;
+}
+
+void pt_session_note_batch(pt_session *session)
+{
+    if (session->batch_length == 0) {
+        session->batch_length = length_of(session);
+    }
+}
+
+bool pt_session_has_batch(const pt_session *session)
+{
+    return session->batch_length != 0 && length_of(session) != 0;
 }
 
 /* --- Views --- */
@@ -226,6 +245,7 @@ int pt_session_begin(pt_session *session, pt_error *error)
     }
     session->writing = true;
     session->sync = PT_SYNC_OFF;
+    session->batch_length = 0;
     session->clock = session->view->snapshot->clock;
     session->next_table_id = session->view->snapshot->next_table_id;
     session->last_key_known = false;
@@ -233,6 +253,14 @@ int pt_session_begin(pt_session *session, pt_error *error)
 }
 
 /* --- Savepoints --- */
+
+static void cut(pt_session *session, pt_memtable *memtable, size_t length)
+{
+    pt_memtable_cut(memtable, length);
+    if (length < session->batch_length) {
+        session->batch_length = 0;
+    }
+}
 
 static void protect_marks(pt_session *session)
 {
@@ -261,7 +289,7 @@ void pt_session_rollback_to(pt_session *session, int level)
     size_t length = pt_savepoints_roll_back(&session->savepoints, level);
     pt_memtable *memtable = memtable_of(session);
     if (memtable != NULL) {
-        pt_memtable_cut(memtable, length);
+        cut(session, memtable, length);
         session->catalog_changes++;
     }
     protect_marks(session);
@@ -515,6 +543,6 @@ void pt_session_end_row(pt_session *session)
 
 void pt_session_give_up_row(pt_session *session, size_t row)
 {
-    pt_memtable_cut(session->view->memtable, row);
+    cut(session, session->view->memtable, row);
     protect_marks(session);
 }

@@ -49,6 +49,16 @@ pt_store *pt_session_store(const pt_session *session);
 bool pt_session_is_writing(const pt_session *session);
 bool pt_session_has_pending(const pt_session *session);
 
+/* What the transaction has written, or NULL while none is writing. */
+pt_memtable *pt_session_memtable(const pt_session *session);
+
+/*
+ * The write just made begins a batch, if none has begun; whether one has, in this transaction, and
+ * was not rolled back. What that means: batch_rules.h.
+ */
+void pt_session_note_batch(pt_session *session);
+bool pt_session_has_batch(const pt_session *session);
+
 /*
  * The view for a statement. It is the session's; pt_scan retains it. SQLITE_BUSY, SQLITE_CORRUPT
  * and so on as the engine's snapshot_begin; SQLITE_IOERR while the store is in doubt.

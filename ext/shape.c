@@ -72,7 +72,7 @@ static bool read_property(shape_reader *reader, pt_name_lookup lookup, void *con
     property->name_id = pt_get_le16(reader->entry);
     property->type = reader->entry[2];
     reader->entry += ENTRY_SIZE;
-    if (property->type == PT_NONE || property->type > PT_TYPE_LAST) {
+    if (property->type == PT_NONE || property->type > PT_STORED_TYPE_LAST) {
         return false;
     }
     if (property->name_id == 0) {

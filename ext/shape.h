@@ -6,7 +6,8 @@
  * Description, as stored in the dictionary and inside records (integers little-endian):
  *
  *     u16  number of properties
- *     per property:   u16 name id, u8 type code     (name id 0: the name follows below)
+ *     per property:   u16 name id, u8 type code     (name id 0: the name follows below; types up to
+ *                                                    PT_STORED_TYPE_LAST)
  *     per id-0 name:  u16 size, bytes of the name   (in the order of the properties)
  *
  * Properties are ordered by name id; those with inline names come last, by their names' bytes.

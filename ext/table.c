@@ -3,6 +3,7 @@
  */
 #include "table.h"
 
+#include "azure_limits.h"
 #include "companion.h"
 #include "cursor.h"
 #include "key_functions.h"
@@ -218,6 +219,11 @@ static int make_in_store(pt_table *table, pt_error *error)
     return rc;
 }
 
+static int check_name(const pt_config *config, pt_error *error)
+{
+    return config->azure_limits ? pt_limits_check_table_name(config->table, error) : SQLITE_OK;
+}
+
 static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
                   sqlite3_vtab **vtab, char **message)
 {
@@ -226,7 +232,11 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
     if (table == NULL) {
         return fail_to_make(argv[2], &error, message);
     }
-    if (!table->read_only && make_in_store(table, &error) != SQLITE_OK) {
+    int rc = check_name(&table->config, &error);
+    if (rc == SQLITE_OK && !table->read_only) {
+        rc = make_in_store(table, &error);
+    }
+    if (rc != SQLITE_OK) {
         free_table(table);
         return fail_to_make(argv[2], &error, message);
     }
@@ -382,11 +392,52 @@ static int rollback_to(sqlite3_vtab *vtab, int level)
     return SQLITE_OK;
 }
 
+static bool is_same_text(sqlite3_value *a, sqlite3_value *b)
+{
+    if (sqlite3_value_type(a) != SQLITE_TEXT || sqlite3_value_type(b) != SQLITE_TEXT) {
+        return false;
+    }
+    const unsigned char *text_a = sqlite3_value_text(a);
+    const unsigned char *text_b = sqlite3_value_text(b);
+    int size = sqlite3_value_bytes(a);
+    return text_a != NULL && text_b != NULL && size == sqlite3_value_bytes(b) &&
+           memcmp(text_a, text_b, (size_t)size) == 0;
+}
+
+/*
+ * match(text, column), which SQLite calls where MATCH did not become part of the plan, or to check
+ * a row again: the column Filter then shows the text that the row has passed.
+ */
+static void match(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const pt_table *table = sqlite3_user_data(context);
+    if (is_same_text(argv[0], argv[1])) {
+        sqlite3_result_int(context, 1);
+        return;
+    }
+    char *message = sqlite3_mprintf(
+        "ptable: %s: Filter MATCH cannot be answered here; it stands by itself in WHERE or ON, "
+        "once, joined to the rest with AND (put what else is meant into the filter), and no other "
+        "column knows MATCH",
+        table->config.sql_name);
+    if (message == NULL) {
+        sqlite3_result_error_nomem(context);
+        return;
+    }
+    sqlite3_result_error(context, message, -1);
+    sqlite3_free(message);
+}
+
 /* pt_starts_with(PartitionKey or RowKey, prefix) may become a key range: planner.c */
 static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
                          void (**function)(sqlite3_context *, int, sqlite3_value **), void **data)
 {
-    (void)vtab;
+    if (argc == 2 && sqlite3_stricmp(name, "match") == 0) {
+        *function = match;
+        *data = vtab;
+        return 1;
+    }
     if (argc != 2 || sqlite3_stricmp(name, "pt_starts_with") != 0) {
         return 0;
     }

@@ -31,7 +31,7 @@ typedef struct pt_table {
 
     /* For putting together one entity at a time: write.c */
     pt_bag bag;
-    pt_bag columns; /* what a statement sets, in the order of the declared columns */
+    pt_bag columns; /* what a statement sets or merges */
     pt_buffer key;
     pt_buffer old_key;
     pt_buffer old_record;

@@ -3,8 +3,8 @@
  *
  *     Store, TableName, PartitionKey, Operations, Bytes
  *
- * Bytes are those of keys and records. What was written to a table that the transaction has dropped
- * is not shown.
+ * Bytes are those of keys and records (pending_batches.h). What was written to a table that the
+ * transaction has dropped is not shown.
  */
 #ifndef PT_TVF_BATCHES_H
 #define PT_TVF_BATCHES_H

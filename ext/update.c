@@ -1,6 +1,7 @@
 #include "update.h"
 
 #include "columns.h"
+#include "entity_rules.h"
 #include "key.h"
 #include "ticks.h"
 #include "value.h"
@@ -25,6 +26,19 @@ static int refuse_change(pt_error *error, const char *column)
 {
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "%s cannot be changed, the store sets it; leave it out of SET", column);
+}
+
+/* SQLite 3.40 gives all columns of an UPDATE ... FROM: those that are NULL are not set. */
+static int refuse_write_form(const pt_write_arguments *given, pt_error *error)
+{
+    bool mode = sqlite3_value_type(given->tail[PT_TAIL_WRITE_MODE]) != SQLITE_NULL;
+    if (!mode && sqlite3_value_type(given->tail[PT_TAIL_IF_MATCH]) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "%s can be given in INSERT only; leave it out of SET, and compare the "
+                        "ETag in WHERE if it matters (InvalidInput)",
+                        mode ? "WriteMode" : "IfMatch");
 }
 
 /* What an entity written at some time shows as Timestamp and ETag. */
@@ -101,21 +115,83 @@ static int key_after_update(sqlite3_value *given, const char *column, pt_slice o
     return pt_entity_key_text(given, column, key, error);
 }
 
+/* A value that cannot be read is none that somebody can have read and gives back. */
+static bool cannot_be_read(int rc, pt_error *error)
+{
+    if (rc != SQLITE_CORRUPT_VTAB) {
+        return false;
+    }
+    pt_error_clear(error);
+    return true;
+}
+
+/* Whether the value given for Properties is what reading gives. */
+static int is_same_bag(pt_table *table, const pt_record *record, sqlite3_value *given, pt_slice key,
+                       bool *same, pt_error *error)
+{
+    pt_buffer bytes = {0};
+    pt_entity_source source = {.key = key, .bytes = &bytes};
+    int rc = pt_session_read(table->session, &source.view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_to_json(record, &source, &table->json, error);
+    }
+    pt_buffer_free(&bytes);
+    *same = rc == SQLITE_OK && is_bytes(given, pt_buffer_slice(&table->json));
+    return cannot_be_read(rc, error) ? SQLITE_OK : rc;
+}
+
 /* The new base: what Properties is set to, or what there was. A value equal to what reading gives
  * sets nothing. */
 static int update_properties(pt_table *table, const pt_record *record, sqlite3_value *given,
                              pt_slice key, pt_error *error)
 {
+    bool same = true;
     if (!sqlite3_value_nochange(given)) {
-        int rc = pt_record_to_json(record, &table->json);
+        int rc = is_same_bag(table, record, given, key, &same, error);
         if (rc != SQLITE_OK) {
-            return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(key, error);
-        }
-        if (!is_bytes(given, pt_buffer_slice(&table->json))) {
-            return pt_entity_parse_properties(table, given, error);
+            return rc;
         }
     }
-    return pt_entity_keep_properties(table, record, key, error);
+    return same ? pt_entity_keep_properties(table, record, key, error)
+                : pt_entity_parse_properties(table, given, error);
+}
+
+/* The same for a large value and a text or blob that is given for its column. */
+static int is_same_large(pt_table *table, const pt_value *old, sqlite3_value *given, bool *same,
+                         pt_error *error)
+{
+    int type = old->type == PT_LARGE_STRING ? SQLITE_TEXT : SQLITE_BLOB;
+    *same = sqlite3_value_type(given) == type &&
+            (uint64_t)sqlite3_value_bytes(given) == old->large.size;
+    if (!*same) {
+        return SQLITE_OK;
+    }
+    pt_view *view = NULL;
+    pt_buffer bytes = {0};
+    pt_value whole = *old;
+    int rc = pt_session_read(table->session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_large_read(view, table->id.id, &whole, &bytes, error);
+    }
+    *same = rc == SQLITE_OK && pt_value_equals_sql(&whole, given);
+    pt_buffer_free(&bytes);
+    return cannot_be_read(rc, error) ? SQLITE_OK : rc;
+}
+
+/* Whether a value given for a declared column is what reading gives. */
+static int is_same_value(pt_table *table, const pt_record *record, int column, sqlite3_value *given,
+                         pt_slice key, bool *same, pt_error *error)
+{
+    pt_value old = {.type = PT_NONE};
+    int place = pt_shape_find(record->shape, pt_entity_column_name(table, column));
+    if (place >= 0 && pt_record_value(record, (unsigned)place, &old) != SQLITE_OK) {
+        return pt_report_damage(key, error);
+    }
+    if (pt_type_is_large(old.type)) {
+        return is_same_large(table, &old, given, same, error);
+    }
+    *same = pt_value_equals_sql(&old, given);
+    return SQLITE_OK;
 }
 
 /* The columns that an UPDATE changes, in table->columns; PT_NONE removes. */
@@ -127,16 +203,16 @@ static int collect_changes(pt_table *table, const pt_record *record,
         if (sqlite3_value_nochange(given->declared[i])) {
             continue;
         }
-        pt_value old = {.type = PT_NONE};
-        int place = pt_shape_find(record->shape, pt_entity_column_name(table, i));
-        if (place >= 0 && pt_record_value(record, (unsigned)place, &old) != SQLITE_OK) {
-            return pt_report_damage(key, error);
+        bool same = false;
+        int rc = is_same_value(table, record, i, given->declared[i], key, &same, error);
+        if (rc != SQLITE_OK) {
+            return rc;
         }
-        if (pt_value_equals_sql(&old, given->declared[i])) {
+        if (same) {
             continue;
         }
         pt_field field;
-        int rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        rc = pt_entity_convert(table, i, given->declared[i], &field, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -154,33 +230,21 @@ static int collect_update(pt_table *table, const pt_record *record, const pt_wri
     if (rc == SQLITE_OK) {
         rc = update_properties(table, record, given->tail[PT_TAIL_PROPERTIES], key, error);
     }
-    for (unsigned i = 0; rc == SQLITE_OK && i < table->columns.count; i++) {
-        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
-            rc = pt_error_nomem(error);
-        }
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_entity_set_columns(table, error) : rc;
 }
 
-/* Stores the bag under a new key and removes the old one: both or neither. */
+/* Stores the bag under a new key and removes the old one. */
 static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_error *error)
 {
     bool replace = pt_write_replaces(table);
-    int rc = replace ? SQLITE_OK : pt_entity_check_absent(table, new_key, "UPDATE", error);
+    int rc = pt_entity_check(table, new_key, error);
+    if (rc == SQLITE_OK && !replace) {
+        rc = pt_entity_check_absent(table, new_key, "UPDATE OR REPLACE", error);
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }
-    size_t row = pt_session_begin_row(table->session);
-    rc = pt_entity_put(table, new_key, replace ? PT_REPLACE : PT_INSERT, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_session_remove(table->session, old_key, error);
-    }
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(table->session);
-    } else {
-        pt_session_give_up_row(table->session, row);
-    }
-    return rc;
+    return pt_entity_move(table, old_key, new_key, replace ? PT_REPLACE : PT_INSERT, error);
 }
 
 int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_arguments *given,
@@ -200,7 +264,10 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
     pt_slice partition = {0};
     pt_slice row = {0};
     pt_key_split(pt_key_entity(old_key), &partition, &row);
-    rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
+    rc = refuse_write_form(given, error);
+    if (rc == SQLITE_OK) {
+        rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
+    }
     if (rc == SQLITE_OK) {
         rc = key_after_update(given->keys[0], "PartitionKey", partition, &partition, error);
     }

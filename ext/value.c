@@ -295,18 +295,26 @@ static const char *result_data(pt_slice bytes)
 }
 
 /*
- * With an explicit length SQLite copies a text as soon as somebody asks for its terminated form;
- * with -1 it knows that the NUL is there.
+ * A text with a NUL behind it. With an explicit length SQLite copies it as soon as somebody asks
+ * for its terminated form; with -1 it knows that the NUL is there.
  */
+static void result_terminated(sqlite3_context *context, const char *data, size_t size,
+                              sqlite3_destructor_type destructor)
+{
+    if (strlen(data) == size) {
+        sqlite3_result_text(context, data, -1, destructor);
+    } else {
+        sqlite3_result_text64(context, data, size, destructor, SQLITE_UTF8);
+    }
+}
+
 static void result_string(sqlite3_context *context, pt_slice text, bool lasting)
 {
     const char *data = result_data(text);
-    if (!lasting) {
-        sqlite3_result_text64(context, data, text.size, SQLITE_TRANSIENT, SQLITE_UTF8);
-    } else if (strlen(data) == text.size) {
-        sqlite3_result_text(context, data, -1, SQLITE_STATIC);
+    if (lasting) {
+        result_terminated(context, data, text.size, SQLITE_STATIC);
     } else {
-        sqlite3_result_text64(context, data, text.size, SQLITE_STATIC, SQLITE_UTF8);
+        sqlite3_result_text64(context, data, text.size, SQLITE_TRANSIENT, SQLITE_UTF8);
     }
 }
 
@@ -351,6 +359,18 @@ void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasti
         sqlite3_result_blob64(context, result_data(value->bytes), value->bytes.size,
                               lasting ? SQLITE_STATIC : SQLITE_TRANSIENT);
         break;
+    }
+}
+
+void pt_value_result_buffer(sqlite3_context *context, pt_type type, pt_buffer *bytes)
+{
+    char *data = (char *)bytes->data;
+    size_t size = bytes->size;
+    *bytes = (pt_buffer){0};
+    if (type == PT_STRING) {
+        result_terminated(context, data, size, sqlite3_free);
+    } else {
+        sqlite3_result_blob64(context, data, size, sqlite3_free);
     }
 }
 

@@ -4,6 +4,7 @@
 #ifndef PT_VALUE_H
 #define PT_VALUE_H
 
+#include "buffer.h"
 #include "edm.h"
 #include "error.h"
 #include "sqlite.h"
@@ -48,6 +49,12 @@ int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column
  * them and are not copied (a STRING has a NUL behind its size).
  */
 void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasting);
+
+/*
+ * Hands a STRING or BINARY of at least one byte to SQLite with the memory it lies in: the buffer's
+ * content, behind a STRING a NUL. The buffer is empty then.
+ */
+void pt_value_result_buffer(sqlite3_context *context, pt_type type, pt_buffer *bytes);
 
 /* Whether an SQL value is exactly what pt_value_result would give for this property. */
 bool pt_value_equals_sql(const pt_value *value, sqlite3_value *sql);

@@ -39,6 +39,7 @@ void pt_view_put_by(pt_view *view)
 
 int pt_view_reopen(pt_view *view, pt_error *error)
 {
+    memset(view->chunks, 0, sizeof view->chunks);
     return view->snapshot->store->engine->snapshot_begin(view->snapshot, error);
 }
 

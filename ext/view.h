@@ -7,11 +7,21 @@
 
 #include "memtable.h"
 
+/* Whether a table has large values in the view's snapshot, as far as it has been asked. */
+typedef struct pt_chunks_known {
+    uint32_t table_id;
+    bool known;
+    bool any;
+} pt_chunks_known;
+
+enum { PT_VIEW_CHUNKS_KNOWN = 8 };
+
 typedef struct pt_view {
     pt_snapshot *snapshot; /* begun while the view is in use */
     pt_memtable *memtable; /* NULL: nothing is written */
     unsigned references;
     bool withdrawn; /* the memtable was rolled back: what was read is no longer true */
+    pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* by table id, the last one asked for */
 } pt_view;
 
 /* A view of the store's newest version with one reference. */

@@ -1,6 +1,7 @@
 #include "write.h"
 
 #include "companion.h"
+#include "entity_writer.h"
 #include "insert.h"
 #include "update.h"
 
@@ -15,14 +16,22 @@ static pt_write_arguments split_arguments(const pt_table *table, sqlite3_value *
                                 .tail = columns + PT_COLUMN_FIRST + table->config.column_count};
 }
 
+/* SQLite 3.40 gives all columns in UPDATE ... FROM, so there Filter is what its WHERE asks. */
+static int refuse_filter(const pt_write_arguments *given, bool inserting, pt_error *error)
+{
+    bool all_given = !inserting && !sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]);
+    if (all_given || sqlite3_value_type(given->tail[PT_TAIL_FILTER]) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "Filter cannot be written, it is there for WHERE Filter MATCH '...'; leave "
+                        "the column out");
+}
+
 static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *error)
 {
     int rc = pt_entity_make_old_key(table, entity_key, error);
-    if (rc == SQLITE_OK) {
-        pt_session_require_sync(table->session, table->config.sync);
-        rc = pt_session_remove(table->session, pt_buffer_slice(&table->old_key), error);
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_entity_remove(table, pt_buffer_slice(&table->old_key), error) : rc;
 }
 
 static int prepare(pt_table *table, pt_error *error)
@@ -51,11 +60,13 @@ int pt_write_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_
         rc = delete_entity(table, argv[ARGUMENT_OLD_KEY], &error);
     } else {
         pt_write_arguments given = split_arguments(table, argv);
-        if (sqlite3_value_type(argv[ARGUMENT_OLD_KEY]) == SQLITE_NULL) {
+        bool inserting = sqlite3_value_type(argv[ARGUMENT_OLD_KEY]) == SQLITE_NULL;
+        rc = refuse_filter(&given, inserting, &error);
+        if (rc == SQLITE_OK && inserting) {
             rc = pt_insert(table, &given, &error);
             /* SQLite copies it into last_insert_rowid(), which is none of this table's business. */
             *rowid = sqlite3_last_insert_rowid(pt_connection_db(table->connection));
-        } else {
+        } else if (rc == SQLITE_OK) {
             rc = pt_update(table, argv[ARGUMENT_OLD_KEY], &given, &error);
         }
     }

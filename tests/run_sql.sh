@@ -6,8 +6,8 @@
 #     UPDATE=1 tests/run_sql.sh         rewrites the expected outputs instead of comparing
 #
 # A test is a script tests/sql/NN-topic.sql and its expected output NN-topic.out. Each runs on an
-# empty :memory: database in its own new folder, where ./ptable is the extension and data/ is
-# tests/sql/data. tests/shell.sh says what else can be set.
+# empty :memory: database in its own new folder, where ./ptable is the extension, sql/ has the
+# scripts for users and data/ is tests/sql/data. tests/shell.sh says what else can be set.
 set -u
 # shellcheck source=tests/shell.sh
 . "$(dirname "$0")/shell.sh"

@@ -13,17 +13,20 @@ work=$(cd "$work" && pwd -P)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# fresh_folder name: an empty folder with the extension as ./ptable.so and the test data as data/.
+# fresh_folder name: an empty folder with the extension as ./ptable.so, the scripts for users as
+# sql/ and the test data as data/.
 fresh_folder() {
     mkdir "$work/$1"
     ln -s "$library" "$work/$1/ptable.so"
+    ln -s "$root/sql" "$work/$1/sql"
     if [ -d "$root/tests/sql/data" ]; then
         ln -s "$root/tests/sql/data" "$work/$1/data"
     fi
 }
 
 # run_shell folder database script output: the shell's two output streams go to one file, in which
-# the folder's own path is written as <folder>, and an end other than 0 or 1 (SQL errors) is noted.
+# the folder's own path is written as <folder>, the time in an ETag that an error quotes as <time>,
+# and an end other than 0 or 1 (SQL errors) is noted.
 run_shell() {
     ended=0
     # shellcheck disable=SC2086 # PT_SHELL is a list of words
@@ -33,7 +36,8 @@ run_shell() {
     if [ "$ended" -gt 1 ]; then
         echo "(the shell ended with $ended)" >>"$4.raw"
     fi
-    sed "s|$work/$1|<folder>|g" "$4.raw" >"$4"
+    sed -e "s|$work/$1|<folder>|g" -e "s|datetime''20[0-9T.%AZ-]*''|datetime''<time>''|g" \
+        "$4.raw" >"$4"
     rm "$4.raw"
 }
 

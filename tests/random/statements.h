@@ -153,7 +153,7 @@ static const sql_rule change_rules[] = {
                  "OR ROLLBACK", "OR ABORT")},
     {"boolean", FORMS("0", "1", "NULL", "TRUE")},
     {"double", FORMS("{real}", "{real}", "{small}", "NULL", "1e999")},
-    {"bytes", FORMS("{blob}", "{blob}", "NULL", "{?blob}")},
+    {"bytes", FORMS("{blob}", "{blob}", "NULL", "{?blob}", "zeroblob(2001)", "zeroblob(6000)")},
     {"free", FORMS("{words}", "{integer}", "{real}", "{blob}", "NULL", "9007199254740993",
                    "-5000000000", "{?words}", "{?integer}")},
     {"whole", FORMS("{integer}", "NULL", "'7'", "3.0", "{?small}")},

@@ -93,3 +93,10 @@ ROLLBACK;
 SELECT Name, Type, Example FROM pt_properties('contoso.ptable', 'Employee');
 SELECT * FROM pt_properties('Nobody');
 SELECT * FROM pt_properties;
+
+-- Large values are counted whole, and shown by their size.
+CREATE VIRTUAL TABLE Document USING ptable(Body, Note);
+INSERT INTO Document VALUES ('d', '1', printf('%100000c', 'x'), 'short'), ('d', '2', zeroblob(5000), NULL);
+SELECT Entities, Bytes > 105000, Bytes < 106000 FROM pt_partitions('Document');
+SELECT * FROM pt_properties('Document');
+SELECT Entities, Bytes > 105000 FROM pt_tables WHERE TableName = 'Document';

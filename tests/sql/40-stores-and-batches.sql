@@ -27,7 +27,7 @@ INSERT INTO Employee VALUES ('Sales', '000312', 'Ken', 23), ('Sales', '000400', 
   ('Marketing', '000150', 'Don', 46);
 UPDATE Employee SET Age = 30 WHERE PartitionKey = 'IT';
 INSERT INTO Department VALUES ('Contoso', 'Sales', 4);
-INSERT INTO Scratch VALUES ('s', '2', 2);
+INSERT INTO Scratch VALUES ('s', '2', 2), ('', '', 3);
 SELECT Store, TableName, PartitionKey, Operations FROM pt_batches;
 -- One table and one partition are an entity group transaction; this is not.
 SELECT count(*) AS Batches, sum(Operations) AS Operations, sum(Bytes) > 0 FROM pt_batches;

@@ -20,6 +20,7 @@ typedef enum faulty_method {
     FAULTY_CURSOR_SEEK,
     FAULTY_CURSOR_STEP,
     FAULTY_WRITE_BEGIN,
+    FAULTY_COLLECT,
     FAULTY_PUT,
     FAULTY_DELETE,
     FAULTY_RESTORE,
@@ -154,6 +155,12 @@ static inline int faulty_write_begin(pt_store *store, pt_writer **writer, pt_err
                : pt_lmdb_engine.write_begin(store, writer, error);
 }
 
+static inline int faulty_write_collect(pt_writer *writer, pt_error *error)
+{
+    return faulty_fails(FAULTY_COLLECT, error) ? FAULTY_RC
+                                               : pt_lmdb_engine.write_collect(writer, error);
+}
+
 static inline int faulty_write_put(pt_writer *writer, pt_slice key, pt_slice record,
                                    pt_error *error)
 {
@@ -195,6 +202,7 @@ static pt_engine faulty_engine = {
     .cursor_seek = faulty_cursor_seek,
     .cursor_step = faulty_cursor_step,
     .write_begin = faulty_write_begin,
+    .write_collect = faulty_write_collect,
     .write_put = faulty_write_put,
     .write_delete = faulty_write_delete,
     .write_restore = faulty_write_restore,
@@ -211,6 +219,7 @@ static inline void make_faulty(pt_store *store)
     faulty_engine.snapshot_free = engine->snapshot_free;
     faulty_engine.cursor_close = engine->cursor_close;
     faulty_engine.counts = engine->counts;
+    faulty_engine.info = engine->info;
     faulty_engine.write_abort = engine->write_abort;
     store->engine = &faulty_engine;
     fault_none();

@@ -179,6 +179,34 @@ static const char *const conflicts[] = {
     "INSERT OR REPLACE INTO W SELECT PartitionKey, RowKey, v + 1 FROM W",
     NULL};
 
+static const char *const write_modes[] = {
+    "CREATE TEMP TABLE Seen AS SELECT RowKey AS rk, ETag AS tag FROM W WHERE PartitionKey = 'p'",
+    "INSERT INTO W(PartitionKey, RowKey, v, WriteMode) VALUES ('p', '1', 10, 'replace'), "
+    "('p', '4', 4, 'merge'), ('p', '5', 5, 'insert')",
+    "!INSERT INTO W(PartitionKey, RowKey, v, WriteMode) VALUES ('p', '5', 6, 'insert')",
+    "INSERT INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) "
+    "SELECT 'p', rk, 20, 'merge', tag FROM Seen WHERE rk = '2'",
+    "!INSERT INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) "
+    "SELECT 'p', rk, 21, 'replace', tag FROM Seen",
+    "INSERT INTO Bare(PartitionKey, RowKey, Properties, WriteMode, IfMatch) "
+    "VALUES ('p', '1', '{\"Age\":35,\"Badge\":\"é\"}', 'merge', '*')",
+    "SELECT Properties FROM Bare",
+    "!INSERT INTO W(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', '9', 'delete', '*')",
+    "!INSERT INTO W(PartitionKey, RowKey, WriteMode) VALUES ('p', '1', 'upsert')",
+    "!INSERT INTO W(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', '1', 'merge', 'x')",
+    "!INSERT INTO W(PartitionKey, RowKey, v, WriteMode) VALUES ('p', '1', 1, 'delete')",
+    "!INSERT INTO W(PartitionKey, RowKey, IfMatch) VALUES ('p', '1', '*')",
+    "!UPDATE W SET WriteMode = 'merge'",
+    "BEGIN",
+    "INSERT INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) VALUES ('p', '1', 11, 'merge', "
+    "'*'), "
+    "('p', '1', 12, 'merge', '*'), ('q', '1', NULL, 'delete', '*')",
+    "INSERT OR IGNORE INTO W(PartitionKey, RowKey, v, WriteMode, IfMatch) "
+    "VALUES ('p', '1', 13, 'merge', 'W/\"x\"'), ('q', '1', 3, 'merge', '*')",
+    "COMMIT",
+    "SELECT PartitionKey, RowKey, v FROM W",
+    NULL};
+
 static const char *const properties[] = {
     "INSERT INTO Bare VALUES ('p', '2', '{\"i\":\"7\",\"i@odata.type\":\"Edm.Int64\","
     "\"t\":\"2026-11-21\",\"t@odata.type\":\"Edm.DateTime\",\"x\":\"AP8=\","
@@ -194,6 +222,25 @@ static const char *const properties[] = {
     "!INSERT INTO Bare VALUES ('p', '3', '{\"a\":[1]}')",
     "!INSERT INTO Bare VALUES ('p', '3', '{\"a\":1')",
     "!INSERT INTO Bare VALUES ('p', '3', '{\"a\":\"x\",\"a@odata.type\":\"Edm.Guid\"}')",
+    NULL};
+
+static const char *const large_values[] = {
+    "INSERT INTO T(PartitionKey, RowKey, s, x, i) VALUES ('p', '1', hex(zeroblob(3000)), "
+    "zeroblob(4100), 1)",
+    "SELECT length(s), length(x), length(Properties) FROM T WHERE PartitionKey = 'p'",
+    "UPDATE T SET i = 2 WHERE PartitionKey = 'p'",
+    "UPDATE T SET s = s || 'x', x = x WHERE PartitionKey = 'p'",
+    "UPDATE T SET RowKey = '2', x = NULL WHERE PartitionKey = 'p'",
+    "UPDATE T SET s = Plain.v || hex(zeroblob(2000)) FROM Plain WHERE PartitionKey = 'p'",
+    "UPDATE T SET Properties = json_set(Properties, '$.i', 3) WHERE PartitionKey = 'p'",
+    "BEGIN",
+    "INSERT OR REPLACE INTO T(PartitionKey, RowKey, s) VALUES ('p', '2', hex(zeroblob(1500))), "
+    "('p', '3', hex(zeroblob(1501)))",
+    "UPDATE OR REPLACE T SET RowKey = '3' WHERE PartitionKey = 'p' AND RowKey = '2'",
+    "SELECT length(s), Properties FROM T WHERE PartitionKey = 'p'",
+    "COMMIT",
+    "INSERT INTO Bare SELECT 'large', RowKey, Properties FROM T WHERE PartitionKey = 'p'",
+    "DELETE FROM T WHERE PartitionKey = 'p'",
     NULL};
 
 static const char *const shapes[] = {
@@ -290,6 +337,22 @@ static const char *const numbers_as_keys[] = {
     "SELECT v FROM W WHERE PartitionKey = x'35'",
     "SELECT v FROM W WHERE PartitionKey > 4 AND RowKey < 3",
     "SELECT v FROM W WHERE PartitionKey = 'P' COLLATE NOCASE AND RowKey = '1'",
+    NULL};
+
+static const char *const filters[] = {
+    "SELECT s FROM T WHERE Filter MATCH 'i gt 2 and not (d eq 2.5) or b'",
+    "SELECT s FROM T('PartitionKey eq ''a'' and RowKey eq ''a1'' or PartitionKey eq ''c''')",
+    "SELECT RowKey FROM T WHERE Filter MATCH 'x eq X''00ff''' OR Filter MATCH 's eq ''one'''",
+    "SELECT Plain.v, W.v FROM Plain JOIN W ON Filter MATCH 'v le ' || Plain.v",
+    "!SELECT s FROM T('i gt')",
+    "!SELECT s FROM T('startswith(s, ''x'')')",
+    "!SELECT s FROM T WHERE NOT Filter MATCH 'b'",
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey, n, i) VALUES ('e', '1', 'new', 9)",
+    "UPDATE T SET i = i + 1 WHERE Filter MATCH 'n eq ''new'' or i lt 3'",
+    "DELETE FROM T WHERE Filter MATCH 'Timestamp gt datetime''2000-01-01'' and i gt 9'",
+    "SELECT group_concat(s), Filter FROM T('i ge 1') ORDER BY PartitionKey DESC",
+    "ROLLBACK",
     NULL};
 
 static const char *const paging[] = {
@@ -516,6 +579,28 @@ static const char *const refusals[] = {
     "DROP TABLE Lost",
     NULL};
 
+static const char *const limits_and_batches[] = {
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, s, limits=azure, batch=azure)",
+    "BEGIN",
+    "INSERT INTO New VALUES ('p', '1', 1, 'one')",
+    "SAVEPOINT a",
+    "INSERT INTO New VALUES ('p', '2', 2, 'two'), ('p', '3', 3, 'three')",
+    "!INSERT INTO New VALUES ('p', '4', 4, 'four'), ('q', '1', 1, 'other partition')",
+    "!UPDATE New SET v = 5 WHERE PartitionKey = 'p' AND RowKey = '1'",
+    "!INSERT INTO W VALUES ('p', '9', 9)",
+    "ROLLBACK TO a",
+    "UPDATE New SET RowKey = '4' WHERE PartitionKey = 'p' AND RowKey = '2'",
+    "COMMIT",
+    "UPDATE New SET RowKey = '5', v = 5 WHERE PartitionKey = 'p'",
+    "!INSERT INTO New VALUES ('p', 'a/b', 1, 'slash')",
+    "!INSERT INTO New VALUES ('p', '6', 1, printf('%.40000c', 'x'))",
+    "INSERT INTO New VALUES ('p', '7', 1, printf('%.30000c', 'x'))",
+    "UPDATE New SET v = 2 WHERE PartitionKey = 'p' AND RowKey = '7'",
+    "!CREATE VIRTUAL TABLE Newer USING ptable(limits=azure, table='a-b')",
+    "INSERT INTO W VALUES ('p', '9', 9)",
+    "DELETE FROM New WHERE PartitionKey = 'p'",
+    NULL};
+
 static const char *const mixture[] = {
     "BEGIN",
     "INSERT INTO W VALUES ('x', 'é', 1), ('x', '😀', 2)",
@@ -606,7 +691,9 @@ static const memory_script scripts[] = {
     {"inserting many", inserting_many, JOURNAL, 11},
     {"loading", loading, JOURNAL, 7},
     {"conflicts", conflicts, JOURNAL, 11},
+    {"write modes", write_modes, JOURNAL | UTF16, 7},
     {"properties", properties, JOURNAL | UTF16, 7},
+    {"large values", large_values, JOURNAL | WAL, 7},
     {"shapes", shapes, JOURNAL, 7},
     {"updating", updating, JOURNAL | UTF16, 7},
     {"deleting", deleting, JOURNAL, 9},
@@ -614,6 +701,7 @@ static const memory_script scripts[] = {
     {"range queries", range_queries, JOURNAL | UTF16, 5},
     {"skipping", skipping, JOURNAL, 9},
     {"numbers as keys", numbers_as_keys, JOURNAL, 7},
+    {"filters", filters, JOURNAL | UTF16, 9},
     {"paging", paging, JOURNAL, 9},
     {"savepoints", savepoints, JOURNAL | WAL, 9},
     {"deep savepoints", deep_savepoints, JOURNAL, 7},
@@ -628,6 +716,7 @@ static const memory_script scripts[] = {
     {"functions", functions, JOURNAL | UTF16, 5},
     {"attached", attached, JOURNAL, 3},
     {"refusals", refusals, JOURNAL, 7},
+    {"limits and batches", limits_and_batches, JOURNAL | WAL, 7},
     {"mixture", mixture, MEMORY | UTF16, 3},
     {"catalog", catalog, JOURNAL | WAL, 7},
     {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL, 7},

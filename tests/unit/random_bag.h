@@ -77,7 +77,7 @@ static pt_value random_value(pt_arena *arena)
     return value;
 }
 
-static void fill_randomly(pt_bag *bag)
+static inline void fill_randomly(pt_bag *bag)
 {
     pt_bag_clear(bag);
     size_t count = random_below(20);

@@ -134,7 +134,7 @@ static void make_terms(void)
     model.bits = 0;
     unsigned wanted = random_below(5);
     for (unsigned i = 0; i < wanted; i++) {
-        int term = (int)random_below(PT_TERM_COUNT);
+        int term = (int)random_below(PT_TERM_FILTER);
         model.bits |= PT_PLAN_TERM(term);
         model.counts[term] = is_in_term(term) ? 1 + (int)random_below(LIST_MAX) : 1;
         for (int value = 0; value < model.counts[term]; value++) {

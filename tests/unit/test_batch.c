@@ -121,6 +121,25 @@ static void undo_and_redo_are_one_commit(void **state)
     pt_memtable_free(changed);
 }
 
+/* What is taken back may be the drop itself. */
+static void dropped_tables_are_collected_unless_undoing(void **state)
+{
+    (void)state;
+    pt_memtable *memtable = first_transaction();
+    pt_batch batch = batch_of(memtable);
+    pt_snapshot *before = begin_snapshot(store);
+    commit(&nothing, NULL, &batch);
+    assert_int_equal(fault_calls(FAULTY_COLLECT), 2);
+    commit(&batch, before, &nothing);
+    commit(&batch, before, &batch);
+    assert_int_equal(fault_calls(FAULTY_COLLECT), 2);
+    commit(&nothing, NULL, &nothing);
+    assert_int_equal(fault_calls(FAULTY_COLLECT), 3);
+    engine->snapshot_free(before);
+    pt_batch_free(&batch);
+    pt_memtable_free(memtable);
+}
+
 static void a_failure_changes_nothing(void **state)
 {
     (void)state;
@@ -139,6 +158,8 @@ static void a_failure_changes_nothing(void **state)
         assert_stored("b", "old");
         assert_stored("c", NULL);
     }
+    fault_next(FAULTY_COLLECT);
+    assert_fails(pt_batch_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC, "fire");
     fault_arm(FAULTY_PUT, 1, false);
     assert_fails(pt_batch_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC, "fire");
     assert_stored("a", "old");
@@ -209,6 +230,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(operations_are_applied_together),
         TEST(undo_and_redo_are_one_commit),
+        TEST(dropped_tables_are_collected_unless_undoing),
         TEST(a_failure_changes_nothing),
         TEST(the_commit_record_is_handed_on),
         TEST(tells_whether_the_catalogue_is_touched),

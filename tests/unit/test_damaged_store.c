@@ -18,7 +18,7 @@ static void put_raw(const char *database, unsigned flags, pt_slice key, pt_slice
     MDB_val mdb_key = {.mv_size = key.size, .mv_data = (void *)(uintptr_t)key.data};
     MDB_val mdb_value = {.mv_size = value.size, .mv_data = (void *)(uintptr_t)value.data};
     assert_int_equal(mdb_env_create(&env), 0);
-    mdb_env_set_maxdbs(env, 2);
+    mdb_env_set_maxdbs(env, 8);
     assert_int_equal(mdb_env_open(env, fixture_path, MDB_NOSUBDIR, 0644), 0);
     assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
     assert_int_equal(mdb_dbi_open(txn, database, MDB_CREATE | flags, &dbi), 0);
@@ -42,9 +42,9 @@ static void databases_in_another_order_are_refused(void **state)
     pt_store *store = NULL;
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
         put_raw("meta", 0, pt_slice_text("header"), header);
-        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "damaged");
+        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
         put_raw("entities", orders[i], pt_slice_text("12345678"), pt_slice_text("record"));
-        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "damaged");
+        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
         unlink(fixture_path);
         put_raw("meta", orders[i] & ~(unsigned)MDB_INTEGERKEY, pt_slice_text("header"), header);
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, NULL);
@@ -52,28 +52,76 @@ static void databases_in_another_order_are_refused(void **state)
     }
 }
 
-static void a_key_longer_than_all_stops_writing(void **state)
+/* Links to buckets of long keys that no commit makes. */
+static void links_that_lead_nowhere_are_reported(void **state)
 {
     (void)state;
-    static uint8_t key[511];
-    memset(key, 0xFE, sizeof key);
+    static const uint8_t itself[] = {7, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t empty[] = {9, 0, 0, 0, 0, 0, 0, 0};
+    static const uint8_t none[8];
+    const pt_slice values[] = {pt_slice_text("record"), pt_slice_of(none, sizeof none),
+                               pt_slice_of(empty, sizeof empty),
+                               pt_slice_of(itself, sizeof itself)};
+    uint8_t key[600] = {0, 0, 0, 1, 'b'};
+    uint8_t circle[511] = {0, 0, 0, 0, 0, 0, 0, 7}; /* the first link of bucket 7 leads to it */
     make_store();
-    put_raw("entities", 0, pt_slice_of(key, sizeof key), pt_slice_text("record"));
-    pt_store *store = open_store(fixture_path);
-    lock_store(store);
-    pt_writer *writer = begin_write(store);
-    assert_fails(
-        engine->write_put(writer, pt_slice_of("\0\0\0\1b", 5), pt_slice_text("two"), &error),
-        SQLITE_CORRUPT, "backup");
-    engine->write_abort(writer);
-    engine->unlock(store);
-    engine->close(store);
+    put_raw("long_keys", 0, pt_slice_of(circle, sizeof circle), pt_slice_of(itself, sizeof itself));
+    for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
+        put_raw("entities", 0, pt_slice_of(key, 511), values[i]);
+        pt_store *store = open_store(fixture_path);
+        pt_snapshot *snapshot = begin_snapshot(store);
+        pt_engine_cursor *cursor = NULL;
+        assert_ok(engine->cursor_open(snapshot, &cursor, &error));
+        assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+        assert_true(cursor->valid);
+        assert_fails(engine->cursor_step(cursor, PT_FORWARD, &error), SQLITE_CORRUPT, "backup");
+        assert_false(cursor->valid);
+        assert_fails(engine->cursor_seek(cursor, pt_slice_of("\0\0\0\2", 4), PT_BACKWARD, &error),
+                     SQLITE_CORRUPT, "backup");
+        engine->cursor_close(cursor);
+        engine->snapshot_free(snapshot);
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        if (i < 2) {
+            assert_fails(engine->write_put(writer, pt_slice_of(key, sizeof key),
+                                           pt_slice_text("two"), &error),
+                         SQLITE_CORRUPT, "backup");
+        }
+        engine->write_abort(writer);
+        engine->unlock(store);
+        engine->close(store);
+    }
+}
+
+/* Garbage that names the catalogue, or nothing, must not be collected. */
+static void garbage_that_names_no_table_is_reported(void **state)
+{
+    (void)state;
+    static const pt_slice keys[] = {
+        {(const uint8_t *)"\xFF\0\0\0\0\0\0\0", 8},
+        {(const uint8_t *)"\xFF\0\0\0\xFF\0\0\0", 8},
+        {(const uint8_t *)"\xFF\0\0\0\0\0\1", 7},
+        {(const uint8_t *)"\0\0\0\0\0\0\0\1", 8},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        make_store();
+        put_raw("garbage", 0, keys[i], pt_slice_text("\1"));
+        pt_store *store = open_store(fixture_path);
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        assert_fails(engine->write_collect(writer, &error), SQLITE_CORRUPT, "backup");
+        engine->write_abort(writer);
+        engine->unlock(store);
+        engine->close(store);
+        unlink(fixture_path);
+    }
 }
 
 static void counts_may_overflow(void **state)
 {
     (void)state;
     static const uint8_t most[] = {0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
+                                   0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
                                    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F};
     make_store();
     put_raw("meta", 0, pt_slice_of("c\0\0\0\1", 5), pt_slice_of(most, sizeof most));
@@ -142,15 +190,59 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* The entity ('m', '1') gets a record that is none. */
+static void damage_record(sqlite3 *db)
+{
+    assert_int_equal(run(db, "INSERT OR REPLACE INTO t VALUES ('m', '1', 2)"), SQLITE_OK);
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    pt_slice key = pt_slice_of("\0\0\0\1m\0001", 7);
+    assert_ok(engine->write_put(writer, key, pt_slice_text("not a record at all"), &error));
+    commit_write(writer);
+    engine->unlock(store);
+    engine->close(store);
+}
+
+/* Whatever needs nothing of the record works on it. */
+static void damaged_entities_can_be_replaced_and_deleted(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *form; /* WriteMode, IfMatch */
+        int code;
+    } writes[] = {
+        {"'merge', NULL", SQLITE_CORRUPT},
+        {"'merge', '*'", SQLITE_CORRUPT},
+        {"'replace', 'W/\"x\"'", SQLITE_CORRUPT},
+        {"'delete', 'W/\"x\"'", SQLITE_CORRUPT},
+        {"'replace', NULL", SQLITE_OK},
+        {"'replace', '*'", SQLITE_OK},
+        {"'delete', NULL", SQLITE_OK},
+        {"'delete', '*'", SQLITE_OK},
+    };
+    sqlite3 *db = open_table();
+    for (size_t i = 0; i < sizeof writes / sizeof writes[0]; i++) {
+        damage_record(db);
+        char *sql = sqlite3_mprintf("INSERT INTO t(PartitionKey, RowKey, WriteMode, IfMatch) "
+                                    "VALUES ('m', '1', %s)",
+                                    writes[i].form);
+        assert_int_equal(run(db, sql), writes[i].code);
+        assert_int_equal(run(db, "SELECT v FROM t"), writes[i].code);
+        sqlite3_free(sql);
+    }
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(databases_in_another_order_are_refused),
-        TEST(a_key_longer_than_all_stops_writing),
-        TEST(counts_may_overflow),
+        TEST(databases_in_another_order_are_refused),   TEST(links_that_lead_nowhere_are_reported),
+        TEST(garbage_that_names_no_table_is_reported),  TEST(counts_may_overflow),
         TEST(keys_that_cannot_be_divided_are_reported),
+        TEST(damaged_entities_can_be_replaced_and_deleted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -35,8 +35,26 @@ static void codes_names_and_sizes_are_fixed(void **state)
         assert_string_equal(pt_type_name(types[i].type), types[i].name);
         assert_int_equal(pt_type_fixed_size(types[i].type), types[i].fixed_size);
     }
-    assert_string_equal(pt_type_name((pt_type)9), "");
+    assert_string_equal(pt_type_name((pt_type)11), "");
+    assert_int_equal(pt_type_fixed_size((pt_type)11), 0);
     assert_int_equal(pt_type_fixed_size((pt_type)200), 0);
+}
+
+/* Nobody can declare them: they have no name. */
+static void types_of_large_values_are_only_stored(void **state)
+{
+    (void)state;
+    assert_int_equal(PT_LARGE_STRING, 9);
+    assert_int_equal(PT_LARGE_BINARY, 10);
+    assert_int_equal(PT_STORED_TYPE_LAST, 10);
+    for (int type = PT_NONE; type <= PT_STORED_TYPE_LAST + 1; type++) {
+        bool large = type == PT_LARGE_STRING || type == PT_LARGE_BINARY;
+        assert_int_equal(pt_type_is_large((pt_type)type), large);
+    }
+    assert_int_equal(pt_type_fixed_size(PT_LARGE_STRING), 18);
+    assert_int_equal(pt_type_fixed_size(PT_LARGE_BINARY), 18);
+    assert_string_equal(pt_type_name(PT_LARGE_STRING), "");
+    assert_string_equal(pt_type_name(PT_LARGE_BINARY), "");
 }
 
 static void service_names_are_found_in_any_case(void **state)
@@ -199,6 +217,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_names_and_sizes_are_fixed),
+        cmocka_unit_test(types_of_large_values_are_only_stored),
         cmocka_unit_test(service_names_are_found_in_any_case),
         cmocka_unit_test(sql_names_are_found),
         cmocka_unit_test(other_names_are_unknown),

@@ -199,6 +199,51 @@ static void large_values_read_back(void **state)
     free(content);
 }
 
+static const sample_property outside[] = {{1, PT_LARGE_STRING, NULL}, {10, PT_LARGE_BINARY, NULL}};
+
+/* Where the bytes of large values are, and nothing of them. */
+static void values_outside_the_record_have_slots(void **state)
+{
+    (void)state;
+    static const uint8_t expected[] = {0x01, 0x23, 0x45, 0x67, 0,    0,    0,    0,    0x88,
+                                       0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0xCD, 0xAB,
+                                       0xFF, 0xFF, 0xFF, 0x7F, 0,    0,    0,    0,    1,
+                                       0,    0,    0,    0,    0,    0,    0,    2,    0};
+    const pt_field values[] = {
+        {.value = {.type = PT_LARGE_STRING,
+                   .large = {UINT64_C(0x67452301), INT64_C(0x1122334455667788), 0xABCD}}},
+        {.value = {.type = PT_LARGE_BINARY, .large = {INT32_MAX, 1, 2}}},
+    };
+    pt_shape *shape = make_shape(outside, 2, SHAPE_ID);
+    record_bytes bytes = write_record(shape, values);
+    assert_int_equal(bytes.size, PT_RECORD_HEADER + sizeof expected);
+    assert_memory_equal(bytes.data + PT_RECORD_HEADER, expected, sizeof expected);
+    assert_reads_back(shape, values);
+    free(bytes.data);
+    free(shape);
+}
+
+static void assert_place_is_refused(pt_large large)
+{
+    const pt_field value = {.value = {.type = PT_LARGE_STRING, .large = large}};
+    pt_shape *shape = make_shape(outside, 1, SHAPE_ID);
+    record_bytes bytes = write_record(shape, &value);
+    unsigned sum = 0;
+    assert_int_equal(read_all(&bytes, &sum), SQLITE_CORRUPT_VTAB);
+    free(bytes.data);
+    free(shape);
+}
+
+static void places_that_no_value_has_are_refused(void **state)
+{
+    (void)state;
+    assert_place_is_refused((pt_large){.size = 0, .ticks = 1});
+    assert_place_is_refused((pt_large){.size = (uint64_t)INT32_MAX + 1, .ticks = 1});
+    assert_place_is_refused((pt_large){.size = UINT64_MAX, .ticks = 1});
+    assert_place_is_refused((pt_large){.size = 1, .ticks = -1});
+    assert_place_is_refused((pt_large){.size = 1, .ticks = PT_TICKS_MAX + 1});
+}
+
 static void the_largest_record_is_bounded(void **state)
 {
     (void)state;
@@ -400,11 +445,15 @@ static void random_changes_do_no_harm(void **state)
 
 static pt_value random_value(uint32_t *seed, pt_slice content)
 {
-    pt_value value = {.type = (pt_type)(1 + next_random(seed) % PT_TYPE_LAST)};
+    pt_value value = {.type = (pt_type)(1 + next_random(seed) % PT_STORED_TYPE_LAST)};
     if (value.type == PT_STRING || value.type == PT_BINARY) {
         value.bytes = pt_slice_of(content.data, next_random(seed) % content.size);
     } else if (value.type == PT_GUID) {
         memcpy(value.guid, content.data + next_random(seed) % 300, PT_GUID_SIZE);
+    } else if (pt_type_is_large(value.type)) {
+        value.large = (pt_large){.size = 1 + next_random(seed),
+                                 .ticks = next_random(seed),
+                                 .ordinal = (uint16_t)next_random(seed)};
     } else if (value.type == PT_DOUBLE) {
         value.real = (double)next_random(seed) / 7;
     } else {
@@ -487,6 +536,8 @@ int main(void)
         cmocka_unit_test(an_entity_may_have_no_property),
         cmocka_unit_test(extreme_values_read_back),
         cmocka_unit_test(large_values_read_back),
+        cmocka_unit_test(values_outside_the_record_have_slots),
+        cmocka_unit_test(places_that_no_value_has_are_refused),
         cmocka_unit_test(the_largest_record_is_bounded),
         cmocka_unit_test(every_flipped_bit_is_found),
         cmocka_unit_test(nonsense_under_a_right_checksum_is_refused),

@@ -34,10 +34,11 @@ static void every_function_is_there(void **state)
 {
     (void)state;
     sqlite3 *db = open_with_functions();
-    fixture_expect(db, "count(*) FROM pragma_function_list WHERE name GLOB 'pt_*'", "20");
+    fixture_expect(db, "count(*) FROM pragma_function_list WHERE name GLOB 'pt_*'", "25");
     expect_with_flags(
         db, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
-        "pt_compound_key-1 pt_compound_key_sep-1 pt_datetime1 pt_debug0 pt_entity_key2 "
+        "pt_compound_key-1 pt_compound_key_sep-1 pt_csv_header1 pt_csv_line5 pt_csv_member4 "
+        "pt_datetime1 pt_debug0 pt_entity_json4 pt_entity_key2 pt_entity_properties2 "
         "pt_hash_bucket2 pt_inverted_datetime1 pt_inverted_ticks1 pt_key_part2 "
         "pt_key_part3 pt_pad2 pt_prefix_end1 pt_starts_with2 pt_ticks1 pt_version0");
     expect_with_flags(db, SQLITE_INNOCUOUS,

@@ -129,6 +129,40 @@ static void splitting_takes_the_first_nul(void **state)
     assert_true(pt_slice_equal(pk, pt_slice_text("a")));
 }
 
+static pt_slice logical_key(pt_buffer *buffer, uint32_t table, const char *partition,
+                            const char *row)
+{
+    pt_key_begin(buffer, table);
+    pt_key_append(buffer, pt_slice_text(partition), pt_slice_text(row));
+    return pt_buffer_slice(buffer);
+}
+
+static void a_partition_is_told_from_its_neighbours(void **state)
+{
+    (void)state;
+    pt_buffer key = {0};
+    pt_buffer other = {0};
+    pt_slice partition = pt_key_partition(logical_key(&key, 7, "ab", "row"));
+    assert_true(pt_slice_equal(partition, pt_slice_of("\0\0\0\7ab", 6)));
+    assert_true(pt_key_is_in_partition(logical_key(&other, 7, "ab", ""), partition));
+    assert_true(pt_key_is_in_partition(logical_key(&other, 7, "ab", "\xff"), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 7, "a", "b"), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 7, "abc", ""), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 8, "ab", "row"), partition));
+    partition = pt_key_partition(logical_key(&key, 7, "", "row"));
+    assert_int_equal(partition.size, PT_KEY_TABLE_SIZE);
+    assert_true(pt_key_is_in_partition(logical_key(&other, 7, "", "x"), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 7, "x", ""), partition));
+
+    /* Keys of what is no entity have no 00; they may be as short as a table id. */
+    pt_key_begin(&key, 0);
+    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, PT_KEY_TABLE_SIZE);
+    pt_buffer_append_text(&key, "name");
+    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, PT_KEY_TABLE_SIZE + 4);
+    pt_buffer_free(&key);
+    pt_buffer_free(&other);
+}
+
 static void every_code_point_but_nul_is_valid(void **state)
 {
     (void)state;
@@ -356,6 +390,7 @@ int main(void)
         cmocka_unit_test(appended_keys_split_again),
         cmocka_unit_test(splitting_takes_the_first_nul),
         cmocka_unit_test(a_logical_key_begins_with_the_table),
+        cmocka_unit_test(a_partition_is_told_from_its_neighbours),
         cmocka_unit_test(every_code_point_but_nul_is_valid),
         cmocka_unit_test(other_sequences_are_invalid),
         cmocka_unit_test(four_byte_sequences_have_tight_bounds),

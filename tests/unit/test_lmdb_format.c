@@ -21,6 +21,7 @@ static void keys_are_as_documented(void **state)
     assert_memory_equal(counts.bytes, "c\x01\x02\x03\x04", 5);
     assert_true(pt_slice_equal(pt_format_header_key(), pt_slice_text("header")));
     assert_true(pt_slice_equal(pt_format_state_key(), pt_slice_text("state")));
+    assert_true(pt_slice_equal(pt_format_last_bucket_key(), pt_slice_text("bucket")));
 }
 
 static void header_tells_kinds_apart(void **state)
@@ -124,6 +125,23 @@ static void counts_are_as_documented(void **state)
     assert_false(pt_format_read_counts(pt_slice_of(bytes, sizeof bytes - 1), &read));
 }
 
+static void buckets_are_as_documented(void **state)
+{
+    (void)state;
+    static const uint8_t expected[9] = {8, 7, 6, 5, 4, 3, 2, 1, 0};
+    uint8_t bytes[9] = {0};
+    pt_format_write_bucket(UINT64_C(0x0102030405060708), bytes);
+    assert_memory_equal(bytes, expected, sizeof expected);
+    for (size_t size = 0; size <= sizeof bytes; size++) {
+        uint64_t bucket = 0;
+        assert_int_equal(pt_format_read_bucket(pt_slice_of(bytes, size), &bucket), size == 8);
+        assert_true(bucket == (size == 8 ? UINT64_C(0x0102030405060708) : 0));
+    }
+    memset(bytes, 0, sizeof bytes);
+    uint64_t none;
+    assert_false(pt_format_read_bucket(pt_slice_of(bytes, 8), &none));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -132,6 +150,7 @@ int main(void)
         cmocka_unit_test(state_is_as_documented),
         cmocka_unit_test(state_must_be_one_that_commits_write),
         cmocka_unit_test(counts_are_as_documented),
+        cmocka_unit_test(buckets_are_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,6 +1,7 @@
 #include "store_fixture.h"
 
 #include "failing_malloc.h"
+#include "key.h"
 
 /* --- Against a model --- */
 
@@ -196,25 +197,29 @@ static void appending_ends_where_order_ends(void **state)
 static void keys_up_to_the_limit(void **state)
 {
     (void)state;
-    test_key key = {.size = 510};
-    memset(key.bytes, 'k', sizeof key.bytes);
+    static uint8_t bytes[16385];
+    memset(bytes, 'k', sizeof bytes);
+    pt_slice longest = pt_slice_of(bytes, 16384);
+    pt_slice longer = pt_slice_of(bytes, 16385);
     pt_store *store = open_store(fixture_path);
     lock_store(store);
     pt_writer *writer = begin_write(store);
-    assert_ok(engine->write_put(writer, key_slice(&key), pt_slice_text("long"), &error));
-    key.size = 511;
-    assert_fails(engine->write_put(writer, key_slice(&key), pt_slice_text("longer"), &error),
-                 SQLITE_TOOBIG, "511");
-    assert_ok(engine->write_delete(writer, key_slice(&key), &error));
+    assert_ok(engine->write_put(writer, longest, pt_slice_text("long"), &error));
+    assert_fails(engine->write_put(writer, longer, pt_slice_text("longer"), &error), SQLITE_TOOBIG,
+                 "16385 bytes is longer than 16384");
+    pt_put_be32(bytes, PT_TABLE_CHUNKS);
+    assert_fails(engine->write_put(writer, pt_slice_of(bytes, 511), pt_slice_text("x"), &error),
+                 SQLITE_TOOBIG, "511 bytes is longer than 510");
+    pt_put_be32(bytes, 0x6B6B6B6B);
+    assert_ok(engine->write_delete(writer, longer, &error));
     commit_write(writer);
     engine->unlock(store);
     pt_snapshot *snapshot = begin_snapshot(store);
     bool found = true;
     pt_slice record;
-    assert_ok(engine->get(snapshot, key_slice(&key), &found, &record, &error));
+    assert_ok(engine->get(snapshot, longer, &found, &record, &error));
     assert_false(found);
-    key.size = 510;
-    assert_ok(engine->get(snapshot, key_slice(&key), &found, &record, &error));
+    assert_ok(engine->get(snapshot, longest, &found, &record, &error));
     assert_true(found);
     engine->snapshot_free(snapshot);
     engine->close(store);

@@ -1,8 +1,8 @@
 /*
  * Queries are written in short. WHERE: terms of a column (p PartitionKey, r RowKey, e EntityKey,
- * x another), an operator (= in > >= < <= ^ for a prefix, # for anything else) and marks (' literal
- * text, ! unusable, ~ not BINARY); "limit", "offset". ORDER BY: columns, with - if descending.
- * Flags: d distinct, k keys only, p PartitionKey only, u another text order.
+ * f Filter, x another), an operator (= in > >= < <= ^ for a prefix, m for MATCH, # for anything
+ * else) and marks (' literal text, ! unusable, ~ not BINARY); "limit", "offset". ORDER BY: columns,
+ * with - if descending. Flags: d distinct, k keys only, p PartitionKey only, u another text order.
  *
  * Uses are written per constraint: the argument's number, o for omit, i for all of an IN.
  */
@@ -36,6 +36,8 @@ static pt_plan_column column_of(char letter)
         return PT_PLAN_RK;
     case 'e':
         return PT_PLAN_EK;
+    case 'f':
+        return PT_PLAN_FILTER;
     default:
         return PT_PLAN_OTHER;
     }
@@ -46,8 +48,9 @@ static void read_operator(const char *text, pt_plan_constraint *constraint)
     static const struct {
         const char *text;
         pt_plan_op op;
-    } operators[] = {{">=", PT_OP_GE}, {"<=", PT_OP_LE}, {">", PT_OP_GT},     {"<", PT_OP_LT},
-                     {"=", PT_OP_EQ},  {"in", PT_OP_EQ}, {"^", PT_OP_PREFIX}, {"#", PT_OP_OTHER}};
+    } operators[] = {{">=", PT_OP_GE},    {"<=", PT_OP_LE},   {">", PT_OP_GT},
+                     {"<", PT_OP_LT},     {"=", PT_OP_EQ},    {"in", PT_OP_EQ},
+                     {"^", PT_OP_PREFIX}, {"m", PT_OP_MATCH}, {"#", PT_OP_OTHER}};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (strncmp(text, operators[i].text, strlen(operators[i].text)) == 0) {
             constraint->op = operators[i].op;
@@ -158,6 +161,42 @@ static void what_cannot_be_a_range_is_left_to_sqlite(void **state)
     assert_uses("p> pin r^ r= e< e=", "u", "0 1i 0 2 4 3");
 }
 
+static void a_filter_is_the_last_argument_and_not_checked_again(void **state)
+{
+    (void)state;
+    assert_uses("fm", "", "1o");
+    assert_uses("fm p= r>=' e<=", "", "4o 1 2o 3");
+    assert_uses("fm~ p>", "u", "1o 0");
+    assert_uses("fm p=", "u", "2o 1");
+    assert_uses("f# f> p=", "", "0 0 1");
+    assert_uses("fm e= ein e> e>= e< e<= r= rin r> r>= r< r<= r^ p= pin p> p>=", "",
+                "18 12 13i 14 15 16 17 5 6i 7 8 9 10 11 1 2i 3 4");
+    assert_uses("x= x= x= x= x= x= x= x= x= x= x= x= x= x= x= x= fm", "",
+                "0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 0 1");
+}
+
+static pt_plan_filter filter_of(const char *where)
+{
+    query read;
+    read_query(where, "", "", &read);
+    return pt_plan_check_filter(&read.query);
+}
+
+static void a_filter_must_be_known_and_stand_alone(void **state)
+{
+    (void)state;
+    assert_int_equal(filter_of("p= r= limit"), PT_PLAN_FILTER_FITS);
+    assert_int_equal(filter_of("p= fm r="), PT_PLAN_FILTER_FITS);
+    assert_int_equal(filter_of("fm f# f>! p=!"), PT_PLAN_FILTER_FITS);
+    assert_int_equal(filter_of("p= fm!"), PT_PLAN_FILTER_LATER);
+    assert_int_equal(filter_of("fm fm!"), PT_PLAN_FILTER_LATER);
+    assert_int_equal(filter_of("fm p= fm"), PT_PLAN_FILTER_TWICE);
+    query in;
+    read_query("p= fm", "", "", &in);
+    in.constraints[1].in = true;
+    assert_int_equal(pt_plan_check_filter(&in.query), PT_PLAN_FILTER_IN);
+}
+
 static void only_literal_texts_are_not_checked_again(void **state)
 {
     (void)state;
@@ -265,6 +304,10 @@ static void key_order_is_used_where_it_is_right(void **state)
         {"ein", "e-", "", DESCENDING},
         {"ein", "x", "", NO},
         {"limit offset", "p", "", ASCENDING},
+        {"fm", "p r", "", ASCENDING},
+        {"fm", "p- r-", "", DESCENDING},
+        {"fm", "r", "", NO},
+        {"fm p=", "r-", "", DESCENDING | IN_PARTITION},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pt_plan plan = plan_of(cases[i].where, cases[i].order, cases[i].flags);
@@ -297,7 +340,8 @@ static void partitions_are_skipped_for_distinct_only_where_one_row_tells(void **
         {"p#", "p", "dp", false},       {"p=!", "p", "dp", false},
         {"p>~", "p", "dp", false},      {"x=", "p", "dp", false},
         {"e>", "p", "dp", false},       {"p> limit offset", "p", "dp", true},
-        {"p=", "p", "dp", true},
+        {"p=", "p", "dp", true},        {"fm", "p", "dp", false},
+        {"p> fm", "p", "dp", false},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         pt_plan plan = plan_of(cases[i].where, cases[i].order, cases[i].flags);
@@ -331,6 +375,12 @@ static void cost_tells_good_plans_from_bad(void **state)
     assert_true(cost_of("pin r=") > cost_of("p= r="));
     assert_true(cost_of("pin rin") > cost_of("pin r="));
     assert_true(cost_of("limit") == cost_of(""));
+    assert_true(cost_of("fm") * 40 < cost_of(""));
+    assert_true(cost_of("fm") > cost_of("p="));
+    assert_true(cost_of("fm p=") == cost_of("p="));
+    assert_int_equal(plan_of("fm", "", "").rows, 200000);
+    assert_int_equal(plan_of("fm p=", "", "").rows, 4);
+    assert_int_equal(plan_of("fm p= r=", "", "").rows, 1);
     assert_int_equal(plan_of("", "", "").rows, 10000000);
     assert_int_equal(plan_of("p=", "", "").rows, 200);
     assert_int_equal(plan_of("p= r=", "", "").rows, 1);
@@ -342,7 +392,7 @@ static pt_plan plan_of_terms(unsigned terms)
 {
     static const char *const words[PT_TERM_COUNT] = {"p=", "pin", "p>", "p>=", "p<", "p<=", "p^",
                                                      "r=", "rin", "r>", "r>=", "r<", "r<=", "r^",
-                                                     "e=", "ein", "e>", "e>=", "e<", "e<="};
+                                                     "e=", "ein", "e>", "e>=", "e<", "e<=", "fm"};
     pt_plan_constraint constraints[PT_TERM_COUNT];
     pt_plan_use uses[PT_TERM_COUNT];
     pt_plan_query made = {.constraints = constraints};
@@ -363,7 +413,7 @@ static void another_term_never_costs_more(void **state)
     static const int counted[] = {PT_TERM_PK_EQ, PT_TERM_PK_IN,     PT_TERM_PK_GT, PT_TERM_PK_LE,
                                   PT_TERM_RK_EQ, PT_TERM_PK_PREFIX, PT_TERM_RK_IN, PT_TERM_RK_GE,
                                   PT_TERM_RK_LT, PT_TERM_RK_PREFIX, PT_TERM_EK_EQ, PT_TERM_EK_IN,
-                                  PT_TERM_EK_GT, PT_TERM_EK_LE};
+                                  PT_TERM_EK_GT, PT_TERM_EK_LE,     PT_TERM_FILTER};
     enum { COUNTED = sizeof counted / sizeof *counted };
     static double costs[1u << COUNTED];
     for (unsigned set = 0; set < 1u << COUNTED; set++) {
@@ -410,6 +460,12 @@ static void plans_are_told_in_the_services_words(void **state)
     assert_sentence("", "p", "dpk", "distinct partitions, keys only");
     assert_sentence("p>=", "p-", "dpk",
                     "distinct partitions: PartitionKey>=?, keys only, descending");
+    assert_sentence("fm", "", "", "key range from Filter");
+    assert_sentence("fm x=", "p-", "", "key range from Filter, descending");
+    assert_sentence("fm p= r=", "", "", "point query: PartitionKey=? AND RowKey=?, Filter");
+    assert_sentence("fm p=", "r-", "", "partition scan: PartitionKey=?, Filter, descending");
+    assert_sentence("fm r>", "", "", "RowKey range over all partitions: RowKey>?, Filter");
+    assert_sentence("fm e<=", "", "", "key range: EntityKey<=?, Filter");
     assert_sentence("", "", "", "table scan");
     assert_sentence("x=", "p-", "", "table scan, descending");
 }
@@ -448,6 +504,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(arguments_come_in_the_order_of_the_terms),
         cmocka_unit_test(what_cannot_be_a_range_is_left_to_sqlite),
+        cmocka_unit_test(a_filter_is_the_last_argument_and_not_checked_again),
+        cmocka_unit_test(a_filter_must_be_known_and_stand_alone),
         cmocka_unit_test(only_literal_texts_are_not_checked_again),
         cmocka_unit_test(sqlite_limits_what_can_be_asked),
         cmocka_unit_test(one_row_is_promised_for_whole_keys_only),

@@ -201,6 +201,45 @@ static void lists_with_numbers_say_nothing(void **state)
     assert_int_equal(ranges.entity.point_count, 1);
 }
 
+/* --- Conditions from elsewhere --- */
+
+static pt_key_condition listed(pt_slice *points, unsigned count)
+{
+    return (pt_key_condition){.points = points, .point_count = count, .listed = true};
+}
+
+static void more_conditions_narrow_ranges(void **state)
+{
+    (void)state;
+    pt_slice points[] = {BYTES("a"), BYTES("b"), BYTES("c")};
+    pt_slice entities[] = {BYTES("a\0x"), BYTES("b\0x"), BYTES("b\0y")};
+    const pt_key_condition always = {0};
+    const pt_key_condition list = listed(points, 3);
+    const pt_key_condition entity_list = listed(entities, 3);
+    const pt_key_condition from_b = {.interval = {.low = BYTES("b")}};
+    ask("t4 = 'c'");
+    assert_true(pt_ranges_restrict(&ranges, &from_b, &always, &always));
+    assert_interval(&ranges.partition, BYTES("b"), BYTES("c"));
+    assert_bytes(ranges.entity.interval.low, BYTES("b"));
+    ask("t1 IN ('b', 'c', 'd') AND t4 = 'c'");
+    assert_true(pt_ranges_restrict(&ranges, &list, &from_b, &always));
+    assert_int_equal(ranges.partition.point_count, 1);
+    assert_bytes(ranges.partition.points[0], BYTES("b"));
+    assert_bytes(ranges.row.interval.low, BYTES("b"));
+    ask("t0 = 'b' AND t11 = 'y'");
+    assert_true(pt_ranges_restrict(&ranges, &always, &always, &entity_list));
+    assert_int_equal(ranges.entity.point_count, 1);
+    assert_bytes(ranges.entity.points[0], BYTES("b\0x"));
+    assert_int_equal(entity_list.point_count, 3);
+    assert_bytes(entities[0], BYTES("a\0x")); /* what was given is as it was */
+    ask("t0 = 5");
+    assert_true(pt_ranges_restrict(&ranges, &list, &always, &always));
+    assert_true(ranges.nothing);
+    ask("t0 = 'x'");
+    assert_true(pt_ranges_restrict(&ranges, &list, &always, &always));
+    assert_true(ranges.nothing);
+}
+
 /* --- Numbers as PartitionKeys: whatever SQLite finds equal must pass --- */
 
 static const char *const number_texts[] = {"5",
@@ -396,6 +435,7 @@ int main(void)
         cmocka_unit_test(a_number_as_key_is_ambiguous),
         cmocka_unit_test(lists_are_sorted_and_distinct),
         cmocka_unit_test(lists_with_numbers_say_nothing),
+        cmocka_unit_test(more_conditions_narrow_ranges),
         cmocka_unit_test(partitions_that_read_as_the_number_pass),
         cmocka_unit_test(partitions_that_read_otherwise_do_not_pass),
         cmocka_unit_test(a_list_that_cannot_be_read_is_an_error),

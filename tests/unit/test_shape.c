@@ -72,6 +72,24 @@ static void properties_get_names_types_and_slots(void **state)
     free(result.memory);
 }
 
+static void large_values_have_fixed_slots(void **state)
+{
+    (void)state;
+    static const sample_property properties[] = {{1, PT_LARGE_STRING, NULL},
+                                                 {2, PT_STRING, NULL},
+                                                 {10, PT_LARGE_BINARY, NULL},
+                                                 {0, PT_BOOLEAN, "Note"}};
+    static const uint32_t slots[] = {0, 0, 18, 36};
+    parsed result = parse_properties(properties, 4);
+    assert_non_null(result.shape);
+    assert_int_equal(result.shape->fixed_size, 37);
+    assert_int_equal(result.shape->variable, 1);
+    for (unsigned i = 0; i < 4; i++) {
+        assert_int_equal(result.shape->properties[i].slot, slots[i]);
+    }
+    free(result.memory);
+}
+
 static void the_description_is_kept(void **state)
 {
     (void)state;
@@ -118,7 +136,7 @@ static void malformed_descriptions_are_refused(void **state)
         unsigned count;
     } wrong[] = {
         {{{1, 0, NULL}}, 1},
-        {{{1, 9, NULL}}, 1},
+        {{{1, 11, NULL}}, 1},
         {{{1, 255, NULL}}, 1},
         {{{SAMPLE_NAMES, PT_STRING, NULL}}, 1},
         {{{65535, PT_STRING, NULL}}, 1},
@@ -160,7 +178,7 @@ static void assert_sound(const pt_shape *shape)
     uint32_t variable = 0;
     for (unsigned i = 0; i < shape->count; i++) {
         const pt_property *property = &shape->properties[i];
-        assert_true(property->type >= PT_STRING && property->type <= PT_BINARY);
+        assert_true(property->type >= PT_STRING && property->type <= PT_LARGE_BINARY);
         assert_int_equal(property->name.data[property->name.size], 0);
         if (property->type == PT_STRING || property->type == PT_BINARY) {
             assert_int_equal(property->slot, variable++);
@@ -229,6 +247,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(properties_get_names_types_and_slots),
+        cmocka_unit_test(large_values_have_fixed_slots),
         cmocka_unit_test(the_description_is_kept),
         cmocka_unit_test(a_shape_may_have_no_property),
         cmocka_unit_test(properties_are_found_by_name),

@@ -96,6 +96,8 @@ static void render(const pt_value *value, char *text, size_t size)
     case PT_GUID:
         pt_guid_format(value->guid, canonical);
         break;
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
     case PT_NONE:
         break;
     }
@@ -552,6 +554,49 @@ static void out_of_memory_is_reported_and_changes_nothing(void **state)
     assert_int_equal(sqlite3_close(wide), SQLITE_OK);
 }
 
+/* --- Results with their memory --- */
+
+static pt_buffer given_buffer;
+static const void *given_data;
+static pt_type given_type;
+
+static void give_buffer(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    pt_buffer_assign(&given_buffer, pt_slice_of(sqlite3_value_blob(argv[0]),
+                                                (size_t)sqlite3_value_bytes(argv[0])));
+    pt_buffer_reserve(&given_buffer, 1);
+    given_buffer.data[given_buffer.size] = 0;
+    given_data = given_buffer.data;
+    pt_value_result_buffer(context, given_type, &given_buffer);
+}
+
+/* SQLite frees the memory; nothing is copied unless a text has U+0000 inside. */
+static void a_buffer_is_handed_over(void **state)
+{
+    (void)state;
+    static const char *const selects[] = {"SELECT give_buffer(x'4A756E')",
+                                          "SELECT give_buffer(x'610062')"};
+    assert_int_equal(sqlite3_create_function_v2(db, "give_buffer", 1, SQLITE_UTF8, NULL,
+                                                give_buffer, NULL, NULL, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < 4; i++) {
+        bool text = i % 2 == 0;
+        sqlite3_stmt *statement = NULL;
+        given_type = text ? PT_STRING : PT_BINARY;
+        assert_int_equal(sqlite3_prepare_v2(db, selects[i / 2], -1, &statement, NULL), SQLITE_OK);
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        assert_null(given_buffer.data);
+        assert_int_equal(sqlite3_column_type(statement, 0), text ? SQLITE_TEXT : SQLITE_BLOB);
+        const void *data = text ? (const void *)sqlite3_column_text(statement, 0)
+                                : sqlite3_column_blob(statement, 0);
+        assert_int_equal(sqlite3_column_bytes(statement, 0), 3);
+        assert_memory_equal(data, i < 2 ? "Jun" : "a\0b", 3);
+        assert_true(data == given_data || (text && i >= 2));
+        sqlite3_finalize(statement);
+    }
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -569,6 +614,7 @@ int main(void)
         cmocka_unit_test(results_convert_back_to_the_same_property),
         cmocka_unit_test(equality_means_what_reading_gives),
         cmocka_unit_test(out_of_memory_is_reported_and_changes_nothing),
+        cmocka_unit_test(a_buffer_is_handed_over),
     };
     return cmocka_run_group_tests(tests, open_shared, close_shared);
 }

@@ -15,6 +15,8 @@ static inline bool value_same(const pt_value *a, const pt_value *b)
     switch (a->type) {
     case PT_LARGE_STRING:
     case PT_LARGE_BINARY:
+        return a->large.size == b->large.size && a->large.ticks == b->large.ticks &&
+               a->large.ordinal == b->large.ordinal;
     case PT_NONE:
         return true;
     case PT_STRING:

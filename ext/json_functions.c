@@ -1,0 +1,144 @@
+#include "json_functions.h"
+
+#include "function_arguments.h"
+#include "json.h"
+
+/* Fails the function with "<name>: <text>". */
+static void fail(sqlite3_context *context, pt_error *error)
+{
+    char *message = NULL;
+    if (error->rc != SQLITE_NOMEM) {
+        message =
+            sqlite3_mprintf("%s: %s", (const char *)sqlite3_user_data(context), error->message);
+    }
+    if (message != NULL) {
+        sqlite3_result_error(context, message, -1);
+    } else {
+        sqlite3_result_error_nomem(context);
+    }
+    sqlite3_free(message);
+    pt_error_clear(error);
+}
+
+static bool is_empty(sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    return type == SQLITE_NULL || (type == SQLITE_TEXT && sqlite3_value_bytes(value) == 0);
+}
+
+bool pt_argument_properties(sqlite3_context *context, sqlite3_value *argument, pt_bag *bag)
+{
+    pt_bag_clear(bag);
+    if (is_empty(argument)) {
+        return true;
+    }
+    pt_error error = PT_ERROR_NONE;
+    sqlite3_stmt *check = NULL;
+    int rc = pt_json_parse(sqlite3_context_db_handle(context), &check, argument, bag, &error);
+    sqlite3_finalize(check);
+    if (rc != SQLITE_OK) {
+        fail(context, &error);
+    }
+    return rc == SQLITE_OK;
+}
+
+/* --- Writing --- */
+
+static void add_text(pt_buffer *json, const char *name, pt_slice text)
+{
+    pt_value value = {.type = PT_STRING, .bytes = text};
+    pt_json_add(json, pt_slice_text(name), &value);
+}
+
+static bool add_column(sqlite3_context *context, pt_buffer *json, const char *name,
+                       sqlite3_value *argument)
+{
+    if (sqlite3_value_type(argument) == SQLITE_NULL) {
+        return true;
+    }
+    pt_slice text;
+    if (!pt_argument_text(context, argument, &text)) {
+        return false;
+    }
+    add_text(json, name, text);
+    return true;
+}
+
+/* An Int64 as the string that the service makes of it, with its annotation. */
+static void add_int64(pt_buffer *json, pt_slice name, int64_t integer, pt_buffer *annotation)
+{
+    char digits[24];
+    sqlite3_snprintf(sizeof digits, digits, "%lld", (sqlite3_int64)integer);
+    pt_value text = {.type = PT_STRING, .bytes = pt_slice_text(digits)};
+    pt_value type = {.type = PT_STRING, .bytes = pt_slice_text("Edm.Int64")};
+    pt_buffer_assign(annotation, name);
+    pt_buffer_append_text(annotation, "@odata.type");
+    pt_json_add(json, name, &text);
+    pt_json_add(json, pt_buffer_slice(annotation), &type);
+}
+
+static void add_properties(pt_buffer *json, const pt_bag *bag)
+{
+    pt_buffer annotation = {0};
+    for (unsigned i = 0; i < bag->count; i++) {
+        const pt_field *field = &bag->fields[i];
+        if (field->value.type == PT_INT64) {
+            add_int64(json, field->name, field->value.integer, &annotation);
+        } else {
+            pt_json_add(json, field->name, &field->value);
+        }
+    }
+    json->failed = json->failed || annotation.failed;
+    pt_buffer_free(&annotation);
+}
+
+void pt_function_entity_json(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    pt_buffer json = {0};
+    pt_bag bag = {0};
+    pt_json_begin(&json);
+    if (add_column(context, &json, "PartitionKey", argv[0]) &&
+        add_column(context, &json, "RowKey", argv[1]) &&
+        add_column(context, &json, "Timestamp", argv[2]) &&
+        pt_argument_properties(context, argv[3], &bag)) {
+        add_properties(&json, &bag);
+        pt_json_end(&json);
+        pt_result_text(context, &json);
+    }
+    pt_bag_free(&bag);
+    pt_buffer_free(&json);
+}
+
+/* --- Reading --- */
+
+static void result_properties(sqlite3_context *context, const pt_bag *bag)
+{
+    pt_buffer json = {0};
+    pt_json_begin(&json);
+    for (unsigned i = 0; i < bag->count; i++) {
+        pt_json_add(&json, bag->fields[i].name, &bag->fields[i].value);
+    }
+    pt_json_end(&json);
+    pt_result_text(context, &json);
+}
+
+void pt_function_entity_properties(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    pt_slice place;
+    if (pt_arguments_have_null(argc, argv) || !pt_argument_text(context, argv[1], &place)) {
+        return;
+    }
+    pt_error error = PT_ERROR_NONE;
+    pt_bag bag = {0};
+    sqlite3_stmt *check = NULL;
+    int rc = pt_json_parse_entity(sqlite3_context_db_handle(context), &check, argv[0],
+                                  (const char *)place.data, &bag, &error);
+    sqlite3_finalize(check);
+    if (rc == SQLITE_OK) {
+        result_properties(context, &bag);
+    } else {
+        fail(context, &error);
+    }
+    pt_bag_free(&bag);
+}

@@ -1,0 +1,34 @@
+-- Exports entities as the CSV of Azure Storage Explorer: PartitionKey, RowKey, Timestamp, and a pair
+-- of columns, Name and Name@type, for each property that any of them has; both are empty where an
+-- entity has no such property. For the sqlite3 shell:
+--
+--     CREATE TEMP VIEW exported AS SELECT PartitionKey, RowKey, Timestamp, Properties FROM Employee;
+--     .output employees.csv
+--     .read sql/export_csv.sql
+--     .output
+--
+-- The view says what is exported, and may have a WHERE. It is read twice, for the columns and for
+-- the rows, in one transaction. A text with U+0000 is an error, for CSV cannot hold it: use
+-- export_json_lines.sql. The script leaves .mode list, .headers off.
+
+.mode list
+.headers off
+
+SAVEPOINT export_csv;
+
+DROP TABLE IF EXISTS temp.csv_columns;
+CREATE TEMP TABLE csv_columns AS
+  SELECT json_group_object(name, NULL) AS names
+    FROM (SELECT DISTINCT key AS name
+            FROM temp.exported, json_each(exported.Properties)
+           WHERE key NOT GLOB '*@odata.type'
+           ORDER BY key);
+
+SELECT pt_csv_header(names) FROM temp.csv_columns;
+
+SELECT pt_csv_line(names, PartitionKey, RowKey, Timestamp, Properties)
+  FROM temp.csv_columns CROSS JOIN temp.exported
+ ORDER BY PartitionKey, RowKey;
+
+DROP TABLE temp.csv_columns;
+RELEASE export_csv;
