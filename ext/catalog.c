@@ -131,7 +131,7 @@ static int make_in(pt_tables *tables, pt_session *session, const char *name, sql
                    pt_error *error)
 {
     pt_view *view = NULL;
-    pt_table_entry entry;
+    pt_table_entry entry = {0};
     int rc = begin_store(session, &view, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_read(view, name, &entry, error);

@@ -133,7 +133,7 @@ static int find_store(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt
 
 static int find_table(pt_catalog_source *source, pt_view *view, pt_error *error)
 {
-    pt_table_entry entry;
+    pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, source->table, &entry, error);
     if (rc == SQLITE_NOTFOUND) {
         return pt_error_set(error, SQLITE_ERROR,

@@ -86,7 +86,7 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
         return SQLITE_OK;
     }
     table->known = false;
-    pt_table_entry entry;
+    pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
     if (rc == SQLITE_OK) {
         table->known = true;
@@ -150,7 +150,7 @@ static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt
 
 int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name, pt_error *error)
 {
-    pt_table_entry entry;
+    pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
     if (rc != SQLITE_OK) {
         return rc;
