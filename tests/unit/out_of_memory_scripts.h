@@ -468,6 +468,26 @@ static const char *const refused_commits[] = {
     "INSERT INTO W VALUES ('h', '3', 3)",
     NULL};
 
+static const char *const long_keys[] = {
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey, s) VALUES ('l', hex(zeroblob(300)), 'x'), "
+    "('l', hex(zeroblob(300)) || '1', printf('%.5000c', 'y')), ('l', hex(zeroblob(900)), 'z')",
+    "SAVEPOINT a",
+    "UPDATE T SET RowKey = RowKey || hex(zeroblob(300)) WHERE PartitionKey = 'l'",
+    "ROLLBACK TO a",
+    "UPDATE T SET RowKey = 'short', s = s || s WHERE PartitionKey = 'l' AND s >= 'z'",
+    "COMMIT",
+    "SELECT RowKey, s FROM T WHERE PartitionKey = 'l' ORDER BY RowKey DESC",
+    "SELECT s FROM T WHERE EntityKey > pt_entity_key('l', hex(zeroblob(299))) LIMIT 2",
+    "BEGIN",
+    "DELETE FROM T WHERE PartitionKey = 'l' AND RowKey > '0'",
+    ".refuse",
+    "!COMMIT",
+    "SELECT s FROM T WHERE PartitionKey = 'l' AND RowKey = hex(zeroblob(300)) || '1'",
+    ".accept",
+    "DELETE FROM T WHERE PartitionKey = 'l' AND RowKey > '0'",
+    NULL};
+
 static const char *const busy_commits[] = {"BEGIN",
                                            "INSERT INTO W VALUES ('b', '1', 1)",
                                            ".read",
@@ -708,6 +728,7 @@ static const memory_script scripts[] = {
     {"rolling back", rolling_back, JOURNAL | WAL, 5},
     {"several tables", several_tables, JOURNAL | WAL, 7},
     {"refused commits", refused_commits, JOURNAL | WAL, 11},
+    {"long keys", long_keys, JOURNAL | WAL, 7},
     {"busy commits", busy_commits, JOURNAL, 11},
     {"others write", others_write, WAL, 7},
     {"open statements", open_statements, WAL, 11},
