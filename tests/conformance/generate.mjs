@@ -8,6 +8,8 @@ import {
 } from "./values.mjs";
 import { toLine } from "./wire.mjs";
 
+// As columns, names must differ in more than case.
+const SELECTABLE = [...NAMES.filter((name) => name !== "M"), "never"];
 const ORDER_TABLE = "KeyOrder";
 const BAD_TABLE_NAMES = ["ab", "1abc", "a-b", "tables", "x".repeat(64), "größe"];
 const WRITES = { insert: 24, upsertReplace: 14, upsertMerge: 14, replace: 12, merge: 16, delete: 14 };
@@ -166,7 +168,7 @@ class Generator {
 
   #select() {
     return this.#random.chance(30)
-      ? { select: this.#random.some([...NAMES, "never"], this.#random.between(1, 4)) }
+      ? { select: this.#random.some(SELECTABLE, this.#random.between(1, 4)) }
       : {};
   }
 
