@@ -1,9 +1,10 @@
 // Where the emulator is known to answer otherwise than the Table service, or the service otherwise
 // than SQL can: by name, with the reason. The corpus then holds the service's answer and the name.
 //
-// `parts`: of writes, alone or in a batch. `standIn`: the emulator would not refuse the operation,
-// so another one is sent in its place that it does refuse.
-// `whole`: of any operation with its outcome. A changed outcome is what the service answers.
+// PARTS: of writes, alone or in a batch, that the emulator refuses. `standIn`: it would not refuse
+// the operation itself, so another one is sent in its place.
+// WHOLE: of any operation with its outcome, and the tables that there are. The first that changes the
+// outcome is the one that counts.
 import { annotation } from "./values.mjs";
 import { REFUSED_FILTERS } from "./filters.mjs";
 
@@ -16,7 +17,9 @@ const names = ({ properties }) =>
 const hasTyped = ({ properties }, type, wrong) =>
   names({ properties }).some((name) => properties[annotation(name)] === `Edm.${type}` && wrong(properties[name]));
 
-const REAL_TIME = (text) => {
+const isInt64 = (text) => /^-?\d+$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
+
+const isRealTime = (text) => {
   const [, month, day] = text.split(/[-T]/).map(Number);
   const time = new Date(text);
   return !Number.isNaN(time.valueOf()) && time.getUTCDate() === day && time.getUTCMonth() + 1 === month;
@@ -55,7 +58,7 @@ export const PARTS = [
     name: "etag-form",
     reason: "a malformed If-Match is InvalidInput; the emulator says InvalidOperation",
     applies: ({ ifMatch }) => ![undefined, "*", "current", "stale"].includes(ifMatch),
-    answer: (_, outcome) => (outcome.status === 400 ? refusal("InvalidInput") : outcome),
+    answer: () => refusal("InvalidInput"),
   },
   {
     name: "property-name-length",
@@ -82,10 +85,10 @@ export const PARTS = [
     name: "value-form",
     reason: "the emulator does not read the texts of Int64, Guid and DateTime values, nor the digits of Int32",
     applies: (part) =>
-      hasTyped(part, "Int64", (value) => !/^-?\d{1,19}$/.test(value)) ||
+      hasTyped(part, "Int64", (value) => !isInt64(value)) ||
       hasTyped(part, "Int32", (value) => value !== Math.trunc(value) || Math.abs(value) > 0x80000000) ||
       hasTyped(part, "Guid", (value) => !/^[0-9a-f-]{36}$/i.test(value)) ||
-      hasTyped(part, "DateTime", (value) => !REAL_TIME(value)),
+      hasTyped(part, "DateTime", (value) => !isRealTime(value)),
     standIn: true,
     answer: () => refusal("InvalidValueType"),
   },
@@ -121,6 +124,22 @@ function isOrderedOtherwise(entities) {
 const utf8 = ({ PartitionKey, RowKey }) => Buffer.from(`${PartitionKey}\u0000${RowKey}`);
 
 export const WHOLE = [
+  {
+    name: "missing-table",
+    reason: "where the table is missing and the operation is malformed, too, a ptable says the first: SQLite begins a transaction, which looks for the table, before it hands over the row",
+    change: ({ op, table }, { status }, tables) =>
+      !op.endsWith("Table") && status !== 404 && !tables.has(table.toLowerCase())
+        ? { status: 404, code: "TableNotFound", ...(op === "batch" ? { index: 0 } : {}) }
+        : undefined,
+  },
+  {
+    name: "delete-of-long-key",
+    reason: "a ptable judges the key of a delete as that of any other write; the service answers 404, as such an entity cannot be there",
+    change: (operation, outcome) =>
+      operation.op === "delete" && outcome.code === "ResourceNotFound" && hasTooLong(operation)
+        ? refusal("PropertyValueTooLarge")
+        : undefined,
+  },
   {
     name: "key-order",
     reason: "keys are ordered by their UTF-8 bytes, as SQLite compares text, not by UTF-16 units: U+E000 to U+FFFF stand before the characters beyond U+FFFF",

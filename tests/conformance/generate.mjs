@@ -3,6 +3,7 @@
 //     generate.mjs seed count small     fewer keys, for a corpus of short answers
 import { anyFilter, REFUSED_FILTERS } from "./filters.mjs";
 import { Random } from "./random.mjs";
+import { scenarios } from "./scenarios.mjs";
 import {
   FORBIDDEN_KEYS, KEYS, KEYS_BEYOND_SURROGATES, MALFORMED_ETAGS, NAMES, TOO_LONG_KEYS, addProperty, anyProperties,
 } from "./values.mjs";
@@ -35,17 +36,26 @@ class Generator {
   }
 
   *operations(count) {
+    let done = 0;
+    for (const operation of this.#prologue()) {
+      yield operation;
+      done++;
+    }
+    for (; done < count - 2; done++) {
+      yield this.#any();
+    }
+    yield { op: "query", table: "Main" };
+    yield { op: "query", table: "Second" };
+  }
+
+  *#prologue() {
+    yield* scenarios(this.#random);
     for (const table of ["Main", "Second", ORDER_TABLE]) {
       yield this.#createTable(table);
     }
     for (const pk of KEYS_BEYOND_SURROGATES) {
       yield { op: "upsertReplace", table: ORDER_TABLE, pk, rk: this.#random.of(KEYS_BEYOND_SURROGATES), properties: {} };
     }
-    for (let n = this.#tables.size + KEYS_BEYOND_SURROGATES.length; n < count - 2; n++) {
-      yield this.#any();
-    }
-    yield { op: "query", table: "Main" };
-    yield { op: "query", table: "Second" };
   }
 
   #any() {

@@ -82,9 +82,10 @@ static inline sqlite3_stmt *prepare_on(outcome *result, sqlite3 *db, const char 
     return statement;
 }
 
+/* Those of ?1, ?2, ... that the statement has. */
 static inline void bind_texts(sqlite3_stmt *statement, int count, const char *const *texts)
 {
-    for (int i = 0; i < count; i++) {
+    for (int i = 0; i < count && i < sqlite3_bind_parameter_count(statement); i++) {
         assert_int_equal(sqlite3_bind_text(statement, i + 1, texts[i], -1, SQLITE_TRANSIENT),
                          SQLITE_OK);
     }

@@ -17,7 +17,7 @@ const refused = ({ op, pk, rk, ...rest }) => ({ ...rest, op: "insert", pk: pk ==
 async function write(client, operation) {
   const rule = ruleOf(operation);
   const outcome = await client.perform(rule?.standIn ? refused(operation) : operation);
-  return rule !== undefined && (outcome.status === 400 || !rule.standIn)
+  return rule !== undefined && outcome.status === 400
     ? { outcome: rule.answer(operation, outcome), difference: rule.name }
     : { outcome };
 }
@@ -44,10 +44,20 @@ async function perform(client, { sent, ...operation }) {
   return sent === undefined ? { outcome } : { outcome, difference: FILTER_MEANING.name };
 }
 
-async function record(client, operation) {
+// Keeps the set of tables, in small letters, that there are.
+function noteTable(tables, { op, table }, { status }) {
+  if (status === 204 && op === "createTable") {
+    tables.add(table.toLowerCase());
+  } else if (status === 204 && op === "deleteTable") {
+    tables.delete(table.toLowerCase());
+  }
+}
+
+async function record(client, tables, operation) {
   const { outcome, difference } = await perform(client, operation);
+  noteTable(tables, operation, outcome);
   for (const rule of WHOLE) {
-    const changed = rule.change(operation, outcome);
+    const changed = rule.change(operation, outcome, tables);
     if (changed !== undefined) {
       return { expect: changed, difference: rule.name };
     }
@@ -57,9 +67,10 @@ async function record(client, operation) {
 
 await withService(async (endpoint) => {
   const client = new Client(endpoint);
+  const tables = new Set();
   for await (const line of createInterface({ input: process.stdin })) {
     const operation = fromLine(line);
-    const result = await record(client, operation);
+    const result = await record(client, tables, operation);
     if (result.expect.status >= 500 && result.expect.status !== 501) {
       throw new Error(`the emulator failed, which no difference explains: ${line}`);
     }

@@ -5,7 +5,7 @@
 #include "corpus.h"
 #include "perform.h"
 
-enum { CORPORA_MAX = 64, DIFFERENCES_MAX = 10 };
+enum { CORPORA_MAX = 64, DIFFERENCES_MAX = 10, SHOWN = 600 };
 
 static bool tell_counts;
 
@@ -49,14 +49,32 @@ static bool is_expected(replay *r, const char *operation, const outcome *found)
                                                             pt_buffer_slice(&r->found)) == 0);
 }
 
+/* The line of `text` in which it first differs from the other. */
+static void tell_line(const char *what, const pt_buffer *text, const pt_buffer *other)
+{
+    size_t start = 0;
+    for (size_t i = 0; i < text->size && i < other->size && text->data[i] == other->data[i]; i++) {
+        start = text->data[i] == '\n' ? i + 1 : start;
+    }
+    int size = 0;
+    while (start + (size_t)size < text->size && text->data[start + (size_t)size] != '\n') {
+        size++;
+    }
+    print_error("  %s: %.*s\n", what, size < SHOWN ? size : SHOWN,
+                (const char *)text->data + start);
+}
+
 static void tell_difference(replay *r, const corpus *lines, const outcome *found)
 {
     char *expected = member(r->notes, corpus_operation(lines), "$.expect");
-    print_error("%s:%d: %.1000s", lines->path, lines->number, lines->line);
-    print_error("  expected: %.200s\n  found: %d %s, operation %d %s\n", expected, found->rc,
-                found->code, found->index, found->message);
-    print_error("expected entities:\n%.*s", (int)r->expected.size, (char *)r->expected.data);
-    print_error("found entities:\n%.*s", (int)r->found.size, (char *)r->found.data);
+    print_error("%s:%d: %.*s\n", lines->path, lines->number, SHOWN, lines->line);
+    print_error("  expected: %.*s\n", SHOWN, expected);
+    print_error("  found: %s; SQLite code %d, operation %d; %s\n", found->code, found->rc,
+                found->index, found->message);
+    if (found->code[0] == 0) {
+        tell_line("expected line", &r->expected, &r->found);
+        tell_line("found line", &r->found, &r->expected);
+    }
     free(expected);
 }
 

@@ -62,7 +62,7 @@ export const VALUES = {
 
 const LARGE = {
   String: ["x".repeat(32768), "x".repeat(5000), "é".repeat(9000), "😀".repeat(4000)],
-  Binary: ["A".repeat(4 * 16384)], // 48 KiB
+  Binary: [`${"A".repeat(4 * 21845)}AA==`], // 65,536 bytes
 };
 
 const ANNOTATED = ["Int64", "Double", "DateTime", "Guid", "Binary"];
