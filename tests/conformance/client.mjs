@@ -2,26 +2,39 @@
 // @azure/data-tables, and with requests of its own what that cannot express: nulls, conditional
 // deletes in batches, every page of a query.
 import "./webcrypto.mjs";
-import { createDefaultHttpClient, createHttpHeaders, createPipelineRequest } from "@azure/core-rest-pipeline";
+import {
+  createDefaultHttpClient,
+  createHttpHeaders,
+  createPipelineRequest,
+} from "@azure/core-rest-pipeline";
 import { AzureNamedKeyCredential, TableClient, TableServiceClient } from "@azure/data-tables";
 import { annotation } from "./values.mjs";
 import { canonicalEntity, parseExact } from "./wire.mjs";
 
 const ACCOUNT = "devstoreaccount1";
-const KEY = "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
+const KEY =
+  "Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw==";
 const OTHER_ETAG = "W/\"datetime'2001-01-01T00%3A00%3A00.0000000Z'\"";
 const PAGE_HEADERS = ["PartitionKey", "RowKey"];
 
 const quoted = (key) => encodeURIComponent(key.replaceAll("'", "''")).replaceAll("'", "%27");
-const keyPath = ({ table, pk, rk }) => `${table}(PartitionKey='${quoted(pk)}',RowKey='${quoted(rk)}')`;
+const keyPath = ({ table, pk, rk }) =>
+  `${table}(PartitionKey='${quoted(pk)}',RowKey='${quoted(rk)}')`;
 
 const METHODS = {
-  insert: "POST", upsertReplace: "PUT", replace: "PUT", upsertMerge: "PATCH", merge: "PATCH", delete: "DELETE",
+  insert: "POST",
+  upsertReplace: "PUT",
+  replace: "PUT",
+  upsertMerge: "PATCH",
+  merge: "PATCH",
+  delete: "DELETE",
 };
 
 const UPDATES = {
-  replace: ["update", "Replace"], merge: ["update", "Merge"],
-  upsertReplace: ["upsert", "Replace"], upsertMerge: ["upsert", "Merge"],
+  replace: ["update", "Replace"],
+  merge: ["update", "Merge"],
+  upsertReplace: ["upsert", "Replace"],
+  upsertMerge: ["upsert", "Merge"],
 };
 
 const hasNull = ({ properties }) => Object.values(properties ?? {}).includes(null);
@@ -65,14 +78,19 @@ export class Client {
   constructor(endpoint) {
     this.#endpoint = `${endpoint}/${ACCOUNT}`;
     this.#options = { allowInsecureConnection: true, retryOptions: { maxRetries: 0 } };
-    this.#service = this.#watched(new TableServiceClient(this.#endpoint, this.#credential, this.#options));
+    this.#service = this.#watched(
+      new TableServiceClient(this.#endpoint, this.#credential, this.#options),
+    );
   }
 
   #watched(client) {
-    client.pipeline.addPolicy({
-      name: "watch",
-      sendRequest: async (request, next) => (this.#response = await next(request)),
-    }, { phase: "Sign" }); // beyond what turns answers into errors
+    client.pipeline.addPolicy(
+      {
+        name: "watch",
+        sendRequest: async (request, next) => (this.#response = await next(request)),
+      },
+      { phase: "Sign" },
+    ); // beyond what turns answers into errors
     return client;
   }
 
@@ -99,10 +117,13 @@ export class Client {
 
   async #send(method, path, headers = {}, body = undefined) {
     const request = createPipelineRequest({
-      method, body, allowInsecureConnection: true,
+      method,
+      body,
+      allowInsecureConnection: true,
       url: `${this.#endpoint}/${path}`,
       headers: createHttpHeaders({
-        "x-ms-version": "2019-02-02", DataServiceVersion: "3.0",
+        "x-ms-version": "2019-02-02",
+        DataServiceVersion: "3.0",
         Accept: "application/json;odata=minimalmetadata",
         ...(body === undefined ? {} : { "Content-Type": "application/json" }),
         ...headers,
@@ -114,9 +135,13 @@ export class Client {
   async perform(operation) {
     switch (operation.op) {
       case "createTable":
-        return this.#tableOutcome(await this.#answer(() => this.#service.createTable(operation.table)));
+        return this.#tableOutcome(
+          await this.#answer(() => this.#service.createTable(operation.table)),
+        );
       case "deleteTable":
-        return this.#tableOutcome(await this.#answer(() => this.#service.deleteTable(operation.table)));
+        return this.#tableOutcome(
+          await this.#answer(() => this.#service.deleteTable(operation.table)),
+        );
       case "get":
         return this.#get(operation);
       case "query":
@@ -164,17 +189,28 @@ export class Client {
 
   #rawWrite(operation, etag) {
     const path = operation.op === "insert" ? operation.table : keyPath(operation);
-    const headers = { Prefer: "return-no-content", ...(etag === undefined ? {} : { "If-Match": etag }) };
-    const body = operation.op === "delete"
-      ? undefined
-      : JSON.stringify({ PartitionKey: operation.pk, RowKey: operation.rk, ...operation.properties });
+    const headers = {
+      Prefer: "return-no-content",
+      ...(etag === undefined ? {} : { "If-Match": etag }),
+    };
+    const body =
+      operation.op === "delete"
+        ? undefined
+        : JSON.stringify({
+            PartitionKey: operation.pk,
+            RowKey: operation.rk,
+            ...operation.properties,
+          });
     return [METHODS[operation.op], path, headers, body];
   }
 
   async #get(operation) {
-    const queryOptions = operation.select && { select: ["PartitionKey", "RowKey", ...operation.select] };
+    const queryOptions = operation.select && {
+      select: ["PartitionKey", "RowKey", ...operation.select],
+    };
     const response = await this.#answer(() =>
-      this.#tableClient(operation.table).getEntity(operation.pk, operation.rk, { queryOptions }));
+      this.#tableClient(operation.table).getEntity(operation.pk, operation.rk, { queryOptions }),
+    );
     return response.status < 300
       ? { status: 200, entities: [canonicalEntity(parseExact(response.bodyAsText))] }
       : failure(response);
@@ -213,7 +249,8 @@ export class Client {
   async #query({ table, filter, select }) {
     const queryOptions = { filter, select: select && ["PartitionKey", "RowKey", ...select] };
     const response = await this.#answer(() =>
-      this.#tableClient(table).listEntities({ queryOptions }).byPage().next());
+      this.#tableClient(table).listEntities({ queryOptions }).byPage().next(),
+    );
     if (response.status >= 300) {
       return failure(response);
     }
@@ -229,7 +266,10 @@ export class Client {
     do {
       const options = [`$top=${top}`];
       if (filter !== undefined) options.push(`$filter=${encodeURIComponent(filter)}`);
-      if (select) options.push(`$select=${encodeURIComponent(["PartitionKey", "RowKey", ...select].join(","))}`);
+      if (select)
+        options.push(
+          `$select=${encodeURIComponent(["PartitionKey", "RowKey", ...select].join(","))}`,
+        );
       const response = await this.#send("GET", `${table}()?${options.join("&")}${next}`);
       if (response.status >= 300) {
         return failure(response);
@@ -242,10 +282,14 @@ export class Client {
 
   // An empty continuation header is a token too: that of the empty key.
   #nextPage({ headers }) {
-    const tokens = PAGE_HEADERS.map((name) => headers.get(`x-ms-continuation-next${name.toLowerCase()}`));
+    const tokens = PAGE_HEADERS.map((name) =>
+      headers.get(`x-ms-continuation-next${name.toLowerCase()}`),
+    );
     return tokens.every((token) => token === undefined)
       ? ""
-      : PAGE_HEADERS.map((name, n) => `&Next${name}=${encodeURIComponent(tokens[n] ?? "")}`).join("");
+      : PAGE_HEADERS.map((name, n) => `&Next${name}=${encodeURIComponent(tokens[n] ?? "")}`).join(
+          "",
+        );
   }
 
   // --- entity group transactions
@@ -253,7 +297,9 @@ export class Client {
   async #batch(operation) {
     const parts = operation.operations.map((part) => ({ ...part, table: operation.table }));
     const etags = parts.map((part) => this.#condition(part));
-    const sdkCannot = parts.some((part) => hasNull(part) || (part.op === "delete" && part.ifMatch !== "*"));
+    const sdkCannot = parts.some(
+      (part) => hasNull(part) || (part.op === "delete" && part.ifMatch !== "*"),
+    );
     const response = sdkCannot
       ? await this.#sendBatch(parts, etags)
       : await this.#answer(() => this.#submit(operation.table, parts, etags));
@@ -269,7 +315,9 @@ export class Client {
           return ["delete", { partitionKey: part.pk, rowKey: part.rk }];
         default: {
           const [kind, mode] = UPDATES[part.op];
-          return kind === "upsert" ? [kind, sdkEntity(part), mode] : [kind, sdkEntity(part), mode, { etag: etags[n] }];
+          return kind === "upsert"
+            ? [kind, sdkEntity(part), mode]
+            : [kind, sdkEntity(part), mode, { etag: etags[n] }];
         }
       }
     });
@@ -280,13 +328,27 @@ export class Client {
     const body = ["--batch_1", "Content-Type: multipart/mixed; boundary=changeset_1", ""];
     parts.forEach((part, n) => {
       const [method, path, headers, content] = this.#rawWrite(part, etags[n]);
-      body.push("--changeset_1", "Content-Type: application/http", "Content-Transfer-Encoding: binary", "",
-        `${method} ${this.#endpoint}/${path} HTTP/1.1`, "Accept: application/json;odata=minimalmetadata",
-        "Content-Type: application/json", "DataServiceVersion: 3.0",
-        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`), "", content ?? "");
+      body.push(
+        "--changeset_1",
+        "Content-Type: application/http",
+        "Content-Transfer-Encoding: binary",
+        "",
+        `${method} ${this.#endpoint}/${path} HTTP/1.1`,
+        "Accept: application/json;odata=minimalmetadata",
+        "Content-Type: application/json",
+        "DataServiceVersion: 3.0",
+        ...Object.entries(headers).map(([name, value]) => `${name}: ${value}`),
+        "",
+        content ?? "",
+      );
     });
     body.push("--changeset_1--", "--batch_1--", "");
-    return this.#send("POST", "$batch", { "Content-Type": "multipart/mixed; boundary=batch_1" }, body.join("\r\n"));
+    return this.#send(
+      "POST",
+      "$batch",
+      { "Content-Type": "multipart/mixed; boundary=batch_1" },
+      body.join("\r\n"),
+    );
   }
 
   #batchOutcome(parts, response) {
@@ -299,7 +361,9 @@ export class Client {
       const status = Number(/HTTP\/1\.1 (\d+)/.exec(failed ?? "")?.[1] ?? 500);
       return { status, ...errorOf(/\{.*\}/s.exec(failed ?? "")?.[0]) };
     }
-    answers.forEach((answer, n) => this.#remember(parts[n], /^ETag: (.*?)\r?$/im.exec(answer)?.[1]));
+    answers.forEach((answer, n) =>
+      this.#remember(parts[n], /^ETag: (.*?)\r?$/im.exec(answer)?.[1]),
+    );
     return { status: 202 };
   }
 }

@@ -3,7 +3,8 @@
 //
 // PARTS: of writes, alone or in a batch, that the emulator refuses. `standIn`: it would not refuse
 // the operation itself, so another one is sent in its place.
-// WHOLE: of any operation with its outcome, and the tables that there are. The first that changes the
+// WHOLE: of any operation with its outcome, and the tables that there are. The first that
+// changes the
 // outcome is the one that counts.
 import { annotation } from "./values.mjs";
 import { REFUSED_FILTERS } from "./filters.mjs";
@@ -15,14 +16,18 @@ const hasTooLong = (part) => keysOf(part).some((key) => key.length > 512);
 const names = ({ properties }) =>
   Object.keys(properties ?? {}).filter((name) => !name.includes("@odata.type"));
 const hasTyped = ({ properties }, type, wrong) =>
-  names({ properties }).some((name) => properties[annotation(name)] === `Edm.${type}` && wrong(properties[name]));
+  names({ properties }).some(
+    (name) => properties[annotation(name)] === `Edm.${type}` && wrong(properties[name]),
+  );
 
 const isInt64 = (text) => /^-?\d+$/.test(text) && BigInt.asIntN(64, BigInt(text)) === BigInt(text);
 
 const isRealTime = (text) => {
   const [, month, day] = text.split(/[-T]/).map(Number);
   const time = new Date(text);
-  return !Number.isNaN(time.valueOf()) && time.getUTCDate() === day && time.getUTCMonth() + 1 === month;
+  return (
+    !Number.isNaN(time.valueOf()) && time.getUTCDate() === day && time.getUTCMonth() + 1 === month
+  );
 };
 
 // By the formula of the service's documentation.
@@ -34,7 +39,8 @@ function entitySize({ pk, rk, properties }) {
     if (typeof value === "string" && type === undefined) return 4 + 2 * value.length;
     return fixed[type] ?? { boolean: 1, number: 4 }[typeof value];
   };
-  return names({ properties }).filter((name) => properties[name] !== null)
+  return names({ properties })
+    .filter((name) => properties[name] !== null)
     .reduce((sum, name) => sum + 8 + 2 * name.length + size(name), 4 + 2 * (pk.length + rk.length));
 }
 
@@ -43,7 +49,9 @@ const refusal = (code) => ({ status: 400, code });
 export const PARTS = [
   {
     name: "key-characters",
-    reason: "a forbidden character in a key is OutOfRangeInput in the service's bodies; the emulator says InvalidInput, 404 for a delete, and 500 for / in an address",
+    reason:
+      "a forbidden character in a key is OutOfRangeInput in the service's bodies; the emulator " +
+      "says InvalidInput, 404 for a delete, and 500 for / in an address",
     applies: hasForbidden,
     standIn: true,
     answer: () => refusal("OutOfRangeInput"),
@@ -83,10 +91,16 @@ export const PARTS = [
   },
   {
     name: "value-form",
-    reason: "the emulator does not read the texts of Int64, Guid and DateTime values, nor the digits of Int32",
+    reason:
+      "the emulator does not read the texts of Int64, Guid and DateTime values, nor the digits " +
+      "of Int32",
     applies: (part) =>
       hasTyped(part, "Int64", (value) => !isInt64(value)) ||
-      hasTyped(part, "Int32", (value) => value !== Math.trunc(value) || Math.abs(value) > 0x80000000) ||
+      hasTyped(
+        part,
+        "Int32",
+        (value) => value !== Math.trunc(value) || Math.abs(value) > 0x80000000,
+      ) ||
       hasTyped(part, "Guid", (value) => !/^[0-9a-f-]{36}$/i.test(value)) ||
       hasTyped(part, "DateTime", (value) => !isRealTime(value)),
     standIn: true,
@@ -126,7 +140,9 @@ const utf8 = ({ PartitionKey, RowKey }) => Buffer.from(`${PartitionKey}\u0000${R
 export const WHOLE = [
   {
     name: "missing-table",
-    reason: "where the table is missing and the operation is malformed, too, a ptable says the first: SQLite begins a transaction, which looks for the table, before it hands over the row",
+    reason:
+      "where the table is missing and the operation is malformed, too, a ptable says the first: " +
+      "SQLite begins a transaction, which looks for the table, before it hands over the row",
     change: ({ op, table }, { status }, tables) =>
       !op.endsWith("Table") && status !== 404 && !tables.has(table.toLowerCase())
         ? { status: 404, code: "TableNotFound", ...(op === "batch" ? { index: 0 } : {}) }
@@ -134,7 +150,9 @@ export const WHOLE = [
   },
   {
     name: "delete-of-long-key",
-    reason: "a ptable judges the key of a delete as that of any other write; the service answers 404, as such an entity cannot be there",
+    reason:
+      "a ptable judges the key of a delete as that of any other write; the service answers 404, " +
+      "as such an entity cannot be there",
     change: (operation, outcome) =>
       operation.op === "delete" && outcome.code === "ResourceNotFound" && hasTooLong(operation)
         ? refusal("PropertyValueTooLarge")
@@ -142,15 +160,24 @@ export const WHOLE = [
   },
   {
     name: "key-order",
-    reason: "keys are ordered by their UTF-8 bytes, as SQLite compares text, not by UTF-16 units: U+E000 to U+FFFF stand before the characters beyond U+FFFF",
+    reason:
+      "keys are ordered by their UTF-8 bytes, as SQLite compares text, not by UTF-16 units: " +
+      "U+E000 to U+FFFF stand before the characters beyond U+FFFF",
     change: (operation, outcome) =>
       operation.op === "query" && isOrderedOtherwise(outcome.entities ?? [])
-        ? { ...outcome, entities: [...outcome.entities].sort((one, other) => Buffer.compare(utf8(one), utf8(other))) }
+        ? {
+            ...outcome,
+            entities: [...outcome.entities].sort((one, other) =>
+              Buffer.compare(utf8(one), utf8(other)),
+            ),
+          }
         : undefined,
   },
   {
     name: "get-of-impossible-key",
-    reason: "SELECT judges no keys: an entity with a forbidden key is not there; the emulator answers 500 for / in an address",
+    reason:
+      "SELECT judges no keys: an entity with a forbidden key is not there; the emulator answers " +
+      "500 for / in an address",
     change: (operation, outcome) =>
       operation.op === "get" && outcome.status === 500 && hasForbidden(operation)
         ? { status: 404, code: "ResourceNotFound" }
@@ -177,9 +204,13 @@ export const WHOLE = [
   },
   {
     name: "batch-size",
-    reason: "the operation with which the batch grows beyond 4 MiB is refused; the service answers without an index",
+    reason:
+      "the operation with which the batch grows beyond 4 MiB is refused; the service answers " +
+      "without an index",
     change: (operation, outcome) =>
-      operation.op === "batch" && outcome.status === 413 ? { ...outcome, index: undefined } : undefined,
+      operation.op === "batch" && outcome.status === 413
+        ? { ...outcome, index: undefined }
+        : undefined,
   },
   {
     name: "filter-refusals",
@@ -194,14 +225,18 @@ export const WHOLE = [
 // Given to the emulator in another form that means there what the filter means on the service.
 export const FILTER_MEANING = {
   name: "filter-meaning",
-  reason: "the emulator compares values of different types as JavaScript does, Guids and binaries by their base64, and does not read 5D, 15e-1, upper-case Guids, `not not`",
+  reason:
+    "the emulator compares values of different types as JavaScript does, Guids and binaries by " +
+    "their base64, and does not read 5D, 15e-1, upper-case Guids, `not not`",
 };
 
-// Never generated, as the emulator spoils what would be compared, or the service has not been asked:
+// Never generated, as the emulator spoils what would be compared, or the service has not been
+// asked:
 //   - bodies beyond 64 KiB with other than ASCII characters (characters are torn apart)
 //   - keys with ', or RowKey=' in batches (misread); raw U+2028 in batches (500)
 //   - -0.0 (becomes 0.0), Doubles beyond the range, integers beyond Int32 without annotation
 //   - times without Z or with an offset, DateTime literals that differ by less than a millisecond
-//   - `eq null` as a condition, filters on properties whose type changes (500)
+//   - filters on empty Binary values (equal to nothing), `eq null` as a condition, filters on
+// properties whose type changes (500)
 //   - $top beyond 1000 (clamped), $top=0, batches of nothing or with a GET
 //   - entity addresses that differ in case from the table's name (404)

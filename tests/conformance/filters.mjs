@@ -1,4 +1,5 @@
-// Random $filter expressions. Each is a pair: `filter` for the service, and `sent`, what the emulator
+// Random $filter expressions. Each is a pair: `filter` for the service, and `sent`, what the
+// emulator
 // is given: the same, or an expression that means on the emulator what the filter means on the
 // service, where the emulator has it wrong (differences.mjs, "filter-...").
 import { KEYS, TYPE_OF, VALUES, anyValue } from "./values.mjs";
@@ -6,14 +7,21 @@ import { KEYS, TYPE_OF, VALUES, anyValue } from "./values.mjs";
 const MIRRORED = { eq: "eq", ne: "ne", lt: "gt", le: "ge", gt: "lt", ge: "le" };
 const OPERATORS = Object.keys(MIRRORED);
 const HOLDS = {
-  eq: (order) => order === 0, ne: (order) => order !== 0, lt: (order) => order < 0,
-  le: (order) => order <= 0, gt: (order) => order > 0, ge: (order) => order >= 0,
+  eq: (order) => order === 0,
+  ne: (order) => order !== 0,
+  lt: (order) => order < 0,
+  le: (order) => order <= 0,
+  gt: (order) => order > 0,
+  ge: (order) => order >= 0,
 };
 const NOTHING = "(PartitionKey lt '')";
 
 // Doubles whose literals the emulator reads, and which a text of digits and a point can express.
 const PLAIN_DOUBLES = VALUES.Double.filter(
-  (value) => typeof value === "number" && (value === 0 || (Math.abs(value) < 1e15 && Math.abs(value) > 1e-6)));
+  (value) =>
+    typeof value === "number" &&
+    (value === 0 || (Math.abs(value) < 1e15 && Math.abs(value) > 1e-6)),
+);
 
 const quoted = (text) => `'${text.replaceAll("'", "''")}'`;
 const decimal = (value) => (Number.isInteger(value) ? value.toFixed(1) : String(value));
@@ -21,7 +29,8 @@ const guid = (text) => `guid'${text}'`;
 const hex = (base64) => Buffer.from(base64, "base64").toString("hex");
 
 const LITERAL = {
-  String: (random) => quoted(random.of(["", "a", "A", "ab", "b", "it's", "é", "日本", "100%", "zzz"])),
+  String: (random) =>
+    quoted(random.of(["", "a", "A", "ab", "b", "it's", "é", "日本", "100%", "zzz"])),
   Int32: (random) => String(anyValue(random, "Int32")),
   Int64: (random) => `${anyValue(random, "Int64")}L`,
   Double: (random) => decimal(random.of(PLAIN_DOUBLES)),
@@ -37,7 +46,9 @@ const same = (text) => ({ filter: text, sent: text });
 
 function keyComparison(random, keys) {
   const name = random.of(["PartitionKey", "RowKey"]);
-  const key = random.chance(80) ? random.of(keys[name]) : random.of(KEYS.filter((k) => k.length < 20));
+  const key = random.chance(80)
+    ? random.of(keys[name])
+    : random.of(KEYS.filter((k) => k.length < 20));
   const operator = random.of(OPERATORS);
   return random.chance(15)
     ? same(`${quoted(key)} ${MIRRORED[operator]} ${name}`)
@@ -70,16 +81,33 @@ function widened(random) {
   ]);
 }
 
-const PRESENT = { i: "(i eq 0 or i ne 0)", l: "(l eq 0L or l ne 0L)", s: "(s eq '' or s ne '')", b: "(b eq true or b ne true)" };
+const PRESENT = {
+  i: "(i eq 0 or i ne 0)",
+  l: "(l eq 0L or l ne 0L)",
+  s: "(s eq '' or s ne '')",
+  b: "(b eq true or b ne true)",
+};
 
 // Other types do not compare: the property acts as less than the literal.
 function acrossTypes(random) {
   const [name, literal] = random.of([
-    ["i", "3L"], ["i", "1.5"], ["i", "'3'"], ["i", "true"], ["l", "1.5"], ["l", "'3'"],
-    ["s", "123"], ["s", "true"], ["s", guid(VALUES.Guid[0])], ["b", "1"], ["b", "'true'"],
+    ["i", "3L"],
+    ["i", "1.5"],
+    ["i", "'3'"],
+    ["i", "true"],
+    ["l", "1.5"],
+    ["l", "'3'"],
+    ["s", "123"],
+    ["s", "true"],
+    ["s", guid(VALUES.Guid[0])],
+    ["b", "1"],
+    ["b", "'true'"],
   ]);
   const operator = random.of(OPERATORS);
-  return { filter: `${name} ${operator} ${literal}`, sent: HOLDS[operator](-1) ? PRESENT[name] : NOTHING };
+  return {
+    filter: `${name} ${operator} ${literal}`,
+    sent: HOLDS[operator](-1) ? PRESENT[name] : NOTHING,
+  };
 }
 
 // The order of Guids and binaries, as an `or` of the values that there are.

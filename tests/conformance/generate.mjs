@@ -5,7 +5,14 @@ import { anyFilter, REFUSED_FILTERS } from "./filters.mjs";
 import { Random } from "./random.mjs";
 import { scenarios } from "./scenarios.mjs";
 import {
-  FORBIDDEN_KEYS, KEYS, KEYS_BEYOND_SURROGATES, MALFORMED_ETAGS, NAMES, TOO_LONG_KEYS, addProperty, anyProperties,
+  FORBIDDEN_KEYS,
+  KEYS,
+  KEYS_BEYOND_SURROGATES,
+  MALFORMED_ETAGS,
+  NAMES,
+  TOO_LONG_KEYS,
+  addProperty,
+  anyProperties,
 } from "./values.mjs";
 import { toLine } from "./wire.mjs";
 
@@ -13,12 +20,31 @@ import { toLine } from "./wire.mjs";
 const SELECTABLE = [...NAMES.filter((name) => name !== "M"), "never"];
 const ORDER_TABLE = "KeyOrder";
 const BAD_TABLE_NAMES = ["ab", "1abc", "a-b", "tables", "x".repeat(64), "größe"];
-const WRITES = { insert: 24, upsertReplace: 14, upsertMerge: 14, replace: 12, merge: 16, delete: 14 };
+const WRITES = {
+  insert: 24,
+  upsertReplace: 14,
+  upsertMerge: 14,
+  replace: 12,
+  merge: 16,
+  delete: 14,
+};
+const LONGEST = "x".repeat(32768);
 const CONDITIONAL = ["replace", "merge", "delete"];
 const CONDITIONS = { "*": 40, current: 40, stale: 17, malformed: 3 };
 const BATCH_FAULTS = {
-  insertExisting: 8, updateMissing: 8, deleteMissing: 6, stale: 8, malformed: 2, twice: 8, partition: 5, tooMany: 2,
-  tooLarge: 1, key: 4, keyLength: 3, property: 4, table: 2,
+  insertExisting: 8,
+  updateMissing: 8,
+  deleteMissing: 6,
+  stale: 8,
+  malformed: 2,
+  twice: 8,
+  partition: 5,
+  tooMany: 2,
+  tooLarge: 1,
+  key: 4,
+  keyLength: 3,
+  property: 4,
+  table: 2,
 };
 
 class Generator {
@@ -30,8 +56,8 @@ class Generator {
   constructor(seed, small) {
     this.#random = new Random(seed);
     this.#keys = {
-      PartitionKey: this.#random.some(KEYS, small ? 4 : 7),
-      RowKey: this.#random.some(KEYS, small ? 8 : 24),
+      PartitionKey: this.#random.some(KEYS, small ? 3 : 7),
+      RowKey: this.#random.some(KEYS, small ? 6 : 24),
     };
   }
 
@@ -54,13 +80,29 @@ class Generator {
       yield this.#createTable(table);
     }
     for (const pk of KEYS_BEYOND_SURROGATES) {
-      yield { op: "upsertReplace", table: ORDER_TABLE, pk, rk: this.#random.of(KEYS_BEYOND_SURROGATES), properties: {} };
+      yield {
+        op: "upsertReplace",
+        table: ORDER_TABLE,
+        pk,
+        rk: this.#random.of(KEYS_BEYOND_SURROGATES),
+        properties: {},
+      };
     }
   }
 
   #any() {
     const table = this.#random.weighted({ Main: 80, Second: 18, Never: 2 });
-    switch (this.#random.weighted({ write: 60, faulty: 5, get: 11, query: 12, batch: 10, order: 0.5, table: 1.5 })) {
+    switch (
+      this.#random.weighted({
+        write: 60,
+        faulty: 5,
+        get: 11,
+        query: 12,
+        batch: 10,
+        order: 0.5,
+        table: 1.5,
+      })
+    ) {
       case "write":
         return this.#write(table);
       case "faulty":
@@ -72,7 +114,11 @@ class Generator {
       case "batch":
         return this.#random.chance(45) ? this.#goodBatch(table) : this.#faultyBatch(table);
       case "order":
-        return { op: "query", table: ORDER_TABLE, ...(this.#random.chance(70) ? { top: this.#random.between(1, 4) } : {}) };
+        return {
+          op: "query",
+          table: ORDER_TABLE,
+          ...(this.#random.chance(70) ? { top: this.#random.between(1, 4) } : {}),
+        };
       default:
         return this.#tableOperation();
     }
@@ -114,7 +160,8 @@ class Generator {
 
   #writeOf(op, key, ifMatch, options) {
     return {
-      op, ...key,
+      op,
+      ...key,
       ...(op === "delete" ? {} : { properties: anyProperties(this.#random, options) }),
       ...(CONDITIONAL.includes(op) ? { ifMatch } : {}),
     };
@@ -122,7 +169,10 @@ class Generator {
 
   #write(table) {
     const op = this.#random.weighted(WRITES);
-    const key = CONDITIONAL.includes(op) && this.#random.chance(80) ? this.#existingKey(table) : this.#anyKey();
+    const key =
+      CONDITIONAL.includes(op) && this.#random.chance(80)
+        ? this.#existingKey(table)
+        : this.#anyKey();
     const ifMatch = this.#condition();
     if (!CONDITIONAL.includes(op) || ["*", "current"].includes(ifMatch)) {
       this.#note(table, { op, ...key });
@@ -140,7 +190,18 @@ class Generator {
   #spoil(properties) {
     const add = (name, type, value) => addProperty(properties, name, type, value);
     const random = this.#random;
-    switch (random.weighted({ string: 4, binary: 3, name: 3, nameLength: 1, count: 0.5, form: 6, time: 2, size: 0.5 })) {
+    switch (
+      random.weighted({
+        string: 4,
+        binary: 3,
+        name: 3,
+        nameLength: 1,
+        count: 0.5,
+        form: 6,
+        time: 2,
+        size: 0.5,
+      })
+    ) {
       case "string":
         return add("s", "String", random.of(["x", "é"]).repeat(32769));
       case "binary":
@@ -153,10 +214,17 @@ class Generator {
         for (let n = 0; n < 253; n++) add(`n${n}`, "Int32", n);
         return undefined;
       case "form":
-        return add(...random.of([
-          ["l", "Int64", "abc"], ["l", "Int64", ""], ["l", "Int64", "9223372036854775808"], ["g", "Guid", "abc"],
-          ["t", "DateTime", "2026-02-30T00:00:00Z"], ["t", "DateTime", "abc"], ["t", "DateTime", "10000-01-01T00:00:00Z"],
-        ]));
+        return add(
+          ...random.of([
+            ["l", "Int64", "abc"],
+            ["l", "Int64", ""],
+            ["l", "Int64", "9223372036854775808"],
+            ["g", "Guid", "abc"],
+            ["t", "DateTime", "2026-02-30T00:00:00Z"],
+            ["t", "DateTime", "abc"],
+            ["t", "DateTime", "10000-01-01T00:00:00Z"],
+          ]),
+        );
       case "time":
         return add("t", "DateTime", "1600-12-31T23:59:59.9999999Z");
       default:
@@ -183,8 +251,11 @@ class Generator {
   }
 
   #get(table) {
-    const key = this.#random.chance(75) ? this.#existingKey(table)
-      : this.#random.chance(90) ? this.#anyKey() : this.#badKey(false);
+    const key = this.#random.chance(75)
+      ? this.#existingKey(table)
+      : this.#random.chance(90)
+        ? this.#anyKey()
+        : this.#badKey(false);
     return { op: "get", table, ...key, ...this.#select() };
   }
 
@@ -213,10 +284,18 @@ class Generator {
       const op = exists
         ? this.#random.of(["upsertReplace", "upsertMerge", "replace", "merge", "delete"])
         : this.#random.of(["insert", "insert", "upsertReplace", "upsertMerge"]);
-      return this.#writeOf(op, { pk, rk }, this.#random.of(["*", "current"]), { largePercent: 0, most: 4 });
+      return this.#writeOf(op, { pk, rk }, this.#random.of(["*", "current"]), {
+        largePercent: 0,
+        most: 4,
+      });
     });
     while (parts.length < count) {
-      parts.push(this.#writeOf("upsertMerge", { pk, rk: `more${parts.length}` }, "", { largePercent: 0, most: 2 }));
+      parts.push(
+        this.#writeOf("upsertMerge", { pk, rk: `more${parts.length}` }, "", {
+          largePercent: 0,
+          most: 2,
+        }),
+      );
     }
     return parts;
   }
@@ -235,7 +314,8 @@ class Generator {
     const { pk } = parts[0];
     const used = parts.map(({ rk }) => rk);
     const rks = this.#keys.RowKey.filter(
-      (rk) => !used.includes(rk) && this.#existing(table).has(JSON.stringify([pk, rk])) === exists);
+      (rk) => !used.includes(rk) && this.#existing(table).has(JSON.stringify([pk, rk])) === exists,
+    );
     return { pk, rk: rks.length > 0 ? this.#random.of(rks) : "more0" };
   }
 
@@ -258,11 +338,26 @@ class Generator {
       case "twice":
         return this.#writeOf("upsertMerge", { pk: parts[0].pk, rk: parts[0].rk }, "", plain);
       case "partition":
-        return this.#writeOf("upsertMerge", { pk: `other${parts[0].pk}`.slice(0, 100), rk: "x" }, "", plain);
+        return this.#writeOf(
+          "upsertMerge",
+          { pk: `other${parts[0].pk}`.slice(0, 100), rk: "x" },
+          "",
+          plain,
+        );
       case "key":
-        return this.#writeOf("upsertMerge", { pk: parts[0].pk, rk: this.#random.of(FORBIDDEN_KEYS) }, "", plain);
+        return this.#writeOf(
+          "upsertMerge",
+          { pk: parts[0].pk, rk: this.#random.of(FORBIDDEN_KEYS) },
+          "",
+          plain,
+        );
       case "keyLength":
-        return this.#writeOf("upsertMerge", { pk: parts[0].pk, rk: this.#random.of(TOO_LONG_KEYS) }, "", plain);
+        return this.#writeOf(
+          "upsertMerge",
+          { pk: parts[0].pk, rk: this.#random.of(TOO_LONG_KEYS) },
+          "",
+          plain,
+        );
       default: {
         const part = this.#writeOf("upsertMerge", missing(), "", plain);
         this.#spoil(part.properties);
@@ -275,11 +370,15 @@ class Generator {
     const fault = this.#random.weighted(BATCH_FAULTS);
     switch (fault) {
       case "tooMany":
-        return { op: "batch", table, operations: this.#validParts(table, 101) };
+        return { op: "batch", table, operations: this.#upserts(101, {}) };
       case "tooLarge":
-        return { op: "batch", table, operations: this.#largeParts() };
+        return { op: "batch", table, operations: this.#upserts(70, { s: LONGEST, s2: LONGEST }) };
       case "table":
-        return { op: "batch", table: "Never", operations: this.#validParts("Never", this.#random.between(1, 4)) };
+        return {
+          op: "batch",
+          table: "Never",
+          operations: this.#validParts("Never", this.#random.between(1, 4)),
+        };
       default: {
         const operations = this.#validParts(table, this.#random.between(1, 7));
         const place = this.#random.between(1, operations.length);
@@ -289,10 +388,13 @@ class Generator {
     }
   }
 
-  #largeParts() {
-    const text = "x".repeat(32768);
-    return Array.from({ length: 70 }, (_, n) => ({
-      op: "upsertReplace", pk: "large", rk: `large${n}`, properties: { s: text, s2: text },
+  #upserts(count, properties) {
+    const pk = this.#random.of(this.#keys.PartitionKey);
+    return Array.from({ length: count }, (_, n) => ({
+      op: "upsertMerge",
+      pk,
+      rk: `many${n}`,
+      properties,
     }));
   }
 
@@ -308,7 +410,15 @@ class Generator {
       case "bad":
         return { op: "createTable", table: this.#random.of(BAD_TABLE_NAMES) };
       case "exists":
-        return { op: "createTable", table: this.#random.of(["Main", "main", "MAIN", "second"]) };
+        return {
+          op: "createTable",
+          table: this.#random.of([
+            "Main",
+            "main",
+            "MAIN",
+            ...(this.#tables.has("Second") ? ["second"] : []),
+          ]),
+        };
       case "missing":
         return { op: "deleteTable", table: "Never" };
       default:

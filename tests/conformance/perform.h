@@ -237,7 +237,7 @@ static inline void perform_batch(replay *r, const char *table, const char *opera
 static inline char *wanted_columns(replay *r, const char *operation)
 {
     return text_with(r->notes,
-                     "SELECT group_concat('\"' || value || '\"') FROM (SELECT value"
+                     "SELECT group_concat('t.\"' || value || '\"') FROM (SELECT value"
                      " FROM json_each(?1, '$.select') ORDER BY value COLLATE BINARY)",
                      1, &operation);
 }
@@ -250,7 +250,7 @@ static inline char *read_sql(replay *r, const char *table, const char *operation
     bool is_get = strstr(operation, "{\"op\":\"get\"") == operation;
     bool as_function = has_filter && r->number % 2 == 0;
     char *sql = sqlite3_mprintf(
-        "SELECT PartitionKey, RowKey, %s%s FROM \"%w%s\"%s WHERE %s%s ORDER BY %s%s",
+        "SELECT PartitionKey, RowKey, %s%s FROM \"%w%s\"%s AS t WHERE %s%s ORDER BY %s%s",
         columns != NULL ? "EntityKey, " : "Properties, EntityKey", columns != NULL ? columns : "",
         table, columns != NULL ? " columns" : "", as_function ? "(?2)" : "",
         is_get                       ? "PartitionKey = ?1 ->> '$.pk' AND RowKey = ?1 ->> '$.rk'"

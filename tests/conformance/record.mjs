@@ -11,7 +11,13 @@ const READS = ["get", "query", "createTable", "deleteTable"];
 const ruleOf = (part) => PARTS.find((rule) => rule.applies(part));
 
 // What the emulator refuses, as nothing else of an operation is wrong.
-const refused = ({ op, pk, rk, ...rest }) => ({ ...rest, op: "insert", pk: pk === undefined ? pk : "", rk: "#", properties: {} });
+const refused = ({ op, pk, rk, ...rest }) => ({
+  ...rest,
+  op: "insert",
+  pk: pk === undefined ? pk : "",
+  rk: "#",
+  properties: {},
+});
 
 // Single write: what is sent, and how to read the answer.
 async function write(client, operation) {
@@ -25,11 +31,16 @@ async function write(client, operation) {
 async function batch(client, operation) {
   const parts = operation.operations;
   const rules = parts.map((part) => (part.pk !== parts[0].pk ? OTHER_PARTITION : ruleOf(part)));
-  const sent = parts.map((part, n) => (rules[n]?.standIn ? { ...refused(part), pk: parts[0].pk } : part));
+  const sent = parts.map((part, n) =>
+    rules[n]?.standIn ? { ...refused(part), pk: parts[0].pk } : part,
+  );
   const outcome = await client.perform({ ...operation, operations: sent });
   const rule = rules[outcome.index];
   return rule !== undefined && outcome.status === 400
-    ? { outcome: { ...rule.answer(parts[outcome.index], outcome), index: outcome.index }, difference: rule.name }
+    ? {
+        outcome: { ...rule.answer(parts[outcome.index], outcome), index: outcome.index },
+        difference: rule.name,
+      }
     : { outcome };
 }
 
@@ -40,7 +51,9 @@ async function perform(client, { sent, ...operation }) {
   if (!READS.includes(operation.op)) {
     return write(client, operation);
   }
-  const outcome = await client.perform(sent === undefined ? operation : { ...operation, filter: sent });
+  const outcome = await client.perform(
+    sent === undefined ? operation : { ...operation, filter: sent },
+  );
   return sent === undefined ? { outcome } : { outcome, difference: FILTER_MEANING.name };
 }
 

@@ -25,7 +25,10 @@ function program() {
 function untilListening(child) {
   return new Promise((resolve, reject) => {
     let printed = "";
-    const timer = setTimeout(() => reject(new Error(`the emulator does not start: ${printed}`)), START_TIMEOUT_MS);
+    const timer = setTimeout(
+      () => reject(new Error(`the emulator does not start: ${printed}`)),
+      START_TIMEOUT_MS,
+    );
     const read = (data) => {
       printed += data;
       if (printed.includes("successfully started")) {
@@ -42,8 +45,17 @@ function untilListening(child) {
 // Runs `work(endpoint)` with the service, which ends with it.
 export async function withService(work) {
   const port = await freePort();
-  const child = spawn(process.execPath, [program(), "--tableHost", "127.0.0.1", "--tablePort", String(port),
-    "--inMemoryPersistence", "--silent", "--disableTelemetry", "--skipApiVersionCheck"]);
+  const child = spawn(process.execPath, [
+    program(),
+    "--tableHost",
+    "127.0.0.1",
+    "--tablePort",
+    String(port),
+    "--inMemoryPersistence",
+    "--silent",
+    "--disableTelemetry",
+    "--skipApiVersionCheck",
+  ]);
   const stop = () => child.kill();
   process.on("exit", stop);
   for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {

@@ -6,11 +6,13 @@ const NUMBER_MARK = "\u0000number:";
 // Numbers become {number: "5.0"}.
 export function parseExact(text) {
   const marked = text.replace(TOKEN, (token) =>
-    token[0] === '"' ? token : JSON.stringify(NUMBER_MARK + token));
+    token[0] === '"' ? token : JSON.stringify(NUMBER_MARK + token),
+  );
   return JSON.parse(marked, (_, value) =>
     typeof value === "string" && value.startsWith(NUMBER_MARK)
       ? { number: value.slice(NUMBER_MARK.length) }
-      : value);
+      : value,
+  );
 }
 
 // Time to 7 digits, as the service answers; the emulator gives back what it got.
@@ -39,7 +41,8 @@ function canonicalProperty(value, type) {
 export function canonicalEntity(exact) {
   const entity = { PartitionKey: exact.PartitionKey, RowKey: exact.RowKey };
   const names = Object.keys(exact).filter(
-    (name) => !name.includes("odata.") && !["PartitionKey", "RowKey", "Timestamp"].includes(name));
+    (name) => !name.includes("odata.") && !["PartitionKey", "RowKey", "Timestamp"].includes(name),
+  );
   for (const name of names.sort()) {
     const [value, type] = canonicalProperty(exact[name], exact[`${name}@odata.type`]);
     entity[name] = value;
@@ -52,11 +55,14 @@ export function canonicalEntity(exact) {
 
 // One line of the corpus. A run of 32 or more of one character is written {{c*n}}.
 export function toLine(object) {
-  return JSON.stringify(object).replace(/([^\\"{}])\1{31,}/gu, (run, character) =>
-    `{{${character}*${run.length / character.length}}}`);
+  return JSON.stringify(object).replace(
+    /([^\\"{}])\1{31,}/gu,
+    (run, character) => `{{${character}*${run.length / character.length}}}`,
+  );
 }
 
 export function fromLine(line) {
-  return JSON.parse(line.replace(/\{\{(.)\*(\d+)\}\}/gu, (_, character, count) =>
-    character.repeat(Number(count))));
+  return JSON.parse(
+    line.replace(/\{\{(.)\*(\d+)\}\}/gu, (_, character, count) => character.repeat(Number(count))),
+  );
 }
