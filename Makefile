@@ -109,7 +109,8 @@ $(TESTS): deps
 
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
-	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) tests/run_sql.sh tests/test_readme.sh $(UNIT_TESTS)
+	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) tests/run_sql.sh \
+	    tests/test_readme.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
 	$(call require,unit)$(RUN) $(UNIT_TESTS)

@@ -5,10 +5,12 @@ import { anyFilter, REFUSED_FILTERS } from "./filters.mjs";
 import { Random } from "./random.mjs";
 import { scenarios } from "./scenarios.mjs";
 import {
+  BAD_TABLE_NAMES,
   FORBIDDEN_KEYS,
   KEYS,
   KEYS_BEYOND_SURROGATES,
   MALFORMED_ETAGS,
+  MALFORMED_VALUES,
   NAMES,
   TOO_LONG_KEYS,
   addProperty,
@@ -19,7 +21,6 @@ import { toLine } from "./wire.mjs";
 // As columns, names must differ in more than case.
 const SELECTABLE = [...NAMES.filter((name) => name !== "M"), "never"];
 const ORDER_TABLE = "KeyOrder";
-const BAD_TABLE_NAMES = ["ab", "1abc", "a-b", "tables", "x".repeat(64), "größe"];
 const WRITES = {
   insert: 24,
   upsertReplace: 14,
@@ -214,17 +215,7 @@ class Generator {
         for (let n = 0; n < 253; n++) add(`n${n}`, "Int32", n);
         return undefined;
       case "form":
-        return add(
-          ...random.of([
-            ["l", "Int64", "abc"],
-            ["l", "Int64", ""],
-            ["l", "Int64", "9223372036854775808"],
-            ["g", "Guid", "abc"],
-            ["t", "DateTime", "2026-02-30T00:00:00Z"],
-            ["t", "DateTime", "abc"],
-            ["t", "DateTime", "10000-01-01T00:00:00Z"],
-          ]),
-        );
+        return add(...random.of(MALFORMED_VALUES));
       case "time":
         return add("t", "DateTime", "1600-12-31T23:59:59.9999999Z");
       default:

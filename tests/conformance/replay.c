@@ -7,7 +7,7 @@
 
 enum { CORPORA_MAX = 64, DIFFERENCES_MAX = 10, SHOWN = 600 };
 
-static bool tell_counts;
+static sqlite3 *counts; /* of operations, by kind and outcome */
 
 /* --- Comparison --- */
 
@@ -80,13 +80,22 @@ static void tell_difference(replay *r, const corpus *lines, const outcome *found
 
 /* --- Counts --- */
 
-static void count_operation(replay *r, const char *operation)
+static void count_operation(const char *operation)
 {
-    free(text_with(r->notes,
-                   "INSERT INTO counts SELECT ?1 ->> '$.op', ?1 ->> '$.expect.status' || ' ' ||"
-                   " coalesce(?1 ->> '$.expect.code', ''), ?1 ->> '$.difference', 1 WHERE true"
-                   " ON CONFLICT DO UPDATE SET n = n + 1",
-                   1, &operation));
+    free(text_with(
+        counts,
+        "INSERT INTO counts SELECT ?1 ->> '$.op', ?1 ->> '$.expect.status' || ' ' ||"
+        " coalesce(?1 ->> '$.expect.code', ''), coalesce(?1 ->> '$.difference', ''), 1 WHERE true"
+        " ON CONFLICT DO UPDATE SET n = n + 1",
+        1, &operation));
+}
+
+static int open_counts(void **state)
+{
+    (void)state;
+    counts = open_database("", ":memory:");
+    run(counts, "CREATE TABLE counts(op, outcome, difference, n, UNIQUE(op, outcome, difference))");
+    return 0;
 }
 
 static void print_lines(sqlite3 *db, const char *sql)
@@ -98,15 +107,16 @@ static void print_lines(sqlite3 *db, const char *sql)
     assert_int_equal(sqlite3_finalize(line), SQLITE_OK);
 }
 
-static void print_counts(sqlite3 *notes, const char *path)
+static void print_counts(void)
 {
-    printf("# %s\n", path);
-    print_lines(notes, "SELECT op || ': ' || sum(n) || ' = ' || group_concat(n || ' x ' || outcome,"
-                       " ', ') FROM (SELECT op, trim(outcome) AS outcome, sum(n) AS n FROM counts"
-                       " GROUP BY 1, 2 ORDER BY 1, 2) GROUP BY op");
-    print_lines(notes, "SELECT 'listed differences: ' || group_concat(n || ' x ' || name, ', ')"
-                       " FROM (SELECT difference AS name, sum(n) AS n FROM counts"
-                       " WHERE difference <> '' GROUP BY 1)");
+    print_lines(counts,
+                "SELECT op || ': ' || sum(n) || ' = ' || group_concat(n || ' x ' || outcome,"
+                " ', ') FROM (SELECT op, trim(outcome) AS outcome, sum(n) AS n FROM counts"
+                " GROUP BY 1, 2 ORDER BY 1, 2) GROUP BY op");
+    print_lines(counts, "SELECT 'listed differences: ' || group_concat(n || ' x ' || name, ', ')"
+                        " FROM (SELECT difference AS name, sum(n) AS n FROM counts"
+                        " WHERE difference <> '' GROUP BY 1)");
+    print_lines(counts, "SELECT sum(n) || ' operations' FROM counts");
 }
 
 /* --- Replaying --- */
@@ -132,10 +142,8 @@ static void declare_tables(replay *r, const char *path)
 static replay start_replay(const char *folder, const char *path)
 {
     replay r = {.db = open_database(folder, "replay.db"), .notes = open_database("", ":memory:")};
-    run(r.notes,
-        "CREATE TABLE etags(tab, pk, rk, etag); CREATE INDEX keys ON etags(tab, pk, rk);"
-        "CREATE TABLE tables(name UNIQUE);"
-        "CREATE TABLE counts(op, outcome, difference, n, UNIQUE(op, outcome, difference))");
+    run(r.notes, "CREATE TABLE etags(tab, pk, rk, etag); CREATE INDEX keys ON etags(tab, pk, rk);"
+                 "CREATE TABLE tables(name UNIQUE)");
     declare_tables(&r, path);
     return r;
 }
@@ -156,7 +164,7 @@ static bool perform_line(replay *r, const corpus *lines)
     r->number = lines->number;
     perform(r, corpus_operation(lines), &found);
     assert_false(r->expected.failed || r->found.failed);
-    count_operation(r, corpus_operation(lines));
+    count_operation(corpus_operation(lines));
     bool same = is_expected(r, corpus_operation(lines), &found);
     if (!same) {
         tell_difference(r, lines, &found);
@@ -177,9 +185,6 @@ static void outcomes_are_the_services(void **state)
         differences += perform_line(&r, &lines) ? 0 : 1;
     }
     assert_true(lines.number > 0);
-    if (tell_counts) {
-        print_counts(r.notes, path);
-    }
     corpus_close(&lines);
     end_replay(&r);
     assert_int_equal(remove_folder(&folder), 0);
@@ -193,11 +198,15 @@ int main(int argc, char **argv)
     char *alone[] = {recorded};
     char **paths = argc > 1 ? argv + 1 : alone;
     int count = argc > 1 ? argc - 1 : 1;
-    tell_counts = argc > 1;
     assert_true(count <= CORPORA_MAX);
     for (int i = 0; i < count; i++) {
         tests[i] = (struct CMUnitTest){
             .name = paths[i], .test_func = outcomes_are_the_services, .initial_state = paths[i]};
     }
-    return _cmocka_run_group_tests("conformance", tests, (size_t)count, NULL, NULL);
+    int failed = _cmocka_run_group_tests("conformance", tests, (size_t)count, open_counts, NULL);
+    if (argc > 1) {
+        print_counts();
+    }
+    sqlite3_close(counts);
+    return failed;
 }

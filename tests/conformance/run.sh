@@ -14,7 +14,7 @@ N=${N:-5000}
 SEEDS=${SEEDS:-1 2 3 4 5 6 7 8 9 10 11}
 
 # The corpus is of one seed with few keys, so that its answers are short.
-RECORDED_SEED=7
+RECORDED_SEED=9
 RECORDED_N=1200
 
 fetch_packages() {

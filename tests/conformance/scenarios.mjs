@@ -1,6 +1,16 @@
 // Fixed operations that every run begins with: the borders of the limits, the order of keys, a
 // property through all types, the life of an ETag, what null means. In a table of their own.
-import { addProperty, anyValue, MIXED_VALUES, TYPE_OF } from "./values.mjs";
+import { deviantFilter, REFUSED_FILTERS } from "./filters.mjs";
+import {
+  BAD_TABLE_NAMES,
+  FORBIDDEN_KEYS,
+  MALFORMED_ETAGS,
+  MALFORMED_VALUES,
+  MIXED_VALUES,
+  TYPE_OF,
+  addProperty,
+  anyValue,
+} from "./values.mjs";
 
 const TABLE = "Corners";
 const MEBIBYTE = 1 << 20;
@@ -104,6 +114,20 @@ function bigProperties(size, keyUnits) {
   return properties;
 }
 
+function* malformed() {
+  for (const value of MALFORMED_VALUES) {
+    const [name, type, text] = value;
+    yield put("malformed", typed(type, text, name));
+  }
+  for (const key of FORBIDDEN_KEYS) {
+    yield put(key);
+    yield { op: "get", pk: "limits", rk: key };
+  }
+  for (const ifMatch of MALFORMED_ETAGS) {
+    yield { op: "merge", pk: "limits", rk: "string", properties: {}, ifMatch };
+  }
+}
+
 function* types() {
   yield { op: "insert", pk: "types", rk: "1", properties: { stays: 1 } };
   for (const [type, values] of Object.entries(MIXED_VALUES)) {
@@ -154,6 +178,7 @@ function* nulls() {
 }
 
 function* batches() {
+  const merge = (rk, ifMatch) => ({ op: "merge", pk: "batch", rk, properties: {}, ifMatch });
   const insert = (rk) => ({ op: "insert", pk: "batch", rk, properties: {} });
   const numbered = (count) => Array.from({ length: count }, (_, n) => insert(`n${n}`));
   yield { op: "batch", operations: numbered(101) };
@@ -165,6 +190,12 @@ function* batches() {
     op: "batch",
     operations: [insert("a"), { op: "delete", pk: "batch", rk: "b", ifMatch: "*" }],
   };
+  yield { op: "batch", operations: [insert("a"), merge("b", "*")] };
+  yield { op: "batch", operations: [insert("a"), merge("n1", "stale"), insert("b")] };
+  yield { op: "batch", operations: [insert("a"), insert("b"), merge("n1", "abc")] };
+  yield { op: "batch", operations: [insert("a"), insert("b"), insert("a/b")] };
+  yield { op: "batch", operations: [insert("a"), insert("k".repeat(513))] };
+  yield { op: "batch", operations: [insert("a"), { ...insert("b"), properties: { "1a": 1 } }] };
   yield { op: "query", filter: "PartitionKey eq 'batch'", select: ["never"] };
 }
 
@@ -189,11 +220,26 @@ function* filters(random) {
   for (const filter of ["b", "not b", "b eq true", "true and b", "false or b"]) {
     yield { op: "query", filter: `(${filter}) and PartitionKey eq 'filters'` };
   }
+  for (const [filter] of REFUSED_FILTERS) {
+    yield { op: "query", filter };
+  }
+  for (let n = 0; n < 100; n++) {
+    const { filter, sent } = deviantFilter(random);
+    const inPartition = (text) => `${text} and PartitionKey eq 'filters'`;
+    yield {
+      op: "query",
+      select: ["never"],
+      filter: inPartition(filter),
+      sent: inPartition(sent.replace(/^(.* or .*)$/, "($1)")),
+    };
+  }
 }
 
 export function* scenarios(random) {
-  yield { op: "createTable", table: TABLE };
-  for (const part of [keyOrder, limits, types, conditions, nulls, batches, filters]) {
+  for (const table of [TABLE, TABLE.toUpperCase(), ...BAD_TABLE_NAMES]) {
+    yield { op: "createTable", table };
+  }
+  for (const part of [keyOrder, limits, malformed, types, conditions, nulls, batches, filters]) {
     for (const { op, ...rest } of part(random)) {
       yield { op, table: TABLE, ...rest };
     }

@@ -107,6 +107,18 @@ export const FORBIDDEN_KEYS = [
 
 export const TOO_LONG_KEYS = ["k".repeat(513), "é".repeat(513), "😀".repeat(257)];
 
+export const BAD_TABLE_NAMES = ["ab", "1abc", "a-b", "tables", "x".repeat(64), "größe"];
+
+export const MALFORMED_VALUES = [
+  ["l", "Int64", "abc"],
+  ["l", "Int64", ""],
+  ["l", "Int64", "9223372036854775808"],
+  ["g", "Guid", "abc"],
+  ["t", "DateTime", "2026-02-30T00:00:00Z"],
+  ["t", "DateTime", "abc"],
+  ["t", "DateTime", "10000-01-01T00:00:00Z"],
+];
+
 export const MALFORMED_ETAGS = ["abc", '"0x8D"', "W/abc"];
 
 const LONG_NAME = "N".repeat(255);
