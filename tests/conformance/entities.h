@@ -141,19 +141,22 @@ static inline void append_expected(pt_buffer *out, sqlite3 *db, const char *oper
     assert_int_equal(sqlite3_finalize(entity), SQLITE_OK);
 }
 
-/* A row of PartitionKey, RowKey, Properties. */
+/* Rows are PartitionKey, RowKey, EntityKey, then Properties or columns. */
+enum { ENTITY_KEY_COLUMN = 2, FIRST_PROPERTY_COLUMN = 3 };
+
+/* The first property column is Properties. */
 static inline void append_bag_row(pt_buffer *out, sqlite3 *db, sqlite3_stmt *row)
 {
     append_keys(out, row);
-    append_properties(out, db, (const char *)sqlite3_column_text(row, 2), true);
+    append_properties(out, db, (const char *)sqlite3_column_text(row, FIRST_PROPERTY_COLUMN), true);
     pt_buffer_append_byte(out, '\n');
 }
 
-/* A row of PartitionKey, RowKey, EntityKey and columns that are in the order of their names. */
+/* The columns are in the order of their names. */
 static inline void append_column_row(pt_buffer *out, sqlite3_stmt *row)
 {
     append_keys(out, row);
-    for (int i = 3; i < sqlite3_column_count(row); i++) {
+    for (int i = FIRST_PROPERTY_COLUMN; i < sqlite3_column_count(row); i++) {
         if (sqlite3_column_type(row, i) != SQLITE_NULL) {
             append_label(out, sqlite3_column_name(row, i), "", false);
             append_column(out, row, i);

@@ -69,7 +69,7 @@ static inline void run_statement(outcome *result, sqlite3 *db, sqlite3_stmt *sta
     sqlite3_finalize(statement);
 }
 
-/* Prepares SQL that has one %w, the table; false with the outcome if that fails. */
+/* Prepares SQL that has one %w, the table; NULL with the outcome if that fails. */
 static inline sqlite3_stmt *prepare_on(outcome *result, sqlite3 *db, const char *format,
                                        const char *table)
 {
@@ -233,98 +233,115 @@ static inline void perform_batch(replay *r, const char *table, const char *opera
 
 /* --- Reads --- */
 
-/* The columns after the keys and EntityKey: all properties, or what $select asks for. */
-static inline char *wanted_columns(replay *r, const char *operation)
+/* What is asked for; texts from malloc. */
+typedef struct question {
+    bool is_get;
+    char *filter;  /* or NULL */
+    char *columns; /* that $select asks for, each after a comma, by name; NULL: all properties */
+    int64_t top;   /* entities of a page; 0: all in one */
+} question;
+
+static inline question read_question(replay *r, const char *operation)
 {
-    return text_with(r->notes,
-                     "SELECT group_concat('t.\"' || value || '\"') FROM (SELECT value"
-                     " FROM json_each(?1, '$.select') ORDER BY value COLLATE BINARY)",
-                     1, &operation);
+    char *kind = member(r->notes, operation, "$.op");
+    question asked = {
+        .is_get = strcmp(kind, "get") == 0,
+        .filter = member(r->notes, operation, "$.filter"),
+        .columns = text_with(r->notes,
+                             "SELECT group_concat(', t.\"' || value || '\"', '') FROM"
+                             " (SELECT value FROM json_each(?1, '$.select')"
+                             " ORDER BY value COLLATE BINARY)",
+                             1, &operation),
+        .top = member_number(r->notes, operation, "$.top", 0),
+    };
+    free(kind);
+    return asked;
 }
 
-/* SELECT of a get or query, with ?1 the operation, ?2 the filter, ?3 the entity before the page. */
-static inline char *read_sql(replay *r, const char *table, const char *operation, bool has_filter,
-                             bool paged)
+/* A condition with ?1 the operation, ?2 the filter, if it is no argument of the table. */
+static inline const char *condition_sql(const question *asked, bool as_function)
 {
-    char *columns = wanted_columns(r, operation);
-    bool is_get = strstr(operation, "{\"op\":\"get\"") == operation;
-    bool as_function = has_filter && r->number % 2 == 0;
-    char *sql = sqlite3_mprintf(
-        "SELECT PartitionKey, RowKey, %s%s FROM \"%w%s\"%s AS t WHERE %s%s ORDER BY %s%s",
-        columns != NULL ? "EntityKey, " : "Properties, EntityKey", columns != NULL ? columns : "",
-        table, columns != NULL ? " columns" : "", as_function ? "(?2)" : "",
-        is_get                       ? "PartitionKey = ?1 ->> '$.pk' AND RowKey = ?1 ->> '$.rk'"
-        : has_filter && !as_function ? "Filter MATCH ?2"
-                                     : "1",
-        paged ? " AND EntityKey > ?3" : "", paged ? "EntityKey" : "PartitionKey, RowKey",
-        paged ? " LIMIT ?1 ->> '$.top'" : "");
+    if (asked->is_get) {
+        return "PartitionKey = ?1 ->> '$.pk' AND RowKey = ?1 ->> '$.rk'";
+    }
+    return asked->filter != NULL && !as_function ? "Filter MATCH ?2" : "1";
+}
+
+/* SELECT with ?1 the operation, ?2 the filter, ?3 the entity before the page. */
+static inline sqlite3_stmt *prepare_read(replay *r, const char *table, const question *asked,
+                                         outcome *result)
+{
+    bool as_function = asked->filter != NULL && r->number % 2 == 0;
+    bool paged = asked->top != 0;
+    char *sql =
+        sqlite3_mprintf("SELECT PartitionKey, RowKey, EntityKey%s FROM \"%w%s\"%s AS t WHERE %s%s",
+                        asked->columns != NULL ? asked->columns : ", Properties", table,
+                        asked->columns != NULL ? " columns" : "", as_function ? "(?2)" : "",
+                        condition_sql(asked, as_function),
+                        paged ? " AND EntityKey > ?3 ORDER BY EntityKey LIMIT ?1 ->> '$.top'"
+                              : " ORDER BY PartitionKey, RowKey");
     assert_non_null(sql);
-    free(columns);
-    return sql;
+    sqlite3_stmt *statement = prepare_on(result, r->db, "%s", sql);
+    sqlite3_free(sql);
+    return statement;
 }
 
-/* Reads rows up to the end; answers how many. Keeps the last one's EntityKey if `last` is given. */
-static inline int read_rows(replay *r, sqlite3_stmt *row, bool has_columns, pt_buffer *last)
+/* Reads rows up to the end; answers how many. Keeps the last one's EntityKey. */
+static inline int read_rows(replay *r, sqlite3_stmt *row, const question *asked, pt_buffer *last)
 {
     int count = 0;
     while (sqlite3_step(row) == SQLITE_ROW) {
-        if (has_columns) {
+        if (asked->columns != NULL) {
             append_column_row(&r->found, row);
         } else {
             append_bag_row(&r->found, r->notes, row);
         }
-        if (last != NULL) {
-            int column = has_columns ? 2 : 3;
-            pt_buffer_clear(last);
-            pt_buffer_append(last, sqlite3_column_blob(row, column),
-                             (size_t)sqlite3_column_bytes(row, column));
-        }
+        pt_buffer_clear(last);
+        pt_buffer_append(last, sqlite3_column_blob(row, ENTITY_KEY_COLUMN),
+                         (size_t)sqlite3_column_bytes(row, ENTITY_KEY_COLUMN));
         count++;
     }
     return count;
 }
 
-static inline void read_pages(replay *r, sqlite3_stmt *row, bool has_columns, int64_t top)
+/* Answers how many entities there are. */
+static inline int64_t read_pages(replay *r, sqlite3_stmt *row, const question *asked)
 {
     pt_buffer last = {0};
+    int64_t total = 0;
     int count;
     do {
         sqlite3_reset(row);
-        sqlite3_bind_blob64(row, 3, last.size != 0 ? last.data : (const void *)"", last.size,
-                            SQLITE_TRANSIENT);
-        count = read_rows(r, row, has_columns, &last);
-        assert_true(count <= top);
-    } while (count != 0);
+        const void *key = last.size != 0 ? last.data : (const void *)"";
+        sqlite3_bind_blob64(row, 3, key, last.size, SQLITE_TRANSIENT);
+        count = read_rows(r, row, asked, &last);
+        assert_true(asked->top == 0 || count <= asked->top);
+        total += count;
+    } while (asked->top != 0 && count != 0);
     pt_buffer_free(&last);
+    return total;
 }
 
 /* A get that finds nothing is the service's ResourceNotFound. */
 static inline void perform_read(replay *r, const char *table, const char *operation,
                                 outcome *result)
 {
-    char *filter = member(r->notes, operation, "$.filter");
-    char *select = member(r->notes, operation, "$.select");
-    int64_t top = member_number(r->notes, operation, "$.top", 0);
-    char *sql = read_sql(r, table, operation, filter != NULL, top != 0);
-    append_expected(&r->expected, r->notes, operation, select == NULL);
-    sqlite3_stmt *row = prepare_on(result, r->db, "%s", sql);
+    question asked = read_question(r, operation);
+    append_expected(&r->expected, r->notes, operation, asked.columns == NULL);
+    sqlite3_stmt *row = prepare_read(r, table, &asked, result);
     if (result->rc == SQLITE_OK) {
-        const char *texts[] = {operation, filter};
-        bind_texts(row, filter != NULL ? 2 : 1, texts);
-        if (top != 0) {
-            read_pages(r, row, select != NULL, top);
-        } else if (read_rows(r, row, select != NULL, NULL) == 0 && strstr(sql, "WHERE Part")) {
-            set_missing(result);
-        }
+        const char *texts[] = {operation, asked.filter};
+        bind_texts(row, 2, texts);
+        int64_t count = read_pages(r, row, &asked);
         int rc = sqlite3_reset(row);
-        if (rc != SQLITE_OK) {
-            set_outcome(result, r->db, sqlite3_extended_errcode(r->db));
+        set_outcome(result, r->db, rc == SQLITE_OK ? SQLITE_OK : sqlite3_extended_errcode(r->db));
+        if (result->rc == SQLITE_OK && asked.is_get && count == 0) {
+            set_missing(result);
         }
         sqlite3_finalize(row);
     }
-    sqlite3_free(sql);
-    free(select);
-    free(filter);
+    free(asked.filter);
+    free(asked.columns);
 }
 
 /* --- Tables --- */
