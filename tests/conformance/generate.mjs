@@ -329,12 +329,7 @@ class Generator {
       case "twice":
         return this.#writeOf("upsertMerge", { pk: parts[0].pk, rk: parts[0].rk }, "", plain);
       case "partition":
-        return this.#writeOf(
-          "upsertMerge",
-          { pk: `other${parts[0].pk}`.slice(0, 100), rk: "x" },
-          "",
-          plain,
-        );
+        return this.#writeOf("upsertMerge", { pk: "other", rk: "x" }, "", plain);
       case "key":
         return this.#writeOf(
           "upsertMerge",
