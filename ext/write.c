@@ -36,8 +36,11 @@ static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *e
 
 static int prepare(pt_table *table, pt_error *error)
 {
-    int rc = SQLITE_OK;
-    if (!pt_session_has_pending(table->session)) {
+    int rc = pt_table_check_writable(table, error);
+    if (rc == SQLITE_OK && (table->session == NULL || !pt_session_is_writing(table->session))) {
+        rc = pt_session_refuse_withdrawn(error);
+    }
+    if (rc == SQLITE_OK && !pt_session_has_pending(table->session)) {
         rc = pt_companion_join(table->connection, error);
     }
     pt_view *view = NULL;
