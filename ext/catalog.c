@@ -201,7 +201,9 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     int rc;
     tables->follower.joining = false;
     tables->begun = false;
-    if (argc == 1) {
+    if (!pt_connection_keeps_open(tables->follower.connection)) {
+        rc = pt_connection_refuse_write(&error);
+    } else if (argc == 1) {
         rc = drop(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
     } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_ERROR,

@@ -234,6 +234,18 @@ void pt_connection_keep_open(pt_connection *connection)
     connection->keeps_open = true;
 }
 
+bool pt_connection_keeps_open(const pt_connection *connection)
+{
+    return connection->keeps_open;
+}
+
+int pt_connection_refuse_write(pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
+                        "the transaction has been rolled back while this statement was writing; "
+                        "run the statement again");
+}
+
 /* --- What is open --- */
 
 pt_session *pt_connection_find_private(const pt_connection *connection, const char *schema)

@@ -30,6 +30,11 @@ void pt_connection_leave(pt_connection *connection, pt_session *session);
 
 /* Stores that nobody uses any more stay open until the transaction is over. */
 void pt_connection_keep_open(pt_connection *connection);
+bool pt_connection_keeps_open(const pt_connection *connection);
+
+/* The error of a write after a function that its statement calls has rolled the transaction back:
+ * nothing would commit it. SQLITE_ABORT_ROLLBACK. */
+int pt_connection_refuse_write(pt_error *error);
 
 /* --- What is open --- */
 

@@ -44,6 +44,9 @@ static int prepare(pt_table *table, pt_error *error)
     if (rc == SQLITE_OK) {
         rc = pt_session_read(table->session, &view, error);
     }
+    if (rc == SQLITE_OK && !pt_session_is_writing(table->session)) {
+        rc = pt_connection_refuse_write(error);
+    }
     return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;
 }
 
