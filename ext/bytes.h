@@ -48,6 +48,13 @@ static inline bool pt_slice_has_prefix(pt_slice text, pt_slice prefix)
            (prefix.size == 0 || memcmp(text.data, prefix.data, prefix.size) == 0);
 }
 
+static inline bool pt_slice_has_suffix(pt_slice text, pt_slice suffix)
+{
+    return text.size >= suffix.size &&
+           (suffix.size == 0 ||
+            memcmp(text.data + (text.size - suffix.size), suffix.data, suffix.size) == 0);
+}
+
 static inline uint16_t pt_get_le16(const uint8_t *p)
 {
     return (uint16_t)(p[0] | (unsigned)p[1] << 8);

@@ -1,6 +1,6 @@
 #include "columns.h"
 
-#include "json.h"
+#include "json_write.h"
 #include "key.h"
 #include "ticks.h"
 #include "value.h"

@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 
+#include "odata.h"
 #include "sqlite.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
@@ -382,11 +383,9 @@ static bool is_reserved(const char *name)
 /* Properties shows such names as annotations of others, so they cannot be properties. */
 static bool is_annotation(const char *name)
 {
-    static const char suffix[] = "@odata.type";
-    size_t length = strlen(name);
-    size_t suffix_length = sizeof suffix - 1;
-    return strncmp(name, "odata.", 6) == 0 ||
-           (length >= suffix_length && strcmp(name + length - suffix_length, suffix) == 0);
+    pt_slice whole = pt_slice_text(name);
+    return pt_slice_has_prefix(whole, pt_slice_text(PT_ODATA_CONTROL_PREFIX)) ||
+           pt_slice_has_suffix(whole, pt_slice_text(PT_ODATA_TYPE_SUFFIX));
 }
 
 static int check_name(reader *r, const char *name)

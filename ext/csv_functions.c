@@ -1,16 +1,14 @@
 #include "csv_functions.h"
 
-#include "base64.h"
 #include "excerpt.h"
 #include "function_arguments.h"
-#include "json.h"
 #include "json_functions.h"
 #include "json_scan.h"
-#include "number.h"
-#include "ticks.h"
+#include "json_write.h"
+#include "odata.h"
+#include "value_text.h"
 
 static const char type_suffix[] = "@type";
-static const char type_prefix[] = "Edm.";
 
 /* Fails the function with a text from sqlite3_mprintf, NULL when that was out of memory. */
 static void fail_with(sqlite3_context *context, char *message)
@@ -54,55 +52,12 @@ static void append_text(pt_buffer *line, pt_slice text)
     pt_buffer_append_byte(line, '"');
 }
 
-static void append_integer(pt_buffer *line, int64_t integer)
-{
-    char text[24];
-    sqlite3_snprintf(sizeof text, text, "%lld", (sqlite3_int64)integer);
-    pt_buffer_append_text(line, text);
-}
-
-static void append_double(pt_buffer *line, double real)
-{
-    char text[PT_DOUBLE_TEXT_SIZE];
-    const char *name = pt_double_name(real);
-    if (name == NULL) {
-        pt_double_format(real, text);
-    }
-    pt_buffer_append_text(line, name != NULL ? name : text);
-}
-
 static void append_value(pt_buffer *line, const pt_value *value)
 {
-    char text[PT_GUID_TEXT_SIZE + 1];
-    switch (value->type) {
-    case PT_LARGE_STRING:
-    case PT_LARGE_BINARY:
-    case PT_NONE:
-        break;
-    case PT_STRING:
+    if (value->type == PT_STRING) {
         append_text(line, value->bytes);
-        break;
-    case PT_INT32:
-    case PT_INT64:
-        append_integer(line, value->integer);
-        break;
-    case PT_DOUBLE:
-        append_double(line, value->real);
-        break;
-    case PT_BOOLEAN:
-        pt_buffer_append_text(line, value->integer != 0 ? "true" : "false");
-        break;
-    case PT_DATETIME:
-        pt_ticks_format(value->integer, text);
-        pt_buffer_append_text(line, text);
-        break;
-    case PT_GUID:
-        pt_guid_format(value->guid, text);
-        pt_buffer_append_text(line, text);
-        break;
-    case PT_BINARY:
-        pt_base64_append(line, value->bytes);
-        break;
+    } else {
+        pt_value_append_text(line, value);
     }
 }
 
@@ -172,16 +127,10 @@ static pt_json_step columns_next(sqlite3_context *context, sqlite3_value *argume
 
 /* --- pt_csv_header --- */
 
-static bool ends_like_type(pt_slice name)
-{
-    size_t suffix = strlen(type_suffix);
-    return name.size >= suffix && memcmp(name.data + name.size - suffix, type_suffix, suffix) == 0;
-}
-
 /* Whether the name can head a column. */
 static bool check_name(sqlite3_context *context, pt_slice name)
 {
-    if (!ends_like_type(name) && !has_nul(name)) {
+    if (!pt_slice_has_suffix(name, pt_slice_text(type_suffix)) && !has_nul(name)) {
         return true;
     }
     char excerpt[PT_EXCERPT_SIZE];
@@ -253,7 +202,7 @@ static bool append_pair(sqlite3_context *context, sqlite3_value **argv, pt_buffe
     }
     append_value(line, &field->value);
     pt_buffer_append_byte(line, ',');
-    pt_buffer_append_text(line, type_prefix);
+    pt_buffer_append_text(line, PT_ODATA_TYPE_PREFIX);
     pt_buffer_append_text(line, pt_type_name(field->value.type));
     return true;
 }
@@ -356,24 +305,14 @@ static pt_value json_value(pt_slice text, pt_type type)
 static void result_member(sqlite3_context *context, pt_slice name, pt_slice text, pt_type type)
 {
     pt_buffer json = {0};
-    pt_buffer annotation = {0};
-    pt_buffer type_name = {0};
-    pt_buffer_append_slice(&annotation, name);
-    pt_buffer_append_text(&annotation, "@odata.type");
-    pt_buffer_append_text(&type_name, type_prefix);
-    pt_buffer_append_text(&type_name, pt_type_name(type));
     pt_value value = json_value(text, type);
-    pt_value type_value = {.type = PT_STRING, .bytes = pt_buffer_slice(&type_name)};
     pt_json_begin(&json);
     pt_json_add(&json, name, &value);
-    pt_json_add(&json, pt_buffer_slice(&annotation), &type_value);
-    json.failed = json.failed || annotation.failed || type_name.failed;
+    pt_json_add_annotation(&json, name, type);
     if (!json.failed) {
         json.data[0] = ','; /* a member behind others, not the first one of an object */
     }
     pt_result_text(context, &json);
-    pt_buffer_free(&annotation);
-    pt_buffer_free(&type_name);
 }
 
 void pt_function_csv_member(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -1,5 +1,6 @@
 #include "edm.h"
 
+#include "odata.h"
 #include "sqlite.h"
 
 static const char *const type_names[] = {
@@ -122,8 +123,8 @@ static pt_slice without_length(pt_slice name)
 
 pt_type pt_type_from_name(pt_slice name)
 {
-    size_t prefix = strlen("Edm.");
-    if (name.size > prefix && is_named(pt_slice_of(name.data, prefix), "Edm.")) {
+    size_t prefix = strlen(PT_ODATA_TYPE_PREFIX);
+    if (name.size > prefix && is_named(pt_slice_of(name.data, prefix), PT_ODATA_TYPE_PREFIX)) {
         return service_type(pt_slice_of(name.data + prefix, name.size - prefix));
     }
     pt_slice bare = without_length(name);

@@ -4,7 +4,7 @@
 #include "columns.h"
 #include "entity_rules.h"
 #include "excerpt.h"
-#include "json.h"
+#include "json_read.h"
 #include "key.h"
 #include "large_fields.h"
 #include "value.h"

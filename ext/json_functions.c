@@ -1,7 +1,9 @@
 #include "json_functions.h"
 
 #include "function_arguments.h"
-#include "json.h"
+#include "json_read.h"
+#include "json_write.h"
+#include "value_text.h"
 
 /* Fails the function with "<name>: <text>". */
 static void fail(sqlite3_context *context, pt_error *error)
@@ -64,32 +66,29 @@ static bool add_column(sqlite3_context *context, pt_buffer *json, const char *na
     return true;
 }
 
-/* An Int64 as the string that the service makes of it, with its annotation. */
-static void add_int64(pt_buffer *json, pt_slice name, int64_t integer, pt_buffer *annotation)
+/* An Int64 is the string that the service makes of it, with its annotation. */
+static void add_int64(pt_buffer *json, const pt_field *field, pt_buffer *digits)
 {
-    char digits[24];
-    sqlite3_snprintf(sizeof digits, digits, "%lld", (sqlite3_int64)integer);
-    pt_value text = {.type = PT_STRING, .bytes = pt_slice_text(digits)};
-    pt_value type = {.type = PT_STRING, .bytes = pt_slice_text("Edm.Int64")};
-    pt_buffer_assign(annotation, name);
-    pt_buffer_append_text(annotation, "@odata.type");
-    pt_json_add(json, name, &text);
-    pt_json_add(json, pt_buffer_slice(annotation), &type);
+    pt_buffer_clear(digits);
+    pt_value_append_text(digits, &field->value);
+    pt_value text = {.type = PT_STRING, .bytes = pt_buffer_slice(digits)};
+    pt_json_add(json, field->name, &text);
+    pt_json_add_annotation(json, field->name, PT_INT64);
+    json->failed = json->failed || digits->failed;
 }
 
 static void add_properties(pt_buffer *json, const pt_bag *bag)
 {
-    pt_buffer annotation = {0};
+    pt_buffer digits = {0};
     for (unsigned i = 0; i < bag->count; i++) {
         const pt_field *field = &bag->fields[i];
         if (field->value.type == PT_INT64) {
-            add_int64(json, field->name, field->value.integer, &annotation);
+            add_int64(json, field, &digits);
         } else {
             pt_json_add(json, field->name, &field->value);
         }
     }
-    json->failed = json->failed || annotation.failed;
-    pt_buffer_free(&annotation);
+    pt_buffer_free(&digits);
 }
 
 void pt_function_entity_json(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -8,14 +8,14 @@ unknown=9
 layer_of() {
     case $1 in
     bytes | buffer | error | edm | ticks | key | shape | entity | arena | bag) echo 0 ;;
-    base64 | excerpt | number | sqlite | version) echo 0 ;;
+    base64 | excerpt | number | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
     connection | session | savepoints | main_lock | scan | table_directory | view) echo 2 ;;
     batch_rules | large_value | large_fields | pending_batches | table_counts) echo 2 ;;
     column_map | config | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
     json_functions) echo 4 ;;
-    filter | filter_* | value | json | json_*) echo 3 ;;
+    filter | filter_* | value | json_*) echo 3 ;;
     table | planner | columns | row_filter | store_path | cursor | companion) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules) echo 4 ;;
     tvf | tvf_* | catalog | catalog_* | admin | follower) echo 4 ;;

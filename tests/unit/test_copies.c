@@ -13,7 +13,7 @@
 #include <stdlib.h>
 
 #include "base64.h"
-#include "json.h"
+#include "json_read.h"
 #include "ptable.h"
 #include "random_bag.h"
 #include "value_same.h"

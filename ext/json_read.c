@@ -1,152 +1,12 @@
-#include "json.h"
+#include "json_read.h"
 
 #include <stdlib.h>
 
-#include "base64.h"
 #include "excerpt.h"
 #include "json_scan.h"
+#include "json_value.h"
 #include "key.h"
-#include "number.h"
-#include "ticks.h"
-#include "value.h"
-
-static const char annotation_suffix[] = "@odata.type";
-static const char annotation_prefix[] = "Edm.";
-static const char ignored_prefix[] = "odata.";
-
-/* --- Writing --- */
-
-/* The characters of a JSON string, without its quotes. */
-static void append_escaped(pt_buffer *json, pt_slice text)
-{
-    size_t plain = 0; /* start of the run that needs no escape */
-    for (size_t i = 0; i < text.size; i++) {
-        uint8_t c = text.data[i];
-        if (c >= 0x20 && c != '"' && c != '\\') {
-            continue;
-        }
-        char escape[8];
-        sqlite3_snprintf(sizeof escape, escape, c < 0x20 ? "\\u%04x" : "\\%c", c);
-        pt_buffer_append_slice(json, pt_slice_of(text.data + plain, i - plain));
-        pt_buffer_append_text(json, escape);
-        plain = i + 1;
-    }
-    if (plain < text.size) {
-        pt_buffer_append_slice(json, pt_slice_of(text.data + plain, text.size - plain));
-    }
-}
-
-static void append_string(pt_buffer *json, pt_slice text)
-{
-    pt_buffer_append_byte(json, '"');
-    append_escaped(json, text);
-    pt_buffer_append_byte(json, '"');
-}
-
-static void append_integer(pt_buffer *json, int64_t integer)
-{
-    char text[24];
-    sqlite3_snprintf(sizeof text, text, "%lld", (sqlite3_int64)integer);
-    pt_buffer_append_text(json, text);
-}
-
-static void append_double(pt_buffer *json, double real)
-{
-    const char *name = pt_double_name(real);
-    if (name != NULL) {
-        append_string(json, pt_slice_text(name));
-        return;
-    }
-    char text[PT_DOUBLE_TEXT_SIZE];
-    pt_double_format(real, text);
-    pt_buffer_append_text(json, text);
-}
-
-static void append_value(pt_buffer *json, const pt_value *value)
-{
-    char text[PT_GUID_TEXT_SIZE + 1];
-    switch (value->type) {
-    case PT_LARGE_STRING:
-    case PT_LARGE_BINARY:
-    case PT_NONE:
-        break;
-    case PT_STRING:
-        append_string(json, value->bytes);
-        break;
-    case PT_INT32:
-    case PT_INT64:
-        append_integer(json, value->integer);
-        break;
-    case PT_DOUBLE:
-        append_double(json, value->real);
-        break;
-    case PT_BOOLEAN:
-        pt_buffer_append_text(json, value->integer != 0 ? "true" : "false");
-        break;
-    case PT_DATETIME:
-        pt_ticks_format(value->integer, text);
-        append_string(json, pt_slice_text(text));
-        break;
-    case PT_GUID:
-        pt_guid_format(value->guid, text);
-        append_string(json, pt_slice_text(text));
-        break;
-    case PT_BINARY:
-        pt_buffer_append_byte(json, '"');
-        pt_base64_append(json, value->bytes);
-        pt_buffer_append_byte(json, '"');
-        break;
-    }
-}
-
-static bool needs_annotation(const pt_value *value)
-{
-    switch (value->type) {
-    case PT_INT64:
-    case PT_DATETIME:
-    case PT_GUID:
-    case PT_BINARY:
-        return true;
-    case PT_DOUBLE:
-        return pt_double_name(value->real) != NULL;
-    default:
-        return false;
-    }
-}
-
-void pt_json_begin(pt_buffer *json)
-{
-    pt_buffer_append_byte(json, '{');
-}
-
-void pt_json_add(pt_buffer *json, pt_slice name, const pt_value *value)
-{
-    if (value->type == PT_NONE || json->failed) {
-        return;
-    }
-    if (json->data[json->size - 1] != '{') {
-        pt_buffer_append_byte(json, ',');
-    }
-    append_string(json, name);
-    pt_buffer_append_byte(json, ':');
-    append_value(json, value);
-    if (needs_annotation(value)) {
-        pt_buffer_append_text(json, ",\"");
-        append_escaped(json, name);
-        pt_buffer_append_text(json, annotation_suffix);
-        pt_buffer_append_text(json, "\":\"");
-        pt_buffer_append_text(json, annotation_prefix);
-        pt_buffer_append_text(json, pt_type_name(value->type));
-        pt_buffer_append_byte(json, '"');
-    }
-}
-
-void pt_json_end(pt_buffer *json)
-{
-    pt_buffer_append_byte(json, '}');
-}
-
-/* --- Reading --- */
+#include "odata.h"
 
 /* A property, or the annotation of one. */
 typedef struct member {
@@ -233,21 +93,13 @@ static int check_well_formed(parse *p, sqlite3 *db, sqlite3_stmt **statement, pt
     return valid ? SQLITE_OK : refuse_text(p, "malformed JSON", text);
 }
 
-static bool has_text_prefix(pt_slice text, const char *prefix)
-{
-    return pt_slice_has_prefix(text, pt_slice_text(prefix));
-}
-
 /* Cuts the suffix off an annotation's name. */
-static bool cut_annotation_suffix(pt_slice *name)
+static bool cut_PT_ODATA_TYPE_SUFFIX(pt_slice *name)
 {
-    size_t suffix = strlen(annotation_suffix);
-    if (name->size < suffix ||
-        memcmp(name->data + name->size - suffix, annotation_suffix, suffix) != 0) {
-        return false;
-    }
-    name->size -= suffix;
-    return true;
+    pt_slice suffix = pt_slice_text(PT_ODATA_TYPE_SUFFIX);
+    bool found = pt_slice_has_suffix(*name, suffix);
+    name->size -= found ? suffix.size : 0;
+    return found;
 }
 
 static int add_member(parse *p, pt_slice name, const pt_json_token *value)
@@ -258,11 +110,11 @@ static int add_member(parse *p, pt_slice name, const pt_json_token *value)
                                "JSON text as a string",
                                "InvalidInput");
     }
-    if (has_text_prefix(name, ignored_prefix)) {
+    if (pt_slice_has_prefix(name, pt_slice_text(PT_ODATA_CONTROL_PREFIX))) {
         return SQLITE_OK;
     }
     member added = {.name = name, .value = *value};
-    added.annotation = cut_annotation_suffix(&added.name);
+    added.annotation = cut_PT_ODATA_TYPE_SUFFIX(&added.name);
     pt_buffer_append(&p->members, &added, sizeof added);
     return p->members.failed ? pt_error_nomem(p->error) : SQLITE_OK;
 }
@@ -314,11 +166,13 @@ static int refuse_duplicate(parse *p, const member *twice)
 
 static pt_type annotation_type(pt_slice text)
 {
+    pt_slice prefix = pt_slice_text(PT_ODATA_TYPE_PREFIX);
+    if (!pt_slice_has_prefix(text, prefix)) {
+        return PT_NONE;
+    }
+    pt_slice name = pt_slice_of(text.data + prefix.size, text.size - prefix.size);
     for (int type = PT_NONE + 1; type <= PT_TYPE_LAST; type++) {
-        pt_slice name = pt_slice_text(pt_type_name((pt_type)type));
-        size_t prefix = strlen(annotation_prefix);
-        if (has_text_prefix(text, annotation_prefix) &&
-            pt_slice_equal(pt_slice_of(text.data + prefix, text.size - prefix), name)) {
+        if (pt_slice_equal(name, pt_slice_text(pt_type_name((pt_type)type)))) {
             return (pt_type)type;
         }
     }
@@ -342,103 +196,7 @@ static int read_annotation(parse *p, const member *annotation, pt_type *type)
                         "%s: %s%s: '%s' is no type; write \"Edm.String\", \"Edm.Int32\", "
                         "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", "
                         "\"Edm.Guid\" or \"Edm.Binary\" (InvalidInput)",
-                        p->subject, name, annotation_suffix, excerpt);
-}
-
-static bool to_string(const pt_json_token *token, pt_value *value)
-{
-    value->bytes = pt_json_token_text(token);
-    return token->kind == PT_JSON_STRING;
-}
-
-static bool to_int64(const pt_json_token *token, pt_value *value)
-{
-    return (token->kind == PT_JSON_INTEGER || token->kind == PT_JSON_STRING) &&
-           pt_integer_parse(pt_json_token_text(token), &value->integer);
-}
-
-static bool to_int32(const pt_json_token *token, pt_value *value)
-{
-    return to_int64(token, value) && pt_value_integer_type(value->integer) == PT_INT32;
-}
-
-static bool to_double(const pt_json_token *token, pt_value *value)
-{
-    pt_slice text = pt_json_token_text(token);
-    switch (token->kind) {
-    case PT_JSON_INTEGER:
-    case PT_JSON_REAL:
-        return pt_double_parse(text, &value->real);
-    case PT_JSON_STRING:
-        return pt_double_parse(text, &value->real) || pt_double_parse_name(text, &value->real);
-    default:
-        return false;
-    }
-}
-
-static bool to_boolean(const pt_json_token *token, pt_value *value)
-{
-    value->integer = token->kind == PT_JSON_TRUE;
-    return token->kind == PT_JSON_TRUE || token->kind == PT_JSON_FALSE;
-}
-
-static bool to_datetime(const pt_json_token *token, pt_value *value)
-{
-    return token->kind == PT_JSON_STRING &&
-           pt_ticks_parse(pt_json_token_text(token), &value->integer);
-}
-
-static bool to_guid(const pt_json_token *token, pt_value *value)
-{
-    return token->kind == PT_JSON_STRING && pt_guid_parse(pt_json_token_text(token), value->guid);
-}
-
-/* The bytes take the place of their text. */
-static bool to_binary(const pt_json_token *token, pt_value *value)
-{
-    value->bytes.data = token->data;
-    return token->kind == PT_JSON_STRING &&
-           pt_base64_decode(pt_json_token_text(token), token->data, &value->bytes.size);
-}
-
-static const struct {
-    bool (*convert)(const pt_json_token *token, pt_value *value);
-    const char *name;
-    const char *remedy;
-} conversions[] = {
-    [PT_STRING] = {to_string, "a String", "write a string"},
-    [PT_INT32] = {to_int32, "an Int32",
-                  "write an integer from -2147483648 to 2147483647, without point and exponent"},
-    [PT_INT64] =
-        {to_int64, "an Int64",
-         "write an integer from -9223372036854775808 to 9223372036854775807, without point "
-         "and exponent; beyond it a Double, with point or exponent"},
-    [PT_DOUBLE] = {to_double, "a Double",
-                   "write a number up to 1.7976931348623157e+308, or \"NaN\", \"Infinity\" or "
-                   "\"-Infinity\" with the annotation \"Edm.Double\""},
-    [PT_BOOLEAN] = {to_boolean, "a Boolean", "write true or false"},
-    [PT_DATETIME] = {to_datetime, "a DateTime",
-                     "write a string of the form \"2026-11-21T08:43:22.5484454Z\", from year 0001 "
-                     "to 9999"},
-    [PT_GUID] = {to_guid, "a Guid",
-                 "write a string of the form \"0f8fad5b-d9cb-469f-a165-70867728950e\""},
-    [PT_BINARY] = {to_binary, "a Binary", "write a string in base64 with its padding"},
-};
-
-static pt_type own_type(const pt_json_token *token)
-{
-    int64_t integer = INT64_MAX;
-    switch (token->kind) {
-    case PT_JSON_INTEGER:
-        pt_integer_parse(pt_json_token_text(token), &integer);
-        return pt_value_integer_type(integer);
-    case PT_JSON_REAL:
-        return PT_DOUBLE;
-    case PT_JSON_STRING:
-        return PT_STRING;
-    default:
-        return PT_BOOLEAN;
-    }
+                        p->subject, name, PT_ODATA_TYPE_SUFFIX, excerpt);
 }
 
 static int refuse_value(parse *p, const member *property, pt_type type)
@@ -448,9 +206,9 @@ static int refuse_value(parse *p, const member *property, pt_type type)
     pt_excerpt(property->name, name);
     pt_excerpt(pt_json_token_text(&property->value), excerpt);
     const char *quote = property->value.kind == PT_JSON_STRING ? "\"" : "";
-    return pt_error_set(
-        p->error, SQLITE_MISMATCH, "%s: property %s: %s%s%s is not %s; %s (InvalidValueType)",
-        p->subject, name, quote, excerpt, quote, conversions[type].name, conversions[type].remedy);
+    return pt_error_set(p->error, SQLITE_MISMATCH,
+                        "%s: property %s: %s%s%s is not %s (InvalidValueType)", p->subject, name,
+                        quote, excerpt, quote, pt_json_expectation(type));
 }
 
 static system_member find_system_member(pt_slice name)
@@ -507,10 +265,10 @@ static int add_property(parse *p, const member *property, pt_type type)
         return SQLITE_OK;
     }
     if (type == PT_NONE) {
-        type = own_type(&property->value);
+        type = pt_json_own_type(&property->value);
     }
-    pt_field field = {.name = property->name, .value = {.type = type}};
-    if (!conversions[type].convert(&property->value, &field.value)) {
+    pt_field field = {.name = property->name};
+    if (!pt_json_to_value(&property->value, type, &field.value)) {
         return refuse_value(p, property, type);
     }
     return pt_bag_append(p->bag, &field) ? SQLITE_OK : pt_error_nomem(p->error);

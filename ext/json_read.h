@@ -1,26 +1,12 @@
 /*
- * The Properties column: a property bag as a JSON object with OData type annotations.
- *
- *     {"Name":"Jun","Age":34,"Total":12345678901,"Total@odata.type":"Edm.Int64",
- *      "Due":"2026-11-21T08:00:00.0000000Z","Due@odata.type":"Edm.DateTime"}
- *
- * Annotated: Int64 (a JSON number), DateTime, Guid, Binary (base64), and the Doubles NaN, Infinity
- * and -Infinity (strings). Other Doubles always have a point, which tells them from integers, and
- * as many digits as give the same bits back. An annotation follows its property.
+ * Reads a property bag from the JSON that json_write.h describes, and from more than is written.
  */
-#ifndef PT_JSON_H
-#define PT_JSON_H
+#ifndef PT_JSON_READ_H
+#define PT_JSON_READ_H
 
 #include "bag.h"
-#include "buffer.h"
 #include "error.h"
 #include "sqlite.h"
-
-/* Writers of one object: begin, add each property (PT_NONE: none), end. Errors are sticky in the
- * buffer. */
-void pt_json_begin(pt_buffer *json);
-void pt_json_add(pt_buffer *json, pt_slice name, const pt_value *value);
-void pt_json_end(pt_buffer *json);
 
 /*
  * Reads an object into `bag` (emptied first), in the order of the names. Names and strings are
