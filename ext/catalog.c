@@ -3,6 +3,7 @@
 #include "catalog_cursor.h"
 #include "catalog_store.h"
 #include "companion.h"
+#include "module.h"
 
 static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
                    sqlite3_vtab **vtab, char **message)
@@ -61,19 +62,12 @@ static int begin_store(pt_session *session, pt_view **view, pt_error *error)
 
 /* --- DELETE --- */
 
-static pt_session *session_of(const pt_connection *connection, uint32_t number)
-{
-    pt_session *session = pt_connection_session_above(connection, number - 1);
-    return session != NULL && pt_connection_number_of(connection, session) == number ? session
-                                                                                     : NULL;
-}
-
 /* A table that somebody else dropped since the row was read is gone, which is what was asked for.
  */
 static int drop(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
 {
     uint32_t number = (uint32_t)((uint64_t)rowid >> 32);
-    pt_session *session = session_of(tables->follower.connection, number);
+    pt_session *session = pt_connection_session_of(tables->follower.connection, number);
     if (!pt_tables_is_named(tables, number) || session == NULL) {
         return pt_catalog_ask_for_store(tables->follower.connection, error);
     }
@@ -242,14 +236,7 @@ static const sqlite3_module tables_module = {
     .xRollbackTo = pt_follower_rollback_to,
 };
 
-static void release_connection(void *connection)
-{
-    pt_connection_release(connection);
-}
-
 int pt_catalog_register(sqlite3 *db, pt_connection *connection)
 {
-    pt_connection_retain(connection);
-    return sqlite3_create_module_v2(db, "pt_tables", &tables_module, connection,
-                                    release_connection);
+    return pt_module_register(db, "pt_tables", &tables_module, connection);
 }

@@ -2,6 +2,7 @@
 
 #include "catalog_store.h"
 #include "companion.h"
+#include "module.h"
 #include "table_counts.h"
 
 /* Plans: which of the columns are asked for with =, in the order of xFilter's arguments. */
@@ -38,14 +39,7 @@ static pt_connection *connection_of(const tables_cursor *cursor)
 
 int pt_tables_fail(sqlite3_vtab *vtab, pt_error *error)
 {
-    int rc = error->rc;
-    if (error->message != NULL) {
-        sqlite3_free(vtab->zErrMsg);
-        vtab->zErrMsg = sqlite3_mprintf("ptable: pt_tables: %s", error->message);
-        rc = vtab->zErrMsg != NULL ? rc : SQLITE_NOMEM;
-    }
-    pt_error_clear(error);
-    return rc;
+    return pt_module_fail(&vtab->zErrMsg, "pt_tables", error);
 }
 
 /* --- Planning --- */

@@ -3,6 +3,7 @@
 #include <stdbool.h>
 
 #include "follower.h"
+#include "module.h"
 
 #define COMPANION "ptable_companion"
 
@@ -197,16 +198,9 @@ int pt_companion_ensure(pt_connection *connection, pt_error *error)
                       error);
 }
 
-static void release_connection(void *connection)
-{
-    pt_connection_release(connection);
-}
-
 int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error)
 {
-    pt_connection_retain(connection);
-    int rc =
-        sqlite3_create_module_v2(db, COMPANION, &companion_module, connection, release_connection);
+    int rc = pt_module_register(db, COMPANION, &companion_module, connection);
     return rc == SQLITE_OK ? pt_companion_ensure(connection, error) : rc;
 }
 

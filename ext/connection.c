@@ -253,6 +253,15 @@ pt_session *pt_connection_session_above(const pt_connection *connection, uint32_
     return lowest != NULL ? lowest->session : NULL;
 }
 
+pt_session *pt_connection_session_of(const pt_connection *connection, uint32_t number)
+{
+    const opened *entry = connection->sessions;
+    while (entry != NULL && entry->number != number) {
+        entry = entry->next;
+    }
+    return entry != NULL ? entry->session : NULL;
+}
+
 uint32_t pt_connection_number_of(const pt_connection *connection, const pt_session *session)
 {
     return find_by_session(connection, session)->number;

@@ -41,6 +41,8 @@ pt_session *pt_connection_find_private(const pt_connection *connection, const ch
  * above `number`, or NULL.
  */
 pt_session *pt_connection_session_above(const pt_connection *connection, uint32_t number);
+/* The one with that number; NULL if there is none, or its store is closed. */
+pt_session *pt_connection_session_of(const pt_connection *connection, uint32_t number);
 uint32_t pt_connection_number_of(const pt_connection *connection, const pt_session *session);
 
 /* One more use of a session that is open. */

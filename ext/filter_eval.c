@@ -75,11 +75,6 @@ pt_filter_order pt_filter_compare(const pt_value *value, const pt_value *constan
 
 /* --- Entities --- */
 
-static bool is_large(const pt_value *value)
-{
-    return value->type == PT_LARGE_STRING || value->type == PT_LARGE_BINARY;
-}
-
 /* Whether the constant is of the type that the large value has. */
 static bool needs_fetch(const pt_value *value, const pt_value *constant)
 {
@@ -96,7 +91,7 @@ static int compare_property(const pt_filter_node *node, const pt_filter_entity *
     }
     pt_value value;
     int rc = pt_record_value(entity->record, (unsigned)place, &value);
-    if (rc == SQLITE_OK && is_large(&value) && needs_fetch(&value, &node->constant)) {
+    if (rc == SQLITE_OK && pt_type_is_large(value.type) && needs_fetch(&value, &node->constant)) {
         rc = entity->fetch(entity->context, &value, error);
     }
     if (rc == SQLITE_OK) {

@@ -23,7 +23,7 @@ static pt_plan_column column_of(const pt_table *table, int index)
     }
 }
 
-static pt_plan_op op_of(unsigned char op)
+pt_plan_op pt_planner_comparison(unsigned char op)
 {
     switch (op) {
     case SQLITE_INDEX_CONSTRAINT_EQ:
@@ -37,6 +37,14 @@ static pt_plan_op op_of(unsigned char op)
         return PT_OP_LT;
     case SQLITE_INDEX_CONSTRAINT_LE:
         return PT_OP_LE;
+    default:
+        return PT_OP_OTHER;
+    }
+}
+
+static pt_plan_op op_of(unsigned char op)
+{
+    switch (op) {
     case SQLITE_INDEX_CONSTRAINT_LIMIT:
         return PT_OP_LIMIT;
     case SQLITE_INDEX_CONSTRAINT_OFFSET:
@@ -46,7 +54,7 @@ static pt_plan_op op_of(unsigned char op)
     case SQLITE_INDEX_CONSTRAINT_MATCH:
         return PT_OP_MATCH;
     default:
-        return PT_OP_OTHER;
+        return pt_planner_comparison(op);
     }
 }
 
@@ -93,10 +101,13 @@ static bool uses_only(const pt_table *table, sqlite3_index_info *info, bool row_
     return (info->colUsed & ~allowed) == 0;
 }
 
-static void apply(sqlite3_index_info *info, const pt_plan_use *uses)
+void pt_planner_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arguments)
 {
     for (int i = 0; i < info->nConstraint; i++) {
-        info->aConstraintUsage[i].argvIndex = uses[i].argument;
+        if (uses[i].argument == 0) {
+            continue;
+        }
+        info->aConstraintUsage[i].argvIndex = arguments + uses[i].argument;
         info->aConstraintUsage[i].omit = uses[i].omit;
         if (uses[i].in) {
             sqlite3_vtab_in(info, i, 1);
@@ -180,7 +191,7 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     pt_plan plan = {0};
     if (rc == SQLITE_OK) {
         pt_plan_make(&query, &plan, uses);
-        apply(info, uses);
+        pt_planner_apply(info, uses, 0);
     }
     sqlite3_free(constraint);
     return rc == SQLITE_OK ? give_plan(table, info, &plan) : rc;

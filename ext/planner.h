@@ -4,6 +4,7 @@
 #ifndef PT_PLANNER_H
 #define PT_PLANNER_H
 
+#include "plan.h"
 #include "sqlite.h"
 
 /* What xFindFunction answers for pt_starts_with, and how the constraint then comes to xBestIndex.
@@ -12,5 +13,13 @@ enum { PT_CONSTRAINT_STARTS_WITH = SQLITE_INDEX_CONSTRAINT_FUNCTION };
 
 /* The module's xBestIndex. */
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
+
+/* --- For other tables that plan with plan.h --- */
+
+/* One of SQLite's comparisons as such; PT_OP_OTHER for anything else. */
+pt_plan_op pt_planner_comparison(unsigned char op);
+
+/* Tells SQLite what is done with its constraints; `arguments` of others come before. */
+void pt_planner_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arguments);
 
 #endif

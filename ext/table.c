@@ -7,23 +7,14 @@
 #include "companion.h"
 #include "cursor.h"
 #include "key_functions.h"
+#include "module.h"
 #include "planner.h"
 #include "store_path.h"
 #include "write.h"
 
 int pt_table_fail(pt_table *table, pt_error *error)
 {
-    int rc = error->rc;
-    if (error->message != NULL) {
-        sqlite3_free(table->base.zErrMsg);
-        table->base.zErrMsg =
-            sqlite3_mprintf("ptable: %s: %s", table->config.sql_name, error->message);
-        if (table->base.zErrMsg == NULL) {
-            rc = SQLITE_NOMEM;
-        }
-    }
-    pt_error_clear(error);
-    return rc;
+    return pt_module_fail(&table->base.zErrMsg, table->config.sql_name, error);
 }
 
 static int use_store(pt_table *table, bool create, pt_error *error)
@@ -55,25 +46,6 @@ int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 }
 
 /* --- Making and dropping --- */
-
-/* In doubt the encoding is another one: then fewer conditions become key ranges. */
-static int find_encoding(pt_table *table, sqlite3 *db, pt_error *error)
-{
-    char *sql = sqlite3_mprintf("PRAGMA \"%w\".encoding", table->schema);
-    if (sql == NULL) {
-        return pt_error_nomem(error);
-    }
-    sqlite3_stmt *statement = NULL;
-    const unsigned char *name = NULL;
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
-        name = sqlite3_column_text(statement, 0);
-    }
-    table->other_encoding = name == NULL || sqlite3_stricmp((const char *)name, "UTF-8") != 0;
-    sqlite3_free(sql);
-    sqlite3_finalize(statement);
-    return name == NULL && sqlite3_errcode(db) == SQLITE_NOMEM ? pt_error_nomem(error) : SQLITE_OK;
-}
 
 static void free_table(pt_table *table)
 {
@@ -127,10 +99,11 @@ static int configure(pt_table *table, sqlite3 *db, int argc, const char *const *
         return rc;
     }
     table->read_only = table->config.read_only || sqlite3_db_readonly(db, table->schema) == 1;
-    rc = find_encoding(table, db, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    bool utf8;
+    if (pt_module_is_utf8(db, table->schema, &utf8) != SQLITE_OK) {
+        return pt_error_nomem(error);
     }
+    table->other_encoding = !utf8;
     table->map.columns = table->config.columns;
     table->map.column_count = table->config.column_count;
     return declare(db, &table->config, error);
@@ -154,18 +127,6 @@ static pt_table *new_table(sqlite3 *db, pt_connection *connection, int argc,
     table->connected.name = table->config.sql_name;
     pt_connection_enter(connection, &table->connected);
     return table;
-}
-
-/* Text of a failed xCreate or xConnect, which has no table to carry it. */
-static int fail_to_make(const char *name, pt_error *error, char **message)
-{
-    int rc = error->rc;
-    if (error->message != NULL) {
-        *message = sqlite3_mprintf("ptable: %s: %s", name, error->message);
-        rc = *message != NULL ? rc : SQLITE_NOMEM;
-    }
-    pt_error_clear(error);
-    return rc;
 }
 
 /* SQLITE_NOTFOUND, without a text, if the store does not have the table. */
@@ -231,7 +192,7 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
     pt_error error = PT_ERROR_NONE;
     pt_table *table = new_table(db, context, argc, argv, &error);
     if (table == NULL) {
-        return fail_to_make(argv[2], &error, message);
+        return pt_module_fail(message, argv[2], &error);
     }
     int rc = check_name(&table->config, &error);
     if (rc == SQLITE_OK && !table->read_only) {
@@ -239,7 +200,7 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
     }
     if (rc != SQLITE_OK) {
         free_table(table);
-        return fail_to_make(argv[2], &error, message);
+        return pt_module_fail(message, argv[2], &error);
     }
     *vtab = &table->base;
     return SQLITE_OK;
@@ -254,7 +215,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
         table = new_table(db, context, argc, argv, &error);
     }
     if (table == NULL) {
-        return fail_to_make(argv[2], &error, message);
+        return pt_module_fail(message, argv[2], &error);
     }
     *vtab = &table->base;
     return SQLITE_OK;
@@ -489,13 +450,7 @@ static const sqlite3_module table_module = {
     .xRollbackTo = rollback_to,
 };
 
-static void release_connection(void *connection)
-{
-    pt_connection_release(connection);
-}
-
 int pt_table_register(sqlite3 *db, pt_connection *connection)
 {
-    pt_connection_retain(connection);
-    return sqlite3_create_module_v2(db, "ptable", &table_module, connection, release_connection);
+    return pt_module_register(db, "ptable", &table_module, connection);
 }

@@ -1,5 +1,6 @@
 #include "tvf.h"
 
+#include "module.h"
 #include "tvf_plan.h"
 
 /* What the module is registered with. */
@@ -32,30 +33,10 @@ static const pt_tvf *tvf_of(const pt_tvf_cursor *cursor)
 
 static int fail(sqlite3_vtab *vtab, pt_error *error)
 {
-    int rc = error->rc;
-    if (error->message != NULL) {
-        sqlite3_free(vtab->zErrMsg);
-        vtab->zErrMsg =
-            sqlite3_mprintf("ptable: %s: %s", table_of(vtab)->tvf->name, error->message);
-        rc = vtab->zErrMsg != NULL ? rc : SQLITE_NOMEM;
-    }
-    pt_error_clear(error);
-    return rc;
+    return pt_module_fail(&vtab->zErrMsg, table_of(vtab)->tvf->name, error);
 }
 
 /* --- The table --- */
-
-/* In doubt it is another encoding: then fewer conditions become key ranges. */
-static bool is_utf8(sqlite3 *db)
-{
-    sqlite3_stmt *statement = NULL;
-    bool utf8 = sqlite3_prepare_v2(db, "PRAGMA main.encoding", -1, &statement, NULL) == SQLITE_OK &&
-                sqlite3_step(statement) == SQLITE_ROW;
-    const char *name = utf8 ? (const char *)sqlite3_column_text(statement, 0) : NULL;
-    utf8 = name != NULL && sqlite3_stricmp(name, "UTF-8") == 0;
-    sqlite3_finalize(statement);
-    return utf8;
-}
 
 static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
                    sqlite3_vtab **vtab, char **message)
@@ -71,13 +52,16 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     if (registered->tvf->opens_stores) {
         sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     }
+    bool utf8;
+    if (pt_module_is_utf8(db, "main", &utf8) != SQLITE_OK) {
+        return SQLITE_NOMEM;
+    }
     tvf_table *table = sqlite3_malloc64(sizeof *table);
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    *table = (tvf_table){.connection = registered->connection,
-                         .tvf = registered->tvf,
-                         .other_text_order = !is_utf8(db)};
+    *table = (tvf_table){
+        .connection = registered->connection, .tvf = registered->tvf, .other_text_order = !utf8};
     *vtab = &table->base;
     return SQLITE_OK;
 }
@@ -202,6 +186,12 @@ static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 {
     *id = cursor_of(cursor)->row;
     return SQLITE_OK;
+}
+
+void pt_tvf_result_text(sqlite3_context *context, pt_slice text)
+{
+    sqlite3_result_text64(context, text.size != 0 ? (const char *)text.data : "", text.size,
+                          SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
 static const sqlite3_module tvf_module = {

@@ -53,6 +53,9 @@ struct pt_tvf {
     void (*end)(pt_tvf_cursor *cursor);
 };
 
+/* Gives a column's text; an empty one may be without data. */
+void pt_tvf_result_text(sqlite3_context *context, pt_slice text);
+
 /* Registers a function; it keeps a reference to the connection. SQLite's code. */
 int pt_tvf_register(sqlite3 *db, pt_connection *connection, const pt_tvf *tvf);
 

@@ -38,16 +38,6 @@ static void end(pt_tvf_cursor *cursor)
     pt_buffer_free(&self->table);
 }
 
-/* The current session; NULL if it has not been chosen yet, or its store is closed. */
-static pt_session *current_session(const batches *self)
-{
-    const pt_connection *connection = self->base.connection;
-    pt_session *session =
-        self->number != 0 ? pt_connection_session_above(connection, self->number - 1) : NULL;
-    bool same = session != NULL && pt_connection_number_of(connection, session) == self->number;
-    return same ? session : NULL;
-}
-
 /* The next session becomes the current one; eof if there is none. */
 static int enter_session(batches *self, pt_error *error)
 {
@@ -107,7 +97,8 @@ static int next(pt_tvf_cursor *cursor, pt_error *error)
     batches *self = batches_of(cursor);
     for (;;) {
         bool found;
-        int rc = next_in_session(self, current_session(self), &found, error);
+        pt_session *session = pt_connection_session_of(cursor->connection, self->number);
+        int rc = next_in_session(self, session, &found, error);
         if (rc == SQLITE_OK && !found) {
             rc = enter_session(self, error);
         }
@@ -120,7 +111,6 @@ static int next(pt_tvf_cursor *cursor, pt_error *error)
 static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
     const batches *self = batches_of(cursor);
-    pt_slice partition_key = self->batch.partition_key;
     switch (index) {
     case STORE:
         sqlite3_result_text(context, self->store, -1, SQLITE_TRANSIENT);
@@ -129,9 +119,7 @@ static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
         sqlite3_result_text(context, (const char *)self->table.data, -1, SQLITE_TRANSIENT);
         break;
     case PARTITION_KEY:
-        sqlite3_result_text64(context,
-                              partition_key.size != 0 ? (const char *)partition_key.data : "",
-                              partition_key.size, SQLITE_TRANSIENT, SQLITE_UTF8);
+        pt_tvf_result_text(context, self->batch.partition_key);
         break;
     case OPERATIONS:
         sqlite3_result_int64(context, (sqlite3_int64)self->batch.operations);

@@ -143,8 +143,7 @@ static int add_large_values(partitions *self, pt_error *error)
     bool small = true;
     for (unsigned i = 0; i < record.shape->count; i++) {
         pt_value value;
-        uint8_t type = record.shape->properties[i].type;
-        if (type != PT_LARGE_STRING && type != PT_LARGE_BINARY) {
+        if (!pt_type_is_large((pt_type)record.shape->properties[i].type)) {
             continue;
         }
         small = false;
@@ -216,12 +215,6 @@ static int next(pt_tvf_cursor *cursor, pt_error *error)
     return rc == SQLITE_OK && !cursor->eof ? read_partition(self, error) : rc;
 }
 
-static void result_text(sqlite3_context *context, pt_slice text)
-{
-    sqlite3_result_text64(context, text.size != 0 ? (const char *)text.data : "", text.size,
-                          SQLITE_TRANSIENT, SQLITE_UTF8);
-}
-
 static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
     const partitions *self = partitions_of(cursor);
@@ -234,7 +227,7 @@ static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
         sqlite3_result_text(context, self->source.table, -1, SQLITE_TRANSIENT);
         break;
     case PARTITION_KEY:
-        result_text(context, pt_slice_of(self->key.data, self->key.size - 1));
+        pt_tvf_result_text(context, pt_slice_of(self->key.data, self->key.size - 1));
         break;
     case ENTITIES:
         sqlite3_result_int64(context, self->entities);
@@ -243,10 +236,10 @@ static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
         sqlite3_result_int64(context, self->bytes);
         break;
     case FIRST_ROW_KEY:
-        result_text(context, pt_buffer_slice(&self->first_row));
+        pt_tvf_result_text(context, pt_buffer_slice(&self->first_row));
         break;
     default:
-        result_text(context, pt_buffer_slice(last));
+        pt_tvf_result_text(context, pt_buffer_slice(last));
         break;
     }
 }

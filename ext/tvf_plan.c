@@ -1,6 +1,6 @@
 #include "tvf_plan.h"
 
-#include "plan.h"
+#include "planner.h"
 
 /* Where the arguments are missing; planning cannot tell whether that is so in all of a statement.
  */
@@ -34,28 +34,9 @@ static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, int *count
     return SQLITE_OK;
 }
 
-static pt_plan_op op_of(unsigned char op)
-{
-    switch (op) {
-    case SQLITE_INDEX_CONSTRAINT_EQ:
-    case SQLITE_INDEX_CONSTRAINT_IS:
-        return PT_OP_EQ;
-    case SQLITE_INDEX_CONSTRAINT_GT:
-        return PT_OP_GT;
-    case SQLITE_INDEX_CONSTRAINT_GE:
-        return PT_OP_GE;
-    case SQLITE_INDEX_CONSTRAINT_LT:
-        return PT_OP_LT;
-    case SQLITE_INDEX_CONSTRAINT_LE:
-        return PT_OP_LE;
-    default:
-        return PT_OP_OTHER;
-    }
-}
-
 static pt_plan_constraint constraint_of(const pt_tvf *tvf, sqlite3_index_info *info, int i)
 {
-    pt_plan_constraint constraint = {.op = op_of(info->aConstraint[i].op),
+    pt_plan_constraint constraint = {.op = pt_planner_comparison(info->aConstraint[i].op),
                                      .usable = info->aConstraint[i].usable != 0};
     bool on_key = info->aConstraint[i].iColumn == tvf->key_column;
     if (on_key && constraint.op != PT_OP_OTHER && constraint.usable) {
@@ -65,19 +46,6 @@ static pt_plan_constraint constraint_of(const pt_tvf *tvf, sqlite3_index_info *i
         constraint.in = sqlite3_vtab_in(info, i, -1) != 0;
     }
     return constraint;
-}
-
-static void use_keys(sqlite3_index_info *info, const pt_plan_use *uses, int arguments)
-{
-    for (int i = 0; i < info->nConstraint; i++) {
-        if (uses[i].argument != 0) {
-            info->aConstraintUsage[i].argvIndex = arguments + uses[i].argument;
-            info->aConstraintUsage[i].omit = uses[i].omit;
-            if (uses[i].in) {
-                sqlite3_vtab_in(info, i, 1);
-            }
-        }
-    }
 }
 
 static int plan_keys(const pt_tvf *tvf, bool other_text_order, sqlite3_index_info *info,
@@ -108,7 +76,7 @@ static int plan_keys(const pt_tvf *tvf, bool other_text_order, sqlite3_index_inf
                                  .other_text_order = other_text_order};
     pt_plan plan;
     pt_plan_make(&query, &plan, uses);
-    use_keys(info, uses, arguments);
+    pt_planner_apply(info, uses, arguments);
     sqlite3_free(constraint);
     info->idxNum |= (int)plan.bits;
     info->idxStr = pt_plan_sentence(plan.bits);

@@ -91,8 +91,7 @@ static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
     const pt_census_property *property = &self->census.properties[self->place - 1];
     switch (index) {
     case NAME:
-        sqlite3_result_text64(context, (const char *)property->name.data, property->name.size,
-                              SQLITE_TRANSIENT, SQLITE_UTF8);
+        pt_tvf_result_text(context, property->name);
         break;
     case TYPE:
         sqlite3_result_text(context, pt_type_name(property->type), -1, SQLITE_STATIC);

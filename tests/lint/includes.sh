@@ -16,7 +16,7 @@ layer_of() {
     column_map | config | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
     json_functions) echo 4 ;;
     filter | filter_* | value | json_*) echo 3 ;;
-    table | planner | columns | row_filter | store_path | cursor | companion) echo 4 ;;
+    table | module | planner | columns | row_filter | store_path | cursor | companion) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules) echo 4 ;;
     tvf | tvf_* | catalog | catalog_* | admin | follower) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;

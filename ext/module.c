@@ -1,0 +1,43 @@
+#include "module.h"
+
+static void release(void *connection)
+{
+    pt_connection_release(connection);
+}
+
+int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *module,
+                       pt_connection *connection)
+{
+    pt_connection_retain(connection);
+    return sqlite3_create_module_v2(db, name, module, connection, release);
+}
+
+int pt_module_fail(char **message, const char *name, pt_error *error)
+{
+    int rc = error->rc;
+    if (error->message != NULL) {
+        sqlite3_free(*message);
+        *message = sqlite3_mprintf("ptable: %s: %s", name, error->message);
+        rc = *message != NULL ? rc : SQLITE_NOMEM;
+    }
+    pt_error_clear(error);
+    return rc;
+}
+
+int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8)
+{
+    char *sql = sqlite3_mprintf("PRAGMA \"%w\".encoding", schema);
+    if (sql == NULL) {
+        return SQLITE_NOMEM;
+    }
+    sqlite3_stmt *statement = NULL;
+    const unsigned char *name = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        name = sqlite3_column_text(statement, 0);
+    }
+    *utf8 = name != NULL && sqlite3_stricmp((const char *)name, "UTF-8") == 0;
+    sqlite3_free(sql);
+    sqlite3_finalize(statement);
+    return name == NULL && sqlite3_errcode(db) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+}

@@ -1,0 +1,27 @@
+/*
+ * What the modules of virtual tables share.
+ */
+#ifndef PT_MODULE_H
+#define PT_MODULE_H
+
+#include "connection.h"
+#include "sqlite.h"
+
+/* Registers a module whose methods get the connection; it keeps a reference. SQLite's code. */
+int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *module,
+                       pt_connection *connection);
+
+/*
+ * Hands a failure to SQLite: "ptable: <name>: <text>" becomes the message, a table's zErrMsg or
+ * what xCreate and xConnect are given, in place of one that is there. Clears the error and returns
+ * its code.
+ */
+int pt_module_fail(char **message, const char *name, pt_error *error);
+
+/*
+ * Whether a schema's text is in UTF-8; in doubt it is not: then fewer conditions become key ranges.
+ * SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8);
+
+#endif
