@@ -1,5 +1,6 @@
 #include "lmdb_begin.h"
 
+#include "lmdb_error.h"
 #include "sqlite.h"
 
 enum { REMEDIES_MAX = 3 };

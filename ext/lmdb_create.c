@@ -7,7 +7,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_map.h"
 #include "sqlite.h"
 
 /*

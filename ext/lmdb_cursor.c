@@ -1,5 +1,6 @@
 #include "lmdb_cursor.h"
 
+#include "lmdb_error.h"
 #include "lmdb_long_cursor.h"
 #include "sqlite.h"
 

@@ -2,216 +2,21 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <inttypes.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <sys/mman.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_map.h"
 #include "sqlite.h"
 
-#define LARGEST_MAP ((size_t)1 << 40)
-
 enum {
-    MAP_UNIT = 1 << 16,
     LOOKS_AT_SIZE = 20,
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
 
 static const uint8_t LMDB_MAGIC[4] = {0xDE, 0xC0, 0xEF, 0xBE};
-
-static int primary_code(int mdb_rc)
-{
-    switch (mdb_rc) {
-    case ENOMEM:
-        return SQLITE_NOMEM;
-    case MDB_READERS_FULL:
-    case MDB_MAP_RESIZED:
-        return SQLITE_BUSY;
-    case MDB_MAP_FULL:
-    case MDB_TXN_FULL:
-    case ENOSPC:
-    case EFBIG:
-    case EDQUOT:
-        return SQLITE_FULL;
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-    case MDB_INVALID:
-        return SQLITE_CORRUPT;
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return SQLITE_READONLY;
-    default:
-        return SQLITE_IOERR;
-    }
-}
-
-static const char *remedy(int mdb_rc)
-{
-    switch (mdb_rc) {
-    case MDB_READERS_FULL:
-        return "; close some of the connections that read it";
-    case MDB_MAP_RESIZED:
-        return "; another process made it larger: end the open statements on it and try again";
-    case MDB_MAP_FULL:
-        return "; delete entities, or reserve more with the environment variable PTABLE_MAP_SIZE";
-    case MDB_TXN_FULL:
-        return "; write it in several transactions";
-    case ENOSPC:
-    case EFBIG:
-    case EDQUOT:
-        return "; make room on the disk";
-    case MDB_CORRUPTED:
-    case MDB_PAGE_NOTFOUND:
-    case MDB_INVALID:
-        return "; the file is damaged: restore it from a backup";
-    case EACCES:
-    case EPERM:
-    case EROFS:
-        return "; check the permissions of the file, of its lock file (-lock) and of their folder";
-    default:
-        return "";
-    }
-}
-
-int pt_lmdb_fail(pt_error *error, int mdb_rc, const char *path, const char *doing)
-{
-    int rc = primary_code(mdb_rc);
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
-    }
-    return pt_error_set(error, rc, "store %Q: %s while %s%s", path, mdb_strerror(mdb_rc), doing,
-                        remedy(mdb_rc));
-}
-
-/* --- The map's size --- */
-
-static size_t size_from_environment(void)
-{
-    const char *text = getenv("PTABLE_MAP_SIZE");
-    if (text == NULL) {
-        return 0;
-    }
-    char *end;
-    errno = 0;
-    uintmax_t size = strtoumax(text, &end, 10);
-    static const char units[] = "KMGT";
-    const char *unit = *end != 0 ? strchr(units, *end) : NULL;
-    bool sound = errno == 0 && end != text && (*end == 0 || (unit != NULL && end[1] == 0));
-    unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
-    if (!sound || size > (LARGEST_MAP >> shift)) {
-        return 0;
-    }
-    return (size_t)size << shift;
-}
-
-static bool can_reserve(size_t size)
-{
-    void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    if (map == MAP_FAILED) {
-        return false;
-    }
-    munmap(map, size);
-    return true;
-}
-
-static size_t round_up(size_t size)
-{
-    return (size + MAP_UNIT - 1) / MAP_UNIT * MAP_UNIT;
-}
-
-size_t pt_lmdb_map_size(size_t needed)
-{
-    size_t least = round_up(needed > 0 ? needed : 1);
-    size_t size = round_up(size_from_environment());
-    if (size == 0) {
-        size = LARGEST_MAP;
-    }
-    if (size <= least) {
-        return can_reserve(least) ? least : 0;
-    }
-    if (can_reserve(size)) {
-        return size;
-    }
-    do {
-        size = round_up(size / 2);
-    } while (size > least && !can_reserve(size));
-    /* Only half of what is left: the rest of the process needs address space too. */
-    size = round_up(size / 2);
-    if (size > least) {
-        return size;
-    }
-    return can_reserve(least) ? least : 0;
-}
-
-static int fail_address_space(pt_error *error, const char *path, size_t needed)
-{
-    return pt_error_set(error, SQLITE_CANTOPEN,
-                        "store %Q needs %lld bytes of address space, more than this process may "
-                        "have; raise its limit (ulimit -v)",
-                        path, (sqlite3_int64)needed);
-}
-
-/* --- Keeping it out of core dumps --- */
-
-/* Reads "start-end ", in hexadecimal, from the beginning of a line. */
-static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
-{
-    char *rest;
-    *start = strtoumax(line, &rest, 16);
-    if (*rest != '-') {
-        return false;
-    }
-    *end = strtoumax(rest + 1, &rest, 16);
-    return *rest == ' ';
-}
-
-static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
-{
-    FILE *maps = fopen("/proc/self/maps", "re");
-    if (maps == NULL) {
-        return false;
-    }
-    char line[512];
-    bool found = false;
-    while (!found && fgets(line, sizeof line, maps) != NULL) {
-        found = parse_range(line, start, end) && *start <= (uintptr_t)inside &&
-                (uintptr_t)inside < *end;
-    }
-    fclose(maps);
-    return found;
-}
-
-static void hide_map(const pt_lmdb_env *env)
-{
-    MDB_txn *txn;
-    if (mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn) != MDB_SUCCESS) {
-        return;
-    }
-    MDB_val key = pt_lmdb_val(pt_format_header_key());
-    MDB_val header;
-    uintptr_t start;
-    uintptr_t end;
-    if (mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS &&
-        find_mapping(header.mv_data, &start, &end)) {
-        madvise((void *)start, end - start, MADV_DONTDUMP);
-    }
-    mdb_txn_abort(txn);
-}
-
-void pt_lmdb_env_settle(const pt_lmdb_env *env)
-{
-    int fd;
-    mdb_env_get_fd(env->env, &fd);
-    fcntl(fd, F_SETFD, FD_CLOEXEC);
-    hide_map(env);
-}
-
-/* --- Opening --- */
 
 static int fail_foreign(pt_error *error, const char *path, const char *what)
 {
@@ -290,7 +95,7 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
 
 /*
  * Whether the file has all its pages. A commit may end with its last page missing for a moment
- * (lmdb_writer.c), so the answer no is not believed at once.
+ * (lmdb_commit.c), so the answer no is not believed at once.
  */
 static bool is_whole(const pt_lmdb_env *env, int fd)
 {
@@ -404,6 +209,22 @@ static int read_header(pt_lmdb_env *env, const char *path, pt_error *error)
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : pt_lmdb_fail(error, mdb_rc, path, "opening it");
 }
 
+static int fail_address_space(pt_error *error, const char *path, size_t needed)
+{
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "store %Q needs %lld bytes of address space, more than this process may "
+                        "have; raise its limit (ulimit -v)",
+                        path, (sqlite3_int64)needed);
+}
+
+void pt_lmdb_env_settle(const pt_lmdb_env *env)
+{
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
+    fcntl(fd, F_SETFD, FD_CLOEXEC);
+    pt_lmdb_map_hide(env);
+}
+
 static int open_environment(pt_lmdb_env *env, const char *path, const struct stat *file,
                             pt_error *error)
 {
@@ -464,6 +285,6 @@ int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "making its map larger");
     }
-    hide_map(env);
+    pt_lmdb_map_hide(env);
     return SQLITE_OK;
 }

@@ -1,6 +1,5 @@
 /*
- * One LMDB environment on one store's file: opening it safely, the size of its map, and LMDB's
- * errors in SQLite's codes.
+ * One LMDB environment on one store's file: opening it safely.
  */
 #ifndef PT_LMDB_ENV_H
 #define PT_LMDB_ENV_H
@@ -47,20 +46,10 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error);
 
 /*
- * Bytes of address space for a map that must hold `needed` bytes: 1 TiB, or PTABLE_MAP_SIZE of the
- * process environment (bytes, or with K, M, G or T behind; anything else is ignored), or less where
- * less is to be had; 0 if not even `needed`.
- */
-size_t pt_lmdb_map_size(size_t needed);
-
-/*
  * After opening: keeps the map out of core dumps, which would take minutes, and the file's
  * descriptor out of programs that are executed.
  */
 void pt_lmdb_env_settle(const pt_lmdb_env *env);
-
-/* LMDB's code (or errno) as an error on the store of that path; `doing` as in "while <doing>". */
-int pt_lmdb_fail(pt_error *error, int mdb_rc, const char *path, const char *doing);
 
 static inline MDB_val pt_lmdb_val(pt_slice slice)
 {

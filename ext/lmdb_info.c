@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <sys/stat.h>
 
+#include "lmdb_error.h"
 #include "lmdb_room.h"
 #include "lmdb_store.h"
 #include "sqlite.h"

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lmdb_create.h"
+#include "lmdb_error.h"
 #include "sqlite.h"
 
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };

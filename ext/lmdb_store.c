@@ -1,6 +1,7 @@
 #include "lmdb_store.h"
 
 #include "lmdb_cursor.h"
+#include "lmdb_error.h"
 #include "lmdb_long_key.h"
 #include "sqlite.h"
 

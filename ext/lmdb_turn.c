@@ -2,6 +2,7 @@
 
 #include <errno.h>
 
+#include "lmdb_error.h"
 #include "lmdb_registry.h"
 #include "lmdb_writer.h"
 #include "sqlite.h"

@@ -1,0 +1,12 @@
+/*
+ * LMDB's errors in SQLite's codes, with a text.
+ */
+#ifndef PT_LMDB_ERROR_H
+#define PT_LMDB_ERROR_H
+
+#include "error.h"
+
+/* LMDB's code (or errno) as an error on the store of that path; `doing` as in "while <doing>". */
+int pt_lmdb_fail(pt_error *error, int mdb_rc, const char *path, const char *doing);
+
+#endif

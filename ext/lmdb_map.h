@@ -1,0 +1,19 @@
+/*
+ * The map of an environment: a range of addresses far larger than its file.
+ */
+#ifndef PT_LMDB_MAP_H
+#define PT_LMDB_MAP_H
+
+#include "lmdb_env.h"
+
+/*
+ * Bytes of address space for a map that must hold `needed` bytes: 1 TiB, or PTABLE_MAP_SIZE of the
+ * process environment (bytes, or with K, M, G or T behind; anything else is ignored), or less where
+ * less is to be had; 0 if not even `needed`.
+ */
+size_t pt_lmdb_map_size(size_t needed);
+
+/* Keeps the map of an open environment out of core dumps, which would take minutes. */
+void pt_lmdb_map_hide(const pt_lmdb_env *env);
+
+#endif
