@@ -67,6 +67,7 @@ static pt_plan_constraint constraint_of(const pt_table *table, sqlite3_index_inf
     constraint.column = column_of(table, info->aConstraint[i].iColumn);
     if (constraint.column == PT_PLAN_FILTER && constraint.op == PT_OP_EQ) {
         constraint.op = PT_OP_MATCH;
+        constraint.equals = true;
     }
     if (constraint.column == PT_PLAN_OTHER || !constraint.usable) {
         return constraint;

@@ -190,3 +190,8 @@ SELECT * FROM Employee WHERE Filter MATCH 'Age gt 30' OR Name = 'Ben';
 SELECT * FROM Employee WHERE Name MATCH 'A*';
 INSERT INTO Employee(PartitionKey, RowKey, Filter) VALUES ('p', 'r', 'Age gt 30');
 UPDATE Employee SET Filter = 'Age gt 30';
+
+-- The argument of the table beside conditions joined with OR.
+SELECT Name FROM Employee('Age gt 30') WHERE RowKey = '01' AND Name = 'Ann' OR PartitionKey = 'Sales';
+SELECT Name FROM Employee('Age gt 30') WHERE PartitionKey = 'Sales' OR Name = 'Ann';
+SELECT Name FROM Employee('Age gt 30') WHERE (PartitionKey, RowKey) = ('Sales', '01') OR Name = 'Ben';
