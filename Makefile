@@ -5,6 +5,8 @@
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
+#   make conformance     50,000 operations on an emulator of the Table service (from npm) and on
+#                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-valgrind  unit and SQL tests under valgrind
 #   make lint            warnings, style and structure; make format rewrites the layout
@@ -38,7 +40,8 @@ programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 RANDOM_TESTS := $(call programs,tests/random/*.c)
 PROCESS_TESTS := $(call programs,tests/process/*.c)
-TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS)
+CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
+TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) $(CONFORMANCE_TESTS)
 
 # One compiler a processor, unless make was told how many.
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -105,8 +108,9 @@ $(TESTS): deps
 	@$(SUBMAKE) run-$@
 
 run-test: compiled
-	$(call require,unit)$(call require,random)$(call require,process)
-	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) tests/run_sql.sh tests/test_readme.sh $(UNIT_TESTS)
+	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
+	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) tests/run_sql.sh \
+	    tests/test_readme.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
 	$(call require,unit)$(RUN) $(UNIT_TESTS)
@@ -122,6 +126,14 @@ run-test-sql: loadable
 
 run-test-readme: loadable
 	$(RUN) tests/test_readme.sh
+
+.PHONY: conformance run-conformance
+conformance:
+	@.ci/deps build test conformance
+	@$(SUBMAKE) run-conformance
+
+run-conformance: $(CONFORMANCE_TESTS)
+	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
 
 compiled: all $(TEST_PROGRAMS)
 
@@ -143,7 +155,7 @@ run-valgrind: loadable $(UNIT_TESTS)
 # --- lint -------------------------------------------------------------------------------------
 
 C_FILES = $(wildcard ext/*.[ch] tests/*/*.[ch] examples/*.[ch])
-SCRIPTS = .ci/deps .ci/run $(wildcard tests/*.sh tests/lint/*.sh examples/*.sh)
+SCRIPTS = .ci/deps .ci/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 CHECKS := gcc clang exports format tidy cppcheck includes sizes shell words
 
 .PHONY: lint run-lint $(CHECKS:%=lint-%) format

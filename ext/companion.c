@@ -2,17 +2,9 @@
 
 #include <stdbool.h>
 
+#include "follower.h"
+
 #define COMPANION "ptable_companion"
-
-typedef struct companion {
-    sqlite3_vtab base;
-    pt_connection *connection;
-} companion;
-
-static companion *companion_of(sqlite3_vtab *vtab)
-{
-    return (companion *)vtab;
-}
 
 static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
                    sqlite3_vtab **vtab, char **message)
@@ -27,11 +19,11 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
     }
-    companion *self = sqlite3_malloc64(sizeof *self);
+    pt_follower *self = sqlite3_malloc64(sizeof *self);
     if (self == NULL) {
         return SQLITE_NOMEM;
     }
-    *self = (companion){.connection = context};
+    *self = (pt_follower){.connection = context};
     *vtab = &self->base;
     return SQLITE_OK;
 }
@@ -49,15 +41,15 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
 
 static int disconnect(sqlite3_vtab *vtab)
 {
-    sqlite3_free(companion_of(vtab));
+    sqlite3_free(pt_follower_of(vtab));
     return SQLITE_OK;
 }
 
 /* Dropped inside a transaction, it would not hear of the end. */
 static int destroy(sqlite3_vtab *vtab)
 {
-    return pt_connection_is_followed(companion_of(vtab)->connection) ? SQLITE_LOCKED
-                                                                     : disconnect(vtab);
+    return pt_connection_is_followed(pt_follower_of(vtab)->connection) ? SQLITE_LOCKED
+                                                                       : disconnect(vtab);
 }
 
 /* --- An empty table --- */
@@ -134,54 +126,10 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
 
 static int begin(sqlite3_vtab *vtab)
 {
-    pt_connection *connection = companion_of(vtab)->connection;
+    pt_connection *connection = pt_follower_of(vtab)->connection;
     if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
         pt_connection_follow(connection);
     }
-    return SQLITE_OK;
-}
-
-static int sync_all(sqlite3_vtab *vtab)
-{
-    pt_error error = PT_ERROR_NONE;
-    int rc = pt_connection_sync(companion_of(vtab)->connection, &error);
-    if (rc != SQLITE_OK && error.message != NULL) {
-        sqlite3_free(vtab->zErrMsg);
-        vtab->zErrMsg = sqlite3_mprintf("ptable: %s", error.message);
-    }
-    pt_error_clear(&error);
-    return rc;
-}
-
-static int commit(sqlite3_vtab *vtab)
-{
-    pt_connection_commit(companion_of(vtab)->connection);
-    return SQLITE_OK;
-}
-
-static int rollback(sqlite3_vtab *vtab)
-{
-    pt_connection_rollback(companion_of(vtab)->connection);
-    return SQLITE_OK;
-}
-
-/* While it joins, the savepoint is one that was announced when it was opened: see table.c. */
-static int savepoint(sqlite3_vtab *vtab, int level)
-{
-    pt_connection *connection = companion_of(vtab)->connection;
-    return pt_connection_is_joining(connection) ? SQLITE_OK
-                                                : pt_connection_savepoint(connection, level);
-}
-
-static int release(sqlite3_vtab *vtab, int level)
-{
-    pt_connection_release_savepoint(companion_of(vtab)->connection, level);
-    return SQLITE_OK;
-}
-
-static int rollback_to(sqlite3_vtab *vtab, int level)
-{
-    pt_connection_rollback_to(companion_of(vtab)->connection, level);
     return SQLITE_OK;
 }
 
@@ -201,12 +149,12 @@ static const sqlite3_module companion_module = {
     .xRowid = rowid,
     .xUpdate = update,
     .xBegin = begin,
-    .xSync = sync_all,
-    .xCommit = commit,
-    .xRollback = rollback,
-    .xSavepoint = savepoint,
-    .xRelease = release,
-    .xRollbackTo = rollback_to,
+    .xSync = pt_follower_sync,
+    .xCommit = pt_follower_commit,
+    .xRollback = pt_follower_rollback,
+    .xSavepoint = pt_follower_savepoint,
+    .xRelease = pt_follower_release,
+    .xRollbackTo = pt_follower_rollback_to,
 };
 
 /* --- Making it and letting it join --- */

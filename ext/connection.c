@@ -8,6 +8,7 @@ typedef struct opened {
     struct opened *next;
     pt_session *session;
     unsigned uses;
+    uint32_t number;
     bool is_private;
     char name[]; /* path, or schema of a private store */
 } opened;
@@ -16,8 +17,11 @@ struct pt_connection {
     sqlite3 *db;
     unsigned references;
     opened *sessions;
+    uint32_t last_number; /* of the sessions */
+    pt_connected *tables;
     bool joining;
     bool followed;       /* the companion takes part in the transaction that is open */
+    bool keeps_open;     /* until the transaction is over */
     bool may_have_batch; /* false: no session has a batch */
 };
 
@@ -131,6 +135,15 @@ static opened *find_by_store(const pt_connection *connection, const pt_store *st
     return entry;
 }
 
+static opened *find_by_session(const pt_connection *connection, const pt_session *session)
+{
+    opened *entry = connection->sessions;
+    while (entry->session != session) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
 static int add_session(pt_connection *connection, pt_store *store, const char *name,
                        bool is_private, opened **out, pt_error *error)
 {
@@ -140,7 +153,7 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
         store->engine->close(store);
         return pt_error_nomem(error);
     }
-    *entry = (opened){.is_private = is_private};
+    *entry = (opened){.is_private = is_private, .number = ++connection->last_number};
     memcpy(entry->name, name, size);
     const pt_session_host host = {.context = connection,
                                   .lock_wait = lock_wait,
@@ -195,6 +208,9 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
 /* Closes stores that no table uses any more and that no transaction needs. */
 static void close_unused(pt_connection *connection)
 {
+    if (connection->keeps_open || connection->followed) {
+        return;
+    }
     opened **link = &connection->sessions;
     while (*link != NULL) {
         opened *entry = *link;
@@ -209,12 +225,78 @@ static void close_unused(pt_connection *connection)
 
 void pt_connection_leave(pt_connection *connection, pt_session *session)
 {
-    opened *entry = connection->sessions;
-    while (entry->session != session) {
-        entry = entry->next;
-    }
-    entry->uses--;
+    find_by_session(connection, session)->uses--;
     close_unused(connection);
+}
+
+void pt_connection_keep_open(pt_connection *connection)
+{
+    connection->keeps_open = true;
+}
+
+/* --- What is open --- */
+
+pt_session *pt_connection_find_private(const pt_connection *connection, const char *schema)
+{
+    const opened *entry = find_by_name(connection, schema, true);
+    return entry != NULL ? entry->session : NULL;
+}
+
+pt_session *pt_connection_session_above(const pt_connection *connection, uint32_t number)
+{
+    const opened *lowest = NULL;
+    for (const opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
+        if (entry->number > number && (lowest == NULL || entry->number < lowest->number)) {
+            lowest = entry;
+        }
+    }
+    return lowest != NULL ? lowest->session : NULL;
+}
+
+uint32_t pt_connection_number_of(const pt_connection *connection, const pt_session *session)
+{
+    return find_by_session(connection, session)->number;
+}
+
+void pt_connection_use_again(pt_connection *connection, pt_session *session)
+{
+    find_by_session(connection, session)->uses++;
+}
+
+const char *pt_connection_private_schema(const pt_connection *connection, const pt_session *session)
+{
+    const opened *entry = find_by_session(connection, session);
+    return entry->is_private ? entry->name : NULL;
+}
+
+/* --- Connected tables --- */
+
+void pt_connection_enter(pt_connection *connection, pt_connected *table)
+{
+    table->next = connection->tables;
+    connection->tables = table;
+}
+
+void pt_connection_take_out(pt_connection *connection, pt_connected *table)
+{
+    pt_connected **link = &connection->tables;
+    while (*link != NULL && *link != table) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL) {
+        *link = table->next;
+    }
+}
+
+pt_connected *pt_connection_find_table(const pt_connection *connection, const char *schema,
+                                       const char *name)
+{
+    pt_connected *table = connection->tables;
+    while (table != NULL && (sqlite3_stricmp(table->schema, schema) != 0 ||
+                             sqlite3_stricmp(table->name, name) != 0)) {
+        table = table->next;
+    }
+    return table;
 }
 
 pt_session *pt_connection_next_session(const pt_connection *connection, const pt_session *session)
@@ -309,6 +391,7 @@ int pt_connection_sync(pt_connection *connection, pt_error *error)
 static void end_transaction(pt_connection *connection, void (*end)(pt_session *))
 {
     connection->followed = false;
+    connection->keeps_open = false;
     for (opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
         end(entry->session);
         pt_session_end_read(entry->session);

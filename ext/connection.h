@@ -28,6 +28,44 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
                       pt_session **session, pt_error *error);
 void pt_connection_leave(pt_connection *connection, pt_session *session);
 
+/* Stores that nobody uses any more stay open until the transaction is over. */
+void pt_connection_keep_open(pt_connection *connection);
+
+/* --- What is open --- */
+
+/* The session of a schema's private store, or NULL; not a use of it. */
+pt_session *pt_connection_find_private(const pt_connection *connection, const char *schema);
+
+/*
+ * Sessions have numbers from 1 on, each used once in a connection. The one with the lowest number
+ * above `number`, or NULL.
+ */
+pt_session *pt_connection_session_above(const pt_connection *connection, uint32_t number);
+uint32_t pt_connection_number_of(const pt_connection *connection, const pt_session *session);
+
+/* One more use of a session that is open. */
+void pt_connection_use_again(pt_connection *connection, pt_session *session);
+
+/* The schema whose private store this is; NULL for a file. */
+const char *pt_connection_private_schema(const pt_connection *connection,
+                                         const pt_session *session);
+
+/* --- The tables that SQLite has connected, for those that are given a table's name --- */
+
+/* Part of a table's object; the names are the object's. */
+typedef struct pt_connected {
+    struct pt_connected *next;
+    const char *schema;
+    const char *name;
+} pt_connected;
+
+void pt_connection_enter(pt_connection *connection, pt_connected *table);
+/* One that was not entered is passed over. */
+void pt_connection_take_out(pt_connection *connection, pt_connected *table);
+/* The table that was connected last under this name, compared without case; NULL if none is. */
+pt_connected *pt_connection_find_table(const pt_connection *connection, const char *schema,
+                                       const char *name);
+
 /* The session after this one in a fixed order, the first one for NULL; NULL: there is no other. */
 pt_session *pt_connection_next_session(const pt_connection *connection, const pt_session *session);
 

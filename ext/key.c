@@ -10,11 +10,21 @@ void pt_key_begin(pt_buffer *buffer, uint32_t table_id)
     pt_buffer_append(buffer, id, sizeof id);
 }
 
+/* Keys are made for every row that is written: with one look at the buffer's room. */
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
 {
-    pt_buffer_append_slice(buffer, partition_key);
-    pt_buffer_append_byte(buffer, 0);
-    pt_buffer_append_slice(buffer, row_key);
+    uint8_t *at = pt_buffer_extend(buffer, partition_key.size + 1 + row_key.size);
+    if (at == NULL) {
+        return;
+    }
+    if (partition_key.size != 0) {
+        memcpy(at, partition_key.data, partition_key.size);
+        at += partition_key.size;
+    }
+    *at++ = 0;
+    if (row_key.size != 0) {
+        memcpy(at, row_key.data, row_key.size);
+    }
 }
 
 bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_key)

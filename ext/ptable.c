@@ -4,11 +4,16 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include "catalog.h"
 #include "companion.h"
 #include "connection.h"
 #include "functions.h"
 #include "ptable.h"
 #include "table.h"
+#include "tvf_batches.h"
+#include "tvf_partitions.h"
+#include "tvf_properties.h"
+#include "tvf_stores.h"
 
 enum { OLDEST_SQLITE = 3040000 };
 
@@ -19,11 +24,30 @@ enum { REGISTERED = SQLITE_OK };
 enum { REGISTERED = SQLITE_OK_LOAD_PERMANENTLY };
 #endif
 
+static const pt_tvf *const table_functions[] = {&pt_tvf_partitions, &pt_tvf_properties,
+                                                &pt_tvf_batches, &pt_tvf_stores};
+
+static int register_table_functions(sqlite3 *db, pt_connection *connection)
+{
+    int rc = SQLITE_OK;
+    size_t count = sizeof table_functions / sizeof table_functions[0];
+    for (size_t i = 0; rc == SQLITE_OK && i < count; i++) {
+        rc = pt_tvf_register(db, connection, table_functions[i]);
+    }
+    return rc;
+}
+
 static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
 {
     int rc = pt_functions_register(db, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_catalog_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = register_table_functions(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

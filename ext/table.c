@@ -46,8 +46,8 @@ int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
     if (rc == SQLITE_NOTFOUND) {
         return pt_error_set(
             error, SQLITE_ERROR,
-            "store %Q has no table %Q; DROP TABLE and CREATE VIRTUAL TABLE%s make it "
-            "(TableNotFound)",
+            "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) makes it, and so do "
+            "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
             pt_session_store(table->session)->path, table->config.table,
             table->read_only ? " without readonly=1" : "");
     }
@@ -77,6 +77,7 @@ static int find_encoding(pt_table *table, sqlite3 *db, pt_error *error)
 
 static void free_table(pt_table *table)
 {
+    pt_connection_take_out(table->connection, &table->connected);
     pt_cursor_free(table->spare_cursor);
     sqlite3_finalize(table->json_statement);
     if (table->session != NULL) {
@@ -149,6 +150,9 @@ static pt_table *new_table(sqlite3 *db, pt_connection *connection, int argc,
         free_table(table);
         return NULL;
     }
+    table->connected.schema = table->schema;
+    table->connected.name = table->config.sql_name;
+    pt_connection_enter(connection, &table->connected);
     return table;
 }
 

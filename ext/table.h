@@ -16,6 +16,7 @@ typedef struct pt_cursor pt_cursor;
 typedef struct pt_table {
     sqlite3_vtab base;
     pt_connection *connection;
+    pt_connected connected;
     pt_config config;
     char *schema;        /* that the table is declared in */
     char *path;          /* of the store; NULL: the schema's private store */

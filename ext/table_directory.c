@@ -5,6 +5,24 @@
 
 enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_SIZE + PT_TABLE_NAME_MAX };
 
+enum { GARBAGE_FORMAT = 1, GARBAGE_KEY_SIZE = PT_KEY_TABLE_SIZE + 4 };
+
+static uint8_t lower_case(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
+}
+
+/* Writes at most PT_TABLE_NAME_MAX bytes of the name. */
+static size_t write_key(pt_slice name, uint8_t key[KEY_MAX])
+{
+    size_t length = name.size < PT_TABLE_NAME_MAX ? name.size : PT_TABLE_NAME_MAX;
+    pt_put_be32(key, PT_TABLE_CATALOG);
+    for (size_t i = 0; i < length; i++) {
+        key[PT_KEY_TABLE_SIZE + i] = lower_case(name.data[i]);
+    }
+    return PT_KEY_TABLE_SIZE + length;
+}
+
 static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_error *error)
 {
     size_t length = strlen(name);
@@ -13,26 +31,31 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
                             "the table's name has %lld bytes; choose one of at most %d",
                             (long long)length, PT_TABLE_NAME_MAX);
     }
-    pt_put_be32(key, 0);
-    for (size_t i = 0; i < length; i++) {
-        char c = name[i];
-        bool upper = c >= 'A' && c <= 'Z';
-        key[PT_KEY_TABLE_SIZE + i] = (uint8_t)(upper ? c - 'A' + 'a' : c);
-    }
-    *size = PT_KEY_TABLE_SIZE + length;
+    *size = write_key(pt_slice_text(name), key);
     return SQLITE_OK;
 }
 
-static bool read_id(pt_slice record, uint32_t *id)
+/* False if no version wrote it. */
+static bool read_entry(pt_slice key, pt_slice record, pt_table_entry *entry)
 {
-    if (record.size < RECORD_NAME || record.data[0] != RECORD_FORMAT) {
+    size_t length = key.size - PT_KEY_TABLE_SIZE;
+    if (record.size < RECORD_NAME + length || record.data[0] != RECORD_FORMAT) {
         return false;
     }
-    *id = pt_get_le32(record.data + 1);
-    return *id != 0 && *id < PT_TABLE_ID_LIMIT;
+    entry->id = pt_get_le32(record.data + 1);
+    entry->name = pt_slice_of(record.data + RECORD_NAME, length);
+    return entry->id != 0 && entry->id < PT_TABLE_ID_LIMIT;
 }
 
-static int look_up(pt_view *view, const char *name, uint32_t *id, pt_error *error)
+static int report_damage(const pt_view *view, pt_slice name, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                        "the catalogue entry of table '%.*q' is damaged in store %Q; restore the "
+                        "store from a backup",
+                        (int)name.size, (const char *)name.data, view->snapshot->store->path);
+}
+
+int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *entry, pt_error *error)
 {
     uint8_t key[KEY_MAX];
     size_t size = 0;
@@ -49,13 +72,9 @@ static int look_up(pt_view *view, const char *name, uint32_t *id, pt_error *erro
     if (!found) {
         return SQLITE_NOTFOUND;
     }
-    if (!read_id(record, id)) {
-        return pt_error_set(error, SQLITE_CORRUPT_VTAB,
-                            "the catalogue entry of table %Q is damaged in store %Q; restore the "
-                            "store from a backup",
-                            name, view->snapshot->store->path);
-    }
-    return SQLITE_OK;
+    return read_entry(pt_slice_of(key, size), record, entry)
+               ? SQLITE_OK
+               : report_damage(view, pt_slice_text(name), error);
 }
 
 int pt_table_directory_find(pt_session *session, pt_view *view, const char *name,
@@ -67,9 +86,11 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
         return SQLITE_OK;
     }
     table->known = false;
-    int rc = look_up(view, name, &table->id, error);
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, name, &entry, error);
     if (rc == SQLITE_OK) {
         table->known = true;
+        table->id = entry.id;
         table->generation = generation;
         table->changes = changes;
     }
@@ -101,4 +122,116 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_error *erro
     memcpy(record + RECORD_NAME, name, length);
     pt_session_note_catalog_change(session);
     return SQLITE_OK;
+}
+
+/* Both operations or none. */
+static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
+{
+    uint8_t garbage[GARBAGE_KEY_SIZE];
+    pt_put_be32(garbage, PT_TABLE_GARBAGE);
+    pt_put_be32(garbage + PT_KEY_TABLE_SIZE, id);
+    size_t row = pt_session_begin_row(session);
+    int rc = pt_session_remove(session, key, error);
+    if (rc == SQLITE_OK) {
+        uint8_t *record =
+            pt_session_put(session, pt_slice_of(garbage, sizeof garbage), PT_INSERT, 1);
+        if (record != NULL) {
+            record[0] = GARBAGE_FORMAT;
+        }
+        rc = record != NULL ? SQLITE_OK : pt_error_nomem(error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(session);
+    } else {
+        pt_session_give_up_row(session, row);
+    }
+    return rc;
+}
+
+int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name, pt_error *error)
+{
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, name, &entry, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    uint8_t key[KEY_MAX];
+    size_t size = write_key(pt_slice_text(name), key);
+    rc = replace_by_garbage(session, pt_slice_of(key, size), entry.id, error);
+    if (rc == SQLITE_OK) {
+        pt_session_note_catalog_change(session);
+    }
+    return rc;
+}
+
+/* --- All tables --- */
+
+int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_error *error)
+{
+    uint8_t low[KEY_MAX];
+    uint8_t high[PT_KEY_TABLE_SIZE];
+    size_t low_size = write_key(from, low);
+    pt_put_be32(high, PT_TABLE_CATALOG + 1);
+    walk->begun = false;
+    int rc = pt_scan_open(&walk->scan, view, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_scan_freeze(&walk->scan);
+    return pt_scan_seek(&walk->scan, pt_slice_of(low, low_size), pt_slice_of(high, sizeof high),
+                        PT_FORWARD, error);
+}
+
+int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, pt_error *error)
+{
+    int rc = walk->begun && walk->scan.valid ? pt_scan_step(&walk->scan, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    walk->begun = true;
+    *found = walk->scan.valid;
+    if (!*found || read_entry(walk->scan.key, walk->scan.record, entry)) {
+        return SQLITE_OK;
+    }
+    return report_damage(walk->scan.view, pt_key_entity(walk->scan.key), error);
+}
+
+void pt_table_walk_close(pt_table_walk *walk)
+{
+    pt_scan_free(&walk->scan);
+    *walk = (pt_table_walk){0};
+}
+
+/* Looks from `from` on; *found says whether it came across the id, whose name then is in `near`. */
+static int search_id(pt_view *view, pt_slice from, uint32_t id, pt_buffer *near, bool *found,
+                     pt_error *error)
+{
+    pt_table_walk walk = {0};
+    pt_table_entry entry = {0};
+    int rc = pt_table_walk_open(&walk, view, from, error);
+    for (*found = true; rc == SQLITE_OK && *found && entry.id != id;) {
+        rc = pt_table_walk_next(&walk, &entry, found, error);
+    }
+    if (rc == SQLITE_OK && *found) {
+        pt_buffer_assign(near, entry.name);
+        pt_buffer_append_byte(near, 0);
+        rc = near->failed ? pt_error_nomem(error) : SQLITE_OK;
+    }
+    pt_table_walk_close(&walk);
+    return rc;
+}
+
+int pt_table_directory_name_of(pt_view *view, uint32_t id, pt_buffer *near, pt_error *error)
+{
+    bool found = false;
+    pt_slice from = pt_buffer_slice(near);
+    if (from.size > 1) {
+        from.size--;
+        int rc = search_id(view, from, id, near, &found, error);
+        if (rc != SQLITE_OK || found) {
+            return rc;
+        }
+    }
+    int rc = search_id(view, (pt_slice){0}, id, near, &found, error);
+    return rc != SQLITE_OK || found ? rc : SQLITE_NOTFOUND;
 }

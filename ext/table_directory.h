@@ -5,11 +5,12 @@
  *     key      be32(0), the table's name with A-Z in lower case
  *     record   u8 format: 1; u32 table id, little-endian; the name as it was given
  *
- * Later versions may append to the record.
+ * Later versions may append to the record: the name is as long as in the key.
  */
 #ifndef PT_TABLE_DIRECTORY_H
 #define PT_TABLE_DIRECTORY_H
 
+#include "scan.h"
 #include "session.h"
 
 enum { PT_TABLE_NAME_MAX = 500 };
@@ -21,6 +22,12 @@ typedef struct pt_table_id {
     uint32_t id;
     bool known;
 } pt_table_id;
+
+/* A table as the catalogue has it. The name lies in its entry. */
+typedef struct pt_table_entry {
+    uint32_t id;
+    pt_slice name; /* as it was given when the table was made */
+} pt_table_entry;
 
 /*
  * Looks the table up as the view shows it; without cost while the catalogue has not changed.
@@ -35,5 +42,43 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
  * SQLITE_FULL: no table id is left; SQLITE_NOMEM.
  */
 int pt_table_directory_add(pt_session *session, const char *name, pt_error *error);
+
+/*
+ * The entry of a name, valid until the next write or the view's end. SQLITE_NOTFOUND (without a
+ * text) and other codes as pt_table_directory_find.
+ */
+int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *entry,
+                            pt_error *error);
+
+/*
+ * Drops a table that is there: takes its entry out, and puts it with those whose entities are to be
+ * deleted (key.h), in time that does not depend on how many there are. The session must be writing.
+ * On failure nothing has changed. SQLITE_NOTFOUND (without a text) and others as above.
+ */
+int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name,
+                              pt_error *error);
+
+/* --- All tables of a store, in the order of their names --- */
+
+/* All zeros is a closed walk. Tables that are made later do not show. */
+typedef struct pt_table_walk {
+    pt_scan scan;
+    bool begun;
+} pt_table_walk;
+
+/* Begins before the table of the name `from`, or where it would be; empty: the first one. */
+int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_error *error);
+
+/* The next table; *found = false: there is none. The entry is valid until the next step. */
+int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, pt_error *error);
+
+/* Lets the view go and frees the memory. */
+void pt_table_walk_close(pt_table_walk *walk);
+
+/*
+ * Finds a table by its id, beginning at the name in `near` (emptied or as the last call left it),
+ * and puts its name there, with a NUL behind. SQLITE_NOTFOUND (without a text) if there is none.
+ */
+int pt_table_directory_name_of(pt_view *view, uint32_t id, pt_buffer *near, pt_error *error);
 
 #endif

@@ -12,13 +12,13 @@ layer_of() {
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
     connection | session | savepoints | main_lock | scan | table_directory | view) echo 2 ;;
-    batch_rules | large_value | large_fields | pending_batches) echo 2 ;;
+    batch_rules | large_value | large_fields | pending_batches | table_counts) echo 2 ;;
     column_map | config | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
     json_functions) echo 4 ;;
     filter | filter_* | value | json | json_*) echo 3 ;;
     table | planner | columns | row_filter | store_path | cursor | companion) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules) echo 4 ;;
-    tvf | tvf_* | catalog | catalog_* | admin) echo 4 ;;
+    tvf | tvf_* | catalog | catalog_* | admin | follower) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;
     ptable) echo 5 ;;
     *) echo $unknown ;;

@@ -151,10 +151,10 @@ static const struct choice {
     {20, STEP_CHANGE, "see"},
     {10, STEP_CHANGE, "tagged_change"},
     {10, STEP_UNORDERED, "tagged_query"},
-    {0 * 1, STEP_CONTROL, "drop_table"},
-    {0 * 3, STEP_CONTROL, "remake_table"},
-    {0 * 20, STEP_CONTROL, "make_table"},
-    {0 * 20, STEP_UNORDERED, "counts"},
+    {1, STEP_CONTROL, "drop_table"},
+    {3, STEP_CONTROL, "remake_table"},
+    {20, STEP_CONTROL, "make_table"},
+    {20, STEP_UNORDERED, "counts"},
 };
 
 static inline const struct choice *choose(step_generator *generator)

@@ -11,6 +11,10 @@
     "90123456789012345678901234567890123456789012345678901234567890123456789012345678901234567"    \
     "89012345678901234567890'"
 
+/* Longer than a key of LMDB, and the same so far as that goes: 600 characters and more. */
+#define FIFTY "12345678901234567890123456789012345678901234567890"
+#define LONGER_KEY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY
+
 /* Keys that share beginnings, of such lengths that entities take one to four pieces in the store:
  * 4 bytes, both keys and a 00 fit into 510. */
 static const sql_rule long_key_rules[] = {
@@ -28,7 +32,8 @@ static const sql_rule value_rules[] = {
      * last character there is behind a prefix (U+0001, U+10FFFF). */
     {"literal_key", FORMS("'a'", "'b'", "'ab'", "''", "'a~'", "'B'", "'A'", "'é'", "'日本'", "'😀'",
                           "'1'", "'01'", "'10'", "' 1'", "'a_1'", "'1.0'", "'a'", "'b'", "'ab'",
-                          "'1'", "'a😀'", "'a\001'", "'a\001b'", "'a\xf4\x8f\xbf\xbf'", LONG_KEY)},
+                          "'1'", "'a😀'", "'a\001'", "'a\001b'", "'a\xf4\x8f\xbf\xbf'", LONG_KEY,
+                          "'" LONGER_KEY "'", "'" LONGER_KEY "0'", "'" LONGER_KEY LONGER_KEY "'")},
     {"key", FORMS("{literal_key}", "{literal_key}", "{?literal_key}")},
     {"small", FORMS("0", "1", "2", "3", "5", "10", "-1")},
     {"integer", FORMS("{small}", "{small}", "{small}", "2147483647", "-2147483648")},

@@ -468,6 +468,26 @@ static const char *const refused_commits[] = {
     "INSERT INTO W VALUES ('h', '3', 3)",
     NULL};
 
+static const char *const long_keys[] = {
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey, s) VALUES ('l', hex(zeroblob(300)), 'x'), "
+    "('l', hex(zeroblob(300)) || '1', printf('%.5000c', 'y')), ('l', hex(zeroblob(900)), 'z')",
+    "SAVEPOINT a",
+    "UPDATE T SET RowKey = RowKey || hex(zeroblob(300)) WHERE PartitionKey = 'l'",
+    "ROLLBACK TO a",
+    "UPDATE T SET RowKey = 'short', s = s || s WHERE PartitionKey = 'l' AND s >= 'z'",
+    "COMMIT",
+    "SELECT RowKey, s FROM T WHERE PartitionKey = 'l' ORDER BY RowKey DESC",
+    "SELECT s FROM T WHERE EntityKey > pt_entity_key('l', hex(zeroblob(299))) LIMIT 2",
+    "BEGIN",
+    "DELETE FROM T WHERE PartitionKey = 'l' AND RowKey > '0'",
+    ".refuse",
+    "!COMMIT",
+    "SELECT s FROM T WHERE PartitionKey = 'l' AND RowKey = hex(zeroblob(300)) || '1'",
+    ".accept",
+    "DELETE FROM T WHERE PartitionKey = 'l' AND RowKey > '0'",
+    NULL};
+
 static const char *const busy_commits[] = {"BEGIN",
                                            "INSERT INTO W VALUES ('b', '1', 1)",
                                            ".read",
@@ -618,6 +638,69 @@ static const char *const mixture[] = {
     "UPDATE T SET i = i + 1 WHERE PartitionKey = 'a'",
     NULL};
 
+static const char *const catalog[] = {
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "INSERT INTO pt_tables(TableName) VALUES ('First'), ('Second')",
+    "!INSERT INTO pt_tables(TableName) VALUES ('Third'), ('FIRST')",
+    "INSERT OR IGNORE INTO pt_tables(TableName) VALUES ('FIRST'), ('Third')",
+    "!INSERT OR REPLACE INTO pt_tables(TableName) VALUES ('First')",
+    "!INSERT INTO pt_tables(TableName) VALUES ('')",
+    "!UPDATE pt_tables SET TableName = 'x'",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    "!SELECT * FROM T",
+    "DELETE FROM pt_tables WHERE TableName GLOB '*ir*'",
+    "DELETE FROM pt_tables WHERE TableName = 'nobody'",
+    "SELECT TableName FROM pt_tables WHERE Store = 'other.ptable' AND TableName = 'u'",
+    "INSERT INTO pt_tables(Store, TableName) VALUES ('other.ptable', 'First')",
+    "DELETE FROM pt_tables WHERE Store IN ('other.ptable', 'main.db-ptable') AND "
+    "TableName = 'first'",
+    "!SELECT * FROM pt_tables WHERE Store = 'none.ptable'",
+    "SELECT t.TableName FROM pt_stores s JOIN pt_tables t ON t.Store = s.Store ORDER BY 1",
+    NULL};
+
+static const char *const dropping_in_a_transaction[] = {
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey) VALUES ('d', '1')",
+    "DELETE FROM pt_tables WHERE TableName = 'Bare'",
+    "SAVEPOINT a",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    "!SELECT * FROM T",
+    "INSERT INTO pt_tables(TableName) VALUES ('t')",
+    "INSERT INTO T(PartitionKey, RowKey) VALUES ('e', '1'), ('e', '2')",
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "ROLLBACK TO a",
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "!INSERT INTO pt_tables(TableName) VALUES ('More'), ('T')",
+    "COMMIT",
+    "BEGIN",
+    ".hold SELECT i FROM T",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    ".rest",
+    "ROLLBACK",
+    "SELECT i FROM T",
+    NULL};
+
+static const char *const looking_inside[] = {
+    "SELECT PartitionKey, Entities, Bytes > 0, FirstRowKey, LastRowKey FROM pt_partitions('T')",
+    "SELECT PartitionKey FROM pt_partitions('main.W') WHERE PartitionKey IN ('q', 'x', 'p') "
+    "ORDER BY PartitionKey DESC",
+    "SELECT Entities FROM pt_partitions('T') WHERE PartitionKey > 'a' AND PartitionKey <= 'c'",
+    "!SELECT * FROM pt_partitions('Plain')",
+    "!SELECT * FROM pt_partitions('none.T')",
+    "!SELECT * FROM pt_partitions('none.ptable', 'T')",
+    "!SELECT * FROM pt_partitions",
+    "SELECT * FROM pt_properties('T')",
+    "SELECT * FROM pt_properties('Bare') WHERE Share = 1",
+    "BEGIN",
+    "INSERT INTO W VALUES ('q', '7', 1), ('z', '1', 2)",
+    "UPDATE Bare SET Properties = '{\"New\":true}'",
+    "SELECT TableName, PartitionKey, Operations, Bytes > 0 FROM pt_batches",
+    "SELECT PartitionKey, Entities FROM pt_partitions('W')",
+    "SELECT Name, Type, Entities FROM pt_properties('Bare')",
+    "SELECT Tables, Entities, LastWrite > '' FROM pt_stores",
+    "ROLLBACK",
+    NULL};
+
 static const memory_script scripts[] = {
     {"opening", opening, JOURNAL | WAL | OPENS, 9},
     {"creating tables", creating, JOURNAL, 11},
@@ -645,6 +728,7 @@ static const memory_script scripts[] = {
     {"rolling back", rolling_back, JOURNAL | WAL, 5},
     {"several tables", several_tables, JOURNAL | WAL, 7},
     {"refused commits", refused_commits, JOURNAL | WAL, 11},
+    {"long keys", long_keys, JOURNAL | WAL, 7},
     {"busy commits", busy_commits, JOURNAL, 11},
     {"others write", others_write, WAL, 7},
     {"open statements", open_statements, WAL, 11},
@@ -655,6 +739,9 @@ static const memory_script scripts[] = {
     {"refusals", refusals, JOURNAL, 7},
     {"limits and batches", limits_and_batches, JOURNAL | WAL, 7},
     {"mixture", mixture, MEMORY | UTF16, 3},
+    {"catalog", catalog, JOURNAL | WAL, 7},
+    {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL, 7},
+    {"looking inside", looking_inside, JOURNAL | UTF16 | MEMORY, 5},
 };
 
 enum { SCRIPTS = sizeof scripts / sizeof scripts[0] };

@@ -96,7 +96,7 @@ static pt_slice slice_of(const record_bytes *record)
     return pt_slice_of(record->data, record->size);
 }
 
-static void restore_checksum(record_bytes *record)
+static inline void restore_checksum(record_bytes *record)
 {
     pt_slice key = sample_key();
     uint64_t seed = XXH3_64bits(key.data, key.size) ^ pt_get_le32(record->data);
@@ -104,7 +104,7 @@ static void restore_checksum(record_bytes *record)
     pt_put_le32(record->data + 4, (uint32_t)hash);
 }
 
-static void resize(record_bytes *record, size_t size)
+static inline void resize(record_bytes *record, size_t size)
 {
     record->data = realloc(record->data, size);
     assert_non_null(record->data);

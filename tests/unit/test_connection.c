@@ -380,6 +380,83 @@ static void out_of_memory_opens_nothing(void **state)
     failing_malloc_disarm();
 }
 
+/* --- What is open --- */
+
+static void sessions_are_numbered_and_never_renumbered(void **state)
+{
+    (void)state;
+    assert_null(pt_connection_session_above(connection, 0));
+    pt_session *first = use_path(fixture_path);
+    pt_session *second = use_private("temp");
+    uint32_t low = pt_connection_number_of(connection, first);
+    uint32_t high = pt_connection_number_of(connection, second);
+    assert_true(low >= 1 && high > low);
+    assert_ptr_equal(pt_connection_session_above(connection, 0), first);
+    assert_ptr_equal(pt_connection_session_above(connection, low), second);
+    assert_null(pt_connection_session_above(connection, high));
+    pt_connection_leave(connection, first);
+    assert_ptr_equal(pt_connection_session_above(connection, 0), second);
+    assert_true(pt_connection_number_of(connection, use_path(fixture_path)) > high);
+}
+
+static void private_stores_are_known_by_their_schema(void **state)
+{
+    (void)state;
+    assert_null(pt_connection_find_private(connection, "temp"));
+    pt_session *file = use_path(fixture_path);
+    pt_session *of_temp = use_private("temp");
+    assert_ptr_equal(pt_connection_find_private(connection, "temp"), of_temp);
+    assert_null(pt_connection_find_private(connection, "main"));
+    assert_string_equal(pt_connection_private_schema(connection, of_temp), "temp");
+    assert_null(pt_connection_private_schema(connection, file));
+}
+
+static void another_use_keeps_a_store_open(void **state)
+{
+    (void)state;
+    pt_session *session = use_path(fixture_path);
+    pt_connection_use_again(connection, session);
+    pt_connection_leave(connection, session);
+    assert_ptr_equal(pt_connection_session_above(connection, 0), session);
+    pt_connection_leave(connection, session);
+    assert_null(pt_connection_session_above(connection, 0));
+}
+
+static void stores_can_be_kept_open_for_a_transaction(void **state)
+{
+    (void)state;
+    for (int follows = 0; follows < 2; follows++) {
+        pt_session *session = use_path(fixture_path);
+        follows ? pt_connection_follow(connection) : pt_connection_keep_open(connection);
+        pt_connection_leave(connection, session);
+        assert_ptr_equal(pt_connection_session_above(connection, 0), session);
+        follows ? pt_connection_rollback(connection) : pt_connection_commit(connection);
+        assert_null(pt_connection_session_above(connection, 0));
+    }
+}
+
+static void connected_tables_are_found_by_name(void **state)
+{
+    (void)state;
+    pt_connected first = {.schema = "main", .name = "Employee"};
+    pt_connected second = {.schema = "temp", .name = "Employee"};
+    pt_connected again = {.schema = "main", .name = "employee"};
+    pt_connection_take_out(connection, &first);
+    pt_connection_enter(connection, &first);
+    pt_connection_enter(connection, &second);
+    assert_ptr_equal(pt_connection_find_table(connection, "MAIN", "EMPLOYEE"), &first);
+    assert_ptr_equal(pt_connection_find_table(connection, "temp", "employee"), &second);
+    assert_null(pt_connection_find_table(connection, "main", "Employees"));
+    pt_connection_enter(connection, &again);
+    assert_ptr_equal(pt_connection_find_table(connection, "main", "Employee"), &again);
+    pt_connection_take_out(connection, &again);
+    pt_connection_take_out(connection, &second);
+    assert_ptr_equal(pt_connection_find_table(connection, "main", "Employee"), &first);
+    assert_null(pt_connection_find_table(connection, "temp", "Employee"));
+    pt_connection_take_out(connection, &first);
+    assert_null(pt_connection_find_table(connection, "main", "Employee"));
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -402,6 +479,11 @@ int main(void)
         TEST(all_stores_commit),
         TEST(a_store_that_fails_takes_the_others_back),
         TEST(out_of_memory_opens_nothing),
+        TEST(sessions_are_numbered_and_never_renumbered),
+        TEST(private_stores_are_known_by_their_schema),
+        TEST(another_use_keeps_a_store_open),
+        TEST(stores_can_be_kept_open_for_a_transaction),
+        TEST(connected_tables_are_found_by_name),
     };
     return cmocka_run_group_tests(tests, session_group_setup, fixture_teardown);
 }

@@ -239,8 +239,10 @@ static void damaged_entities_can_be_replaced_and_deleted(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(databases_in_another_order_are_refused),   TEST(links_that_lead_nowhere_are_reported),
-        TEST(garbage_that_names_no_table_is_reported),  TEST(counts_may_overflow),
+        TEST(databases_in_another_order_are_refused),
+        TEST(links_that_lead_nowhere_are_reported),
+        TEST(garbage_that_names_no_table_is_reported),
+        TEST(counts_may_overflow),
         TEST(keys_that_cannot_be_divided_are_reported),
         TEST(damaged_entities_can_be_replaced_and_deleted),
     };

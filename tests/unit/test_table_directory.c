@@ -286,6 +286,218 @@ static void out_of_memory_adds_nothing(void **state)
     }
 }
 
+/* --- Dropping --- */
+
+static pt_view *view_of(pt_session *user)
+{
+    pt_view *view = NULL;
+    assert_ok(pt_session_read(user, &view, &error));
+    return view;
+}
+
+static int drop(const char *name, pt_error *error)
+{
+    return pt_table_directory_remove(session, view_of(session), name, error);
+}
+
+static void assert_garbage(uint32_t id, bool there)
+{
+    uint8_t key[8];
+    bool found = !there;
+    pt_slice record = {0};
+    pt_put_be32(key, 0xFF000000);
+    pt_put_be32(key + 4, id);
+    pt_snapshot *snapshot = begin_snapshot(pt_session_store(session));
+    assert_ok(engine->get(snapshot, pt_slice_of(key, sizeof key), &found, &record, &error));
+    assert_int_equal(found, there);
+    assert_true(!there || (record.size == 1 && record.data[0] == 1));
+    engine->snapshot_free(snapshot);
+}
+
+static void a_dropped_table_is_garbage(void **state)
+{
+    (void)state;
+    pt_table_id table = {0};
+    create("Logins");
+    uint32_t id = found_id(session, "Logins", &table);
+    begin(session);
+    uint64_t changes = pt_session_catalog_changes(session);
+    assert_ok(drop("LOGINS", &error));
+    assert_true(pt_session_catalog_changes(session) != changes);
+    assert_absent(session, "Logins", &table);
+    found_id(other, "Logins", &(pt_table_id){0});
+    assert_garbage(id, false);
+    sync_now(session);
+    pt_session_commit(session);
+    assert_absent(other, "Logins", &(pt_table_id){0});
+    assert_garbage(id, true);
+}
+
+static void what_is_not_there_cannot_be_dropped(void **state)
+{
+    (void)state;
+    pt_error error = PT_ERROR_NONE;
+    begin(session);
+    assert_int_equal(drop("Logins", &error), SQLITE_NOTFOUND);
+    assert_null(error.message);
+    assert_false(pt_session_has_pending(session));
+}
+
+static void dropped_and_made_again_it_is_another(void **state)
+{
+    (void)state;
+    create("Logins");
+    uint32_t id = found_id(session, "Logins", &(pt_table_id){0});
+    begin(session);
+    assert_int_equal(pt_session_savepoint(session, 0), SQLITE_OK);
+    assert_ok(drop("Logins", &error));
+    add("logins");
+    assert_true(found_id(session, "Logins", &(pt_table_id){0}) != id);
+    assert_ok(drop("Logins", &error));
+    assert_absent(session, "Logins", &(pt_table_id){0});
+    pt_session_rollback_to(session, 0);
+    assert_int_equal(found_id(session, "Logins", &(pt_table_id){0}), id);
+    assert_ok(drop("Logins", &error));
+    add("LogIns");
+    sync_now(session);
+    pt_session_commit(session);
+    assert_garbage(id, true);
+    assert_true(found_id(other, "Logins", &(pt_table_id){0}) != id);
+}
+
+static void out_of_memory_drops_all_or_nothing(void **state)
+{
+    (void)state;
+    create("Logins");
+    for (int n = 0;; n++) {
+        pt_error error = PT_ERROR_NONE;
+        begin(session);
+        pt_view *view = view_of(session);
+        failing_malloc_arm(n, false);
+        int rc = pt_table_directory_remove(session, view, "Logins", &error);
+        bool hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_int_equal(pt_session_has_pending(session), !hit);
+        pt_session_rollback(session);
+        if (!hit) {
+            assert_true(n >= 2);
+            break;
+        }
+    }
+    found_id(session, "Logins", &(pt_table_id){0});
+}
+
+/* --- All tables --- */
+
+/* The names that a walk finds, each followed by a blank. */
+static void assert_walk(pt_session *user, const char *from, const char *expected)
+{
+    char names[200] = "";
+    pt_table_walk walk = {0};
+    pt_table_entry entry;
+    bool found = true;
+    assert_ok(pt_table_walk_open(&walk, view_of(user), pt_slice_text(from), &error));
+    while (found) {
+        assert_ok(pt_table_walk_next(&walk, &entry, &found, &error));
+        size_t size = strlen(names);
+        if (found) {
+            snprintf(names + size, sizeof names - size, "%.*s ", (int)entry.name.size,
+                     (const char *)entry.name.data);
+            assert_int_equal(found_id(user, "Orders", &(pt_table_id){0}) == entry.id,
+                             pt_slice_equal(entry.name, pt_slice_text("Orders")));
+        }
+    }
+    assert_string_equal(names, expected);
+    pt_table_walk_close(&walk);
+    pt_session_end_read(user);
+}
+
+static void a_walk_shows_what_the_view_shows(void **state)
+{
+    (void)state;
+    create("Orders");
+    create("logins");
+    create("Sales");
+    assert_walk(session, "", "logins Orders Sales ");
+    assert_walk(session, "M", "Orders Sales ");
+    assert_walk(session, "ORDERS", "Orders Sales ");
+    assert_walk(session, "t", "");
+    begin(session);
+    assert_ok(drop("sales", &error));
+    add("Archive");
+    assert_walk(session, "", "Archive logins Orders ");
+    assert_walk(other, "", "logins Orders Sales ");
+}
+
+static void a_walk_does_not_see_tables_made_later(void **state)
+{
+    (void)state;
+    pt_table_walk walk = {0};
+    pt_table_entry entry;
+    bool found = false;
+    create("a");
+    begin(session);
+    add("b");
+    assert_ok(pt_table_walk_open(&walk, view_of(session), (pt_slice){0}, &error));
+    for (int i = 0; i < 2; i++) {
+        assert_ok(pt_table_walk_next(&walk, &entry, &found, &error));
+        assert_true(found);
+        add("c");
+    }
+    assert_ok(pt_table_walk_next(&walk, &entry, &found, &error));
+    assert_false(found);
+    assert_ok(pt_table_walk_next(&walk, &entry, &found, &error));
+    assert_false(found);
+    pt_table_walk_close(&walk);
+}
+
+static void a_damaged_entry_stops_a_walk(void **state)
+{
+    (void)state;
+    pt_table_walk walk = {0};
+    pt_table_entry entry;
+    bool found = true;
+    store_text(pt_session_store(session), 0, "logins", "\1\7");
+    assert_ok(pt_table_walk_open(&walk, view_of(session), (pt_slice){0}, &error));
+    assert_fails(pt_table_walk_next(&walk, &entry, &found, &error), SQLITE_CORRUPT_VTAB,
+                 "'logins'");
+    pt_table_walk_close(&walk);
+}
+
+static void assert_name_of(uint32_t id, pt_buffer *near, const char *expected)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_table_directory_name_of(view_of(session), id, near, &error);
+    assert_int_equal(rc, expected != NULL ? SQLITE_OK : SQLITE_NOTFOUND);
+    assert_null(error.message);
+    if (expected != NULL) {
+        assert_string_equal((const char *)near->data, expected);
+    }
+    pt_session_end_read(session);
+}
+
+static void tables_are_found_by_id_from_anywhere(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"C", "a", "B", "d"};
+    enum { NAMES = sizeof names / sizeof names[0] };
+    uint32_t ids[NAMES];
+    for (size_t i = 0; i < NAMES; i++) {
+        create(names[i]);
+        ids[i] = found_id(session, names[i], &(pt_table_id){0});
+    }
+    for (size_t from = 0; from < NAMES; from++) {
+        for (size_t to = 0; to < NAMES; to++) {
+            pt_buffer near = {0};
+            assert_name_of(ids[from], &near, names[from]);
+            assert_name_of(ids[to], &near, names[to]);
+            assert_name_of(1000, &near, NULL);
+            assert_name_of(ids[from], &near, names[from]);
+            pt_buffer_free(&near);
+        }
+    }
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -304,6 +516,14 @@ int main(void)
         TEST(a_withdrawn_drop_brings_the_table_back),
         TEST(long_names_are_refused),
         TEST(out_of_memory_adds_nothing),
+        TEST(a_dropped_table_is_garbage),
+        TEST(what_is_not_there_cannot_be_dropped),
+        TEST(dropped_and_made_again_it_is_another),
+        TEST(out_of_memory_drops_all_or_nothing),
+        TEST(a_walk_shows_what_the_view_shows),
+        TEST(a_walk_does_not_see_tables_made_later),
+        TEST(a_damaged_entry_stops_a_walk),
+        TEST(tables_are_found_by_id_from_anywhere),
     };
     return cmocka_run_group_tests(tests, session_group_setup, fixture_teardown);
 }

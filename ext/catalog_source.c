@@ -1,0 +1,229 @@
+#include "catalog_source.h"
+
+#include "catalog_store.h"
+#include "columns.h"
+#include "companion.h"
+#include "key.h"
+#include "table.h"
+
+/* --- By the name of a ptable --- */
+
+static pt_table *table_of(pt_connected *connected)
+{
+    return (pt_table *)((char *)connected - offsetof(pt_table, connected));
+}
+
+/* A name without a schema is looked for in temp, main, and the attached databases. */
+static pt_connected *find_connected(const pt_connection *connection, const char *schema,
+                                    const char *name)
+{
+    if (schema != NULL) {
+        return pt_connection_find_table(connection, schema, name);
+    }
+    sqlite3 *db = pt_connection_db(connection);
+    pt_connected *found = pt_connection_find_table(connection, "temp", name);
+    for (int i = 0; found == NULL && sqlite3_db_name(db, i) != NULL; i++) {
+        found = pt_connection_find_table(connection, sqlite3_db_name(db, i), name);
+    }
+    return found;
+}
+
+/* Takes over what a connected ptable says of itself. */
+static int take_over(pt_catalog_source *source, const pt_table *table, pt_error *error)
+{
+    source->table = sqlite3_mprintf("%s", table->config.table);
+    if (source->table == NULL) {
+        return pt_error_nomem(error);
+    }
+    return pt_connection_use(source->connection, table->path, table->schema, false,
+                             &source->session, error);
+}
+
+/*
+ * Preparing a statement on the table makes SQLite connect it. SQLITE_NOTFOUND, without a text, if
+ * there is no such table or it is not a ptable.
+ */
+static int find_by_name(pt_catalog_source *source, const char *schema, const char *name,
+                        pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(source->connection);
+    sqlite3_stmt *statement = NULL;
+    char *sql = schema != NULL ? sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name)
+                               : sqlite3_mprintf("SELECT 1 FROM \"%w\"", name);
+    if (sql == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK) {
+        pt_connected *connected = find_connected(source->connection, schema, name);
+        rc = connected != NULL ? take_over(source, table_of(connected), error) : SQLITE_NOTFOUND;
+    } else if (rc == SQLITE_NOMEM) {
+        pt_error_nomem(error);
+    } else if (rc == SQLITE_ERROR) {
+        rc = SQLITE_NOTFOUND;
+    } else {
+        pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
+    }
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+static int find_qualified(pt_catalog_source *source, const char *name, const char *point,
+                          pt_error *error)
+{
+    char *schema = sqlite3_mprintf("%.*s", (int)(point - name), name);
+    if (schema == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = find_by_name(source, schema, point + 1, error);
+    sqlite3_free(schema);
+    return rc;
+}
+
+static int find_ptable(pt_catalog_source *source, const char *name, pt_error *error)
+{
+    const char *point = strchr(name, '.');
+    int rc = find_by_name(source, NULL, name, error);
+    if (rc == SQLITE_NOTFOUND && point != NULL) {
+        rc = find_qualified(source, name, point, error);
+    }
+    if (rc == SQLITE_NOTFOUND) {
+        rc = pt_error_set(error, SQLITE_ERROR,
+                          "%Q is not the name of a ptable; give the name of a table that was made "
+                          "USING ptable, or two arguments: a store and a table's name there",
+                          name);
+    }
+    return rc;
+}
+
+/* --- By a store and a table --- */
+
+static int find_in_store(pt_catalog_source *source, const char *store, const char *table,
+                         pt_error *error)
+{
+    source->table = sqlite3_mprintf("%s", table);
+    if (source->table == NULL) {
+        return pt_error_nomem(error);
+    }
+    return pt_catalog_use_store(source->connection, store, &source->session, error);
+}
+
+/* --- Opening and closing --- */
+
+static int find_store(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    const char *text[PT_TVF_ARGUMENTS_MAX] = {NULL};
+    for (int i = 0; i < cursor->argument_count; i++) {
+        text[i] = (const char *)sqlite3_value_text(cursor->arguments[i]);
+        if (text[i] == NULL) {
+            return pt_error_nomem(error);
+        }
+    }
+    int rc = cursor->argument_count == 1 ? find_ptable(source, text[0], error)
+                                         : find_in_store(source, text[0], text[1], error);
+    if (rc != SQLITE_OK) {
+        source->session = NULL;
+        return rc;
+    }
+    pt_session_cursor_opened(source->session);
+    source->store = pt_catalog_store_name(source->connection, source->session);
+    return source->store != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+static int find_table(pt_catalog_source *source, pt_view *view, pt_error *error)
+{
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, source->table, &entry, error);
+    if (rc == SQLITE_NOTFOUND) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "store %Q has no table %Q; SELECT TableName FROM pt_tables WHERE "
+                            "Store = %Q shows those it has (TableNotFound)",
+                            source->store, source->table, source->store);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    char *name = sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data);
+    if (name == NULL) {
+        return pt_error_nomem(error);
+    }
+    sqlite3_free(source->table);
+    source->table = name;
+    source->table_id = entry.id;
+    return SQLITE_OK;
+}
+
+int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    source->connection = cursor->connection;
+    pt_view *view = NULL;
+    int rc = pt_companion_join(source->connection, error);
+    if (rc == SQLITE_OK) {
+        rc = find_store(source, cursor, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(source->session, &view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = find_table(source, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_scan_open(&source->scan, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_scan_freeze(&source->scan);
+    }
+    return rc;
+}
+
+void pt_catalog_source_close(pt_catalog_source *source)
+{
+    pt_scan_free(&source->scan);
+    pt_buffer_free(&source->low);
+    pt_buffer_free(&source->high);
+    pt_buffer_free(&source->shape);
+    sqlite3_free(source->store);
+    sqlite3_free(source->table);
+    if (source->session != NULL) {
+        pt_session_cursor_closed(source->session);
+        pt_connection_leave(source->connection, source->session);
+    }
+    *source = (pt_catalog_source){0};
+}
+
+/* --- Reading --- */
+
+int pt_catalog_source_seek(pt_catalog_source *source, pt_slice low, pt_slice high, bool bounded,
+                           pt_direction direction, pt_error *error)
+{
+    pt_key_begin(&source->low, source->table_id);
+    pt_buffer_append_slice(&source->low, low);
+    pt_key_begin(&source->high, bounded ? source->table_id : source->table_id + 1);
+    if (bounded) {
+        pt_buffer_append_slice(&source->high, high);
+    }
+    if (source->low.failed || source->high.failed) {
+        return pt_error_nomem(error);
+    }
+    return pt_scan_seek(&source->scan, pt_buffer_slice(&source->low),
+                        pt_buffer_slice(&source->high), direction, error);
+}
+
+int pt_catalog_source_record(pt_catalog_source *source, pt_record *record, pt_error *error)
+{
+    pt_shape_source shapes = pt_dictionary_source(pt_session_store(source->session)->dictionary);
+    pt_slice key = source->scan.key;
+    int rc = pt_record_open(record, key, source->scan.record, &shapes, &source->shape);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return rc == SQLITE_OK ? rc : pt_report_damage(key, error);
+}
+
+uint16_t pt_catalog_source_shape(const pt_catalog_source *source)
+{
+    enum { SHAPE_ID = 2 };
+    pt_slice record = source->scan.record;
+    return record.size >= PT_RECORD_HEADER ? pt_get_le16(record.data + SHAPE_ID) : 0;
+}

@@ -1,0 +1,31 @@
+/*
+ * What virtual tables share that take part in transactions on behalf of the whole connection: they
+ * hand each callback to all its sessions.
+ */
+#ifndef PT_FOLLOWER_H
+#define PT_FOLLOWER_H
+
+#include "connection.h"
+#include "sqlite.h"
+
+/* The first member of such a table's object. */
+typedef struct pt_follower {
+    sqlite3_vtab base;
+    pt_connection *connection;
+    bool joining; /* xBegin has come and nothing been written since */
+} pt_follower;
+
+static inline pt_follower *pt_follower_of(sqlite3_vtab *vtab)
+{
+    return (pt_follower *)vtab;
+}
+
+/* The module's xSync, xCommit and so on. */
+int pt_follower_sync(sqlite3_vtab *vtab);
+int pt_follower_commit(sqlite3_vtab *vtab);
+int pt_follower_rollback(sqlite3_vtab *vtab);
+int pt_follower_savepoint(sqlite3_vtab *vtab, int level);
+int pt_follower_release(sqlite3_vtab *vtab, int level);
+int pt_follower_rollback_to(sqlite3_vtab *vtab, int level);
+
+#endif

@@ -1,0 +1,156 @@
+#include "tvf_batches.h"
+
+#include "catalog_store.h"
+#include "pending_batches.h"
+#include "table_directory.h"
+
+enum { STORE, TABLE, PARTITION_KEY, OPERATIONS, BYTES, ARGUMENTS };
+
+typedef struct batches {
+    pt_tvf_cursor base;
+    uint32_t number; /* of the current session */
+    char *store;     /* what it is called */
+    pt_buffer position;
+    pt_pending_batch batch;
+    uint32_t named_table; /* whose name is in `table` */
+    pt_buffer table;
+} batches;
+
+static batches *batches_of(pt_tvf_cursor *cursor)
+{
+    return (batches *)cursor;
+}
+
+static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+{
+    (void)keys;
+    (void)error;
+    batches_of(cursor)->number = 0;
+    return SQLITE_OK;
+}
+
+static void end(pt_tvf_cursor *cursor)
+{
+    batches *self = batches_of(cursor);
+    sqlite3_free(self->store);
+    self->store = NULL;
+    pt_buffer_free(&self->position);
+    pt_buffer_free(&self->table);
+}
+
+/* The current session; NULL if it has not been chosen yet, or its store is closed. */
+static pt_session *current_session(const batches *self)
+{
+    const pt_connection *connection = self->base.connection;
+    pt_session *session =
+        self->number != 0 ? pt_connection_session_above(connection, self->number - 1) : NULL;
+    bool same = session != NULL && pt_connection_number_of(connection, session) == self->number;
+    return same ? session : NULL;
+}
+
+/* The next session becomes the current one; eof if there is none. */
+static int enter_session(batches *self, pt_error *error)
+{
+    const pt_session *session = pt_connection_session_above(self->base.connection, self->number);
+    self->base.eof = session == NULL;
+    if (session == NULL) {
+        return SQLITE_OK;
+    }
+    self->number = pt_connection_number_of(self->base.connection, session);
+    pt_buffer_clear(&self->position);
+    pt_buffer_clear(&self->table);
+    self->named_table = 0;
+    sqlite3_free(self->store);
+    self->store = pt_catalog_store_name(self->base.connection, session);
+    return self->store != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+/* SQLITE_NOTFOUND if the transaction has dropped the batch's table. */
+static int name_table(batches *self, pt_session *session, pt_error *error)
+{
+    pt_view *view = NULL;
+    if (self->batch.table_id == self->named_table) {
+        return SQLITE_OK;
+    }
+    int rc = pt_session_read(session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_name_of(view, self->batch.table_id, &self->table, error);
+    }
+    self->named_table = rc == SQLITE_OK ? self->batch.table_id : 0;
+    return rc;
+}
+
+/* *found: the current session has another batch, which is now the current one. */
+static int next_in_session(batches *self, pt_session *session, bool *found, pt_error *error)
+{
+    pt_memtable *memtable = session != NULL ? pt_session_memtable(session) : NULL;
+    *found = false;
+    while (memtable != NULL) {
+        int rc = pt_pending_batches_next(memtable, &self->position, &self->batch);
+        if (rc == SQLITE_NOMEM) {
+            return pt_error_nomem(error);
+        }
+        if (rc == SQLITE_DONE) {
+            return SQLITE_OK;
+        }
+        rc = name_table(self, session, error);
+        *found = rc == SQLITE_OK;
+        if (rc != SQLITE_NOTFOUND) {
+            return rc;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int next(pt_tvf_cursor *cursor, pt_error *error)
+{
+    batches *self = batches_of(cursor);
+    for (;;) {
+        bool found;
+        int rc = next_in_session(self, current_session(self), &found, error);
+        if (rc == SQLITE_OK && !found) {
+            rc = enter_session(self, error);
+        }
+        if (rc != SQLITE_OK || found || cursor->eof) {
+            return rc;
+        }
+    }
+}
+
+static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+{
+    const batches *self = batches_of(cursor);
+    pt_slice partition_key = self->batch.partition_key;
+    switch (index) {
+    case STORE:
+        sqlite3_result_text(context, self->store, -1, SQLITE_TRANSIENT);
+        break;
+    case TABLE:
+        sqlite3_result_text(context, (const char *)self->table.data, -1, SQLITE_TRANSIENT);
+        break;
+    case PARTITION_KEY:
+        sqlite3_result_text64(context,
+                              partition_key.size != 0 ? (const char *)partition_key.data : "",
+                              partition_key.size, SQLITE_TRANSIENT, SQLITE_UTF8);
+        break;
+    case OPERATIONS:
+        sqlite3_result_int64(context, (sqlite3_int64)self->batch.operations);
+        break;
+    default:
+        sqlite3_result_int64(context, (sqlite3_int64)self->batch.bytes);
+        break;
+    }
+}
+
+const pt_tvf pt_tvf_batches = {
+    .name = "pt_batches",
+    .declaration = "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, PartitionKey TEXT, "
+                   "Operations INT, Bytes INT)",
+    .first_argument = ARGUMENTS,
+    .key_column = -1,
+    .cursor_size = sizeof(batches),
+    .begin = begin,
+    .next = next,
+    .column = column,
+    .end = end,
+};

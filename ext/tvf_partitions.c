@@ -1,0 +1,270 @@
+#include "tvf_partitions.h"
+
+#include "catalog_source.h"
+#include "key.h"
+#include "ranges.h"
+
+enum { STORE, TABLE, PARTITION_KEY, ENTITIES, BYTES, FIRST_ROW_KEY, LAST_ROW_KEY, ARGUMENTS };
+
+typedef struct partitions {
+    pt_tvf_cursor base;
+    pt_catalog_source source;
+    pt_direction direction;
+    pt_ranges ranges;
+    pt_buffer at; /* where to look for the next partition */
+    bool from_the_end;
+    pt_buffer key; /* PartitionKey and 00, or 01 for the end of its entities */
+    int64_t entities;
+    int64_t bytes;
+    pt_buffer first_row;
+    pt_buffer last_row;
+    uint16_t small_shape; /* an id whose records have no large values; 0: none known */
+} partitions;
+
+static partitions *partitions_of(pt_tvf_cursor *cursor)
+{
+    return (partitions *)cursor;
+}
+
+static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+{
+    partitions *self = partitions_of(cursor);
+    self->direction = (keys->plan & PT_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
+    self->from_the_end = true;
+    self->small_shape = 0;
+    int rc =
+        pt_ranges_set(&self->ranges, keys->plan & PT_PLAN_TERMS, keys->argc, keys->argv, error);
+    return rc == SQLITE_OK ? pt_catalog_source_open(&self->source, cursor, error) : rc;
+}
+
+static void end(pt_tvf_cursor *cursor)
+{
+    partitions *self = partitions_of(cursor);
+    pt_catalog_source_close(&self->source);
+    pt_ranges_free(&self->ranges);
+    pt_buffer_free(&self->at);
+    pt_buffer_free(&self->key);
+    pt_buffer_free(&self->first_row);
+    pt_buffer_free(&self->last_row);
+}
+
+/* --- The next partition --- */
+
+static pt_slice entity_key(const partitions *self)
+{
+    return pt_key_entity(self->source.scan.key);
+}
+
+/* Splits the key that the scan stands on. */
+static int split(const partitions *self, pt_slice *partition, pt_slice *row, pt_error *error)
+{
+    if (pt_key_split(entity_key(self), partition, row)) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                        "table %Q in store %Q has a key that is none; restore the store from a "
+                        "backup",
+                        self->source.table, self->source.store);
+}
+
+static pt_ranges_step next_range(partitions *self, pt_interval *range)
+{
+    pt_slice at = pt_buffer_slice(&self->at);
+    bool from_the_end = self->from_the_end;
+    self->from_the_end = false;
+    return self->direction == PT_FORWARD
+               ? pt_ranges_next(&self->ranges, at, range)
+               : pt_ranges_previous(&self->ranges, from_the_end ? NULL : &at, range);
+}
+
+/* Nothing is in the range: *over says that nothing lies behind it either. */
+static bool pass_range(partitions *self, const pt_interval *range, bool *over)
+{
+    bool forward = self->direction == PT_FORWARD;
+    *over = forward ? !range->bounded : range->low.size == 0;
+    return *over || pt_buffer_assign(&self->at, forward ? range->high : range->low);
+}
+
+/* The next search begins at the key that the scan stands on. */
+static bool follow_probe(partitions *self)
+{
+    pt_buffer_assign(&self->at, entity_key(self));
+    if (self->direction == PT_BACKWARD) {
+        pt_buffer_append_byte(&self->at, 0);
+    }
+    return !self->at.failed;
+}
+
+/* Moves the scan to an entity of the next partition; eof if there is none. */
+static int find_partition(partitions *self, pt_error *error)
+{
+    for (;;) {
+        pt_interval range;
+        pt_ranges_step step = next_range(self, &range);
+        if (step == PT_RANGE_NOMEM) {
+            return pt_error_nomem(error);
+        }
+        self->base.eof = step == PT_RANGE_END;
+        if (self->base.eof) {
+            return SQLITE_OK;
+        }
+        int rc = pt_catalog_source_seek(&self->source, range.low, range.high, range.bounded,
+                                        self->direction, error);
+        bool found = rc == SQLITE_OK && self->source.scan.valid;
+        if (rc != SQLITE_OK || (found && step == PT_RANGE_FOUND)) {
+            return rc;
+        }
+        self->base.eof = !found && step == PT_RANGE_PROBE;
+        bool moved = found ? follow_probe(self)
+                           : self->base.eof || pass_range(self, &range, &self->base.eof);
+        if (!moved) {
+            return pt_error_nomem(error);
+        }
+        if (self->base.eof) {
+            return SQLITE_OK;
+        }
+    }
+}
+
+/* --- What is in it --- */
+
+/* Adds the large values of the record that the scan stands on. Most shapes have none. */
+static int add_large_values(partitions *self, pt_error *error)
+{
+    uint16_t shape_id = pt_catalog_source_shape(&self->source);
+    if (shape_id != 0 && shape_id == self->small_shape) {
+        return SQLITE_OK;
+    }
+    pt_record record;
+    int rc = pt_catalog_source_record(&self->source, &record, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool small = true;
+    for (unsigned i = 0; i < record.shape->count; i++) {
+        pt_value value;
+        uint8_t type = record.shape->properties[i].type;
+        if (type != PT_LARGE_STRING && type != PT_LARGE_BINARY) {
+            continue;
+        }
+        small = false;
+        if (pt_record_value(&record, i, &value) == SQLITE_OK) {
+            self->bytes = (int64_t)((uint64_t)self->bytes + value.large.size);
+        }
+    }
+    self->small_shape = small ? shape_id : 0;
+    return SQLITE_OK;
+}
+
+static int add_entity(partitions *self, pt_error *error)
+{
+    pt_slice partition;
+    pt_slice row;
+    int rc = split(self, &partition, &row, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_buffer *key = self->entities == 0 ? &self->first_row : &self->last_row;
+    if (!pt_buffer_assign(key, row)) {
+        return pt_error_nomem(error);
+    }
+    self->entities++;
+    self->bytes += (int64_t)(self->source.scan.key.size + self->source.scan.record.size);
+    return add_large_values(self, error);
+}
+
+/* Sets `key` to the bounds of the partition's entities, which it has one after the other. */
+static bool bound(pt_buffer *key, pt_slice partition, uint8_t last)
+{
+    pt_buffer_assign(key, partition);
+    pt_buffer_append_byte(key, last);
+    return !key->failed;
+}
+
+/* Reads the partition that the scan stands in, from its first entity on. */
+static int read_partition(partitions *self, pt_error *error)
+{
+    enum { ROWS_BEGIN = 0, ROWS_END = 1 };
+    pt_slice partition;
+    pt_slice row;
+    int rc = split(self, &partition, &row, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!bound(&self->key, partition, ROWS_BEGIN) || !bound(&self->at, partition, ROWS_END)) {
+        return pt_error_nomem(error);
+    }
+    self->entities = 0;
+    self->bytes = 0;
+    rc = pt_catalog_source_seek(&self->source, pt_buffer_slice(&self->key),
+                                pt_buffer_slice(&self->at), true, PT_FORWARD, error);
+    while (rc == SQLITE_OK && self->source.scan.valid) {
+        rc = add_entity(self, error);
+        rc = rc == SQLITE_OK ? pt_scan_step(&self->source.scan, error) : rc;
+    }
+    if (rc == SQLITE_OK && self->direction == PT_BACKWARD &&
+        !pt_buffer_assign(&self->at, pt_buffer_slice(&self->key))) {
+        rc = pt_error_nomem(error);
+    }
+    return rc;
+}
+
+static int next(pt_tvf_cursor *cursor, pt_error *error)
+{
+    partitions *self = partitions_of(cursor);
+    int rc = find_partition(self, error);
+    return rc == SQLITE_OK && !cursor->eof ? read_partition(self, error) : rc;
+}
+
+static void result_text(sqlite3_context *context, pt_slice text)
+{
+    sqlite3_result_text64(context, text.size != 0 ? (const char *)text.data : "", text.size,
+                          SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+{
+    const partitions *self = partitions_of(cursor);
+    const pt_buffer *last = self->entities > 1 ? &self->last_row : &self->first_row;
+    switch (index) {
+    case STORE:
+        sqlite3_result_text(context, self->source.store, -1, SQLITE_TRANSIENT);
+        break;
+    case TABLE:
+        sqlite3_result_text(context, self->source.table, -1, SQLITE_TRANSIENT);
+        break;
+    case PARTITION_KEY:
+        result_text(context, pt_slice_of(self->key.data, self->key.size - 1));
+        break;
+    case ENTITIES:
+        sqlite3_result_int64(context, self->entities);
+        break;
+    case BYTES:
+        sqlite3_result_int64(context, self->bytes);
+        break;
+    case FIRST_ROW_KEY:
+        result_text(context, pt_buffer_slice(&self->first_row));
+        break;
+    default:
+        result_text(context, pt_buffer_slice(last));
+        break;
+    }
+}
+
+const pt_tvf pt_tvf_partitions = {
+    .name = "pt_partitions",
+    .declaration = "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, PartitionKey TEXT, "
+                   "Entities INT, Bytes INT, FirstRowKey TEXT, LastRowKey TEXT, "
+                   "argument1 HIDDEN, argument2 HIDDEN)",
+    .usage = "pt_partitions('table'), or pt_partitions('store', 'table')",
+    .first_argument = ARGUMENTS,
+    .least_arguments = 1,
+    .most_arguments = 2,
+    .key_column = PARTITION_KEY,
+    .opens_stores = true,
+    .cursor_size = sizeof(partitions),
+    .begin = begin,
+    .next = next,
+    .column = column,
+    .end = end,
+};

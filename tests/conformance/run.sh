@@ -1,0 +1,55 @@
+#!/bin/sh
+# run.sh replay folder: random operations of the Table service, on its emulator and on ptables; both
+# must answer alike. `replay` is the built program, `folder` where packages and corpora go.
+#
+#     SEEDS='1 2 3'   one run of operations each (1 to 11)
+#     N=5000          operations of a run
+#     RECORD=1        afterwards, writes tests/conformance/corpus.jsonl anew
+set -eu
+
+replay=$1
+folder=$2
+here=$(dirname "$0")
+N=${N:-5000}
+SEEDS=${SEEDS:-1 2 3 4 5 6 7 8 9 10 11}
+
+# The corpus is of one seed with few keys, so that its answers are short.
+RECORDED_SEED=9
+RECORDED_N=1200
+
+fetch_packages() {
+    mkdir -p "$folder"
+    cp "$here"/*.mjs "$here/package.json" "$folder"
+    if cmp -s "$here/package-lock.json" "$folder/fetched-lock.json"; then
+        return
+    fi
+    cp "$here/package-lock.json" "$folder"
+    (cd "$folder" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error) || {
+        echo "conformance: npm cannot fetch the emulator and the SDK; is its registry reachable?" >&2
+        echo "    'make test' replays recorded operations without them" >&2
+        exit 1
+    }
+    cp "$here/package-lock.json" "$folder/fetched-lock.json"
+}
+
+# record corpus seed count [small]
+record() {
+    corpus=$1
+    shift
+    node "$folder/generate.mjs" "$@" >"$corpus.operations"
+    node "$folder/record.mjs" <"$corpus.operations" >"$corpus"
+}
+
+fetch_packages
+if [ "${RECORD:-}" = 1 ]; then
+    record "$folder/recorded.jsonl" $RECORDED_SEED $RECORDED_N small
+    cp "$folder/recorded.jsonl" "$here/corpus.jsonl"
+fi
+
+set --
+for seed in $SEEDS; do
+    record "$folder/$seed.jsonl" "$seed" "$N"
+    set -- "$@" "$folder/$seed.jsonl"
+    echo "seed $seed: $N operations performed on the emulator"
+done
+"$replay" "$@"

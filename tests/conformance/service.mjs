@@ -1,0 +1,71 @@
+// The emulator's table service as a child process on a free port of this machine, nothing on disk.
+import { spawn } from "node:child_process";
+import { createRequire } from "node:module";
+import { createServer } from "node:net";
+import { dirname, join } from "node:path";
+
+const START_TIMEOUT_MS = 60000;
+
+function freePort() {
+  return new Promise((resolve, reject) => {
+    const server = createServer();
+    server.on("error", reject);
+    server.listen(0, "127.0.0.1", () => {
+      const { port } = server.address();
+      server.close(() => resolve(port));
+    });
+  });
+}
+
+function program() {
+  const manifest = createRequire(import.meta.url).resolve("azurite/package.json");
+  return join(dirname(manifest), "dist/src/table/main.js");
+}
+
+function untilListening(child) {
+  return new Promise((resolve, reject) => {
+    let printed = "";
+    const timer = setTimeout(
+      () => reject(new Error(`the emulator does not start: ${printed}`)),
+      START_TIMEOUT_MS,
+    );
+    const read = (data) => {
+      printed += data;
+      if (printed.includes("successfully started")) {
+        clearTimeout(timer);
+        resolve();
+      }
+    };
+    child.stdout.on("data", read);
+    child.stderr.on("data", read);
+    child.on("exit", (code) => reject(new Error(`the emulator ended with ${code}: ${printed}`)));
+  });
+}
+
+// Runs `work(endpoint)` with the service, which ends with it.
+export async function withService(work) {
+  const port = await freePort();
+  const child = spawn(process.execPath, [
+    program(),
+    "--tableHost",
+    "127.0.0.1",
+    "--tablePort",
+    String(port),
+    "--inMemoryPersistence",
+    "--silent",
+    "--disableTelemetry",
+    "--skipApiVersionCheck",
+  ]);
+  const stop = () => child.kill();
+  process.on("exit", stop);
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.on(signal, () => process.exit(1));
+  }
+  try {
+    await untilListening(child);
+    return await work(`http://127.0.0.1:${port}`);
+  } finally {
+    process.off("exit", stop);
+    stop();
+  }
+}

@@ -1,0 +1,53 @@
+-- pt_stores: which stores this connection has open, and how they are. pt_batches: what the open
+-- transaction is going to commit.
+.load ./ptable
+.nullvalue NULL
+SELECT count(*) FROM pt_stores;
+CREATE VIRTUAL TABLE Employee USING ptable(FirstName String, Age Int32, store='contoso.ptable');
+CREATE VIRTUAL TABLE Department USING ptable(EmployeeCount Int32, store='contoso.ptable');
+CREATE VIRTUAL TABLE temp.Scratch USING ptable(V);
+INSERT INTO Employee VALUES ('Sales', '000223', 'Jun', 34), ('IT', '000401', 'Eve', 29);
+INSERT INTO Scratch VALUES ('s', '1', 1);
+
+SELECT Store, Tables, Entities FROM pt_stores;
+SELECT Store, FileBytes >= UsedBytes, UsedBytes > 0, LastTransaction > 0 FROM pt_stores;
+-- The last write's time is the newest Timestamp.
+SELECT s.LastWrite = (SELECT max(Timestamp) FROM Employee) FROM pt_stores s WHERE Tables = 2;
+-- Readers are transactions in progress, of all connections; here there are none, then one.
+SELECT Readers, OldestReader FROM pt_stores WHERE Tables = 2;
+BEGIN;
+SELECT count(*) FROM Employee;
+SELECT Readers, OldestReader FROM pt_stores WHERE Tables = 2;
+COMMIT;
+
+-- Nothing is pending outside a transaction.
+SELECT count(*) FROM pt_batches;
+BEGIN;
+INSERT INTO Employee VALUES ('Sales', '000312', 'Ken', 23), ('Sales', '000400', 'Ann', 51),
+  ('Marketing', '000150', 'Don', 46);
+UPDATE Employee SET Age = 30 WHERE PartitionKey = 'IT';
+INSERT INTO Department VALUES ('Contoso', 'Sales', 4);
+INSERT INTO Scratch VALUES ('s', '2', 2), ('', '', 3);
+SELECT Store, TableName, PartitionKey, Operations FROM pt_batches;
+-- One table and one partition are an entity group transaction; this is not.
+SELECT count(*) AS Batches, sum(Operations) AS Operations, sum(Bytes) > 0 FROM pt_batches;
+-- Operations on one entity are one; what is taken back does not count.
+SAVEPOINT s;
+DELETE FROM Employee WHERE PartitionKey = 'Sales';
+UPDATE Employee SET Age = 31 WHERE PartitionKey = 'IT';
+SELECT TableName, PartitionKey, Operations FROM pt_batches WHERE TableName = 'Employee';
+ROLLBACK TO s;
+SELECT TableName, PartitionKey, Operations FROM pt_batches WHERE TableName = 'Employee';
+-- A table that is dropped will not be written.
+DELETE FROM pt_tables WHERE Store = 'contoso.ptable' AND TableName = 'Employee';
+INSERT INTO pt_tables(Store, TableName) VALUES ('contoso.ptable', 'Fresh');
+SELECT TableName, PartitionKey, Operations FROM pt_batches;
+SELECT Tables, Entities FROM pt_stores WHERE Store LIKE '%contoso%';
+ROLLBACK;
+SELECT count(*) FROM pt_batches;
+SELECT Tables, Entities FROM pt_stores;
+
+-- A store that no table of this connection uses is not open.
+DROP TABLE Employee;
+DROP TABLE Department;
+SELECT Store FROM pt_stores;
