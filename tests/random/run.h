@@ -5,6 +5,7 @@
 #define RUN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 #include "twins.h"
 
@@ -59,6 +60,44 @@ static inline void write_bytes(sqlite3_str *text, const void *bytes, int size)
     }
 }
 
+enum { SHOWN_BYTES = 400 };
+
+/* A long value by its size, beginning and hash (FNV-1a), which tell it from any that comes up. */
+static inline void write_digest(sqlite3_str *text, const char *type, const unsigned char *value,
+                                int size)
+{
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < size; i++) {
+        hash = (hash ^ value[i]) * UINT64_C(0x100000001b3);
+    }
+    sqlite3_str_appendf(text, "<%s of %d bytes, %llx: ", type, size, (unsigned long long)hash);
+    write_bytes(text, value, 16);
+    sqlite3_str_appendall(text, "...>");
+}
+
+static inline void write_text(sqlite3_str *text, const unsigned char *value, int size)
+{
+    if (size > SHOWN_BYTES) {
+        write_digest(text, "text", value, size);
+        return;
+    }
+    sqlite3_str_appendf(text, "%Q", value);
+    if (strlen((const char *)value) != (size_t)size) {
+        write_bytes(text, value, size);
+    }
+}
+
+static inline void write_blob(sqlite3_str *text, const unsigned char *value, int size)
+{
+    if (size > SHOWN_BYTES) {
+        write_digest(text, "blob", value, size);
+        return;
+    }
+    sqlite3_str_appendall(text, "x'");
+    write_bytes(text, value, size);
+    sqlite3_str_appendall(text, "'");
+}
+
 /* Type and value of a column, exactly. */
 static inline void write_value(sqlite3_str *text, sqlite3_stmt *statement, int column)
 {
@@ -70,19 +109,13 @@ static inline void write_value(sqlite3_str *text, sqlite3_stmt *statement, int c
         sqlite3_str_appendf(text, "%!.17g", sqlite3_column_double(statement, column));
         break;
     case SQLITE_TEXT: {
-        const char *value = (const char *)sqlite3_column_text(statement, column);
-        int size = sqlite3_column_bytes(statement, column);
-        sqlite3_str_appendf(text, "%Q", value);
-        if (strlen(value) != (size_t)size) {
-            write_bytes(text, value, size);
-        }
+        const unsigned char *value = sqlite3_column_text(statement, column);
+        write_text(text, value, sqlite3_column_bytes(statement, column));
         break;
     }
     case SQLITE_BLOB: {
-        const void *value = sqlite3_column_blob(statement, column);
-        sqlite3_str_appendall(text, "x'");
-        write_bytes(text, value, sqlite3_column_bytes(statement, column));
-        sqlite3_str_appendall(text, "'");
+        const unsigned char *value = sqlite3_column_blob(statement, column);
+        write_blob(text, value, sqlite3_column_bytes(statement, column));
         break;
     }
     default:

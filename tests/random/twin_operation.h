@@ -180,10 +180,13 @@ static inline int perform_row(sqlite3 *db, const twin_operation *operation, sql_
     bool found = false;
     char *tag = NULL;
     const char *mode = mode_of(operation);
-    if (!makes_sense(operation, mode)) {
-        return refuse(effect, SQLITE_CONSTRAINT_VTAB, "InvalidInput");
+    int rc = run_for(db, operation, "SELECT 1 FROM %s LIMIT 0", effect); /* it may be gone */
+    if (rc == SQLITE_OK && !makes_sense(operation, mode)) {
+        rc = refuse(effect, SQLITE_CONSTRAINT_VTAB, "InvalidInput");
     }
-    int rc = take_values(db, operation, effect);
+    if (rc == SQLITE_OK) {
+        rc = take_values(db, operation, effect);
+    }
     if (rc == SQLITE_OK) {
         rc = find_row(db, operation, &found, &tag, effect);
     }
