@@ -147,7 +147,7 @@ static const struct choice {
     {60, STEP_ORDERED, "filtered_ordered"},
     {90, STEP_UNORDERED, "filtered_unordered"},
     {15, STEP_CHANGE, "filtered_change"},
-    {60, STEP_OPERATION, "operation"},
+    {90, STEP_OPERATION, "operation"},
     {20, STEP_CHANGE, "see"},
     {10, STEP_CHANGE, "tagged_change"},
     {10, STEP_UNORDERED, "tagged_query"},

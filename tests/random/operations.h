@@ -36,13 +36,16 @@ static const sql_rule operation_rules[] = {
            "SELECT PartitionKey, RowKey, {string}, NULL, NULL, {boolean}, {bytes}, {free}, "
            "{mode}, ETag FROM {target} a WHERE {where a} ORDER BY EntityKey LIMIT 3",
            "SELECT PartitionKey, RowKey, {string}, {whole}, {double}, NULL, NULL, {free}, 'merge', "
-           "ETag FROM {target} a WHERE {where a} ORDER BY EntityKey LIMIT 20",
+           "ETag FROM {target} a WHERE {bounds a} ORDER BY EntityKey LIMIT 20",
+           "SELECT PartitionKey, RowKey, {string}, NULL, NULL, {boolean}, {bytes}, NULL, {mode}, "
+           "(SELECT ETag FROM {target} b WHERE {bounds b} ORDER BY EntityKey DESC LIMIT 1) FROM "
+           "{target} a WHERE {bounds a} ORDER BY EntityKey LIMIT 20",
            "SELECT PartitionKey, RowKey, S, I, D, B, X, V, 'replace', '*' FROM {target} a "
            "WHERE {bounds a} ORDER BY EntityKey DESC LIMIT 20",
            "SELECT RowKey, PartitionKey, S, I, NULL, NULL, NULL, V, {mode}, NULL FROM {target} a "
            "WHERE {where a} ORDER BY EntityKey LIMIT 20",
            "SELECT PartitionKey, RowKey, NULL, NULL, NULL, NULL, NULL, NULL, 'delete', ETag FROM "
-           "{target} a WHERE {where a} ORDER BY EntityKey LIMIT 2",
+           "{target} a WHERE {bounds a} ORDER BY EntityKey LIMIT 2",
            "SELECT PartitionKey, RowKey, {string}, NULL, NULL, NULL, {bytes}, NULL, {mode}, tag "
            "FROM seen ORDER BY id LIMIT {small}",
            "SELECT PartitionKey, RowKey, {string}, NULL, NULL, NULL, NULL, NULL, 'merge', tag "
