@@ -37,8 +37,8 @@ static int apply(pt_writer *writer, const pt_engine *engine, const pt_batch *bat
     return rc;
 }
 
-int pt_batch_commit(pt_store *store, const pt_batch *undo, pt_snapshot *before,
-                    const pt_batch *redo, const pt_commit *commit, pt_error *error)
+static int commit_once(pt_store *store, const pt_batch *undo, pt_snapshot *before,
+                       const pt_batch *redo, const pt_commit *commit, pt_error *error)
 {
     const pt_engine *engine = store->engine;
     pt_writer *writer;
@@ -56,4 +56,28 @@ int pt_batch_commit(pt_store *store, const pt_batch *undo, pt_snapshot *before,
         return rc;
     }
     return engine->write_commit(writer, commit, error);
+}
+
+/* A commit that finds no room takes back what it has collected. That would be so for ever. */
+static void collect_alone(pt_store *store, pt_sync sync)
+{
+    static const pt_batch nothing;
+    const pt_commit commit = {.sync = sync};
+    pt_error error = PT_ERROR_NONE;
+    pt_store_info info;
+    int rc = store->engine->info(store, &info, &error);
+    if (rc == SQLITE_OK && info.garbage != 0) {
+        commit_once(store, &nothing, NULL, &nothing, &commit, &error);
+    }
+    pt_error_clear(&error);
+}
+
+int pt_batch_commit(pt_store *store, const pt_batch *undo, pt_snapshot *before,
+                    const pt_batch *redo, const pt_commit *commit, pt_error *error)
+{
+    int rc = commit_once(store, undo, before, redo, commit, error);
+    if (rc == SQLITE_FULL && undo->count == 0) {
+        collect_alone(store, commit->sync);
+    }
+    return rc;
 }

@@ -41,6 +41,7 @@ static int begin(sqlite3_vtab *vtab)
     pt_tables *tables = pt_tables_of(vtab);
     pt_connection_keep_open(tables->follower.connection);
     tables->follower.joining = true;
+    tables->follower.joined = true;
     tables->begun = true;
     return SQLITE_OK;
 }
@@ -201,7 +202,9 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     int rc;
     tables->follower.joining = false;
     tables->begun = false;
-    if (argc == 1) {
+    if (!tables->follower.joined) {
+        rc = pt_session_refuse_withdrawn(&error);
+    } else if (argc == 1) {
         rc = drop(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
     } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_ERROR,

@@ -62,7 +62,10 @@ static int term_of(sqlite3_index_info *info, int i)
     if (constraint->iColumn == PT_TABLES_STORE) {
         return binary ? BY_STORE : 0;
     }
-    return constraint->iColumn == PT_TABLES_NAME && (binary || no_case) ? BY_NAME : 0;
+    /* Given the values of an IN one by one, SQLite would compare numbers among them as texts. */
+    bool by_name = constraint->iColumn == PT_TABLES_NAME && (binary || no_case) &&
+                   !sqlite3_vtab_in(info, i, -1);
+    return by_name ? BY_NAME : 0;
 }
 
 /* Which terms can be used, the index of each; *waiting: a Store is given by a table that this one
@@ -294,6 +297,14 @@ static int take_text(sqlite3_value *value, char **text, bool *nothing, pt_error 
     return *text != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
+/* A number may be meant as a number, which several names can equal: SQLite looks at all of them. */
+static int take_name(tables_cursor *cursor, sqlite3_value *value, bool *nothing, pt_error *error)
+{
+    int type = sqlite3_value_type(value);
+    bool is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+    return is_number ? SQLITE_OK : take_text(value, &cursor->name, nothing, error);
+}
+
 /*
  * A statement that may write takes the lock before it reads, so that what it has read is still
  * true when it writes.
@@ -334,7 +345,7 @@ int pt_tables_filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, 
         rc = take_text(argv[0], &store, &nothing, &error);
     }
     if (rc == SQLITE_OK && (plan & BY_NAME) != 0) {
-        rc = take_text(argv[plan == (BY_STORE | BY_NAME)], &cursor->name, &nothing, &error);
+        rc = take_name(cursor, argv[plan == (BY_STORE | BY_NAME)], &nothing, &error);
     }
     if (rc == SQLITE_OK && !nothing) {
         rc = begin_to_read(cursor, store, &error);

@@ -14,13 +14,17 @@ int pt_follower_sync(sqlite3_vtab *vtab)
 
 int pt_follower_commit(sqlite3_vtab *vtab)
 {
-    pt_connection_commit(pt_follower_of(vtab)->connection);
+    pt_follower *follower = pt_follower_of(vtab);
+    follower->joined = false;
+    pt_connection_commit(follower->connection);
     return SQLITE_OK;
 }
 
 int pt_follower_rollback(sqlite3_vtab *vtab)
 {
-    pt_connection_rollback(pt_follower_of(vtab)->connection);
+    pt_follower *follower = pt_follower_of(vtab);
+    follower->joined = false;
+    pt_connection_rollback(follower->connection);
     return SQLITE_OK;
 }
 

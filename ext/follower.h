@@ -13,6 +13,7 @@ typedef struct pt_follower {
     sqlite3_vtab base;
     pt_connection *connection;
     bool joining; /* xBegin has come and nothing been written since */
+    bool joined;  /* xBegin has come, and no end of the transaction */
 } pt_follower;
 
 static inline pt_follower *pt_follower_of(sqlite3_vtab *vtab)

@@ -206,13 +206,7 @@ static pt_lmdb_long_trees long_trees(pt_writer *writer)
 static int put(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_slice record)
 {
     pt_lmdb_old old;
-    int mdb_rc = MDB_SUCCESS;
-    if (writer->room.watched) {
-        mdb_rc = pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn);
-    }
-    if (mdb_rc != MDB_SUCCESS) {
-        return mdb_rc;
-    }
+    int mdb_rc;
     if (key.size > PT_LMDB_SHORT_KEY_MAX) {
         pt_lmdb_long_trees trees = long_trees(writer);
         mdb_rc = pt_lmdb_long_put(&trees, key, record, &old);
@@ -238,7 +232,13 @@ int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error
                             writer->store->base.path, (sqlite3_int64)key.size,
                             (sqlite3_int64)longest);
     }
-    int mdb_rc = put(writer, tree, key, record);
+    /* Dropping a table is a way to make room. */
+    bool checked = writer->room.watched && tree != &writer->garbage;
+    int mdb_rc =
+        checked ? pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn) : MDB_SUCCESS;
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = put(writer, tree, key, record);
+    }
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "writing a record", error);
 }
 
@@ -263,6 +263,7 @@ int pt_lmdb_write_delete(pt_writer *writer, pt_slice key, pt_error *error)
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "deleting a record", error);
 }
 
+/* With whatever room there is: a commit that could not be taken back would be worse. */
 int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error)
 {
     bool found;
@@ -272,8 +273,11 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
         writer->failed = true;
         return rc;
     }
-    return found ? pt_lmdb_write_put(writer, key, record, error)
-                 : pt_lmdb_write_delete(writer, key, error);
+    if (!found) {
+        return pt_lmdb_write_delete(writer, key, error);
+    }
+    int mdb_rc = put(writer, tree_of(writer, key), key, record);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "restoring a record", error);
 }
 
 int pt_lmdb_write_collect(pt_writer *writer, pt_error *error)

@@ -419,6 +419,13 @@ static int settle_doubt(pt_session *session, pt_error *error)
 
 /* --- Writes --- */
 
+int pt_session_refuse_withdrawn(pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
+                        "the transaction that this statement was writing in has been rolled back; "
+                        "run the statement again");
+}
+
 void pt_session_require_sync(pt_session *session, pt_sync sync)
 {
     if (sync > session->sync) {

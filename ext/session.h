@@ -94,6 +94,12 @@ void pt_session_rollback(pt_session *session);
 
 /* --- Inside a transaction that writes --- */
 
+/*
+ * For xUpdate when no transaction is writing: a function in its own statement has rolled it back,
+ * and SQLite goes on without another xBegin. SQLITE_ABORT_ROLLBACK.
+ */
+int pt_session_refuse_withdrawn(pt_error *error);
+
 /* The commit will be at least this durable. */
 void pt_session_require_sync(pt_session *session, pt_sync sync);
 

@@ -195,7 +195,7 @@ static int begin_and_enter(pt_table *table, pt_error *error)
 
 /*
  * Makes the store and the table in it, as far as they are not there. SQLite lets a new table take
- * part in the transaction without xBegin.
+ * part in the transaction without xBegin, so one that goes on begins to write here.
  */
 static int make_in_store(pt_table *table, pt_error *error)
 {
@@ -208,7 +208,8 @@ static int make_in_store(pt_table *table, pt_error *error)
     if (rc == SQLITE_OK) {
         rc = find_in_store(table, error);
     }
-    if (rc == SQLITE_NOTFOUND) {
+    bool goes_on = !sqlite3_get_autocommit(pt_connection_db(table->connection));
+    if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && goes_on)) {
         rc = begin_and_enter(table, error);
     }
     if (rc != SQLITE_OK && !was_writing) {
@@ -310,18 +311,23 @@ static int rename_table(sqlite3_vtab *vtab, const char *name)
 
 /* --- Transactions: session.h says what each call means --- */
 
+int pt_table_check_writable(const pt_table *table, pt_error *error)
+{
+    if (!table->read_only) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_READONLY,
+                        table->config.read_only
+                            ? "is read-only by its option; DROP TABLE and CREATE VIRTUAL TABLE "
+                              "without readonly=1 to write (the entities stay)"
+                            : "its database was opened read-only; open it for writing");
+}
+
 static int begin(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    int rc = SQLITE_OK;
-    if (table->read_only) {
-        rc = pt_error_set(&error, SQLITE_READONLY,
-                          table->config.read_only
-                              ? "is read-only by its option; DROP TABLE and CREATE VIRTUAL TABLE "
-                                "without readonly=1 to write (the entities stay)"
-                              : "its database was opened read-only; open it for writing");
-    }
+    int rc = pt_table_check_writable(table, &error);
     if (rc == SQLITE_OK) {
         rc = pt_table_open_store(table, &error);
     }

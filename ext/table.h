@@ -59,6 +59,9 @@ int pt_table_fail(pt_table *table, pt_error *error);
  * pt_connection_use. */
 int pt_table_open_store(pt_table *table, pt_error *error);
 
+/* SQLITE_READONLY for a table that is never written to. */
+int pt_table_check_writable(const pt_table *table, pt_error *error);
+
 /* Sets table->id as the view shows it. SQLITE_ERROR with TableNotFound if the store has no such
  * table. */
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);

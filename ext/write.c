@@ -34,15 +34,27 @@ static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *e
     return rc == SQLITE_OK ? pt_entity_remove(table, pt_buffer_slice(&table->old_key), error) : rc;
 }
 
+static int check_writing(const pt_table *table, pt_error *error)
+{
+    bool writing = table->session != NULL && pt_session_is_writing(table->session);
+    return writing ? SQLITE_OK : pt_session_refuse_withdrawn(error);
+}
+
 static int prepare(pt_table *table, pt_error *error)
 {
-    int rc = SQLITE_OK;
-    if (!pt_session_has_pending(table->session)) {
+    int rc = pt_table_check_writable(table, error);
+    if (rc == SQLITE_OK) {
+        rc = check_writing(table, error);
+    }
+    if (rc == SQLITE_OK && !pt_session_has_pending(table->session)) {
         rc = pt_companion_join(table->connection, error);
     }
     pt_view *view = NULL;
     if (rc == SQLITE_OK) {
         rc = pt_session_read(table->session, &view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = check_writing(table, error); /* reading may have ended a transaction in doubt */
     }
     return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;
 }

@@ -67,6 +67,8 @@ static inline int be_peer(char **argv)
     if (db == NULL) {
         return 1;
     }
+    const reply ready = {.kind = REPLY_DONE};
+    write_all(STDOUT_FILENO, &ready, sizeof ready);
     while (read_all(STDIN_FILENO, sql, sizeof sql)) {
         reply answer = {.kind = REPLY_DONE, .number = INT64_MIN};
         peer_tells_waiting = true;
@@ -80,12 +82,15 @@ static inline int be_peer(char **argv)
 
 /* --- In the test --- */
 
+/* The peer has opened its connection, which reads the database for a moment. */
 static inline peer start_peer(const char *folder, const char *name)
 {
     char path[PATH_SIZE];
     path_in(folder, name, path);
     const char *const arguments[] = {path, NULL};
-    return (peer){.process = start_child("peer", arguments)};
+    peer started = {.process = start_child("peer", arguments)};
+    assert_true(read_all(started.process.from, &started.last, sizeof started.last));
+    return started;
 }
 
 static inline void stop_peer(peer *other)

@@ -380,6 +380,64 @@ static void a_walk_over_a_table_made_anew_does_not_lead_writes_astray(void **sta
     sqlite3_finalize(walk);
 }
 
+/* --- Writes that call a function that rolls back --- */
+
+/* rolls_back(sql): ROLLBACK, and then the SQL, on the connection that calls it; once. */
+static void roll_back(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    bool *done = sqlite3_user_data(context);
+    sqlite3 *db = sqlite3_context_db_handle(context);
+    if (!*done) {
+        *done = true;
+        run(db, "ROLLBACK; %s", sqlite3_value_text(argv[0]));
+    }
+    sqlite3_result_int(context, 1);
+}
+
+static void check_rolled_back(scene *all, const char *write)
+{
+    bool done = false;
+    sqlite3 *second = open_database(all->folder, "main.db");
+    run(all->db, "PRAGMA busy_timeout = 0");
+    run(second, "PRAGMA busy_timeout = 0");
+    sqlite3_create_function(all->db, "rolls_back", 1, SQLITE_UTF8, &done, roll_back, NULL, NULL);
+    run(all->db, "BEGIN; DELETE FROM t WHERE PartitionKey = 'none'");
+    fails(all->db, SQLITE_ABORT_ROLLBACK, "%s", write);
+    says(all->db, "rolled back");
+    assert_true(done);
+    assert_int_equal(sqlite3_get_autocommit(all->db), 1);
+    run(second, "INSERT INTO t VALUES('q', 'second', 0); DELETE FROM t WHERE PartitionKey = 'q'");
+    assert_number(all->db, 67, "SELECT count(*) FROM t");
+    assert_number(all->db, 0, "SELECT count(*) FROM t WHERE V < 0");
+    close_database(second);
+}
+
+static void an_insert_rolled_back_inside_is_aborted(void **state)
+{
+    check_rolled_back(*state, "INSERT INTO t VALUES('p', 'new', rolls_back('SELECT 1'))");
+}
+
+static void an_update_rolled_back_inside_is_aborted(void **state)
+{
+    check_rolled_back(*state, "UPDATE t SET V = -rolls_back('SELECT * FROM t')");
+}
+
+static void a_delete_rolled_back_inside_is_aborted(void **state)
+{
+    check_rolled_back(*state, "DELETE FROM t WHERE RowKey > '1' AND rolls_back('')");
+}
+
+static void a_drop_rolled_back_inside_is_aborted(void **state)
+{
+    check_rolled_back(*state, "DELETE FROM pt_tables WHERE TableName = 't' AND rolls_back('')");
+}
+
+static void a_table_made_and_rolled_back_inside_is_aborted(void **state)
+{
+    check_rolled_back(*state, "INSERT INTO pt_tables(TableName) SELECT 'u' || rolls_back('')");
+}
+
 #define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -401,6 +459,11 @@ int main(int argc, char **argv)
         scene_test(readers_are_many_but_not_without_number),
         scene_test(a_connection_closed_under_a_walk_lives_on),
         scene_test(a_walk_over_a_table_made_anew_does_not_lead_writes_astray),
+        scene_test(an_insert_rolled_back_inside_is_aborted),
+        scene_test(an_update_rolled_back_inside_is_aborted),
+        scene_test(a_delete_rolled_back_inside_is_aborted),
+        scene_test(a_drop_rolled_back_inside_is_aborted),
+        scene_test(a_table_made_and_rolled_back_inside_is_aborted),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

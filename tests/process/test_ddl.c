@@ -171,6 +171,29 @@ static void a_table_is_declared_anew_within_a_transaction(void **state)
     assert_peer_number(&all->other, 9, "SELECT W FROM t WHERE V = 'text'");
 }
 
+static void a_table_of_the_store_is_declared_and_written_in_one_transaction(void **state)
+{
+    scene *all = *state;
+    run(all->db, "DROP TABLE t; BEGIN; CREATE VIRTUAL TABLE t USING ptable(V Int32);"
+                 "INSERT INTO t VALUES('p', 'b', 2); COMMIT");
+    assert_peer_number(&all->other, 3, "SELECT sum(V) FROM t");
+    run(all->db, "BEGIN; CREATE VIRTUAL TABLE s USING ptable(V Int32, table='t'); SAVEPOINT s;"
+                 "UPDATE s SET V = 9 WHERE PartitionKey = 'p'; ROLLBACK TO s;"
+                 "DELETE FROM s WHERE RowKey = 'a'; ROLLBACK");
+    peer_run(&all->other, "UPDATE t SET V = V + 1");
+    assert_number(all->db, 5, "SELECT sum(V) FROM t");
+}
+
+static void a_table_declared_read_only_is_not_written_in_that_transaction(void **state)
+{
+    scene *all = *state;
+    run(all->db, "BEGIN; CREATE VIRTUAL TABLE r USING ptable(V Int32, table='t', readonly=1)");
+    fails(all->db, SQLITE_READONLY, "INSERT INTO r VALUES('p', 'b', 2)");
+    says(all->db, "is read-only by its option");
+    run(all->db, "COMMIT");
+    assert_peer_number(&all->other, 1, "SELECT sum(V) FROM t");
+}
+
 /* Without it nothing would commit the writes. */
 static void without_the_companion_drop_after_writes_is_refused(void **state)
 {
@@ -284,6 +307,8 @@ int main(int argc, char **argv)
         scene_test(writes_before_drop_are_rolled_back),
         scene_test(a_table_made_and_dropped_in_one_transaction_is_there_afterwards),
         scene_test(a_table_is_declared_anew_within_a_transaction),
+        scene_test(a_table_of_the_store_is_declared_and_written_in_one_transaction),
+        scene_test(a_table_declared_read_only_is_not_written_in_that_transaction),
         scene_test(without_the_companion_drop_after_writes_is_refused),
         scene_test(a_table_is_used_by_another_process_at_once),
         scene_test(another_process_waits_for_create),

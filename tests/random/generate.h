@@ -111,9 +111,10 @@ static inline test_step cursor_step(step_generator *generator, const twin_pair *
 {
     int cursor = (int)random_below(&generator->random, CURSORS);
     if (twins->cursors[cursor] == NULL) {
-        bool ordered = random_below(&generator->random, 2) == 0;
+        static const char *const rules[] = {"ordered", "unordered", "filtered_ordered",
+                                            "filtered_unordered"};
         test_step opened =
-            step_of_rule(generator, STEP_CURSOR_OPEN, ordered ? "ordered" : "unordered");
+            step_of_rule(generator, STEP_CURSOR_OPEN, rules[random_below(&generator->random, 4)]);
         opened.cursor = cursor;
         opened.rows = 1;
         return opened;

@@ -7,6 +7,12 @@ CREATE VIRTUAL TABLE Entry USING ptable(
 
 -- Keys: 512 units, and neither / \ # ? nor control characters.
 INSERT INTO Entry(PartitionKey, RowKey) VALUES ('', ''), ('a%+&''",()b ', 'é日本😀');
+INSERT INTO Entry(PartitionKey, RowKey) VALUES (printf('%.512c', 'k'), printf('%.512c', 'r'));
+INSERT INTO Entry(PartitionKey, RowKey)
+  VALUES (replace(printf('%.256c', 'k'), 'k', '😀'), replace(printf('%.512c', 'k'), 'k', '本'));
+SELECT length(PartitionKey) AS Characters, length(EntityKey) AS Bytes FROM Entry
+  WHERE length(PartitionKey) > 100;
+DELETE FROM Entry WHERE length(PartitionKey) > 100;
 INSERT INTO Entry(PartitionKey, RowKey) VALUES ('p', printf('%.513c', 'k'));
 INSERT INTO Entry(PartitionKey, RowKey) VALUES (replace(printf('%.257c', 'k'), 'k', '😀'), 'r');
 INSERT INTO Entry(PartitionKey, RowKey) VALUES ('2026/11', 'r');

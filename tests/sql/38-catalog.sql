@@ -20,6 +20,14 @@ SELECT * FROM pt_tables;
 SELECT TableName, Entities FROM pt_tables WHERE TableName = 'EMPLOYEE';
 SELECT TableName FROM pt_tables WHERE TableName = 'Nobody';
 SELECT count(*) FROM pt_tables WHERE TableName = NULL OR TableName = x'45';
+-- A number in a column is compared as a number.
+CREATE TEMP TABLE Year(Number INTEGER);
+INSERT INTO Year VALUES (2026);
+INSERT INTO pt_tables(TableName) VALUES ('2026'), ('02026');
+SELECT TableName FROM Year CROSS JOIN pt_tables ON TableName = Number;
+SELECT TableName FROM pt_tables WHERE TableName IN (SELECT Number FROM Year);
+SELECT TableName FROM pt_tables WHERE TableName = 2026;
+DELETE FROM pt_tables WHERE TableName IN ('2026', '02026');
 
 -- A table needs no ptable: INSERT makes an empty one, in any store that exists.
 INSERT INTO pt_tables(TableName) VALUES ('Logins20261101'), ('Logins20261102');

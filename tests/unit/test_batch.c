@@ -2,6 +2,7 @@
 
 #include "batch.h"
 #include "failing_malloc.h"
+#include "key.h"
 #include "memtable.h"
 
 enum { TABLE = 7 };
@@ -140,6 +141,57 @@ static void dropped_tables_are_collected_unless_undoing(void **state)
     pt_memtable_free(memtable);
 }
 
+/* Puts into table 1 until there is no room for a record of that size. */
+static void fill(size_t record_size)
+{
+    static uint8_t record[1500];
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK; i++) {
+        char text[32];
+        pt_error error = PT_ERROR_NONE;
+        snprintf(text, sizeof text, "%zu-%d", record_size, i);
+        test_key key = key_of(1, text);
+        pt_writer *writer = begin_write(store);
+        rc = engine->write_put(writer, key_slice(&key), pt_slice_of(record, record_size), &error);
+        rc == SQLITE_OK ? commit_write(writer) : engine->write_abort(writer);
+        pt_error_clear(&error);
+    }
+    assert_int_equal(rc, SQLITE_FULL);
+}
+
+static void drop_table_1(void)
+{
+    test_key garbage = {.size = 2 * PT_KEY_TABLE_SIZE};
+    pt_put_be32(garbage.bytes, PT_TABLE_GARBAGE);
+    pt_put_be32(garbage.bytes + PT_KEY_TABLE_SIZE, 1);
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_put(writer, key_slice(&garbage), pt_slice_text("\1"), &error));
+    commit_write(writer);
+}
+
+static void a_dropped_table_makes_room_in_a_full_store(void **state)
+{
+    enum { TRIES = 20 };
+    teardown(state);
+    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    setup(state);
+    pt_memtable *memtable = first_transaction();
+    fill(1500);
+    fill(1);
+    drop_table_1();
+    pt_batch batch = batch_of(memtable);
+    int rc = SQLITE_FULL;
+    for (int tries = 0; rc == SQLITE_FULL && tries < TRIES; tries++) {
+        pt_error error = PT_ERROR_NONE;
+        rc = pt_batch_commit(store, &nothing, NULL, &batch, &plain, &error);
+        pt_error_clear(&error);
+    }
+    assert_int_equal(rc, SQLITE_OK);
+    pt_batch_free(&batch);
+    pt_memtable_free(memtable);
+    unsetenv("PTABLE_MAP_SIZE");
+}
+
 static void a_failure_changes_nothing(void **state)
 {
     (void)state;
@@ -231,6 +283,7 @@ int main(void)
         TEST(operations_are_applied_together),
         TEST(undo_and_redo_are_one_commit),
         TEST(dropped_tables_are_collected_unless_undoing),
+        TEST(a_dropped_table_makes_room_in_a_full_store),
         TEST(a_failure_changes_nothing),
         TEST(the_commit_record_is_handed_on),
         TEST(tells_whether_the_catalogue_is_touched),

@@ -1,3 +1,4 @@
+#include "key.h"
 #include "store_fixture.h"
 
 #include <errno.h>
@@ -263,6 +264,94 @@ static void used_up_map_still_allows_deletes(void **state)
     unsetenv("PTABLE_MAP_SIZE");
 }
 
+/* One of the five keys of a number that put_until_full puts. */
+static test_key numbered_key(int number, int part)
+{
+    char text[16];
+    snprintf(text, sizeof text, "%06d%c", number, 'a' + part);
+    return key_of(1, text);
+}
+
+static void used_up_map_still_allows_to_take_back(void **state)
+{
+    (void)state;
+    enum { DELETED = 40 };
+    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    pt_store *store = open_store(fixture_path);
+    int count = put_until_full(store, 0);
+    pt_snapshot *before = begin_snapshot(store);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    for (int i = 0; i < DELETED * 5; i++) {
+        test_key key = numbered_key(i / 5, i % 5);
+        assert_ok(engine->write_delete(writer, key_slice(&key), &error));
+    }
+    commit_write(writer);
+    writer = begin_write(store);
+    for (int i = 0; i < DELETED * 5; i++) {
+        test_key key = numbered_key(i / 5, i % 5);
+        assert_ok(engine->write_restore(writer, before, key_slice(&key), &error));
+    }
+    commit_write(writer);
+    engine->unlock(store);
+    engine->snapshot_end(before);
+    assert_ok(engine->snapshot_begin(before, &error));
+    pt_table_counts counts;
+    assert_ok(engine->counts(before, 1, &counts, &error));
+    assert_int_equal(counts.entities, count * 5);
+    engine->snapshot_free(before);
+    engine->close(store);
+    unsetenv("PTABLE_MAP_SIZE");
+}
+
+/* Until not even the smallest record may be put. */
+static void put_to_the_last_page(pt_store *store)
+{
+    int rc = SQLITE_OK;
+    put_until_full(store, 0);
+    lock_store(store);
+    for (int i = 0; rc == SQLITE_OK; i++) {
+        pt_error error = PT_ERROR_NONE;
+        test_key key = numbered_key(i, 'z' - 'a');
+        pt_writer *writer = begin_write(store);
+        rc = engine->write_put(writer, key_slice(&key), pt_slice_text(""), &error);
+        if (rc == SQLITE_OK) {
+            commit_write(writer);
+        } else {
+            engine->write_abort(writer);
+        }
+        pt_error_clear(&error);
+    }
+    assert_int_equal(rc, SQLITE_FULL);
+    engine->unlock(store);
+}
+
+static void used_up_map_still_allows_drops(void **state)
+{
+    (void)state;
+    setenv("PTABLE_MAP_SIZE", "2M", 1);
+    pt_store *store = open_store(fixture_path);
+    put_to_the_last_page(store);
+    test_key garbage = {.size = 2 * PT_KEY_TABLE_SIZE};
+    pt_put_be32(garbage.bytes, PT_TABLE_GARBAGE);
+    pt_put_be32(garbage.bytes + PT_KEY_TABLE_SIZE, 1);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_put(writer, key_slice(&garbage), pt_slice_text("\1"), &error));
+    commit_write(writer);
+    pt_store_info info = {.garbage = 1};
+    while (info.garbage != 0) {
+        writer = begin_write(store);
+        assert_ok(engine->write_collect(writer, &error));
+        commit_write(writer);
+        assert_ok(engine->info(store, &info, &error));
+    }
+    engine->unlock(store);
+    assert_in_range(put_until_full(store, 0) * 5 * 500, 1 << 20, 2 << 20);
+    engine->close(store);
+    unsetenv("PTABLE_MAP_SIZE");
+}
+
 static void one_transaction_too_large_for_the_map(void **state)
 {
     (void)state;
@@ -299,6 +388,8 @@ int main(void)
         TEST(failing_root_page_is_recovered_from),
         TEST(writer_dead_in_its_last_step_stops_nobody),
         TEST(used_up_map_still_allows_deletes),
+        TEST(used_up_map_still_allows_to_take_back),
+        TEST(used_up_map_still_allows_drops),
         TEST(one_transaction_too_large_for_the_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
