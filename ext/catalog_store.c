@@ -119,10 +119,11 @@ int pt_catalog_ask_for_store(const pt_connection *connection, pt_error *error)
     if (list == NULL) {
         return pt_error_nomem(error);
     }
-    pt_error_set(error, SQLITE_ERROR,
-                 "the main database has no store of its own yet, so the store must be named, as in "
-                 "Store = 'contoso.ptable'; open stores: %s",
-                 list);
+    pt_error_set(
+        error, SQLITE_ERROR,
+        "the main database has no store of its own yet; CREATE VIRTUAL TABLE makes it, or name "
+        "another, as in Store = 'contoso.ptable'; open stores: %s",
+        list);
     sqlite3_free(list);
     return error->rc;
 }

@@ -204,6 +204,19 @@ int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *erro
     return rc == SQLITE_OK ? pt_companion_ensure(connection, error) : rc;
 }
 
+int pt_companion_is_registered(sqlite3 *db, bool *registered)
+{
+    sqlite3_stmt *modules = NULL;
+    *registered = false;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
+    while (rc == SQLITE_OK && !*registered && sqlite3_step(modules) == SQLITE_ROW) {
+        *registered =
+            sqlite3_stricmp((const char *)sqlite3_column_text(modules, 0), COMPANION) == 0;
+    }
+    int end = sqlite3_finalize(modules);
+    return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+}
+
 int pt_companion_join(pt_connection *connection, pt_error *error)
 {
     sqlite3 *db = pt_connection_db(connection);

@@ -31,4 +31,10 @@ int pt_companion_ensure(pt_connection *connection, pt_error *error);
  */
 int pt_companion_join(pt_connection *connection, pt_error *error);
 
+/*
+ * Whether the connection has the companion's module, and so the whole extension: it is the last
+ * that is registered. SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_companion_is_registered(sqlite3 *db, bool *registered);
+
 #endif

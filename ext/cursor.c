@@ -342,28 +342,29 @@ static int arrive(pt_cursor *cursor, int rc, pt_error *error)
 
 /* --- Beginning --- */
 
-/* Lets the cursor read the session's view; used again in its statement it keeps the one it has. */
+/* Lets the cursor read the table in the session's view; used again in its statement it keeps both,
+ * whatever has become of the table. */
 static int attach(pt_cursor *cursor, pt_error *error)
 {
+    if (cursor->scan.view != NULL) {
+        return SQLITE_OK;
+    }
     pt_table *table = table_of(cursor);
-    int rc = SQLITE_OK;
-    if (cursor->scan.view == NULL) {
-        pt_view *view = NULL;
-        rc = pt_companion_join(table->connection, error);
-        if (rc == SQLITE_OK) {
-            rc = pt_session_read(table->session, &view, error);
-        }
-        if (rc == SQLITE_OK) {
-            rc = pt_scan_open(&cursor->scan, view, error);
-        }
-        if (rc == SQLITE_OK) {
-            pt_scan_freeze(&cursor->scan);
-        }
+    pt_view *view = NULL;
+    int rc = pt_companion_join(table->connection, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(table->session, &view, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_table_find_id(table, cursor->scan.view, error);
+        rc = pt_table_find_id(table, view, error);
     }
-    cursor->table_id = table->id.id;
+    if (rc == SQLITE_OK) {
+        rc = pt_scan_open(&cursor->scan, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_scan_freeze(&cursor->scan);
+        cursor->table_id = table->id.id;
+    }
     return rc;
 }
 

@@ -35,6 +35,28 @@ static bool is_in_word(uint8_t c)
     return begins_word(c) || is_digit(c);
 }
 
+/*
+ * A blank or quote of formatted text, which is easily taken for one of ASCII, and no part of a
+ * name: U+00A0, U+2000 to U+200A, U+2018 to U+201F, U+202F, U+3000, U+FEFF.
+ */
+static bool is_lookalike(const pt_filter_lexer *lexer, size_t at)
+{
+    uint32_t two = (uint32_t)byte_at(lexer, at) << 8 | byte_at(lexer, at + 1);
+    uint32_t three = two << 8 | byte_at(lexer, at + 2);
+    return two == 0xC2A0 || (three >= 0xE28080 && three <= 0xE2808A) ||
+           (three >= 0xE28098 && three <= 0xE2809F) || three == 0xE280AF || three == 0xE38080 ||
+           three == 0xEFBBBF;
+}
+
+/* Where the word ends whose inside is at `at`. */
+static size_t skip_word(const pt_filter_lexer *lexer, size_t at)
+{
+    while (is_in_word(byte_at(lexer, at)) && !is_lookalike(lexer, at)) {
+        at++;
+    }
+    return at;
+}
+
 static int hex_digit(uint8_t c)
 {
     if (is_digit(c)) {
@@ -135,10 +157,7 @@ static int read_number(pt_filter_lexer *lexer, pt_filter_token *token, pt_error 
     size_t end = skip_fraction(lexer, point);
     pt_slice digits = pt_slice_of(start, end - lexer->at);
     uint8_t suffix = byte_at(lexer, end) | 0x20;
-    size_t behind = end;
-    while (is_in_word(byte_at(lexer, behind))) {
-        behind++;
-    }
+    size_t behind = skip_word(lexer, end);
     token->kind = PT_TOKEN_CONSTANT;
     token->text = pt_slice_of(start, behind - lexer->at);
     lexer->at = behind;
@@ -268,9 +287,7 @@ static int read_string(pt_filter_lexer *lexer, pt_filter_token *token, pt_error 
 static int read_word(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *error)
 {
     const uint8_t *start = lexer->filter.data + lexer->at;
-    while (is_in_word(byte_at(lexer, lexer->at))) {
-        lexer->at++;
-    }
+    lexer->at = skip_word(lexer, lexer->at);
     pt_slice word = pt_slice_of(start, (size_t)(lexer->filter.data + lexer->at - start));
     token->kind = PT_TOKEN_WORD;
     token->text = word;
@@ -302,6 +319,11 @@ int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_erro
     }
     if (is_digit(c) || (c == '-' && is_digit(byte_at(lexer, lexer->at + 1)))) {
         return read_number(lexer, token, error);
+    }
+    if (is_lookalike(lexer, lexer->at)) {
+        return pt_filter_syntax_error(lexer, token->text.data, error,
+                                      "here is a blank or quote that is not ASCII's; write a plain "
+                                      "blank, or '");
     }
     if (begins_word(c)) {
         return read_word(lexer, token, error);

@@ -29,7 +29,8 @@ typedef struct pt_filter_lexer {
     pt_arena *arena;
 } pt_filter_lexer;
 
-/* Reads the next token. SQLITE_OK, SQLITE_NOMEM, or SQLITE_ERROR for a malformed constant. */
+/* Reads the next token. SQLITE_OK, SQLITE_NOMEM, or SQLITE_ERROR for a malformed constant, and
+ * for blanks and quotes beyond ASCII. */
 int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *error);
 
 /*

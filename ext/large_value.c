@@ -94,6 +94,16 @@ int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *larg
 
 /* --- Reading --- */
 
+int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large *large,
+                        bool *pending)
+{
+    chunk_key key = first_key(table_id, large);
+    pt_pending *first;
+    int rc = pt_memtable_find(memtable, nth_key(&key, 0), &first);
+    *pending = rc == SQLITE_OK && first != NULL && first->operation != PT_DELETE;
+    return rc;
+}
+
 /* What the transaction has written under a key that is used once, also if it has deleted it since.
  */
 static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)

@@ -47,6 +47,13 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
 int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *large, pt_error *error);
 
 /*
+ * Whether the transaction has stored a large value and still has it: its chunks are pending.
+ * SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large *large,
+                        bool *pending);
+
+/*
  * Reads a large value into `bytes` (emptied first; a NUL is put behind its content) and turns it
  * into a STRING or BINARY that points there. Other values stay as they are. SQLITE_OK,
  * SQLITE_NOMEM, SQLITE_CORRUPT_VTAB (without a text) if a chunk is missing or damaged,

@@ -209,7 +209,8 @@ static int fail_opening(pt_error *error, const char *path, int problem)
         return pt_error_set(
             error, SQLITE_CANTOPEN,
             "store %Q does not exist; bring it back, if it was moved or left behind, or "
-            "make a new one by DROP TABLE and CREATE VIRTUAL TABLE",
+            "make a new one by CREATE VIRTUAL TABLE, after DROP TABLE where one is "
+            "declared",
             path);
     case ENOTDIR:
         return pt_error_set(

@@ -79,9 +79,11 @@ static bool may_omit(const pt_plan_constraint *constraint, int index, int argume
     return decided && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
 }
 
+/* The argument of a table-valued function comes twice beside an OR: once as a part of it. */
 pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
 {
     int filters = 0;
+    bool equals = false;
     for (int i = 0; i < query->constraint_count; i++) {
         const pt_plan_constraint *constraint = &query->constraints[i];
         if (constraint->column != PT_PLAN_FILTER || constraint->op != PT_OP_MATCH) {
@@ -93,7 +95,8 @@ pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
         if (constraint->in) {
             return PT_PLAN_FILTER_IN;
         }
-        filters++;
+        filters += constraint->equals && equals ? 0 : 1;
+        equals = equals || constraint->equals;
     }
     return filters > 1 ? PT_PLAN_FILTER_TWICE : PT_PLAN_FILTER_FITS;
 }

@@ -73,6 +73,7 @@ typedef struct pt_plan_constraint {
     bool binary;       /* compared with the BINARY collation */
     bool in;           /* an EQ whose values can all be had in one call */
     bool literal_text; /* the right-hand side is known to be TEXT: SQLite need not check again */
+    bool equals;       /* a MATCH written with =, which SQLite can check against the column */
 } pt_plan_constraint;
 
 typedef struct pt_plan_order {

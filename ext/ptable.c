@@ -74,11 +74,17 @@ int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines 
                      sqlite3_libversion());
         return fail(SQLITE_ERROR, &error, message);
     }
+    /* A second set of modules would not know the transactions and tables of the first. */
+    bool registered;
+    int rc = pt_companion_is_registered(db, &registered);
+    if (rc != SQLITE_OK || registered) {
+        return rc == SQLITE_OK ? REGISTERED : rc;
+    }
     pt_connection *connection = pt_connection_new(db);
     if (connection == NULL) {
         return SQLITE_NOMEM;
     }
-    int rc = register_all(db, connection, &error);
+    rc = register_all(db, connection, &error);
     pt_connection_release(connection);
     return rc == SQLITE_OK ? REGISTERED : fail(rc, &error, message);
 }

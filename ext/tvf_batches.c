@@ -76,7 +76,8 @@ static int next_in_session(batches *self, pt_session *session, bool *found, pt_e
     pt_memtable *memtable = session != NULL ? pt_session_memtable(session) : NULL;
     *found = false;
     while (memtable != NULL) {
-        int rc = pt_pending_batches_next(memtable, &self->position, &self->batch);
+        pt_shape_source shapes = pt_dictionary_source(pt_session_store(session)->dictionary);
+        int rc = pt_pending_batches_next(memtable, &shapes, &self->position, &self->batch);
         if (rc == SQLITE_NOMEM) {
             return pt_error_nomem(error);
         }

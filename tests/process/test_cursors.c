@@ -355,6 +355,31 @@ static void a_connection_closed_under_a_walk_lives_on(void **state)
     all->db = open_database(all->folder, "main.db");
 }
 
+/* It looks rows up in the old table for each row of the VALUES, others write to the new one. */
+static void a_walk_over_a_table_made_anew_does_not_lead_writes_astray(void **state)
+{
+    scene *all = *state;
+    sqlite3_stmt *walk = NULL;
+    assert_int_equal(
+        sqlite3_prepare_v2(all->db,
+                           "SELECT t.RowKey, t.V FROM (VALUES (0), (3), (6)) n CROSS JOIN t "
+                           "WHERE t.V = n.column1",
+                           -1, &walk, NULL),
+        SQLITE_OK);
+    assert_int_equal(step_walk(walk), 0);
+    run(all->db,
+        "BEGIN; DELETE FROM pt_tables WHERE TableName = 't';"
+        "INSERT INTO pt_tables(TableName) VALUES ('t'); INSERT INTO t VALUES ('p', 'a', 1)");
+    assert_int_equal(step_walk(walk), 3);
+    run(all->db, "INSERT INTO t VALUES ('p', 'b', 2)");
+    assert_number(all->db, 2, "SELECT count(*) FROM t");
+    assert_int_equal(step_walk(walk), 6);
+    run(all->db, "COMMIT");
+    assert_number(all->db, 2, "SELECT count(*) FROM t");
+    assert_int_equal(step_walk(walk), -1);
+    sqlite3_finalize(walk);
+}
+
 /* --- Writes that call a function that rolls back --- */
 
 /* rolls_back(sql): ROLLBACK, and then the SQL, on the connection that calls it; once. */
@@ -433,6 +458,7 @@ int main(int argc, char **argv)
         scene_test(a_long_walk_keeps_its_version_over_many_commits),
         scene_test(readers_are_many_but_not_without_number),
         scene_test(a_connection_closed_under_a_walk_lives_on),
+        scene_test(a_walk_over_a_table_made_anew_does_not_lead_writes_astray),
         scene_test(an_insert_rolled_back_inside_is_aborted),
         scene_test(an_update_rolled_back_inside_is_aborted),
         scene_test(a_delete_rolled_back_inside_is_aborted),

@@ -4,6 +4,9 @@
 #ifndef GENERATE_H
 #define GENERATE_H
 
+#include "catalog.h"
+#include "filters.h"
+#include "operations.h"
 #include "statements.h"
 #include "twins.h"
 #include "values.h"
@@ -13,27 +16,37 @@ enum { SAVEPOINTS = 5 };
 typedef struct step_generator {
     uint64_t random;
     bool utf16;
+    bool long_keys;              /* most keys are */
     char savepoints[SAVEPOINTS]; /* their names, the outermost first */
     int savepoint_count;
 } step_generator;
 
 /* Of rules with one name the first is meant. */
-static const sql_rule *const rules_for_queries[] = {query_rules, condition_rules, value_rules,
-                                                    NULL};
-static const sql_rule *const rules_for_changes[] = {change_rules, query_rules, condition_rules,
-                                                    value_rules, NULL};
+static const sql_rule *const rules_for_queries[] = {long_key_rules,  catalog_rules, filter_rules,
+                                                    operation_rules, query_rules,   condition_rules,
+                                                    value_rules,     NULL};
+static const sql_rule *const rules_for_changes[] = {long_key_rules,  change_rules,    catalog_rules,
+                                                    filter_rules,    operation_rules, query_rules,
+                                                    condition_rules, value_rules,     NULL};
 
 static inline test_step step_of_rule(step_generator *generator, step_kind kind, const char *rule)
 {
-    bool writes = kind == STEP_CHANGE || kind == STEP_CHANGE_ROWS || kind == STEP_CONTROL;
-    const sql_grammar grammar = {.tables = writes ? rules_for_changes : rules_for_queries,
-                                 .random = &generator->random};
-    return (test_step){.kind = kind, .statement = grammar_write(&grammar, rule)};
+    bool reads = kind == STEP_ORDERED || kind == STEP_UNORDERED || kind == STEP_CURSOR_OPEN;
+    sql_grammar grammar = {.tables = reads ? rules_for_queries : rules_for_changes};
+    grammar.tables += generator->long_keys ? 0 : 1;
+    uint64_t same = generator->random;
+    test_step step = {.kind = kind};
+    step.statement = grammar_write(&grammar, &generator->random, rule);
+    grammar.side = SIDE_ORDINARY;
+    step.twin = grammar_write(&grammar, &same, rule);
+    return step;
 }
 
 static inline test_step step_of_text(step_kind kind, const char *format, char name)
 {
-    return (test_step){.kind = kind, .statement = {.sql = need(sqlite3_mprintf(format, name))}};
+    return (test_step){.kind = kind,
+                       .statement = {.sql = need(sqlite3_mprintf(format, name))},
+                       .twin = {.sql = need(sqlite3_mprintf(format, name))}};
 }
 
 /* --- Transactions --- */
@@ -98,9 +111,10 @@ static inline test_step cursor_step(step_generator *generator, const twin_pair *
 {
     int cursor = (int)random_below(&generator->random, CURSORS);
     if (twins->cursors[cursor] == NULL) {
-        bool ordered = random_below(&generator->random, 2) == 0;
+        static const char *const rules[] = {"ordered", "unordered", "filtered_ordered",
+                                            "filtered_unordered"};
         test_step opened =
-            step_of_rule(generator, STEP_CURSOR_OPEN, ordered ? "ordered" : "unordered");
+            step_of_rule(generator, STEP_CURSOR_OPEN, rules[random_below(&generator->random, 4)]);
         opened.cursor = cursor;
         opened.rows = 1;
         return opened;
@@ -114,17 +128,34 @@ static inline test_step cursor_step(step_generator *generator, const twin_pair *
 /* --- Any step --- */
 
 static const struct choice {
-    unsigned weight; /* of 1000 */
+    unsigned weight;
     step_kind kind;
     const char *rule;
 } choices[] = {
-    {270, STEP_ORDERED, "ordered"},     {240, STEP_UNORDERED, "unordered"},
-    {140, STEP_CHANGE, "insert"},       {70, STEP_CHANGE, "update"},
-    {30, STEP_CHANGE, "move_one"},      {15, STEP_CHANGE_ROWS, "move_many"},
-    {25, STEP_CHANGE, "delete"},        {1, STEP_CHANGE, "clear"},
-    {25, STEP_UNORDERED, "everything"}, {110, STEP_CONTROL, NULL},
-    {70, STEP_CURSOR_OPEN, NULL},       {3, STEP_REOPEN, NULL},
+    {270, STEP_ORDERED, "ordered"},
+    {240, STEP_UNORDERED, "unordered"},
+    {140, STEP_CHANGE, "insert"},
+    {70, STEP_CHANGE, "update"},
+    {30, STEP_CHANGE, "move_one"},
+    {15, STEP_CHANGE_ROWS, "move_many"},
+    {25, STEP_CHANGE, "delete"},
+    {1, STEP_CHANGE, "clear"},
+    {25, STEP_UNORDERED, "everything"},
+    {110, STEP_CONTROL, NULL},
+    {70, STEP_CURSOR_OPEN, NULL},
+    {3, STEP_REOPEN, NULL},
     {1, STEP_REDECLARE, NULL},
+    {60, STEP_ORDERED, "filtered_ordered"},
+    {90, STEP_UNORDERED, "filtered_unordered"},
+    {15, STEP_CHANGE, "filtered_change"},
+    {90, STEP_OPERATION, "operation"},
+    {20, STEP_CHANGE, "see"},
+    {10, STEP_CHANGE, "tagged_change"},
+    {10, STEP_UNORDERED, "tagged_query"},
+    {1, STEP_CONTROL, "drop_table"},
+    {3, STEP_CONTROL, "remake_table"},
+    {20, STEP_CONTROL, "make_table"},
+    {20, STEP_UNORDERED, "counts"},
 };
 
 static inline const struct choice *choose(step_generator *generator)
@@ -166,7 +197,7 @@ static inline test_step next_step(step_generator *generator, const twin_pair *tw
     while (!fits(generator, twins, choice)) {
         choice = choose(generator);
     }
-    if (choice->kind == STEP_CONTROL) {
+    if (choice->kind == STEP_CONTROL && choice->rule == NULL) {
         return control(generator, twins);
     }
     if (choice->kind == STEP_CURSOR_OPEN) {

@@ -5,6 +5,9 @@
  *     {rule x}    the same, speaking of the table that has the alias x
  *     {?rule}     a parameter, to which the rule's text will be bound
  *     @Column     the column of the table spoken of
+ *     p¦o         p in the database with ptables, o in the one with ordinary tables. Placeholders
+ *                 must be the same on both sides, in the same order, for a placeholder's choices
+ *                 are made for each side from the same random numbers
  *
  * A form that is to come often is listed often. The first form of a rule must not lead back to the
  * rule: it is the one that is taken once the nesting is deep.
@@ -23,16 +26,21 @@ typedef struct sql_rule {
 } sql_rule;
 
 #define FORMS(...) ((const char *const[]){__VA_ARGS__, NULL})
+#define SIDES_SEPARATOR "¦"
+
+/* One of the two databases. */
+typedef enum sql_side { SIDE_PTABLE, SIDE_ORDINARY } sql_side;
 
 typedef struct sql_grammar {
     const sql_rule *const *tables; /* each ends with a rule without a name; the last one is NULL */
-    uint64_t *random;
+    sql_side side;
 } sql_grammar;
 
 enum { GRAMMAR_DEPTH = 12, GRAMMAR_NAME = 32 };
 
 typedef struct sql_expansion {
     const sql_grammar *grammar;
+    uint64_t *random;
     sqlite3_str *sql;
     sql_statement *statement; /* collects parameters */
     int depth;
@@ -88,16 +96,38 @@ static inline const char *expand_placeholder(sql_expansion *expansion, const cha
     return text + size + 1;
 }
 
-static inline void expand_form(sql_expansion *expansion, const char *form, const char *alias)
+/* The part of a form that is for a side. */
+static inline const char *form_of_side(const char *form, sql_side side, const char **end)
 {
-    while (*form != 0) {
+    const char *separator = strstr(form, SIDES_SEPARATOR);
+    *end = form + strlen(form);
+    if (separator == NULL) {
+        return form;
+    }
+    if (side == SIDE_PTABLE) {
+        *end = separator;
+        return form;
+    }
+    return separator + strlen(SIDES_SEPARATOR);
+}
+
+static inline void expand_form(sql_expansion *expansion, const char *whole, const char *alias)
+{
+    const char *end;
+    const char *form = form_of_side(whole, expansion->grammar->side, &end);
+    while (form < end) {
+        size_t left = (size_t)(end - form);
         size_t plain = strcspn(form, "{@");
+        plain = plain < left ? plain : left;
         sqlite3_str_append(expansion->sql, form, (int)plain);
         form += plain;
+        if (form == end) {
+            return;
+        }
         if (*form == '@') {
             sqlite3_str_appendf(expansion->sql, "%s.", alias);
             form++;
-        } else if (*form == '{') {
+        } else {
             form = expand_placeholder(expansion, form + 1, alias);
         }
     }
@@ -112,17 +142,19 @@ static inline void expand_rule(sql_expansion *expansion, const char *name, const
     }
     bool deep = expansion->depth >= GRAMMAR_DEPTH;
     expansion->depth++;
-    expand_form(expansion, forms[deep ? 0 : random_below(expansion->grammar->random, count)],
-                alias);
+    expand_form(expansion, forms[deep ? 0 : random_below(expansion->random, count)], alias);
     expansion->depth--;
 }
 
-/* A random statement by a rule. */
-static inline sql_statement grammar_write(const sql_grammar *grammar, const char *rule)
+/* A random statement by a rule, for one side. */
+static inline sql_statement grammar_write(const sql_grammar *grammar, uint64_t *random,
+                                          const char *rule)
 {
     sql_statement statement = {0};
-    sql_expansion expansion = {
-        .grammar = grammar, .sql = sqlite3_str_new(NULL), .statement = &statement};
+    sql_expansion expansion = {.grammar = grammar,
+                               .random = random,
+                               .sql = sqlite3_str_new(NULL),
+                               .statement = &statement};
     expand_rule(&expansion, rule, "");
     statement.sql = need(sqlite3_str_finish(expansion.sql));
     return statement;

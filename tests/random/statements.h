@@ -6,7 +6,8 @@
  * without a total order, the representative of values that are equal but not the same (1 and 1.0,
  * 'a' and 'A' under NOCASE), columns of a group that are neither grouped nor of its min() or max()
  * row, sums of reals whose order rounds, and statements that change keys or stop half-way over rows
- * whose order depends on the plan. Properties, Timestamp and ETag have no twin.
+ * whose order depends on the plan. Properties and Timestamp have no twin, and the texts of ETags
+ * differ.
  *
  * Keys that equal a number, as a column or an expression of numeric affinity, appear without ORDER
  * BY, min() and max(): ordinary tables then take the key for a constant and give the rows in the
@@ -141,7 +142,8 @@ static const sql_rule query_rules[] = {
            "SELECT 2, PartitionKey, RowKey, EntityKey, S, I, D, B, X, V FROM t2 UNION ALL "
            "SELECT 3, PartitionKey, RowKey, EntityKey, S, I, D, B, X, V FROM t3 UNION ALL "
            "SELECT 4, PartitionKey, RowKey, EntityKey, S, I, V, NULL, X, V FROM again UNION ALL "
-           "SELECT 5, k, z, NULL, r, i, NULL, NULL, NULL, NULL FROM n")},
+           "SELECT 5, k, z, NULL, r, i, NULL, NULL, NULL, NULL FROM n UNION ALL "
+           "SELECT 6, PartitionKey, RowKey, NULL, NULL, id, NULL, NULL, NULL, NULL FROM seen")},
     {NULL, NULL},
 };
 
@@ -153,9 +155,10 @@ static const sql_rule change_rules[] = {
                  "OR ROLLBACK", "OR ABORT")},
     {"boolean", FORMS("0", "1", "NULL", "TRUE")},
     {"double", FORMS("{real}", "{real}", "{small}", "NULL", "1e999")},
-    {"bytes", FORMS("{blob}", "{blob}", "NULL", "{?blob}", "zeroblob(2001)", "zeroblob(6000)")},
+    {"bytes", FORMS("{blob}", "{blob}", "NULL", "{?blob}", "zeroblob(2001)", "zeroblob(6000)",
+                    "CAST(printf('%018000d', {small}) AS BLOB)")},
     {"free", FORMS("{words}", "{integer}", "{real}", "{blob}", "NULL", "9007199254740993",
-                   "-5000000000", "{?words}", "{?integer}")},
+                   "-5000000000", "{?words}", "{?integer}", "printf('%03000d', {small})")},
     {"whole", FORMS("{integer}", "NULL", "'7'", "3.0", "{?small}")},
     {"new_key", FORMS("{key}", "{key}", "{key}", "{key}", "{key}", "{key}", "{small}")},
     {"values",

@@ -25,7 +25,8 @@ typedef enum step_kind {
     STEP_CHANGE,       /* a statement that writes: the same changes() */
     STEP_CHANGE_ROWS,  /* the same without changes(), which on virtual tables counts updates of rows
                           that the statement itself has replaced before */
-    STEP_CONTROL,      /* BEGIN, COMMIT, SAVEPOINT ... */
+    STEP_CONTROL,      /* BEGIN, COMMIT, SAVEPOINT ..., making and dropping tables */
+    STEP_OPERATION,    /* INSERT with a WriteMode; the twin performs the rows of a query */
     STEP_CURSOR_OPEN,  /* begins to read the ptable and leaves the statement open */
     STEP_CURSOR_READ,  /* a few rows more */
     STEP_CURSOR_CLOSE, /* before its end */
@@ -36,6 +37,7 @@ typedef enum step_kind {
 typedef struct test_step {
     step_kind kind;
     sql_statement statement;
+    sql_statement twin; /* the same for the ordinary tables */
     int cursor;
     int rows; /* to read from the cursor */
 } test_step;
@@ -50,13 +52,27 @@ static inline void *need(void *memory)
     return memory;
 }
 
+static inline void statement_free(sql_statement *statement)
+{
+    sqlite3_free(statement->sql);
+    for (int i = 0; i < statement->bound_count; i++) {
+        sqlite3_free(statement->bound[i]);
+    }
+}
+
 static inline void step_free(test_step *step)
 {
-    sqlite3_free(step->statement.sql);
-    for (int i = 0; i < step->statement.bound_count; i++) {
-        sqlite3_free(step->statement.bound[i]);
-    }
+    statement_free(&step->statement);
+    statement_free(&step->twin);
     memset(step, 0, sizeof *step);
+}
+
+static inline void statement_print(const sql_statement *statement)
+{
+    for (int i = 0; i < statement->bound_count; i++) {
+        printf("# .parameter set ?%d \"%s\"\n", i + 1, statement->bound[i]);
+    }
+    printf("# %s;\n", statement->sql);
 }
 
 /* Prints a step as comments of the Test Anything Protocol, in the manner of the SQLite shell. */
@@ -81,10 +97,11 @@ static inline void step_print(const test_step *step)
     default:
         break;
     }
-    for (int i = 0; i < step->statement.bound_count; i++) {
-        printf("# .parameter set ?%d \"%s\"\n", i + 1, step->statement.bound[i]);
+    statement_print(&step->statement);
+    if (step->twin.sql != NULL && strcmp(step->statement.sql, step->twin.sql) != 0) {
+        puts("# -- that is, in ordinary tables:");
+        statement_print(&step->twin);
     }
-    printf("# %s;\n", step->statement.sql);
 }
 
 #endif

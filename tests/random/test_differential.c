@@ -11,6 +11,9 @@
 
 enum { DEFAULT_STEPS = 20000, DEFAULT_SEED = 1, EPISODE_STEPS = 500, PRINTED_STEPS = 60 };
 
+/* In one of so many, most keys are long. */
+enum { LONG_KEY_EPISODES = 5 };
+
 static const twin_host hosts[] = {
     {"in memory", NULL, "UTF-8", "memory"},
     {"WAL file", "wal.db", "UTF-8", "wal"},
@@ -67,7 +70,9 @@ static bool run_episode(const twin_host *host, const char *folder, uint64_t seed
 {
     twin_pair twins;
     twins_open(&twins, host, folder);
-    step_generator generator = {.random = seed, .utf16 = strcmp(host->encoding, "UTF-8") != 0};
+    step_generator generator = {.random = seed,
+                                .utf16 = strcmp(host->encoding, "UTF-8") != 0,
+                                .long_keys = seed % LONG_KEY_EPISODES == 0};
     step_history history = {0};
     step_outcome outcome = SAME;
     for (int i = 0; i < steps && outcome == SAME; i++) {
@@ -103,6 +108,7 @@ int main(void)
     uint64_t seed = number_from_environment("SEED", DEFAULT_SEED);
     char folder[] = "/tmp/ptable-random-XXXXXX";
     need(mkdtemp(folder));
+    must_be_ok(chdir(folder), folder);
     printf("1..%d\n# N=%llu SEED=%llu\n", HOSTS, (unsigned long long)steps,
            (unsigned long long)seed);
     bool passed = true;

@@ -7,6 +7,7 @@
 #define TWINS_H
 
 #include <dirent.h>
+#include <math.h>
 #include <stdbool.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -33,31 +34,52 @@ typedef struct twin_pair {
 } twin_pair;
 
 #define PTABLE_COLUMNS "S String, I Int32, D Double, B Boolean, X Binary, V"
-#define ORDINARY_TABLE(name)                                                                       \
-    "CREATE TABLE " name "(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, S TEXT, I INTEGER, "  \
-    "D REAL, B INTEGER, X BLOB, V ANY, "                                                           \
-    "EntityKey BLOB AS (twin_key(PartitionKey, RowKey)) VIRTUAL, "                                 \
-    "PRIMARY KEY(PartitionKey, RowKey)) STRICT, WITHOUT ROWID;"
+/* In the test's folder, which is the current one. */
+#define OTHER_STORE "other.ptable"
 
-/* Two tables in one store, one of them declared twice, and one in another store. %Q: its path. */
+#define ORDINARY_COLUMNS                                                                           \
+    "PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, S TEXT, I INTEGER, D REAL, B INTEGER, "     \
+    "X BLOB, V ANY"
+
+/* Whatever writes a row gives it a new version, which its ETag shows. */
+#define ORDINARY_TABLE(name)                                                                       \
+    "CREATE TABLE IF NOT EXISTS " name "(" ORDINARY_COLUMNS ", "                                   \
+    "EntityKey BLOB AS (twin_key(PartitionKey, RowKey)) VIRTUAL, Version INTEGER, "                \
+    "ETag TEXT AS ('W/\"' || Version || '\"') VIRTUAL, "                                           \
+    "PRIMARY KEY(PartitionKey, RowKey)) STRICT, WITHOUT ROWID;"                                    \
+    "CREATE TRIGGER IF NOT EXISTS " name "_made AFTER INSERT ON " name                             \
+    " BEGIN " NEW_VERSION(name) "CREATE TRIGGER IF NOT EXISTS " name                               \
+                                "_changed AFTER UPDATE OF PartitionKey, RowKey, "                  \
+                                "S, I, D, B, X, V ON " name " BEGIN " NEW_VERSION(name)
+#define NEW_VERSION(name)                                                                          \
+    "UPDATE " name " SET Version = twin_version() WHERE PartitionKey = new.PartitionKey AND "      \
+    "RowKey = new.RowKey; END;"
+
+/* Two tables in one store, one of them declared twice, and one in another store. */
 static const char DECLARE_PTABLES[] =
     "CREATE VIRTUAL TABLE t1 USING ptable(" PTABLE_COLUMNS ", sync=off);"
     "CREATE VIRTUAL TABLE t2 USING ptable(" PTABLE_COLUMNS ", sync=off);"
-    "CREATE VIRTUAL TABLE t3 USING ptable(" PTABLE_COLUMNS ", sync=off, store=%Q);"
+    "CREATE VIRTUAL TABLE t3 USING ptable(" PTABLE_COLUMNS ", sync=off, store=" OTHER_STORE ");"
     "CREATE VIRTUAL TABLE again USING ptable(V, X Binary, S String, I Int32, table=t1, sync=off);";
 
 static const char DROP_PTABLES[] =
     "BEGIN; DROP TABLE t1; DROP TABLE t2; DROP TABLE t3; DROP TABLE again;";
 
-static const char DECLARE_ORDINARY[] = ORDINARY_TABLE("t1") ORDINARY_TABLE("t2") ORDINARY_TABLE(
-    "t3") "CREATE VIEW again AS SELECT PartitionKey, RowKey, V, X, S, I, EntityKey FROM t1;";
+static const char MAKE_ORDINARY[] = ORDINARY_TABLE("t1") ORDINARY_TABLE("t2") ORDINARY_TABLE("t3");
 
-/* What both have: an ordinary table with keys as text and as numbers, whose trigger writes t2. */
+/* `given` takes the rows of an operation, one at a time (twin_operation.h). */
+static const char DECLARE_ORDINARY[] =
+    "CREATE VIEW again AS SELECT PartitionKey, RowKey, V, X, S, I, D, B, EntityKey, ETag FROM t1;"
+    "CREATE TABLE given(" ORDINARY_COLUMNS ") STRICT;";
+
+/* What both have: an ordinary table with keys as text and as numbers, whose trigger writes t2, and
+ * one for ETags that have been read. */
 static const char DECLARE_SHARED[] =
     "CREATE TABLE n(id INTEGER PRIMARY KEY, k TEXT UNIQUE, i INTEGER, r REAL, z);"
     "INSERT INTO n(k, i, r, z) VALUES ('', 0, 0, NULL), ('a', 1, 1, 'a'), ('b', 10, 10.0, 1),"
     " ('ab', 5, 2.5, 1.0), ('B', 2, 1, x'61'), ('1', 1, 1, ''), ('01', NULL, NULL, '01'),"
     " ('10', 10, 1e1, 10), ('é', 3, 3, 'é'), ('日本', 7, 7.5, '日本');"
+    "CREATE TABLE seen(id INTEGER PRIMARY KEY, PartitionKey TEXT, RowKey TEXT, tag TEXT);"
     "CREATE TRIGGER n_changed AFTER UPDATE OF i ON n BEGIN"
     " INSERT OR IGNORE INTO t2(PartitionKey, RowKey, I) VALUES (new.k, new.i, new.i);"
     "END;";
@@ -77,6 +99,34 @@ static inline void twin_key(sqlite3_context *context, int argc, sqlite3_value **
     sqlite3_str_appendall(key, row);
     int size = sqlite3_str_length(key);
     sqlite3_result_blob(context, sqlite3_str_finish(key), size, sqlite3_free);
+}
+
+/* The bytes of a text in UTF-8. */
+static inline void twin_text(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    const unsigned char *text = sqlite3_value_text(argv[0]);
+    if (text != NULL) {
+        sqlite3_result_blob(context, text, sqlite3_value_bytes(argv[0]), SQLITE_TRANSIENT);
+    }
+}
+
+/* What is less than any other value that is not NULL. */
+static inline void twin_less(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    if (sqlite3_value_type(argv[0]) != SQLITE_NULL) {
+        sqlite3_result_double(context, -INFINITY);
+    }
+}
+
+/* Never the same again, also after ROLLBACK. */
+static inline void twin_version(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    static sqlite3_int64 last;
+    (void)argc;
+    (void)argv;
+    sqlite3_result_int64(context, ++last);
 }
 
 /* Runs SQL that must work. */
@@ -113,19 +163,29 @@ static inline sqlite3 *open_database(const char *path, const char *encoding, con
 static inline void open_ptable(twin_pair *twins)
 {
     const twin_host *host = twins->host;
-    char *path = host->file == NULL ? need(sqlite3_mprintf(":memory:"))
-                                    : need(sqlite3_mprintf("%s/%s", twins->folder, host->file));
-    twins->ptable = open_database(path, host->encoding, host->journal_mode);
-    sqlite3_free(path);
+    twins->ptable = open_database(host->file == NULL ? ":memory:" : host->file, host->encoding,
+                                  host->journal_mode);
 }
 
-static inline void declare_ptables(const twin_pair *twins)
+static inline void make_function(sqlite3 *db, const char *name, int arguments,
+                                 void (*function)(sqlite3_context *, int, sqlite3_value **),
+                                 int flags)
 {
-    char *store = need(sqlite3_mprintf("%s/other.ptable", twins->folder));
-    char *sql = need(sqlite3_mprintf(DECLARE_PTABLES, store));
-    must(twins->ptable, sql);
-    sqlite3_free(sql);
-    sqlite3_free(store);
+    must_be_ok(sqlite3_create_function(db, name, arguments, SQLITE_UTF8 | SQLITE_INNOCUOUS | flags,
+                                       NULL, function, NULL, NULL),
+               name);
+}
+
+static inline void open_ordinary(twin_pair *twins)
+{
+    twins->ordinary = open_database(":memory:", twins->host->encoding, "memory");
+    make_function(twins->ordinary, "twin_key", 2, twin_key, SQLITE_DETERMINISTIC);
+    make_function(twins->ordinary, "twin_text", 1, twin_text, SQLITE_DETERMINISTIC);
+    make_function(twins->ordinary, "twin_less", 1, twin_less, SQLITE_DETERMINISTIC);
+    make_function(twins->ordinary, "twin_version", 0, twin_version, 0);
+    must(twins->ordinary, MAKE_ORDINARY);
+    must(twins->ordinary, DECLARE_ORDINARY);
+    must(twins->ordinary, DECLARE_SHARED);
 }
 
 static inline void twins_open(twin_pair *twins, const twin_host *host, const char *folder)
@@ -134,15 +194,9 @@ static inline void twins_open(twin_pair *twins, const twin_host *host, const cha
     twins->host = host;
     twins->folder = folder;
     open_ptable(twins);
-    twins->ordinary = open_database(":memory:", host->encoding, "memory");
-    must_be_ok(sqlite3_create_function(twins->ordinary, "twin_key", 2,
-                                       SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
-                                       twin_key, NULL, NULL),
-               "twin_key");
-    declare_ptables(twins);
-    must(twins->ordinary, DECLARE_ORDINARY);
+    must(twins->ptable, DECLARE_PTABLES);
     must(twins->ptable, DECLARE_SHARED);
-    must(twins->ordinary, DECLARE_SHARED);
+    open_ordinary(twins);
 }
 
 static inline void close_cursors(twin_pair *twins)

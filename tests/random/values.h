@@ -15,6 +15,18 @@
 #define FIFTY "12345678901234567890123456789012345678901234567890"
 #define LONGER_KEY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY FIFTY
 
+/* Keys that share beginnings, of such lengths that entities take one to four pieces in the store:
+ * 4 bytes, both keys and a 00 fit into 510. */
+static const sql_rule long_key_rules[] = {
+    {"literal_key",
+     FORMS("'a'", "''", "hex(zeroblob(126))", "hex(zeroblob(126)) || 'a'",
+           "hex(zeroblob(126)) || 'b'", "hex(zeroblob(252)) || 'a'", "hex(zeroblob(253))",
+           "hex(zeroblob(253)) || 'a'", "hex(zeroblob(253)) || 'é'", "hex(zeroblob(503)) || 'a'",
+           "hex(zeroblob(504))", "hex(zeroblob(504)) || 'a'", "hex(zeroblob(768))",
+           "'a' || hex(zeroblob(250)) || '😀'", "'b'", "'0'")},
+    {NULL, NULL},
+};
+
 static const sql_rule value_rules[] = {
     /* Texts that read as numbers, differ in case, are prefixes of others, or have the first and the
      * last character there is behind a prefix (U+0001, U+10FFFF). */
@@ -30,7 +42,8 @@ static const sql_rule value_rules[] = {
     {"words", FORMS("'x'", "'word'", "'日本語'", "'12 monkeys'",
                     "'a text that is longer than what fits into a small buffer, by far'")},
     {"string", FORMS("{words}", "{literal_key}", "''", "NULL", "12", "2.5", "char(97, 0, 98)",
-                     "hex(zeroblob(1001))", "hex(zeroblob(2500)) || {literal_key}")},
+                     "hex(zeroblob(1001))", "hex(zeroblob(2500)) || {literal_key}",
+                     "printf('%020000d', {small})")},
     {"literal", FORMS("{literal_key}", "{literal_key}", "{integer}", "{real}", "{blob}", "NULL",
                       "1e300", "9007199254740993", "1.0", "10.0")},
     {"any", FORMS("{literal}", "{?literal}")},

@@ -128,6 +128,12 @@ INSERT INTO T(PartitionKey, RowKey) VALUES ('p', 'r') ON CONFLICT DO NOTHING;
 UPDATE T SET i = 4 RETURNING i;
 DELETE FROM T RETURNING i;
 SELECT rowid FROM T;
+-- INSERT knows RETURNING, but only what was given, also where it is left out.
+SAVEPOINT given;
+INSERT INTO T(PartitionKey, RowKey) VALUES (1, 2) RETURNING PartitionKey, typeof(Timestamp), typeof(ETag);
+INSERT OR IGNORE INTO T(PartitionKey, RowKey) VALUES (1, 2) RETURNING PartitionKey, typeof(EntityKey);
+ROLLBACK TO given;
+RELEASE given;
 
 -- A column that is misspelt.
 SELECT Firstname FROM T;

@@ -15,6 +15,10 @@ SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey IN ('c2', 'a0', 'zz', 'a0');
 SELECT v FROM T WHERE PartitionKey IN ('c', 'a') AND RowKey = 'b1';
 SELECT v FROM T WHERE PartitionKey IN ('c', 'a') AND RowKey IN ('b1', 'b0');
 SELECT v FROM T WHERE (PartitionKey, RowKey) = ('b', 'b1');
+-- IN with row values: SQLite tells of a SELECT, but not of several rows of VALUES.
+CREATE TEMP TABLE Pair AS SELECT 'b' AS p, 'b1' AS r UNION SELECT 'a', 'b1';
+SELECT v FROM T WHERE (PartitionKey, RowKey) IN (SELECT p, r FROM Pair);
+SELECT v FROM T WHERE (PartitionKey, RowKey) IN (VALUES ('b', 'b1'), ('a', 'b1'));
 SELECT v FROM T WHERE EntityKey = pt_entity_key('b', 'b1');
 SELECT v FROM T WHERE EntityKey IN (pt_entity_key('c', 'b1'), pt_entity_key('a', 'b1'));
 

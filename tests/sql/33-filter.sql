@@ -190,3 +190,15 @@ SELECT * FROM Employee WHERE Filter MATCH 'Age gt 30' OR Name = 'Ben';
 SELECT * FROM Employee WHERE Name MATCH 'A*';
 INSERT INTO Employee(PartitionKey, RowKey, Filter) VALUES ('p', 'r', 'Age gt 30');
 UPDATE Employee SET Filter = 'Age gt 30';
+
+-- The argument of the table beside conditions joined with OR.
+SELECT Name FROM Employee('Age gt 30') WHERE RowKey = '01' AND Name = 'Ann' OR PartitionKey = 'Sales';
+SELECT Name FROM Employee('Age gt 30') WHERE PartitionKey = 'Sales' OR Name = 'Ann';
+SELECT Name FROM Employee('Age gt 30') WHERE (PartitionKey, RowKey) = ('Sales', '01') OR Name = 'Ben';
+
+-- So stands MATCH.
+SELECT Name FROM Employee WHERE Filter MATCH 'Age gt 30' AND (RowKey = '01' AND Name = 'Ann' OR PartitionKey = 'Sales');
+SELECT Name FROM Employee WHERE Filter MATCH 'Age gt 30'
+  AND (PartitionKey = 'Sales' AND RowKey IN ('01', '03') OR PartitionKey = 'Marketing' AND RowKey IN ('01', '02'));
+UPDATE Employee SET Age = 40 WHERE (PartitionKey = 'Sales' AND RowKey > '01' OR PartitionKey = 'New') AND Filter MATCH 'Age ge 30';
+SELECT changes();

@@ -47,6 +47,20 @@ ROLLBACK;
 SELECT count(*) FROM pt_batches;
 SELECT Tables, Entities FROM pt_stores;
 
+-- Large values count, too, as long as they are there and are new.
+CREATE VIRTUAL TABLE temp.Photo USING ptable(Data Binary, Text String, Note String);
+INSERT INTO Photo VALUES ('old', '1', zeroblob(50000), NULL, NULL);
+BEGIN;
+INSERT INTO Photo VALUES ('p', '1', zeroblob(100000), hex(zeroblob(5000)), NULL);
+SELECT PartitionKey, Operations, Bytes / 1000 FROM pt_batches;
+UPDATE Photo SET Note = 'seen';
+SELECT PartitionKey, Operations, Bytes / 1000 FROM pt_batches;
+UPDATE Photo SET Data = NULL;
+SELECT PartitionKey, Operations, Bytes / 1000 FROM pt_batches;
+DELETE FROM Photo;
+SELECT PartitionKey, Operations, Bytes / 1000 FROM pt_batches;
+ROLLBACK;
+
 -- A store that no table of this connection uses is not open.
 DROP TABLE Employee;
 DROP TABLE Department;

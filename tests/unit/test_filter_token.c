@@ -158,6 +158,25 @@ static void other_types_have_a_word_before_the_quote(void **state)
     assert_refused("X'00", 1, "no ' at its end");
 }
 
+/* A blank of formatted text would otherwise make one name of a whole condition. */
+static void what_looks_like_a_blank_or_quote_is_refused(void **state)
+{
+    (void)state;
+    static const char *const others[] = {
+        "\xC2\xA0",     "\xE2\x80\x80", "\xE2\x80\x8A", "\xE2\x80\x98",
+        "\xE2\x80\x9F", "\xE2\x80\xAF", "\xE3\x80\x80", "\xEF\xBB\xBF",
+    };
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        char text[20];
+        snprintf(text, sizeof text, "Age%seq", others[i]);
+        assert_refused(text, 3, "a blank or quote that is not ASCII's; write a plain blank, or '");
+        snprintf(text, sizeof text, "3%sand", others[i]);
+        assert_refused(text, 1, "a blank or quote that is not ASCII's");
+    }
+    assert_tokens("'\xC2\xA0' \xC2\xA1 \xE2\x80\x8B \xE2\x80\xA0",
+                  "String \xC2\xA0|\xC2\xA1|\xE2\x80\x8B|\xE2\x80\xA0||");
+}
+
 static void positions_count_utf16_units(void **state)
 {
     (void)state;
@@ -205,6 +224,7 @@ int main(void)
         cmocka_unit_test(other_numbers_are_refused),
         cmocka_unit_test(texts_stand_between_quotes),
         cmocka_unit_test(other_types_have_a_word_before_the_quote),
+        cmocka_unit_test(what_looks_like_a_blank_or_quote_is_refused),
         cmocka_unit_test(positions_count_utf16_units),
         cmocka_unit_test(out_of_memory_is_told),
     };

@@ -65,7 +65,8 @@ static void read_constraint(const char *word, pt_plan_constraint *constraint)
 {
     *constraint = (pt_plan_constraint){.usable = strchr(word, '!') == NULL,
                                        .binary = strchr(word, '~') == NULL,
-                                       .literal_text = strchr(word, '\'') != NULL};
+                                       .literal_text = strchr(word, '\'') != NULL,
+                                       .equals = strncmp(word, "fm=", 3) == 0};
     if (strcmp(word, "limit") == 0 || strcmp(word, "offset") == 0) {
         constraint->op = word[0] == 'l' ? PT_OP_LIMIT : PT_OP_OFFSET;
         return;
@@ -191,6 +192,8 @@ static void a_filter_must_be_known_and_stand_alone(void **state)
     assert_int_equal(filter_of("p= fm!"), PT_PLAN_FILTER_LATER);
     assert_int_equal(filter_of("fm fm!"), PT_PLAN_FILTER_LATER);
     assert_int_equal(filter_of("fm p= fm"), PT_PLAN_FILTER_TWICE);
+    assert_int_equal(filter_of("fm= p= fm="), PT_PLAN_FILTER_FITS);
+    assert_int_equal(filter_of("fm= p= fm"), PT_PLAN_FILTER_TWICE);
     query in;
     read_query("p= fm", "", "", &in);
     in.constraints[1].in = true;
