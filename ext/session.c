@@ -2,6 +2,7 @@
 
 #include "batch.h"
 #include "key.h"
+#include "last_key.h"
 #include "savepoints.h"
 #include "sqlite.h"
 
@@ -25,9 +26,7 @@ struct pt_session {
     pt_batch applied;         /* what the store holds of this transaction since xSync */
     uint64_t applied_version; /* of the memtable then; 0: nothing */
 
-    pt_buffer last_key; /* the greatest key of `last_key_table` in the snapshot; empty: none */
-    uint32_t last_key_table;
-    bool last_key_known;
+    pt_last_key last_key; /* in the snapshot */
 };
 
 enum { WRITES_BEFORE_LAST_KEY = 16 };
@@ -53,7 +52,7 @@ void pt_session_free(pt_session *session)
     pt_view_release(session->view);
     pt_view_release(session->spare);
     pt_batch_free(&session->applied);
-    pt_buffer_free(&session->last_key);
+    pt_last_key_free(&session->last_key);
     pt_savepoints_free(&session->savepoints);
     session->store->engine->close(session->store);
     sqlite3_free(session);
@@ -248,7 +247,7 @@ int pt_session_begin(pt_session *session, pt_error *error)
     session->batch_length = 0;
     session->clock = session->view->snapshot->clock;
     session->next_table_id = session->view->snapshot->next_table_id;
-    session->last_key_known = false;
+    pt_last_key_forget(&session->last_key);
     return SQLITE_OK;
 }
 
@@ -455,51 +454,15 @@ void pt_session_note_catalog_change(pt_session *session)
     session->catalog_changes++;
 }
 
-/* Remembers the greatest key that a table has in the snapshot. */
-static int find_last_key(pt_session *session, uint32_t table, pt_error *error)
-{
-    const pt_engine *engine = session->store->engine;
-    uint8_t behind[PT_KEY_TABLE_SIZE];
-    pt_put_be32(behind, table + 1);
-    pt_engine_cursor *cursor;
-    int rc = engine->cursor_open(session->view->snapshot, &cursor, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    pt_buffer_clear(&session->last_key);
-    session->last_key_known = false;
-    rc = engine->cursor_seek(cursor, pt_slice_of(behind, sizeof behind), PT_BACKWARD, error);
-    bool inside = rc == SQLITE_OK && cursor->valid && cursor->key.size >= PT_KEY_TABLE_SIZE &&
-                  pt_get_be32(cursor->key.data) == table;
-    if (inside && !pt_buffer_assign(&session->last_key, cursor->key)) {
-        rc = pt_error_nomem(error);
-    }
-    engine->cursor_close(cursor);
-    session->last_key_known = rc == SQLITE_OK;
-    session->last_key_table = table;
-    return rc;
-}
-
-/*
- * Whether the key is greater than every key of its table in the snapshot, as in loads: then there
- * is no need to look for it. Only asked once a transaction has written some rows, for it costs a
- * look-up itself.
- */
+/* Whether the key need not be looked for. Only asked once a transaction has written some rows, for
+ * it costs a look-up itself. */
 static int is_beyond_snapshot(pt_session *session, pt_slice key, bool *beyond, pt_error *error)
 {
-    *beyond = false;
     if (length_of(session) < WRITES_BEFORE_LAST_KEY) {
+        *beyond = false;
         return SQLITE_OK;
     }
-    uint32_t table = pt_get_be32(key.data);
-    if (!session->last_key_known || session->last_key_table != table) {
-        int rc = find_last_key(session, table, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-    }
-    *beyond = pt_slice_compare(key, pt_buffer_slice(&session->last_key)) > 0;
-    return SQLITE_OK;
+    return pt_last_key_is_before(&session->last_key, session->view->snapshot, key, beyond, error);
 }
 
 int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,

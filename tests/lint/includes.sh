@@ -11,7 +11,7 @@ layer_of() {
     base64 | excerpt | number | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
-    connection | session | savepoints | main_lock | scan | table_directory | view) echo 2 ;;
+    connection | session | last_key | savepoints | main_lock | scan | table_directory | view) echo 2 ;;
     batch_rules | large_value | large_fields | pending_batches | table_counts) echo 2 ;;
     column_map | config | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
     json_functions) echo 4 ;;
