@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 
+#include "declaration.h"
 #include "odata.h"
 #include "sqlite.h"
 
@@ -368,18 +369,6 @@ static int read_key(reader *r, int key, pt_type type)
     return SQLITE_OK;
 }
 
-static bool is_reserved(const char *name)
-{
-    static const char *const reserved[] = {"Properties", "Filter",  "Timestamp", "ETag",
-                                           "WriteMode",  "IfMatch", "EntityKey"};
-    for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
-        if (sqlite3_stricmp(name, reserved[i]) == 0) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* Properties shows such names as annotations of others, so they cannot be properties. */
 static bool is_annotation(const char *name)
 {
@@ -394,7 +383,7 @@ static int check_name(reader *r, const char *name)
         return refuse(r, "leave it out: types are shown by Properties, and kept without a column",
                       "column name \"%s\", which is the name of an OData annotation", name);
     }
-    if (is_reserved(name)) {
+    if (pt_declaration_reserves(name)) {
         return refuse(r,
                       "leave it out: the name is kept for a column of ptable itself; such a "
                       "property is reachable through Properties",
@@ -520,44 +509,4 @@ void pt_config_free(pt_config *config)
     sqlite3_free(config->table);
     sqlite3_free(config->store);
     *config = (pt_config){0};
-}
-
-/* The SQL type of a column, with the blank before it. */
-static const char *declared_type(pt_type type)
-{
-    switch (type) {
-    case PT_STRING:
-    case PT_DATETIME:
-    case PT_GUID:
-        return " TEXT";
-    case PT_INT32:
-    case PT_INT64:
-    case PT_BOOLEAN:
-        return " INTEGER";
-    case PT_DOUBLE:
-        return " REAL";
-    case PT_BINARY:
-        return " BLOB";
-    case PT_LARGE_STRING:
-    case PT_LARGE_BINARY:
-    case PT_NONE:
-        break;
-    }
-    return "";
-}
-
-char *pt_config_declaration(const pt_config *config)
-{
-    sqlite3_str *text = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(text, "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL");
-    for (int i = 0; i < config->column_count; i++) {
-        const pt_column *column = &config->columns[i];
-        sqlite3_str_appendf(text, ", \"%w\"%s", column->name, declared_type(column->type));
-    }
-    sqlite3_str_appendf(text,
-                        ", Filter TEXT HIDDEN, Properties TEXT%s, Timestamp TEXT HIDDEN, "
-                        "ETag TEXT HIDDEN, WriteMode TEXT HIDDEN, IfMatch TEXT HIDDEN, "
-                        "EntityKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID",
-                        config->column_count > 0 ? " HIDDEN" : "");
-    return sqlite3_str_finish(text);
 }

@@ -28,21 +28,6 @@ typedef struct pt_config {
     int column_count;
 } pt_config;
 
-/* Positions in the declared table; the declared columns begin at PT_COLUMN_FIRST. */
-enum { PT_COLUMN_PARTITION_KEY = 0, PT_COLUMN_ROW_KEY = 1, PT_COLUMN_FIRST = 2 };
-
-/* The columns behind the declared ones, as offsets from PT_COLUMN_FIRST + column_count. */
-enum {
-    PT_TAIL_FILTER, /* the first hidden column: what a table-valued function's argument goes to */
-    PT_TAIL_PROPERTIES,
-    PT_TAIL_TIMESTAMP,
-    PT_TAIL_ETAG,
-    PT_TAIL_WRITE_MODE,
-    PT_TAIL_IF_MATCH,
-    PT_TAIL_ENTITY_KEY,
-    PT_TAIL_COUNT,
-};
-
 /*
  * Reads the arguments as xCreate gets them: argv[0] module, argv[1] schema, argv[2] table, then the
  * user's. On failure SQLITE_ERROR with a text that names the argument, the reason and the valid
@@ -51,8 +36,5 @@ enum {
 int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error);
 
 void pt_config_free(pt_config *config);
-
-/* The text for sqlite3_declare_vtab, from sqlite3_malloc; NULL when out of memory. */
-char *pt_config_declaration(const pt_config *config);
 
 #endif

@@ -73,7 +73,7 @@ static void free_table(pt_table *table)
 
 static int declare(sqlite3 *db, const pt_config *config, pt_error *error)
 {
-    char *declaration = pt_config_declaration(config);
+    char *declaration = pt_declaration_text(config);
     if (declaration == NULL) {
         return pt_error_nomem(error);
     }

@@ -6,8 +6,8 @@
 
 #include "bag.h"
 #include "column_map.h"
-#include "config.h"
 #include "connection.h"
+#include "declaration.h"
 #include "sqlite.h"
 #include "table_directory.h"
 
