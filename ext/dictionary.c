@@ -1,9 +1,9 @@
 #include "dictionary.h"
 
 #include <pthread.h>
-#include <stdlib.h>
 
 #include "id_table.h"
+#include "shape_fields.h"
 #include "sqlite.h"
 
 enum {
@@ -238,19 +238,6 @@ static int assign_shape(pt_dictionary *dictionary, pt_slice description, pt_buff
     return SQLITE_OK;
 }
 
-/* By name id, those without one last and by name. */
-static int compare_fields(const void *a, const void *b)
-{
-    const pt_field *left = a;
-    const pt_field *right = b;
-    unsigned left_rank = (left->name_id - 1u) & 0xFFFFu; /* 0 becomes the highest */
-    unsigned right_rank = (right->name_id - 1u) & 0xFFFFu;
-    if (left_rank != right_rank) {
-        return left_rank < right_rank ? -1 : 1;
-    }
-    return left->name_id != 0 ? 0 : pt_slice_compare(left->name, right->name);
-}
-
 static int assign_name_ids(pt_dictionary *dictionary, pt_field *fields, unsigned count)
 {
     for (unsigned i = 0; i < count; i++) {
@@ -267,69 +254,17 @@ static int assign_name_ids(pt_dictionary *dictionary, pt_field *fields, unsigned
     return SQLITE_OK;
 }
 
-/* Brings the fields into the shape's order. SQLITE_CONSTRAINT if a name occurs twice. */
-static int order_fields(pt_field *fields, unsigned count)
-{
-    for (unsigned i = 1; i < count; i++) {
-        if (compare_fields(&fields[i - 1], &fields[i]) >= 0) {
-            qsort(fields, count, sizeof *fields, compare_fields);
-            break;
-        }
-    }
-    for (unsigned i = 1; i < count; i++) {
-        if (compare_fields(&fields[i - 1], &fields[i]) == 0) {
-            return SQLITE_CONSTRAINT;
-        }
-    }
-    return SQLITE_OK;
-}
-
-static void describe(const pt_field *fields, unsigned count, pt_buffer *description)
-{
-    uint8_t number[2];
-    pt_buffer_clear(description);
-    pt_put_le16(number, (uint16_t)count);
-    pt_buffer_append(description, number, sizeof number);
-    for (unsigned i = 0; i < count; i++) {
-        pt_put_le16(number, fields[i].name_id);
-        pt_buffer_append(description, number, sizeof number);
-        pt_buffer_append_byte(description, (uint8_t)fields[i].value.type);
-    }
-    for (unsigned i = 0; i < count; i++) {
-        if (fields[i].name_id == 0) {
-            pt_put_le16(number, (uint16_t)fields[i].name.size);
-            pt_buffer_append(description, number, sizeof number);
-            pt_buffer_append_slice(description, fields[i].name);
-        }
-    }
-}
-
-static bool has_shape(const pt_field *fields, unsigned count, const pt_shape *shape)
-{
-    if (shape == NULL || shape->id == 0 || shape->count != count) {
-        return false;
-    }
-    for (unsigned i = 0; i < count; i++) {
-        const pt_property *property = &shape->properties[i];
-        if (fields[i].name_id == 0 || fields[i].name_id != property->name_id ||
-            fields[i].value.type != (pt_type)property->type) {
-            return false;
-        }
-    }
-    return true;
-}
-
 static int find_or_assign_shape(pt_dictionary *dictionary, pt_field *fields, unsigned count,
                                 pt_buffer *scratch, const pt_shape **shape)
 {
     int rc = assign_name_ids(dictionary, fields, count);
-    if (rc == SQLITE_OK) {
-        rc = order_fields(fields, count);
-    }
     if (rc != SQLITE_OK) {
         return rc;
     }
-    describe(fields, count, &dictionary->description);
+    if (!pt_shape_order_fields(fields, count)) {
+        return SQLITE_CONSTRAINT;
+    }
+    pt_shape_describe(fields, count, &dictionary->description);
     if (dictionary->description.failed) {
         return SQLITE_NOMEM;
     }
@@ -339,7 +274,7 @@ static int find_or_assign_shape(pt_dictionary *dictionary, pt_field *fields, uns
 int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned count,
                         const pt_shape *hint, pt_buffer *scratch, const pt_shape **shape)
 {
-    if (has_shape(fields, count, hint)) {
+    if (hint != NULL && pt_shape_fits(hint, fields, count)) {
         *shape = hint;
         return SQLITE_OK;
     }

@@ -1,0 +1,20 @@
+/*
+ * From the fields of an entity, with their name ids, to the shape that they have.
+ */
+#ifndef PT_SHAPE_FIELDS_H
+#define PT_SHAPE_FIELDS_H
+
+#include "bag.h"
+#include "buffer.h"
+#include "shape.h"
+
+/* Brings the fields into the order of a shape's properties. False if a name occurs twice. */
+bool pt_shape_order_fields(pt_field *fields, unsigned count);
+
+/* The description (shape.h) of fields in that order. */
+void pt_shape_describe(const pt_field *fields, unsigned count, pt_buffer *description);
+
+/* Whether fields in that order have the shape; never one that is not all in the dictionary. */
+bool pt_shape_fits(const pt_shape *shape, const pt_field *fields, unsigned count);
+
+#endif
