@@ -50,7 +50,7 @@ void *pt_arena_alloc(pt_arena *arena, size_t size)
     return memory;
 }
 
-pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice)
+pt_slice pt_arena_copy_with(pt_arena *arena, pt_slice slice, uint8_t byte)
 {
     uint8_t *copy = pt_arena_alloc(arena, slice.size + 1);
     if (copy == NULL) {
@@ -59,8 +59,14 @@ pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice)
     if (slice.size != 0) {
         memcpy(copy, slice.data, slice.size);
     }
-    copy[slice.size] = 0;
-    return pt_slice_of(copy, slice.size);
+    copy[slice.size] = byte;
+    return pt_slice_of(copy, slice.size + 1);
+}
+
+pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice)
+{
+    pt_slice terminated = pt_arena_copy_with(arena, slice, 0);
+    return pt_slice_of(terminated.data, terminated.data != NULL ? slice.size : 0);
 }
 
 static void drop_top(pt_arena *arena)

@@ -23,6 +23,9 @@ void *pt_arena_alloc(pt_arena *arena, size_t size);
 /* A copy of the slice with a NUL behind it; data is NULL when out of memory. */
 pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice);
 
+/* A copy with one more byte, which counts; data is NULL when out of memory. */
+pt_slice pt_arena_copy_with(pt_arena *arena, pt_slice slice, uint8_t byte);
+
 /*
  * Gives back `memory`, which pt_arena_alloc returned, and all that was handed out after it. NULL is
  * allowed and gives back nothing.

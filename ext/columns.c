@@ -63,7 +63,8 @@ int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *er
         (const char *)name.data, (int)partition.size, partition.data, (int)row.size, row.data);
 }
 
-int pt_entity_value(const pt_record *record, unsigned index, const pt_entity_source *source,
+/* The value of a property of an entity's record, a large one with its bytes. */
+static int value_of(const pt_record *record, unsigned index, const pt_entity_source *source,
                     pt_value *value, pt_error *error)
 {
     if (pt_record_value(record, index, value) != SQLITE_OK) {
@@ -104,7 +105,7 @@ static int large_column(const pt_row *row, const pt_table *table, sqlite3_contex
     pt_value value;
     pt_buffer bytes = {0};
     const pt_entity_source source = {.view = row->view, .key = row->key, .bytes = &bytes};
-    int rc = pt_entity_value(&row->record, place, &source, &value, error);
+    int rc = value_of(&row->record, place, &source, &value, error);
     if (rc == SQLITE_OK) {
         pt_value_result_buffer(context, value.type, &bytes);
     }
@@ -145,7 +146,7 @@ int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, p
     pt_json_begin(json);
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;
-        int rc = pt_entity_value(record, i, source, &value, error);
+        int rc = value_of(record, i, source, &value, error);
         if (rc != SQLITE_OK) {
             return rc;
         }

@@ -50,14 +50,9 @@ typedef struct pt_entity_source {
 } pt_entity_source;
 
 /*
- * The value of a property of an entity's record, a large one with its bytes. SQLITE_OK,
- * SQLITE_NOMEM, SQLITE_CORRUPT_VTAB with a text that names entity and property, and what
- * pt_large_read answers.
+ * Every property of an entity's record as the Properties column gives it. SQLITE_OK, SQLITE_NOMEM,
+ * SQLITE_CORRUPT_VTAB with a text that names entity and property, and what pt_large_read answers.
  */
-int pt_entity_value(const pt_record *record, unsigned index, const pt_entity_source *source,
-                    pt_value *value, pt_error *error);
-
-/* Every property of an entity's record as the Properties column gives it. As pt_entity_value. */
 int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, pt_buffer *json,
                       pt_error *error);
 

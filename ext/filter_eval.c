@@ -53,7 +53,8 @@ static pt_filter_order compare_double(double real, const pt_value *constant)
     }
 }
 
-pt_filter_order pt_filter_compare(const pt_value *value, const pt_value *constant)
+/* How a value, which is of no large type, stands to a constant. */
+static pt_filter_order order_to_constant(const pt_value *value, const pt_value *constant)
 {
     if (value->type == PT_DOUBLE) {
         return compare_double(value->real, constant);
@@ -95,7 +96,7 @@ static int compare_property(const pt_filter_node *node, const pt_filter_entity *
         rc = entity->fetch(entity->context, &value, error);
     }
     if (rc == SQLITE_OK) {
-        *result = pt_filter_op_holds(node->op, pt_filter_compare(&value, &node->constant));
+        *result = pt_filter_op_holds(node->op, order_to_constant(&value, &node->constant));
     }
     return rc;
 }
@@ -117,7 +118,7 @@ static int compare(const pt_filter_node *node, const pt_filter_entity *entity, b
     default:
         return compare_property(node, entity, result, error);
     }
-    *result = pt_filter_op_holds(node->op, pt_filter_compare(&value, &node->constant));
+    *result = pt_filter_op_holds(node->op, order_to_constant(&value, &node->constant));
     return SQLITE_OK;
 }
 

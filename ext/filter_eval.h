@@ -24,7 +24,4 @@ typedef struct pt_filter_entity {
 int pt_filter_matches(const pt_filter *filter, const pt_filter_entity *entity, bool *matches,
                       pt_error *error);
 
-/* How a value, which is of no large type, stands to a constant. */
-pt_filter_order pt_filter_compare(const pt_value *value, const pt_value *constant);
-
 #endif

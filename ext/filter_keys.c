@@ -47,15 +47,9 @@ static void *allocate(key_search *search, size_t size)
 /* The first text behind a text; empty on failure. */
 static pt_slice after(key_search *search, pt_slice text)
 {
-    uint8_t *copy = allocate(search, text.size + 1);
-    if (copy == NULL) {
-        return (pt_slice){0};
-    }
-    if (text.size != 0) {
-        memcpy(copy, text.data, text.size);
-    }
-    copy[text.size] = AFTER_TEXT;
-    return pt_slice_of(copy, text.size + 1);
+    pt_slice copy = pt_arena_copy_with(search->arena, text, AFTER_TEXT);
+    search->failed = search->failed || copy.data == NULL;
+    return copy;
 }
 
 static void add_point(key_search *search, combined *list, pt_slice point)

@@ -116,26 +116,12 @@ static int apply_point(pt_ranges *ranges, pt_key_condition *condition, pt_slice 
     return rc;
 }
 
-/* A copy with one more byte behind it; data is NULL when out of memory. */
-static pt_slice extended(pt_arena *arena, pt_slice slice, uint8_t byte)
-{
-    uint8_t *copy = pt_arena_alloc(arena, slice.size + 1);
-    if (copy == NULL) {
-        return (pt_slice){0};
-    }
-    if (slice.size != 0) {
-        memcpy(copy, slice.data, slice.size);
-    }
-    copy[slice.size] = byte;
-    return pt_slice_of(copy, slice.size + 1);
-}
-
 static int apply_prefix(pt_ranges *ranges, pt_key_condition *condition, pt_slice prefix)
 {
     if (prefix.size == 0) {
         return SQLITE_OK;
     }
-    pt_slice end = extended(&ranges->arena, prefix, AFTER_PREFIX);
+    pt_slice end = pt_arena_copy_with(&ranges->arena, prefix, AFTER_PREFIX);
     if (end.data == NULL) {
         return SQLITE_NOMEM;
     }
@@ -148,7 +134,7 @@ static int apply_prefix(pt_ranges *ranges, pt_key_condition *condition, pt_slice
 static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, comparison how,
                        pt_slice bound, uint8_t after)
 {
-    pt_slice edge = extended(&ranges->arena, bound, after);
+    pt_slice edge = pt_arena_copy_with(&ranges->arena, bound, after);
     if (edge.data == NULL) {
         return SQLITE_NOMEM;
     }

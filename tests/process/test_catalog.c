@@ -2,43 +2,15 @@
  * Tables that are dropped and made again through pt_tables: under the eyes of another process,
  * under open statements, and together with what transactions have written.
  */
-#include "peer.h"
-
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-    peer other; /* another process with the same database */
-} scene;
+#include "scene.h"
 
 /* Tables t with three rows and u with one. */
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
-        return -1;
-    }
-    all->folder = folder;
-    all->db = open_database(folder, "main.db");
-    run(all->db, "PRAGMA journal_mode = wal;"
-                 "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off');"
-                 "CREATE VIRTUAL TABLE u USING ptable(V Int32, sync='off');"
-                 "INSERT INTO t VALUES('p', 'a', 1), ('p', 'b', 2), ('q', 'a', 3);"
-                 "INSERT INTO u VALUES('p', 'a', 10)");
-    all->other = start_peer(folder, "main.db");
-    *state = all;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    scene *all = *state;
-    void *folder = all->folder;
-    stop_peer(&all->other);
-    close_database(all->db);
-    free(all);
-    return remove_folder(&folder);
+    return begin_scene(state, "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off');"
+                              "CREATE VIRTUAL TABLE u USING ptable(V Int32, sync='off');"
+                              "INSERT INTO t VALUES('p', 'a', 1), ('p', 'b', 2), ('q', 'a', 3);"
+                              "INSERT INTO u VALUES('p', 'a', 10)");
 }
 
 #define DROP_T "DELETE FROM pt_tables WHERE TableName = 't'"
@@ -328,8 +300,6 @@ static void readers_are_counted_over_processes(void **state)
     peer_run(&all->other, "COMMIT");
     assert_number(all->db, 1, "SELECT OldestReader IS NULL FROM pt_stores");
 }
-
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {

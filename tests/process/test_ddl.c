@@ -2,44 +2,16 @@
  * Tables that are made, dropped and renamed: inside transactions that are rolled back, wholly or to
  * a savepoint, and under the eyes of another process.
  */
-#include "peer.h"
+#include "scene.h"
 #include "store.h"
-
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-    peer other; /* another process with the same database */
-} scene;
 
 #define STORE "main.db-ptable"
 
 /* One table t with one row. */
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
-        return -1;
-    }
-    all->folder = folder;
-    all->db = open_database(folder, "main.db");
-    run(all->db, "PRAGMA journal_mode = wal;"
-                 "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off');"
-                 "INSERT INTO t VALUES('p', 'a', 1)");
-    all->other = start_peer(folder, "main.db");
-    *state = all;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    scene *all = *state;
-    void *folder = all->folder;
-    stop_peer(&all->other);
-    close_database(all->db);
-    free(all);
-    return remove_folder(&folder);
+    return begin_scene(state, "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off');"
+                              "INSERT INTO t VALUES('p', 'a', 1)");
 }
 
 static void create_rolled_back_leaves_nothing(void **state)
@@ -286,8 +258,6 @@ static void a_missing_store_can_be_dropped(void **state)
     assert_int_equal(access(path, F_OK), -1);
     run(all->db, "DROP TABLE n");
 }
-
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {

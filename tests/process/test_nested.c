@@ -1,13 +1,7 @@
 /*
  * Statements with a function that runs statements of its own on the same connection.
  */
-#include "peer.h"
-
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-    peer other; /* another process with the same database */
-} scene;
+#include "scene.h"
 
 /* perform(sql): its result code. */
 static void perform(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -20,31 +14,13 @@ static void perform(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
-        return -1;
+    int failed = begin_scene(state, "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off');"
+                                    "INSERT INTO t VALUES('p', 'a', 1), ('p', 'b', 2)");
+    if (failed == 0) {
+        const scene *all = *state;
+        sqlite3_create_function(all->db, "perform", 1, SQLITE_UTF8, NULL, perform, NULL, NULL);
     }
-    all->folder = folder;
-    all->db = open_database(folder, "main.db");
-    sqlite3_create_function(all->db, "perform", 1, SQLITE_UTF8, NULL, perform, NULL, NULL);
-    run(all->db, "PRAGMA journal_mode = wal;"
-                 "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off');"
-                 "INSERT INTO t VALUES('p', 'a', 1), ('p', 'b', 2)");
-    all->other = start_peer(folder, "main.db");
-    *state = all;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    scene *all = *state;
-    void *folder = all->folder;
-    stop_peer(&all->other);
-    close_database(all->db);
-    free(all);
-    return remove_folder(&folder);
+    return failed;
 }
 
 /* Nothing would commit what it wrote, and the store would stay locked. */
@@ -81,8 +57,6 @@ static void a_statement_may_write_the_table_that_its_function_writes(void **stat
     assert_number(all->db, 3, "SELECT sum(V) FROM t");
     assert_peer_number(&all->other, 3, "SELECT sum(V) FROM t");
 }
-
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {
