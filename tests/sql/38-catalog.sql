@@ -103,7 +103,6 @@ SELECT * FROM pt_tables WHERE Store = 'archive.ptable';
 INSERT INTO pt_tables(Store, TableName) VALUES ('archive.ptable', 'Older');
 DELETE FROM pt_tables WHERE Store = 'archive.ptable' AND TableName = 'Old';
 SELECT * FROM pt_tables WHERE Store IN ('archive.ptable', 'contoso.db-ptable');
-SELECT TableName FROM pt_tables WHERE Store IS 'archive.ptable';
 SELECT * FROM pt_tables WHERE Store = 'elsewhere.ptable';
 INSERT INTO pt_tables(Store, TableName) VALUES ('elsewhere.ptable', 'T');
 SELECT readfile('elsewhere.ptable') IS NULL;
@@ -139,3 +138,4 @@ SELECT * FROM v;
 -- Rowids tell the tables of a connection apart.
 SELECT count(DISTINCT rowid) = count(*) FROM pt_tables;
 EXPLAIN QUERY PLAN SELECT * FROM pt_tables WHERE Store = 'a' AND TableName = 'b';
+SELECT TableName FROM pt_tables WHERE Store IS 'archive.ptable';
