@@ -213,6 +213,20 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     return rc == SQLITE_OK ? rc : pt_tables_fail(vtab, &error);
 }
 
+/* A statement that did not come to read must not let a later one take the lock: nothing would free
+ * it again. */
+static int commit(sqlite3_vtab *vtab)
+{
+    pt_tables_of(vtab)->begun = false;
+    return pt_follower_commit(vtab);
+}
+
+static int rollback(sqlite3_vtab *vtab)
+{
+    pt_tables_of(vtab)->begun = false;
+    return pt_follower_rollback(vtab);
+}
+
 /* Without xCreate it is there by its own name, once, in every connection. */
 static const sqlite3_module tables_module = {
     .iVersion = 2,
@@ -229,8 +243,8 @@ static const sqlite3_module tables_module = {
     .xUpdate = update,
     .xBegin = begin,
     .xSync = pt_follower_sync,
-    .xCommit = pt_follower_commit,
-    .xRollback = pt_follower_rollback,
+    .xCommit = commit,
+    .xRollback = rollback,
     .xSavepoint = pt_follower_savepoint,
     .xRelease = pt_follower_release,
     .xRollbackTo = pt_follower_rollback_to,

@@ -47,7 +47,8 @@ int pt_tables_fail(sqlite3_vtab *vtab, pt_error *error)
 static int term_of(sqlite3_index_info *info, int i)
 {
     const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
-    if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ) {
+    if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
+        constraint->op != SQLITE_INDEX_CONSTRAINT_IS) {
         return 0;
     }
     const char *collation = sqlite3_vtab_collation(info, i);

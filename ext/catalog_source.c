@@ -13,19 +13,42 @@ static pt_table *table_of(pt_connected *connected)
     return (pt_table *)((char *)connected - offsetof(pt_table, connected));
 }
 
-/* A name without a schema is looked for in temp, main, and the attached databases. */
-static pt_connected *find_connected(const pt_connection *connection, const char *schema,
-                                    const char *name)
+/* Whether a schema has a table or view of that name. */
+static int look_into_schema(sqlite3 *db, const char *schema, const char *name, bool *has,
+                            pt_error *error)
 {
-    if (schema != NULL) {
-        return pt_connection_find_table(connection, schema, name);
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE "
+                                "AND type IN ('table', 'view')",
+                                schema, name);
+    if (sql == NULL) {
+        return pt_error_nomem(error);
     }
-    sqlite3 *db = pt_connection_db(connection);
-    pt_connected *found = pt_connection_find_table(connection, "temp", name);
-    for (int i = 0; found == NULL && sqlite3_db_name(db, i) != NULL; i++) {
-        found = pt_connection_find_table(connection, sqlite3_db_name(db, i), name);
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
+    *has = rc == SQLITE_ROW;
+    if (rc == SQLITE_NOMEM) {
+        pt_error_nomem(error);
+    } else if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
+        pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
     }
-    return found;
+    sqlite3_finalize(statement);
+    return *has || rc == SQLITE_DONE ? SQLITE_OK : rc;
+}
+
+/* The schema that a name without one means to SQLite: temp, main, or the first attached database
+ * that has it. *schema = NULL: none. */
+static int find_schema(sqlite3 *db, const char *name, const char **schema, pt_error *error)
+{
+    bool has = false;
+    *schema = "temp";
+    int rc = look_into_schema(db, *schema, name, &has, error);
+    for (int i = 0; rc == SQLITE_OK && !has && *schema != NULL; i++) {
+        *schema = sqlite3_db_name(db, i);
+        rc = *schema != NULL ? look_into_schema(db, *schema, name, &has, error) : SQLITE_OK;
+    }
+    return rc;
 }
 
 /* Takes over what a connected ptable says of itself. */
@@ -48,15 +71,14 @@ static int find_by_name(pt_catalog_source *source, const char *schema, const cha
 {
     sqlite3 *db = pt_connection_db(source->connection);
     sqlite3_stmt *statement = NULL;
-    char *sql = schema != NULL ? sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name)
-                               : sqlite3_mprintf("SELECT 1 FROM \"%w\"", name);
+    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
     if (sql == NULL) {
         return pt_error_nomem(error);
     }
     int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     sqlite3_free(sql);
     if (rc == SQLITE_OK) {
-        pt_connected *connected = find_connected(source->connection, schema, name);
+        pt_connected *connected = pt_connection_find_table(source->connection, schema, name);
         rc = connected != NULL ? take_over(source, table_of(connected), error) : SQLITE_NOTFOUND;
     } else if (rc == SQLITE_NOMEM) {
         pt_error_nomem(error);
@@ -84,7 +106,11 @@ static int find_qualified(pt_catalog_source *source, const char *name, const cha
 static int find_ptable(pt_catalog_source *source, const char *name, pt_error *error)
 {
     const char *point = strchr(name, '.');
-    int rc = find_by_name(source, NULL, name, error);
+    const char *schema = NULL;
+    int rc = find_schema(pt_connection_db(source->connection), name, &schema, error);
+    if (rc == SQLITE_OK) {
+        rc = schema != NULL ? find_by_name(source, schema, name, error) : SQLITE_NOTFOUND;
+    }
     if (rc == SQLITE_NOTFOUND && point != NULL) {
         rc = find_qualified(source, name, point, error);
     }

@@ -34,8 +34,7 @@ static int fail_truncated(pt_error *error, const char *path)
                         path);
 }
 
-/* Looks at the file before LMDB does, which would put its lock file beside whatever it is. */
-static int check_file(int fd, const char *path, struct stat *file, pt_error *error)
+int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error)
 {
     if (fstat(fd, file) != 0) {
         return pt_lmdb_fail(error, errno, path, "opening it");
@@ -256,7 +255,7 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
 {
     *env = (pt_lmdb_env){.read_only = !writable};
     struct stat file;
-    int rc = check_file(fd, path, &file, error);
+    int rc = pt_lmdb_check_file(fd, path, &file, error);
     if (rc == SQLITE_OK) {
         rc = open_environment(env, path, &file, error);
     }

@@ -5,6 +5,7 @@
 #define PT_LMDB_ENV_H
 
 #include <lmdb.h>
+#include <sys/stat.h>
 
 #include "bytes.h"
 #include "error.h"
@@ -21,6 +22,12 @@ typedef struct pt_lmdb_env {
     unsigned page_size;
     bool read_only; /* the file cannot be written, or has features that forbid writing */
 } pt_lmdb_env;
+
+/*
+ * Looks at a file before LMDB does, which would put its lock file beside whatever it is.
+ * SQLITE_CANTOPEN if it is no file of LMDB, SQLITE_IOERR.
+ */
+int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error);
 
 /*
  * Opens the environment of an existing store; nobody else may be opening or closing one on that

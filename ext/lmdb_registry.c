@@ -9,6 +9,7 @@
 
 #include "lmdb_create.h"
 #include "lmdb_error.h"
+#include "lmdb_foreign.h"
 #include "sqlite.h"
 
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
@@ -193,6 +194,9 @@ static pt_lmdb_store *find_store(const struct stat *file)
 static int open_data_file(const char *path, int *fd, bool *writable)
 {
     int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
+    if (pt_lmdb_foreign_take(path, fd, writable)) {
+        return 0;
+    }
     *writable = true;
     *fd = open(path, O_RDWR | flags);
     if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
@@ -254,15 +258,18 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
                          pt_error *error)
 {
     struct stat file;
+    int rc = pt_lmdb_check_file(fd, path, &file, error);
+    if (rc != SQLITE_OK) {
+        pt_lmdb_foreign_keep(fd, writable);
+        return rc;
+    }
     /* LMDB's lock file is named after the data file, which therefore must have one name. */
     char *canonical = realpath(path, NULL);
-    if (canonical == NULL || fstat(fd, &file) != 0) {
-        int rc = fail_opening(error, path, errno);
-        free(canonical);
+    if (canonical == NULL) {
+        rc = fail_opening(error, path, errno);
         close(fd);
         return rc;
     }
-    int rc = SQLITE_OK;
     pthread_mutex_lock(&registry_mutex);
     pt_lmdb_store *store = find_store(&file);
     if (store != NULL) {

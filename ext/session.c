@@ -149,6 +149,11 @@ int pt_session_read(pt_session *session, pt_view **view, pt_error *error)
     return rc;
 }
 
+bool pt_session_is_current(const pt_session *session, const pt_view *view)
+{
+    return session->view == view;
+}
+
 static bool view_is_held(const pt_session *session)
 {
     return session->writing || session->cursors > 0 ||

@@ -82,14 +82,16 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
 {
     uint64_t generation = view->snapshot->catalog_generation;
     uint64_t changes = pt_session_catalog_changes(session);
-    if (table->known && table->generation == generation && table->changes == changes) {
+    /* A view that only an older statement reads shows nothing of the session's changes. */
+    bool current = pt_session_is_current(session, view);
+    if (current && table->known && table->generation == generation && table->changes == changes) {
         return SQLITE_OK;
     }
     table->known = false;
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
     if (rc == SQLITE_OK) {
-        table->known = true;
+        table->known = current;
         table->id = entry.id;
         table->generation = generation;
         table->changes = changes;

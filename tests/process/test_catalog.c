@@ -84,6 +84,22 @@ static void drops_wait_for_writers_as_writes_do(void **state)
     close_database(second);
 }
 
+/* xBegin comes for all of these, and for the first two nothing else. */
+static void who_does_not_drop_leaves_no_lock(void **state)
+{
+    static const char *const idle[] = {"DELETE FROM pt_tables WHERE 0",
+                                       "DELETE FROM pt_tables WHERE Store = NULL",
+                                       "INSERT INTO pt_tables(TableName) SELECT V FROM u WHERE 0",
+                                       "BEGIN; DELETE FROM pt_tables WHERE 0; ROLLBACK"};
+    scene *all = *state;
+    peer_run(&all->other, "PRAGMA busy_timeout = 0");
+    for (size_t i = 0; i < sizeof idle / sizeof idle[0]; i++) {
+        run(all->db, "%s", idle[i]);
+        assert_number(all->db, 2, "SELECT count(*) FROM pt_tables");
+        peer_run(&all->other, "UPDATE u SET V = V + 1");
+    }
+}
+
 /* The read comes under the lock, so nothing can change between it and the write. */
 static void a_drop_that_begins_a_transaction_reads_the_newest_state(void **state)
 {
@@ -143,6 +159,21 @@ static void an_open_statement_looks_again_and_is_told(void **state)
     sqlite3_finalize(joining);
     run(all->db, "ROLLBACK");
     assert_number(all->db, 3, "SELECT count(*) FROM t");
+}
+
+/* Without the companion a transaction does not go on with the view of a statement before it. */
+static void nothing_is_written_to_a_table_that_an_older_statement_still_sees(void **state)
+{
+    scene *all = *state;
+    run(all->db, "DROP TABLE temp.ptable_companion");
+    sqlite3_stmt *older = step_into(
+        all->db, "SELECT V FROM json_each('[1,2,3]') CROSS JOIN t WHERE PartitionKey = 'q'");
+    run(all->db, "BEGIN; " DROP_T);
+    assert_int_equal(sqlite3_step(older), SQLITE_ROW);
+    fails(all->db, SQLITE_ERROR, "INSERT INTO t VALUES('p', 'c', 4)");
+    says(all->db, "(TableNotFound)");
+    expect_rest(older, 1);
+    run(all->db, "COMMIT");
 }
 
 static void the_catalogue_is_dropped_while_it_is_read(void **state)
@@ -312,9 +343,11 @@ int main(int argc, char **argv)
         scene_test(a_transaction_of_another_process_reads_on),
         scene_test(who_has_read_what_changed_may_not_drop),
         scene_test(drops_wait_for_writers_as_writes_do),
+        scene_test(who_does_not_drop_leaves_no_lock),
         scene_test(a_drop_that_begins_a_transaction_reads_the_newest_state),
         scene_test(an_open_statement_reads_a_dropped_table_to_its_end),
         scene_test(an_open_statement_looks_again_and_is_told),
+        scene_test(nothing_is_written_to_a_table_that_an_older_statement_still_sees),
         scene_test(the_catalogue_is_dropped_while_it_is_read),
         scene_test(functions_read_on_when_their_table_is_dropped),
         scene_test(pending_writes_go_with_their_table),

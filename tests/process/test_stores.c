@@ -202,6 +202,25 @@ static void a_database_in_wal_and_one_with_a_journal_commit_together(void **stat
     close_database(db);
 }
 
+/* To close a file that was taken for a store would drop the locks that SQLite has on it. */
+static void a_database_taken_for_a_store_stays_locked(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "CREATE TABLE o(v)");
+    peer other = start_peer(folder, "main.db");
+    run(db, "BEGIN IMMEDIATE; INSERT INTO o VALUES(1)");
+    for (int times = 0; times < 2; times++) {
+        fails(db, SQLITE_CANTOPEN, "SELECT * FROM pt_tables WHERE Store = 'main.db'");
+        fails(db, SQLITE_CANTOPEN, "CREATE VIRTUAL TABLE t USING ptable(store='main.db')");
+        peer_fails(&other, SQLITE_BUSY, "INSERT INTO o VALUES(2)");
+    }
+    run(db, "COMMIT");
+    peer_run(&other, "DROP TABLE o");
+    stop_peer(&other);
+    close_database(db);
+}
+
 #define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(int argc, char **argv)
@@ -219,6 +238,7 @@ int main(int argc, char **argv)
         folder_test(stores_close_and_open_again),
         folder_test(processes_make_one_store_at_once),
         folder_test(a_database_in_wal_and_one_with_a_journal_commit_together),
+        folder_test(a_database_taken_for_a_store_stays_locked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

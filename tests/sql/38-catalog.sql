@@ -146,3 +146,4 @@ SELECT * FROM v;
 -- Rowids tell the tables of a connection apart.
 SELECT count(DISTINCT rowid) = count(*) FROM pt_tables;
 EXPLAIN QUERY PLAN SELECT * FROM pt_tables WHERE Store = 'a' AND TableName = 'b';
+SELECT TableName FROM pt_tables WHERE Store IS 'archive.ptable';

@@ -100,3 +100,14 @@ INSERT INTO Document VALUES ('d', '1', printf('%100000c', 'x'), 'short'), ('d', 
 SELECT Entities, Bytes > 105000, Bytes < 106000 FROM pt_partitions('Document');
 SELECT * FROM pt_properties('Document');
 SELECT Entities, Bytes > 105000 FROM pt_tables WHERE TableName = 'Document';
+
+-- A name without a schema is the one that SQLite finds first: here an ordinary table and a view.
+ATTACH 'other.db' AS other;
+CREATE VIRTUAL TABLE other.Twice USING ptable(V);
+CREATE TABLE main.Twice(V);
+SELECT count(*) FROM pt_partitions('Twice');
+SELECT count(*) FROM pt_partitions('other.Twice');
+DROP TABLE main.Twice;
+SELECT count(*) FROM pt_partitions('TWICE');
+CREATE TEMP VIEW Twice AS SELECT 1;
+SELECT count(*) FROM pt_partitions('Twice');
