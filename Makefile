@@ -5,7 +5,7 @@
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
-#   make conformance     50,000 operations on an emulator of the Table service (from npm) and on
+#   make conformance     55,000 operations on an emulator of the Table service (from npm) and on
 #                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-valgrind  unit and SQL tests under valgrind

@@ -85,13 +85,11 @@ static int refuse_partition(const survey *seen, pt_error *error)
 
 static int refuse_entity(const survey *seen, pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(seen->key), &partition, &row);
+    pt_keys keys = pt_keys_of(seen->key);
     char partition_text[PT_EXCERPT_SIZE];
     char row_text[PT_EXCERPT_SIZE];
-    pt_excerpt(partition, partition_text);
-    pt_excerpt(row, row_text);
+    pt_excerpt(keys.partition, partition_text);
+    pt_excerpt(keys.row, row_text);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "operation %llu (from 0) of a transaction with batch='azure' is the second "
                         "on the entity with PartitionKey %Q, RowKey %Q; write each entity once in "

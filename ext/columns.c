@@ -27,14 +27,12 @@ void pt_row_free(pt_row *row)
 
 int pt_report_damage(pt_slice logical_key, pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(logical_key), &partition, &row);
+    pt_keys keys = pt_keys_of(logical_key);
     return pt_error_set(
         error, SQLITE_CORRUPT_VTAB,
         "the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the store; "
         "DELETE or REPLACE it, or restore the store from a backup",
-        (int)partition.size, partition.data, (int)row.size, row.data);
+        (int)keys.partition.size, keys.partition.data, (int)keys.row.size, keys.row.data);
 }
 
 int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
@@ -53,14 +51,13 @@ int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
 
 int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(logical_key), &partition, &row);
+    pt_keys keys = pt_keys_of(logical_key);
     return pt_error_set(
         error, SQLITE_CORRUPT_VTAB,
         "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the "
         "store; UPDATE it to another value, or restore the store from a backup",
-        (const char *)name.data, (int)partition.size, partition.data, (int)row.size, row.data);
+        (const char *)name.data, (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
+        keys.row.data);
 }
 
 /* The value of a property of an entity's record, a large one with its bytes. */
@@ -84,14 +81,12 @@ static int value_of(const pt_record *record, unsigned index, const pt_entity_sou
 static int refuse_length(const pt_row *row, pt_slice name, uint64_t size, int limit,
                          pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice key = {0};
-    pt_key_split(pt_key_entity(row->key), &partition, &key);
+    pt_keys keys = pt_keys_of(row->key);
     return pt_error_set(error, SQLITE_TOOBIG,
                         "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' has "
                         "%lld bytes, and this connection takes %d; raise its SQLITE_LIMIT_LENGTH",
-                        (const char *)name.data, (int)partition.size, partition.data, (int)key.size,
-                        key.data, (sqlite3_int64)size, limit);
+                        (const char *)name.data, (int)keys.partition.size, keys.partition.data,
+                        (int)keys.row.size, keys.row.data, (sqlite3_int64)size, limit);
 }
 
 /* Reads a large value and hands its memory to SQLite. */

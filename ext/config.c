@@ -5,6 +5,7 @@
 #include "declaration.h"
 #include "odata.h"
 #include "sqlite.h"
+#include "word.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, FIRST_CAPACITY = 16 };
@@ -77,11 +78,6 @@ static pt_slice trimmed(const char *text)
         size--;
     }
     return pt_slice_of(text, size);
-}
-
-static bool word_is(const char *text, size_t length, const char *word)
-{
-    return length == strlen(word) && sqlite3_strnicmp(text, word, (int)length) == 0;
 }
 
 static int copy_text(reader *r, pt_slice text, char **copy)
@@ -308,7 +304,7 @@ static const struct constraint {
 static const struct constraint *constraint_of_word(const char *word, size_t length)
 {
     for (size_t i = 0; i < sizeof constraints / sizeof *constraints; i++) {
-        if (word_is(word, length, constraints[i].word)) {
+        if (pt_is_word(pt_slice_of(word, length), constraints[i].word)) {
             return &constraints[i];
         }
     }

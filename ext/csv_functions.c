@@ -7,6 +7,7 @@
 #include "json_write.h"
 #include "odata.h"
 #include "value_text.h"
+#include "word.h"
 
 static const char type_suffix[] = "@type";
 
@@ -294,8 +295,7 @@ static pt_value json_value(pt_slice text, pt_type type)
 {
     static const char *const words[] = {"false", "true"};
     for (int word = 0; type == PT_BOOLEAN && word < 2; word++) {
-        if (text.size == strlen(words[word]) &&
-            sqlite3_strnicmp((const char *)text.data, words[word], (int)text.size) == 0) {
+        if (pt_is_word(text, words[word])) {
             return (pt_value){.type = PT_BOOLEAN, .integer = word};
         }
     }

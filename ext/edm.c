@@ -2,6 +2,7 @@
 
 #include "odata.h"
 #include "sqlite.h"
+#include "word.h"
 
 static const char *const type_names[] = {
     [PT_NONE] = "",
@@ -65,16 +66,10 @@ const char *pt_type_name(pt_type type)
     return (unsigned)type <= PT_TYPE_LAST ? type_names[type] : "";
 }
 
-static bool is_named(pt_slice text, const char *name)
-{
-    return text.size == strlen(name) &&
-           sqlite3_strnicmp((const char *)text.data, name, (int)text.size) == 0;
-}
-
 static pt_type service_type(pt_slice name)
 {
     for (int type = PT_NONE + 1; type <= PT_TYPE_LAST; type++) {
-        if (is_named(name, type_names[type])) {
+        if (pt_is_word(name, type_names[type])) {
             return (pt_type)type;
         }
     }
@@ -84,7 +79,7 @@ static pt_type service_type(pt_slice name)
 static pt_type sql_type(pt_slice name)
 {
     for (size_t i = 0; i < sizeof sql_names / sizeof sql_names[0]; i++) {
-        if (is_named(name, sql_names[i].name)) {
+        if (pt_is_word(name, sql_names[i].name)) {
             return sql_names[i].type;
         }
     }
@@ -95,7 +90,7 @@ static bool is_length(pt_slice text)
 {
     for (size_t i = 0; i < text.size; i++) {
         if (text.data[i] < '0' || text.data[i] > '9') {
-            return is_named(text, "MAX");
+            return pt_is_word(text, "MAX");
         }
     }
     return text.size != 0;
@@ -124,7 +119,7 @@ static pt_slice without_length(pt_slice name)
 pt_type pt_type_from_name(pt_slice name)
 {
     size_t prefix = strlen(PT_ODATA_TYPE_PREFIX);
-    if (name.size > prefix && is_named(pt_slice_of(name.data, prefix), PT_ODATA_TYPE_PREFIX)) {
+    if (name.size > prefix && pt_is_word(pt_slice_of(name.data, prefix), PT_ODATA_TYPE_PREFIX)) {
         return service_type(pt_slice_of(name.data + prefix, name.size - prefix));
     }
     pt_slice bare = without_length(name);

@@ -39,10 +39,8 @@ static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(key), &partition, &row);
-    return pt_limits_check_entity(partition, row, table->bag.count, bytes, error);
+    pt_keys keys = pt_keys_of(key);
+    return pt_limits_check_entity(keys.partition, keys.row, table->bag.count, bytes, error);
 }
 
 /* --- batch='azure' --- */

@@ -55,7 +55,6 @@ int pt_entity_key_text(sqlite3_value *value, const char *column, pt_slice *text,
                         column, excerpt);
 }
 
-/* Makes the logical key in table->key. */
 int pt_entity_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
 {
     int rc = table->config.azure_limits ? pt_limits_check_keys(partition, row, error) : SQLITE_OK;
@@ -280,7 +279,6 @@ int pt_entity_remove(pt_table *table, pt_slice key, pt_error *error)
     return make_change(table, &change, error);
 }
 
-/* Copies the entity as it is, for the new record may be written over its bytes, and opens it. */
 int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *record,
                        pt_error *error)
 {
@@ -301,7 +299,6 @@ int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *re
     return rc == SQLITE_OK ? rc : pt_report_damage(key, error);
 }
 
-/* Fills the bag with the entity's properties as they are. */
 int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice key,
                               pt_error *error)
 {
@@ -344,11 +341,10 @@ int pt_entity_check_absent(pt_table *table, pt_slice key, const char *remedy, pt
     if (rc != SQLITE_OK || !found) {
         return rc;
     }
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(key), &partition, &row);
+    pt_keys keys = pt_keys_of(key);
     return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
                         "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s or "
                         "other keys (EntityAlreadyExists)",
-                        (int)partition.size, partition.data, (int)row.size, row.data, remedy);
+                        (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
+                        keys.row.data, remedy);
 }

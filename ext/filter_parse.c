@@ -4,6 +4,7 @@
 #include "filter_token.h"
 #include "key.h"
 #include "sqlite.h"
+#include "word.h"
 
 static const char operator_expected[] = "eq, ne, gt, ge, lt or le";
 static const char operand_expected[] = "a property, a constant, not or (";
@@ -64,9 +65,7 @@ static bool is_keyword(const pt_filter_token *token)
 static bool looks_like_keyword(const pt_filter_token *token)
 {
     for (int i = 0; token->kind == PT_TOKEN_WORD && keywords[i] != NULL; i++) {
-        if (token->text.size == strlen(keywords[i]) &&
-            sqlite3_strnicmp((const char *)token->text.data, keywords[i], (int)token->text.size) ==
-                0) {
+        if (pt_is_word(token->text, keywords[i])) {
             return !is_keyword(token);
         }
     }

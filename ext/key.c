@@ -42,6 +42,13 @@ bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_ke
     return true;
 }
 
+pt_keys pt_keys_of(pt_slice logical)
+{
+    pt_keys keys = {{0}, {0}};
+    pt_key_split(pt_key_entity(logical), &keys.partition, &keys.row);
+    return keys;
+}
+
 pt_slice pt_key_partition(pt_slice logical)
 {
     pt_slice entity = pt_key_entity(logical);

@@ -46,6 +46,15 @@ static inline pt_slice pt_key_entity(pt_slice logical)
     return pt_slice_of(logical.data + PT_KEY_TABLE_SIZE, logical.size - PT_KEY_TABLE_SIZE);
 }
 
+/* Both keys of an entity. */
+typedef struct pt_keys {
+    pt_slice partition;
+    pt_slice row;
+} pt_keys;
+
+/* The keys inside a logical key; both empty if it cannot be split, as in a damaged store. */
+pt_keys pt_keys_of(pt_slice logical);
+
 /* Table id and PartitionKey, as they begin a logical key of at least PT_KEY_TABLE_SIZE bytes. */
 pt_slice pt_key_partition(pt_slice logical);
 

@@ -4,6 +4,7 @@
 
 #include "function_arguments.h"
 #include "ticks.h"
+#include "word.h"
 
 typedef enum time_forms { TIME_ONLY, TIME_OR_TICKS } time_forms;
 
@@ -13,11 +14,6 @@ static void refuse_time(sqlite3_context *context, sqlite3_value *argument, time_
                        "is not a time; give YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM]%s, "
                        "from year 0001 to 9999, nothing finer than 100 ns",
                        forms == TIME_OR_TICKS ? ", or ticks as INTEGER" : "");
-}
-
-static bool is_now(pt_slice text)
-{
-    return text.size == 3 && sqlite3_strnicmp((const char *)text.data, "now", 3) == 0;
 }
 
 static bool parse_time(sqlite3_context *context, sqlite3_value *argument, time_forms forms,
@@ -30,7 +26,7 @@ static bool parse_time(sqlite3_context *context, sqlite3_value *argument, time_f
     if (pt_ticks_parse(text, ticks)) {
         return true;
     }
-    if (is_now(text)) {
+    if (pt_is_word(text, "now")) {
         pt_argument_refuse(context, argument,
                            "is not taken as an argument; call the function without argument");
     } else {

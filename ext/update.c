@@ -9,12 +9,7 @@
 /* Whether a value given for a text column is the one that it has. */
 static bool is_bytes(sqlite3_value *given, pt_slice text)
 {
-    if (sqlite3_value_type(given) != SQLITE_TEXT) {
-        return false;
-    }
-    const unsigned char *bytes = sqlite3_value_text(given);
-    return bytes != NULL &&
-           pt_slice_equal(pt_slice_of(bytes, (size_t)sqlite3_value_bytes(given)), text);
+    return pt_value_equals_sql(&(pt_value){.type = PT_STRING, .bytes = text}, given);
 }
 
 static bool is_text(sqlite3_value *given, const char *text)

@@ -5,6 +5,7 @@
 #include "excerpt.h"
 #include "number.h"
 #include "ticks.h"
+#include "word.h"
 
 /* Integers beyond have neighbours that are the same double. */
 #define DOUBLE_INTEGER_MAX (INT64_C(1) << 53)
@@ -85,8 +86,7 @@ static bool is_text(const source *from, const char *text)
 
 static bool is_text_in_any_case(const source *from, const char *text)
 {
-    return from->type == SQLITE_TEXT && from->bytes.size == strlen(text) &&
-           sqlite3_strnicmp((const char *)from->bytes.data, text, (int)from->bytes.size) == 0;
+    return from->type == SQLITE_TEXT && pt_is_word(from->bytes, text);
 }
 
 /* SQLite writes a REAL with 15 digits, which is not always the same number. */

@@ -5,6 +5,7 @@
 #include "excerpt.h"
 #include "key.h"
 #include "value.h"
+#include "word.h"
 
 /* --- What is given --- */
 
@@ -33,12 +34,6 @@ static int read_text(sqlite3_value *value, pt_slice *text)
                                                     : SQLITE_OK;
 }
 
-static bool is_word(pt_slice text, const char *word)
-{
-    return text.size == strlen(word) &&
-           sqlite3_strnicmp((const char *)text.data, word, (int)text.size) == 0;
-}
-
 static int read_mode(sqlite3_value *value, pt_write_form *form, pt_error *error)
 {
     static const char *const words[] = {[PT_WRITE_INSERT] = "insert",
@@ -50,7 +45,7 @@ static int read_mode(sqlite3_value *value, pt_write_form *form, pt_error *error)
         return pt_error_nomem(error);
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (is_word(text, words[i])) {
+        if (pt_is_word(text, words[i])) {
             form->mode = (pt_write_mode)i;
             form->given = true;
             return SQLITE_OK;
@@ -142,13 +137,12 @@ int pt_write_form_read(const pt_table *table, const pt_write_arguments *given, p
 
 static int refuse_missing(pt_slice key, pt_write_mode mode, pt_error *error)
 {
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(key), &partition, &row);
+    pt_keys keys = pt_keys_of(key);
     return pt_error_set(error, SQLITE_CONSTRAINT_CHECK,
                         "there is no entity with PartitionKey '%.*s', RowKey '%.*s'; leave IfMatch "
                         "out %s (ResourceNotFound)",
-                        (int)partition.size, partition.data, (int)row.size, row.data,
+                        (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
+                        keys.row.data,
                         mode == PT_WRITE_DELETE ? "if it may be missing" : "to create it");
 }
 
@@ -172,14 +166,13 @@ static int check_etag(pt_slice key, int64_t ticks, pt_slice expected, pt_error *
     }
     char shown[PT_EXCERPT_SIZE];
     show_etag(expected, shown);
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(key), &partition, &row);
+    pt_keys keys = pt_keys_of(key);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "the entity with PartitionKey '%.*s', RowKey '%.*s' has the ETag %Q, not "
                         "%Q; read it again and repeat the change with its ETag "
                         "(UpdateConditionNotSatisfied)",
-                        (int)partition.size, partition.data, (int)row.size, row.data, found, shown);
+                        (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
+                        keys.row.data, found, shown);
 }
 
 static int check_condition(pt_slice key, const pt_write_form *form, bool found,

@@ -8,7 +8,7 @@ unknown=9
 layer_of() {
     case $1 in
     bytes | buffer | error | edm | ticks | key | shape | shape_fields | entity | arena | bag) echo 0 ;;
-    base64 | excerpt | number | odata | value_text | sqlite | version) echo 0 ;;
+    base64 | excerpt | number | odata | value_text | word | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
     connection | session | last_key | savepoints | main_lock | scan | table_directory | view) echo 2 ;;

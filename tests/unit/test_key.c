@@ -137,6 +137,19 @@ static pt_slice logical_key(pt_buffer *buffer, uint32_t table, const char *parti
     return pt_buffer_slice(buffer);
 }
 
+static void a_logical_key_gives_both_keys(void **state)
+{
+    (void)state;
+    pt_buffer buffer = {0};
+    pt_keys keys = pt_keys_of(logical_key(&buffer, 1, "p", "r"));
+    assert_true(pt_slice_equal(keys.partition, pt_slice_text("p")));
+    assert_true(pt_slice_equal(keys.row, pt_slice_text("r")));
+    keys = pt_keys_of(pt_slice_text("1234no NUL"));
+    assert_int_equal(keys.partition.size, 0);
+    assert_int_equal(keys.row.size, 0);
+    pt_buffer_free(&buffer);
+}
+
 static void a_partition_is_told_from_its_neighbours(void **state)
 {
     (void)state;
@@ -390,6 +403,7 @@ int main(void)
         cmocka_unit_test(appended_keys_split_again),
         cmocka_unit_test(splitting_takes_the_first_nul),
         cmocka_unit_test(a_logical_key_begins_with_the_table),
+        cmocka_unit_test(a_logical_key_gives_both_keys),
         cmocka_unit_test(a_partition_is_told_from_its_neighbours),
         cmocka_unit_test(every_code_point_but_nul_is_valid),
         cmocka_unit_test(other_sequences_are_invalid),
