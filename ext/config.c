@@ -1,7 +1,6 @@
 #include "config.h"
 
-#include <stdarg.h>
-
+#include "config_text.h"
 #include "declaration.h"
 #include "odata.h"
 #include "sqlite.h"
@@ -12,137 +11,11 @@ enum { COLUMNS_MAX = 1900, FIRST_CAPACITY = 16 };
 
 typedef struct reader {
     pt_config *config;
-    pt_error *error;
-    const char *argument; /* the one being read, as the user wrote it */
+    pt_config_reading reading; /* of the current argument */
     int column_capacity;
     int keys_listed; /* 1: PartitionKey, 2: RowKey was the last */
     unsigned options_given;
 } reader;
-
-/* Fails with "<what> in argument "..."; <advice>", `what` being formatted. */
-static int refuse(reader *r, const char *advice, const char *format, ...)
-{
-    va_list args;
-    va_start(args, format);
-    char *what = sqlite3_vmprintf(format, args);
-    va_end(args);
-    if (what == NULL) {
-        return pt_error_nomem(r->error);
-    }
-    int rc = pt_error_set(r->error, SQLITE_ERROR, "%s in argument \"%s\"; %s", what, r->argument,
-                          advice);
-    sqlite3_free(what);
-    return rc;
-}
-
-/* --- Text --- */
-
-static bool is_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_digit(char c)
-{
-    return c >= '0' && c <= '9';
-}
-
-static bool is_name_character(char c)
-{
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || is_digit(c) || c == '_' ||
-           c == '$' || (unsigned char)c >= 0x80;
-}
-
-static const char *skip_blanks(const char *text)
-{
-    while (is_blank(*text)) {
-        text++;
-    }
-    return text;
-}
-
-static size_t name_length(const char *text)
-{
-    size_t length = 0;
-    while (is_name_character(text[length])) {
-        length++;
-    }
-    return length;
-}
-
-/* Without trailing blanks. */
-static pt_slice trimmed(const char *text)
-{
-    size_t size = strlen(text);
-    while (size > 0 && is_blank(text[size - 1])) {
-        size--;
-    }
-    return pt_slice_of(text, size);
-}
-
-static int copy_text(reader *r, pt_slice text, char **copy)
-{
-    *copy = sqlite3_malloc64(text.size + 1);
-    if (*copy == NULL) {
-        pt_error_nomem(r->error);
-        return SQLITE_NOMEM;
-    }
-    memcpy(*copy, text.data, text.size);
-    (*copy)[text.size] = 0;
-    return SQLITE_OK;
-}
-
-/* The quote that ends what `c` begins; 0 if it begins nothing. */
-static char closing_quote(char c)
-{
-    if (c == '[') {
-        return ']';
-    }
-    return c == '"' || c == '`' || c == '\'' ? c : 0;
-}
-
-/* Reads a quoted text, in which the closing quote (but not ]) may stand doubled. */
-static int read_quoted(reader *r, const char **cursor, char **text)
-{
-    char close = closing_quote(**cursor);
-    const char *from = *cursor + 1;
-    int rc = copy_text(r, pt_slice_text(from), text);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    char *to = *text;
-    while (*from != 0 && (*from != close || (from[1] == close && close != ']'))) {
-        from += *from == close ? 1 : 0;
-        *to++ = *from++;
-    }
-    *to = 0;
-    if (*from == 0) {
-        return refuse(r, "close it", "unclosed quote");
-    }
-    *cursor = from + 1;
-    return SQLITE_OK;
-}
-
-static int read_name(reader *r, const char **cursor, char **name)
-{
-    if (closing_quote(**cursor) != 0) {
-        int rc = read_quoted(r, cursor, name);
-        if (rc == SQLITE_OK && **name == 0) {
-            return refuse(r, "give the column a name", "empty name");
-        }
-        return rc;
-    }
-    size_t length = is_digit(**cursor) ? 0 : name_length(*cursor);
-    if (length == 0) {
-        return refuse(r,
-                      "write a column as Name or Name Type, an option as option=value; a name that "
-                      "is not just letters, digits and _ needs quotes",
-                      "no name");
-    }
-    pt_slice bare = pt_slice_of(*cursor, length);
-    *cursor += length;
-    return copy_text(r, bare, name);
-}
 
 /* --- Options --- */
 
@@ -155,15 +28,15 @@ static int choose(reader *r, const char *value, const char *const *choices, int 
             return SQLITE_OK;
         }
     }
-    return refuse(r, advice, "unknown value \"%s\"", value);
+    return pt_config_refuse(&r->reading, advice, "unknown value \"%s\"", value);
 }
 
 static int set_text(reader *r, const char *value, char **text)
 {
     if (*value == 0) {
-        return refuse(r, "give a value or leave the option out", "empty value");
+        return pt_config_refuse(&r->reading, "give a value or leave the option out", "empty value");
     }
-    return copy_text(r, pt_slice_text(value), text);
+    return pt_config_copy(&r->reading, pt_slice_text(value), text);
 }
 
 static int set_store(reader *r, const char *value)
@@ -236,23 +109,24 @@ static const struct option {
 static int read_value(reader *r, const char *cursor, char **value)
 {
     if (*cursor == '\'' || *cursor == '"') {
-        int rc = read_quoted(r, &cursor, value);
-        cursor = skip_blanks(cursor);
+        int rc = pt_config_read_quoted(&r->reading, &cursor, value);
+        cursor = pt_config_skip_blanks(cursor);
         if (rc == SQLITE_OK && *cursor != 0) {
-            return refuse(r, "give one option in each argument, with commas between arguments",
-                          "unexpected \"%s\" behind the value", cursor);
+            return pt_config_refuse(
+                &r->reading, "give one option in each argument, with commas between arguments",
+                "unexpected \"%s\" behind the value", cursor);
         }
         return rc;
     }
-    pt_slice bare = trimmed(cursor);
+    pt_slice bare = pt_config_trimmed(cursor);
     if (bare.size == 0) {
-        return refuse(r, "give a value or leave the option out", "no value");
+        return pt_config_refuse(&r->reading, "give a value or leave the option out", "no value");
     }
     if (strcspn(cursor, " \t\n\v\f\r'\"`") < bare.size) {
-        return refuse(r, "put the value in quotes, or a comma behind it",
-                      "blank or quote inside a bare value");
+        return pt_config_refuse(&r->reading, "put the value in quotes, or a comma behind it",
+                                "blank or quote inside a bare value");
     }
-    return copy_text(r, bare, value);
+    return pt_config_copy(&r->reading, bare, value);
 }
 
 static int read_option(reader *r, const char *name, const char *value_text)
@@ -262,10 +136,11 @@ static int read_option(reader *r, const char *name, const char *value_text)
         i++;
     }
     if (i == sizeof options / sizeof *options) {
-        return refuse(r, OPTION_LIST, "unknown option \"%s\"", name);
+        return pt_config_refuse(&r->reading, OPTION_LIST, "unknown option \"%s\"", name);
     }
     if ((r->options_given & 1u << i) != 0) {
-        return refuse(r, "give each option once", "second option \"%s\"", options[i].name);
+        return pt_config_refuse(&r->reading, "give each option once", "second option \"%s\"",
+                                options[i].name);
     }
     r->options_given |= 1u << i;
     char *value = NULL;
@@ -315,7 +190,7 @@ static const struct constraint *constraint_of_word(const char *word, size_t leng
 static const struct constraint *find_constraint(const char *text)
 {
     while (*text != 0) {
-        size_t length = name_length(text);
+        size_t length = pt_config_name_length(text);
         const struct constraint *found = constraint_of_word(text, length);
         if (found != NULL) {
             return found;
@@ -330,19 +205,21 @@ static int read_type(reader *r, const char *text, pt_type *type)
     *type = PT_NONE;
     const struct constraint *constraint = find_constraint(text);
     if (constraint != NULL) {
-        return refuse(r, constraint->advice, "constraint %s", constraint->shown);
+        return pt_config_refuse(&r->reading, constraint->advice, "constraint %s",
+                                constraint->shown);
     }
-    pt_slice name = trimmed(text);
+    pt_slice name = pt_config_trimmed(text);
     if (name.size == 0) {
         return SQLITE_OK;
     }
     *type = pt_type_from_name(name);
     if (*type == PT_NONE) {
-        return refuse(r,
-                      "the types are String, Int32, Int64, Double, Boolean, DateTime, Guid and "
-                      "Binary (or TEXT, INTEGER, REAL, BLOB); a column without a type keeps the "
-                      "type of each value",
-                      "unknown type \"%.*s\"", (int)name.size, (const char *)name.data);
+        return pt_config_refuse(
+            &r->reading,
+            "the types are String, Int32, Int64, Double, Boolean, DateTime, Guid and "
+            "Binary (or TEXT, INTEGER, REAL, BLOB); a column without a type keeps the "
+            "type of each value",
+            "unknown type \"%.*s\"", (int)name.size, (const char *)name.data);
     }
     return SQLITE_OK;
 }
@@ -352,14 +229,16 @@ static int read_key(reader *r, int key, pt_type type)
 {
     const char *name = key == 1 ? "PartitionKey" : "RowKey";
     if (r->config->column_count > 0 || r->keys_listed >= key) {
-        return refuse(r,
-                      "leave it out: PartitionKey and RowKey are always the first columns, in this "
-                      "order",
-                      "misplaced column \"%s\"", name);
+        return pt_config_refuse(
+            &r->reading,
+            "leave it out: PartitionKey and RowKey are always the first columns, in this "
+            "order",
+            "misplaced column \"%s\"", name);
     }
     if (type != PT_NONE && type != PT_STRING) {
-        return refuse(r, "leave the type out: PartitionKey and RowKey are String",
-                      "type %s of \"%s\"", pt_type_name(type), name);
+        return pt_config_refuse(&r->reading,
+                                "leave the type out: PartitionKey and RowKey are String",
+                                "type %s of \"%s\"", pt_type_name(type), name);
     }
     r->keys_listed = key;
     return SQLITE_OK;
@@ -376,27 +255,31 @@ static bool is_annotation(const char *name)
 static int check_name(reader *r, const char *name)
 {
     if (is_annotation(name)) {
-        return refuse(r, "leave it out: types are shown by Properties, and kept without a column",
-                      "column name \"%s\", which is the name of an OData annotation", name);
+        return pt_config_refuse(
+            &r->reading, "leave it out: types are shown by Properties, and kept without a column",
+            "column name \"%s\", which is the name of an OData annotation", name);
     }
     if (pt_declaration_reserves(name)) {
-        return refuse(r,
-                      "leave it out: the name is kept for a column of ptable itself; such a "
-                      "property is reachable through Properties",
-                      "reserved column name \"%s\"", name);
+        return pt_config_refuse(
+            &r->reading,
+            "leave it out: the name is kept for a column of ptable itself; such a "
+            "property is reachable through Properties",
+            "reserved column name \"%s\"", name);
     }
     for (int i = 0; i < r->config->column_count; i++) {
         const char *other = r->config->columns[i].name;
         if (sqlite3_stricmp(name, other) == 0) {
-            return refuse(r,
-                          "column names must differ in more than case; a second such property is "
-                          "reachable through Properties",
-                          "column \"%s\" beside \"%s\"", name, other);
+            return pt_config_refuse(
+                &r->reading,
+                "column names must differ in more than case; a second such property is "
+                "reachable through Properties",
+                "column \"%s\" beside \"%s\"", name, other);
         }
     }
     if (r->config->column_count == COLUMNS_MAX) {
-        return refuse(r, "declare 1900 columns at most; other properties are in Properties",
-                      "too many columns with \"%s\"", name);
+        return pt_config_refuse(&r->reading,
+                                "declare 1900 columns at most; other properties are in Properties",
+                                "too many columns with \"%s\"", name);
     }
     return SQLITE_OK;
 }
@@ -408,13 +291,13 @@ static int add_column(reader *r, const char *name, pt_type type)
         int capacity = r->column_capacity == 0 ? FIRST_CAPACITY : r->column_capacity * 2;
         pt_column *columns = sqlite3_realloc64(config->columns, (size_t)capacity * sizeof *columns);
         if (columns == NULL) {
-            return pt_error_nomem(r->error);
+            return pt_error_nomem(r->reading.error);
         }
         config->columns = columns;
         r->column_capacity = capacity;
     }
     pt_column column = {.name_size = strlen(name), .type = type};
-    int rc = copy_text(r, pt_slice_text(name), &column.name);
+    int rc = pt_config_copy(&r->reading, pt_slice_text(name), &column.name);
     if (rc == SQLITE_OK) {
         config->columns[config->column_count++] = column;
     }
@@ -444,15 +327,16 @@ static int read_named(reader *r, const char *name, bool quoted, const char *behi
 {
     const struct constraint *constraint = constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {
-        return refuse(r, constraint->advice, "constraint %s", constraint->shown);
+        return pt_config_refuse(&r->reading, constraint->advice, "constraint %s",
+                                constraint->shown);
     }
-    const char *rest = skip_blanks(behind);
+    const char *rest = pt_config_skip_blanks(behind);
     if (*rest == '=') {
-        return read_option(r, name, skip_blanks(rest + 1));
+        return read_option(r, name, pt_config_skip_blanks(rest + 1));
     }
     if (rest == behind && *rest != 0) {
-        return refuse(
-            r,
+        return pt_config_refuse(
+            &r->reading,
             "put a blank before a type, and quotes around a name that is not just letters, "
             "digits and _",
             "unexpected \"%s\" behind the name", rest);
@@ -462,15 +346,15 @@ static int read_named(reader *r, const char *name, bool quoted, const char *behi
 
 static int read_argument(reader *r, const char *argument)
 {
-    r->argument = argument;
-    const char *cursor = skip_blanks(argument);
+    r->reading.argument = argument;
+    const char *cursor = pt_config_skip_blanks(argument);
     if (*cursor == 0) {
-        return pt_error_set(r->error, SQLITE_ERROR,
+        return pt_error_set(r->reading.error, SQLITE_ERROR,
                             "empty argument; remove the comma before or behind it");
     }
-    bool quoted = closing_quote(*cursor) != 0;
+    bool quoted = pt_config_closing_quote(*cursor) != 0;
     char *name = NULL;
-    int rc = read_name(r, &cursor, &name);
+    int rc = pt_config_read_name(&r->reading, &cursor, &name);
     if (rc == SQLITE_OK && name != NULL) {
         rc = read_named(r, name, quoted, cursor);
     }
@@ -481,13 +365,13 @@ static int read_argument(reader *r, const char *argument)
 int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error)
 {
     *config = (pt_config){.sync = PT_SYNC_FULL};
-    reader r = {.config = config, .error = error};
-    int rc = copy_text(&r, pt_slice_text(argv[2]), &config->sql_name);
+    reader r = {.config = config, .reading = {.error = error}};
+    int rc = pt_config_copy(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
     for (int i = 3; i < argc && rc == SQLITE_OK; i++) {
         rc = read_argument(&r, argv[i]);
     }
     if (rc == SQLITE_OK && config->table == NULL) {
-        rc = copy_text(&r, pt_slice_text(config->sql_name), &config->table);
+        rc = pt_config_copy(&r.reading, pt_slice_text(config->sql_name), &config->table);
     }
     if (rc != SQLITE_OK) {
         pt_config_free(config);

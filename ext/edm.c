@@ -1,7 +1,6 @@
 #include "edm.h"
 
 #include "odata.h"
-#include "sqlite.h"
 #include "word.h"
 
 static const char *const type_names[] = {
