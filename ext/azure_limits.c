@@ -146,7 +146,7 @@ static int check_key(const char *column, pt_slice key, pt_error *error)
     }
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(key, excerpt);
-    return pt_error_set(error, SQLITE_TOOBIG,
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "%s %Q has %llu UTF-16 units; limits='azure' allows %d, shorten it "
                         "(PropertyValueTooLarge)",
                         column, excerpt, (unsigned long long)units, KEY_UNITS);
@@ -208,7 +208,7 @@ static int check_name(pt_slice name, pt_error *error)
     uint64_t units = pt_utf16_length(name);
     if (units > NAME_UNITS) {
         pt_excerpt(name, excerpt);
-        return pt_error_set(error, SQLITE_TOOBIG,
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                             "the name of property %Q has %llu characters; limits='azure' allows "
                             "%d, shorten it (PropertyNameTooLong)",
                             excerpt, (unsigned long long)units, NAME_UNITS);
@@ -230,7 +230,7 @@ static int refuse_size(pt_slice name, uint64_t size, const char *unit, int limit
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
-    return pt_error_set(error, SQLITE_TOOBIG,
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "property %Q has %llu %s; limits='azure' allows %d, shorten it or divide "
                         "it among several properties (PropertyValueTooLarge)",
                         excerpt, (unsigned long long)size, unit, limit);
@@ -263,7 +263,7 @@ static int check_datetime(const pt_field *property, uint64_t *bytes, pt_error *e
     char text[PT_DATETIME_TEXT_SIZE + 1];
     pt_excerpt(property->name, excerpt);
     pt_ticks_format(property->value.integer, text);
-    return pt_error_set(error, SQLITE_MISMATCH,
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "property %Q is %s; limits='azure' allows no DateTime before 1601-01-01, "
                         "give a later one or a String (OutOfRangeInput)",
                         excerpt, text);
@@ -298,7 +298,7 @@ int pt_limits_check_entity(pt_slice partition_key, pt_slice row_key, unsigned pr
 {
     if (properties > PROPERTIES) {
         return pt_error_set(
-            error, SQLITE_TOOBIG,
+            error, SQLITE_CONSTRAINT_VTAB,
             "the entity has %u properties; limits='azure' allows %d, leave some out "
             "or make several entities (TooManyProperties)",
             properties, PROPERTIES);
@@ -306,7 +306,7 @@ int pt_limits_check_entity(pt_slice partition_key, pt_slice row_key, unsigned pr
     uint64_t size = bytes + ENTITY_BASE +
                     UNIT_BYTES * (pt_utf16_length(partition_key) + pt_utf16_length(row_key));
     if (size > ENTITY_BYTES) {
-        return pt_error_set(error, SQLITE_TOOBIG,
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                             "the entity has %llu bytes as the Table service counts; limits='azure' "
                             "allows %d, make it smaller (EntityTooLarge)",
                             (unsigned long long)size, ENTITY_BYTES);

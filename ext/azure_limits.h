@@ -22,7 +22,7 @@ int pt_limits_check_table_name(const char *name, pt_error *error);
 
 /*
  * Keys in UTF-8: 512 units each; none of / \ # ? and no control character (U+0000 to U+001F, U+007F
- * to U+009F). SQLITE_TOOBIG (PropertyValueTooLarge), SQLITE_CONSTRAINT_VTAB (OutOfRangeInput).
+ * to U+009F). SQLITE_CONSTRAINT_VTAB (PropertyValueTooLarge, OutOfRangeInput).
  */
 int pt_limits_check_keys(pt_slice partition_key, pt_slice row_key, pt_error *error);
 
@@ -31,9 +31,9 @@ int pt_limits_check_key_characters(pt_slice partition_key, pt_slice row_key, pt_
 
 /*
  * One property, which is not a large value, and its share of the entity's size, which is added to
- * *bytes. SQLITE_TOOBIG (PropertyNameTooLong: 255 units; PropertyValueTooLarge: 32,768 units of a
- * String, 65,536 bytes of a Binary), SQLITE_CONSTRAINT_VTAB (PropertyNameInvalid), SQLITE_MISMATCH
- * (OutOfRangeInput: a DateTime before 1601).
+ * *bytes. SQLITE_CONSTRAINT_VTAB (PropertyNameInvalid; PropertyNameTooLong: 255 units;
+ * PropertyValueTooLarge: 32,768 units of a String, 65,536 bytes of a Binary; OutOfRangeInput: a
+ * DateTime before 1601).
  *
  * A name must be an identifier of C#. Of ASCII that is letters, _, and digits but at its start. Of
  * the other characters, whose classes are not looked up, those up to U+FFFF are taken for letters,
@@ -45,7 +45,7 @@ int pt_limits_check_property(const pt_field *property, uint64_t *bytes, pt_error
 
 /*
  * An entity with so many properties, which have so many bytes together: 252 properties, and 1 MiB
- * by the service's formula. SQLITE_TOOBIG (TooManyProperties, EntityTooLarge).
+ * by the service's formula. SQLITE_CONSTRAINT_VTAB (TooManyProperties, EntityTooLarge).
  */
 int pt_limits_check_entity(pt_slice partition_key, pt_slice row_key, unsigned properties,
                            uint64_t bytes, pt_error *error);

@@ -108,7 +108,7 @@ static int refuse_count(const survey *seen, pt_error *error)
 
 static int refuse_bytes(const survey *seen, pt_error *error)
 {
-    return pt_error_set(error, SQLITE_TOOBIG,
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "operation %llu (from 0) of a transaction with batch='azure' takes it over "
                         "%d bytes; COMMIT before it (RequestBodyTooLarge)",
                         (unsigned long long)seen->operations, PT_BATCH_BYTES_MAX);

@@ -20,8 +20,7 @@ enum { PT_BATCH_OPERATIONS_MAX = 100, PT_BATCH_BYTES_MAX = 4 << 20 };
  * Whether one more operation of a session, on the entity of a logical key with so many bytes of key
  * and record, fits into the connection's batch. The text names the operation's index, from 0 on.
  * SQLITE_CONSTRAINT_VTAB (CommandsInBatchActOnDifferentPartitions: of another partition, table or
- * store; InvalidDuplicateRow; InvalidInput: too many), SQLITE_TOOBIG (RequestBodyTooLarge),
- * SQLITE_NOMEM.
+ * store; InvalidDuplicateRow; InvalidInput: too many; RequestBodyTooLarge), SQLITE_NOMEM.
  */
 int pt_batch_rules_check(const pt_connection *connection, const pt_session *session, pt_slice key,
                          size_t bytes, pt_error *error);

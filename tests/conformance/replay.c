@@ -22,8 +22,8 @@ static const struct {
     {"CommandsInBatchActOnDifferentPartitions", SQLITE_CONSTRAINT_VTAB},
     {"InvalidDuplicateRow", SQLITE_CONSTRAINT_VTAB},
     {"TableNotFound", SQLITE_ERROR},
-    {"PropertyValueTooLarge", SQLITE_TOOBIG},
-    {"EntityTooLarge", SQLITE_TOOBIG},
+    {"PropertyValueTooLarge", SQLITE_CONSTRAINT_VTAB},
+    {"EntityTooLarge", SQLITE_CONSTRAINT_VTAB},
     {"InvalidValueType", SQLITE_MISMATCH},
 };
 

@@ -165,12 +165,12 @@ static void keys_have_512_units(void **state)
     for (size_t i = 0; i < sizeof vectors / sizeof vectors[0]; i++) {
         assert_ok(check_either_key(repeated(vectors[i].piece, vectors[i].fitting), &error));
         assert_fails(check_either_key(repeated(vectors[i].piece, vectors[i].fitting + 1), &error),
-                     SQLITE_TOOBIG, "(PropertyValueTooLarge)");
+                     SQLITE_CONSTRAINT_VTAB, "(PropertyValueTooLarge)");
     }
     assert_ok(check_either_key((pt_slice){0}, &error));
-    assert_fails(check_either_key(repeated("k", 513), &error), SQLITE_TOOBIG,
+    assert_fails(check_either_key(repeated("k", 513), &error), SQLITE_CONSTRAINT_VTAB,
                  "kkk...' has 513 UTF-16 units; limits='azure' allows 512");
-    assert_fails(check_either_key(repeated("\U0001f600", 257), &error), SQLITE_TOOBIG,
+    assert_fails(check_either_key(repeated("\U0001f600", 257), &error), SQLITE_CONSTRAINT_VTAB,
                  "has 514 UTF-16 units");
 }
 
@@ -254,10 +254,10 @@ static void names_have_255_characters(void **state)
     (void)state;
     assert_ok(check_named(repeated("n", 255), &error));
     assert_ok(check_named(repeated("\u00e9", 255), &error));
-    assert_fails(check_named(repeated("n", 256), &error), SQLITE_TOOBIG,
+    assert_fails(check_named(repeated("n", 256), &error), SQLITE_CONSTRAINT_VTAB,
                  "nnn...' has 256 characters; limits='azure' allows 255, shorten it "
                  "(PropertyNameTooLong)");
-    assert_fails(check_named(repeated("\u00e9", 256), &error), SQLITE_TOOBIG,
+    assert_fails(check_named(repeated("\u00e9", 256), &error), SQLITE_CONSTRAINT_VTAB,
                  "(PropertyNameTooLong)");
 }
 
@@ -274,12 +274,12 @@ static void strings_have_32768_units(void **state)
         pt_field field = string_field("s", repeated(vectors[i].piece, vectors[i].fitting));
         accept_property(&field);
         field = string_field("s", repeated(vectors[i].piece, vectors[i].fitting + 1));
-        refuse_property(&field, SQLITE_TOOBIG, "(PropertyValueTooLarge)");
+        refuse_property(&field, SQLITE_CONSTRAINT_VTAB, "(PropertyValueTooLarge)");
     }
     pt_field field = string_field("s", repeated("\u00e9", 30000));
     accept_property(&field);
     field = string_field("Notes", repeated("x", 32769));
-    refuse_property(&field, SQLITE_TOOBIG,
+    refuse_property(&field, SQLITE_CONSTRAINT_VTAB,
                     "property 'Notes' has 32769 UTF-16 units; limits='azure' allows 32768");
     field = string_field("s", pt_slice_of("\0\x1f", 2));
     accept_property(&field);
@@ -293,7 +293,7 @@ static void binaries_have_65536_bytes(void **state)
     pt_field field = binary_field("Photo", repeated("\xff", 65536));
     accept_property(&field);
     field = binary_field("Photo", repeated("\xff", 65537));
-    refuse_property(&field, SQLITE_TOOBIG,
+    refuse_property(&field, SQLITE_CONSTRAINT_VTAB,
                     "property 'Photo' has 65537 bytes; limits='azure' allows 65536");
     field = binary_field("Photo", (pt_slice){0});
     accept_property(&field);
@@ -312,11 +312,11 @@ static void times_begin_in_1601(void **state)
     field.value.integer = PT_TICKS_MAX;
     accept_property(&field);
     field.value.integer = before;
-    refuse_property(&field, SQLITE_MISMATCH,
+    refuse_property(&field, SQLITE_CONSTRAINT_VTAB,
                     "property 'Due' is 1600-12-31T23:59:59.9999999Z; limits='azure' allows no "
                     "DateTime before 1601-01-01");
     field.value.integer = 0;
-    refuse_property(&field, SQLITE_MISMATCH, "(OutOfRangeInput)");
+    refuse_property(&field, SQLITE_CONSTRAINT_VTAB, "(OutOfRangeInput)");
     field = integer_field("Due", PT_INT64, before);
     accept_property(&field);
 }
@@ -356,9 +356,9 @@ static void entities_have_252_properties(void **state)
     (void)state;
     pt_slice key = pt_slice_text("k");
     assert_ok(pt_limits_check_entity(key, key, 252, 0, &error));
-    assert_fails(pt_limits_check_entity(key, key, 253, 0, &error), SQLITE_TOOBIG,
+    assert_fails(pt_limits_check_entity(key, key, 253, 0, &error), SQLITE_CONSTRAINT_VTAB,
                  "the entity has 253 properties; limits='azure' allows 252");
-    assert_fails(pt_limits_check_entity(key, key, 65535, 0, &error), SQLITE_TOOBIG,
+    assert_fails(pt_limits_check_entity(key, key, 65535, 0, &error), SQLITE_CONSTRAINT_VTAB,
                  "(TooManyProperties)");
     assert_ok(pt_limits_check_entity((pt_slice){0}, (pt_slice){0}, 0, 0, &error));
 }
@@ -384,7 +384,7 @@ static void entities_have_1_mib(void **state)
         if (more == 0) {
             assert_ok(pt_limits_check_entity(partition, row, 16, bytes, &error));
         } else {
-            assert_fails(pt_limits_check_entity(partition, row, 16, bytes, &error), SQLITE_TOOBIG,
+            assert_fails(pt_limits_check_entity(partition, row, 16, bytes, &error), SQLITE_CONSTRAINT_VTAB,
                          "the entity has 1048577 bytes as the Table service counts; "
                          "limits='azure' allows 1048576");
         }

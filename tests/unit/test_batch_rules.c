@@ -151,7 +151,7 @@ static void four_mib(void **state)
     enum { KEY = 4 + 3, NEXT = KEY + RECORD };
     put_sized(session, TABLE, "p|1", PT_BATCH_BYTES_MAX - KEY - NEXT);
     assert_ok(check(session, TABLE, "p|2", &error));
-    assert_refused(TABLE, "p|22", SQLITE_TOOBIG,
+    assert_refused(TABLE, "p|22", SQLITE_CONSTRAINT_VTAB,
                    "operation 1 (from 0) of a transaction with batch='azure' takes it over 4194304 "
                    "bytes; COMMIT before it (RequestBodyTooLarge)");
 }
@@ -171,7 +171,7 @@ static void large_values_count_with_their_bytes(void **state)
     put_sized(session, PT_TABLE_CHUNKS, "last chunk",
               PT_CHUNK_HEADER + PT_BATCH_BYTES_MAX - WHOLE_CHUNKS * PT_CHUNK_SIZE - 2 * ENTITY);
     assert_ok(check(session, TABLE, "p|2", &error));
-    assert_refused(TABLE, "p|22", SQLITE_TOOBIG, "operation 1 (from 0)");
+    assert_refused(TABLE, "p|22", SQLITE_CONSTRAINT_VTAB, "operation 1 (from 0)");
 }
 
 /* --- What is no operation --- */
