@@ -148,7 +148,7 @@ static int add_large_values(partitions *self, pt_error *error)
         }
         small = false;
         if (pt_record_value(&record, i, &value) == SQLITE_OK) {
-            self->bytes = (int64_t)((uint64_t)self->bytes + value.large.size);
+            self->bytes = pt_add_counts(self->bytes, (int64_t)value.large.size);
         }
     }
     self->small_shape = small ? shape_id : 0;
