@@ -13,7 +13,7 @@ layer_of() {
     pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
     connection | session | last_key | savepoints | main_lock | scan | table_directory | view) echo 2 ;;
     batch_rules | large_value | large_fields | pending_batches | table_counts) echo 2 ;;
-    column_map | config | config_text | declaration | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
+    column_map | config | config_text | declaration | azure_limits | plan | key_condition | ranges | range_terms | range_walk) echo 3 ;;
     json_functions) echo 4 ;;
     filter | filter_* | value | json_*) echo 3 ;;
     table | module | planner | columns | row_filter | store_path | cursor | companion) echo 4 ;;
