@@ -122,7 +122,7 @@ static int refuse_key_character(const char *column, pt_slice key, uint32_t chara
                         column, excerpt, character);
 }
 
-static int check_key(const char *column, pt_slice key, pt_error *error)
+static int check_key_characters(const char *column, pt_slice key, pt_error *error)
 {
     pt_slice rest = key;
     while (rest.size != 0) {
@@ -130,6 +130,15 @@ static int check_key(const char *column, pt_slice key, pt_error *error)
         if (is_forbidden_in_keys(character)) {
             return refuse_key_character(column, key, character, error);
         }
+    }
+    return SQLITE_OK;
+}
+
+static int check_key(const char *column, pt_slice key, pt_error *error)
+{
+    int rc = check_key_characters(column, key, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     uint64_t units = pt_utf16_length(key);
     if (units <= KEY_UNITS) {
@@ -147,6 +156,12 @@ int pt_limits_check_keys(pt_slice partition_key, pt_slice row_key, pt_error *err
 {
     int rc = check_key("PartitionKey", partition_key, error);
     return rc == SQLITE_OK ? check_key("RowKey", row_key, error) : rc;
+}
+
+int pt_limits_check_key_characters(pt_slice partition_key, pt_slice row_key, pt_error *error)
+{
+    int rc = check_key_characters("PartitionKey", partition_key, error);
+    return rc == SQLITE_OK ? check_key_characters("RowKey", row_key, error) : rc;
 }
 
 /* --- Names of properties --- */

@@ -26,6 +26,9 @@ int pt_limits_check_table_name(const char *name, pt_error *error);
  */
 int pt_limits_check_keys(pt_slice partition_key, pt_slice row_key, pt_error *error);
 
+/* The same but for their lengths. */
+int pt_limits_check_key_characters(pt_slice partition_key, pt_slice row_key, pt_error *error);
+
 /*
  * One property, which is not a large value, and its share of the entity's size, which is added to
  * *bytes. SQLITE_TOOBIG (PropertyNameTooLong: 255 units; PropertyValueTooLarge: 32,768 units of a

@@ -2,6 +2,7 @@
 
 #include "excerpt.h"
 #include "key.h"
+#include "large_value.h"
 #include "sqlite.h"
 
 /* What the connection has done so far, seen from the operation that is to follow. */
@@ -38,8 +39,8 @@ static void survey_entry(survey *seen, const pt_session *session, const pt_pendi
 {
     pt_slice key = pt_pending_key(pending);
     uint32_t table_id = pt_get_be32(key.data);
-    if (table_id == PT_TABLE_CHUNKS) {
-        seen->bytes += pending->record_size;
+    if (table_id == PT_TABLE_CHUNKS && pending->operation != PT_DELETE) {
+        seen->bytes += pending->record_size - PT_CHUNK_HEADER;
     } else if (is_entity(table_id)) {
         seen->operations++;
         seen->bytes += (uint64_t)pending->key_size + pending->record_size;

@@ -100,11 +100,16 @@ static int check_name(sqlite3_value *value, const char **name, pt_error *error)
     if (*name == NULL) {
         return pt_error_nomem(error);
     }
-    if (**name == 0 || strlen(*name) != (size_t)sqlite3_value_bytes(value)) {
+    if (**name == 0) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "TableName %Q %s; give a text of 1 to %d bytes (InvalidResourceName)",
-                            *name, **name == 0 ? "is empty" : "is followed by a U+0000",
+                            "TableName is empty; give a text of 1 to %d bytes (OutOfRangeInput)",
                             PT_TABLE_NAME_MAX);
+    }
+    if (strlen(*name) != (size_t)sqlite3_value_bytes(value)) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "TableName %Q is followed by a U+0000; leave it out "
+                            "(InvalidResourceName)",
+                            *name);
     }
     return SQLITE_OK;
 }

@@ -55,16 +55,29 @@ int pt_entity_key_text(sqlite3_value *value, const char *column, pt_slice *text,
                         column, excerpt);
 }
 
+static int put_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
+{
+    pt_key_begin(&table->key, table->id.id);
+    pt_key_append(&table->key, partition, row);
+    return table->key.failed ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+int pt_entity_make_key_of_any_length(pt_table *table, pt_slice partition, pt_slice row,
+                                     pt_error *error)
+{
+    int rc = table->config.azure_limits ? pt_limits_check_key_characters(partition, row, error)
+                                        : SQLITE_OK;
+    return rc == SQLITE_OK ? put_key(table, partition, row, error) : rc;
+}
+
 int pt_entity_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
 {
     int rc = table->config.azure_limits ? pt_limits_check_keys(partition, row, error) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = put_key(table, partition, row, error);
+    }
     if (rc != SQLITE_OK) {
         return rc;
-    }
-    pt_key_begin(&table->key, table->id.id);
-    pt_key_append(&table->key, partition, row);
-    if (table->key.failed) {
-        return pt_error_nomem(error);
     }
     if (table->key.size > PT_KEY_LOGICAL_MAX) {
         return pt_error_set(

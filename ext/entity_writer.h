@@ -25,6 +25,10 @@ int pt_entity_key_text(sqlite3_value *value, const char *column, pt_slice *text,
 /* Makes the logical key in table->key. SQLITE_TOOBIG. */
 int pt_entity_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error);
 
+/* The same for an entity that is to go: with too long a key it is just not there. */
+int pt_entity_make_key_of_any_length(pt_table *table, pt_slice partition, pt_slice row,
+                                     pt_error *error);
+
 /* Makes the logical key for an EntityKey in table->old_key. */
 int pt_entity_make_old_key(pt_table *table, sqlite3_value *entity_key, pt_error *error);
 

@@ -52,7 +52,9 @@ int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
         rc = pt_entity_key_text(given->keys[1], "RowKey", &row, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_entity_make_key(table, partition, row, error);
+        rc = form.mode == PT_WRITE_DELETE
+                 ? pt_entity_make_key_of_any_length(table, partition, row, error)
+                 : pt_entity_make_key(table, partition, row, error);
     }
     if (rc == SQLITE_OK) {
         rc = collect_insert(table, given, error);

@@ -223,7 +223,7 @@ static system_member find_system_member(pt_slice name)
 static int take_system_member(parse *p, const member *property, system_member which)
 {
     if (!p->entity) {
-        return refuse_property(p, property->name, "is a system property; write the column instead",
+        return refuse_property(p, property->name, "is a system property; leave it out of the JSON",
                                "PropertyNameInvalid");
     }
     if (which != TIMESTAMP && (property->value.kind != PT_JSON_STRING ||

@@ -28,7 +28,8 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
     size_t length = strlen(name);
     if (length > PT_TABLE_NAME_MAX) {
         return pt_error_set(error, SQLITE_TOOBIG,
-                            "the table's name has %lld bytes; choose one of at most %d",
+                            "the table's name has %lld bytes; choose one of at most %d "
+                            "(OutOfRangeInput)",
                             (long long)length, PT_TABLE_NAME_MAX);
     }
     *size = write_key(pt_slice_text(name), key);

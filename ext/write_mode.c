@@ -193,14 +193,21 @@ static int check_condition(pt_slice key, const pt_write_form *form, bool found,
  * to be no operation. */
 static int check_request(pt_table *table, pt_slice key, const pt_write_form *form, pt_error *error)
 {
-    bool optional = form->mode == PT_WRITE_DELETE && !form->must_exist;
-    return optional ? SQLITE_OK : pt_entity_check(table, key, error);
+    if (form->mode != PT_WRITE_DELETE) {
+        return pt_entity_check(table, key, error);
+    }
+    return form->must_exist ? pt_entity_check_removal(table, key, error) : SQLITE_OK;
 }
 
-/* The record is opened only where something in it is needed, for it may be damaged. */
+/* The record is opened only where something in it is needed, for it may be damaged. The key of a
+ * delete may be longer than any that is stored. */
 static int find_entity(pt_table *table, pt_slice key, const pt_write_form *form, bool *found,
                        pt_record *record, pt_error *error)
 {
+    if (key.size > PT_KEY_LOGICAL_MAX) {
+        *found = false;
+        return SQLITE_OK;
+    }
     if (form->mode == PT_WRITE_MERGE || form->etag.data != NULL) {
         return pt_entity_open_old(table, key, found, record, error);
     }

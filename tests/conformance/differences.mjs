@@ -149,16 +149,6 @@ export const WHOLE = [
         : undefined,
   },
   {
-    name: "delete-of-long-key",
-    reason:
-      "a ptable judges the key of a delete as that of any other write; the service answers 404, " +
-      "as such an entity cannot be there",
-    change: (operation, outcome) =>
-      operation.op === "delete" && outcome.code === "ResourceNotFound" && hasTooLong(operation)
-        ? refusal("PropertyValueTooLarge")
-        : undefined,
-  },
-  {
     name: "key-order",
     reason:
       "keys are ordered by their UTF-8 bytes, as SQLite compares text, not by UTF-16 units: " +

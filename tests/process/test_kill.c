@@ -4,31 +4,13 @@
  *
  * N: rows of a transaction; ROUNDS: how many processes are killed at a random moment; SEED.
  */
-#include <poll.h>
-#include <time.h>
-
-#include "child.h"
+#include "killing.h"
 #include "mortal.h"
 #include "store.h"
 
-enum { DEFAULT_ROWS = 20000, DEFAULT_ROUNDS = 40, ROUNDS_A_STORE = 8, NS_PER_SECOND = 1000000000 };
+enum { DEFAULT_ROWS = 20000, DEFAULT_ROUNDS = 40, ROUNDS_A_STORE = 8 };
 
 #define STORE "main.db-ptable"
-
-static uint32_t seed;
-
-static uint32_t random_below(uint32_t limit)
-{
-    seed = seed * 1664525 + 1013904223;
-    return (uint32_t)((uint64_t)seed * limit >> 32);
-}
-
-static int64_t now_ns(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
-}
 
 /* --- What the processes do --- */
 
@@ -106,41 +88,11 @@ static child start_role(const char *role, const char *folder, int64_t first, int
 
 /* --- At a random moment --- */
 
-/* Reads acknowledgements until the time is over; returns the last one, or `before`. */
-static int64_t read_acknowledged(const child *loader, int64_t before, int64_t until_ns)
-{
-    struct pollfd input = {.fd = loader->from, .events = POLLIN};
-    int64_t left = until_ns - now_ns();
-    while (left > 0) {
-        const struct timespec timeout = {.tv_sec = left / NS_PER_SECOND,
-                                         .tv_nsec = left % NS_PER_SECOND};
-        if (ppoll(&input, 1, &timeout, NULL) == 1) {
-            assert_true(read_all(loader->from, &before, sizeof before));
-        }
-        left = until_ns - now_ns();
-    }
-    return before;
-}
-
-/* What the pipe still holds was acknowledged too. */
-static int64_t read_rest(const child *killed, int64_t before)
-{
-    while (read_all(killed->from, &before, sizeof before)) {
-    }
-    return before;
-}
-
 /* Loads for up to `longest_ns`; returns the last acknowledged batch. */
 static int64_t load_and_kill(const char *folder, int64_t batches, int64_t rows, int64_t longest_ns)
 {
     child loader = start_role("load", folder, batches + 1, rows);
-    int64_t until = now_ns() + (int64_t)random_below((uint32_t)(longest_ns / 1000)) * 1000;
-    int64_t acknowledged = read_acknowledged(&loader, batches, until);
-    assert_int_equal(kill(loader.pid, SIGKILL), 0);
-    acknowledged = read_rest(&loader, acknowledged);
-    int status = end_of_child(&loader);
-    assert_true(WIFSIGNALED(status));
-    return acknowledged;
+    return kill_at_random(&loader, batches, longest_ns);
 }
 
 /* Batches 1 to the returned number are there, wholly, and no others. */

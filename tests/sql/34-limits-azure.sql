@@ -102,6 +102,15 @@ INSERT INTO Entry(PartitionKey, RowKey, Properties, WriteMode)
   VALUES ('r', '5', '{"One_more":1}', 'replace');
 SELECT Properties FROM Entry WHERE PartitionKey = 'r' AND RowKey = '5';
 
+-- A delete with a key that is too long finds nothing, as in the service. One with a character that
+-- no key may have is malformed.
+INSERT INTO Entry(PartitionKey, RowKey, WriteMode, IfMatch) VALUES (printf('%.513c', 'k'), 'r', 'delete', '*');
+INSERT INTO Entry(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', printf('%.513c', 'k'), 'delete', 'W/"x"');
+INSERT INTO Entry(PartitionKey, RowKey, WriteMode) VALUES ('p', printf('%.513c', 'k'), 'delete');
+INSERT INTO Entry(PartitionKey, RowKey, WriteMode) VALUES ('p', printf('%.1000000c', 'k'), 'delete');
+INSERT INTO Entry(PartitionKey, RowKey, WriteMode) VALUES (printf('%.513c', 'k'), 'a/b', 'delete');
+INSERT INTO Entry(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', printf('%.513c', 'k'), 'merge', '*');
+
 -- Another declaration of the same table without limits lets more in. Such entities can be read and
 -- deleted, and changed if they then are within the limits.
 CREATE VIRTUAL TABLE Free USING ptable(Text String, Small Int32, table=Entry);
@@ -113,6 +122,9 @@ UPDATE Entry SET RowKey = 'a_b' WHERE PartitionKey = 'u' AND RowKey = 'a/b';
 UPDATE Entry SET Text = 'short' WHERE PartitionKey = 'u' AND RowKey = 'c';
 DELETE FROM Entry WHERE PartitionKey = 'u' AND RowKey = 'c';
 SELECT RowKey, Text, Small FROM Entry WHERE PartitionKey = 'u';
+INSERT INTO Free(PartitionKey, RowKey) VALUES ('u', printf('%.513c', 'k'));
+INSERT INTO Entry(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('u', printf('%.513c', 'k'), 'delete', '*');
+SELECT count(*) FROM Entry WHERE PartitionKey = 'u' AND length(RowKey) = 513;
 -- What is large and stays is measured again.
 UPDATE Entry SET Small = 1 WHERE PartitionKey = 'p' AND RowKey IN ('1', '5', '7');
 SELECT RowKey, Small FROM Entry WHERE PartitionKey = 'p' AND Small = 1;
@@ -140,6 +152,8 @@ INSERT INTO Loose(PartitionKey, RowKey, Properties)
 INSERT INTO Loose(PartitionKey, RowKey, Properties)
   SELECT 'p', '4', json_group_object('p' || n, n) FROM Number WHERE n <= 65536;
 INSERT INTO Loose(PartitionKey, RowKey) VALUES ('p', 'a' || char(0) || 'b');
+INSERT INTO Loose(PartitionKey, RowKey) VALUES ('p', printf('%.16379c', 'k'));
+INSERT INTO Loose(PartitionKey, RowKey, WriteMode) VALUES ('p', printf('%.16379c', 'k'), 'delete');
 SELECT count(*) FROM Loose;
 
 -- An unknown choice.

@@ -102,6 +102,12 @@ INSERT INTO Employee VALUES ('Big', '5', printf('%.200000c', 'x'), 5);
 INSERT INTO Employee VALUES ('Big', '6', 'small', 6);
 COMMIT;
 SELECT RowKey, length(Name) FROM Employee WHERE PartitionKey = 'Big';
+-- Too big is not what OR ROLLBACK acts upon: the transaction is still open.
+BEGIN;
+INSERT OR ROLLBACK INTO Employee SELECT 'Huge', n, printf('%.1000000c', 'x'), n FROM Number WHERE n <= 4;
+INSERT OR ROLLBACK INTO Employee VALUES ('Huge', '5', printf('%.200000c', 'x'), 5);
+ROLLBACK;
+SELECT count(*) FROM Employee WHERE PartitionKey = 'Huge';
 
 -- One table: neither another with the rule, nor one without, nor one in another store may be
 -- written in the same transaction. SQLite's own tables may.

@@ -43,7 +43,7 @@ static const struct {
     {"{\"\":1}", "Properties: a property has the empty name \"\"; give it a name "
                  "(PropertyNameInvalid)"},
     {"{\"PartitionKey\":\"p\"}",
-     "Properties: property PartitionKey: is a system property; write the column instead "
+     "Properties: property PartitionKey: is a system property; leave it out of the JSON "
      "(PropertyNameInvalid)"},
     {"{\"RowKey\":\"r\"}", "property RowKey: is a system property"},
     {"{\"Timestamp\":null}", "property Timestamp: is a system property"},

@@ -2,6 +2,7 @@
 
 #include "batch_rules.h"
 #include "key.h"
+#include "large_value.h"
 
 static sqlite3 *db;
 static pt_connection *connection;
@@ -158,15 +159,19 @@ static void four_mib(void **state)
 static void large_values_count_with_their_bytes(void **state)
 {
     (void)state;
+    enum { ENTITY = 4 + 3 + RECORD, WHOLE_CHUNKS = 2090 };
     put_in_batch(TABLE, "p|1");
-    for (int i = 0; i < 2098; i++) {
+    for (int i = 0; i < WHOLE_CHUNKS; i++) {
         char text[32];
         snprintf(text, sizeof text, "chunk %d", i);
-        put_sized(session, PT_TABLE_CHUNKS, text, 2000);
+        put_sized(session, PT_TABLE_CHUNKS, text, PT_CHUNK_HEADER + PT_CHUNK_SIZE);
     }
     test_key deleted = key_of(PT_TABLE_CHUNKS, "older chunk");
     assert_ok(pt_session_remove(session, key_slice(&deleted), &error));
-    assert_refused(TABLE, "p|2", SQLITE_TOOBIG, "operation 1 (from 0)");
+    put_sized(session, PT_TABLE_CHUNKS, "last chunk",
+              PT_CHUNK_HEADER + PT_BATCH_BYTES_MAX - WHOLE_CHUNKS * PT_CHUNK_SIZE - 2 * ENTITY);
+    assert_ok(check(session, TABLE, "p|2", &error));
+    assert_refused(TABLE, "p|22", SQLITE_TOOBIG, "operation 1 (from 0)");
 }
 
 /* --- What is no operation --- */

@@ -134,8 +134,9 @@ static void errors_say_where_and_why(void **state)
          "pt_entity_properties: line 7: not TEXT; give a JSON object such as json_object('Age', "
          "34) (InvalidInput)"},
         {"pt_entity_json('p', 'r', NULL, '{\"Timestamp\":1}')",
-         "pt_entity_json: Properties: property Timestamp: is a system property; write the column "
-         "instead (PropertyNameInvalid)"},
+         "pt_entity_json: Properties: property Timestamp: is a system property; leave it out of "
+         "the "
+         "JSON (PropertyNameInvalid)"},
         {"pt_entity_json('p', x'31', NULL, '{}')",
          "pt_entity_json: a BLOB of size 1 is not text; give TEXT or INTEGER"},
         {"pt_entity_json('p', 'r', NULL, 5)",
