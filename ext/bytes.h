@@ -55,6 +55,12 @@ static inline bool pt_slice_has_suffix(pt_slice text, pt_slice suffix)
             memcmp(text.data + (text.size - suffix.size), suffix.data, suffix.size) == 0);
 }
 
+/* The sum modulo 2^64, for counts from a file: a damaged one may hold any number. */
+static inline int64_t pt_add_counts(int64_t a, int64_t b)
+{
+    return (int64_t)((uint64_t)a + (uint64_t)b);
+}
+
 static inline uint16_t pt_get_le16(const uint8_t *p)
 {
     return (uint16_t)(p[0] | (unsigned)p[1] << 8);

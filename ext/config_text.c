@@ -65,7 +65,8 @@ int pt_config_copy(pt_config_reading *reading, pt_slice text, char **copy)
 {
     *copy = sqlite3_malloc64(text.size + 1);
     if (*copy == NULL) {
-        return pt_error_nomem(reading->error);
+        pt_error_nomem(reading->error);
+        return SQLITE_NOMEM;
     }
     memcpy(*copy, text.data, text.size);
     (*copy)[text.size] = 0;

@@ -3,7 +3,7 @@
 #include "columns.h"
 #include "companion.h"
 #include "key.h"
-#include "ranges.h"
+#include "range_walk.h"
 #include "row_filter.h"
 #include "scan.h"
 
@@ -16,8 +16,7 @@ struct pt_cursor {
     pt_row_filter filter; /* for plans with PT_TERM_FILTER */
     pt_scan scan;
     pt_row row;
-    pt_buffer at;       /* where to look for the next range */
-    bool at_end;        /* the range being read was the last one */
+    pt_range_walk walk; /* stands behind the range that is read */
     pt_buffer only_key; /* of ambiguous ranges: the key that is delivered, and a NUL */
     pt_buffer low;
     pt_buffer high;
@@ -83,7 +82,7 @@ void pt_cursor_free(pt_cursor *cursor)
     pt_ranges_free(&cursor->ranges);
     pt_row_filter_free(&cursor->filter);
     pt_row_free(&cursor->row);
-    pt_buffer_free(&cursor->at);
+    pt_range_walk_free(&cursor->walk);
     pt_buffer_free(&cursor->low);
     pt_buffer_free(&cursor->high);
     pt_buffer_free(&cursor->only_partition);
@@ -144,26 +143,6 @@ static pt_slice row_key(const pt_cursor *cursor)
     return pt_key_entity(cursor->scan.key);
 }
 
-/* The next search begins where this range ends. */
-static bool remember_end(pt_cursor *cursor, const pt_interval *range)
-{
-    if (direction_of(cursor) == PT_BACKWARD) {
-        cursor->at_end = range->low.size == 0;
-        return pt_buffer_assign(&cursor->at, range->low);
-    }
-    cursor->at_end = !range->bounded;
-    return cursor->at_end || pt_buffer_assign(&cursor->at, range->high);
-}
-
-static pt_ranges_step next_range(pt_cursor *cursor, bool from_the_end, pt_interval *range)
-{
-    pt_slice at = pt_buffer_slice(&cursor->at);
-    if (direction_of(cursor) == PT_BACKWARD) {
-        return pt_ranges_previous(&cursor->ranges, from_the_end ? NULL : &at, range);
-    }
-    return pt_ranges_next(&cursor->ranges, at, range);
-}
-
 /* Divides the row's key. One that cannot be divided has no partition to go on from. */
 static int split_row_key(const pt_cursor *cursor, pt_slice *partition, pt_slice *row,
                          pt_error *error)
@@ -182,18 +161,14 @@ static int follow_probe(pt_cursor *cursor, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    pt_buffer_assign(&cursor->at, row_key(cursor));
-    if (direction_of(cursor) == PT_BACKWARD) {
-        pt_buffer_append_byte(&cursor->at, 0);
-    }
-    return cursor->at.failed ? pt_error_nomem(error) : SQLITE_OK;
+    return pt_range_walk_follow(&cursor->walk, row_key(cursor)) ? SQLITE_OK : pt_error_nomem(error);
 }
 
 /* Enters a range; a probe may have found its first row already, and then only the far bound
  * changes. */
 static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed, pt_error *error)
 {
-    if (!remember_end(cursor, range)) {
+    if (!pt_range_walk_leave(&cursor->walk, range)) {
         return pt_error_nomem(error);
     }
     bool forward = direction_of(cursor) == PT_FORWARD;
@@ -206,15 +181,14 @@ static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed,
     return seek_range(cursor, range, error);
 }
 
-/* Looks for the first row at or behind cursor->at (forward) or before it (backward; from the end if
- * asked). */
-static int search(pt_cursor *cursor, bool from_the_end, pt_error *error)
+/* Looks for the next row from where the walk stands. */
+static int search(pt_cursor *cursor, pt_error *error)
 {
     bool probed = false;
-    for (;; from_the_end = false) {
+    for (;;) {
         pt_interval range;
         int rc;
-        switch (next_range(cursor, from_the_end, &range)) {
+        switch (pt_range_walk_next(&cursor->walk, &cursor->ranges, &range)) {
         case PT_RANGE_PROBE:
             rc = seek_range(cursor, &range, error);
             cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
@@ -228,7 +202,7 @@ static int search(pt_cursor *cursor, bool from_the_end, pt_error *error)
             break;
         case PT_RANGE_FOUND:
             rc = enter_range(cursor, &range, probed, error);
-            cursor->eof = rc == SQLITE_OK && !cursor->scan.valid && cursor->at_end;
+            cursor->eof = rc == SQLITE_OK && !cursor->scan.valid && cursor->walk.at_end;
             if (rc != SQLITE_OK || cursor->eof || cursor->scan.valid) {
                 return rc;
             }
@@ -246,8 +220,8 @@ static int search(pt_cursor *cursor, bool from_the_end, pt_error *error)
 
 static int search_from_start(pt_cursor *cursor, pt_error *error)
 {
-    pt_buffer_clear(&cursor->at);
-    return search(cursor, true, error);
+    pt_range_walk_begin(&cursor->walk, direction_of(cursor));
+    return search(cursor, error);
 }
 
 /*
@@ -294,11 +268,11 @@ static int step(pt_cursor *cursor, pt_error *error)
     if (rc != SQLITE_OK || cursor->scan.valid) {
         return rc;
     }
-    if (cursor->at_end) {
+    if (cursor->walk.at_end) {
         cursor->eof = true;
         return SQLITE_OK;
     }
-    return search(cursor, false, error);
+    return search(cursor, error);
 }
 
 /* Takes the scan's row, or else the next one that passes the Filter. */
@@ -417,7 +391,7 @@ static int search_only(pt_cursor *cursor, pt_error *error)
     const pt_interval only = {
         .low = pt_slice_of(key, size - 1), .high = pt_slice_of(key, size), .bounded = true};
     rc = seek_range(cursor, &only, error);
-    cursor->at_end = true;
+    cursor->walk.at_end = true;
     cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
     return rc;
 }
@@ -479,10 +453,8 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    bool forward = direction_of(cursor) == PT_FORWARD;
-    pt_buffer_assign(&cursor->at, partition);
-    pt_buffer_append_byte(&cursor->at, forward ? 1 : 0);
-    return cursor->at.failed ? pt_error_nomem(error) : search(cursor, false, error);
+    return pt_range_walk_pass(&cursor->walk, partition) ? search(cursor, error)
+                                                        : pt_error_nomem(error);
 }
 
 static int next_row(pt_cursor *cursor, pt_error *error)

@@ -109,12 +109,6 @@ static int put_meta(pt_writer *writer, pt_slice key, pt_slice bytes)
     return mdb_put(writer->txn, writer->store->env.meta, &mdb_key, &value, 0);
 }
 
-/* A damaged file may hold any number. */
-static int64_t add(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 static int add_counts(pt_writer *writer, pt_slice key)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
@@ -128,9 +122,9 @@ static int add_counts(pt_writer *writer, pt_slice key)
     if (present && !pt_format_read_counts(pt_lmdb_slice(value), &counts)) {
         return MDB_CORRUPTED;
     }
-    counts.entities = add(counts.entities, writer->counted.entities);
-    counts.bytes = add(counts.bytes, writer->counted.bytes);
-    counts.chunks = add(counts.chunks, writer->counted.chunks);
+    counts.entities = pt_add_counts(counts.entities, writer->counted.entities);
+    counts.bytes = pt_add_counts(counts.bytes, writer->counted.bytes);
+    counts.chunks = pt_add_counts(counts.chunks, writer->counted.chunks);
     if (counts.entities == 0 && counts.bytes == 0 && counts.chunks == 0) {
         return present ? mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL)
                        : MDB_SUCCESS;

@@ -29,7 +29,7 @@ typedef struct pt_table {
     pt_column_map map;
     pt_cursor *spare_cursor;
 
-    /* For putting together one entity at a time: write.c */
+    /* For putting together one entity at a time: entity_writer.h */
     pt_bag bag;
     pt_bag columns; /* what a statement sets or merges */
     pt_buffer key;

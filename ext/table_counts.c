@@ -48,12 +48,6 @@ static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *e
     return rc;
 }
 
-/* A damaged file may hold any number. */
-static int64_t add(int64_t a, int64_t b)
-{
-    return (int64_t)((uint64_t)a + (uint64_t)b);
-}
-
 int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts, pt_error *error)
 {
     uint8_t entities[PT_KEY_TABLE_SIZE];
@@ -72,9 +66,9 @@ int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts
         rc = add_changes(view, pt_slice_of(chunks, sizeof chunks), &of_chunks, error);
     }
     if (rc == SQLITE_OK) {
-        counts->entities = add(stored.entities, of_entities.records);
-        counts->bytes = add(stored.bytes, of_entities.bytes + of_chunks.bytes);
-        counts->chunks = add(stored.chunks, of_chunks.records);
+        counts->entities = pt_add_counts(stored.entities, of_entities.records);
+        counts->bytes = pt_add_counts(stored.bytes, of_entities.bytes + of_chunks.bytes);
+        counts->chunks = pt_add_counts(stored.chunks, of_chunks.records);
     }
     return rc;
 }

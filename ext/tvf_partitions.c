@@ -2,18 +2,17 @@
 
 #include "catalog_source.h"
 #include "key.h"
-#include "ranges.h"
+#include "range_walk.h"
 
 enum { STORE, TABLE, PARTITION_KEY, ENTITIES, BYTES, FIRST_ROW_KEY, LAST_ROW_KEY, ARGUMENTS };
 
 typedef struct partitions {
     pt_tvf_cursor base;
     pt_catalog_source source;
-    pt_direction direction;
     pt_ranges ranges;
-    pt_buffer at; /* where to look for the next partition */
-    bool from_the_end;
-    pt_buffer key; /* PartitionKey and 00, or 01 for the end of its entities */
+    pt_range_walk walk; /* stands behind the current partition */
+    pt_buffer key;      /* PartitionKey and 00 */
+    pt_buffer end;      /* PartitionKey and 01 */
     int64_t entities;
     int64_t bytes;
     pt_buffer first_row;
@@ -29,8 +28,8 @@ static partitions *partitions_of(pt_tvf_cursor *cursor)
 static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
 {
     partitions *self = partitions_of(cursor);
-    self->direction = (keys->plan & PT_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
-    self->from_the_end = true;
+    bool descending = (keys->plan & PT_PLAN_DESCENDING) != 0;
+    pt_range_walk_begin(&self->walk, descending ? PT_BACKWARD : PT_FORWARD);
     self->small_shape = 0;
     int rc =
         pt_ranges_set(&self->ranges, keys->plan & PT_PLAN_TERMS, keys->argc, keys->argv, error);
@@ -42,8 +41,9 @@ static void end(pt_tvf_cursor *cursor)
     partitions *self = partitions_of(cursor);
     pt_catalog_source_close(&self->source);
     pt_ranges_free(&self->ranges);
-    pt_buffer_free(&self->at);
+    pt_range_walk_free(&self->walk);
     pt_buffer_free(&self->key);
+    pt_buffer_free(&self->end);
     pt_buffer_free(&self->first_row);
     pt_buffer_free(&self->last_row);
 }
@@ -67,40 +67,12 @@ static int split(const partitions *self, pt_slice *partition, pt_slice *row, pt_
                         self->source.table, self->source.store);
 }
 
-static pt_ranges_step next_range(partitions *self, pt_interval *range)
-{
-    pt_slice at = pt_buffer_slice(&self->at);
-    bool from_the_end = self->from_the_end;
-    self->from_the_end = false;
-    return self->direction == PT_FORWARD
-               ? pt_ranges_next(&self->ranges, at, range)
-               : pt_ranges_previous(&self->ranges, from_the_end ? NULL : &at, range);
-}
-
-/* Nothing is in the range: *over says that nothing lies behind it either. */
-static bool pass_range(partitions *self, const pt_interval *range, bool *over)
-{
-    bool forward = self->direction == PT_FORWARD;
-    *over = forward ? !range->bounded : range->low.size == 0;
-    return *over || pt_buffer_assign(&self->at, forward ? range->high : range->low);
-}
-
-/* The next search begins at the key that the scan stands on. */
-static bool follow_probe(partitions *self)
-{
-    pt_buffer_assign(&self->at, entity_key(self));
-    if (self->direction == PT_BACKWARD) {
-        pt_buffer_append_byte(&self->at, 0);
-    }
-    return !self->at.failed;
-}
-
 /* Moves the scan to an entity of the next partition; eof if there is none. */
 static int find_partition(partitions *self, pt_error *error)
 {
     for (;;) {
         pt_interval range;
-        pt_ranges_step step = next_range(self, &range);
+        pt_ranges_step step = pt_range_walk_next(&self->walk, &self->ranges, &range);
         if (step == PT_RANGE_NOMEM) {
             return pt_error_nomem(error);
         }
@@ -109,17 +81,17 @@ static int find_partition(partitions *self, pt_error *error)
             return SQLITE_OK;
         }
         int rc = pt_catalog_source_seek(&self->source, range.low, range.high, range.bounded,
-                                        self->direction, error);
+                                        self->walk.direction, error);
         bool found = rc == SQLITE_OK && self->source.scan.valid;
         if (rc != SQLITE_OK || (found && step == PT_RANGE_FOUND)) {
             return rc;
         }
-        self->base.eof = !found && step == PT_RANGE_PROBE;
-        bool moved = found ? follow_probe(self)
-                           : self->base.eof || pass_range(self, &range, &self->base.eof);
+        bool moved = found ? pt_range_walk_follow(&self->walk, entity_key(self))
+                           : pt_range_walk_leave(&self->walk, &range);
         if (!moved) {
             return pt_error_nomem(error);
         }
+        self->base.eof = !found && (step == PT_RANGE_PROBE || self->walk.at_end);
         if (self->base.eof) {
             return SQLITE_OK;
         }
@@ -148,7 +120,7 @@ static int add_large_values(partitions *self, pt_error *error)
         }
         small = false;
         if (pt_record_value(&record, i, &value) == SQLITE_OK) {
-            self->bytes = (int64_t)((uint64_t)self->bytes + value.large.size);
+            self->bytes = pt_add_counts(self->bytes, (int64_t)value.large.size);
         }
     }
     self->small_shape = small ? shape_id : 0;
@@ -172,7 +144,7 @@ static int add_entity(partitions *self, pt_error *error)
     return add_large_values(self, error);
 }
 
-/* Sets `key` to the bounds of the partition's entities, which it has one after the other. */
+/* Sets one of the bounds of a partition's entities. */
 static bool bound(pt_buffer *key, pt_slice partition, uint8_t last)
 {
     pt_buffer_assign(key, partition);
@@ -183,27 +155,23 @@ static bool bound(pt_buffer *key, pt_slice partition, uint8_t last)
 /* Reads the partition that the scan stands in, from its first entity on. */
 static int read_partition(partitions *self, pt_error *error)
 {
-    enum { ROWS_BEGIN = 0, ROWS_END = 1 };
     pt_slice partition;
     pt_slice row;
     int rc = split(self, &partition, &row, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (!bound(&self->key, partition, ROWS_BEGIN) || !bound(&self->at, partition, ROWS_END)) {
+    if (!bound(&self->key, partition, 0) || !bound(&self->end, partition, 1) ||
+        !pt_range_walk_pass(&self->walk, partition)) {
         return pt_error_nomem(error);
     }
     self->entities = 0;
     self->bytes = 0;
     rc = pt_catalog_source_seek(&self->source, pt_buffer_slice(&self->key),
-                                pt_buffer_slice(&self->at), true, PT_FORWARD, error);
+                                pt_buffer_slice(&self->end), true, PT_FORWARD, error);
     while (rc == SQLITE_OK && self->source.scan.valid) {
         rc = add_entity(self, error);
         rc = rc == SQLITE_OK ? pt_scan_step(&self->source.scan, error) : rc;
-    }
-    if (rc == SQLITE_OK && self->direction == PT_BACKWARD &&
-        !pt_buffer_assign(&self->at, pt_buffer_slice(&self->key))) {
-        rc = pt_error_nomem(error);
     }
     return rc;
 }

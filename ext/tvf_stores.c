@@ -61,8 +61,7 @@ static int count_tables(stores *self, pt_view *view, pt_error *error)
         if (rc == SQLITE_OK && found) {
             rc = pt_table_counts_of(view, entry.id, &counts, error);
             self->tables++;
-            /* A damaged file may hold any number. */
-            self->entities = (int64_t)((uint64_t)self->entities + (uint64_t)counts.entities);
+            self->entities = pt_add_counts(self->entities, counts.entities);
         }
     }
     pt_table_walk_close(&walk);

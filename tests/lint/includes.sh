@@ -7,18 +7,19 @@ cd "$(dirname "$0")/../../ext"
 unknown=9
 layer_of() {
     case $1 in
-    bytes | buffer | error | edm | ticks | key | shape | shape_fields | entity | arena | bag) echo 0 ;;
-    base64 | excerpt | number | odata | value_text | word | sqlite | version) echo 0 ;;
+    bytes | buffer | error | arena | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
+    key | shape | shape_fields | entity | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
-    pending | key_sort | memtable | memtable_* | batch) echo 2 ;;
-    connection | session | last_key | savepoints | main_lock | scan | table_directory | view) echo 2 ;;
-    batch_rules | large_value | large_fields | pending_batches | table_counts) echo 2 ;;
-    column_map | config | config_text | declaration | azure_limits | plan | key_condition | ranges | range_terms) echo 3 ;;
+    pending | pending_batches | memtable | memtable_* | key_sort | savepoints | batch) echo 2 ;;
+    connection | session | view | scan | last_key | main_lock | table_directory) echo 2 ;;
+    table_counts | large_value | large_fields | batch_rules) echo 2 ;;
     json_functions) echo 4 ;;
+    config | config_text | declaration | column_map | azure_limits) echo 3 ;;
+    plan | key_condition | ranges | range_terms | range_walk) echo 3 ;;
     filter | filter_* | value | json_*) echo 3 ;;
-    table | module | planner | columns | row_filter | store_path | cursor | companion) echo 4 ;;
+    table | module | follower | companion | planner | cursor | columns | row_filter) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules) echo 4 ;;
-    tvf | tvf_* | catalog | catalog_* | admin | follower) echo 4 ;;
+    catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;
     ptable) echo 5 ;;
     *) echo $unknown ;;
