@@ -58,25 +58,49 @@ static int commit_once(pt_store *store, const pt_batch *undo, pt_snapshot *befor
     return engine->write_commit(writer, commit, error);
 }
 
-/* A commit that finds no room takes back what it has collected. That would be so for ever. */
-static void collect_alone(pt_store *store, pt_sync sync)
+/* Collects a slice in a commit of its own; false if there is nothing left, or that fails. */
+static bool collect_alone(pt_store *store, pt_sync sync)
 {
     static const pt_batch nothing;
     const pt_commit commit = {.sync = sync};
     pt_error error = PT_ERROR_NONE;
     pt_store_info info;
     int rc = store->engine->info(store, &info, &error);
-    if (rc == SQLITE_OK && info.garbage != 0) {
-        commit_once(store, &nothing, NULL, &nothing, &commit, &error);
+    bool collects = rc == SQLITE_OK && info.garbage != 0;
+    if (collects) {
+        rc = commit_once(store, &nothing, NULL, &nothing, &commit, &error);
     }
     pt_error_clear(&error);
+    return collects && rc == SQLITE_OK;
+}
+
+/*
+ * What is dropped must go as fast as new data comes, or the file grows for ever where tables come
+ * and go. So a batch that is worth several slices has them collected before it.
+ */
+static void collect_for(pt_store *store, const pt_batch *batch, pt_sync sync)
+{
+    enum { BYTES_OF_A_SLICE = 1 << 17 };
+    size_t bytes = 0;
+    for (size_t i = 0; i < batch->count; i++) {
+        bytes += pt_pending_key(batch->entries[i]).size + batch->entries[i]->record_size;
+    }
+    for (size_t slices = bytes / BYTES_OF_A_SLICE; slices > 0; slices--) {
+        if (!collect_alone(store, sync)) {
+            return;
+        }
+    }
 }
 
 int pt_batch_commit(pt_store *store, const pt_batch *undo, pt_snapshot *before,
                     const pt_batch *redo, const pt_commit *commit, pt_error *error)
 {
+    if (undo->count == 0) {
+        collect_for(store, redo, commit->sync);
+    }
     int rc = commit_once(store, undo, before, redo, commit, error);
     if (rc == SQLITE_FULL && undo->count == 0) {
+        /* The commit has taken back what it had collected; that would be so for ever. */
         collect_alone(store, commit->sync);
     }
     return rc;

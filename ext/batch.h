@@ -20,8 +20,8 @@ bool pt_batch_changes_catalog(const pt_batch *batch);
 
 /*
  * In one store transaction: puts the keys of `undo` back to what they are in `before`, then applies
- * `redo`. Either may be empty. All or nothing; the writer lock is held. After SQLITE_FULL
- * there may be more room for the next commit, if dropped tables are still to be collected.
+ * `redo`. Either may be empty. All or nothing; the writer lock is held. Before a large batch, and
+ * after SQLITE_FULL, commits of their own may collect dropped tables.
  */
 int pt_batch_commit(pt_store *store, const pt_batch *undo, pt_snapshot *before,
                     const pt_batch *redo, const pt_commit *commit, pt_error *error);

@@ -91,28 +91,43 @@ static int find_innermost(MDB_cursor *cursor, uint64_t *bucket, pt_lmdb_part *li
     return MDB_CORRUPTED;
 }
 
+/* How far the emptying of a bucket is. */
+typedef enum emptying {
+    EMPTYING_SOUND,  /* all links lead to buckets that hold something */
+    EMPTYING_HOLLOW, /* some may not: who reads the table before would meet them */
+    EMPTYING_DONE,   /* the bucket itself is empty */
+} emptying;
+
 /* Deletes the first keys of a bucket, or of one inside it; or that one's link, once it is empty. */
 static int delete_from_bucket(const collection *slice, MDB_cursor *cursor, uint64_t bucket,
-                              bool *empty)
+                              emptying *state)
 {
     pt_lmdb_part link;
     MDB_val key;
     int mdb_rc = find_innermost(cursor, &bucket, &link, &key);
     if (mdb_rc == MDB_SUCCESS) {
         bucket_prefix prefix;
-        return delete_run(slice, cursor, prefix_of(bucket, &prefix), key);
+        pt_slice keys = prefix_of(bucket, &prefix);
+        mdb_rc = delete_run(slice, cursor, keys, key);
+        if (mdb_rc == MDB_SUCCESS) {
+            MDB_val value;
+            mdb_rc = find_first(cursor, keys, &key, &value);
+        }
+        *state = mdb_rc == MDB_NOTFOUND ? EMPTYING_HOLLOW : EMPTYING_SOUND;
+        return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
     }
     if (mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
     }
-    *empty = link.size == 0;
-    if (*empty) {
+    *state = link.size == 0 ? EMPTYING_DONE : EMPTYING_HOLLOW;
+    if (*state == EMPTYING_DONE) {
         return MDB_SUCCESS;
     }
     key = pt_lmdb_part_val(&link);
     return mdb_del(slice->txn, slice->env->long_keys, &key, NULL);
 }
 
+/* As far as the slice goes; no link is left that leads to nothing. */
 static int empty_bucket(collection *slice, const MDB_val *link, bool *empty)
 {
     uint64_t bucket;
@@ -124,12 +139,14 @@ static int empty_bucket(collection *slice, const MDB_val *link, bool *empty)
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    *empty = false;
-    while (mdb_rc == MDB_SUCCESS && !*empty && !is_over(slice)) {
+    emptying state = EMPTYING_SOUND;
+    while (mdb_rc == MDB_SUCCESS && state != EMPTYING_DONE &&
+           (state == EMPTYING_HOLLOW || !is_over(slice))) {
         slice->visits++;
-        mdb_rc = delete_from_bucket(slice, cursor, bucket, empty);
+        mdb_rc = delete_from_bucket(slice, cursor, bucket, &state);
     }
     mdb_cursor_close(cursor);
+    *empty = state == EMPTYING_DONE;
     return mdb_rc;
 }
 

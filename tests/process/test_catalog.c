@@ -332,6 +332,28 @@ static void readers_are_counted_over_processes(void **state)
     assert_number(all->db, 1, "SELECT OldestReader IS NULL FROM pt_stores");
 }
 
+/* Large commits, which are few, make room as well. */
+static void tables_that_come_and_go_reuse_their_space(void **state)
+{
+    enum { DAYS = 12, SETTLED = 4, LOADS = 4, ROWS = 5000 };
+    scene *all = *state;
+    int64_t settled = 0;
+    for (int day = 0; day < DAYS; day++) {
+        run(all->db, "CREATE VIRTUAL TABLE day USING ptable(V, table='day%d', sync='off')", day);
+        for (int load = 0; load < LOADS; load++) {
+            run(all->db,
+                "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %d)"
+                "INSERT INTO day SELECT %d, printf('%%08d', k), hex(zeroblob(50)) FROM n",
+                ROWS, load);
+        }
+        run(all->db, "DROP TABLE day; DELETE FROM pt_tables WHERE TableName = 'day%d'", day - 1);
+        if (day == SETTLED) {
+            settled = number(all->db, "SELECT FileBytes FROM pt_stores");
+        }
+    }
+    assert_in_range(number(all->db, "SELECT FileBytes FROM pt_stores"), settled, settled * 5 / 4);
+}
+
 int main(int argc, char **argv)
 {
     if (is_peer(argc, argv)) {
@@ -358,6 +380,7 @@ int main(int argc, char **argv)
         scene_test(a_refused_commit_drops_nothing),
         scene_test(a_store_is_open_as_long_as_it_is_needed),
         scene_test(readers_are_counted_over_processes),
+        scene_test(tables_that_come_and_go_reuse_their_space),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

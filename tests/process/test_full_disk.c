@@ -6,6 +6,7 @@
 #include <sys/resource.h>
 #include <sys/stat.h>
 
+#include "mixed.h"
 #include "peer.h"
 #include "saboteur.h"
 #include "store.h"
@@ -34,11 +35,11 @@ static void lift_limit(void)
     limit_files(RLIM_INFINITY);
 }
 
-static rlim_t size_of_store(const char *folder)
+static rlim_t size_of_store(const char *folder, const char *store)
 {
     char path[PATH_SIZE];
     struct stat status;
-    path_in(folder, STORE, path);
+    path_in(folder, store, path);
     assert_int_equal(stat(path, &status), 0);
     return (rlim_t)status.st_size;
 }
@@ -89,12 +90,12 @@ static void check_old_rows(scene *all)
     assert_peer_number(&all->other, ROWS, "SELECT count(*) FROM t WHERE V = 'old'");
 }
 
-static bool is_explained(sqlite3 *db)
+static bool is_explained(sqlite3 *db, const char *store)
 {
     int code = sqlite3_errcode(db);
     return (code == SQLITE_FULL || code == SQLITE_IOERR) &&
            strstr(sqlite3_errmsg(db), "ptable: ") != NULL &&
-           strstr(sqlite3_errmsg(db), STORE) != NULL;
+           strstr(sqlite3_errmsg(db), store) != NULL;
 }
 
 #define BIG_WRITE                                                                                  \
@@ -108,10 +109,10 @@ static void a_commit_without_room_leaves_nothing(void **state)
     int failures = 0;
     rlim_t step = 5 * PAGE;
     for (rlim_t room = 0;; room += step) {
-        limit_files(size_of_store(all->folder) + room);
+        limit_files(size_of_store(all->folder, STORE) + room);
         run(all->db, "BEGIN; %s", BIG_WRITE);
         bool failed = code_of(all->db, "COMMIT") != SQLITE_OK;
-        bool explained = is_explained(all->db);
+        bool explained = is_explained(all->db, STORE);
         lift_limit();
         if (!failed) {
             break;
@@ -133,7 +134,7 @@ static void a_statement_without_room_leaves_nothing(void **state)
     scene *all = *state;
     limit_files(0);
     assert_int_not_equal(code_of(all->db, "UPDATE t SET V = 'new'"), SQLITE_OK);
-    bool explained = is_explained(all->db);
+    bool explained = is_explained(all->db, STORE);
     assert_int_not_equal(code_of(all->db, "DELETE FROM t"), SQLITE_OK);
     assert_number(all->db, ROWS, "SELECT count(*) FROM t WHERE V = 'old'");
     lift_limit();
@@ -236,6 +237,93 @@ static void closing_takes_back_what_was_in_doubt(void **state)
     peer_run(&all->other, "UPDATE t SET V = 'new'");
 }
 
+/* --- Long keys, large values and dropped tables --- */
+
+enum { MIXED_LAST = MIXED_FIRST + MIXED_SLOTS * MIXED_WAYS };
+
+#define MIXED_STORE "mixed.db-ptable"
+
+/* A main database that writes next to nothing. */
+static sqlite3 *open_mixed(const char *folder)
+{
+    sqlite3 *db = open_database(folder, "mixed.db");
+    sqlite3_create_module(db, "saboteur", &saboteur_module, NULL);
+    run(db, "PRAGMA journal_mode = memory; PRAGMA temp_store = memory; " MIXED_TABLES
+            "CREATE VIRTUAL TABLE temp.s USING saboteur");
+    return db;
+}
+
+static void check_mixed(sqlite3 *db, int64_t last)
+{
+    assert_int_equal(mixed_last(db), last);
+    mixed_check_rows(db, last);
+}
+
+static void check_mixed_file(const char *folder)
+{
+    sqlite3 *db = open_mixed(folder);
+    int64_t chunks = mixed_chunks(db);
+    close_database(db);
+    assert_int_equal(anatomy_of(folder, MIXED_STORE)->chunks, chunks);
+}
+
+/* Writes a batch with ever more room; returns how often there was too little. */
+static int write_with_more_room(const char *folder, sqlite3 *db, int64_t batch)
+{
+    for (int failures = 0;; failures++) {
+        rlim_t room = size_of_store(folder, MIXED_STORE) + (rlim_t)failures * 20 * PAGE;
+        assert_int_equal(mixed_begin(db, batch), SQLITE_OK);
+        limit_files(room);
+        int code = code_of(db, "COMMIT");
+        bool explained = is_explained(db, MIXED_STORE);
+        lift_limit();
+        if (code == SQLITE_OK) {
+            return failures;
+        }
+        assert_true(explained);
+        assert_int_equal(sqlite3_get_autocommit(db), 1);
+        check_mixed(db, batch - 1);
+    }
+}
+
+static void all_kinds_of_writes_fail_without_room(void **state)
+{
+    const scene *all = *state;
+    sqlite3 *db = open_mixed(all->folder);
+    int failures = 0;
+    for (int64_t batch = MIXED_FIRST; batch < MIXED_LAST; batch++) {
+        failures += write_with_more_room(all->folder, db, batch);
+        check_mixed(db, batch);
+    }
+    assert_true(failures > 3);
+    close_database(db);
+    check_mixed_file(all->folder);
+}
+
+/* Each batch is applied and taken back, which fails at first, before it is committed. */
+static void all_kinds_of_writes_are_taken_back_once_there_is_room(void **state)
+{
+    const scene *all = *state;
+    sqlite3 *db = open_mixed(all->folder);
+    for (int64_t batch = MIXED_FIRST; batch < MIXED_LAST; batch++) {
+        assert_int_equal(mixed_begin(db, batch), SQLITE_OK);
+        run(db, "INSERT INTO s VALUES(1)");
+        saboteur_watch = take_all_room;
+        saboteur_code = SQLITE_ERROR;
+        assert_int_equal(code_of(db, "COMMIT"), SQLITE_ERROR);
+        saboteur_watch = NULL;
+        saboteur_code = SQLITE_OK;
+        int read = code_of(db, "SELECT * FROM t");
+        lift_limit();
+        assert_int_equal(read, SQLITE_IOERR);
+        check_mixed(db, batch - 1);
+        assert_int_equal(mixed_batch(db, batch), SQLITE_OK);
+    }
+    check_mixed(db, MIXED_LAST - 1);
+    close_database(db);
+    check_mixed_file(all->folder);
+}
+
 #define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -249,6 +337,8 @@ int main(int argc, char **argv)
         scene_test(a_store_without_room_is_not_made),
         scene_test(a_store_in_doubt_is_refused_until_there_is_room),
         scene_test(closing_takes_back_what_was_in_doubt),
+        scene_test(all_kinds_of_writes_fail_without_room),
+        scene_test(all_kinds_of_writes_are_taken_back_once_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -287,6 +287,30 @@ static void one_long_bucket_is_emptied_in_slices(void **state)
     assert_int_equal(raw_entries("entities"), 1);
 }
 
+/* Who reads the table before steps onto the first key that is left. */
+static void neighbours_can_be_read_between_slices(void **state)
+{
+    (void)state;
+    enum { KEYS = 400, DEEPER = 500 };
+    for (unsigned more = 0; more < 4; more++) {
+        pt_store *store = store_with_neighbours(10);
+        pt_writer *writer = begin_write(store);
+        put_entities(writer, DROPPED, more);
+        put_long_keys(writer, DROPPED, 0, KEYS, 600 + more * DEEPER);
+        drop(writer, DROPPED);
+        commit_write(writer);
+        for (unsigned commits = 0; garbage_of(store) != 0; commits++) {
+            assert_true(commits < 100);
+            check_neighbours(store, 10);
+            commit_one_row(store, commits);
+        }
+        check_neighbours(store, 10);
+        engine->unlock(store);
+        engine->close(store);
+        assert_int_equal(raw_entries("long_keys"), NEIGHBOURS * 10);
+    }
+}
+
 static void older_snapshots_keep_the_table(void **state)
 {
     (void)state;
@@ -412,6 +436,7 @@ int main(void)
         TEST(chunks_and_long_keys_go_too),
         TEST(scattered_buckets_free_few_pages_at_once),
         TEST(one_long_bucket_is_emptied_in_slices),
+        TEST(neighbours_can_be_read_between_slices),
         TEST(older_snapshots_keep_the_table),
         TEST(an_aborted_slice_loses_nothing),
         TEST(small_tables_go_together),
