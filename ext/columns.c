@@ -2,6 +2,7 @@
 
 #include "json_write.h"
 #include "key.h"
+#include "match_function.h"
 #include "ticks.h"
 #include "value.h"
 
@@ -206,6 +207,8 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
         if (row->filter != NULL) {
             sqlite3_result_text64(context, (const char *)row->filter->data, row->filter->size,
                                   SQLITE_TRANSIENT, SQLITE_UTF8);
+        } else {
+            sqlite3_result_pointer(context, row, PT_ROW_POINTER, NULL);
         }
         return SQLITE_OK;
     case PT_TAIL_PROPERTIES:

@@ -22,7 +22,7 @@ typedef struct pt_row {
     const pt_column_places *places;
     pt_buffer shape;
     pt_buffer json;
-    const pt_buffer *filter; /* what the column Filter shows, or NULL */
+    const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
 } pt_row;
 
 void pt_row_set(pt_row *row, const pt_scan *scan);

@@ -283,8 +283,8 @@ static int take_passing_row(pt_cursor *cursor, pt_error *error)
     while (rc == SQLITE_OK && !cursor->eof) {
         rc = take_row(cursor, error);
         if (rc == SQLITE_OK) {
-            rc = pt_row_filter_passes(&cursor->filter, table_of(cursor), &cursor->scan,
-                                      &cursor->row, &passes, error);
+            rc = pt_row_filter_passes(&cursor->filter, table_of(cursor), &cursor->row, &passes,
+                                      error);
         }
         if (rc != SQLITE_OK || passes) {
             return rc;

@@ -4,7 +4,6 @@
 #include "table.h"
 
 #define REFUSED_SCAN_FACTOR 1e6
-#define WITHOUT_FILTER_FACTOR 1e6
 
 static pt_plan_column column_of(const pt_table *table, int index)
 {
@@ -117,23 +116,9 @@ void pt_planner_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arg
     }
 }
 
-/* Whether the statement reads Filter, but this plan does not hold rows against it. Columns from the
- * 64th on cannot be told apart. */
-static bool misses_filter(const pt_table *table, const sqlite3_index_info *info, unsigned bits)
-{
-    int filter = PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_FILTER;
-    return filter < 63 && (info->colUsed >> filter & 1) != 0 &&
-           (bits & PT_PLAN_TERM(PT_TERM_FILTER)) == 0;
-}
-
 /* Where scans are refused, a join must find its order without one if there is any. */
-static double cost_of(const pt_table *table, const sqlite3_index_info *info, const pt_plan *plan)
+static double cost_of(const pt_table *table, const pt_plan *plan)
 {
-    /* SQLite asks for plans of the conditions around an OR without the Filter that stands beside
-     * it; a statement that then chose them could not answer it. */
-    if (misses_filter(table, info, plan->bits)) {
-        return plan->cost * WITHOUT_FILTER_FACTOR;
-    }
     bool refused = table->config.deny_scan && pt_plan_is_table_scan(plan->bits) &&
                    (plan->bits & PT_PLAN_TERM(PT_TERM_FILTER)) == 0;
     return refused ? plan->cost * REFUSED_SCAN_FACTOR : plan->cost;
@@ -169,7 +154,7 @@ static int give_plan(const pt_table *table, sqlite3_index_info *info, const pt_p
     info->needToFreeIdxStr = 1;
     info->idxNum = (int)plan->bits;
     info->orderByConsumed = plan->order_consumed;
-    info->estimatedCost = cost_of(table, info, plan);
+    info->estimatedCost = cost_of(table, plan);
     info->estimatedRows = plan->rows;
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
     return SQLITE_OK;

@@ -75,14 +75,14 @@ bool pt_row_filter_restrict(const pt_row_filter *filter, pt_ranges *ranges)
 
 typedef struct fetch_context {
     pt_row_filter *filter;
-    const pt_scan *scan;
+    const pt_row *row;
 } fetch_context;
 
 static int fetch(void *context, pt_value *value, pt_error *error)
 {
     const fetch_context *from = context;
-    return pt_large_read(from->scan->view, from->scan->table_id, value, &from->filter->large,
-                         error);
+    uint32_t table_id = pt_get_be32(from->row->key.data);
+    return pt_large_read(from->row->view, table_id, value, &from->filter->large, error);
 }
 
 /* Opens the row's record and finds the filter's properties in it. */
@@ -99,10 +99,10 @@ static int open_row(pt_row_filter *filter, const pt_table *table, pt_row *row, p
     return filter->places != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-int pt_row_filter_passes(pt_row_filter *filter, pt_table *table, const pt_scan *scan, pt_row *row,
-                         bool *passes, pt_error *error)
+int pt_row_filter_passes(pt_row_filter *filter, const pt_table *table, pt_row *row, bool *passes,
+                         pt_error *error)
 {
-    fetch_context context = {.filter = filter, .scan = scan};
+    fetch_context context = {.filter = filter, .row = row};
     pt_filter_entity entity = {.record = &row->record, .fetch = fetch, .context = &context};
     if (!pt_key_split(pt_key_entity(row->key), &entity.partition_key, &entity.row_key)) {
         return pt_report_damage(row->key, error);

@@ -1,5 +1,5 @@
 /*
- * The Filter of a cursor: the argument of WHERE Filter MATCH '...', and rows held against it.
+ * A filter that rows are held against: the argument of Filter MATCH '...'.
  */
 #ifndef PT_ROW_FILTER_H
 #define PT_ROW_FILTER_H
@@ -34,8 +34,8 @@ bool pt_row_filter_bounds_partitions(const pt_row_filter *filter);
  * False when out of memory. */
 bool pt_row_filter_restrict(const pt_row_filter *filter, pt_ranges *ranges);
 
-/* Whether the scan's row passes; it is opened if need be. SQLITE_CORRUPT_VTAB: it is damaged. */
-int pt_row_filter_passes(pt_row_filter *filter, pt_table *table, const pt_scan *scan, pt_row *row,
-                         bool *passes, pt_error *error);
+/* Whether a row passes; it is opened if need be. SQLITE_CORRUPT_VTAB: it is damaged. */
+int pt_row_filter_passes(pt_row_filter *filter, const pt_table *table, pt_row *row, bool *passes,
+                         pt_error *error);
 
 #endif

@@ -7,6 +7,7 @@
 #include "companion.h"
 #include "cursor.h"
 #include "key_functions.h"
+#include "match_function.h"
 #include "module.h"
 #include "planner.h"
 #include "store_path.h"
@@ -359,49 +360,12 @@ static int rollback_to(sqlite3_vtab *vtab, int level)
     return SQLITE_OK;
 }
 
-static bool is_same_text(sqlite3_value *a, sqlite3_value *b)
-{
-    if (sqlite3_value_type(a) != SQLITE_TEXT || sqlite3_value_type(b) != SQLITE_TEXT) {
-        return false;
-    }
-    const unsigned char *text_a = sqlite3_value_text(a);
-    const unsigned char *text_b = sqlite3_value_text(b);
-    int size = sqlite3_value_bytes(a);
-    return text_a != NULL && text_b != NULL && size == sqlite3_value_bytes(b) &&
-           memcmp(text_a, text_b, (size_t)size) == 0;
-}
-
-/*
- * match(text, column), which SQLite calls where MATCH did not become part of the plan, or to check
- * a row again: the column Filter then shows the text that the row has passed.
- */
-static void match(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    const pt_table *table = sqlite3_user_data(context);
-    if (is_same_text(argv[0], argv[1])) {
-        sqlite3_result_int(context, 1);
-        return;
-    }
-    char *message = sqlite3_mprintf(
-        "ptable: %s: Filter MATCH cannot be answered here; it stands by itself in WHERE or ON, "
-        "once, joined to the rest with AND (put what else is meant into the filter), and no other "
-        "column knows MATCH",
-        table->config.sql_name);
-    if (message == NULL) {
-        sqlite3_result_error_nomem(context);
-        return;
-    }
-    sqlite3_result_error(context, message, -1);
-    sqlite3_free(message);
-}
-
 /* pt_starts_with(PartitionKey or RowKey, prefix) may become a key range: planner.c */
 static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
                          void (**function)(sqlite3_context *, int, sqlite3_value **), void **data)
 {
     if (argc == 2 && sqlite3_stricmp(name, "match") == 0) {
-        *function = match;
+        *function = pt_function_match;
         *data = vtab;
         return 1;
     }

@@ -86,9 +86,16 @@ static const sql_rule filter_rules[] = {
            "ORDER BY {total a} {limit}",
            "SELECT DISTINCT a.PartitionKey FROM {table} a WHERE {filtered a} "
            "ORDER BY 1 {direction} {limit}",
+           "SELECT {columns a} FROM {table} a WHERE {filtered_anywhere a} "
+           "ORDER BY {total a} {limit}",
            "SELECT {columns a} FROM {filtered_table} a ORDER BY {total a} {limit}")},
+    {"filtered_anywhere",
+     FORMS("{filtered} OR ({where})", "NOT ({filtered})", "NOT ({filtered}) AND ({where})",
+           "({filtered} OR {filtered}) AND {bounds}", "{filtered} OR {filtered} OR ({where})",
+           "iif({where}, {filtered}, NOT ({filtered}))")},
     {"filtered_unordered",
-     FORMS("SELECT {columns a} FROM {table} a WHERE {filtered a}",
+     FORMS("SELECT {columns a} FROM {table} a WHERE {filtered_anywhere a}",
+           "SELECT {columns a} FROM {table} a WHERE {filtered a}",
            "SELECT {columns a} FROM {table} a WHERE {filtered a} AND ({where a})",
            "SELECT {columns a} FROM {filtered_table} a WHERE {where a}",
            "SELECT {aggregate a}, {aggregate a} FROM {table} a WHERE {filtered a}",

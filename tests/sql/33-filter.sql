@@ -185,14 +185,21 @@ SELECT * FROM Employee(30);
 SELECT * FROM Employee(NULL);
 SELECT * FROM Employee WHERE Filter MATCH 'Age gt 30' AND Filter MATCH 'Active';
 SELECT * FROM Employee WHERE Filter = 'Age gt 30' OR Filter = 'Active';
-SELECT * FROM Employee WHERE NOT (Filter MATCH 'Age gt 30');
-SELECT * FROM Employee WHERE Filter MATCH 'Age gt 30' OR Name = 'Ben';
 SELECT * FROM Employee WHERE Name MATCH 'A*';
 INSERT INTO Employee(PartitionKey, RowKey, Filter) VALUES ('p', 'r', 'Age gt 30');
 UPDATE Employee SET Filter = 'Age gt 30';
 
+-- A Filter among other conditions: under NOT, beside OR, as a value.
+SELECT Name, Age FROM Employee WHERE NOT (Filter MATCH 'Age gt 30') ORDER BY Name;
+SELECT Name FROM Employee WHERE Filter MATCH 'Age gt 100' OR Name = 'Ben' ORDER BY Name;
+SELECT Name FROM Employee
+  WHERE PartitionKey = 'Sales' AND (Filter MATCH 'Age lt 20' OR Filter MATCH 'Age gt 30') ORDER BY Name;
+SELECT Name, Filter MATCH 'Age gt 30' AS older FROM Employee ORDER BY Name;
+SELECT a.Name FROM Employee AS a LEFT JOIN Employee AS b
+  ON a.PartitionKey = b.PartitionKey AND b.Filter MATCH 'Age gt 100' WHERE b.Name IS NULL ORDER BY a.Name;
+
 -- The argument of the table beside conditions joined with OR.
-SELECT Name FROM Employee('Age gt 30') WHERE RowKey = '01' AND Name = 'Ann' OR PartitionKey = 'Sales';
+SELECT Name FROM Employee('Age gt 30') WHERE RowKey = '01' AND Name = 'Ann' OR PartitionKey = 'Sales' ORDER BY Name;
 SELECT Name FROM Employee('Age gt 30') WHERE PartitionKey = 'Sales' OR Name = 'Ann';
 SELECT Name FROM Employee('Age gt 30') WHERE (PartitionKey, RowKey) = ('Sales', '01') OR Name = 'Ben';
 

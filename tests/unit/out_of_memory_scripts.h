@@ -346,7 +346,7 @@ static const char *const filters[] = {
     "SELECT Plain.v, W.v FROM Plain JOIN W ON Filter MATCH 'v le ' || Plain.v",
     "!SELECT s FROM T('i gt')",
     "!SELECT s FROM T('startswith(s, ''x'')')",
-    "!SELECT s FROM T WHERE NOT Filter MATCH 'b'",
+    "SELECT s FROM T WHERE NOT Filter MATCH 'b' OR Filter MATCH 'x eq X''00ff'''",
     "BEGIN",
     "INSERT INTO T(PartitionKey, RowKey, n, i) VALUES ('e', '1', 'new', 9)",
     "UPDATE T SET i = i + 1 WHERE Filter MATCH 'n eq ''new'' or i lt 3'",
