@@ -384,7 +384,8 @@ static void entities_have_1_mib(void **state)
         if (more == 0) {
             assert_ok(pt_limits_check_entity(partition, row, 16, bytes, &error));
         } else {
-            assert_fails(pt_limits_check_entity(partition, row, 16, bytes, &error), SQLITE_CONSTRAINT_VTAB,
+            assert_fails(pt_limits_check_entity(partition, row, 16, bytes, &error),
+                         SQLITE_CONSTRAINT_VTAB,
                          "the entity has 1048577 bytes as the Table service counts; "
                          "limits='azure' allows 1048576");
         }
