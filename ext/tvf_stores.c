@@ -11,6 +11,7 @@ enum {
     ENTITIES,
     FILE_BYTES,
     USED_BYTES,
+    DROPPED,
     READERS,
     OLDEST_READER,
     LAST_TRANSACTION,
@@ -129,6 +130,9 @@ static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
     case USED_BYTES:
         sqlite3_result_int64(context, self->info.used_bytes);
         break;
+    case DROPPED:
+        sqlite3_result_int64(context, self->info.garbage);
+        break;
     case READERS:
         sqlite3_result_int64(context, self->info.readers);
         break;
@@ -149,8 +153,8 @@ static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 const pt_tvf pt_tvf_stores = {
     .name = "pt_stores",
     .declaration = "CREATE TABLE x(Store TEXT, Tables INT, Entities INT, FileBytes INT, "
-                   "UsedBytes INT, Readers INT, OldestReader INT, LastTransaction INT, "
-                   "LastWrite TEXT)",
+                   "UsedBytes INT, Dropped INT, Readers INT, OldestReader INT, "
+                   "LastTransaction INT, LastWrite TEXT)",
     .first_argument = ARGUMENTS,
     .key_column = -1,
     .cursor_size = sizeof(stores),

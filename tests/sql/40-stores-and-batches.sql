@@ -65,3 +65,21 @@ ROLLBACK;
 DROP TABLE Employee;
 DROP TABLE Department;
 SELECT Store FROM pt_stores;
+
+-- The space of a dropped table is given back by the commits that follow.
+CREATE VIRTUAL TABLE Log USING ptable(Text String, store='log.ptable');
+WITH RECURSIVE more(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM more WHERE n < 20000)
+  INSERT INTO Log SELECT n % 10, n, 'line' FROM more;
+INSERT INTO pt_tables(Store, TableName) VALUES ('log.ptable', 'Next');
+DELETE FROM pt_tables WHERE Store = 'log.ptable' AND TableName = 'Log';
+SELECT Tables, Entities, Dropped FROM pt_stores WHERE Store LIKE '%log.ptable';
+DROP TABLE Log;
+CREATE VIRTUAL TABLE Next USING ptable(Text String, store='log.ptable');
+INSERT INTO Next VALUES ('0', '1', 'a'), ('0', '2', 'b'), ('0', '3', 'c');
+INSERT INTO Next VALUES ('0', '4', 'd');
+INSERT INTO Next VALUES ('0', '5', 'e');
+INSERT INTO Next VALUES ('0', '6', 'f');
+INSERT INTO Next VALUES ('0', '7', 'g');
+INSERT INTO Next VALUES ('0', '8', 'h');
+INSERT INTO Next VALUES ('0', '9', 'i');
+SELECT Tables, Entities, Dropped FROM pt_stores WHERE Store LIKE '%log.ptable';
