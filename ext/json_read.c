@@ -94,7 +94,7 @@ static int check_well_formed(parse *p, sqlite3 *db, sqlite3_stmt **statement, pt
 }
 
 /* Cuts the suffix off an annotation's name. */
-static bool cut_PT_ODATA_TYPE_SUFFIX(pt_slice *name)
+static bool cut_type_suffix(pt_slice *name)
 {
     pt_slice suffix = pt_slice_text(PT_ODATA_TYPE_SUFFIX);
     bool found = pt_slice_has_suffix(*name, suffix);
@@ -114,7 +114,7 @@ static int add_member(parse *p, pt_slice name, const pt_json_token *value)
         return SQLITE_OK;
     }
     member added = {.name = name, .value = *value};
-    added.annotation = cut_PT_ODATA_TYPE_SUFFIX(&added.name);
+    added.annotation = cut_type_suffix(&added.name);
     pt_buffer_append(&p->members, &added, sizeof added);
     return p->members.failed ? pt_error_nomem(p->error) : SQLITE_OK;
 }

@@ -14,6 +14,13 @@ static bool is_same_text(sqlite3_value *a, sqlite3_value *b)
            memcmp(text_a, text_b, (size_t)size) == 0;
 }
 
+/* As all columns of the row that an outer join adds. */
+static bool is_absent(sqlite3_value *value)
+{
+    return sqlite3_value_type(value) == SQLITE_NULL &&
+           sqlite3_value_pointer(value, PT_ROW_POINTER) == NULL;
+}
+
 static void free_filter(void *filter)
 {
     pt_row_filter_free(filter);
@@ -63,16 +70,26 @@ static void fail(sqlite3_context *context, const pt_table *table, pt_error *erro
     pt_error_clear(error);
 }
 
+/* A row of this store, or NULL; a record of another one has its names from another dictionary. */
+static pt_row *row_of(const pt_table *table, sqlite3_value *value)
+{
+    pt_row *row = sqlite3_value_pointer(value, PT_ROW_POINTER);
+    bool own = row != NULL && row->view->snapshot->store == pt_session_store(table->session);
+    return own ? row : NULL;
+}
+
 void pt_function_match(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     pt_table *table = sqlite3_user_data(context);
-    pt_row *row = sqlite3_value_pointer(argv[1], PT_ROW_POINTER);
+    pt_row *row = row_of(table, argv[1]);
     pt_error error = PT_ERROR_NONE;
     bool result = false;
     int rc = SQLITE_OK;
     if (row != NULL) {
         rc = passes(context, table, row, argv[0], &result, &error);
+    } else if (is_absent(argv[1])) {
+        return; /* with an SQL NULL */
     } else if (is_same_text(argv[0], argv[1])) {
         result = true;
     } else {

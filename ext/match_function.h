@@ -13,8 +13,8 @@
 
 /*
  * For xFindFunction, with the pt_table as user data: 1 if the row passes the filter, else 0. Where
- * the plan has a Filter, the column shows its text and only that matches. An error where SQLite has
- * kept a row's column for later.
+ * the plan has a Filter, the column shows its text and only that matches. NULL for the row without
+ * values that an outer join adds.
  */
 void pt_function_match(sqlite3_context *context, int argc, sqlite3_value **argv);
 

@@ -89,8 +89,11 @@ pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
         if (constraint->column != PT_PLAN_FILTER || constraint->op != PT_OP_MATCH) {
             continue;
         }
-        if (!constraint->usable) {
+        if (!constraint->usable && constraint->equals) {
             return PT_PLAN_FILTER_LATER;
+        }
+        if (!constraint->usable) {
+            continue; /* match() can be asked */
         }
         if (constraint->in) {
             return PT_PLAN_FILTER_IN;
@@ -257,6 +260,8 @@ static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
 static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
 static const double FILTER_SHARE = 0.02; /* what a Filter leaves */
 static const double SEEK_COST = 5;
+static const double LEFT_FILTER_FACTOR =
+    1e6; /* any order of tables in which it is known is better */
 
 static double at_least_one(double number)
 {
@@ -315,12 +320,26 @@ static void estimate(pt_plan *plan)
     plan->rows = (int64_t)rows;
 }
 
+/* Whether a Filter is left to match(), which looks at each row. */
+static bool leaves_filter(const pt_plan_query *query)
+{
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        if (constraint->column == PT_PLAN_FILTER && constraint->op == PT_OP_MATCH &&
+            !constraint->usable) {
+            return true;
+        }
+    }
+    return false;
+}
+
 void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
 {
     *plan = (pt_plan){.bits = choose_terms(query, uses)};
     plan->unique = (has(plan->bits, PT_TERM_PK_EQ) && has(plan->bits, PT_TERM_RK_EQ)) ||
                    has(plan->bits, PT_TERM_EK_EQ);
     estimate(plan);
+    plan->cost *= leaves_filter(query) ? LEFT_FILTER_FACTOR : 1;
     consume_order(query, uses, plan);
     if (query->keys_only) {
         plan->bits |= PT_PLAN_KEYS_ONLY;

@@ -110,12 +110,13 @@ typedef struct pt_plan {
 
 typedef enum pt_plan_filter {
     PT_PLAN_FILTER_FITS,  /* there is none, or it can be used */
-    PT_PLAN_FILTER_LATER, /* its value is not known yet: there is no plan in this order of tables */
+    PT_PLAN_FILTER_LATER, /* the value it is to equal is not known yet: there is no plan in this
+                             order of tables */
     PT_PLAN_FILTER_TWICE,
     PT_PLAN_FILTER_IN, /* one of several filters is asked for */
 } pt_plan_filter;
 
-/* Whether there is a plan. What a Filter asks cannot be left to SQLite to check. */
+/* Whether there is a plan. What a Filter is to equal cannot be left to SQLite to check. */
 pt_plan_filter pt_plan_check_filter(const pt_plan_query *query);
 
 /* `uses` has constraint_count elements. The Filter must fit. */

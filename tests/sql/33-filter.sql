@@ -198,6 +198,19 @@ SELECT Name, Filter MATCH 'Age gt 30' AS older FROM Employee ORDER BY Name;
 SELECT a.Name FROM Employee AS a LEFT JOIN Employee AS b
   ON a.PartitionKey = b.PartitionKey AND b.Filter MATCH 'Age gt 100' WHERE b.Name IS NULL ORDER BY a.Name;
 
+-- For what an outer join does not find, it is NULL, as every other condition.
+SELECT id, Name, Employee.Filter MATCH 'Age gt 30' AS older
+  FROM Search LEFT JOIN Employee ON PartitionKey = 'Sales' AND RowKey = printf('%02d', id * 2 - 1) ORDER BY id;
+SELECT id, Name FROM Search LEFT JOIN Employee ON PartitionKey = 'Sales' AND RowKey = printf('%02d', id * 2 - 1)
+  WHERE Employee.Filter MATCH 'Age gt 30';
+SELECT id, Name FROM Search LEFT JOIN Employee ON PartitionKey = 'Sales' AND RowKey = printf('%02d', id * 2 - 1)
+  WHERE Name IS NULL OR NOT (Employee.Filter MATCH 'Age gt 30') ORDER BY id;
+
+-- It is not for the rows of another store.
+CREATE VIRTUAL TABLE Elsewhere USING ptable(Age Int32, store='elsewhere.ptable');
+INSERT INTO Elsewhere VALUES ('p', 'r', 31);
+SELECT match(Employee.Name, Elsewhere.Filter) FROM Employee JOIN Elsewhere;
+
 -- The argument of the table beside conditions joined with OR.
 SELECT Name FROM Employee('Age gt 30') WHERE RowKey = '01' AND Name = 'Ann' OR PartitionKey = 'Sales' ORDER BY Name;
 SELECT Name FROM Employee('Age gt 30') WHERE PartitionKey = 'Sales' OR Name = 'Ann';

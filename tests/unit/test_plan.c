@@ -189,8 +189,9 @@ static void a_filter_must_be_known_and_stand_alone(void **state)
     assert_int_equal(filter_of("p= r= limit"), PT_PLAN_FILTER_FITS);
     assert_int_equal(filter_of("p= fm r="), PT_PLAN_FILTER_FITS);
     assert_int_equal(filter_of("fm f# f>! p=!"), PT_PLAN_FILTER_FITS);
-    assert_int_equal(filter_of("p= fm!"), PT_PLAN_FILTER_LATER);
-    assert_int_equal(filter_of("fm fm!"), PT_PLAN_FILTER_LATER);
+    assert_int_equal(filter_of("p= fm=!"), PT_PLAN_FILTER_LATER);
+    assert_int_equal(filter_of("p= fm!"), PT_PLAN_FILTER_FITS);
+    assert_int_equal(filter_of("fm fm!"), PT_PLAN_FILTER_FITS);
     assert_int_equal(filter_of("fm p= fm"), PT_PLAN_FILTER_TWICE);
     assert_int_equal(filter_of("fm= p= fm="), PT_PLAN_FILTER_FITS);
     assert_int_equal(filter_of("fm= p= fm"), PT_PLAN_FILTER_TWICE);
@@ -380,6 +381,7 @@ static void cost_tells_good_plans_from_bad(void **state)
     assert_true(cost_of("limit") == cost_of(""));
     assert_true(cost_of("fm") * 40 < cost_of(""));
     assert_true(cost_of("fm") > cost_of("p="));
+    assert_true(cost_of("p= r= fm!") > cost_of("fm"));
     assert_true(cost_of("fm p=") == cost_of("p="));
     assert_int_equal(plan_of("fm", "", "").rows, 200000);
     assert_int_equal(plan_of("fm p=", "", "").rows, 4);
