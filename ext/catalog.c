@@ -31,7 +31,7 @@ static int disconnect(sqlite3_vtab *vtab)
 {
     pt_tables *tables = pt_tables_of(vtab);
     pt_buffer_free(&tables->named);
-    pt_buffer_free(&tables->near);
+    pt_table_names_free(&tables->names);
     sqlite3_free(tables);
     return SQLITE_OK;
 }
@@ -68,16 +68,18 @@ static int drop(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
 {
     uint32_t number = (uint32_t)((uint64_t)rowid >> 32);
     pt_session *session = pt_connection_session_of(tables->follower.connection, number);
-    if (!pt_tables_is_named(tables, number) || session == NULL) {
+    const char *name = pt_table_names_find(&tables->names, rowid);
+    if (!pt_tables_is_named(tables, number) || session == NULL || name == NULL) {
         return pt_catalog_ask_for_store(tables->follower.connection, error);
     }
     pt_view *view = NULL;
+    pt_table_entry entry = {0};
     int rc = begin_store(session, &view, error);
     if (rc == SQLITE_OK) {
-        rc = pt_table_directory_name_of(view, (uint32_t)rowid, &tables->near, error);
+        rc = pt_table_directory_read(view, name, &entry, error);
     }
-    if (rc == SQLITE_OK) {
-        rc = pt_table_directory_remove(session, view, (const char *)tables->near.data, error);
+    if (rc == SQLITE_OK && entry.id == (uint32_t)rowid) {
+        rc = pt_table_directory_remove(session, view, name, error);
     }
     return rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
 }

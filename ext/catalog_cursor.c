@@ -126,6 +126,7 @@ int pt_tables_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     *cursor = (tables_cursor){.eof = true};
     if (tables->cursors++ == 0) {
         pt_buffer_clear(&tables->named);
+        pt_table_names_clear(&tables->names);
     }
     *out = &cursor->base;
     return SQLITE_OK;
@@ -392,6 +393,11 @@ int pt_tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
 int pt_tables_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
     const tables_cursor *cursor = cursor_of(base);
+    pt_tables *tables = tables_of(cursor);
     *rowid = pt_tables_rowid(cursor->number, cursor->entry.id);
-    return SQLITE_OK;
+    if (!tables->follower.joined) {
+        return SQLITE_OK;
+    }
+    bool added = pt_table_names_add(&tables->names, *rowid, pt_buffer_slice(&cursor->table));
+    return added ? SQLITE_OK : SQLITE_NOMEM;
 }

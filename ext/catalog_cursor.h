@@ -5,7 +5,7 @@
 #define PT_CATALOG_CURSOR_H
 
 #include "follower.h"
-#include "table_directory.h"
+#include "table_names.h"
 
 enum { PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES, PT_TABLES_BYTES };
 
@@ -15,7 +15,7 @@ typedef struct pt_tables {
     bool begun;           /* xBegin has come, and the statement that it came for has not read yet */
     unsigned cursors;     /* open ones */
     pt_buffer named;      /* u32 numbers: the sessions that those cursors were told to read */
-    pt_buffer near;       /* the table dropped last: pt_table_directory_name_of */
+    pt_table_names names; /* by rowid: the tables that a statement that may drop them has read */
 } pt_tables;
 
 static inline pt_tables *pt_tables_of(sqlite3_vtab *vtab)

@@ -27,10 +27,23 @@ static bool ends_like_a_lock_file(const char *name)
     return size >= strlen(ending) && strcmp(name + size - strlen(ending), ending) == 0;
 }
 
+/* The absolute path of a schema's database file, or NULL if it is in memory: also one that
+ * sqlite3_deserialize has filled or file:/name?vfs=memdb has opened, which SQLite gives names. */
+static const char *database_file(sqlite3 *db, const char *schema)
+{
+    const char *name = sqlite3_db_filename(db, schema);
+    const sqlite3_vfs *vfs = NULL;
+    if (name == NULL || name[0] == 0) {
+        return NULL;
+    }
+    sqlite3_file_control(db, schema, SQLITE_FCNTL_VFS_POINTER, &vfs);
+    return vfs != NULL && strcmp(vfs->zName, "memdb") == 0 ? NULL : name;
+}
+
 int pt_store_path(sqlite3 *db, const char *schema, const char *store, char **path, pt_error *error)
 {
-    const char *database = sqlite3_db_filename(db, schema);
-    bool in_file = database != NULL && database[0] != 0;
+    const char *database = database_file(db, schema);
+    bool in_file = database != NULL;
     *path = NULL;
     if (store == NULL && !in_file) {
         return SQLITE_OK;

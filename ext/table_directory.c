@@ -204,37 +204,3 @@ void pt_table_walk_close(pt_table_walk *walk)
     pt_scan_free(&walk->scan);
     *walk = (pt_table_walk){0};
 }
-
-/* Looks from `from` on; *found says whether it came across the id, whose name then is in `near`. */
-static int search_id(pt_view *view, pt_slice from, uint32_t id, pt_buffer *near, bool *found,
-                     pt_error *error)
-{
-    pt_table_walk walk = {0};
-    pt_table_entry entry = {0};
-    int rc = pt_table_walk_open(&walk, view, from, error);
-    for (*found = true; rc == SQLITE_OK && *found && entry.id != id;) {
-        rc = pt_table_walk_next(&walk, &entry, found, error);
-    }
-    if (rc == SQLITE_OK && *found) {
-        pt_buffer_assign(near, entry.name);
-        pt_buffer_append_byte(near, 0);
-        rc = near->failed ? pt_error_nomem(error) : SQLITE_OK;
-    }
-    pt_table_walk_close(&walk);
-    return rc;
-}
-
-int pt_table_directory_name_of(pt_view *view, uint32_t id, pt_buffer *near, pt_error *error)
-{
-    bool found = false;
-    pt_slice from = pt_buffer_slice(near);
-    if (from.size > 1) {
-        from.size--;
-        int rc = search_id(view, from, id, near, &found, error);
-        if (rc != SQLITE_OK || found) {
-            return rc;
-        }
-    }
-    int rc = search_id(view, (pt_slice){0}, id, near, &found, error);
-    return rc != SQLITE_OK || found ? rc : SQLITE_NOTFOUND;
-}

@@ -75,10 +75,4 @@ int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, 
 /* Lets the view go and frees the memory. */
 void pt_table_walk_close(pt_table_walk *walk);
 
-/*
- * Finds a table by its id, beginning at the name in `near` (emptied or as the last call left it),
- * and puts its name there, with a NUL behind. SQLITE_NOTFOUND (without a text) if there is none.
- */
-int pt_table_directory_name_of(pt_view *view, uint32_t id, pt_buffer *near, pt_error *error);
-
 #endif

@@ -2,7 +2,7 @@
 
 #include "catalog_store.h"
 #include "pending_batches.h"
-#include "table_directory.h"
+#include "table_names.h"
 
 enum { STORE, TABLE, PARTITION_KEY, OPERATIONS, BYTES, ARGUMENTS };
 
@@ -12,8 +12,10 @@ typedef struct batches {
     char *store;     /* what it is called */
     pt_buffer position;
     pt_pending_batch batch;
-    uint32_t named_table; /* whose name is in `table` */
-    pt_buffer table;
+    pt_table_names names; /* of the current session's tables */
+    uint64_t changes;     /* of the catalogue when they were read */
+    bool named;           /* they were */
+    const char *table;    /* the batch's */
 } batches;
 
 static batches *batches_of(pt_tvf_cursor *cursor)
@@ -35,7 +37,7 @@ static void end(pt_tvf_cursor *cursor)
     sqlite3_free(self->store);
     self->store = NULL;
     pt_buffer_free(&self->position);
-    pt_buffer_free(&self->table);
+    pt_table_names_free(&self->names);
 }
 
 /* The next session becomes the current one; eof if there is none. */
@@ -48,8 +50,7 @@ static int enter_session(batches *self, pt_error *error)
     }
     self->number = pt_connection_number_of(self->base.connection, session);
     pt_buffer_clear(&self->position);
-    pt_buffer_clear(&self->table);
-    self->named_table = 0;
+    self->named = false;
     sqlite3_free(self->store);
     self->store = pt_catalog_store_name(self->base.connection, session);
     return self->store != NULL ? SQLITE_OK : pt_error_nomem(error);
@@ -58,16 +59,22 @@ static int enter_session(batches *self, pt_error *error)
 /* SQLITE_NOTFOUND if the transaction has dropped the batch's table. */
 static int name_table(batches *self, pt_session *session, pt_error *error)
 {
-    pt_view *view = NULL;
-    if (self->batch.table_id == self->named_table) {
-        return SQLITE_OK;
+    uint64_t changes = pt_session_catalog_changes(session);
+    if (!self->named || self->changes != changes) {
+        pt_view *view = NULL;
+        pt_table_names_clear(&self->names);
+        int rc = pt_session_read(session, &view, error);
+        if (rc == SQLITE_OK) {
+            rc = pt_table_names_add_all(&self->names, view, error);
+        }
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        self->named = true;
+        self->changes = changes;
     }
-    int rc = pt_session_read(session, &view, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_table_directory_name_of(view, self->batch.table_id, &self->table, error);
-    }
-    self->named_table = rc == SQLITE_OK ? self->batch.table_id : 0;
-    return rc;
+    self->table = pt_table_names_find(&self->names, self->batch.table_id);
+    return self->table != NULL ? SQLITE_OK : SQLITE_NOTFOUND;
 }
 
 /* *found: the current session has another batch, which is now the current one. */
@@ -117,7 +124,7 @@ static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
         sqlite3_result_text(context, self->store, -1, SQLITE_TRANSIENT);
         break;
     case TABLE:
-        sqlite3_result_text(context, (const char *)self->table.data, -1, SQLITE_TRANSIENT);
+        sqlite3_result_text(context, self->table, -1, SQLITE_TRANSIENT);
         break;
     case PARTITION_KEY:
         pt_tvf_result_text(context, self->batch.partition_key);

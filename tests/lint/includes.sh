@@ -11,7 +11,7 @@ layer_of() {
     key | shape | shape_fields | entity | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | pending_batches | memtable | memtable_* | key_sort | savepoints | batch) echo 2 ;;
-    connection | session | view | scan | last_key | main_lock | table_directory) echo 2 ;;
+    connection | session | view | scan | last_key | main_lock | table_directory | table_names) echo 2 ;;
     table_counts | large_value | large_fields | batch_rules) echo 2 ;;
     json_functions) echo 4 ;;
     config | config_text | declaration | column_map | azure_limits) echo 3 ;;

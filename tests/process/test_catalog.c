@@ -224,6 +224,29 @@ static void pending_writes_go_with_their_table(void **state)
     assert_peer_number(&all->other, 0, "SELECT count(*) FROM t");
 }
 
+/* SQLite hands over what to drop in the order of ids. With a walk through the names for each of
+ * them this took seconds. */
+static void many_tables_are_dropped_in_any_order(void **state)
+{
+    scene *all = *state;
+    run(all->db,
+        "CREATE TABLE n(name); WITH c(i) AS (VALUES(0) UNION ALL SELECT i + 1 FROM c WHERE "
+        "i < 7999) INSERT INTO n SELECT format('n%%04d', i * 4357 %% 8000) FROM c;"
+        "INSERT INTO pt_tables(TableName) SELECT name FROM n");
+    run(all->db, "BEGIN; DELETE FROM pt_tables WHERE TableName GLOB 'n???[02468]'");
+    assert_number(all->db, 4000, "SELECT changes()");
+    assert_number(all->db, 4000,
+                  "SELECT count(*) FROM pt_tables JOIN n ON name = TableName "
+                  "WHERE name GLOB 'n???[13579]'");
+    assert_number(all->db, 4002, "SELECT count(*) FROM pt_tables");
+    run(all->db, "DELETE FROM pt_tables WHERE Store = 'main.db-ptable' AND TableName > 'n'");
+    assert_number(all->db, 4002, "SELECT changes()");
+    assert_number(all->db, 0, "SELECT count(*) FROM pt_tables");
+    run(all->db, "ROLLBACK; DELETE FROM pt_tables WHERE TableName GLOB 'n*'; DROP TABLE n");
+    assert_number(all->db, 2, "SELECT count(*) FROM pt_tables");
+    assert_number(all->db, 3, "SELECT count(*) FROM t");
+}
+
 static void savepoints_hold_for_a_table_that_joins_late(void **state)
 {
     scene *all = *state;
@@ -377,6 +400,7 @@ int main(int argc, char **argv)
         scene_test(the_catalogue_is_dropped_while_it_is_read),
         scene_test(functions_read_on_when_their_table_is_dropped),
         scene_test(pending_writes_go_with_their_table),
+        scene_test(many_tables_are_dropped_in_any_order),
         scene_test(savepoints_hold_for_a_table_that_joins_late),
         scene_test(the_outermost_savepoint_takes_everything_back),
         scene_test(a_failed_statement_takes_its_drops_back),

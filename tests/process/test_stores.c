@@ -136,6 +136,25 @@ static void stores_in_memory_are_private(void **state)
     close_database(one);
 }
 
+/* SQLite names these databases, but there is no file beside which a store could lie. */
+static void databases_in_memory_that_have_names_have_private_stores(void **state)
+{
+    (void)state;
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open_v2("file:/ptable-test?vfs=memdb", &db,
+                                     SQLITE_OPEN_READWRITE | SQLITE_OPEN_URI, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    run(db, "ATTACH ':memory:' AS filled");
+    assert_int_equal(sqlite3_deserialize(db, "filled", NULL, 0, 0, SQLITE_DESERIALIZE_RESIZEABLE),
+                     SQLITE_OK);
+    run(db, "CREATE VIRTUAL TABLE main.t USING ptable(V Int32);"
+            "CREATE VIRTUAL TABLE filled.u USING ptable(V Int32);"
+            "INSERT INTO t VALUES('p', 'a', 1); INSERT INTO u VALUES('p', 'a', 1)");
+    assert_number(db, 2, "SELECT count(*) FROM pt_stores WHERE Store LIKE '(private%%'");
+    close_database(db);
+}
+
 /* The last user's end closes the store, the next opens it anew. */
 static void stores_close_and_open_again(void **state)
 {
@@ -235,6 +254,7 @@ int main(int argc, char **argv)
         folder_test(a_second_store_that_is_locked_is_busy_at_once),
         folder_test(one_store_under_several_names_is_one),
         folder_test(stores_in_memory_are_private),
+        folder_test(databases_in_memory_that_have_names_have_private_stores),
         folder_test(stores_close_and_open_again),
         folder_test(processes_make_one_store_at_once),
         folder_test(a_database_in_wal_and_one_with_a_journal_commit_together),

@@ -443,40 +443,6 @@ static void a_damaged_entry_stops_a_walk(void **state)
     pt_table_walk_close(&walk);
 }
 
-static void assert_name_of(uint32_t id, pt_buffer *near, const char *expected)
-{
-    pt_error error = PT_ERROR_NONE;
-    int rc = pt_table_directory_name_of(view_of(session), id, near, &error);
-    assert_int_equal(rc, expected != NULL ? SQLITE_OK : SQLITE_NOTFOUND);
-    assert_null(error.message);
-    if (expected != NULL) {
-        assert_string_equal((const char *)near->data, expected);
-    }
-    pt_session_end_read(session);
-}
-
-static void tables_are_found_by_id_from_anywhere(void **state)
-{
-    (void)state;
-    static const char *const names[] = {"C", "a", "B", "d"};
-    enum { NAMES = sizeof names / sizeof names[0] };
-    uint32_t ids[NAMES];
-    for (size_t i = 0; i < NAMES; i++) {
-        create(names[i]);
-        ids[i] = found_id(session, names[i], &(pt_table_id){0});
-    }
-    for (size_t from = 0; from < NAMES; from++) {
-        for (size_t to = 0; to < NAMES; to++) {
-            pt_buffer near = {0};
-            assert_name_of(ids[from], &near, names[from]);
-            assert_name_of(ids[to], &near, names[to]);
-            assert_name_of(1000, &near, NULL);
-            assert_name_of(ids[from], &near, names[from]);
-            pt_buffer_free(&near);
-        }
-    }
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -502,7 +468,6 @@ int main(void)
         TEST(a_walk_shows_what_the_view_shows),
         TEST(a_walk_does_not_see_tables_made_later),
         TEST(a_damaged_entry_stops_a_walk),
-        TEST(tables_are_found_by_id_from_anywhere),
     };
     return cmocka_run_group_tests(tests, session_group_setup, fixture_teardown);
 }
