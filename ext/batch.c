@@ -42,11 +42,12 @@ static int commit_once(pt_store *store, const pt_batch *undo, pt_snapshot *befor
 {
     const pt_engine *engine = store->engine;
     pt_writer *writer;
+    bool collected;
     int rc = engine->write_begin(store, &writer, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    rc = undo->count == 0 ? engine->write_collect(writer, error)
+    rc = undo->count == 0 ? engine->write_collect(writer, &collected, error)
                           : put_back(writer, engine, undo, before, error);
     if (rc == SQLITE_OK) {
         rc = apply(writer, engine, redo, error);
@@ -61,17 +62,22 @@ static int commit_once(pt_store *store, const pt_batch *undo, pt_snapshot *befor
 /* Collects a slice in a commit of its own; false if there is nothing left, or that fails. */
 static bool collect_alone(pt_store *store, pt_sync sync)
 {
-    static const pt_batch nothing;
+    const pt_engine *engine = store->engine;
     const pt_commit commit = {.sync = sync};
     pt_error error = PT_ERROR_NONE;
-    pt_store_info info;
-    int rc = store->engine->info(store, &info, &error);
-    bool collects = rc == SQLITE_OK && info.garbage != 0;
-    if (collects) {
-        rc = commit_once(store, &nothing, NULL, &nothing, &commit, &error);
+    pt_writer *writer;
+    bool collected = false;
+    int rc = engine->write_begin(store, &writer, &error);
+    if (rc == SQLITE_OK) {
+        rc = engine->write_collect(writer, &collected, &error);
+        if (rc == SQLITE_OK && collected) {
+            rc = engine->write_commit(writer, &commit, &error);
+        } else {
+            engine->write_abort(writer);
+        }
     }
     pt_error_clear(&error);
-    return collects && rc == SQLITE_OK;
+    return rc == SQLITE_OK && collected;
 }
 
 /*

@@ -143,10 +143,11 @@ struct pt_engine {
     int (*write_begin)(pt_store *store, pt_writer **writer, pt_error *error);
     /*
      * Deletes a slice of the entities and chunks of tables that earlier commits have dropped: few
-     * enough that the commit stays quick. Costs nothing when there are none. Before any other
-     * write, and not in a commit that takes an earlier one back.
+     * enough that the commit stays quick. *collected: whether there was anything to delete; it
+     * costs nothing when there is not. Before any other write, and not in a commit that takes an
+     * earlier one back.
      */
-    int (*write_collect)(pt_writer *writer, pt_error *error);
+    int (*write_collect)(pt_writer *writer, bool *collected, pt_error *error);
     /* Inserts or replaces. Keys should come in ascending order: that is what is fast. */
     int (*write_put)(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error);
     /* Deletes the key if it is there. */

@@ -237,11 +237,12 @@ static int next_table(const collection *slice, uint32_t *table)
     return *table != 0 && *table < PT_TABLE_ID_LIMIT ? MDB_SUCCESS : MDB_CORRUPTED;
 }
 
-int pt_lmdb_collect(MDB_txn *txn, const pt_lmdb_env *env)
+int pt_lmdb_collect(MDB_txn *txn, const pt_lmdb_env *env, bool *collected)
 {
     MDB_stat garbage;
     int mdb_rc = mdb_stat(txn, env->garbage, &garbage);
-    if (mdb_rc != MDB_SUCCESS || garbage.ms_entries == 0) {
+    *collected = mdb_rc == MDB_SUCCESS && garbage.ms_entries != 0;
+    if (!*collected) {
         return mdb_rc;
     }
     collection slice = {.txn = txn, .env = env, .pages_before = pt_lmdb_pages_in_use(env, txn)};

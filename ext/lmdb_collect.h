@@ -9,9 +9,10 @@
 
 /*
  * Deletes a slice of what the tables in `garbage` still have; a table that has nothing left leaves
- * `garbage`, with its record of counts. Before anything else is written in the transaction. LMDB's
- * code; MDB_CORRUPTED for an entry of `garbage` that names no table.
+ * `garbage`, with its record of counts. *collected: whether there was any. Before anything else is
+ * written in the transaction. LMDB's code; MDB_CORRUPTED for an entry of `garbage` that names no
+ * table.
  */
-int pt_lmdb_collect(MDB_txn *txn, const pt_lmdb_env *env);
+int pt_lmdb_collect(MDB_txn *txn, const pt_lmdb_env *env, bool *collected);
 
 #endif

@@ -267,9 +267,9 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "restoring a record", error);
 }
 
-int pt_lmdb_write_collect(pt_writer *writer, pt_error *error)
+int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error)
 {
-    int mdb_rc = pt_lmdb_collect(writer->txn, &writer->store->env);
+    int mdb_rc = pt_lmdb_collect(writer->txn, &writer->store->env, collected);
     return mdb_rc == MDB_SUCCESS
                ? SQLITE_OK
                : fail(writer, mdb_rc, "deleting what is left of a dropped table", error);

@@ -7,7 +7,7 @@
 #include "engine.h"
 
 int pt_lmdb_write_begin(pt_store *store, pt_writer **writer, pt_error *error);
-int pt_lmdb_write_collect(pt_writer *writer, pt_error *error);
+int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error);
 int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error);
 int pt_lmdb_write_delete(pt_writer *writer, pt_slice key, pt_error *error);
 int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error);

@@ -46,7 +46,8 @@ static int64_t now_ms(void)
 #define TEXT(g, n) "replace(hex(zeroblob(2000)), '00', printf('%%05d-%%05d', " g ", " n "))"
 
 #define DROP "DELETE FROM pt_tables WHERE Store = (SELECT path FROM store) AND TableName = 'g';"
-#define MAKE "INSERT INTO pt_tables(Store, TableName) SELECT path, 'g' FROM store;"
+/* An actor that begins late declares the table, and so makes it when it is missing. */
+#define MAKE "INSERT OR IGNORE INTO pt_tables(Store, TableName) SELECT path, 'g' FROM store;"
 #define FILL                                                                                       \
     "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %d)"                 \
     "INSERT INTO g SELECT 'p' || k %% 3, iif(k %% 2, k, hex(zeroblob(300)) || k), %d, k," TEXT(    \

@@ -155,10 +155,11 @@ static inline int faulty_write_begin(pt_store *store, pt_writer **writer, pt_err
                : pt_lmdb_engine.write_begin(store, writer, error);
 }
 
-static inline int faulty_write_collect(pt_writer *writer, pt_error *error)
+static inline int faulty_write_collect(pt_writer *writer, bool *collected, pt_error *error)
 {
-    return faulty_fails(FAULTY_COLLECT, error) ? FAULTY_RC
-                                               : pt_lmdb_engine.write_collect(writer, error);
+    return faulty_fails(FAULTY_COLLECT, error)
+               ? FAULTY_RC
+               : pt_lmdb_engine.write_collect(writer, collected, error);
 }
 
 static inline int faulty_write_put(pt_writer *writer, pt_slice key, pt_slice record,

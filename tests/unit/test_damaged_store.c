@@ -108,8 +108,9 @@ static void garbage_that_names_no_table_is_reported(void **state)
         put_raw("garbage", 0, keys[i], pt_slice_text("\1"));
         pt_store *store = open_store(fixture_path);
         lock_store(store);
+        bool collected;
         pt_writer *writer = begin_write(store);
-        assert_fails(engine->write_collect(writer, &error), SQLITE_CORRUPT, "backup");
+        assert_fails(engine->write_collect(writer, &collected, &error), SQLITE_CORRUPT, "backup");
         engine->write_abort(writer);
         engine->unlock(store);
         engine->close(store);
