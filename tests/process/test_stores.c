@@ -146,8 +146,8 @@ static void databases_in_memory_that_have_names_have_private_stores(void **state
                      SQLITE_OK);
     assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
     run(db, "ATTACH ':memory:' AS filled");
-    assert_int_equal(sqlite3_deserialize(db, "filled", NULL, 0, 0, SQLITE_DESERIALIZE_RESIZEABLE),
-                     SQLITE_OK);
+    unsigned flags = SQLITE_DESERIALIZE_RESIZEABLE | SQLITE_DESERIALIZE_FREEONCLOSE;
+    assert_int_equal(sqlite3_deserialize(db, "filled", NULL, 0, 0, flags), SQLITE_OK);
     run(db, "CREATE VIRTUAL TABLE main.t USING ptable(V Int32);"
             "CREATE VIRTUAL TABLE filled.u USING ptable(V Int32);"
             "INSERT INTO t VALUES('p', 'a', 1); INSERT INTO u VALUES('p', 'a', 1)");
