@@ -160,21 +160,32 @@ static int give_plan(const pt_table *table, sqlite3_index_info *info, const pt_p
     return SQLITE_OK;
 }
 
-int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+pt_plan_constraint *pt_planner_reserve(const sqlite3_index_info *info, pt_plan_use **uses,
+                                       pt_plan_order **order)
 {
-    pt_table *table = pt_table_of(vtab);
     size_t constraints = (size_t)info->nConstraint;
     size_t size = constraints * (sizeof(pt_plan_constraint) + sizeof(pt_plan_use)) +
                   (size_t)info->nOrderBy * sizeof(pt_plan_order);
-    pt_plan_constraint *constraint = sqlite3_malloc64(size + 1);
+    pt_plan_constraint *room = sqlite3_malloc64(size + 1);
+    if (room != NULL) {
+        *uses = (pt_plan_use *)(room + constraints);
+        *order = (pt_plan_order *)(*uses + constraints);
+        memset(*uses, 0, constraints * sizeof **uses);
+    }
+    return room;
+}
+
+int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    pt_table *table = pt_table_of(vtab);
+    pt_plan_use *uses;
+    pt_plan_order *order;
+    pt_plan_constraint *constraint = pt_planner_reserve(info, &uses, &order);
     if (constraint == NULL) {
         return SQLITE_NOMEM;
     }
-    pt_plan_use *uses = (pt_plan_use *)(constraint + constraints);
-    pt_plan_order *order = (pt_plan_order *)(uses + constraints);
     for (int i = 0; i < info->nConstraint; i++) {
         constraint[i] = constraint_of(table, info, i);
-        uses[i] = (pt_plan_use){0};
     }
     for (int i = 0; i < info->nOrderBy; i++) {
         order[i] = (pt_plan_order){.column = column_of(table, info->aOrderBy[i].iColumn),

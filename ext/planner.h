@@ -16,6 +16,13 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 
 /* --- For other tables that plan with plan.h --- */
 
+/*
+ * Room for a query's constraints, what is done with them (none yet), and its order, as many as
+ * SQLite gives; all freed with the constraints by sqlite3_free. NULL when out of memory.
+ */
+pt_plan_constraint *pt_planner_reserve(const sqlite3_index_info *info, pt_plan_use **uses,
+                                       pt_plan_order **order);
+
 /* One of SQLite's comparisons as such; PT_OP_OTHER for anything else. */
 pt_plan_op pt_planner_comparison(unsigned char op);
 

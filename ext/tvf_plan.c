@@ -51,18 +51,14 @@ static pt_plan_constraint constraint_of(const pt_tvf *tvf, sqlite3_index_info *i
 static int plan_keys(const pt_tvf *tvf, bool other_text_order, sqlite3_index_info *info,
                      int arguments)
 {
-    size_t constraints = (size_t)info->nConstraint;
-    size_t size = constraints * (sizeof(pt_plan_constraint) + sizeof(pt_plan_use)) +
-                  (size_t)info->nOrderBy * sizeof(pt_plan_order);
-    pt_plan_constraint *constraint = sqlite3_malloc64(size + 1);
+    pt_plan_use *uses;
+    pt_plan_order *order;
+    pt_plan_constraint *constraint = pt_planner_reserve(info, &uses, &order);
     if (constraint == NULL) {
         return SQLITE_NOMEM;
     }
-    pt_plan_use *uses = (pt_plan_use *)(constraint + constraints);
-    pt_plan_order *order = (pt_plan_order *)(uses + constraints);
     for (int i = 0; i < info->nConstraint; i++) {
         constraint[i] = constraint_of(tvf, info, i);
-        uses[i] = (pt_plan_use){0};
     }
     for (int i = 0; i < info->nOrderBy; i++) {
         bool on_key = info->aOrderBy[i].iColumn == tvf->key_column;
