@@ -1,30 +1,32 @@
 #!/bin/sh
 # Runs SQL scripts in the stock sqlite3 shell and compares what it prints. Prints TAP.
 #
-#     tests/run_sql.sh                  all of tests/sql
+#     tests/run_sql.sh                  all of tests/sql and the numbered ones of examples
 #     tests/run_sql.sh 20-time 21-key   those whose names begin so
 #     UPDATE=1 tests/run_sql.sh         rewrites the expected outputs instead of comparing
 #
-# A test is a script tests/sql/NN-topic.sql and its expected output NN-topic.out. Each runs on an
-# empty :memory: database in its own new folder, where ./ptable is the extension, sql/ has the
-# scripts for users and data/ is tests/sql/data. tests/shell.sh says what else can be set.
+# A test is a script NN-topic.sql and its expected output NN-topic.out. Each runs on an empty
+# :memory: database in its own new folder, where ./ptable is the extension, sql/ has the scripts for
+# users, data/ is tests/sql/data and build/ is an empty folder for the files that an example makes.
+# tests/shell.sh says what else can be set.
 set -u
 # shellcheck source=tests/shell.sh
 . "$(dirname "$0")/shell.sh"
 
 scripts_named() {
     for name in "${@:-}"; do
-        for script in "$root"/tests/sql/"$name"*.sql; do
-            if [ -e "$script" ]; then
-                echo "$script"
-            fi
-        done
-    done
+        find "$root/tests/sql" "$root/examples" -name "$name*" -name '[0-9][0-9]-*.sql'
+    done | sort -u
+}
+
+# The folder of a script in the project and its name.
+title() {
+    echo "$(basename "$(dirname "$1")")/$(basename "$1" .sql)"
 }
 
 run_script() {
     expected=${1%.sql}.out
-    name=$(basename "$1" .sql)
+    name=$(title "$1" | tr / -)
     fresh_folder "$name"
     run_shell "$name" :memory: "$1" "$work/$name.out"
     if [ "${UPDATE:-}" = 1 ]; then
@@ -40,7 +42,7 @@ scripts=$(scripts_named "$@")
 count=$(echo "$scripts" | grep -c .)
 if [ "$count" -eq 0 ]; then
     echo "1..1"
-    echo "# no script in tests/sql is named ${*:-*}"
+    echo "# no script is named ${*:-*}"
     result 1 "there are SQL tests" 1
     exit 1
 fi
@@ -50,6 +52,6 @@ number=0
 for script in $scripts; do
     number=$((number + 1))
     run_script "$script"
-    result $number "$(basename "$script" .sql)" $?
+    result $number "$(title "$script")" $?
 done
 test "$failures" -eq 0

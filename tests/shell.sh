@@ -14,9 +14,9 @@ trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # fresh_folder name: an empty folder with the extension as ./ptable.so, the scripts for users as
-# sql/ and the test data as data/.
+# sql/, the test data as data/ and an empty folder build/.
 fresh_folder() {
-    mkdir "$work/$1"
+    mkdir "$work/$1" "$work/$1/build"
     ln -s "$library" "$work/$1/ptable.so"
     ln -s "$root/sql" "$work/$1/sql"
     if [ -d "$root/tests/sql/data" ]; then
