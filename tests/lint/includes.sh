@@ -20,6 +20,7 @@ layer_of() {
     table | module | follower | companion | planner | cursor | columns | row_filter | match_function) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules) echo 4 ;;
     catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;
+    queue | queue_*) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;
     ptable) echo 5 ;;
     *) echo $unknown ;;
