@@ -9,6 +9,7 @@ SQLITE_EXTENSION_INIT1
 #include "connection.h"
 #include "functions.h"
 #include "ptable.h"
+#include "queue_functions.h"
 #include "table.h"
 #include "tvf_batches.h"
 #include "tvf_partitions.h"
@@ -48,6 +49,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         rc = register_table_functions(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_functions_register(db);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

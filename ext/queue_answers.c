@@ -1,0 +1,99 @@
+#include "queue_answers.h"
+
+static void append_bytes(pt_buffer *question, const void *bytes, size_t size)
+{
+    pt_buffer_append(question, &size, sizeof size);
+    pt_buffer_append(question, bytes, size);
+}
+
+/* False when out of memory. */
+static bool append_value(pt_buffer *question, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    pt_buffer_append_byte(question, (uint8_t)type);
+    if (type == SQLITE_INTEGER) {
+        sqlite3_int64 integer = sqlite3_value_int64(value);
+        pt_buffer_append(question, &integer, sizeof integer);
+    } else if (type == SQLITE_FLOAT) {
+        double number = sqlite3_value_double(value);
+        pt_buffer_append(question, &number, sizeof number);
+    } else if (type != SQLITE_NULL) {
+        const void *bytes =
+            type == SQLITE_TEXT ? sqlite3_value_text(value) : sqlite3_value_blob(value);
+        size_t size = (size_t)sqlite3_value_bytes(value);
+        if (bytes == NULL && (type == SQLITE_TEXT || size != 0)) {
+            return false;
+        }
+        append_bytes(question, bytes, size);
+    }
+    return !question->failed;
+}
+
+static bool add_argument(pt_queue_answer *answer, sqlite3_value *argument)
+{
+    sqlite3_value *copy = sqlite3_value_dup(argument);
+    if (copy == NULL) {
+        return false;
+    }
+    answer->arguments[answer->argument_count++] = copy;
+    return append_value(&answer->question, copy);
+}
+
+pt_queue_answer *pt_queue_answer_new(int asker, int argc, sqlite3_value **argv)
+{
+    pt_queue_answer *answer = sqlite3_malloc64(sizeof *answer);
+    if (answer == NULL) {
+        return NULL;
+    }
+    *answer = (pt_queue_answer){0};
+    pt_buffer_append(&answer->question, &asker, sizeof asker);
+    bool complete = !answer->question.failed;
+    for (int i = 0; complete && i < argc; i++) {
+        complete = add_argument(answer, argv[i]);
+    }
+    if (!complete) {
+        pt_queue_answer_free(answer);
+        return NULL;
+    }
+    return answer;
+}
+
+void pt_queue_answer_free(pt_queue_answer *answer)
+{
+    if (answer == NULL) {
+        return;
+    }
+    for (int i = 0; i < answer->argument_count; i++) {
+        sqlite3_value_free(answer->arguments[i]);
+    }
+    pt_queue_request_clear(&answer->request);
+    pt_buffer_free(&answer->question);
+    sqlite3_free(answer);
+}
+
+pt_queue_answer *pt_queue_answers_find(pt_queue_answer *list, const pt_queue_answer *asked)
+{
+    pt_slice question = pt_buffer_slice(&asked->question);
+    while (list != NULL && !pt_slice_equal(pt_buffer_slice(&list->question), question)) {
+        list = list->next;
+    }
+    return list;
+}
+
+void pt_queue_answers_move(pt_queue_answer **from, pt_queue_answer **to)
+{
+    while (*to != NULL) {
+        to = &(*to)->next;
+    }
+    *to = *from;
+    *from = NULL;
+}
+
+void pt_queue_answers_free(pt_queue_answer **list)
+{
+    while (*list != NULL) {
+        pt_queue_answer *first = *list;
+        *list = first->next;
+        pt_queue_answer_free(first);
+    }
+}
