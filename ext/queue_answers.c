@@ -39,15 +39,14 @@ static bool add_argument(pt_queue_answer *answer, sqlite3_value *argument)
     return append_value(&answer->question, copy);
 }
 
-pt_queue_answer *pt_queue_answer_new(int asker, int argc, sqlite3_value **argv)
+pt_queue_answer *pt_queue_answer_new(int argc, sqlite3_value **argv)
 {
     pt_queue_answer *answer = sqlite3_malloc64(sizeof *answer);
     if (answer == NULL) {
         return NULL;
     }
     *answer = (pt_queue_answer){0};
-    pt_buffer_append(&answer->question, &asker, sizeof asker);
-    bool complete = !answer->question.failed;
+    bool complete = true;
     for (int i = 0; complete && i < argc; i++) {
         complete = add_argument(answer, argv[i]);
     }
@@ -78,15 +77,6 @@ pt_queue_answer *pt_queue_answers_find(pt_queue_answer *list, const pt_queue_ans
         list = list->next;
     }
     return list;
-}
-
-void pt_queue_answers_move(pt_queue_answer **from, pt_queue_answer **to)
-{
-    while (*to != NULL) {
-        to = &(*to)->next;
-    }
-    *to = *from;
-    *from = NULL;
 }
 
 void pt_queue_answers_free(pt_queue_answer **list)

@@ -15,25 +15,21 @@ enum { PT_QUEUE_ARGUMENTS_MAX = 5 };
 
 typedef struct pt_queue_answer {
     struct pt_queue_answer *next;
-    pt_buffer question; /* who asked and the arguments, so that equal ones are equal bytes */
+    pt_buffer question; /* the arguments, so that equal ones are equal bytes */
     int argument_count;
     sqlite3_value *arguments[PT_QUEUE_ARGUMENTS_MAX];
     pt_queue_request request;
     sqlite3_int64 first_row; /* number of the first message, in the connection */
 } pt_queue_answer;
 
-/* An answer that is still to be had, to what `asker` asks with these arguments. NULL when out of
- * memory. */
-pt_queue_answer *pt_queue_answer_new(int asker, int argc, sqlite3_value **argv);
+/* An answer that is still to be had. NULL when out of memory. */
+pt_queue_answer *pt_queue_answer_new(int argc, sqlite3_value **argv);
 
 /* NULL is allowed. */
 void pt_queue_answer_free(pt_queue_answer *answer);
 
 /* The answer in a list that was given to the same question; NULL if there is none. */
 pt_queue_answer *pt_queue_answers_find(pt_queue_answer *list, const pt_queue_answer *asked);
-
-/* Moves all answers of one list to another. */
-void pt_queue_answers_move(pt_queue_answer **from, pt_queue_answer **to);
 
 void pt_queue_answers_free(pt_queue_answer **list);
 

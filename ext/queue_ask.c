@@ -92,15 +92,26 @@ static int ask_if_there(sqlite3 *db, const char *schema, const char *name,
     return found ? send(db, schema, name, request, error) : SQLITE_NOTFOUND;
 }
 
+static int ask_in_schema(sqlite3 *db, const char *schema, const char *name,
+                         pt_queue_request *request, pt_error *error)
+{
+    if (sqlite3_db_readonly(db, schema) < 0) {
+        return SQLITE_NOTFOUND;
+    }
+    char *quoted = sqlite3_mprintf("\"%w\".", schema);
+    int rc =
+        quoted != NULL ? ask_if_there(db, quoted, name, request, error) : pt_error_nomem(error);
+    sqlite3_free(quoted);
+    return rc;
+}
+
 static int ask_qualified(sqlite3 *db, const char *name, const char *point,
                          pt_queue_request *request, pt_error *error)
 {
-    char *only_schema = sqlite3_mprintf("%.*s", (int)(point - name), name);
-    char *schema = only_schema != NULL ? sqlite3_mprintf("\"%w\".", only_schema) : NULL;
-    int rc = schema != NULL ? ask_if_there(db, schema, point + 1, request, error)
+    char *schema = sqlite3_mprintf("%.*s", (int)(point - name), name);
+    int rc = schema != NULL ? ask_in_schema(db, schema, point + 1, request, error)
                             : pt_error_nomem(error);
     sqlite3_free(schema);
-    sqlite3_free(only_schema);
     return rc;
 }
 

@@ -1,7 +1,5 @@
 #include "queue_functions.h"
 
-#include <limits.h>
-
 #include "module.h"
 #include "queue_answers.h"
 #include "queue_ask.h"
@@ -58,9 +56,8 @@ typedef struct function_table {
     const queue_function *function;
     sqlite3_value *default_count;
     sqlite3_value *default_seconds;
-    int plans;               /* made so far */
     sqlite3_int64 rows;      /* given so far */
-    function_cursor *opened; /* last, and not filtered yet */
+    function_cursor *opened; /* by the last call of all that there were */
 } function_table;
 
 struct function_cursor {
@@ -167,18 +164,15 @@ static int use_arguments(const queue_function *function, sqlite3_index_info *inf
     return SQLITE_OK;
 }
 
-/* idxNum tells a function's plans apart, so also the places where a statement names it. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-    function_table *table = table_of(vtab);
+    const function_table *table = table_of(vtab);
     int count = 0;
     int rc = use_arguments(table->function, info, &count);
     if (rc != SQLITE_OK) {
         return rc;
     }
     bool complete = count >= table->function->least_arguments;
-    table->plans = table->plans < INT_MAX ? table->plans + 1 : 1;
-    info->idxNum = table->plans;
     info->idxStr = (char *)table->function->plan;
     info->estimatedCost = complete ? COST : COST_WITHOUT_ARGUMENTS;
     info->estimatedRows = ROWS;
@@ -217,8 +211,8 @@ static int check_arguments(const queue_function *function, const pt_queue_answer
                            pt_error *error)
 {
     if (asked->argument_count < function->least_arguments) {
-        return pt_error_set(error, SQLITE_ERROR, "%d arguments are missing; write %s",
-                            function->least_arguments - asked->argument_count, function->usage);
+        return pt_error_set(error, SQLITE_ERROR, "needs to be told more; write %s",
+                            function->usage);
     }
     if (sqlite3_value_type(asked->arguments[0]) == SQLITE_NULL) {
         return pt_error_set(error, SQLITE_ERROR, "the name of the queue is NULL; write %s",
@@ -282,21 +276,20 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 }
 
 /*
- * Each time that it evaluates a correlated subquery, SQLite 3.40 opens the next cursor and closes
- * the last one at once. The next one takes over what was answered. Another one may lie opened and
- * unread just then; it does not ask under the same plan.
+ * When it comes again to where a function stands, as for each evaluation of a correlated subquery,
+ * SQLite 3.40 opens the next cursor and closes the last one at once. The next one takes over what
+ * the last one was answered. (Newer versions keep the cursor.)
  */
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
     function_cursor *cursor = cursor_of(base);
     function_table *table = table_of(base->pVtab);
-    if (table->opened == cursor) {
-        table->opened = NULL;
+    if (cursor->answer != NULL && table->opened != NULL) {
+        table->opened->answers = cursor->answers;
+    } else {
+        pt_queue_answers_free(&cursor->answers);
     }
-    if (table->opened != NULL) {
-        pt_queue_answers_move(&cursor->answers, &table->opened->answers);
-    }
-    pt_queue_answers_free(&cursor->answers);
+    table->opened = NULL;
     sqlite3_free(cursor);
     return SQLITE_OK;
 }
@@ -304,13 +297,12 @@ static int close_cursor(sqlite3_vtab_cursor *base)
 static int filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int argc,
                   sqlite3_value **argv)
 {
+    (void)plan;
     (void)sentence;
     function_cursor *cursor = cursor_of(base);
     function_table *table = table_of(base->pVtab);
-    if (table->opened == cursor) {
-        table->opened = NULL;
-    }
-    pt_queue_answer *asked = pt_queue_answer_new(plan, argc, argv);
+    table->opened = NULL;
+    pt_queue_answer *asked = pt_queue_answer_new(argc, argv);
     if (asked == NULL) {
         return SQLITE_NOMEM;
     }
@@ -322,6 +314,7 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int
 static int next(sqlite3_vtab_cursor *base)
 {
     cursor_of(base)->index++;
+    table_of(base->pVtab)->opened = NULL;
     return SQLITE_OK;
 }
 
