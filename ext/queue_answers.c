@@ -29,17 +29,18 @@ static bool append_value(pt_buffer *question, sqlite3_value *value)
     return !question->failed;
 }
 
-static bool add_argument(pt_queue_answer *answer, sqlite3_value *argument)
+static bool add_argument(pt_queue_answer *answer, int number, sqlite3_value *argument)
 {
-    sqlite3_value *copy = sqlite3_value_dup(argument);
-    if (copy == NULL) {
-        return false;
+    if (argument == NULL) {
+        pt_buffer_append_byte(&answer->question, 0);
+        return !answer->question.failed;
     }
-    answer->arguments[answer->argument_count++] = copy;
-    return append_value(&answer->question, copy);
+    answer->arguments[number] = sqlite3_value_dup(argument);
+    return answer->arguments[number] != NULL &&
+           append_value(&answer->question, answer->arguments[number]);
 }
 
-pt_queue_answer *pt_queue_answer_new(int argc, sqlite3_value **argv)
+pt_queue_answer *pt_queue_answer_new(sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX])
 {
     pt_queue_answer *answer = sqlite3_malloc64(sizeof *answer);
     if (answer == NULL) {
@@ -47,8 +48,8 @@ pt_queue_answer *pt_queue_answer_new(int argc, sqlite3_value **argv)
     }
     *answer = (pt_queue_answer){0};
     bool complete = true;
-    for (int i = 0; complete && i < argc; i++) {
-        complete = add_argument(answer, argv[i]);
+    for (int i = 0; complete && i < PT_QUEUE_ARGUMENTS_MAX; i++) {
+        complete = add_argument(answer, i, arguments[i]);
     }
     if (!complete) {
         pt_queue_answer_free(answer);
@@ -62,7 +63,7 @@ void pt_queue_answer_free(pt_queue_answer *answer)
     if (answer == NULL) {
         return;
     }
-    for (int i = 0; i < answer->argument_count; i++) {
+    for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
         sqlite3_value_free(answer->arguments[i]);
     }
     pt_queue_request_clear(&answer->request);

@@ -141,40 +141,56 @@ static bool is_equality(unsigned char op)
     return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
 }
 
-/* How many arguments are given, from the first one on. SQLITE_CONSTRAINT: one of them is not known
- * in this order of a join. */
-static int use_arguments(const queue_function *function, sqlite3_index_info *info, int *count)
+/* Which arguments are given, as bits, and by which constraint. SQLITE_CONSTRAINT: one of them is
+ * not known in this order of a join. */
+static int find_arguments(const queue_function *function, const sqlite3_index_info *info,
+                          unsigned *given, int index[PT_QUEUE_ARGUMENTS_MAX])
 {
-    int index[PT_QUEUE_ARGUMENTS_MAX] = {-1, -1, -1, -1, -1};
+    unsigned unknown = 0;
+    *given = 0;
     for (int i = 0; i < info->nConstraint; i++) {
         int argument = info->aConstraint[i].iColumn - ARGUMENTS;
         if (argument < 0 || argument >= function->most_arguments ||
             !is_equality(info->aConstraint[i].op)) {
             continue;
         }
+        unsigned bit = 1u << argument;
         if (!info->aConstraint[i].usable) {
-            return SQLITE_CONSTRAINT;
+            unknown |= bit;
+        } else if ((*given & bit) == 0) {
+            *given |= bit;
+            index[argument] = i;
         }
-        index[argument] = i;
     }
-    for (*count = 0; *count < function->most_arguments && index[*count] >= 0; ++*count) {
-        info->aConstraintUsage[index[*count]].argvIndex = *count + 1;
-        info->aConstraintUsage[index[*count]].omit = 1;
-    }
-    return SQLITE_OK;
+    return (unknown & ~*given) == 0 ? SQLITE_OK : SQLITE_CONSTRAINT;
 }
 
+static bool are_enough(const queue_function *function, unsigned given)
+{
+    unsigned needed = (1u << function->least_arguments) - 1;
+    return (given & needed) == needed;
+}
+
+/* idxNum: which arguments are given. xFilter gets them in their order. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-    const function_table *table = table_of(vtab);
-    int count = 0;
-    int rc = use_arguments(table->function, info, &count);
+    const queue_function *function = table_of(vtab)->function;
+    int index[PT_QUEUE_ARGUMENTS_MAX];
+    unsigned given;
+    int place = 0;
+    int rc = find_arguments(function, info, &given, index);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    bool complete = count >= table->function->least_arguments;
-    info->idxStr = (char *)table->function->plan;
-    info->estimatedCost = complete ? COST : COST_WITHOUT_ARGUMENTS;
+    for (int i = 0; i < function->most_arguments; i++) {
+        if ((given & 1u << i) != 0) {
+            info->aConstraintUsage[index[i]].argvIndex = ++place;
+            info->aConstraintUsage[index[i]].omit = 1;
+        }
+    }
+    info->idxNum = (int)given;
+    info->idxStr = (char *)function->plan;
+    info->estimatedCost = are_enough(function, given) ? COST : COST_WITHOUT_ARGUMENTS;
     info->estimatedRows = ROWS;
     return SQLITE_OK;
 }
@@ -186,31 +202,27 @@ static int fail(function_table *table, pt_error *error)
     return pt_module_fail(&table->base.zErrMsg, table->function->name, error);
 }
 
-static sqlite3_value *argument(const pt_queue_answer *asked, int number, sqlite3_value *otherwise)
-{
-    return number < asked->argument_count ? asked->arguments[number] : otherwise;
-}
-
 static void fill_request(const function_table *table, pt_queue_answer *asked)
 {
+    sqlite3_value *const *arguments = asked->arguments;
     pt_queue_request *request = &asked->request;
     request->kind = table->function->kind;
     if (request->kind == PT_QUEUE_GET) {
-        request->count = argument(asked, 1, table->default_count);
-        request->visibility = argument(asked, 2, table->default_seconds);
+        request->count = arguments[1] != NULL ? arguments[1] : table->default_count;
+        request->visibility = arguments[2] != NULL ? arguments[2] : table->default_seconds;
     } else {
-        request->id = argument(asked, 1, NULL);
-        request->receipt = argument(asked, 2, NULL);
-        request->visibility = argument(asked, 3, NULL);
-        request->body = argument(asked, 4, NULL);
+        request->id = arguments[1];
+        request->receipt = arguments[2];
+        request->visibility = arguments[3];
+        request->body = arguments[4];
     }
 }
 
-/* SQLITE_ERROR, and the queue is not asked. */
-static int check_arguments(const queue_function *function, const pt_queue_answer *asked,
-                           pt_error *error)
+/* SQLITE_ERROR: without these arguments the queue is not asked. */
+static int check_arguments(const queue_function *function, unsigned given,
+                           const pt_queue_answer *asked, pt_error *error)
 {
-    if (asked->argument_count < function->least_arguments) {
+    if (!are_enough(function, given)) {
         return pt_error_set(error, SQLITE_ERROR, "needs to be told more; write %s",
                             function->usage);
     }
@@ -224,16 +236,12 @@ static int check_arguments(const queue_function *function, const pt_queue_answer
 /* From here on nothing needs memory: what has been handed out is given to the statement. */
 static int ask(function_table *table, pt_queue_answer *asked, pt_error *error)
 {
-    int rc = check_arguments(table->function, asked, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
     const char *name = (const char *)sqlite3_value_text(asked->arguments[0]);
     if (name == NULL) {
         return pt_error_nomem(error);
     }
     fill_request(table, asked);
-    rc = pt_queue_ask(table->db, name, &asked->request, error);
+    int rc = pt_queue_ask(table->db, name, &asked->request, error);
     if (rc == SQLITE_OK) {
         asked->first_row = table->rows + 1;
         table->rows += (sqlite3_int64)asked->request.message_count;
@@ -242,15 +250,19 @@ static int ask(function_table *table, pt_queue_answer *asked, pt_error *error)
 }
 
 /* Makes the answer to a question the current one: that which was given before, or a new one. */
-static int answer(function_cursor *cursor, pt_queue_answer *asked, pt_error *error)
+static int answer(function_cursor *cursor, unsigned given, pt_queue_answer *asked, pt_error *error)
 {
+    function_table *table = table_of(cursor->base.pVtab);
     cursor->index = 0;
     cursor->answer = pt_queue_answers_find(cursor->answers, asked);
     if (cursor->answer != NULL) {
         pt_queue_answer_free(asked);
         return SQLITE_OK;
     }
-    int rc = ask(table_of(cursor->base.pVtab), asked, error);
+    int rc = check_arguments(table->function, given, asked, error);
+    if (rc == SQLITE_OK) {
+        rc = ask(table, asked, error);
+    }
     if (rc != SQLITE_OK) {
         pt_queue_answer_free(asked);
         return rc;
@@ -294,20 +306,26 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int argc,
+static int filter(sqlite3_vtab_cursor *base, int given, const char *sentence, int argc,
                   sqlite3_value **argv)
 {
-    (void)plan;
     (void)sentence;
+    (void)argc;
     function_cursor *cursor = cursor_of(base);
     function_table *table = table_of(base->pVtab);
     table->opened = NULL;
-    pt_queue_answer *asked = pt_queue_answer_new(argc, argv);
+    sqlite3_value *arguments[PT_QUEUE_ARGUMENTS_MAX] = {NULL};
+    for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
+        if ((given & 1 << i) != 0) {
+            arguments[i] = *argv++;
+        }
+    }
+    pt_queue_answer *asked = pt_queue_answer_new(arguments);
     if (asked == NULL) {
         return SQLITE_NOMEM;
     }
     pt_error error = PT_ERROR_NONE;
-    int rc = answer(cursor, asked, &error);
+    int rc = answer(cursor, (unsigned)given, asked, &error);
     return rc == SQLITE_OK ? rc : fail(table, &error);
 }
 
@@ -385,7 +403,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
     const pt_queue_answer *answer = cursor->answer;
     if (index < ARGUMENTS) {
         result_of_message(context, &answer->request.messages[cursor->index], index);
-    } else if (index - ARGUMENTS < answer->argument_count) {
+    } else if (answer->arguments[index - ARGUMENTS] != NULL) {
         sqlite3_result_value(context, answer->arguments[index - ARGUMENTS]);
     }
     return SQLITE_OK;

@@ -12,14 +12,13 @@
 #include "queue_request.h"
 #include "ticks.h"
 
-enum { DOUBLE_LEVELS = 8, DOUBLE_INSERTED = 7 };
+enum { DOUBLE_LEVELS = 8 };
 
 typedef struct queue_double {
     sqlite3_vtab base;
     int handed_out;
     int at_begin;
     int at_savepoint[DOUBLE_LEVELS];
-    bool missing_memory; /* the next request fails so */
 } queue_double;
 
 typedef struct double_cursor {
@@ -27,8 +26,7 @@ typedef struct double_cursor {
     bool eof;
 } double_cursor;
 
-static int double_asked;    /* requests so far, of all queues */
-static int double_requests; /* that were for this many messages */
+static int double_asked; /* requests so far, of all queues */
 
 static inline queue_double *double_of(sqlite3_vtab *vtab)
 {
@@ -117,7 +115,8 @@ static inline int double_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 
 /* --- Answering --- */
 
-/* A message as it was asked for: its DequeueCount is the seconds. */
+/* Its DequeueCount is the seconds that were asked for, its times are its number in ticks; the first
+ * one never expires. */
 static inline bool double_add(pt_queue_request *request, char *id, int number, const char *body)
 {
     pt_queue_message *message = id != NULL ? pt_queue_request_add(request) : NULL;
@@ -129,7 +128,7 @@ static inline bool double_add(pt_queue_request *request, char *id, int number, c
     message->receipt = sqlite3_mprintf("r%d", number);
     message->body_is_text = body != NULL;
     pt_buffer_append_text(&message->body, body != NULL ? body : "");
-    message->inserted = DOUBLE_INSERTED;
+    message->inserted = 0;
     message->expires = number == 1 ? PT_TICKS_MAX : number;
     message->next_visible = number;
     message->dequeue_count = sqlite3_value_int(request->visibility);
@@ -150,7 +149,8 @@ static inline bool double_get(queue_double *self, pt_queue_request *request)
 static inline bool double_change(queue_double *self, pt_queue_request *request)
 {
     self->handed_out++;
-    const char *body = request->body != NULL ? (const char *)sqlite3_value_text(request->body) : "";
+    const char *body =
+        request->body != NULL ? (const char *)sqlite3_value_text(request->body) : NULL;
     char *id = sqlite3_mprintf("%s %s", sqlite3_value_text(request->id),
                                sqlite3_value_text(request->receipt));
     return double_add(request, id, self->handed_out, body);
