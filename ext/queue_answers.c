@@ -40,14 +40,16 @@ static bool add_argument(pt_queue_answer *answer, int number, sqlite3_value *arg
            append_value(&answer->question, answer->arguments[number]);
 }
 
-pt_queue_answer *pt_queue_answer_new(sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX])
+pt_queue_answer *pt_queue_answer_new(unsigned asker,
+                                     sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX])
 {
     pt_queue_answer *answer = sqlite3_malloc64(sizeof *answer);
     if (answer == NULL) {
         return NULL;
     }
     *answer = (pt_queue_answer){0};
-    bool complete = true;
+    pt_buffer_append(&answer->question, &asker, sizeof asker);
+    bool complete = !answer->question.failed;
     for (int i = 0; complete && i < PT_QUEUE_ARGUMENTS_MAX; i++) {
         complete = add_argument(answer, i, arguments[i]);
     }

@@ -15,14 +15,16 @@ enum { PT_QUEUE_ARGUMENTS_MAX = 5 };
 
 typedef struct pt_queue_answer {
     struct pt_queue_answer *next;
-    pt_buffer question; /* the arguments, so that equal ones are equal bytes */
+    pt_buffer question; /* who asked and the arguments, so that equal ones are equal bytes */
     sqlite3_value *arguments[PT_QUEUE_ARGUMENTS_MAX]; /* NULL: not given */
     pt_queue_request request;
     sqlite3_int64 first_row; /* number of the first message, in the connection */
 } pt_queue_answer;
 
-/* An answer that is still to be had; it copies the arguments. NULL when out of memory. */
-pt_queue_answer *pt_queue_answer_new(sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX]);
+/* An answer that is still to be had, to a question of `asker`; it copies the arguments. NULL when
+ * out of memory. */
+pt_queue_answer *pt_queue_answer_new(unsigned asker,
+                                     sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX]);
 
 /* NULL is allowed. */
 void pt_queue_answer_free(pt_queue_answer *answer);

@@ -1,5 +1,7 @@
 #include "queue_functions.h"
 
+#include <limits.h>
+
 #include "module.h"
 #include "queue_answers.h"
 #include "queue_ask.h"
@@ -57,7 +59,9 @@ typedef struct function_table {
     sqlite3_value *default_count;
     sqlite3_value *default_seconds;
     sqlite3_int64 rows;      /* given so far */
-    function_cursor *opened; /* by the last call of all that there were */
+    function_cursor *opened; /* last, and neither it nor another has been read or closed since */
+    const sqlite3_stmt *planning; /* the last statement that was planned */
+    unsigned statements;          /* planned so far */
 } function_table;
 
 struct function_cursor {
@@ -136,6 +140,8 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 #define COST 10
 enum { ROWS = 10 };
 
+enum { PLAN_ARGUMENTS = PT_QUEUE_ARGUMENTS_MAX, PLAN_STATEMENT = INT_MAX >> PLAN_ARGUMENTS };
+
 static bool is_equality(unsigned char op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
@@ -171,10 +177,23 @@ static bool are_enough(const queue_function *function, unsigned given)
     return (given & needed) == needed;
 }
 
-/* idxNum: which arguments are given. xFilter gets them in their order. */
+/* Numbers the statement that is being planned: it is the newest, which SQLite lists first. */
+static unsigned number_of_statement(function_table *table)
+{
+    const sqlite3_stmt *newest = sqlite3_next_stmt(table->db, NULL);
+    if (newest != table->planning) {
+        table->planning = newest;
+        table->statements++;
+    }
+    return table->statements;
+}
+
+/* idxNum: which arguments are given, as bits, and above them the statement's number. xFilter gets
+ * the arguments in their order. */
 static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-    const queue_function *function = table_of(vtab)->function;
+    function_table *table = table_of(vtab);
+    const queue_function *function = table->function;
     int index[PT_QUEUE_ARGUMENTS_MAX];
     unsigned given;
     int place = 0;
@@ -188,7 +207,7 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
             info->aConstraintUsage[index[i]].omit = 1;
         }
     }
-    info->idxNum = (int)given;
+    info->idxNum = (int)(given | (number_of_statement(table) & PLAN_STATEMENT) << PLAN_ARGUMENTS);
     info->idxStr = (char *)function->plan;
     info->estimatedCost = are_enough(function, given) ? COST : COST_WITHOUT_ARGUMENTS;
     info->estimatedRows = ROWS;
@@ -233,7 +252,7 @@ static int check_arguments(const queue_function *function, unsigned given,
     return SQLITE_OK;
 }
 
-/* From here on nothing needs memory: what has been handed out is given to the statement. */
+/* This comes last: what the queue hands out is given to the statement, whatever happens. */
 static int ask(function_table *table, pt_queue_answer *asked, pt_error *error)
 {
     const char *name = (const char *)sqlite3_value_text(asked->arguments[0]);
@@ -250,7 +269,7 @@ static int ask(function_table *table, pt_queue_answer *asked, pt_error *error)
 }
 
 /* Makes the answer to a question the current one: that which was given before, or a new one. */
-static int answer(function_cursor *cursor, unsigned given, pt_queue_answer *asked, pt_error *error)
+static int answer(function_cursor *cursor, unsigned plan, pt_queue_answer *asked, pt_error *error)
 {
     function_table *table = table_of(cursor->base.pVtab);
     cursor->index = 0;
@@ -259,7 +278,7 @@ static int answer(function_cursor *cursor, unsigned given, pt_queue_answer *aske
         pt_queue_answer_free(asked);
         return SQLITE_OK;
     }
-    int rc = check_arguments(table->function, given, asked, error);
+    int rc = check_arguments(table->function, plan, asked, error);
     if (rc == SQLITE_OK) {
         rc = ask(table, asked, error);
     }
@@ -290,13 +309,14 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 /*
  * When it comes again to where a function stands, as for each evaluation of a correlated subquery,
  * SQLite 3.40 opens the next cursor and closes the last one at once. The next one takes over what
- * the last one was answered. (Newer versions keep the cursor.)
+ * the last one was answered. (Newer versions keep the cursor.) If it is one of another statement
+ * that was opened last, it asks under another number.
  */
 static int close_cursor(sqlite3_vtab_cursor *base)
 {
     function_cursor *cursor = cursor_of(base);
     function_table *table = table_of(base->pVtab);
-    if (cursor->answer != NULL && table->opened != NULL) {
+    if (table->opened != NULL && table->opened != cursor) {
         table->opened->answers = cursor->answers;
     } else {
         pt_queue_answers_free(&cursor->answers);
@@ -306,7 +326,7 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int given, const char *sentence, int argc,
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int argc,
                   sqlite3_value **argv)
 {
     (void)sentence;
@@ -316,23 +336,22 @@ static int filter(sqlite3_vtab_cursor *base, int given, const char *sentence, in
     table->opened = NULL;
     sqlite3_value *arguments[PT_QUEUE_ARGUMENTS_MAX] = {NULL};
     for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
-        if ((given & 1 << i) != 0) {
+        if ((plan & 1 << i) != 0) {
             arguments[i] = *argv++;
         }
     }
-    pt_queue_answer *asked = pt_queue_answer_new(arguments);
+    pt_queue_answer *asked = pt_queue_answer_new((unsigned)plan >> PLAN_ARGUMENTS, arguments);
     if (asked == NULL) {
         return SQLITE_NOMEM;
     }
     pt_error error = PT_ERROR_NONE;
-    int rc = answer(cursor, (unsigned)given, asked, &error);
+    int rc = answer(cursor, (unsigned)plan, asked, &error);
     return rc == SQLITE_OK ? rc : fail(table, &error);
 }
 
 static int next(sqlite3_vtab_cursor *base)
 {
     cursor_of(base)->index++;
-    table_of(base->pVtab)->opened = NULL;
     return SQLITE_OK;
 }
 
