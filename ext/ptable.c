@@ -9,7 +9,7 @@ SQLITE_EXTENSION_INIT1
 #include "connection.h"
 #include "functions.h"
 #include "ptable.h"
-#include "table.h"
+#include "table_module.h"
 #include "tvf_batches.h"
 #include "tvf_partitions.h"
 #include "tvf_properties.h"
