@@ -9,6 +9,7 @@ SQLITE_EXTENSION_INIT1
 #include "connection.h"
 #include "functions.h"
 #include "ptable.h"
+#include "queue.h"
 #include "table_module.h"
 #include "tvf_batches.h"
 #include "tvf_partitions.h"
@@ -42,6 +43,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     int rc = pt_functions_register(db, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_catalog_register(db, connection);

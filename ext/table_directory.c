@@ -46,7 +46,8 @@ static bool read_entry(pt_slice key, pt_slice record, pt_table_entry *entry)
     entry->id = pt_get_le32(record.data + 1);
     entry->name = pt_slice_of(record.data + RECORD_NAME, length);
     bool has_kind = record.size > RECORD_NAME + length;
-    entry->kind = has_kind ? (pt_table_kind)record.data[RECORD_NAME + length] : PT_TABLE_OF_ENTITIES;
+    entry->kind =
+        has_kind ? (pt_table_kind)record.data[RECORD_NAME + length] : PT_TABLE_OF_ENTITIES;
     return entry->id != 0 && entry->id < PT_TABLE_ID_LIMIT;
 }
 

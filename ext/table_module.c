@@ -78,17 +78,6 @@ static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
     return PT_CONSTRAINT_STARTS_WITH;
 }
 
-/*
- * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
- * before it knows that there are no rowids. Compiled again, it knows.
- */
-static int compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
-{
-    (void)cursor;
-    (void)rowid;
-    return SQLITE_SCHEMA;
-}
-
 static const sqlite3_module table_module = {
     .iVersion = 2,
     .xCreate = create,
@@ -102,7 +91,7 @@ static const sqlite3_module table_module = {
     .xNext = pt_cursor_next,
     .xEof = pt_cursor_eof,
     .xColumn = pt_cursor_column,
-    .xRowid = compile_again,
+    .xRowid = pt_transaction_compile_again,
     .xUpdate = pt_write_update,
     .xBegin = pt_transaction_begin,
     .xSync = pt_transaction_sync,

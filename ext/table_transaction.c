@@ -121,3 +121,14 @@ int pt_transaction_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
     }
     return rc;
 }
+
+/*
+ * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
+ * before it knows that there are no rowids. Compiled again, it knows.
+ */
+int pt_transaction_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+    (void)cursor;
+    (void)rowid;
+    return SQLITE_SCHEMA;
+}

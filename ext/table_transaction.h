@@ -28,4 +28,7 @@ int pt_transaction_savepoint(sqlite3_vtab *vtab, int level);
 int pt_transaction_release(sqlite3_vtab *vtab, int level);
 int pt_transaction_rollback_to(sqlite3_vtab *vtab, int level);
 
+/* xRowid of tables without rowids: makes SQLite compile the statement again. */
+int pt_transaction_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
+
 #endif
