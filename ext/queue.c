@@ -46,7 +46,6 @@ static int configure_poison(pt_queue *queue, pt_error *error)
 {
     pt_table *poison = &queue->poison;
     poison->form = queue->table.form;
-    poison->connection = queue->table.connection;
     poison->config.sync = queue->table.config.sync;
     poison->config.table = sqlite3_mprintf("%s" PT_POISON_ENDING, queue->table.config.table);
     return poison->config.table != NULL ? SQLITE_OK : pt_error_nomem(error);
@@ -56,6 +55,7 @@ static int configure_poison(pt_queue *queue, pt_error *error)
 static int configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
 {
     pt_queue *queue = pt_queue_of(&table->base);
+    queue->poison.connection = table->connection;
     int rc = pt_config_parse_queue(argc, argv, &table->config, error);
     if (rc != SQLITE_OK) {
         return rc;

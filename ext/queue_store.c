@@ -34,6 +34,9 @@ int pt_queue_read(pt_queue *queue, pt_slice key, bool *found, pt_message *messag
 {
     pt_record record = {0};
     int rc = pt_entity_open_old(&queue->table, key, found, &record, error);
+    if (rc == SQLITE_CORRUPT_VTAB) {
+        return pt_message_report_damage(key, error);
+    }
     return rc == SQLITE_OK && *found
                ? pt_message_read(&record, key, &queue->table.map, message, error)
                : rc;
