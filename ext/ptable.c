@@ -9,8 +9,9 @@ SQLITE_EXTENSION_INIT1
 #include "connection.h"
 #include "functions.h"
 #include "ptable.h"
+#include "queue.h"
 #include "queue_functions.h"
-#include "table.h"
+#include "table_module.h"
 #include "tvf_batches.h"
 #include "tvf_partitions.h"
 #include "tvf_properties.h"
@@ -43,6 +44,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     int rc = pt_functions_register(db, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_catalog_register(db, connection);

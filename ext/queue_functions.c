@@ -3,8 +3,8 @@
 #include <limits.h>
 
 #include "module.h"
-#include "queue_answers.h"
 #include "queue_ask.h"
+#include "queue_replies.h"
 #include "ticks.h"
 
 enum {
@@ -66,8 +66,8 @@ typedef struct function_table {
 
 struct function_cursor {
     sqlite3_vtab_cursor base;
-    pt_queue_answer *answers; /* all that were given here, while the statement runs */
-    pt_queue_answer *answer;  /* the one that is read */
+    pt_queue_reply *replies; /* all that were given here, while the statement runs */
+    pt_queue_reply *reply;   /* the one that is read */
     size_t index;
 };
 
@@ -221,7 +221,7 @@ static int fail(function_table *table, pt_error *error)
     return pt_module_fail(&table->base.zErrMsg, table->function->name, error);
 }
 
-static void fill_request(const function_table *table, pt_queue_answer *asked)
+static void fill_request(const function_table *table, pt_queue_reply *asked)
 {
     sqlite3_value *const *arguments = asked->arguments;
     pt_queue_request *request = &asked->request;
@@ -239,7 +239,7 @@ static void fill_request(const function_table *table, pt_queue_answer *asked)
 
 /* SQLITE_ERROR: without these arguments the queue is not asked. */
 static int check_arguments(const queue_function *function, unsigned given,
-                           const pt_queue_answer *asked, pt_error *error)
+                           const pt_queue_reply *asked, pt_error *error)
 {
     if (!are_enough(function, given)) {
         return pt_error_set(error, SQLITE_ERROR, "needs to be told more; write %s",
@@ -253,7 +253,7 @@ static int check_arguments(const queue_function *function, unsigned given,
 }
 
 /* This comes last: what the queue hands out is given to the statement, whatever happens. */
-static int ask(function_table *table, pt_queue_answer *asked, pt_error *error)
+static int ask(function_table *table, pt_queue_reply *asked, pt_error *error)
 {
     const char *name = (const char *)sqlite3_value_text(asked->arguments[0]);
     if (name == NULL) {
@@ -268,14 +268,14 @@ static int ask(function_table *table, pt_queue_answer *asked, pt_error *error)
     return rc;
 }
 
-/* Makes the answer to a question the current one: that which was given before, or a new one. */
-static int answer(function_cursor *cursor, unsigned plan, pt_queue_answer *asked, pt_error *error)
+/* Makes the reply to a question the current one: the one that was given before, or a new one. */
+static int reply(function_cursor *cursor, unsigned plan, pt_queue_reply *asked, pt_error *error)
 {
     function_table *table = table_of(cursor->base.pVtab);
     cursor->index = 0;
-    cursor->answer = pt_queue_answers_find(cursor->answers, asked);
-    if (cursor->answer != NULL) {
-        pt_queue_answer_free(asked);
+    cursor->reply = pt_queue_replies_find(cursor->replies, asked);
+    if (cursor->reply != NULL) {
+        pt_queue_reply_free(asked);
         return SQLITE_OK;
     }
     int rc = check_arguments(table->function, plan, asked, error);
@@ -283,12 +283,12 @@ static int answer(function_cursor *cursor, unsigned plan, pt_queue_answer *asked
         rc = ask(table, asked, error);
     }
     if (rc != SQLITE_OK) {
-        pt_queue_answer_free(asked);
+        pt_queue_reply_free(asked);
         return rc;
     }
-    asked->next = cursor->answers;
-    cursor->answers = asked;
-    cursor->answer = asked;
+    asked->next = cursor->replies;
+    cursor->replies = asked;
+    cursor->reply = asked;
     return SQLITE_OK;
 }
 
@@ -317,9 +317,9 @@ static int close_cursor(sqlite3_vtab_cursor *base)
     function_cursor *cursor = cursor_of(base);
     function_table *table = table_of(base->pVtab);
     if (table->opened != NULL && table->opened != cursor) {
-        table->opened->answers = cursor->answers;
+        table->opened->replies = cursor->replies;
     } else {
-        pt_queue_answers_free(&cursor->answers);
+        pt_queue_replies_free(&cursor->replies);
     }
     table->opened = NULL;
     sqlite3_free(cursor);
@@ -340,12 +340,12 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int
             arguments[i] = *argv++;
         }
     }
-    pt_queue_answer *asked = pt_queue_answer_new((unsigned)plan >> PLAN_ARGUMENTS, arguments);
+    pt_queue_reply *asked = pt_queue_reply_new((unsigned)plan >> PLAN_ARGUMENTS, arguments);
     if (asked == NULL) {
         return SQLITE_NOMEM;
     }
     pt_error error = PT_ERROR_NONE;
-    int rc = answer(cursor, (unsigned)plan, asked, &error);
+    int rc = reply(cursor, (unsigned)plan, asked, &error);
     return rc == SQLITE_OK ? rc : fail(table, &error);
 }
 
@@ -358,13 +358,13 @@ static int next(sqlite3_vtab_cursor *base)
 static int eof(sqlite3_vtab_cursor *base)
 {
     const function_cursor *cursor = cursor_of(base);
-    return cursor->answer == NULL || cursor->index >= cursor->answer->request.message_count;
+    return cursor->reply == NULL || cursor->index >= cursor->reply->request.message_count;
 }
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 {
     const function_cursor *cursor = cursor_of(base);
-    *id = cursor->answer->first_row + (sqlite3_int64)cursor->index;
+    *id = cursor->reply->first_row + (sqlite3_int64)cursor->index;
     return SQLITE_OK;
 }
 
@@ -419,11 +419,11 @@ static void result_of_message(sqlite3_context *context, const pt_queue_message *
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
 {
     const function_cursor *cursor = cursor_of(base);
-    const pt_queue_answer *answer = cursor->answer;
+    const pt_queue_reply *reply = cursor->reply;
     if (index < ARGUMENTS) {
-        result_of_message(context, &answer->request.messages[cursor->index], index);
-    } else if (answer->arguments[index - ARGUMENTS] != NULL) {
-        sqlite3_result_value(context, answer->arguments[index - ARGUMENTS]);
+        result_of_message(context, &reply->request.messages[cursor->index], index);
+    } else if (reply->arguments[index - ARGUMENTS] != NULL) {
+        sqlite3_result_value(context, reply->arguments[index - ARGUMENTS]);
     }
     return SQLITE_OK;
 }

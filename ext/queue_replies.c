@@ -1,4 +1,4 @@
-#include "queue_answers.h"
+#include "queue_replies.h"
 
 static void append_bytes(pt_buffer *question, const void *bytes, size_t size)
 {
@@ -29,51 +29,51 @@ static bool append_value(pt_buffer *question, sqlite3_value *value)
     return !question->failed;
 }
 
-static bool add_argument(pt_queue_answer *answer, int number, sqlite3_value *argument)
+static bool add_argument(pt_queue_reply *reply, int number, sqlite3_value *argument)
 {
     if (argument == NULL) {
-        pt_buffer_append_byte(&answer->question, 0);
-        return !answer->question.failed;
+        pt_buffer_append_byte(&reply->question, 0);
+        return !reply->question.failed;
     }
-    answer->arguments[number] = sqlite3_value_dup(argument);
-    return answer->arguments[number] != NULL &&
-           append_value(&answer->question, answer->arguments[number]);
+    reply->arguments[number] = sqlite3_value_dup(argument);
+    return reply->arguments[number] != NULL &&
+           append_value(&reply->question, reply->arguments[number]);
 }
 
-pt_queue_answer *pt_queue_answer_new(unsigned asker,
-                                     sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX])
+pt_queue_reply *pt_queue_reply_new(unsigned asker,
+                                   sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX])
 {
-    pt_queue_answer *answer = sqlite3_malloc64(sizeof *answer);
-    if (answer == NULL) {
+    pt_queue_reply *reply = sqlite3_malloc64(sizeof *reply);
+    if (reply == NULL) {
         return NULL;
     }
-    *answer = (pt_queue_answer){0};
-    pt_buffer_append(&answer->question, &asker, sizeof asker);
-    bool complete = !answer->question.failed;
+    *reply = (pt_queue_reply){0};
+    pt_buffer_append(&reply->question, &asker, sizeof asker);
+    bool complete = !reply->question.failed;
     for (int i = 0; complete && i < PT_QUEUE_ARGUMENTS_MAX; i++) {
-        complete = add_argument(answer, i, arguments[i]);
+        complete = add_argument(reply, i, arguments[i]);
     }
     if (!complete) {
-        pt_queue_answer_free(answer);
+        pt_queue_reply_free(reply);
         return NULL;
     }
-    return answer;
+    return reply;
 }
 
-void pt_queue_answer_free(pt_queue_answer *answer)
+void pt_queue_reply_free(pt_queue_reply *reply)
 {
-    if (answer == NULL) {
+    if (reply == NULL) {
         return;
     }
     for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
-        sqlite3_value_free(answer->arguments[i]);
+        sqlite3_value_free(reply->arguments[i]);
     }
-    pt_queue_request_clear(&answer->request);
-    pt_buffer_free(&answer->question);
-    sqlite3_free(answer);
+    pt_queue_request_clear(&reply->request);
+    pt_buffer_free(&reply->question);
+    sqlite3_free(reply);
 }
 
-pt_queue_answer *pt_queue_answers_find(pt_queue_answer *list, const pt_queue_answer *asked)
+pt_queue_reply *pt_queue_replies_find(pt_queue_reply *list, const pt_queue_reply *asked)
 {
     pt_slice question = pt_buffer_slice(&asked->question);
     while (list != NULL && !pt_slice_equal(pt_buffer_slice(&list->question), question)) {
@@ -82,11 +82,11 @@ pt_queue_answer *pt_queue_answers_find(pt_queue_answer *list, const pt_queue_ans
     return list;
 }
 
-void pt_queue_answers_free(pt_queue_answer **list)
+void pt_queue_replies_free(pt_queue_reply **list)
 {
     while (*list != NULL) {
-        pt_queue_answer *first = *list;
+        pt_queue_reply *first = *list;
         *list = first->next;
-        pt_queue_answer_free(first);
+        pt_queue_reply_free(first);
     }
 }
