@@ -34,7 +34,8 @@ typedef struct queue_function {
 
 static const queue_function functions[] = {
     {.name = "pt_queue_get",
-     .declaration = "CREATE TABLE x(" COLUMNS "queue HIDDEN, count HIDDEN, seconds HIDDEN)",
+     .declaration =
+         "CREATE TABLE x(" COLUMNS "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN)",
      .usage = "pt_queue_get('queue', count, seconds) with the last two or without",
      .plan = "hands out messages once",
      .kind = PT_QUEUE_GET,
@@ -42,7 +43,8 @@ static const queue_function functions[] = {
      .most_arguments = 3},
     {.name = "pt_queue_update",
      .declaration = "CREATE TABLE x(" COLUMNS
-                    "queue HIDDEN, id HIDDEN, receipt HIDDEN, seconds HIDDEN, new_body HIDDEN)",
+                    "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN, argument4 HIDDEN, "
+                    "argument5 HIDDEN)",
      .usage = "pt_queue_update('queue', id, receipt, seconds, body) with body or without",
      .plan = "updates a message once",
      .kind = PT_QUEUE_UPDATE,

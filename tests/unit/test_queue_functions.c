@@ -157,10 +157,12 @@ static void test_defaults(void **state)
 static void test_arguments_are_columns(void **state)
 {
     (void)state;
-    assert_rows("SELECT queue, count, seconds FROM pt_queue_get('jobs', 1)", "jobs,1,-");
-    assert_rows("SELECT DequeueCount FROM pt_queue_get WHERE queue = 'jobs' AND seconds = 2", "2");
-    assert_rows("SELECT MessageId FROM pt_queue_get('jobs', 2) WHERE count = 2", "m3 m4");
-    assert_rows("SELECT MessageId FROM t, pt_queue_get('jobs', 1, 30) WHERE count = n", "m5 m5");
+    assert_rows("SELECT argument1, argument2, argument3 FROM pt_queue_get('jobs', 1)", "jobs,1,-");
+    assert_rows("SELECT DequeueCount FROM pt_queue_get WHERE argument1 = 'jobs' AND argument3 = 2",
+                "2");
+    assert_rows("SELECT MessageId FROM pt_queue_get('jobs', 2) WHERE argument2 = 2", "m3 m4");
+    assert_rows("SELECT MessageId FROM t, pt_queue_get('jobs', 1, 30) WHERE argument2 = n",
+                "m5 m5");
 }
 
 static void test_names_of_queues(void **state)
@@ -201,7 +203,7 @@ static void test_wrong_arguments(void **state)
                  "ptable: pt_queue_get: the name of the queue is NULL; " GET_USAGE);
     assert_fails("SELECT * FROM pt_queue_get", SQLITE_ERROR,
                  "ptable: pt_queue_get: needs to be told more; " GET_USAGE);
-    assert_fails("SELECT * FROM pt_queue_get WHERE count = 1", SQLITE_ERROR,
+    assert_fails("SELECT * FROM pt_queue_get WHERE argument2 = 1", SQLITE_ERROR,
                  "ptable: pt_queue_get: needs to be told more; " GET_USAGE);
     assert_fails("SELECT * FROM pt_queue_update('jobs', 'id', 'receipt')", SQLITE_ERROR,
                  "ptable: pt_queue_update: needs to be told more; write pt_queue_update('queue', "
@@ -334,7 +336,7 @@ static void test_arguments_from_a_table(void **state)
     assert_hands_out("SELECT q.MessageId, u.PopReceipt FROM pt_queue_get('jobs') AS q,"
                      " pt_queue_update('jobs', q.MessageId, q.PopReceipt, 0) AS u",
                      "m1,r2", "m3,r4", 2);
-    assert_hands_out("SELECT MessageId FROM pt_queue_get WHERE queue IN ('jobs', 'main.jobs')",
+    assert_hands_out("SELECT MessageId FROM pt_queue_get WHERE argument1 IN ('jobs', 'main.jobs')",
                      "m1 m2", "m3 m4", 2);
 }
 
@@ -402,11 +404,12 @@ static void test_or(void **state)
     assert_hands_out("SELECT x, MessageId FROM t, pt_queue_get('jobs', n) AS q"
                      " WHERE q.MessageId = 'm2' OR q.DequeueCount > x",
                      "1,m1 2,m2 2,m3 3,m1", "1,m4 2,m5 2,m6 3,m4", 2);
-    assert_hands_out("SELECT MessageId FROM pt_queue_get WHERE queue = 'jobs' AND MessageId > 'a'"
-                     " OR queue = 'jobs' AND MessageId < 'z'",
-                     "m1", "m2", 1);
-    assert_hands_out("SELECT MessageId FROM pt_queue_get WHERE queue = 'jobs' AND seconds = 1"
-                     " OR queue = 'main.jobs' AND count = 2",
+    assert_hands_out(
+        "SELECT MessageId FROM pt_queue_get WHERE argument1 = 'jobs' AND MessageId > 'a'"
+        " OR argument1 = 'jobs' AND MessageId < 'z'",
+        "m1", "m2", 1);
+    assert_hands_out("SELECT MessageId FROM pt_queue_get WHERE argument1 = 'jobs' AND argument3 = 1"
+                     " OR argument1 = 'main.jobs' AND argument2 = 2",
                      "m1 m2 m3", "m4 m5 m6", 2);
 }
 
