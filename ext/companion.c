@@ -6,6 +6,14 @@
 #include "module.h"
 
 #define COMPANION "ptable_companion"
+#define JOB_TYPE "ptable_companion_job"
+
+/* What an INSERT is to do: it comes as a pointer in the column `job`. */
+typedef struct companion_job {
+    pt_companion_write write;
+    void *context;
+    pt_error *error;
+} companion_job;
 
 static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
                    sqlite3_vtab **vtab, char **message)
@@ -15,7 +23,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
         *message = sqlite3_mprintf(COMPANION " is made by ptable itself, in the TEMP schema");
         return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
     }
-    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(unused)");
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(job)");
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
@@ -116,9 +124,15 @@ static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 
 static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *id)
 {
-    (void)argc;
-    (void)argv;
-    (void)id;
+    enum { JOB = 2 };
+    const companion_job *job =
+        argc > JOB ? sqlite3_value_pointer(argv[JOB], JOB_TYPE) : (companion_job *)NULL;
+    pt_connection *connection = pt_follower_of(vtab)->connection;
+    if (job != NULL) {
+        pt_connection_set_joining(connection, false);
+        *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
+        return job->write(job->context, job->error);
+    }
     vtab->zErrMsg = sqlite3_mprintf(COMPANION " holds no rows; write to another table");
     return vtab->zErrMsg != NULL ? SQLITE_READONLY : SQLITE_NOMEM;
 }
@@ -229,4 +243,43 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
     int rc = try_to_run(db, "DELETE FROM temp." COMPANION " WHERE 0", error);
     pt_connection_set_joining(connection, false);
     return rc;
+}
+
+/* The code and text of a failure that is not the job's own. */
+static int take_over_error(sqlite3 *db, pt_error *error)
+{
+    int rc = sqlite3_extended_errcode(db);
+    return rc == SQLITE_NOMEM ? pt_error_nomem(error)
+                              : pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
+}
+
+int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,
+                     pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(connection);
+    companion_job job = {.write = write, .context = context, .error = error};
+    sqlite3_stmt *insert = NULL;
+    *run = false;
+    int rc = pt_companion_join(connection, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = sqlite3_prepare_v2(db, "INSERT INTO temp." COMPANION " VALUES (?1)", -1, &insert, NULL);
+    if (rc == SQLITE_ERROR) {
+        return SQLITE_OK;
+    }
+    *run = true;
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_bind_pointer(insert, 1, &job, JOB_TYPE, NULL);
+    }
+    if (rc == SQLITE_OK) {
+        pt_connection_set_joining(connection, true);
+        rc = sqlite3_step(insert);
+        pt_connection_set_joining(connection, false);
+    }
+    if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {
+        take_over_error(db, error);
+    }
+    sqlite3_finalize(insert);
+    return error->rc;
 }

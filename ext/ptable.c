@@ -55,7 +55,7 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
         rc = register_table_functions(db, connection);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_queue_functions_register(db);
+        rc = pt_queue_functions_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

@@ -1,5 +1,9 @@
 #include "queue_ask.h"
 
+#include "companion.h"
+#include "queue_get.h"
+#include "table_transaction.h"
+
 /* Frees the text of the statement, which is NULL when there was no memory for it. */
 static int prepare(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *error)
 {
@@ -34,7 +38,10 @@ static int finish(sqlite3 *db, sqlite3_stmt *statement, bool done, pt_error *err
     return rc;
 }
 
-/* Whether a row of PRAGMA table_xinfo shows what only queues have: the hidden column Request. */
+/* --- Finding the queue --- */
+
+/* Whether a row of PRAGMA table_xinfo shows what only queues have: the hidden column Request. An
+ * ordinary table may have a column of that name, too, and must not be written to. */
 static bool shows_request(sqlite3_stmt *columns)
 {
     enum { NAME = 1, HIDDEN = 6, HIDDEN_IN_VIRTUAL_TABLE = 1 };
@@ -43,84 +50,161 @@ static bool shows_request(sqlite3_stmt *columns)
            sqlite3_column_int(columns, HIDDEN) == HIDDEN_IN_VIRTUAL_TABLE;
 }
 
-/*
- * Whether a table is a queue. `schema` is empty, or a quoted name with a point. An ordinary table
- * may have a column Request, too, and would be written to.
- */
-static int look_for_queue(sqlite3 *db, const char *schema, const char *name, bool *found,
-                          pt_error *error)
+/* Whether a schema has a table or view of that name, and whether that is a queue, which SQLite then
+ * has connected. */
+static int look_into_schema(sqlite3 *db, const char *schema, const char *name, bool *found,
+                            bool *is_queue, pt_error *error)
 {
     sqlite3_stmt *columns;
-    int rc =
-        prepare(db, sqlite3_mprintf("PRAGMA %stable_xinfo(%Q)", schema, name), &columns, error);
+    char *sql = sqlite3_mprintf("PRAGMA \"%w\".table_xinfo(%Q)", schema, name);
+    int rc = prepare(db, sql, &columns, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     *found = false;
+    *is_queue = false;
     int step = SQLITE_ERROR;
-    while (columns != NULL && !*found && (step = sqlite3_step(columns)) == SQLITE_ROW) {
-        *found = shows_request(columns);
+    while (columns != NULL && !*is_queue && (step = sqlite3_step(columns)) == SQLITE_ROW) {
+        *found = true;
+        *is_queue = shows_request(columns);
     }
-    return finish(db, columns, *found || step == SQLITE_DONE, error);
+    return finish(db, columns, *is_queue || step == SQLITE_DONE, error);
 }
 
-static int send(sqlite3 *db, const char *schema, const char *name, pt_queue_request *request,
-                pt_error *error)
+/* The schema that a name without one means to SQLite: temp, main, or the first attached database
+ * that has it. *schema = NULL: none, or what it means is no queue. */
+static int find_schema(sqlite3 *db, const char *name, const char **schema, pt_error *error)
 {
+    bool found = false;
+    bool is_queue = false;
+    *schema = "temp";
+    int rc = look_into_schema(db, *schema, name, &found, &is_queue, error);
+    for (int i = 0; rc == SQLITE_OK && !found && *schema != NULL; i++) {
+        *schema = sqlite3_db_name(db, i);
+        rc = *schema != NULL ? look_into_schema(db, *schema, name, &found, &is_queue, error)
+                             : SQLITE_OK;
+    }
+    *schema = is_queue ? *schema : NULL;
+    return rc;
+}
+
+/* --- Asking it --- */
+
+typedef struct question {
+    pt_connection *connection;
+    const char *schema;
+    const char *name;
+    pt_queue_request *request;
+} question;
+
+/* NULL if it is not one of ours: as a table that only behaves like a queue. */
+static pt_queue *connected_queue(const question *asked)
+{
+    pt_connected *connected =
+        pt_connection_find_table(asked->connection, asked->schema, asked->name);
+    return connected != NULL ? (pt_queue *)((char *)connected - offsetof(pt_table, connected))
+                             : NULL;
+}
+
+static int answer(pt_queue *queue, pt_queue_request *request, pt_error *error)
+{
+    pt_table *table = &queue->table;
+    int rc = pt_table_check_writable(table, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_open_store(table, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_session_begin(table->session, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_transaction_prepare_write(table, error);
+    }
+    return rc == SQLITE_OK ? pt_queue_answer(queue, request, error) : rc;
+}
+
+/* The companion's job. */
+static int answer_by_name(void *context, pt_error *error)
+{
+    const question *asked = context;
+    pt_error own = PT_ERROR_NONE;
+    int rc = answer(connected_queue(asked), asked->request, &own);
+    if (rc == SQLITE_NOMEM) {
+        pt_error_nomem(error);
+    } else if (rc != SQLITE_OK) {
+        rc = pt_error_set(error, rc, "%s: %s", asked->name, own.message);
+    }
+    pt_error_clear(&own);
+    return rc;
+}
+
+static int insert_request(const question *asked, pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(asked->connection);
     sqlite3_stmt *insert;
-    char *sql = sqlite3_mprintf("INSERT INTO %s\"%w\"(Request) VALUES (?1)", schema, name);
+    char *sql = sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(Request) VALUES (?1)", asked->schema,
+                                asked->name);
     int rc = prepare(db, sql, &insert, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     bool done =
         insert != NULL &&
-        sqlite3_bind_pointer(insert, 1, request, PT_QUEUE_REQUEST_TYPE, NULL) == SQLITE_OK &&
+        sqlite3_bind_pointer(insert, 1, asked->request, PT_QUEUE_REQUEST_TYPE, NULL) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
     return finish(db, insert, done, error);
 }
 
-/* SQLITE_NOTFOUND, without a text, if there is no such queue. */
-static int ask_if_there(sqlite3 *db, const char *schema, const char *name,
-                        pt_queue_request *request, pt_error *error)
+static int ask(question *asked, pt_error *error)
 {
-    bool found;
-    int rc = look_for_queue(db, schema, name, &found, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    bool run = false;
+    int rc = SQLITE_OK;
+    if (connected_queue(asked) != NULL) {
+        rc = pt_companion_run(asked->connection, answer_by_name, asked, &run, error);
     }
-    return found ? send(db, schema, name, request, error) : SQLITE_NOTFOUND;
+    return rc == SQLITE_OK && !run ? insert_request(asked, error) : rc;
 }
 
-static int ask_in_schema(sqlite3 *db, const char *schema, const char *name,
-                         pt_queue_request *request, pt_error *error)
+/* --- By any name --- */
+
+/* SQLITE_NOTFOUND, without a text, if the schema has no such queue. */
+static int ask_in_schema(question *asked, pt_error *error)
 {
-    if (sqlite3_db_readonly(db, schema) < 0) {
-        return SQLITE_NOTFOUND;
+    sqlite3 *db = pt_connection_db(asked->connection);
+    bool found = false;
+    bool is_queue = false;
+    if (sqlite3_db_readonly(db, asked->schema) >= 0) {
+        int rc = look_into_schema(db, asked->schema, asked->name, &found, &is_queue, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
     }
-    char *quoted = sqlite3_mprintf("\"%w\".", schema);
-    int rc =
-        quoted != NULL ? ask_if_there(db, quoted, name, request, error) : pt_error_nomem(error);
-    sqlite3_free(quoted);
-    return rc;
+    return is_queue ? ask(asked, error) : SQLITE_NOTFOUND;
 }
 
-static int ask_qualified(sqlite3 *db, const char *name, const char *point,
-                         pt_queue_request *request, pt_error *error)
+static int ask_qualified(question *asked, const char *point, pt_error *error)
 {
-    char *schema = sqlite3_mprintf("%.*s", (int)(point - name), name);
-    int rc = schema != NULL ? ask_in_schema(db, schema, point + 1, request, error)
-                            : pt_error_nomem(error);
+    char *schema = sqlite3_mprintf("%.*s", (int)(point - asked->name), asked->name);
+    if (schema == NULL) {
+        return pt_error_nomem(error);
+    }
+    asked->schema = schema;
+    asked->name = point + 1;
+    int rc = ask_in_schema(asked, error);
     sqlite3_free(schema);
     return rc;
 }
 
-int pt_queue_ask(sqlite3 *db, const char *name, pt_queue_request *request, pt_error *error)
+int pt_queue_ask(pt_connection *connection, const char *name, pt_queue_request *request,
+                 pt_error *error)
 {
+    question asked = {.connection = connection, .name = name, .request = request};
     const char *point = strchr(name, '.');
-    int rc = ask_if_there(db, "", name, request, error);
+    int rc = find_schema(pt_connection_db(connection), name, &asked.schema, error);
+    if (rc == SQLITE_OK) {
+        rc = asked.schema != NULL ? ask(&asked, error) : SQLITE_NOTFOUND;
+    }
     if (rc == SQLITE_NOTFOUND && point != NULL) {
-        rc = ask_qualified(db, name, point, request, error);
+        rc = ask_qualified(&asked, point, error);
     }
     if (rc == SQLITE_NOTFOUND) {
         rc = pt_error_set(error, SQLITE_ERROR,

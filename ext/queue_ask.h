@@ -4,13 +4,15 @@
 #ifndef PT_QUEUE_ASK_H
 #define PT_QUEUE_ASK_H
 
-#include "error.h"
+#include "connection.h"
 #include "queue_request.h"
 
 /*
- * Lets the queue answer the request, by a statement of its own. SQLITE_ERROR: there is no queue of
- * that name; SQLITE_NOMEM; and what the queue's INSERT answers, with its text, which names it.
+ * Lets the queue answer the request, by a statement of its own: one that the companion runs, and
+ * without a companion the INSERT of queue_request.h. SQLITE_ERROR: there is no queue of that name;
+ * SQLITE_NOMEM; and what the queue answers (queue_get.h), with a text that names it.
  */
-int pt_queue_ask(sqlite3 *db, const char *name, pt_queue_request *request, pt_error *error);
+int pt_queue_ask(pt_connection *connection, const char *name, pt_queue_request *request,
+                 pt_error *error);
 
 #endif

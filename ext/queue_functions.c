@@ -2,6 +2,7 @@
 
 #include <limits.h>
 
+#include "companion.h"
 #include "module.h"
 #include "queue_ask.h"
 #include "queue_replies.h"
@@ -52,11 +53,17 @@ static const queue_function functions[] = {
      .most_arguments = 5},
 };
 
+/* What a module is registered with. */
+typedef struct registration {
+    pt_connection *connection;
+    const queue_function *function;
+} registration;
+
 typedef struct function_cursor function_cursor;
 
 typedef struct function_table {
     sqlite3_vtab base;
-    sqlite3 *db;
+    pt_connection *connection;
     const queue_function *function;
     sqlite3_value *default_count;
     sqlite3_value *default_seconds;
@@ -97,8 +104,9 @@ static int disconnect(sqlite3_vtab *vtab)
 /* Values come from SQLite alone. SQLITE_OK or SQLITE_NOMEM. */
 static int make_defaults(function_table *table)
 {
+    sqlite3 *db = pt_connection_db(table->connection);
     sqlite3_stmt *values = NULL;
-    if (sqlite3_prepare_v2(table->db, "VALUES (1, 30)", -1, &values, NULL) == SQLITE_OK &&
+    if (sqlite3_prepare_v2(db, "VALUES (1, 30)", -1, &values, NULL) == SQLITE_OK &&
         sqlite3_step(values) == SQLITE_ROW) {
         table->default_count = sqlite3_value_dup(sqlite3_column_value(values, 0));
         table->default_seconds = sqlite3_value_dup(sqlite3_column_value(values, 1));
@@ -113,8 +121,8 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
     (void)argc;
     (void)argv;
-    const queue_function *function = context;
-    int rc = sqlite3_declare_vtab(db, function->declaration);
+    const registration *registered = context;
+    int rc = sqlite3_declare_vtab(db, registered->function->declaration);
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
@@ -124,11 +132,17 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    *table = (function_table){.db = db, .function = function};
+    *table =
+        (function_table){.connection = registered->connection, .function = registered->function};
+    pt_error error = PT_ERROR_NONE;
     rc = make_defaults(table);
+    if (rc == SQLITE_OK) {
+        rc = pt_companion_ensure(table->connection, &error);
+    }
     if (rc != SQLITE_OK) {
         disconnect(&table->base);
-        return rc;
+        return error.rc == SQLITE_OK ? rc
+                                     : pt_module_fail(message, registered->function->name, &error);
     }
     *vtab = &table->base;
     return SQLITE_OK;
@@ -182,7 +196,7 @@ static bool are_enough(const queue_function *function, unsigned given)
 /* Numbers the statement that is being planned: it is the newest, which SQLite lists first. */
 static unsigned number_of_statement(function_table *table)
 {
-    const sqlite3_stmt *newest = sqlite3_next_stmt(table->db, NULL);
+    const sqlite3_stmt *newest = sqlite3_next_stmt(pt_connection_db(table->connection), NULL);
     if (newest != table->planning) {
         table->planning = newest;
         table->statements++;
@@ -262,7 +276,7 @@ static int ask(function_table *table, pt_queue_reply *asked, pt_error *error)
         return pt_error_nomem(error);
     }
     fill_request(table, asked);
-    int rc = pt_queue_ask(table->db, name, &asked->request, error);
+    int rc = pt_queue_ask(table->connection, name, &asked->request, error);
     if (rc == SQLITE_OK) {
         asked->first_row = table->rows + 1;
         table->rows += (sqlite3_int64)asked->request.message_count;
@@ -444,11 +458,29 @@ static const sqlite3_module module = {
     .xRowid = rowid,
 };
 
-int pt_queue_functions_register(sqlite3 *db)
+static void release(void *context)
+{
+    registration *registered = context;
+    pt_connection_release(registered->connection);
+    sqlite3_free(registered);
+}
+
+static int register_function(sqlite3 *db, pt_connection *connection, const queue_function *function)
+{
+    registration *registered = sqlite3_malloc64(sizeof *registered);
+    if (registered == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *registered = (registration){.connection = connection, .function = function};
+    pt_connection_retain(connection);
+    return sqlite3_create_module_v2(db, function->name, &module, registered, release);
+}
+
+int pt_queue_functions_register(sqlite3 *db, pt_connection *connection)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++) {
-        rc = sqlite3_create_module_v2(db, functions[i].name, &module, (void *)&functions[i], NULL);
+        rc = register_function(db, connection, &functions[i]);
     }
     return rc;
 }

@@ -27,9 +27,10 @@
 #ifndef PT_QUEUE_FUNCTIONS_H
 #define PT_QUEUE_FUNCTIONS_H
 
+#include "connection.h"
 #include "sqlite.h"
 
-/* Registers the functions. SQLite's code. */
-int pt_queue_functions_register(sqlite3 *db);
+/* Registers the functions; they keep references to the connection. SQLite's code. */
+int pt_queue_functions_register(sqlite3 *db, pt_connection *connection);
 
 #endif

@@ -18,6 +18,7 @@
 enum { TEXT_SIZE = 400 };
 
 static sqlite3 *db;
+static pt_connection *connection;
 
 static void run(const char *sql)
 {
@@ -32,7 +33,8 @@ static int setup(void **state)
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
     sqlite3_extended_result_codes(db, 1);
-    assert_int_equal(pt_queue_functions_register(db), SQLITE_OK);
+    connection = pt_connection_new(db);
+    assert_int_equal(pt_queue_functions_register(db, connection), SQLITE_OK);
     assert_int_equal(sqlite3_create_module_v2(db, "queue_double", &double_module, NULL, NULL),
                      SQLITE_OK);
     run("CREATE VIRTUAL TABLE jobs USING queue_double; CREATE TABLE t(x INTEGER PRIMARY KEY, n);"
@@ -44,6 +46,7 @@ static int setup(void **state)
 static int teardown(void **state)
 {
     (void)state;
+    pt_connection_release(connection);
     return sqlite3_close(db) == SQLITE_OK && sqlite3_memory_used() == 0 ? 0 : -1;
 }
 
