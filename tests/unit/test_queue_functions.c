@@ -11,6 +11,7 @@
 
 #include <cmocka.h>
 
+#include "companion.h"
 #include "failing_malloc.h"
 #include "queue_double.h"
 #include "queue_functions.h"
@@ -33,7 +34,9 @@ static int setup(void **state)
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
     sqlite3_extended_result_codes(db, 1);
+    pt_error error = PT_ERROR_NONE;
     connection = pt_connection_new(db);
+    assert_int_equal(pt_companion_register(db, connection, &error), SQLITE_OK);
     assert_int_equal(pt_queue_functions_register(db, connection), SQLITE_OK);
     assert_int_equal(sqlite3_create_module_v2(db, "queue_double", &double_module, NULL, NULL),
                      SQLITE_OK);
