@@ -274,7 +274,9 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
     }
     if (rc == SQLITE_OK) {
         pt_connection_set_joining(connection, true);
+        pt_connection_set_beside_main(connection, true);
         rc = sqlite3_step(insert);
+        pt_connection_set_beside_main(connection, false);
         pt_connection_set_joining(connection, false);
     }
     if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {

@@ -20,6 +20,7 @@ struct pt_connection {
     uint32_t last_number; /* of the sessions */
     pt_connected *tables;
     bool joining;
+    bool beside_main;
     bool followed;       /* the companion takes part in the transaction that is open */
     bool keeps_open;     /* until the transaction is over */
     bool may_have_batch; /* false: no session has a batch */
@@ -76,10 +77,14 @@ static int busy_timeout(sqlite3 *db, int *milliseconds)
     return rc == SQLITE_OK ? sqlite3_finalize(statement) : rc;
 }
 
-/* Who holds one store's lock must not wait for another's: two such could wait for each other. */
+/* Who holds one store's lock must not wait for another's: two such could wait for each other. So
+ * could one that reads the main database and one that is to commit it. */
 static int lock_wait(void *context)
 {
     const pt_connection *connection = context;
+    if (connection->beside_main && pt_main_lock_hinders_writers(connection->db)) {
+        return 0;
+    }
     for (const opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
         if (pt_session_is_writing(entry->session)) {
             return 0;
@@ -346,6 +351,11 @@ bool pt_connection_has_batch(pt_connection *connection)
 bool pt_connection_is_joining(const pt_connection *connection)
 {
     return connection->joining;
+}
+
+void pt_connection_set_beside_main(pt_connection *connection, bool beside)
+{
+    connection->beside_main = beside;
 }
 
 void pt_connection_set_joining(pt_connection *connection, bool joining)

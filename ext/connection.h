@@ -78,6 +78,12 @@ pt_session *pt_connection_next_session(const pt_connection *connection, const pt
 void pt_connection_note_batch(pt_connection *connection, pt_session *session);
 bool pt_connection_has_batch(pt_connection *connection);
 
+/*
+ * While a statement writes beside the main database (pt_companion_run): it may be part of one that
+ * keeps others from committing, and then does not wait for a store's lock.
+ */
+void pt_connection_set_beside_main(pt_connection *connection, bool beside);
+
 /* --- An explicit transaction, as the companion is told of it; for all sessions --- */
 
 /* While the companion joins a transaction that is open already. */

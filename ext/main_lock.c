@@ -1,6 +1,5 @@
 #include "main_lock.h"
 
-#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -88,4 +87,17 @@ int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
             return fail_lock(error, rc, schema);
         }
     }
+}
+
+bool pt_main_lock_hinders_writers(sqlite3 *db)
+{
+    const char *schema;
+    for (int i = 0; (schema = sqlite3_db_name(db, i)) != NULL; i++) {
+        sqlite3_file *file =
+            sqlite3_txn_state(db, schema) == SQLITE_TXN_READ ? file_of(db, schema) : NULL;
+        if (file != NULL && !is_wal(file)) {
+            return true;
+        }
+    }
+    return false;
 }

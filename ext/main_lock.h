@@ -5,6 +5,8 @@
 #ifndef PT_MAIN_LOCK_H
 #define PT_MAIN_LOCK_H
 
+#include <stdbool.h>
+
 #include "error.h"
 
 typedef struct sqlite3 sqlite3;
@@ -16,5 +18,12 @@ typedef struct sqlite3 sqlite3;
  * for WAL files, whose commit needs no lock that readers could hold.
  */
 int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error);
+
+/*
+ * Whether the connection reads an attached rollback-journal file that it does not write. A writer
+ * of that file cannot commit meanwhile, so whoever reads must not wait for anything that the writer
+ * may hold.
+ */
+bool pt_main_lock_hinders_writers(sqlite3 *db);
 
 #endif
