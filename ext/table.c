@@ -55,14 +55,19 @@ static int look_up(pt_table *table, pt_view *view, pt_error *error)
 
 static int refuse_missing(const pt_table *table, pt_error *error)
 {
-    bool queue = table->form->kind == PT_TABLE_OF_MESSAGES;
-    return pt_error_set(error, SQLITE_ERROR,
-                        "store %Q has no table %Q; %sDROP TABLE and CREATE VIRTUAL TABLE%s (%s)",
-                        pt_session_store(table->session)->path, table->config.table,
-                        queue ? "what makes it is "
-                              : "INSERT INTO pt_tables(Store, TableName) makes it, and so do ",
-                        table->read_only ? " without readonly=1" : "",
-                        queue ? "QueueNotFound" : "TableNotFound");
+    const char *store = pt_session_store(table->session)->path;
+    const char *writable = table->read_only ? " without readonly=1" : "";
+    if (table->form->kind == PT_TABLE_OF_MESSAGES) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "store %Q has no queue %Q; DROP TABLE and CREATE VIRTUAL TABLE%s make "
+                            "it (QueueNotFound)",
+                            store, table->config.table, writable);
+    }
+    return pt_error_set(
+        error, SQLITE_ERROR,
+        "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) makes it, and so do "
+        "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
+        store, table->config.table, writable);
 }
 
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)

@@ -194,6 +194,12 @@ DELETE FROM pt_tables WHERE Store = 'contoso.ptable' AND TableName = 'jobs';
 SELECT count(*) FROM work;
 INSERT INTO work(Body) VALUES ('x');
 
+-- Tables that look into stores see a queue's messages as the entities that they are.
+CREATE VIRTUAL TABLE work2 USING pt_queue(store='contoso.ptable', sync=off);
+INSERT INTO work2(Body, TimeToLive) VALUES ('a', 60), ('b', NULL), (x'00', NULL);
+SELECT PartitionKey, Entities FROM pt_partitions('work2');
+SELECT Name, Type, Entities FROM pt_properties('work2');
+
 -- A database in memory has queues of its own.
 CREATE VIRTUAL TABLE temp.mine_only USING pt_queue;
 INSERT INTO mine_only(Body) VALUES ('x');

@@ -237,6 +237,47 @@ static void an_update_gives_the_message_with_its_new_receipt(void **state)
     end_request(&changed);
 }
 
+static void wrong_updates_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *id;
+        const char *receipt;
+        const char *seconds;
+        const char *body;
+        int code;
+        const char *text;
+    } refused[] = {
+        {"NULL", "PopReceipt", "1", NULL, SQLITE_MISMATCH, "MessageId is NULL"},
+        {"MessageId", "NULL", "1", NULL, SQLITE_MISMATCH, "PopReceipt is NULL"},
+        {"MessageId", "MessageId", "1", NULL, SQLITE_CONSTRAINT_VTAB, "PopReceiptMismatch"},
+        {"5", "x'00'", "1", NULL, SQLITE_CONSTRAINT_VTAB, "message '5' is not held"},
+        {"MessageId", "PopReceipt", "NULL", NULL, SQLITE_MISMATCH, "VisibilityTimeout is NULL"},
+        {"MessageId", "PopReceipt", "-1", NULL, SQLITE_CONSTRAINT_VTAB, "VisibilityTimeout -1"},
+        {"MessageId", "PopReceipt", "1", "NULL", SQLITE_CONSTRAINT_NOTNULL, "Body is NULL"},
+        {"MessageId", "PopReceipt", "1", "5", SQLITE_MISMATCH, "Body is the number 5"},
+    };
+    run(db, "INSERT INTO jobs(Body) VALUES ('a')");
+    run(db, "CREATE TEMP TABLE before AS SELECT *, PopReceipt FROM jobs");
+    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
+        char id[60];
+        char receipt[60];
+        snprintf(id, sizeof id, "(SELECT %s FROM before)", refused[i].id);
+        snprintf(receipt, sizeof receipt, "(SELECT %s FROM before)", refused[i].receipt);
+        pt_queue_request request = {.kind = PT_QUEUE_UPDATE,
+                                    .id = evaluate(db, id),
+                                    .receipt = evaluate(db, receipt),
+                                    .visibility = evaluate(db, refused[i].seconds),
+                                    .body = evaluate(db, refused[i].body)};
+        assert_int_equal(send_request(db, "jobs", &request), refused[i].code);
+        says(db, refused[i].text);
+        end_request(&request);
+    }
+    assert_number(db, 1,
+                  "SELECT count(*) FROM (SELECT *, PopReceipt FROM jobs INTERSECT SELECT * "
+                  "FROM before)");
+}
+
 static void large_bodies_come_and_go(void **state)
 {
     (void)state;
@@ -497,7 +538,10 @@ static void what_is_no_message_is_reported(void **state)
         } else {
             fails(db, SQLITE_CORRUPT_VTAB, "SELECT count(*) FROM made");
             says(db, entities[i].row);
-            assert_get_fails(db, "made", "1", "1", SQLITE_CORRUPT_VTAB, entities[i].row);
+            bool in_the_way = entities[i].partition[0] == 0 && entities[i].row[0] == '0';
+            if (in_the_way) {
+                assert_get_fails(db, "made", "1", "1", SQLITE_CORRUPT_VTAB, entities[i].row);
+            }
         }
         run(db, "DROP TABLE made");
     }
@@ -517,6 +561,7 @@ int main(void)
         TEST(azure_limits_are_kept),
         TEST(far_times_end_with_the_calendar),
         TEST(an_update_gives_the_message_with_its_new_receipt),
+        TEST(wrong_updates_are_refused),
         TEST(large_bodies_come_and_go),
         TEST(a_body_that_the_connection_cannot_take_stays),
         TEST(poison_is_moved_and_keeps_what_it_is),
