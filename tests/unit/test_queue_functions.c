@@ -13,6 +13,7 @@
 
 #include "companion.h"
 #include "failing_malloc.h"
+#include "ptable.h"
 #include "queue_double.h"
 #include "queue_functions.h"
 
@@ -651,6 +652,91 @@ static void test_out_of_memory_connecting(void **state)
     }
 }
 
+/* --- With a queue of its own kind --- */
+
+static int set_queue_up(void **state)
+{
+    (void)state;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+    sqlite3_extended_result_codes(db, 1);
+    return sqlite3_ptable_init(db, NULL, NULL);
+}
+
+static int close_queue(void **state)
+{
+    (void)state;
+    return sqlite3_close(db);
+}
+
+static void make_messages(void)
+{
+    run("DELETE FROM pt_tables; DROP TABLE IF EXISTS real; CREATE VIRTUAL TABLE real USING"
+        " pt_queue(); INSERT INTO real(Body) VALUES ('a'), ('b'), ('c')");
+}
+
+static void assert_handed_out_of_real(int expected)
+{
+    char text[TEXT_SIZE];
+    sqlite3_stmt *statement = prepare("SELECT count(*) FROM real WHERE DequeueCount > 0");
+    assert_int_equal(finish(statement, text), SQLITE_OK);
+    assert_int_equal(atoi(text), expected);
+    sqlite3_finalize(statement);
+}
+
+/* The rows are there, or none of the messages is handed out; unless SQLite has no memory for a row
+ * after the queue's commit. */
+static void test_out_of_memory_with_a_queue(void **state)
+{
+    (void)state;
+    bool hit = true;
+    int kept = 0;
+    for (int n = 0; hit; n++) {
+        char text[TEXT_SIZE];
+        make_messages();
+        sqlite3_stmt *statement = prepare("SELECT Body FROM pt_queue_get('real', 2)");
+        failing_malloc_arm(n, n % 2 == 0);
+        int rc = finish(statement, text);
+        hit = failing_malloc_disarm();
+        sqlite3_finalize(statement);
+        assert_true(rc == SQLITE_OK || (rc == SQLITE_NOMEM && hit));
+        if (rc == SQLITE_OK) {
+            assert_string_equal(text, "a b");
+            assert_handed_out_of_real(2);
+        } else {
+            statement = prepare("SELECT Body FROM pt_queue_get('real', 3)");
+            finish(statement, text);
+            sqlite3_finalize(statement);
+            assert_true(strcmp(text, "a b c") == 0 || strcmp(text, "c") == 0);
+            kept += strcmp(text, "c") == 0;
+        }
+    }
+    assert_in_range(kept, 0, 10);
+}
+
+/* Out of memory, SQLite takes the whole transaction back. */
+static void test_out_of_memory_in_a_transaction(void **state)
+{
+    (void)state;
+    bool hit = true;
+    make_messages();
+    for (int n = 0; hit; n++) {
+        char text[TEXT_SIZE];
+        run("BEGIN; SELECT Body FROM pt_queue_get('real')");
+        sqlite3_stmt *statement =
+            prepare("SELECT u.Body FROM pt_queue_get('main.real', 1, 2) AS q,"
+                    " pt_queue_update('real', q.MessageId, q.PopReceipt, 3, 'new') AS u");
+        failing_malloc_arm(n, false);
+        int rc = finish(statement, text);
+        hit = failing_malloc_disarm();
+        sqlite3_finalize(statement);
+        assert_true(rc == SQLITE_OK || (rc == SQLITE_NOMEM && hit));
+        assert_true(rc == SQLITE_OK || sqlite3_get_autocommit(db));
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+        assert_handed_out_of_real(0);
+    }
+}
+
 #define queue_test(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -689,6 +775,9 @@ int main(void)
         queue_test(test_what_is_not_taken_back),
         queue_test(test_out_of_memory),
         queue_test(test_out_of_memory_connecting),
+        cmocka_unit_test_setup_teardown(test_out_of_memory_with_a_queue, set_queue_up, close_queue),
+        cmocka_unit_test_setup_teardown(test_out_of_memory_in_a_transaction, set_queue_up,
+                                        close_queue),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
