@@ -245,14 +245,6 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
     return rc;
 }
 
-/* The code and text of a failure that is not the job's own. */
-static int take_over_error(sqlite3 *db, pt_error *error)
-{
-    int rc = sqlite3_extended_errcode(db);
-    return rc == SQLITE_NOMEM ? pt_error_nomem(error)
-                              : pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
-}
-
 int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,
                      pt_error *error)
 {
@@ -280,7 +272,7 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
         pt_connection_set_joining(connection, false);
     }
     if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {
-        take_over_error(db, error);
+        pt_module_nested_error(db, error);
     }
     sqlite3_finalize(insert);
     return error->rc;

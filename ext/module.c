@@ -1,5 +1,7 @@
 #include "module.h"
 
+#include <string.h>
+
 static void release(void *connection)
 {
     pt_connection_release(connection);
@@ -22,6 +24,19 @@ int pt_module_fail(char **message, const char *name, pt_error *error)
     }
     pt_error_clear(error);
     return rc;
+}
+
+int pt_module_nested_error(sqlite3 *db, pt_error *error)
+{
+    static const char prefix[] = "ptable: ";
+    const size_t prefix_size = sizeof prefix - 1;
+    int rc = sqlite3_extended_errcode(db);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    const char *text = sqlite3_errmsg(db);
+    bool own = strncmp(text, prefix, prefix_size) == 0;
+    return pt_error_set(error, rc, "%s", own ? text + prefix_size : text);
 }
 
 int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8)

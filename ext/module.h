@@ -18,6 +18,10 @@ int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *modu
  */
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
+/* Records the connection's last error, that of a nested statement: its code and its text without
+ * the "ptable: " that pt_module_fail puts in front. Returns the code. */
+int pt_module_nested_error(sqlite3 *db, pt_error *error);
+
 /*
  * Whether a schema's text is in UTF-8; in doubt it is not: then fewer conditions become key ranges.
  * SQLITE_OK or SQLITE_NOMEM.

@@ -1,6 +1,7 @@
 #include "queue_ask.h"
 
 #include "companion.h"
+#include "module.h"
 #include "queue_get.h"
 #include "table_transaction.h"
 
@@ -16,24 +17,10 @@ static int prepare(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *e
     return SQLITE_OK;
 }
 
-/* The connection's last error, without what every text of ptable begins with. */
-static int take_over_error(sqlite3 *db, pt_error *error)
-{
-    static const char prefix[] = "ptable: ";
-    const size_t prefix_size = sizeof prefix - 1;
-    int rc = sqlite3_extended_errcode(db);
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
-    }
-    const char *text = sqlite3_errmsg(db);
-    bool own = strncmp(text, prefix, prefix_size) == 0;
-    return pt_error_set(error, rc, "%s", own ? text + prefix_size : text);
-}
-
 /* Ends a statement, which is NULL if it could not be prepared. */
 static int finish(sqlite3 *db, sqlite3_stmt *statement, bool done, pt_error *error)
 {
-    int rc = done ? SQLITE_OK : take_over_error(db, error);
+    int rc = done ? SQLITE_OK : pt_module_nested_error(db, error);
     sqlite3_finalize(statement);
     return rc;
 }

@@ -7,6 +7,7 @@
  *
  * with ?1 bound to a pt_queue_request by sqlite3_bind_pointer. That is a write like any other: it
  * takes the writer lock, is part of the transaction that is open, and commits by itself if none is.
+ * Usually the companion does it instead, beside the main database (queue_ask.h).
  */
 #ifndef PT_QUEUE_REQUEST_H
 #define PT_QUEUE_REQUEST_H

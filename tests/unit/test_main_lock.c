@@ -90,6 +90,20 @@ static void a_reader_is_noticed_before_the_commit(void **state)
     must_run(reader, "INSERT INTO t VALUES(4)");
 }
 
+static void who_reads_hinders_writers(void **state)
+{
+    (void)state;
+    assert_false(pt_main_lock_hinders_writers(reader));
+    begin_reading("SELECT x FROM t");
+    assert_true(pt_main_lock_hinders_writers(reader));
+    end_reading();
+    begin_writing();
+    assert_false(pt_main_lock_hinders_writers(writer));
+    must_run(writer, "ROLLBACK; PRAGMA journal_mode = wal");
+    begin_reading("SELECT x FROM t");
+    assert_false(pt_main_lock_hinders_writers(reader));
+}
+
 static void a_rollback_drops_the_lock(void **state)
 {
     (void)state;
@@ -269,6 +283,7 @@ int main(void)
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
         TEST(a_reader_is_noticed_before_the_commit),
+        TEST(who_reads_hinders_writers),
         TEST(a_rollback_drops_the_lock),
         TEST(a_commit_after_a_refusal_succeeds),
         TEST(waits_for_the_reader_to_finish),
