@@ -13,8 +13,8 @@
 .mode box
 .nullvalue -
 
--- With batch='azure' a transaction that is no batch of the service is an error: a proof for the
--- script. Each department is a partition and so has an INSERT of its own.
+-- batch='azure' refuses every transaction that is no batch of the service, so what works here fits
+-- one. Each department is a partition and so has an INSERT of its own.
 CREATE VIRTUAL TABLE Company USING ptable(Name String, Email String, EmployeeCount Int32,
   ManagerId String, ManagerName String, ManagerEmail String, batch='azure');
 INSERT INTO Company VALUES
@@ -50,7 +50,8 @@ COMMIT;
 UPDATE Company SET ManagerId = '000312', (ManagerName, ManagerEmail) =
     (SELECT Name, Email FROM Company WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312')
   WHERE PartitionKey = 'Sales' AND RowKey = 'department';
-SELECT ManagerId, ManagerName, ManagerEmail FROM Company WHERE RowKey = 'department';
+SELECT ManagerId, ManagerName, ManagerEmail FROM Company
+  WHERE PartitionKey = 'Sales' AND RowKey = 'department';
 
 .print
 .print == A program that does not know of the copy leaves it stale
@@ -65,6 +66,7 @@ CREATE VIEW Stale AS
   WHERE Department.RowKey = 'department' AND (Department.ManagerName, Department.ManagerEmail)
     IS NOT (Manager.Name, Manager.Email);
 SELECT * FROM Stale;
+-- (With batch='azure', as here, one statement can repair one department.)
 UPDATE Company SET ManagerName = Stale.Name, ManagerEmail = Stale.Email FROM Stale
   WHERE Company.PartitionKey = Stale.PartitionKey AND Company.RowKey = 'department';
 SELECT changes() AS repaired, (SELECT count(*) FROM Stale) AS "still stale";

@@ -35,7 +35,7 @@ SELECT pt_compound_key_sep('~', 'empid', '000_123', 2012) AS key,
   pt_key_part(pt_compound_key_sep('~', 'empid', '000_123', 2012), 2, '~') AS id;
 
 .print
-.print == Employee 000123 and all reviews: three ranges that look right
+.print == Employee 000123 and all reviews: ranges that look right
 -- The design guide's upper bound lacks the prefix. '0' comes before 'e', so the range ends before
 -- it begins: nothing is found, and there is no error.
 SELECT count(*) AS "lt '000123_2012'" FROM Employee WHERE Filter MATCH
@@ -58,9 +58,10 @@ SELECT RowKey, Comments FROM Employee WHERE Filter MATCH
 .eqp on
 SELECT RowKey, Comments FROM Employee
   WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'empid_000123_');
--- The employee as well.
-SELECT RowKey, LastName, Comments FROM Employee WHERE PartitionKey = 'Sales'
-  AND (RowKey = 'empid_000123' OR pt_starts_with(RowKey, 'empid_000123_'));
+-- The employee as well. Each side of OR names the partition: only then is each a query of its own.
+SELECT RowKey, LastName, Comments FROM Employee
+  WHERE (PartitionKey = 'Sales' AND RowKey = 'empid_000123')
+    OR (PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'empid_000123_'));
 .eqp off
 
 -- Years sort as text and all have four digits: some years are a range, the latest is the last key.
@@ -75,13 +76,14 @@ SELECT pt_key_part(RowKey, 3) AS latest, ManagerRating FROM Employee
 
 .print
 .print == Employees and reviews in one row each
--- No key part has to be taken apart: each employee's key begins the keys of the reviews.
+-- An employee's key begins the keys of the reviews, which the join uses. An employee is what has
+-- no third part.
 .eqp on
 SELECT Person.RowKey, Person.LastName, count(Review.RowKey) AS reviews,
     avg(Review.ManagerRating) AS rating
   FROM Employee AS Person
   LEFT JOIN Employee AS Review ON Review.PartitionKey = Person.PartitionKey
-    AND Review.RowKey > Person.RowKey || '_' AND Review.RowKey < Person.RowKey || '`'
+    AND pt_starts_with(Review.RowKey, Person.RowKey || '_')
   WHERE Person.PartitionKey = 'Sales' AND pt_key_part(Person.RowKey, 3) IS NULL
   GROUP BY Person.RowKey;
 .eqp off
