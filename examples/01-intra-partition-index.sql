@@ -29,7 +29,8 @@ INSERT INTO Employee
   UNION ALL
   SELECT 'Sales', 'email_' || lower(Email), * FROM Person
   UNION ALL
-  SELECT 'Sales', 'lastname_' || lower(LastName) || '_' || Id, Id, NULL, NULL, NULL, NULL FROM Person;
+  SELECT 'Sales', 'lastname_' || lower(LastName) || '_' || Id, Id, NULL, NULL, NULL, NULL
+    FROM Person;
 
 .print
 .print == The partition holds three entities for each employee
@@ -152,9 +153,11 @@ INSERT INTO Person(PartitionKey, Id, FirstName, LastName, Age, Email)
   VALUES ('Sales', '000312', 'Zoe', 'Brown', 29, 'Zoe@contoso.com');
 UPDATE Person SET LastName = 'Kwok', Email = 'zoe.kwok@contoso.com'
   WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312';
-SELECT RowKey, FirstName, LastName, Email FROM Employee WHERE PartitionKey = 'Sales' AND Id = '000312';
+SELECT RowKey, FirstName, LastName, Email FROM Employee
+  WHERE PartitionKey = 'Sales' AND Id = '000312';
 -- The address still is unique: the whole change is taken back.
-UPDATE Person SET Email = 'JUN@contoso.com' WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312';
+UPDATE Person SET Email = 'JUN@contoso.com'
+  WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312';
 DELETE FROM Person WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312';
 SELECT count(*) AS "entities of 000312" FROM Employee WHERE Id = '000312';
 

@@ -1,13 +1,14 @@
 -- Index entities
 --
--- Problem: all employees of one last name are wanted. Last names are not unique, so they cannot
---   be the key of a copy, and a copy for each would hold everything twice.
+-- Problem: all employees of one last name are wanted. A last name is no key: several employees
+--   have the same.
 -- Pattern: an index entity for each last name holds the list of the employees' ids.
 -- Keys: option 1  a blob for each last name, here an entity ('names', 'jones') of table Blob
 --       option 2  in the department: employee ('Sales', 'empid_000152'),
 --                 index entity ('Sales', 'lastname_jones') with EmployeeIDs = ["000152","000223"]
 --       option 3  for the whole company: table NameIndex, ('jones', 'jones') with EmployeeDetails
--- Costs: each change of a list reads and writes all of it, and those who change the same list meet.
+-- Costs: each change of a list reads and writes all of it, and two writers
+--   of one list get in each other's way.
 -- Better in SQL: a list is a JSON array that json_each joins with the employees. A statement can
 --   change a list where it stands, without an ETag. And an entity for each pair of name and id
 --   needs no list at all: see the end.

@@ -25,8 +25,8 @@ SELECT 3155378975999999999 - pt_ticks('2014-07-31T15:04:05Z') AS integer,
 -- Fourteen claims, one a week. The id behind the time is explained below.
 CREATE VIRTUAL TABLE EmployeeExpense USING ptable(Submitted DateTime, Amount Double);
 WITH RECURSIVE N(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM N WHERE n < 14),
-  Claim AS (SELECT 'c' || pt_pad(n, 2) AS id, datetime('2025-12-31 09:30', (7 * n) || ' days') AS time,
-    12.5 * n AS amount FROM N)
+  Claim AS (SELECT 'c' || pt_pad(n, 2) AS id, 12.5 * n AS amount,
+    datetime('2025-12-31 09:30', (7 * n) || ' days') AS time FROM N)
 INSERT INTO EmployeeExpense
   SELECT 'empid_000223', pt_inverted_ticks(time) || '_' || id, time, amount FROM Claim;
 
@@ -84,7 +84,8 @@ SELECT pt_key_part(RowKey, 2) AS id, Submitted FROM EmployeeExpense
 -- The same claims under keys such as '2026-04-15T09:30:00.0000000Z_c16'.
 CREATE VIRTUAL TABLE Expense USING ptable(Amount Double);
 INSERT INTO Expense
-  SELECT PartitionKey, pt_compound_key(Submitted, pt_key_part(RowKey, 2)), Amount FROM EmployeeExpense;
+  SELECT PartitionKey, pt_compound_key(Submitted, pt_key_part(RowKey, 2)), Amount
+  FROM EmployeeExpense;
 .eqp on
 SELECT RowKey, Amount FROM Expense
   WHERE PartitionKey = 'empid_000223' ORDER BY RowKey DESC LIMIT 10;
