@@ -27,7 +27,7 @@ same_text() {
     printf '%s\n' "$3" >"$work/actual"
     same "$work/expected" "$work/actual" && status=0 || status=1
     number=$((number + 1))
-    result $number "$1" $status
+    result "$number" "$1" "$status"
 }
 
 # Every post of a user from the newest on, by pages in one language.
@@ -60,7 +60,7 @@ for language in $languages; do
     same_text "nobody's page in $language" "" "$(timeline "$language" page nobody)"
     timeline "$language" delete ann x >"$work/usage" && ended=0 || ended=$?
     same_text "what is no command of $language" "failed: usage: timeline" \
-        "$([ $ended -ne 0 ] && echo failed): $(grep -o 'usage: timeline' "$work/usage")"
+        "$([ "$ended" -ne 0 ] && echo failed): $(grep -o 'usage: timeline' "$work/usage")"
 done
 
 # Six at once: numbers without gaps, as many as were posted, in every language the same pages.
