@@ -105,7 +105,7 @@ FORCE:
 # RUN_BY is followed by what prove runs each test with, and the tests; `require` stops when a kind
 # has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
-    prove --jobs 2 --failures --comments --exec
+    PT_EXAMPLES='$(abspath $(BUILD)/examples)' prove --jobs 2 --failures --comments --exec
 RUN = $(RUN_BY) tests/run_program.sh
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
 
@@ -118,7 +118,7 @@ $(TESTS): deps
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
 	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) tests/run_sql.sh \
-	    tests/test_readme.sh $(UNIT_TESTS)
+	    tests/test_readme.sh tests/test_archive.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
 	$(call require,unit)$(RUN) $(UNIT_TESTS)
@@ -151,7 +151,7 @@ examples:
 	@$(SUBMAKE) run-examples
 
 run-examples: loadable $(EXAMPLES)
-	$(RUN) tests/test_examples.sh :: $(BUILD)/examples
+	$(RUN) tests/test_examples.sh
 
 # The stock shell is not sanitized, so it must load the sanitizers' libraries before itself.
 # ASAN_OPTIONS=fast_unwind_on_malloc=0 shows the callers beyond SQLite's functions, slowly.

@@ -1,20 +1,16 @@
 #!/bin/sh
 # Runs the examples that are programs: a timeline in C, Python and Perl. Prints TAP.
-#
-#     tests/test_examples.sh folder      the folder where the C programs were built
-#
 # All of them work on one store, at the same time where the test says so.
 set -u
 # shellcheck source=tests/shell.sh
 . "$(dirname "$0")/shell.sh"
 
-built=$(cd "$1" && pwd -P)
 store=$work/timeline.ptable
 export PTABLE="$library"
 
 timeline() {
     case $1 in
-    c) program=$built/timeline ;;
+    c) program=$examples/timeline ;;
     py | pl) program=$root/examples/timeline.$1 ;;
     esac
     shift
