@@ -1,6 +1,7 @@
-# Sourced by the scripts that try SQL in the stock sqlite3 shell. They are set up by
+# Sourced by the scripts that try SQL in the stock sqlite3 shell, and programs. They are set up by
 #
 #     PT_LIBRARY   the extension under test             (ptable.so in the top folder)
+#     PT_EXAMPLES  the folder of the examples that are C programs (build/examples)
 #     PT_SHELL     the shell, a command with arguments  (sqlite3)
 #     PT_PRELOAD   libraries the shell loads before itself, for the sanitizers   (none)
 #     PT_TIMEOUT   seconds until a shell that hangs is killed                    (60)
@@ -8,6 +9,8 @@
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 library=${PT_LIBRARY:-$root/ptable.so}
+# shellcheck disable=SC2034 # used by some of the scripts
+examples=${PT_EXAMPLES:-$root/build/examples}
 work=$(mktemp -d)
 work=$(cd "$work" && pwd -P)
 trap 'rm -rf "$work"' EXIT
