@@ -1,13 +1,13 @@
 -- High-volume delete: drop a table instead of deleting its entities.
 --
--- Problem: every login attempt is stored, and those older than 60 days must go. Deleting them one by
--- one costs as much as writing them did; the Table service takes at most 100 deletes in a
+-- Problem: every login attempt is stored, and those older than 60 days must go. Deleting them one
+-- by one costs as much as writing them did; the Table service takes at most 100 deletes in a
 -- transaction, of one partition.
 --
 -- Pattern: a table for each day. PartitionKey: the user; RowKey: the time of day and a number.
--- Forgetting a day is then one operation, whatever the number of its entities. It costs queries over
--- many days: one query for each table. With ptable a view asks all tables at once, and dropping is
--- part of a transaction.
+-- Forgetting a day is then one operation, whatever the number of its entities. It costs queries
+-- over many days: one query for each table. With ptable a view asks all tables at once, and
+-- dropping is part of a transaction.
 .load ./ptable
 .mode box
 
@@ -21,7 +21,8 @@ CREATE VIRTUAL TABLE Logins20140731 USING ptable(Success Boolean, limits='azure'
 -- keeps two attempts in one second apart.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
 INSERT INTO Logins20140530
-  SELECT 'user' || pt_pad(i % 30, 2) || '@contoso.com', time(i * 200, 'unixepoch') || '_0001', 1 FROM n;
+  SELECT 'user' || pt_pad(i % 30, 2) || '@contoso.com', time(i * 200, 'unixepoch') || '_0001', 1
+  FROM n;
 INSERT INTO Logins20140530 VALUES ('jonesj@contoso.com', '08:01:12_0001', 1);
 INSERT INTO Logins20140531 VALUES ('jonesj@contoso.com', '08:03:40_0001', 0),
   ('jonesj@contoso.com', '08:03:40_0002', 1), ('donh@contoso.com', '09:15:00_0001', 1);
@@ -33,8 +34,9 @@ SELECT TableName, Entities FROM pt_tables WHERE TableName GLOB 'Logins*';
 -- 2. One view over all of them. Its text is made from the list of tables, which another view does.
 -- (SQLite takes up to 500 tables in such a view.)
 CREATE TEMP VIEW LoginText AS
-  SELECT 'DROP VIEW IF EXISTS temp.Login; CREATE TEMP VIEW Login AS ' || group_concat(
-      'SELECT ''' || substr(TableName, 7) || ''' AS Day, * FROM ' || TableName, ' UNION ALL ') || ';'
+  SELECT 'DROP VIEW IF EXISTS temp.Login; CREATE TEMP VIEW Login AS ' ||
+      group_concat('SELECT ''' || substr(TableName, 7) || ''' AS Day, * FROM ' || TableName,
+        ' UNION ALL ') || ';'
     FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*';
 -- Whenever a day comes or goes:
 .mode list
@@ -76,8 +78,9 @@ SELECT * FROM LoginText;
 .mode box
 SELECT Day, count(*) AS attempts FROM Login GROUP BY Day;
 
--- 4. The Table service keeps a dropped name busy for 40 seconds or more (409 TableBeingDeleted), and
--- is slow with a new table at first. Here the name is free at once, in the same transaction too.
+-- 4. The Table service keeps a dropped name busy for 40 seconds or more (409 TableBeingDeleted),
+-- and is slow with a new table at first. Here the name is free at once, in the same transaction
+-- too.
 BEGIN;
 DELETE FROM pt_tables WHERE TableName = 'Logins20140601';
 INSERT INTO pt_tables(TableName) VALUES ('Logins20140601');
@@ -87,8 +90,8 @@ SELECT count(*) AS attempts FROM Logins20140601;
 ROLLBACK;
 
 -- 5. The plain way: one table, and DELETE with a condition. It is right where no day is large, or
--- where what must go is not a whole table. Time goes first in the RowKey, so this is a range of each
--- partition; every entity is still deleted by itself.
+-- where what must go is not a whole table. Time goes first in the RowKey, so this is a range of
+-- each partition; every entity is still deleted by itself.
 CREATE VIRTUAL TABLE AllLogins USING ptable(Success Boolean, limits='azure');
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299)
 INSERT INTO AllLogins SELECT 'jonesj@contoso.com',

@@ -4,10 +4,10 @@
 -- the keys, and a chart of one day must read 24 entities.
 --
 -- Pattern: one entity for each employee and day. PartitionKey: the department; RowKey: employee and
--- day, '000223_20140731'. The hours are the properties H00 to H23. A day is a point query, a month of
--- one employee a range query. It costs a rewrite of the entity for each change of an hour, and in the
--- Table service an entity has at most 252 properties. With ptable an hour is counted up in one
--- statement, without reading first, and the properties can be read as rows.
+-- day, '000223_20140731'. The hours are the properties H00 to H23. A day is a point query, a month
+-- of one employee a range query. It costs a rewrite of the entity for each change of an hour, and
+-- in the Table service an entity has at most 252 properties. With ptable an hour is counted up in
+-- one statement, without reading first, and the properties can be read as rows.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -33,7 +33,8 @@ SELECT RowKey, H08, H09, H10 FROM MessageStats
 
 -- 2. Setting one hour. UPDATE changes a day that is there, and leaves the other hours alone.
 UPDATE MessageStats SET H11 = 5 WHERE PartitionKey = 'Sales' AND RowKey = '000223_20140731';
--- Insert Or Merge Entity makes the day if need be. The loud form with IfMatch wants it to exist (404).
+-- Insert Or Merge Entity makes the day if need be. The loud form with IfMatch wants it to exist
+-- (404).
 INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode) VALUES
   ('Sales', '000223_20140731', 9, 'merge'), ('Sales', '000223_20140801', 1, 'merge');
 INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode, IfMatch)
@@ -91,7 +92,8 @@ INSERT INTO MessageStats(PartitionKey, RowKey, Properties)
   SELECT 'Sales', '000223_20140803', json_group_object('M' || pt_pad(i * 5, 4), 1) FROM n;
 
 -- 7. The plain way: an entity for each hour, '000223_20140731_08'. It is right where most hours are
--- asked for by themselves, or have more than one value. It costs keys: here 24 entities against one.
+-- asked for by themselves, or have more than one value. It costs keys: here 24 entities against
+-- one.
 CREATE VIRTUAL TABLE OneDay USING ptable;
 CREATE VIRTUAL TABLE OneHour USING ptable(Messages Int32);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 23)
