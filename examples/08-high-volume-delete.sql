@@ -11,14 +11,14 @@
 .load ./ptable
 .mode box
 
--- 1. Tables. The Table service wants letters and digits in a name, so the date has no dashes.
+-- 1. Tables. The Table service takes only letters and digits in a name, so the first is refused.
 CREATE VIRTUAL TABLE "Logins2014-07-31" USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140530 USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140531 USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140601 USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140731 USING ptable(Success Boolean, limits='azure');
--- 300 attempts of other users on the first day; jonesj logs in on each day, the number at the end
--- keeps two attempts in one second apart.
+-- 300 attempts of other users on the first day, and jonesj logs in on each day. The number at the
+-- end keeps two attempts in one second apart.
 WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
 INSERT INTO Logins20140530
   SELECT 'user' || pt_pad(i % 30, 2) || '@contoso.com', time(i * 200, 'unixepoch') || '_0001', 1
@@ -52,7 +52,7 @@ SELECT Day, RowKey, Success FROM Login
   WHERE PartitionKey = 'jonesj@contoso.com' AND Day BETWEEN '20140531' AND '20140601';
 .eqp off
 
--- 3. On 31 July 2014, everything before 1 June goes. Digits in this order compare as dates do.
+-- 3. On 31 July 2014, everything before 1 June goes. Year, month, day: names compare as dates do.
 CREATE TEMP TABLE Oldest AS SELECT 'Logins' || strftime('%Y%m%d', '2014-07-31', '-60 days') AS Kept;
 SELECT Kept FROM Oldest;
 -- In a transaction it is gone at once, and ROLLBACK brings it back.
@@ -79,8 +79,7 @@ SELECT * FROM LoginText;
 SELECT Day, count(*) AS attempts FROM Login GROUP BY Day;
 
 -- 4. The Table service keeps a dropped name busy for 40 seconds or more (409 TableBeingDeleted),
--- and is slow with a new table at first. Here the name is free at once, in the same transaction
--- too.
+-- and is slow with a new table at first. Here it is free at once, in the same transaction too.
 BEGIN;
 DELETE FROM pt_tables WHERE TableName = 'Logins20140601';
 INSERT INTO pt_tables(TableName) VALUES ('Logins20140601');
@@ -100,12 +99,12 @@ INSERT INTO AllLogins SELECT 'jonesj@contoso.com',
 DELETE FROM AllLogins WHERE RowKey < '20140601';
 .eqp off
 SELECT changes() AS deleted;
--- Under the Table service's rules for transactions the rest, 276, is too much for one. An entity
--- group transaction after the other, 100 entities each, until changes() is less:
+-- Under the Table service's rules for transactions the rest, 276, is too much for one. So it is an
+-- entity group transaction after the other, 100 entities each, until changes() is less than 100:
 CREATE VIRTUAL TABLE LoginsInBatches USING ptable(table=AllLogins, batch='azure');
 DELETE FROM LoginsInBatches WHERE PartitionKey = 'jonesj@contoso.com';
 DELETE FROM LoginsInBatches WHERE EntityKey IN (
   SELECT EntityKey FROM AllLogins WHERE PartitionKey = 'jonesj@contoso.com' LIMIT 100);
 SELECT changes() AS deleted, count(*) AS "still there" FROM AllLogins;
 
-.shell rm build/logins.sql
+.shell rm -f build/logins.sql

@@ -33,8 +33,7 @@ SELECT RowKey, H08, H09, H10 FROM MessageStats
 
 -- 2. Setting one hour. UPDATE changes a day that is there, and leaves the other hours alone.
 UPDATE MessageStats SET H11 = 5 WHERE PartitionKey = 'Sales' AND RowKey = '000223_20140731';
--- Insert Or Merge Entity makes the day if need be. The loud form with IfMatch wants it to exist
--- (404).
+-- Insert Or Merge Entity makes the day if need be. With IfMatch the day must exist: 404.
 INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode) VALUES
   ('Sales', '000223_20140731', 9, 'merge'), ('Sales', '000223_20140801', 1, 'merge');
 INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode, IfMatch)
@@ -91,9 +90,8 @@ WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 287)
 INSERT INTO MessageStats(PartitionKey, RowKey, Properties)
   SELECT 'Sales', '000223_20140803', json_group_object('M' || pt_pad(i * 5, 4), 1) FROM n;
 
--- 7. The plain way: an entity for each hour, '000223_20140731_08'. It is right where most hours are
--- asked for by themselves, or have more than one value. It costs keys: here 24 entities against
--- one.
+-- 7. The plain way: an entity for each hour, '000223_20140731_08'. It is right where one asks for
+-- single hours, or an hour has more than one value, and SUM works as it is. It costs keys (in bytes):
 CREATE VIRTUAL TABLE OneDay USING ptable;
 CREATE VIRTUAL TABLE OneHour USING ptable(Messages Int32);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 23)

@@ -6,8 +6,7 @@
 -- Pattern: two entities in one partition. PartitionKey: employee and year, '000223_2014'; RowKey
 -- '01' holds the days 1 to 252, RowKey '02' the days 253 to 365. Both are written in one entity
 -- group transaction, or one of them alone; reading takes two point queries. With ptable views and a
--- trigger make one logical row of them. Outside the service's limits one entity simply holds them
--- all.
+-- trigger make one logical row of them. Outside the service's limits one entity holds all 365.
 .load ./ptable
 .mode box
 .nullvalue NULL

@@ -13,8 +13,7 @@
 .nullvalue NULL
 .shell rm -rf build/photos
 
--- 1. Outside. First the file, then the entity: so no entity ever names a file that is not there
--- yet.
+-- 1. Outside. First the file, then the entity: so no entity names a file that is not there yet.
 CREATE VIRTUAL TABLE Employee USING ptable(FirstName String, Photo String, limits='azure');
 SELECT writefile('build/photos/000223.jpg', zeroblob(200000)) AS "bytes written";
 INSERT INTO Employee VALUES ('Sales', '000223', 'Jun', 'build/photos/000223.jpg');
@@ -30,7 +29,7 @@ ROLLBACK;
 -- stops half-way. What no entity names can go, if it is so old that none is about to name it.
 SELECT name AS "files without an entity" FROM fsdir('build/photos')
   WHERE lsmode(mode) GLOB '-*' AND name NOT IN (SELECT Photo FROM Employee WHERE Photo IS NOT NULL);
--- The other way round, for files that somebody has removed: readfile gives NULL.
+-- An entity whose file somebody has removed: readfile gives NULL.
 INSERT INTO Employee VALUES ('Sales', '000401', 'Ann', 'build/photos/000401.jpg');
 SELECT RowKey AS "entities without their file" FROM Employee
   WHERE Photo IS NOT NULL AND readfile(Photo) IS NULL;
@@ -84,8 +83,7 @@ ROLLBACK;
 
 -- 5. Which one? Inside, as long as photos are read and written whole: a transaction is held in
 -- memory until it commits, under three times its data, and a value has at most 1,000,000,000 bytes.
--- Outside for what is streamed, read in parts, or served by a web server. What the tables take, in
--- bytes:
+-- Outside for what is streamed, read in parts, or served by a web server. What the tables take:
 SELECT TableName, Entities, Bytes FROM pt_tables WHERE TableName IN ('Employee', 'Whole');
 
 .shell rm -rf build/photos

@@ -5,9 +5,9 @@
 -- gives a partition to one server, which then does all the work: a hot partition.
 --
 -- Remedy: a PartitionKey that does not follow the clock, with the time in the RowKey. Tried here:
---   ByHour        PartitionKey '2014073115' (the hour)   RowKey '20140731150406_000223'
+--   ByHour        PartitionKey '2014073115' (the hour)   RowKey '20140731150442_000223'
 --   ByDepartment  PartitionKey 'Sales'                   RowKey the same
---   ByEmployee    PartitionKey 'Sales_000223'            RowKey '20140731150406'
+--   ByEmployee    PartitionKey 'Sales_000223'            RowKey '20140731150442'
 --   ByBucket      PartitionKey '00' to '03', a hash      RowKey as in ByHour
 -- It costs the order of time over the whole table, which then has to be put together from the
 -- partitions. With ptable one can measure where writes go, and SQL merges the partitions. A store
@@ -21,15 +21,15 @@ CREATE VIRTUAL TABLE ByDepartment USING ptable(Kind String);
 CREATE VIRTUAL TABLE ByEmployee USING ptable(Kind String);
 CREATE VIRTUAL TABLE ByBucket USING ptable(Kind String);
 
--- Four hours: an event every 12 seconds, of 24 employees in turn, half of them in Sales.
+-- This view makes up four hours: every 12 seconds an event, of 24 employees in turn, 12 in Sales.
 CREATE TEMP VIEW Event AS
   WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 1199)
   SELECT strftime('%Y%m%d%H%M%S', '2014-07-31 12:00:06', (i * 12) || ' seconds') AS Time,
     iif(i % 24 < 12, 'Sales', iif(i % 24 < 20, 'Marketing', 'IT')) AS Department,
     pt_pad(212 + i % 24, 6) AS Employee
   FROM n;
--- An event written to this view goes to all four tables. The employee in the RowKey keeps events of
--- the same second apart. The bucket is a text of fixed width, as every number in a key should be.
+-- What is inserted into it goes to all four tables. The employee in the RowKey keeps events of the
+-- same second apart. The bucket is a text of fixed width, as every number in a key should be.
 CREATE TEMP TRIGGER PutEvent INSTEAD OF INSERT ON Event BEGIN
   INSERT INTO ByHour
     VALUES (substr(new.Time, 1, 10), pt_compound_key(new.Time, new.Employee), 'mail');
@@ -43,8 +43,7 @@ CREATE TEMP TRIGGER PutEvent INSTEAD OF INSERT ON Event BEGIN
 END;
 INSERT INTO Event SELECT * FROM Event WHERE Time < '2014073115';
 
--- 1. Measuring. Which partitions does the open transaction write? Here it is the last hour's
--- writes.
+-- 1. Measuring. Which partitions does the open transaction write? Here it writes the last hour.
 BEGIN;
 INSERT INTO Event SELECT * FROM Event WHERE Time >= '2014073115';
 SELECT TableName, sum(Operations) AS writes, count(*) AS partitions,

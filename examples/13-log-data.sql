@@ -51,8 +51,7 @@ SELECT RowKey, Level, Message FROM LogBySource
   WHERE PartitionKey = 'queue' AND RowKey >= '201407311504' AND RowKey < '201407311506';
 
 -- 3. The edges. Bounds are texts. The upper one, <= '20140731150600', leaves out a message of
--- 15:06:00, because its key goes on after these digits and so is greater. Take "less than the
--- next".
+-- 15:06:00, because its key goes on after these digits and so is greater. Take < the next second.
 SELECT max(RowKey) FROM LogBySource WHERE PartitionKey = 'blob' AND RowKey <= '20140731150600';
 SELECT max(RowKey) FROM LogBySource WHERE PartitionKey = 'blob' AND RowKey < '20140731150601';
 -- A time that crosses the hour is in two partitions of LogByHour. EntityKey is both keys in one, so
