@@ -91,7 +91,7 @@ INSERT INTO MessageStats(PartitionKey, RowKey, Properties)
   SELECT 'Sales', '000223_20140803', json_group_object('M' || pt_pad(i * 5, 4), 1) FROM n;
 
 -- 7. The plain way: an entity for each hour, '000223_20140731_08'. It is right where one asks for
--- single hours, or an hour has more than one value, and SUM works as it is. It costs keys (in bytes):
+-- single hours, or an hour has more than one value, and SUM works as it is. It costs room (bytes):
 CREATE VIRTUAL TABLE OneDay USING ptable;
 CREATE VIRTUAL TABLE OneHour USING ptable(Messages Int32);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 23)
