@@ -1,13 +1,13 @@
 -- Table name key: choose the data by the name of its table.
 --
--- Problem: one program keeps the orders of several companies, its tenants. Their data must stay apart:
--- it is counted, handed over and deleted for each of them, at no cost to the others.
+-- Problem: one program keeps the orders of several companies, its tenants. Their data must stay
+-- apart: it is counted and deleted for each of them, at no cost to the others.
 --
 -- Pattern: a table for each tenant; the name is one more key, before the other two.
 -- Table: 'Order' and the tenant; PartitionKey: the month; RowKey: the order's number.
--- It costs a declaration for each tenant and, for questions about all of them, a query for each. The
--- Table service leaves that to the client. SQL asks in one view, and a transaction spans the tables.
--- (A table for each day or month: 08-high-volume-delete.sql.)
+-- It costs a declaration for each tenant and, for questions about all of them, a query for each.
+-- The Table service leaves that to the client. SQL asks in one view, and a transaction spans the
+-- tables.
 .load ./ptable
 .mode box
 
@@ -40,7 +40,8 @@ SELECT 'Contoso' AS tenant, Total FROM Contoso WHERE PartitionKey = '2014-07' AN
 UNION ALL
 SELECT 'Fabrikam', Total FROM Fabrikam WHERE PartitionKey = '2014-07' AND RowKey = '000101';
 
--- 4. All tenants: a view. Conditions on keys reach each table.
+-- 4. All tenants: a view. Conditions on keys reach each table. A new tenant takes a new view, which
+-- can be made from the list in pt_tables: 08-high-volume-delete.sql does so for a table each day.
 CREATE VIEW AnyOrder AS
   SELECT 'Contoso' AS Tenant, * FROM Contoso UNION ALL
   SELECT 'Fabrikam' AS Tenant, * FROM Fabrikam UNION ALL
@@ -74,8 +75,8 @@ SELECT * FROM Fabrikam;
 -- The view fails likewise, unless the condition on Tenant passes over that table.
 SELECT count(*) FROM AnyOrder;
 SELECT count(*) AS "orders of Contoso" FROM AnyOrder WHERE Tenant = 'Contoso';
--- The tenant comes back. The name is free at once; the Table service keeps it busy for 40 seconds or
--- more (409 TableBeingDeleted).
+-- The tenant comes back. The name is free at once; the Table service keeps it busy for 40 seconds
+-- or more (409 TableBeingDeleted).
 INSERT INTO pt_tables(TableName) VALUES ('OrderFabrikam');
 INSERT INTO Fabrikam VALUES ('2014-08', '000103', 'kwokk@fabrikam.com', 10);
 SELECT Tenant, count(*) AS orders FROM AnyOrder GROUP BY Tenant;

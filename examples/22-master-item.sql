@@ -1,13 +1,13 @@
 -- Transactional master-item: a master and its items in one partition.
 --
--- Problem: an order has a header and lines. They are read together, the header's total must always be
--- the sum of the lines, and no line may be added once the order is closed.
+-- Problem: an order has a header and lines. They are read together, the header's total must always
+-- be the sum of the lines, and no line may be added once the order is closed.
 --
 -- Pattern: header and lines are entities of one partition, so one transaction writes them.
--- PartitionKey: the order's number; RowKey: 'order' for the header, 'line_0001', 'line_0002' ... for
--- the lines. Every change of a line is also a write of the header: in the Table service two clerks
--- at one order make each other try again (412), and a transaction takes a header and 99 lines. SQL
--- adds to the total where it lies, and a trigger keeps the rules for all clients.
+-- PartitionKey: the order's number; RowKey: 'order' for the header, 'line_0001', 'line_0002' ...
+-- for the lines. Every change of a line is also a write of the header: in the Table service two
+-- clerks at one order make each other try again (412), and a transaction takes a header and 99
+-- lines. SQL adds to the total where it lies, and a trigger keeps the rules.
 .load ./ptable
 .mode box
 CREATE VIRTUAL TABLE Orders USING ptable(
@@ -44,8 +44,8 @@ SELECT Product FROM Orders WHERE PartitionKey = '000223' AND pt_starts_with(RowK
 -- Numbers in keys are padded, for keys sort as text.
 SELECT 'line_10' < 'line_2' AS unpadded, 'line_0010' < 'line_0002' AS padded;
 
--- 3. The Table service's way to add a line: read the header, then write line and header in one batch,
--- the header with its ETag. Two clerks have read the same header, open and with a total of 7400.
+-- 3. The Table service's way to add a line: read the header, then write line and header in one
+-- batch, the header with its ETag. Two clerks have read the same header: open, a total of 7400.
 CREATE TEMP TABLE Seen AS SELECT Total, ETag AS Tag FROM Orders
   WHERE PartitionKey = '000223' AND RowKey = 'order' AND Status = 'open';
 -- The first clerk adds a cup.
@@ -65,8 +65,8 @@ INSERT OR ROLLBACK INTO OrdersBatch(PartitionKey, RowKey, Total, WriteMode, IfMa
 COMMIT;
 SELECT RowKey, Total, Product FROM Orders WHERE PartitionKey = '000223';
 
--- 4. SQL's way: a view of the lines whose triggers keep number, total and rule. Nothing is read
--- before, nothing is repeated.
+-- 4. SQL's way: a view of the lines whose trigger gives the number, keeps the total and the rule.
+-- The client reads nothing before, and two clerks wait for each other instead of repeating.
 CREATE VIEW OrderLine AS SELECT PartitionKey AS OrderNo, pt_key_part(RowKey, 2) AS Line,
   Product, Quantity, Price FROM Orders WHERE pt_starts_with(RowKey, 'line_');
 CREATE TRIGGER OrderLineInsert INSTEAD OF INSERT ON OrderLine BEGIN
@@ -97,8 +97,9 @@ INSERT INTO Orders(PartitionKey, RowKey, Product, Quantity, Price)
   WHERE PartitionKey = '000223' AND RowKey = 'order' AND Status = 'open';
 SELECT changes() AS "lines inserted";
 
--- 5. The plain way is not to keep the total: SQL adds up the lines of an order in the same partition
--- scan. Keep it where headers are listed without their lines: one look into each partition.
+-- 5. The plain way is not to keep the total: SQL adds up the lines of an order in the same
+-- partition scan. Keep it where headers are listed without their lines: one look into each
+-- partition.
 INSERT INTO OrderLine(OrderNo, Product, Quantity, Price) VALUES ('000224', 'Plate', 4, 800);
 EXPLAIN QUERY PLAN SELECT PartitionKey, Total FROM Orders WHERE RowKey = 'order';
 SELECT PartitionKey, max(Total) AS "total kept", sum(Quantity * Price) AS "sum of lines"
