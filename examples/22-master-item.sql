@@ -72,6 +72,7 @@ CREATE VIEW OrderLine AS SELECT PartitionKey AS OrderNo, pt_key_part(RowKey, 2) 
 CREATE TRIGGER OrderLineInsert INSTEAD OF INSERT ON OrderLine BEGIN
   SELECT RAISE(ABORT, 'no open order has this number') WHERE NOT EXISTS (SELECT 1 FROM Orders
     WHERE PartitionKey = new.OrderNo AND RowKey = 'order' AND Status = 'open');
+  SELECT RAISE(ABORT, 'a line has a quantity and a price') WHERE new.Quantity * new.Price IS NULL;
   INSERT INTO Orders(PartitionKey, RowKey, Product, Quantity, Price) VALUES (new.OrderNo,
     'line_' || pt_pad(1 + coalesce((SELECT pt_key_part(RowKey, 2) FROM Orders
       WHERE PartitionKey = new.OrderNo AND pt_starts_with(RowKey, 'line_')
@@ -97,9 +98,8 @@ INSERT INTO Orders(PartitionKey, RowKey, Product, Quantity, Price)
   WHERE PartitionKey = '000223' AND RowKey = 'order' AND Status = 'open';
 SELECT changes() AS "lines inserted";
 
--- 5. The plain way is not to keep the total: SQL adds up the lines of an order in the same
--- partition scan. Keep it where headers are listed without their lines: one look into each
--- partition.
+-- 5. The plain way is not to keep the total: SQL adds up the lines in the same partition scan. Keep
+-- it where headers are listed without their lines: one look into each partition.
 INSERT INTO OrderLine(OrderNo, Product, Quantity, Price) VALUES ('000224', 'Plate', 4, 800);
 EXPLAIN QUERY PLAN SELECT PartitionKey, Total FROM Orders WHERE RowKey = 'order';
 SELECT PartitionKey, max(Total) AS "total kept", sum(Quantity * Price) AS "sum of lines"

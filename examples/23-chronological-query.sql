@@ -4,12 +4,12 @@
 -- day, from Wednesday to Friday, the last ten. The Table service sorts by keys only.
 --
 -- Pattern: the RowKey begins with the time, in a form whose text order is the order of time.
--- PartitionKey: the day, '2014-07-31'; RowKey: '2014-07-31T15:04:05.0000000Z_web_1', which is the
--- time in UTC, and who says it, so that two events of one moment are two entities. It costs a
--- partition that takes all writes of a day, and a question about one source reads the others'
--- events too. In the Table service days are asked one by one, the newest first needs keys that
--- count down, and the client makes the keys' texts. With ptable several days are one range, any
--- range can be read backwards, and pt_datetime makes the text from any usual form of a time.
+-- PartitionKey: the day, '2014-07-31'; RowKey: '2014-07-31T15:04:05.0000000Z_web_1', the time in UTC
+-- and the source, so that two events of one moment are two entities.
+-- It costs a partition that takes all writes of a day, and a question about one source reads the
+-- others' events too. In the Table service the newest first needs keys that count down, and the
+-- client makes the texts of the keys. With ptable any range, of several days too, can be read
+-- backwards, and pt_datetime makes the text from any usual form of a time.
 .load ./ptable
 .mode box
 CREATE VIRTUAL TABLE Event USING ptable(Level String, Message String);

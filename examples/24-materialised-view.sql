@@ -3,7 +3,7 @@
 -- Problem: commands arrive as events, such as 'employee 000223 hired for Sales', and must be kept
 -- as they came. What is asked all day is something else: how many employees has each department?
 --
--- Pattern: an event table that only grows, and a table shaped for the question, kept from the events.
+-- Pattern: an event table that only grows, and a table shaped for the question, kept from it.
 -- Event: PartitionKey: the day; RowKey: a number that rises.
 -- Headcount: PartitionKey: 'headcount'; RowKey: the department.
 -- Every command writes twice. In the Table service these are two transactions with a queue between

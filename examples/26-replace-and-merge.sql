@@ -85,16 +85,14 @@ SELECT Properties FROM Seen WHERE RowKey = '000223';
 UPDATE Employee SET Properties = json_remove(Properties, '$.Badge')
   WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 SELECT Properties FROM Seen WHERE RowKey = '000223';
--- The service's way, in one statement: replace with the ETag of what was read, less the e-mail
--- address.
+-- The service's way, in one statement: a replace by what was read, with its ETag, less the Email.
 INSERT INTO Employee(PartitionKey, RowKey, LastName, WriteMode, IfMatch)
   SELECT PartitionKey, RowKey, LastName, 'replace', ETag FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 SELECT Properties FROM Seen WHERE RowKey = '000223';
 
 -- 6. Merge only if a property exists: employees and departments in one partition, and only
--- departments have an EmployeeCount. Without the condition a merge would give one to any employee,
--- too.
+-- departments have an EmployeeCount. Without the condition a merge could give one to an employee.
 INSERT INTO Employee(PartitionKey, RowKey, EmployeeCount) VALUES ('Sales', 'DEPARTMENT', 3);
 UPDATE Employee SET EmployeeCount = EmployeeCount + 1
   WHERE PartitionKey = 'Sales' AND RowKey IN ('000223', 'DEPARTMENT') AND EmployeeCount IS NOT NULL;
@@ -103,8 +101,7 @@ SELECT changes() AS updated;
 INSERT INTO Employee(PartitionKey, RowKey, EmployeeCount, WriteMode, IfMatch)
   SELECT PartitionKey, RowKey, EmployeeCount + 1, 'merge', ETag FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey IN ('000223', 'DEPARTMENT') AND EmployeeCount IS NOT NULL;
--- A filter has no null. A property that exists is greater, equal or less; one that lacks is
--- nothing.
+-- A filter has no null. A property that exists is greater, equal or less; an absent one is neither.
 SELECT RowKey, EmployeeCount FROM Employee
   WHERE Filter MATCH 'PartitionKey eq ''Sales'' and (EmployeeCount ge 0 or EmployeeCount lt 0)';
 SELECT * FROM Seen;
