@@ -1,0 +1,116 @@
+-- Materialised view: what is written as events, read as totals (CQRS).
+--
+-- Problem: commands arrive as events, such as 'employee 000223 hired for Sales', and must be kept
+-- as they came. What is asked all day is something else: how many employees has each department?
+--
+-- Pattern: an event table that only grows, and a table shaped for the question, kept from it.
+-- Event: PartitionKey: the day; RowKey: a number that rises.
+-- Headcount: PartitionKey: 'headcount'; RowKey: the department.
+-- Every command writes twice. In the Table service these are two transactions with a queue between
+-- them, so the view lags and may count an event twice. Here both tables lie in one store, and one
+-- transaction keeps them together; a view that may lag remembers how far it has come.
+.load ./ptable
+.mode box
+CREATE VIRTUAL TABLE Event USING ptable(Kind String, Employee String, Department String);
+CREATE VIRTUAL TABLE Headcount USING ptable(Employees Int32);
+
+-- 1. A command is a row inserted into this view. Its trigger checks it, writes the event and adds
+-- to the count, all in one transaction. The first event of a department makes its entity.
+CREATE VIEW Command AS SELECT PartitionKey AS Day, Kind, Employee, Department FROM Event;
+CREATE TRIGGER Perform INSTEAD OF INSERT ON Command BEGIN
+  SELECT RAISE(ABORT, 'that day is over') WHERE EXISTS (
+    SELECT 1 FROM Event WHERE PartitionKey > new.Day);
+  SELECT RAISE(ABORT, 'nobody is there who could leave') WHERE new.Kind = 'left' AND NOT EXISTS (
+    SELECT 1 FROM Headcount
+    WHERE PartitionKey = 'headcount' AND RowKey = new.Department AND Employees > 0);
+  INSERT INTO Event VALUES (new.Day,
+    pt_pad(1 + coalesce((SELECT RowKey FROM Event ORDER BY EntityKey DESC LIMIT 1), 0), 10),
+    new.Kind, new.Employee, new.Department);
+  INSERT INTO Headcount(PartitionKey, RowKey, Employees, WriteMode) VALUES (
+    'headcount', new.Department,
+    CASE new.Kind WHEN 'hired' THEN 1 ELSE -1 END + coalesce((SELECT Employees FROM Headcount
+      WHERE PartitionKey = 'headcount' AND RowKey = new.Department), 0), 'merge');
+END;
+INSERT INTO Command VALUES
+  ('2014-07-30', 'hired', '000223', 'Sales'),     ('2014-07-30', 'hired', '000312', 'Sales'),
+  ('2014-07-31', 'hired', '000150', 'Marketing'), ('2014-07-31', 'left',  '000312', 'Sales'),
+  ('2014-07-31', 'hired', '000312', 'Marketing');
+-- A command that is refused leaves neither an event nor a count, nor does the one before it in the
+-- same statement.
+INSERT INTO Command VALUES
+  ('2014-08-01', 'hired', '000401', 'Sales'), ('2014-08-01', 'left', '000500', 'Legal');
+SELECT PartitionKey AS day, RowKey, Kind, Employee, Department FROM Event;
+-- The question is now a point query, however many events there are.
+.eqp on
+SELECT Employees FROM Headcount WHERE PartitionKey = 'headcount' AND RowKey = 'Marketing';
+.eqp off
+
+-- 2. The plain way: an SQL view counts when it is asked. It is never wrong and reads all events;
+-- better until reading them takes too long.
+CREATE VIEW Counted AS
+  SELECT Department, sum(CASE Kind WHEN 'hired' THEN 1 ELSE -1 END) AS Employees
+  FROM Event GROUP BY Department;
+.eqp on
+SELECT * FROM Counted WHERE Department = 'Marketing';
+.eqp off
+
+-- 3. Rebuild: the materialised view is made anew from the events, in one transaction. Somebody has
+-- damaged it; the comparison finds out. Readers see the old counts until COMMIT.
+UPDATE Headcount SET Employees = 99 WHERE PartitionKey = 'headcount' AND RowKey = 'Sales';
+SELECT Department, Counted.Employees AS events, Headcount.Employees AS kept FROM Counted
+  LEFT JOIN Headcount ON PartitionKey = 'headcount' AND RowKey = Department
+  WHERE Counted.Employees IS NOT Headcount.Employees;
+BEGIN;
+DELETE FROM Headcount WHERE PartitionKey = 'headcount';
+INSERT OR ROLLBACK INTO Headcount SELECT 'headcount', Department, Employees FROM Counted;
+COMMIT;
+SELECT RowKey AS department, Employees FROM Headcount WHERE PartitionKey = 'headcount';
+
+-- 4. A view that lags: writers do not wait for it, and it catches up when it likes. It counts
+-- hirings by day, and remembers the EntityKey of the last event that it has applied. The mark lies
+-- beside the counts and changes in the same transaction: an event is never applied twice or left
+-- out, also if the process is killed between two statements.
+CREATE VIRTUAL TABLE Hirings USING ptable(Hired Int32, LastKey Binary);
+INSERT INTO Hirings(PartitionKey, RowKey, LastKey) VALUES ('mark', '', x'');
+CREATE VIEW Mark AS SELECT LastKey FROM Hirings WHERE PartitionKey = 'mark' AND RowKey = '';
+-- The next events, four at most: what catching up reads is the range after the mark.
+CREATE VIEW NextEvent AS SELECT EntityKey AS Place, PartitionKey AS Day, Kind FROM Event
+  WHERE EntityKey > (SELECT LastKey FROM Mark) ORDER BY EntityKey LIMIT 4;
+-- SQLite has no procedures; a trigger on a view is one. INSERT INTO CatchUp does a step.
+CREATE VIEW CatchUp AS SELECT LastKey FROM Mark;
+CREATE TRIGGER CatchUpStep INSTEAD OF INSERT ON CatchUp BEGIN
+  INSERT INTO Hirings(PartitionKey, RowKey, Hired, WriteMode)
+    SELECT 'day', Day, count(*) + coalesce((SELECT Hired FROM Hirings
+      WHERE PartitionKey = 'day' AND RowKey = Day), 0), 'merge'
+    FROM NextEvent WHERE Kind = 'hired' GROUP BY Day;
+  UPDATE Hirings SET LastKey = coalesce((SELECT max(Place) FROM NextEvent), LastKey)
+    WHERE PartitionKey = 'mark' AND RowKey = '';
+END;
+EXPLAIN QUERY PLAN SELECT * FROM NextEvent;
+INSERT INTO CatchUp DEFAULT VALUES;
+SELECT RowKey AS day, Hired, (SELECT count(*) FROM NextEvent) AS "events to come"
+  FROM Hirings WHERE PartitionKey = 'day';
+INSERT INTO CatchUp DEFAULT VALUES;
+INSERT INTO CatchUp DEFAULT VALUES;        -- once too often does no harm
+INSERT INTO Command VALUES ('2014-08-01', 'hired', '000401', 'Sales');
+INSERT INTO CatchUp DEFAULT VALUES;
+SELECT RowKey AS day, Hired, (SELECT count(*) FROM NextEvent) AS "events to come"
+  FROM Hirings WHERE PartitionKey = 'day';
+
+-- The mark wants events to come in the order of their keys. For commands the trigger sees to it,
+-- and a store has one writer at a time. Whatever else is put in before the mark is not seen.
+INSERT INTO Command VALUES ('2014-07-30', 'hired', '000402', 'Legal');
+INSERT INTO Event VALUES ('2014-07-30', '0000000007', 'hired', '000402', 'Legal');
+INSERT INTO CatchUp DEFAULT VALUES;
+CREATE VIEW Wrong AS SELECT Day, sum(Kind = 'hired') AS events, Hired AS kept FROM Command
+  LEFT JOIN Hirings ON Hirings.PartitionKey = 'day' AND Hirings.RowKey = Day
+  GROUP BY Day HAVING events IS NOT kept;
+SELECT * FROM Wrong;
+-- Then the view is rebuilt: emptied, the mark too, and brought up to date in the same transaction.
+BEGIN;
+DELETE FROM Hirings WHERE PartitionKey = 'day';
+UPDATE OR ROLLBACK Hirings SET LastKey = x'' WHERE PartitionKey = 'mark' AND RowKey = '';
+INSERT INTO CatchUp DEFAULT VALUES;
+INSERT INTO CatchUp DEFAULT VALUES;
+COMMIT;
+SELECT count(*) AS "days that are wrong" FROM Wrong;
