@@ -51,16 +51,6 @@ INSERT INTO Company VALUES ('Sales', 'EMPLOYEEREVIEW_000223', '{"Rating":5}');
 SELECT (SELECT count(*) FROM Company WHERE pt_starts_with(RowKey, 'EMPLOYEE')) AS "EMPLOYEE",
   (SELECT count(*) FROM Company WHERE pt_starts_with(RowKey, 'EMPLOYEE_')) AS "EMPLOYEE_";
 
--- A view can also be written. The trigger knows how the key is made.
-CREATE TRIGGER Employee_insert INSTEAD OF INSERT ON Employee BEGIN
-  INSERT INTO EmployeeRow(PartitionKey, RowKey, FirstName, LastName, Age, Email)
-    VALUES (new.Department, pt_compound_key('EMPLOYEE', new.EmployeeId),
-      new.FirstName, new.LastName, new.Age, new.Email);
-END;
-INSERT INTO Employee(Department, EmployeeId, FirstName, LastName)
-  VALUES ('Sales', '000401', 'Ann', 'Agar');
-SELECT RowKey, Properties FROM Company WHERE PartitionKey = 'Sales' AND RowKey >= 'EMPLOYEE_0004';
-
 -- ---- Merge only if the property exists ----------------------------------------------
 
 -- IS NOT NULL is the test whether an entity has the property. Only the department has this one.
