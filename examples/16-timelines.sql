@@ -1,14 +1,14 @@
 -- ==================================================================================
--- Timelines: everybody sees what those do whom he follows.
+-- Timelines: everybody sees the events of those they follow.
 --
 -- Problem:  a timeline is read far more often than somebody posts, so reading must be cheap.
 -- Pattern:  fan-out. An event is copied into the timeline of every follower when it happens.
--- Keys:     Timeline: PartitionKey = timeline id, liveid{kwok}; RowKey = event id, beginning with its
---           time. The same event has the same RowKey in all timelines.
+-- Keys:     Timeline: PartitionKey = timeline id, liveid{kwok}; RowKey = event id, which begins with
+--           a time. The same event has the same RowKey in all timelines.
 --           SubjectFollowers: PartitionKey = who is followed, RowKey = who follows.
 --           FollowerSubjects: the same pairs the other way round.
 -- Cost:     an entity for each follower and event. Reading a page is one range query.
--- In SQL:   fan-out is one INSERT ... SELECT in a transaction over all partitions. ORDER BY ... DESC
+-- In SQL:   fan-out is one INSERT ... SELECT in a transaction over all partitions. ORDER BY DESC
 --           reads newest first, so event ids need no inverted time. Removing an event everywhere
 --           looks once into each partition and scans none.
 -- ==================================================================================
@@ -20,8 +20,8 @@ CREATE VIRTUAL TABLE Timeline USING ptable(Subject String, Event String);
 
 -- ---- Followers in both directions ---------------------------------------------------
 
--- Who follows Jun is a partition. Whom Ken follows is a RowKey in any of them, so the pairs are kept
--- twice. A view writes both tables: as one statement does it, both are written or neither.
+-- Who follows Jun is a partition. Whom Ken follows is a RowKey in any of them, so the pairs are
+-- kept twice. A view writes both tables: it is one statement, so both are written or neither.
 CREATE VIEW Follow AS SELECT PartitionKey AS Subject, RowKey AS Follower FROM SubjectFollowers;
 CREATE TRIGGER Follow_insert INSTEAD OF INSERT ON Follow BEGIN
   INSERT INTO SubjectFollowers(PartitionKey, RowKey) VALUES (new.Subject, new.Follower);
@@ -45,7 +45,7 @@ SELECT PartitionKey AS "kwok follows" FROM SubjectFollowers WHERE RowKey = 'kwok
 
 -- ---- Fan-out ------------------------------------------------------------------------
 
--- Jun posts: into the own timeline, and with one statement into that of each follower.
+-- Jun posts. Jun's own timeline has the event too; one statement writes it into all followers'.
 .parameter set :event '2026-11-21T08:00:00Z_jones_1'
 BEGIN;
 INSERT OR ROLLBACK INTO Timeline VALUES ('liveid{jones}', :event, 'jones', 'Hello');
