@@ -3,8 +3,8 @@
 --
 -- Problem:  a timeline is read far more often than somebody posts, so reading must be cheap.
 -- Pattern:  fan-out. An event is copied into the timeline of every follower when it happens.
--- Keys:     Timeline: PartitionKey = timeline id, liveid{kwok}; RowKey = event id, which begins with
---           a time. The same event has the same RowKey in all timelines.
+-- Keys:     Timeline: PartitionKey = timeline id, liveid{kwok}; RowKey = event id, a time first.
+--           The same event has the same RowKey in all timelines.
 --           SubjectFollowers: PartitionKey = who is followed, RowKey = who follows.
 --           FollowerSubjects: the same pairs the other way round.
 -- Cost:     an entity for each follower and event. Reading a page is one range query.

@@ -32,7 +32,8 @@ INSERT INTO Project VALUES
 SELECT RowKey, Name, Budget, IndexedEntityId FROM Project;
 
 -- As two statements they need OR ROLLBACK. Without it SQL goes on after the one that failed, and
--- COMMIT keeps an id row that has no name row.
+-- COMMIT keeps an id row that has no name row. With it the failure ends the transaction: in a
+-- script no COMMIT follows.
 BEGIN;
 INSERT INTO Project VALUES ('user1', 'id-' || :website, 'Roadmap', 50, NULL);
 INSERT INTO Project VALUES ('user1', 'name-roadmap', NULL, NULL, :website);
