@@ -112,7 +112,8 @@ SELECT value AS time, pt_inverted_ticks(value) AS id
 -- ---- Removing an event --------------------------------------------------------------
 
 -- Ann stops following Jun, who then takes the event back. By the list of followers these are point
--- queries, the cheapest way where timelines are many and followers few. But it misses Ann's.
+-- queries, the cheapest way where timelines are many and followers few. But it misses Ann's, and
+-- Jun's own.
 DELETE FROM Follow WHERE Subject = 'jones' AND Follower = 'agar';
 .eqp on
 DELETE FROM Timeline WHERE RowKey = :event AND PartitionKey IN

@@ -21,7 +21,8 @@ CREATE VIRTUAL TABLE Logins USING ptable(EntityId String);
 
 INSERT INTO Users VALUES ('u1', 'details', 'JonesJ@contoso.com', '2026-11-21 08:00');
 INSERT INTO Logins VALUES (lower('JonesJ@contoso.com'), 'password', 'u1');
--- Another kind of login is another RowKey. It is added later, to the user who has the address.
+-- Another kind of login is another RowKey, added later. Every user has the kind password, so that
+-- is the row that tells whether an address is taken.
 INSERT INTO Logins VALUES (lower('JonesJ@contoso.com'), 'card', 'u1');
 
 -- Log in: two point queries.
@@ -86,8 +87,9 @@ UPDATE Users SET CreatedAt = :now WHERE PartitionKey = 'u3' AND RowKey = 'detail
 SELECT changes() AS "u3 is there";
 
 -- Here the clean-up is one statement, and nobody writes between its look and its deleting: it needs
--- no ETags. It still needs the age limit as long as registrations are two transactions.
-UPDATE Users SET CreatedAt = '2026-11-21 08:59' WHERE PartitionKey = 'u8' AND RowKey = 'details';
+-- no ETags. It still needs the age limit as long as registrations are two transactions. It is 11:30
+-- now, and u8 has not come back.
+.parameter set :now "'2026-11-21 11:30'"
 DELETE FROM Users WHERE RowKey = 'details' AND PartitionKey IN
   (SELECT UserId FROM Orphan WHERE CreatedAt < pt_datetime(datetime(:now, '-1 hour')));
 SELECT changes() AS deleted, (SELECT group_concat(PartitionKey, ' ') FROM Users) AS "users now";
