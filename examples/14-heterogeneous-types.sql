@@ -45,6 +45,7 @@ CREATE VIEW Department AS
     WHERE pt_starts_with(RowKey, 'DEPARTMENT_');
 SELECT * FROM Employee WHERE Department = 'Sales';
 EXPLAIN QUERY PLAN SELECT * FROM Employee WHERE Department = 'Sales';
+SELECT * FROM Department;
 
 -- The underscore belongs to the prefix: without it, other types that begin alike are found too.
 INSERT INTO Company VALUES ('Sales', 'EMPLOYEEREVIEW_000223', '{"Rating":5}');
