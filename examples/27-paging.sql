@@ -37,7 +37,8 @@ SELECT group_concat(RowKey, ' ') AS page, hex(max(EntityKey)) AS token FROM (
   SELECT RowKey, EntityKey FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10);
 
 -- The token is kept as text in a file, and ANOTHER process reads the third page.
-SELECT writefile('build/token.sql', '.parameter set @token "' || quote(max(EntityKey)) || '"') AS bytes
+SELECT writefile('build/token.sql',
+    '.parameter set @token "' || quote(max(EntityKey)) || '"') AS bytes
   FROM (SELECT EntityKey FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10);
 .shell cat build/token.sql && echo
 .shell sqlite3 -header build/paging.db ".load ./ptable" ".read build/token.sql" "SELECT RowKey, LastName FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10"
