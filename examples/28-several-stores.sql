@@ -61,8 +61,8 @@ SELECT PartitionKey, RowKey, hex(EntityKey) AS token FROM (
   WHERE EntityKey > pt_entity_key('liveid1', '20261121T0830') ORDER BY EntityKey LIMIT 4);
 
 -- How many entities are where: the stores know, and nothing is read to find out.
-SELECT replace(Store, rtrim(Store, replace(Store, '/', '')), '') AS file, TableName, Entities
-  FROM pt_tables WHERE Store IN ('east.ptable', 'west.ptable');
+SELECT substr(Store, -11) AS store, TableName, Entities FROM pt_tables
+  WHERE Store IN ('east.ptable', 'west.ptable');
 
 -- One transaction writes both stores: liveid3 starts to follow and gets two old events. After an
 -- error with OR ROLLBACK nothing of it is there, in neither store.

@@ -40,6 +40,13 @@ INSERT OR ROLLBACK INTO User(PartitionKey, RowKey, Name, NameKey, WriteMode, IfM
 COMMIT;
 SELECT RowKey, Name, NameKey, IndexedEntityId FROM User;
 
+-- The same by somebody who has not heard of it: there is no such old name any more, 404.
+BEGIN;
+INSERT OR ROLLBACK INTO User VALUES ('users', 'name-jonesjun', NULL, NULL, '223');
+INSERT OR ROLLBACK INTO User(PartitionKey, RowKey, WriteMode, IfMatch)
+  VALUES ('users', 'name-jonesj', 'delete', '*');
+COMMIT;
+
 -- A name that is taken: 409, and OR ROLLBACK has ended the transaction. Nothing has changed. The
 -- other two statements must not be run now, they would be transactions of their own: programs stop
 -- at the first error, and so does the shell with .bail on.
@@ -79,22 +86,25 @@ INSERT OR ROLLBACK INTO User VALUES ('users', 'name-jun', NULL, NULL, '223');
 -- Right: if the new NameKey is the old one, the name's row is left alone.
 INSERT INTO User(PartitionKey, RowKey, Name, WriteMode, IfMatch)
   VALUES ('users', 'id-223', 'JUN', 'merge', '*');
-SELECT RowKey, Name, NameKey, IndexedEntityId FROM User WHERE RowKey IN ('id-223', 'name-jun');
--- The UPDATE needs no such care: a key that stays the same is no conflict.
+SELECT RowKey, Name, NameKey, IndexedEntityId FROM User
+  WHERE PartitionKey = 'users' AND RowKey IN ('id-223', 'name-jun');
+-- The UPDATE needs no such care: a key that stays the same is no conflict, and one operation.
 UPDATE Person SET Name = 'jun' WHERE RowKey = 'id-223';
-SELECT RowKey, Name, NameKey, IndexedEntityId FROM User WHERE RowKey IN ('id-223', 'name-jun');
+SELECT RowKey, Name, NameKey, IndexedEntityId FROM User
+  WHERE PartitionKey = 'users' AND RowKey IN ('id-223', 'name-jun');
 
 -- Lower case beyond ASCII. SQLite's lower() knows A to Z only and leaves other letters as they are.
 -- Programs do otherwise, and not all alike: the first name begins with i and a combining dot in
 -- Python and JavaScript, with a plain i by Turkish rules; the second becomes weiss where case is
--- folded; the third ends with the final small sigma in some languages and not in others.
+-- folded; the third ends with the final small sigma in some programs and not in others.
 SELECT column1 AS name, lower(column1) FROM (VALUES ('İPEK'), ('WEIß'), ('ΟΔΥΣΣΕΥΣ'));
 -- So this name is there twice, and nobody was told.
 INSERT INTO User VALUES ('users', 'id-400', 'ÉLODIE', lower('ÉLODIE'), NULL),
                         ('users', 'name-' || lower('ÉLODIE'), NULL, NULL, '400');
 INSERT INTO User VALUES ('users', 'id-401', 'Élodie', 'élodie', NULL),   -- a program's lower case
                         ('users', 'name-élodie', NULL, NULL, '401');
-SELECT RowKey, Name, NameKey FROM User WHERE pt_starts_with(RowKey, 'id-4');
+SELECT RowKey, Name, NameKey FROM User
+  WHERE PartitionKey = 'users' AND pt_starts_with(RowKey, 'id-4');
 -- Either allow ASCII only, by a check in every statement that writes a name: nothing is inserted.
 INSERT INTO User SELECT 'users', 'id-402', name, lower(name), NULL
   FROM (SELECT 'İPEK' AS name) WHERE name NOT GLOB '*[^ -~]*';
@@ -106,6 +116,10 @@ INSERT INTO User VALUES ('users', 'id-403', 'Weiß', 'weiss', NULL),
                         ('users', 'name-weiss', NULL, NULL, '403');
 INSERT INTO User VALUES ('users', 'id-404', 'WEISS', 'weiss', NULL),
                         ('users', 'name-weiss', NULL, NULL, '404');
+
+-- A name that looks like an id takes nothing from the user with that id.
+INSERT INTO User VALUES ('users', 'id-405', 'id-312', 'id-312', NULL),
+                        ('users', 'name-id-312', NULL, NULL, '405');
 
 -- Delete: both rows in one statement. One that computes the name's key misses it for 'id-403'.
 BEGIN;

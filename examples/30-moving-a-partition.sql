@@ -31,11 +31,11 @@ UPDATE Employee SET PartitionKey = 'Retail' WHERE PartitionKey = 'Sales';
 .eqp off
 SELECT changes();
 SELECT PartitionKey, Entities, FirstRowKey, LastRowKey FROM pt_partitions('Employee');
--- Every property came along with its type, none was added, and the ETags are new: who read an
--- employee before gets 412 or, quietly, no row.
+-- Every property came along with its type, and none was added. The ETags are new, so a condition
+-- on an old one does not hold any more.
 SELECT Properties FROM Employee WHERE PartitionKey = 'Retail' AND RowKey = '000250';
-SELECT count(*) AS moved, count(Before.Properties = Employee.Properties OR NULL) AS same,
-    count(Tag = ETag OR NULL) AS "same ETag"
+SELECT count(*) AS moved, sum(Before.Properties = Employee.Properties) AS same,
+    sum(Tag = ETag) AS "same ETag"
   FROM Before JOIN Employee ON PartitionKey = 'Retail' AND Employee.RowKey = Before.RowKey;
 
 -- Back again; but by now somebody has been inserted into Sales. 409, and none of the 250 has moved.
@@ -99,7 +99,8 @@ DELETE FROM Grouped
 .eqp off
 SELECT changes();
 -- The changed one stays, and the next round copies it again over its old copy. After a crash begin
--- here. Twice more, until nothing is left; every employee, and the change, have arrived.
+-- here. Twice more, until nothing is left; every employee, and the change, have arrived. (One that
+-- somebody deletes in Shops between copy and delete stays in Stores: no ETag tells of it.)
 DELETE FROM Chunk;
 INSERT INTO Chunk SELECT RowKey, Properties, ETag FROM Staff WHERE PartitionKey = 'Shops' LIMIT 100;
 INSERT OR REPLACE INTO Grouped(PartitionKey, RowKey, Properties)

@@ -7,10 +7,10 @@
 -- Pattern: read the entity and its ETag, add 1, merge on condition of the ETag, start again at 412.
 --   Under load most tries fail; so a sharded counter has several entities, each writer adds to one,
 --   and the reader sums them.
--- Keys: PartitionKey = what is counted, RowKey = 'views', or the number of the shard.
+-- Keys: PartitionKey = what is counted, RowKey = 'views', or the name of the shard.
 -- Cost: two requests an addition and more with 412; a sharded counter is read by a partition scan.
--- In SQL: UPDATE ... SET N = N + 1 reads and writes under the store's lock. Nothing fails and
---   nothing is repeated: writers wait for each other.
+-- In SQL: UPDATE ... SET N = N + 1 reads and writes under the store's lock. Writers
+--   wait for each other, as long as .timeout allows; nothing is repeated.
 .shell rm -f build/counters.db* build/add-100.sql
 .open build/counters.db
 .load ./ptable
@@ -33,7 +33,8 @@ UPDATE Counter SET N = (SELECT N + 1 FROM Client WHERE Name = 'B')
   WHERE PartitionKey = 'home' AND RowKey = 'views';
 SELECT N AS "N, one lost" FROM Counter;
 
--- The service's way: B's write has a condition, and the second one fails with 412.
+-- The service's way: each writes on condition that the ETag is still the one it has read. B's
+-- fails with 412.
 DELETE FROM Client;
 INSERT INTO Client SELECT 'A', N, ETag FROM Now;
 INSERT INTO Client SELECT 'B', N, ETag FROM Now;
