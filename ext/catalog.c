@@ -142,7 +142,7 @@ static int make_in(pt_tables *tables, pt_session *session, const char *name, sql
         return refuse_existing(tables, session, name, error);
     }
     if (rc == SQLITE_NOTFOUND) {
-        rc = pt_table_directory_add(session, name, error);
+        rc = pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_read(view, name, &entry, error);

@@ -2,15 +2,20 @@
 
 #include "config_text.h"
 #include "declaration.h"
+#include "number.h"
 #include "odata.h"
 #include "sqlite.h"
 #include "word.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
-enum { COLUMNS_MAX = 1900, FIRST_CAPACITY = 16 };
+enum { COLUMNS_MAX = 1900, FIRST_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
+
+/* Which modules have an option. */
+enum { OF_PTABLE = 1, OF_QUEUE = 2, OF_BOTH = OF_PTABLE | OF_QUEUE };
 
 typedef struct reader {
     pt_config *config;
+    unsigned module;           /* OF_PTABLE or OF_QUEUE */
     pt_config_reading reading; /* of the current argument */
     int column_capacity;
     int keys_listed; /* 1: PartitionKey, 2: RowKey was the last */
@@ -96,15 +101,36 @@ static int set_batch(reader *r, const char *value)
     return rc;
 }
 
+static int set_max_dequeue_count(reader *r, const char *value)
+{
+    int64_t count;
+    if (!pt_integer_parse(pt_slice_text(value), &count) || count < 0) {
+        return pt_config_refuse(&r->reading,
+                                "max_dequeue_count is an integer from 0 on (0: messages are handed "
+                                "out as often as it takes)",
+                                "unknown value \"%s\"", value);
+    }
+    r->config->max_dequeue_count = count;
+    return SQLITE_OK;
+}
+
 static const struct option {
     const char *name;
     int (*set)(reader *r, const char *value);
+    unsigned modules;
 } options[] = {
-    {"store", set_store}, {"table", set_table},        {"limits", set_limits}, {"batch", set_batch},
-    {"sync", set_sync},   {"readonly", set_read_only}, {"scan", set_scan},
+    {"store", set_store, OF_BOTH},   {"table", set_table, OF_BOTH},
+    {"limits", set_limits, OF_BOTH}, {"batch", set_batch, OF_PTABLE},
+    {"sync", set_sync, OF_BOTH},     {"readonly", set_read_only, OF_BOTH},
+    {"scan", set_scan, OF_PTABLE},   {"max_dequeue_count", set_max_dequeue_count, OF_QUEUE},
 };
 
-#define OPTION_LIST "the options are store, table, limits, batch, sync, readonly and scan"
+static const char *option_list(const reader *r)
+{
+    return r->module == OF_QUEUE
+               ? "the options are store, table, limits, sync, readonly and max_dequeue_count"
+               : "the options are store, table, limits, batch, sync, readonly and scan";
+}
 
 static int read_value(reader *r, const char *cursor, char **value)
 {
@@ -132,11 +158,12 @@ static int read_value(reader *r, const char *cursor, char **value)
 static int read_option(reader *r, const char *name, const char *value_text)
 {
     size_t i = 0;
-    while (i < sizeof options / sizeof *options && sqlite3_stricmp(name, options[i].name) != 0) {
+    while (i < sizeof options / sizeof *options &&
+           ((options[i].modules & r->module) == 0 || sqlite3_stricmp(name, options[i].name) != 0)) {
         i++;
     }
     if (i == sizeof options / sizeof *options) {
-        return pt_config_refuse(&r->reading, OPTION_LIST, "unknown option \"%s\"", name);
+        return pt_config_refuse(&r->reading, option_list(r), "unknown option \"%s\"", name);
     }
     if ((r->options_given & 1u << i) != 0) {
         return pt_config_refuse(&r->reading, "give each option once", "second option \"%s\"",
@@ -325,6 +352,11 @@ static int read_column(reader *r, const char *name, const char *type_text)
 
 static int read_named(reader *r, const char *name, bool quoted, const char *behind)
 {
+    const char *value = pt_config_skip_blanks(behind);
+    if (r->module == OF_QUEUE && *value != '=') {
+        return pt_config_refuse(&r->reading, option_list(r),
+                                "column \"%s\", but a queue's columns are always the same", name);
+    }
     const struct constraint *constraint = constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {
         return pt_config_refuse(&r->reading, constraint->advice, "constraint %s",
@@ -362,10 +394,10 @@ static int read_argument(reader *r, const char *argument)
     return rc;
 }
 
-int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error)
+static int parse(unsigned module, int argc, const char *const *argv, pt_config *config,
+                 pt_error *error)
 {
-    *config = (pt_config){.sync = PT_SYNC_FULL};
-    reader r = {.config = config, .reading = {.error = error}};
+    reader r = {.config = config, .module = module, .reading = {.error = error}};
     int rc = pt_config_copy(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
     for (int i = 3; i < argc && rc == SQLITE_OK; i++) {
         rc = read_argument(&r, argv[i]);
@@ -375,6 +407,30 @@ int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_err
     }
     if (rc != SQLITE_OK) {
         pt_config_free(config);
+    }
+    return rc;
+}
+
+int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error)
+{
+    *config = (pt_config){.sync = PT_SYNC_FULL};
+    return parse(OF_PTABLE, argc, argv, config, error);
+}
+
+/* Messages that are in a poison queue already stay there. */
+static bool is_poison(const char *table)
+{
+    size_t length = strlen(table);
+    size_t ending = strlen(PT_POISON_ENDING);
+    return length >= ending && sqlite3_stricmp(table + (length - ending), PT_POISON_ENDING) == 0;
+}
+
+int pt_config_parse_queue(int argc, const char *const *argv, pt_config *config, pt_error *error)
+{
+    *config = (pt_config){.sync = PT_SYNC_FULL, .max_dequeue_count = -1};
+    int rc = parse(OF_QUEUE, argc, argv, config, error);
+    if (rc == SQLITE_OK && config->max_dequeue_count < 0) {
+        config->max_dequeue_count = is_poison(config->table) ? 0 : DEFAULT_MAX_DEQUEUE_COUNT;
     }
     return rc;
 }

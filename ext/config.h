@@ -1,5 +1,6 @@
 /*
- * CREATE VIRTUAL TABLE name USING ptable(...): from arguments to columns and options.
+ * CREATE VIRTUAL TABLE name USING ptable(...) or pt_queue(...): from arguments to columns and
+ * options.
  */
 #ifndef PT_CONFIG_H
 #define PT_CONFIG_H
@@ -26,7 +27,11 @@ typedef struct pt_config {
     bool azure_batch;   /* a transaction must be an entity group transaction */
     pt_column *columns; /* the declared ones, without the keys */
     int column_count;
+    int64_t max_dequeue_count; /* of a queue: then a message is poison; 0: never */
 } pt_config;
+
+/* What the name of a queue's poison queue adds to its own in the store. */
+#define PT_POISON_ENDING "-poison"
 
 /*
  * Reads the arguments as xCreate gets them: argv[0] module, argv[1] schema, argv[2] table, then the
@@ -34,6 +39,9 @@ typedef struct pt_config {
  * choices, or SQLITE_NOMEM; `config` is then empty.
  */
 int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error);
+
+/* The same for a queue, which has no columns to declare and some other options. */
+int pt_config_parse_queue(int argc, const char *const *argv, pt_config *config, pt_error *error);
 
 void pt_config_free(pt_config *config);
 

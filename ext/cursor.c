@@ -1,11 +1,11 @@
 #include "cursor.h"
 
 #include "columns.h"
-#include "companion.h"
 #include "key.h"
 #include "range_walk.h"
 #include "row_filter.h"
 #include "scan.h"
+#include "table_transaction.h"
 
 struct pt_cursor {
     sqlite3_vtab_cursor base;
@@ -324,19 +324,8 @@ static int attach(pt_cursor *cursor, pt_error *error)
         return SQLITE_OK;
     }
     pt_table *table = table_of(cursor);
-    pt_view *view = NULL;
-    int rc = pt_companion_join(table->connection, error);
+    int rc = pt_transaction_open_scan(table, &cursor->scan, error);
     if (rc == SQLITE_OK) {
-        rc = pt_session_read(table->session, &view, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_table_find_id(table, view, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_scan_open(&cursor->scan, view, error);
-    }
-    if (rc == SQLITE_OK) {
-        pt_scan_freeze(&cursor->scan);
         cursor->table_id = table->id.id;
     }
     return rc;

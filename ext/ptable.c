@@ -9,7 +9,9 @@ SQLITE_EXTENSION_INIT1
 #include "connection.h"
 #include "functions.h"
 #include "ptable.h"
-#include "table.h"
+#include "queue.h"
+#include "queue_functions.h"
+#include "table_module.h"
 #include "tvf_batches.h"
 #include "tvf_partitions.h"
 #include "tvf_properties.h"
@@ -44,10 +46,16 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
         rc = pt_table_register(db, connection);
     }
     if (rc == SQLITE_OK) {
+        rc = pt_queue_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
         rc = pt_catalog_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = register_table_functions(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_functions_register(db);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

@@ -21,6 +21,8 @@ struct pt_session {
     uint32_t next_table_id;
     uint64_t catalog_changes;
 
+    unsigned rows; /* that have begun and not ended, each inside the one before */
+
     size_t batch_length; /* of the log with the first write of a batch (batch_rules.h); 0: none */
 
     pt_batch applied;         /* what the store holds of this transaction since xSync */
@@ -507,17 +509,27 @@ int pt_session_remove(pt_session *session, pt_slice key, pt_error *error)
 size_t pt_session_begin_row(pt_session *session)
 {
     size_t row = length_of(session);
+    session->rows++;
     pt_memtable_protect(session->view->memtable, row);
     return row;
 }
 
+/* The protection that an inner row leaves behind is stricter than the outer one's. */
+static void leave_row(pt_session *session)
+{
+    session->rows--;
+    if (session->rows == 0) {
+        protect_marks(session);
+    }
+}
+
 void pt_session_end_row(pt_session *session)
 {
-    protect_marks(session);
+    leave_row(session);
 }
 
 void pt_session_give_up_row(pt_session *session, size_t row)
 {
     cut(session, session->view->memtable, row);
-    protect_marks(session);
+    leave_row(session);
 }

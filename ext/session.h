@@ -132,7 +132,8 @@ int pt_session_remove(pt_session *session, pt_slice key, pt_error *error);
 
 /*
  * A row's write that needs several operations: between begin and end nothing is overwritten in
- * place; on failure give up restores what was there. `row` is what begin returned.
+ * place; on failure give up restores what was there. `row` is what begin returned. Rows may lie
+ * inside each other; each is ended or given up.
  */
 size_t pt_session_begin_row(pt_session *session);
 void pt_session_end_row(pt_session *session);

@@ -1,5 +1,6 @@
 /*
- * A virtual table of the module `ptable`: what its methods share.
+ * A virtual table whose rows lie in a table of a store: what the modules `ptable` and `pt_queue`
+ * share.
  */
 #ifndef PT_TABLE_H
 #define PT_TABLE_H
@@ -12,9 +13,24 @@
 #include "table_directory.h"
 
 typedef struct pt_cursor pt_cursor;
+typedef struct pt_table pt_table;
 
-typedef struct pt_table {
+/* What a module says of its tables. */
+typedef struct pt_table_form {
+    pt_table_kind kind; /* of the tables in the store */
+    const char *module;
+    size_t size; /* of the object, which begins with a pt_table and is all zeros at first */
+    /* Reads the arguments into table->config; xCreate and xConnect. */
+    int (*configure)(pt_table *table, int argc, const char *const *argv, pt_error *error);
+    int (*check_name)(const pt_table *table, pt_error *error); /* of a new one */
+    /* The text for sqlite3_declare_vtab, from sqlite3_malloc; NULL when out of memory. */
+    char *(*declaration)(const pt_table *table);
+    void (*release)(pt_table *table); /* frees what the module has added */
+} pt_table_form;
+
+struct pt_table {
     sqlite3_vtab base;
+    const pt_table_form *form;
     pt_connection *connection;
     pt_connected connected;
     pt_config config;
@@ -41,15 +57,12 @@ typedef struct pt_table {
     const pt_shape *last_shape;
     unsigned last_shape_epoch;
     sqlite3_stmt *json_statement;
-} pt_table;
+};
 
 static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
 {
     return (pt_table *)vtab;
 }
-
-/* Registers the module; it keeps a reference to the connection. SQLite's code. */
-int pt_table_register(sqlite3 *db, pt_connection *connection);
 
 /* Hands a failure to SQLite: "ptable: <table>: <text>" becomes the table's message. Returns its
  * code. */
@@ -62,8 +75,25 @@ int pt_table_open_store(pt_table *table, pt_error *error);
 /* SQLITE_READONLY for a table that is never written to. */
 int pt_table_check_writable(const pt_table *table, pt_error *error);
 
-/* Sets table->id as the view shows it. SQLITE_ERROR with TableNotFound if the store has no such
- * table. */
+/* Sets table->id as the view shows it. SQLITE_ERROR: with TableNotFound if the store has no such
+ * table, or because it is of another kind. */
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);
+
+/* Enters the table into the store's catalogue if it is not there. The session must be writing.
+ * SQLITE_ERROR if it is there and of another kind, and others as pt_table_directory_add. */
+int pt_table_add_if_missing(pt_table *table, pt_error *error);
+
+/* Frees what the object holds, but not what its module has added, and not the object. */
+void pt_table_clear(pt_table *table);
+
+/* --- The modules' methods --- */
+
+int pt_table_create(const pt_table_form *form, pt_connection *connection, int argc,
+                    const char *const *argv, sqlite3_vtab **vtab, char **message);
+int pt_table_connect(const pt_table_form *form, pt_connection *connection, int argc,
+                     const char *const *argv, sqlite3_vtab **vtab, char **message);
+int pt_table_disconnect(sqlite3_vtab *vtab);
+int pt_table_destroy(sqlite3_vtab *vtab);
+int pt_table_rename(sqlite3_vtab *vtab, const char *name);
 
 #endif

@@ -45,6 +45,9 @@ static bool read_entry(pt_slice key, pt_slice record, pt_table_entry *entry)
     }
     entry->id = pt_get_le32(record.data + 1);
     entry->name = pt_slice_of(record.data + RECORD_NAME, length);
+    bool has_kind = record.size > RECORD_NAME + length;
+    entry->kind =
+        has_kind ? (pt_table_kind)record.data[RECORD_NAME + length] : PT_TABLE_OF_ENTITIES;
     return entry->id != 0 && entry->id < PT_TABLE_ID_LIMIT;
 }
 
@@ -94,13 +97,15 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
     if (rc == SQLITE_OK) {
         table->known = current;
         table->id = entry.id;
+        table->kind = entry.kind;
         table->generation = generation;
         table->changes = changes;
     }
     return rc;
 }
 
-int pt_table_directory_add(pt_session *session, const char *name, pt_error *error)
+int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind kind,
+                           pt_error *error)
 {
     uint8_t key[KEY_MAX];
     size_t size = 0;
@@ -115,14 +120,18 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_error *erro
                             pt_session_store(session)->path);
     }
     size_t length = size - PT_KEY_TABLE_SIZE;
-    uint8_t *record =
-        pt_session_put(session, pt_slice_of(key, size), PT_INSERT, RECORD_NAME + length);
+    size_t kind_size = kind != PT_TABLE_OF_ENTITIES ? 1 : 0;
+    uint8_t *record = pt_session_put(session, pt_slice_of(key, size), PT_INSERT,
+                                     RECORD_NAME + length + kind_size);
     if (record == NULL) {
         return pt_error_nomem(error);
     }
     record[0] = RECORD_FORMAT;
     pt_put_le32(record + 1, id);
     memcpy(record + RECORD_NAME, name, length);
+    if (kind_size != 0) {
+        record[RECORD_NAME + length] = (uint8_t)kind;
+    }
     pt_session_note_catalog_change(session);
     return SQLITE_OK;
 }

@@ -3,9 +3,10 @@
  * any other:
  *
  *     key      be32(0), the table's name with A-Z in lower case
- *     record   u8 format: 1; u32 table id, little-endian; the name as it was given
+ *     record   u8 format: 1; u32 table id, little-endian; the name as it was given; u8 kind
  *
- * Later versions may append to the record: the name is as long as in the key.
+ * The name is as long as in the key. Without a kind it is PT_TABLE_OF_ENTITIES, and that is not
+ * written. Later versions may append to the record.
  */
 #ifndef PT_TABLE_DIRECTORY_H
 #define PT_TABLE_DIRECTORY_H
@@ -15,17 +16,25 @@
 
 enum { PT_TABLE_NAME_MAX = 500 };
 
+/* What a table holds. The codes are stored: never renumber. Later versions may have others. */
+typedef enum pt_table_kind {
+    PT_TABLE_OF_ENTITIES = 0, /* of the module ptable */
+    PT_TABLE_OF_MESSAGES = 1, /* of the module pt_queue */
+} pt_table_kind;
+
 /* A table's id as it was last looked up. All zeros: never. */
 typedef struct pt_table_id {
     uint64_t generation; /* of the snapshot's catalogue */
     uint64_t changes;    /* of the session's */
     uint32_t id;
+    pt_table_kind kind;
     bool known;
 } pt_table_id;
 
 /* A table as the catalogue has it. The name lies in its entry. */
 typedef struct pt_table_entry {
     uint32_t id;
+    pt_table_kind kind;
     pt_slice name; /* as it was given when the table was made */
 } pt_table_entry;
 
@@ -41,7 +50,8 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
  * Enters a table that is not there. The session must be writing. SQLITE_TOOBIG: name too long;
  * SQLITE_FULL: no table id is left; SQLITE_NOMEM.
  */
-int pt_table_directory_add(pt_session *session, const char *name, pt_error *error);
+int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind kind,
+                           pt_error *error);
 
 /*
  * The entry of a name, valid until the next write or the view's end. SQLITE_NOTFOUND (without a

@@ -1,8 +1,8 @@
 #include "write.h"
 
-#include "companion.h"
 #include "entity_writer.h"
 #include "insert.h"
+#include "table_transaction.h"
 #include "update.h"
 
 /* xUpdate's arguments: the old key, a copy of the new one, then the columns. */
@@ -34,37 +34,11 @@ static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *e
     return rc == SQLITE_OK ? pt_entity_remove(table, pt_buffer_slice(&table->old_key), error) : rc;
 }
 
-static int check_writing(const pt_table *table, pt_error *error)
-{
-    bool writing = table->session != NULL && pt_session_is_writing(table->session);
-    return writing ? SQLITE_OK : pt_session_refuse_withdrawn(error);
-}
-
-static int prepare(pt_table *table, pt_error *error)
-{
-    int rc = pt_table_check_writable(table, error);
-    if (rc == SQLITE_OK) {
-        rc = check_writing(table, error);
-    }
-    if (rc == SQLITE_OK && !pt_session_has_pending(table->session)) {
-        rc = pt_companion_join(table->connection, error);
-    }
-    pt_view *view = NULL;
-    if (rc == SQLITE_OK) {
-        rc = pt_session_read(table->session, &view, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = check_writing(table, error); /* reading may have ended a transaction in doubt */
-    }
-    return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;
-}
-
 int pt_write_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    table->joining = false;
-    int rc = prepare(table, &error);
+    int rc = pt_transaction_prepare_write(table, &error);
     if (rc != SQLITE_OK) {
         return pt_table_fail(table, &error);
     }

@@ -31,7 +31,7 @@ static void assert_absent(pt_session *user, const char *name, pt_table_id *table
 static void add(const char *name)
 {
     uint64_t changes = pt_session_catalog_changes(session);
-    assert_ok(pt_table_directory_add(session, name, &error));
+    assert_ok(pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, &error));
     assert_true(pt_session_catalog_changes(session) != changes);
 }
 
@@ -127,7 +127,7 @@ static void ids_can_be_used_up(void **state)
     make_last_table(0xFEFFFFFF);
     for (int i = 0; i < 2; i++) {
         begin(session);
-        assert_fails(pt_table_directory_add(session, "More", &error), SQLITE_FULL, "table ids");
+        assert_fails(pt_table_directory_add(session, "More", PT_TABLE_OF_ENTITIES, &error), SQLITE_FULL, "table ids");
         assert_false(pt_session_has_pending(session));
         sync_now(session);
         pt_session_commit(session);
@@ -226,7 +226,7 @@ static void long_names_are_refused(void **state)
     memset(name, 'N', sizeof name);
     name[PT_TABLE_NAME_MAX + 1] = 0;
     begin(session);
-    assert_fails(pt_table_directory_add(session, name, &error), SQLITE_TOOBIG, "501 bytes");
+    assert_fails(pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, &error), SQLITE_TOOBIG, "501 bytes");
     assert_fails(find(session, name, &(pt_table_id){0}, &error), SQLITE_TOOBIG, "at most 500");
     assert_false(pt_session_has_pending(session));
     name[PT_TABLE_NAME_MAX] = 0;
@@ -240,7 +240,7 @@ static int create_and_find(pt_table_id *table, pt_error *error)
 {
     int rc = pt_session_begin(session, error);
     if (rc == SQLITE_OK) {
-        rc = pt_table_directory_add(session, "Logins", error);
+        rc = pt_table_directory_add(session, "Logins", PT_TABLE_OF_ENTITIES, error);
     }
     return rc == SQLITE_OK ? find(session, "LOGINS", table, error) : rc;
 }

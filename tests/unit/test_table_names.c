@@ -101,11 +101,11 @@ static void all_tables_of_a_view_are_added(void **state)
     begin(session);
     assert_ok(fill(&names, &error));
     assert_int_equal(names.count, 0);
-    assert_ok(pt_table_directory_add(session, "Zoo", &error));
+    assert_ok(pt_table_directory_add(session, "Zoo", PT_TABLE_OF_ENTITIES, &error));
     sync_now(session);
     pt_session_commit(session);
     begin(session);
-    assert_ok(pt_table_directory_add(session, "apes", &error));
+    assert_ok(pt_table_directory_add(session, "apes", PT_TABLE_OF_ENTITIES, &error));
     assert_ok(fill(&names, &error));
     assert_int_equal(names.count, 2);
     for (unsigned i = 0; i < 2; i++) {
@@ -133,7 +133,7 @@ static void out_of_memory_is_told(void **state)
 {
     (void)state;
     begin(session);
-    assert_ok(pt_table_directory_add(session, "Logins", &error));
+    assert_ok(pt_table_directory_add(session, "Logins", PT_TABLE_OF_ENTITIES, &error));
     for (int n = 0;; n++) {
         pt_error error = PT_ERROR_NONE;
         pt_table_names names = {0};

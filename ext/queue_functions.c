@@ -1,0 +1,452 @@
+#include "queue_functions.h"
+
+#include <limits.h>
+
+#include "module.h"
+#include "queue_ask.h"
+#include "queue_replies.h"
+#include "ticks.h"
+
+enum {
+    MESSAGE_ID,
+    BODY,
+    INSERTION_TIME,
+    EXPIRATION_TIME,
+    TIME_NEXT_VISIBLE,
+    DEQUEUE_COUNT,
+    POP_RECEIPT,
+    ARGUMENTS
+};
+
+#define COLUMNS                                                                                    \
+    "MessageId TEXT, Body, InsertionTime TEXT, ExpirationTime TEXT, TimeNextVisible TEXT, "        \
+    "DequeueCount INT, PopReceipt TEXT, "
+
+typedef struct queue_function {
+    const char *name;
+    const char *declaration; /* for sqlite3_declare_vtab */
+    const char *usage;       /* how to call it, for the error of who did not */
+    const char *plan;        /* what EXPLAIN QUERY PLAN shows */
+    pt_queue_request_kind kind;
+    int least_arguments;
+    int most_arguments;
+} queue_function;
+
+static const queue_function functions[] = {
+    {.name = "pt_queue_get",
+     .declaration = "CREATE TABLE x(" COLUMNS "queue HIDDEN, count HIDDEN, seconds HIDDEN)",
+     .usage = "pt_queue_get('queue', count, seconds) with the last two or without",
+     .plan = "hands out messages once",
+     .kind = PT_QUEUE_GET,
+     .least_arguments = 1,
+     .most_arguments = 3},
+    {.name = "pt_queue_update",
+     .declaration = "CREATE TABLE x(" COLUMNS
+                    "queue HIDDEN, id HIDDEN, receipt HIDDEN, seconds HIDDEN, new_body HIDDEN)",
+     .usage = "pt_queue_update('queue', id, receipt, seconds, body) with body or without",
+     .plan = "updates a message once",
+     .kind = PT_QUEUE_UPDATE,
+     .least_arguments = 4,
+     .most_arguments = 5},
+};
+
+typedef struct function_cursor function_cursor;
+
+typedef struct function_table {
+    sqlite3_vtab base;
+    sqlite3 *db;
+    const queue_function *function;
+    sqlite3_value *default_count;
+    sqlite3_value *default_seconds;
+    sqlite3_int64 rows;      /* given so far */
+    function_cursor *opened; /* last, and neither it nor another has been read or closed since */
+    const sqlite3_stmt *planning; /* the last statement that was planned */
+    unsigned statements;          /* planned so far */
+} function_table;
+
+struct function_cursor {
+    sqlite3_vtab_cursor base;
+    pt_queue_reply *replies; /* all that were given here, while the statement runs */
+    pt_queue_reply *reply;   /* the one that is read */
+    size_t index;
+};
+
+static function_table *table_of(sqlite3_vtab *vtab)
+{
+    return (function_table *)vtab;
+}
+
+static function_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+{
+    return (function_cursor *)cursor;
+}
+
+/* --- The table --- */
+
+static int disconnect(sqlite3_vtab *vtab)
+{
+    function_table *table = table_of(vtab);
+    sqlite3_value_free(table->default_count);
+    sqlite3_value_free(table->default_seconds);
+    sqlite3_free(table);
+    return SQLITE_OK;
+}
+
+/* Values come from SQLite alone. SQLITE_OK or SQLITE_NOMEM. */
+static int make_defaults(function_table *table)
+{
+    sqlite3_stmt *values = NULL;
+    if (sqlite3_prepare_v2(table->db, "VALUES (1, 30)", -1, &values, NULL) == SQLITE_OK &&
+        sqlite3_step(values) == SQLITE_ROW) {
+        table->default_count = sqlite3_value_dup(sqlite3_column_value(values, 0));
+        table->default_seconds = sqlite3_value_dup(sqlite3_column_value(values, 1));
+    }
+    sqlite3_finalize(values);
+    bool complete = table->default_count != NULL && table->default_seconds != NULL;
+    return complete ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
+                   sqlite3_vtab **vtab, char **message)
+{
+    (void)argc;
+    (void)argv;
+    const queue_function *function = context;
+    int rc = sqlite3_declare_vtab(db, function->declaration);
+    if (rc != SQLITE_OK) {
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+        return rc;
+    }
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    function_table *table = sqlite3_malloc64(sizeof *table);
+    if (table == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *table = (function_table){.db = db, .function = function};
+    rc = make_defaults(table);
+    if (rc != SQLITE_OK) {
+        disconnect(&table->base);
+        return rc;
+    }
+    *vtab = &table->base;
+    return SQLITE_OK;
+}
+
+/* --- Plans --- */
+
+/* Where the arguments are missing; that is an error, but planning also looks at parts of a WHERE
+ * without them. */
+#define COST_WITHOUT_ARGUMENTS 1e12
+#define COST 10
+enum { ROWS = 10 };
+
+enum { PLAN_ARGUMENTS = PT_QUEUE_ARGUMENTS_MAX, PLAN_STATEMENT = INT_MAX >> PLAN_ARGUMENTS };
+
+static bool is_equality(unsigned char op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
+}
+
+/* Which arguments are given, as bits, and by which constraint. SQLITE_CONSTRAINT: one of them is
+ * not known in this order of a join. */
+static int find_arguments(const queue_function *function, const sqlite3_index_info *info,
+                          unsigned *given, int index[PT_QUEUE_ARGUMENTS_MAX])
+{
+    unsigned unknown = 0;
+    *given = 0;
+    for (int i = 0; i < info->nConstraint; i++) {
+        int argument = info->aConstraint[i].iColumn - ARGUMENTS;
+        if (argument < 0 || argument >= function->most_arguments ||
+            !is_equality(info->aConstraint[i].op)) {
+            continue;
+        }
+        unsigned bit = 1u << argument;
+        if (!info->aConstraint[i].usable) {
+            unknown |= bit;
+        } else if ((*given & bit) == 0) {
+            *given |= bit;
+            index[argument] = i;
+        }
+    }
+    return (unknown & ~*given) == 0 ? SQLITE_OK : SQLITE_CONSTRAINT;
+}
+
+static bool are_enough(const queue_function *function, unsigned given)
+{
+    unsigned needed = (1u << function->least_arguments) - 1;
+    return (given & needed) == needed;
+}
+
+/* Numbers the statement that is being planned: it is the newest, which SQLite lists first. */
+static unsigned number_of_statement(function_table *table)
+{
+    const sqlite3_stmt *newest = sqlite3_next_stmt(table->db, NULL);
+    if (newest != table->planning) {
+        table->planning = newest;
+        table->statements++;
+    }
+    return table->statements;
+}
+
+/* idxNum: which arguments are given, as bits, and above them the statement's number. xFilter gets
+ * the arguments in their order. */
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    function_table *table = table_of(vtab);
+    const queue_function *function = table->function;
+    int index[PT_QUEUE_ARGUMENTS_MAX];
+    unsigned given;
+    int place = 0;
+    int rc = find_arguments(function, info, &given, index);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    for (int i = 0; i < function->most_arguments; i++) {
+        if ((given & 1u << i) != 0) {
+            info->aConstraintUsage[index[i]].argvIndex = ++place;
+            info->aConstraintUsage[index[i]].omit = 1;
+        }
+    }
+    info->idxNum = (int)(given | (number_of_statement(table) & PLAN_STATEMENT) << PLAN_ARGUMENTS);
+    info->idxStr = (char *)function->plan;
+    info->estimatedCost = are_enough(function, given) ? COST : COST_WITHOUT_ARGUMENTS;
+    info->estimatedRows = ROWS;
+    return SQLITE_OK;
+}
+
+/* --- Asking --- */
+
+static int fail(function_table *table, pt_error *error)
+{
+    return pt_module_fail(&table->base.zErrMsg, table->function->name, error);
+}
+
+static void fill_request(const function_table *table, pt_queue_reply *asked)
+{
+    sqlite3_value *const *arguments = asked->arguments;
+    pt_queue_request *request = &asked->request;
+    request->kind = table->function->kind;
+    if (request->kind == PT_QUEUE_GET) {
+        request->count = arguments[1] != NULL ? arguments[1] : table->default_count;
+        request->visibility = arguments[2] != NULL ? arguments[2] : table->default_seconds;
+    } else {
+        request->id = arguments[1];
+        request->receipt = arguments[2];
+        request->visibility = arguments[3];
+        request->body = arguments[4];
+    }
+}
+
+/* SQLITE_ERROR: without these arguments the queue is not asked. */
+static int check_arguments(const queue_function *function, unsigned given,
+                           const pt_queue_reply *asked, pt_error *error)
+{
+    if (!are_enough(function, given)) {
+        return pt_error_set(error, SQLITE_ERROR, "needs to be told more; write %s",
+                            function->usage);
+    }
+    if (sqlite3_value_type(asked->arguments[0]) == SQLITE_NULL) {
+        return pt_error_set(error, SQLITE_ERROR, "the name of the queue is NULL; write %s",
+                            function->usage);
+    }
+    return SQLITE_OK;
+}
+
+/* This comes last: what the queue hands out is given to the statement, whatever happens. */
+static int ask(function_table *table, pt_queue_reply *asked, pt_error *error)
+{
+    const char *name = (const char *)sqlite3_value_text(asked->arguments[0]);
+    if (name == NULL) {
+        return pt_error_nomem(error);
+    }
+    fill_request(table, asked);
+    int rc = pt_queue_ask(table->db, name, &asked->request, error);
+    if (rc == SQLITE_OK) {
+        asked->first_row = table->rows + 1;
+        table->rows += (sqlite3_int64)asked->request.message_count;
+    }
+    return rc;
+}
+
+/* Makes the reply to a question the current one: the one that was given before, or a new one. */
+static int reply(function_cursor *cursor, unsigned plan, pt_queue_reply *asked, pt_error *error)
+{
+    function_table *table = table_of(cursor->base.pVtab);
+    cursor->index = 0;
+    cursor->reply = pt_queue_replies_find(cursor->replies, asked);
+    if (cursor->reply != NULL) {
+        pt_queue_reply_free(asked);
+        return SQLITE_OK;
+    }
+    int rc = check_arguments(table->function, plan, asked, error);
+    if (rc == SQLITE_OK) {
+        rc = ask(table, asked, error);
+    }
+    if (rc != SQLITE_OK) {
+        pt_queue_reply_free(asked);
+        return rc;
+    }
+    asked->next = cursor->replies;
+    cursor->replies = asked;
+    cursor->reply = asked;
+    return SQLITE_OK;
+}
+
+/* --- The cursor --- */
+
+static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+{
+    function_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+    if (cursor == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *cursor = (function_cursor){0};
+    table_of(vtab)->opened = cursor;
+    *out = &cursor->base;
+    return SQLITE_OK;
+}
+
+/*
+ * When it comes again to where a function stands, as for each evaluation of a correlated subquery,
+ * SQLite 3.40 opens the next cursor and closes the last one at once. The next one takes over what
+ * the last one was answered. (Newer versions keep the cursor.) If it is one of another statement
+ * that was opened last, it asks under another number.
+ */
+static int close_cursor(sqlite3_vtab_cursor *base)
+{
+    function_cursor *cursor = cursor_of(base);
+    function_table *table = table_of(base->pVtab);
+    if (table->opened != NULL && table->opened != cursor) {
+        table->opened->replies = cursor->replies;
+    } else {
+        pt_queue_replies_free(&cursor->replies);
+    }
+    table->opened = NULL;
+    sqlite3_free(cursor);
+    return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int argc,
+                  sqlite3_value **argv)
+{
+    (void)sentence;
+    (void)argc;
+    function_cursor *cursor = cursor_of(base);
+    function_table *table = table_of(base->pVtab);
+    table->opened = NULL;
+    sqlite3_value *arguments[PT_QUEUE_ARGUMENTS_MAX] = {NULL};
+    for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
+        if ((plan & 1 << i) != 0) {
+            arguments[i] = *argv++;
+        }
+    }
+    pt_queue_reply *asked = pt_queue_reply_new((unsigned)plan >> PLAN_ARGUMENTS, arguments);
+    if (asked == NULL) {
+        return SQLITE_NOMEM;
+    }
+    pt_error error = PT_ERROR_NONE;
+    int rc = reply(cursor, (unsigned)plan, asked, &error);
+    return rc == SQLITE_OK ? rc : fail(table, &error);
+}
+
+static int next(sqlite3_vtab_cursor *base)
+{
+    cursor_of(base)->index++;
+    return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *base)
+{
+    const function_cursor *cursor = cursor_of(base);
+    return cursor->reply == NULL || cursor->index >= cursor->reply->request.message_count;
+}
+
+static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
+{
+    const function_cursor *cursor = cursor_of(base);
+    *id = cursor->reply->first_row + (sqlite3_int64)cursor->index;
+    return SQLITE_OK;
+}
+
+/* --- Columns --- */
+
+static void result_time(sqlite3_context *context, int64_t ticks)
+{
+    char text[PT_DATETIME_TEXT_SIZE + 1];
+    pt_ticks_format(ticks, text);
+    sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+}
+
+static void result_body(sqlite3_context *context, const pt_queue_message *message)
+{
+    const void *bytes = message->body.size != 0 ? (const void *)message->body.data : "";
+    if (message->body_is_text) {
+        sqlite3_result_text64(context, bytes, message->body.size, SQLITE_TRANSIENT, SQLITE_UTF8);
+    } else {
+        sqlite3_result_blob64(context, bytes, message->body.size, SQLITE_TRANSIENT);
+    }
+}
+
+static void result_of_message(sqlite3_context *context, const pt_queue_message *message, int column)
+{
+    switch (column) {
+    case MESSAGE_ID:
+        sqlite3_result_text(context, message->id, -1, SQLITE_TRANSIENT);
+        break;
+    case BODY:
+        result_body(context, message);
+        break;
+    case INSERTION_TIME:
+        result_time(context, message->inserted);
+        break;
+    case EXPIRATION_TIME:
+        if (message->expires != PT_TICKS_MAX) {
+            result_time(context, message->expires);
+        }
+        break;
+    case TIME_NEXT_VISIBLE:
+        result_time(context, message->next_visible);
+        break;
+    case DEQUEUE_COUNT:
+        sqlite3_result_int64(context, message->dequeue_count);
+        break;
+    default:
+        sqlite3_result_text(context, message->receipt, -1, SQLITE_TRANSIENT);
+        break;
+    }
+}
+
+static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
+{
+    const function_cursor *cursor = cursor_of(base);
+    const pt_queue_reply *reply = cursor->reply;
+    if (index < ARGUMENTS) {
+        result_of_message(context, &reply->request.messages[cursor->index], index);
+    } else if (reply->arguments[index - ARGUMENTS] != NULL) {
+        sqlite3_result_value(context, reply->arguments[index - ARGUMENTS]);
+    }
+    return SQLITE_OK;
+}
+
+static const sqlite3_module module = {
+    .iVersion = 1,
+    .xConnect = connect,
+    .xBestIndex = best_index,
+    .xDisconnect = disconnect,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = eof,
+    .xColumn = column,
+    .xRowid = rowid,
+};
+
+int pt_queue_functions_register(sqlite3 *db)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++) {
+        rc = sqlite3_create_module_v2(db, functions[i].name, &module, (void *)&functions[i], NULL);
+    }
+    return rc;
+}

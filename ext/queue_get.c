@@ -1,0 +1,221 @@
+#include "queue_get.h"
+
+#include "entity_writer.h"
+#include "key.h"
+#include "queue_columns.h"
+#include "queue_poison.h"
+#include "queue_rules.h"
+#include "queue_store.h"
+
+/* --- The answer --- */
+
+/* Copies the whole body, as long as it is in the store. */
+static int copy_body(pt_queue *queue, const pt_message *message, pt_queue_message *given,
+                     pt_error *error)
+{
+    pt_view *view = NULL;
+    pt_value body;
+    int rc = pt_session_read(queue->table.session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_whole_body(&queue->table, view, pt_buffer_slice(&queue->table.old_key),
+                                 message, &given->body, &body, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    given->body_is_text = body.type == PT_STRING;
+    if (pt_type_is_large(message->body.type)) {
+        return SQLITE_OK;
+    }
+    pt_buffer_assign(&given->body, body.bytes);
+    if (!pt_buffer_reserve(&given->body, 1)) {
+        return pt_error_nomem(error);
+    }
+    given->body.data[given->body.size] = 0;
+    return SQLITE_OK;
+}
+
+static char *copy_text(const char *text)
+{
+    return sqlite3_mprintf("%s", text);
+}
+
+/* Adds the message to the answer. Its body may still be that of the store, or be given anew. */
+static int give(pt_queue *queue, pt_queue_request *request, const pt_message *message,
+                pt_error *error)
+{
+    pt_queue_message *given = pt_queue_request_add(request);
+    if (given == NULL) {
+        return pt_error_nomem(error);
+    }
+    char receipt[PT_MESSAGE_RECEIPT_SIZE + 1];
+    pt_message_format_receipt(message, receipt);
+    given->id = copy_text(message->id);
+    given->receipt = copy_text(receipt);
+    given->inserted = message->inserted;
+    given->expires = message->expires;
+    given->next_visible = message->next_visible;
+    given->dequeue_count = message->dequeue_count;
+    if (given->id == NULL || given->receipt == NULL) {
+        return pt_error_nomem(error);
+    }
+    return copy_body(queue, message, given, error);
+}
+
+/* --- PT_QUEUE_GET --- */
+
+typedef struct handing_out {
+    pt_queue *queue;
+    pt_queue_request *request;
+    int64_t count;
+    int64_t hold;
+    int64_t now;
+} handing_out;
+
+static int hand_out(const handing_out *get, pt_message *message, pt_error *error)
+{
+    message->next_visible = pt_queue_later(get->now, get->hold);
+    message->dequeue_count += message->dequeue_count < INT64_MAX ? 1 : 0;
+    pt_message_make_receipt(message);
+    int rc = give(get->queue, get->request, message, error);
+    return rc == SQLITE_OK ? pt_queue_change(get->queue, message, error) : rc;
+}
+
+/* Does with one message that is visible what there is to do. */
+static int serve(const handing_out *get, pt_slice key, pt_error *error)
+{
+    pt_queue *queue = get->queue;
+    pt_message message;
+    bool found;
+    if (!pt_buffer_assign(&queue->table.old_key, key)) {
+        return pt_error_nomem(error);
+    }
+    pt_slice old_key = pt_buffer_slice(&queue->table.old_key);
+    int rc = pt_queue_read(queue, old_key, &found, &message, error);
+    if (rc != SQLITE_OK || !found) {
+        return rc;
+    }
+    if (!pt_message_is_alive(&message, get->now)) {
+        return pt_entity_remove(&queue->table, old_key, error);
+    }
+    if (pt_queue_is_poison(queue, &message)) {
+        return pt_queue_move_to_poison(queue, &message, get->now, error);
+    }
+    return hand_out(get, &message, error);
+}
+
+/* Moves the queue's scan to the first message that is visible. */
+static int seek_visible(const handing_out *get, pt_error *error)
+{
+    pt_queue *queue = get->queue;
+    pt_view *view = NULL;
+    char end[PT_MESSAGE_TICKS_SIZE + 1];
+    pt_message_format_ticks(get->now + 1, end);
+    pt_key_begin(&queue->table.old_key, queue->table.id.id);
+    pt_key_begin(&queue->table.key, queue->table.id.id);
+    pt_key_append(&queue->table.key, (pt_slice){0}, pt_slice_text(end));
+    if (queue->table.old_key.failed || queue->table.key.failed) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_session_read(queue->table.session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_scan_open(&queue->scan, view, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_scan_freeze(&queue->scan);
+    return pt_scan_seek(&queue->scan, pt_buffer_slice(&queue->table.old_key),
+                        pt_buffer_slice(&queue->table.key), PT_FORWARD, error);
+}
+
+static int hand_out_all(const handing_out *get, pt_error *error)
+{
+    pt_scan *scan = &get->queue->scan;
+    int rc = seek_visible(get, error);
+    while (rc == SQLITE_OK && scan->valid && get->request->message_count < (uint64_t)get->count) {
+        rc = serve(get, scan->key, error);
+        if (rc == SQLITE_OK) {
+            rc = pt_scan_step(scan, error);
+        }
+    }
+    pt_scan_close(scan);
+    return rc;
+}
+
+static int answer_get(pt_queue *queue, pt_queue_request *request, pt_error *error)
+{
+    handing_out get = {.queue = queue, .request = request};
+    int rc = pt_queue_read_count(queue->azure_limits, request->count, &get.count, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_read_hold(queue->azure_limits, request->visibility, &get.hold, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    get.now = pt_session_tick(queue->table.session);
+    return hand_out_all(&get, error);
+}
+
+/* --- PT_QUEUE_UPDATE --- */
+
+int pt_queue_extend(pt_queue *queue, sqlite3_value *seconds, sqlite3_value *body,
+                    pt_message *message, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (seconds != NULL) {
+        int64_t ticks = 0;
+        rc = pt_queue_read_extension(queue->azure_limits, seconds, &ticks, error);
+        message->next_visible = pt_queue_later(pt_session_tick(queue->table.session), ticks);
+    }
+    if (rc == SQLITE_OK && body != NULL) {
+        rc = pt_queue_read_body(queue->azure_limits, body, &message->body, error);
+    }
+    pt_message_make_receipt(message);
+    return rc;
+}
+
+static int answer_update(pt_queue *queue, pt_queue_request *request, pt_error *error)
+{
+    pt_slice id;
+    pt_slice receipt;
+    pt_message held;
+    pt_message message;
+    if (!pt_queue_text(request->id, &id) || !pt_queue_text(request->receipt, &receipt)) {
+        return pt_error_nomem(error);
+    }
+    if (!pt_message_parse_receipt(id, receipt, &held)) {
+        return pt_queue_refuse_receipt(id, receipt, error);
+    }
+    int64_t now = pt_session_tick(queue->table.session);
+    int rc = pt_queue_read_held(queue, &held, now, &message, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_extend(queue, request->visibility, request->body, &message, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = give(queue, request, &message, error);
+    }
+    return rc == SQLITE_OK ? pt_queue_change(queue, &message, error) : rc;
+}
+
+/* --- Both --- */
+
+/* A poison queue that was made is gone again, and with it what is known of its table. */
+static void give_up(pt_queue *queue, size_t row)
+{
+    pt_session_give_up_row(queue->table.session, row);
+    pt_session_note_catalog_change(queue->table.session);
+}
+
+int pt_queue_answer(pt_queue *queue, pt_queue_request *request, pt_error *error)
+{
+    size_t row = pt_session_begin_row(queue->table.session);
+    int rc = request->kind == PT_QUEUE_GET ? answer_get(queue, request, error)
+                                           : answer_update(queue, request, error);
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(queue->table.session);
+    } else {
+        give_up(queue, row);
+    }
+    return rc;
+}
