@@ -47,10 +47,11 @@ same_text() {
 
 # Runs a worker that waits at each step, and kills it after the given one.
 kill_after() {
-    mkfifo "$work/keys.$1" "$work/steps.$1"
-    "$program" "$store" step "$hidden" <"$work/keys.$1" >"$work/steps.$1" 2>&1 &
+    mkfifo "$work/keys" "$work/steps"
+    "$program" "$store" step "$hidden" <"$work/keys" >"$work/steps" 2>&1 &
     victim=$!
-    exec 3>"$work/keys.$1" 4<"$work/steps.$1"
+    exec 3>"$work/keys" 4<"$work/steps"
+    rm "$work/keys" "$work/steps"
     step=0
     while [ "$step" -lt "$1" ] && read -r step _ <&4; do
         [ "$step" -ge "$1" ] || echo >&3
@@ -60,7 +61,7 @@ kill_after() {
     exec 3>&- 4<&-
 }
 
-entity='{"Name":"Jun","Born":"1990-05-01T00:00:00.0000000Z","Born@odata.type":"Edm.DateTime"}'
+entity='{"Born":"1990-05-01T00:00:00.0000000Z","Born@odata.type":"Edm.DateTime","Name":"Jun"}'
 echo "1..16"
 
 for step in 1 2 3 4 5 6; do
