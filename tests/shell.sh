@@ -28,8 +28,8 @@ fresh_folder() {
 }
 
 # run_shell folder database script output: the shell's two output streams go to one file, in which
-# the folder's own path is written as <folder>, the time in an ETag that an error quotes as <time>,
-# and an end other than 0 or 1 (SQL errors) is noted.
+# the folder's own path is written as <folder>, the time in an ETag and the ids of a message that an
+# error quotes as <time>, <id> and <receipt>, and an end other than 0 or 1 (SQL errors) is noted.
 run_shell() {
     ended=0
     # shellcheck disable=SC2086 # PT_SHELL is a list of words
@@ -40,6 +40,7 @@ run_shell() {
         echo "(the shell ended with $ended)" >>"$4.raw"
     fi
     sed -e "s|$work/$1|<folder>|g" -e "s|datetime''20[0-9T.%AZ-]*''|datetime''<time>''|g" \
+        -e "s|message '[0-9a-f-]\{36\}'|message '<id>'|; s|PopReceipt '[0-9]\{19\}-[0-9a-f-]*'|PopReceipt '<receipt>'|" \
         "$4.raw" >"$4"
     rm "$4.raw"
 }
