@@ -88,6 +88,8 @@ SELECT ManagerId, ManagerEmail FROM Company WHERE PartitionKey = 'Sales' AND Row
 CREATE VIEW Employee AS SELECT PartitionKey, RowKey, Name, Email FROM Company
   WHERE pt_starts_with(RowKey, 'empid_');
 CREATE TRIGGER EmployeeUpdate INSTEAD OF UPDATE ON Employee BEGIN
+  SELECT RAISE(ABORT, 'department and id do not change here')
+    WHERE (new.PartitionKey, new.RowKey) IS NOT (old.PartitionKey, old.RowKey);
   UPDATE Company SET Name = new.Name, Email = new.Email
     WHERE PartitionKey = old.PartitionKey AND RowKey = old.RowKey;
   UPDATE Company SET ManagerName = new.Name, ManagerEmail = new.Email
