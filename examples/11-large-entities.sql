@@ -71,7 +71,7 @@ SELECT FirstName, length(Photo) AS size, Photo = readfile('build/photos/000223.j
 BEGIN;
 UPDATE Whole SET FirstName = 'June' WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 SELECT Operations, Bytes FROM pt_batches;
--- So does a change of the keys, which the Table service does not have at all.
+-- Nor does a change of the keys, which the service does not have at all.
 UPDATE Whole SET PartitionKey = 'Marketing' WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 SELECT PartitionKey, Operations, Bytes FROM pt_batches;
 SELECT PartitionKey, RowKey, FirstName, length(Photo) AS size FROM Whole;

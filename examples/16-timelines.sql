@@ -13,6 +13,7 @@
 --   each partition and scans none.
 .load ./ptable
 .mode box --wrap 0
+
 CREATE VIRTUAL TABLE SubjectFollowers USING ptable();
 CREATE VIRTUAL TABLE FollowerSubjects USING ptable();
 CREATE VIRTUAL TABLE Timeline USING ptable(Subject String, Event String);
@@ -31,7 +32,7 @@ CREATE TRIGGER FollowDelete INSTEAD OF DELETE ON Follow BEGIN
   DELETE FROM FollowerSubjects WHERE PartitionKey = old.Follower AND RowKey = old.Subject;
 END;
 INSERT INTO Follow VALUES ('jones', 'agar'), ('jones', 'hall'), ('jones', 'kwok'), ('hall', 'kwok');
-INSERT INTO Follow VALUES ('hall', 'agar'), ('jones', 'kwok');     -- the second exists: none
+INSERT INTO Follow VALUES ('hall', 'agar'), ('jones', 'kwok');     -- the second is there: 409
 SELECT count(*) AS pairs FROM FollowerSubjects;
 
 .eqp on
