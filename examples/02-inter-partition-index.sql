@@ -5,8 +5,9 @@
 -- Pattern: store an employee twice, each copy in a partition of its own. No RowKey needs a prefix.
 -- Keys: PartitionKey 'empid_Sales', RowKey '000223'
 --       PartitionKey 'email_Sales', RowKey 'jonesj@contoso.com'
--- Costs: one more entity for each way of looking. On the service a batch stays inside a partition,
---   so the copies are written one after the other, and somebody has to finish what was begun.
+-- Costs: one more entity for each way of looking. A batch (entity group transaction) of the Table
+--   service stays inside a partition, so the copies are written one after the other, and somebody
+--   has to finish what was begun.
 -- Better in SQL: a transaction spans all partitions and tables of a store. Nobody sees one copy
 --   without the other, and there is nothing to repair.
 .load ./ptable
@@ -58,8 +59,8 @@ INSERT INTO AsService VALUES
   ('empid_Sales', '000401', '000401', 'Eva', 'Berg', 'eva@contoso.com'),
   ('email_Sales', 'eva@contoso.com', '000401', 'Eva', 'Berg', 'eva@contoso.com');
 
--- So there are two steps, and a reader between them, here another connection, finds the employee
--- by one key only.
+-- So there are two steps, and a reader between them finds the employee by one key only. The reader
+-- is a second connection: .connection 1 makes it and goes there, .connection 0 goes back.
 .connection 1
 .load ./ptable
 CREATE VIRTUAL TABLE Employee USING ptable(
@@ -95,6 +96,9 @@ SELECT * FROM Found;
 .print == Here: one transaction over both partitions, which a reader sees whole or not at all
 UPDATE Sought SET Id = '000402', Email = 'zoe@contoso.com';
 .connection 0
+-- Two statements, so that the reader can look in between. (After a 409 OR ROLLBACK has ended the
+-- transaction, and a program must stop there: 26-replace-and-merge.sql. One statement, as in the
+-- next section, needs no such care.)
 BEGIN;
 INSERT OR ROLLBACK INTO Employee
   VALUES ('empid_Sales', '000402', '000402', 'Zoe', 'Brown', 'zoe@contoso.com');
@@ -110,11 +114,9 @@ SELECT * FROM Found;
 
 .print
 .print == The address is unique: a 409 in one partition takes back the other
-BEGIN;
-INSERT OR ROLLBACK INTO Employee
-  VALUES ('empid_Sales', '000403', '000403', 'Jo', 'Jones', 'jonesj@contoso.com');
-INSERT OR ROLLBACK INTO Employee
-  VALUES ('email_Sales', 'jonesj@contoso.com', '000403', 'Jo', 'Jones', 'jonesj@contoso.com');
+INSERT INTO Employee VALUES
+  ('empid_Sales', '000403', '000403', 'Jo', 'Jones', 'jonesj@contoso.com'),
+  ('email_Sales', 'jonesj@contoso.com', '000403', 'Jo', 'Jones', 'jonesj@contoso.com');
 SELECT count(*) AS "entities of 000403" FROM Employee WHERE Id = '000403';
 
 .print

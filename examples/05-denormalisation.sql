@@ -5,13 +5,13 @@
 -- Pattern: the department carries a copy of what is wanted of its manager.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'department', and 'empid_000223' for its employees
--- Costs: a change of the manager's address is two writes. They fit one batch, because department
---   and manager are in one partition.
+-- Costs: a change of the manager's address is two writes. They fit one batch (entity group
+--   transaction) of the Table service, because department and manager are in one partition.
 -- Better in SQL: a join needs no copy and is always right. Where a copy is wanted, one statement
 --   finds and repairs all stale ones, and a view with a trigger does not let them become stale.
 .load ./ptable
 .mode box
-.nullvalue -
+.nullvalue NULL
 
 -- batch='azure' refuses every transaction that is no batch of the service, so what works here fits
 -- one. Each department is a partition and so has an INSERT of its own.
@@ -30,9 +30,7 @@ INSERT INTO Company VALUES
 .eqp on
 SELECT Name, EmployeeCount, ManagerName, ManagerEmail FROM Company
   WHERE PartitionKey = 'Sales' AND RowKey = 'department';
-.eqp off
 -- All departments: one look into each partition.
-.eqp on
 SELECT Name, ManagerName, ManagerEmail FROM Company WHERE RowKey = 'department';
 .eqp off
 
@@ -74,11 +72,14 @@ SELECT changes() AS repaired, (SELECT count(*) FROM Stale) AS "still stale";
 .print
 .print == A manager from another department: no batch of the service takes both
 BEGIN;
-UPDATE Company SET ManagerId = '000150', ManagerName = 'Don Hall', ManagerEmail = 'don@contoso.com'
+UPDATE OR ROLLBACK Company
+  SET ManagerId = '000150', ManagerName = 'Don Hall', ManagerEmail = 'don@contoso.com'
   WHERE PartitionKey = 'Sales' AND RowKey = 'department';
-UPDATE Company SET Email = 'don@contoso.com'
+UPDATE OR ROLLBACK Company SET Email = 'don@contoso.com'
   WHERE PartitionKey = 'Marketing' AND RowKey = 'empid_000150';
-ROLLBACK;
+-- OR ROLLBACK has ended the transaction, and COMMIT finds none.
+COMMIT;
+SELECT ManagerId, ManagerEmail FROM Company WHERE PartitionKey = 'Sales' AND RowKey = 'department';
 -- Without batch='azure' this is one transaction. On the service it is two steps and somebody who
 -- finishes them; that is why the copy and its origin should share a partition.
 
@@ -87,6 +88,8 @@ ROLLBACK;
 CREATE VIEW Employee AS SELECT PartitionKey, RowKey, Name, Email FROM Company
   WHERE pt_starts_with(RowKey, 'empid_');
 CREATE TRIGGER EmployeeUpdate INSTEAD OF UPDATE ON Employee BEGIN
+  SELECT RAISE(ABORT, 'department and id do not change here')
+    WHERE (new.PartitionKey, new.RowKey) IS NOT (old.PartitionKey, old.RowKey);
   UPDATE Company SET Name = new.Name, Email = new.Email
     WHERE PartitionKey = old.PartitionKey AND RowKey = old.RowKey;
   UPDATE Company SET ManagerName = new.Name, ManagerEmail = new.Email

@@ -7,16 +7,18 @@
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'empid_000123' for the employee, 'empid_000123_2012' for the review of 2012
 -- Costs: a question that does not begin with the employee, such as all reviews of 2012, reads the
---   whole partition.
+--   whole partition. A part of a key must not contain the separator.
 -- Better in SQL: pt_starts_with says what is meant and needs no upper bound; pt_compound_key and
 --   pt_key_part make keys and take them apart; a join puts employee and reviews into one row.
 .load ./ptable
 .mode box
-.nullvalue -
+.nullvalue NULL
 
 CREATE VIRTUAL TABLE Employee USING ptable(
   LastName String, ManagerRating Int32, PeerRating Int32, Comments String);
 
+.print
+.print == Keys are made of parts, and taken apart
 -- pt_compound_key joins the parts with '_'.
 INSERT INTO Employee VALUES
   ('Sales', pt_compound_key('empid', '000123'), 'Jones', NULL, NULL, NULL),
@@ -50,7 +52,7 @@ SELECT RowKey AS "lt 'empid_000124'" FROM Employee WHERE Filter MATCH
 .print
 .print == The right one
 -- All reviews begin with 'empid_000123_'. The first text after all of those ends with the
--- character after '_': that is the upper bound on the service.
+-- character after '_': that is the upper bound on the Table service.
 SELECT pt_prefix_end('empid_000123_') AS bound;
 SELECT RowKey, Comments FROM Employee WHERE Filter MATCH
   'PartitionKey eq ''Sales'' and RowKey ge ''empid_000123_'' and RowKey lt ''empid_000123`''';

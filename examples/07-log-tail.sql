@@ -1,8 +1,8 @@
 -- Log tail
 --
 -- Problem: the latest ten expense claims of an employee are wanted, out of very many.
--- Pattern: the service reads in the order of the keys, upwards only. So the RowKey counts down:
---   what is left of time until the end of the year 9999. The newest entity comes first.
+-- Pattern: the Table service reads in the order of the keys, upwards only. So the RowKey counts
+--   down: what is left of time until the end of the year 9999. The newest entity comes first.
 -- Keys: PartitionKey  the employee: 'empid_000223'
 --       RowKey        '2516070501974515545_c17': 3155378975999999999 minus the ticks of 100 ns
 --                     since the year 1, always 19 digits; then the claim's id
@@ -22,6 +22,8 @@ SELECT time, pt_inverted_ticks(time) AS inverted,
 SELECT 3155378975999999999 - pt_ticks('2014-07-31T15:04:05Z') AS integer,
   printf('%.0f', 3155378975999999999.0 - pt_ticks('2014-07-31T15:04:05Z')) AS double;
 
+.print
+.print == The latest ten are the first ten
 -- Fourteen claims, one a week. The id behind the time is explained below.
 CREATE VIRTUAL TABLE EmployeeExpense USING ptable(Submitted DateTime, Amount Double);
 WITH RECURSIVE N(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM N WHERE n < 14),
@@ -30,8 +32,6 @@ WITH RECURSIVE N(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM N WHERE n < 14),
 INSERT INTO EmployeeExpense
   SELECT 'empid_000223', pt_inverted_ticks(time) || '_' || id, time, amount FROM Claim;
 
-.print
-.print == The latest ten are the first ten
 -- The order is that of the keys: nothing is sorted, and LIMIT ends the scan after ten. On the
 -- service: ?$filter=PartitionKey eq 'empid_000223'&$top=10
 .eqp on

@@ -1,17 +1,22 @@
--- High-volume delete: drop a table instead of deleting its entities.
+-- High-volume delete
 --
 -- Problem: every login attempt is stored, and those older than 60 days must go. Deleting them one
--- by one costs as much as writing them did; the Table service takes at most 100 deletes in a
--- transaction, of one partition.
---
--- Pattern: a table for each day. PartitionKey: the user; RowKey: the time of day and a number.
--- Forgetting a day is then one operation, whatever the number of its entities. It costs queries
--- over many days: one query for each table. With ptable a view asks all tables at once, and
--- dropping is part of a transaction.
+--   by one costs as much as writing them did. A batch (entity group transaction) of the Table
+--   service takes at most 100 deletes, of one partition.
+-- Pattern: a table for each day. Forgetting a day is to drop its table: one operation, whatever the
+--   number of its entities.
+-- Keys: table         the day: Logins20140731
+--       PartitionKey  the user: 'jonesj@contoso.com'
+--       RowKey        the time of day and a number: '08:03:40_0002'
+-- Costs: a question over many days is a query for each table.
+-- Better in SQL: a view asks all tables at once. Dropping tables is part of a transaction, and the
+--   names are free at once.
 .load ./ptable
 .mode box
 
--- 1. Tables. The Table service takes only letters and digits in a name, so the first is refused.
+.print
+.print == A table for each day
+-- The service takes only letters and digits in a name, so the first is refused.
 CREATE VIRTUAL TABLE "Logins2014-07-31" USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140530 USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140531 USING ptable(Success Boolean, limits='azure');
@@ -31,14 +36,16 @@ INSERT INTO Logins20140731 VALUES ('jonesj@contoso.com', '08:00:05_0001', 1),
   ('donh@contoso.com', '10:44:59_0001', 1);
 SELECT TableName, Entities FROM pt_tables WHERE TableName GLOB 'Logins*';
 
--- 2. One view over all of them. Its text is made from the list of tables, which another view does.
--- (SQLite takes up to 500 tables in such a view.)
+.print
+.print == One view over all days
+-- Its text is made from the list of tables, by the view LoginText. (SQLite takes up to 500 tables
+-- in such a view.)
 CREATE TEMP VIEW LoginText AS
   SELECT 'DROP VIEW IF EXISTS temp.Login; CREATE TEMP VIEW Login AS ' ||
       group_concat('SELECT ''' || substr(TableName, 7) || ''' AS Day, * FROM ' || TableName,
         ' UNION ALL ') || ';'
     FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*';
--- Whenever a day comes or goes:
+-- Whenever a day comes or goes: .once writes the text into a file, .read performs it.
 .mode list
 .once build/logins.sql
 SELECT * FROM LoginText;
@@ -52,7 +59,9 @@ SELECT Day, RowKey, Success FROM Login
   WHERE PartitionKey = 'jonesj@contoso.com' AND Day BETWEEN '20140531' AND '20140601';
 .eqp off
 
--- 3. On 31 July 2014, everything before 1 June goes. Year, month, day: names compare as dates do.
+.print
+.print == On 31 July 2014 everything before 1 June goes
+-- Year, month, day: names compare as dates do.
 CREATE TEMP TABLE Oldest AS SELECT 'Logins' || strftime('%Y%m%d', '2014-07-31', '-60 days') AS Kept;
 SELECT Kept FROM Oldest;
 -- In a transaction it is gone at once, and ROLLBACK brings it back.
@@ -65,7 +74,9 @@ SELECT count(*) AS "back again" FROM Logins20140530;
 DELETE FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*' AND TableName < (SELECT Kept FROM Oldest);
 SELECT changes() AS dropped;
 
--- The view still names what is gone. Asked for other days it answers, for it does not read them.
+.print
+.print == The view still names what is gone: 404
+-- Asked for other days it answers, for it does not read them.
 SELECT count(*) FROM Login;
 SELECT count(*) AS attempts FROM Login WHERE Day >= '20140601';
 -- So the declarations go too, and the view is made anew.
@@ -78,8 +89,10 @@ SELECT * FROM LoginText;
 .mode box
 SELECT Day, count(*) AS attempts FROM Login GROUP BY Day;
 
--- 4. The Table service keeps a dropped name busy for 40 seconds or more (409 TableBeingDeleted),
--- and is slow with a new table at first. Here it is free at once, in the same transaction too.
+.print
+.print == The name is free at once
+-- The service keeps a dropped name busy for 40 seconds or more (409 TableBeingDeleted), and is slow
+-- with a new table at first. Here it is free even in the same transaction.
 BEGIN;
 DELETE FROM pt_tables WHERE TableName = 'Logins20140601';
 INSERT INTO pt_tables(TableName) VALUES ('Logins20140601');
@@ -88,9 +101,10 @@ INSERT INTO pt_tables(TableName) VALUES ('logins20140601');
 SELECT count(*) AS attempts FROM Logins20140601;
 ROLLBACK;
 
--- 5. The plain way: one table, and DELETE with a condition. It is right where no day is large, or
--- where what must go is not a whole table. Time goes first in the RowKey, so this is a range of
--- each partition; every entity is still deleted by itself.
+.print
+.print == The plain way: one table, and DELETE with a condition
+-- It is right where no day is large, or where what must go is not a whole table. Time goes first in
+-- the RowKey, so this is a range of each partition; every entity is still deleted by itself.
 CREATE VIRTUAL TABLE AllLogins USING ptable(Success Boolean, limits='azure');
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299)
 INSERT INTO AllLogins SELECT 'jonesj@contoso.com',
@@ -99,8 +113,8 @@ INSERT INTO AllLogins SELECT 'jonesj@contoso.com',
 DELETE FROM AllLogins WHERE RowKey < '20140601';
 .eqp off
 SELECT changes() AS deleted;
--- Under the Table service's rules for transactions the rest, 276, is too much for one. So it is an
--- entity group transaction after the other, 100 entities each, until changes() is less than 100:
+-- For a batch of the service the rest, 276, is too much. So it is one batch after the other, 100
+-- entities each, until changes() is less than 100:
 CREATE VIRTUAL TABLE LoginsInBatches USING ptable(table=AllLogins, batch='azure');
 DELETE FROM LoginsInBatches WHERE PartitionKey = 'jonesj@contoso.com';
 DELETE FROM LoginsInBatches WHERE EntityKey IN (

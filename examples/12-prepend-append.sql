@@ -1,18 +1,17 @@
--- Prepend/append anti-pattern: keys that all grow at one end.
+-- Prepend/append anti-pattern
 --
 -- Problem: employees produce events all day. With the hour as PartitionKey every new event goes to
--- the same partition, the last one (with a time that counts down, the first one). The Table service
--- gives a partition to one server, which then does all the work: a hot partition.
---
--- Remedy: a PartitionKey that does not follow the clock, with the time in the RowKey. Tried here:
---   ByHour        PartitionKey '2014073115' (the hour)   RowKey '20140731150442_000223'
---   ByDepartment  PartitionKey 'Sales'                   RowKey the same
---   ByEmployee    PartitionKey 'Sales_000223'            RowKey '20140731150442'
---   ByBucket      PartitionKey '00' to '03', a hash      RowKey as in ByHour
--- It costs the order of time over the whole table, which then has to be put together from the
--- partitions. With ptable one can measure where writes go, and SQL merges the partitions. A store
--- of ptable has one writer at a time, whatever the partition: data that stay here may well have the
--- hour as PartitionKey, and should if most questions are for an hour.
+--   the last partition (to the first one, if time counts down). The Table service gives a partition
+--   to one server, which then does all the work: a hot partition.
+-- Pattern: a PartitionKey that does not follow the clock, with the time in the RowKey.
+-- Keys: ByHour        PartitionKey '2014073115', RowKey '20140731150442_000223': the anti-pattern
+--       ByDepartment  PartitionKey 'Sales', RowKey the same
+--       ByEmployee    PartitionKey 'Sales_000223', RowKey '20140731150442'
+--       ByBucket      PartitionKey '00' to '03', a hash of the employee; RowKey as in ByHour
+-- Costs: the order of time over the whole table has to be put together from the partitions.
+-- Better in SQL: pt_batches and pt_partitions measure where writes go, and a query merges the
+--   partitions. A store of ptable has one writer at a time, whatever the partition: data that stay
+--   here may well have the hour as PartitionKey, and should if most questions are for an hour.
 .load ./ptable
 .mode box
 
@@ -30,7 +29,7 @@ CREATE TEMP VIEW Event AS
   FROM n;
 -- What is inserted into it goes to all four tables. The employee in the RowKey keeps events of the
 -- same second apart. The bucket is a text of fixed width, as every number in a key should be.
-CREATE TEMP TRIGGER PutEvent INSTEAD OF INSERT ON Event BEGIN
+CREATE TEMP TRIGGER EventInsert INSTEAD OF INSERT ON Event BEGIN
   INSERT INTO ByHour
     VALUES (substr(new.Time, 1, 10), pt_compound_key(new.Time, new.Employee), 'mail');
   INSERT INTO ByDepartment
@@ -43,9 +42,11 @@ CREATE TEMP TRIGGER PutEvent INSTEAD OF INSERT ON Event BEGIN
 END;
 INSERT INTO Event SELECT * FROM Event WHERE Time < '2014073115';
 
--- 1. Measuring. Which partitions does the open transaction write? Here it writes the last hour.
+.print
+.print == Measuring: where do writes go?
+-- What the open transaction writes. Here it is the last hour.
 BEGIN;
-INSERT INTO Event SELECT * FROM Event WHERE Time >= '2014073115';
+INSERT OR ROLLBACK INTO Event SELECT * FROM Event WHERE Time >= '2014073115';
 SELECT TableName, sum(Operations) AS writes, count(*) AS partitions,
     max(Operations) AS "most in one"
   FROM pt_batches GROUP BY TableName;
@@ -61,7 +62,9 @@ SELECT t.TableName, count(*) AS partitions,
 SELECT PartitionKey, Entities, LastRowKey FROM pt_partitions('ByDepartment');
 SELECT PartitionKey, Entities, LastRowKey FROM pt_partitions('ByBucket');
 
--- 2. Reading a minute of all employees, in the order of time. By hour it is one range query.
+.print
+.print == Reading a minute of all employees, in the order of time
+-- By hour it is one range query.
 .eqp on
 SELECT RowKey FROM ByHour
   WHERE PartitionKey = '2014073115' AND pt_starts_with(RowKey, '201407311504');
@@ -80,15 +83,13 @@ SELECT RowKey, PartitionKey FROM ByBucket
   WHERE PartitionKey = '03' AND RowKey >= '201407311504'
   ORDER BY RowKey LIMIT 5;
 
--- 3. Reading one employee: where the employee is in the PartitionKey it is a range query.
+.print
+.print == Reading one employee
+-- Where the employee is in the PartitionKey it is a range query.
 SELECT RowKey, Kind FROM ByEmployee
   WHERE PartitionKey = 'Sales_000223' AND pt_starts_with(RowKey, '2014073115') LIMIT 3;
 -- The hash says which bucket to look in; others that are in it are passed over.
 SELECT RowKey, Kind FROM ByBucket
   WHERE PartitionKey = pt_pad(pt_hash_bucket('000223', 4), 2)
     AND pt_starts_with(RowKey, '2014073115') AND pt_key_part(RowKey, 2) = '000223' LIMIT 3;
-.eqp off
-
--- 4. The number of buckets is part of the keys. With another n the same employee is elsewhere, so a
--- table keeps its n, or is written anew.
-SELECT n, pt_hash_bucket('000223', n) AS bucket FROM (SELECT 4 AS n UNION SELECT 5 UNION SELECT 8);
+-- 21-hash-partitioning.sql says more about buckets.

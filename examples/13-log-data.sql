@@ -1,19 +1,22 @@
--- Log data anti-pattern: the hour as PartitionKey of a log.
+-- Log data anti-pattern
 --
 -- Problem: several services write a log. Wanted are the errors between 15:04 and 15:06 of a day, of
--- all services.
---
--- Two choices of keys. The RowKey is time and message id in both, '20140731150405_000017'.
---   LogByHour    PartitionKey '2014073115': the answer is one range, but all services write to one
---                partition at a time (12-prepend-append.sql).
---   LogBySource  PartitionKey 'queue': the writes are spread, but those two minutes are in every
---                partition, and the Table service scans the table for them.
--- With ptable a range of RowKeys looks into each partition at the right place and skips the rest,
--- so LogBySource costs a look for each service and no scan. The design guide puts logs into blobs
--- instead, whose names begin with service and hour. Section 4 uses such names as keys.
+--   all services.
+-- Pattern: with the hour as PartitionKey the answer is one range, but all services write to one
+--   partition at a time: that is the anti-pattern. With the service as PartitionKey the writes are
+--   spread, but those two minutes are in every partition.
+-- Keys: LogByHour    PartitionKey '2014073115', RowKey time and id: '20140731150405_000017'
+--       LogBySource  PartitionKey 'queue', RowKey the same
+-- Costs: by hour, a hot partition (12-prepend-append.sql). By source, the Table service scans the
+--   table for the two minutes. The design guide therefore puts logs into blobs, whose names begin
+--   with service and hour.
+-- Better in SQL: a range of RowKeys looks into each partition at the right place and skips the
+--   rest, so LogBySource costs a look for each service and no scan.
 .load ./ptable
 .mode box
 
+.print
+.print == The same log under two choices of PartitionKey
 CREATE VIRTUAL TABLE LogByHour USING ptable(Source String, Level String, Message String);
 CREATE VIRTUAL TABLE LogBySource USING ptable(Level String, Message String);
 -- Two hours of three services, a message every 10 seconds; every fifth is an error.
@@ -28,7 +31,9 @@ INSERT INTO LogByHour
 SELECT PartitionKey, Entities FROM pt_partitions('LogByHour') UNION ALL
 SELECT PartitionKey, Entities FROM pt_partitions('LogBySource');
 
--- 1. Ids break ties. Two messages of one service in one second need different keys: 409 without.
+.print
+.print == Ids break ties
+-- Two messages of one service in one second need different keys: 409 without.
 INSERT INTO LogBySource VALUES ('blob', '20140731150405', 'Info', 'first');
 INSERT INTO LogBySource VALUES ('blob', '20140731150405', 'Error', 'second');
 DELETE FROM LogBySource WHERE PartitionKey = 'blob' AND RowKey = '20140731150405';
@@ -38,7 +43,9 @@ INSERT INTO LogByHour
   SELECT substr(RowKey, 1, 10), RowKey, PartitionKey, Level, Message FROM LogBySource
   WHERE pt_starts_with(RowKey, '20140731150405_');
 
--- 2. From 15:04:00 to 15:05:59. By hour: one range in one partition.
+.print
+.print == From 15:04:00 to 15:05:59
+-- By hour: one range in one partition.
 .eqp on
 SELECT RowKey, Source, Message FROM LogByHour WHERE PartitionKey = '2014073115'
   AND RowKey >= '201407311504' AND RowKey < '201407311506' AND Level = 'Error';
@@ -49,13 +56,8 @@ SELECT RowKey, PartitionKey, Message FROM LogBySource
 -- One service: a range query again.
 SELECT RowKey, Level, Message FROM LogBySource
   WHERE PartitionKey = 'queue' AND RowKey >= '201407311504' AND RowKey < '201407311506';
-
--- 3. The edges. Bounds are texts. The upper one, <= '20140731150600', leaves out a message of
--- 15:06:00, because its key goes on after these digits and so is greater. Take < the next second.
-SELECT max(RowKey) FROM LogBySource WHERE PartitionKey = 'blob' AND RowKey <= '20140731150600';
-SELECT max(RowKey) FROM LogBySource WHERE PartitionKey = 'blob' AND RowKey < '20140731150601';
 -- A time that crosses the hour is in two partitions of LogByHour. EntityKey is both keys in one, so
--- this is still one range.
+-- this is still one range. (23-chronological-query.sql shows the edges of such ranges.)
 SELECT PartitionKey, RowKey FROM LogByHour
   WHERE EntityKey >= pt_entity_key('2014073114', '201407311459')
     AND EntityKey < pt_entity_key('2014073115', '201407311501') AND Level = 'Error';
@@ -64,8 +66,10 @@ SELECT PartitionKey, RowKey FROM LogByHour
 -- scan where nearly every message has a PartitionKey of its own. How many are there?
 SELECT count(*) AS partitions FROM (SELECT DISTINCT PartitionKey FROM LogBySource);
 
--- 4. Names as keys. Each log file of a service covers an hour, several files to the hour; first and
--- last time are properties of the file. PartitionKey: the kind of log; RowKey: the name.
+.print
+.print == Names as keys: the design guide's blobs as entities
+-- A log file covers an hour of a service, with several files to the hour; first and last time are
+-- properties of the file. PartitionKey: the kind of log; RowKey: the name.
 CREATE VIRTUAL TABLE LogFile USING ptable(First DateTime, Last DateTime, Lines String);
 INSERT INTO LogFile VALUES
   ('log', 'queue/2014/07/31/1700/000001.log', '2014-07-31 17:00:03', '2014-07-31 17:59:58', '...'),

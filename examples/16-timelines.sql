@@ -1,38 +1,38 @@
--- ==================================================================================
--- Timelines: everybody sees the events of those they follow.
+-- Timelines
 --
--- Problem:  a timeline is read far more often than somebody posts, so reading must be cheap.
--- Pattern:  fan-out. An event is copied into the timeline of every follower when it happens.
--- Keys:     Timeline: PartitionKey = timeline id, liveid{kwok}; RowKey = event id, a time first.
---           The same event has the same RowKey in all timelines.
---           SubjectFollowers: PartitionKey = who is followed, RowKey = who follows.
---           FollowerSubjects: the same pairs the other way round.
--- Cost:     an entity for each follower and event. Reading a page is one range query.
--- In SQL:   fan-out is one INSERT ... SELECT in a transaction over all partitions. ORDER BY DESC
---           reads newest first, so event ids need no inverted time. Removing an event everywhere
---           looks once into each partition and scans none.
--- ==================================================================================
+-- Problem: everybody sees the events of those they follow. A timeline is read far more often than
+--   somebody posts, so reading must be cheap.
+-- Pattern: fan-out. An event is copied into the timeline of every follower when it happens.
+-- Keys: Timeline          PartitionKey the timeline's id: 'liveid{kwok}'
+--                         RowKey the event's id, a time first; the same in all timelines
+--       SubjectFollowers  PartitionKey who is followed, RowKey who follows
+--       FollowerSubjects  the same pairs the other way round
+-- Costs: an entity for each follower and event. Reading a page is one range query.
+-- Better in SQL: fan-out is one INSERT ... SELECT over all partitions. ORDER BY ... DESC reads the
+--   newest first, so event ids need no inverted time. Removing an event everywhere looks once into
+--   each partition and scans none.
 .load ./ptable
 .mode box --wrap 0
+
 CREATE VIRTUAL TABLE SubjectFollowers USING ptable();
 CREATE VIRTUAL TABLE FollowerSubjects USING ptable();
 CREATE VIRTUAL TABLE Timeline USING ptable(Subject String, Event String);
 
--- ---- Followers in both directions ---------------------------------------------------
-
+.print
+.print == Followers in both directions
 -- Who follows Jun is a partition. Whom Ken follows is a RowKey in any of them, so the pairs are
 -- kept twice. A view writes both tables: it is one statement, so both are written or neither.
 CREATE VIEW Follow AS SELECT PartitionKey AS Subject, RowKey AS Follower FROM SubjectFollowers;
-CREATE TRIGGER Follow_insert INSTEAD OF INSERT ON Follow BEGIN
+CREATE TRIGGER FollowInsert INSTEAD OF INSERT ON Follow BEGIN
   INSERT INTO SubjectFollowers(PartitionKey, RowKey) VALUES (new.Subject, new.Follower);
   INSERT INTO FollowerSubjects(PartitionKey, RowKey) VALUES (new.Follower, new.Subject);
 END;
-CREATE TRIGGER Follow_delete INSTEAD OF DELETE ON Follow BEGIN
+CREATE TRIGGER FollowDelete INSTEAD OF DELETE ON Follow BEGIN
   DELETE FROM SubjectFollowers WHERE PartitionKey = old.Subject AND RowKey = old.Follower;
   DELETE FROM FollowerSubjects WHERE PartitionKey = old.Follower AND RowKey = old.Subject;
 END;
 INSERT INTO Follow VALUES ('jones', 'agar'), ('jones', 'hall'), ('jones', 'kwok'), ('hall', 'kwok');
-INSERT INTO Follow VALUES ('hall', 'agar'), ('jones', 'kwok');     -- the second exists: none
+INSERT INTO Follow VALUES ('hall', 'agar'), ('jones', 'kwok');     -- the second is there: 409
 SELECT count(*) AS pairs FROM FollowerSubjects;
 
 .eqp on
@@ -43,17 +43,17 @@ SELECT RowKey AS "kwok follows" FROM FollowerSubjects WHERE PartitionKey = 'kwok
 SELECT PartitionKey AS "kwok follows" FROM SubjectFollowers WHERE RowKey = 'kwok';
 .eqp off
 
--- ---- Fan-out ------------------------------------------------------------------------
-
--- Jun posts. Jun's own timeline has the event too; one statement writes it into all followers'.
-.parameter set :event '2026-11-21T08:00:00Z_jones_1'
-BEGIN;
-INSERT OR ROLLBACK INTO Timeline VALUES ('liveid{jones}', :event, 'jones', 'Hello');
-INSERT OR ROLLBACK INTO Timeline
+.print
+.print == Fan-out
+-- Jun posts. One statement, and so one transaction, writes the event into Jun's own timeline and
+-- those of all followers.
+.parameter set :event "'2026-11-21T08:00:00Z_jones_1'"
+INSERT INTO Timeline
+  SELECT 'liveid{jones}', :event, 'jones', 'Hello'
+  UNION ALL
   SELECT 'liveid{' || RowKey || '}', :event, 'jones', 'Hello' FROM SubjectFollowers
-  WHERE PartitionKey = 'jones';
-SELECT changes() AS followers;
-COMMIT;
+    WHERE PartitionKey = 'jones';
+SELECT changes() AS timelines;
 SELECT * FROM Timeline;
 -- A sender that did not hear that it had worked tries again. It is refused, nothing doubles ...
 INSERT INTO Timeline
@@ -64,11 +64,12 @@ INSERT INTO Follow VALUES ('jones', 'nash');
 INSERT OR IGNORE INTO Timeline
   SELECT 'liveid{' || RowKey || '}', :event, 'jones', 'Hello' FROM SubjectFollowers
   WHERE PartitionKey = 'jones';
-SELECT changes() AS followers;
+SELECT changes() AS timelines;
 
--- ---- Pages of 250 -------------------------------------------------------------------
-
--- Ken follows Don, too, who had posted every minute for ten hours.
+.print
+.print == Pages of 250
+-- Ken follows Don, too, who had posted every minute for ten hours. (The shell's generate_series
+-- counts.)
 INSERT INTO Timeline
   SELECT 'liveid{kwok}', strftime('%Y-%m-%dT%H:%M:00Z', '2026-11-20', value || ' minutes')
     || '_hall_' || value, 'hall', 'Post ' || value FROM generate_series(1, 600);
@@ -109,8 +110,8 @@ SELECT Number, count(*) AS events, min(RowKey) AS oldest, max(RowKey) AS newest
 SELECT value AS time, pt_inverted_ticks(value) AS id
   FROM json_each('["2026-11-20T08:00:00Z", "2026-11-21T08:00:00Z"]') ORDER BY id;
 
--- ---- Removing an event --------------------------------------------------------------
-
+.print
+.print == Removing an event
 -- Ann stops following Jun, who then takes the event back. By the list of followers these are point
 -- queries, the cheapest way where timelines are many and followers few. But it misses Ann's, and
 -- Jun's own.

@@ -1,19 +1,23 @@
--- Hash partitioning: spread keys over a fixed number of partitions.
+-- Hash partitioning
 --
 -- Problem: users have ids and nothing that would divide them evenly. One partition for all of them
--- takes all the load; partitions by department or by first letter are as uneven as life is. With
--- partitions by ranges of ids, the last one gets all that are new.
---
+--   takes all the load; partitions by department or by first letter are as uneven as life is. With
+--   partitions by ranges of ids, the last one gets all that are new.
 -- Pattern: the partition is a hash of the key, so that every program can compute it.
--- PartitionKey: 'user-00' to 'user-15', the bucket of the id; RowKey: the id, such as '000223'.
--- A point query stays one. A range of ids costs a look into each bucket, and ids in order a sort.
--- The number of buckets is part of every key: on the Table service a change means a program that
--- copies and deletes entities while others look for them. Here it is one transaction.
+-- Keys: PartitionKey  the bucket of the id: 'user-00' to 'user-15'
+--       RowKey        the id: '000223'
+-- Costs: a range of ids is a look into each bucket, and ids in order a sort. The number of buckets
+--   is part of every key: on the Table service a change means a program that copies and deletes
+--   entities while others look for them.
+-- Better in SQL: pt_hash_bucket computes the bucket, a join looks up many ids, and a new number of
+--   buckets is one transaction.
 .load ./ptable
 .mode box
 
--- 1. The hash is FNV-1a of 64 bits over the UTF-8 bytes of the text, modulo the number of buckets,
--- the same in all languages. pt_pad gives all buckets names of one length.
+.print
+.print == The bucket of an id
+-- The hash is FNV-1a of 64 bits over the UTF-8 bytes of the text, modulo the number of buckets, the
+-- same in all languages. pt_pad gives all buckets names of one length.
 SELECT pt_hash_bucket('000223', 16) AS bucket,
        'user-' || pt_pad(pt_hash_bucket('000223', 16), 2) AS PartitionKey;
 CREATE VIRTUAL TABLE Bucketed USING ptable(Department String, Email String);
@@ -23,13 +27,15 @@ INSERT INTO Bucketed
          CASE WHEN i % 10 < 7 THEN 'Sales' WHEN i % 10 < 9 THEN 'Marketing' ELSE 'Legal' END,
          'user' || i || '@contoso.com' FROM n;
 
--- 2. How even is it? pt_partitions counts. By department the largest partition would have 70% of
--- all.
+.print
+.print == How even is it?
+-- pt_partitions counts. By department the largest partition would have 70% of all.
 SELECT count(*) AS partitions, min(Entities) AS smallest, avg(Entities) AS average,
        max(Entities) AS largest FROM pt_partitions('Bucketed');
 SELECT Department, count(*) AS users FROM Bucketed GROUP BY Department;
 
--- 3. Point query: compute the partition from the id.
+.print
+.print == A point query computes the partition from the id
 .parameter set :id "'000223'"
 .eqp on
 SELECT Email FROM Bucketed
@@ -41,9 +47,11 @@ SELECT id, Email FROM Wanted LEFT JOIN Bucketed
 -- Without the hash the entity is found too, by a look into each of the 16 partitions.
 SELECT PartitionKey, Email FROM Bucketed WHERE RowKey = '000223';
 
--- 4. In the order of ids: neighbours lie in different buckets, so a range of ids is a range in each
--- bucket, and SQLite sorts what they give. Name both ends of the range: LIMIT alone comes after the
--- sort, when everything has been read.
+.print
+.print == In the order of ids
+-- Neighbours lie in different buckets, so a range of ids is a range in each bucket, and SQLite
+-- sorts what they give. Name both ends of the range: LIMIT alone comes after the sort, when
+-- everything has been read.
 SELECT PartitionKey, RowKey FROM Bucketed
   WHERE RowKey BETWEEN '000221' AND '000225' ORDER BY RowKey;
 -- All in the order of ids: a table scan and a sort of everything.
@@ -52,9 +60,10 @@ EXPLAIN QUERY PLAN SELECT RowKey FROM Bucketed ORDER BY RowKey;
 SELECT PartitionKey, RowKey FROM Bucketed ORDER BY EntityKey LIMIT 3;
 .eqp off
 
--- 5. The number of buckets belongs to the data, not into every statement: an entity of the same
--- store. A view's trigger puts every new user into the right bucket. (Asked by Id alone, the view
--- looks into each bucket, as in section 3.)
+.print
+.print == The number of buckets belongs to the data
+-- It is an entity of the same store, and not part of every statement. A view's trigger puts every
+-- new user into the right bucket. (Asked by Id alone, the view looks into each bucket.)
 CREATE VIRTUAL TABLE Setting USING ptable(Buckets Int32);
 INSERT INTO Setting VALUES ('hash', 'User', 16);
 CREATE VIEW Place AS SELECT Buckets FROM Setting WHERE PartitionKey = 'hash' AND RowKey = 'User';
@@ -69,8 +78,8 @@ INSERT INTO User VALUES ('001601', 'Legal', 'donh@contoso.com');     -- ids stay
 SELECT PartitionKey, RowKey, Email FROM Bucketed JOIN Place
   ON PartitionKey = 'user-' || pt_pad(pt_hash_bucket(:id, Buckets), 2) AND RowKey = :id;
 
--- A program that still writes with another number of buckets breaks this: the same id lands in
--- another partition, and nothing is in its way.
+-- WRONG: a program that still writes with another number of buckets. The same id lands in another
+-- partition, and nothing is in its way.
 INSERT INTO Bucketed
   VALUES ('user-' || pt_pad(pt_hash_bucket('001601', 10), 2), '001601', 'Legal', NULL);
 SELECT PartitionKey, RowKey, Department FROM Bucketed WHERE RowKey = '001601';
@@ -79,9 +88,13 @@ DELETE FROM Bucketed WHERE PartitionKey <>
   'user-' || pt_pad(pt_hash_bucket(RowKey, (SELECT Buckets FROM Place)), 2);
 SELECT changes() AS "strays deleted";
 
--- 6. From 16 to 32 buckets: the entities and the setting in one transaction. Others see the old
--- places with the old number until COMMIT, then the new ones. From 16 to 32 about half of the
--- entities move; to 17 it would be nearly all.
+.print
+.print == From 16 to 32 buckets: the entities and the setting in one transaction
+-- About half of the entities move; to 17 buckets it would be nearly all.
+SELECT count(*) FILTER (WHERE pt_hash_bucket(RowKey, 16) <> pt_hash_bucket(RowKey, 32)) AS "to 32",
+       count(*) FILTER (WHERE pt_hash_bucket(RowKey, 16) <> pt_hash_bucket(RowKey, 17)) AS "to 17"
+  FROM Bucketed;
+-- Others see the old places with the old number until COMMIT, then the new ones.
 BEGIN;
 UPDATE OR ROLLBACK Setting SET Buckets = 32 WHERE PartitionKey = 'hash' AND RowKey = 'User';
 UPDATE OR ROLLBACK Bucketed
@@ -94,9 +107,11 @@ SELECT count(*) AS partitions, min(Entities) AS smallest, max(Entities) AS large
 SELECT PartitionKey, RowKey, Email FROM Bucketed JOIN Place
   ON PartitionKey = 'user-' || pt_pad(pt_hash_bucket(:id, Buckets), 2) AND RowKey = :id;
 
--- 7. The plain way. A store on one machine has no partition server to protect, and writes come one
--- at a time whatever their partition. With PartitionKey '' and the id as RowKey there is no hash,
--- and ids are in order: better, unless the data comes from the Table service or will go there.
+.print
+.print == The plain way: one partition
+-- A store on one machine has no partition server to protect, and writes come one at a time whatever
+-- their partition. With PartitionKey '' and the id as RowKey there is no hash, and ids are in
+-- order: better, unless the data comes from the service or will go there.
 CREATE VIRTUAL TABLE Plain USING ptable(Department String, Email String);
 INSERT INTO Plain SELECT '', Id, Department, Email FROM User;
 .eqp on

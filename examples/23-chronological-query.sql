@@ -1,20 +1,24 @@
--- Chronological query: keys that sort by time.
+-- Chronological query
 --
 -- Problem: events come all the time, and the questions are about time: between 15:04 and 15:06 of a
--- day, from Wednesday to Friday, the last ten. The Table service sorts by keys only.
---
--- Pattern: the RowKey begins with the time, in a form whose text order is the order of time.
--- PartitionKey: the day, '2014-07-31'; RowKey: '2014-07-31T15:04:05.0000000Z_web_1', the time in UTC
--- and the source, so that two events of one moment are two entities.
--- It costs a partition that takes all writes of a day, and a question about one source reads the
--- others' events too. In the Table service the newest first needs keys that count down, and the
--- client makes the texts of the keys. With ptable any range, of several days too, can be read
--- backwards, and pt_datetime makes the text from any usual form of a time.
+--   day, from Wednesday to Friday, the last ten. The Table service sorts by keys only.
+-- Pattern: the RowKey begins with the time, in a form whose text order is the order of time. Behind
+--   it stands the source, so that two events of one moment are two entities.
+-- Keys: PartitionKey  the day: '2014-07-31'
+--       RowKey        time in UTC and source: '2014-07-31T15:04:05.0000000Z_web_1'
+-- Costs: one partition takes all writes of a day, and a question about one source reads the others'
+--   events too. On the service the newest first needs keys that count down (07-log-tail.sql), and
+--   the client makes the texts of the keys.
+-- Better in SQL: any range, of several days too, can be read backwards, and pt_datetime makes the
+--   text from any usual form of a time.
 .load ./ptable
 .mode box
+
 CREATE VIRTUAL TABLE Event USING ptable(Level String, Message String);
 
--- 1. The key is made in one place, a view's trigger, from a time with or without a zone.
+.print
+.print == The key is made in one place
+-- A view's trigger makes it from a time with or without a zone.
 CREATE VIEW Happened AS SELECT substr(RowKey, 1, 28) AS Time, substr(RowKey, 30) AS Source,
   Level, Message FROM Event;
 CREATE TRIGGER HappenedInsert INSTEAD OF INSERT ON Happened BEGIN
@@ -33,8 +37,9 @@ SELECT * FROM Event;
 -- A source with two events in 100 nanoseconds needs a number more in its keys (409).
 INSERT INTO Happened VALUES ('2014-07-31 15:04', 'web_1', 'Error', 'first, again');
 
--- 2. From 15:04 to 15:06: the start belongs to it, the end does not. Bounds in the form of the
--- keys.
+.print
+.print == From 15:04 to 15:06
+-- The start belongs to it, the end does not. The bounds have the form of the keys.
 .eqp on
 SELECT RowKey, Message FROM Event
   WHERE PartitionKey = '2014-07-31'
@@ -51,8 +56,10 @@ SELECT count(*) AS "until 15:05:59" FROM Event WHERE PartitionKey = '2014-07-31'
 SELECT count(*) AS "from datetime()" FROM Event WHERE PartitionKey = '2014-07-31'
   AND RowKey >= datetime('2014-07-31 15:04') AND RowKey < pt_datetime('2014-07-31 15:06');
 
--- 3. Several days: a range of partitions. The time in the RowKey is a whole one, so its range runs
--- through all of them; with the time of day alone, 'from Wednesday 23:00 on' would not be a range.
+.print
+.print == Several days: a range of partitions
+-- The time in the RowKey is a whole one, so its range runs through all of them; with the time of
+-- day alone, 'from Wednesday 23:00 on' would not be a range.
 .eqp on
 SELECT RowKey, Message FROM Event
   WHERE PartitionKey BETWEEN '2014-07-30' AND '2014-08-01'
@@ -62,22 +69,28 @@ SELECT count(*) AS events FROM Event WHERE Filter MATCH 'PartitionKey ge ''2014-
   and PartitionKey le ''2014-08-01'' and RowKey ge ''2014-07-30T23''
   and RowKey lt ''2014-07-31T15:04''';
 
--- 4. The newest first: the table backwards, and LIMIT ends the reading. No key has to count down.
+.print
+.print == The newest first
+-- The table backwards, and LIMIT ends the reading. No key has to count down.
 SELECT RowKey, Message FROM Event ORDER BY PartitionKey DESC, RowKey DESC LIMIT 3;
 -- ORDER BY RowKey gives the same rows, by a table scan and a sort: the table's order begins with
 -- the PartitionKey.
-EXPLAIN QUERY PLAN SELECT RowKey, Message FROM Event ORDER BY RowKey DESC LIMIT 3;
+SELECT RowKey, Message FROM Event ORDER BY RowKey DESC LIMIT 3;
 -- What came next after a moment, on whatever day.
 SELECT RowKey, Message FROM Event WHERE PartitionKey >= '2014-07-31'
   AND RowKey > pt_datetime('2014-07-31 16:00') ORDER BY PartitionKey, RowKey LIMIT 1;
 .eqp off
 
--- 5. By hour, errors only: a condition that is no key is looked at in the rows of the range.
+.print
+.print == By hour, errors only
+-- A condition that is no key is looked at in the rows of the range.
 SELECT substr(RowKey, 1, 13) AS hour, count(*) AS errors FROM Event
   WHERE PartitionKey >= '2014-07-31' AND Level = 'Error' GROUP BY hour;
 
--- 6. The other form: 100 ns ticks since the year 1, padded to 19 digits. Shorter, good to count
--- with, and hard to read. pt_datetime turns them back.
+.print
+.print == The other form: ticks
+-- 100 ns ticks since the year 1, padded to 19 digits, are shorter, good to count with, and hard to
+-- read. pt_datetime turns them back.
 CREATE VIRTUAL TABLE Ticked USING ptable(Message String);
 INSERT INTO Ticked SELECT substr(Time, 1, 10), pt_pad(pt_ticks(Time), 19) || '_' || Source, Message
   FROM Happened;
@@ -85,8 +98,10 @@ SELECT RowKey, pt_datetime(CAST(pt_key_part(RowKey, 1) AS INTEGER)) AS time FROM
   WHERE PartitionKey = '2014-07-31' AND RowKey >= pt_pad(pt_ticks('2014-07-31 15:04'), 19)
     AND RowKey < pt_pad(pt_ticks('2014-07-31 15:04') + 60 * 10000000, 19);
 
--- 7. The plain way: the time as a property. Right where other keys are what is asked for and a
--- question about time may read every entity.
+.print
+.print == The plain way: the time as a property
+-- It is right where other keys are what is asked for and a question about time may read every
+-- entity.
 CREATE VIRTUAL TABLE BySource USING ptable(Time DateTime, Message String);
 INSERT INTO BySource
   SELECT Source, pt_pad(row_number() OVER (ORDER BY Time), 4), Time, Message FROM Happened;

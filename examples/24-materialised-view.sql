@@ -1,23 +1,27 @@
--- Materialised view: what is written as events, read as totals (CQRS).
+-- Materialised view
 --
 -- Problem: commands arrive as events, such as 'employee 000223 hired for Sales', and must be kept
--- as they came. What is asked all day is something else: how many employees has each department?
---
--- Pattern: an event table that only grows, and a table shaped for the question, kept from it.
--- Event: PartitionKey: the day; RowKey: a number that rises.
--- Headcount: PartitionKey: 'headcount'; RowKey: the department.
--- Every command writes twice. In the Table service these are two transactions with a queue between
--- them, so the view lags and may count an event twice. Here both tables lie in one store, and one
--- transaction keeps them together; a view that may lag remembers how far it has come.
+--   as they came. What is asked all day is something else: how many employees has each department?
+-- Pattern: what is written as events is read as totals (CQRS). An event table only grows, and a
+--   table shaped for the question is kept from it.
+-- Keys: Event      PartitionKey the day: '2014-07-31', RowKey a number that rises: '0000000003'
+--       Headcount  PartitionKey 'headcount', RowKey the department: 'Sales'
+-- Costs: every command writes twice. On the Table service these are two transactions with a queue
+--   between them, so the view lags and may count an event twice.
+-- Better in SQL: one transaction keeps both tables of a store together. A view that may lag
+--   remembers how far it has come.
 .load ./ptable
 .mode box
+
 CREATE VIRTUAL TABLE Event USING ptable(Kind String, Employee String, Department String);
 CREATE VIRTUAL TABLE Headcount USING ptable(Employees Int32);
 
--- 1. A command is a row inserted into this view. Its trigger checks it, writes the event and adds
--- to the count, all in one transaction. The first event of a department makes its entity.
+.print
+.print == A command writes both tables
+-- A command is a row inserted into this view. Its trigger checks it, writes the event and adds to
+-- the count, all in one transaction. The first event of a department makes its entity.
 CREATE VIEW Command AS SELECT PartitionKey AS Day, Kind, Employee, Department FROM Event;
-CREATE TRIGGER Perform INSTEAD OF INSERT ON Command BEGIN
+CREATE TRIGGER CommandInsert INSTEAD OF INSERT ON Command BEGIN
   SELECT RAISE(ABORT, 'that day is over') WHERE EXISTS (
     SELECT 1 FROM Event WHERE PartitionKey > new.Day);
   SELECT RAISE(ABORT, 'nobody is there who could leave') WHERE new.Kind = 'left' AND NOT EXISTS (
@@ -45,8 +49,9 @@ SELECT PartitionKey AS day, RowKey, Kind, Employee, Department FROM Event;
 SELECT Employees FROM Headcount WHERE PartitionKey = 'headcount' AND RowKey = 'Marketing';
 .eqp off
 
--- 2. The plain way: an SQL view counts when it is asked. It is never wrong and reads all events;
--- better until reading them takes too long.
+.print
+.print == The plain way: an SQL view counts when it is asked
+-- It is never wrong and reads all events; better until reading them takes too long.
 CREATE VIEW Counted AS
   SELECT Department, sum(CASE Kind WHEN 'hired' THEN 1 ELSE -1 END) AS Employees
   FROM Event GROUP BY Department;
@@ -54,8 +59,10 @@ CREATE VIEW Counted AS
 SELECT * FROM Counted WHERE Department = 'Marketing';
 .eqp off
 
--- 3. Rebuild: the materialised view is made anew from the events, in one transaction. Somebody has
--- damaged it; the comparison finds out. Readers see the old counts until COMMIT.
+.print
+.print == Rebuild
+-- Somebody has damaged the materialised view; the comparison finds out. It is made anew from the
+-- events, in one transaction. Readers see the old counts until COMMIT.
 UPDATE Headcount SET Employees = 99 WHERE PartitionKey = 'headcount' AND RowKey = 'Sales';
 SELECT Department, Counted.Employees AS events, Headcount.Employees AS kept FROM Counted
   LEFT JOIN Headcount ON PartitionKey = 'headcount' AND RowKey = Department
@@ -66,10 +73,12 @@ INSERT OR ROLLBACK INTO Headcount SELECT 'headcount', Department, Employees FROM
 COMMIT;
 SELECT RowKey AS department, Employees FROM Headcount WHERE PartitionKey = 'headcount';
 
--- 4. A view that lags: writers do not wait for it, and it catches up when it likes. It counts
--- hirings by day, and remembers the EntityKey of the last event that it has applied. The mark lies
--- beside the counts and changes in the same transaction: an event is never applied twice or left
--- out, also if the process is killed between two statements.
+.print
+.print == A view that lags
+-- Writers do not wait for it, and it catches up when it likes. It counts hirings by day, and
+-- remembers the EntityKey of the last event that it has applied. The mark lies beside the counts
+-- and changes in the same transaction: an event is never applied twice or left out, also if the
+-- process is killed between two statements.
 CREATE VIRTUAL TABLE Hirings USING ptable(Hired Int32, LastKey Binary);
 INSERT INTO Hirings(PartitionKey, RowKey, LastKey) VALUES ('mark', '', x'');
 CREATE VIEW Mark AS SELECT LastKey FROM Hirings WHERE PartitionKey = 'mark' AND RowKey = '';
@@ -86,7 +95,9 @@ CREATE TRIGGER CatchUpStep INSTEAD OF INSERT ON CatchUp BEGIN
   UPDATE Hirings SET LastKey = coalesce((SELECT max(Place) FROM NextEvent), LastKey)
     WHERE PartitionKey = 'mark' AND RowKey = '';
 END;
-EXPLAIN QUERY PLAN SELECT * FROM NextEvent;
+.eqp on
+SELECT Day, Kind FROM NextEvent;
+.eqp off
 INSERT INTO CatchUp DEFAULT VALUES;
 SELECT RowKey AS day, Hired, (SELECT count(*) FROM NextEvent) AS "events to come"
   FROM Hirings WHERE PartitionKey = 'day';
@@ -97,8 +108,10 @@ INSERT INTO CatchUp DEFAULT VALUES;
 SELECT RowKey AS day, Hired, (SELECT count(*) FROM NextEvent) AS "events to come"
   FROM Hirings WHERE PartitionKey = 'day';
 
--- The mark wants events to come in the order of their keys. For commands the trigger sees to it,
--- and a store has one writer at a time. Whatever else is put in before the mark is not seen.
+.print
+.print == Events must come in the order of their keys
+-- For commands the trigger sees to it, and a store has one writer at a time. Whatever else is put
+-- in before the mark is not seen.
 INSERT INTO Command VALUES ('2014-07-30', 'hired', '000402', 'Legal');
 INSERT INTO Event VALUES ('2014-07-30', '0000000007', 'hired', '000402', 'Legal');
 INSERT INTO CatchUp DEFAULT VALUES;
@@ -110,7 +123,7 @@ SELECT * FROM Wrong;
 BEGIN;
 DELETE FROM Hirings WHERE PartitionKey = 'day';
 UPDATE OR ROLLBACK Hirings SET LastKey = x'' WHERE PartitionKey = 'mark' AND RowKey = '';
-INSERT INTO CatchUp DEFAULT VALUES;
-INSERT INTO CatchUp DEFAULT VALUES;
+INSERT OR ROLLBACK INTO CatchUp DEFAULT VALUES;
+INSERT OR ROLLBACK INTO CatchUp DEFAULT VALUES;
 COMMIT;
 SELECT count(*) AS "days that are wrong" FROM Wrong;

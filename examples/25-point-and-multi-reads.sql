@@ -1,17 +1,18 @@
--- Point and multi reads: Get, several keys, ranges of names, filters, projection.
+-- Point and multi reads
 --
 -- Problem: an employee is wanted by department and number, several of them at once, those with last
--- names from B to C, and of some only the e-mail address.
---
--- Pattern: all of this is asked of the keys.
--- Employee: PartitionKey: the department, RowKey: the number; ByName: PartitionKey: the department,
--- RowKey: last name and number.
--- A whole key is a point query, a prefix a range, a department a partition scan; anything else
--- reads the table. Beside queries in SQL stand the Table service's filters. There an 'or' of two
--- keys reads the table; here it is two point queries, in SQL and in the filter.
+--   names from B to C, and of some only the e-mail address.
+-- Pattern: all of this is asked of the keys. A whole key is a point query, a prefix a range, a
+--   department a partition scan; anything else reads the table.
+-- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '212'
+--       ByName    PartitionKey the department, RowKey last name and number: 'Brown_000214'
+-- Costs: for each key one look. On the Table service an 'or' of two keys reads the table.
+-- Better in SQL: several keys are several point queries, in SQL and in the service's filters alike.
+--   A join says which of them are missing.
 .load ./ptable
 .mode box
 .nullvalue NULL
+
 CREATE VIRTUAL TABLE Employee USING ptable(FirstName String, LastName String, Email String);
 INSERT INTO Employee VALUES
   ('Sales', '212', 'Jun', 'Jones', 'jonesj@contoso.com'), ('Sales', '213', 'Ken', 'Kwok', NULL),
@@ -19,7 +20,8 @@ INSERT INTO Employee VALUES
   ('Marketing', '212', 'Don', 'Hall', 'donh@contoso.com'),
   ('Men''s Wear', '301', 'Eve', 'Carter', 'carter@contoso.com');
 
--- 1. Get('Sales','212').
+.print
+.print == Get('Sales','212')
 .eqp on
 SELECT * FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '212';
 SELECT LastName FROM Employee WHERE Filter MATCH 'PartitionKey eq ''Sales'' and RowKey eq ''212''';
@@ -28,7 +30,9 @@ SELECT LastName FROM Employee WHERE Filter MATCH 'PartitionKey eq ''Sales'' and 
 SELECT count(*) AS "not there" FROM Employee WHERE PartitionKey = 'sales' AND RowKey = '212'
   OR PartitionKey = 'Sales' AND RowKey = '0212';
 
--- 2. Several keys of a department, of several departments, and the filter's form.
+.print
+.print == Several keys
+-- Of a department, of several departments, and in a filter.
 .eqp on
 SELECT RowKey, LastName FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey IN ('212', '214', '999');
@@ -50,14 +54,16 @@ SELECT LastName FROM Strict WHERE Filter MATCH
 SELECT LastName FROM Strict WHERE Filter MATCH
   'PartitionKey eq ''Sales'' and RowKey eq ''212''
    or LastName eq ''Kwok''';
-.eqp on
 -- Which of several keys are missing? A join keeps the list, and is a point query for each.
+.eqp on
 WITH Wanted(Department, Id) AS (VALUES ('Sales', '212'), ('Sales', '999'))
 SELECT Department, Id, LastName FROM Wanted
   LEFT JOIN Employee ON PartitionKey = Department AND RowKey = Id;
-
--- 3. Last names from B to C, that is, those that begin with B: at least 'B' and less than 'C'.
 .eqp off
+
+.print
+.print == Last names from B to C
+-- That is, those that begin with B: at least 'B' and less than 'C'.
 CREATE VIRTUAL TABLE ByName USING ptable(Email String);
 INSERT INTO ByName(PartitionKey, RowKey) VALUES
   ('Sales', 'Adams_000101'), ('Sales', 'Brown_000214'),
@@ -77,7 +83,9 @@ SELECT group_concat(RowKey, ' ') FILTER (WHERE RowKey <= 'F') AS "le 'F'",
        group_concat(RowKey, ' ') FILTER (WHERE RowKey < 'G')  AS "lt 'G'"
   FROM ByName WHERE PartitionKey = 'Sales' AND RowKey >= 'B' AND RowKey < 'a';
 
--- 4. A department from a parameter. A parameter of SQL is a value; nothing in it needs quotes.
+.print
+.print == A department from a parameter
+-- A parameter of SQL is a value; nothing in it needs quotes.
 .parameter set :department "'Men''s Wear'"
 SELECT RowKey, LastName FROM Employee WHERE PartitionKey = :department;
 -- A filter is text. A value without quotes is taken for a property. Between quotes, an apostrophe
@@ -85,14 +93,16 @@ SELECT RowKey, LastName FROM Employee WHERE PartitionKey = :department;
 SELECT RowKey FROM Employee WHERE Filter MATCH 'PartitionKey eq Sales';
 SELECT RowKey FROM Employee WHERE Filter MATCH 'PartitionKey eq ''' || :department || '''';
 SELECT RowKey, LastName FROM Employee WHERE Filter MATCH 'PartitionKey eq ' || quote(:department);
--- That is how a text from outside reads every department.
+-- WRONG: without quote() a text from outside reads every department.
 .parameter set :department "'x'' or PartitionKey ne ''x'"
 SELECT count(*) AS "without quote()" FROM Employee
   WHERE Filter MATCH 'PartitionKey eq ''' || :department || '''';
 SELECT count(*) AS "with quote()" FROM Employee
   WHERE Filter MATCH 'PartitionKey eq ' || quote(:department);
 
--- 5. Projection ($select): one property, and the keys if they are named. Only keys: "keys only".
+.print
+.print == Projection ($select)
+-- One property, and the keys if they are named. Only keys: "keys only".
 .eqp on
 SELECT RowKey, Email FROM Employee WHERE PartitionKey = 'Sales';
 SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales';
