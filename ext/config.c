@@ -125,11 +125,13 @@ static const struct option {
     {"scan", set_scan, OF_PTABLE},   {"max_dequeue_count", set_max_dequeue_count, OF_QUEUE},
 };
 
+#define PTABLE_OPTIONS "store, table, limits, batch, sync, readonly and scan"
+#define QUEUE_OPTIONS "store, table, limits, sync, readonly and max_dequeue_count"
+
 static const char *option_list(const reader *r)
 {
-    return r->module == OF_QUEUE
-               ? "the options are store, table, limits, sync, readonly and max_dequeue_count"
-               : "the options are store, table, limits, batch, sync, readonly and scan";
+    return r->module == OF_QUEUE ? "the options are " QUEUE_OPTIONS
+                                 : "the options are " PTABLE_OPTIONS;
 }
 
 static int read_value(reader *r, const char *cursor, char **value)
@@ -350,12 +352,18 @@ static int read_column(reader *r, const char *name, const char *type_text)
 
 /* --- Arguments --- */
 
+static int refuse_queue_column(reader *r, const char *name)
+{
+    return pt_config_refuse(&r->reading,
+                            "leave it out: a queue always has the same columns; the options "
+                            "are " QUEUE_OPTIONS,
+                            "column \"%s\"", name);
+}
+
 static int read_named(reader *r, const char *name, bool quoted, const char *behind)
 {
-    const char *value = pt_config_skip_blanks(behind);
-    if (r->module == OF_QUEUE && *value != '=') {
-        return pt_config_refuse(&r->reading, option_list(r),
-                                "column \"%s\", but a queue's columns are always the same", name);
+    if (r->module == OF_QUEUE && *pt_config_skip_blanks(behind) != '=') {
+        return refuse_queue_column(r, name);
     }
     const struct constraint *constraint = constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {

@@ -10,6 +10,12 @@ static pt_value time_of(int64_t ticks)
     return (pt_value){.type = PT_DATETIME, .integer = ticks};
 }
 
+static pt_value expiration_of(const pt_message *message)
+{
+    bool never = message->expires == PT_TICKS_MAX;
+    return (pt_value){.type = never ? PT_NONE : PT_DATETIME, .integer = message->expires};
+}
+
 static pt_value key_of(const pt_message *message, bool held, pt_queue_text_room *room)
 {
     pt_message_format_row_key(message, room->bytes);
@@ -28,8 +34,7 @@ pt_value pt_queue_column(const pt_message *message, int column, bool held, pt_qu
     case PT_QUEUE_INSERTION_TIME:
         return time_of(message->inserted);
     case PT_QUEUE_EXPIRATION_TIME:
-        return message->expires == PT_TICKS_MAX ? (pt_value){.type = PT_NONE}
-                                                : time_of(message->expires);
+        return expiration_of(message);
     case PT_QUEUE_TIME_NEXT_VISIBLE:
         return time_of(message->next_visible);
     case PT_QUEUE_DEQUEUE_COUNT:

@@ -175,20 +175,41 @@ int pt_queue_extend(pt_queue *queue, sqlite3_value *seconds, sqlite3_value *body
     return rc;
 }
 
+static int read_text(sqlite3_value *value, int column, pt_slice *text, pt_error *error)
+{
+    if (sqlite3_value_type(value) == SQLITE_NULL) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s is NULL; give the one that the message was handed out with "
+                            "(MissingRequiredQueryParameter)",
+                            pt_queue_column_name(column));
+    }
+    return pt_queue_text(value, text) ? SQLITE_OK : pt_error_nomem(error);
+}
+
+static int read_receipt(const pt_queue_request *request, pt_message *held, pt_error *error)
+{
+    pt_slice id = {0};
+    pt_slice receipt = {0};
+    int rc = read_text(request->id, PT_QUEUE_MESSAGE_ID, &id, error);
+    if (rc == SQLITE_OK) {
+        rc = read_text(request->receipt, PT_QUEUE_POP_RECEIPT, &receipt, error);
+    }
+    if (rc == SQLITE_OK && !pt_message_parse_receipt(id, receipt, held)) {
+        rc = pt_queue_refuse_receipt(id, receipt, error);
+    }
+    return rc;
+}
+
 static int answer_update(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
-    pt_slice id;
-    pt_slice receipt;
     pt_message held;
     pt_message message;
-    if (!pt_queue_text(request->id, &id) || !pt_queue_text(request->receipt, &receipt)) {
-        return pt_error_nomem(error);
-    }
-    if (!pt_message_parse_receipt(id, receipt, &held)) {
-        return pt_queue_refuse_receipt(id, receipt, error);
+    int rc = read_receipt(request, &held, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     int64_t now = pt_session_tick(queue->table.session);
-    int rc = pt_queue_read_held(queue, &held, now, &message, error);
+    rc = pt_queue_read_held(queue, &held, now, &message, error);
     if (rc == SQLITE_OK) {
         rc = pt_queue_extend(queue, request->visibility, request->body, &message, error);
     }

@@ -53,18 +53,27 @@ static int look_up(pt_table *table, pt_view *view, pt_error *error)
     return rc == SQLITE_OK && table->id.kind != table->form->kind ? refuse_kind(table, error) : rc;
 }
 
+static int refuse_missing(const pt_table *table, pt_error *error)
+{
+    const char *store = pt_session_store(table->session)->path;
+    const char *writable = table->read_only ? " without readonly=1" : "";
+    if (table->form->kind == PT_TABLE_OF_MESSAGES) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "store %Q has no queue %Q; DROP TABLE and CREATE VIRTUAL TABLE%s make "
+                            "it (QueueNotFound)",
+                            store, table->config.table, writable);
+    }
+    return pt_error_set(
+        error, SQLITE_ERROR,
+        "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) makes it, and so do "
+        "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
+        store, table->config.table, writable);
+}
+
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 {
     int rc = look_up(table, view, error);
-    if (rc == SQLITE_NOTFOUND) {
-        return pt_error_set(
-            error, SQLITE_ERROR,
-            "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) makes it, and so do "
-            "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
-            pt_session_store(table->session)->path, table->config.table,
-            table->read_only ? " without readonly=1" : "");
-    }
-    return rc;
+    return rc == SQLITE_NOTFOUND ? refuse_missing(table, error) : rc;
 }
 
 int pt_table_check_writable(const pt_table *table, pt_error *error)

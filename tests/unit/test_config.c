@@ -327,6 +327,84 @@ static void nothing_is_left_when_memory_runs_out(void **state)
     }
 }
 
+/* --- Queues --- */
+
+static int parse_queue(const char *table, const char *const *arguments, pt_config *config,
+                       pt_error *error)
+{
+    const char *argv[3 + ARGUMENTS_MAX] = {"pt_queue", "main", table};
+    int argc = 3;
+    while (arguments[argc - 3] != NULL) {
+        argv[argc] = arguments[argc - 3];
+        argc++;
+    }
+    return pt_config_parse_queue(argc, argv, config, error);
+}
+
+static void assert_dequeue_count(const char *table, const char *const *arguments, int64_t expected)
+{
+    pt_config config;
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(parse_queue(table, arguments, &config, &error), SQLITE_OK);
+    assert_int_equal(config.max_dequeue_count, expected);
+    assert_int_equal(config.column_count, 0);
+    pt_config_free(&config);
+}
+
+static void queues_have_options_of_their_own(void **state)
+{
+    (void)state;
+    assert_dequeue_count("jobs", ARGUMENTS(NULL), 5);
+    assert_dequeue_count("jobs", ARGUMENTS("max_dequeue_count=3"), 3);
+    assert_dequeue_count("jobs", ARGUMENTS("max_dequeue_count='0'"), 0);
+    assert_dequeue_count("jobs-poison", ARGUMENTS(NULL), 0);
+    assert_dequeue_count("JOBS-Poison", ARGUMENTS("MAX_DEQUEUE_COUNT = 7"), 7);
+    assert_dequeue_count("jobs", ARGUMENTS("table='x-POISON'"), 0);
+    assert_dequeue_count("jobs-poison", ARGUMENTS("table=x"), 5);
+    pt_config config;
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(
+        parse_queue("jobs",
+                    ARGUMENTS("store='s'", "table=t", "limits=azure", "sync=off", "readonly=1"),
+                    &config, &error),
+        SQLITE_OK);
+    assert_string_equal(config.store, "s");
+    assert_string_equal(config.table, "t");
+    assert_true(config.azure_limits && config.read_only && config.sync == PT_SYNC_OFF);
+    pt_config_free(&config);
+}
+
+static void assert_queue_refused(const char *argument, const char *text)
+{
+    pt_config config;
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(parse_queue("jobs", ARGUMENTS(argument), &config, &error), SQLITE_ERROR);
+    assert_string_equal(error.message, text);
+    assert_null(config.sql_name);
+    pt_error_clear(&error);
+}
+
+#define QUEUE_OPTIONS "the options are store, table, limits, sync, readonly and max_dequeue_count"
+
+static void what_queues_do_not_have_is_refused(void **state)
+{
+    (void)state;
+    assert_queue_refused("batch=azure",
+                         "unknown option \"batch\" in argument \"batch=azure\"; " QUEUE_OPTIONS);
+    assert_queue_refused("scan=deny",
+                         "unknown option \"scan\" in argument \"scan=deny\"; " QUEUE_OPTIONS);
+    assert_queue_refused("\"Body\" TEXT",
+                         "column \"Body\" in argument \"\"Body\" TEXT\"; leave it out: a queue "
+                         "always has the same columns; " QUEUE_OPTIONS);
+    assert_queue_refused("max_dequeue_count=-1",
+                         "unknown value \"-1\" in argument \"max_dequeue_count=-1\"; "
+                         "max_dequeue_count is an integer from 0 on (0: messages are handed out "
+                         "as often as it takes)");
+    assert_refused(ARGUMENTS("max_dequeue_count=5"),
+                   "unknown option \"max_dequeue_count\" in argument \"max_dequeue_count=5\"; the "
+                   "options are store, table, limits, batch, sync, readonly and scan");
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -344,6 +422,8 @@ int main(void)
         cmocka_unit_test(reserved_names_are_refused),
         cmocka_unit_test(the_number_of_columns_is_limited),
         cmocka_unit_test(nothing_is_left_when_memory_runs_out),
+        cmocka_unit_test(queues_have_options_of_their_own),
+        cmocka_unit_test(what_queues_do_not_have_is_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -204,6 +204,34 @@ static void a_row_of_several_operations_is_all_or_nothing(void **state)
     assert_finds(session, "new", NULL);
 }
 
+static void rows_lie_inside_rows(void **state)
+{
+    (void)state;
+    begin(session);
+    write_text(session, "old", "1");
+    write_text(session, "older", "1");
+    size_t outer = pt_session_begin_row(session);
+    write_text(session, "new", "1");
+    size_t inner = pt_session_begin_row(session);
+    write_text(session, "new", "2");
+    write_text(session, "old", "2");
+    pt_session_give_up_row(session, inner);
+    assert_finds(session, "new", "1");
+    assert_finds(session, "old", "1");
+    pt_session_begin_row(session);
+    write_text(session, "old", "3");
+    pt_session_end_row(session);
+    write_text(session, "older", "3");
+    remove_text(session, "old");
+    pt_session_give_up_row(session, outer);
+    assert_finds(session, "new", NULL);
+    assert_finds(session, "old", "1");
+    assert_finds(session, "older", "1");
+    size_t length = pt_memtable_length(pt_session_memtable(session));
+    write_text(session, "old", "4");
+    assert_int_equal(pt_memtable_length(pt_session_memtable(session)), length);
+}
+
 /* --- SQLite's announcements, against whole copies of the state --- */
 
 enum { KEYS = 8, DEPTH = 6, TABLES = 4, STEPS = 300 };
@@ -374,6 +402,7 @@ int main(void)
         TEST(levels_end_with_their_transaction),
         TEST(rolling_back_tells_that_the_catalogue_may_have_changed),
         TEST(a_row_of_several_operations_is_all_or_nothing),
+        TEST(rows_lie_inside_rows),
         TEST(follows_what_sqlite_announces),
         TEST(a_level_that_finds_no_memory_can_be_rolled_back_to),
     };

@@ -127,7 +127,8 @@ static void ids_can_be_used_up(void **state)
     make_last_table(0xFEFFFFFF);
     for (int i = 0; i < 2; i++) {
         begin(session);
-        assert_fails(pt_table_directory_add(session, "More", PT_TABLE_OF_ENTITIES, &error), SQLITE_FULL, "table ids");
+        assert_fails(pt_table_directory_add(session, "More", PT_TABLE_OF_ENTITIES, &error),
+                     SQLITE_FULL, "table ids");
         assert_false(pt_session_has_pending(session));
         sync_now(session);
         pt_session_commit(session);
@@ -226,7 +227,8 @@ static void long_names_are_refused(void **state)
     memset(name, 'N', sizeof name);
     name[PT_TABLE_NAME_MAX + 1] = 0;
     begin(session);
-    assert_fails(pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, &error), SQLITE_TOOBIG, "501 bytes");
+    assert_fails(pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, &error), SQLITE_TOOBIG,
+                 "501 bytes");
     assert_fails(find(session, name, &(pt_table_id){0}, &error), SQLITE_TOOBIG, "at most 500");
     assert_false(pt_session_has_pending(session));
     name[PT_TABLE_NAME_MAX] = 0;
@@ -443,6 +445,38 @@ static void a_damaged_entry_stops_a_walk(void **state)
     pt_table_walk_close(&walk);
 }
 
+static void assert_kind(const char *name, pt_table_kind expected)
+{
+    pt_table_id table = {0};
+    pt_table_entry entry;
+    found_id(session, name, &table);
+    assert_int_equal(table.kind, expected);
+    assert_ok(pt_table_directory_read(view_of(session), name, &entry, &error));
+    assert_int_equal(entry.kind, expected);
+}
+
+static void tables_have_a_kind(void **state)
+{
+    (void)state;
+    begin(session);
+    add("Logins");
+    assert_ok(pt_table_directory_add(session, "Jobs", PT_TABLE_OF_MESSAGES, &error));
+    assert_kind("logins", PT_TABLE_OF_ENTITIES);
+    assert_kind("jobs", PT_TABLE_OF_MESSAGES);
+    sync_now(session);
+    pt_session_commit(session);
+    assert_kind("jobs", PT_TABLE_OF_MESSAGES);
+    uint32_t id = found_id(session, "jobs", &(pt_table_id){0});
+    const uint8_t expected[] = {1, (uint8_t)id, 0, 0, 0, 'J', 'o', 'b', 's', 1};
+    pt_snapshot *snapshot = begin_snapshot(pt_session_store(session));
+    pt_slice record = get_text(snapshot, 0, "jobs");
+    assert_int_equal(record.size, sizeof expected);
+    assert_memory_equal(record.data, expected, sizeof expected);
+    engine->snapshot_free(snapshot);
+    store_text(pt_session_store(session), 0, "later", "\1\7\1\1\1Later\77more");
+    assert_kind("later", (pt_table_kind)077);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -453,6 +487,7 @@ int main(void)
         TEST(names_are_compared_without_case),
         TEST(the_record_is_the_documented_one),
         TEST(later_versions_may_append_to_the_record),
+        TEST(tables_have_a_kind),
         TEST(damaged_records_are_reported),
         TEST(ids_can_be_used_up),
         TEST(looks_again_only_after_a_change),
