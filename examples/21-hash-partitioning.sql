@@ -16,8 +16,8 @@
 
 .print
 .print == The bucket of an id
--- The hash is FNV-1a of 64 bits over the UTF-8 bytes of the text, modulo the number of buckets, the
--- same in all languages. pt_pad gives all buckets names of one length.
+-- The hash is XXH64 of the UTF-8 bytes of the text, which most languages have a library for, modulo
+-- the number of buckets. pt_pad gives all buckets names of one length.
 SELECT pt_hash_bucket('000223', 16) AS bucket,
        'user-' || pt_pad(pt_hash_bucket('000223', 16), 2) AS PartitionKey;
 CREATE VIRTUAL TABLE Bucketed USING ptable(Department String, Email String);

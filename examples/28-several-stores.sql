@@ -23,7 +23,7 @@ CREATE VIEW Timeline AS
   SELECT 'west', PartitionKey, RowKey, Title, EntityKey FROM West;
 
 -- An INSERT into the view goes to the store of the event: one place knows the rule. Every program
--- that writes must use the same; pt_hash_bucket is FNV-1a, which others have, too.
+-- that writes must use the same; pt_hash_bucket is XXH64, which others have, too.
 CREATE TRIGGER "Timeline insert" INSTEAD OF INSERT ON Timeline BEGIN
   INSERT INTO East(PartitionKey, RowKey, Title)
     SELECT new.PartitionKey, new.RowKey, new.Title WHERE pt_hash_bucket(new.RowKey, 2) = 0;
