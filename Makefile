@@ -11,6 +11,8 @@
 #   make check-valgrind  unit and SQL tests under valgrind
 #   make lint            warnings, style and structure; make format rewrites the layout
 #   make demo            build and run the demonstration
+#   make examples        run the example programs in C, Python and Perl; the examples in SQL are
+#                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
 #   make dist            source archive of the last commit
 #
@@ -41,6 +43,7 @@ UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 RANDOM_TESTS := $(call programs,tests/random/*.c)
 PROCESS_TESTS := $(call programs,tests/process/*.c)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
+EXAMPLES := $(call programs,examples/*.c)
 TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) $(CONFORMANCE_TESTS)
 
 # One compiler a processor, unless make was told how many.
@@ -80,6 +83,10 @@ $(BUILD)/tests/%: tests/%.c $(OUT)/libptable.a
 	$(COMPILE) -DSQLITE_CORE -Iext -Itests/unit -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
 	    $(OUT)/libptable.a $(TEST_LIBS)
 
+$(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
+	@mkdir -p $(@D)
+	$(COMPILE) -Iext -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(OUT)/libptable.a -lsqlite3 $(LIBS)
+
 # Changes only when the compile command does; everything compiled depends on it.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
@@ -88,7 +95,8 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
--include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d)
+-include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) \
+    $(EXAMPLES:=.d)
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the
@@ -97,7 +105,7 @@ FORCE:
 # RUN_BY is followed by what prove runs each test with, and the tests; `require` stops when a kind
 # has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
-    prove --jobs 2 --failures --comments --exec
+    PT_EXAMPLES='$(abspath $(BUILD)/examples)' prove --jobs 2 --failures --comments --exec
 RUN = $(RUN_BY) tests/run_program.sh
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
 
@@ -110,7 +118,7 @@ $(TESTS): deps
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
 	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) tests/run_sql.sh \
-	    tests/test_readme.sh $(UNIT_TESTS)
+	    tests/test_readme.sh tests/test_archive.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
 	$(call require,unit)$(RUN) $(UNIT_TESTS)
@@ -135,7 +143,15 @@ conformance:
 run-conformance: $(CONFORMANCE_TESTS)
 	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
 
-compiled: all $(TEST_PROGRAMS)
+compiled: all $(TEST_PROGRAMS) $(EXAMPLES)
+
+.PHONY: examples run-examples
+examples:
+	@.ci/deps build test examples
+	@$(SUBMAKE) run-examples
+
+run-examples: loadable $(EXAMPLES)
+	$(RUN) tests/test_examples.sh
 
 # The stock shell is not sanitized, so it must load the sanitizers' libraries before itself.
 # ASAN_OPTIONS=fast_unwind_on_malloc=0 shows the callers beyond SQLite's functions, slowly.

@@ -1,7 +1,9 @@
 #include "key_functions.h"
 
+#define XXH_INLINE_ALL
 #include <inttypes.h>
 #include <stdio.h>
+#include <xxhash.h>
 
 #include "excerpt.h"
 #include "function_arguments.h"
@@ -10,8 +12,6 @@
 enum { WIDEST_PAD = 64 };
 
 #define DEFAULT_SEPARATOR pt_slice_text("_")
-#define FNV_OFFSET UINT64_C(14695981039346656037)
-#define FNV_PRIME UINT64_C(1099511628211)
 
 void pt_function_starts_with(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
@@ -239,15 +239,6 @@ void pt_function_pad(sqlite3_context *context, int argc, sqlite3_value **argv)
     sqlite3_result_text(context, text, size, SQLITE_TRANSIENT);
 }
 
-static uint64_t fnv1a(pt_slice text)
-{
-    uint64_t hash = FNV_OFFSET;
-    for (size_t i = 0; i < text.size; i++) {
-        hash = (hash ^ text.data[i]) * FNV_PRIME;
-    }
-    return hash;
-}
-
 void pt_function_hash_bucket(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     pt_slice text;
@@ -260,7 +251,8 @@ void pt_function_hash_bucket(sqlite3_context *context, int argc, sqlite3_value *
         pt_argument_refuse(context, argv[1], "is not a number of buckets; give 1 to %d", INT32_MAX);
         return;
     }
-    sqlite3_result_int64(context, (int64_t)(fnv1a(text) % (uint64_t)buckets));
+    uint64_t hash = XXH64(text.data, text.size, 0);
+    sqlite3_result_int64(context, (int64_t)(hash % (uint64_t)buckets));
 }
 
 void pt_function_entity_key(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -35,13 +35,13 @@ void pt_function_key_part(sqlite3_context *context, int argc, sqlite3_value **ar
 void pt_function_pad(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /*
- * pt_hash_bucket(text, n): a number from 0 to n-1, the text's FNV-1a hash modulo n. The hash is the
- * 64-bit one over the UTF-8 bytes, starting from cbf29ce484222325 (14695981039346656037); for each
- * byte: exclusive-or with the byte, then multiply by 100000001b3 (1099511628211) modulo 2^64.
+ * pt_hash_bucket(text, n): a number from 0 to n-1, the text's hash modulo n. The hash is XXH64 of
+ * its UTF-8 bytes with seed 0, which other languages have libraries for, and whose bits are good
+ * for any n:
  *
- *     ""        cbf29ce484222325
- *     "a"       af63dc4c8601ec8c
- *     "foobar"  85944171f73967e8
+ *     ""        ef46db3751d8e999
+ *     "a"       d24ec4f1a98c6e5b
+ *     "foobar"  a2aa05ed9085aaf9
  */
 void pt_function_hash_bucket(sqlite3_context *context, int argc, sqlite3_value **argv);
 

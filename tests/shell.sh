@@ -1,6 +1,7 @@
-# Sourced by the scripts that try SQL in the stock sqlite3 shell. They are set up by
+# Sourced by the scripts that try SQL in the stock sqlite3 shell, and programs. They are set up by
 #
 #     PT_LIBRARY   the extension under test             (ptable.so in the top folder)
+#     PT_EXAMPLES  the folder of the examples that are C programs (build/examples)
 #     PT_SHELL     the shell, a command with arguments  (sqlite3)
 #     PT_PRELOAD   libraries the shell loads before itself, for the sanitizers   (none)
 #     PT_TIMEOUT   seconds until a shell that hangs is killed                    (60)
@@ -8,6 +9,8 @@
 
 root=$(cd "$(dirname "$0")/.." && pwd -P)
 library=${PT_LIBRARY:-$root/ptable.so}
+# shellcheck disable=SC2034 # used by some of the scripts
+examples=${PT_EXAMPLES:-$root/build/examples}
 work=$(mktemp -d)
 work=$(cd "$work" && pwd -P)
 trap 'rm -rf "$work"' EXIT
@@ -25,8 +28,8 @@ fresh_folder() {
 }
 
 # run_shell folder database script output: the shell's two output streams go to one file, in which
-# the folder's own path is written as <folder>, the time in an ETag that an error quotes as <time>,
-# and an end other than 0 or 1 (SQL errors) is noted.
+# the folder's own path is written as <folder>, the time in an ETag and the ids of a message that an
+# error quotes as <time>, <id> and <receipt>, and an end other than 0 or 1 (SQL errors) is noted.
 run_shell() {
     ended=0
     # shellcheck disable=SC2086 # PT_SHELL is a list of words
@@ -37,6 +40,7 @@ run_shell() {
         echo "(the shell ended with $ended)" >>"$4.raw"
     fi
     sed -e "s|$work/$1|<folder>|g" -e "s|datetime''20[0-9T.%AZ-]*''|datetime''<time>''|g" \
+        -e "s|message '[0-9a-f-]\{36\}'|message '<id>'|; s|PopReceipt '[0-9]\{19\}-[0-9a-f-]*'|PopReceipt '<receipt>'|" \
         "$4.raw" >"$4"
     rm "$4.raw"
 }

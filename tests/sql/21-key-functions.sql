@@ -52,7 +52,7 @@ SELECT sum(length(pt_compound_key('a', hex(zeroblob(100000)), 'b')) = 200004);
 SELECT pt_pad(0, 1), pt_pad(223, 6), pt_pad('42', 4), pt_pad(123456, 6), pt_pad('007', 2), pt_pad('-0', 2);
 SELECT pt_pad(9223372036854775807, 19), pt_pad('9223372036854775807', 20), pt_pad(1, 64), pt_pad(NULL, 3), pt_pad(3, NULL);
 
--- Buckets by FNV-1a.
+-- Buckets by XXH64.
 SELECT pt_hash_bucket('', 2147483647), pt_hash_bucket('a', 2147483647), pt_hash_bucket('foobar', 2147483647);
 SELECT pt_hash_bucket('', 1000), pt_hash_bucket('a', 1000), pt_hash_bucket('foobar', 1000),
   pt_hash_bucket('Zürich', 1000), pt_hash_bucket(42, 1000), pt_hash_bucket('42', 1000);

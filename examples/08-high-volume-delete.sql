@@ -1,0 +1,124 @@
+-- High-volume delete
+--
+-- Problem: every login attempt is stored, and those older than 60 days must go. Deleting them one
+--   by one costs as much as writing them did. A batch (entity group transaction) of the Table
+--   service takes at most 100 deletes, of one partition.
+-- Pattern: a table for each day. Forgetting a day is to drop its table: one operation, whatever the
+--   number of its entities.
+-- Keys: table         the day: Logins20140731
+--       PartitionKey  the user: 'jonesj@contoso.com'
+--       RowKey        the time of day and a number: '08:03:40_0002'
+-- Costs: a question over many days is a query for each table.
+-- Better in SQL: a view asks all tables at once. Dropping tables is part of a transaction, and the
+--   names are free at once.
+.load ./ptable
+.mode box
+
+.print
+.print == A table for each day
+-- The service takes only letters and digits in a name, so the first is refused.
+CREATE VIRTUAL TABLE "Logins2014-07-31" USING ptable(Success Boolean, limits='azure');
+CREATE VIRTUAL TABLE Logins20140530 USING ptable(Success Boolean, limits='azure');
+CREATE VIRTUAL TABLE Logins20140531 USING ptable(Success Boolean, limits='azure');
+CREATE VIRTUAL TABLE Logins20140601 USING ptable(Success Boolean, limits='azure');
+CREATE VIRTUAL TABLE Logins20140731 USING ptable(Success Boolean, limits='azure');
+-- 300 attempts of other users on the first day, and jonesj logs in on each day. The number at the
+-- end keeps two attempts in one second apart.
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 300)
+INSERT INTO Logins20140530
+  SELECT 'user' || pt_pad(i % 30, 2) || '@contoso.com', time(i * 200, 'unixepoch') || '_0001', 1
+  FROM n;
+INSERT INTO Logins20140530 VALUES ('jonesj@contoso.com', '08:01:12_0001', 1);
+INSERT INTO Logins20140531 VALUES ('jonesj@contoso.com', '08:03:40_0001', 0),
+  ('jonesj@contoso.com', '08:03:40_0002', 1), ('donh@contoso.com', '09:15:00_0001', 1);
+INSERT INTO Logins20140601 VALUES ('jonesj@contoso.com', '07:58:21_0001', 1);
+INSERT INTO Logins20140731 VALUES ('jonesj@contoso.com', '08:00:05_0001', 1),
+  ('donh@contoso.com', '10:44:59_0001', 1);
+SELECT TableName, Entities FROM pt_tables WHERE TableName GLOB 'Logins*';
+
+.print
+.print == One view over all days
+-- Its text is made from the list of tables, by the view LoginText. (SQLite takes up to 500 tables
+-- in such a view.)
+CREATE TEMP VIEW LoginText AS
+  SELECT 'DROP VIEW IF EXISTS temp.Login; CREATE TEMP VIEW Login AS ' ||
+      group_concat('SELECT ''' || substr(TableName, 7) || ''' AS Day, * FROM ' || TableName,
+        ' UNION ALL ') || ';'
+    FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*';
+-- Whenever a day comes or goes: .once writes the text into a file, .read performs it.
+.mode list
+.once build/logins.sql
+SELECT * FROM LoginText;
+.read build/logins.sql
+.mode box
+-- A user's attempts on all days: a partition scan in each table.
+.eqp on
+SELECT * FROM Login WHERE PartitionKey = 'jonesj@contoso.com';
+-- Some days only: the plan lists all tables, but those of other days are not read.
+SELECT Day, RowKey, Success FROM Login
+  WHERE PartitionKey = 'jonesj@contoso.com' AND Day BETWEEN '20140531' AND '20140601';
+.eqp off
+
+.print
+.print == On 31 July 2014 everything before 1 June goes
+-- Year, month, day: names compare as dates do.
+CREATE TEMP TABLE Oldest AS SELECT 'Logins' || strftime('%Y%m%d', '2014-07-31', '-60 days') AS Kept;
+SELECT Kept FROM Oldest;
+-- In a transaction it is gone at once, and ROLLBACK brings it back.
+BEGIN;
+DELETE FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*' AND TableName < (SELECT Kept FROM Oldest);
+SELECT TableName, Entities FROM pt_tables WHERE TableName GLOB 'Logins*';
+ROLLBACK;
+SELECT count(*) AS "back again" FROM Logins20140530;
+-- For good. changes() counts tables.
+DELETE FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*' AND TableName < (SELECT Kept FROM Oldest);
+SELECT changes() AS dropped;
+
+.print
+.print == The view still names what is gone: 404
+-- Asked for other days it answers, for it does not read them.
+SELECT count(*) FROM Login;
+SELECT count(*) AS attempts FROM Login WHERE Day >= '20140601';
+-- So the declarations go too, and the view is made anew.
+DROP TABLE Logins20140530;
+DROP TABLE Logins20140531;
+.mode list
+.once build/logins.sql
+SELECT * FROM LoginText;
+.read build/logins.sql
+.mode box
+SELECT Day, count(*) AS attempts FROM Login GROUP BY Day;
+
+.print
+.print == The name is free at once
+-- The service keeps a dropped name busy for 40 seconds or more (409 TableBeingDeleted), and is slow
+-- with a new table at first. Here it is free even in the same transaction.
+BEGIN;
+DELETE FROM pt_tables WHERE TableName = 'Logins20140601';
+INSERT INTO pt_tables(TableName) VALUES ('Logins20140601');
+-- (A second one of that name, in whatever case, is refused.)
+INSERT INTO pt_tables(TableName) VALUES ('logins20140601');
+SELECT count(*) AS attempts FROM Logins20140601;
+ROLLBACK;
+
+.print
+.print == The plain way: one table, and DELETE with a condition
+-- It is right where no day is large, or where what must go is not a whole table. Time goes first in
+-- the RowKey, so this is a range of each partition; every entity is still deleted by itself.
+CREATE VIRTUAL TABLE AllLogins USING ptable(Success Boolean, limits='azure');
+WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299)
+INSERT INTO AllLogins SELECT 'jonesj@contoso.com',
+  strftime('%Y%m%dT%H%M%S', '2014-05-31', i || ' hours') || '_0001', 1 FROM n;
+.eqp on
+DELETE FROM AllLogins WHERE RowKey < '20140601';
+.eqp off
+SELECT changes() AS deleted;
+-- For a batch of the service the rest, 276, is too much. So it is one batch after the other, 100
+-- entities each, until changes() is less than 100:
+CREATE VIRTUAL TABLE LoginsInBatches USING ptable(table=AllLogins, batch='azure');
+DELETE FROM LoginsInBatches WHERE PartitionKey = 'jonesj@contoso.com';
+DELETE FROM LoginsInBatches WHERE EntityKey IN (
+  SELECT EntityKey FROM AllLogins WHERE PartitionKey = 'jonesj@contoso.com' LIMIT 100);
+SELECT changes() AS deleted, count(*) AS "still there" FROM AllLogins;
+
+.shell rm -f build/logins.sql

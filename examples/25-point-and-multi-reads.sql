@@ -1,0 +1,119 @@
+-- Point and multi reads
+--
+-- Problem: an employee is wanted by department and number, several of them at once, those with last
+--   names from B to C, and of some only the e-mail address.
+-- Pattern: all of this is asked of the keys. A whole key is a point query, a prefix a range, a
+--   department a partition scan; anything else reads the table.
+-- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '212'
+--       ByName    PartitionKey the department, RowKey last name and number: 'Brown_000214'
+-- Costs: for each key one look. On the Table service an 'or' of two keys reads the table.
+-- Better in SQL: several keys are several point queries, in SQL and in the service's filters alike.
+--   A join says which of them are missing.
+.load ./ptable
+.mode box
+.nullvalue NULL
+
+CREATE VIRTUAL TABLE Employee USING ptable(FirstName String, LastName String, Email String);
+INSERT INTO Employee VALUES
+  ('Sales', '212', 'Jun', 'Jones', 'jonesj@contoso.com'), ('Sales', '213', 'Ken', 'Kwok', NULL),
+  ('Sales', '214', 'Ann', 'Brown', 'brown@contoso.com'),
+  ('Marketing', '212', 'Don', 'Hall', 'donh@contoso.com'),
+  ('Men''s Wear', '301', 'Eve', 'Carter', 'carter@contoso.com');
+
+.print
+.print == Get('Sales','212')
+.eqp on
+SELECT * FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '212';
+SELECT LastName FROM Employee WHERE Filter MATCH 'PartitionKey eq ''Sales'' and RowKey eq ''212''';
+.eqp off
+-- A key that is not there is no row (the service's Get is 404). Case and leading zeros count.
+SELECT count(*) AS "not there" FROM Employee WHERE PartitionKey = 'sales' AND RowKey = '212'
+  OR PartitionKey = 'Sales' AND RowKey = '0212';
+
+.print
+.print == Several keys
+-- Of a department, of several departments, and in a filter.
+.eqp on
+SELECT RowKey, LastName FROM Employee
+  WHERE PartitionKey = 'Sales' AND RowKey IN ('212', '214', '999');
+SELECT PartitionKey, RowKey, LastName FROM Employee
+  WHERE EntityKey IN (pt_entity_key('Sales', '212'), pt_entity_key('Men''s Wear', '301'));
+SELECT PartitionKey, RowKey, LastName FROM Employee WHERE Filter MATCH
+  'PartitionKey eq ''Sales'' and RowKey eq ''212''
+   or PartitionKey eq ''Men''''s Wear'' and RowKey eq ''301''';
+-- Two INs are all pairs of them: also Marketing 212, whom nobody had in mind.
+SELECT PartitionKey, RowKey, LastName FROM Employee
+  WHERE PartitionKey IN ('Sales', 'Marketing') AND RowKey IN ('212', '213');
+-- A plan cannot say which keys a filter's text will name. A table with scan='deny' refuses, when it
+-- runs, a filter that would read all of it; the first of these is not refused.
+.eqp off
+CREATE VIRTUAL TABLE Strict USING ptable(LastName String, table=Employee, scan='deny');
+SELECT LastName FROM Strict WHERE Filter MATCH
+  'PartitionKey eq ''Sales'' and RowKey eq ''212''
+   or PartitionKey eq ''Sales'' and RowKey eq ''214''';
+SELECT LastName FROM Strict WHERE Filter MATCH
+  'PartitionKey eq ''Sales'' and RowKey eq ''212''
+   or LastName eq ''Kwok''';
+-- Which of several keys are missing? A join keeps the list, and is a point query for each.
+.eqp on
+WITH Wanted(Department, Id) AS (VALUES ('Sales', '212'), ('Sales', '999'))
+SELECT Department, Id, LastName FROM Wanted
+  LEFT JOIN Employee ON PartitionKey = Department AND RowKey = Id;
+.eqp off
+
+.print
+.print == Last names from B to C
+-- That is, those that begin with B: at least 'B' and less than 'C'.
+CREATE VIRTUAL TABLE ByName USING ptable(Email String);
+INSERT INTO ByName(PartitionKey, RowKey) VALUES
+  ('Sales', 'Adams_000101'), ('Sales', 'Brown_000214'),
+  ('Sales', 'Burke_000105'), ('Sales', 'C'), ('Sales', 'Carter_000107'), ('Sales', 'F'),
+  ('Sales', 'Fabian_000108'), ('Sales', 'brandt_000109'), ('Legal', 'Baker_000110');
+.eqp on
+SELECT RowKey FROM ByName WHERE PartitionKey = 'Sales' AND RowKey >= 'B' AND RowKey < 'C';
+SELECT RowKey FROM ByName
+  WHERE Filter MATCH 'PartitionKey eq ''Sales'' and RowKey ge ''B'' and RowKey lt ''C''';
+-- The same in words. None of them finds 'brandt': lower case sorts after all of upper case. Write
+-- names in keys in one case where that is not wanted.
+SELECT RowKey FROM ByName WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'B');
+.eqp off
+-- RowKey le 'F' goes up to the key 'F' itself; every longer one that begins with F comes after it.
+-- All names from B to F are lt 'G'.
+SELECT group_concat(RowKey, ' ') FILTER (WHERE RowKey <= 'F') AS "le 'F'",
+       group_concat(RowKey, ' ') FILTER (WHERE RowKey < 'G')  AS "lt 'G'"
+  FROM ByName WHERE PartitionKey = 'Sales' AND RowKey >= 'B' AND RowKey < 'a';
+
+.print
+.print == A department from a parameter
+-- A parameter of SQL is a value; nothing in it needs quotes.
+.parameter set :department "'Men''s Wear'"
+SELECT RowKey, LastName FROM Employee WHERE PartitionKey = :department;
+-- A filter is text. A value without quotes is taken for a property. Between quotes, an apostrophe
+-- ends it, and the rest is read as filter. quote() puts quotes around it and doubles those inside.
+SELECT RowKey FROM Employee WHERE Filter MATCH 'PartitionKey eq Sales';
+SELECT RowKey FROM Employee WHERE Filter MATCH 'PartitionKey eq ''' || :department || '''';
+SELECT RowKey, LastName FROM Employee WHERE Filter MATCH 'PartitionKey eq ' || quote(:department);
+-- WRONG: without quote() a text from outside reads every department.
+.parameter set :department "'x'' or PartitionKey ne ''x'"
+SELECT count(*) AS "without quote()" FROM Employee
+  WHERE Filter MATCH 'PartitionKey eq ''' || :department || '''';
+SELECT count(*) AS "with quote()" FROM Employee
+  WHERE Filter MATCH 'PartitionKey eq ' || quote(:department);
+
+.print
+.print == Projection ($select)
+-- One property, and the keys if they are named. Only keys: "keys only".
+.eqp on
+SELECT RowKey, Email FROM Employee WHERE PartitionKey = 'Sales';
+SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales';
+.eqp off
+-- What an entity lacks is NULL: the Email of 213 above. A property that is no column is read from
+-- Properties; there names count with their case, and one that no entity has is NULL, too.
+SELECT RowKey, Properties ->> 'Email' AS Email, Properties ->> 'email' AS email,
+       Properties ->> 'Phone' AS Phone FROM Employee
+  WHERE PartitionKey = 'Sales' AND RowKey = '212';
+SELECT Phone FROM Employee;         -- a column must be declared
+-- Entities without the property: in SQL, and in the filter, which has no null.
+SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales' AND Email IS NULL;
+SELECT RowKey FROM Employee
+  WHERE Filter MATCH 'PartitionKey eq ''Sales'' and not (Email ge '''' or Email lt '''')';

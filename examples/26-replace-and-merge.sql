@@ -1,0 +1,148 @@
+-- Replace and merge
+--
+-- Problem: a client knows a new e-mail address. Shall the entity be what the client sends, or shall
+--   only that property change? And what if there is no such entity, or somebody else was faster?
+-- Pattern: replace keeps only what is given, merge keeps everything else. Either wants the entity
+--   to be there (404), or makes it.
+-- Keys: PartitionKey  the department: 'Sales'
+--       RowKey        the employee's number: '000223'
+-- Costs: one look-up by key and one write, with a new ETag.
+-- Better in SQL: WriteMode and IfMatch make an INSERT any of the Table service's operations. UPDATE
+--   is a merge that can also remove properties, count up without reading first, and change many
+--   entities at once.
+.load ./ptable
+.mode box --wrap 80
+
+CREATE VIRTUAL TABLE Employee USING ptable(LastName String, Email String, Age Int32);
+CREATE VIEW Sales AS SELECT RowKey, Properties FROM Employee WHERE PartitionKey = 'Sales';
+INSERT INTO Employee(PartitionKey, RowKey, LastName, Age, Properties) VALUES
+  ('Sales', '000223', 'Jones', 34, '{"Badge":7}'), ('Sales', '000312', 'Kwok', 23, '{"Badge":8}');
+
+.print
+.print == The entity must exist, in any version
+-- IfMatch '*': the service's Merge Entity and Update (replace) Entity. Badge, which is no column,
+-- survives the merge and not the replace.
+INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
+  VALUES ('Sales', '000223', 'jonesj@contoso.com', 'merge', '*');
+INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
+  VALUES ('Sales', '000312', 'kwokk@contoso.com', 'replace', '*');
+SELECT * FROM Sales;
+
+.print
+.print == An update of an entity that is missing: 404
+-- The design guide's sample of an upsert is an update with the ETag *. That means any version, not
+-- any entity: it is no upsert but an error, for merge and replace alike.
+INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
+  VALUES ('Sales', '000401', 'annb@contoso.com', 'merge', '*');
+INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
+  VALUES ('Sales', '000401', 'annb@contoso.com', 'replace', '*');
+-- The quiet form finds nothing, and changes() says so.
+UPDATE Employee SET Email = 'annb@contoso.com' WHERE PartitionKey = 'Sales' AND RowKey = '000401';
+SELECT changes() AS updated;
+
+.print
+.print == An upsert is the form without IfMatch
+-- Insert Or Merge, Insert Or Replace: it makes the entity or changes it. INSERT OR REPLACE is SQL's
+-- word for the second.
+INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode)
+  VALUES ('Sales', '000401', 'annb@contoso.com', 'merge');
+INSERT INTO Employee(PartitionKey, RowKey, LastName, WriteMode)
+  VALUES ('Sales', '000401', 'Brown', 'merge');
+INSERT INTO Employee(PartitionKey, RowKey, LastName, WriteMode)
+  VALUES ('Sales', '000312', 'Kwok', 'replace');
+INSERT OR REPLACE INTO Employee(PartitionKey, RowKey, Age) VALUES ('Sales', '000402', 51);
+SELECT * FROM Sales;
+
+.print
+.print == Two clients have read the same version: 412
+-- With the ETag that was read the second is refused. No operation checks by itself: replace, merge
+-- and delete do if they are given an ETag.
+CREATE TEMP TABLE Seen AS SELECT ETag FROM Employee
+  WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  SELECT 'Sales', '000223', 35, 'merge', ETag FROM Seen;
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  SELECT 'Sales', '000223', 36, 'merge', ETag FROM Seen;
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode, IfMatch)
+  SELECT 'Sales', '000223', 'delete', ETag FROM Seen;
+-- The quiet form finds no such version.
+UPDATE Employee SET Age = 36
+  WHERE PartitionKey = 'Sales' AND RowKey = '000223' AND ETag = (SELECT ETag FROM Seen);
+SELECT changes() AS updated;
+-- WRONG: without IfMatch nothing is checked. The last one wins, and the first does not learn of it.
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode) VALUES ('Sales', '000223', 37, 'merge');
+SELECT Age AS "the last one won" FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+-- IfMatch NULL is no IfMatch: an ETag that was not read checks nothing. Take it FROM what was read,
+-- as above, so that without it there is no row to write.
+DELETE FROM Seen;
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  SELECT 'Sales', '000223', 39, 'merge', ETag FROM Seen;
+SELECT changes() AS written;
+
+.print
+.print == Insert and delete
+-- An insert has no version to check; it checks that there is no entity (409). A delete without
+-- IfMatch takes the entity if it is there (the service wants an If-Match, at least '*').
+INSERT INTO Employee(PartitionKey, RowKey, Age) VALUES ('Sales', '000223', 38);
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Sales', '000402', 'delete');
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Sales', '000402', 'delete');
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode, IfMatch)
+  VALUES ('Sales', '000402', 'delete', '*');
+
+.print
+.print == An ETag is a version, not a content
+-- A merge of nothing gives a new one, too.
+INSERT INTO Seen SELECT ETag FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Sales', '000223', 'merge');
+SELECT Employee.ETag = Seen.ETag AS "same ETag" FROM Employee, Seen
+  WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+
+.print
+.print == Merge cannot remove a property
+-- NULL is "not given". On the service it takes a replace of the whole entity with its ETag; in SQL,
+-- UPDATE. Properties removes what is no column.
+INSERT INTO Employee(PartitionKey, RowKey, Age, Properties, WriteMode)
+  VALUES ('Sales', '000223', NULL, '{"Badge":null}', 'merge');
+SELECT Properties FROM Sales WHERE RowKey = '000223';
+UPDATE Employee SET Age = NULL WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+SELECT Properties FROM Sales WHERE RowKey = '000223';
+UPDATE Employee SET Properties = json_remove(Properties, '$.Badge')
+  WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+SELECT Properties FROM Sales WHERE RowKey = '000223';
+-- The service's way, in one statement: a replace by what was read, with its ETag, less the Email.
+INSERT INTO Employee(PartitionKey, RowKey, LastName, WriteMode, IfMatch)
+  SELECT PartitionKey, RowKey, LastName, 'replace', ETag FROM Employee
+  WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+SELECT Properties FROM Sales WHERE RowKey = '000223';
+
+.print
+.print == In a transaction
+-- WRONG: SQL goes on after a statement that fails, so this commits the half of it.
+BEGIN;
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  VALUES ('Sales', '000312', 24, 'merge', '*');
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  VALUES ('Sales', '000500', 20, 'replace', '*');
+COMMIT;
+SELECT Properties FROM Sales WHERE RowKey = '000312';
+-- With OR ROLLBACK the 404 ends the transaction and takes back the first merge. COMMIT finds none.
+BEGIN;
+INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  VALUES ('Sales', '000312', 25, 'merge', '*');
+INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  VALUES ('Sales', '000500', 20, 'replace', '*');
+COMMIT;
+SELECT Properties FROM Sales WHERE RowKey = '000312';
+-- WRONG: what can fail comes first. A script goes on with the next statement, outside of any
+-- transaction. A program stops at the first error; a script says .bail on.
+BEGIN;
+INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  VALUES ('Sales', '000500', 20, 'replace', '*');
+INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  VALUES ('Sales', '000312', 26, 'merge', '*');
+COMMIT;
+SELECT Properties FROM Sales WHERE RowKey = '000312';
+-- Best, where it can be said so: one statement, all or nothing in any order.
+INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
+  VALUES ('Sales', '000312', 27, 'merge', '*'), ('Sales', '000500', 20, 'replace', '*');
+SELECT Properties FROM Sales WHERE RowKey = '000312';

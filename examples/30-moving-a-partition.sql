@@ -1,0 +1,118 @@
+-- ==================================================================================
+-- Moving all entities of a partition to another PartitionKey.
+-- ==================================================================================
+-- Sales becomes Retail. PartitionKey is the department, and keys of an entity never change in the
+-- Table service: every entity has to be copied and deleted, with all its properties and types.
+--
+-- Pattern: copy, then delete, in groups of at most 100. No group may span two partitions, so a
+--   reader sees entities twice between the two, and after a crash both steps are run again.
+-- Keys: PartitionKey = department, RowKey = employee id.
+-- Cost: two operations for each entity, here and there.
+-- In SQL: one UPDATE moves the partition at one moment, however big it is. INSERT ... SELECT and
+--   DELETE in one transaction do the same, also into another table or with other RowKeys.
+.load ./ptable
+CREATE VIRTUAL TABLE Employee USING ptable(LastName String, Age Int32);
+WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 249)
+INSERT INTO Employee(PartitionKey, RowKey, LastName, Age)
+  SELECT 'Sales', pt_pad(n, 6), 'Kwok', 20 + n % 40 FROM number;
+-- One employee with a property of each type, most of them undeclared.
+INSERT INTO Employee(PartitionKey, RowKey, Properties) VALUES ('Sales', '000250', '{
+  "LastName": "Jones", "Age": 34, "Active": true, "Score": 5.0, "Limit@odata.type": "Edm.Double",
+  "Limit": "Infinity", "Badge@odata.type": "Edm.Int64", "Badge": 9007199254740993,
+  "Hired@odata.type": "Edm.DateTime", "Hired": "2026-11-21T08:00:00.0000001Z",
+  "Key@odata.type": "Edm.Guid", "Key": "0f8fad5b-d9cb-469f-a165-70867728950e",
+  "Photo@odata.type": "Edm.Binary", "Photo": "AAEC/w=="}');
+CREATE TEMP TABLE Before AS
+  SELECT RowKey, Properties, ETag AS Tag FROM Employee WHERE PartitionKey = 'Sales';
+
+-- One statement, one transaction: others see all 250 in Sales, or all in Retail.
+.eqp on
+UPDATE Employee SET PartitionKey = 'Retail' WHERE PartitionKey = 'Sales';
+.eqp off
+SELECT changes();
+SELECT PartitionKey, Entities, FirstRowKey, LastRowKey FROM pt_partitions('Employee');
+-- Every property came along with its type, and none was added. The ETags are new, so a condition
+-- on an old one does not hold any more.
+SELECT Properties FROM Employee WHERE PartitionKey = 'Retail' AND RowKey = '000250';
+SELECT count(*) AS moved, sum(Before.Properties = Employee.Properties) AS same,
+    sum(Tag = ETag) AS "same ETag"
+  FROM Before JOIN Employee ON PartitionKey = 'Retail' AND Employee.RowKey = Before.RowKey;
+
+-- Back again; but by now somebody has been inserted into Sales. 409, and none of the 250 has moved.
+INSERT INTO Employee VALUES ('Sales', '000007', 'Hall', 46);
+UPDATE Employee SET PartitionKey = 'Sales' WHERE PartitionKey = 'Retail';
+SELECT PartitionKey, Entities FROM pt_partitions('Employee');
+-- Who is in the way?
+SELECT RowKey, Retail.LastName AS retail, Sales.LastName AS sales
+  FROM Employee AS Retail JOIN Employee AS Sales USING (RowKey)
+  WHERE Retail.PartitionKey = 'Retail' AND Sales.PartitionKey = 'Sales';
+-- OR IGNORE moves the others; OR REPLACE moves all and overwrites Hall. Both are taken back here.
+BEGIN;
+UPDATE OR IGNORE Employee SET PartitionKey = 'Sales' WHERE PartitionKey = 'Retail';
+SELECT PartitionKey, Entities FROM pt_partitions('Employee');
+ROLLBACK;
+BEGIN;
+UPDATE OR REPLACE Employee SET PartitionKey = 'Sales' WHERE PartitionKey = 'Retail';
+SELECT PartitionKey, Entities FROM pt_partitions('Employee');
+ROLLBACK;
+SELECT PartitionKey, Entities FROM pt_partitions('Employee');
+
+-- The same as copy and delete. OR ROLLBACK ends the transaction at the 409. The DELETE must not be
+-- run after that: without its transaction it would delete what was never copied. So a program stops
+-- at the first error, as the shell does with .bail on; the UPDATE cannot go wrong like that.
+BEGIN;
+INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Properties)
+  SELECT 'Sales', RowKey, Properties FROM Employee WHERE PartitionKey = 'Retail';
+COMMIT;
+SELECT PartitionKey, Entities FROM pt_partitions('Employee');
+
+-- It is the way into another table and to other RowKeys. Properties carries all, declared or not.
+CREATE VIRTUAL TABLE Staff USING ptable(LastName String);
+BEGIN;
+INSERT OR ROLLBACK INTO Staff(PartitionKey, RowKey, Properties)
+  SELECT 'Shops', pt_compound_key('empid', RowKey), Properties FROM Employee
+  WHERE PartitionKey = 'Retail';
+DELETE FROM Employee WHERE PartitionKey = 'Retail';
+COMMIT;
+SELECT 'Employee', PartitionKey, Entities FROM pt_partitions('Employee') UNION ALL
+SELECT 'Staff', PartitionKey, Entities FROM pt_partitions('Staff');
+SELECT Properties = (SELECT Properties FROM Before WHERE RowKey = '000250') AS same FROM Staff
+  WHERE PartitionKey = 'Shops' AND RowKey = 'empid_000250';
+
+-- On the service, which batch='azure' stands for: two partitions in one group are refused, and more
+-- than 100 operations.
+CREATE VIRTUAL TABLE Grouped USING ptable(LastName String, Age Int32, table=Staff, batch=azure);
+UPDATE Grouped SET PartitionKey = 'Stores' WHERE PartitionKey = 'Shops';
+INSERT INTO Grouped(PartitionKey, RowKey, Properties)
+  SELECT 'Stores', RowKey, Properties FROM Staff WHERE PartitionKey = 'Shops';
+-- So: read a hundred with their ETags, copy them, delete those that are still what was copied.
+CREATE TEMP TABLE Chunk(RowKey, Properties, Tag);
+INSERT INTO Chunk SELECT RowKey, Properties, ETag FROM Staff WHERE PartitionKey = 'Shops' LIMIT 100;
+INSERT OR REPLACE INTO Grouped(PartitionKey, RowKey, Properties)
+  SELECT 'Stores', RowKey, Properties FROM Chunk;
+-- Now a reader sees a hundred employees twice, and somebody changes one that has been copied.
+SELECT PartitionKey, Entities FROM pt_partitions('Staff');
+UPDATE Staff SET LastName = 'Hall' WHERE PartitionKey = 'Shops' AND RowKey = 'empid_000001';
+.eqp on
+DELETE FROM Grouped
+  WHERE PartitionKey = 'Shops' AND (RowKey, ETag) IN (SELECT RowKey, Tag FROM Chunk);
+.eqp off
+SELECT changes();
+-- The changed one stays, and the next round copies it again over its old copy. After a crash begin
+-- here. Twice more, until nothing is left; every employee, and the change, have arrived. (One that
+-- somebody deletes in Shops between copy and delete stays in Stores: no ETag tells of it.)
+DELETE FROM Chunk;
+INSERT INTO Chunk SELECT RowKey, Properties, ETag FROM Staff WHERE PartitionKey = 'Shops' LIMIT 100;
+INSERT OR REPLACE INTO Grouped(PartitionKey, RowKey, Properties)
+  SELECT 'Stores', RowKey, Properties FROM Chunk;
+DELETE FROM Grouped
+  WHERE PartitionKey = 'Shops' AND (RowKey, ETag) IN (SELECT RowKey, Tag FROM Chunk);
+SELECT PartitionKey, Entities FROM pt_partitions('Staff');
+DELETE FROM Chunk;
+INSERT INTO Chunk SELECT RowKey, Properties, ETag FROM Staff WHERE PartitionKey = 'Shops' LIMIT 100;
+INSERT OR REPLACE INTO Grouped(PartitionKey, RowKey, Properties)
+  SELECT 'Stores', RowKey, Properties FROM Chunk;
+DELETE FROM Grouped
+  WHERE PartitionKey = 'Shops' AND (RowKey, ETag) IN (SELECT RowKey, Tag FROM Chunk);
+SELECT PartitionKey, Entities FROM pt_partitions('Staff');
+SELECT RowKey, LastName FROM Staff WHERE PartitionKey = 'Stores' LIMIT 1;

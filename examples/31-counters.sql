@@ -1,0 +1,130 @@
+-- ==================================================================================
+-- Counters that several processes increment at once.
+-- ==================================================================================
+-- Page views, votes, the next invoice number: several processes add to one number. None of the
+-- additions may be lost, and no number may be given out twice.
+--
+-- Pattern: read the entity and its ETag, add 1, merge on condition of the ETag, start again at 412.
+--   Under load most tries fail; so a sharded counter has several entities, each writer adds to one,
+--   and the reader sums them.
+-- Keys: PartitionKey = what is counted, RowKey = 'views', or the name of the shard.
+-- Cost: two requests an addition and more with 412; a sharded counter is read by a partition scan.
+-- In SQL: UPDATE ... SET N = N + 1 reads and writes under the store's lock. Writers
+--   wait for each other, as long as .timeout allows; nothing is repeated.
+.shell rm -f build/counters.db* build/add-100.sql
+.open build/counters.db
+.load ./ptable
+.timeout 60000
+PRAGMA journal_mode = WAL;
+.headers on
+.nullvalue NULL
+CREATE VIRTUAL TABLE Counter USING ptable(N Int64);
+INSERT INTO Counter VALUES ('home', 'views', 0);
+
+-- The mistake: A and B read 0, each adds 1, each writes 1. One view is lost.
+CREATE TEMP TABLE Client(Name, N, Tag);
+CREATE TEMP VIEW Now AS SELECT N, ETag FROM Counter
+  WHERE PartitionKey = 'home' AND RowKey = 'views';
+INSERT INTO Client SELECT 'A', N, ETag FROM Now;
+INSERT INTO Client SELECT 'B', N, ETag FROM Now;
+UPDATE Counter SET N = (SELECT N + 1 FROM Client WHERE Name = 'A')
+  WHERE PartitionKey = 'home' AND RowKey = 'views';
+UPDATE Counter SET N = (SELECT N + 1 FROM Client WHERE Name = 'B')
+  WHERE PartitionKey = 'home' AND RowKey = 'views';
+SELECT N AS "N, one lost" FROM Counter;
+
+-- The service's way: each writes on condition that the ETag is still the one it has read. B's
+-- fails with 412.
+DELETE FROM Client;
+INSERT INTO Client SELECT 'A', N, ETag FROM Now;
+INSERT INTO Client SELECT 'B', N, ETag FROM Now;
+INSERT INTO Counter(PartitionKey, RowKey, N, WriteMode, IfMatch)
+  SELECT 'home', 'views', N + 1, 'merge', Tag FROM Client WHERE Name = 'A';
+INSERT INTO Counter(PartitionKey, RowKey, N, WriteMode, IfMatch)
+  SELECT 'home', 'views', N + 1, 'merge', Tag FROM Client WHERE Name = 'B';
+-- The same quietly: no row has that ETag any more, changes() tells.
+UPDATE Counter SET N = (SELECT N + 1 FROM Client WHERE Name = 'B')
+  WHERE PartitionKey = 'home' AND RowKey = 'views'
+    AND ETag = (SELECT Tag FROM Client WHERE Name = 'B');
+SELECT changes();
+-- So B reads again and writes again.
+UPDATE Client SET (N, Tag) = (SELECT N, ETag FROM Now) WHERE Name = 'B';
+INSERT INTO Counter(PartitionKey, RowKey, N, WriteMode, IfMatch)
+  SELECT 'home', 'views', N + 1, 'merge', Tag FROM Client WHERE Name = 'B';
+SELECT N AS "N, none lost" FROM Counter;
+
+-- SQL's way: one statement, which sees the newest N and lets nobody in between.
+.eqp on
+UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'home' AND RowKey = 'views';
+.eqp off
+-- Two processes at once, each a hundred times: 4 + 200.
+.headers off
+.once build/add-100.sql
+WITH RECURSIVE line(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM line WHERE n < 100)
+SELECT 'UPDATE Counter SET N = N + 1 WHERE PartitionKey = ''home'' AND RowKey = ''views'';'
+  FROM line;
+.headers on
+.shell for p in 1 2; do sqlite3 -cmd ".load ./ptable" -cmd ".timeout 60000" build/counters.db < build/add-100.sql & done; wait
+SELECT N FROM Counter;
+
+-- In a transaction write first and read then: the number is yours, as for the next invoice.
+BEGIN;
+UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'home' AND RowKey = 'views';
+SELECT N AS "my number" FROM Counter WHERE PartitionKey = 'home' AND RowKey = 'views';
+COMMIT;
+-- Read first, and another process may add meanwhile. Then this transaction may not write any more:
+-- it would lose an addition. ROLLBACK and start again.
+BEGIN;
+SELECT N FROM Counter WHERE PartitionKey = 'home' AND RowKey = 'views';
+.shell sqlite3 -cmd ".load ./ptable" build/counters.db "UPDATE Counter SET N = N + 1"
+UPDATE Counter SET N = 206 WHERE PartitionKey = 'home' AND RowKey = 'views';
+ROLLBACK;
+-- DELETE ... WHERE 0 takes the lock before the reading. The other process must wait, here for no
+-- time at all, and is refused.
+BEGIN;
+DELETE FROM Counter WHERE 0;
+SELECT N FROM Counter WHERE PartitionKey = 'home' AND RowKey = 'views';
+.shell sqlite3 -cmd ".load ./ptable" build/counters.db "UPDATE Counter SET N = N + 1"
+UPDATE Counter SET N = 207 WHERE PartitionKey = 'home' AND RowKey = 'views';
+COMMIT;
+SELECT N FROM Counter;
+
+-- A counter that is not there yet: UPDATE finds nothing and says nothing.
+UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'about' AND RowKey = 'views';
+SELECT changes();
+-- Insert Or Merge with what is there, or 0. It keeps other properties, as OR REPLACE would not.
+INSERT INTO Counter(PartitionKey, RowKey, N, WriteMode) SELECT 'about', 'views', 1 + coalesce(
+  (SELECT N FROM Counter WHERE PartitionKey = 'about' AND RowKey = 'views'), 0), 'merge';
+INSERT INTO Counter(PartitionKey, RowKey, N, WriteMode) SELECT 'about', 'views', 1 + coalesce(
+  (SELECT N FROM Counter WHERE PartitionKey = 'about' AND RowKey = 'views'), 0), 'merge';
+SELECT PartitionKey, N FROM Counter WHERE PartitionKey = 'about';
+-- An entity without the property: NULL + 1 is NULL, so it stays without. coalesce again.
+INSERT INTO Counter(PartitionKey, RowKey) VALUES ('help', 'views');
+UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'help';
+SELECT N FROM Counter WHERE PartitionKey = 'help';
+UPDATE Counter SET N = coalesce(N, 0) + 1 WHERE PartitionKey = 'help';
+SELECT N FROM Counter WHERE PartitionKey = 'help';
+-- An Int32 ends at 2,147,483,647, with an error and not with a wrong number. Take Int64.
+CREATE VIRTUAL TABLE Small USING ptable(N Int32);
+INSERT INTO Small VALUES ('home', 'views', 2147483647);
+UPDATE Small SET N = N + 1;
+
+-- The sharded counter: four entities, and a writer adds to one that it chooses by its own name or
+-- at random. Two processes, two shards, each a hundred times.
+INSERT INTO Counter SELECT 'votes', value, 0 FROM json_each('["a", "b", "c", "d"]');
+.headers off
+.once build/add-100.sql
+WITH RECURSIVE line(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM line WHERE n < 100)
+SELECT 'UPDATE Counter SET N = N + 1 WHERE PartitionKey = ''votes'' AND RowKey = @shard;' FROM line;
+.headers on
+.shell for p in a c; do sqlite3 -cmd ".load ./ptable" -cmd ".timeout 60000" -cmd ".parameter set @shard $p" build/counters.db < build/add-100.sql & done; wait
+SELECT RowKey AS shard, N FROM Counter WHERE PartitionKey = 'votes';
+.eqp on
+SELECT sum(N) AS votes FROM Counter WHERE PartitionKey = 'votes';
+.eqp off
+-- On the service shards divide the 412s, and as partitions of their own also the load of 2,000
+-- requests a second that one partition takes. A store has one writer at a time whichever entity it
+-- writes, so here shards gain nothing over N + 1.
+
+.open :memory:
+.shell rm -f build/counters.db* build/add-100.sql

@@ -1,0 +1,95 @@
+-- The queue
+--
+-- Problem: work is to be done later, or by other processes, each piece once, and none forgotten.
+-- Pattern: messages in a queue. Who gets a message has it alone for some time; done with it, he
+--   deletes it; if he dies it comes again, and when it has come too often it is put aside.
+-- Keys: none to choose. Messages come in the order in which they were inserted.
+-- Costs: getting and deleting are two commits a message, or fewer for several at once.
+-- Better in SQL: messages are rows, to be counted, joined and looked at; they commit and roll back
+--   with the tables of their store.
+.load ./ptable
+.mode box
+.nullvalue -
+
+-- With a limit of two instead of the five that are usual.
+CREATE VIRTUAL TABLE Mail USING pt_queue(max_dequeue_count=2);
+
+.print
+.print == Enqueue: text or binary; later; for a limited time
+INSERT INTO Mail(Body) VALUES ('to ann'), ('to bob'), (x'00FF');
+INSERT INTO Mail(Body, VisibilityTimeout) VALUES ('tomorrow', 86400);
+INSERT INTO Mail(Body, TimeToLive) VALUES ('no use later', 3600);
+
+.print
+.print == Peek: a SELECT changes nothing
+SELECT row_number() OVER () AS place, typeof(Body) AS type, quote(Body) AS body, DequeueCount,
+       TimeNextVisible > pt_datetime() AS hidden, ExpirationTime IS NOT NULL AS expires
+  FROM Mail;
+-- Only those that could be handed out now; a range of TimeNextVisible.
+SELECT count(*) AS visible FROM Mail WHERE TimeNextVisible <= pt_datetime();
+-- How many there are altogether, without reading them.
+SELECT Entities AS messages FROM pt_tables WHERE TableName = 'Mail';
+
+.print
+.print == Get: two messages for a minute
+CREATE TEMP TABLE Held AS SELECT * FROM pt_queue_get('Mail', 2, 60);
+SELECT Body, DequeueCount FROM Held;
+-- The next worker gets the next ones.
+SELECT quote(Body) AS body FROM pt_queue_get('Mail', 1, 60);
+
+.print
+.print == Done: a message is deleted by who holds it
+DELETE FROM Mail WHERE (MessageId, PopReceipt) IN
+  (SELECT MessageId, PopReceipt FROM Held WHERE Body = 'to ann');
+SELECT changes();
+DELETE FROM Held WHERE Body = 'to ann';
+-- Without the receipt nobody can.
+DELETE FROM Mail WHERE Body = 'to bob';
+
+.print
+.print == More time is needed, and what was done so far is noted
+CREATE TEMP TABLE Renewed AS
+  SELECT renewed.* FROM Held,
+         pt_queue_update('Mail', Held.MessageId, Held.PopReceipt, 120, 'to bob, half done') AS renewed
+   WHERE Held.Body = 'to bob';
+SELECT Body, DequeueCount FROM Renewed;
+-- The receipt is a new one. A worker that has only the old one has lost the message, and hears so
+-- instead of deleting it from under another's hands.
+DELETE FROM Mail WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Held);
+
+.print
+.print == Given back: visible again at once, by a plain UPDATE
+UPDATE Mail SET VisibilityTimeout = 0
+ WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Renewed);
+SELECT Body, DequeueCount FROM Mail WHERE TimeNextVisible <= pt_datetime();
+
+.print
+.print == Taken back: a get that is rolled back has not happened
+BEGIN;
+SELECT Body, DequeueCount FROM pt_queue_get('Mail', 10, 60);
+ROLLBACK;
+SELECT Body, DequeueCount FROM Mail WHERE TimeNextVisible <= pt_datetime();
+
+.print
+.print == Poison: what has been handed out twice and not deleted is put aside
+-- A hundred nanoseconds pass before the next statement, so here the workers die quickly.
+SELECT Body, DequeueCount FROM pt_queue_get('Mail', 10, 1e-7);
+SELECT Body, DequeueCount FROM pt_queue_get('Mail', 10, 1e-7);
+SELECT count(*) FROM pt_queue_get('Mail', 10, 60);
+CREATE VIRTUAL TABLE "Mail-poison" USING pt_queue();
+SELECT Body, DequeueCount FROM "Mail-poison";
+
+.print
+.print == What is refused, and loses nothing
+INSERT INTO Mail(Body) VALUES (NULL);
+INSERT INTO Mail(Body) VALUES (42);
+INSERT INTO Mail(Body, VisibilityTimeout) VALUES ('x', -1);
+INSERT INTO Mail(Body, TimeToLive) VALUES ('x', 0);
+SELECT * FROM pt_queue_get('Mail', 0);
+SELECT * FROM pt_queue_get('Mail', 1, -5);
+SELECT * FROM pt_queue_get('Post');
+-- The service's own limits.
+CREATE VIRTUAL TABLE limited USING pt_queue(limits=azure);
+INSERT INTO limited(Body) VALUES (zeroblob(65537));
+SELECT * FROM pt_queue_get('limited', 33);
+SELECT TableName, Entities AS messages FROM pt_tables;

@@ -1,0 +1,88 @@
+#!/bin/sh
+# Runs the examples that are programs: a timeline in C, Python and Perl. Prints TAP.
+# All of them work on one store, at the same time where the test says so.
+set -u
+# shellcheck source=tests/shell.sh
+. "$(dirname "$0")/shell.sh"
+
+store=$work/timeline.ptable
+export PTABLE="$library"
+
+timeline() {
+    case $1 in
+    c) program=$examples/timeline ;;
+    py | pl) program=$root/examples/timeline.$1 ;;
+    esac
+    shift
+    LC_ALL=C.UTF-8 LD_PRELOAD="${PT_PRELOAD:-}" timeout --kill-after=5 60 "$program" "$store" "$@" 2>&1
+}
+
+# same_text name expected actual
+same_text() {
+    printf '%s\n' "$2" >"$work/expected"
+    printf '%s\n' "$3" >"$work/actual"
+    same "$work/expected" "$work/actual" && status=0 || status=1
+    number=$((number + 1))
+    result "$number" "$1" "$status"
+}
+
+# Every post of a user from the newest on, by pages in one language.
+all_pages() {
+    token=
+    while true; do
+        timeline "$1" page "$2" ${token:+"$token"} >"$work/page"
+        grep -v '^next: ' "$work/page"
+        token=$(sed -n 's/^next: //p' "$work/page")
+        [ -n "$token" ] || break
+    done
+}
+
+languages="c py pl"
+number=0
+echo "1..14"
+
+# One after the other, each sees what the others have written.
+for language in $languages; do
+    timeline "$language" post ann "first in $language" "it's \"ünïcode\" in $language" >/dev/null
+done
+expected="6 it's \"ünïcode\" in pl
+5 first in pl
+4 it's \"ünïcode\" in py
+3 first in py
+2 it's \"ünïcode\" in c
+1 first in c"
+for language in $languages; do
+    same_text "a page in $language" "$expected" "$(timeline "$language" page ann)"
+    same_text "nobody's page in $language" "" "$(timeline "$language" page nobody)"
+    timeline "$language" delete ann x >"$work/usage" && ended=0 || ended=$?
+    same_text "what is no command of $language" "failed: usage: timeline" \
+        "$([ "$ended" -ne 0 ] && echo failed): $(grep -o 'usage: timeline' "$work/usage")"
+done
+
+# Six at once: numbers without gaps, as many as were posted, in every language the same pages.
+for language in $languages; do
+    timeline "$language" post bob a b c d e f g h >"$work/bob.$language.1" &
+    timeline "$language" post bob i j k l m n o p >"$work/bob.$language.2" &
+done
+wait
+same_text "posts of six processes" "$(seq 48)" "$(sort -n "$work"/bob.*)"
+for language in $languages; do
+    all_pages "$language" bob >"$work/$language.pages"
+done
+same_text "the newest first, none twice" "$(seq 48 -1 1)" "$(cut -d ' ' -f 1 "$work/c.pages")"
+same_text "the same pages in py" "$(cat "$work/c.pages")" "$(cat "$work/py.pages")"
+same_text "the same pages in pl" "$(cat "$work/c.pages")" "$(cat "$work/pl.pages")"
+
+# The profile agrees with the posts.
+cat >"$work/count.sql" <<END
+.load $library
+CREATE VIRTUAL TABLE Post USING ptable(Number Int32, store='$store');
+CREATE VIRTUAL TABLE Profile USING ptable(Posts Int32, store='$store');
+SELECT PartitionKey, Posts, (SELECT count(*) FROM Post WHERE Post.PartitionKey = p.PartitionKey)
+  FROM Profile AS p;
+END
+fresh_folder count
+run_shell count :memory: "$work/count.sql" "$work/count.out"
+same_text "profiles agree with posts" "ann|6|6
+bob|48|48" "$(cat "$work/count.out")"
+test "$failures" -eq 0
