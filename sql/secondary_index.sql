@@ -5,16 +5,18 @@
 --
 --     CREATE VIRTUAL TABLE Staff USING ptable(FirstName String, LastName String, Email String);
 --     CREATE VIRTUAL TABLE StaffByEmail USING ptable(LastName String);
---     CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
---     INSERT INTO secondary_index VALUES
---       ('Staff', NULL, 'Employee', 'StaffByEmail', 'EmployeeByEmail', 'PartitionKey', 'lower(Email)');
+--     CREATE TEMP TABLE secondary_index(
+--       base, entities, name, copies, lookup, PartitionKey, RowKey);
+--     INSERT INTO secondary_index VALUES ('Staff', NULL, 'Employee',
+--       'StaffByEmail', 'EmployeeByEmail', 'PartitionKey', 'lower(Email)');
 --     .read sql/secondary_index.sql
 --
 -- A row for each index; base, entities and name are the same in all of them.
 --
 --   base          the ptable of the entities, or the view to write to of another script like this
 --   entities      a condition that tells the entities from what else is in there; NULL: nothing is
---   name          the view to write to: keys, declared columns, Properties, Timestamp, ETag, EntityKey
+--   name          the view to write to: keys, declared columns, Properties, Timestamp, ETag and
+--                 EntityKey of the base
 --   copies        the ptable of the copies, which can be the base
 --   lookup        the view to read the copies from; also the name of the index
 --   PartitionKey  an expression of the base's columns, the same whenever it is asked: the key of
@@ -26,15 +28,15 @@
 -- entity's as PartitionKey and RowKey. An UPDATE writes only those copies that it changes.
 --
 -- A copy's keys are its own: a second entity that wants them is an error (EntityAlreadyExists). If
--- several entities may have one value, let the RowKey end with what tells them apart: 'lower(LastName)
--- || ''_'' || RowKey'.
+-- several entities may have one value, let the RowKey end with what tells them apart:
+-- 'lower(LastName) || ''_'' || RowKey'.
 --
 -- OR REPLACE replaces an entity and moves its copies, but never takes those of another; OR IGNORE
 -- passes over entities that exist, but leaves none without its copies. Either would be an error. OR
 -- FAIL keeps what the failing row has written so far, perhaps an entity without copies: do not use
--- it. changes() is 0 after a write to a view; RETURNING tells what was found. What is written to the
--- base beside the view has no copies until this script runs again, which makes, changes and deletes
--- the copies that are missing or wrong.
+-- it. changes() is 0 after a write to a view; RETURNING tells what was found. What is written
+-- beside the view has no copies until this script runs again: it makes, changes and deletes those
+-- that are missing or wrong.
 --
 -- The views and triggers are in the schema of the base and stay in the database, for all programs
 -- that load ptable, without PRAGMA trusted_schema=0. To undo it (triggers go with their view):
@@ -178,8 +180,8 @@ CREATE TEMP TABLE secondary_index_part AS
     'name', format('"%w"', r.name), 'base', format('"%w"', r.base),
     'copies', format('"%w"', r.copies), 'lookup', format('"%w"', r.lookup),
     'index', format('%Q', r.lookup), 'filter', format('%Q', format('IndexName eq %Q', r.lookup)),
-    'not written', format('%Q', r.lookup || ': the copy cannot be written; another entity has its ' ||
-                                'keys, or they are not allowed'),
+    'not written', format('%Q', r.lookup || ': the copy cannot be written; another entity has ' ||
+                                'its keys, or they are not allowed'),
     'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
     'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
     'entities', format('(%s)%s', coalesce(r.entities, 'TRUE'), (
@@ -191,12 +193,14 @@ CREATE TEMP TABLE secondary_index_part AS
 -- The statements, in the files 1 and 2. What is not "once" is there for every index.
 DROP VIEW IF EXISTS temp.secondary_index_statement;
 CREATE TEMP VIEW secondary_index_statement(file, line, once, text) AS VALUES
-  (1, 10, TRUE,  'CREATE TEMP TRIGGER secondary_index_fill AFTER INSERT ON secondary_index_done BEGIN'),
+  (1, 10, TRUE,  'CREATE TEMP TRIGGER secondary_index_make INSERT ON secondary_index_start BEGIN'),
   (1, 11, FALSE, '  DELETE FROM {copies}
      WHERE Filter MATCH {filter}
        AND (EntityKey, {owner}) NOT IN (SELECT CopyKey, EntityKey FROM {wanted});'),
   (1, 12, FALSE, '  {write};'),
-  (1, 13, TRUE,  'END;'),
+  (1, 13, TRUE,  '  INSERT INTO secondary_index_done VALUES (1);
+END;
+INSERT INTO secondary_index_start VALUES (1);'),
   (2, 20, TRUE,  'DROP VIEW IF EXISTS {schema}.{name};
 CREATE VIEW {schema}.{name} /* secondary_index.sql */ AS
   SELECT {columns} FROM {base} WHERE {entities};'),
@@ -255,37 +259,37 @@ CREATE TEMP VIEW secondary_index_sql(file, line, number, text) AS
            FROM filled AS f
            JOIN secondary_index_part AS p ON p.number = f.number AND p.step = f.step + 1)
   SELECT file, line, number, text FROM filled
-   WHERE step = (SELECT max(step) FROM secondary_index_part);
+   WHERE step = (SELECT max(step) FROM secondary_index_part)
+     AND iif(file = 1, NOT EXISTS (SELECT 1 FROM secondary_index_problem),
+                       EXISTS (SELECT 1 FROM secondary_index_done))
+  UNION ALL
+  SELECT 1, 1, 0, format('CREATE TEMP TRIGGER secondary_index_refuse
+  INSERT ON secondary_index_start BEGIN SELECT RAISE(ABORT, %Q); END;
+INSERT INTO secondary_index_start VALUES (1);', 'secondary_index: ' || text)
+    FROM (SELECT text FROM secondary_index_problem ORDER BY rank LIMIT 1)
+  UNION ALL
+  VALUES (1, 0, 0, '.shell rm ptable_secondary_index.sql'),
+         (2, 0, 0, '.shell rm ptable_secondary_index.sql');
 
 -- First the copies are made, by a trigger: one statement, all or nothing.
 SAVEPOINT secondary_index;
+DROP TABLE IF EXISTS temp.secondary_index_start;
+CREATE TEMP TABLE secondary_index_start(number);
 DROP TABLE IF EXISTS temp.secondary_index_done;
-CREATE TEMP TABLE secondary_index_done(done);
+CREATE TEMP TABLE secondary_index_done(number);
 .once ptable_secondary_index.sql
-SELECT '.shell rm ptable_secondary_index.sql'
-UNION ALL
-SELECT * FROM (SELECT format('CREATE TEMP TRIGGER secondary_index_fill AFTER INSERT ON secondary_index_done BEGIN
-  SELECT RAISE(ABORT, %Q);
-END;', 'secondary_index: ' || text) FROM secondary_index_problem ORDER BY rank LIMIT 1)
-UNION ALL
-SELECT * FROM (SELECT text FROM secondary_index_sql
-                WHERE file = 1 AND NOT EXISTS (SELECT 1 FROM secondary_index_problem)
-                ORDER BY line, number);
+SELECT text FROM secondary_index_sql WHERE file = 1 ORDER BY line, number;
 .read ptable_secondary_index.sql
-INSERT INTO secondary_index_done VALUES (TRUE);
 
 -- Then, if that went well, the views.
 .once ptable_secondary_index.sql
-SELECT '.shell rm ptable_secondary_index.sql'
-UNION ALL
-SELECT * FROM (SELECT text FROM secondary_index_sql
-                WHERE file = 2 AND EXISTS (SELECT 1 FROM secondary_index_done)
-                ORDER BY line, number);
+SELECT text FROM secondary_index_sql WHERE file = 2 ORDER BY line, number;
 .read ptable_secondary_index.sql
 
 DROP VIEW temp.secondary_index_sql;
 DROP VIEW temp.secondary_index_statement;
 DROP VIEW temp.secondary_index_problem;
+DROP TABLE temp.secondary_index_start;
 DROP TABLE temp.secondary_index_done;
 DROP TABLE temp.secondary_index_part;
 DROP TABLE temp.secondary_index_column;
