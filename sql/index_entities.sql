@@ -1,7 +1,7 @@
 -- Index entities: for each value of a property, one entity with the list of those that have it (the
--- design guide's index entities pattern, options 2 and 3). You write to one view; its triggers write
--- the entity and the lists it leaves and enters in one statement, all or nothing. For the sqlite3
--- shell:
+-- design guide's index entities pattern, options 2 and 3). You write to one view; its triggers
+-- write the entity and the lists it leaves and enters in one statement, all or nothing. For the
+-- sqlite3 shell:
 --
 --     CREATE VIRTUAL TABLE Staff USING ptable(FirstName String, LastName String);
 --     CREATE VIRTUAL TABLE StaffNames USING ptable();
@@ -29,13 +29,13 @@
 -- Both keys from the value make an index of the whole company, the entity's PartitionKey one for
 -- each department. In the base itself, give the RowKey a prefix, for ids and names share the keys
 -- there. A list has two properties: IndexName, and Entities, a text such as
--- [["Sales","000152"],["Sales","000223"]], in its order. With limits='azure' it has 32,768
--- characters, about 1,600 such pairs; who is one too many is an error (PropertyValueTooLarge). A list
--- that becomes empty is deleted. An UPDATE that changes neither value nor keys writes no list.
+-- [["Sales","000152"],["Sales","000223"]], in the order of such text. With limits='azure' it has at
+-- most 32,768 characters, about 1,700 such pairs; one too many is an error (PropertyValueTooLarge).
+-- A list that becomes empty is deleted. An UPDATE that changes neither value nor keys writes none.
 --
 -- Nobody else can write between reading a list and writing it: a statement has the store to itself
--- from its beginning, so there is no ETag to compare and nothing to try again. Lists are written more
--- than once in a transaction, so batch='azure' is refused.
+-- from its beginning, so there is no ETag to compare and nothing to try again. A transaction may
+-- write a list several times, so batch='azure' is refused.
 --
 -- OR REPLACE, OR IGNORE and OR FAIL mean the entity, and no list is left wrong, except that OR FAIL
 -- keeps what the failing row has written so far: do not use it. changes() is 0 after a write to a
@@ -182,7 +182,7 @@ CREATE TEMP TABLE index_entities_part AS
       SELECT ' AND Properties ->> ''IndexName'' IS NULL'
        WHERE EXISTS (SELECT 1 FROM index_entities_row WHERE lower(lists) = lower(base))
           OR EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view'))),
-    'PartitionKey', r.PartitionKey, 'RowKey', r.RowKey)) AS part;
+    'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey))) AS part;
 
 -- The statements, in the files 1 and 2. What is not "once" is there for every index.
 DROP VIEW IF EXISTS temp.index_entities_statement;

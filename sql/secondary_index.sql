@@ -188,7 +188,7 @@ CREATE TEMP TABLE secondary_index_part AS
       SELECT ' AND Properties ->> ''IndexName'' IS NULL'
        WHERE EXISTS (SELECT 1 FROM secondary_index_row WHERE lower(copies) = lower(base))
           OR EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view'))),
-    'PartitionKey', r.PartitionKey, 'RowKey', r.RowKey)) AS part;
+    'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey))) AS part;
 
 -- The statements, in the files 1 and 2. What is not "once" is there for every index.
 DROP VIEW IF EXISTS temp.secondary_index_statement;
