@@ -118,6 +118,9 @@ CREATE TEMP TABLE counters_part AS
            FROM counters_row AS r, pragma_table_xinfo(r.base) AS c
           WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
           GROUP BY r.number),
+       -- Which rows of the base are entities; NULL: all of them.
+       entity(condition) AS (
+         SELECT '(' || entities || ')' FROM counters_row WHERE number = 1),
        -- The sums of some amounts are added to their counters.
        add_up(text) AS (VALUES (
    'INSERT INTO {counters}(PartitionKey, RowKey, {property}, WriteMode)
@@ -128,7 +131,7 @@ CREATE TEMP TABLE counters_part AS
       LEFT JOIN {counters} AS c ON c.EntityKey = d.CounterKey'))
   SELECT r.number, row_number() OVER (PARTITION BY r.number ORDER BY part.id) AS step,
          '{' || part.key || '}' AS name, part.value AS text
-    FROM counters_row AS r LEFT JOIN based USING (number), json_each(json_object(
+    FROM counters_row AS r LEFT JOIN based USING (number), entity, json_each(json_object(
     'take replaced', (SELECT replace(text, '{amounts}',
    'SELECT CounterKey, CounterPartitionKey, CounterRowKey, -amount AS amount
                       FROM {counted} WHERE EntityKey = {new key}') FROM add_up),
@@ -158,6 +161,19 @@ CREATE TEMP TABLE counters_part AS
    'SELECT {key} AS CounterKey, {PartitionKey} AS CounterPartitionKey,
                            {RowKey} AS CounterRowKey, -({amount}) AS amount
                       FROM (SELECT {old}) WHERE {key} IS NOT NULL',
+    -- OR REPLACE replaces entities only.
+    'spare others', CASE
+      WHEN entity.condition IS NULL THEN ''
+      WHEN EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view') THEN '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'
+      ELSE '
+  INSERT INTO {base}(PartitionKey, RowKey, WriteMode)
+    SELECT PartitionKey, RowKey, ''insert'' FROM {base}
+     WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;' END,
+    'check entity', iif(entity.condition IS NULL, '', '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'columns', based.columns, 'new', based.new, 'old', based.old, 'set', based.changes,
@@ -170,7 +186,7 @@ CREATE TEMP TABLE counters_part AS
     'not written', format('%Q', r.property || ': the counter cannot be written'),
     'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
     'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
-    'entities', format('(%s)', coalesce(r.entities, 'TRUE')),
+    'entities', coalesce(entity.condition, 'TRUE'),
     'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey),
     'amount', format('(%s)', r.amount))) AS part;
 
@@ -192,12 +208,11 @@ INSERT INTO counters_start VALUES (1);'),
 CREATE VIEW {schema}.{name} /* counters.sql */ AS
   SELECT {columns} FROM {base} WHERE {entities};'),
 
-  (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name} BEGIN'),
+  (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
+BEGIN{spare others}'),
   -- With OR REPLACE another entity may be in this place.
   (2, 31, FALSE, '  {take replaced};'),
-  (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});
-  SELECT RAISE(ABORT, {no entity}) FROM {base}
-   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+  (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});{check entity}'),
   (2, 33, FALSE, '  {add new};'),
   -- With OR IGNORE a counter may have been passed over.
   (2, 34, FALSE, '  {check} AND d.EntityKey = {new key};'),
@@ -205,11 +220,10 @@ CREATE VIEW {schema}.{name} /* counters.sql */ AS
 
   (2, 40, TRUE,  'CREATE TRIGGER {schema}.{on update} INSTEAD OF UPDATE ON {name} BEGIN
   SELECT RAISE(ABORT, {changed})
-   WHERE NOT EXISTS (SELECT 1 FROM {base} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);'),
+   WHERE NOT EXISTS (SELECT 1 FROM {base} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);' ||
+   '{spare others}'),
   (2, 41, FALSE, '  {take overwritten};'),
-  (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;
-  SELECT RAISE(ABORT, {no entity}) FROM {base}
-   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+  (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;{check entity}'),
   -- With OR IGNORE the entity may be where it was, and another where it was to go.
   (2, 43, FALSE, '  {add difference};'),
   (2, 44, FALSE, '  {check} AND d.EntityKey IN (old.EntityKey, {new key});'),

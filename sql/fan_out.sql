@@ -13,7 +13,7 @@
 -- One row: four ptables and two views.
 --
 --   events      PartitionKey: the subject; RowKey: the event's id
---   timelines   PartitionKey: the follower; RowKey: the event's id; the event's properties and Subject
+--   timelines   PartitionKey: the follower; RowKey: the event's id. Properties: the event's, Subject
 --   followers   PartitionKey: the subject; RowKey: a follower. Who follows X? is a partition scan
 --   following   PartitionKey: the follower; RowKey: a subject. So is: whom does X follow?
 --   post        the view to write events to: keys, declared columns, Properties, Timestamp, ETag and
@@ -120,8 +120,8 @@ CREATE TEMP TABLE fan_out_part AS
     'columns', based.columns, 'new', based.new, 'set', based.changes,
     'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
                 WHERE lower(name) = lower(r.events) ORDER BY schema <> 'temp', schema <> 'main'),
-    'not written', format('%Q', r.timelines || ': the event cannot be written; another has its id, ' ||
-                                'or it is not allowed'),
+    'not written', format('%Q', r.timelines || ': the event cannot be written; another has its ' ||
+                                'id, or it is not allowed'),
     'changed', format('%Q', r.post || ': an earlier row of this statement has changed this event'),
     'on insert', format('"%w insert"', r.post), 'on update', format('"%w update"', r.post),
     'on delete', format('"%w delete"', r.post),

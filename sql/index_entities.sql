@@ -112,6 +112,14 @@ CREATE TEMP TABLE index_entities_part AS
            FROM index_entities_row AS r, pragma_table_xinfo(r.base) AS c
           WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
           GROUP BY r.number),
+       -- Which rows of the base are entities; NULL: all of them.
+       entity(condition) AS (
+         SELECT CASE WHEN EXISTS (SELECT 1 FROM index_entities_row WHERE lower(lists) = lower(base))
+                       OR EXISTS (SELECT 1 FROM pragma_table_list(base) WHERE type = 'view')
+                     THEN coalesce('(' || entities || ') AND ', '') ||
+                          'Properties ->> ''IndexName'' IS NULL'
+                     ELSE '(' || entities || ')' END
+           FROM index_entities_row WHERE number = 1),
        -- One entity leaves one list.
        leave(text) AS (VALUES (
    'DELETE FROM {lists}
@@ -128,7 +136,7 @@ CREATE TEMP TABLE index_entities_part AS
                         FROM json_each(Properties ->> ''Entities''))'))
   SELECT r.number, row_number() OVER (PARTITION BY r.number ORDER BY part.id) AS step,
          '{' || part.key || '}' AS name, part.value AS text
-    FROM index_entities_row AS r LEFT JOIN based USING (number), json_each(json_object(
+    FROM index_entities_row AS r LEFT JOIN based USING (number), entity, json_each(json_object(
     'replaced leaves', (SELECT replace(replace(text, '{entity}', '{new key}'), '{list}',
    '(SELECT ListKey FROM {wanted} WHERE EntityKey = {new key})') FROM leave),
     'overwritten leaves', (SELECT replace(replace(text, '{entity}', '{new key}'), '{list}',
@@ -163,6 +171,19 @@ CREATE TEMP TABLE index_entities_part AS
    '(SELECT {key} AS ListKey, {PartitionKey} AS ListPartitionKey, {RowKey} AS ListRowKey,
                    PartitionKey, RowKey, EntityKey
               FROM {base} WHERE {entities} AND {key} IS NOT NULL)',
+    -- OR REPLACE replaces entities only.
+    'spare others', CASE
+      WHEN entity.condition IS NULL THEN ''
+      WHEN EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view') THEN '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'
+      ELSE '
+  INSERT INTO {base}(PartitionKey, RowKey, WriteMode)
+    SELECT PartitionKey, RowKey, ''insert'' FROM {base}
+     WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;' END,
+    'check entity', iif(entity.condition IS NULL, '', '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'columns', based.columns, 'seen', based.seen, 'new', based.new, 'old', based.old,
@@ -178,10 +199,7 @@ CREATE TEMP TABLE index_entities_part AS
                                 'its keys, or they or its length are not allowed'),
     'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
     'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
-    'entities', format('(%s)%s', coalesce(r.entities, 'TRUE'), (
-      SELECT ' AND Properties ->> ''IndexName'' IS NULL'
-       WHERE EXISTS (SELECT 1 FROM index_entities_row WHERE lower(lists) = lower(base))
-          OR EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view'))),
+    'entities', coalesce(entity.condition, 'TRUE'),
     'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey))) AS part;
 
 -- The statements, in the files 1 and 2. What is not "once" is there for every index.
@@ -205,12 +223,11 @@ INSERT INTO index_entities_start VALUES (1);'),
 CREATE VIEW {schema}.{name} /* index_entities.sql */ AS
   SELECT {columns} FROM {base} WHERE {entities};'),
 
-  (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name} BEGIN'),
+  (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
+BEGIN{spare others}'),
   -- With OR REPLACE another entity may be in this place.
   (2, 31, FALSE, '  {replaced leaves};'),
-  (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});
-  SELECT RAISE(ABORT, {no entity}) FROM {base}
-   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+  (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});{check entity}'),
   (2, 33, FALSE, '  {enter} AND e.EntityKey = {new key};'),
   -- With OR IGNORE a list may have been passed over.
   (2, 34, FALSE, '  {check} AND e.EntityKey = {new key};'),
@@ -218,11 +235,10 @@ CREATE VIEW {schema}.{name} /* index_entities.sql */ AS
 
   (2, 40, TRUE,  'CREATE TRIGGER {schema}.{on update} INSTEAD OF UPDATE ON {name} BEGIN
   SELECT RAISE(ABORT, {changed})
-   WHERE NOT EXISTS (SELECT 1 FROM {base} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);'),
+   WHERE NOT EXISTS (SELECT 1 FROM {base} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);' ||
+   '{spare others}'),
   (2, 41, FALSE, '  {overwritten leaves};'),
-  (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;
-  SELECT RAISE(ABORT, {no entity}) FROM {base}
-   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+  (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;{check entity}'),
   (2, 43, FALSE, '  {old leaves};'),
   -- With OR IGNORE the entity may be where it was, and another where it was to go.
   (2, 44, FALSE, '  {enter} AND e.EntityKey IN (old.EntityKey, {new key});'),

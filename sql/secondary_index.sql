@@ -133,11 +133,19 @@ CREATE TEMP TABLE secondary_index_part AS
            FROM secondary_index_column
           WHERE source = 'copies' AND declared
             AND name NOT IN ('IndexName', 'EntityPartitionKey', 'EntityRowKey')
-          GROUP BY number)
+          GROUP BY number),
+       -- Which rows of the base are entities; NULL: all of them.
+       entity(condition) AS (
+         SELECT CASE WHEN EXISTS (SELECT 1 FROM secondary_index_row WHERE lower(copies) = lower(base))
+                       OR EXISTS (SELECT 1 FROM pragma_table_list(base) WHERE type = 'view')
+                     THEN coalesce('(' || entities || ') AND ', '') ||
+                          'Properties ->> ''IndexName'' IS NULL'
+                     ELSE '(' || entities || ')' END
+           FROM secondary_index_row WHERE number = 1)
   SELECT r.number, row_number() OVER (PARTITION BY r.number ORDER BY part.id) AS step,
          '{' || part.key || '}' AS name, part.value AS text
     FROM secondary_index_row AS r LEFT JOIN based USING (number)
-    LEFT JOIN copied USING (number) LEFT JOIN shown USING (number),
+    LEFT JOIN copied USING (number) LEFT JOIN shown USING (number), entity,
          json_each(json_object(
     'write',
    'INSERT INTO {copies}(PartitionKey, RowKey, {copied columns}Properties, WriteMode)
@@ -154,6 +162,19 @@ CREATE TEMP TABLE secondary_index_part AS
                    {copied columns}PartitionKey, RowKey, Properties, EntityKey
               FROM {base} WHERE {entities} AND {key} IS NOT NULL)',
     'old copy', '(SELECT {key} FROM (SELECT {old}))',
+    -- OR REPLACE replaces entities only.
+    'spare others', CASE
+      WHEN entity.condition IS NULL THEN ''
+      WHEN EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view') THEN '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'
+      ELSE '
+  INSERT INTO {base}(PartitionKey, RowKey, WriteMode)
+    SELECT PartitionKey, RowKey, ''insert'' FROM {base}
+     WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;' END,
+    'check entity', iif(entity.condition IS NULL, '', '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'its copy', '(c.Properties ->> ''IndexName'' = {index} AND {c.owner} = e.EntityKey)',
@@ -184,10 +205,7 @@ CREATE TEMP TABLE secondary_index_part AS
                                 'its keys, or they are not allowed'),
     'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
     'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
-    'entities', format('(%s)%s', coalesce(r.entities, 'TRUE'), (
-      SELECT ' AND Properties ->> ''IndexName'' IS NULL'
-       WHERE EXISTS (SELECT 1 FROM secondary_index_row WHERE lower(copies) = lower(base))
-          OR EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view'))),
+    'entities', coalesce(entity.condition, 'TRUE'),
     'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey))) AS part;
 
 -- The statements, in the files 1 and 2. What is not "once" is there for every index.
@@ -205,14 +223,13 @@ INSERT INTO secondary_index_start VALUES (1);'),
 CREATE VIEW {schema}.{name} /* secondary_index.sql */ AS
   SELECT {columns} FROM {base} WHERE {entities};'),
 
-  (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name} BEGIN'),
+  (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
+BEGIN{spare others}'),
   -- With OR REPLACE another entity may be in this place.
   (2, 31, FALSE, '  DELETE FROM {copies}
      WHERE EntityKey = (SELECT CopyKey FROM {wanted} WHERE EntityKey = {new key})
        AND {owner} = {new key};'),
-  (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});
-  SELECT RAISE(ABORT, {no entity}) FROM {base}
-   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+  (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});{check entity}'),
   (2, 33, FALSE, '  {write} AND e.EntityKey = {new key};'),
   -- With OR IGNORE a copy may have been passed over.
   (2, 34, FALSE, '  {check} AND e.EntityKey = {new key};'),
@@ -220,13 +237,12 @@ CREATE VIEW {schema}.{name} /* secondary_index.sql */ AS
 
   (2, 40, TRUE,  'CREATE TRIGGER {schema}.{on update} INSTEAD OF UPDATE ON {name} BEGIN
   SELECT RAISE(ABORT, {changed})
-   WHERE NOT EXISTS (SELECT 1 FROM {base} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);'),
+   WHERE NOT EXISTS (SELECT 1 FROM {base} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);' ||
+   '{spare others}'),
   (2, 41, FALSE, '  DELETE FROM {copies}
      WHERE EntityKey = (SELECT CopyKey FROM {wanted} WHERE EntityKey = {new key})
        AND {owner} = {new key} AND {new key} <> old.EntityKey;'),
-  (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;
-  SELECT RAISE(ABORT, {no entity}) FROM {base}
-   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+  (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;{check entity}'),
   (2, 43, FALSE, '  DELETE FROM {copies}
      WHERE EntityKey = {old copy} AND {owner} = old.EntityKey
        AND EntityKey NOT IN (SELECT CopyKey FROM {wanted} WHERE EntityKey = old.EntityKey);'),
