@@ -37,13 +37,16 @@
 -- its first write may be told SQLITE_BUSY_SNAPSHOT, and begins again. With batch='azure' a
 -- transaction could write a counter only once, so that is refused.
 --
--- OR REPLACE and OR IGNORE mean the entity, and leave no wrong count. OR FAIL keeps what the failing
+-- OR REPLACE and OR IGNORE mean the entity, and leave no count wrong. OR FAIL keeps what the failing
 -- row has written so far: do not use it. changes() is 0 after a write to a view; RETURNING tells
--- what was found. What is written to the base beside the view is not counted until this script runs
--- again, which counts anew and sets what is wrong: so it owns the property in that whole ptable.
+-- what was found.
+--
+-- What is in the base already is counted when the script runs. What is later written to the base,
+-- beside the view, is not: let the script run again, and it counts anew and sets what is wrong. So
+-- the property is the script's own in that whole ptable.
 --
 -- The views and triggers are in the schema of the base and stay in the database, for all programs
--- that load ptable, without PRAGMA trusted_schema=0. To undo it (triggers go with their view):
+-- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Employee;
 --     UPDATE Contoso SET EmployeeCount = NULL WHERE EmployeeCount IS NOT NULL;

@@ -30,14 +30,17 @@
 -- Event gives the same rows, but reads the events of all subjects and sorts them for each page:
 -- better where much is written and little is read, or where subjects have very many followers.
 --
--- OR REPLACE replaces an event in all timelines, and OR IGNORE passes over events and followers that
--- exist; no timeline is left wrong. OR FAIL keeps what the failing row has written so far: do not
--- use it. changes() is 0 after a write to a view; RETURNING tells what was found. With batch='azure'
--- a transaction has one table, so that is refused. Timelines and Following belong to this script:
--- when it runs again it makes, changes and deletes what is missing or wrong there.
+-- OR REPLACE replaces an event in all timelines; OR IGNORE passes over events and followers that
+-- exist. No timeline is left wrong, but OR FAIL keeps what the failing row has written so far: do not
+-- use it. changes() is 0 after a write to a view; RETURNING tells what was found. A transaction with
+-- batch='azure' has one table, so that is refused.
+--
+-- Timelines and Following belong to this script. Events and followers that are there already are
+-- spread when it runs. What is later written beside the views is not: let the script run again, and
+-- it makes, changes and deletes what is missing or wrong.
 --
 -- The views and triggers are in the schema of the events and stay in the database, for all programs
--- that load ptable, without PRAGMA trusted_schema=0. To undo it (triggers go with their view):
+-- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Post;
 --     DROP VIEW Follow;

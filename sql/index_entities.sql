@@ -37,13 +37,16 @@
 -- from its beginning, so there is no ETag to compare and nothing to try again. A transaction may
 -- write a list several times, so batch='azure' is refused.
 --
--- OR REPLACE, OR IGNORE and OR FAIL mean the entity, and no list is left wrong, except that OR FAIL
--- keeps what the failing row has written so far: do not use it. changes() is 0 after a write to a
--- view; RETURNING tells what was found. What is written beside the view is in no list until this
--- script runs again: it makes, changes and deletes the lists that are missing or wrong.
+-- OR REPLACE and OR IGNORE mean the entity, and leave no list wrong. OR FAIL keeps what the failing
+-- row has written so far: do not use it. changes() is 0 after a write to a view; RETURNING tells what
+-- was found.
+--
+-- What is in the base already is in the lists when the script has run. What is later written to the
+-- base, beside the view, is not: let the script run again, and it makes, changes and deletes the
+-- lists that are missing or wrong.
 --
 -- The views and triggers are in the schema of the base and stay in the database, for all programs
--- that load ptable, without PRAGMA trusted_schema=0. To undo it (triggers go with their view):
+-- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Employee;
 --     DROP VIEW EmployeeByName;

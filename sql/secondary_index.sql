@@ -31,15 +31,18 @@
 -- several entities may have one value, let the RowKey end with what tells them apart:
 -- 'lower(LastName) || ''_'' || RowKey'.
 --
--- OR REPLACE replaces an entity and moves its copies, but never takes those of another; OR IGNORE
--- passes over entities that exist, but leaves none without its copies. Either would be an error. OR
+-- OR REPLACE replaces an entity and moves its copies, but never takes those of another: that is an
+-- error, too. OR IGNORE passes over entities that exist; where only a copy is in the way, that is an
+-- error as well. On entities that exist both may write a copy twice, which batch='azure' refuses. OR
 -- FAIL keeps what the failing row has written so far, perhaps an entity without copies: do not use
--- it. changes() is 0 after a write to a view; RETURNING tells what was found. What is written
--- beside the view has no copies until this script runs again: it makes, changes and deletes those
--- that are missing or wrong.
+-- it. changes() is 0 after a write to a view; RETURNING tells what was found.
+--
+-- What is in the base already gets its copies when the script runs. What is later written to the
+-- base, beside the view, does not: let the script run again, and it makes, changes and deletes the
+-- copies that are missing or wrong.
 --
 -- The views and triggers are in the schema of the base and stay in the database, for all programs
--- that load ptable, without PRAGMA trusted_schema=0. To undo it (triggers go with their view):
+-- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Employee;
 --     DROP VIEW EmployeeByEmail;

@@ -255,7 +255,8 @@ static void setting_up_again_puts_right_what_is_wrong(void **state)
     in_shell(folder, "main.db", "", views);
     check_parts(db);
     assert_number(db, last, "SELECT LastTransaction FROM pt_stores");
-    run(db, "UPDATE Staff SET LastName = 'n' || RowKey, Email = RowKey WHERE RowKey < '15';"
+    run(db, "UPDATE Staff SET LastName = 'n' || RowKey, Email = PartitionKey || RowKey WHERE "
+            "RowKey < '15';"
             "DELETE FROM Staff WHERE RowKey > '5';"
             "UPDATE Event SET Title = 'other';"
             "DELETE FROM Follower WHERE RowKey > 'f4'");

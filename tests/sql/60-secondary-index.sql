@@ -167,6 +167,11 @@ INSERT OR REPLACE INTO Worker(PartitionKey, RowKey) VALUES ('Sales', 'email_jone
 INSERT INTO Worker(PartitionKey, RowKey, Email) VALUES ('Sales', 'empid_000225', 'a/b@contoso.com');
 INSERT OR IGNORE INTO Worker(PartitionKey, RowKey, Email) VALUES ('Sales', 'empid_000225', 'a/b@contoso.com');
 SELECT count(*) FROM Contoso;
+-- An entity group transaction writes each entity once, a copy too.
+INSERT OR REPLACE INTO Worker(PartitionKey, RowKey, LastName, Email) VALUES ('Sales', 'empid_000223', 'Li', 'jones@contoso.com');
+INSERT OR IGNORE INTO Worker(PartitionKey, RowKey, LastName, Email) VALUES ('Sales', 'empid_000223', 'Li', 'li@contoso.com');
+INSERT OR REPLACE INTO Worker(PartitionKey, RowKey, LastName, Email) VALUES ('Sales', 'empid_000223', 'Li', 'li@contoso.com');
+SELECT RowKey, LastName, Email FROM Contoso;
 
 -- Any names; a TEMP table has its views in the TEMP schema. Keys given as numbers; no properties.
 CREATE VIRTUAL TABLE temp."It's a ""table""" USING ptable("no 1");

@@ -86,7 +86,7 @@ SELECT IndexRowKey, RowKey FROM CompanyByName;
 SELECT PartitionKey, RowKey FROM StaffNames WHERE Filter MATCH 'IndexName eq ''CompanyByName''';
 
 -- The guide's layout: lists beside the employees, as T('Sales', 'Jones'). There a name can be an id:
--- that is an error and never overwrites an employee. A prefix keeps them apart.
+-- that is an error, and never overwrites an employee or a list. A prefix would keep them apart.
 CREATE VIRTUAL TABLE Contoso USING ptable(LastName String, limits=azure);
 CREATE TEMP TABLE index_entities(base, entities, name, lists, lookup, PartitionKey, RowKey);
 INSERT INTO index_entities VALUES ('Contoso', NULL, 'Worker', 'Contoso', 'WorkerByName', 'PartitionKey', 'LastName');
