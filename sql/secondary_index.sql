@@ -92,7 +92,7 @@ CREATE TEMP VIEW secondary_index_problem(rank, text) AS
      AND lower(s.name) IN (SELECT lower(name) FROM secondary_index_row
                            UNION SELECT lower(lookup) FROM secondary_index_row);
 
--- The columns of the base, and those that the copies have and the base has too.
+-- The columns of the base and of the copies; those that every ptable has are not "declared".
 DROP TABLE IF EXISTS temp.secondary_index_column;
 CREATE TEMP TABLE secondary_index_column AS
   SELECT number, source, name,
@@ -120,12 +120,12 @@ CREATE TEMP TABLE secondary_index_part AS
          UNION
          SELECT number FROM secondary_index_column WHERE source = 'copies'
           GROUP BY number HAVING NOT max(declared)),
-       copied(number, columns, values_, differs) AS (
+       copied(number, columns, given, differs) AS (
          SELECT number, group_concat(format('"%w", ', name), ''),
                 group_concat(format('e."%w", ', name), ''),
                 group_concat(format('c."%w" IS NOT e."%w"', name, name), ' OR ')
            FROM shared GROUP BY number),
-       based(number, columns, new, old, set_) AS (
+       based(number, columns, new, old, changes) AS (
          SELECT number, group_concat(format('"%w"', name), ', '),
                 group_concat(format('new."%w"', name), ', '),
                 group_concat(format('old."%w" AS "%w"', name, name), ', '),
@@ -194,9 +194,9 @@ CREATE TEMP TABLE secondary_index_part AS
                       ''$.EntityRowKey'') IS NOT e.Properties'
                     ELSE coalesce(copied.differs, 'FALSE') END,
     'copied columns', coalesce(copied.columns, ''),
-    'copied values', coalesce(copied.values_, ''),
+    'copied values', coalesce(copied.given, ''),
     'shown columns', coalesce(shown.columns, ''),
-    'columns', based.columns, 'new', based.new, 'old', based.old, 'set', based.set_,
+    'columns', based.columns, 'new', based.new, 'old', based.old, 'set', based.changes,
     'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
                 WHERE lower(name) = lower(r.base) ORDER BY schema <> 'temp', schema <> 'main'),
     'on insert', format('"%w insert"', r.name), 'on update', format('"%w update"', r.name),
