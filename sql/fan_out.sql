@@ -1,0 +1,240 @@
+-- Fan-out: an event is written once and goes to the timelines of all who follow its subject, and one
+-- DELETE removes it from all of them. Who follows whom is kept in both directions. You write to two
+-- views, whose triggers write all of it in one statement, all or nothing. For the sqlite3 shell:
+--
+--     CREATE VIRTUAL TABLE Event USING ptable(Title String);
+--     CREATE VIRTUAL TABLE Timeline USING ptable(Subject String, Title String);
+--     CREATE VIRTUAL TABLE Follower USING ptable();
+--     CREATE VIRTUAL TABLE Following USING ptable();
+--     CREATE TEMP TABLE fan_out(events, timelines, followers, following, post, follow);
+--     INSERT INTO fan_out VALUES ('Event', 'Timeline', 'Follower', 'Following', 'Post', 'Follow');
+--     .read sql/fan_out.sql
+--
+-- One row: four ptables and two views.
+--
+--   events      PartitionKey: the subject; RowKey: the event's id
+--   timelines   PartitionKey: the follower; RowKey: the event's id. Properties: the event's, Subject
+--   followers   PartitionKey: the subject; RowKey: a follower. Who follows X? is a partition scan
+--   following   PartitionKey: the follower; RowKey: a subject. So is: whom does X follow?
+--   post        the view to write events to: keys, declared columns, Properties, Timestamp, ETag and
+--               EntityKey of the events
+--   follow      the view to write followers to: Subject, Follower. INSERT gives a new follower the
+--               events that are there, DELETE takes them away
+--
+-- Ids are unique among all subjects: an event whose id another has in a timeline is an error
+-- (EntityAlreadyExists). pt_uuid7() makes them, in the order of time. A page of a timeline is
+--
+--     SELECT * FROM Timeline WHERE PartitionKey = 'ann' ORDER BY RowKey DESC LIMIT 10;
+--
+-- A write costs as many entities as there are followers. Without timelines, a join of Following and
+-- Event gives the same rows, but reads the events of all subjects and sorts them for each page:
+-- better where much is written and little is read, or where subjects have very many followers.
+--
+-- OR REPLACE replaces an event in all timelines; OR IGNORE passes over events and followers that
+-- exist. No timeline is left wrong, but OR FAIL keeps what the failing row has written so far: do not
+-- use it. changes() is 0 after a write to a view; RETURNING tells what was found. A transaction with
+-- batch='azure' has one table, so that is refused.
+--
+-- Timelines and Following belong to this script. Events and followers that are there already are
+-- spread when it runs. What is later written beside the views is not: let the script run again, and
+-- it makes, changes and deletes what is missing or wrong.
+--
+-- The views and triggers are in the schema of the events and stay in the database, for all programs
+-- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
+--
+--     DROP VIEW Post;
+--     DROP VIEW Follow;
+--     DELETE FROM Timeline;
+--     DELETE FROM Following;
+--
+-- If a parameter is wrong there is an error and nothing is made. The script takes the TEMP table
+-- away. Its SQL goes through a file in the current folder, ptable_fan_out.sql, which is removed
+-- again. It leaves .mode list, .headers off.
+
+.mode list
+.headers off
+
+DROP TABLE IF EXISTS temp.fan_out_row;
+CREATE TEMP TABLE fan_out_row AS SELECT * FROM temp.fan_out;
+DROP TABLE temp.fan_out;
+
+-- What is wrong with the parameters.
+DROP VIEW IF EXISTS temp.fan_out_problem;
+CREATE TEMP VIEW fan_out_problem(rank, text) AS
+  WITH object AS (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema),
+       given(role, name) AS (
+         SELECT 'events', events FROM fan_out_row
+         UNION ALL SELECT 'timelines', timelines FROM fan_out_row
+         UNION ALL SELECT 'followers', followers FROM fan_out_row
+         UNION ALL SELECT 'following', following FROM fan_out_row
+         UNION ALL SELECT 'post', post FROM fan_out_row
+         UNION ALL SELECT 'follow', follow FROM fan_out_row)
+  SELECT 1, format('there are %d rows; give one', count(*)) FROM fan_out_row HAVING count(*) <> 1
+  UNION ALL
+  SELECT 2, format('%s is NULL', role) FROM given WHERE name IS NULL
+  UNION ALL
+  SELECT 3, format('%s "%w" is no ptable', role, name) FROM given AS g
+   WHERE role NOT IN ('post', 'follow')
+     AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(g.name) AS c WHERE c.name = 'WriteMode')
+  UNION ALL
+  SELECT 4, format('the name "%w" is given twice', name)
+    FROM given GROUP BY lower(name) HAVING count(*) > 1
+  UNION ALL
+  SELECT 5, format('"%w" has batch=azure, which allows a transaction only one table', o.name)
+    FROM object AS o
+   WHERE lower(o.name) IN (SELECT lower(name) FROM given)
+     AND instr(replace(replace(replace(lower(sql), ' ', ''), '''', ''), '"', ''), 'batch=azure')
+  UNION ALL
+  SELECT 6, format('the name "%w" belongs to something that this script has not made', o.name)
+    FROM object AS o
+   WHERE o.type IN ('table', 'view') AND instr(o.sql, '/* fan_out.sql */') = 0
+     AND lower(o.name) IN (SELECT lower(name) FROM given WHERE role IN ('post', 'follow'));
+
+-- The parts of the statements below. A part may use the {parts} after it.
+DROP TABLE IF EXISTS temp.fan_out_part;
+CREATE TEMP TABLE fan_out_part AS
+  WITH based(columns, new, changes) AS (
+         SELECT group_concat(format('"%w"', c.name), ', '),
+                group_concat(format('new."%w"', c.name), ', '),
+                group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
+           FROM fan_out_row AS r, pragma_table_xinfo(r.events) AS c
+          WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch'))
+  SELECT row_number() OVER (ORDER BY part.id) AS step,
+         '{' || part.key || '}' AS name, part.value AS text
+    FROM fan_out_row AS r, based, json_each(json_object(
+    'spread',
+   'INSERT INTO {timelines}(PartitionKey, RowKey, Properties, WriteMode)
+    SELECT f.RowKey, e.RowKey, json_set(e.Properties, ''$.Subject'', e.PartitionKey),
+           iif({its own}, ''replace'', ''insert'')
+      FROM {there}
+     WHERE ({its own} AND json_remove(t.Properties, ''$.Subject'') = e.Properties) IS NOT TRUE',
+    'check', 'SELECT RAISE(ABORT, {not written}) FROM {there}
+     WHERE {its own} IS NOT TRUE',
+    'withdraw',
+   'DELETE FROM {timelines}
+   WHERE PartitionKey IN (SELECT RowKey FROM {followers} WHERE PartitionKey = old.PartitionKey)
+     AND RowKey = old.RowKey AND Properties ->> ''Subject'' = old.PartitionKey
+     AND NOT EXISTS (SELECT 1 FROM {events} WHERE EntityKey = old.EntityKey)',
+    'there',
+   '{events} AS e JOIN {followers} AS f ON f.PartitionKey = e.PartitionKey
+      LEFT JOIN {timelines} AS t ON t.PartitionKey = f.RowKey AND t.RowKey = e.RowKey',
+    'its own', '(t.Properties ->> ''Subject'' = e.PartitionKey)',
+    'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
+    'columns', based.columns, 'new', based.new, 'set', based.changes,
+    'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
+                WHERE lower(name) = lower(r.events) ORDER BY schema <> 'temp', schema <> 'main'),
+    'not written', format('%Q', r.timelines || ': the event cannot be written; another has its ' ||
+                                'id, or it is not allowed'),
+    'changed', format('%Q', r.post || ': an earlier row of this statement has changed this event'),
+    'on insert', format('"%w insert"', r.post), 'on update', format('"%w update"', r.post),
+    'on delete', format('"%w delete"', r.post),
+    'on follow', format('"%w insert"', r.follow), 'on unfollow', format('"%w delete"', r.follow),
+    'events', format('"%w"', r.events), 'timelines', format('"%w"', r.timelines),
+    'followers', format('"%w"', r.followers), 'following', format('"%w"', r.following),
+    'post', format('"%w"', r.post), 'follow', format('"%w"', r.follow))) AS part;
+
+-- The statements, in the files 1 and 2.
+DROP VIEW IF EXISTS temp.fan_out_statement;
+CREATE TEMP VIEW fan_out_statement(file, line, text) AS VALUES
+  (1, 10, 'CREATE TEMP TRIGGER fan_out_make INSERT ON fan_out_start BEGIN
+  DELETE FROM {following}
+   WHERE pt_entity_key(RowKey, PartitionKey) NOT IN (SELECT EntityKey FROM {followers});
+  INSERT INTO {following}(PartitionKey, RowKey)
+    SELECT RowKey, PartitionKey FROM {followers}
+     WHERE pt_entity_key(RowKey, PartitionKey) NOT IN (SELECT EntityKey FROM {following});
+  DELETE FROM {timelines}
+   WHERE (EntityKey, Properties ->> ''Subject'') NOT IN (
+           SELECT pt_entity_key(f.RowKey, e.RowKey), e.PartitionKey
+             FROM {events} AS e JOIN {followers} AS f ON f.PartitionKey = e.PartitionKey);
+  {spread};
+  INSERT INTO fan_out_done VALUES (1);
+END;
+INSERT INTO fan_out_start VALUES (1);'),
+
+  (2, 20, 'DROP VIEW IF EXISTS {schema}.{post};
+CREATE VIEW {schema}.{post} /* fan_out.sql */ AS SELECT {columns} FROM {events};'),
+
+  -- What OR REPLACE replaces has the same places in the same timelines.
+  (2, 21, 'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {post} BEGIN
+  INSERT INTO {events}({columns}) VALUES ({new});
+  {spread} AND e.EntityKey = {new key};
+  {check} AND e.EntityKey = {new key};
+END;'),
+
+  -- With OR IGNORE the event may be where it was, and another where it was to go.
+  (2, 22, 'CREATE TRIGGER {schema}.{on update} INSTEAD OF UPDATE ON {post} BEGIN
+  SELECT RAISE(ABORT, {changed})
+   WHERE NOT EXISTS (SELECT 1 FROM {events} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);
+  UPDATE {events} SET {set} WHERE EntityKey = old.EntityKey;
+  {withdraw};
+  {spread} AND e.EntityKey IN (old.EntityKey, {new key});
+  {check} AND e.EntityKey IN (old.EntityKey, {new key});
+END;'),
+
+  (2, 23, 'CREATE TRIGGER {schema}.{on delete} INSTEAD OF DELETE ON {post} BEGIN
+  DELETE FROM {events} WHERE EntityKey = old.EntityKey;
+  {withdraw};
+END;'),
+
+  (2, 30, 'DROP VIEW IF EXISTS {schema}.{follow};
+CREATE VIEW {schema}.{follow} /* fan_out.sql */ AS
+  SELECT PartitionKey AS Subject, RowKey AS Follower FROM {followers};'),
+
+  (2, 31, 'CREATE TRIGGER {schema}.{on follow} INSTEAD OF INSERT ON {follow} BEGIN
+  INSERT INTO {followers}(PartitionKey, RowKey) VALUES (new.Subject, new.Follower);
+  INSERT INTO {following}(PartitionKey, RowKey) VALUES (new.Follower, new.Subject);
+  {spread} AND f.EntityKey = pt_entity_key(new.Subject, new.Follower);
+  {check} AND f.EntityKey = pt_entity_key(new.Subject, new.Follower);
+END;'),
+
+  (2, 32, 'CREATE TRIGGER {schema}.{on unfollow} INSTEAD OF DELETE ON {follow} BEGIN
+  DELETE FROM {timelines}
+   WHERE PartitionKey = old.Follower AND Properties ->> ''Subject'' = old.Subject
+     AND RowKey IN (SELECT RowKey FROM {events} WHERE PartitionKey = old.Subject);
+  DELETE FROM {following} WHERE PartitionKey = old.Follower AND RowKey = old.Subject;
+  DELETE FROM {followers} WHERE PartitionKey = old.Subject AND RowKey = old.Follower;
+END;');
+
+DROP VIEW IF EXISTS temp.fan_out_sql;
+CREATE TEMP VIEW fan_out_sql(file, line, text) AS
+  WITH filled(file, line, step, text) AS (
+         SELECT file, line, 0, text FROM fan_out_statement
+         UNION ALL
+         SELECT f.file, f.line, f.step + 1, replace(f.text, p.name, p.text)
+           FROM filled AS f JOIN fan_out_part AS p ON p.step = f.step + 1)
+  SELECT file, line, text FROM filled
+   WHERE step = (SELECT max(step) FROM fan_out_part)
+     AND iif(file = 1, NOT EXISTS (SELECT 1 FROM fan_out_problem),
+                       EXISTS (SELECT 1 FROM fan_out_done))
+  UNION ALL
+  SELECT 1, 1, format('CREATE TEMP TRIGGER fan_out_refuse
+  INSERT ON fan_out_start BEGIN SELECT RAISE(ABORT, %Q); END;
+INSERT INTO fan_out_start VALUES (1);', 'fan_out: ' || text)
+    FROM (SELECT text FROM fan_out_problem ORDER BY rank LIMIT 1)
+  UNION ALL
+  VALUES (1, 0, '.shell rm ptable_fan_out.sql'),
+         (2, 0, '.shell rm ptable_fan_out.sql');
+
+-- First the timelines are made, by a trigger: one statement, all or nothing.
+SAVEPOINT fan_out;
+DROP TABLE IF EXISTS temp.fan_out_start;
+CREATE TEMP TABLE fan_out_start(number);
+DROP TABLE IF EXISTS temp.fan_out_done;
+CREATE TEMP TABLE fan_out_done(number);
+.once ptable_fan_out.sql
+SELECT text FROM fan_out_sql WHERE file = 1 ORDER BY line;
+.read ptable_fan_out.sql
+
+-- Then, if that went well, the views.
+.once ptable_fan_out.sql
+SELECT text FROM fan_out_sql WHERE file = 2 ORDER BY line;
+.read ptable_fan_out.sql
+
+DROP VIEW temp.fan_out_sql;
+DROP VIEW temp.fan_out_statement;
+DROP VIEW temp.fan_out_problem;
+DROP TABLE temp.fan_out_start;
+DROP TABLE temp.fan_out_done;
+DROP TABLE temp.fan_out_part;
+DROP TABLE temp.fan_out_row;
+RELEASE fan_out;

@@ -1,0 +1,308 @@
+-- Index entities: for each value of a property, one entity with the list of those that have it (the
+-- design guide's index entities pattern, options 2 and 3). You write to one view; its triggers
+-- write the entity and the lists it leaves and enters in one statement, all or nothing. For the
+-- sqlite3 shell:
+--
+--     CREATE VIRTUAL TABLE Staff USING ptable(FirstName String, LastName String);
+--     CREATE VIRTUAL TABLE StaffNames USING ptable();
+--     CREATE TEMP TABLE index_entities(base, entities, name, lists, lookup, PartitionKey, RowKey);
+--     INSERT INTO index_entities VALUES
+--       ('Staff', NULL, 'Employee', 'StaffNames', 'EmployeeByName', 'PartitionKey', 'LastName');
+--     .read sql/index_entities.sql
+--
+-- Think of sql/secondary_index.sql first, with a RowKey such as 'LastName || ''_'' || RowKey': one
+-- small entity for each value and entity. It writes a few bytes where this script reads and writes
+-- the whole list, has no longest list, and gives a part of it, too. A list is better where programs
+-- of the Table service expect it, or where lists are short and are read as a whole.
+--
+-- A row for each index; base, entities and name are the same in all of them.
+--
+--   base          the ptable of the entities, or the view to write to of another script like this
+--   entities      a condition that tells the entities from what else is in there; NULL: nothing is
+--   name          the view to write to: keys, declared columns, Properties, Timestamp, ETag and
+--                 EntityKey of the base
+--   lists         the ptable of the lists, which can be the base
+--   lookup        the view to read, which joins lists and entities; also the name of the index
+--   PartitionKey  an expression of the base's columns, the same whenever it is asked: the key of
+--   RowKey        the list. Where one of the two is NULL the entity is in no list
+--
+-- Both keys from the value make an index of the whole company, the entity's PartitionKey one for
+-- each department. In the base itself, give the RowKey a prefix, for ids and names share the keys
+-- there. A list has two properties: IndexName, and Entities, a text such as
+-- [["Sales","000152"],["Sales","000223"]], in the order of such text. With limits='azure' it has at
+-- most 32,768 characters, about 1,700 such pairs; one too many is an error (PropertyValueTooLarge).
+-- A list that becomes empty is deleted. An UPDATE that changes neither value nor keys writes none.
+--
+-- Nobody else can write between reading a list and writing it: a statement has the store to itself
+-- from its beginning, so there is no ETag to compare and nothing to try again. A transaction may
+-- write a list several times, so batch='azure' is refused.
+--
+-- OR REPLACE and OR IGNORE mean the entity, and leave no list wrong. OR FAIL keeps what the failing
+-- row has written so far: do not use it. changes() is 0 after a write to a view; RETURNING tells what
+-- was found.
+--
+-- What is in the base already is in the lists when the script has run. What is later written to the
+-- base, beside the view, is not: let the script run again, and it makes, changes and deletes the
+-- lists that are missing or wrong.
+--
+-- The views and triggers are in the schema of the base and stay in the database, for all programs
+-- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
+--
+--     DROP VIEW Employee;
+--     DROP VIEW EmployeeByName;
+--     DELETE FROM StaffNames WHERE Filter MATCH 'IndexName eq ''EmployeeByName''';
+--
+-- If a parameter is wrong there is an error and nothing is made. The script takes the TEMP table
+-- away. Its SQL goes through a file in the current folder, ptable_index_entities.sql, which is
+-- removed again. It leaves .mode list, .headers off.
+
+.mode list
+.headers off
+
+DROP TABLE IF EXISTS temp.index_entities_row;
+CREATE TEMP TABLE index_entities_row AS
+  SELECT row_number() OVER (ORDER BY rowid) AS number, * FROM temp.index_entities;
+DROP TABLE temp.index_entities;
+
+-- What is wrong with the parameters.
+DROP VIEW IF EXISTS temp.index_entities_problem;
+CREATE TEMP VIEW index_entities_problem(rank, text) AS
+  WITH object AS (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)
+  SELECT 1, 'there is no row' WHERE NOT EXISTS (SELECT 1 FROM index_entities_row)
+  UNION ALL
+  SELECT 2, format('row %d: only entities may be NULL', number) FROM index_entities_row
+   WHERE base IS NULL OR name IS NULL OR lists IS NULL OR lookup IS NULL
+      OR PartitionKey IS NULL OR RowKey IS NULL
+  UNION ALL
+  SELECT 3, format('row %d: base, entities and name are not those of row 1', r.number)
+    FROM index_entities_row AS r JOIN index_entities_row AS f ON f.number = 1
+   WHERE (r.base, r.entities, r.name) IS NOT (f.base, f.entities, f.name)
+  UNION ALL
+  SELECT 4, format('row %d: base "%w" is no ptable and no view of these scripts', number, base)
+    FROM index_entities_row
+   WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(base) WHERE name = 'EntityKey')
+  UNION ALL
+  SELECT 5, format('row %d: lists "%w" is no ptable', number, lists)
+    FROM index_entities_row
+   WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(lists) WHERE name = 'WriteMode')
+  UNION ALL
+  SELECT 6, format('"%w" has batch=azure, which lets a transaction write a list only once', o.name)
+    FROM object AS o
+   WHERE lower(o.name) IN (SELECT lower(base) FROM index_entities_row
+                           UNION SELECT lower(lists) FROM index_entities_row)
+     AND instr(replace(replace(replace(lower(sql), ' ', ''), '''', ''), '"', ''), 'batch=azure')
+  UNION ALL
+  SELECT 7, format('the name "%w" is given twice', name)
+    FROM (SELECT name FROM index_entities_row WHERE number = 1
+          UNION ALL SELECT lookup FROM index_entities_row)
+   GROUP BY lower(name) HAVING count(*) > 1
+  UNION ALL
+  SELECT 8, format('the name "%w" belongs to something that this script has not made', o.name)
+    FROM object AS o
+   WHERE o.type IN ('table', 'view') AND instr(o.sql, '/* index_entities.sql */') = 0
+     AND lower(o.name) IN (SELECT lower(name) FROM index_entities_row
+                           UNION SELECT lower(lookup) FROM index_entities_row);
+
+-- The parts of the statements below. A part may use the {parts} after it.
+DROP TABLE IF EXISTS temp.index_entities_part;
+CREATE TEMP TABLE index_entities_part AS
+  WITH based(number, columns, seen, new, old, changes) AS (
+         SELECT r.number, group_concat(format('"%w"', c.name), ', '),
+                group_concat(format('e."%w"', c.name), ', '),
+                group_concat(format('new."%w"', c.name), ', '),
+                group_concat(format('old."%w" AS "%w"', c.name, c.name), ', '),
+                group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
+           FROM index_entities_row AS r, pragma_table_xinfo(r.base) AS c
+          WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
+          GROUP BY r.number),
+       -- Which rows of the base are entities; NULL: all of them.
+       entity(condition) AS (
+         SELECT CASE WHEN EXISTS (SELECT 1 FROM index_entities_row WHERE lower(lists) = lower(base))
+                       OR EXISTS (SELECT 1 FROM pragma_table_list(base) WHERE type = 'view')
+                     THEN coalesce('(' || entities || ') AND ', '') ||
+                          'Properties ->> ''IndexName'' IS NULL'
+                     ELSE '(' || entities || ')' END
+           FROM index_entities_row WHERE number = 1),
+       -- One entity leaves one list.
+       leave(text) AS (VALUES (
+   'DELETE FROM {lists}
+     WHERE EntityKey = {list} AND Properties ->> ''IndexName'' = {index}
+       AND Properties ->> ''Entities'' = (SELECT json_array(json(value))
+             FROM json_each(Properties ->> ''Entities'')
+            WHERE pt_entity_key(value ->> 0, value ->> 1) = {entity});
+  UPDATE {lists}
+     SET Properties = json_set(Properties, ''$.Entities'',
+           (SELECT json_group_array(json(value)) || '''' FROM json_each(Properties ->> ''Entities'')
+             WHERE pt_entity_key(value ->> 0, value ->> 1) <> {entity}))
+   WHERE EntityKey = {list} AND Properties ->> ''IndexName'' = {index}
+     AND {entity} IN (SELECT pt_entity_key(value ->> 0, value ->> 1)
+                        FROM json_each(Properties ->> ''Entities''))'))
+  SELECT r.number, row_number() OVER (PARTITION BY r.number ORDER BY part.id) AS step,
+         '{' || part.key || '}' AS name, part.value AS text
+    FROM index_entities_row AS r LEFT JOIN based USING (number), entity, json_each(json_object(
+    'replaced leaves', (SELECT replace(replace(text, '{entity}', '{new key}'), '{list}',
+   '(SELECT ListKey FROM {wanted} WHERE EntityKey = {new key})') FROM leave),
+    'overwritten leaves', (SELECT replace(replace(text, '{entity}', '{new key}'), '{list}',
+   '(SELECT ListKey FROM {wanted} WHERE EntityKey = {new key} AND EntityKey <> old.EntityKey)')
+                             FROM leave),
+    'old leaves', (SELECT replace(replace(text, '{entity}', 'old.EntityKey'), '{list}',
+   '(SELECT {key} FROM (SELECT {old})
+        WHERE {key} NOT IN (SELECT ListKey FROM {wanted} WHERE EntityKey = old.EntityKey))')
+                     FROM leave),
+    'enter',
+   'INSERT INTO {lists}(PartitionKey, RowKey, Properties, WriteMode)
+    SELECT e.ListPartitionKey, e.ListRowKey,
+           json_object(''IndexName'', {index}, ''Entities'',
+             (SELECT json_group_array(json(value)) || ''''
+                FROM (SELECT value FROM json_each(i.Properties ->> ''Entities'')
+                      UNION SELECT json_array(e.PartitionKey, e.RowKey)))),
+           iif(i.Properties ->> ''IndexName'' = {index}, ''replace'', ''insert'')
+      FROM {wanted} AS e LEFT JOIN {lists} AS i ON i.EntityKey = e.ListKey
+     WHERE {listed} IS NOT TRUE',
+    'check',
+   'SELECT RAISE(ABORT, {not written})
+      FROM {wanted} AS e LEFT JOIN {lists} AS i ON i.EntityKey = e.ListKey
+     WHERE {listed} IS NOT TRUE',
+    'listed',
+   '(i.Properties ->> ''IndexName'' = {index} AND json_array(e.PartitionKey, e.RowKey) IN
+           (SELECT value FROM json_each(i.Properties ->> ''Entities'')))',
+    'wanted lists',
+   '(SELECT ListKey, ListPartitionKey, ListRowKey, json_group_array(json(pair)) || '''' AS list
+            FROM (SELECT *, json_array(PartitionKey, RowKey) AS pair FROM {wanted} ORDER BY pair)
+           GROUP BY ListKey)',
+    'wanted',
+   '(SELECT {key} AS ListKey, {PartitionKey} AS ListPartitionKey, {RowKey} AS ListRowKey,
+                   PartitionKey, RowKey, EntityKey
+              FROM {base} WHERE {entities} AND {key} IS NOT NULL)',
+    -- OR REPLACE replaces entities only.
+    'spare others', CASE
+      WHEN entity.condition IS NULL THEN ''
+      WHEN EXISTS (SELECT 1 FROM pragma_table_list(r.base) WHERE type = 'view') THEN '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'
+      ELSE '
+  INSERT INTO {base}(PartitionKey, RowKey, WriteMode)
+    SELECT PartitionKey, RowKey, ''insert'' FROM {base}
+     WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;' END,
+    'check entity', iif(entity.condition IS NULL, '', '
+  SELECT RAISE(ABORT, {no entity}) FROM {base}
+   WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+    'key', 'pt_entity_key({PartitionKey}, {RowKey})',
+    'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
+    'columns', based.columns, 'seen', based.seen, 'new', based.new, 'old', based.old,
+    'set', based.changes,
+    'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
+                WHERE lower(name) = lower(r.base) ORDER BY schema <> 'temp', schema <> 'main'),
+    'on insert', format('"%w insert"', r.name), 'on update', format('"%w update"', r.name),
+    'on delete', format('"%w delete"', r.name),
+    'name', format('"%w"', r.name), 'base', format('"%w"', r.base),
+    'lists', format('"%w"', r.lists), 'lookup', format('"%w"', r.lookup),
+    'index', format('%Q', r.lookup), 'filter', format('%Q', format('IndexName eq %Q', r.lookup)),
+    'not written', format('%Q', r.lookup || ': the list cannot be written; another entity has ' ||
+                                'its keys, or they or its length are not allowed'),
+    'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
+    'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
+    'entities', coalesce(entity.condition, 'TRUE'),
+    'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey))) AS part;
+
+-- The statements, in the files 1 and 2. What is not "once" is there for every index.
+DROP VIEW IF EXISTS temp.index_entities_statement;
+CREATE TEMP VIEW index_entities_statement(file, line, once, text) AS VALUES
+  (1, 10, TRUE,  'CREATE TEMP TRIGGER index_entities_make INSERT ON index_entities_start BEGIN'),
+  (1, 11, FALSE, '  DELETE FROM {lists}
+     WHERE Filter MATCH {filter}
+       AND (EntityKey, Properties ->> ''Entities'') NOT IN
+             (SELECT ListKey, list FROM {wanted lists});
+  INSERT INTO {lists}(PartitionKey, RowKey, Properties)
+    SELECT ListPartitionKey, ListRowKey,
+           json_object(''IndexName'', {index}, ''Entities'', list || '''')
+      FROM {wanted lists}
+     WHERE ListKey NOT IN (SELECT EntityKey FROM {lists} WHERE Filter MATCH {filter});'),
+  (1, 12, TRUE,  '  INSERT INTO index_entities_done VALUES (1);
+END;
+INSERT INTO index_entities_start VALUES (1);'),
+
+  (2, 20, TRUE,  'DROP VIEW IF EXISTS {schema}.{name};
+CREATE VIEW {schema}.{name} /* index_entities.sql */ AS
+  SELECT {columns} FROM {base} WHERE {entities};'),
+
+  (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
+BEGIN{spare others}'),
+  -- With OR REPLACE another entity may be in this place.
+  (2, 31, FALSE, '  {replaced leaves};'),
+  (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});{check entity}'),
+  (2, 33, FALSE, '  {enter} AND e.EntityKey = {new key};'),
+  -- With OR IGNORE a list may have been passed over.
+  (2, 34, FALSE, '  {check} AND e.EntityKey = {new key};'),
+  (2, 35, TRUE,  'END;'),
+
+  (2, 40, TRUE,  'CREATE TRIGGER {schema}.{on update} INSTEAD OF UPDATE ON {name} BEGIN
+  SELECT RAISE(ABORT, {changed})
+   WHERE NOT EXISTS (SELECT 1 FROM {base} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);' ||
+   '{spare others}'),
+  (2, 41, FALSE, '  {overwritten leaves};'),
+  (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;{check entity}'),
+  (2, 43, FALSE, '  {old leaves};'),
+  -- With OR IGNORE the entity may be where it was, and another where it was to go.
+  (2, 44, FALSE, '  {enter} AND e.EntityKey IN (old.EntityKey, {new key});'),
+  (2, 45, FALSE, '  {check} AND e.EntityKey IN (old.EntityKey, {new key});'),
+  (2, 46, TRUE,  'END;'),
+
+  (2, 50, TRUE,  'CREATE TRIGGER {schema}.{on delete} INSTEAD OF DELETE ON {name} BEGIN
+  DELETE FROM {base} WHERE EntityKey = old.EntityKey;'),
+  (2, 51, FALSE, '  {old leaves};'),
+  (2, 52, TRUE,  'END;'),
+
+  (2, 60, FALSE, 'DROP VIEW IF EXISTS {schema}.{lookup};
+CREATE VIEW {schema}.{lookup} /* index_entities.sql */ AS
+  SELECT i.PartitionKey AS IndexPartitionKey, i.RowKey AS IndexRowKey, {seen}
+    FROM {lists} AS i CROSS JOIN json_each(i.Properties ->> ''Entities'') AS pair
+   CROSS JOIN {base} AS e
+      ON e.PartitionKey = pair.value ->> 0 AND e.RowKey = pair.value ->> 1
+   WHERE i.Filter MATCH {filter};');
+
+DROP VIEW IF EXISTS temp.index_entities_sql;
+CREATE TEMP VIEW index_entities_sql(file, line, number, text) AS
+  WITH filled(file, line, number, step, text) AS (
+         SELECT file, line, number, 0, text
+           FROM index_entities_statement JOIN index_entities_row ON number = 1 OR NOT once
+         UNION ALL
+         SELECT f.file, f.line, f.number, f.step + 1, replace(f.text, p.name, p.text)
+           FROM filled AS f
+           JOIN index_entities_part AS p ON p.number = f.number AND p.step = f.step + 1)
+  SELECT file, line, number, text FROM filled
+   WHERE step = (SELECT max(step) FROM index_entities_part)
+     AND iif(file = 1, NOT EXISTS (SELECT 1 FROM index_entities_problem),
+                       EXISTS (SELECT 1 FROM index_entities_done))
+  UNION ALL
+  SELECT 1, 1, 0, format('CREATE TEMP TRIGGER index_entities_refuse
+  INSERT ON index_entities_start BEGIN SELECT RAISE(ABORT, %Q); END;
+INSERT INTO index_entities_start VALUES (1);', 'index_entities: ' || text)
+    FROM (SELECT text FROM index_entities_problem ORDER BY rank LIMIT 1)
+  UNION ALL
+  VALUES (1, 0, 0, '.shell rm ptable_index_entities.sql'),
+         (2, 0, 0, '.shell rm ptable_index_entities.sql');
+
+-- First the lists are made, by a trigger: one statement, all or nothing.
+SAVEPOINT index_entities;
+DROP TABLE IF EXISTS temp.index_entities_start;
+CREATE TEMP TABLE index_entities_start(number);
+DROP TABLE IF EXISTS temp.index_entities_done;
+CREATE TEMP TABLE index_entities_done(number);
+.once ptable_index_entities.sql
+SELECT text FROM index_entities_sql WHERE file = 1 ORDER BY line, number;
+.read ptable_index_entities.sql
+
+-- Then, if that went well, the views.
+.once ptable_index_entities.sql
+SELECT text FROM index_entities_sql WHERE file = 2 ORDER BY line, number;
+.read ptable_index_entities.sql
+
+DROP VIEW temp.index_entities_sql;
+DROP VIEW temp.index_entities_statement;
+DROP VIEW temp.index_entities_problem;
+DROP TABLE temp.index_entities_start;
+DROP TABLE temp.index_entities_done;
+DROP TABLE temp.index_entities_part;
+DROP TABLE temp.index_entities_row;
+RELEASE index_entities;
