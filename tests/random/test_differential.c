@@ -3,8 +3,7 @@
  * changes() and the same kind of error. N is the number of steps, SEED the first number of their
  * sequence; with the same two the steps are the same. Prints the Test Anything Protocol.
  */
-#include <errno.h>
-
+#include "environment.h"
 #include "generate.h"
 #include "perform.h"
 #include "shrink.h"
@@ -23,22 +22,6 @@ static const twin_host hosts[] = {
 };
 
 enum { HOSTS = sizeof hosts / sizeof hosts[0] };
-
-static uint64_t number_from_environment(const char *name, uint64_t otherwise)
-{
-    const char *text = getenv(name);
-    if (text == NULL || *text == 0) {
-        return otherwise;
-    }
-    char *end;
-    errno = 0;
-    uint64_t number = strtoull(text, &end, 10);
-    if (errno != 0 || *end != 0) {
-        printf("Bail out! %s='%s' is not a number\n", name, text);
-        exit(1);
-    }
-    return number;
-}
 
 /* The steps since the last BEGIN, or the last ones. */
 static void print_last_steps(const step_history *history)
