@@ -190,33 +190,32 @@ typedef struct finding {
     char *where;     /* SQL; from sqlite3_malloc */
     bool by_receipt; /* so that what is found may be changed */
     bool refused;    /* one of the receipts is not the current one */
-    model_rows rows; /* by identity, if there are several by their receipts */
+    model_rows rows; /* in the order in which they are found */
 } finding;
 
+/* What is found twice counts once. */
 static inline void add_found(finding *found, const model_message *message)
 {
     model_rows *rows = &found->rows;
-    int at = rows->count;
     for (int i = 0; i < rows->count; i++) {
         if (rows->messages[i].identity == message->identity) {
             return;
         }
     }
-    while (at > 0 && rows->messages[at - 1].identity > message->identity) {
-        rows->messages[at] = rows->messages[at - 1];
-        at--;
-    }
-    rows->messages[at] = *message;
-    rows->count++;
+    rows->messages[rows->count++] = *message;
 }
 
 static inline void sort_rows_by_identity(model_rows *rows)
 {
-    finding sorted = {.where = NULL};
-    for (int i = 0; i < rows->count; i++) {
-        add_found(&sorted, &rows->messages[i]);
+    for (int i = 1; i < rows->count; i++) {
+        model_message message = rows->messages[i];
+        int at = i;
+        while (at > 0 && rows->messages[at - 1].identity > message.identity) {
+            rows->messages[at] = rows->messages[at - 1];
+            at--;
+        }
+        rows->messages[at] = message;
     }
-    *rows = sorted.rows;
 }
 
 static inline void find_pairs(queue_world *world, const model_rows *all, const held_pair *pairs,
@@ -245,16 +244,19 @@ static inline char *where_pair(uint64_t *random, const held_pair *pair)
     return sqlite3_mprintf(form, pair->id, pair->receipt);
 }
 
-static inline char *where_pairs(uint64_t *random, const held_pair *pairs, int count)
+static inline char *where_any_pair(const held_pair *pairs, int count)
 {
     sqlite3_str *text = sqlite3_str_new(NULL);
-    if (random_below(random, 3) == 0) {
-        for (int i = 0; i < count; i++) {
-            sqlite3_str_appendf(text, "%sMessageId = %s AND PopReceipt = %s", i == 0 ? "" : " OR ",
-                                pairs[i].id, pairs[i].receipt);
-        }
-        return sqlite3_str_finish(text);
+    for (int i = 0; i < count; i++) {
+        sqlite3_str_appendf(text, "%sMessageId = %s AND PopReceipt = %s", i == 0 ? "" : " OR ",
+                            pairs[i].id, pairs[i].receipt);
     }
+    return sqlite3_str_finish(text);
+}
+
+static inline char *where_in_pairs(const held_pair *pairs, int count)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
     sqlite3_str_appendall(text,
                           "(MessageId, PopReceipt) IN (SELECT column1, column2 FROM (VALUES ");
     for (int i = 0; i < count; i++) {
@@ -264,6 +266,7 @@ static inline char *where_pairs(uint64_t *random, const held_pair *pairs, int co
     return sqlite3_str_finish(text);
 }
 
+/* With OR messages are found in the order of the pairs, with IN in that of their identities. */
 static inline void find_by_receipts(queue_world *world, const model_state *state, model_place place,
                                     uint64_t *random, const model_rows *all, finding *found)
 {
@@ -273,7 +276,14 @@ static inline void find_by_receipts(queue_world *world, const model_state *state
         pairs[i] = choose_pair(world, state, place, random);
     }
     find_pairs(world, all, pairs, count, found);
-    found->where = count == 1 ? where_pair(random, &pairs[0]) : where_pairs(random, pairs, count);
+    if (count == 1) {
+        found->where = where_pair(random, &pairs[0]);
+    } else if (random_below(random, 3) == 0) {
+        found->where = where_any_pair(pairs, count);
+    } else {
+        found->where = where_in_pairs(pairs, count);
+        sort_rows_by_identity(&found->rows);
+    }
 }
 
 /* The messages that are visible, by a subquery. */
@@ -286,6 +296,7 @@ static inline void find_visible(const queue_world *world, const char *queue, con
             add_found(found, &all->messages[i]);
         }
     }
+    sort_rows_by_identity(&found->rows);
     found->where = sqlite3_mprintf("(MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM "
                                    "%s WHERE TimeNextVisible <= pt_datetime())",
                                    queue);

@@ -346,13 +346,15 @@ static inline void get_wrongly(queue_world *world, world_connection *connection,
 
 typedef struct update_run {
     write_run write;
-    bool stores; /* in an ordinary table, so that a failure takes all of it back */
+    bool stores;  /* in an ordinary table */
+    bool checked; /* which has constraints: a failure takes all of the statement back */
     int count;
     held_pair pairs[PAIRS_MAX];
     const number_choice *timeout;
     const number_choice *wrong_body; /* NULL: it is none */
     int body;
     bool failed;
+    int stored; /* rows */
     model_rows rows;
 } update_run;
 
@@ -399,17 +401,22 @@ static inline void update_one(update_run *update, int number)
 }
 
 /* In autocommit a SELECT changes each message in a transaction of its own. */
+static inline void begin_update_again(update_run *update, int number)
+{
+    if (!update->stores && number > 0) {
+        end_write(&update->write, KEEP);
+        begin_write(&update->write);
+    }
+}
+
 static inline void model_update_each(update_run *update)
 {
     for (int i = 0; i < update->count && !update->failed; i++) {
-        if (is_asked_again(update, i)) {
-            continue;
+        if (!is_asked_again(update, i)) {
+            begin_update_again(update, i);
+            update_one(update, i);
         }
-        if (!update->stores && i > 0) {
-            end_write(&update->write, KEEP);
-            begin_write(&update->write);
-        }
-        update_one(update, i);
+        update->stored += update->failed ? 0 : 1;
     }
     update->rows.count = update->count;
     if (!update->failed && update->stores) {
@@ -419,14 +426,20 @@ static inline void model_update_each(update_run *update)
         update->write.wanted.shows = MESSAGES;
         update->write.wanted.rows = update->rows;
     }
-    end_write(&update->write, update->failed && update->stores ? TAKE_BACK : KEEP);
+    bool taken_back =
+        update->stores && (update->checked || !update->write.connection->in_transaction);
+    taken_back = taken_back && update->failed;
+    update->stored = update->stores && !taken_back ? update->stored : 0;
+    end_write(&update->write, taken_back ? TAKE_BACK : KEEP);
 }
 
 static inline char *update_statement(const update_run *update)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(sql, "%s FROM (VALUES ",
-                        update->stores ? "INSERT INTO got SELECT u.Body" : "SELECT u.*");
+    if (update->stores) {
+        sqlite3_str_appendf(sql, "INSERT INTO %s ", update->checked ? "got_checked" : "got");
+    }
+    sqlite3_str_appendf(sql, "SELECT u.%s FROM (VALUES ", update->stores ? "Body" : "*");
     for (int i = 0; i < update->count; i++) {
         sqlite3_str_appendf(sql, "%s(%s, %s)", i == 0 ? "" : ", ", update->pairs[i].id,
                             update->pairs[i].receipt);
@@ -447,6 +460,7 @@ static inline void choose_update(update_run *update, uint64_t *random)
 {
     write_run *write = &update->write;
     update->stores = random_below(random, 4) == 0;
+    update->checked = random_below(random, 2) == 0;
     update->count = 1 + (random_below(random, 3) == 0 ? (int)random_below(random, PAIRS_MAX) : 0);
     for (int i = 0; i < update->count; i++) {
         update->pairs[i] = choose_pair(write->world, state_of(write), write->place, random);
@@ -461,6 +475,15 @@ static inline void choose_update(update_run *update, uint64_t *random)
     }
 }
 
+/* The rows that were stored before a failure stay with the messages as they are. */
+static inline void empty_after_update(const update_run *update)
+{
+    const char *table = update->checked ? "got_checked" : "got";
+    expectation deleted = expected_changes(update->stored);
+    check(update->write.world, update->write.connection, sqlite3_mprintf("DELETE FROM %s", table),
+          &deleted);
+}
+
 static inline void update_by_function(queue_world *world, world_connection *connection,
                                       uint64_t *random)
 {
@@ -473,8 +496,7 @@ static inline void update_by_function(queue_world *world, world_connection *conn
     }
     check(world, connection, update_statement(&update), &update.write.wanted);
     if (update.stores) {
-        expectation deleted = expected(SQLITE_DONE, NULL);
-        check(world, connection, sqlite3_mprintf("DELETE FROM got"), &deleted);
+        empty_after_update(&update);
     }
 }
 

@@ -171,6 +171,9 @@ static inline void peek_some(queue_world *world, world_connection *connection, u
         run.wanted = expected(SQLITE_CONSTRAINT_VTAB, "(PopReceiptMismatch)");
     } else if (begins) {
         run.wanted.rows = found.rows;
+        if (found.by_receipt) {
+            sort_rows_by_identity(&run.wanted.rows);
+        }
     }
     check(world, connection,
           sqlite3_mprintf("SELECT " MESSAGE_COLUMNS " FROM %s WHERE %z ORDER BY %s",

@@ -215,9 +215,11 @@ static inline char *declaration_of(const queue_world *world, const world_connect
                                  schema, store);
 }
 
-/* Tables that stay in their connection: what was got, and one that fills the queue. */
+/* Tables that stay in their connection: for what was got, and one that fills the queue. SQLite can
+ * take a statement back, in a transaction, that may break a constraint. */
 static const char OWN_TABLES[] =
     "CREATE TABLE IF NOT EXISTS %s.got(body);"
+    "CREATE TEMP TABLE got_checked(body NOT NULL);"
     "CREATE TEMP TABLE work(body CHECK (body IS NOT 13));"
     "CREATE TEMP TRIGGER work_made AFTER INSERT ON work BEGIN"
     " INSERT INTO jobs(Body) VALUES (new.body); END;"

@@ -40,8 +40,8 @@ static inline void end_write(write_run *run, write_ending ending)
     model_end_statement(run->world, run->connection, ending == KEEP);
 }
 
-/* Whether the statement comes to its rows. */
-static inline bool begin_write(write_run *run)
+/* Whether the statement may write. */
+static inline bool lock_store(write_run *run)
 {
     int rc = model_write(run->world, run->connection);
     if (rc != SQLITE_DONE) {
@@ -50,12 +50,24 @@ static inline bool begin_write(write_run *run)
         return false;
     }
     run->before = run->connection->view;
-    if (!run->before.queues[run->place].exists) {
-        run->wanted = expected(SQLITE_ERROR, "NotFound)");
-        end_write(run, TAKE_BACK);
+    return true;
+}
+
+static inline void miss_queue(write_run *run)
+{
+    run->wanted = expected(SQLITE_ERROR, "NotFound)");
+    end_write(run, TAKE_BACK);
+}
+
+/* Whether the statement comes to its rows. */
+static inline bool begin_write(write_run *run)
+{
+    bool locked = lock_store(run);
+    if (locked && !run->before.queues[run->place].exists) {
+        miss_queue(run);
         return false;
     }
-    return true;
+    return locked;
 }
 
 /* --- What a constraint that is broken does --- */
@@ -186,22 +198,31 @@ static inline void insert_rows(queue_world *world, world_connection *connection,
           &run.wanted);
 }
 
+static inline void model_copy(write_run *run, model_place from)
+{
+    model_rows rows;
+    model_counters *counters = &run->world->counters;
+    model_peek(counters, state_of(run), from, &rows);
+    int count = rows.count < 3 ? rows.count : 3;
+    bool to_nowhere = count > 0 && !run->before.queues[run->place].exists;
+    if (!run->before.queues[from].exists || to_nowhere) {
+        miss_queue(run);
+        return;
+    }
+    for (int i = 0; i < count; i++) {
+        model_insert(counters, state_of(run), run->place, rows.messages[i].body, 0, END_OF_TIME);
+    }
+    run->wanted = expected_changes(count);
+    end_write(run, KEEP);
+}
+
 /* Copies the first messages of a queue to the end of one. */
 static inline void copy_messages(queue_world *world, world_connection *connection, uint64_t *random)
 {
     write_run run = {.world = world, .connection = connection, .place = choose_place(random)};
     model_place from = choose_place(random);
-    model_rows rows;
-    if (begin_write(&run)) {
-        bool both = run.before.queues[from].exists;
-        model_peek(&world->counters, state_of(&run), from, &rows);
-        int count = rows.count < 3 ? rows.count : 3;
-        for (int i = 0; i < count; i++) {
-            model_insert(&world->counters, state_of(&run), run.place, rows.messages[i].body, 0,
-                         END_OF_TIME);
-        }
-        run.wanted = both ? expected_changes(count) : expected(SQLITE_ERROR, "NotFound)");
-        end_write(&run, both ? KEEP : TAKE_BACK);
+    if (lock_store(&run)) {
+        model_copy(&run, from);
     }
     check(world, connection,
           sqlite3_mprintf("INSERT INTO %s(Body) SELECT Body FROM %s ORDER BY TimeNextVisible, "
@@ -401,18 +422,13 @@ static inline void write_outbox(queue_world *world, world_connection *connection
     write_run run = {.world = world, .connection = connection, .place = JOBS};
     unsigned key = random_below(random, OUTBOX_KEYS);
     bool inserts = random_below(random, 2) == 0;
-    int rc = model_write(world, connection);
-    if (rc != SQLITE_DONE) {
-        run.wanted = expected(rc, NULL);
-        connection->refused = true;
-    } else {
-        run.before = connection->view;
-        bool there = connection->view.outbox[key];
-        bool fails = inserts && there;
-        connection->view.outbox[key] = inserts;
-        connection->view.wrote = connection->view.wrote || inserts != there;
+    if (lock_store(&run)) {
+        bool *there = &state_of(&run)->outbox[key];
+        bool fails = inserts && *there;
         run.wanted = fails ? expected(SQLITE_CONSTRAINT_PRIMARYKEY, "(EntityAlreadyExists)")
-                           : expected_changes(inserts || there ? 1 : 0);
+                           : expected_changes(inserts || *there ? 1 : 0);
+        state_of(&run)->wrote = state_of(&run)->wrote || inserts != *there;
+        *there = inserts;
         end_write(&run, fails ? TAKE_BACK : KEEP);
     }
     const char *sql = inserts ? "INSERT INTO outbox(PartitionKey, RowKey) VALUES ('', '%u')"
