@@ -24,9 +24,12 @@
  * whatever WHERE and LIMIT leave of the rows.
  *
  * When a statement fails, SQLite gives back what it has been handed out if it takes the statement
- * back: in autocommit whatever writes a table (INSERT .. SELECT), in BEGIN what may write several
- * rows. It takes back no SELECT, nor in BEGIN the INSERT .. VALUES of one row. After a ROLLBACK the
- * rows of a hand-out can be read to the end; their PopReceipts are worth nothing any more.
+ * back: in autocommit whatever writes a table (INSERT .. SELECT); in BEGIN what may write several
+ * rows, if it writes a virtual table or one with constraints, or calls a function. Otherwise the
+ * rows that it has written stay, too, as in INSERT INTO plain SELECT .. FROM pt_queue_update(..)
+ * with a receipt that is too old. It takes back no SELECT, nor in BEGIN the INSERT .. VALUES of one
+ * row. After a ROLLBACK the rows of a hand-out can be read to the end; their PopReceipts are worth
+ * nothing any more.
  */
 #ifndef PT_QUEUE_FUNCTIONS_H
 #define PT_QUEUE_FUNCTIONS_H

@@ -215,8 +215,7 @@ static inline char *declaration_of(const queue_world *world, const world_connect
                                  schema, store);
 }
 
-/* Tables that stay in their connection: for what was got, and one that fills the queue. SQLite can
- * take a statement back, in a transaction, that may break a constraint. */
+/* Tables that stay in their connection: for what was got, and one that fills the queue. */
 static const char OWN_TABLES[] =
     "CREATE TABLE IF NOT EXISTS %s.got(body);"
     "CREATE TEMP TABLE got_checked(body NOT NULL);"
