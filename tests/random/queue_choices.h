@@ -148,6 +148,9 @@ static inline held_pair choose_pair(queue_world *world, const model_state *state
     model_rows rows;
     model_peek(&world->counters, state, place, &rows);
     unsigned choice = random_below(random, 20);
+    if (!state->queues[place].exists) {
+        return made_up[0]; /* for NULL nobody looks whether there is a queue */
+    }
     if (choice < 15 && rows.count > 0) {
         return pair_of(world, &rows.messages[random_below(random, (unsigned)rows.count)]);
     }

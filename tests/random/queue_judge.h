@@ -168,15 +168,20 @@ static inline void print_difference(const sql_effect *effect, const expectation 
 /* --- Running --- */
 
 /* The value of each column is a row of the effect. */
+static inline void add_cells(sql_effect *effect, sqlite3_stmt *row)
+{
+    for (int i = 0; i < sqlite3_column_count(row); i++) {
+        sqlite3_str *text = sqlite3_str_new(NULL);
+        write_value(text, row, i);
+        add_row(effect, need(sqlite3_str_finish(text)));
+    }
+}
+
 static inline int run_cells(sqlite3_stmt *prepared, sql_effect *effect)
 {
     int rc;
     while ((rc = sqlite3_step(prepared)) == SQLITE_ROW) {
-        for (int i = 0; i < sqlite3_column_count(prepared); i++) {
-            sqlite3_str *text = sqlite3_str_new(NULL);
-            write_value(text, prepared, i);
-            add_row(effect, need(sqlite3_str_finish(text)));
-        }
+        add_cells(effect, prepared);
     }
     return rc;
 }
@@ -198,30 +203,37 @@ static inline sql_effect run_one(sqlite3 *db, const char *sql)
     return effect;
 }
 
+static inline void judge(queue_world *world, const char *sql, const sql_effect *effect,
+                         const expectation *wanted, bool same)
+{
+    world->different = world->different || !same;
+    if (world->prints_difference && world->different) {
+        printf("# %s;\n", sql);
+        print_difference(effect, wanted);
+    }
+}
+
 static inline void check_on(queue_world *world, sqlite3 *db, const char *sql,
                             const expectation *wanted)
 {
-    if (world->different) {
-        return;
+    if (!world->different) {
+        sql_effect effect = run_one(db, sql);
+        judge(world, sql, &effect, wanted, is_as_wanted(world, &effect, wanted));
+        effect_free(&effect);
     }
-    sql_effect effect = run_one(db, sql);
-    world->different = !is_as_wanted(world, &effect, wanted);
-    if (world->prints_difference && world->different) {
-        printf("# %s;\n", sql);
-        print_difference(&effect, wanted);
-    }
-    effect_free(&effect);
 }
 
-/* Runs a statement, whose text is then freed, and judges it. */
-static inline void check(queue_world *world, world_connection *connection, char *sql,
-                         const expectation *wanted)
+static inline void show_statement(const queue_world *world, const world_connection *connection,
+                                  const char *sql)
 {
-    need(sql);
     if (world->prints_statements && !world->different) {
         printf("# %d> %s;\n", connection->number, sql);
     }
-    check_on(world, connection->db, sql, wanted);
+}
+
+/* SQL knows of the transaction that the model knows of. */
+static inline void check_transaction(queue_world *world, const world_connection *connection)
+{
     bool in_transaction = !sqlite3_get_autocommit(connection->db);
     if (!world->different && in_transaction != connection->in_transaction) {
         world->different = true;
@@ -229,6 +241,15 @@ static inline void check(queue_world *world, world_connection *connection, char 
             printf("# is %s a transaction\n", in_transaction ? "in" : "not in");
         }
     }
+}
+
+/* Runs a statement, whose text is then freed, and judges it. */
+static inline void check(queue_world *world, world_connection *connection, char *sql,
+                         const expectation *wanted)
+{
+    show_statement(world, connection, need(sql));
+    check_on(world, connection->db, sql, wanted);
+    check_transaction(world, connection);
     sqlite3_free(sql);
 }
 

@@ -7,6 +7,7 @@
 
 #include "queue_getting.h"
 #include "queue_reading.h"
+#include "queue_updating.h"
 
 /* --- Transactions --- */
 
@@ -144,7 +145,8 @@ static inline bool is_free_to_write(const queue_world *world, const world_connec
 {
     bool free = world->writer == NULL || world->writer == connection;
     for (int i = 0; i < world->host->connections && world->host->one_main; i++) {
-        free = free && !world->connections[i].in_transaction;
+        free =
+            free && !world->connections[i].in_transaction && world->connections[i].reader == NULL;
     }
     return free &&
            (!connection->has_view || connection->version == world->version || connection->writing);
@@ -208,6 +210,7 @@ static const struct queue_choice {
     {60, peek_range},        {60, peek_some},          {30, count_entities},
     {40, write_outbox},      {40, send_with_entity},   {220, control},
     {6, drop_any_queue},     {15, declare_again},      {5, open_again},
+    {40, use_reader},
 };
 
 static inline step_function choose_step(uint64_t *random)
@@ -276,12 +279,19 @@ static inline void give_way(queue_world *world, world_connection *connection)
     connection->refused = false;
 }
 
+/* Tables are dropped only where no statement is being read. */
+static inline bool drops_tables(step_function function)
+{
+    return function == get_into_table || function == declare_again || function == open_again;
+}
+
 static inline void perform_queue_step(queue_world *world, const queue_step *step)
 {
     world_connection *connection = &world->connections[step->connection];
     uint64_t random = step->random;
+    bool can_run = connection->reader == NULL || !drops_tables(step->run);
     if (!empty_full_queue(world, connection, JOBS) &&
-        !empty_full_queue(world, connection, POISON)) {
+        !empty_full_queue(world, connection, POISON) && can_run) {
         step->run(world, connection, &random);
     }
     give_way(world, connection);

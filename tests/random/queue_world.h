@@ -36,7 +36,11 @@ typedef struct world_connection {
     bool begun_by_savepoint;
     bool has_view;
     bool writing;
-    bool refused;     /* a statement could not begin to write */
+    bool refused; /* a statement could not begin to write */
+    sqlite3_stmt
+        *reader; /* of messages that were handed out, while other statements run; or NULL */
+    model_rows reads;
+    int read;
     uint64_t version; /* of the store, which the view is of */
     model_state view; /* what it has read, with what it has written */
     model_savepoint savepoints[SAVEPOINTS_MAX];
@@ -294,6 +298,7 @@ static inline void forget_identifiers(queue_world *world)
 static inline void world_close(queue_world *world)
 {
     for (int i = 0; i < world->host->connections; i++) {
+        sqlite3_finalize(world->connections[i].reader);
         must_be_ok(sqlite3_close(world->connections[i].db), "closing a connection");
     }
     must_be_ok(sqlite3_close(world->observer), "closing the observer");
