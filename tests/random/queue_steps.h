@@ -203,14 +203,12 @@ static const struct queue_choice {
     unsigned weight;
     step_function run;
 } queue_choices[] = {
-    {140, insert_rows},      {30, copy_messages},      {20, insert_half},
-    {20, insert_by_trigger}, {200, get_messages},      {15, get_by_view},
-    {25, get_into_table},    {25, get_wrongly},        {90, update_messages},
-    {90, delete_messages},   {90, update_by_function}, {40, peek_all},
-    {60, peek_range},        {60, peek_some},          {30, count_entities},
-    {40, write_outbox},      {40, send_with_entity},   {220, control},
-    {6, drop_any_queue},     {15, declare_again},      {5, open_again},
-    {40, use_reader},
+    {140, insert_rows},    {30, copy_messages},    {20, insert_half},     {20, insert_by_trigger},
+    {200, get_messages},   {15, get_by_view},      {25, get_into_table},  {25, get_wrongly},
+    {90, update_messages}, {20, update_from},      {90, delete_messages}, {90, update_by_function},
+    {40, peek_all},        {60, peek_range},       {60, peek_some},       {30, count_entities},
+    {40, write_outbox},    {40, send_with_entity}, {220, control},        {6, drop_any_queue},
+    {15, declare_again},   {5, open_again},        {40, use_reader},
 };
 
 static inline step_function choose_step(uint64_t *random)

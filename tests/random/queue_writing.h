@@ -343,11 +343,8 @@ static inline change choose_wrong_change(uint64_t *random)
     return made;
 }
 
-static inline change choose_change(uint64_t *random)
+static inline change choose_right_change(uint64_t *random)
 {
-    if (random_below(random, 8) == 0) {
-        return choose_wrong_change(random);
-    }
     change made = {.timeout = SAME_TIME, .body = SAME_BODY};
     const number_choice *timeout = CHOOSE(random, timeouts);
     int body = choose_body(random);
@@ -362,6 +359,11 @@ static inline change choose_change(uint64_t *random)
              form != 1 ? timeout->literal : "", form == 3 ? ", " : "", form != 2 ? "Body = " : "",
              form != 2 ? body_literals[body] : "");
     return made;
+}
+
+static inline change choose_change(uint64_t *random)
+{
+    return random_below(random, 8) == 0 ? choose_wrong_change(random) : choose_right_change(random);
 }
 
 /* Rows that a WHERE without receipts finds, or values that no row takes. */
@@ -412,6 +414,27 @@ static inline void update_messages(queue_world *world, world_connection *connect
     check(world, connection,
           sqlite3_mprintf("UPDATE %s%s SET %s WHERE %z", clause->sql, queue_names[run.place],
                           made.sets, found.where),
+          &run.wanted);
+}
+
+/* For UPDATE .. FROM SQLite 3.40 reads all columns and gives them back. */
+static inline void update_from(queue_world *world, world_connection *connection, uint64_t *random)
+{
+    write_run run = {.world = world, .connection = connection, .place = choose_place(random)};
+    change made = choose_right_change(random);
+    bool begins = begin_write(&run);
+    held_pair pair = choose_pair(world, state_of(&run), run.place, random);
+    if (begins) {
+        model_rows all;
+        finding found = {.where = NULL};
+        model_peek(&world->counters, state_of(&run), run.place, &all);
+        find_pairs(world, &all, &pair, 1, &found);
+        model_update_rows(&run, &found, &made, &clauses[0]);
+    }
+    check(world, connection,
+          sqlite3_mprintf("UPDATE %s SET %s FROM (VALUES (%s, %s)) held WHERE MessageId = "
+                          "held.column1 AND PopReceipt = held.column2",
+                          queue_names[run.place], made.sets, pair.id, pair.receipt),
           &run.wanted);
 }
 
