@@ -94,6 +94,13 @@ static inline model_place choose_place(uint64_t *random)
     return random_below(random, 6) == 0 ? POISON : JOBS;
 }
 
+/* A virtual table of a place. */
+static inline const char *choose_table(uint64_t *random, model_place place)
+{
+    bool second = place == JOBS && random_below(random, 4) == 0;
+    return second ? "jobs_again" : queue_names[place];
+}
+
 /* How often a message of a place is handed out at most. */
 static inline int most_of(const world_connection *connection, model_place place)
 {
@@ -176,8 +183,11 @@ static inline int find_held(queue_world *world, const model_rows *rows, const he
         return NO_PAIR;
     }
     for (int i = 0; i < rows->count; i++) {
-        held_pair of_row = pair_of(world, &rows->messages[i]);
-        if (strcmp(pair->id, of_row.id) == 0 && strcmp(pair->receipt, of_row.receipt) == 0) {
+        const model_message *message = &rows->messages[i];
+        const char *id = known_message_of(world, message->identity)->id;
+        const char *receipt = known_receipt_of(world, message->receipt)->receipt;
+        bool seen = id != NULL && receipt != NULL; /* who has not seen it cannot name it */
+        if (seen && strcmp(pair->id, id) == 0 && strcmp(pair->receipt, receipt) == 0) {
             return i;
         }
     }
@@ -341,7 +351,7 @@ static inline void choose_messages(queue_world *world, const model_state *state,
     if (choice == 0) {
         find_otherwise(world, state, place, random, &all, found);
     } else if (choice == 1) {
-        find_visible(world, queue_names[place], &all, found);
+        find_visible(world, choose_table(random, place), &all, found);
     } else {
         find_by_receipts(world, state, place, random, &all, found);
     }

@@ -214,7 +214,7 @@ static inline void use_messages(get_run *get)
 /* The name that the function knows the queue by. */
 static inline const char *name_to_get(model_place place, uint64_t *random)
 {
-    static const char *const jobs[] = {"jobs", "jobs", "JOBS"};
+    static const char *const jobs[] = {"jobs", "jobs", "JOBS", "jobs_again"};
     return place == JOBS ? *CHOOSE(random, jobs) : "jobs-poison";
 }
 
@@ -273,7 +273,7 @@ static inline void get_messages(queue_world *world, world_connection *connection
         use_messages(&get);
     }
     char *call = call_of(&get, random, by_default);
-    check(world, connection, fill_form(get.form->sql, call, queue_names[get.write.place]),
+    check(world, connection, fill_form(get.form->sql, call, choose_table(random, get.write.place)),
           &get.write.wanted);
     sqlite3_free(call);
     if (stores(get.form)) {

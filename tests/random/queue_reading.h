@@ -106,7 +106,7 @@ static inline void peek_range(queue_world *world, world_connection *connection, 
     check(world, connection,
           sqlite3_mprintf("SELECT " MESSAGE_COLUMNS " FROM %s WHERE %z ORDER BY TimeNextVisible "
                           "%s, MessageId %s LIMIT %u",
-                          queue_names[run.place], condition, descending ? "DESC" : "",
+                          choose_table(random, run.place), condition, descending ? "DESC" : "",
                           descending ? "DESC" : "ASC", limit),
           &run.wanted);
 }
@@ -156,7 +156,8 @@ static inline void peek_all(queue_world *world, world_connection *connection, ui
             break;
         }
     }
-    check(world, connection, sqlite3_mprintf(forms[form].sql, queue_names[run.place]), &run.wanted);
+    check(world, connection, sqlite3_mprintf(forms[form].sql, choose_table(random, run.place)),
+          &run.wanted);
 }
 
 /* --- Some messages --- */
@@ -177,7 +178,7 @@ static inline void peek_some(queue_world *world, world_connection *connection, u
     }
     check(world, connection,
           sqlite3_mprintf("SELECT " MESSAGE_COLUMNS " FROM %s WHERE %z ORDER BY %s",
-                          queue_names[run.place], found.where,
+                          choose_table(random, run.place), found.where,
                           found.by_receipt ? "MessageId" : "TimeNextVisible, MessageId"),
           &run.wanted);
 }

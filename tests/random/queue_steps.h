@@ -164,11 +164,17 @@ static inline void declare_again(queue_world *world, world_connection *connectio
         connection->max_dequeue_count = (int)most;
     }
     run_control(world, connection, sqlite3_mprintf("DROP TABLE %s", queue_names[place]));
+    if (place == JOBS) {
+        run_control(world, connection, sqlite3_mprintf("DROP TABLE jobs_again"));
+    }
     model_write(world, connection);
     connection->view.wrote = connection->view.wrote || !connection->view.queues[place].exists;
     connection->view.queues[place].exists = true;
     model_end_statement(world, connection, true);
     run_control(world, connection, declaration_of(world, connection, place));
+    if (place == JOBS) {
+        run_control(world, connection, second_declaration(world, connection));
+    }
 }
 
 /* Whoever holds the queue's tables in a database in memory declares them again. */

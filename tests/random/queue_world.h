@@ -205,6 +205,15 @@ static inline const char *store_option(const queue_world *world)
     return world->host->private_store ? "" : ", store=" SHARED_STORE;
 }
 
+/* The queue of jobs is declared twice. */
+static inline char *second_declaration(const queue_world *world, const world_connection *connection)
+{
+    return sqlite3_mprintf("CREATE VIRTUAL TABLE IF NOT EXISTS %s.jobs_again USING "
+                           "pt_queue(table=jobs, max_dequeue_count=%d, sync=off%s)",
+                           schema_of(world, connection), connection->max_dequeue_count,
+                           store_option(world));
+}
+
 static inline char *declaration_of(const queue_world *world, const world_connection *connection,
                                    model_place place)
 {
@@ -240,6 +249,7 @@ static inline void declare_tables(const queue_world *world, const world_connecti
     sqlite3 *db = connection->db;
     must_text(db, declaration_of(world, connection, JOBS));
     must_text(db, declaration_of(world, connection, POISON));
+    must_text(db, second_declaration(world, connection));
     must_text(
         db, sqlite3_mprintf("CREATE VIRTUAL TABLE IF NOT EXISTS %s.outbox USING ptable(sync=off%s)",
                             schema_of(world, connection), store_option(world)));

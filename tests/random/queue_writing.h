@@ -168,12 +168,12 @@ static inline void model_insert_rows(write_run *run, const conflict_clause *clau
     end_write(run, KEEP);
 }
 
-static inline char *insert_statement(model_place place, const conflict_clause *clause,
+static inline char *insert_statement(const char *table, const conflict_clause *clause,
                                      const inserted_row *rows, int count, bool by_select)
 {
     sqlite3_str *sql = sqlite3_str_new(NULL);
     sqlite3_str_appendf(sql, "INSERT %sINTO %s(Body, VisibilityTimeout, TimeToLive) %s",
-                        clause->sql, queue_names[place], by_select ? "SELECT * FROM (" : "");
+                        clause->sql, table, by_select ? "SELECT * FROM (" : "");
     for (int i = 0; i < count; i++) {
         sqlite3_str_appendf(sql, "%s(%s, %s, %s)", i == 0 ? "VALUES " : ", ", rows[i].literals[0],
                             rows[i].literals[1], rows[i].literals[2]);
@@ -193,9 +193,9 @@ static inline void insert_rows(queue_world *world, world_connection *connection,
         rows[i] = choose_row(random, i == wrong);
     }
     model_insert_rows(&run, clause, rows, count);
+    const char *table = choose_table(random, run.place);
     check(world, connection,
-          insert_statement(run.place, clause, rows, count, random_below(random, 4) == 0),
-          &run.wanted);
+          insert_statement(table, clause, rows, count, random_below(random, 4) == 0), &run.wanted);
 }
 
 static inline void model_copy(write_run *run, model_place from)
@@ -221,13 +221,14 @@ static inline void copy_messages(queue_world *world, world_connection *connectio
 {
     write_run run = {.world = world, .connection = connection, .place = choose_place(random)};
     model_place from = choose_place(random);
+    const char *from_table = choose_table(random, from);
     if (lock_store(&run)) {
         model_copy(&run, from);
     }
     check(world, connection,
           sqlite3_mprintf("INSERT INTO %s(Body) SELECT Body FROM %s ORDER BY TimeNextVisible, "
                           "MessageId LIMIT 3",
-                          queue_names[run.place], queue_names[from]),
+                          choose_table(random, run.place), from_table),
           &run.wanted);
 }
 
@@ -300,7 +301,7 @@ static inline void delete_messages(queue_world *world, world_connection *connect
         end_write(&run, KEEP);
     }
     check(world, connection,
-          sqlite3_mprintf("DELETE FROM %s WHERE %z", queue_names[run.place], found.where),
+          sqlite3_mprintf("DELETE FROM %s WHERE %z", choose_table(random, run.place), found.where),
           &run.wanted);
 }
 
@@ -412,8 +413,8 @@ static inline void update_messages(queue_world *world, world_connection *connect
         model_update_rows(&run, &found, &made, clause);
     }
     check(world, connection,
-          sqlite3_mprintf("UPDATE %s%s SET %s WHERE %z", clause->sql, queue_names[run.place],
-                          made.sets, found.where),
+          sqlite3_mprintf("UPDATE %s%s SET %s WHERE %z", clause->sql,
+                          choose_table(random, run.place), made.sets, found.where),
           &run.wanted);
 }
 
@@ -434,7 +435,7 @@ static inline void update_from(queue_world *world, world_connection *connection,
     check(world, connection,
           sqlite3_mprintf("UPDATE %s SET %s FROM (VALUES (%s, %s)) held WHERE MessageId = "
                           "held.column1 AND PopReceipt = held.column2",
-                          queue_names[run.place], made.sets, pair.id, pair.receipt),
+                          choose_table(random, run.place), made.sets, pair.id, pair.receipt),
           &run.wanted);
 }
 
