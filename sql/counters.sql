@@ -128,7 +128,7 @@ CREATE TEMP TABLE counters_part AS
   WITH based(number, columns, new, old, changes) AS (
          SELECT r.number, group_concat(format('"%w"', c.name), ', '),
                 group_concat(format('new."%w"', c.name), ', '),
-                group_concat(format('old."%w" AS "%w"', c.name, c.name), ', '),
+                group_concat(format('old."%w"', c.name), ', '),
                 group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
            FROM counters_row AS r, pragma_table_xinfo(r.base) AS c
           WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
@@ -175,7 +175,7 @@ CREATE TEMP TABLE counters_part AS
     'old amount',
    'SELECT {key} AS CounterKey, {PartitionKey} AS CounterPartitionKey,
                            {RowKey} AS CounterRowKey, -({amount}) AS amount
-                      FROM (SELECT {old}) AS {base} WHERE {key} IS NOT NULL',
+                      FROM {old entity} AS {base} WHERE {key} IS NOT NULL',
     -- OR REPLACE replaces entities only.
     'spare others', CASE
       WHEN entity.condition IS NULL THEN ''
@@ -189,6 +189,8 @@ CREATE TEMP TABLE counters_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+    -- The first SELECT gives the second the columns' names and types, which comparisons follow.
+    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old})',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'columns', based.columns, 'new', based.new, 'old', based.old, 'set', based.changes,

@@ -122,7 +122,7 @@ CREATE TEMP TABLE index_entities_part AS
          SELECT r.number, group_concat(format('"%w"', c.name), ', '),
                 group_concat(format('e."%w"', c.name), ', '),
                 group_concat(format('new."%w"', c.name), ', '),
-                group_concat(format('old."%w" AS "%w"', c.name, c.name), ', '),
+                group_concat(format('old."%w"', c.name), ', '),
                 group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
            FROM index_entities_row AS r, pragma_table_xinfo(r.base) AS c
           WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
@@ -158,7 +158,7 @@ CREATE TEMP TABLE index_entities_part AS
    '(SELECT ListKey FROM {wanted} WHERE EntityKey = {new key} AND EntityKey <> old.EntityKey)')
                              FROM leave),
     'old leaves', (SELECT replace(replace(text, '{entity}', 'old.EntityKey'), '{list}',
-   '(SELECT {key} FROM (SELECT {old}) AS {base}
+   '(SELECT {key} FROM {old entity} AS {base}
         WHERE {key} NOT IN (SELECT ListKey FROM {wanted} WHERE EntityKey = old.EntityKey))')
                      FROM leave),
     'enter',
@@ -199,6 +199,8 @@ CREATE TEMP TABLE index_entities_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+    -- The first SELECT gives the second the columns' names and types, which comparisons follow.
+    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old})',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'columns', based.columns, 'seen', based.seen, 'new', based.new, 'old', based.old,

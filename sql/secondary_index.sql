@@ -143,7 +143,7 @@ CREATE TEMP TABLE secondary_index_part AS
        based(number, columns, new, old, changes) AS (
          SELECT number, group_concat(format('"%w"', name), ', '),
                 group_concat(format('new."%w"', name), ', '),
-                group_concat(format('old."%w" AS "%w"', name, name), ', '),
+                group_concat(format('old."%w"', name), ', '),
                 group_concat(format('"%w" = new."%w"', name, name), ', ')
            FROM secondary_index_column WHERE source = 'base' GROUP BY number),
        shown(number, columns) AS (
@@ -179,7 +179,7 @@ CREATE TEMP TABLE secondary_index_part AS
    '(SELECT {key} AS CopyKey, {PartitionKey} AS CopyPartitionKey, {RowKey} AS CopyRowKey,
                    {copied columns}PartitionKey, RowKey, Properties, EntityKey
               FROM {base} WHERE {entities} AND {key} IS NOT NULL)',
-    'old copy', '(SELECT {key} FROM (SELECT {old}) AS {base})',
+    'old copy', '(SELECT {key} FROM {old entity} AS {base})',
     -- OR REPLACE replaces entities only.
     'spare others', CASE
       WHEN entity.condition IS NULL THEN ''
@@ -193,6 +193,8 @@ CREATE TEMP TABLE secondary_index_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+    -- The first SELECT gives the second the columns' names and types, which comparisons follow.
+    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old})',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'its copy', '(c.Properties ->> ''IndexName'' = {index} AND {c.owner} = e.EntityKey)',

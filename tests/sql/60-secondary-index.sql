@@ -292,6 +292,17 @@ SELECT * FROM ManByEmail;
 SELECT trim(value) FROM json_each('["' || replace(replace(replace(readfile('noise.txt'), '\', ''), '"', ''), char(10), '","') || '"]')
  WHERE pt_starts_with(trim(value), 'headers: ') OR pt_starts_with(trim(value), 'mode: ');
 
+-- Comparisons in the expressions follow the columns' types, for what an entity was, too.
+CREATE VIRTUAL TABLE Crew USING ptable(Age Int32);
+CREATE VIRTUAL TABLE CrewAges USING ptable();
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('Crew', NULL, 'Sailor', 'CrewAges', 'SailorByAge', 'iif(Age >= ''40'', ''old'', ''young'')', 'RowKey');
+.read sql/secondary_index.sql
+INSERT INTO Sailor(PartitionKey, RowKey, Age) VALUES ('a', '1', 50), ('a', '2', 60), ('a', '3', 30);
+UPDATE Sailor SET Age = 20 WHERE RowKey = '1';
+DELETE FROM Sailor WHERE RowKey = '2';
+SELECT IndexPartitionKey, IndexRowKey FROM SailorByAge;
+
 -- Another program that loads ptable uses the views; it must trust the schema.
 .open staff.db
 .load ./ptable
