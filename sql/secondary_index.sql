@@ -38,10 +38,10 @@
 -- FAIL keeps what the failing row has written so far, perhaps an entity without copies: do not use
 -- it. changes() is 0 after a write to a view; RETURNING tells what was found.
 --
--- What is in the base already gets its copies when the script runs. What is later written to the
--- base, beside the view, does not: let the script run again, and it makes, changes and deletes the
--- copies that are missing or wrong. Then give all indexes: the view writes those of the last run
--- only.
+-- What is in the base already gets its copies when the script runs, in one transaction: with
+-- batch='azure' no more than that allows. What is later written to the base, beside the view, does
+-- not: let the script run again, and it makes, changes and deletes the copies that are missing or
+-- wrong. Then give all indexes: the view writes those of the last run only.
 --
 -- Base and copies are in the main database; or the base is a TEMP table. Its schema has the views
 -- and triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
