@@ -159,6 +159,17 @@ int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, 
                         ticks, error);
 }
 
+int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t next_visible,
+                             int64_t expires, pt_error *error)
+{
+    return !azure || next_visible <= expires
+               ? SQLITE_OK
+               : refuse_range(seconds, "VisibilityTimeout",
+                              "limits='azure' takes at most what is left of the message's "
+                              "TimeToLive",
+                              error);
+}
+
 int pt_queue_read_delay(bool azure, sqlite3_value *seconds, int64_t time_to_live, int64_t *ticks,
                         pt_error *error)
 {

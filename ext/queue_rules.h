@@ -31,6 +31,10 @@ int pt_queue_read_hold(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_er
 /* How long a message that is changed stays hidden, in ticks from 0 on. */
 int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error);
 
+/* With limits='azure' a message that is changed so is not hidden for longer than it lives. */
+int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t next_visible,
+                             int64_t expires, pt_error *error);
+
 /* How many messages are asked for: from 1 on. */
 int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_error *error);
 
