@@ -100,7 +100,7 @@ typedef struct handing_out {
 
 static int hand_out(const handing_out *get, pt_message *message, pt_error *error)
 {
-    message->next_visible = pt_queue_later(get->now, get->hold);
+    message->next_visible = pt_queue_hide(get->now, get->hold, message->expires);
     message->dequeue_count += message->dequeue_count < INT64_MAX ? 1 : 0;
     pt_message_make_receipt(message);
     int rc = give(get->queue, get->request, message, error);
@@ -239,9 +239,10 @@ static int read_next_visible(const pt_queue *queue, sqlite3_value *seconds, pt_m
     if (rc != SQLITE_OK) {
         return rc;
     }
-    message->next_visible = pt_queue_later(pt_session_tick(queue->table.session), ticks);
-    return pt_queue_check_extension(queue->azure_limits, seconds, message->next_visible,
-                                    message->expires, error);
+    int64_t now = pt_session_tick(queue->table.session);
+    message->next_visible = pt_queue_hide(now, ticks, message->expires);
+    return pt_queue_check_extension(queue->azure_limits, seconds, ticks, message->expires - now,
+                                    error);
 }
 
 int pt_queue_extend(pt_queue *queue, sqlite3_value *seconds, sqlite3_value *body,

@@ -24,6 +24,12 @@ int64_t pt_queue_later(int64_t time, int64_t ticks)
     return ticks > PT_TICKS_MAX - time ? PT_TICKS_MAX : time + ticks;
 }
 
+int64_t pt_queue_hide(int64_t time, int64_t ticks, int64_t expires)
+{
+    int64_t later = pt_queue_later(time, ticks);
+    return later < expires ? later : expires;
+}
+
 /* --- Seconds --- */
 
 static int64_t ticks_of_integer(int64_t seconds)
@@ -159,10 +165,10 @@ int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, 
                         ticks, error);
 }
 
-int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t next_visible,
-                             int64_t expires, pt_error *error)
+int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
+                             pt_error *error)
 {
-    return !azure || next_visible <= expires
+    return !azure || ticks <= rest
                ? SQLITE_OK
                : refuse_range(seconds, "VisibilityTimeout",
                               "limits='azure' takes at most what is left of the message's "

@@ -122,6 +122,20 @@ static void what_has_expired_is_removed_on_the_way(void **state)
     assert_gets(db, "jobs", "5", "");
 }
 
+static void what_is_hidden_for_longer_than_it_lives_is_removed(void **state)
+{
+    (void)state;
+    run(db, "INSERT INTO jobs(Body, TimeToLive, VisibilityTimeout) VALUES ('new', 1, 9e18)");
+    run(db, "INSERT INTO jobs(Body, TimeToLive) VALUES ('held', 1), ('kept', 1)");
+    assert_number(db, 2, "SELECT count(*) FROM pt_queue_get('jobs', 2, 9e18)");
+    run(db, "UPDATE jobs SET VisibilityTimeout = 9e18 WHERE (MessageId, PopReceipt) IN (SELECT "
+            "MessageId, PopReceipt FROM jobs WHERE Body = 'kept')");
+    assert_number(db, 3, "SELECT Entities FROM pt_tables");
+    sqlite3_sleep(1100);
+    assert_gets(db, "jobs", "1", "");
+    assert_number(db, 0, "SELECT Entities FROM pt_tables");
+}
+
 static void nobody_holds_a_message_that_has_expired(void **state)
 {
     (void)state;
@@ -539,6 +553,7 @@ int main(void)
         TEST(a_message_is_what_was_inserted),
         TEST(the_next_to_get_it_takes_the_receipt_away),
         TEST(what_has_expired_is_removed_on_the_way),
+        TEST(what_is_hidden_for_longer_than_it_lives_is_removed),
         TEST(nobody_holds_a_message_that_has_expired),
         TEST(wrong_arguments_are_refused),
         TEST(azure_limits_are_kept),
