@@ -11,7 +11,7 @@
 --   program; a test kills it after each step.
 .load ./ptable
 .mode box
-.nullvalue -
+.nullvalue NULL
 
 CREATE VIRTUAL TABLE Current USING ptable(Name String, Born DateTime);
 CREATE VIRTUAL TABLE Archive USING ptable(Name String, Born DateTime);

@@ -1,17 +1,15 @@
--- ==================================================================================
--- Pages: ten employees at a time, continued later by another process.
--- ==================================================================================
--- A list is too long for one screen or one request. You want its first ten entities, then the next
--- ten, perhaps tomorrow and from another process, while others insert and delete.
+-- Paging
 --
+-- Problem: a list is too long for one screen or one request. Its first ten entities are wanted, then
+--   the next ten, perhaps tomorrow and by another process, while others insert and delete.
 -- Pattern: continuation tokens. The Table service ends an answer after at most 1,000 entities and
 --   adds an opaque token, with which the client asks for the next page. A page may be short, or
 --   empty, and still have a token: stop when there is no token, not when a page is short.
--- Keys: PartitionKey = department, RowKey = employee id. Paging adds nothing to them.
--- Cost: a page is one seek and ten entities, wherever it begins.
--- In SQL: the EntityKey of any entity is a token. Pages are full until the last one, they go
+-- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '000121'
+-- Costs: a page is one seek and ten entities, wherever it begins.
+-- Better in SQL: the EntityKey of any entity is a token. Pages are full until the last one, they go
 --   backwards too, and OFFSET, which gets lost when the table changes, is not needed.
-.headers on
+.mode box --wrap 80
 .shell rm -f build/paging.db* build/token.sql
 .open build/paging.db
 .load ./ptable
@@ -23,6 +21,8 @@ INSERT INTO Employee(PartitionKey, RowKey, LastName)
     json_extract('["Jones","Kwok","Hall","Nguyen"]', '$[' || (n % 4) || ']')
   FROM number;
 
+.print
+.print == The first page
 -- The first page. Every EntityKey is greater than the empty blob, so that is the token of the
 -- beginning. The token of the page is that of its last row, here written in hex. It shows the
 -- keys, and whoever holds one may begin anywhere: where that matters, keep it on your side.
@@ -30,19 +30,25 @@ INSERT INTO Employee(PartitionKey, RowKey, LastName)
 SELECT PartitionKey, RowKey, LastName, hex(EntityKey) AS token FROM Employee
   WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10;
 
+.print
+.print == The second page
 -- The second page: what comes after the token. Programs bind the blob; in the shell it is a
 -- literal. From here on a page is printed as one line. It goes on in the next partition.
 .parameter set @token "x'4D61726B6574696E6700303030313130'"
 SELECT group_concat(RowKey, ' ') AS page, hex(max(EntityKey)) AS token FROM (
   SELECT RowKey, EntityKey FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10);
 
+.print
+.print == The third page, by another process
 -- The token is kept as text in a file, and ANOTHER process reads the third page.
 SELECT writefile('build/token.sql',
     '.parameter set @token "' || quote(max(EntityKey)) || '"') AS bytes
   FROM (SELECT EntityKey FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10);
 .shell cat build/token.sql && echo
-.shell sqlite3 -header build/paging.db ".load ./ptable" ".read build/token.sql" "SELECT RowKey, LastName FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10"
+.shell sqlite3 -box build/paging.db ".load ./ptable" ".read build/token.sql" "SELECT RowKey, LastName FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10"
 
+.print
+.print == The last page
 -- The fourth page is the last: it has fewer than ten rows. After a last page that happens to be
 -- full comes an empty one; who wants to know beforehand asks whether there is more.
 .parameter set @token "x'53616C657300303030313330'"
@@ -52,6 +58,8 @@ SELECT EXISTS (SELECT 1 FROM Employee WHERE EntityKey > @token) AS "more after 0
   EXISTS (SELECT 1 FROM Employee WHERE EntityKey > pt_entity_key('Sales', '000134'))
     AS "more after 000134";
 
+.print
+.print == Backwards
 -- The page before: less than the FIRST key of the page shown, read downwards, then put in order.
 .parameter set @first "pt_entity_key('Sales', '000121')"
 SELECT group_concat(RowKey, ' ') AS "page before 000121" FROM (SELECT RowKey FROM (
@@ -61,6 +69,8 @@ SELECT group_concat(RowKey, ' ') AS "page before 000121" FROM (SELECT RowKey FRO
 SELECT group_concat(RowKey, ' ') AS "from the end" FROM (
   SELECT RowKey FROM Employee ORDER BY EntityKey DESC LIMIT 4);
 
+.print
+.print == How pages are found
 -- Each way is a range of keys. A row value looks as good and is not: it bounds the PartitionKey
 -- only, so each page reads its partition again from the start.
 EXPLAIN QUERY PLAN
@@ -71,6 +81,8 @@ EXPLAIN QUERY PLAN
 SELECT RowKey FROM Employee WHERE (PartitionKey, RowKey) > ('Sales', '000120')
   ORDER BY PartitionKey, RowKey LIMIT 10;
 
+.print
+.print == Others write between two pages
 -- Between two pages others write. You hold the token of the first page, which ends with 000110.
 -- Then 000102 is deleted, 000110 too, and 000111x comes. The token need not exist any more; what is
 -- inserted after it is seen, what happens before it changes nothing.
@@ -84,6 +96,8 @@ SELECT group_concat(RowKey, ' ') AS "after the token" FROM (
 SELECT group_concat(RowKey, ' ') AS "OFFSET 10" FROM (
   SELECT RowKey FROM Employee ORDER BY EntityKey LIMIT 10 OFFSET 10);
 
+.print
+.print == Pages that agree with each other
 -- Each page is a snapshot of its own, as in the service. Pages that must agree are read in one
 -- transaction: another process deletes most of Sales, and the pages of this one still have them.
 BEGIN;
@@ -93,6 +107,8 @@ SELECT count(*) AS "still seen" FROM Employee WHERE EntityKey > pt_entity_key('S
 COMMIT;
 SELECT count(*) AS "seen now" FROM Employee WHERE EntityKey > pt_entity_key('Sales', '');
 
+.print
+.print == Pages of a filter, and of a partition
 -- A Filter, or any condition, goes with pages. The service may answer with empty pages and tokens
 -- until it meets a match; here LIMIT counts matches, and a short page is the last.
 SELECT PartitionKey, RowKey, LastName FROM Employee
@@ -105,6 +121,8 @@ EXPLAIN QUERY PLAN
 SELECT RowKey FROM Employee WHERE PartitionKey = 'Marketing' AND EntityKey > @token
   ORDER BY EntityKey LIMIT 10;
 
+.print
+.print == Empty keys
 -- Empty keys are keys. For some clients of the service an empty token means the end, and they stop
 -- too early; here the token of the empty keys is one byte, and the empty blob is before it.
 INSERT INTO Employee VALUES ('', '', 'Nobody');

@@ -1,17 +1,16 @@
--- ==================================================================================
--- One timeline in several stores: read in one order, page through it, write to both.
--- ==================================================================================
--- Timelines have grown beyond one storage account, or beyond one disk. Their events are spread over
--- two stores, and you still want one timeline, newest event first, in pages.
+-- One timeline in several stores
 --
+-- Problem: timelines have grown beyond one storage account, or beyond one disk. Their events are
+--   spread over two stores, and you still want one timeline, newest event first, in pages.
 -- Pattern: sharding over accounts. A hash of the event id says which store an event is in.
--- Keys, in both stores: PartitionKey = timeline, RowKey = event id that begins with its time.
--- Cost: a page costs one seek in each store. With the service the client asks both accounts and
+-- Keys: East, West  PartitionKey the timeline: 'liveid1', RowKey the event's id, which begins with
+--         its time: '20261121T0836_jonesj'
+-- Costs: a page costs one seek in each store. With the service the client asks both accounts and
 --   merges the answers itself; one account holds 500 TiB, one partition 2,000 entities a second.
--- In SQL: a view with UNION ALL merges the stores in key order and stops at LIMIT. Newest first is
---   ORDER BY ... DESC, no inverted times. One transaction writes both stores: see the end for what
---   it promises.
-.headers on
+-- Better in SQL: a view with UNION ALL merges the stores in key order and stops at LIMIT. Newest
+--   first is ORDER BY ... DESC, no inverted times. One transaction writes both stores: see the end
+--   for what it promises.
+.mode box
 .shell rm -f build/timeline.db* build/east.ptable* build/west.ptable*
 .open build/timeline.db
 .load ./ptable
@@ -22,6 +21,8 @@ CREATE VIEW Timeline AS
   SELECT 'east' AS Shard, PartitionKey, RowKey, Title, EntityKey FROM East UNION ALL
   SELECT 'west', PartitionKey, RowKey, Title, EntityKey FROM West;
 
+.print
+.print == An INSERT goes to the store of the event
 -- An INSERT into the view goes to the store of the event: one place knows the rule. Every program
 -- that writes must use the same; pt_hash_bucket is XXH64, which others have, too.
 CREATE TRIGGER "Timeline insert" INSTEAD OF INSERT ON Timeline BEGIN
@@ -37,6 +38,8 @@ INSERT INTO Timeline(PartitionKey, RowKey, Title)
   FROM number, json_each('["liveid1", "liveid2"]') AS timeline;
 SELECT Shard, count(*) AS events FROM Timeline GROUP BY Shard;
 
+.print
+.print == The newest events, page by page
 -- The newest five events of a timeline. The plan merges two readers, each in its own order already:
 -- nothing is sorted, and each store gives no more than LIMIT asks for.
 .eqp on
@@ -50,6 +53,8 @@ SELECT Shard, RowKey, Title FROM Timeline
 SELECT Shard, RowKey, Title FROM Timeline
   WHERE PartitionKey = 'liveid1' AND RowKey < '20261121T0809_kenk' ORDER BY RowKey DESC LIMIT 5;
 
+.print
+.print == Pages over all timelines
 -- Pages over all timelines go by EntityKey. Select it, too: a UNION can only be merged by columns
 -- that it returns; without it SQLite reads both stores to their ends and sorts.
 EXPLAIN QUERY PLAN SELECT PartitionKey, RowKey, EntityKey FROM Timeline
@@ -60,12 +65,16 @@ SELECT PartitionKey, RowKey, hex(EntityKey) AS token FROM (
   SELECT PartitionKey, RowKey, EntityKey FROM Timeline
   WHERE EntityKey > pt_entity_key('liveid1', '20261121T0830') ORDER BY EntityKey LIMIT 4);
 
+.print
+.print == How many entities are where
 -- How many entities are where: the stores know, and nothing is read to find out.
 SELECT substr(Store, -11) AS store, TableName, Entities FROM pt_tables
   WHERE Store IN ('east.ptable', 'west.ptable');
 
--- One transaction writes both stores: liveid3 starts to follow and gets two old events. After an
--- error with OR ROLLBACK nothing of it is there, in neither store.
+.print
+.print == One transaction writes both stores
+-- A new follower, liveid3, gets two old events. After an error with OR ROLLBACK nothing of it is
+-- there, in neither store.
 BEGIN;
 INSERT OR ROLLBACK INTO Timeline(PartitionKey, RowKey, Title)
   VALUES ('liveid3', '20261121T0803_donh', 'Event 1'),
@@ -85,9 +94,11 @@ INSERT OR ROLLBACK INTO "East group" VALUES ('liveid4', '20261121T0824_kenk', 'E
 INSERT OR ROLLBACK INTO West VALUES ('liveid4', '20261121T0803_donh', 'Event 1');
 COMMIT;
 
--- What is not promised, first: one moment for both. A transaction sees each store as it is when it
--- first reads there. In between another process writes both in a transaction of its own, and the
--- reader sees the half that it had not yet looked at.
+.print
+.print == Not promised: one moment for both
+-- A transaction sees each store as it is when it first reads there. In between another process
+-- writes both in a transaction of its own, and the reader sees the half that it had not yet looked
+-- at.
 BEGIN;
 SELECT count(*) AS "east" FROM East;
 .shell sqlite3 build/timeline.db ".load ./ptable" "BEGIN" "INSERT INTO East VALUES ('liveid5', '20261121T0824_kenk', 'Event 8')" "INSERT INTO West VALUES ('liveid5', '20261121T0803_donh', 'Event 1')" "COMMIT"
@@ -96,9 +107,11 @@ SELECT count(*) AS "east, as before" FROM East;
 COMMIT;
 SELECT Shard, RowKey FROM Timeline WHERE PartitionKey = 'liveid5' ORDER BY RowKey;
 
--- Second: that a crash leaves both or nothing. COMMIT writes one store after the other, in no order
--- that you may rely on. So where one half alone would be a loss, do not use one transaction. An
--- event moves from East to West in two, the copy first:
+.print
+.print == Not promised: both or nothing after a crash
+-- COMMIT writes one store after the other, in no order that you may rely on. So where one half
+-- alone would be a loss, do not use one transaction. An event moves from East to West in two, the
+-- copy first:
 INSERT OR IGNORE INTO West(PartitionKey, RowKey, Properties)
   SELECT PartitionKey, RowKey, Properties FROM East WHERE RowKey = '20261121T0824_kenk';
 -- A crash here leaves the event twice, never zero times. UNION instead of UNION ALL shows equal

@@ -1,18 +1,17 @@
--- ==================================================================================
--- Renaming users whose names are unique.
--- ==================================================================================
--- Users log in by name. No two names may be equal, not even when they differ only in case. Users
--- change their names; no two may end up with one name, and none with two.
+-- Renaming users whose names are unique
 --
+-- Problem: users log in by name. No two names may be equal, not even when they differ only in case.
+--   Users change their names; no two may end up with one name, and none with two.
 -- Pattern: a row for the user and a row that reserves the name, in one partition, so that one
 --   entity group transaction writes both. INSERT of a name that is taken fails with 409.
--- Keys: PartitionKey = 'users'. RowKey = 'id-' and the id for the user; 'name-' and the name in
---   lower case for the reservation, whose IndexedEntityId leads back. The prefixes keep a name that
---   looks like an id apart from ids. NameKey in the user's row says what has been reserved.
--- Cost: a log-in is two point queries; a renaming three operations of one transaction.
--- In SQL: one UPDATE renames. It changes the key of the name's row, which fails with 409 if the new
---   one is taken, and is also right when only the case changes.
+-- Keys: User  PartitionKey 'users', RowKey of the user 'id-223', of the name in lower case
+--         'name-jonesj', whose IndexedEntityId leads back. The prefixes keep a name that looks like
+--         an id apart from ids. NameKey in the user's row says what has been reserved.
+-- Costs: a log-in is two point queries; a renaming three operations of one transaction.
+-- Better in SQL: one UPDATE renames. It changes the key of the name's row, which fails with 409 if
+--   the new one is taken, and is also right when only the case changes.
 .load ./ptable
+.mode box
 .nullvalue NULL
 CREATE VIRTUAL TABLE User USING ptable(
   Name String, NameKey String, IndexedEntityId String, batch=azure);
@@ -21,6 +20,8 @@ INSERT INTO User VALUES ('users', 'id-223', 'JonesJ', 'jonesj', NULL),
 INSERT INTO User VALUES ('users', 'id-312', 'KenK', 'kenk', NULL),
                         ('users', 'name-kenk', NULL, NULL, '312');
 
+.print
+.print == Log in
 -- Log in: from the name, in any case, to the id, to the user.
 .eqp on
 SELECT id.RowKey, id.Name FROM User AS name
@@ -28,6 +29,8 @@ SELECT id.RowKey, id.Name FROM User AS name
   WHERE name.PartitionKey = 'users' AND name.RowKey = 'name-' || lower('JONESJ');
 .eqp off
 
+.print
+.print == Rename as in the service
 -- Rename as in the service: insert the new name, delete the old one, change the user. IfMatch = '*'
 -- wants the old name and the user to be there (404).
 BEGIN;
@@ -47,6 +50,8 @@ INSERT OR ROLLBACK INTO User(PartitionKey, RowKey, WriteMode, IfMatch)
   VALUES ('users', 'name-jonesj', 'delete', '*');
 COMMIT;
 
+.print
+.print == A name that is taken
 -- A name that is taken: 409, and OR ROLLBACK has ended the transaction. Nothing has changed. The
 -- other two statements must not be run now, they would be transactions of their own: programs stop
 -- at the first error, and so does the shell with .bail on.
@@ -56,6 +61,8 @@ INSERT OR ROLLBACK INTO User(PartitionKey, RowKey, IndexedEntityId)
 COMMIT;
 SELECT RowKey, Name FROM User;
 
+.print
+.print == In SQL: one statement
 -- In SQL it is one statement, atomic without BEGIN and COMMIT. As a trigger of a view it is written
 -- once, and a program just says UPDATE Person. The old name comes from the user's row, so that no
 -- other is deleted.
@@ -74,6 +81,8 @@ SELECT RowKey, Name, NameKey, IndexedEntityId FROM User;
 UPDATE Person SET Name = 'KENK' WHERE RowKey = 'id-223';
 SELECT RowKey, Name, NameKey, IndexedEntityId FROM User;
 
+.print
+.print == Only the case changes
 -- Jun wants to be JUN. For the pattern this is a case of its own, for both names have one row.
 -- Inserting first: the name is taken, by Jun.
 BEGIN;
@@ -93,6 +102,8 @@ UPDATE Person SET Name = 'jun' WHERE RowKey = 'id-223';
 SELECT RowKey, Name, NameKey, IndexedEntityId FROM User
   WHERE PartitionKey = 'users' AND RowKey IN ('id-223', 'name-jun');
 
+.print
+.print == Lower case beyond ASCII
 -- Lower case beyond ASCII. SQLite's lower() knows A to Z only and leaves other letters as they are.
 -- Programs do otherwise, and not all alike: the first name begins with i and a combining dot in
 -- Python and JavaScript, with a plain i by Turkish rules; the second becomes weiss where case is
@@ -117,10 +128,14 @@ INSERT INTO User VALUES ('users', 'id-403', 'Weiß', 'weiss', NULL),
 INSERT INTO User VALUES ('users', 'id-404', 'WEISS', 'weiss', NULL),
                         ('users', 'name-weiss', NULL, NULL, '404');
 
+.print
+.print == A name that looks like an id
 -- A name that looks like an id takes nothing from the user with that id.
 INSERT INTO User VALUES ('users', 'id-405', 'id-312', 'id-312', NULL),
                         ('users', 'name-id-312', NULL, NULL, '405');
 
+.print
+.print == Delete
 -- Delete: both rows in one statement. One that computes the name's key misses it for 'id-403'.
 BEGIN;
 DELETE FROM User WHERE PartitionKey = 'users' AND RowKey IN ('id-403', 'name-' || lower('Weiß'));
@@ -130,6 +145,8 @@ DELETE FROM User WHERE PartitionKey = 'users' AND RowKey IN ('id-403', (SELECT '
   FROM User WHERE PartitionKey = 'users' AND RowKey = 'id-403'));
 SELECT changes();
 
+.print
+.print == Are there halves?
 -- Now and then: users without their name, and names without their user. There are none.
 SELECT count(*) AS halves FROM User AS one WHERE PartitionKey = 'users' AND NOT EXISTS (
   SELECT 1 FROM User AS two WHERE two.PartitionKey = 'users' AND two.RowKey =

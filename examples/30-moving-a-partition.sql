@@ -1,16 +1,16 @@
--- ==================================================================================
--- Moving all entities of a partition to another PartitionKey.
--- ==================================================================================
--- Sales becomes Retail. PartitionKey is the department, and keys of an entity never change in the
--- Table service: every entity has to be copied and deleted, with all its properties and types.
+-- Moving a partition
 --
+-- Problem: Sales becomes Retail. PartitionKey is the department, and keys of an entity never change
+--   in the Table service: every entity has to be copied and deleted, with all properties and types.
 -- Pattern: copy, then delete, in groups of at most 100. No group may span two partitions, so a
 --   reader sees entities twice between the two, and after a crash both steps are run again.
--- Keys: PartitionKey = department, RowKey = employee id.
--- Cost: two operations for each entity, here and there.
--- In SQL: one UPDATE moves the partition at one moment, however big it is. INSERT ... SELECT and
---   DELETE in one transaction do the same, also into another table or with other RowKeys.
+-- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '000223'
+-- Costs: two operations for each entity, here and there.
+-- Better in SQL: one UPDATE moves the partition at one moment, however big it is. INSERT ... SELECT
+--   and DELETE in one transaction do the same, also into another table or with other RowKeys.
 .load ./ptable
+.mode box
+
 CREATE VIRTUAL TABLE Employee USING ptable(LastName String, Age Int32);
 WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 249)
 INSERT INTO Employee(PartitionKey, RowKey, LastName, Age)
@@ -25,6 +25,8 @@ INSERT INTO Employee(PartitionKey, RowKey, Properties) VALUES ('Sales', '000250'
 CREATE TEMP TABLE Before AS
   SELECT RowKey, Properties, ETag AS Tag FROM Employee WHERE PartitionKey = 'Sales';
 
+.print
+.print == One statement moves all
 -- One statement, one transaction: others see all 250 in Sales, or all in Retail.
 .eqp on
 UPDATE Employee SET PartitionKey = 'Retail' WHERE PartitionKey = 'Sales';
@@ -38,6 +40,8 @@ SELECT count(*) AS moved, sum(Before.Properties = Employee.Properties) AS same,
     sum(Tag = ETag) AS "same ETag"
   FROM Before JOIN Employee ON PartitionKey = 'Retail' AND Employee.RowKey = Before.RowKey;
 
+.print
+.print == Back again, and somebody is in the way
 -- Back again; but by now somebody has been inserted into Sales. 409, and none of the 250 has moved.
 INSERT INTO Employee VALUES ('Sales', '000007', 'Hall', 46);
 UPDATE Employee SET PartitionKey = 'Sales' WHERE PartitionKey = 'Retail';
@@ -57,6 +61,8 @@ SELECT PartitionKey, Entities FROM pt_partitions('Employee');
 ROLLBACK;
 SELECT PartitionKey, Entities FROM pt_partitions('Employee');
 
+.print
+.print == The same as copy and delete
 -- The same as copy and delete. OR ROLLBACK ends the transaction at the 409. The DELETE must not be
 -- run after that: without its transaction it would delete what was never copied. So a program stops
 -- at the first error, as the shell does with .bail on; the UPDATE cannot go wrong like that.
@@ -66,6 +72,8 @@ INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Properties)
 COMMIT;
 SELECT PartitionKey, Entities FROM pt_partitions('Employee');
 
+.print
+.print == Into another table, with other RowKeys
 -- It is the way into another table and to other RowKeys. Properties carries all, declared or not.
 CREATE VIRTUAL TABLE Staff USING ptable(LastName String);
 BEGIN;
@@ -79,6 +87,8 @@ SELECT 'Staff', PartitionKey, Entities FROM pt_partitions('Staff');
 SELECT Properties = (SELECT Properties FROM Before WHERE RowKey = '000250') AS same FROM Staff
   WHERE PartitionKey = 'Shops' AND RowKey = 'empid_000250';
 
+.print
+.print == As on the service: a hundred at a time
 -- On the service, which batch='azure' stands for: two partitions in one group are refused, and more
 -- than 100 operations.
 CREATE VIRTUAL TABLE Grouped USING ptable(LastName String, Age Int32, table=Staff, batch=azure);

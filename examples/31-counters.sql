@@ -1,27 +1,28 @@
--- ==================================================================================
--- Counters that several processes increment at once.
--- ==================================================================================
--- Page views, votes, the next invoice number: several processes add to one number. None of the
--- additions may be lost, and no number may be given out twice.
+-- Counters
 --
+-- Problem: page views, votes, the next invoice number: several processes add to one number. None of
+--   the additions may be lost, and no number may be given out twice.
 -- Pattern: read the entity and its ETag, add 1, merge on condition of the ETag, start again at 412.
 --   Under load most tries fail; so a sharded counter has several entities, each writer adds to one,
 --   and the reader sums them.
--- Keys: PartitionKey = what is counted, RowKey = 'views', or the name of the shard.
--- Cost: two requests an addition and more with 412; a sharded counter is read by a partition scan.
--- In SQL: UPDATE ... SET N = N + 1 reads and writes under the store's lock. Writers
---   wait for each other, as long as .timeout allows; nothing is repeated.
+-- Keys: Counter  PartitionKey what is counted: 'home', RowKey 'views', or the shard: 'a'
+-- Costs: two requests an addition and more with 412; a sharded counter is read by a partition scan.
+-- Better in SQL: UPDATE ... SET N = N + 1 reads and writes under the store's lock. Writers wait for
+--   each other, as long as .timeout allows; nothing is repeated. sql/counters.sql keeps counts of
+--   entities in step with them.
 .shell rm -f build/counters.db* build/add-100.sql
 .open build/counters.db
 .load ./ptable
 .timeout 60000
 PRAGMA journal_mode = WAL;
-.headers on
+.mode box
 .nullvalue NULL
 CREATE VIRTUAL TABLE Counter USING ptable(N Int64);
 INSERT INTO Counter VALUES ('home', 'views', 0);
 
--- The mistake: A and B read 0, each adds 1, each writes 1. One view is lost.
+.print
+.print == The mistake
+-- A and B read 0, each adds 1, each writes 1. One view is lost.
 CREATE TEMP TABLE Client(Name, N, Tag);
 CREATE TEMP VIEW Now AS SELECT N, ETag FROM Counter
   WHERE PartitionKey = 'home' AND RowKey = 'views';
@@ -33,7 +34,9 @@ UPDATE Counter SET N = (SELECT N + 1 FROM Client WHERE Name = 'B')
   WHERE PartitionKey = 'home' AND RowKey = 'views';
 SELECT N AS "N, one lost" FROM Counter;
 
--- The service's way: each writes on condition that the ETag is still the one it has read. B's
+.print
+.print == The service's way: ETags
+-- Each writes on condition that the ETag is still the one it has read. B's
 -- fails with 412.
 DELETE FROM Client;
 INSERT INTO Client SELECT 'A', N, ETag FROM Now;
@@ -53,20 +56,20 @@ INSERT INTO Counter(PartitionKey, RowKey, N, WriteMode, IfMatch)
   SELECT 'home', 'views', N + 1, 'merge', Tag FROM Client WHERE Name = 'B';
 SELECT N AS "N, none lost" FROM Counter;
 
--- SQL's way: one statement, which sees the newest N and lets nobody in between.
+.print
+.print == SQL's way: one statement
+-- It sees the newest N and lets nobody in between.
 .eqp on
 UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'home' AND RowKey = 'views';
 .eqp off
 -- Two processes at once, each a hundred times: 4 + 200.
-.headers off
-.once build/add-100.sql
-WITH RECURSIVE line(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM line WHERE n < 100)
-SELECT 'UPDATE Counter SET N = N + 1 WHERE PartitionKey = ''home'' AND RowKey = ''views'';'
-  FROM line;
-.headers on
+SELECT writefile('build/add-100.sql', replace(hex(zeroblob(100)), '00',
+  'UPDATE Counter SET N = N + 1 WHERE PartitionKey = ''home'' AND RowKey = ''views'';')) AS bytes;
 .shell for p in 1 2; do sqlite3 -cmd ".load ./ptable" -cmd ".timeout 60000" build/counters.db < build/add-100.sql & done; wait
 SELECT N FROM Counter;
 
+.print
+.print == The next number, in a transaction
 -- In a transaction write first and read then: the number is yours, as for the next invoice.
 BEGIN;
 UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'home' AND RowKey = 'views';
@@ -89,6 +92,8 @@ UPDATE Counter SET N = 207 WHERE PartitionKey = 'home' AND RowKey = 'views';
 COMMIT;
 SELECT N FROM Counter;
 
+.print
+.print == A counter that is not there yet
 -- A counter that is not there yet: UPDATE finds nothing and says nothing.
 UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'about' AND RowKey = 'views';
 SELECT changes();
@@ -104,19 +109,20 @@ UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'help';
 SELECT N FROM Counter WHERE PartitionKey = 'help';
 UPDATE Counter SET N = coalesce(N, 0) + 1 WHERE PartitionKey = 'help';
 SELECT N FROM Counter WHERE PartitionKey = 'help';
+.print
+.print == Where a counter ends
 -- An Int32 ends at 2,147,483,647, with an error and not with a wrong number. Take Int64.
 CREATE VIRTUAL TABLE Small USING ptable(N Int32);
 INSERT INTO Small VALUES ('home', 'views', 2147483647);
 UPDATE Small SET N = N + 1;
 
+.print
+.print == A counter in several entities
 -- The sharded counter: four entities, and a writer adds to one that it chooses by its own name or
 -- at random. Two processes, two shards, each a hundred times.
 INSERT INTO Counter SELECT 'votes', value, 0 FROM json_each('["a", "b", "c", "d"]');
-.headers off
-.once build/add-100.sql
-WITH RECURSIVE line(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM line WHERE n < 100)
-SELECT 'UPDATE Counter SET N = N + 1 WHERE PartitionKey = ''votes'' AND RowKey = @shard;' FROM line;
-.headers on
+SELECT writefile('build/add-100.sql', replace(hex(zeroblob(100)), '00',
+  'UPDATE Counter SET N = N + 1 WHERE PartitionKey = ''votes'' AND RowKey = @shard;')) AS bytes;
 .shell for p in a c; do sqlite3 -cmd ".load ./ptable" -cmd ".timeout 60000" -cmd ".parameter set @shard $p" build/counters.db < build/add-100.sql & done; wait
 SELECT RowKey AS shard, N FROM Counter WHERE PartitionKey = 'votes';
 .eqp on

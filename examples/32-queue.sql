@@ -9,7 +9,7 @@
 --   with the tables of their store.
 .load ./ptable
 .mode box
-.nullvalue -
+.nullvalue NULL
 
 -- With a limit of two instead of the five that are usual.
 CREATE VIRTUAL TABLE Mail USING pt_queue(max_dequeue_count=2);

@@ -78,6 +78,7 @@ static void release(pt_table *table)
 {
     pt_queue *queue = pt_queue_of(&table->base);
     pt_scan_free(&queue->scan);
+    pt_buffer_free(&queue->front.key);
     pt_table_clear(&queue->poison);
 }
 

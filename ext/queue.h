@@ -34,11 +34,18 @@ enum {
     PT_QUEUE_HELD_KEY_SIZE = PT_MESSAGE_ROW_KEY_SIZE + PT_GUID_SIZE,
 };
 
+/* The last message that a transaction has looked at when it handed out some: queue_get.c. */
+typedef struct pt_queue_front {
+    pt_buffer key;    /* empty: none yet */
+    uint64_t changes; /* of the session's catalogue then; others: it may have been rolled back */
+} pt_queue_front;
+
 typedef struct pt_queue {
     pt_table table;    /* the first member */
     bool azure_limits; /* the service's of messages; table.config says nothing of limits */
     pt_table poison;   /* the table of the poison queue; its session is opened when it is needed */
     pt_scan scan;      /* for handing out */
+    pt_queue_front front;
 } pt_queue;
 
 static inline pt_queue *pt_queue_of(sqlite3_vtab *vtab)

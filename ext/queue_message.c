@@ -127,8 +127,8 @@ int pt_message_report_damage(pt_slice key, pt_error *error)
     pt_keys keys = pt_keys_of(key);
     return pt_error_set(error, SQLITE_CORRUPT_VTAB,
                         "the entity with PartitionKey '%.*s', RowKey '%.*s' of the queue's table "
-                        "is no message; restore the store from a backup, or drop the queue with "
-                        "all messages: DELETE FROM pt_tables",
+                        "is no message; restore the store from a backup, or work off the others, "
+                        "which pt_queue_get hands out, and drop the queue: DELETE FROM pt_tables",
                         (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
                         keys.row.data);
 }

@@ -10,8 +10,9 @@ bool pt_queue_is_poison(const pt_queue *queue, const pt_message *message)
     return most > 0 && message->dequeue_count >= most;
 }
 
-static int open_poison(pt_queue *queue, pt_view **view, pt_error *error)
+static int open_poison(pt_queue *queue, pt_error *error)
 {
+    pt_view *view = NULL;
     pt_table *poison = &queue->poison;
     if (poison->session == NULL) {
         poison->session = queue->table.session;
@@ -19,32 +20,24 @@ static int open_poison(pt_queue *queue, pt_view **view, pt_error *error)
     }
     int rc = pt_table_add_if_missing(poison, error);
     if (rc == SQLITE_OK) {
-        rc = pt_session_read(poison->session, view, error);
+        rc = pt_session_read(poison->session, &view, error);
     }
-    return rc == SQLITE_OK ? pt_table_find_id(poison, *view, error) : rc;
+    return rc == SQLITE_OK ? pt_table_find_id(poison, view, error) : rc;
 }
 
-/* Large values belong to their table, so the body is stored anew. */
-int pt_queue_move_to_poison(pt_queue *queue, const pt_message *message, int64_t now,
-                            pt_error *error)
+int pt_queue_move_to_poison(pt_queue *queue, const pt_message *message, const pt_value *body,
+                            int64_t now, pt_error *error)
 {
-    pt_slice key = pt_buffer_slice(&queue->table.old_key);
-    pt_view *view = NULL;
-    pt_buffer bytes = {0};
     pt_message moved = *message;
     moved.next_visible = now;
     moved.expires = PT_TICKS_MAX;
+    moved.body = *body;
     pt_message_make_receipt(&moved);
-    int rc = open_poison(queue, &view, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_queue_whole_body(&queue->table, view, key, message, &bytes, &moved.body, error);
-    }
+    int rc = open_poison(queue, error);
     if (rc == SQLITE_OK) {
         rc = pt_queue_add(&queue->poison, &moved, error);
     }
-    if (rc == SQLITE_OK) {
-        rc = pt_entity_remove(&queue->table, key, error);
-    }
-    pt_buffer_free(&bytes);
-    return rc;
+    return rc == SQLITE_OK
+               ? pt_entity_remove(&queue->table, pt_buffer_slice(&queue->table.old_key), error)
+               : rc;
 }

@@ -11,11 +11,12 @@
 bool pt_queue_is_poison(const pt_queue *queue, const pt_message *message);
 
 /*
- * Moves the message that was read from the key in table->old_key to the poison queue, which is made
- * if it is not there: visible at once, for ever. Within a row (session.h): after a failure some of
- * it may be done. SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
+ * Moves the message that was read from the key in table->old_key, and whose whole body this is, to
+ * the poison queue, which is made if it is not there: visible at once, for ever. Within a row
+ * (session.h): after a failure some of it may be done. SQLITE_OK, SQLITE_NOMEM, or the code of an
+ * error with text.
  */
-int pt_queue_move_to_poison(pt_queue *queue, const pt_message *message, int64_t now,
-                            pt_error *error);
+int pt_queue_move_to_poison(pt_queue *queue, const pt_message *message, const pt_value *body,
+                            int64_t now, pt_error *error);
 
 #endif

@@ -24,6 +24,12 @@ int64_t pt_queue_later(int64_t time, int64_t ticks)
     return ticks > PT_TICKS_MAX - time ? PT_TICKS_MAX : time + ticks;
 }
 
+int64_t pt_queue_hide(int64_t time, int64_t ticks, int64_t expires)
+{
+    int64_t later = pt_queue_later(time, ticks);
+    return later < expires ? later : expires;
+}
+
 /* --- Seconds --- */
 
 static int64_t ticks_of_integer(int64_t seconds)
@@ -157,6 +163,17 @@ int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, 
                         azure ? "limits='azure' takes whole seconds from 0 to 604800 (7 days)"
                               : "give 0 or more seconds",
                         ticks, error);
+}
+
+int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
+                             pt_error *error)
+{
+    return !azure || ticks <= rest
+               ? SQLITE_OK
+               : refuse_range(seconds, "VisibilityTimeout",
+                              "limits='azure' takes at most what is left of the message's "
+                              "TimeToLive",
+                              error);
 }
 
 int pt_queue_read_delay(bool azure, sqlite3_value *seconds, int64_t time_to_live, int64_t *ticks,

@@ -16,6 +16,10 @@
 /* `ticks` later, at most PT_TICKS_MAX. Neither is negative. */
 int64_t pt_queue_later(int64_t time, int64_t ticks);
 
+/* When a message that is hidden for so many ticks may be looked at again: at the latest when it
+ * expires, for then it is to be removed by who hands out the next ones. */
+int64_t pt_queue_hide(int64_t time, int64_t ticks, int64_t expires);
+
 /* How long a message lives, in ticks; PT_TICKS_MAX: for ever, which is what -1 says, and NULL but
  * for limits='azure': 7 days. Otherwise above 0. */
 int pt_queue_read_time_to_live(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error);
@@ -30,6 +34,11 @@ int pt_queue_read_hold(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_er
 
 /* How long a message that is changed stays hidden, in ticks from 0 on. */
 int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error);
+
+/* With limits='azure' a message that is changed is not hidden for longer than the rest of its life,
+ * in ticks. */
+int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
+                             pt_error *error);
 
 /* How many messages are asked for: from 1 on. */
 int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_error *error);

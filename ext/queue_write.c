@@ -67,8 +67,8 @@ static int insert(pt_queue *queue, sqlite3_value **columns, pt_error *error)
         return rc;
     }
     message.inserted = pt_session_tick(queue->table.session);
-    message.next_visible = pt_queue_later(message.inserted, delay);
     message.expires = pt_queue_later(message.inserted, time_to_live);
+    message.next_visible = pt_queue_hide(message.inserted, delay, message.expires);
     pt_message_make_id(message.inserted, message.id);
     pt_message_make_receipt(&message);
     return pt_queue_add(&queue->table, &message, error);

@@ -42,25 +42,30 @@
 -- what was found.
 --
 -- What is in the base already is counted when the script runs. What is later written to the base,
--- beside the view, is not: let the script run again, and it counts anew and sets what is wrong. So
--- the property is the script's own in that whole ptable.
+-- beside the view, is not: let the script run again, and it counts anew and sets what is wrong.
+-- Then give all counters: the view writes those of the last run only. The property is the script's
+-- own in that whole ptable.
 --
--- The views and triggers are in the schema of the base and stay in the database, for all programs
--- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- Base and counters are in the main database; or the base is a TEMP table. Its schema has the views
+-- and triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
+-- trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Employee;
 --     UPDATE Contoso SET EmployeeCount = NULL WHERE EmployeeCount IS NOT NULL;
 --
--- If a parameter is wrong there is an error and nothing is made. The script takes the TEMP table
--- away. Its SQL goes through a file in the current folder, ptable_counters.sql, which is removed
--- again. It leaves .mode list, .headers off.
-
-.mode list
-.headers off
+-- If a parameter is wrong there is an error and nothing is made. (Where .bail on stops the script
+-- in an interactive shell: ROLLBACK.) The script takes the TEMP table away. Its SQL goes through a
+-- file in the current folder, ptable_counters.sql, which is removed again.
 
 DROP TABLE IF EXISTS temp.counters_row;
 CREATE TEMP TABLE counters_row AS
-  SELECT row_number() OVER (ORDER BY rowid) AS number, * FROM temp.counters;
+  SELECT row_number() OVER (ORDER BY rowid) AS number,
+         base, entities, name, counters, property, PartitionKey, RowKey, amount,
+         -- What marks the views as made by this script for this base.
+         '/* counters.sql: ' || replace(lower(base), '*/', '') || ' */' AS mark,
+         (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(base)
+           ORDER BY schema <> 'temp', schema <> 'main') AS schema
+    FROM temp.counters;
 DROP TABLE temp.counters;
 
 -- What is wrong with the parameters.
@@ -81,9 +86,16 @@ CREATE TEMP VIEW counters_problem(rank, text) AS
     FROM counters_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(base) WHERE name = 'EntityKey')
   UNION ALL
-  SELECT 5, format('row %d: counters "%w" is no ptable', number, counters)
+  SELECT 4, format('row %d: base "%w" is in "%w"; open that as the main database', number, base,
+                   schema)
+    FROM counters_row WHERE schema NOT IN ('main', 'temp')
+  UNION ALL
+  SELECT 5, format('row %d: counters "%w" is no ptable in the schema of the base', number, counters)
     FROM counters_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(counters) WHERE name = 'WriteMode')
+      OR schema <> 'temp' AND schema <> (
+           SELECT schema FROM pragma_table_list WHERE lower(name) = lower(counters)
+            ORDER BY schema <> 'temp', schema <> 'main')
   UNION ALL
   SELECT 6, format('row %d: counters "%w" declares no column "%w"', number, counters, property)
     FROM counters_row AS r
@@ -105,9 +117,9 @@ CREATE TEMP VIEW counters_problem(rank, text) AS
                            UNION SELECT lower(counters) FROM counters_row)
      AND instr(replace(replace(replace(lower(sql), ' ', ''), '''', ''), '"', ''), 'batch=azure')
   UNION ALL
-  SELECT 10, format('the name "%w" belongs to something that this script has not made', o.name)
+  SELECT 10, format('the name "%w" belongs to something else; take another', o.name)
     FROM object AS o
-   WHERE o.type IN ('table', 'view') AND instr(o.sql, '/* counters.sql */') = 0
+   WHERE o.type IN ('table', 'view') AND instr(o.sql, (SELECT mark FROM counters_row)) = 0
      AND lower(o.name) IN (SELECT lower(name) FROM counters_row);
 
 -- The parts of the statements below. A part may use the {parts} after it.
@@ -116,7 +128,7 @@ CREATE TEMP TABLE counters_part AS
   WITH based(number, columns, new, old, changes) AS (
          SELECT r.number, group_concat(format('"%w"', c.name), ', '),
                 group_concat(format('new."%w"', c.name), ', '),
-                group_concat(format('old."%w" AS "%w"', c.name, c.name), ', '),
+                group_concat(format('old."%w"', c.name), ', '),
                 group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
            FROM counters_row AS r, pragma_table_xinfo(r.base) AS c
           WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
@@ -163,7 +175,7 @@ CREATE TEMP TABLE counters_part AS
     'old amount',
    'SELECT {key} AS CounterKey, {PartitionKey} AS CounterPartitionKey,
                            {RowKey} AS CounterRowKey, -({amount}) AS amount
-                      FROM (SELECT {old}) WHERE {key} IS NOT NULL',
+                      FROM {old entity} AS {base} WHERE {key} IS NOT NULL',
     -- OR REPLACE replaces entities only.
     'spare others', CASE
       WHEN entity.condition IS NULL THEN ''
@@ -177,11 +189,12 @@ CREATE TEMP TABLE counters_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+    -- The first SELECT gives the second the columns' names and types, which comparisons follow.
+    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old})',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'columns', based.columns, 'new', based.new, 'old', based.old, 'set', based.changes,
-    'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
-                WHERE lower(name) = lower(r.base) ORDER BY schema <> 'temp', schema <> 'main'),
+    'schema', format('"%w"', r.schema), 'mark', r.mark,
     'on insert', format('"%w insert"', r.name), 'on update', format('"%w update"', r.name),
     'on delete', format('"%w delete"', r.name),
     'name', format('"%w"', r.name), 'base', format('"%w"', r.base),
@@ -208,7 +221,7 @@ END;
 INSERT INTO counters_start VALUES (1);'),
 
   (2, 20, TRUE,  'DROP VIEW IF EXISTS {schema}.{name};
-CREATE VIEW {schema}.{name} /* counters.sql */ AS
+CREATE VIEW {schema}.{name} {mark} AS
   SELECT {columns} FROM {base} WHERE {entities};'),
 
   (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
@@ -235,7 +248,16 @@ BEGIN{spare others}'),
   (2, 50, TRUE,  'CREATE TRIGGER {schema}.{on delete} INSTEAD OF DELETE ON {name} BEGIN'),
   (2, 51, FALSE, '  {take old};'),
   (2, 52, TRUE,  '  DELETE FROM {base} WHERE EntityKey = old.EntityKey;
-END;');
+END;'),
+
+  (2, 90, TRUE,  'CREATE TEMP TRIGGER counters_try INSERT ON counters_start BEGIN
+  INSERT INTO {name} SELECT * FROM {name} WHERE FALSE;
+  UPDATE {name} SET RowKey = RowKey WHERE FALSE;
+  DELETE FROM {name} WHERE FALSE;'),
+  (2, 92, TRUE,  '  INSERT INTO counters_done VALUES (2);
+END;
+DROP TRIGGER counters_make;
+INSERT INTO counters_start VALUES (2);');
 
 DROP VIEW IF EXISTS temp.counters_sql;
 CREATE TEMP VIEW counters_sql(file, line, number, text) AS
@@ -256,23 +278,36 @@ CREATE TEMP VIEW counters_sql(file, line, number, text) AS
 INSERT INTO counters_start VALUES (1);', 'counters: ' || text)
     FROM (SELECT text FROM counters_problem ORDER BY rank LIMIT 1)
   UNION ALL
+  SELECT 3, 1, 0, 'ROLLBACK TO counters;'
+   WHERE NOT EXISTS (SELECT 1 FROM counters_done WHERE number = 2)
+  UNION ALL
   VALUES (1, 0, 0, '.shell rm ptable_counters.sql'),
-         (2, 0, 0, '.shell rm ptable_counters.sql');
+         (2, 0, 0, '.shell rm ptable_counters.sql'),
+         (3, 0, 0, '.shell rm ptable_counters.sql');
 
 -- First everything is counted, by a trigger: one statement, all or nothing.
-SAVEPOINT counters;
 DROP TABLE IF EXISTS temp.counters_start;
 CREATE TEMP TABLE counters_start(number);
 DROP TABLE IF EXISTS temp.counters_done;
 CREATE TEMP TABLE counters_done(number);
-.once ptable_counters.sql
-SELECT text FROM counters_sql WHERE file = 1 ORDER BY line, number;
+SAVEPOINT counters;
+SELECT 'cannot write ptable_counters.sql'
+ WHERE writefile('ptable_counters.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM counters_sql WHERE file = 1 ORDER BY line, number))) IS NULL;
 .read ptable_counters.sql
 
--- Then, if that went well, the views.
-.once ptable_counters.sql
-SELECT text FROM counters_sql WHERE file = 2 ORDER BY line, number;
+-- Then, if that went well, the views, and each kind of write is tried on no row.
+SELECT 'cannot write ptable_counters.sql'
+ WHERE writefile('ptable_counters.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM counters_sql WHERE file = 2 ORDER BY line, number))) IS NULL;
 .read ptable_counters.sql
+
+-- If anything was wrong, all is as before.
+SELECT 'cannot write ptable_counters.sql'
+ WHERE writefile('ptable_counters.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM counters_sql WHERE file = 3 ORDER BY line, number))) IS NULL;
+.read ptable_counters.sql
+RELEASE counters;
 
 DROP VIEW temp.counters_sql;
 DROP VIEW temp.counters_statement;
@@ -281,4 +316,3 @@ DROP TABLE temp.counters_start;
 DROP TABLE temp.counters_done;
 DROP TABLE temp.counters_part;
 DROP TABLE temp.counters_row;
-RELEASE counters;

@@ -13,7 +13,8 @@
 -- One row: four ptables and two views.
 --
 --   events      PartitionKey: the subject; RowKey: the event's id
---   timelines   PartitionKey: the follower; RowKey: the event's id. Properties: the event's, Subject
+--   timelines   PartitionKey: the follower; RowKey: the event's id. Properties: the event's, and
+--               Subject, which events should not have
 --   followers   PartitionKey: the subject; RowKey: a follower. Who follows X? is a partition scan
 --   following   PartitionKey: the follower; RowKey: a subject. So is: whom does X follow?
 --   post        the view to write events to: keys, declared columns, Properties, Timestamp, ETag and
@@ -39,23 +40,27 @@
 -- spread when it runs. What is later written beside the views is not: let the script run again, and
 -- it makes, changes and deletes what is missing or wrong.
 --
--- The views and triggers are in the schema of the events and stay in the database, for all programs
--- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- All are in the main database; or the events are a TEMP table. Their schema has the views and
+-- triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
+-- trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Post;
 --     DROP VIEW Follow;
 --     DELETE FROM Timeline;
 --     DELETE FROM Following;
 --
--- If a parameter is wrong there is an error and nothing is made. The script takes the TEMP table
--- away. Its SQL goes through a file in the current folder, ptable_fan_out.sql, which is removed
--- again. It leaves .mode list, .headers off.
-
-.mode list
-.headers off
+-- If a parameter is wrong there is an error and nothing is made. (Where .bail on stops the script
+-- in an interactive shell: ROLLBACK.) The script takes the TEMP table away. Its SQL goes through a
+-- file in the current folder, ptable_fan_out.sql, which is removed again.
 
 DROP TABLE IF EXISTS temp.fan_out_row;
-CREATE TEMP TABLE fan_out_row AS SELECT * FROM temp.fan_out;
+CREATE TEMP TABLE fan_out_row AS
+  SELECT events, timelines, followers, following, post, follow,
+         -- What marks the views as made by this script for this table.
+         '/* fan_out.sql: ' || replace(lower(events), '*/', '') || ' */' AS mark,
+         (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(events)
+           ORDER BY schema <> 'temp', schema <> 'main') AS schema
+    FROM temp.fan_out;
 DROP TABLE temp.fan_out;
 
 -- What is wrong with the parameters.
@@ -77,6 +82,15 @@ CREATE TEMP VIEW fan_out_problem(rank, text) AS
    WHERE role NOT IN ('post', 'follow')
      AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(g.name) AS c WHERE c.name = 'WriteMode')
   UNION ALL
+  SELECT 3, format('events "%w" is in "%w"; open that as the main database', events, schema)
+    FROM fan_out_row WHERE schema NOT IN ('main', 'temp')
+  UNION ALL
+  SELECT 3, format('%s "%w" is not in the schema of the events', role, g.name)
+    FROM given AS g, fan_out_row AS r
+   WHERE role NOT IN ('post', 'follow') AND r.schema <> 'temp' AND r.schema <> (
+           SELECT schema FROM pragma_table_list WHERE lower(name) = lower(g.name)
+            ORDER BY schema <> 'temp', schema <> 'main')
+  UNION ALL
   SELECT 4, format('the name "%w" is given twice', name)
     FROM given GROUP BY lower(name) HAVING count(*) > 1
   UNION ALL
@@ -85,9 +99,9 @@ CREATE TEMP VIEW fan_out_problem(rank, text) AS
    WHERE lower(o.name) IN (SELECT lower(name) FROM given)
      AND instr(replace(replace(replace(lower(sql), ' ', ''), '''', ''), '"', ''), 'batch=azure')
   UNION ALL
-  SELECT 6, format('the name "%w" belongs to something that this script has not made', o.name)
+  SELECT 6, format('the name "%w" belongs to something else; take another', o.name)
     FROM object AS o
-   WHERE o.type IN ('table', 'view') AND instr(o.sql, '/* fan_out.sql */') = 0
+   WHERE o.type IN ('table', 'view') AND instr(o.sql, (SELECT mark FROM fan_out_row)) = 0
      AND lower(o.name) IN (SELECT lower(name) FROM given WHERE role IN ('post', 'follow'));
 
 -- The parts of the statements below. A part may use the {parts} after it.
@@ -121,8 +135,7 @@ CREATE TEMP TABLE fan_out_part AS
     'its own', '(t.Properties ->> ''Subject'' = e.PartitionKey)',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'columns', based.columns, 'new', based.new, 'set', based.changes,
-    'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
-                WHERE lower(name) = lower(r.events) ORDER BY schema <> 'temp', schema <> 'main'),
+    'schema', format('"%w"', r.schema), 'mark', r.mark,
     'not written', format('%Q', r.timelines || ': the event cannot be written; another has its ' ||
                                 'id, or it is not allowed'),
     'changed', format('%Q', r.post || ': an earlier row of this statement has changed this event'),
@@ -152,7 +165,7 @@ END;
 INSERT INTO fan_out_start VALUES (1);'),
 
   (2, 20, 'DROP VIEW IF EXISTS {schema}.{post};
-CREATE VIEW {schema}.{post} /* fan_out.sql */ AS SELECT {columns} FROM {events};'),
+CREATE VIEW {schema}.{post} {mark} AS SELECT {columns} FROM {events};'),
 
   -- What OR REPLACE replaces has the same places in the same timelines.
   (2, 21, 'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {post} BEGIN
@@ -177,7 +190,7 @@ END;'),
 END;'),
 
   (2, 30, 'DROP VIEW IF EXISTS {schema}.{follow};
-CREATE VIEW {schema}.{follow} /* fan_out.sql */ AS
+CREATE VIEW {schema}.{follow} {mark} AS
   SELECT PartitionKey AS Subject, RowKey AS Follower FROM {followers};'),
 
   (2, 31, 'CREATE TRIGGER {schema}.{on follow} INSTEAD OF INSERT ON {follow} BEGIN
@@ -193,7 +206,18 @@ END;'),
      AND RowKey IN (SELECT RowKey FROM {events} WHERE PartitionKey = old.Subject);
   DELETE FROM {following} WHERE PartitionKey = old.Follower AND RowKey = old.Subject;
   DELETE FROM {followers} WHERE PartitionKey = old.Subject AND RowKey = old.Follower;
-END;');
+END;'),
+
+  (2, 40, 'CREATE TEMP TRIGGER fan_out_try INSERT ON fan_out_start BEGIN
+  INSERT INTO {post} SELECT * FROM {post} WHERE FALSE;
+  UPDATE {post} SET RowKey = RowKey WHERE FALSE;
+  DELETE FROM {post} WHERE FALSE;
+  INSERT INTO {follow} SELECT * FROM {follow} WHERE FALSE;
+  DELETE FROM {follow} WHERE FALSE;
+  INSERT INTO fan_out_done VALUES (2);
+END;
+DROP TRIGGER fan_out_make;
+INSERT INTO fan_out_start VALUES (2);');
 
 DROP VIEW IF EXISTS temp.fan_out_sql;
 CREATE TEMP VIEW fan_out_sql(file, line, text) AS
@@ -212,23 +236,36 @@ CREATE TEMP VIEW fan_out_sql(file, line, text) AS
 INSERT INTO fan_out_start VALUES (1);', 'fan_out: ' || text)
     FROM (SELECT text FROM fan_out_problem ORDER BY rank LIMIT 1)
   UNION ALL
+  SELECT 3, 1, 'ROLLBACK TO fan_out;'
+   WHERE NOT EXISTS (SELECT 1 FROM fan_out_done WHERE number = 2)
+  UNION ALL
   VALUES (1, 0, '.shell rm ptable_fan_out.sql'),
-         (2, 0, '.shell rm ptable_fan_out.sql');
+         (2, 0, '.shell rm ptable_fan_out.sql'),
+         (3, 0, '.shell rm ptable_fan_out.sql');
 
 -- First the timelines are made, by a trigger: one statement, all or nothing.
-SAVEPOINT fan_out;
 DROP TABLE IF EXISTS temp.fan_out_start;
 CREATE TEMP TABLE fan_out_start(number);
 DROP TABLE IF EXISTS temp.fan_out_done;
 CREATE TEMP TABLE fan_out_done(number);
-.once ptable_fan_out.sql
-SELECT text FROM fan_out_sql WHERE file = 1 ORDER BY line;
+SAVEPOINT fan_out;
+SELECT 'cannot write ptable_fan_out.sql'
+ WHERE writefile('ptable_fan_out.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM fan_out_sql WHERE file = 1 ORDER BY line))) IS NULL;
 .read ptable_fan_out.sql
 
--- Then, if that went well, the views.
-.once ptable_fan_out.sql
-SELECT text FROM fan_out_sql WHERE file = 2 ORDER BY line;
+-- Then, if that went well, the views, and each kind of write is tried on no row.
+SELECT 'cannot write ptable_fan_out.sql'
+ WHERE writefile('ptable_fan_out.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM fan_out_sql WHERE file = 2 ORDER BY line))) IS NULL;
 .read ptable_fan_out.sql
+
+-- If anything was wrong, all is as before.
+SELECT 'cannot write ptable_fan_out.sql'
+ WHERE writefile('ptable_fan_out.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM fan_out_sql WHERE file = 3 ORDER BY line))) IS NULL;
+.read ptable_fan_out.sql
+RELEASE fan_out;
 
 DROP VIEW temp.fan_out_sql;
 DROP VIEW temp.fan_out_statement;
@@ -237,4 +274,3 @@ DROP TABLE temp.fan_out_start;
 DROP TABLE temp.fan_out_done;
 DROP TABLE temp.fan_out_part;
 DROP TABLE temp.fan_out_row;
-RELEASE fan_out;

@@ -43,25 +43,30 @@
 --
 -- What is in the base already is in the lists when the script has run. What is later written to the
 -- base, beside the view, is not: let the script run again, and it makes, changes and deletes the
--- lists that are missing or wrong.
+-- lists that are missing or wrong. Then give all indexes: the view writes those of the last run
+-- only.
 --
--- The views and triggers are in the schema of the base and stay in the database, for all programs
--- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- Base and lists are in the main database; or the base is a TEMP table. Its schema has the views
+-- and triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
+-- trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Employee;
 --     DROP VIEW EmployeeByName;
 --     DELETE FROM StaffNames WHERE Filter MATCH 'IndexName eq ''EmployeeByName''';
 --
--- If a parameter is wrong there is an error and nothing is made. The script takes the TEMP table
--- away. Its SQL goes through a file in the current folder, ptable_index_entities.sql, which is
--- removed again. It leaves .mode list, .headers off.
-
-.mode list
-.headers off
+-- If a parameter is wrong there is an error and nothing is made. (Where .bail on stops the script
+-- in an interactive shell: ROLLBACK.) The script takes the TEMP table away. Its SQL goes through a
+-- file in the current folder, ptable_index_entities.sql, which is removed again.
 
 DROP TABLE IF EXISTS temp.index_entities_row;
 CREATE TEMP TABLE index_entities_row AS
-  SELECT row_number() OVER (ORDER BY rowid) AS number, * FROM temp.index_entities;
+  SELECT row_number() OVER (ORDER BY rowid) AS number,
+         base, entities, name, lists, lookup, PartitionKey, RowKey,
+         -- What marks the views as made by this script for this base.
+         '/* index_entities.sql: ' || replace(lower(base), '*/', '') || ' */' AS mark,
+         (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(base)
+           ORDER BY schema <> 'temp', schema <> 'main') AS schema
+    FROM temp.index_entities;
 DROP TABLE temp.index_entities;
 
 -- What is wrong with the parameters.
@@ -82,9 +87,16 @@ CREATE TEMP VIEW index_entities_problem(rank, text) AS
     FROM index_entities_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(base) WHERE name = 'EntityKey')
   UNION ALL
-  SELECT 5, format('row %d: lists "%w" is no ptable', number, lists)
+  SELECT 4, format('row %d: base "%w" is in "%w"; open that as the main database', number, base,
+                   schema)
+    FROM index_entities_row WHERE schema NOT IN ('main', 'temp')
+  UNION ALL
+  SELECT 5, format('row %d: lists "%w" is no ptable in the schema of the base', number, lists)
     FROM index_entities_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(lists) WHERE name = 'WriteMode')
+      OR schema <> 'temp' AND schema <> (
+           SELECT schema FROM pragma_table_list WHERE lower(name) = lower(lists)
+            ORDER BY schema <> 'temp', schema <> 'main')
   UNION ALL
   SELECT 6, format('"%w" has batch=azure, which lets a transaction write a list only once', o.name)
     FROM object AS o
@@ -97,9 +109,9 @@ CREATE TEMP VIEW index_entities_problem(rank, text) AS
           UNION ALL SELECT lookup FROM index_entities_row)
    GROUP BY lower(name) HAVING count(*) > 1
   UNION ALL
-  SELECT 8, format('the name "%w" belongs to something that this script has not made', o.name)
+  SELECT 8, format('the name "%w" belongs to something else; take another', o.name)
     FROM object AS o
-   WHERE o.type IN ('table', 'view') AND instr(o.sql, '/* index_entities.sql */') = 0
+   WHERE o.type IN ('table', 'view') AND instr(o.sql, (SELECT mark FROM index_entities_row)) = 0
      AND lower(o.name) IN (SELECT lower(name) FROM index_entities_row
                            UNION SELECT lower(lookup) FROM index_entities_row);
 
@@ -110,7 +122,7 @@ CREATE TEMP TABLE index_entities_part AS
          SELECT r.number, group_concat(format('"%w"', c.name), ', '),
                 group_concat(format('e."%w"', c.name), ', '),
                 group_concat(format('new."%w"', c.name), ', '),
-                group_concat(format('old."%w" AS "%w"', c.name, c.name), ', '),
+                group_concat(format('old."%w"', c.name), ', '),
                 group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
            FROM index_entities_row AS r, pragma_table_xinfo(r.base) AS c
           WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
@@ -146,7 +158,7 @@ CREATE TEMP TABLE index_entities_part AS
    '(SELECT ListKey FROM {wanted} WHERE EntityKey = {new key} AND EntityKey <> old.EntityKey)')
                              FROM leave),
     'old leaves', (SELECT replace(replace(text, '{entity}', 'old.EntityKey'), '{list}',
-   '(SELECT {key} FROM (SELECT {old})
+   '(SELECT {key} FROM {old entity} AS {base}
         WHERE {key} NOT IN (SELECT ListKey FROM {wanted} WHERE EntityKey = old.EntityKey))')
                      FROM leave),
     'enter',
@@ -187,12 +199,13 @@ CREATE TEMP TABLE index_entities_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+    -- The first SELECT gives the second the columns' names and types, which comparisons follow.
+    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old})',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'columns', based.columns, 'seen', based.seen, 'new', based.new, 'old', based.old,
     'set', based.changes,
-    'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
-                WHERE lower(name) = lower(r.base) ORDER BY schema <> 'temp', schema <> 'main'),
+    'schema', format('"%w"', r.schema), 'mark', r.mark,
     'on insert', format('"%w insert"', r.name), 'on update', format('"%w update"', r.name),
     'on delete', format('"%w delete"', r.name),
     'name', format('"%w"', r.name), 'base', format('"%w"', r.base),
@@ -223,7 +236,7 @@ END;
 INSERT INTO index_entities_start VALUES (1);'),
 
   (2, 20, TRUE,  'DROP VIEW IF EXISTS {schema}.{name};
-CREATE VIEW {schema}.{name} /* index_entities.sql */ AS
+CREATE VIEW {schema}.{name} {mark} AS
   SELECT {columns} FROM {base} WHERE {entities};'),
 
   (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
@@ -254,12 +267,22 @@ BEGIN{spare others}'),
   (2, 52, TRUE,  'END;'),
 
   (2, 60, FALSE, 'DROP VIEW IF EXISTS {schema}.{lookup};
-CREATE VIEW {schema}.{lookup} /* index_entities.sql */ AS
+CREATE VIEW {schema}.{lookup} {mark} AS
   SELECT i.PartitionKey AS IndexPartitionKey, i.RowKey AS IndexRowKey, {seen}
     FROM {lists} AS i CROSS JOIN json_each(i.Properties ->> ''Entities'') AS pair
    CROSS JOIN {base} AS e
       ON e.PartitionKey = pair.value ->> 0 AND e.RowKey = pair.value ->> 1
-   WHERE i.Filter MATCH {filter};');
+   WHERE i.Filter MATCH {filter};'),
+
+  (2, 90, TRUE,  'CREATE TEMP TRIGGER index_entities_try INSERT ON index_entities_start BEGIN
+  INSERT INTO {name} SELECT * FROM {name} WHERE FALSE;
+  UPDATE {name} SET RowKey = RowKey WHERE FALSE;
+  DELETE FROM {name} WHERE FALSE;'),
+  (2, 91, FALSE, '  SELECT 1 FROM {lookup} WHERE FALSE;'),
+  (2, 92, TRUE,  '  INSERT INTO index_entities_done VALUES (2);
+END;
+DROP TRIGGER index_entities_make;
+INSERT INTO index_entities_start VALUES (2);');
 
 DROP VIEW IF EXISTS temp.index_entities_sql;
 CREATE TEMP VIEW index_entities_sql(file, line, number, text) AS
@@ -280,23 +303,36 @@ CREATE TEMP VIEW index_entities_sql(file, line, number, text) AS
 INSERT INTO index_entities_start VALUES (1);', 'index_entities: ' || text)
     FROM (SELECT text FROM index_entities_problem ORDER BY rank LIMIT 1)
   UNION ALL
+  SELECT 3, 1, 0, 'ROLLBACK TO index_entities;'
+   WHERE NOT EXISTS (SELECT 1 FROM index_entities_done WHERE number = 2)
+  UNION ALL
   VALUES (1, 0, 0, '.shell rm ptable_index_entities.sql'),
-         (2, 0, 0, '.shell rm ptable_index_entities.sql');
+         (2, 0, 0, '.shell rm ptable_index_entities.sql'),
+         (3, 0, 0, '.shell rm ptable_index_entities.sql');
 
 -- First the lists are made, by a trigger: one statement, all or nothing.
-SAVEPOINT index_entities;
 DROP TABLE IF EXISTS temp.index_entities_start;
 CREATE TEMP TABLE index_entities_start(number);
 DROP TABLE IF EXISTS temp.index_entities_done;
 CREATE TEMP TABLE index_entities_done(number);
-.once ptable_index_entities.sql
-SELECT text FROM index_entities_sql WHERE file = 1 ORDER BY line, number;
+SAVEPOINT index_entities;
+SELECT 'cannot write ptable_index_entities.sql'
+ WHERE writefile('ptable_index_entities.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM index_entities_sql WHERE file = 1 ORDER BY line, number))) IS NULL;
 .read ptable_index_entities.sql
 
--- Then, if that went well, the views.
-.once ptable_index_entities.sql
-SELECT text FROM index_entities_sql WHERE file = 2 ORDER BY line, number;
+-- Then, if that went well, the views, and each kind of write is tried on no row.
+SELECT 'cannot write ptable_index_entities.sql'
+ WHERE writefile('ptable_index_entities.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM index_entities_sql WHERE file = 2 ORDER BY line, number))) IS NULL;
 .read ptable_index_entities.sql
+
+-- If anything was wrong, all is as before.
+SELECT 'cannot write ptable_index_entities.sql'
+ WHERE writefile('ptable_index_entities.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM index_entities_sql WHERE file = 3 ORDER BY line, number))) IS NULL;
+.read ptable_index_entities.sql
+RELEASE index_entities;
 
 DROP VIEW temp.index_entities_sql;
 DROP VIEW temp.index_entities_statement;
@@ -305,4 +341,3 @@ DROP TABLE temp.index_entities_start;
 DROP TABLE temp.index_entities_done;
 DROP TABLE temp.index_entities_part;
 DROP TABLE temp.index_entities_row;
-RELEASE index_entities;

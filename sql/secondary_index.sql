@@ -23,9 +23,10 @@
 --   RowKey        the copy. Where one of the two is NULL there is no copy
 --
 -- A copy has the columns that its ptable declares and the base has too; or all properties, where it
--- declares none or is the base. Besides, it has three properties: IndexName, EntityPartitionKey and
--- EntityRowKey. The lookup view shows the copy's keys as IndexPartitionKey and IndexRowKey, and its
--- entity's as PartitionKey and RowKey. An UPDATE writes only those copies that it changes.
+-- declares none or is the base. Besides, it has three properties, which entities should not have:
+-- IndexName, EntityPartitionKey and EntityRowKey. The lookup view shows the copy's keys as
+-- IndexPartitionKey and IndexRowKey, and its entity's as PartitionKey and RowKey. An UPDATE writes
+-- only those copies that it changes.
 --
 -- A copy's keys are its own: a second entity that wants them is an error (EntityAlreadyExists). If
 -- several entities may have one value, let the RowKey end with what tells them apart:
@@ -37,27 +38,33 @@
 -- FAIL keeps what the failing row has written so far, perhaps an entity without copies: do not use
 -- it. changes() is 0 after a write to a view; RETURNING tells what was found.
 --
--- What is in the base already gets its copies when the script runs. What is later written to the
--- base, beside the view, does not: let the script run again, and it makes, changes and deletes the
--- copies that are missing or wrong.
+-- What is in the base already gets its copies when the script runs, in one transaction: with
+-- batch='azure' no more than that allows. What is later written to the base, beside the view, does
+-- not: let the script run again, and it makes, changes and deletes the copies that are missing or
+-- wrong. Then give all indexes: the view writes those of the last run only.
 --
--- The views and triggers are in the schema of the base and stay in the database, for all programs
--- that load ptable; PRAGMA trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- Base and copies are in the main database; or the base is a TEMP table. Its schema has the views
+-- and triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
+-- trusted_schema=0 forbids them. To undo it (triggers go with their view):
 --
 --     DROP VIEW Employee;
 --     DROP VIEW EmployeeByEmail;
 --     DELETE FROM StaffByEmail WHERE Filter MATCH 'IndexName eq ''EmployeeByEmail''';
 --
--- If a parameter is wrong or two entities want one key, there is an error and nothing is made. The
--- script takes the TEMP table away. Its SQL goes through a file in the current folder,
--- ptable_secondary_index.sql, which is removed again. It leaves .mode list, .headers off.
-
-.mode list
-.headers off
+-- If a parameter is wrong or two entities want one key, there is an error and nothing is made.
+-- (Where .bail on stops the script in an interactive shell: ROLLBACK.) The script takes the TEMP
+-- table away. Its SQL goes through a file in the current folder, ptable_secondary_index.sql, which
+-- is removed again.
 
 DROP TABLE IF EXISTS temp.secondary_index_row;
 CREATE TEMP TABLE secondary_index_row AS
-  SELECT row_number() OVER (ORDER BY rowid) AS number, * FROM temp.secondary_index;
+  SELECT row_number() OVER (ORDER BY rowid) AS number,
+         base, entities, name, copies, lookup, PartitionKey, RowKey,
+         -- What marks the views as made by this script for this base.
+         '/* secondary_index.sql: ' || replace(lower(base), '*/', '') || ' */' AS mark,
+         (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(base)
+           ORDER BY schema <> 'temp', schema <> 'main') AS schema
+    FROM temp.secondary_index;
 DROP TABLE temp.secondary_index;
 
 -- What is wrong with the parameters.
@@ -77,18 +84,25 @@ CREATE TEMP VIEW secondary_index_problem(rank, text) AS
     FROM secondary_index_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(base) WHERE name = 'EntityKey')
   UNION ALL
-  SELECT 5, format('row %d: copies "%w" is no ptable', number, copies)
+  SELECT 4, format('row %d: base "%w" is in "%w"; open that as the main database', number, base,
+                   schema)
+    FROM secondary_index_row WHERE schema NOT IN ('main', 'temp')
+  UNION ALL
+  SELECT 5, format('row %d: copies "%w" is no ptable in the schema of the base', number, copies)
     FROM secondary_index_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(copies) WHERE name = 'WriteMode')
+      OR schema <> 'temp' AND schema <> (
+           SELECT schema FROM pragma_table_list WHERE lower(name) = lower(copies)
+            ORDER BY schema <> 'temp', schema <> 'main')
   UNION ALL
   SELECT 6, format('the name "%w" is given twice', name)
     FROM (SELECT name FROM secondary_index_row WHERE number = 1
           UNION ALL SELECT lookup FROM secondary_index_row)
    GROUP BY lower(name) HAVING count(*) > 1
   UNION ALL
-  SELECT 7, format('the name "%w" belongs to something that this script has not made', s.name)
+  SELECT 7, format('the name "%w" belongs to something else; take another', s.name)
     FROM (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema) AS s
-   WHERE s.type IN ('table', 'view') AND instr(s.sql, '/* secondary_index.sql */') = 0
+   WHERE s.type IN ('table', 'view') AND instr(s.sql, (SELECT mark FROM secondary_index_row)) = 0
      AND lower(s.name) IN (SELECT lower(name) FROM secondary_index_row
                            UNION SELECT lower(lookup) FROM secondary_index_row);
 
@@ -114,6 +128,7 @@ CREATE TEMP TABLE secondary_index_part AS
            JOIN secondary_index_column AS b ON b.number = c.number AND b.name = c.name
            JOIN secondary_index_row AS r ON r.number = c.number
           WHERE c.source = 'copies' AND b.source = 'base' AND c.declared
+            AND c.name NOT IN ('IndexName', 'EntityPartitionKey', 'EntityRowKey')
             AND lower(r.copies) <> lower(r.base)),
        whole(number) AS (
          SELECT number FROM secondary_index_row WHERE lower(copies) = lower(base)
@@ -128,7 +143,7 @@ CREATE TEMP TABLE secondary_index_part AS
        based(number, columns, new, old, changes) AS (
          SELECT number, group_concat(format('"%w"', name), ', '),
                 group_concat(format('new."%w"', name), ', '),
-                group_concat(format('old."%w" AS "%w"', name, name), ', '),
+                group_concat(format('old."%w"', name), ', '),
                 group_concat(format('"%w" = new."%w"', name, name), ', ')
            FROM secondary_index_column WHERE source = 'base' GROUP BY number),
        shown(number, columns) AS (
@@ -164,7 +179,7 @@ CREATE TEMP TABLE secondary_index_part AS
    '(SELECT {key} AS CopyKey, {PartitionKey} AS CopyPartitionKey, {RowKey} AS CopyRowKey,
                    {copied columns}PartitionKey, RowKey, Properties, EntityKey
               FROM {base} WHERE {entities} AND {key} IS NOT NULL)',
-    'old copy', '(SELECT {key} FROM (SELECT {old}))',
+    'old copy', '(SELECT {key} FROM {old entity} AS {base})',
     -- OR REPLACE replaces entities only.
     'spare others', CASE
       WHEN entity.condition IS NULL THEN ''
@@ -178,6 +193,8 @@ CREATE TEMP TABLE secondary_index_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
+    -- The first SELECT gives the second the columns' names and types, which comparisons follow.
+    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old})',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'its copy', '(c.Properties ->> ''IndexName'' = {index} AND {c.owner} = e.EntityKey)',
@@ -197,8 +214,7 @@ CREATE TEMP TABLE secondary_index_part AS
     'copied values', coalesce(copied.given, ''),
     'shown columns', coalesce(shown.columns, ''),
     'columns', based.columns, 'new', based.new, 'old', based.old, 'set', based.changes,
-    'schema', (SELECT format('"%w"', schema) FROM pragma_table_list
-                WHERE lower(name) = lower(r.base) ORDER BY schema <> 'temp', schema <> 'main'),
+    'schema', format('"%w"', r.schema), 'mark', r.mark,
     'on insert', format('"%w insert"', r.name), 'on update', format('"%w update"', r.name),
     'on delete', format('"%w delete"', r.name),
     'name', format('"%w"', r.name), 'base', format('"%w"', r.base),
@@ -223,7 +239,7 @@ CREATE TEMP VIEW secondary_index_statement(file, line, once, text) AS VALUES
 END;
 INSERT INTO secondary_index_start VALUES (1);'),
   (2, 20, TRUE,  'DROP VIEW IF EXISTS {schema}.{name};
-CREATE VIEW {schema}.{name} /* secondary_index.sql */ AS
+CREATE VIEW {schema}.{name} {mark} AS
   SELECT {columns} FROM {base} WHERE {entities};'),
 
   (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
@@ -262,11 +278,21 @@ BEGIN{spare others}'),
 END;'),
 
   (2, 60, FALSE, 'DROP VIEW IF EXISTS {schema}.{lookup};
-CREATE VIEW {schema}.{lookup} /* secondary_index.sql */ AS
+CREATE VIEW {schema}.{lookup} {mark} AS
   SELECT PartitionKey AS IndexPartitionKey, RowKey AS IndexRowKey,
          Properties ->> ''EntityPartitionKey'' AS PartitionKey,
          Properties ->> ''EntityRowKey'' AS RowKey, {shown columns}Properties
-    FROM {copies} WHERE Filter MATCH {filter};');
+    FROM {copies} WHERE Filter MATCH {filter};'),
+
+  (2, 90, TRUE,  'CREATE TEMP TRIGGER secondary_index_try INSERT ON secondary_index_start BEGIN
+  INSERT INTO {name} SELECT * FROM {name} WHERE FALSE;
+  UPDATE {name} SET RowKey = RowKey WHERE FALSE;
+  DELETE FROM {name} WHERE FALSE;'),
+  (2, 91, FALSE, '  SELECT 1 FROM {lookup} WHERE FALSE;'),
+  (2, 92, TRUE,  '  INSERT INTO secondary_index_done VALUES (2);
+END;
+DROP TRIGGER secondary_index_make;
+INSERT INTO secondary_index_start VALUES (2);');
 
 DROP VIEW IF EXISTS temp.secondary_index_sql;
 CREATE TEMP VIEW secondary_index_sql(file, line, number, text) AS
@@ -287,23 +313,36 @@ CREATE TEMP VIEW secondary_index_sql(file, line, number, text) AS
 INSERT INTO secondary_index_start VALUES (1);', 'secondary_index: ' || text)
     FROM (SELECT text FROM secondary_index_problem ORDER BY rank LIMIT 1)
   UNION ALL
+  SELECT 3, 1, 0, 'ROLLBACK TO secondary_index;'
+   WHERE NOT EXISTS (SELECT 1 FROM secondary_index_done WHERE number = 2)
+  UNION ALL
   VALUES (1, 0, 0, '.shell rm ptable_secondary_index.sql'),
-         (2, 0, 0, '.shell rm ptable_secondary_index.sql');
+         (2, 0, 0, '.shell rm ptable_secondary_index.sql'),
+         (3, 0, 0, '.shell rm ptable_secondary_index.sql');
 
 -- First the copies are made, by a trigger: one statement, all or nothing.
-SAVEPOINT secondary_index;
 DROP TABLE IF EXISTS temp.secondary_index_start;
 CREATE TEMP TABLE secondary_index_start(number);
 DROP TABLE IF EXISTS temp.secondary_index_done;
 CREATE TEMP TABLE secondary_index_done(number);
-.once ptable_secondary_index.sql
-SELECT text FROM secondary_index_sql WHERE file = 1 ORDER BY line, number;
+SAVEPOINT secondary_index;
+SELECT 'cannot write ptable_secondary_index.sql'
+ WHERE writefile('ptable_secondary_index.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM secondary_index_sql WHERE file = 1 ORDER BY line, number))) IS NULL;
 .read ptable_secondary_index.sql
 
--- Then, if that went well, the views.
-.once ptable_secondary_index.sql
-SELECT text FROM secondary_index_sql WHERE file = 2 ORDER BY line, number;
+-- Then, if that went well, the views, and each kind of write is tried on no row.
+SELECT 'cannot write ptable_secondary_index.sql'
+ WHERE writefile('ptable_secondary_index.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM secondary_index_sql WHERE file = 2 ORDER BY line, number))) IS NULL;
 .read ptable_secondary_index.sql
+
+-- If anything was wrong, all is as before.
+SELECT 'cannot write ptable_secondary_index.sql'
+ WHERE writefile('ptable_secondary_index.sql', (SELECT group_concat(text, char(10))
+         FROM (SELECT text FROM secondary_index_sql WHERE file = 3 ORDER BY line, number))) IS NULL;
+.read ptable_secondary_index.sql
+RELEASE secondary_index;
 
 DROP VIEW temp.secondary_index_sql;
 DROP VIEW temp.secondary_index_statement;
@@ -313,4 +352,3 @@ DROP TABLE temp.secondary_index_done;
 DROP TABLE temp.secondary_index_part;
 DROP TABLE temp.secondary_index_column;
 DROP TABLE temp.secondary_index_row;
-RELEASE secondary_index;

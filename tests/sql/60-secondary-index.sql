@@ -228,10 +228,80 @@ INSERT INTO Staff(PartitionKey, RowKey, LastName) VALUES ('Sales', '1', 'Jones')
 CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
 INSERT INTO secondary_index VALUES ('Staff', NULL, 'V', 'StaffByName', 'L', 'PartitionKey', 'LastName');
 .read sql/secondary_index.sql
+.print what only the views show to be wrong: a name that an index has, or SQLite; a table in TEMP
+CREATE TABLE Plain(a); CREATE INDEX PlainIndex ON Plain(a);
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('Staff', NULL, 'V', 'StaffByEmail', 'PlainIndex', 'PartitionKey', 'RowKey');
+.read sql/secondary_index.sql
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('Staff', NULL, 'V', 'StaffByEmail', 'sqlite_lookup', 'PartitionKey', 'RowKey');
+.read sql/secondary_index.sql
+CREATE TEMP TABLE Codes AS SELECT 'Sales' AS name, 'S' AS code;
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('Staff', NULL, 'V', 'StaffByEmail', 'L', '(SELECT code FROM Codes WHERE name = PartitionKey)', 'RowKey');
+.read sql/secondary_index.sql
+.print a view of another base
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('StaffByName', NULL, 'Employee', 'Contoso', 'L', 'PartitionKey', 'RowKey');
+.read sql/secondary_index.sql
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('StaffByName', NULL, 'V', 'Contoso', 'EmployeeByEmail', 'PartitionKey', 'RowKey');
+.read sql/secondary_index.sql
+.print copies in another schema than the base, a base in an attached database
+CREATE VIRTUAL TABLE temp.TempCopies USING ptable();
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('Staff', NULL, 'V', 'TempCopies', 'L', 'PartitionKey', 'RowKey');
+.read sql/secondary_index.sql
+ATTACH ':memory:' AS other;
+CREATE VIRTUAL TABLE other.OtherStaff USING ptable();
+CREATE VIRTUAL TABLE other.OtherCopies USING ptable();
+CREATE VIEW other.V AS SELECT 'not its own';
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('OtherStaff', NULL, 'V', 'OtherCopies', 'L', 'PartitionKey', 'RowKey');
+.read sql/secondary_index.sql
+SELECT * FROM other.V;
 SELECT count(*) FROM sqlite_schema WHERE name IN ('V', 'W', 'L', 'M', 'v');
 SELECT count(*) FROM StaffByName;
 SELECT name FROM sqlite_temp_schema WHERE name LIKE '%index%';
 SELECT count(*) FROM fsdir('.') WHERE name GLOB '*ptable_*';
+
+-- Whatever the shell is set to, the script works and sets nothing. Expressions may name the base; what
+-- the copies have of their own is not taken from the base.
+.output noise.txt
+.mode csv
+.headers on
+.changes on
+.eqp on
+.echo on
+CREATE VIRTUAL TABLE Person USING ptable(Email String, EntityRowKey String);
+CREATE VIRTUAL TABLE PersonByEmail USING ptable(EntityRowKey String);
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('Person', NULL, 'Man', 'PersonByEmail', 'ManByEmail', 'Person.PartitionKey', 'lower(Person.Email)');
+.read sql/secondary_index.sql
+.show
+.output
+.echo off
+.eqp off
+.changes off
+.headers off
+.mode list
+INSERT INTO Man(PartitionKey, RowKey, Email, EntityRowKey) VALUES ('a', '1', 'X@contoso.com', 'its own');
+UPDATE Man SET Email = 'y@contoso.com';
+SELECT * FROM Person;
+SELECT * FROM ManByEmail;
+SELECT trim(value) FROM json_each('["' || replace(replace(replace(readfile('noise.txt'), '\', ''), '"', ''), char(10), '","') || '"]')
+ WHERE pt_starts_with(trim(value), 'headers: ') OR pt_starts_with(trim(value), 'mode: ');
+
+-- Comparisons in the expressions follow the columns' types, for what an entity was, too.
+CREATE VIRTUAL TABLE Crew USING ptable(Age Int32);
+CREATE VIRTUAL TABLE CrewAges USING ptable();
+CREATE TEMP TABLE secondary_index(base, entities, name, copies, lookup, PartitionKey, RowKey);
+INSERT INTO secondary_index VALUES ('Crew', NULL, 'Sailor', 'CrewAges', 'SailorByAge', 'iif(Age >= ''40'', ''old'', ''young'')', 'RowKey');
+.read sql/secondary_index.sql
+INSERT INTO Sailor(PartitionKey, RowKey, Age) VALUES ('a', '1', 50), ('a', '2', 60), ('a', '3', 30);
+UPDATE Sailor SET Age = 20 WHERE RowKey = '1';
+DELETE FROM Sailor WHERE RowKey = '2';
+SELECT IndexPartitionKey, IndexRowKey FROM SailorByAge;
 
 -- Another program that loads ptable uses the views; it must trust the schema.
 .open staff.db

@@ -146,3 +146,14 @@ DROP VIEW DepartmentByName;
 DROP VIEW CompanyByName;
 DELETE FROM StaffNames WHERE Filter MATCH 'IndexName eq ''DepartmentByName'' or IndexName eq ''CompanyByName''';
 SELECT (SELECT count(*) FROM Staff), (SELECT count(*) FROM StaffNames);
+
+-- Comparisons in the expressions follow the columns' types, for what an entity was, too.
+CREATE VIRTUAL TABLE Crew USING ptable(Age Int32);
+CREATE VIRTUAL TABLE CrewAges USING ptable();
+CREATE TEMP TABLE index_entities(base, entities, name, lists, lookup, PartitionKey, RowKey);
+INSERT INTO index_entities VALUES ('Crew', NULL, 'Sailor', 'CrewAges', 'SailorByAge', 'PartitionKey', 'iif(Age >= ''40'', ''old'', ''young'')');
+.read sql/index_entities.sql
+INSERT INTO Sailor(PartitionKey, RowKey, Age) VALUES ('a', '1', 50), ('a', '2', 60), ('a', '3', 30);
+UPDATE Sailor SET Age = 20 WHERE RowKey = '1';
+DELETE FROM Sailor WHERE RowKey = '2';
+SELECT RowKey, Properties ->> 'Entities' FROM CrewAges;

@@ -139,3 +139,14 @@ SELECT name FROM sqlite_temp_schema WHERE name LIKE '%counters%';
 DROP VIEW Employee;
 UPDATE Contoso SET EmployeeCount = NULL, Payroll = NULL WHERE EmployeeCount IS NOT NULL;
 SELECT RowKey, Properties FROM Contoso;
+
+-- Comparisons in the expressions follow the columns' types, for what an entity was, too.
+CREATE VIRTUAL TABLE Crew USING ptable(Age Int32);
+CREATE VIRTUAL TABLE CrewCount USING ptable(Old Int64);
+CREATE TEMP TABLE counters(base, entities, name, counters, property, PartitionKey, RowKey, amount);
+INSERT INTO counters VALUES ('Crew', NULL, 'Sailor', 'CrewCount', 'Old', 'PartitionKey', 'iif(Age >= ''40'', ''old'', ''young'')', '1');
+.read sql/counters.sql
+INSERT INTO Sailor(PartitionKey, RowKey, Age) VALUES ('a', '1', 50), ('a', '2', 60), ('a', '3', 30);
+UPDATE Sailor SET Age = 20 WHERE RowKey = '1';
+DELETE FROM Sailor WHERE RowKey = '2';
+SELECT RowKey, Old FROM CrewCount;

@@ -701,6 +701,35 @@ static const char *const looking_inside[] = {
     "ROLLBACK",
     NULL};
 
+#define HELD "(MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Q WHERE "
+
+static const char *const queues[] = {
+    "CREATE VIRTUAL TABLE Q USING pt_queue(max_dequeue_count=1, sync=off)",
+    "CREATE VIRTUAL TABLE QP USING pt_queue(table='Q-poison', sync=off)",
+    "INSERT INTO Q(Body) VALUES ('a'), (hex(zeroblob(3000))), ('c'), (x'00')",
+    "INSERT INTO Q(Body, TimeToLive) VALUES ('expired', 1e-7)",
+    "INSERT INTO Q(Body, VisibilityTimeout) VALUES ('later', 9e10)",
+    "SELECT Body, DequeueCount, argument1, argument2 FROM pt_queue_get('Q', 1, 1e-7)",
+    "BEGIN",
+    "SELECT Body, DequeueCount FROM pt_queue_get('main.Q', 1, 9e10)",
+    "SAVEPOINT a",
+    "SELECT Body, DequeueCount FROM pt_queue_get('Q', 9, 9e10)",
+    "UPDATE Q SET VisibilityTimeout = 0, Body = Body || '!' WHERE " HELD "Body = 'c')",
+    "SELECT count(*) FROM QP",
+    "ROLLBACK TO a",
+    "SELECT given.Body FROM Q, pt_queue_update('Q', Q.MessageId, Q.PopReceipt, 0, Q.Body || '?') "
+    "AS given WHERE Q.Body = 'c'",
+    "!DELETE FROM Q WHERE " HELD "Body = 'c?') OR MessageId = '' AND PopReceipt = ''",
+    "DELETE FROM Q WHERE " HELD "Body = 'c?')",
+    "COMMIT",
+    "SELECT Body FROM Q ORDER BY TimeNextVisible DESC, MessageId DESC",
+    "INSERT INTO Plain SELECT count(*) FROM pt_queue_get('Q', 9, 9e10)",
+    "!SELECT * FROM pt_queue_get('Plain')",
+    "!SELECT * FROM pt_queue_get('Q', 0)",
+    "!INSERT INTO Q(Body) VALUES ('x'), (NULL)",
+    "SELECT TableName, Entities FROM pt_tables",
+    NULL};
+
 static const memory_script scripts[] = {
     {"opening", opening, JOURNAL | WAL | OPENS, 9},
     {"creating tables", creating, JOURNAL, 11},
@@ -741,6 +770,7 @@ static const memory_script scripts[] = {
     {"mixture", mixture, MEMORY | UTF16, 3},
     {"catalog", catalog, JOURNAL | WAL, 7},
     {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL, 7},
+    {"queues", queues, JOURNAL | WAL | UTF16, 7},
     {"looking inside", looking_inside, JOURNAL | UTF16 | MEMORY, 5},
 };
 

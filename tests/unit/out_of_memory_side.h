@@ -342,6 +342,8 @@ static inline char *state_of(sqlite3 *db)
         "SELECT * FROM New",
         "SELECT * FROM Newer",
         "SELECT v FROM Plain",
+        "SELECT Body, DequeueCount, TimeNextVisible > '2500' FROM Q",
+        "SELECT Body, DequeueCount FROM QP",
     };
     char *text = NULL;
     size_t size;

@@ -4,7 +4,7 @@
  */
 #include "queue_requests.h"
 
-#include <lmdb.h>
+#include <time.h>
 
 static sqlite3 *db;
 
@@ -122,6 +122,20 @@ static void what_has_expired_is_removed_on_the_way(void **state)
     assert_gets(db, "jobs", "5", "");
 }
 
+static void what_is_hidden_for_longer_than_it_lives_is_removed(void **state)
+{
+    (void)state;
+    run(db, "INSERT INTO jobs(Body, TimeToLive, VisibilityTimeout) VALUES ('new', 1, 9e18)");
+    run(db, "INSERT INTO jobs(Body, TimeToLive) VALUES ('held', 1), ('kept', 1)");
+    assert_number(db, 2, "SELECT count(*) FROM pt_queue_get('jobs', 2, 9e18)");
+    run(db, "UPDATE jobs SET VisibilityTimeout = 9e18 WHERE (MessageId, PopReceipt) IN (SELECT "
+            "MessageId, PopReceipt FROM jobs WHERE Body = 'kept')");
+    assert_number(db, 3, "SELECT Entities FROM pt_tables");
+    sqlite3_sleep(1100);
+    assert_gets(db, "jobs", "1", "");
+    assert_number(db, 0, "SELECT Entities FROM pt_tables");
+}
+
 static void nobody_holds_a_message_that_has_expired(void **state)
 {
     (void)state;
@@ -189,6 +203,22 @@ static void azure_limits_are_kept(void **state)
     says(db, "RequestBodyTooLarge");
     end_request(&late);
     end_request(&large);
+    end_request(&request);
+}
+
+static void azure_hides_no_message_for_longer_than_it_lives(void **state)
+{
+    (void)state;
+    run(db, "CREATE VIRTUAL TABLE azure USING pt_queue(limits=azure, sync=off)");
+    run(db, "INSERT INTO azure(Body, TimeToLive) VALUES ('a', 100)");
+    pt_queue_request request = get_messages(db, "azure", "1", "604800");
+    pt_queue_request late = update_request(db, &request.messages[0], "101", NULL);
+    assert_int_equal(send_request(db, "azure", &late), SQLITE_CONSTRAINT_VTAB);
+    says(db, "what is left of the message's TimeToLive (OutOfRangeQueryParameterValue)");
+    pt_queue_request early = update_request(db, &request.messages[0], "99", NULL);
+    assert_int_equal(send_request(db, "azure", &early), SQLITE_OK);
+    end_request(&early);
+    end_request(&late);
     end_request(&request);
 }
 
@@ -461,90 +491,57 @@ static void a_batch_has_no_room_for_it(void **state)
     assert_gets(db, "jobs", "2", "a ");
 }
 
-/* Makes a table of the store, whose catalogue entry ends with its name, a queue's. */
-static void make_it_a_queue(const char *path, const char *table)
+/* The search begins where the last one in the transaction has ended, unless that was taken back. */
+static void what_comes_back_in_a_transaction_is_found(void **state)
 {
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi dbi;
-    MDB_val value;
-    uint8_t key[40] = {0};
-    uint8_t record[40] = {0};
-    memcpy(key + 4, table, strlen(table));
-    MDB_val name = {.mv_size = 4 + strlen(table), .mv_data = key};
-    assert_int_equal(mdb_env_create(&env), 0);
-    mdb_env_set_maxdbs(env, 8);
-    assert_int_equal(mdb_env_open(env, path, MDB_NOSUBDIR, 0644), 0);
-    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
-    assert_int_equal(mdb_dbi_open(txn, "entities", 0, &dbi), 0);
-    assert_int_equal(mdb_get(txn, dbi, &name, &value), 0);
-    memcpy(record, value.mv_data, value.mv_size);
-    record[value.mv_size] = 1;
-    MDB_val queue = {.mv_size = value.mv_size + 1, .mv_data = record};
-    assert_int_equal(mdb_put(txn, dbi, &name, &queue, 0), 0);
-    assert_int_equal(mdb_txn_commit(txn), 0);
-    mdb_env_close(env);
+    (void)state;
+    run(db, "CREATE VIRTUAL TABLE same USING pt_queue(table=jobs, sync=off)");
+    run(db, "INSERT INTO jobs(Body) VALUES ('a'), ('b'), ('c')");
+    run(db, "BEGIN");
+    assert_gets(db, "jobs", "1", "a ");
+    run(db, "SAVEPOINT s");
+    assert_gets(db, "jobs", "2", "b c ");
+    run(db, "INSERT INTO same(Body) VALUES ('d')");
+    assert_gets(db, "jobs", "1", "d ");
+    run(db, "ROLLBACK TO s");
+    assert_gets(db, "jobs", "1", "b ");
+    run(db, "INSERT INTO same(Body) VALUES ('e')");
+    assert_gets(db, "same", "1", "c ");
+    give_back("jobs");
+    assert_gets(db, "jobs", "9", "a b c e ");
+    assert_gets(db, "jobs", "9", "");
+    run(db, "ROLLBACK");
+    run(db, "BEGIN");
+    assert_gets(db, "jobs", "9", "a b c ");
+    run(db, "DELETE FROM pt_tables");
+    run(db, "DROP TABLE same; CREATE VIRTUAL TABLE same USING pt_queue(table=jobs, sync=off)");
+    run(db, "INSERT INTO same(Body) VALUES ('new')");
+    assert_gets(db, "jobs", "9", "new ");
+    run(db, "COMMIT");
 }
 
-#define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
-
-static void what_is_no_message_is_reported(void **state)
+static clock_t time_to_get(int calls)
 {
-    static const struct {
-        const char *partition;
-        const char *row;
-        const char *properties;
-        bool valid;
-    } entities[] = {
-        {"", "0639308784992341940_" ID, "'Body', 'x'", true},
-        {"", "0639308784992341940_" ID, "'Body', NULL", false},
-        {"", "0639308784992341940_" ID, "'Body', 1", false},
-        {"", "0639308784992341940_" ID, "'Body', 'x', 'Receipt@odata.type', 'Edm.String'", false},
-        {"", "0639308784992341940_" ID, "'Body', 'x', 'DequeueCount@odata.type', 'Edm.String'",
-         false},
-        {"", "0639308784992341940_" ID, "'Body', 'x', 'InsertionTime', NULL", false},
-        {"", "0639308784992341940_" ID, "'Body', 'x', 'ExpirationTime', 'x'", false},
-        {"p", "0639308784992341940_" ID, "'Body', 'x'", false},
-        {"", "0639308784992341940-" ID, "'Body', 'x'", false},
-        {"", "063930878499234194_" ID, "'Body', 'x'", false},
-        {"", "9639308784992341940_" ID, "'Body', 'x'", false},
-        {"", "3155378976000000000_" ID, "'Body', 'x'", false},
-        {"", "0639308784992341940_01A1ff20-c1a2-71e5-816f-a201ba7d23a7", "'Body', 'x'", false},
-        {"", "0639308784992341940_" ID "0", "'Body', 'x'", false},
-    };
-    static const char sound[] = "'{\"InsertionTime@odata.type\":\"Edm.DateTime\",\"InsertionTime\":"
-                                "\"2026-11-21T00:00:00Z\","
-                                "\"DequeueCount@odata.type\":\"Edm.Int64\",\"DequeueCount\":\"3\","
-                                "\"Receipt@odata.type\":\"Edm.Guid\",\"Receipt\":\"" ID "\"}'";
-    for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++) {
-        char store[PATH_SIZE];
-        char name[20];
-        snprintf(name, sizeof name, "%u.ptable", (unsigned)i);
-        path_in(*state, name, store);
-        run(db, "CREATE VIRTUAL TABLE made USING ptable(store=%Q, sync=off)", store);
-        run(db,
-            "INSERT INTO made(PartitionKey, RowKey, Properties) VALUES (%Q, %Q, json_patch(%s, "
-            "json_object(%s)))",
-            entities[i].partition, entities[i].row, sound, entities[i].properties);
-        run(db, "DROP TABLE made");
-        make_it_a_queue(store, "made");
-        run(db, "CREATE VIRTUAL TABLE made USING pt_queue(store=%Q, sync=off)", store);
-        if (entities[i].valid) {
-            assert_number(db, 1,
-                          "SELECT count(*) FROM made WHERE MessageId = %Q AND Body = 'x' AND "
-                          "DequeueCount = 3",
-                          ID);
-            assert_gets(db, "made", "1", "x ");
-        } else {
-            fails(db, SQLITE_CORRUPT_VTAB, "SELECT count(*) FROM made");
-            says(db, entities[i].row);
-            bool in_the_way = entities[i].partition[0] == 0 && entities[i].row[0] == '0';
-            if (in_the_way) {
-                assert_get_fails(db, "made", "1", "1", SQLITE_CORRUPT_VTAB, entities[i].row);
-            }
-        }
-        run(db, "DROP TABLE made");
+    clock_t begin = clock();
+    for (int i = 0; i < calls; i++) {
+        pt_queue_request request = get_messages(db, "jobs", "1", "60");
+        assert_int_equal(request.message_count, 1);
+        end_request(&request);
     }
+    return clock() - begin;
+}
+
+static void many_gets_in_a_transaction_cost_no_more(void **state)
+{
+    (void)state;
+    run(db, "INSERT INTO jobs(Body) WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n "
+            "WHERE i < 20000) SELECT 'x' FROM n");
+    run(db, "BEGIN");
+    clock_t first = time_to_get(200);
+    pt_queue_request request = get_messages(db, "jobs", "19500", "60");
+    end_request(&request);
+    assert_true(time_to_get(200) < 4 * first + CLOCKS_PER_SEC / 20);
+    run(db, "COMMIT");
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
@@ -556,9 +553,11 @@ int main(void)
         TEST(a_message_is_what_was_inserted),
         TEST(the_next_to_get_it_takes_the_receipt_away),
         TEST(what_has_expired_is_removed_on_the_way),
+        TEST(what_is_hidden_for_longer_than_it_lives_is_removed),
         TEST(nobody_holds_a_message_that_has_expired),
         TEST(wrong_arguments_are_refused),
         TEST(azure_limits_are_kept),
+        TEST(azure_hides_no_message_for_longer_than_it_lives),
         TEST(far_times_end_with_the_calendar),
         TEST(an_update_gives_the_message_with_its_new_receipt),
         TEST(wrong_updates_are_refused),
@@ -570,7 +569,8 @@ int main(void)
         TEST(a_get_that_fails_does_nothing),
         TEST(it_is_a_write_of_the_transaction),
         TEST(a_batch_has_no_room_for_it),
-        TEST(what_is_no_message_is_reported),
+        TEST(what_comes_back_in_a_transaction_is_found),
+        TEST(many_gets_in_a_transaction_cost_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

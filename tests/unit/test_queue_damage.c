@@ -1,0 +1,178 @@
+/*
+ * Messages that are damaged in the store: they are reported and stay, and the others can still be
+ * worked off.
+ */
+#include "queue_requests.h"
+
+#include <lmdb.h>
+
+static sqlite3 *db;
+
+static int open_queue(void **state)
+{
+    if (make_folder(state) != 0) {
+        return -1;
+    }
+    db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE jobs USING pt_queue(sync=off)");
+    return 0;
+}
+
+static int close_queue(void **state)
+{
+    close_database(db);
+    return remove_folder(state);
+}
+
+/* Lets all messages be visible at once. */
+static void give_back(void)
+{
+    run(db, "UPDATE jobs SET VisibilityTimeout = 0 WHERE (MessageId, PopReceipt) IN (SELECT "
+            "MessageId, PopReceipt FROM jobs)");
+}
+
+/* Makes a table of the store, whose catalogue entry ends with its name, a queue's. */
+static void make_it_a_queue(const char *path, const char *table)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    MDB_val value;
+    uint8_t key[40] = {0};
+    uint8_t record[40] = {0};
+    memcpy(key + 4, table, strlen(table));
+    MDB_val name = {.mv_size = 4 + strlen(table), .mv_data = key};
+    assert_int_equal(mdb_env_create(&env), 0);
+    mdb_env_set_maxdbs(env, 8);
+    assert_int_equal(mdb_env_open(env, path, MDB_NOSUBDIR, 0644), 0);
+    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    assert_int_equal(mdb_dbi_open(txn, "entities", 0, &dbi), 0);
+    assert_int_equal(mdb_get(txn, dbi, &name, &value), 0);
+    memcpy(record, value.mv_data, value.mv_size);
+    record[value.mv_size] = 1;
+    MDB_val queue = {.mv_size = value.mv_size + 1, .mv_data = record};
+    assert_int_equal(mdb_put(txn, dbi, &name, &queue, 0), 0);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
+}
+
+#define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
+
+static void what_is_no_message_is_reported_and_not_in_the_way(void **state)
+{
+    static const struct {
+        const char *partition;
+        const char *row;
+        const char *properties;
+        bool valid;
+    } entities[] = {
+        {"", "0639308784992341940_" ID, "'Body', 'x'", true},
+        {"", "0639308784992341940_" ID, "'Body', NULL", false},
+        {"", "0639308784992341940_" ID, "'Body', 1", false},
+        {"", "0639308784992341940_" ID, "'Body', 'x', 'Receipt@odata.type', 'Edm.String'", false},
+        {"", "0639308784992341940_" ID, "'Body', 'x', 'DequeueCount@odata.type', 'Edm.String'",
+         false},
+        {"", "0639308784992341940_" ID, "'Body', 'x', 'InsertionTime', NULL", false},
+        {"", "0639308784992341940_" ID, "'Body', 'x', 'ExpirationTime', 'x'", false},
+        {"p", "0639308784992341940_" ID, "'Body', 'x'", false},
+        {"", "0639308784992341940-" ID, "'Body', 'x'", false},
+        {"", "063930878499234194_" ID, "'Body', 'x'", false},
+        {"", "9639308784992341940_" ID, "'Body', 'x'", false},
+        {"", "3155378976000000000_" ID, "'Body', 'x'", false},
+        {"", "0639308784992341940_01A1ff20-c1a2-71e5-816f-a201ba7d23a7", "'Body', 'x'", false},
+        {"", "0639308784992341940_" ID "0", "'Body', 'x'", false},
+    };
+    static const char sound[] = "'{\"InsertionTime@odata.type\":\"Edm.DateTime\",\"InsertionTime\":"
+                                "\"2026-11-21T00:00:00Z\","
+                                "\"DequeueCount@odata.type\":\"Edm.Int64\",\"DequeueCount\":\"3\","
+                                "\"Receipt@odata.type\":\"Edm.Guid\",\"Receipt\":\"" ID "\"}'";
+    for (size_t i = 0; i < sizeof entities / sizeof entities[0]; i++) {
+        char store[PATH_SIZE];
+        char name[20];
+        snprintf(name, sizeof name, "%u.ptable", (unsigned)i);
+        path_in(*state, name, store);
+        run(db, "CREATE VIRTUAL TABLE made USING ptable(store=%Q, sync=off)", store);
+        run(db,
+            "INSERT INTO made(PartitionKey, RowKey, Properties) VALUES (%Q, %Q, json_patch(%s, "
+            "json_object(%s)))",
+            entities[i].partition, entities[i].row, sound, entities[i].properties);
+        run(db, "DROP TABLE made");
+        make_it_a_queue(store, "made");
+        run(db, "CREATE VIRTUAL TABLE made USING pt_queue(store=%Q, sync=off)", store);
+        if (entities[i].valid) {
+            assert_number(db, 1,
+                          "SELECT count(*) FROM made WHERE MessageId = %Q AND Body = 'x' AND "
+                          "DequeueCount = 3",
+                          ID);
+            assert_gets(db, "made", "1", "x ");
+        } else {
+            fails(db, SQLITE_CORRUPT_VTAB, "SELECT count(*) FROM made");
+            says(db, entities[i].row);
+            run(db, "INSERT INTO made(Body) VALUES ('sound')");
+            assert_gets(db, "made", "2", "sound ");
+            assert_gets(db, "made", "2", "");
+            fails(db, SQLITE_CORRUPT_VTAB, "SELECT count(*) FROM made");
+        }
+        run(db, "DROP TABLE made");
+    }
+}
+
+/* Flips a bit of the first chunk of a large value. */
+static void damage_first_chunk(const char *path)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    MDB_cursor *cursor;
+    MDB_val key;
+    MDB_val value;
+    uint8_t bytes[4096];
+    assert_int_equal(mdb_env_create(&env), 0);
+    mdb_env_set_maxdbs(env, 8);
+    assert_int_equal(mdb_env_open(env, path, MDB_NOSUBDIR, 0644), 0);
+    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    assert_int_equal(mdb_dbi_open(txn, "chunks", 0, &dbi), 0);
+    assert_int_equal(mdb_cursor_open(txn, dbi, &cursor), 0);
+    assert_int_equal(mdb_cursor_get(cursor, &key, &value, MDB_FIRST), 0);
+    assert_true(value.mv_size > 1000 && value.mv_size <= sizeof bytes);
+    memcpy(bytes, value.mv_data, value.mv_size);
+    bytes[value.mv_size / 2] ^= 1;
+    value.mv_data = bytes;
+    assert_int_equal(mdb_cursor_put(cursor, &key, &value, MDB_CURRENT), 0);
+    mdb_cursor_close(cursor);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
+}
+
+static void a_body_that_is_damaged_is_not_in_the_way(void **state)
+{
+    char store[PATH_SIZE];
+    path_in(*state, "main.db-ptable", store);
+    run(db, "INSERT INTO jobs(Body) VALUES (hex(zeroblob(4000))), ('good')");
+    close_database(db);
+    damage_first_chunk(store);
+    db = open_database(*state, "main.db");
+    for (int i = 0; i < 2; i++) {
+        assert_gets(db, "jobs", "2", "good ");
+        give_back();
+    }
+    assert_number(db, 0, "SELECT min(DequeueCount) FROM jobs");
+    fails(db, SQLITE_CORRUPT_VTAB, "SELECT Body FROM jobs");
+    run(db, "CREATE VIRTUAL TABLE always USING pt_queue(table=jobs, max_dequeue_count=1)");
+    assert_gets(db, "always", "2", "");
+    assert_number(db, 1, "SELECT Entities FROM pt_tables WHERE TableName = 'jobs'");
+    run(db, "DELETE FROM jobs WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM "
+            "jobs)");
+    assert_number(db, 0, "SELECT count(*) FROM jobs");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(what_is_no_message_is_reported_and_not_in_the_way),
+        TEST(a_body_that_is_damaged_is_not_in_the_way),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
