@@ -69,6 +69,13 @@ static inline int64_t model_later(int64_t time, int64_t duration)
     return duration >= END_OF_TIME - time ? END_OF_TIME : time + duration;
 }
 
+/* When a message that is hidden for some time is to be looked at again. */
+static inline int64_t model_hide(int64_t time, int64_t duration, int64_t expires)
+{
+    int64_t later = model_later(time, duration);
+    return later < expires ? later : expires;
+}
+
 static inline void model_renew_receipt(model_counters *counters, model_message *message)
 {
     size_t size = (size_t)(counters->receipts + 1) * sizeof(int);
@@ -129,8 +136,8 @@ static inline void model_insert(model_counters *counters, model_state *state, mo
     int64_t now = model_tick(counters);
     model_message message = {.identity = counters->identities++,
                              .body = body,
-                             .next_visible = model_later(now, delay),
                              .expires = model_later(now, time_to_live)};
+    message.next_visible = model_hide(now, delay, message.expires);
     model_renew_receipt(counters, &message);
     model_put(state, place, &message);
 }
@@ -159,7 +166,7 @@ static inline bool model_serve(model_counters *counters, model_state *state, mod
         return false;
     }
     message.dequeue_count++;
-    message.next_visible = model_later(now, hold);
+    message.next_visible = model_hide(now, hold, message.expires);
     model_put(state, place, &message);
     *given = message;
     return true;
@@ -188,7 +195,9 @@ static inline model_message model_change(model_counters *counters, model_state *
 {
     int64_t now = model_tick(counters);
     model_message message = model_take(state, place, identity);
-    message.next_visible = timeout == SAME_TIME ? message.next_visible : model_later(now, timeout);
+    if (timeout != SAME_TIME) {
+        message.next_visible = model_hide(now, timeout, message.expires);
+    }
     message.body = body == SAME_BODY ? message.body : body;
     model_renew_receipt(counters, &message);
     model_put(state, place, &message);
