@@ -218,17 +218,28 @@ static inline void add_found(finding *found, const model_message *message)
     rows->messages[rows->count++] = *message;
 }
 
-static inline void sort_rows_by_identity(model_rows *rows)
+static inline void sort_rows_as(model_rows *rows,
+                                bool (*comes_before)(const model_message *, const model_message *))
 {
     for (int i = 1; i < rows->count; i++) {
         model_message message = rows->messages[i];
         int at = i;
-        while (at > 0 && rows->messages[at - 1].identity > message.identity) {
+        while (at > 0 && comes_before(&message, &rows->messages[at - 1])) {
             rows->messages[at] = rows->messages[at - 1];
             at--;
         }
         rows->messages[at] = message;
     }
+}
+
+static inline bool is_older(const model_message *a, const model_message *b)
+{
+    return a->identity < b->identity;
+}
+
+static inline void sort_rows_by_identity(model_rows *rows)
+{
+    sort_rows_as(rows, is_older);
 }
 
 static inline void find_pairs(queue_world *world, const model_rows *all, const held_pair *pairs,

@@ -13,7 +13,7 @@ typedef struct get_form {
     const char *sql;
     enum {
         SHOWS_ALL,
-        SHOWS_SORTED, /* by MessageId */
+        SHOWS_SORTED, /* as they are in the queue now */
         SHOWS_FIRST,
         SHOWS_NONE,
         SHOWS_TWICE,      /* all, then all again */
@@ -147,7 +147,7 @@ static inline void show_messages(get_run *get)
 {
     switch (get->form->does) {
     case SHOWS_SORTED:
-        sort_rows_by_identity(&get->rows);
+        sort_rows_as(&get->rows, model_comes_before);
         want_rows(get, 1, 1);
         break;
     case SHOWS_FIRST:
