@@ -517,6 +517,30 @@ static void test_interrupt(void **state)
     sqlite3_finalize(statement);
 }
 
+static int interrupt_at_zero(void *left)
+{
+    int *steps = left;
+    return *steps >= 0 && (*steps)-- == 0;
+}
+
+/* What stops SQLite while it connects a function is no want of memory. */
+static void test_interrupt_connecting(void **state)
+{
+    (void)state;
+    int left = -1;
+    for (int n = 0; left < 0; n++) {
+        sqlite3_stmt *statement = NULL;
+        teardown(NULL);
+        setup(NULL);
+        left = n;
+        sqlite3_progress_handler(db, 1, interrupt_at_zero, &left);
+        int rc = sqlite3_prepare_v2(db, "SELECT * FROM pt_queue_get('jobs')", -1, &statement, NULL);
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+        assert_int_equal(rc, SQLITE_OK);
+        sqlite3_finalize(statement);
+    }
+}
+
 /* --- In transactions --- */
 
 static void test_autocommit(void **state)
@@ -767,6 +791,7 @@ int main(void)
         queue_test(test_a_place_that_is_not_always_read),
         queue_test(test_a_place_that_another_leaves),
         queue_test(test_interrupt),
+        queue_test(test_interrupt_connecting),
         queue_test(test_autocommit),
         queue_test(test_rollback),
         queue_test(test_reading_on_after_rollback),
