@@ -293,6 +293,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     }
     *cursor = (function_cursor){0};
     table_of(vtab)->opened = cursor;
+    table_of(vtab)->planning = NULL; /* the next to be planned may lie at the same address */
     *out = &cursor->base;
     return SQLITE_OK;
 }

@@ -517,6 +517,29 @@ static void test_interrupt(void **state)
     sqlite3_finalize(statement);
 }
 
+/* Nor if the other one was compiled again, and this one then where that had been done in memory. */
+static void test_a_place_that_one_compiled_again_leaves(void **state)
+{
+    (void)state;
+    sqlite3_stmt *other = prepare("SELECT MessageId FROM pt_queue_get('jobs')");
+    run("CREATE TABLE later(x)");
+    assert_int_equal(sqlite3_step(other), SQLITE_ROW);
+    static const char *const expected[] = {"m2 m2", "m4 m4", "m6 m6", "m8 m8"};
+    sqlite3_stmt *some[4];
+    for (int i = 0; i < 4; i++) {
+        some[i] = prepare("SELECT (SELECT MessageId FROM t AS u CROSS JOIN"
+                          " pt_queue_get('jobs') WHERE u.x = t.x AND u.x > 1) FROM t");
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sqlite3_step(some[i]), SQLITE_ROW);
+        sqlite3_reset(other);
+        assert_rows_of(some[i], expected[i]);
+        assert_int_equal(sqlite3_step(other), SQLITE_ROW);
+        sqlite3_finalize(some[i]);
+    }
+    sqlite3_finalize(other);
+}
+
 static int interrupt_at_zero(void *left)
 {
     int *steps = left;
@@ -790,6 +813,7 @@ int main(void)
         queue_test(test_statements_side_by_side),
         queue_test(test_a_place_that_is_not_always_read),
         queue_test(test_a_place_that_another_leaves),
+        queue_test(test_a_place_that_one_compiled_again_leaves),
         queue_test(test_interrupt),
         queue_test(test_interrupt_connecting),
         queue_test(test_autocommit),
