@@ -249,6 +249,7 @@ install: all
 
 uninstall:
 	rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
+	@rmdir $(DESTDIR)$(PREFIX)/share/ptable/sql $(DESTDIR)$(PREFIX)/share/ptable 2>/dev/null || true
 
 dist:
 	@mkdir -p $(BUILD)

@@ -65,8 +65,6 @@ typedef struct function_table {
     sqlite3_vtab base;
     pt_connection *connection;
     const queue_function *function;
-    sqlite3_value *default_count;
-    sqlite3_value *default_seconds;
     sqlite3_int64 rows;      /* given so far */
     function_cursor *opened; /* last, and neither it nor another has been read or closed since */
     const sqlite3_stmt *planning; /* the last statement that was planned */
@@ -94,26 +92,8 @@ static function_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
 
 static int disconnect(sqlite3_vtab *vtab)
 {
-    function_table *table = table_of(vtab);
-    sqlite3_value_free(table->default_count);
-    sqlite3_value_free(table->default_seconds);
-    sqlite3_free(table);
+    sqlite3_free(table_of(vtab));
     return SQLITE_OK;
-}
-
-/* Values come from SQLite alone. SQLITE_OK or SQLITE_NOMEM. */
-static int make_defaults(function_table *table)
-{
-    sqlite3 *db = pt_connection_db(table->connection);
-    sqlite3_stmt *values = NULL;
-    if (sqlite3_prepare_v2(db, "VALUES (1, 30)", -1, &values, NULL) == SQLITE_OK &&
-        sqlite3_step(values) == SQLITE_ROW) {
-        table->default_count = sqlite3_value_dup(sqlite3_column_value(values, 0));
-        table->default_seconds = sqlite3_value_dup(sqlite3_column_value(values, 1));
-    }
-    sqlite3_finalize(values);
-    bool complete = table->default_count != NULL && table->default_seconds != NULL;
-    return complete ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
@@ -135,14 +115,9 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     *table =
         (function_table){.connection = registered->connection, .function = registered->function};
     pt_error error = PT_ERROR_NONE;
-    rc = make_defaults(table);
-    if (rc == SQLITE_OK) {
-        rc = pt_companion_ensure(table->connection, &error);
-    }
-    if (rc != SQLITE_OK) {
+    if (pt_companion_ensure(table->connection, &error) != SQLITE_OK) {
         disconnect(&table->base);
-        return error.rc == SQLITE_OK ? rc
-                                     : pt_module_fail(message, registered->function->name, &error);
+        return pt_module_fail(message, registered->function->name, &error);
     }
     *vtab = &table->base;
     return SQLITE_OK;
@@ -243,8 +218,8 @@ static void fill_request(const function_table *table, pt_queue_reply *asked)
     pt_queue_request *request = &asked->request;
     request->kind = table->function->kind;
     if (request->kind == PT_QUEUE_GET) {
-        request->count = arguments[1] != NULL ? arguments[1] : table->default_count;
-        request->visibility = arguments[2] != NULL ? arguments[2] : table->default_seconds;
+        request->count = arguments[1];
+        request->visibility = arguments[2];
     } else {
         request->id = arguments[1];
         request->receipt = arguments[2];
@@ -318,6 +293,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     }
     *cursor = (function_cursor){0};
     table_of(vtab)->opened = cursor;
+    table_of(vtab)->planning = NULL; /* the next to be planned may lie at the same address */
     *out = &cursor->base;
     return SQLITE_OK;
 }

@@ -517,6 +517,53 @@ static void test_interrupt(void **state)
     sqlite3_finalize(statement);
 }
 
+/* Nor if the other one was compiled again, and this one then where that had been done in memory. */
+static void test_a_place_that_one_compiled_again_leaves(void **state)
+{
+    (void)state;
+    sqlite3_stmt *other = prepare("SELECT MessageId FROM pt_queue_get('jobs')");
+    run("CREATE TABLE later(x)");
+    assert_int_equal(sqlite3_step(other), SQLITE_ROW);
+    static const char *const expected[] = {"m2 m2", "m4 m4", "m6 m6", "m8 m8"};
+    sqlite3_stmt *some[4];
+    for (int i = 0; i < 4; i++) {
+        some[i] = prepare("SELECT (SELECT MessageId FROM t AS u CROSS JOIN"
+                          " pt_queue_get('jobs') WHERE u.x = t.x AND u.x > 1) FROM t");
+    }
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sqlite3_step(some[i]), SQLITE_ROW);
+        sqlite3_reset(other);
+        assert_rows_of(some[i], expected[i]);
+        assert_int_equal(sqlite3_step(other), SQLITE_ROW);
+        sqlite3_finalize(some[i]);
+    }
+    sqlite3_finalize(other);
+}
+
+static int interrupt_at_zero(void *left)
+{
+    int *steps = left;
+    return *steps >= 0 && (*steps)-- == 0;
+}
+
+/* What stops SQLite while it connects a function is no want of memory. */
+static void test_interrupt_connecting(void **state)
+{
+    (void)state;
+    int left = -1;
+    for (int n = 0; left < 0; n++) {
+        sqlite3_stmt *statement = NULL;
+        teardown(NULL);
+        setup(NULL);
+        left = n;
+        sqlite3_progress_handler(db, 1, interrupt_at_zero, &left);
+        int rc = sqlite3_prepare_v2(db, "SELECT * FROM pt_queue_get('jobs')", -1, &statement, NULL);
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+        assert_int_equal(rc, SQLITE_OK);
+        sqlite3_finalize(statement);
+    }
+}
+
 /* --- In transactions --- */
 
 static void test_autocommit(void **state)
@@ -766,7 +813,9 @@ int main(void)
         queue_test(test_statements_side_by_side),
         queue_test(test_a_place_that_is_not_always_read),
         queue_test(test_a_place_that_another_leaves),
+        queue_test(test_a_place_that_one_compiled_again_leaves),
         queue_test(test_interrupt),
+        queue_test(test_interrupt_connecting),
         queue_test(test_autocommit),
         queue_test(test_rollback),
         queue_test(test_reading_on_after_rollback),

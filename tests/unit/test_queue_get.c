@@ -108,6 +108,18 @@ static void the_next_to_get_it_takes_the_receipt_away(void **state)
     end_request(&second);
 }
 
+static void what_is_not_given_is_one_message_and_half_a_minute(void **state)
+{
+    (void)state;
+    run(db, "INSERT INTO jobs(Body) VALUES ('a'), ('b')");
+    pt_queue_request request = get_messages(db, "jobs", NULL, NULL);
+    assert_int_equal(request.message_count, 1);
+    assert_number(db, 1,
+                  "SELECT abs(pt_ticks(max(TimeNextVisible)) - pt_ticks() - 300000000)"
+                  " < 100000000 FROM jobs");
+    end_request(&request);
+}
+
 static void what_has_expired_is_removed_on_the_way(void **state)
 {
     (void)state;
@@ -552,6 +564,7 @@ int main(void)
         TEST(messages_come_in_order_and_are_hidden),
         TEST(a_message_is_what_was_inserted),
         TEST(the_next_to_get_it_takes_the_receipt_away),
+        TEST(what_is_not_given_is_one_message_and_half_a_minute),
         TEST(what_has_expired_is_removed_on_the_way),
         TEST(what_is_hidden_for_longer_than_it_lives_is_removed),
         TEST(nobody_holds_a_message_that_has_expired),
