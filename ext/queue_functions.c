@@ -53,12 +53,6 @@ static const queue_function functions[] = {
      .most_arguments = 5},
 };
 
-/* What a module is registered with. */
-typedef struct registration {
-    pt_connection *connection;
-    const queue_function *function;
-} registration;
-
 typedef struct function_cursor function_cursor;
 
 typedef struct function_table {
@@ -121,8 +115,9 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
     (void)argc;
     (void)argv;
-    const registration *registered = context;
-    int rc = sqlite3_declare_vtab(db, registered->function->declaration);
+    const pt_module_registration *registered = context;
+    const queue_function *function = registered->description;
+    int rc = sqlite3_declare_vtab(db, function->declaration);
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
@@ -132,8 +127,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    *table =
-        (function_table){.connection = registered->connection, .function = registered->function};
+    *table = (function_table){.connection = registered->connection, .function = function};
     pt_error error = PT_ERROR_NONE;
     rc = make_defaults(table);
     if (rc == SQLITE_OK) {
@@ -141,8 +135,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     }
     if (rc != SQLITE_OK) {
         disconnect(&table->base);
-        return error.rc == SQLITE_OK ? rc
-                                     : pt_module_fail(message, registered->function->name, &error);
+        return error.rc == SQLITE_OK ? rc : pt_module_fail(message, function->name, &error);
     }
     *vtab = &table->base;
     return SQLITE_OK;
@@ -458,29 +451,11 @@ static const sqlite3_module module = {
     .xRowid = rowid,
 };
 
-static void release(void *context)
-{
-    registration *registered = context;
-    pt_connection_release(registered->connection);
-    sqlite3_free(registered);
-}
-
-static int register_function(sqlite3 *db, pt_connection *connection, const queue_function *function)
-{
-    registration *registered = sqlite3_malloc64(sizeof *registered);
-    if (registered == NULL) {
-        return SQLITE_NOMEM;
-    }
-    *registered = (registration){.connection = connection, .function = function};
-    pt_connection_retain(connection);
-    return sqlite3_create_module_v2(db, function->name, &module, registered, release);
-}
-
 int pt_queue_functions_register(sqlite3 *db, pt_connection *connection)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++) {
-        rc = register_function(db, connection, &functions[i]);
+        rc = pt_module_register_shared(db, functions[i].name, &module, connection, &functions[i]);
     }
     return rc;
 }

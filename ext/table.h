@@ -86,12 +86,12 @@ int pt_table_add_if_missing(pt_table *table, pt_error *error);
 /* Frees what the object holds, but not what its module has added, and not the object. */
 void pt_table_clear(pt_table *table);
 
-/* --- The modules' methods --- */
+/* --- The modules' methods; a module is registered with its form (pt_module_register_shared) --- */
 
-int pt_table_create(const pt_table_form *form, pt_connection *connection, int argc,
-                    const char *const *argv, sqlite3_vtab **vtab, char **message);
-int pt_table_connect(const pt_table_form *form, pt_connection *connection, int argc,
-                     const char *const *argv, sqlite3_vtab **vtab, char **message);
+int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                    sqlite3_vtab **vtab, char **message);
+int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                     sqlite3_vtab **vtab, char **message);
 int pt_table_disconnect(sqlite3_vtab *vtab);
 int pt_table_destroy(sqlite3_vtab *vtab);
 int pt_table_rename(sqlite3_vtab *vtab, const char *name);
