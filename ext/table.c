@@ -320,3 +320,14 @@ int pt_table_rename(sqlite3_vtab *vtab, const char *name)
         name, name, table->form->module, table->config.table);
     return pt_table_fail(table, &error);
 }
+
+/*
+ * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
+ * before it knows that there are no rowids. Compiled again, it knows.
+ */
+int pt_table_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+    (void)cursor;
+    (void)rowid;
+    return SQLITE_SCHEMA;
+}

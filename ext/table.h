@@ -64,6 +64,11 @@ static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
     return (pt_table *)vtab;
 }
 
+static inline pt_table *pt_table_of_connected(pt_connected *connected)
+{
+    return (pt_table *)((char *)connected - offsetof(pt_table, connected));
+}
+
 /* Hands a failure to SQLite: "ptable: <table>: <text>" becomes the table's message. Returns its
  * code. */
 int pt_table_fail(pt_table *table, pt_error *error);
@@ -75,8 +80,8 @@ int pt_table_open_store(pt_table *table, pt_error *error);
 /* SQLITE_READONLY for a table that is never written to. */
 int pt_table_check_writable(const pt_table *table, pt_error *error);
 
-/* Sets table->id as the view shows it. SQLITE_ERROR: with TableNotFound if the store has no such
- * table, or because it is of another kind. */
+/* Sets table->id as the view shows it. SQLITE_ERROR: the store has no such table (TableNotFound) or
+ * queue (QueueNotFound), or it is of another kind. */
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);
 
 /* Enters the table into the store's catalogue if it is not there. The session must be writing.
@@ -95,5 +100,7 @@ int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *cons
 int pt_table_disconnect(sqlite3_vtab *vtab);
 int pt_table_destroy(sqlite3_vtab *vtab);
 int pt_table_rename(sqlite3_vtab *vtab, const char *name);
+/* xRowid of tables without rowids: makes SQLite compile the statement again. */
+int pt_table_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
 
 #endif
