@@ -7,6 +7,7 @@
 #include "queue_ask.h"
 #include "queue_replies.h"
 #include "ticks.h"
+#include "value.h"
 
 enum {
     MESSAGE_ID,
@@ -379,49 +380,35 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 
 /* --- Columns --- */
 
-static void result_time(sqlite3_context *context, int64_t ticks)
+static pt_value text_of(const char *text)
 {
-    char text[PT_DATETIME_TEXT_SIZE + 1];
-    pt_ticks_format(ticks, text);
-    sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+    return (pt_value){.type = PT_STRING, .bytes = pt_slice_text(text)};
 }
 
-static void result_body(sqlite3_context *context, const pt_queue_message *message)
+static pt_value time_of(int64_t ticks)
 {
-    const void *bytes = message->body.size != 0 ? (const void *)message->body.data : "";
-    if (message->body_is_text) {
-        sqlite3_result_text64(context, bytes, message->body.size, SQLITE_TRANSIENT, SQLITE_UTF8);
-    } else {
-        sqlite3_result_blob64(context, bytes, message->body.size, SQLITE_TRANSIENT);
-    }
+    return (pt_value){.type = PT_DATETIME, .integer = ticks};
 }
 
-static void result_of_message(sqlite3_context *context, const pt_queue_message *message, int column)
+static pt_value value_of(const pt_queue_message *message, int column)
 {
     switch (column) {
     case MESSAGE_ID:
-        sqlite3_result_text(context, message->id, -1, SQLITE_TRANSIENT);
-        break;
+        return text_of(message->id);
     case BODY:
-        result_body(context, message);
-        break;
+        return (pt_value){.type = message->body_is_text ? PT_STRING : PT_BINARY,
+                          .bytes = pt_buffer_slice(&message->body)};
     case INSERTION_TIME:
-        result_time(context, message->inserted);
-        break;
+        return time_of(message->inserted);
     case EXPIRATION_TIME:
-        if (message->expires != PT_TICKS_MAX) {
-            result_time(context, message->expires);
-        }
-        break;
+        return message->expires != PT_TICKS_MAX ? time_of(message->expires)
+                                                : (pt_value){.type = PT_NONE};
     case TIME_NEXT_VISIBLE:
-        result_time(context, message->next_visible);
-        break;
+        return time_of(message->next_visible);
     case DEQUEUE_COUNT:
-        sqlite3_result_int64(context, message->dequeue_count);
-        break;
+        return (pt_value){.type = PT_INT64, .integer = message->dequeue_count};
     default:
-        sqlite3_result_text(context, message->receipt, -1, SQLITE_TRANSIENT);
-        break;
+        return text_of(message->receipt);
     }
 }
 
@@ -430,7 +417,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
     const function_cursor *cursor = cursor_of(base);
     const pt_queue_reply *reply = cursor->reply;
     if (index < ARGUMENTS) {
-        result_of_message(context, &reply->request.messages[cursor->index], index);
+        pt_value value = value_of(&reply->request.messages[cursor->index], index);
+        pt_value_result(context, &value, false);
     } else if (reply->arguments[index - ARGUMENTS] != NULL) {
         sqlite3_result_value(context, reply->arguments[index - ARGUMENTS]);
     }
