@@ -236,7 +236,8 @@ static int take_body(sqlite3_value *value, pt_value *body, pt_error *error)
                             "Body is NULL; give a text or a BLOB, which may be empty");
     default:
         return pt_error_set(error, SQLITE_MISMATCH,
-                            "Body is the number %s; give a text or a BLOB: CAST(... AS TEXT)",
+                            "Body is the number %s; give a text or a BLOB: CAST(... AS TEXT) "
+                            "(InvalidQueryParameterValue)",
                             (const char *)sqlite3_value_text(value));
     }
     return rc == SQLITE_OK ? rc : pt_error_nomem(error);
