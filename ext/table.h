@@ -43,7 +43,7 @@ struct pt_table {
     bool owes_end;       /* xCreate began to write, and no end of that has been heard of yet */
     pt_table_id id;
     pt_column_map map;
-    pt_cursor *spare_cursor;
+    pt_cursor *spare_cursor; /* of a ptable */
 
     /* For putting together one entity at a time: entity_writer.h */
     pt_bag bag;
@@ -56,7 +56,7 @@ struct pt_table {
     pt_buffer json;
     const pt_shape *last_shape;
     unsigned last_shape_epoch;
-    sqlite3_stmt *json_statement;
+    sqlite3_stmt *json_statement; /* of a ptable */
 };
 
 static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
