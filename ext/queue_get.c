@@ -265,7 +265,7 @@ int pt_queue_extend(pt_queue *queue, sqlite3_value *seconds, sqlite3_value *body
 static int read_text(sqlite3_value *value, int column, pt_slice *text, pt_error *error)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL) {
-        return pt_error_set(error, SQLITE_MISMATCH,
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                             "%s is NULL; give the one that the message was handed out with "
                             "(MissingRequiredQueryParameter)",
                             pt_queue_column_name(column));

@@ -17,15 +17,6 @@ timeline() {
     LC_ALL=C.UTF-8 LD_PRELOAD="${PT_PRELOAD:-}" timeout --kill-after=5 60 "$program" "$store" "$@" 2>&1
 }
 
-# same_text name expected actual
-same_text() {
-    printf '%s\n' "$2" >"$work/expected"
-    printf '%s\n' "$3" >"$work/actual"
-    same "$work/expected" "$work/actual" && status=0 || status=1
-    number=$((number + 1))
-    result "$number" "$1" "$status"
-}
-
 # Every post of a user from the newest on, by pages in one language.
 all_pages() {
     token=
@@ -38,7 +29,6 @@ all_pages() {
 }
 
 languages="c py pl"
-number=0
 echo "1..14"
 
 # One after the other, each sees what the others have written.

@@ -290,8 +290,8 @@ static void wrong_updates_are_refused(void **state)
         int code;
         const char *text;
     } refused[] = {
-        {"NULL", "PopReceipt", "1", NULL, SQLITE_MISMATCH, "MessageId is NULL"},
-        {"MessageId", "NULL", "1", NULL, SQLITE_MISMATCH, "PopReceipt is NULL"},
+        {"NULL", "PopReceipt", "1", NULL, SQLITE_CONSTRAINT_VTAB, "MessageId is NULL"},
+        {"MessageId", "NULL", "1", NULL, SQLITE_CONSTRAINT_VTAB, "PopReceipt is NULL"},
         {"MessageId", "MessageId", "1", NULL, SQLITE_CONSTRAINT_VTAB, "PopReceiptMismatch"},
         {"5", "x'00'", "1", NULL, SQLITE_CONSTRAINT_VTAB, "message '5' is not held"},
         {"MessageId", "PopReceipt", "NULL", NULL, SQLITE_MISMATCH, "VisibilityTimeout is NULL"},
