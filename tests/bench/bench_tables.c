@@ -1,0 +1,157 @@
+/*
+ * make bench: reads and writes of one set of entities kept in five ways, side by side. settings.h
+ * says what can be set.
+ */
+#include "format.h"
+#include "load.h"
+#include "machine.h"
+#include "report.h"
+
+/* Made by make. */
+#define CSV_PATH "build/bench/bench.csv"
+#define IN_ORDER "load in key order, 1 durable commit"
+#define AT_RANDOM "load in random order, 1 durable commit"
+#define UPDATES "update 10 % at random, 1 durable commit"
+
+typedef struct bench {
+    settings settings;
+    const lineup *lineup;
+    FILE *csv;
+    double peaks[SIDES_MAX]; /* KiB, of the load in key order */
+    result loaded;           /* in key order */
+} bench;
+
+static void report(bench *bench, const result *result)
+{
+    report_row(bench->lineup, result);
+    report_csv_row(bench->csv, bench->lineup, result);
+}
+
+static void report_sizes(bench *bench, const char *name)
+{
+    char texts[SIDES_MAX][FORMAT_SIZE];
+    for (unsigned i = 0; i < bench->lineup->count; i++) {
+        char path[PATH_SIZE];
+        side_folder(bench->lineup->sides[i], bench->settings.folder, path);
+        format_megabytes((double)folder_size(path), texts[i]);
+    }
+    report_texts(bench->lineup, name, texts);
+}
+
+static void report_peaks(bench *bench, const double peaks[SIDES_MAX], const char *name)
+{
+    char texts[SIDES_MAX][FORMAT_SIZE];
+    for (unsigned i = 0; i < bench->lineup->count; i++) {
+        format_megabytes(peaks[i] * 1024, texts[i]);
+    }
+    report_texts(bench->lineup, name, texts);
+}
+
+/* What all other rows work on; timed often enough only if that is asked for. */
+static void load_in_order(bench *bench)
+{
+    unsigned runs = settings_wants(&bench->settings, IN_ORDER) ? LOAD_RUNS : 1;
+    load_measure(bench->lineup, workload_named(IN_ORDER), bench->settings.folder,
+                 bench->settings.extent, runs, &bench->loaded, bench->peaks);
+    measure_check(bench->lineup, bench->settings.folder, bench->settings.extent);
+}
+
+/* Beside the other data, which the rows behind this one still need. */
+static void load_at_random(bench *bench)
+{
+    double peaks[SIDES_MAX];
+    char folder[PATH_SIZE];
+    result result;
+    path_join(folder, bench->settings.folder, "random");
+    folder_make(folder);
+    load_measure(bench->lineup, workload_named(AT_RANDOM), folder, bench->settings.extent,
+                 LOAD_RUNS, &result, peaks);
+    measure_check(bench->lineup, folder, bench->settings.extent);
+    folder_remove(folder);
+    report(bench, &result);
+    report_peaks(bench, peaks, "  largest resident size of a load");
+}
+
+static void run_load(bench *bench, const workload *work)
+{
+    if (work == workload_named(IN_ORDER)) {
+        report(bench, &bench->loaded);
+        report_peaks(bench, bench->peaks, "  largest resident size of a load");
+        report_sizes(bench, "  files after the load");
+    } else {
+        load_at_random(bench);
+    }
+}
+
+/* The first such transaction copies nearly every page of LMDB's file. */
+static void report_first_update(bench *bench, const workload *work)
+{
+    measure_once(bench->lineup, work, bench->settings.folder, bench->settings.extent);
+    report_sizes(bench, "  files after one such transaction");
+}
+
+static void run_measured(bench *bench, const workload *work)
+{
+    result result;
+    if (work == workload_named(UPDATES)) {
+        report_first_update(bench, work);
+    }
+    measure(bench->lineup, work, bench->settings.folder, bench->settings.extent, &result);
+    if (work->writes) {
+        measure_check(bench->lineup, bench->settings.folder, bench->settings.extent);
+    }
+    report(bench, &result);
+    if (work == workload_named(UPDATES)) {
+        report_sizes(bench, "  files after all runs of it");
+    }
+}
+
+static void run_row(bench *bench, const workload *work)
+{
+    if (!settings_wants(&bench->settings, work->name)) {
+        return;
+    }
+    if (work->loads) {
+        run_load(bench, work);
+    } else {
+        run_measured(bench, work);
+    }
+}
+
+static void run_table(bench *bench, const char *title, bool writes)
+{
+    report_head(bench->lineup, title);
+    for (unsigned i = 0; i < workload_count; i++) {
+        if (workloads[i].writes == writes) {
+            run_row(bench, &workloads[i]);
+        }
+    }
+}
+
+static void print_legend(void)
+{
+    printf("\nTime of one operation, and how many times faster than the ordinary table it is;"
+           " ! = below the target for\nthe hosts :memory: / WAL. Medians of %d runs in turns"
+           " (loads: %d, each in a process of its own); rows are those\nof one operation. All"
+           " sides read the same values, or the benchmark ends.\n",
+           RUNS, LOAD_RUNS);
+}
+
+int main(int argc, char **argv)
+{
+    if (load_is_asked(argc, argv)) {
+        return load_main(argv);
+    }
+    bench bench = {.lineup = &lineup_all};
+    settings_read(&bench.settings);
+    machine_print(&bench.settings);
+    print_legend();
+    bench.csv = report_csv_open(CSV_PATH);
+    load_in_order(&bench);
+    run_table(&bench, "READS", false);
+    run_table(&bench, "WRITES", true);
+    require(fclose(bench.csv) == 0, CSV_PATH " cannot be written");
+    settings_end(&bench.settings);
+    printf("\nwritten: %s\n", CSV_PATH);
+    return 0;
+}
