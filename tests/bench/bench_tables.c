@@ -13,21 +13,21 @@
 #define AT_RANDOM "load in random order, 1 durable commit"
 #define UPDATES "update 10 % at random, 1 durable commit"
 
-typedef struct bench {
-    settings settings;
-    const lineup *lineup;
+typedef struct table_run {
+    bench_settings settings;
+    const side_lineup *lineup;
     FILE *csv;
     double peaks[SIDES_MAX]; /* KiB, of the load in key order */
-    result loaded;           /* in key order */
-} bench;
+    measurement loaded;      /* in key order */
+} table_run;
 
-static void report(bench *bench, const result *result)
+static void report(table_run *bench, const measurement *result)
 {
     report_row(bench->lineup, result);
     report_csv_row(bench->csv, bench->lineup, result);
 }
 
-static void report_sizes(bench *bench, const char *name)
+static void report_sizes(table_run *bench, const char *name)
 {
     char texts[SIDES_MAX][FORMAT_SIZE];
     for (unsigned i = 0; i < bench->lineup->count; i++) {
@@ -38,7 +38,7 @@ static void report_sizes(bench *bench, const char *name)
     report_texts(bench->lineup, name, texts);
 }
 
-static void report_peaks(bench *bench, const double peaks[SIDES_MAX], const char *name)
+static void report_peaks(table_run *bench, const double peaks[SIDES_MAX], const char *name)
 {
     char texts[SIDES_MAX][FORMAT_SIZE];
     for (unsigned i = 0; i < bench->lineup->count; i++) {
@@ -48,7 +48,7 @@ static void report_peaks(bench *bench, const double peaks[SIDES_MAX], const char
 }
 
 /* What all other rows work on; timed often enough only if that is asked for. */
-static void load_in_order(bench *bench)
+static void load_in_order(table_run *bench)
 {
     unsigned runs = settings_wants(&bench->settings, IN_ORDER) ? LOAD_RUNS : 1;
     load_measure(bench->lineup, workload_named(IN_ORDER), bench->settings.folder,
@@ -57,11 +57,11 @@ static void load_in_order(bench *bench)
 }
 
 /* Beside the other data, which the rows behind this one still need. */
-static void load_at_random(bench *bench)
+static void load_at_random(table_run *bench)
 {
     double peaks[SIDES_MAX];
     char folder[PATH_SIZE];
-    result result;
+    measurement result;
     path_join(folder, bench->settings.folder, "random");
     folder_make(folder);
     load_measure(bench->lineup, workload_named(AT_RANDOM), folder, bench->settings.extent,
@@ -72,7 +72,7 @@ static void load_at_random(bench *bench)
     report_peaks(bench, peaks, "  largest resident size of a load");
 }
 
-static void run_load(bench *bench, const workload *work)
+static void run_load(table_run *bench, const workload *work)
 {
     if (work == workload_named(IN_ORDER)) {
         report(bench, &bench->loaded);
@@ -84,15 +84,15 @@ static void run_load(bench *bench, const workload *work)
 }
 
 /* The first such transaction copies nearly every page of LMDB's file. */
-static void report_first_update(bench *bench, const workload *work)
+static void report_first_update(table_run *bench, const workload *work)
 {
     measure_once(bench->lineup, work, bench->settings.folder, bench->settings.extent);
     report_sizes(bench, "  files after one such transaction");
 }
 
-static void run_measured(bench *bench, const workload *work)
+static void run_measured(table_run *bench, const workload *work)
 {
-    result result;
+    measurement result;
     if (work == workload_named(UPDATES)) {
         report_first_update(bench, work);
     }
@@ -106,7 +106,7 @@ static void run_measured(bench *bench, const workload *work)
     }
 }
 
-static void run_row(bench *bench, const workload *work)
+static void run_row(table_run *bench, const workload *work)
 {
     if (!settings_wants(&bench->settings, work->name)) {
         return;
@@ -118,7 +118,7 @@ static void run_row(bench *bench, const workload *work)
     }
 }
 
-static void run_table(bench *bench, const char *title, bool writes)
+static void run_table(table_run *bench, const char *title, bool writes)
 {
     report_head(bench->lineup, title);
     for (unsigned i = 0; i < workload_count; i++) {
@@ -142,7 +142,7 @@ int main(int argc, char **argv)
     if (load_is_asked(argc, argv)) {
         return load_main(argv);
     }
-    bench bench = {.lineup = &lineup_all};
+    table_run bench = {.lineup = &lineup_all};
     settings_read(&bench.settings);
     machine_print(&bench.settings);
     print_legend();
@@ -151,7 +151,6 @@ int main(int argc, char **argv)
     run_table(&bench, "READS", false);
     run_table(&bench, "WRITES", true);
     require(fclose(bench.csv) == 0, CSV_PATH " cannot be written");
-    settings_end(&bench.settings);
     printf("\nwritten: %s\n", CSV_PATH);
     return 0;
 }

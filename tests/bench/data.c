@@ -9,21 +9,21 @@
 
 enum { FEISTEL_ROUNDS = 4 };
 
-static const text first_names[] = {
+static const chars first_names[] = {
     TEXT("Ann"),    TEXT("Bernard"),  TEXT("Carla"), TEXT("Dominique"),
     TEXT("Eva"),    TEXT("Frank"),    TEXT("Gerda"), TEXT("Henrietta"),
     TEXT("Ilse"),   TEXT("Jonathan"), TEXT("Karim"), TEXT("Leonie"),
     TEXT("Mehmet"), TEXT("Nora"),     TEXT("Olga"),  TEXT("Pascal"),
 };
 
-static const text last_names[] = {
+static const chars last_names[] = {
     TEXT("Andersson"), TEXT("Baker"),    TEXT("Castellano"), TEXT("Dietrich"),
     TEXT("Eriksen"),   TEXT("Fontaine"), TEXT("Gardner"),    TEXT("Hall"),
     TEXT("Ivanova"),   TEXT("Jones"),    TEXT("Kwok"),       TEXT("Lindqvist"),
     TEXT("Martinez"),  TEXT("Nakamura"), TEXT("Okonkwo"),    TEXT("Petersen"),
 };
 
-static const text notes[] = {
+static const chars notes[] = {
     TEXT("on parental leave until the end of March"),
     TEXT("works from the branch office on Mondays"),
     TEXT("first aider"),
@@ -79,21 +79,21 @@ static void write_row_key(char key[KEY_SIZE], const char *prefix, uint32_t row)
     write_digits(key + KEY_SIZE, KEY_SIZE - 3, row);
 }
 
-void data_set_keys(entity *entity, uint32_t partition, const char *prefix, uint32_t row)
+void data_set_keys(sample *entity, uint32_t partition, const char *prefix, uint32_t row)
 {
     memcpy(entity->partition_key, "part", 4);
     write_digits(entity->partition_key + KEY_SIZE, KEY_SIZE - 4, partition);
     write_row_key(entity->row_key, prefix, row);
 }
 
-void data_set_bounds(entity *entity, uint32_t row, uint32_t span)
+void data_set_bounds(sample *entity, uint32_t row, uint32_t span)
 {
     uint32_t low = row - row % span;
     write_row_key(entity->low_key, "row", low);
     write_row_key(entity->high_key, "row", low + span);
 }
 
-void data_set_values(entity *entity, uint64_t number, uint32_t version)
+void data_set_values(sample *entity, uint64_t number, uint32_t version)
 {
     uint64_t random = data_random(version, number);
     entity->first_name = first_names[random % ARRAY_SIZE(first_names)];

@@ -14,23 +14,23 @@
 
 enum { KEY_SIZE = 10, EMAIL_SIZE = 24 };
 
-typedef struct text {
+typedef struct chars {
     const char *bytes;
     uint32_t size;
-} text;
+} chars;
 
-typedef struct entity {
+typedef struct sample {
     char partition_key[KEY_SIZE];
     char row_key[KEY_SIZE];
     char low_key[KEY_SIZE];
     char high_key[KEY_SIZE];
     char email[EMAIL_SIZE];
-    text first_name;
-    text last_name;
-    text note;
+    chars first_name;
+    chars last_name;
+    chars note;
     int32_t age;
     double salary;
-} entity;
+} sample;
 
 /* A number below 2^64 that depends on both. */
 uint64_t data_random(uint64_t seed, uint64_t index);
@@ -39,32 +39,32 @@ uint64_t data_random(uint64_t seed, uint64_t index);
 uint64_t data_shuffled(uint64_t index, uint64_t count, uint64_t seed);
 
 /* `prefix` has 3 bytes. */
-void data_set_keys(entity *entity, uint32_t partition, const char *prefix, uint32_t row);
+void data_set_keys(sample *entity, uint32_t partition, const char *prefix, uint32_t row);
 
 /* The range of `span` rows that `row` lies in. */
-void data_set_bounds(entity *entity, uint32_t row, uint32_t span);
+void data_set_bounds(sample *entity, uint32_t row, uint32_t span);
 
 /* The properties of the entity with this number; another version has other values. */
-void data_set_values(entity *entity, uint64_t number, uint32_t version);
+void data_set_values(sample *entity, uint64_t number, uint32_t version);
 
 /* A key or property that is text. */
-static inline text data_text(const entity *entity, char letter)
+static inline chars data_text(const sample *entity, char letter)
 {
     switch (letter) {
     case 'P':
-        return (text){entity->partition_key, KEY_SIZE};
+        return (chars){entity->partition_key, KEY_SIZE};
     case 'R':
-        return (text){entity->row_key, KEY_SIZE};
+        return (chars){entity->row_key, KEY_SIZE};
     case 'L':
-        return (text){entity->low_key, KEY_SIZE};
+        return (chars){entity->low_key, KEY_SIZE};
     case 'H':
-        return (text){entity->high_key, KEY_SIZE};
+        return (chars){entity->high_key, KEY_SIZE};
     case 'f':
         return entity->first_name;
     case 'l':
         return entity->last_name;
     case 'e':
-        return (text){entity->email, EMAIL_SIZE};
+        return (chars){entity->email, EMAIL_SIZE};
     default:
         return entity->note;
     }

@@ -10,11 +10,11 @@
 #include <stdint.h>
 #include <string.h>
 
-typedef struct digest {
+typedef struct checksum {
     uint64_t rows;
     uint64_t sum;
     bool thorough;
-} digest;
+} checksum;
 
 /* Makes the same value count differently in another column. */
 static inline uint64_t digest_weigh(uint64_t value, char letter)
@@ -32,7 +32,7 @@ static inline uint64_t digest_bytes(const char *bytes, uint32_t size)
     return hash;
 }
 
-static inline void digest_text(digest *digest, char letter, const char *bytes, uint32_t size)
+static inline void digest_text(checksum *digest, char letter, const char *bytes, uint32_t size)
 {
     uint64_t value = digest->thorough ? digest_bytes(bytes, size)
                      : size > 0       ? 256 * (uint64_t)size + (unsigned char)bytes[size - 1]
@@ -40,12 +40,12 @@ static inline void digest_text(digest *digest, char letter, const char *bytes, u
     digest->sum += digest_weigh(value, letter);
 }
 
-static inline void digest_integer(digest *digest, char letter, int64_t value)
+static inline void digest_integer(checksum *digest, char letter, int64_t value)
 {
     digest->sum += digest_weigh((uint64_t)value, letter);
 }
 
-static inline void digest_real(digest *digest, char letter, double value)
+static inline void digest_real(checksum *digest, char letter, double value)
 {
     uint64_t bits;
     memcpy(&bits, &value, sizeof bits);

@@ -3,7 +3,7 @@
  */
 #include "sql_side.h"
 
-static void *open_json(const opening *opening)
+static void *open_json(const side_opening *opening)
 {
     sql_session *session = sql_open_ordinary(opening, "json.db");
     session->json = true;
@@ -14,7 +14,7 @@ static void *open_json(const opening *opening)
     return session;
 }
 
-const side side_json = {
+const bench_side side_json = {
     .name = "json",
     .host = "wal",
     .title = "JSON ->>",

@@ -21,14 +21,14 @@ bool load_is_asked(int argc, char **argv)
 /* load SIDE ROW FOLDER PARTITIONS ROWS */
 int load_main(char **argv)
 {
-    const side *side = side_titled(argv[2]);
-    task task = {.work = workload_named(argv[3])};
+    const bench_side *side = side_titled(argv[2]);
+    job task = {.work = workload_named(argv[3])};
     task.extent =
-        (extent){(uint32_t)strtoul(argv[5], NULL, 10), (uint32_t)strtoul(argv[6], NULL, 10)};
+        (table_extent){(uint32_t)strtoul(argv[5], NULL, 10), (uint32_t)strtoul(argv[6], NULL, 10)};
     task.operations = workload_operations(task.work, task.extent);
-    digest written = {0};
-    watch watch = {0};
-    void *session = side->open(&(opening){argv[4], task.work->durability, false});
+    checksum written = {0};
+    memory_watch watch = {0};
+    void *session = side->open(&(side_opening){argv[4], task.work->durability, false});
     if (strcmp(argv[1], LOAD_WATCHED) == 0) {
         watch_start(&watch);
     }
@@ -42,8 +42,8 @@ int load_main(char **argv)
     return 0;
 }
 
-load_result load_run(const side *side, const workload *work, const char *folder, extent extent,
-                     bool watched)
+load_result load_run(const bench_side *side, const workload *work, const char *folder,
+                     table_extent extent, bool watched)
 {
     char path[PATH_SIZE], partitions[NUMBER_SIZE], rows[NUMBER_SIZE];
     double numbers[CHILD_NUMBERS];
@@ -59,11 +59,11 @@ load_result load_run(const side *side, const workload *work, const char *folder,
     return (load_result){numbers[0], numbers[1], numbers[2]};
 }
 
-void load_measure(const lineup *lineup, const workload *work, const char *folder, extent extent,
-                  unsigned runs, result *result, double peaks[SIDES_MAX])
+void load_measure(const side_lineup *lineup, const workload *work, const char *folder,
+                  table_extent extent, unsigned runs, measurement *result, double peaks[SIDES_MAX])
 {
     double all[SIDES_MAX][LOAD_RUNS];
-    *result = (struct result){.work = work, .operations = workload_operations(work, extent)};
+    *result = (measurement){.work = work, .operations = workload_operations(work, extent)};
     result->rows = runs * result->operations;
     for (unsigned run = 0; run < runs; run++) {
         for (unsigned i = 0; i < lineup->count; i++) {

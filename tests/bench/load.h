@@ -19,12 +19,12 @@ bool load_is_asked(int argc, char **argv);
 int load_main(char **argv);
 
 /* Empties the side's folder inside `folder` and loads it. Watching costs a little time. */
-load_result load_run(const side *side, const workload *work, const char *folder, extent extent,
-                     bool watched);
+load_result load_run(const bench_side *side, const workload *work, const char *folder,
+                     table_extent extent, bool watched);
 
 /* Loads all sides in turns, `runs` times; the last load stays. The result's rows are those of all
  * runs, `peaks` the largest KiB of each side. */
-void load_measure(const lineup *lineup, const workload *work, const char *folder, extent extent,
-                  unsigned runs, result *result, double peaks[SIDES_MAX]);
+void load_measure(const side_lineup *lineup, const workload *work, const char *folder,
+                  table_extent extent, unsigned runs, measurement *result, double peaks[SIDES_MAX]);
 
 #endif

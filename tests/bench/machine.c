@@ -29,10 +29,8 @@ static void print_versions(sql_session *session)
 static void print_ordinary(sql_session *session)
 {
     char *cache = sql_text(session, "PRAGMA cache_size");
-    char *map = sql_text(session, "SELECT coalesce((SELECT * FROM pragma_mmap_size), 0)");
-    printf("; ordinary tables: WAL, cache_size %s, mmap_size %s\n", cache, map);
+    printf("; ordinary tables: WAL, cache_size %s\n", cache);
     free(cache);
-    free(map);
 }
 
 static void print_processor(void)
@@ -81,7 +79,7 @@ static void print_file_system(const char *folder)
     printf(", %s\n", type);
 }
 
-static void print_data(const settings *settings)
+static void print_data(const bench_settings *settings)
 {
     char partitions[FORMAT_SIZE], rows[FORMAT_SIZE], count[FORMAT_SIZE], date[40];
     time_t time_now = time(NULL);
@@ -92,10 +90,10 @@ static void print_data(const settings *settings)
            format_count(settings->extent.rows, rows), date);
 }
 
-void machine_print(const settings *settings)
+void machine_print(const bench_settings *settings)
 {
     sql_session *session =
-        sql_open_ordinary(&(opening){settings->folder, DURABLE, false}, ":memory:");
+        sql_open_ordinary(&(side_opening){settings->folder, DURABLE, false}, ":memory:");
     print_versions(session);
     print_ordinary(session);
     sql_close(session);

@@ -6,6 +6,6 @@
 
 #include "settings.h"
 
-void machine_print(const settings *settings);
+void machine_print(const bench_settings *settings);
 
 #endif

@@ -2,39 +2,39 @@
 
 #include <inttypes.h>
 
-typedef struct contest {
-    const lineup *lineup;
+typedef struct side_contest {
+    const side_lineup *lineup;
     void *sessions[SIDES_MAX];
-    task task;
-} contest;
+    job task;
+} side_contest;
 
-static void open_sides(contest *contest, const char *folder)
+static void open_sides(side_contest *contest, const char *folder)
 {
     for (unsigned i = 0; i < contest->lineup->count; i++) {
         char path[PATH_SIZE];
-        const side *side = contest->lineup->sides[i];
+        const bench_side *side = contest->lineup->sides[i];
         side_folder(side, folder, path);
         folder_make(path);
         contest->sessions[i] = side->open(
-            &(opening){path, contest->task.work->durability, contest->task.work->analyzed});
+            &(side_opening){path, contest->task.work->durability, contest->task.work->analyzed});
     }
 }
 
-static void close_sides(contest *contest)
+static void close_sides(side_contest *contest)
 {
     for (unsigned i = 0; i < contest->lineup->count; i++) {
         contest->lineup->sides[i]->close(contest->sessions[i]);
     }
 }
 
-static double run_timed(const contest *contest, unsigned side, digest *digest)
+static double run_timed(const side_contest *contest, unsigned side, checksum *digest)
 {
     double start = now();
     contest->lineup->sides[side]->run(contest->sessions[side], &contest->task, digest);
     return now() - start;
 }
 
-static void compare(const contest *contest, unsigned side, digest expected, digest found)
+static void compare(const side_contest *contest, unsigned side, checksum expected, checksum found)
 {
     if (found.rows != expected.rows || found.sum != expected.sum) {
         fail("%s, run %u: %s has %" PRIu64 " rows with the sum %" PRIx64 ", %s %" PRIu64
@@ -46,11 +46,11 @@ static void compare(const contest *contest, unsigned side, digest expected, dige
 }
 
 /* One run on each side; returns what all of them have read. */
-static digest run_sides(const contest *contest, double seconds[SIDES_MAX])
+static checksum run_sides(const side_contest *contest, double seconds[SIDES_MAX])
 {
-    digest first = {0};
+    checksum first = {0};
     for (unsigned i = 0; i < contest->lineup->count; i++) {
-        digest found = {.thorough = contest->task.thorough};
+        checksum found = {.thorough = contest->task.thorough};
         seconds[i] = run_timed(contest, i, &found);
         if (i == 0) {
             first = found;
@@ -60,13 +60,13 @@ static digest run_sides(const contest *contest, double seconds[SIDES_MAX])
     return first;
 }
 
-void measure(const lineup *lineup, const workload *work, const char *folder, extent extent,
-             result *result)
+void measure(const side_lineup *lineup, const workload *work, const char *folder,
+             table_extent extent, measurement *result)
 {
     double seconds[SIDES_MAX];
     double all[SIDES_MAX][RUNS];
-    contest contest = {.lineup = lineup, .task = {.work = work, .extent = extent}};
-    *result = (struct result){.work = work, .operations = workload_operations(work, extent)};
+    side_contest contest = {.lineup = lineup, .task = {.work = work, .extent = extent}};
+    *result = (measurement){.work = work, .operations = workload_operations(work, extent)};
     contest.task.operations = result->operations;
     contest.task.thorough = true;
     open_sides(&contest, folder);
@@ -88,10 +88,11 @@ void measure(const lineup *lineup, const workload *work, const char *folder, ext
     }
 }
 
-void measure_once(const lineup *lineup, const workload *work, const char *folder, extent extent)
+void measure_once(const side_lineup *lineup, const workload *work, const char *folder,
+                  table_extent extent)
 {
     double seconds[SIDES_MAX];
-    contest contest = {.lineup = lineup, .task = {.work = work, .extent = extent}};
+    side_contest contest = {.lineup = lineup, .task = {.work = work, .extent = extent}};
     contest.task.operations = workload_operations(work, extent);
     contest.task.thorough = true;
     open_sides(&contest, folder);
@@ -99,7 +100,7 @@ void measure_once(const lineup *lineup, const workload *work, const char *folder
     close_sides(&contest);
 }
 
-void measure_check(const lineup *lineup, const char *folder, extent extent)
+void measure_check(const side_lineup *lineup, const char *folder, table_extent extent)
 {
     measure_once(lineup, &workload_check, folder, extent);
 }

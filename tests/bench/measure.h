@@ -11,24 +11,25 @@
 enum { RUNS = 5, LOAD_RUNS = 3 };
 
 /* What was measured of a workload. */
-typedef struct result {
+typedef struct measurement {
     const workload *work;
     uint64_t operations;      /* of a run */
     uint64_t rows;            /* read or written by a timed run, together */
     summary times[SIDES_MAX]; /* of a run, in seconds */
-} result;
+} measurement;
 
 /*
  * Runs the workload on the sides, which keep their data in folders inside `folder`. Ends the
  * program if they do not read, or write, the same.
  */
-void measure(const lineup *lineup, const workload *work, const char *folder, extent extent,
-             result *result);
+void measure(const side_lineup *lineup, const workload *work, const char *folder,
+             table_extent extent, measurement *result);
 
 /* One run alone, on sides opened for it. */
-void measure_once(const lineup *lineup, const workload *work, const char *folder, extent extent);
+void measure_once(const side_lineup *lineup, const workload *work, const char *folder,
+                  table_extent extent);
 
 /* Reads every value of every side; ends the program if they are not the same. */
-void measure_check(const lineup *lineup, const char *folder, extent extent);
+void measure_check(const side_lineup *lineup, const char *folder, table_extent extent);
 
 #endif

@@ -4,7 +4,7 @@
  */
 #include "sql_side.h"
 
-static void *open_ordinary(const opening *opening)
+static void *open_ordinary(const side_opening *opening)
 {
     sql_session *session = sql_open_ordinary(opening, "ordinary.db");
     sql_execute(session, "CREATE TABLE IF NOT EXISTS E(PartitionKey TEXT NOT NULL,"
@@ -15,7 +15,7 @@ static void *open_ordinary(const opening *opening)
     return session;
 }
 
-const side side_ordinary = {
+const bench_side side_ordinary = {
     .name = "ordinary",
     .host = "wal",
     .title = "ordinary",

@@ -8,7 +8,7 @@
 static const char *const sync_options[] = {
     [DURABLE] = "full", [LOSES_LAST] = "normal", [NO_PROMISE] = "off", [ORDINARY_SAFER] = "off"};
 
-static void declare(sql_session *session, const opening *opening)
+static void declare(sql_session *session, const side_opening *opening)
 {
     char folder[PATH_SIZE];
     require(realpath(opening->folder, folder) != NULL, "a folder of the benchmark is gone");
@@ -19,7 +19,7 @@ static void declare(sql_session *session, const opening *opening)
                 folder, sync_options[opening->durability]);
 }
 
-static void *open_in_memory(const opening *opening)
+static void *open_in_memory(const side_opening *opening)
 {
     sql_session *session = sql_open(opening, ":memory:");
     declare(session, opening);
@@ -27,7 +27,7 @@ static void *open_in_memory(const opening *opening)
 }
 
 /* A declaration has one mode of durability, so each has a database. */
-static void *open_in_wal(const opening *opening)
+static void *open_in_wal(const side_opening *opening)
 {
     char name[40];
     sqlite3_snprintf(sizeof name, name, "main-%s.db", sync_options[opening->durability]);
@@ -36,7 +36,7 @@ static void *open_in_wal(const opening *opening)
     return session;
 }
 
-const side side_ptable_memory = {
+const bench_side side_ptable_memory = {
     .name = "ptable",
     .host = "memory",
     .title = "ptable :memory:",
@@ -46,7 +46,7 @@ const side side_ptable_memory = {
     .run = sql_run,
 };
 
-const side side_ptable_wal = {
+const bench_side side_ptable_wal = {
     .name = "ptable",
     .host = "wal",
     .title = "ptable WAL",

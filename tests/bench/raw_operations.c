@@ -29,12 +29,13 @@ static int step(raw_session *session, MDB_val *key, MDB_val *data)
     return mdb_cursor_get(session->cursor, key, data, MDB_NEXT);
 }
 
-static void digest_entry(MDB_val key, MDB_val data, const task *task, digest *digest)
+static void digest_entry(MDB_val key, MDB_val data, const job *task, checksum *digest)
 {
     raw_digest_row(bytes_of(key), bytes_of(data), task->work->columns, digest);
 }
 
-static void read_point(raw_session *session, const task *task, const entity *entity, digest *digest)
+static void read_point(raw_session *session, const job *task, const sample *entity,
+                       checksum *digest)
 {
     uint8_t bytes[RAW_KEY_SIZE];
     MDB_val key = {raw_write_key(bytes, session->table, entity, 'R'), bytes};
@@ -47,8 +48,8 @@ static void read_point(raw_session *session, const task *task, const entity *ent
 }
 
 /* At most so many rows of the partition. */
-static void read_partition(raw_session *session, const task *task, const entity *entity,
-                           uint64_t most, digest *digest)
+static void read_partition(raw_session *session, const job *task, const sample *entity,
+                           uint64_t most, checksum *digest)
 {
     uint8_t prefix[RAW_KEY_SIZE];
     size_t size = raw_write_partition(prefix, session->table, entity->partition_key);
@@ -61,8 +62,8 @@ static void read_partition(raw_session *session, const task *task, const entity 
 }
 
 /* The rows from L to before H of the partition that the prefix is. */
-static void read_range(raw_session *session, const task *task, const entity *entity,
-                       const uint8_t *prefix, digest *digest)
+static void read_range(raw_session *session, const job *task, const sample *entity,
+                       const uint8_t *prefix, checksum *digest)
 {
     uint8_t low[RAW_KEY_SIZE];
     memcpy(low, prefix, RAW_PARTITION_SIZE);
@@ -86,8 +87,8 @@ static int next_partition(raw_session *session, const uint8_t *prefix, MDB_val *
 }
 
 /* For each partition its first row, or the rows between the bounds. */
-static void read_partitions(raw_session *session, const task *task, const entity *entity,
-                            digest *digest)
+static void read_partitions(raw_session *session, const job *task, const sample *entity,
+                            checksum *digest)
 {
     uint8_t prefix[RAW_PARTITION_SIZE];
     MDB_val key, data;
@@ -103,7 +104,7 @@ static void read_partitions(raw_session *session, const task *task, const entity
     }
 }
 
-static void read_whole(raw_session *session, const task *task, digest *digest)
+static void read_whole(raw_session *session, const job *task, checksum *digest)
 {
     MDB_val key, data;
     int rc = mdb_cursor_get(session->cursor, &key, &data, MDB_FIRST);
@@ -113,13 +114,13 @@ static void read_whole(raw_session *session, const task *task, digest *digest)
     }
 }
 
-static void digest_number(int64_t number, digest *digest)
+static void digest_number(int64_t number, checksum *digest)
 {
     digest_integer(digest, 'c', number);
     digest->rows++;
 }
 
-static void sum_ages(raw_session *session, digest *digest)
+static void sum_ages(raw_session *session, checksum *digest)
 {
     int64_t sum = 0;
     MDB_val key, data;
@@ -131,7 +132,7 @@ static void sum_ages(raw_session *session, digest *digest)
     digest_number(sum, digest);
 }
 
-static void count_partition(raw_session *session, const entity *entity, digest *digest)
+static void count_partition(raw_session *session, const sample *entity, checksum *digest)
 {
     uint8_t prefix[RAW_KEY_SIZE];
     size_t size = raw_write_partition(prefix, session->table, entity->partition_key);
@@ -146,22 +147,22 @@ static void count_partition(raw_session *session, const entity *entity, digest *
 }
 
 /* LMDB knows it. */
-static void count_whole(raw_session *session, digest *digest)
+static void count_whole(raw_session *session, checksum *digest)
 {
     MDB_stat stat;
     raw_require(mdb_stat(session->reading, session->dbi, &stat));
     digest_number((int64_t)stat.ms_entries, digest);
 }
 
-static void read_one_range(raw_session *session, const task *task, const entity *entity,
-                           digest *digest)
+static void read_one_range(raw_session *session, const job *task, const sample *entity,
+                           checksum *digest)
 {
     uint8_t prefix[RAW_KEY_SIZE];
     raw_write_partition(prefix, session->table, entity->partition_key);
     read_range(session, task, entity, prefix, digest);
 }
 
-void raw_read(raw_session *session, const task *task, const entity *entity, digest *digest)
+void raw_read(raw_session *session, const job *task, const sample *entity, checksum *digest)
 {
     switch (task->work->access) {
     case ACCESS_POINT:
@@ -197,7 +198,7 @@ void raw_read(raw_session *session, const task *task, const entity *entity, dige
 
 /* --- Writing --- */
 
-static void put(raw_session *session, MDB_txn *txn, const entity *entity, unsigned flags)
+static void put(raw_session *session, MDB_txn *txn, const sample *entity, unsigned flags)
 {
     uint8_t key_bytes[RAW_KEY_SIZE];
     uint8_t record[RAW_RECORD_MAX];
@@ -206,7 +207,7 @@ static void put(raw_session *session, MDB_txn *txn, const entity *entity, unsign
     raw_require(mdb_put(txn, session->dbi, &key, &data, flags));
 }
 
-static void update(raw_session *session, MDB_txn *txn, const entity *entity)
+static void update(raw_session *session, MDB_txn *txn, const sample *entity)
 {
     uint8_t key_bytes[RAW_KEY_SIZE];
     uint8_t record[RAW_RECORD_MAX];
@@ -237,15 +238,15 @@ uint64_t raw_delete_prefix(raw_session *session, MDB_txn *txn, const uint8_t *pr
     return deleted;
 }
 
-static uint64_t delete_partition(raw_session *session, MDB_txn *txn, const entity *entity)
+static uint64_t delete_partition(raw_session *session, MDB_txn *txn, const sample *entity)
 {
     uint8_t prefix[RAW_KEY_SIZE];
     size_t size = raw_write_partition(prefix, session->table, entity->partition_key);
     return raw_delete_prefix(session, txn, prefix, size);
 }
 
-void raw_write(raw_session *session, MDB_txn *txn, const task *task, const entity *entity,
-               digest *digest)
+void raw_write(raw_session *session, MDB_txn *txn, const job *task, const sample *entity,
+               checksum *digest)
 {
     switch (task->work->access) {
     case ACCESS_UPDATE:

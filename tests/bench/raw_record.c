@@ -14,21 +14,21 @@ size_t raw_write_partition(uint8_t key[RAW_KEY_SIZE], uint32_t table, const char
     return RAW_PARTITION_SIZE;
 }
 
-size_t raw_write_key(uint8_t key[RAW_KEY_SIZE], uint32_t table, const entity *entity, char letter)
+size_t raw_write_key(uint8_t key[RAW_KEY_SIZE], uint32_t table, const sample *entity, char letter)
 {
     raw_write_partition(key, table, entity->partition_key);
     memcpy(key + RAW_PARTITION_SIZE, data_text(entity, letter).bytes, KEY_SIZE);
     return RAW_KEY_SIZE;
 }
 
-size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const entity *entity)
+size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const sample *entity)
 {
     uint16_t end = 0;
     memset(record, 0, SALARY_AT);
     memcpy(record + SALARY_AT, &entity->salary, sizeof entity->salary);
     raw_set_age(record, entity->age);
     for (int i = 0; text_letters[i] != 0; i++) {
-        text text = data_text(entity, text_letters[i]);
+        chars text = data_text(entity, text_letters[i]);
         memcpy(record + DATA_AT + end, text.bytes, text.size);
         end = (uint16_t)(end + text.size + 1);
         record[DATA_AT + end - 1] = 0;
@@ -56,7 +56,7 @@ static double salary(const uint8_t *record)
     return value;
 }
 
-static text record_text(const uint8_t *record, char letter)
+static chars record_text(const uint8_t *record, char letter)
 {
     int ordinal = (int)(strchr(text_letters, letter) - text_letters);
     uint16_t end;
@@ -65,22 +65,23 @@ static text record_text(const uint8_t *record, char letter)
     if (ordinal > 0) {
         memcpy(&start, record + ENDS_AT + 2 * (ordinal - 1), sizeof start);
     }
-    return (text){(const char *)record + DATA_AT + start, (uint32_t)(end - start - 1)};
+    return (chars){(const char *)record + DATA_AT + start, (uint32_t)(end - start - 1)};
 }
 
-static text column_text(const uint8_t *key, const uint8_t *record, char letter)
+static chars column_text(const uint8_t *key, const uint8_t *record, char letter)
 {
     switch (letter) {
     case 'P':
-        return (text){(const char *)key + RAW_TABLE_SIZE, KEY_SIZE};
+        return (chars){(const char *)key + RAW_TABLE_SIZE, KEY_SIZE};
     case 'R':
-        return (text){(const char *)key + RAW_PARTITION_SIZE, KEY_SIZE};
+        return (chars){(const char *)key + RAW_PARTITION_SIZE, KEY_SIZE};
     default:
         return record_text(record, letter);
     }
 }
 
-void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns, digest *digest)
+void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns,
+                    checksum *digest)
 {
     for (; *columns != 0; columns++) {
         if (*columns == 'a') {
@@ -88,7 +89,7 @@ void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *colum
         } else if (*columns == 's') {
             digest_real(digest, 's', salary(record));
         } else {
-            text text = column_text(key, record, *columns);
+            chars text = column_text(key, record, *columns);
             digest_text(digest, *columns, text.bytes, text.size);
         }
     }

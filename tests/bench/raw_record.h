@@ -24,15 +24,16 @@ enum {
 size_t raw_write_partition(uint8_t key[RAW_KEY_SIZE], uint32_t table, const char *partition_key);
 
 /* A whole key; the RowKey is that of the letter. */
-size_t raw_write_key(uint8_t key[RAW_KEY_SIZE], uint32_t table, const entity *entity, char letter);
+size_t raw_write_key(uint8_t key[RAW_KEY_SIZE], uint32_t table, const sample *entity, char letter);
 
 /* Returns the record's size. */
-size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const entity *entity);
+size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const sample *entity);
 
 void raw_set_age(uint8_t *record, int32_t age);
 int32_t raw_age(const uint8_t *record);
 
 /* Reads the columns as values. */
-void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns, digest *digest);
+void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns,
+                    checksum *digest);
 
 #endif

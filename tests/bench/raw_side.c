@@ -18,7 +18,7 @@ static void begin_reading(raw_session *session)
     mdb_txn_reset(session->reading);
 }
 
-static void *open_raw(const opening *opening)
+static void *open_raw(const side_opening *opening)
 {
     static const unsigned flags[] = {[DURABLE] = 0,
                                      [LOSES_LAST] = MDB_NOMETASYNC,
@@ -56,9 +56,9 @@ static void renew(raw_session *session)
     raw_require(mdb_cursor_renew(session->reading, session->cursor));
 }
 
-static void run_reading(raw_session *session, const task *task, digest *digest)
+static void run_reading(raw_session *session, const job *task, checksum *digest)
 {
-    entity entity;
+    sample entity;
     bool together = task->work->together;
     if (together) {
         renew(session);
@@ -78,9 +78,9 @@ static void run_reading(raw_session *session, const task *task, digest *digest)
     }
 }
 
-static void run_writing(raw_session *session, const task *task, digest *digest)
+static void run_writing(raw_session *session, const job *task, checksum *digest)
 {
-    entity entity;
+    sample entity;
     bool together = task->work->together;
     MDB_txn *txn = NULL;
     for (uint64_t i = 0; i < task->operations; i++) {
@@ -96,7 +96,7 @@ static void run_writing(raw_session *session, const task *task, digest *digest)
     }
 }
 
-static void run_raw(void *session, const task *task, digest *digest)
+static void run_raw(void *session, const job *task, checksum *digest)
 {
     if (task->work->writes) {
         run_writing(session, task, digest);
@@ -105,7 +105,7 @@ static void run_raw(void *session, const task *task, digest *digest)
     }
 }
 
-const side side_lmdb = {
+const bench_side side_lmdb = {
     .name = "lmdb",
     .host = "-",
     .title = "LMDB itself",

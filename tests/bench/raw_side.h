@@ -21,11 +21,11 @@ typedef struct raw_session {
 void raw_require(int rc);
 
 /* One read operation, in a transaction that is open with its cursor. */
-void raw_read(raw_session *session, const task *task, const entity *entity, digest *digest);
+void raw_read(raw_session *session, const job *task, const sample *entity, checksum *digest);
 
 /* One write operation. */
-void raw_write(raw_session *session, MDB_txn *txn, const task *task, const entity *entity,
-               digest *digest);
+void raw_write(raw_session *session, MDB_txn *txn, const job *task, const sample *entity,
+               checksum *digest);
 
 /* Deletes all keys that begin with the prefix, entry by entry; how many. */
 uint64_t raw_delete_prefix(raw_session *session, MDB_txn *txn, const uint8_t *prefix, size_t size);

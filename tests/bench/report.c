@@ -7,19 +7,19 @@
 
 enum { NAME_WIDTH = 43, CELL_WIDTH = 16 };
 
-double report_ratio(const result *result, unsigned side)
+double report_ratio(const measurement *result, unsigned side)
 {
     return result->times[0].median / result->times[side].median;
 }
 
-static double target_of(const side *side, const workload *work)
+static double target_of(const bench_side *side, const workload *work)
 {
     return side->target < TARGETS ? work->targets[side->target] : 0;
 }
 
 /* --- The table --- */
 
-void report_head(const lineup *lineup, const char *title)
+void report_head(const side_lineup *lineup, const char *title)
 {
     printf("\n%-*s%9s%9s", NAME_WIDTH, title, "times", "rows");
     for (unsigned i = 0; i < lineup->count; i++) {
@@ -29,7 +29,7 @@ void report_head(const lineup *lineup, const char *title)
 }
 
 /* A ratio below its target has a mark. */
-static void print_cell(const result *result, const side *side, unsigned i)
+static void print_cell(const measurement *result, const bench_side *side, unsigned i)
 {
     char time[FORMAT_SIZE], ratio[FORMAT_SIZE];
     double seconds = result->times[i].median / (double)result->operations;
@@ -53,7 +53,7 @@ static uint64_t runs_of(const workload *work)
     return work->loads ? LOAD_RUNS : RUNS;
 }
 
-void report_row(const lineup *lineup, const result *result)
+void report_row(const side_lineup *lineup, const measurement *result)
 {
     char operations[FORMAT_SIZE], rows[FORMAT_SIZE];
     uint64_t all = result->operations * runs_of(result->work);
@@ -68,7 +68,7 @@ void report_row(const lineup *lineup, const result *result)
     fflush(stdout);
 }
 
-void report_texts(const lineup *lineup, const char *name, char texts[][FORMAT_SIZE])
+void report_texts(const side_lineup *lineup, const char *name, char texts[][FORMAT_SIZE])
 {
     printf("%-*s%18s", NAME_WIDTH, name, "");
     for (unsigned i = 0; i < lineup->count; i++) {
@@ -91,10 +91,10 @@ FILE *report_csv_open(const char *path)
 }
 
 /* Names have no quotes. */
-void report_csv_row(FILE *csv, const lineup *lineup, const result *result)
+void report_csv_row(FILE *csv, const side_lineup *lineup, const measurement *result)
 {
     for (unsigned i = 0; i < lineup->count; i++) {
-        const side *side = lineup->sides[i];
+        const bench_side *side = lineup->sides[i];
         summary times = result->times[i];
         double target = target_of(side, result->work);
         fprintf(csv, "\"%s\",%s,%s,%" PRIu64 ",%.9f,%.9f,%.9f,%.4f,", result->work->name,

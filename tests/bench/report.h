@@ -9,18 +9,18 @@
 #include "measure.h"
 
 /* How much faster a side is than the lineup's first. */
-double report_ratio(const result *result, unsigned side);
+double report_ratio(const measurement *result, unsigned side);
 
-void report_head(const lineup *lineup, const char *title);
+void report_head(const side_lineup *lineup, const char *title);
 
 /* Times are of an operation. */
-void report_row(const lineup *lineup, const result *result);
+void report_row(const side_lineup *lineup, const measurement *result);
 
 /* A row of other numbers of the sides, as texts. */
-void report_texts(const lineup *lineup, const char *name, char texts[][32]);
+void report_texts(const side_lineup *lineup, const char *name, char texts[][32]);
 
 /* The file begins with its column names; NULL ends the program. */
 FILE *report_csv_open(const char *path);
-void report_csv_row(FILE *csv, const lineup *lineup, const result *result);
+void report_csv_row(FILE *csv, const side_lineup *lineup, const measurement *result);
 
 #endif

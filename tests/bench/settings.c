@@ -36,10 +36,17 @@ const char *settings_pragmas(void)
     return given != NULL ? given : "";
 }
 
-void settings_read(settings *settings)
+static char made_folder[PATH_SIZE];
+
+static void remove_made_folder(void)
+{
+    folder_remove(made_folder);
+}
+
+void settings_read(bench_settings *settings)
 {
     const char *folder = getenv("DIR");
-    *settings = (struct settings){
+    *settings = (bench_settings){
         .extent = {thousands("PARTITIONS", PARTITIONS_MAX), thousands("SCALE", ROWS_MAX)},
         .pattern = getenv("BENCH"),
         .pragmas = settings_pragmas(),
@@ -48,14 +55,11 @@ void settings_read(settings *settings)
     if (mkdtemp(settings->folder) == NULL) {
         fail("no folder can be made like %s: %s; set DIR", settings->folder, strerror(errno));
     }
+    memcpy(made_folder, settings->folder, sizeof made_folder);
+    atexit(remove_made_folder);
 }
 
-void settings_end(const settings *settings)
-{
-    folder_remove(settings->folder);
-}
-
-bool settings_wants(const settings *settings, const char *name)
+bool settings_wants(const bench_settings *settings, const char *name)
 {
     return settings->pattern == NULL || fnmatch(settings->pattern, name, 0) == 0;
 }

@@ -13,30 +13,27 @@
 #include "support.h"
 
 /* How many entities, in partitions of one size. */
-typedef struct extent {
+typedef struct table_extent {
     uint32_t partitions;
     uint32_t rows;
-} extent;
+} table_extent;
 
 enum { PARTITIONS_MAX = 900000, ROWS_MAX = 10000000 };
 
-typedef struct settings {
-    extent extent;
+typedef struct bench_settings {
+    table_extent extent;
     const char *pattern; /* NULL: all rows */
     const char *pragmas; /* "" if there are none */
     char folder[PATH_SIZE];
-} settings;
+} bench_settings;
 
-static inline uint64_t extent_count(extent extent)
+static inline uint64_t extent_count(table_extent extent)
 {
     return (uint64_t)extent.partitions * extent.rows;
 }
 
-/* Reads the variables and makes a folder of its own inside DIR. */
-void settings_read(settings *settings);
-
-/* Removes that folder. */
-void settings_end(const settings *settings);
+/* Reads the variables and makes a folder of its own inside DIR, which exit() removes. */
+void settings_read(bench_settings *settings);
 
 const char *settings_pragmas(void);
 
@@ -44,6 +41,6 @@ const char *settings_pragmas(void);
 double settings_number(const char *name, double otherwise);
 
 /* Whether a row of this name is asked for. */
-bool settings_wants(const settings *settings, const char *name);
+bool settings_wants(const bench_settings *settings, const char *name);
 
 #endif

@@ -14,46 +14,46 @@
 #include "digest.h"
 #include "workload.h"
 
-typedef struct opening {
+typedef struct side_opening {
     const char *folder; /* the side's own */
     durability durability;
     bool analyzed;
-} opening;
+} side_opening;
 
-typedef struct side {
+typedef struct bench_side {
     const char *name;
     const char *host;  /* of the main database: memory, wal or - */
     const char *title; /* both, for a table's head */
     unsigned target;   /* which of a workload's targets is this side's; TARGETS: none */
 
     /* Opens what is in the folder, or makes it. A session is used by one thread at a time. */
-    void *(*open)(const opening *opening);
+    void *(*open)(const side_opening *opening);
     void (*close)(void *session);
 
     /* Adds what is read to the digest, or the rows written. */
-    void (*run)(void *session, const task *task, digest *digest);
-} side;
+    void (*run)(void *session, const job *task, checksum *digest);
+} bench_side;
 
-extern const side side_ordinary;
-extern const side side_json;
-extern const side side_ptable_memory;
-extern const side side_ptable_wal;
-extern const side side_lmdb;
+extern const bench_side side_ordinary;
+extern const bench_side side_json;
+extern const bench_side side_ptable_memory;
+extern const bench_side side_ptable_wal;
+extern const bench_side side_lmdb;
 
 /* Sides that are compared; the first is 1.00. */
-typedef struct lineup {
-    const side *const *sides;
+typedef struct side_lineup {
+    const bench_side *const *sides;
     unsigned count;
-} lineup;
+} side_lineup;
 
 enum { SIDES_MAX = 5 };
 
-extern const lineup lineup_all;
+extern const side_lineup lineup_all;
 
 /* The side's folder inside another. */
-void side_folder(const side *side, const char *folder, char path[PATH_SIZE]);
+void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE]);
 
 /* Which of lineup_all has this title. */
-const side *side_titled(const char *title);
+const bench_side *side_titled(const char *title);
 
 #endif

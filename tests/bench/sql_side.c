@@ -15,7 +15,7 @@ static _Noreturn void fail_with(sql_session *session, const char *sql)
 
 /* --- Opening --- */
 
-sql_session *sql_open(const opening *opening, const char *name)
+sql_session *sql_open(const side_opening *opening, const char *name)
 {
     char path[PATH_SIZE] = ":memory:";
     if (strcmp(name, path) != 0) {
@@ -31,7 +31,7 @@ sql_session *sql_open(const opening *opening, const char *name)
     return session;
 }
 
-sql_session *sql_open_ordinary(const opening *opening, const char *name)
+sql_session *sql_open_ordinary(const side_opening *opening, const char *name)
 {
     static const char *const modes[] = {[DURABLE] = "FULL",
                                         [LOSES_LAST] = "NORMAL",
@@ -130,7 +130,7 @@ static void use_workload(sql_session *session, const workload *work)
 
 /* --- Running --- */
 
-static void bind(sqlite3_stmt *statement, const char *parameters, const entity *entity)
+static void bind(sqlite3_stmt *statement, const char *parameters, const sample *entity)
 {
     for (int i = 0; parameters[i] != 0; i++) {
         if (parameters[i] == 'a') {
@@ -138,13 +138,13 @@ static void bind(sqlite3_stmt *statement, const char *parameters, const entity *
         } else if (parameters[i] == 's') {
             sqlite3_bind_double(statement, i + 1, entity->salary);
         } else {
-            text text = data_text(entity, parameters[i]);
+            chars text = data_text(entity, parameters[i]);
             sqlite3_bind_text(statement, i + 1, text.bytes, (int)text.size, SQLITE_STATIC);
         }
     }
 }
 
-static void digest_row(sqlite3_stmt *row, const char *columns, digest *digest)
+static void digest_row(sqlite3_stmt *row, const char *columns, checksum *digest)
 {
     for (int i = 0; columns[i] != 0; i++) {
         if (columns[i] == 'a' || columns[i] == 'c') {
@@ -160,7 +160,7 @@ static void digest_row(sqlite3_stmt *row, const char *columns, digest *digest)
     digest->rows++;
 }
 
-static void run_reading(sql_session *session, const workload *work, digest *digest)
+static void run_reading(sql_session *session, const workload *work, checksum *digest)
 {
     int rc;
     while ((rc = sqlite3_step(session->statement)) == SQLITE_ROW) {
@@ -172,7 +172,7 @@ static void run_reading(sql_session *session, const workload *work, digest *dige
     sqlite3_reset(session->statement);
 }
 
-static void run_writing(sql_session *session, const workload *work, digest *digest)
+static void run_writing(sql_session *session, const workload *work, checksum *digest)
 {
     if (sqlite3_step(session->statement) != SQLITE_DONE) {
         fail_with(session, work->name);
@@ -181,9 +181,9 @@ static void run_writing(sql_session *session, const workload *work, digest *dige
     digest->rows += (uint64_t)sqlite3_changes64(session->db);
 }
 
-static void run_one(sql_session *session, const task *task, uint64_t index, digest *digest)
+static void run_one(sql_session *session, const job *task, uint64_t index, checksum *digest)
 {
-    entity entity;
+    sample entity;
     task_entity(task, index, &entity);
     bind(session->statement, task->work->parameters, &entity);
     if (task->work->writes) {
@@ -193,14 +193,14 @@ static void run_one(sql_session *session, const task *task, uint64_t index, dige
     }
 }
 
-static void run_preparing(sql_session *session, const task *task, uint64_t index, digest *digest)
+static void run_preparing(sql_session *session, const job *task, uint64_t index, checksum *digest)
 {
     session->work = NULL;
     use_workload(session, task->work);
     run_one(session, task, index, digest);
 }
 
-void sql_run(void *session, const task *task, digest *digest)
+void sql_run(void *session, const job *task, checksum *digest)
 {
     sql_session *self = session;
     use_workload(self, task->work);

@@ -19,13 +19,13 @@ typedef struct sql_session {
 } sql_session;
 
 /* Opens "folder/name", or ":memory:" if the name is that. */
-sql_session *sql_open(const opening *opening, const char *name);
+sql_session *sql_open(const side_opening *opening, const char *name);
 
 /* The same in WAL mode, with the durability as SQLite's own, and the user's PRAGMAS. */
-sql_session *sql_open_ordinary(const opening *opening, const char *name);
+sql_session *sql_open_ordinary(const side_opening *opening, const char *name);
 
 void sql_close(void *session);
-void sql_run(void *session, const task *task, digest *digest);
+void sql_run(void *session, const job *task, checksum *digest);
 
 /* A format as of sqlite3_mprintf. */
 void sql_execute(sql_session *session, const char *format, ...);

@@ -6,7 +6,7 @@
 
 enum { INTERVAL_NS = 10000000 };
 
-static void look(watch *watch)
+static void look(memory_watch *watch)
 {
     double kib = child_status_kib("RssAnon");
     watch->most_kib = kib > watch->most_kib ? kib : watch->most_kib;
@@ -14,7 +14,7 @@ static void look(watch *watch)
 
 static void *keep_looking(void *argument)
 {
-    watch *watch = argument;
+    memory_watch *watch = argument;
     while (!atomic_load(&watch->stopping)) {
         look(watch);
         nanosleep(&(struct timespec){.tv_nsec = INTERVAL_NS}, NULL);
@@ -22,14 +22,14 @@ static void *keep_looking(void *argument)
     return NULL;
 }
 
-void watch_start(watch *watch)
+void watch_start(memory_watch *watch)
 {
     watch->started = true;
     require(pthread_create(&watch->thread, NULL, keep_looking, watch) == 0,
             "a thread cannot be started");
 }
 
-double watch_stop(watch *watch)
+double watch_stop(memory_watch *watch)
 {
     if (watch->started) {
         atomic_store(&watch->stopping, true);

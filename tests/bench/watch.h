@@ -9,17 +9,17 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 
-typedef struct watch {
+typedef struct memory_watch {
     pthread_t thread;
     bool started;
     atomic_bool stopping;
     double most_kib;
-} watch;
+} memory_watch;
 
 /* The watch must stay where it is until it is stopped. */
-void watch_start(watch *watch);
+void watch_start(memory_watch *watch);
 
 /* The most KiB since the start; 0 if it was not started. */
-double watch_stop(watch *watch);
+double watch_stop(memory_watch *watch);
 
 #endif

@@ -321,7 +321,7 @@ static uint64_t scaled(uint32_t operations, uint64_t entities)
     return between(few, operations * entities / FULL_SIZE, operations);
 }
 
-uint64_t workload_operations(const workload *work, extent extent)
+uint64_t workload_operations(const workload *work, table_extent extent)
 {
     if (work->share != 0) {
         return between(1, extent_count(extent) / work->share, UINT64_MAX);
@@ -334,7 +334,7 @@ uint64_t workload_operations(const workload *work, extent extent)
 /* --- Which entity --- */
 
 /* The number of a loaded entity. */
-static uint64_t choose_entity(const task *task, uint64_t index)
+static uint64_t choose_entity(const job *task, uint64_t index)
 {
     uint64_t entities = extent_count(task->extent);
     uint64_t random = data_random(task->run, index);
@@ -350,7 +350,7 @@ static uint64_t choose_entity(const task *task, uint64_t index)
     }
 }
 
-static uint32_t choose_partition(const task *task, uint64_t index)
+static uint32_t choose_partition(const job *task, uint64_t index)
 {
     uint32_t half = (task->extent.partitions + 1) / 2;
     uint32_t fresh = (uint32_t)((task->run * task->operations + index) % half);
@@ -364,7 +364,7 @@ static uint32_t choose_partition(const task *task, uint64_t index)
     }
 }
 
-static void set_loaded(const task *task, uint64_t index, entity *entity)
+static void set_loaded(const job *task, uint64_t index, sample *entity)
 {
     uint64_t number = choose_entity(task, index);
     uint32_t partition = (uint32_t)(number / task->extent.rows);
@@ -378,7 +378,7 @@ static void set_loaded(const task *task, uint64_t index, entity *entity)
     }
 }
 
-static void set_new(const task *task, uint64_t index, entity *entity)
+static void set_new(const job *task, uint64_t index, sample *entity)
 {
     uint64_t number = task->run * task->operations + index;
     uint32_t partition = task->partition != 0 ? task->partition : choose_partition(task, index);
@@ -386,7 +386,7 @@ static void set_new(const task *task, uint64_t index, entity *entity)
     data_set_values(entity, number, 0);
 }
 
-void task_entity(const task *task, uint64_t index, entity *entity)
+void task_entity(const job *task, uint64_t index, sample *entity)
 {
     switch (task->work->keys) {
     case KEYS_NONE:

@@ -8,7 +8,7 @@
 #include "data.h"
 
 /* What LMDB's side does, where the others have SQL. */
-typedef enum access {
+typedef enum work_access {
     ACCESS_POINT,
     ACCESS_PARTITION,
     ACCESS_RANGE, /* of rows in a partition */
@@ -24,10 +24,10 @@ typedef enum access {
     ACCESS_REPLACE,
     ACCESS_UPDATE,
     ACCESS_DELETE_PARTITION,
-} access;
+} work_access;
 
 /* Which entity an operation is on. */
-typedef enum keys {
+typedef enum work_keys {
     KEYS_NONE,
     KEYS_ANY,      /* random ones */
     KEYS_HOT,      /* random ones of a set of 8,000 */
@@ -37,7 +37,7 @@ typedef enum keys {
     KEYS_PARTITION,         /* a random partition */
     KEYS_FRESH_PARTITION,   /* one of the first half, none twice as long as there are enough */
     KEYS_FRESH_PARTITION_2, /* of the second half */
-} keys;
+} work_keys;
 
 /* What a commit promises when the power fails. */
 typedef enum durability {
@@ -51,8 +51,8 @@ enum { TARGET_MEMORY, TARGET_WAL, TARGETS, FIRST_ROWS = 10 };
 
 typedef struct workload {
     const char *name;
-    access access;
-    keys keys;
+    work_access access;
+    work_keys keys;
     const char *sql;        /* {Name} is a property */
     const char *json_sql;   /* for properties in JSON; NULL: made from `sql` */
     const char *parameters; /* letters of data.h: ?1, ?2, ... */
@@ -80,19 +80,19 @@ extern const workload workload_check;
 const workload *workload_named(const char *name);
 
 /* How many operations a run has. */
-uint64_t workload_operations(const workload *work, extent extent);
+uint64_t workload_operations(const workload *work, table_extent extent);
 
 /* One run of a workload. */
-typedef struct task {
+typedef struct job {
     const workload *work;
-    extent extent;
+    table_extent extent;
     uint64_t operations;
     uint32_t run;       /* chooses the keys; 0: the one that warms the caches */
     uint32_t partition; /* if not 0: all operations are on this partition */
     bool thorough;      /* digest every byte */
-} task;
+} job;
 
 /* Sets what the parameters of operation `index` need. */
-void task_entity(const task *task, uint64_t index, entity *entity);
+void task_entity(const job *task, uint64_t index, sample *entity);
 
 #endif
