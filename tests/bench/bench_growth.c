@@ -157,21 +157,22 @@ static void load_doomed(deleting *self, const char *folder)
     }
 }
 
-static void delete_from_lmdb(raw_session *session, const char *partition_key)
+/* All keys with the prefix, in one transaction. */
+static void delete_from_lmdb(raw_session *session, const uint8_t *prefix, size_t size)
 {
-    uint8_t prefix[RAW_KEY_SIZE];
-    uint32_t table = partition_key != NULL ? RAW_TABLE : OTHER_TABLE;
-    size_t size = raw_write_partition(prefix, table, partition_key != NULL ? partition_key : "");
     MDB_txn *txn;
     raw_require(mdb_txn_begin(session->env, NULL, 0, &txn));
-    raw_delete_prefix(session, txn, prefix, partition_key != NULL ? size : RAW_TABLE_SIZE);
+    raw_delete_prefix(session, txn, prefix, size);
     raw_require(mdb_txn_commit(txn));
 }
 
 static void delete_table(deleting *self)
 {
+    uint8_t prefix[RAW_KEY_SIZE];
+    sample nobody = {0};
     if (self->side == &side_lmdb) {
-        delete_from_lmdb(self->session, NULL);
+        raw_write_partition(prefix, OTHER_TABLE, nobody.partition_key);
+        delete_from_lmdb(self->session, prefix, RAW_TABLE_SIZE);
     } else if (self->side == &side_ordinary) {
         sql_execute(self->session, "DROP TABLE Other");
     } else {
@@ -183,9 +184,11 @@ static void delete_table(deleting *self)
 static void delete_partition(deleting *self, uint32_t partition)
 {
     sample entity;
+    uint8_t prefix[RAW_KEY_SIZE];
     data_set_keys(&entity, partition, "row", 0);
     if (self->side == &side_lmdb) {
-        delete_from_lmdb(self->session, entity.partition_key);
+        size_t size = raw_write_partition(prefix, RAW_TABLE, entity.partition_key);
+        delete_from_lmdb(self->session, prefix, size);
     } else {
         sql_execute(self->session, "DELETE FROM E WHERE PartitionKey = '%.*s'", KEY_SIZE,
                     entity.partition_key);
