@@ -1,6 +1,6 @@
 /*
  * make bench-growth: what becomes slower as a store grows, and what deleting does to the commits
- * that come after it.
+ * that come after it. BENCH=growth or BENCH=deleting does one of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
@@ -236,6 +236,18 @@ static void report_part(deleting *self, table_extent extent, doomed part)
     fflush(stdout);
 }
 
+/* What is left must be the same on all sides. */
+static void check_rest(deleting *self, table_extent extent)
+{
+    static checksum first;
+    checksum rest = {.thorough = true};
+    job task = {.work = &workload_check, .extent = extent, .operations = 1};
+    self->side->run(self->session, &task, &rest);
+    first = self->side == three.sides[0] ? rest : first;
+    require(rest.rows == first.rows && rest.sum == first.sum,
+            "after deleting, the sides have not the same rows");
+}
+
 static void delete_on(const bench_settings *settings, const bench_side *side)
 {
     char folder[PATH_SIZE];
@@ -251,6 +263,7 @@ static void delete_on(const bench_settings *settings, const bench_side *side)
     for (doomed part = 0; part < DOOMED_COUNT; part++) {
         report_part(&self, extent, part);
     }
+    check_rest(&self, extent);
     side->close(self.session);
 }
 

@@ -19,10 +19,10 @@ const char *format_count(uint64_t count, char text[FORMAT_SIZE])
     return text;
 }
 
-/* Three digits that count. */
+/* Three digits that count, but not beyond thousandths. */
 static int decimals(double number)
 {
-    return number >= 99.95 ? 0 : number >= 9.995 ? 1 : 2;
+    return number >= 99.95 ? 0 : number >= 9.995 ? 1 : number >= 0.0995 ? 2 : 3;
 }
 
 const char *format_seconds(double seconds, char text[FORMAT_SIZE])

@@ -4,16 +4,17 @@
 
 typedef struct side_contest {
     const side_lineup *lineup;
+    const char *folder;
     void *sessions[SIDES_MAX];
     job task;
 } side_contest;
 
-static void open_sides(side_contest *contest, const char *folder)
+static void open_sides(side_contest *contest)
 {
     for (unsigned i = 0; i < contest->lineup->count; i++) {
         char path[PATH_SIZE];
         const bench_side *side = contest->lineup->sides[i];
-        side_folder(side, folder, path);
+        side_folder(side, contest->folder, path);
         folder_make(path);
         contest->sessions[i] = side->open(
             &(side_opening){path, contest->task.work->durability, contest->task.work->analyzed});
@@ -45,12 +46,16 @@ static void compare(const side_contest *contest, unsigned side, checksum expecte
     }
 }
 
-/* One run on each side; returns what all of them have read. */
+/* One run on each side, none of which has to write what another has left; returns what all of them
+ * have read. */
 static checksum run_sides(const side_contest *contest, double seconds[SIDES_MAX])
 {
     checksum first = {0};
     for (unsigned i = 0; i < contest->lineup->count; i++) {
         checksum found = {.thorough = contest->task.thorough};
+        if (contest->task.work->writes) {
+            folder_settle(contest->folder);
+        }
         seconds[i] = run_timed(contest, i, &found);
         if (i == 0) {
             first = found;
@@ -65,18 +70,16 @@ void measure(const side_lineup *lineup, const workload *work, const char *folder
 {
     double seconds[SIDES_MAX];
     double all[SIDES_MAX][RUNS];
-    side_contest contest = {.lineup = lineup, .task = {.work = work, .extent = extent}};
+    side_contest contest = {
+        .lineup = lineup, .folder = folder, .task = {.work = work, .extent = extent}};
     *result = (measurement){.work = work, .operations = workload_operations(work, extent)};
     contest.task.operations = result->operations;
     contest.task.thorough = true;
-    open_sides(&contest, folder);
+    open_sides(&contest);
     run_sides(&contest, seconds);
     contest.task.thorough = false;
     for (unsigned run = 0; run < RUNS; run++) {
         contest.task.run = run + 1;
-        if (work->writes) {
-            folder_settle(folder);
-        }
         result->rows += run_sides(&contest, seconds).rows;
         for (unsigned i = 0; i < lineup->count; i++) {
             all[i][run] = seconds[i];
@@ -92,10 +95,11 @@ void measure_once(const side_lineup *lineup, const workload *work, const char *f
                   table_extent extent)
 {
     double seconds[SIDES_MAX];
-    side_contest contest = {.lineup = lineup, .task = {.work = work, .extent = extent}};
+    side_contest contest = {
+        .lineup = lineup, .folder = folder, .task = {.work = work, .extent = extent}};
     contest.task.operations = workload_operations(work, extent);
     contest.task.thorough = true;
-    open_sides(&contest, folder);
+    open_sides(&contest);
     run_sides(&contest, seconds);
     close_sides(&contest);
 }

@@ -4,6 +4,7 @@
 #include <fnmatch.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum { THOUSAND = 1000 };
 
@@ -37,10 +38,14 @@ const char *settings_pragmas(void)
 }
 
 static char made_folder[PATH_SIZE];
+static pid_t maker;
 
+/* Not by a forked worker that fails. */
 static void remove_made_folder(void)
 {
-    folder_remove(made_folder);
+    if (getpid() == maker) {
+        folder_remove(made_folder);
+    }
 }
 
 void settings_read(bench_settings *settings)
@@ -56,6 +61,7 @@ void settings_read(bench_settings *settings)
         fail("no folder can be made like %s: %s; set DIR", settings->folder, strerror(errno));
     }
     memcpy(made_folder, settings->folder, sizeof made_folder);
+    maker = getpid();
     atexit(remove_made_folder);
 }
 

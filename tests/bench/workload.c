@@ -33,7 +33,7 @@ const workload workloads[] = {
         .sql = "SELECT {Email}" POINT,
         .parameters = "PR",
         .columns = "e",
-        .operations = 50000,
+        .operations = 30000,
         .targets = {3.3, 1.25},
     },
     {
@@ -43,7 +43,7 @@ const workload workloads[] = {
         .sql = "SELECT {Email}" POINT,
         .parameters = "PR",
         .columns = "e",
-        .operations = 50000,
+        .operations = 30000,
         .targets = {4.2, 1.05},
     },
     {
@@ -53,7 +53,7 @@ const workload workloads[] = {
         .sql = "SELECT {Email}" POINT,
         .parameters = "PR",
         .columns = "e",
-        .operations = 50000,
+        .operations = 30000,
         .together = true,
     },
     {
@@ -63,7 +63,7 @@ const workload workloads[] = {
         .sql = "SELECT " SIX POINT,
         .parameters = "PR",
         .columns = "flenas",
-        .operations = 50000,
+        .operations = 30000,
         .targets = {2.9, 1.2},
     },
     {
