@@ -98,6 +98,7 @@ static int take(pt_lmdb_cursor *cursor, int mdb_rc, const MDB_val *key, const MD
     if (cursor->base.valid) {
         cursor->base.key = pt_lmdb_slice(*key);
         cursor->base.record = pt_lmdb_slice(*record);
+        cursor->base.key_lasts = key->mv_size <= PT_LMDB_SHORT_KEY_MAX; /* long ones are composed */
         return SQLITE_OK;
     }
     cursor->base.key = (pt_slice){0};
