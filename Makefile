@@ -10,6 +10,9 @@
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-valgrind  unit and SQL tests under valgrind
 #   make lint            warnings, style and structure; make format rewrites the layout
+#   make bench           how fast it is, beside an ordinary table, JSON and LMDB itself; also
+#                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
+#                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
 #   make demo            build and run the demonstration
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
 #                        part of make test
@@ -44,6 +47,9 @@ RANDOM_TESTS := $(call programs,tests/random/*.c)
 PROCESS_TESTS := $(call programs,tests/process/*.c)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
 EXAMPLES := $(call programs,examples/*.c)
+BENCH_PROGRAMS := $(call programs,tests/bench/bench_*.c)
+BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
+BENCH_SHARED := $(filter-out $(BENCH_PROGRAMS:=.o),$(BENCH_OBJECTS))
 TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) $(CONFORMANCE_TESTS)
 
 # One compiler a processor, unless make was told how many.
@@ -87,6 +93,13 @@ $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
 	$(COMPILE) -Iext -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(OUT)/libptable.a -lsqlite3 $(LIBS)
 
+$(BENCH_PROGRAMS): %: %.o $(BENCH_SHARED) $(OUT)/libptable.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 $(LIBS)
+
+$(BENCH_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) -Iext -DCOMPILER_FLAGS='"$(CFLAGS)"' -MMD -MP -c -o $@ $<
+
 # Changes only when the compile command does; everything compiled depends on it.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
@@ -96,7 +109,7 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 -include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) \
-    $(EXAMPLES:=.d)
+    $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d)
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the
@@ -143,7 +156,7 @@ conformance:
 run-conformance: $(CONFORMANCE_TESTS)
 	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
 
-compiled: all $(TEST_PROGRAMS) $(EXAMPLES)
+compiled: all $(TEST_PROGRAMS) $(EXAMPLES) $(BENCH_PROGRAMS)
 
 .PHONY: examples run-examples
 examples:
@@ -167,6 +180,22 @@ check-valgrind:
 run-valgrind: loadable $(UNIT_TESTS)
 	$(call require,unit)$(RUN_BY) 'tests/run_program.sh $(VALGRIND)' $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+
+# --- benchmark --------------------------------------------------------------------------------
+
+BENCHES := bench bench-growth bench-concurrency bench-memory
+.PHONY: $(BENCHES) $(BENCHES:%=run-%) bench-plot
+
+$(BENCHES):
+	@.ci/deps build
+	@$(SUBMAKE) run-$@
+
+$(BENCHES:%=run-%): run-%: $(BENCH_PROGRAMS)
+	@mkdir -p build/bench
+	@$(BUILD)/tests/bench/$(subst -,_,$(if $(filter bench,$*),bench-tables,$*))
+
+bench-plot:
+	@sqlite3 -batch :memory: '.read tests/bench/plot.sql'
 
 # --- lint -------------------------------------------------------------------------------------
 
@@ -195,12 +224,14 @@ lint-format:
 format:
 	clang-format -i $(C_FILES)
 
+# xxhash's assertions tell clang-tidy what it may take for granted.
 lint-tidy: $(SOURCES:ext/%.c=$(BUILD)/tidy/%.txt)
 	@echo 'ok: clang-tidy has no remarks'
 
 $(BUILD)/tidy/%.txt: ext/%.c $(wildcard ext/*.h) .clang-tidy
 	@mkdir -p $(@D)
-	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -DSQLITE_CORE >$@ 2>&1 || { cat $@; exit 1; }
+	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -DSQLITE_CORE -DXXH_DEBUGLEVEL=1 \
+	    >$@ 2>&1 || { cat $@; exit 1; }
 
 lint-cppcheck:
 	@cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
@@ -249,6 +280,7 @@ install: all
 
 uninstall:
 	rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
+	@rmdir $(DESTDIR)$(PREFIX)/share/ptable/sql $(DESTDIR)$(PREFIX)/share/ptable 2>/dev/null || true
 
 dist:
 	@mkdir -p $(BUILD)

@@ -8,11 +8,6 @@
 
 /* --- By the name of a ptable --- */
 
-static pt_table *table_of(pt_connected *connected)
-{
-    return (pt_table *)((char *)connected - offsetof(pt_table, connected));
-}
-
 /* Whether a schema has a table or view of that name. */
 static int look_into_schema(sqlite3 *db, const char *schema, const char *name, bool *has,
                             pt_error *error)
@@ -79,7 +74,8 @@ static int find_by_name(pt_catalog_source *source, const char *schema, const cha
     sqlite3_free(sql);
     if (rc == SQLITE_OK) {
         pt_connected *connected = pt_connection_find_table(source->connection, schema, name);
-        rc = connected != NULL ? take_over(source, table_of(connected), error) : SQLITE_NOTFOUND;
+        rc = connected != NULL ? take_over(source, pt_table_of_connected(connected), error)
+                               : SQLITE_NOTFOUND;
     } else if (rc == SQLITE_NOMEM) {
         pt_error_nomem(error);
     } else if (rc == SQLITE_ERROR) {

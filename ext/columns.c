@@ -16,6 +16,7 @@ void pt_row_set(pt_row *row, const pt_scan *scan)
     row->key = scan->key;
     row->bytes = scan->record;
     row->lasting = !scan->on_pending;
+    row->key_lasts = row->lasting && scan->base->key_lasts;
     row->opened = false;
     row->view = scan->view;
 }
@@ -192,9 +193,14 @@ static int key_column(const pt_row *row, sqlite3_context *context, int column, p
     if (!pt_key_split(pt_key_entity(row->key), &partition_key, &row_key)) {
         return pt_report_damage(row->key, error);
     }
-    pt_slice text = column == PT_COLUMN_PARTITION_KEY ? partition_key : row_key;
-    sqlite3_result_text64(context, (const char *)text.data, text.size, SQLITE_TRANSIENT,
-                          SQLITE_UTF8);
+    sqlite3_destructor_type lifetime = row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT;
+    if (column == PT_COLUMN_PARTITION_KEY) {
+        /* The 00 behind it ends a C string, as SQLite likes it. */
+        sqlite3_result_text(context, (const char *)partition_key.data, -1, lifetime);
+    } else {
+        sqlite3_result_text64(context, (const char *)row_key.data, row_key.size, lifetime,
+                              SQLITE_UTF8);
+    }
     return SQLITE_OK;
 }
 
@@ -236,7 +242,8 @@ int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int co
     int tail = declared - table->config.column_count;
     if (tail == PT_TAIL_ENTITY_KEY) {
         pt_slice key = pt_key_entity(row->key);
-        sqlite3_result_blob64(context, key.data, key.size, SQLITE_TRANSIENT);
+        sqlite3_result_blob64(context, key.data, key.size,
+                              row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
         return SQLITE_OK;
     }
     int rc = pt_row_open(row, table, error);

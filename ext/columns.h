@@ -16,6 +16,7 @@ typedef struct pt_row {
     pt_slice key;   /* logical */
     pt_slice bytes; /* of the record */
     bool lasting;   /* the bytes lie in the snapshot and outlive the statement's use of them */
+    bool key_lasts; /* so does the key */
     bool opened;
     pt_view *view; /* that the row was read from */
     pt_record record;

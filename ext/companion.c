@@ -129,6 +129,7 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
         argc > JOB ? sqlite3_value_pointer(argv[JOB], JOB_TYPE) : (companion_job *)NULL;
     pt_connection *connection = pt_follower_of(vtab)->connection;
     if (job != NULL) {
+        /* Savepoints announced before were open already; the job's own ones are news. */
         pt_connection_set_joining(connection, false);
         *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
         return job->write(job->context, job->error);

@@ -79,17 +79,22 @@ static int busy_timeout(sqlite3 *db, int *milliseconds)
 
 /* Who holds one store's lock must not wait for another's: two such could wait for each other. So
  * could one that reads the main database and one that is to commit it. */
-static int lock_wait(void *context)
+static int lock_wait(void *context, const char **advice)
 {
     const pt_connection *connection = context;
     if (connection->beside_main && pt_main_lock_hinders_writers(connection->db)) {
+        *advice = "try again; a statement that reads a database with a rollback journal cannot "
+                  "wait for that: BEGIN IMMEDIATE before it, or use PRAGMA journal_mode=WAL";
         return 0;
     }
     for (const opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
         if (pt_session_is_writing(entry->session)) {
+            *advice = "ROLLBACK and try again; a transaction that writes to another store cannot "
+                      "wait for that";
             return 0;
         }
     }
+    *advice = "try again, or wait longer with PRAGMA busy_timeout";
     int milliseconds;
     busy_timeout(connection->db, &milliseconds);
     return milliseconds;

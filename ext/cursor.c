@@ -10,6 +10,7 @@
 struct pt_cursor {
     sqlite3_vtab_cursor base;
     bool eof;
+    bool is_point; /* at most the one row that was sought */
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
@@ -308,7 +309,7 @@ static int arrive(pt_cursor *cursor, int rc, pt_error *error)
 {
     rc = land(cursor, rc, error);
     if (rc == SQLITE_OK && !cursor->eof && (cursor->plan & PT_PLAN_ONE_PARTITION) != 0 &&
-        cursor->ranges.numeric_partition) {
+        !cursor->is_point && cursor->ranges.numeric_partition) {
         rc = check_one_partition(cursor, error);
     }
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), error);
@@ -385,6 +386,42 @@ static int search_only(pt_cursor *cursor, pt_error *error)
     return rc;
 }
 
+/* Whether a key is asked for by a text that one can have. */
+static bool is_key_text(sqlite3_value *value, pt_slice *text)
+{
+    if (sqlite3_value_type(value) != SQLITE_TEXT) {
+        return false;
+    }
+    const unsigned char *data = sqlite3_value_text(value);
+    *text = pt_slice_of(data, (size_t)sqlite3_value_bytes(value));
+    return data != NULL && memchr(data, 0, text->size) == NULL;
+}
+
+/* Whether both keys are asked for by texts: the usual point query, which needs no ranges. */
+static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv, pt_slice *partition,
+                           pt_slice *row)
+{
+    const unsigned both = PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_RK_EQ);
+    return (cursor->plan & PT_PLAN_TERMS) == both && is_key_text(argv[0], partition) &&
+           is_key_text(argv[1], row);
+}
+
+static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_error *error)
+{
+    pt_key_begin(&cursor->high, cursor->table_id);
+    pt_key_append(&cursor->high, partition, row);
+    pt_buffer_append_byte(&cursor->high, 0);
+    if (cursor->high.failed) {
+        return pt_error_nomem(error);
+    }
+    pt_slice high = pt_buffer_slice(&cursor->high);
+    cursor->is_point = true;
+    int rc =
+        pt_scan_seek(&cursor->scan, pt_slice_of(high.data, high.size - 1), high, PT_FORWARD, error);
+    cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
+    return rc;
+}
+
 static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
     unsigned terms = cursor->plan & PT_PLAN_TERMS & ~PT_PLAN_TERM(PT_TERM_FILTER);
@@ -408,6 +445,11 @@ static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *er
     if (rc == SQLITE_OK) {
         rc = attach(cursor, error);
     }
+    pt_slice partition;
+    pt_slice row;
+    if (rc == SQLITE_OK && is_point_query(cursor, argv, &partition, &row)) {
+        return seek_point(cursor, partition, row, error);
+    }
     if (rc == SQLITE_OK) {
         rc = set_ranges(cursor, argc, argv, error);
     }
@@ -427,6 +469,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->plan = (unsigned)plan_bits;
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
+    cursor->is_point = false;
     cursor->has_partition = false;
     return arrive(cursor, begin(cursor, argc, argv, &error), &error);
 }
@@ -456,6 +499,10 @@ int pt_cursor_next(sqlite3_vtab_cursor *base)
 {
     pt_cursor *cursor = cursor_of(base);
     pt_error error = PT_ERROR_NONE;
+    if (cursor->is_point) {
+        cursor->eof = true;
+        return SQLITE_OK;
+    }
     return arrive(cursor, next_row(cursor, &error), &error);
 }
 

@@ -57,8 +57,9 @@ typedef struct pt_snapshot {
  * read by `get` only. Move to a position first; then key and record are set while `valid`. */
 typedef struct pt_engine_cursor {
     pt_snapshot *snapshot;
-    pt_slice key; /* logical key, valid until the cursor moves or is closed */
-    pt_slice record;
+    pt_slice key;    /* logical key, valid until the cursor moves or is closed */
+    pt_slice record; /* valid as long as the snapshot */
+    bool key_lasts;  /* so is the key */
     bool valid;
 } pt_engine_cursor;
 

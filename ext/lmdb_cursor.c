@@ -98,6 +98,7 @@ static int take(pt_lmdb_cursor *cursor, int mdb_rc, const MDB_val *key, const MD
     if (cursor->base.valid) {
         cursor->base.key = pt_lmdb_slice(*key);
         cursor->base.record = pt_lmdb_slice(*record);
+        cursor->base.key_lasts = key->mv_size <= PT_LMDB_SHORT_KEY_MAX; /* long ones are composed */
         return SQLITE_OK;
     }
     cursor->base.key = (pt_slice){0};
@@ -219,6 +220,19 @@ static int step_long(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *e
                                   : take(cursor, mdb_rc, &key, &record, error);
 }
 
+/*
+ * In a page that was filled in order each entry lies as far below the one before as that is long,
+ * so the one after this one is probably as far away as this one is from the last. It is on its way
+ * to the cache while SQLite works on this row.
+ */
+static void prefetch_beyond(const uint8_t *last, const uint8_t *key)
+{
+    enum { CACHE_LINE = 64 };
+    uintptr_t expected = (uintptr_t)key + ((uintptr_t)key - (uintptr_t)last);
+    __builtin_prefetch((const void *)expected);
+    __builtin_prefetch((const void *)(expected + CACHE_LINE));
+}
+
 int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error *error)
 {
     pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
@@ -226,6 +240,11 @@ int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
-    return base->key.size > PT_LMDB_SHORT_KEY_MAX ? step_long(cursor, direction, error)
-                                                  : move_on(cursor, direction, error);
+    if (base->key.size > PT_LMDB_SHORT_KEY_MAX) {
+        return step_long(cursor, direction, error);
+    }
+    const uint8_t *last = base->key.data;
+    int rc = move_on(cursor, direction, error);
+    prefetch_beyond(last, base->key.data);
+    return rc;
 }

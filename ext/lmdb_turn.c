@@ -10,10 +10,8 @@
 
 static int fail_busy(pt_error *error, const pt_lmdb_store *store, const char *holder)
 {
-    return pt_error_set(error, SQLITE_BUSY,
-                        "store %Q is being written by %s; try again, or wait longer with PRAGMA "
-                        "busy_timeout",
-                        store->base.path, holder);
+    return pt_error_set(error, SQLITE_BUSY, "store %Q is being written by %s", store->base.path,
+                        holder);
 }
 
 static int lock_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *error)

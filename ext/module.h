@@ -11,6 +11,16 @@
 int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *module,
                        pt_connection *connection);
 
+/* What the methods of a module get that shares them with others. */
+typedef struct pt_module_registration {
+    pt_connection *connection;
+    const void *description; /* of what is its own */
+} pt_module_registration;
+
+/* The same for such a module. The description stays where it is. */
+int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_module *module,
+                              pt_connection *connection, const void *description);
+
 /*
  * Hands a failure to SQLite: "ptable: <name>: <text>" becomes the message, a table's zErrMsg or
  * what xCreate and xConnect are given, in place of one that is there. Clears the error and returns

@@ -92,24 +92,10 @@ static const pt_table_form form = {
     .release = release,
 };
 
-static int create(sqlite3 *db, void *connection, int argc, const char *const *argv,
-                  sqlite3_vtab **vtab, char **message)
-{
-    (void)db;
-    return pt_table_create(&form, connection, argc, argv, vtab, message);
-}
-
-static int connect(sqlite3 *db, void *connection, int argc, const char *const *argv,
-                   sqlite3_vtab **vtab, char **message)
-{
-    (void)db;
-    return pt_table_connect(&form, connection, argc, argv, vtab, message);
-}
-
 static const sqlite3_module queue_module = {
     .iVersion = 2,
-    .xCreate = create,
-    .xConnect = connect,
+    .xCreate = pt_table_create,
+    .xConnect = pt_table_connect,
     .xBestIndex = pt_queue_best_index,
     .xDisconnect = pt_table_disconnect,
     .xDestroy = pt_table_destroy,
@@ -119,7 +105,7 @@ static const sqlite3_module queue_module = {
     .xNext = pt_queue_cursor_next,
     .xEof = pt_queue_cursor_eof,
     .xColumn = pt_queue_cursor_column,
-    .xRowid = pt_transaction_compile_again,
+    .xRowid = pt_table_compile_again,
     .xUpdate = pt_queue_write,
     .xBegin = pt_transaction_begin,
     .xSync = pt_transaction_sync,
@@ -133,5 +119,5 @@ static const sqlite3_module queue_module = {
 
 int pt_queue_register(sqlite3 *db, pt_connection *connection)
 {
-    return pt_module_register(db, "pt_queue", &queue_module, connection);
+    return pt_module_register_shared(db, form.module, &queue_module, connection, &form);
 }

@@ -89,20 +89,15 @@ static pt_queue *connected_queue(const question *asked)
 {
     pt_connected *connected =
         pt_connection_find_table(asked->connection, asked->schema, asked->name);
-    return connected != NULL ? (pt_queue *)((char *)connected - offsetof(pt_table, connected))
-                             : NULL;
+    pt_table *table = connected != NULL ? pt_table_of_connected(connected) : NULL;
+    bool is_queue = table != NULL && table->form->kind == PT_TABLE_OF_MESSAGES;
+    return is_queue ? pt_queue_of(&table->base) : NULL;
 }
 
 static int answer(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
     pt_table *table = &queue->table;
-    int rc = pt_table_check_writable(table, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_table_open_store(table, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_session_begin(table->session, error);
-    }
+    int rc = pt_transaction_enter(table, error);
     if (rc == SQLITE_OK) {
         rc = pt_transaction_prepare_write(table, error);
     }

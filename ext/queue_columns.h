@@ -20,8 +20,8 @@ pt_value pt_queue_column(const pt_message *message, int column, bool held,
  * is no MessageKey. */
 bool pt_queue_parse_key(sqlite3_value *key, pt_message *message, bool *held);
 
-/* The text of a value that is not NULL, valid as long as the value is not converted. False when out
- * of memory. */
+/* The text of a value that is not NULL, valid as long as the value is not converted, and may be
+ * compared later on: value.h says why others cannot. False when out of memory. */
 bool pt_queue_text(sqlite3_value *value, pt_slice *text);
 
 #endif

@@ -7,6 +7,7 @@
 #include "queue_ask.h"
 #include "queue_replies.h"
 #include "ticks.h"
+#include "value.h"
 
 enum {
     MESSAGE_ID,
@@ -53,20 +54,12 @@ static const queue_function functions[] = {
      .most_arguments = 5},
 };
 
-/* What a module is registered with. */
-typedef struct registration {
-    pt_connection *connection;
-    const queue_function *function;
-} registration;
-
 typedef struct function_cursor function_cursor;
 
 typedef struct function_table {
     sqlite3_vtab base;
     pt_connection *connection;
     const queue_function *function;
-    sqlite3_value *default_count;
-    sqlite3_value *default_seconds;
     sqlite3_int64 rows;      /* given so far */
     function_cursor *opened; /* last, and neither it nor another has been read or closed since */
     const sqlite3_stmt *planning; /* the last statement that was planned */
@@ -94,26 +87,8 @@ static function_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
 
 static int disconnect(sqlite3_vtab *vtab)
 {
-    function_table *table = table_of(vtab);
-    sqlite3_value_free(table->default_count);
-    sqlite3_value_free(table->default_seconds);
-    sqlite3_free(table);
+    sqlite3_free(table_of(vtab));
     return SQLITE_OK;
-}
-
-/* Values come from SQLite alone. SQLITE_OK or SQLITE_NOMEM. */
-static int make_defaults(function_table *table)
-{
-    sqlite3 *db = pt_connection_db(table->connection);
-    sqlite3_stmt *values = NULL;
-    if (sqlite3_prepare_v2(db, "VALUES (1, 30)", -1, &values, NULL) == SQLITE_OK &&
-        sqlite3_step(values) == SQLITE_ROW) {
-        table->default_count = sqlite3_value_dup(sqlite3_column_value(values, 0));
-        table->default_seconds = sqlite3_value_dup(sqlite3_column_value(values, 1));
-    }
-    sqlite3_finalize(values);
-    bool complete = table->default_count != NULL && table->default_seconds != NULL;
-    return complete ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
@@ -121,8 +96,9 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
     (void)argc;
     (void)argv;
-    const registration *registered = context;
-    int rc = sqlite3_declare_vtab(db, registered->function->declaration);
+    const pt_module_registration *registered = context;
+    const queue_function *function = registered->description;
+    int rc = sqlite3_declare_vtab(db, function->declaration);
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
@@ -132,17 +108,11 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    *table =
-        (function_table){.connection = registered->connection, .function = registered->function};
+    *table = (function_table){.connection = registered->connection, .function = function};
     pt_error error = PT_ERROR_NONE;
-    rc = make_defaults(table);
-    if (rc == SQLITE_OK) {
-        rc = pt_companion_ensure(table->connection, &error);
-    }
-    if (rc != SQLITE_OK) {
+    if (pt_companion_ensure(table->connection, &error) != SQLITE_OK) {
         disconnect(&table->base);
-        return error.rc == SQLITE_OK ? rc
-                                     : pt_module_fail(message, registered->function->name, &error);
+        return pt_module_fail(message, function->name, &error);
     }
     *vtab = &table->base;
     return SQLITE_OK;
@@ -243,8 +213,8 @@ static void fill_request(const function_table *table, pt_queue_reply *asked)
     pt_queue_request *request = &asked->request;
     request->kind = table->function->kind;
     if (request->kind == PT_QUEUE_GET) {
-        request->count = arguments[1] != NULL ? arguments[1] : table->default_count;
-        request->visibility = arguments[2] != NULL ? arguments[2] : table->default_seconds;
+        request->count = arguments[1];
+        request->visibility = arguments[2];
     } else {
         request->id = arguments[1];
         request->receipt = arguments[2];
@@ -318,6 +288,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     }
     *cursor = (function_cursor){0};
     table_of(vtab)->opened = cursor;
+    table_of(vtab)->planning = NULL; /* the next to be planned may lie at the same address */
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -386,49 +357,35 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 
 /* --- Columns --- */
 
-static void result_time(sqlite3_context *context, int64_t ticks)
+static pt_value text_of(const char *text)
 {
-    char text[PT_DATETIME_TEXT_SIZE + 1];
-    pt_ticks_format(ticks, text);
-    sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+    return (pt_value){.type = PT_STRING, .bytes = pt_slice_text(text)};
 }
 
-static void result_body(sqlite3_context *context, const pt_queue_message *message)
+static pt_value time_of(int64_t ticks)
 {
-    const void *bytes = message->body.size != 0 ? (const void *)message->body.data : "";
-    if (message->body_is_text) {
-        sqlite3_result_text64(context, bytes, message->body.size, SQLITE_TRANSIENT, SQLITE_UTF8);
-    } else {
-        sqlite3_result_blob64(context, bytes, message->body.size, SQLITE_TRANSIENT);
-    }
+    return (pt_value){.type = PT_DATETIME, .integer = ticks};
 }
 
-static void result_of_message(sqlite3_context *context, const pt_queue_message *message, int column)
+static pt_value value_of(const pt_queue_message *message, int column)
 {
     switch (column) {
     case MESSAGE_ID:
-        sqlite3_result_text(context, message->id, -1, SQLITE_TRANSIENT);
-        break;
+        return text_of(message->id);
     case BODY:
-        result_body(context, message);
-        break;
+        return (pt_value){.type = message->body_is_text ? PT_STRING : PT_BINARY,
+                          .bytes = pt_buffer_slice(&message->body)};
     case INSERTION_TIME:
-        result_time(context, message->inserted);
-        break;
+        return time_of(message->inserted);
     case EXPIRATION_TIME:
-        if (message->expires != PT_TICKS_MAX) {
-            result_time(context, message->expires);
-        }
-        break;
+        return message->expires != PT_TICKS_MAX ? time_of(message->expires)
+                                                : (pt_value){.type = PT_NONE};
     case TIME_NEXT_VISIBLE:
-        result_time(context, message->next_visible);
-        break;
+        return time_of(message->next_visible);
     case DEQUEUE_COUNT:
-        sqlite3_result_int64(context, message->dequeue_count);
-        break;
+        return (pt_value){.type = PT_INT64, .integer = message->dequeue_count};
     default:
-        sqlite3_result_text(context, message->receipt, -1, SQLITE_TRANSIENT);
-        break;
+        return text_of(message->receipt);
     }
 }
 
@@ -437,7 +394,8 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
     const function_cursor *cursor = cursor_of(base);
     const pt_queue_reply *reply = cursor->reply;
     if (index < ARGUMENTS) {
-        result_of_message(context, &reply->request.messages[cursor->index], index);
+        pt_value value = value_of(&reply->request.messages[cursor->index], index);
+        pt_value_result(context, &value, false);
     } else if (reply->arguments[index - ARGUMENTS] != NULL) {
         sqlite3_result_value(context, reply->arguments[index - ARGUMENTS]);
     }
@@ -458,29 +416,11 @@ static const sqlite3_module module = {
     .xRowid = rowid,
 };
 
-static void release(void *context)
-{
-    registration *registered = context;
-    pt_connection_release(registered->connection);
-    sqlite3_free(registered);
-}
-
-static int register_function(sqlite3 *db, pt_connection *connection, const queue_function *function)
-{
-    registration *registered = sqlite3_malloc64(sizeof *registered);
-    if (registered == NULL) {
-        return SQLITE_NOMEM;
-    }
-    *registered = (registration){.connection = connection, .function = function};
-    pt_connection_retain(connection);
-    return sqlite3_create_module_v2(db, function->name, &module, registered, release);
-}
-
 int pt_queue_functions_register(sqlite3 *db, pt_connection *connection)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++) {
-        rc = register_function(db, connection, &functions[i]);
+        rc = pt_module_register_shared(db, functions[i].name, &module, connection, &functions[i]);
     }
     return rc;
 }

@@ -6,6 +6,7 @@
 #include "queue_poison.h"
 #include "queue_rules.h"
 #include "queue_store.h"
+#include "ticks.h"
 
 /* --- The answer --- */
 
@@ -217,9 +218,14 @@ static int hand_out_all(const handing_out *get, pt_error *error)
 
 static int answer_get(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
-    handing_out get = {.queue = queue, .request = request};
-    int rc = pt_queue_read_count(queue->azure_limits, request->count, &get.count, error);
-    if (rc == SQLITE_OK) {
+    enum { COUNT = 1, SECONDS = 30 };
+    handing_out get = {
+        .queue = queue, .request = request, .count = COUNT, .hold = SECONDS * PT_TICKS_PER_SECOND};
+    int rc = SQLITE_OK;
+    if (request->count != NULL) {
+        rc = pt_queue_read_count(queue->azure_limits, request->count, &get.count, error);
+    }
+    if (rc == SQLITE_OK && request->visibility != NULL) {
         rc = pt_queue_read_hold(queue->azure_limits, request->visibility, &get.hold, error);
     }
     if (rc != SQLITE_OK) {
@@ -259,7 +265,7 @@ int pt_queue_extend(pt_queue *queue, sqlite3_value *seconds, sqlite3_value *body
 static int read_text(sqlite3_value *value, int column, pt_slice *text, pt_error *error)
 {
     if (sqlite3_value_type(value) == SQLITE_NULL) {
-        return pt_error_set(error, SQLITE_MISMATCH,
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                             "%s is NULL; give the one that the message was handed out with "
                             "(MissingRequiredQueryParameter)",
                             pt_queue_column_name(column));

@@ -7,7 +7,7 @@
 #include "bytes.h"
 #include "sqlite.h"
 
-/* Bits of a plan. Each of the first three means one argument (MessageId and PopReceipt: two), in
+/* Bits of a plan. Each of the first five means one argument (MessageId and PopReceipt: two), in
  * this order. */
 enum {
     PT_QUEUE_PLAN_HELD = 1,       /* MessageId = ? AND PopReceipt = ?; without bounds */

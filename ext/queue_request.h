@@ -36,8 +36,8 @@ typedef struct pt_queue_message {
 
 typedef struct pt_queue_request {
     pt_queue_request_kind kind;
-    sqlite3_value *visibility; /* seconds, as the user gave them */
-    sqlite3_value *count;      /* PT_QUEUE_GET: at most so many messages, as the user gave it */
+    sqlite3_value *visibility; /* seconds, as the user gave them; PT_QUEUE_GET: NULL means 30 */
+    sqlite3_value *count;      /* PT_QUEUE_GET: at most so many messages; NULL: 1 */
     sqlite3_value *id;         /* PT_QUEUE_UPDATE, and the next ones */
     sqlite3_value *receipt;
     sqlite3_value *body; /* NULL: stays as it is */

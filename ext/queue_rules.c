@@ -201,25 +201,28 @@ int pt_queue_read_hold(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_er
 
 /* --- Others --- */
 
-static bool read_integer(sqlite3_value *value, int64_t *integer)
+static int read_integer(sqlite3_value *value, const char *name, int64_t *integer, pt_error *error)
 {
-    pt_slice text;
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_INTEGER:
+    pt_slice text = {0};
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_INTEGER) {
         *integer = sqlite3_value_int64(value);
-        return true;
-    case SQLITE_TEXT:
-        return pt_value_argument_text(value, &text) == SQLITE_OK && pt_integer_parse(text, integer);
-    default:
-        return false;
+        return SQLITE_OK;
     }
+    if (type == SQLITE_TEXT && pt_value_argument_text(value, &text) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    return pt_integer_parse(text, integer)
+               ? SQLITE_OK
+               : refuse_number(value, name, "give an integer from 1 on", error);
 }
 
 int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_error *error)
 {
     static const char name[] = "the number of messages";
-    if (!read_integer(value, count)) {
-        return refuse_number(value, name, "give an integer from 1 on", error);
+    int rc = read_integer(value, name, count, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     if (*count < 1 || (azure && *count > AZURE_COUNT_MAX)) {
         return refuse_range(value, name,
@@ -250,7 +253,8 @@ static int take_body(sqlite3_value *value, pt_value *body, pt_error *error)
                             "Body is NULL; give a text or a BLOB, which may be empty");
     default:
         return pt_error_set(error, SQLITE_MISMATCH,
-                            "Body is the number %s; give a text or a BLOB: CAST(... AS TEXT)",
+                            "Body is the number %s; give a text or a BLOB: CAST(... AS TEXT) "
+                            "(InvalidQueryParameterValue)",
                             (const char *)sqlite3_value_text(value));
     }
     return rc == SQLITE_OK ? rc : pt_error_nomem(error);

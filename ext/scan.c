@@ -5,15 +5,11 @@
 /* A memtable version that no memtable has: the place in it must be sought. */
 #define NEVER_SEEN UINT64_MAX
 
-static const pt_engine *engine_of(const pt_scan *scan)
-{
-    return scan->view->snapshot->store->engine;
-}
-
 int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error)
 {
     pt_scan_close(scan);
-    int rc = view->snapshot->store->engine->cursor_open(view->snapshot, &scan->base, error);
+    scan->engine = view->snapshot->store->engine;
+    int rc = scan->engine->cursor_open(view->snapshot, &scan->base, error);
     if (rc == SQLITE_OK) {
         scan->view = pt_view_retain(view);
         scan->horizon = SIZE_MAX;
@@ -30,7 +26,7 @@ void pt_scan_freeze(pt_scan *scan)
 void pt_scan_close(pt_scan *scan)
 {
     if (scan->view != NULL) {
-        engine_of(scan)->cursor_close(scan->base);
+        scan->engine->cursor_close(scan->base);
         pt_view_release(scan->view);
     }
     scan->view = NULL;
@@ -136,7 +132,7 @@ static int advance(pt_scan *scan, pt_error *error)
         scan->node = pt_memtable_step(scan->node, scan->direction);
     }
     if (scan->on_base) {
-        return engine_of(scan)->cursor_step(scan->base, scan->direction, error);
+        return scan->engine->cursor_step(scan->base, scan->direction, error);
     }
     return SQLITE_OK;
 }
@@ -198,7 +194,7 @@ int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direct
         return pt_error_nomem(error);
     }
     pt_slice from = direction == PT_FORWARD ? low : high;
-    int rc = engine_of(scan)->cursor_seek(scan->base, from, direction, error);
+    int rc = scan->engine->cursor_seek(scan->base, from, direction, error);
     if (rc == SQLITE_OK) {
         rc = seek_pending(scan, from, error);
     }
@@ -230,7 +226,7 @@ int pt_scan_step(pt_scan *scan, pt_error *error)
     if (merges(scan)) {
         return step_merged(scan, error);
     }
-    int rc = engine_of(scan)->cursor_step(scan->base, scan->direction, error);
+    int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
     scan->valid = rc == SQLITE_OK && scan->base->valid && within_limit(scan, scan->base->key);
     if (scan->valid) {
         scan->key = scan->base->key;

@@ -11,6 +11,7 @@
 
 typedef struct pt_scan {
     pt_view *view;
+    const pt_engine *engine; /* the store's */
     pt_engine_cursor *base;
     pt_memtable_node *node; /* next pending operation, or NULL */
     size_t horizon;         /* operations from this length of the memtable on are not seen */

@@ -222,12 +222,13 @@ static int lock_store(pt_session *session, pt_error *error)
     if (rc != SQLITE_BUSY) {
         return rc;
     }
-    int wait_ms = session->host.lock_wait(session->host.context);
-    if (wait_ms <= 0) {
-        return rc;
+    const char *advice;
+    int wait_ms = session->host.lock_wait(session->host.context, &advice);
+    if (wait_ms > 0) {
+        pt_error_clear(error);
+        rc = engine->lock(session->store, wait_ms, error);
     }
-    pt_error_clear(error);
-    return engine->lock(session->store, wait_ms, error);
+    return rc == SQLITE_BUSY ? pt_error_set(error, rc, "%s; %s", error->message, advice) : rc;
 }
 
 int pt_session_begin(pt_session *session, pt_error *error)

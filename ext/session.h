@@ -28,8 +28,8 @@ typedef struct pt_session pt_session;
 /* What a session needs to know of its connection. */
 typedef struct pt_session_host {
     void *context;
-    /* The connection's busy_timeout in ms; 0 while it holds the writer lock of another store. */
-    int (*lock_wait)(void *context);
+    /* How long to wait for a writer lock, in ms, and what to do when that was not long enough. */
+    int (*lock_wait)(void *context, const char **advice);
     /* An explicit transaction is followed from its first statement on, so reads keep their view. */
     bool (*follows_transaction)(void *context);
     /* Takes what locks can make the main database's commit fail later. */

@@ -155,9 +155,11 @@ static int configure(pt_table *table, int argc, const char *const *argv, pt_erro
 }
 
 /* NULL, with the error set, if it cannot be made. */
-static pt_table *new_table(const pt_table_form *form, pt_connection *connection, int argc,
+static pt_table *new_table(const pt_module_registration *registration, int argc,
                            const char *const *argv, pt_error *error)
 {
+    const pt_table_form *form = registration->description;
+    pt_connection *connection = registration->connection;
     pt_table *table = sqlite3_malloc64(form->size);
     if (table == NULL) {
         pt_error_nomem(error);
@@ -232,15 +234,16 @@ static int make_in_store(pt_table *table, pt_error *error)
     return rc;
 }
 
-int pt_table_create(const pt_table_form *form, pt_connection *connection, int argc,
-                    const char *const *argv, sqlite3_vtab **vtab, char **message)
+int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                    sqlite3_vtab **vtab, char **message)
 {
+    (void)db;
     pt_error error = PT_ERROR_NONE;
-    pt_table *table = new_table(form, connection, argc, argv, &error);
+    pt_table *table = new_table(registration, argc, argv, &error);
     if (table == NULL) {
         return pt_module_fail(message, argv[2], &error);
     }
-    int rc = form->check_name(table, &error);
+    int rc = table->form->check_name(table, &error);
     if (rc == SQLITE_OK && !table->read_only) {
         rc = make_in_store(table, &error);
     }
@@ -252,13 +255,15 @@ int pt_table_create(const pt_table_form *form, pt_connection *connection, int ar
     return SQLITE_OK;
 }
 
-int pt_table_connect(const pt_table_form *form, pt_connection *connection, int argc,
-                     const char *const *argv, sqlite3_vtab **vtab, char **message)
+int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                     sqlite3_vtab **vtab, char **message)
 {
+    (void)db;
+    const pt_module_registration *registered = registration;
     pt_error error = PT_ERROR_NONE;
     pt_table *table = NULL;
-    if (pt_companion_ensure(connection, &error) == SQLITE_OK) {
-        table = new_table(form, connection, argc, argv, &error);
+    if (pt_companion_ensure(registered->connection, &error) == SQLITE_OK) {
+        table = new_table(registered, argc, argv, &error);
     }
     if (table == NULL) {
         return pt_module_fail(message, argv[2], &error);
@@ -314,4 +319,15 @@ int pt_table_rename(sqlite3_vtab *vtab, const char *name)
         "(the entities stay) and CREATE VIRTUAL TABLE \"%w\" USING %s(..., table=%Q)",
         name, name, table->form->module, table->config.table);
     return pt_table_fail(table, &error);
+}
+
+/*
+ * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
+ * before it knows that there are no rowids. Compiled again, it knows.
+ */
+int pt_table_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+    (void)cursor;
+    (void)rowid;
+    return SQLITE_SCHEMA;
 }

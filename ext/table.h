@@ -43,7 +43,7 @@ struct pt_table {
     bool owes_end;       /* xCreate began to write, and no end of that has been heard of yet */
     pt_table_id id;
     pt_column_map map;
-    pt_cursor *spare_cursor;
+    pt_cursor *spare_cursor; /* of a ptable */
 
     /* For putting together one entity at a time: entity_writer.h */
     pt_bag bag;
@@ -56,12 +56,17 @@ struct pt_table {
     pt_buffer json;
     const pt_shape *last_shape;
     unsigned last_shape_epoch;
-    sqlite3_stmt *json_statement;
+    sqlite3_stmt *json_statement; /* of a ptable */
 };
 
 static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
 {
     return (pt_table *)vtab;
+}
+
+static inline pt_table *pt_table_of_connected(pt_connected *connected)
+{
+    return (pt_table *)((char *)connected - offsetof(pt_table, connected));
 }
 
 /* Hands a failure to SQLite: "ptable: <table>: <text>" becomes the table's message. Returns its
@@ -75,8 +80,8 @@ int pt_table_open_store(pt_table *table, pt_error *error);
 /* SQLITE_READONLY for a table that is never written to. */
 int pt_table_check_writable(const pt_table *table, pt_error *error);
 
-/* Sets table->id as the view shows it. SQLITE_ERROR: with TableNotFound if the store has no such
- * table, or because it is of another kind. */
+/* Sets table->id as the view shows it. SQLITE_ERROR: the store has no such table (TableNotFound) or
+ * queue (QueueNotFound), or it is of another kind. */
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);
 
 /* Enters the table into the store's catalogue if it is not there. The session must be writing.
@@ -86,14 +91,16 @@ int pt_table_add_if_missing(pt_table *table, pt_error *error);
 /* Frees what the object holds, but not what its module has added, and not the object. */
 void pt_table_clear(pt_table *table);
 
-/* --- The modules' methods --- */
+/* --- The modules' methods; a module is registered with its form (pt_module_register_shared) --- */
 
-int pt_table_create(const pt_table_form *form, pt_connection *connection, int argc,
-                    const char *const *argv, sqlite3_vtab **vtab, char **message);
-int pt_table_connect(const pt_table_form *form, pt_connection *connection, int argc,
-                     const char *const *argv, sqlite3_vtab **vtab, char **message);
+int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                    sqlite3_vtab **vtab, char **message);
+int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                     sqlite3_vtab **vtab, char **message);
 int pt_table_disconnect(sqlite3_vtab *vtab);
 int pt_table_destroy(sqlite3_vtab *vtab);
 int pt_table_rename(sqlite3_vtab *vtab, const char *name);
+/* xRowid of tables without rowids: makes SQLite compile the statement again. */
+int pt_table_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
 
 #endif

@@ -47,20 +47,6 @@ static const pt_table_form form = {
     .release = release,
 };
 
-static int create(sqlite3 *db, void *connection, int argc, const char *const *argv,
-                  sqlite3_vtab **vtab, char **message)
-{
-    (void)db;
-    return pt_table_create(&form, connection, argc, argv, vtab, message);
-}
-
-static int connect(sqlite3 *db, void *connection, int argc, const char *const *argv,
-                   sqlite3_vtab **vtab, char **message)
-{
-    (void)db;
-    return pt_table_connect(&form, connection, argc, argv, vtab, message);
-}
-
 /* pt_starts_with(PartitionKey or RowKey, prefix) may become a key range: planner.c */
 static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
                          void (**function)(sqlite3_context *, int, sqlite3_value **), void **data)
@@ -80,8 +66,8 @@ static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
 
 static const sqlite3_module table_module = {
     .iVersion = 2,
-    .xCreate = create,
-    .xConnect = connect,
+    .xCreate = pt_table_create,
+    .xConnect = pt_table_connect,
     .xBestIndex = pt_planner_best_index,
     .xDisconnect = pt_table_disconnect,
     .xDestroy = pt_table_destroy,
@@ -91,7 +77,7 @@ static const sqlite3_module table_module = {
     .xNext = pt_cursor_next,
     .xEof = pt_cursor_eof,
     .xColumn = pt_cursor_column,
-    .xRowid = pt_transaction_compile_again,
+    .xRowid = pt_table_compile_again,
     .xUpdate = pt_write_update,
     .xBegin = pt_transaction_begin,
     .xSync = pt_transaction_sync,
@@ -106,5 +92,5 @@ static const sqlite3_module table_module = {
 
 int pt_table_register(sqlite3 *db, pt_connection *connection)
 {
-    return pt_module_register(db, "ptable", &table_module, connection);
+    return pt_module_register_shared(db, form.module, &table_module, connection, &form);
 }

@@ -2,17 +2,20 @@
 
 #include "companion.h"
 
+int pt_transaction_enter(pt_table *table, pt_error *error)
+{
+    int rc = pt_table_check_writable(table, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_open_store(table, error);
+    }
+    return rc == SQLITE_OK ? pt_session_begin(table->session, error) : rc;
+}
+
 int pt_transaction_begin(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_table_check_writable(table, &error);
-    if (rc == SQLITE_OK) {
-        rc = pt_table_open_store(table, &error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_session_begin(table->session, &error);
-    }
+    int rc = pt_transaction_enter(table, &error);
     table->joining = rc == SQLITE_OK;
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }
@@ -120,15 +123,4 @@ int pt_transaction_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
         pt_scan_freeze(scan);
     }
     return rc;
-}
-
-/*
- * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
- * before it knows that there are no rowids. Compiled again, it knows.
- */
-int pt_transaction_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
-{
-    (void)cursor;
-    (void)rowid;
-    return SQLITE_SCHEMA;
 }

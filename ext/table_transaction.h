@@ -8,8 +8,14 @@
 #include "table.h"
 
 /*
+ * What xBegin does: the table may be written, its store is open, and its transaction begins to
+ * write. SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
+ */
+int pt_transaction_enter(pt_table *table, pt_error *error);
+
+/*
  * At the beginning of xUpdate: the table may be written, its transaction is writing, and table->id
- * is as the transaction sees it. SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
+ * is as the transaction sees it. Codes as above.
  */
 int pt_transaction_prepare_write(pt_table *table, pt_error *error);
 
@@ -27,8 +33,5 @@ int pt_transaction_rollback(sqlite3_vtab *vtab);
 int pt_transaction_savepoint(sqlite3_vtab *vtab, int level);
 int pt_transaction_release(sqlite3_vtab *vtab, int level);
 int pt_transaction_rollback_to(sqlite3_vtab *vtab, int level);
-
-/* xRowid of tables without rowids: makes SQLite compile the statement again. */
-int pt_transaction_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
 
 #endif

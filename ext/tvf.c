@@ -3,12 +3,6 @@
 #include "module.h"
 #include "tvf_plan.h"
 
-/* What the module is registered with. */
-typedef struct registration {
-    pt_connection *connection;
-    const pt_tvf *tvf;
-} registration;
-
 typedef struct tvf_table {
     sqlite3_vtab base;
     pt_connection *connection;
@@ -43,13 +37,14 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
 {
     (void)argc;
     (void)argv;
-    const registration *registered = context;
-    int rc = sqlite3_declare_vtab(db, registered->tvf->declaration);
+    const pt_module_registration *registered = context;
+    const pt_tvf *tvf = registered->description;
+    int rc = sqlite3_declare_vtab(db, tvf->declaration);
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
     }
-    if (registered->tvf->opens_stores) {
+    if (tvf->opens_stores) {
         sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     }
     bool utf8;
@@ -60,8 +55,8 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    *table = (tvf_table){
-        .connection = registered->connection, .tvf = registered->tvf, .other_text_order = !utf8};
+    *table =
+        (tvf_table){.connection = registered->connection, .tvf = tvf, .other_text_order = !utf8};
     *vtab = &table->base;
     return SQLITE_OK;
 }
@@ -208,20 +203,7 @@ static const sqlite3_module tvf_module = {
     .xRowid = rowid,
 };
 
-static void release(void *context)
-{
-    registration *registered = context;
-    pt_connection_release(registered->connection);
-    sqlite3_free(registered);
-}
-
 int pt_tvf_register(sqlite3 *db, pt_connection *connection, const pt_tvf *tvf)
 {
-    registration *registered = sqlite3_malloc64(sizeof *registered);
-    if (registered == NULL) {
-        return SQLITE_NOMEM;
-    }
-    *registered = (registration){.connection = connection, .tvf = tvf};
-    pt_connection_retain(connection);
-    return sqlite3_create_module_v2(db, tvf->name, &tvf_module, registered, release);
+    return pt_module_register_shared(db, tvf->name, &tvf_module, connection, tvf);
 }

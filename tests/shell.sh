@@ -67,3 +67,13 @@ result() {
         failures=$((failures + 1))
     fi
 }
+
+# same_text name expected actual: a test of its own, that two texts are the same.
+number=0
+same_text() {
+    printf '%s\n' "$2" >"$work/expected"
+    printf '%s\n' "$3" >"$work/actual"
+    same "$work/expected" "$work/actual" && status=0 || status=1
+    number=$((number + 1))
+    result "$number" "$1" "$status"
+}

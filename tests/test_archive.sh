@@ -13,7 +13,7 @@ worker() {
     timeout --kill-after=5 60 "$program" "$store" "$@" 2>&1
 }
 
-# sql name statement: what it prints, on the worker's tables.
+# sql statement: what it prints, on the worker's tables.
 sql() {
     [ -d "$work/sql" ] || fresh_folder sql
     cat >"$work/statement" <<END
@@ -33,16 +33,6 @@ state() {
     sql "SELECT 'current ' || Properties FROM Current WHERE RowKey = '$1';
          SELECT 'archive ' || Properties FROM Archive WHERE RowKey = '$1';
          SELECT 'messages ' || count(*) FROM Job;"
-}
-
-# same_text name expected actual
-number=0
-same_text() {
-    printf '%s\n' "$2" >"$work/expected"
-    printf '%s\n' "$3" >"$work/actual"
-    same "$work/expected" "$work/actual" && status=0 || status=1
-    number=$((number + 1))
-    result "$number" "$1" "$status"
 }
 
 # Runs a worker that waits at each step, and kills it after the given one.

@@ -1,5 +1,6 @@
 #!/bin/sh
-# Runs the examples that are programs: a timeline in C, Python and Perl. Prints TAP.
+# Runs the examples that are programs: a timeline in C, Python and Perl, and a table read by two
+# threads. Prints TAP.
 # All of them work on one store, at the same time where the test says so.
 set -u
 # shellcheck source=tests/shell.sh
@@ -17,15 +18,6 @@ timeline() {
     LC_ALL=C.UTF-8 LD_PRELOAD="${PT_PRELOAD:-}" timeout --kill-after=5 60 "$program" "$store" "$@" 2>&1
 }
 
-# same_text name expected actual
-same_text() {
-    printf '%s\n' "$2" >"$work/expected"
-    printf '%s\n' "$3" >"$work/actual"
-    same "$work/expected" "$work/actual" && status=0 || status=1
-    number=$((number + 1))
-    result "$number" "$1" "$status"
-}
-
 # Every post of a user from the newest on, by pages in one language.
 all_pages() {
     token=
@@ -38,8 +30,7 @@ all_pages() {
 }
 
 languages="c py pl"
-number=0
-echo "1..14"
+echo "1..15"
 
 # One after the other, each sees what the others have written.
 for language in $languages; do
@@ -85,4 +76,10 @@ fresh_folder count
 run_shell count :memory: "$work/count.sql" "$work/count.out"
 same_text "profiles agree with posts" "ann|6|6
 bob|48|48" "$(cat "$work/count.out")"
+
+# The same with one thread and with two: the sum of 0 to 99, 50 times over.
+"$examples/parallel_scan" "$work/readings.ptable" fill 5000
+same_text "a table read by two threads" "1 thread: 5000 readings, sum 247500
+2 threads: 5000 readings, sum 247500" \
+    "$("$examples/parallel_scan" "$work/readings.ptable" sum | sed 's/, [0-9.]* ms$//')"
 test "$failures" -eq 0

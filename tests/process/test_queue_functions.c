@@ -317,6 +317,11 @@ static void with_a_journal_a_reader_does_not_wait(void **state)
     peer_run(&other, "BEGIN; SELECT * FROM pt_queue_get('jobs', 1, 3600)");
     fails(db, SQLITE_BUSY, "SELECT * FROM pt_queue_get('jobs', 1, 3600)");
     says(db, "is being written by another process");
+    says(db, "BEGIN IMMEDIATE before it, or use PRAGMA journal_mode=WAL");
+    run(db, "PRAGMA busy_timeout = 0");
+    fails(db, SQLITE_BUSY, "BEGIN IMMEDIATE; SELECT * FROM pt_queue_get('jobs', 1, 3600)");
+    says(db, "wait longer with PRAGMA busy_timeout");
+    run(db, "ROLLBACK");
     peer_run(&other, "COMMIT");
     assert_number(db, 2, "SELECT Body FROM pt_queue_get('jobs', 1, 3600)");
     stop_peer(&other);

@@ -179,3 +179,17 @@ INSERT INTO S VALUES ('p', '6', 6);
 INSERT INTO S SELECT 'p', '7', max(v) + 2 FROM S;
 COMMIT;
 SELECT group_concat(v, ' ') FROM S;
+
+-- Who writes to one store does not wait for another: two such could wait for each other.
+.connection 0
+BEGIN;
+DELETE FROM S WHERE 0;
+.connection 1
+PRAGMA busy_timeout = 60000;
+CREATE VIRTUAL TABLE Own USING ptable(v Int32);
+BEGIN;
+INSERT INTO Own VALUES ('p', '1', 1);
+INSERT INTO S VALUES ('p', '8', 8);
+ROLLBACK;
+.connection 0
+ROLLBACK;

@@ -115,6 +115,11 @@ static inline int double_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 
 /* --- Answering --- */
 
+static inline int double_number(sqlite3_value *value, int otherwise)
+{
+    return value != NULL ? sqlite3_value_int(value) : otherwise;
+}
+
 /* Its DequeueCount is the seconds that were asked for, its times are its number in ticks; the first
  * one never expires. */
 static inline bool double_add(pt_queue_request *request, char *id, int number, const char *body)
@@ -131,14 +136,14 @@ static inline bool double_add(pt_queue_request *request, char *id, int number, c
     message->inserted = 0;
     message->expires = number == 1 ? PT_TICKS_MAX : number;
     message->next_visible = number;
-    message->dequeue_count = sqlite3_value_int(request->visibility);
+    message->dequeue_count = double_number(request->visibility, 30);
     return message->receipt != NULL && !message->body.failed;
 }
 
 static inline bool double_get(queue_double *self, pt_queue_request *request)
 {
     bool added = true;
-    for (int i = sqlite3_value_int(request->count); added && i > 0; i--) {
+    for (int i = double_number(request->count, 1); added && i > 0; i--) {
         self->handed_out++;
         char *id = sqlite3_mprintf("m%d", self->handed_out);
         added = double_add(request, id, self->handed_out, "body");
@@ -170,7 +175,7 @@ static inline int double_update(sqlite3_vtab *vtab, int argc, sqlite3_value **ar
     }
     double_asked++;
     bool get = request->kind == PT_QUEUE_GET;
-    if (sqlite3_value_type(request->visibility) != SQLITE_INTEGER) {
+    if (request->visibility != NULL && sqlite3_value_type(request->visibility) != SQLITE_INTEGER) {
         vtab->zErrMsg = sqlite3_mprintf("ptable: jobs: seconds are a number");
         return SQLITE_MISMATCH;
     }

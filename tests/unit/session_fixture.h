@@ -59,9 +59,10 @@ typedef struct test_host {
     int commits_asked;
 } test_host;
 
-static inline int test_lock_wait(void *context)
+static inline int test_lock_wait(void *context, const char **advice)
 {
     test_host *host = context;
+    *advice = "advice";
     host->waits_asked++;
     return host->wait_ms;
 }

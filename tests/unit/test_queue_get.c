@@ -108,6 +108,18 @@ static void the_next_to_get_it_takes_the_receipt_away(void **state)
     end_request(&second);
 }
 
+static void what_is_not_given_is_one_message_and_half_a_minute(void **state)
+{
+    (void)state;
+    run(db, "INSERT INTO jobs(Body) VALUES ('a'), ('b')");
+    pt_queue_request request = get_messages(db, "jobs", NULL, NULL);
+    assert_int_equal(request.message_count, 1);
+    assert_number(db, 1,
+                  "SELECT abs(pt_ticks(max(TimeNextVisible)) - pt_ticks() - 300000000)"
+                  " < 100000000 FROM jobs");
+    end_request(&request);
+}
+
 static void what_has_expired_is_removed_on_the_way(void **state)
 {
     (void)state;
@@ -278,8 +290,8 @@ static void wrong_updates_are_refused(void **state)
         int code;
         const char *text;
     } refused[] = {
-        {"NULL", "PopReceipt", "1", NULL, SQLITE_MISMATCH, "MessageId is NULL"},
-        {"MessageId", "NULL", "1", NULL, SQLITE_MISMATCH, "PopReceipt is NULL"},
+        {"NULL", "PopReceipt", "1", NULL, SQLITE_CONSTRAINT_VTAB, "MessageId is NULL"},
+        {"MessageId", "NULL", "1", NULL, SQLITE_CONSTRAINT_VTAB, "PopReceipt is NULL"},
         {"MessageId", "MessageId", "1", NULL, SQLITE_CONSTRAINT_VTAB, "PopReceiptMismatch"},
         {"5", "x'00'", "1", NULL, SQLITE_CONSTRAINT_VTAB, "message '5' is not held"},
         {"MessageId", "PopReceipt", "NULL", NULL, SQLITE_MISMATCH, "VisibilityTimeout is NULL"},
@@ -552,6 +564,7 @@ int main(void)
         TEST(messages_come_in_order_and_are_hidden),
         TEST(a_message_is_what_was_inserted),
         TEST(the_next_to_get_it_takes_the_receipt_away),
+        TEST(what_is_not_given_is_one_message_and_half_a_minute),
         TEST(what_has_expired_is_removed_on_the_way),
         TEST(what_is_hidden_for_longer_than_it_lives_is_removed),
         TEST(nobody_holds_a_message_that_has_expired),

@@ -1,5 +1,7 @@
 #include "value_fixture.h"
 
+#include "failing_malloc.h"
+
 #include "../../ext/queue_rules.h"
 #include "../../ext/ticks.h"
 
@@ -98,6 +100,27 @@ static void numbers_are_read_or_refused(void **state)
         pt_error_clear(&error);
         sqlite3_value_free(value);
     }
+}
+
+/* In the other encoding a text must be converted, which takes memory. */
+static void out_of_memory_is_no_refusal(void **state)
+{
+    (void)state;
+    static const read_ticks readers[] = {pt_queue_read_hold, pt_queue_read_extension, read_delay,
+                                         pt_queue_read_time_to_live, pt_queue_read_count};
+    sqlite3 *other = open_database();
+    assert_int_equal(sqlite3_exec(other, "PRAGMA encoding = 'UTF-16le'", NULL, NULL, NULL), 0);
+    for (size_t i = 0; i < COUNT(readers); i++) {
+        sqlite3_value *value = value_in(other, "'30'");
+        pt_error error = PT_ERROR_NONE;
+        int64_t number;
+        failing_malloc_arm(0, false);
+        assert_int_equal(readers[i](false, value, &number, &error), SQLITE_NOMEM);
+        assert_true(failing_malloc_disarm());
+        assert_null(error.message);
+        sqlite3_value_free(value);
+    }
+    sqlite3_close(other);
 }
 
 static void without_a_time_to_live_only_azure_forgets(void **state)
@@ -204,8 +227,10 @@ static void poison_queues_need_names_that_fit(void **state)
 
 int main(void)
 {
+    failing_malloc_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(numbers_are_read_or_refused),
+        cmocka_unit_test(out_of_memory_is_no_refusal),
         cmocka_unit_test(without_a_time_to_live_only_azure_forgets),
         cmocka_unit_test(the_calendar_ends),
         cmocka_unit_test(bodies_are_texts_and_blobs),

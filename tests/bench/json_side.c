@@ -1,0 +1,25 @@
+/*
+ * The usual way to have no schema: an ordinary table with the properties as JSON.
+ */
+#include "sql_side.h"
+
+static void *open_json(const side_opening *opening)
+{
+    sql_session *session = sql_open_ordinary(opening, "json.db");
+    session->json = true;
+    sql_execute(session, "CREATE TABLE IF NOT EXISTS E(PartitionKey TEXT NOT NULL,"
+                         " RowKey TEXT NOT NULL, Properties TEXT,"
+                         " PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID");
+    sql_analyze(session, opening->analyzed);
+    return session;
+}
+
+const bench_side side_json = {
+    .name = "json",
+    .host = "wal",
+    .title = "JSON ->>",
+    .target = TARGETS,
+    .open = open_json,
+    .close = sql_close,
+    .run = sql_run,
+};

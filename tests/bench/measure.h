@@ -1,0 +1,35 @@
+/*
+ * Measuring a workload on several sides: a run on each to warm it, in which every byte that is read
+ * is compared, then the timed runs, in turns (A B C A B C ...).
+ */
+#ifndef MEASURE_H
+#define MEASURE_H
+
+#include "side.h"
+#include "statistics.h"
+
+enum { RUNS = 5, LOAD_RUNS = 3 };
+
+/* What was measured of a workload. */
+typedef struct measurement {
+    const workload *work;
+    uint64_t operations;      /* of a run */
+    uint64_t rows;            /* read or written by a timed run, together */
+    summary times[SIDES_MAX]; /* of a run, in seconds */
+} measurement;
+
+/*
+ * Runs the workload on the sides, which keep their data in folders inside `folder`. Ends the
+ * program if they do not read, or write, the same.
+ */
+void measure(const side_lineup *lineup, const workload *work, const char *folder,
+             table_extent extent, measurement *result);
+
+/* One run alone, on sides opened for it. */
+void measure_once(const side_lineup *lineup, const workload *work, const char *folder,
+                  table_extent extent);
+
+/* Reads every value of every side; ends the program if they are not the same. */
+void measure_check(const side_lineup *lineup, const char *folder, table_extent extent);
+
+#endif

@@ -1,0 +1,97 @@
+#include "raw_record.h"
+
+enum { SALARY_AT = 16, AGE_AT = 24, ENDS_AT = 28, DATA_AT = 36 };
+
+static const char text_letters[] = "flen";
+
+size_t raw_write_partition(uint8_t key[RAW_KEY_SIZE], uint32_t table, const char *partition_key)
+{
+    for (int i = 0; i < RAW_TABLE_SIZE; i++) {
+        key[i] = (uint8_t)(table >> (24 - 8 * i));
+    }
+    memcpy(key + RAW_TABLE_SIZE, partition_key, KEY_SIZE);
+    key[RAW_PARTITION_SIZE - 1] = 0;
+    return RAW_PARTITION_SIZE;
+}
+
+size_t raw_write_key(uint8_t key[RAW_KEY_SIZE], uint32_t table, const sample *entity, char letter)
+{
+    raw_write_partition(key, table, entity->partition_key);
+    memcpy(key + RAW_PARTITION_SIZE, data_text(entity, letter).bytes, KEY_SIZE);
+    return RAW_KEY_SIZE;
+}
+
+size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const sample *entity)
+{
+    uint16_t end = 0;
+    memset(record, 0, SALARY_AT);
+    memcpy(record + SALARY_AT, &entity->salary, sizeof entity->salary);
+    raw_set_age(record, entity->age);
+    for (int i = 0; text_letters[i] != 0; i++) {
+        chars text = data_text(entity, text_letters[i]);
+        memcpy(record + DATA_AT + end, text.bytes, text.size);
+        end = (uint16_t)(end + text.size + 1);
+        record[DATA_AT + end - 1] = 0;
+        memcpy(record + ENDS_AT + 2 * i, &end, sizeof end);
+    }
+    return DATA_AT + (size_t)end;
+}
+
+void raw_set_age(uint8_t *record, int32_t age)
+{
+    memcpy(record + AGE_AT, &age, sizeof age);
+}
+
+int32_t raw_age(const uint8_t *record)
+{
+    int32_t age;
+    memcpy(&age, record + AGE_AT, sizeof age);
+    return age;
+}
+
+static double salary(const uint8_t *record)
+{
+    double value;
+    memcpy(&value, record + SALARY_AT, sizeof value);
+    return value;
+}
+
+static chars record_text(const uint8_t *record, char letter)
+{
+    int ordinal = (int)(strchr(text_letters, letter) - text_letters);
+    uint16_t end;
+    uint16_t start = 0;
+    memcpy(&end, record + ENDS_AT + 2 * ordinal, sizeof end);
+    if (ordinal > 0) {
+        memcpy(&start, record + ENDS_AT + 2 * (ordinal - 1), sizeof start);
+    }
+    return (chars){(const char *)record + DATA_AT + start, (uint32_t)(end - start - 1)};
+}
+
+static chars column_text(const uint8_t *key, const uint8_t *record, char letter)
+{
+    switch (letter) {
+    case 'P':
+        return (chars){(const char *)key + RAW_TABLE_SIZE, KEY_SIZE};
+    case 'R':
+        return (chars){(const char *)key + RAW_PARTITION_SIZE, KEY_SIZE};
+    default:
+        return record_text(record, letter);
+    }
+}
+
+void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns,
+                    checksum *digest)
+{
+    for (; *columns != 0; columns++) {
+        if (*columns == 'a') {
+            digest_integer(digest, 'a', raw_age(record));
+        } else if (*columns == 's') {
+            digest_real(digest, 's', salary(record));
+        } else {
+            chars text = column_text(key, record, *columns);
+            digest_text(digest, *columns, text.bytes, text.size);
+        }
+    }
+    digest->rows++;
+}

@@ -1,0 +1,39 @@
+/*
+ * The records and keys of LMDB's side, as small and as quick to read as a ptable's or smaller:
+ *
+ *     key       be32(table) | PartitionKey | 00 | RowKey
+ *     record    16 bytes, what a ptable has for checksum and time | f64 Salary | i32 Age
+ *               | u16 ends[4] of the texts in the data | data: FirstName, LastName, Email, Note,
+ *               each with a NUL
+ */
+#ifndef RAW_RECORD_H
+#define RAW_RECORD_H
+
+#include "data.h"
+#include "digest.h"
+
+enum {
+    RAW_TABLE_SIZE = 4,
+    RAW_PARTITION_SIZE = RAW_TABLE_SIZE + KEY_SIZE + 1,
+    RAW_KEY_SIZE = RAW_PARTITION_SIZE + KEY_SIZE,
+    RAW_RECORD_MAX = 256,
+    RAW_TABLE = 1, /* the table that is measured */
+};
+
+/* Table, PartitionKey and 00; returns their size. */
+size_t raw_write_partition(uint8_t key[RAW_KEY_SIZE], uint32_t table, const char *partition_key);
+
+/* A whole key; the RowKey is that of the letter. */
+size_t raw_write_key(uint8_t key[RAW_KEY_SIZE], uint32_t table, const sample *entity, char letter);
+
+/* Returns the record's size. */
+size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const sample *entity);
+
+void raw_set_age(uint8_t *record, int32_t age);
+int32_t raw_age(const uint8_t *record);
+
+/* Reads the columns as values. */
+void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns,
+                    checksum *digest);
+
+#endif

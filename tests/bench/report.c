@@ -1,0 +1,108 @@
+#include "report.h"
+
+#include <inttypes.h>
+#include <string.h>
+
+#include "format.h"
+
+enum { NAME_WIDTH = 43, CELL_WIDTH = 16 };
+
+double report_ratio(const measurement *result, unsigned side)
+{
+    return result->times[0].median / result->times[side].median;
+}
+
+static double target_of(const bench_side *side, const workload *work)
+{
+    return side->target < TARGETS ? work->targets[side->target] : 0;
+}
+
+/* --- The table --- */
+
+void report_head(const side_lineup *lineup, const char *title)
+{
+    printf("\n%-*s%9s%9s", NAME_WIDTH, title, "times", "rows");
+    for (unsigned i = 0; i < lineup->count; i++) {
+        printf("%*s", CELL_WIDTH, lineup->sides[i]->title);
+    }
+    printf("   target\n");
+}
+
+/* A ratio below its target has a mark. */
+static void print_cell(const measurement *result, const bench_side *side, unsigned i)
+{
+    char time[FORMAT_SIZE], ratio[FORMAT_SIZE];
+    double seconds = result->times[i].median / (double)result->operations;
+    double target = target_of(side, result->work);
+    bool missed = report_ratio(result, i) < target;
+    printf("%9s %5s%c", format_seconds(seconds, time), format_ratio(report_ratio(result, i), ratio),
+           missed ? '!' : ' ');
+}
+
+static void print_targets(const workload *work)
+{
+    char memory[FORMAT_SIZE], wal[FORMAT_SIZE];
+    if (work->targets[TARGET_MEMORY] != 0) {
+        printf("   %s / %s", format_ratio(work->targets[TARGET_MEMORY], memory),
+               format_ratio(work->targets[TARGET_WAL], wal));
+    }
+}
+
+static uint64_t runs_of(const workload *work)
+{
+    return work->loads ? LOAD_RUNS : RUNS;
+}
+
+void report_row(const side_lineup *lineup, const measurement *result)
+{
+    char operations[FORMAT_SIZE], rows[FORMAT_SIZE];
+    uint64_t all = result->operations * runs_of(result->work);
+    printf("%-*s%9s%9s", NAME_WIDTH, result->work->name,
+           format_count(result->operations, operations),
+           format_count((result->rows + all / 2) / all, rows));
+    for (unsigned i = 0; i < lineup->count; i++) {
+        print_cell(result, lineup->sides[i], i);
+    }
+    print_targets(result->work);
+    printf("\n");
+    fflush(stdout);
+}
+
+void report_texts(const side_lineup *lineup, const char *name, char texts[][FORMAT_SIZE])
+{
+    printf("%-*s%18s", NAME_WIDTH, name, "");
+    for (unsigned i = 0; i < lineup->count; i++) {
+        printf("%*s", CELL_WIDTH, texts[i]);
+    }
+    printf("\n");
+    fflush(stdout);
+}
+
+/* --- CSV --- */
+
+FILE *report_csv_open(const char *path)
+{
+    FILE *csv = fopen(path, "w");
+    if (csv == NULL) {
+        fail("%s cannot be written", path);
+    }
+    fputs("name,host,side,operations,median,least,most,ratio,target\n", csv);
+    return csv;
+}
+
+/* Names have no quotes. */
+void report_csv_row(FILE *csv, const side_lineup *lineup, const measurement *result)
+{
+    for (unsigned i = 0; i < lineup->count; i++) {
+        const bench_side *side = lineup->sides[i];
+        summary times = result->times[i];
+        double target = target_of(side, result->work);
+        fprintf(csv, "\"%s\",%s,%s,%" PRIu64 ",%.9f,%.9f,%.9f,%.4f,", result->work->name,
+                side->host, side->name, result->operations, times.median, times.least, times.most,
+                report_ratio(result, i));
+        if (target != 0) {
+            fprintf(csv, "%g", target);
+        }
+        fputc('\n', csv);
+    }
+}

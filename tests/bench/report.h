@@ -1,0 +1,26 @@
+/*
+ * Results on the standard output, and as CSV.
+ */
+#ifndef REPORT_H
+#define REPORT_H
+
+#include <stdio.h>
+
+#include "measure.h"
+
+/* How much faster a side is than the lineup's first. */
+double report_ratio(const measurement *result, unsigned side);
+
+void report_head(const side_lineup *lineup, const char *title);
+
+/* Times are of an operation. */
+void report_row(const side_lineup *lineup, const measurement *result);
+
+/* A row of other numbers of the sides, as texts. */
+void report_texts(const side_lineup *lineup, const char *name, char texts[][32]);
+
+/* The file begins with its column names; NULL ends the program. */
+FILE *report_csv_open(const char *path);
+void report_csv_row(FILE *csv, const side_lineup *lineup, const measurement *result);
+
+#endif

@@ -1,0 +1,59 @@
+/*
+ * The sides: ways to keep the same entities. Each has a folder of its own and does the same tasks.
+ *
+ *     ordinary       PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID, typed columns, a file in WAL
+ *                    mode: what the others are compared with
+ *     json           the same with one column Properties, read by ->>
+ *     ptable memory  a ptable declared in a :memory: database
+ *     ptable wal     a ptable declared in a file in WAL mode
+ *     lmdb           LMDB's own C API, without SQL: what a store could do at best
+ */
+#ifndef SIDE_H
+#define SIDE_H
+
+#include "digest.h"
+#include "workload.h"
+
+typedef struct side_opening {
+    const char *folder; /* the side's own */
+    durability durability;
+    bool analyzed;
+} side_opening;
+
+typedef struct bench_side {
+    const char *name;
+    const char *host;  /* of the main database: memory, wal or - */
+    const char *title; /* both, for a table's head */
+    unsigned target;   /* which of a workload's targets is this side's; TARGETS: none */
+
+    /* Opens what is in the folder, or makes it. A session is used by one thread at a time. */
+    void *(*open)(const side_opening *opening);
+    void (*close)(void *session);
+
+    /* Adds what is read to the digest, or the rows written. */
+    void (*run)(void *session, const job *task, checksum *digest);
+} bench_side;
+
+extern const bench_side side_ordinary;
+extern const bench_side side_json;
+extern const bench_side side_ptable_memory;
+extern const bench_side side_ptable_wal;
+extern const bench_side side_lmdb;
+
+/* Sides that are compared; the first is 1.00. */
+typedef struct side_lineup {
+    const bench_side *const *sides;
+    unsigned count;
+} side_lineup;
+
+enum { SIDES_MAX = 5 };
+
+extern const side_lineup lineup_all;
+
+/* The side's folder inside another. */
+void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE]);
+
+/* Which of lineup_all has this title. */
+const bench_side *side_titled(const char *title);
+
+#endif

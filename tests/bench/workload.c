@@ -1,0 +1,406 @@
+#include "workload.h"
+
+#include <string.h>
+
+#define SIX "{FirstName}, {LastName}, {Email}, {Note}, {Age}, {Salary}"
+#define POINT " FROM E WHERE PartitionKey = ?1 AND RowKey = ?2"
+#define VALUES " INTO E VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)"
+#define JSON_VALUES                                                                                \
+    " INTO E VALUES(?1, ?2, json_object('FirstName', ?3, 'LastName', ?4, 'Email', ?5,"             \
+    " 'Note', ?6, 'Age', ?7, 'Salary', ?8))"
+#define DISTINCT "SELECT DISTINCT PartitionKey FROM E"
+#define ROW_KEYS "SELECT {Email} FROM E WHERE RowKey >= ?1 AND RowKey < ?2"
+
+/* What all inserting workloads have in common. */
+#define INSERTS                                                                                    \
+    .sql = "INSERT" VALUES, .json_sql = "INSERT" JSON_VALUES, .parameters = "PRflenas",            \
+    .writes = true
+
+const workload workload_check = {
+    .name = "check",
+    .access = ACCESS_WHOLE,
+    .sql = "SELECT PartitionKey, RowKey, " SIX " FROM E",
+    .parameters = "",
+    .columns = "PRflenas",
+    .operations = 1,
+};
+
+const workload workloads[] = {
+    {
+        .name = "point query, 1 column, random",
+        .access = ACCESS_POINT,
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Email}" POINT,
+        .parameters = "PR",
+        .columns = "e",
+        .operations = 30000,
+        .targets = {3.3, 1.25},
+    },
+    {
+        .name = "point query, hot set of 8,000",
+        .access = ACCESS_POINT,
+        .keys = KEYS_HOT,
+        .sql = "SELECT {Email}" POINT,
+        .parameters = "PR",
+        .columns = "e",
+        .operations = 30000,
+        .targets = {4.2, 1.05},
+    },
+    {
+        .name = "point query, hot set, inside BEGIN",
+        .access = ACCESS_POINT,
+        .keys = KEYS_HOT,
+        .sql = "SELECT {Email}" POINT,
+        .parameters = "PR",
+        .columns = "e",
+        .operations = 30000,
+        .together = true,
+    },
+    {
+        .name = "point query, 6 columns",
+        .access = ACCESS_POINT,
+        .keys = KEYS_ANY,
+        .sql = "SELECT " SIX POINT,
+        .parameters = "PR",
+        .columns = "flenas",
+        .operations = 30000,
+        .targets = {2.9, 1.2},
+    },
+    {
+        .name = "point query with prepare, finalize",
+        .access = ACCESS_POINT,
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Email}" POINT,
+        .parameters = "PR",
+        .columns = "e",
+        .operations = 20000,
+        .preparing = true,
+        .targets = {1.45, 1.1},
+    },
+    {
+        .name = "partition scan, 1 column",
+        .access = ACCESS_PARTITION,
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT {Email} FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .columns = "e",
+        .operations = 200,
+        .targets = {1.6, 1.6},
+    },
+    {
+        .name = "partition scan, 6 columns",
+        .access = ACCESS_PARTITION,
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT " SIX " FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .columns = "flenas",
+        .operations = 200,
+        .targets = {1.05, 1.05},
+    },
+    {
+        .name = "sum of one column over all rows",
+        .access = ACCESS_SUM,
+        .sql = "SELECT sum({Age}) FROM E",
+        .parameters = "",
+        .columns = "c",
+        .operations = 1,
+        .targets = {1.55, 1.55},
+    },
+    {
+        .name = "RowKey prefix, 100 rows, 6 columns",
+        .access = ACCESS_RANGE,
+        .keys = KEYS_ANY,
+        .sql = "SELECT " SIX " FROM E WHERE PartitionKey = ?1 AND RowKey >= ?2 AND RowKey < ?3",
+        .parameters = "PLH",
+        .columns = "flenas",
+        .operations = 1000,
+        .span = 100,
+        .targets = {1.1, 1.1},
+    },
+    {
+        .name = "first 10 of a partition, 6 columns",
+        .access = ACCESS_FIRST,
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT " SIX " FROM E WHERE PartitionKey = ?1 ORDER BY RowKey LIMIT 10",
+        .parameters = "P",
+        .columns = "flenas",
+        .operations = 5000,
+        .targets = {1.5, 1.1},
+    },
+    {
+        .name = "DISTINCT PartitionKey",
+        .access = ACCESS_DISTINCT,
+        .sql = DISTINCT,
+        .parameters = "",
+        .columns = "P",
+        .operations = 1,
+        .targets = {50, 50},
+    },
+    {
+        .name = "RowKey range, 10 rows of each partition",
+        .access = ACCESS_ROW_KEYS,
+        .keys = KEYS_ANY,
+        .sql = ROW_KEYS,
+        .parameters = "LH",
+        .columns = "e",
+        .operations = 1,
+        .span = 10,
+        .targets = {23, 23},
+    },
+    {
+        .name = "count(*) of one partition",
+        .access = ACCESS_COUNT_PARTITION,
+        .keys = KEYS_PARTITION,
+        .sql = "SELECT count(*) FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .columns = "c",
+        .operations = 200,
+        .targets = {3.2, 3.2},
+    },
+    {
+        .name = "count(*) of the table",
+        .access = ACCESS_COUNT_WHOLE,
+        .sql = "SELECT count(*) FROM E",
+        .parameters = "",
+        .columns = "c",
+        .operations = 1,
+        .targets = {0.45, 0.45},
+    },
+    {
+        .name = "DISTINCT PartitionKey, after ANALYZE",
+        .access = ACCESS_DISTINCT,
+        .sql = DISTINCT,
+        .parameters = "",
+        .columns = "P",
+        .operations = 1,
+        .analyzed = true,
+    },
+    {
+        .name = "RowKey range, 10 rows, after ANALYZE",
+        .access = ACCESS_ROW_KEYS,
+        .keys = KEYS_ANY,
+        .sql = ROW_KEYS,
+        .parameters = "LH",
+        .columns = "e",
+        .operations = 1,
+        .span = 10,
+        .analyzed = true,
+    },
+    {
+        .name = "load in key order, 1 durable commit",
+        INSERTS,
+        .access = ACCESS_APPEND,
+        .keys = KEYS_IN_ORDER,
+        .share = 1,
+        .together = true,
+        .loads = true,
+        .targets = {2.4, 2.4},
+    },
+    {
+        .name = "load in random order, 1 durable commit",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_SHUFFLED,
+        .share = 1,
+        .together = true,
+        .loads = true,
+        .targets = {3.2, 3.2},
+    },
+    {
+        .name = "update 10 % at random, 1 durable commit",
+        .access = ACCESS_UPDATE,
+        .keys = KEYS_SHUFFLED,
+        .sql = "UPDATE E SET Age = ?3 WHERE PartitionKey = ?1 AND RowKey = ?2",
+        .json_sql = "UPDATE E SET Properties = json_set(Properties, '$.Age', ?3)"
+                    " WHERE PartitionKey = ?1 AND RowKey = ?2",
+        .parameters = "PRa",
+        .share = 10,
+        .together = true,
+        .writes = true,
+        .targets = {2.0, 2.0},
+    },
+    {
+        .name = "replace 10 % at random, 1 durable commit",
+        .access = ACCESS_REPLACE,
+        .keys = KEYS_SHUFFLED,
+        .sql = "INSERT OR REPLACE" VALUES,
+        .json_sql = "INSERT OR REPLACE" JSON_VALUES,
+        .parameters = "PRflenas",
+        .share = 10,
+        .together = true,
+        .writes = true,
+        .targets = {4, 4},
+    },
+    {
+        .name = "autocommit insert, durable",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_NEW,
+        .operations = 1000,
+        .new_prefix = "dur",
+        .targets = {0.55, 0.55},
+    },
+    {
+        .name = "autocommit insert, may lose the last",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_NEW,
+        .operations = 1000,
+        .new_prefix = "nor",
+        .durability = LOSES_LAST,
+    },
+    {
+        .name = "autocommit insert, no promise",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_NEW,
+        .operations = 10000,
+        .new_prefix = "off",
+        .durability = NO_PROMISE,
+        .targets = {1.9, 1.9},
+    },
+    {
+        .name = "autocommit insert, sync=off and WAL NORMAL",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_NEW,
+        .operations = 10000,
+        .new_prefix = "saf",
+        .durability = ORDINARY_SAFER,
+        .targets = {3.5, 3.5},
+    },
+    {
+        .name = "delete a partition, durable",
+        .access = ACCESS_DELETE_PARTITION,
+        .keys = KEYS_FRESH_PARTITION,
+        .sql = "DELETE FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .operations = 20,
+        .writes = true,
+        .targets = {1.5, 1.5},
+    },
+    {
+        .name = "delete a partition, no promise",
+        .access = ACCESS_DELETE_PARTITION,
+        .keys = KEYS_FRESH_PARTITION_2,
+        .sql = "DELETE FROM E WHERE PartitionKey = ?1",
+        .parameters = "P",
+        .operations = 20,
+        .writes = true,
+        .durability = NO_PROMISE,
+        .targets = {2.3, 2.3},
+    },
+};
+
+const unsigned workload_count = ARRAY_SIZE(workloads);
+
+enum { FULL_SIZE = 1000000, OPERATIONS_LEAST = 10, HOT_SET = 8000, HOT_SEED = 77 };
+
+/* Of the half of the partitions that a deleting workload has, for each of a few runs. */
+enum { PARTITION_SHARE = 14 };
+
+const workload *workload_named(const char *name)
+{
+    for (unsigned i = 0; i < workload_count; i++) {
+        if (strcmp(workloads[i].name, name) == 0) {
+            return &workloads[i];
+        }
+    }
+    fail("there is no row '%s'", name);
+}
+
+static uint64_t between(uint64_t least, uint64_t number, uint64_t most)
+{
+    return number < least ? least : number > most ? most : number;
+}
+
+/* A small trial has fewer operations. */
+static uint64_t scaled(uint32_t operations, uint64_t entities)
+{
+    uint64_t few = operations < OPERATIONS_LEAST ? operations : OPERATIONS_LEAST;
+    return between(few, operations * entities / FULL_SIZE, operations);
+}
+
+uint64_t workload_operations(const workload *work, table_extent extent)
+{
+    if (work->share != 0) {
+        return between(1, extent_count(extent) / work->share, UINT64_MAX);
+    } else if (work->keys == KEYS_FRESH_PARTITION || work->keys == KEYS_FRESH_PARTITION_2) {
+        return between(1, extent.partitions / PARTITION_SHARE, work->operations);
+    }
+    return scaled(work->operations, extent_count(extent));
+}
+
+/* --- Which entity --- */
+
+/* The number of a loaded entity. */
+static uint64_t choose_entity(const job *task, uint64_t index)
+{
+    uint64_t entities = extent_count(task->extent);
+    uint64_t random = data_random(task->run, index);
+    switch (task->work->keys) {
+    case KEYS_HOT:
+        return data_random(HOT_SEED, random % HOT_SET) % entities;
+    case KEYS_SHUFFLED:
+        return data_shuffled(index, entities, task->run);
+    case KEYS_IN_ORDER:
+        return index;
+    default:
+        return random % entities;
+    }
+}
+
+static uint32_t choose_partition(const job *task, uint64_t index)
+{
+    uint32_t half = (task->extent.partitions + 1) / 2;
+    uint32_t fresh = (uint32_t)((task->run * task->operations + index) % half);
+    switch (task->work->keys) {
+    case KEYS_FRESH_PARTITION:
+        return fresh;
+    case KEYS_FRESH_PARTITION_2:
+        return (half + fresh) % task->extent.partitions;
+    default:
+        return (uint32_t)(data_random(task->run, index) % task->extent.partitions);
+    }
+}
+
+static void set_loaded(const job *task, uint64_t index, sample *entity)
+{
+    uint64_t number = choose_entity(task, index);
+    uint32_t partition = (uint32_t)(number / task->extent.rows);
+    uint32_t row = (uint32_t)(number % task->extent.rows);
+    data_set_keys(entity, task->partition != 0 ? task->partition : partition, "row", row);
+    if (task->work->span != 0) {
+        data_set_bounds(entity, row, task->work->span);
+    }
+    if (task->work->writes) {
+        data_set_values(entity, number, task->work->loads ? 0 : task->run + 1);
+    }
+}
+
+static void set_new(const job *task, uint64_t index, sample *entity)
+{
+    uint64_t number = task->run * task->operations + index;
+    uint32_t partition = task->partition != 0 ? task->partition : choose_partition(task, index);
+    data_set_keys(entity, partition, task->work->new_prefix, (uint32_t)number);
+    data_set_values(entity, number, 0);
+}
+
+void task_entity(const job *task, uint64_t index, sample *entity)
+{
+    switch (task->work->keys) {
+    case KEYS_NONE:
+        break;
+    case KEYS_NEW:
+        set_new(task, index, entity);
+        break;
+    case KEYS_PARTITION:
+    case KEYS_FRESH_PARTITION:
+    case KEYS_FRESH_PARTITION_2:
+        data_set_keys(entity, choose_partition(task, index), "row", 0);
+        break;
+    default:
+        set_loaded(task, index, entity);
+        break;
+    }
+}

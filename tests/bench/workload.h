@@ -1,0 +1,98 @@
+/*
+ * The rows of the benchmark. A workload says in SQL what is done; LMDB does the same by its access.
+ * To add a row, add it to the table in workload.c.
+ */
+#ifndef WORKLOAD_H
+#define WORKLOAD_H
+
+#include "data.h"
+
+/* What LMDB's side does, where the others have SQL. */
+typedef enum work_access {
+    ACCESS_POINT,
+    ACCESS_PARTITION,
+    ACCESS_RANGE, /* of rows in a partition */
+    ACCESS_FIRST,
+    ACCESS_WHOLE,
+    ACCESS_SUM,
+    ACCESS_DISTINCT,
+    ACCESS_ROW_KEYS, /* a range of rows in each partition */
+    ACCESS_COUNT_PARTITION,
+    ACCESS_COUNT_WHOLE,
+    ACCESS_INSERT,
+    ACCESS_APPEND, /* insert behind everything else */
+    ACCESS_REPLACE,
+    ACCESS_UPDATE,
+    ACCESS_DELETE_PARTITION,
+} work_access;
+
+/* Which entity an operation is on. */
+typedef enum work_keys {
+    KEYS_NONE,
+    KEYS_ANY,      /* random ones */
+    KEYS_HOT,      /* random ones of a set of 8,000 */
+    KEYS_SHUFFLED, /* random ones, none twice in a run */
+    KEYS_IN_ORDER,
+    KEYS_NEW,               /* in random partitions, none twice ever */
+    KEYS_PARTITION,         /* a random partition */
+    KEYS_FRESH_PARTITION,   /* one of the first half, none twice as long as there are enough */
+    KEYS_FRESH_PARTITION_2, /* of the second half */
+} work_keys;
+
+/* What a commit promises when the power fails. */
+typedef enum durability {
+    DURABLE,        /* nothing is lost: sync=full, synchronous=FULL */
+    LOSES_LAST,     /* the last commits may be lost: sync=normal, synchronous=NORMAL */
+    NO_PROMISE,     /* everything may be lost: sync=off, synchronous=OFF */
+    ORDINARY_SAFER, /* sync=off, but synchronous=NORMAL */
+} durability;
+
+enum { TARGET_MEMORY, TARGET_WAL, TARGETS, FIRST_ROWS = 10 };
+
+typedef struct workload {
+    const char *name;
+    work_access access;
+    work_keys keys;
+    const char *sql;        /* {Name} is a property */
+    const char *json_sql;   /* for properties in JSON; NULL: made from `sql` */
+    const char *parameters; /* letters of data.h: ?1, ?2, ... */
+    const char *columns;    /* letters of the columns of a result */
+    uint32_t operations;    /* of a run at 1,000,000 entities and more */
+    uint32_t share;         /* if not 0: instead, of each so many entities one */
+    uint32_t span;          /* rows between the bounds L and H */
+    const char *new_prefix; /* of RowKeys of KEYS_NEW, 3 bytes */
+    durability durability;
+    bool together;  /* the operations of a run are one transaction */
+    bool preparing; /* each operation prepares its statement and finalizes it */
+    bool analyzed;  /* after ANALYZE */
+    bool writes;
+    bool loads;              /* into an empty table, in a process of its own */
+    double targets[TARGETS]; /* ratios to the ordinary table; 0: none */
+} workload;
+
+extern const workload workloads[];
+extern const unsigned workload_count;
+
+/* Reads every value of every entity. */
+extern const workload workload_check;
+
+/* The workload of this name; it must exist. */
+const workload *workload_named(const char *name);
+
+/* How many operations a run has. */
+uint64_t workload_operations(const workload *work, table_extent extent);
+
+/* One run of a workload. */
+typedef struct job {
+    const workload *work;
+    table_extent extent;
+    uint64_t operations;
+    uint32_t run;       /* chooses the keys; 0: the one that warms the caches */
+    uint32_t partition; /* if not 0: all operations are on this partition */
+    bool thorough;      /* digest every byte */
+} job;
+
+/* Sets what the parameters of operation `index` need. */
+void task_entity(const job *task, uint64_t index, sample *entity);
+
+#endif
