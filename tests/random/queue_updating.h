@@ -48,7 +48,7 @@ static inline void update_one(update_run *update, int number)
     model_peek(&world->counters, state_of(write), write->place, &all);
     int found = find_held(world, &all, &update->pairs[number]);
     if (found == NO_PAIR) {
-        fail_update(update, SQLITE_MISMATCH, "(MissingRequiredQueryParameter)");
+        fail_update(update, SQLITE_CONSTRAINT_VTAB, "(MissingRequiredQueryParameter)");
     } else if (found == NOT_HELD) {
         fail_update(update, SQLITE_CONSTRAINT_VTAB, "(PopReceiptMismatch)");
     } else if (update->timeout->rc != SQLITE_OK) {
