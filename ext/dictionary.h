@@ -37,9 +37,9 @@ unsigned pt_dictionary_epoch(const pt_dictionary *dictionary);
 /*
  * Finds or assigns the shape of an entity's fields, and puts the fields into the shape's order with
  * their name ids (0: the dictionary is full, or the name longer than 255 bytes). `hint` is a shape
- * that may fit (the last one), or NULL: when the fields carry valid name ids, lie in its order and
- * have its types it is taken without a look-up. With the dictionary full the shape is built in
- * `scratch` with id 0. Two fields of one name: SQLITE_CONSTRAINT. Otherwise SQLITE_OK,
+ * that may fit (the last one), or NULL: when the fields have its names, or valid ids of them, lie
+ * in its order and have its types it is taken without a look-up. With the dictionary full the shape
+ * is built in `scratch` with id 0. Two fields of one name: SQLITE_CONSTRAINT. Otherwise SQLITE_OK,
  * SQLITE_NOMEM, or SQLITE_TOOBIG (more than 65,535 fields, or a name of more than 65,535 bytes).
  * Writer lock held.
  */

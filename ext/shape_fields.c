@@ -51,15 +51,22 @@ void pt_shape_describe(const pt_field *fields, unsigned count, pt_buffer *descri
     }
 }
 
+static bool has_property(const pt_field *field, const pt_property *property)
+{
+    if (property->name_id == 0 || field->value.type != (pt_type)property->type) {
+        return false;
+    }
+    return field->name_id != 0 ? field->name_id == property->name_id
+                               : pt_slice_equal(field->name, property->name);
+}
+
 bool pt_shape_fits(const pt_shape *shape, const pt_field *fields, unsigned count)
 {
     if (shape->id == 0 || shape->count != count) {
         return false;
     }
     for (unsigned i = 0; i < count; i++) {
-        const pt_property *property = &shape->properties[i];
-        if (fields[i].name_id == 0 || fields[i].name_id != property->name_id ||
-            fields[i].value.type != (pt_type)property->type) {
+        if (!has_property(&fields[i], &shape->properties[i])) {
             return false;
         }
     }

@@ -14,7 +14,10 @@ bool pt_shape_order_fields(pt_field *fields, unsigned count);
 /* The description (shape.h) of fields in that order. */
 void pt_shape_describe(const pt_field *fields, unsigned count, pt_buffer *description);
 
-/* Whether fields in that order have the shape; never one that is not all in the dictionary. */
+/*
+ * Whether fields in that order have the shape, by their names where they have no ids yet; never one
+ * that is not all in the dictionary. Its ids must be current.
+ */
 bool pt_shape_fits(const pt_shape *shape, const pt_field *fields, unsigned count);
 
 #endif

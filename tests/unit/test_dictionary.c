@@ -225,6 +225,34 @@ static void too_many_fields_are_refused(void **state)
     free(names);
 }
 
+/* Fields without ids, as columns give them. Names that only begin alike are other names. */
+static void hint_is_taken_by_names(void **state)
+{
+    (void)state;
+    pt_buffer scratch = {0};
+    pt_dictionary *dictionary = pt_dictionary_new();
+    pt_field fields[] = {field_of("Age", PT_INT32), field_of("Name", PT_STRING)};
+    const pt_shape *hint = shape_of(dictionary, fields, 2, &scratch);
+    const pt_shape *shape = NULL;
+    pt_field same[] = {field_of("Age", PT_INT32), field_of("Name", PT_STRING)};
+    assert_int_equal(pt_dictionary_shape(dictionary, same, 2, hint, &scratch, &shape), SQLITE_OK);
+    assert_ptr_equal(shape, hint);
+    assert_int_equal(same[0].name_id, fields[0].name_id);
+    assert_int_equal(same[1].name_id, fields[1].name_id);
+    static const char *const others[] = {"Ages", "Ag", "age", ""};
+    for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
+        pt_field other[] = {field_of(others[i], PT_INT32), field_of("Name", PT_STRING)};
+        assert_int_equal(pt_dictionary_shape(dictionary, other, 2, hint, &scratch, &shape),
+                         SQLITE_OK);
+        assert_ptr_not_equal(shape, hint);
+        assert_true(shape->id != 0 && shape->count == 2);
+    }
+    pt_field twice[] = {field_of("Age", PT_INT32), field_of("Age", PT_STRING)};
+    assert_int_equal(pt_dictionary_shape(dictionary, twice, 2, hint, &scratch, &shape),
+                     SQLITE_CONSTRAINT);
+    pt_dictionary_free(dictionary);
+}
+
 static void hint_is_taken_only_if_it_fits(void **state)
 {
     (void)state;
@@ -537,6 +565,7 @@ int main(void)
         cmocka_unit_test(entity_without_properties_has_a_shape),
         cmocka_unit_test(names_may_not_occur_twice),
         cmocka_unit_test(too_many_fields_are_refused),
+        cmocka_unit_test(hint_is_taken_by_names),
         cmocka_unit_test(hint_is_taken_only_if_it_fits),
         cmocka_unit_test(without_shape_ids_shapes_go_into_scratch),
         cmocka_unit_test(withdrawn_ids_are_given_out_again),
