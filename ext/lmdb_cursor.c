@@ -230,7 +230,7 @@ static void prefetch_beyond(const uint8_t *last, const uint8_t *key)
 {
     enum { CACHE_LINE = 64, LINES = 3 };
     uintptr_t expected = (uintptr_t)key + ((uintptr_t)key - (uintptr_t)last);
-    for (unsigned i = 0; i < LINES; i++) {
+    for (uintptr_t i = 0; i < LINES; i++) {
         __builtin_prefetch((const void *)(expected + i * CACHE_LINE));
     }
 }
