@@ -10,17 +10,24 @@
 
 /* --- The answer --- */
 
+/* The whole body of the message that is in the store under table.old_key. */
+static int read_body(pt_queue *queue, const pt_message *message, pt_buffer *bytes, pt_value *body,
+                     pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = pt_session_read(queue->table.session, &view, error);
+    return rc == SQLITE_OK
+               ? pt_queue_whole_body(&queue->table, view, pt_buffer_slice(&queue->table.old_key),
+                                     message, bytes, body, error)
+               : rc;
+}
+
 /* Copies the whole body, as long as it is in the store. */
 static int copy_body(pt_queue *queue, const pt_message *message, pt_buffer *bytes, bool *is_text,
                      pt_error *error)
 {
-    pt_view *view = NULL;
     pt_value body;
-    int rc = pt_session_read(queue->table.session, &view, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_queue_whole_body(&queue->table, view, pt_buffer_slice(&queue->table.old_key),
-                                 message, bytes, &body, error);
-    }
+    int rc = read_body(queue, message, bytes, &body, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -113,14 +120,9 @@ static int hand_out(const handing_out *get, pt_message *message, pt_error *error
 static int set_aside(const handing_out *get, const pt_message *message, pt_error *error)
 {
     pt_queue *queue = get->queue;
-    pt_view *view = NULL;
     pt_buffer bytes = {0};
     pt_value body;
-    int rc = pt_session_read(queue->table.session, &view, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_queue_whole_body(&queue->table, view, pt_buffer_slice(&queue->table.old_key),
-                                 message, &bytes, &body, error);
-    }
+    int rc = read_body(queue, message, &bytes, &body, error);
     rc = rc == SQLITE_OK ? pt_queue_move_to_poison(queue, message, &body, get->now, error)
                          : pass_over_damage(rc, error);
     pt_buffer_free(&bytes);
