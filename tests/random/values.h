@@ -30,10 +30,13 @@ static const sql_rule long_key_rules[] = {
 static const sql_rule value_rules[] = {
     /* Texts that read as numbers, differ in case, are prefixes of others, or have the first and the
      * last character there is behind a prefix (U+0001, U+10FFFF). */
-    {"literal_key", FORMS("'a'", "'b'", "'ab'", "''", "'a~'", "'B'", "'A'", "'é'", "'日本'", "'😀'",
-                          "'1'", "'01'", "'10'", "' 1'", "'a_1'", "'1.0'", "'a'", "'b'", "'ab'",
-                          "'1'", "'a😀'", "'a\001'", "'a\001b'", "'a\xf4\x8f\xbf\xbf'", LONG_KEY,
-                          "'" LONGER_KEY "'", "'" LONGER_KEY "0'", "'" LONGER_KEY LONGER_KEY "'")},
+    {"plain_key", FORMS("'a'", "'b'", "'ab'", "''", "'a~'", "'B'", "'A'", "'é'", "'日本'", "'😀'",
+                        "'1'", "'01'", "'10'", "' 1'", "'a_1'", "'1.0'", "'a'", "'b'", "'ab'",
+                        "'1'", "'a😀'", "'a\001'", "'a\001b'", LONG_KEY, "'" LONGER_KEY "'",
+                        "'" LONGER_KEY "0'", "'" LONGER_KEY LONGER_KEY "'")},
+    {"literal_key",
+     FORMS("{plain_key}", "{plain_key}", "{plain_key}", "{plain_key}", "{plain_key}", "{plain_key}",
+           "{plain_key}", "{plain_key}", "{plain_key}", "'a\xf4\x8f\xbf\xbf'")},
     {"key", FORMS("{literal_key}", "{literal_key}", "{?literal_key}")},
     {"small", FORMS("0", "1", "2", "3", "5", "10", "-1")},
     {"integer", FORMS("{small}", "{small}", "{small}", "2147483647", "-2147483648")},
@@ -63,8 +66,9 @@ static const sql_rule condition_rules[] = {
     {"value_column", FORMS("@S", "@I", "@X", "@V")},
     {"column", FORMS("{key_column}", "{value_column}", "@EntityKey")},
     {"compare", FORMS("=", "<", "<=", ">", ">=")},
+    /* For a GLOB that is U+10FFFF at its end SQLite finds nothing in tables of UTF-16. */
     {"pattern", FORMS("'a*'", "'*'", "'a'", "''", "'a%'", "'A%'", "'a_%'", "'%b'", "'日*'",
-                      "'[ab]*'", "'1*'", "'1%'", "'B%'", "{?literal_key}", "NULL")},
+                      "'[ab]*'", "'1*'", "'1%'", "'B%'", "{?plain_key}", "NULL")},
     {"bounds",
      FORMS("{key_column} {compare} {key}", "@PartitionKey {compare} {key}",
            "@RowKey {compare} {key}", "{key} {compare} {key_column}",
