@@ -73,13 +73,18 @@ static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
 
 static int check_stamp(const pt_write_arguments *given, int64_t ticks, pt_error *error)
 {
-    stamp now = stamp_of(ticks);
     sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
     sqlite3_value *etag = given->tail[PT_TAIL_ETAG];
-    if (!sqlite3_value_nochange(timestamp) && !is_text(timestamp, now.timestamp)) {
+    bool sets_timestamp = !sqlite3_value_nochange(timestamp);
+    bool sets_etag = !sqlite3_value_nochange(etag);
+    if (!sets_timestamp && !sets_etag) {
+        return SQLITE_OK;
+    }
+    stamp now = stamp_of(ticks);
+    if (sets_timestamp && !is_text(timestamp, now.timestamp)) {
         return refuse_change(error, "Timestamp");
     }
-    if (!sqlite3_value_nochange(etag) && !is_text(etag, now.etag)) {
+    if (sets_etag && !is_text(etag, now.etag)) {
         return refuse_change(error, "ETag");
     }
     return SQLITE_OK;
