@@ -114,7 +114,8 @@ int pt_entity_convert(pt_table *table, int column, sqlite3_value *sql, pt_field 
                       pt_error *error)
 {
     const pt_column *declared = &table->config.columns[column];
-    *field = (pt_field){.name = pt_entity_column_name(table, column)};
+    field->name = pt_entity_column_name(table, column);
+    field->name_id = 0;
     return pt_value_from_sql(sql, declared->type, declared->name, &field->value, error);
 }
 
@@ -153,21 +154,32 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
                         UINT16_MAX);
 }
 
+/* The shape of the last entity that was put, while its ids are valid, or NULL. */
+static const pt_shape *last_shape_of(const pt_table *table)
+{
+    bool valid = table->last_shape_epoch == pt_dictionary_epoch(dictionary_of(table));
+    return valid ? table->last_shape : NULL;
+}
+
+const pt_column_places *pt_entity_last_places(pt_table *table)
+{
+    const pt_shape *shape = last_shape_of(table);
+    return shape != NULL ? pt_column_map_find(&table->map, shape) : NULL;
+}
+
 /* Puts the record of the bag under a logical key. On failure nothing has changed. */
 static int put_record(pt_table *table, pt_slice key, pt_operation operation, int64_t ticks,
                       pt_error *error)
 {
     pt_dictionary *dictionary = dictionary_of(table);
-    unsigned epoch = pt_dictionary_epoch(dictionary);
-    const pt_shape *hint = epoch == table->last_shape_epoch ? table->last_shape : NULL;
     const pt_shape *shape;
-    int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count, hint,
-                                 &table->new_shape, &shape);
+    int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count,
+                                 last_shape_of(table), &table->new_shape, &shape);
     if (rc != SQLITE_OK) {
         return refuse_shape(table, key, rc, error);
     }
     table->last_shape = shape->id != 0 ? shape : NULL;
-    table->last_shape_epoch = epoch;
+    table->last_shape_epoch = pt_dictionary_epoch(dictionary);
     size_t size = pt_record_size(shape, table->bag.fields);
     if (size == 0) {
         return pt_error_set(error, SQLITE_TOOBIG,
