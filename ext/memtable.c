@@ -1,6 +1,7 @@
 #include "memtable.h"
 
 #include "key_sort.h"
+#include "large_pages.h"
 #include "memtable_index.h"
 #include "sqlite.h"
 
@@ -322,6 +323,7 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *cou
         *count = memtable->length;
     } else {
         pt_sort_item *sortable = items;
+        pt_large_pages_ask(items, (memtable->length + 1) * item_size);
         for (size_t i = 0; i < memtable->length; i++) {
             if (memtable->log[i]->newest) {
                 sortable[(*count)++].pending = memtable->log[i];

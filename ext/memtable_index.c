@@ -3,6 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "large_pages.h"
 #include "sqlite.h"
 
 enum { FIRST_SLOTS = 256 };
@@ -56,6 +57,7 @@ bool pt_hash_index_reserve(pt_hash_index *index, size_t more)
     if (larger.slots == NULL) {
         return false;
     }
+    pt_large_pages_ask(larger.slots, slots * sizeof *larger.slots);
     memset(larger.slots, 0, slots * sizeof *larger.slots);
     move_into(&larger, index);
     sqlite3_free(index->slots);
