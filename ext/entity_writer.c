@@ -281,7 +281,9 @@ static int make_change(pt_table *table, entity_change *change, pt_error *error)
     if (rc == SQLITE_OK) {
         pt_entity_note_write(table);
     }
-    pt_buffer_free(&change->gone);
+    if (change->gone.data != NULL) {
+        pt_buffer_free(&change->gone);
+    }
     return rc;
 }
 

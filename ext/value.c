@@ -47,11 +47,10 @@ static int read_argument(sqlite3_value *value, pt_slice *text)
     if (sqlite3_value_encoding(value) != SQLITE_UTF8) {
         return read_text(value, text);
     }
-    int rc = read_blob(value, text);
-    if (text->size == 0) {
-        *text = pt_slice_text("");
-    }
-    return rc;
+    const void *data = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    *text = pt_slice_of(data != NULL ? data : "", size);
+    return data == NULL && size != 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 int pt_value_argument_text(sqlite3_value *value, pt_slice *text)
@@ -273,17 +272,6 @@ static bool is_empty_field(const source *from)
     return from->type == SQLITE_TEXT && from->bytes.size == 0;
 }
 
-static int convert(const source *from, pt_type type, const char *column, pt_value *out,
-                   pt_error *error)
-{
-    pt_value converted = {.type = type};
-    if (!conversions[type].convert(from, &converted)) {
-        return refuse(from, type, column, error);
-    }
-    *out = converted;
-    return SQLITE_OK;
-}
-
 int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
                       pt_error *error)
 {
@@ -303,7 +291,10 @@ int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column
     if (is_empty_field(&from)) {
         return SQLITE_OK;
     }
-    return convert(&from, declared != PT_NONE ? declared : own_type(&from), column, out, error);
+    out->type = declared != PT_NONE ? declared : own_type(&from);
+    return conversions[out->type].convert(&from, out)
+               ? SQLITE_OK
+               : refuse(&from, out->type, column, error);
 }
 
 /* SQLite takes a NULL pointer for SQL's NULL. */
