@@ -329,17 +329,22 @@ int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *re
 int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice key,
                               pt_error *error)
 {
-    pt_bag_clear(&table->bag);
-    for (unsigned i = 0; i < record->shape->count; i++) {
+    pt_bag *bag = &table->bag;
+    unsigned count = record->shape->count;
+    pt_bag_clear(bag);
+    if (!pt_bag_reserve(bag, count)) {
+        return pt_error_nomem(error);
+    }
+    for (unsigned i = 0; i < count; i++) {
         const pt_property *property = &record->shape->properties[i];
-        pt_field field = {.name = property->name, .name_id = property->name_id};
-        if (pt_record_value(record, i, &field.value) != SQLITE_OK) {
+        pt_field *field = &bag->fields[i];
+        field->name = property->name;
+        field->name_id = property->name_id;
+        if (pt_record_value(record, i, &field->value) != SQLITE_OK) {
             return pt_report_damage(key, error);
         }
-        if (!pt_bag_append(&table->bag, &field)) {
-            return pt_error_nomem(error);
-        }
     }
+    bag->count = count;
     return SQLITE_OK;
 }
 

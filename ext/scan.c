@@ -67,7 +67,7 @@ static bool merges(const pt_scan *scan)
     }
     return scan->node != NULL || scan->point != NULL ||
            (pt_memtable_version(memtable) != scan->seen_version &&
-                                  pt_memtable_may_hold(memtable, scan->table_id));
+            pt_memtable_may_hold(memtable, scan->table_id));
 }
 
 /* Whether the scan's bounds hold no other key than this one. */

@@ -292,9 +292,8 @@ int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column
         return SQLITE_OK;
     }
     out->type = declared != PT_NONE ? declared : own_type(&from);
-    return conversions[out->type].convert(&from, out)
-               ? SQLITE_OK
-               : refuse(&from, out->type, column, error);
+    return conversions[out->type].convert(&from, out) ? SQLITE_OK
+                                                      : refuse(&from, out->type, column, error);
 }
 
 /* SQLite takes a NULL pointer for SQL's NULL. */
