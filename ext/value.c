@@ -272,12 +272,23 @@ static bool is_empty_field(const source *from)
     return from->type == SQLITE_TEXT && from->bytes.size == 0;
 }
 
+static int convert(const source *from, pt_type type, const char *column, pt_value *out,
+                   pt_error *error)
+{
+    pt_value converted = {.type = type};
+    if (!conversions[type].convert(from, &converted)) {
+        return refuse(from, type, column, error);
+    }
+    *out = converted;
+    return SQLITE_OK;
+}
+
 int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
                       pt_error *error)
 {
     source from = {.value = value, .type = sqlite3_value_type(value)};
-    out->type = PT_NONE;
     if (from.type == SQLITE_NULL) {
+        out->type = PT_NONE;
         return SQLITE_OK;
     }
     if (read_source(&from, declared) != SQLITE_OK) {
@@ -289,11 +300,10 @@ int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column
         return SQLITE_OK;
     }
     if (is_empty_field(&from)) {
+        out->type = PT_NONE;
         return SQLITE_OK;
     }
-    out->type = declared != PT_NONE ? declared : own_type(&from);
-    return conversions[out->type].convert(&from, out) ? SQLITE_OK
-                                                      : refuse(&from, out->type, column, error);
+    return convert(&from, declared != PT_NONE ? declared : own_type(&from), column, out, error);
 }
 
 /* SQLite takes a NULL pointer for SQL's NULL. */
