@@ -13,7 +13,7 @@ enum {
     MILLIONS = 10,
     SLICE = 1000000, /* entities of a transaction that loads */
     ROWS = 1000,
-    FEW_COMMITS = 20, /* ahead of the deletion, as each gives LMDB an id for a short record */
+    FEW_COMMITS = 20, /* ahead of a deletion: each gives LMDB an id for a short record */
     COMMITS = 100,
     YOUNGEST = 18,
 };
@@ -154,8 +154,9 @@ typedef struct trial_step {
 
 static const trial_step steps[] = {
     {"(nothing yet)", do_nothing, FEW_COMMITS, false},
-    {"one row of 50", delete_youngest, COMMITS, false},
+    {"one row of 50", delete_youngest, FEW_COMMITS, false},
     {"again, then a reader", delete_next, COMMITS, false},
+    {"(the reader gone)", do_nothing, COMMITS, false},
     {"the table", drop, COMMITS, false},
     {"", collect, COMMITS, true},
 };
