@@ -5,6 +5,7 @@
  * in the way that costs SQLite least.
  */
 #include <stdlib.h>
+#include <string.h>
 
 #include "sql_side.h"
 
@@ -12,6 +13,8 @@ typedef struct floor_cursor {
     sqlite3_vtab_cursor base;
     uint64_t row;
     uint64_t count;
+    bool distinct;
+    char key[KEY_SIZE + 1]; /* PartitionKey */
 } floor_cursor;
 
 /* A statement at a time has the table's one cursor. */
@@ -118,14 +121,30 @@ static int filter(sqlite3_vtab_cursor *base, int plan, const char *text, int cou
     const table_extent *extent = ((floor_table *)base->pVtab)->extent;
     bool one = (plan & PLAN_PARTITION) != 0;
     cursor->row = 0;
+    cursor->distinct = (plan & PLAN_DISTINCT) != 0;
+    memcpy(cursor->key, "part000000", sizeof cursor->key);
     cursor->count = (one ? 1 : extent->partitions) *
                     rows_of_partition(extent->rows, plan, arguments + (one ? 1 : 0));
     return SQLITE_OK;
 }
 
+/* The next one in order: DISTINCT wants different ones. */
+static void advance_key(char key[KEY_SIZE + 1])
+{
+    int digit = KEY_SIZE - 1;
+    while (key[digit] == '9') {
+        key[digit--] = '0';
+    }
+    key[digit]++;
+}
+
 static int next(sqlite3_vtab_cursor *base)
 {
-    ((floor_cursor *)base)->row++;
+    floor_cursor *cursor = (floor_cursor *)base;
+    cursor->row++;
+    if (cursor->distinct) {
+        advance_key(cursor->key);
+    }
     return SQLITE_OK;
 }
 
@@ -135,11 +154,9 @@ static int is_at_end(sqlite3_vtab_cursor *base)
     return cursor->row == cursor->count;
 }
 
-/* Two keys in turns, as SQLite leaves out a row that is like the one before when it is to. */
 static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int number)
 {
     enum { COLUMN_AGE = 6, COLUMN_SALARY = 7 };
-    static const char *const keys[] = {"part000000", "part000001"};
     static const char *const texts[] = {NULL,
                                         "row0000000",
                                         "Mehmet",
@@ -151,8 +168,7 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int numbe
     } else if (number == COLUMN_SALARY) {
         sqlite3_result_double(context, 4200.5);
     } else {
-        const char *text =
-            number == COLUMN_PARTITION ? keys[((floor_cursor *)base)->row & 1] : texts[number];
+        const char *text = number == COLUMN_PARTITION ? ((floor_cursor *)base)->key : texts[number];
         sqlite3_result_text(context, text, -1, SQLITE_STATIC);
     }
     return SQLITE_OK;
