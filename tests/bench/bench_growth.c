@@ -223,7 +223,9 @@ static void delete_all(const bench_settings *settings)
         delete_on(settings, three.sides[i]);
     }
     printf("\nLarge: %s entities, beside a table with as many. LMDB itself deletes all of them in"
-           " one transaction; the others\nas one SQL statement. Every commit is durable.\n",
+           " one transaction; the others\nas one SQL statement. Every commit is durable. Those "
+           "behind a ptable that was dropped delete it in slices,\n"
+           "64 pages each, and take longer until it is gone.\n",
            format_count((uint64_t)LARGE * settings->extent.rows / SMALL, large));
 }
 

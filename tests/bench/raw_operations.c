@@ -238,7 +238,7 @@ uint64_t raw_delete_prefix(raw_session *session, MDB_txn *txn, const uint8_t *pr
     return deleted;
 }
 
-void raw_delete_aged(raw_session *session, int32_t age)
+uint64_t raw_delete_aged(raw_session *session, int32_t age)
 {
     MDB_txn *txn;
     MDB_cursor *cursor;
@@ -249,15 +249,18 @@ void raw_delete_aged(raw_session *session, int32_t age)
     MDB_val key = {RAW_TABLE_SIZE, prefix};
     raw_require(mdb_txn_begin(session->env, NULL, 0, &txn));
     raw_require(mdb_cursor_open(txn, session->dbi, &cursor));
+    uint64_t deleted = 0;
     int rc = mdb_cursor_get(cursor, &key, &data, MDB_SET_RANGE);
     while (is_under(rc, key, prefix, RAW_TABLE_SIZE)) {
         if (raw_age(bytes_of(data)) == age) {
             raw_require(mdb_cursor_del(cursor, 0));
+            deleted++;
         }
         rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
     }
     mdb_cursor_close(cursor);
     raw_require(mdb_txn_commit(txn));
+    return deleted;
 }
 
 static uint64_t delete_partition(raw_session *session, MDB_txn *txn, const sample *entity)
