@@ -108,9 +108,6 @@ static void run_measured(table_run *bench, const workload *work)
 
 static void run_row(table_run *bench, const workload *work)
 {
-    if (!settings_wants(&bench->settings, work->name)) {
-        return;
-    }
     if (work->loads) {
         run_load(bench, work);
     } else {
@@ -121,9 +118,13 @@ static void run_row(table_run *bench, const workload *work)
 static void run_table(table_run *bench, const char *title, bool writes)
 {
     bench->lineup = writes ? &lineup_all : &lineup_reads;
-    report_head(bench->lineup, title);
+    bool begun = false;
     for (unsigned i = 0; i < workload_count; i++) {
-        if (workloads[i].writes == writes) {
+        if (workloads[i].writes == writes && settings_wants(&bench->settings, workloads[i].name)) {
+            if (!begun) {
+                report_head(bench->lineup, title);
+            }
+            begun = true;
             run_row(bench, &workloads[i]);
         }
     }
