@@ -186,7 +186,7 @@ static void report_scans(const bench_settings *settings)
         load_run(compared[i], workload_named("load in key order, 1 durable commit"),
                  settings->folder, settings->extent, false);
         side_folder(compared[i], settings->folder, folder);
-        printf("    %s: %s of files\n", compared[i]->title,
+        printf("    %-17s%s of files\n", compared[i]->title,
                format_megabytes((double)folder_size(folder), size));
     }
     snprintf(limited, sizeof limited, "scan of all values, at most %s private",
