@@ -3,16 +3,13 @@
  *
  *     N=20000000     entities of the large transaction
  *     LIMIT_MB=16    private memory that the scans may have
- *     TOTAL_MB=32    all the memory that the last scans may have, with pages of files
- *     CGROUP=...     where a control group may be made for that, as /sys/fs/cgroup/bench
  *
  * Resident memory is private memory and those pages of mapped files that are in memory. LMDB maps
  * its file, so these are counted there, while SQLite reads files through the same page cache
  * without their being counted. Pages of files are given back when memory is wanted elsewhere, so
  * private memory is what counts; without being root it can be limited (RLIMIT_DATA), and resident
  * memory cannot. What happens when pages of files are wanted back is shown by taking them all back
- * again and again. Only a control group limits everything, which CGROUP asks for: while a file
- * larger than the limit is scanned, the system has to drop pages of it.
+ * again and again.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,7 +18,6 @@
 #include <sys/resource.h>
 
 #include "child.h"
-#include "control_group.h"
 #include "format.h"
 #include "load.h"
 #include "machine.h"
@@ -29,14 +25,7 @@
 #include "sql_side.h"
 #include "watch.h"
 
-enum {
-    TRANSACTION_SIZE = 20000000,
-    LIMIT_MB = 16,
-    TOTAL_MB = 32,
-    MB = 1000000,
-    ROWS = 1000,
-    NUMBER_SIZE = 24
-};
+enum { TRANSACTION_SIZE = 20000000, LIMIT_MB = 16, MB = 1000000, ROWS = 1000, NUMBER_SIZE = 24 };
 
 static const bench_side *const compared[] = {&side_ordinary, &side_ptable_memory};
 
@@ -74,18 +63,16 @@ static void limit_private_memory(uint64_t bytes)
     require(setrlimit(RLIMIT_DATA, &limit) == 0, "private memory cannot be limited");
 }
 
-/* What a scan may have; 0 and NULL: whatever there is. */
 typedef struct scan_limits {
-    uint64_t private_bytes;
-    const char *group;
-    bool cold;    /* nothing of the files is in memory */
-    bool pressed; /* and nothing stays there for long */
+    uint64_t private_bytes; /* 0: as many as there are */
+    bool cold;              /* nothing of the files is in memory */
+    bool pressed;           /* and nothing stays there for long */
 } scan_limits;
 
 #define PRESSED "pressed"
 
-/* scan SIDE FOLDER LIMIT GROUP [pressed]: reads every value, and prints seconds, KiB, private KiB
- * and rows. */
+/* scan SIDE FOLDER LIMIT [pressed]: reads every value, and prints seconds, KiB, private KiB and
+ * rows. */
 static int scan_main(char **argv)
 {
     const bench_side *side = side_titled(argv[2]);
@@ -95,17 +82,14 @@ static int scan_main(char **argv)
     if (private_bytes != 0) {
         limit_private_memory(private_bytes);
     }
-    if (argv[5][0] != 0) {
-        control_group_join(argv[5]);
-    }
     void *session = side->open(&(side_opening){argv[3], DURABLE, false});
-    if (argv[6] != NULL) {
+    if (argv[5] != NULL) {
         pressure_start(&pressure, argv[3], true);
     }
     double start = now();
     side->run(session, &(job){.work = &workload_check, .operations = 1}, &found);
     double seconds = now() - start;
-    if (argv[6] != NULL) {
+    if (argv[5] != NULL) {
         pressure_stop(&pressure);
     }
     printf("%.9f %.0f %.0f %" PRIu64 "\n", seconds, child_peak_kib(), child_status_kib("RssAnon"),
@@ -122,12 +106,7 @@ static void scan(const bench_settings *settings, const bench_side *side, const c
     memory_pressure pressure;
     side_folder(side, settings->folder, folder);
     snprintf(bytes, sizeof bytes, "%" PRIu64, limits->private_bytes);
-    const char *arguments[] = {"scan",
-                               side->title,
-                               folder,
-                               bytes,
-                               limits->group != NULL ? limits->group : "",
-                               limits->pressed ? PRESSED : NULL,
+    const char *arguments[] = {"scan", side->title, folder, bytes, limits->pressed ? PRESSED : NULL,
                                NULL};
     if (limits->cold) {
         folder_settle(folder);
@@ -151,34 +130,11 @@ static void scan_both(const bench_settings *settings, const char *name, const sc
     }
 }
 
-static uint64_t limit_in_bytes(const char *name, double otherwise)
-{
-    return (uint64_t)(settings_number(name, otherwise) * MB);
-}
-
-/* Under a limit for everything, if there is a place for a control group. */
-static void scan_in_group(const bench_settings *settings)
-{
-    char name[80], total[FORMAT_SIZE], group[PATH_SIZE];
-    const char *parent = getenv("CGROUP");
-    uint64_t bytes = limit_in_bytes("TOTAL_MB", TOTAL_MB);
-    format_megabytes((double)bytes, total);
-    if (parent == NULL || parent[0] == 0) {
-        printf("    (the same with at most %s of everything: only if CGROUP says where to make a"
-               " control group)\n",
-               total);
-        return;
-    }
-    snprintf(name, sizeof name, "the same, at most %s of everything", total);
-    control_group_make(parent, bytes, group);
-    scan_both(settings, name, &(scan_limits){.group = group, .cold = true});
-}
-
 static void report_scans(const bench_settings *settings)
 {
     static const char name[] = "scan of all values";
     char size[FORMAT_SIZE], folder[PATH_SIZE], limited[80];
-    uint64_t bytes = limit_in_bytes("LIMIT_MB", LIMIT_MB);
+    uint64_t bytes = (uint64_t)(settings_number("LIMIT_MB", LIMIT_MB) * MB);
     if (!settings_wants(settings, name)) {
         return;
     }
@@ -195,7 +151,6 @@ static void report_scans(const bench_settings *settings)
     scan_both(settings, "scan of all values, from the disk", &(scan_limits){.cold = true});
     scan_both(settings, "the same, pages taken back every 20 ms",
               &(scan_limits){.cold = true, .pressed = true});
-    scan_in_group(settings);
 }
 
 /* --- One large transaction --- */
