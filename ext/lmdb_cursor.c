@@ -301,13 +301,6 @@ static int step_with_lmdb(pt_lmdb_cursor *cursor, pt_direction direction, pt_err
     return move_on(cursor, direction, error);
 }
 
-static bool step_on_leaf(pt_lmdb_cursor *cursor)
-{
-    bool stepped = pt_lmdb_leaf_step(&cursor->leaf, &cursor->base.key, &cursor->base.record);
-    cursor->is_behind |= stepped;
-    return stepped;
-}
-
 /* Finds the leaf around the position, so that it can be walked in the direction. */
 static bool enter_leaf(pt_lmdb_cursor *cursor, pt_direction direction)
 {
@@ -317,17 +310,26 @@ static bool enter_leaf(pt_lmdb_cursor *cursor, pt_direction direction)
                               direction == cursor->direction ? cursor->limit : none);
 }
 
-/* A step from where the leaf is not known, or has been walked to its end. */
-static int step_further(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
+/*
+ * A step from where the leaf is not known, or has been walked to its end. Not inlined, so that
+ * pt_lmdb_cursor_step need not save registers for it.
+ */
+__attribute__((noinline)) static int step_further(pt_lmdb_cursor *cursor, pt_direction direction,
+                                                  pt_error *error)
 {
+    if (is_inherited(cursor)) {
+        return fail_inherited(cursor, error);
+    }
     if (cursor->base.key.size > PT_LMDB_SHORT_KEY_MAX) {
         return step_long(cursor, direction, error);
     }
     bool known = cursor->leaf.page != NULL && cursor->leaf.direction == direction;
-    if (!known && enter_leaf(cursor, direction) && step_on_leaf(cursor)) {
+    if (!known && enter_leaf(cursor, direction) &&
+        pt_lmdb_leaf_step(&cursor->leaf, &cursor->base.key, &cursor->base.record)) {
+        cursor->is_behind = true;
         return SQLITE_OK;
     }
-    if (cursor->leaf.left == 0 && cursor->leaf.at_limit) {
+    if (cursor->leaf.at_limit && cursor->leaf.left == 0) {
         lose_position(cursor);
         return SQLITE_OK;
     }
@@ -337,9 +339,10 @@ static int step_further(pt_lmdb_cursor *cursor, pt_direction direction, pt_error
 int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error *error)
 {
     pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
-    if (is_inherited(cursor)) {
-        return fail_inherited(cursor, error);
+    if (is_inherited(cursor) || direction != cursor->leaf.direction ||
+        !pt_lmdb_leaf_step(&cursor->leaf, &base->key, &base->record)) {
+        return step_further(cursor, direction, error);
     }
-    bool stepped = direction == cursor->leaf.direction && step_on_leaf(cursor);
-    return stepped ? SQLITE_OK : step_further(cursor, direction, error);
+    cursor->is_behind = true;
+    return SQLITE_OK;
 }

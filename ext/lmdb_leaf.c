@@ -91,13 +91,6 @@ static bool is_beyond(const pt_lmdb_leaf *leaf, unsigned ahead)
     return key_ahead(leaf, ahead, &key) && key.size <= PT_LMDB_LEAF_KEY_MAX;
 }
 
-static void prefetch_first(const pt_lmdb_leaf *leaf)
-{
-    for (int ahead = 1; ahead <= PT_LMDB_LEAF_AHEAD && (unsigned)ahead <= leaf->left; ahead++) {
-        pt_lmdb_leaf_prefetch(leaf, ahead);
-    }
-}
-
 bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size,
                         pt_direction direction, pt_slice limit)
 {
@@ -124,6 +117,5 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     unsigned to_go = forward ? count - 1 - at : at;
     leaf->left = limit.size == 0 ? to_go : count_within(leaf, to_go, limit);
     leaf->at_limit = leaf->left < to_go && is_beyond(leaf, leaf->left + 1);
-    prefetch_first(leaf);
     return true;
 }

@@ -58,18 +58,9 @@ bool pt_lmdb_leaf_is_known(size_t page_size);
 bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size,
                         pt_direction direction, pt_slice limit);
 
-/* Asks for the entry so far in front to be brought to the cache. */
-static inline void pt_lmdb_leaf_prefetch(const pt_lmdb_leaf *leaf, int ahead)
-{
-    const uint8_t *entry = leaf->page + pt_get_le16(leaf->slot + ahead * leaf->stride);
-    for (int line = 0; line < PT_LMDB_LEAF_LINES; line++) {
-        __builtin_prefetch(entry + line * PT_LMDB_LEAF_LINE);
-    }
-}
-
 /*
  * Goes on to the next entry and gives its key and value, which lie in the page. False if there is
- * none within the limit on the page, or it is one for LMDB; then the leaf goes no further.
+ * none within the limit on the page, or it is one for LMDB; then nothing has changed.
  */
 static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice *value)
 {
@@ -79,22 +70,24 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     const uint8_t *slot = leaf->slot + leaf->stride;
     size_t offset = pt_get_le16(slot);
     if (offset > leaf->page_size - PT_LMDB_LEAF_ENTRY_HEADER) {
-        leaf->left = 0;
         return false;
     }
     const uint8_t *entry = leaf->page + offset;
     uint64_t header = pt_get_le64(entry);
     size_t value_size = (uint32_t)header;
-    size_t key_size = (size_t)(header >> 48);
-    size_t end = offset + PT_LMDB_LEAF_ENTRY_HEADER + key_size + value_size;
-    if ((uint16_t)(header >> 32) != 0 || key_size > PT_LMDB_LEAF_KEY_MAX || end > leaf->page_size) {
-        leaf->left = 0;
+    uint32_t upper = (uint32_t)(header >> 32);
+    size_t key_size = upper >> 16 | upper << 16; /* any flag makes it too large */
+    if (key_size > PT_LMDB_LEAF_KEY_MAX ||
+        offset + PT_LMDB_LEAF_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
         return false;
     }
     leaf->slot = slot;
     leaf->left--;
     if (leaf->left >= PT_LMDB_LEAF_AHEAD) {
-        pt_lmdb_leaf_prefetch(leaf, PT_LMDB_LEAF_AHEAD);
+        const uint8_t *coming = leaf->page + pt_get_le16(slot + PT_LMDB_LEAF_AHEAD * leaf->stride);
+        for (int line = 0; line < PT_LMDB_LEAF_LINES; line++) {
+            __builtin_prefetch(coming + line * PT_LMDB_LEAF_LINE);
+        }
     }
     const uint8_t *found = entry + PT_LMDB_LEAF_ENTRY_HEADER;
     *key = pt_slice_of(found, key_size);

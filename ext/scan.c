@@ -222,15 +222,9 @@ static int step_merged(pt_scan *scan, pt_error *error)
     return rc == SQLITE_OK ? settle(scan, error) : rc;
 }
 
-int pt_scan_step(pt_scan *scan, pt_error *error)
+/* A step that no pending operation comes into the way of. */
+static inline int step_base(pt_scan *scan, pt_error *error)
 {
-    scan->valid = false;
-    if (scan->view->withdrawn) {
-        return withdrawn(error);
-    }
-    if (merges(scan)) {
-        return step_merged(scan, error);
-    }
     int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
     scan->valid = rc == SQLITE_OK && scan->base->valid;
     if (scan->valid) {
@@ -238,4 +232,21 @@ int pt_scan_step(pt_scan *scan, pt_error *error)
         scan->record = scan->base->record;
     }
     return rc;
+}
+
+/* Not inlined, so that pt_scan_step need not save registers for it. */
+__attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error *error)
+{
+    scan->valid = false;
+    if (scan->view->withdrawn) {
+        return withdrawn(error);
+    }
+    return merges(scan) ? step_merged(scan, error) : step_base(scan, error);
+}
+
+int pt_scan_step(pt_scan *scan, pt_error *error)
+{
+    const pt_view *view = scan->view;
+    bool untouched = view->memtable == NULL && !view->withdrawn;
+    return untouched ? step_base(scan, error) : step_beside_writes(scan, error);
 }
