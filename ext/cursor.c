@@ -18,11 +18,8 @@ struct pt_cursor {
     pt_scan scan;
     pt_row row;
     pt_range_walk walk; /* stands behind the range that is read */
-    pt_buffer only_key; /* of ambiguous ranges: the key that is delivered, and a NUL */
     pt_buffer low;
     pt_buffer high;
-    pt_buffer only_partition; /* PartitionKey of the first row, for PT_PLAN_ONE_PARTITION */
-    bool has_partition;
 };
 
 static pt_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
@@ -86,8 +83,6 @@ void pt_cursor_free(pt_cursor *cursor)
     pt_range_walk_free(&cursor->walk);
     pt_buffer_free(&cursor->low);
     pt_buffer_free(&cursor->high);
-    pt_buffer_free(&cursor->only_partition);
-    pt_buffer_free(&cursor->only_key);
     sqlite3_free(cursor);
 }
 
@@ -226,33 +221,6 @@ static int search_from_start(pt_cursor *cursor, pt_error *error)
 }
 
 /*
- * ORDER BY RowKey was promised because one PartitionKey was asked for. Asked for as a number it may
- * be several ('5', '05'): their rows would come in the wrong order.
- */
-static int check_one_partition(pt_cursor *cursor, pt_error *error)
-{
-    pt_slice partition;
-    pt_slice row;
-    int rc = split_row_key(cursor, &partition, &row, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if (!cursor->has_partition) {
-        cursor->has_partition = true;
-        return pt_buffer_assign(&cursor->only_partition, partition) ? SQLITE_OK
-                                                                    : pt_error_nomem(error);
-    }
-    if (pt_slice_equal(partition, pt_buffer_slice(&cursor->only_partition))) {
-        return SQLITE_OK;
-    }
-    return pt_error_set(error, SQLITE_MISMATCH,
-                        "PartitionKey is compared with a number that several keys read as ('%.*s', "
-                        "'%.*s'), so their rows cannot be ordered by RowKey; compare with text",
-                        (int)cursor->only_partition.size, cursor->only_partition.data,
-                        (int)partition.size, partition.data);
-}
-
-/*
  * Makes the scan's row the cursor's. A rollback takes the dictionary's ids back that only pending
  * records use, and a cursor may still stand on one: it is opened while they are there.
  */
@@ -308,10 +276,6 @@ static int land(pt_cursor *cursor, int rc, pt_error *error)
 static int arrive(pt_cursor *cursor, int rc, pt_error *error)
 {
     rc = land(cursor, rc, error);
-    if (rc == SQLITE_OK && !cursor->eof && (cursor->plan & PT_PLAN_ONE_PARTITION) != 0 &&
-        !cursor->is_point && cursor->ranges.numeric_partition) {
-        rc = check_one_partition(cursor, error);
-    }
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), error);
 }
 
@@ -341,49 +305,6 @@ static int refuse_scan(const pt_cursor *cursor, pt_error *error)
     return pt_error_set(error, SQLITE_ERROR,
                         "the statement would scan the whole table, which scan=deny forbids; add a "
                         "condition on PartitionKey (=, IN, a range or pt_starts_with)");
-}
-
-static int remember_only(pt_cursor *cursor, pt_error *error)
-{
-    if (cursor->only_key.size != 0) {
-        return pt_error_set(error, SQLITE_MISMATCH,
-                            "a key is compared with a number that several keys read as (as '5' and "
-                            "'05' do), so it is not one entity that is meant; compare with text");
-    }
-    pt_buffer_assign(&cursor->only_key, row_key(cursor));
-    pt_buffer_append_byte(&cursor->only_key, 0);
-    return cursor->only_key.failed ? pt_error_nomem(error) : SQLITE_OK;
-}
-
-/*
- * The one row of ambiguous ranges that reads as the numbers asked for, for an UPDATE or DELETE that
- * will look at one row only (ranges.h). In a transaction that writes a SELECT cannot be told from
- * them.
- */
-static int search_only(pt_cursor *cursor, pt_error *error)
-{
-    pt_buffer_clear(&cursor->only_key);
-    int rc = land(cursor, search_from_start(cursor, error), error);
-    while (rc == SQLITE_OK && !cursor->eof) {
-        pt_slice partition;
-        pt_slice row;
-        rc = split_row_key(cursor, &partition, &row, error);
-        if (rc == SQLITE_OK && pt_ranges_row_fits(&cursor->ranges, row)) {
-            rc = remember_only(cursor, error);
-        }
-        rc = rc == SQLITE_OK ? land(cursor, step(cursor, error), error) : rc;
-    }
-    size_t size = cursor->only_key.size;
-    if (rc != SQLITE_OK || size == 0) {
-        return rc;
-    }
-    const uint8_t *key = cursor->only_key.data;
-    const pt_interval only = {
-        .low = pt_slice_of(key, size - 1), .high = pt_slice_of(key, size), .bounded = true};
-    rc = seek_range(cursor, &only, error);
-    cursor->walk.at_end = true;
-    cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
-    return rc;
 }
 
 /* Whether a key is asked for by a text that one can have. */
@@ -424,8 +345,7 @@ static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_er
 
 static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
-    unsigned terms = cursor->plan & PT_PLAN_TERMS & ~PT_PLAN_TERM(PT_TERM_FILTER);
-    int rc = pt_ranges_set(&cursor->ranges, terms, argc, argv, error);
+    int rc = pt_ranges_set(&cursor->ranges, cursor->plan, argc, argv, error);
     if (rc == SQLITE_OK && has_filter(cursor) &&
         !pt_row_filter_restrict(&cursor->filter, &cursor->ranges)) {
         rc = pt_error_nomem(error);
@@ -456,8 +376,7 @@ static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *er
     if (rc != SQLITE_OK) {
         return rc;
     }
-    bool one_pass = cursor->ranges.ambiguous && pt_session_is_writing(table_of(cursor)->session);
-    return one_pass ? search_only(cursor, error) : search_from_start(cursor, error);
+    return search_from_start(cursor, error);
 }
 
 int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
@@ -470,7 +389,6 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     cursor->is_point = false;
-    cursor->has_partition = false;
     return arrive(cursor, begin(cursor, argc, argv, &error), &error);
 }
 

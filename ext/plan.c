@@ -58,7 +58,9 @@ static int term_of(const pt_plan_query *query, int index)
         return used ? PT_TERM_FILTER : PT_TERM_COUNT;
     }
     bool other_order = query->other_text_order && constraint->column != PT_PLAN_EK;
-    if (!constraint->usable || !constraint->binary || (other_order && constraint->op != PT_OP_EQ)) {
+    bool as_number = constraint->number && constraint->op != PT_OP_PREFIX;
+    if (!constraint->usable || !constraint->binary || as_number ||
+        (other_order && constraint->op != PT_OP_EQ)) {
         return PT_TERM_COUNT;
     }
     bool in = constraint->in && index < IN_CONSTRAINTS;
@@ -70,12 +72,14 @@ static int term_of(const pt_plan_query *query, int index)
     return term;
 }
 
-/* Whether the term's key range decides the constraint, and SQLite takes our word for it. */
-static bool may_omit(const pt_plan_constraint *constraint, int index, int argument)
+/*
+ * Whether SQLite takes our word for a constraint. In a database of another encoding texts may
+ * become equal when they are made UTF-8.
+ */
+static bool may_omit(const pt_plan_query *query, int index, int argument)
 {
-    bool decided =
-        constraint->column == PT_PLAN_FILTER ||
-        (constraint->literal_text && !constraint->in && constraint->column != PT_PLAN_EK);
+    pt_plan_column column = query->constraints[index].column;
+    bool decided = column == PT_PLAN_FILTER || column == PT_PLAN_EK || !query->other_text_order;
     return decided && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
 }
 
@@ -122,9 +126,8 @@ static unsigned choose_terms(const pt_plan_query *query, pt_plan_use *uses)
         if (has(bits, term)) {
             int i = chosen[term];
             argument++;
-            uses[i] = (pt_plan_use){.argument = argument,
-                                    .omit = may_omit(&query->constraints[i], i, argument),
-                                    .in = terms[term].in};
+            uses[i] = (pt_plan_use){
+                .argument = argument, .omit = may_omit(query, i, argument), .in = terms[term].in};
         }
     }
     return bits;
@@ -188,40 +191,20 @@ static bool follows(const pt_plan_query *query, ordering *state)
     return true;
 }
 
-/*
- * Whether RowKey has one value in all rows. A parameter may turn out to be a number, which several
- * texts can equal; for RowKey only a literal text will do.
- */
-static bool row_is_fixed(const pt_plan_query *query, const pt_plan_use *uses)
-{
-    for (int i = 0; i < query->constraint_count; i++) {
-        const pt_plan_constraint *constraint = &query->constraints[i];
-        if (constraint->column == PT_PLAN_RK && constraint->op == PT_OP_EQ && uses[i].omit) {
-            return true;
-        }
-    }
-    return false;
-}
-
-static void consume_order(const pt_plan_query *query, const pt_plan_use *uses, pt_plan *plan)
+static void consume_order(const pt_plan_query *query, pt_plan *plan)
 {
     bool by_entity_key = query->order_count > 0 && query->order[0].column == PT_PLAN_EK;
     if (query->other_text_order && !by_entity_key) {
         return;
     }
     bool one_row = has(plan->bits, PT_TERM_EK_EQ);
-    ordering any = {.partition = one_row, .row = one_row || row_is_fixed(query, uses)};
-    ordering fixed = {.partition = true, .row = any.row};
-    unsigned flags = 0;
-    if (!follows(query, &any)) {
-        if (!has(plan->bits, PT_TERM_PK_EQ) || !follows(query, &fixed)) {
-            return;
-        }
-        any = fixed;
-        flags = PT_PLAN_ONE_PARTITION;
+    ordering order = {.partition = one_row || has(plan->bits, PT_TERM_PK_EQ),
+                      .row = one_row || has(plan->bits, PT_TERM_RK_EQ)};
+    if (!follows(query, &order)) {
+        return;
     }
     plan->order_consumed = query->order_count > 0;
-    plan->bits |= flags | (any.descending ? PT_PLAN_DESCENDING : 0);
+    plan->bits |= order.descending ? PT_PLAN_DESCENDING : 0;
 }
 
 /*
@@ -340,7 +323,7 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
                    has(plan->bits, PT_TERM_EK_EQ);
     estimate(plan);
     plan->cost *= leaves_filter(query) ? LEFT_FILTER_FACTOR : 1;
-    consume_order(query, uses, plan);
+    consume_order(query, plan);
     if (query->keys_only) {
         plan->bits |= PT_PLAN_KEYS_ONLY;
     }

@@ -2,8 +2,8 @@
  * From WHERE terms to a plan. Pure: no SQLite object, no store.
  *
  * A plan is a set of terms, at most one of each kind: its bits are idxNum, its arguments come to
- * xFilter in the order of the bits. What cannot be used is left to SQLite to check, so the plan's
- * rows are always a superset.
+ * xFilter in the order of the bits, and its rows are exactly those for which all of them hold
+ * (ranges.h), so SQLite need not check them again. What cannot be used is left to SQLite to check.
  */
 #ifndef PT_PLAN_H
 #define PT_PLAN_H
@@ -39,10 +39,9 @@ enum {
 
 #define PT_PLAN_TERM(term) (1u << (term))
 #define PT_PLAN_TERMS (PT_PLAN_TERM(PT_TERM_COUNT) - 1)
-#define PT_PLAN_DESCENDING (1u << 24)    /* deliver in descending key order */
-#define PT_PLAN_KEYS_ONLY (1u << 25)     /* only PartitionKey, RowKey and EntityKey will be read */
-#define PT_PLAN_DISTINCT (1u << 26)      /* one row for each partition will do */
-#define PT_PLAN_ONE_PARTITION (1u << 27) /* the order is right only inside one partition */
+#define PT_PLAN_DESCENDING (1u << 24) /* deliver in descending key order */
+#define PT_PLAN_KEYS_ONLY (1u << 25)  /* only PartitionKey, RowKey and EntityKey will be read */
+#define PT_PLAN_DISTINCT (1u << 26)   /* one row for each partition will do */
 
 typedef enum pt_plan_column {
     PT_PLAN_OTHER,
@@ -70,10 +69,10 @@ typedef struct pt_plan_constraint {
     pt_plan_column column;
     pt_plan_op op;
     bool usable;
-    bool binary;       /* compared with the BINARY collation */
-    bool in;           /* an EQ whose values can all be had in one call */
-    bool literal_text; /* the right-hand side is known to be TEXT: SQLite need not check again */
-    bool equals;       /* a MATCH written with =, which SQLite can check against the column */
+    bool binary; /* compared with the BINARY collation */
+    bool in;     /* an EQ whose values can all be had in one call */
+    bool number; /* the right-hand side is a number that stands in the statement */
+    bool equals; /* a MATCH written with =, which SQLite can check against the column */
 } pt_plan_constraint;
 
 typedef struct pt_plan_order {
@@ -103,7 +102,7 @@ typedef struct pt_plan_use {
 typedef struct pt_plan {
     unsigned bits; /* idxNum */
     bool order_consumed;
-    bool unique; /* at most one row; see `ambiguous` in ranges.h where a key is a number */
+    bool unique; /* at most one row */
     double cost;
     int64_t rows;
 } pt_plan;

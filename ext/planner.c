@@ -58,11 +58,22 @@ static pt_plan_op op_of(unsigned char op)
     }
 }
 
-static bool is_literal_text(sqlite3_index_info *info, int i)
+static bool is_number(sqlite3_index_info *info, int i)
 {
     sqlite3_value *value = NULL;
-    return sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK && value != NULL &&
-           sqlite3_value_type(value) == SQLITE_TEXT;
+    if (sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK || value == NULL) {
+        return false;
+    }
+    int type = sqlite3_value_type(value);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+void pt_planner_compare_key(sqlite3_index_info *info, int i, pt_plan_constraint *constraint)
+{
+    const char *collation = sqlite3_vtab_collation(info, i);
+    constraint->binary = collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0;
+    constraint->in = sqlite3_vtab_in(info, i, -1) != 0;
+    constraint->number = is_number(info, i);
 }
 
 static pt_plan_constraint constraint_of(const pt_table *table, sqlite3_index_info *info, int i)
@@ -80,10 +91,7 @@ static pt_plan_constraint constraint_of(const pt_table *table, sqlite3_index_inf
     if (constraint.column == PT_PLAN_OTHER || !constraint.usable) {
         return constraint;
     }
-    const char *collation = sqlite3_vtab_collation(info, i);
-    constraint.binary = collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0;
-    constraint.in = sqlite3_vtab_in(info, i, -1) != 0;
-    constraint.literal_text = is_literal_text(info, i);
+    pt_planner_compare_key(info, i, &constraint);
     return constraint;
 }
 

@@ -23,6 +23,9 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 pt_plan_constraint *pt_planner_reserve(const sqlite3_index_info *info, pt_plan_use **uses,
                                        pt_plan_order **order);
 
+/* How SQLite compares the usable constraint `i` of a key: `binary`, `in` and `number`. */
+void pt_planner_compare_key(sqlite3_index_info *info, int i, pt_plan_constraint *constraint);
+
 /* One of SQLite's comparisons as such; PT_OP_OTHER for anything else. */
 pt_plan_op pt_planner_comparison(unsigned char op);
 

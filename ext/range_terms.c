@@ -1,9 +1,6 @@
 #include "range_terms.h"
 
 #include <assert.h>
-#include <math.h>
-
-#include "number.h"
 
 /*
  * Bounds are normalised to half-open intervals. In texts, which contain no NUL, the first string
@@ -19,6 +16,14 @@ static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_PREFIX == PREFIXED 
                   PT_TERM_RK_PREFIX - PT_TERM_RK_EQ == PREFIXED &&
                   PT_TERM_EK_LE - PT_TERM_EK_EQ == UP_TO,
               "the terms of each column are listed in the same order");
+
+static comparison comparison_of(int term)
+{
+    if (term >= PT_TERM_EK_EQ) {
+        return (comparison)(term - PT_TERM_EK_EQ);
+    }
+    return (comparison)(term >= PT_TERM_RK_EQ ? term - PT_TERM_RK_EQ : term - PT_TERM_PK_EQ);
+}
 
 /* A list of points while it grows in the arena. */
 typedef struct point_list {
@@ -47,38 +52,18 @@ static bool has_nul(pt_slice text)
     return text.size != 0 && memchr(text.data, 0, text.size) != NULL;
 }
 
-static bool is_blank(uint8_t byte)
+/* A copy, for what an argument is must not change: it may be looked at again. */
+static int text_of_copy(pt_arena *arena, sqlite3_value *value, pt_slice *text)
 {
-    return byte == ' ' || (byte >= '\t' && byte <= '\r');
-}
-
-/* The rounding of numbers to text and back must not lose a key. */
-static bool is_near(double a, double b)
-{
-    return fabs(a - b) <= fabs(b) * 1e-12;
-}
-
-/* Whether SQLite, comparing them as numbers, may find the text equal to the number. */
-static bool reads_as(pt_slice text, double number)
-{
-    while (text.size > 0 && is_blank(text.data[0])) {
-        text = pt_slice_of(text.data + 1, text.size - 1);
+    sqlite3_value *copy = sqlite3_value_dup(value);
+    pt_slice converted = {0};
+    int rc = copy != NULL ? text_of(copy, &converted) : SQLITE_NOMEM;
+    if (rc == SQLITE_OK) {
+        *text = pt_arena_copy(arena, converted);
+        rc = text->data != NULL ? SQLITE_OK : SQLITE_NOMEM;
     }
-    while (text.size > 0 && is_blank(text.data[text.size - 1])) {
-        text.size--;
-    }
-    double value;
-    return pt_double_parse(text, &value) && is_near(value, number);
-}
-
-bool pt_ranges_partition_fits(const pt_ranges *ranges, pt_slice partition_key)
-{
-    return !ranges->numeric_partition || reads_as(partition_key, ranges->partition_number);
-}
-
-bool pt_ranges_row_fits(const pt_ranges *ranges, pt_slice row_key)
-{
-    return !ranges->numeric_row || reads_as(row_key, ranges->row_number);
+    sqlite3_value_free(copy);
+    return rc;
 }
 
 /* --- Points and bounds --- */
@@ -164,14 +149,8 @@ static int apply_text_with_nul(pt_ranges *ranges, pt_key_condition *condition, c
     return apply_bound(ranges, condition, same, start, AFTER_TEXT);
 }
 
-static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison how,
-                      sqlite3_value *value)
+static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison how, pt_slice text)
 {
-    pt_slice text;
-    int rc = text_of(value, &text);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
     if (has_nul(text)) {
         return apply_text_with_nul(ranges, condition, how, text);
     }
@@ -182,38 +161,35 @@ static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison
                            : apply_bound(ranges, condition, how, text, AFTER_TEXT);
 }
 
-/* No text form is compared for infinities: too many spellings overflow to them. */
-static void apply_number(pt_ranges *ranges, const pt_key_condition *condition, comparison how,
-                         double number)
+/*
+ * The text that an argument is compared as. pt_starts_with takes everything as text. Of the rest,
+ * an integer that is bound is compared as its text, which TEXT affinity makes of it.
+ */
+static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, pt_slice *text)
 {
-    if (how != EQUAL || !isfinite(number)) {
-        return;
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_TEXT) {
+        return text_of(value, text);
     }
-    if (condition == &ranges->partition) {
-        ranges->numeric_partition = true;
-        ranges->partition_number = number;
-    } else {
-        ranges->numeric_row = true;
-        ranges->row_number = number;
-    }
+    bool as_text = how == PREFIXED || (type == SQLITE_INTEGER && sqlite3_value_frombind(value));
+    return as_text ? text_of_copy(arena, value, text) : SQLITE_MISMATCH;
 }
 
 static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, comparison how,
                          sqlite3_value *value)
 {
-    switch (sqlite3_value_type(value)) {
-    case SQLITE_TEXT:
-        return apply_text(ranges, condition, how, value);
-    case SQLITE_BLOB:
-        ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
-        return SQLITE_OK;
-    case SQLITE_NULL:
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL) {
         ranges->nothing = true;
         return SQLITE_OK;
-    default:
-        apply_number(ranges, condition, how, sqlite3_value_double(value));
+    }
+    if (type == SQLITE_BLOB && how != PREFIXED) {
+        ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
         return SQLITE_OK;
     }
+    pt_slice text;
+    int rc = compared_text(&ranges->arena, how, value, &text);
+    return rc == SQLITE_OK ? apply_text(ranges, condition, how, text) : rc;
 }
 
 /* --- EntityKey --- */
@@ -238,42 +214,33 @@ static int apply_to_blob(pt_ranges *ranges, comparison how, sqlite3_value *value
 
 /* --- IN --- */
 
-/*
- * Adds one value of an IN, unless no key can equal it. A number may equal several texts: with one
- * in it the list cannot be used (`vague`).
- */
+/* Adds one value of an IN, unless no key can equal it. Those of a written list come as texts. */
 static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlite3_value *value,
-                     point_list *list, bool *vague)
+                     point_list *list)
 {
     int type = sqlite3_value_type(value);
-    pt_slice key;
-    int rc = SQLITE_OK;
-    if (condition == &ranges->entity) {
-        if (type != SQLITE_BLOB) {
-            return SQLITE_OK;
-        }
-        rc = blob_of(value, &key);
-    } else {
-        *vague = *vague || type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-        if (type != SQLITE_TEXT) {
-            return SQLITE_OK;
-        }
-        rc = text_of(value, &key);
-        if (rc == SQLITE_OK && has_nul(key)) {
-            return SQLITE_OK;
-        }
+    bool is_entity = condition == &ranges->entity;
+    if (!is_entity && (type == SQLITE_INTEGER || type == SQLITE_FLOAT)) {
+        return SQLITE_MISMATCH;
     }
-    return rc == SQLITE_OK ? add_point(&ranges->arena, list, key) : rc;
+    if (type != (is_entity ? SQLITE_BLOB : SQLITE_TEXT)) {
+        return SQLITE_OK;
+    }
+    pt_slice key;
+    int rc = is_entity ? blob_of(value, &key) : text_of(value, &key);
+    if (rc != SQLITE_OK || (!is_entity && has_nul(key))) {
+        return rc;
+    }
+    return add_point(&ranges->arena, list, key);
 }
 
 static int apply_in(pt_ranges *ranges, pt_key_condition *condition, sqlite3_value *argument)
 {
     point_list list = {0};
-    bool vague = false;
     sqlite3_value *value;
     int rc = sqlite3_vtab_in_first(argument, &value);
     while (rc == SQLITE_OK) {
-        rc = add_value(ranges, condition, value, &list, &vague);
+        rc = add_value(ranges, condition, value, &list);
         if (rc == SQLITE_OK) {
             rc = sqlite3_vtab_in_next(argument, &value);
         }
@@ -281,25 +248,20 @@ static int apply_in(pt_ranges *ranges, pt_key_condition *condition, sqlite3_valu
     if (rc != SQLITE_DONE) {
         return rc;
     }
-    if (!vague) {
-        pt_condition_sort(&list.points);
-        pt_condition_restrict(condition, &list.points);
-    }
+    pt_condition_sort(&list.points);
+    pt_condition_restrict(condition, &list.points);
     return SQLITE_OK;
 }
 
 int pt_ranges_apply_term(pt_ranges *ranges, int term, sqlite3_value *argument)
 {
     pt_key_condition *condition = &ranges->partition;
-    int first = PT_TERM_PK_EQ;
     if (term >= PT_TERM_EK_EQ) {
         condition = &ranges->entity;
-        first = PT_TERM_EK_EQ;
     } else if (term >= PT_TERM_RK_EQ) {
         condition = &ranges->row;
-        first = PT_TERM_RK_EQ;
     }
-    comparison how = (comparison)(term - first);
+    comparison how = comparison_of(term);
     if (how == AMONG) {
         return apply_in(ranges, condition, argument);
     }

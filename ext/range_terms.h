@@ -7,12 +7,9 @@
 #include "ranges.h"
 
 /*
- * Adds what the term asks to the ranges' conditions. SQLITE_OK, SQLITE_NOMEM, or the code with
- * which the values of an IN could not be read.
+ * Adds what a term of the plan asks to the ranges' conditions. SQLITE_NOMEM; SQLITE_MISMATCH: a
+ * number that is refused (ranges.h); or the code with which the values of an IN could not be read.
  */
 int pt_ranges_apply_term(pt_ranges *ranges, int term, sqlite3_value *argument);
-
-/* Whether a PartitionKey passes `numeric_partition`. */
-bool pt_ranges_partition_fits(const pt_ranges *ranges, pt_slice partition_key);
 
 #endif

@@ -16,14 +16,12 @@ static bool key_fits(const pt_ranges *ranges, pt_slice entity_key)
     return pt_key_split(entity_key, &partition_key, &row_key) &&
            pt_interval_contains(&ranges->entity.interval, entity_key) &&
            pt_condition_holds(&ranges->row, row_key) &&
-           pt_condition_holds(&ranges->partition, partition_key) &&
-           pt_ranges_partition_fits(ranges, partition_key);
+           pt_condition_holds(&ranges->partition, partition_key);
 }
 
 static bool partition_fits(const pt_ranges *ranges, pt_slice partition_key)
 {
-    return pt_interval_contains(&ranges->partition.interval, partition_key) &&
-           pt_ranges_partition_fits(ranges, partition_key);
+    return pt_interval_contains(&ranges->partition.interval, partition_key);
 }
 
 static bool row_fits(const pt_ranges *ranges, pt_slice row_key)
@@ -53,20 +51,11 @@ static void combine(pt_ranges *ranges)
     keep_points(ranges, &ranges->partition, partition_fits);
     keep_points(ranges, &ranges->row, row_fits);
     keep_points(ranges, &ranges->entity, key_fits);
-    if (ranges->partition.listed) {
-        ranges->numeric_partition = false;
-    }
     ranges->nothing = ranges->nothing || pt_condition_is_never(&ranges->partition) ||
                       pt_condition_is_never(&ranges->row) || pt_condition_is_never(&ranges->entity);
 }
 
 /* --- Setting --- */
-
-static bool is_number(sqlite3_value *value)
-{
-    int type = value != NULL ? sqlite3_value_type(value) : SQLITE_NULL;
-    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-}
 
 static void reset(pt_ranges *ranges)
 {
@@ -77,39 +66,38 @@ static void reset(pt_ranges *ranges)
                           .high_buffer = ranges->high_buffer};
 }
 
-static int set_conditions(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv)
+static int fail_term(int rc, int term, pt_error *error)
 {
-    sqlite3_value *arguments[PT_TERM_COUNT] = {0};
-    int next = 0;
-    for (int term = 0; term < PT_TERM_COUNT && next < argc; term++) {
-        if ((plan_bits & PT_PLAN_TERM(term)) != 0) {
-            arguments[term] = argv[next++];
-            int rc = pt_ranges_apply_term(ranges, term, arguments[term]);
-            if (rc != SQLITE_OK) {
-                return rc;
-            }
-        }
+    switch (rc) {
+    case SQLITE_OK:
+        return rc;
+    case SQLITE_NOMEM:
+        return pt_error_nomem(error);
+    case SQLITE_MISMATCH:
+        return pt_error_set(error, rc,
+                            "%s is compared with a number, which may mean the text '5' or every "
+                            "key of that value ('5', '05'); compare with CAST(... AS TEXT)",
+                            term < PT_TERM_RK_EQ ? "PartitionKey" : "RowKey");
+    default:
+        return pt_error_set(error, rc, "the values of an IN cannot be read: %s",
+                            sqlite3_errstr(rc));
     }
-    combine(ranges);
-    sqlite3_value *partition_key = arguments[PT_TERM_PK_EQ];
-    sqlite3_value *row_key = arguments[PT_TERM_RK_EQ];
-    ranges->ambiguous = partition_key != NULL && row_key != NULL &&
-                        (is_number(partition_key) || is_number(row_key));
-    return SQLITE_OK;
 }
 
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
                   pt_error *error)
 {
     reset(ranges);
-    int rc = set_conditions(ranges, plan_bits, argc, argv);
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
+    int next = 0;
+    for (int term = 0; term < PT_TERM_COUNT && next < argc; term++) {
+        if ((plan_bits & PT_PLAN_TERM(term)) != 0) {
+            int rc = pt_ranges_apply_term(ranges, term, argv[next++]);
+            if (rc != SQLITE_OK) {
+                return fail_term(rc, term, error);
+            }
+        }
     }
-    if (rc != SQLITE_OK) {
-        return pt_error_set(error, rc, "the values of an IN cannot be read: %s",
-                            sqlite3_errstr(rc));
-    }
+    combine(ranges);
     return SQLITE_OK;
 }
 
@@ -260,8 +248,7 @@ static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
     pt_slice partition_key;
     pt_slice row_key;
     if (known && pt_key_split(position, &partition_key, &row_key)) {
-        if (pt_ranges_partition_fits(ranges, partition_key) &&
-            range_in_partition(ranges, partition_key, window, direction, range)) {
+        if (range_in_partition(ranges, partition_key, window, direction, range)) {
             return PT_RANGE_FOUND;
         }
         leave_partition(ranges, partition_key, direction, &rest);
@@ -286,7 +273,7 @@ static pt_ranges_step step(pt_ranges *ranges, const pt_interval *window, pt_dire
     if (ranges->partition.listed) {
         return step_listed(ranges, window, direction, range);
     }
-    if (!pt_condition_is_always(&ranges->row) || ranges->numeric_partition) {
+    if (!pt_condition_is_always(&ranges->row)) {
         return step_unknown(ranges, window, direction, range);
     }
     *range = *window;

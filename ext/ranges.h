@@ -19,29 +19,23 @@ typedef struct pt_ranges {
     pt_key_condition row;       /* over RowKeys */
     pt_key_condition entity;    /* over entity keys */
     bool nothing;               /* the conditions contradict each other */
-    bool numeric_partition;     /* PartitionKey = a number: see pt_ranges_set */
-    double partition_number;
-    bool numeric_row; /* RowKey = a number */
-    double row_number;
-    bool ambiguous; /* PartitionKey = and RowKey =, and one of them a number */
     pt_arena arena;
     pt_buffer at_buffer;               /* where the last range was asked for */
     pt_buffer low_buffer, high_buffer; /* of the last range given */
 } pt_ranges;
 
 /*
- * Takes the plan's bits and xFilter's arguments. TEXT makes a bound; NULL matches nothing; BLOB
- * compares as greater than every text (for PartitionKey and RowKey; for EntityKey a TEXT compares
- * less and a number too). A number for PartitionKey or RowKey drops the term (SQLite checks again),
- * for it may be meant as text or as number; only `PartitionKey = number` keeps the partitions whose
- * key reads as that number. Text with an embedded NUL is compared as SQLite compares it; no key
- * contains one. All is copied. SQLITE_OK or SQLITE_NOMEM; other codes of sqlite3_vtab_in_first/next
- * with text. `ranges` is zeroed before its first use and may then be set again and again.
+ * Takes the plan's bits and xFilter's arguments, that for the Filter left out. The ranges hold
+ * exactly the keys that SQLite would find. TEXT makes a bound; NULL matches nothing; BLOB compares
+ * as greater than every text (for PartitionKey and RowKey; for EntityKey a TEXT compares less and a
+ * number too). Text with an embedded NUL is compared as SQLite compares it; no key contains one.
  *
- * PartitionKey = and RowKey = make a plan unique, and of a unique plan SQLite's one-pass UPDATE and
- * DELETE look at the first row only. With a number among the two values the ranges may hold several
- * entities: of such `ambiguous` ranges they must be given the only one that pt_ranges_row_fits, or
- * be refused if there are more.
+ * An integer that is bound compares with PartitionKey and RowKey as its text. Any other number may
+ * come from a column or a CAST and mean its value, which several keys can have ('5', '05'), or be
+ * equal to no text; xFilter cannot tell: SQLITE_MISMATCH.
+ *
+ * All is copied. SQLITE_NOMEM; other codes of sqlite3_vtab_in_first/next with text. `ranges` is
+ * zeroed before its first use and may then be set again and again.
  */
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
                   pt_error *error);
@@ -55,9 +49,6 @@ bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
                         const pt_key_condition *row, const pt_key_condition *entity);
 
 void pt_ranges_free(pt_ranges *ranges);
-
-/* Whether a RowKey reads as the number that was asked for; true if none was. */
-bool pt_ranges_row_fits(const pt_ranges *ranges, pt_slice row_key);
 
 typedef enum pt_ranges_step {
     PT_RANGE_END,   /* nothing more in this direction */

@@ -25,7 +25,8 @@ typedef struct pt_tvf_cursor {
     sqlite3_value *arguments[PT_TVF_ARGUMENTS_MAX];
 } pt_tvf_cursor;
 
-/* Conditions on the key column, as pt_ranges_set takes them, and PT_PLAN_DESCENDING. */
+/* Conditions on the key column, as pt_ranges_set takes them, and PT_PLAN_DESCENDING. SQLite does
+ * not check them again. */
 typedef struct pt_tvf_keys {
     unsigned plan;
     int argc;

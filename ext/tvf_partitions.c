@@ -31,8 +31,7 @@ static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error
     bool descending = (keys->plan & PT_PLAN_DESCENDING) != 0;
     pt_range_walk_begin(&self->walk, descending ? PT_BACKWARD : PT_FORWARD);
     self->small_shape = 0;
-    int rc =
-        pt_ranges_set(&self->ranges, keys->plan & PT_PLAN_TERMS, keys->argc, keys->argv, error);
+    int rc = pt_ranges_set(&self->ranges, keys->plan, keys->argc, keys->argv, error);
     return rc == SQLITE_OK ? pt_catalog_source_open(&self->source, cursor, error) : rc;
 }
 

@@ -40,10 +40,8 @@ static pt_plan_constraint constraint_of(const pt_tvf *tvf, sqlite3_index_info *i
                                      .usable = info->aConstraint[i].usable != 0};
     bool on_key = info->aConstraint[i].iColumn == tvf->key_column;
     if (on_key && constraint.op != PT_OP_OTHER && constraint.usable) {
-        const char *collation = sqlite3_vtab_collation(info, i);
         constraint.column = PT_PLAN_PK;
-        constraint.binary = collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0;
-        constraint.in = sqlite3_vtab_in(info, i, -1) != 0;
+        pt_planner_compare_key(info, i, &constraint);
     }
     return constraint;
 }

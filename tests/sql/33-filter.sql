@@ -145,13 +145,6 @@ DELETE FROM Employee WHERE Filter MATCH 'Age lt 25 or Badge eq 7';
 SELECT changes();
 SELECT RowKey, Name, Age FROM Employee;
 
--- A number as a key may be several keys; the filter can tell which entity is meant.
-CREATE VIRTUAL TABLE Padded USING ptable(v Int32);
-INSERT INTO Padded VALUES ('p', '5', 1), ('p', '05', 2);
-UPDATE Padded SET v = 9 WHERE PartitionKey = 'p' AND RowKey = CAST(5 AS INTEGER);
-UPDATE Padded SET v = 9 WHERE PartitionKey = 'p' AND RowKey = CAST(5 AS INTEGER) AND Filter MATCH 'v eq 1';
-SELECT RowKey, v FROM Padded;
-
 -- A transaction filters what it has written.
 BEGIN;
 INSERT INTO Employee(PartitionKey, RowKey, Name, Age) VALUES ('Sales', '06', 'Gus', 60);

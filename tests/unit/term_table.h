@@ -1,7 +1,8 @@
 /*
  * A virtual table through which tests get real xFilter arguments, lists of IN included: each term
  * of a plan is a column, t0 to t19, and `WHERE t0 = 'a' AND t8 IN ('b', 'c')` calls
- * term_table_filter with the bits of the terms 0 and 8 and their arguments.
+ * term_table_filter with the bits of the terms 0 and 8 and their arguments. The terms of
+ * PartitionKey and RowKey are TEXT as these are.
  */
 #ifndef TERM_TABLE_H
 #define TERM_TABLE_H
@@ -28,8 +29,9 @@ static int term_table_connect(sqlite3 *db, void *context, int argc, const char *
     *vtab = sqlite3_malloc(sizeof **vtab);
     assert_non_null(*vtab);
     **vtab = (sqlite3_vtab){0};
-    return sqlite3_declare_vtab(db, "CREATE TABLE x(t0, t1, t2, t3, t4, t5, t6, t7, t8, t9, t10, "
-                                    "t11, t12, t13, t14, t15, t16, t17, t18, t19)");
+    return sqlite3_declare_vtab(db, "CREATE TABLE x(t0 TEXT, t1 TEXT, t2 TEXT, t3 TEXT, t4 TEXT, "
+                                    "t5 TEXT, t6 TEXT, t7 TEXT, t8 TEXT, t9 TEXT, t10 TEXT, "
+                                    "t11 TEXT, t12 TEXT, t13 TEXT, t14, t15, t16, t17, t18, t19)");
 }
 
 static int term_table_disconnect(sqlite3_vtab *vtab)

@@ -305,8 +305,8 @@ static void any_mixture_leaves_nothing_behind(void **state)
         "UPDATE t SET n = %u, s = substr(s, 1, %u) || big(%u, 'u')",
         "UPDATE OR IGNORE t SET RowKey = %u %% 4, n = %u, b = zeroblob(%u) WHERE RowKey < 2",
         "UPDATE OR REPLACE t SET RowKey = %u %% 4, n = %u - %u WHERE RowKey = 1",
-        "UPDATE t SET b = NULL WHERE RowKey = %u %% 4 OR n = %u + %u",
-        "DELETE FROM t WHERE RowKey = %u %% 4 AND %u + %u",
+        "UPDATE t SET b = NULL WHERE RowKey = CAST(%u %% 4 AS TEXT) OR n = %u + %u",
+        "DELETE FROM t WHERE RowKey = CAST(%u %% 4 AS TEXT) AND %u + %u",
         "ROLLBACK TO a; SAVEPOINT b",
         "RELEASE a; SAVEPOINT a",
     };

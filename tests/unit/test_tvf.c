@@ -12,7 +12,7 @@
 #include <cmocka.h>
 
 #include "failing_malloc.h"
-#include "plan.h"
+#include "ranges.h"
 #include "tvf.h"
 
 enum { KEY, NUMBER, ARGUMENTS };
@@ -23,6 +23,7 @@ typedef struct letters {
     char last;
     char now;
     int step;
+    pt_ranges ranges;
     void *memory; /* which must be freed */
 } letters;
 
@@ -57,14 +58,23 @@ static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error
     self->last = letter(cursor, 1, 'e');
     self->step = (keys->plan & PT_PLAN_DESCENDING) != 0 ? -1 : 1;
     self->now = self->step > 0 ? (char)(self->first - 1) : (char)(self->last + 1);
-    return SQLITE_OK;
+    return pt_ranges_set(&self->ranges, keys->plan, keys->argc, keys->argv, error);
+}
+
+static bool is_asked_for(const letters *self)
+{
+    pt_slice key = pt_slice_of(&self->now, 1);
+    return !self->ranges.nothing && pt_interval_contains(&self->ranges.partition.interval, key) &&
+           pt_condition_holds(&self->ranges.partition, key);
 }
 
 static int next(pt_tvf_cursor *cursor, pt_error *error)
 {
     letters *self = letters_of(cursor);
-    self->now = (char)(self->now + self->step);
-    cursor->eof = self->now > self->last || self->now < self->first;
+    do {
+        self->now = (char)(self->now + self->step);
+        cursor->eof = self->now > self->last || self->now < self->first;
+    } while (!cursor->eof && !is_asked_for(self));
     return self->now == 'z' ? pt_error_set(error, SQLITE_MISMATCH, "z is too far") : SQLITE_OK;
 }
 
@@ -82,6 +92,7 @@ static void end(pt_tvf_cursor *cursor)
 {
     letters *self = letters_of(cursor);
     open_letters -= self->memory != NULL;
+    pt_ranges_free(&self->ranges);
     sqlite3_free(self->memory);
     self->memory = NULL;
 }
