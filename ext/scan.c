@@ -228,8 +228,8 @@ static inline int step_base(pt_scan *scan, pt_error *error)
     int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
     scan->valid = rc == SQLITE_OK && scan->base->valid;
     if (scan->valid) {
-        scan->key = scan->base->key;
-        scan->record = scan->base->record;
+        scan->key = pt_slice_copy(&scan->base->key);
+        scan->record = pt_slice_copy(&scan->base->record);
     }
     return rc;
 }
