@@ -124,22 +124,28 @@ static void lose_position(pt_lmdb_cursor *cursor)
     cursor->base.key = (pt_slice){0};
 }
 
+/* After a move that has led nowhere. */
+static int end_nowhere(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
+{
+    lose_position(cursor);
+    const char *path = cursor->base.snapshot->store->path;
+    return mdb_rc == MDB_NOTFOUND ? SQLITE_OK
+                                  : pt_lmdb_fail(error, mdb_rc, path, "moving a cursor");
+}
+
 /* Takes over where a move has led to, a logical key and its record; or that it led nowhere. */
 static int take(pt_lmdb_cursor *cursor, int mdb_rc, pt_direction direction, const MDB_val *key,
                 const MDB_val *record, pt_error *error)
 {
-    if (mdb_rc == MDB_SUCCESS && is_within_limit(cursor, pt_lmdb_slice(*key), direction)) {
-        cursor->base.valid = true;
-        cursor->base.key = pt_lmdb_slice(*key);
-        cursor->base.record = pt_lmdb_slice(*record);
-        cursor->base.key_lasts = key->mv_size <= PT_LMDB_SHORT_KEY_MAX; /* long ones are composed */
-        return SQLITE_OK;
+    if (mdb_rc != MDB_SUCCESS) {
+        return end_nowhere(cursor, mdb_rc, error);
     }
-    lose_position(cursor);
-    const char *path = cursor->base.snapshot->store->path;
-    return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND
-               ? SQLITE_OK
-               : pt_lmdb_fail(error, mdb_rc, path, "moving a cursor");
+    pt_slice found = pt_lmdb_slice(*key);
+    cursor->base.valid = is_within_limit(cursor, found, direction);
+    cursor->base.key = found;
+    cursor->base.record = pt_lmdb_slice(*record);
+    cursor->base.key_lasts = found.size <= PT_LMDB_SHORT_KEY_MAX; /* long ones are composed */
+    return SQLITE_OK;
 }
 
 /* From a link to the long keys behind it, of which there are some. */
@@ -177,7 +183,7 @@ static int move_before(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
 {
     MDB_val key = {0};
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
-        return take(cursor, mdb_rc, PT_BACKWARD, &key, &key, error);
+        return end_nowhere(cursor, mdb_rc, error);
     }
     return move(cursor, &key, mdb_rc == MDB_SUCCESS ? MDB_PREV : MDB_LAST, PT_BACKWARD, error);
 }
@@ -237,7 +243,7 @@ static int seek(pt_lmdb_cursor *cursor, pt_slice from, pt_direction direction, p
     }
     MDB_val none = {0}; /* LMDB has no empty key */
     return direction == PT_FORWARD ? move(cursor, &none, MDB_FIRST, direction, error)
-                                   : take(cursor, MDB_NOTFOUND, direction, &none, &none, error);
+                                   : end_nowhere(cursor, MDB_NOTFOUND, error);
 }
 
 static bool is_inherited(const pt_lmdb_cursor *cursor)
@@ -296,7 +302,7 @@ static int step_with_lmdb(pt_lmdb_cursor *cursor, pt_direction direction, pt_err
     int mdb_rc = cursor->is_behind ? catch_up(cursor) : MDB_SUCCESS;
     forget_leaf(cursor);
     if (mdb_rc != MDB_SUCCESS) {
-        return take(cursor, mdb_rc, direction, NULL, NULL, error);
+        return end_nowhere(cursor, mdb_rc, error);
     }
     return move_on(cursor, direction, error);
 }

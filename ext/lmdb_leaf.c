@@ -12,6 +12,7 @@ enum {
     ENTRY_KEY_SIZE = 6,
     NEXT_PAGE_FIRST_LINES = 2, /* of cache: its header and slots */
     NEXT_PAGE_LAST_LINES = 5,  /* where an entry lies that was put into an empty page first */
+    NEXT_PAGE_LAST_BYTES = NEXT_PAGE_LAST_LINES * PT_LMDB_LEAF_LINE,
     FIRST_OF_NEXT_FORMAT = 70, /* 0.9.70 is what the development of 1.0 calls itself */
 };
 
@@ -28,11 +29,16 @@ bool pt_lmdb_leaf_is_known(size_t page_size)
            (page_size & (page_size - 1)) == 0;
 }
 
+static const uint8_t *slot_at(const uint8_t *page, size_t at)
+{
+    return page + PAGE_SLOTS + at * PT_LMDB_LEAF_SLOT;
+}
+
 /* The number of the slot that leads to an entry; `count` if there is none. */
 static unsigned find_slot(const uint8_t *page, unsigned count, size_t offset)
 {
     unsigned at = 0;
-    while (at < count && pt_get_le16(page + PAGE_SLOTS + at * PT_LMDB_LEAF_SLOT) != offset) {
+    while (at < count && pt_get_le16(slot_at(page, at)) != offset) {
         at++;
     }
     return at;
@@ -95,7 +101,7 @@ static bool is_beyond(const pt_lmdb_leaf *leaf, unsigned ahead)
 
 /*
  * The first entries are near, and the next leaf is likely to be the next page of the file: so it is
- * where keys came in order. Together they make a sum over a table 15 % faster.
+ * where keys came in order. Together they make a sum over a table 14 % faster.
  */
 __attribute__((always_inline)) static inline void prefetch_way(const pt_lmdb_leaf *leaf,
                                                                unsigned to_go)
@@ -108,8 +114,7 @@ __attribute__((always_inline)) static inline void prefetch_way(const pt_lmdb_lea
     uintptr_t page = (uintptr_t)leaf->page;
     uintptr_t next = leaf->stride > 0 ? page + leaf->page_size : page - leaf->page_size;
     pt_lmdb_leaf_prefetch(next, NEXT_PAGE_FIRST_LINES);
-    pt_lmdb_leaf_prefetch(next + leaf->page_size - NEXT_PAGE_LAST_LINES * PT_LMDB_LEAF_LINE,
-                          NEXT_PAGE_LAST_LINES);
+    pt_lmdb_leaf_prefetch(next + leaf->page_size - NEXT_PAGE_LAST_BYTES, NEXT_PAGE_LAST_LINES);
 }
 
 bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size,
@@ -132,7 +137,7 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     bool forward = direction == PT_FORWARD;
     leaf->page = page;
     leaf->page_size = page_size;
-    leaf->slot = page + PAGE_SLOTS + at * PT_LMDB_LEAF_SLOT;
+    leaf->slot = slot_at(page, at);
     leaf->stride = forward ? PT_LMDB_LEAF_SLOT : -PT_LMDB_LEAF_SLOT;
     leaf->direction = direction;
     unsigned to_go = forward ? count - 1 - at : at;
