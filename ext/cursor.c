@@ -11,6 +11,7 @@ struct pt_cursor {
     sqlite3_vtab_cursor base;
     bool eof;
     bool is_point; /* at most the one row that was sought */
+    bool is_plain; /* otherwise: all rows of the ranges */
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
@@ -231,9 +232,9 @@ static int take_row(pt_cursor *cursor, pt_error *error)
     return fleeting ? pt_row_open(&cursor->row, table_of(cursor), error) : SQLITE_OK;
 }
 
-static int step(pt_cursor *cursor, pt_error *error)
+/* After a step of the scan that ended with `rc`: behind a range comes the next. */
+static int end_step(pt_cursor *cursor, int rc, pt_error *error)
 {
-    int rc = pt_scan_step(&cursor->scan, error);
     if (rc != SQLITE_OK || cursor->scan.valid) {
         return rc;
     }
@@ -242,6 +243,11 @@ static int step(pt_cursor *cursor, pt_error *error)
         return SQLITE_OK;
     }
     return search(cursor, error);
+}
+
+static int step(pt_cursor *cursor, pt_error *error)
+{
+    return end_step(cursor, pt_scan_step(&cursor->scan, error), error);
 }
 
 /* Takes the scan's row, or else the next one that passes the Filter. */
@@ -389,7 +395,10 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     cursor->is_point = false;
-    return arrive(cursor, begin(cursor, argc, argv, &error), &error);
+    int rc = begin(cursor, argc, argv, &error);
+    cursor->is_plain =
+        !cursor->is_point && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
+    return arrive(cursor, rc, &error);
 }
 
 /* --- Moving --- */
@@ -413,15 +422,29 @@ static int next_row(pt_cursor *cursor, pt_error *error)
                                                   : step(cursor, error);
 }
 
-int pt_cursor_next(sqlite3_vtab_cursor *base)
+static int next_of_chosen(pt_cursor *cursor)
 {
-    pt_cursor *cursor = cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     if (cursor->is_point) {
         cursor->eof = true;
         return SQLITE_OK;
     }
     return arrive(cursor, next_row(cursor, &error), &error);
+}
+
+int pt_cursor_next(sqlite3_vtab_cursor *base)
+{
+    pt_cursor *cursor = cursor_of(base);
+    if (!cursor->is_plain) {
+        return next_of_chosen(cursor);
+    }
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_scan_step(&cursor->scan, &error);
+    if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
+        pt_row_set(&cursor->row, &cursor->scan);
+        return SQLITE_OK;
+    }
+    return arrive(cursor, end_step(cursor, rc, &error), &error);
 }
 
 int pt_cursor_eof(sqlite3_vtab_cursor *base)

@@ -128,10 +128,16 @@ struct pt_engine {
 
     int (*cursor_open)(pt_snapshot *snapshot, pt_engine_cursor **cursor, pt_error *error);
     void (*cursor_close)(pt_engine_cursor *cursor); /* before its snapshot ends; NULL is allowed */
-    /* Forward: the first key >= `key`. Backward: the last key < `key`. `key` may have any length,
-     * and be the cursor's own. */
-    int (*cursor_seek)(pt_engine_cursor *cursor, pt_slice key, pt_direction direction,
-                       pt_error *error);
+    /*
+     * Forward: the first key >= `from` that is below `limit`. Backward: the last key < `from` that
+     * is not below `limit`. An empty limit is none. Both may have any length; `from` may be the
+     * cursor's own key, and the bytes of `limit` must stay as long as it holds: for this search
+     * and all steps in its direction, until the next one.
+     */
+    int (*cursor_seek)(pt_engine_cursor *cursor, pt_slice from, pt_slice limit,
+                       pt_direction direction, pt_error *error);
+    /* Another limit for what was sought, nearer than the last one. A position beyond it is lost. */
+    void (*cursor_narrow)(pt_engine_cursor *cursor, pt_slice limit);
     /* The neighbour of a valid position. */
     int (*cursor_step)(pt_engine_cursor *cursor, pt_direction direction, pt_error *error);
 

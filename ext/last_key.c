@@ -6,7 +6,9 @@
 static int find(pt_last_key *last, pt_snapshot *snapshot, uint32_t table, pt_error *error)
 {
     const pt_engine *engine = snapshot->store->engine;
+    uint8_t first[PT_KEY_TABLE_SIZE];
     uint8_t behind[PT_KEY_TABLE_SIZE];
+    pt_put_be32(first, table);
     pt_put_be32(behind, table + 1);
     pt_engine_cursor *cursor;
     int rc = engine->cursor_open(snapshot, &cursor, error);
@@ -15,10 +17,9 @@ static int find(pt_last_key *last, pt_snapshot *snapshot, uint32_t table, pt_err
     }
     pt_buffer_clear(&last->key);
     last->known = false;
-    rc = engine->cursor_seek(cursor, pt_slice_of(behind, sizeof behind), PT_BACKWARD, error);
-    bool inside = rc == SQLITE_OK && cursor->valid && cursor->key.size >= PT_KEY_TABLE_SIZE &&
-                  pt_get_be32(cursor->key.data) == table;
-    if (inside && !pt_buffer_assign(&last->key, cursor->key)) {
+    rc = engine->cursor_seek(cursor, pt_slice_of(behind, sizeof behind),
+                             pt_slice_of(first, sizeof first), PT_BACKWARD, error);
+    if (rc == SQLITE_OK && cursor->valid && !pt_buffer_assign(&last->key, cursor->key)) {
         rc = pt_error_nomem(error);
     }
     engine->cursor_close(cursor);

@@ -1,11 +1,18 @@
 #include "lmdb_cursor.h"
 
 #include "lmdb_error.h"
+#include "lmdb_leaf.h"
 #include "lmdb_long_cursor.h"
 #include "sqlite.h"
 
 typedef struct pt_lmdb_cursor {
-    pt_engine_cursor base; /* first */
+    pt_engine_cursor base;  /* first */
+    pt_lmdb_leaf leaf;      /* around the position, all zeros if it is not known */
+    unsigned generation;    /* the store's: lmdb_registry.h */
+    pt_direction direction; /* that was sought in */
+    pt_slice limit;         /* in that direction; empty: none */
+    bool is_behind;   /* LMDB's cursor is not where this one is, but somewhere else on the leaf */
+    size_t leaf_size; /* of known pages; 0: leaves are not read */
     MDB_cursor *cursor;
     pt_lmdb_long_cursor *long_cursor; /* NULL until the first long key */
     bool long_cursor_is_renewed;      /* for the snapshot's transaction */
@@ -13,6 +20,13 @@ typedef struct pt_lmdb_cursor {
 } pt_lmdb_cursor;
 
 /* --- Opening and closing --- */
+
+/* After LMDB's cursor was moved, or before it is moved to anywhere. */
+static void forget_leaf(pt_lmdb_cursor *cursor)
+{
+    cursor->leaf = (pt_lmdb_leaf){0};
+    cursor->is_behind = false;
+}
 
 static pt_lmdb_cursor *take_spare(pt_lmdb_snapshot *snapshot)
 {
@@ -43,8 +57,12 @@ int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *
             return pt_lmdb_fail(error, mdb_rc, store->base.path, "opening a cursor");
         }
         opened->long_cursor = NULL;
+        size_t page_size = store->env.page_size;
+        opened->leaf_size = pt_lmdb_leaf_is_known(page_size) ? page_size : 0;
     }
     opened->base = (pt_engine_cursor){.snapshot = base};
+    opened->generation = store->generation;
+    forget_leaf(opened);
     opened->long_cursor_is_renewed = false;
     opened->next_spare = NULL;
     *cursor = &opened->base;
@@ -94,21 +112,44 @@ static int prepare_long_cursor(pt_lmdb_cursor *cursor)
 
 /* --- Moving --- */
 
-/* Takes over where a move has led to, a logical key and its record; or that it led nowhere. */
-static int take(pt_lmdb_cursor *cursor, int mdb_rc, const MDB_val *key, const MDB_val *record,
-                pt_error *error)
+/* Whether a key is one that a move in the direction may lead to. */
+static bool is_within_limit(const pt_lmdb_cursor *cursor, pt_slice key, pt_direction direction)
 {
-    cursor->base.valid = mdb_rc == MDB_SUCCESS;
-    if (cursor->base.valid) {
-        cursor->base.key = pt_lmdb_slice(*key);
-        cursor->base.record = pt_lmdb_slice(*record);
-        cursor->base.key_lasts = key->mv_size <= PT_LMDB_SHORT_KEY_MAX; /* long ones are composed */
-        return SQLITE_OK;
+    if (direction != cursor->direction || cursor->limit.size == 0) {
+        return true;
     }
+    int order = pt_slice_compare(key, cursor->limit);
+    return direction == PT_FORWARD ? order < 0 : order >= 0;
+}
+
+static void lose_position(pt_lmdb_cursor *cursor)
+{
+    cursor->base.valid = false;
     cursor->base.key = (pt_slice){0};
+}
+
+/* After a move that has led nowhere. */
+static int end_nowhere(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
+{
+    lose_position(cursor);
     const char *path = cursor->base.snapshot->store->path;
     return mdb_rc == MDB_NOTFOUND ? SQLITE_OK
                                   : pt_lmdb_fail(error, mdb_rc, path, "moving a cursor");
+}
+
+/* Takes over where a move has led to, a logical key and its record; or that it led nowhere. */
+static int take(pt_lmdb_cursor *cursor, int mdb_rc, pt_direction direction, const MDB_val *key,
+                const MDB_val *record, pt_error *error)
+{
+    if (mdb_rc != MDB_SUCCESS) {
+        return end_nowhere(cursor, mdb_rc, error);
+    }
+    pt_slice found = pt_lmdb_slice(*key);
+    cursor->base.valid = is_within_limit(cursor, found, direction);
+    cursor->base.key = found;
+    cursor->base.record = pt_lmdb_slice(*record);
+    cursor->base.key_lasts = found.size <= PT_LMDB_SHORT_KEY_MAX; /* long ones are composed */
+    return SQLITE_OK;
 }
 
 /* From a link to the long keys behind it, of which there are some. */
@@ -129,7 +170,7 @@ static int move(pt_lmdb_cursor *cursor, MDB_val *key, MDB_cursor_op op, pt_direc
     if (mdb_rc == MDB_SUCCESS && key->mv_size == PT_LMDB_LINK_SIZE) {
         mdb_rc = enter_link(cursor, direction, key, &record);
     }
-    return take(cursor, mdb_rc, key, &record, error);
+    return take(cursor, mdb_rc, direction, key, &record, error);
 }
 
 static int move_on(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
@@ -146,7 +187,7 @@ static int move_before(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
 {
     MDB_val key = {0};
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
-        return take(cursor, mdb_rc, &key, &key, error);
+        return end_nowhere(cursor, mdb_rc, error);
     }
     return move(cursor, &key, mdb_rc == MDB_SUCCESS ? MDB_PREV : MDB_LAST, PT_BACKWARD, error);
 }
@@ -174,7 +215,7 @@ static int seek_behind_link(pt_lmdb_cursor *cursor, pt_slice sought, pt_directio
             return move_on(cursor, direction, error);
         }
     }
-    return take(cursor, mdb_rc, &key, &record, error);
+    return take(cursor, mdb_rc, direction, &key, &record, error);
 }
 
 static int seek_long(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direction,
@@ -193,26 +234,53 @@ static int seek_long(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direc
         return move_before(cursor, mdb_rc, error);
     }
     return mdb_rc == MDB_SUCCESS ? move(cursor, &key, MDB_GET_CURRENT, direction, error)
-                                 : take(cursor, mdb_rc, &key, &record, error);
+                                 : take(cursor, mdb_rc, direction, &key, &record, error);
 }
 
-int pt_lmdb_cursor_seek(pt_engine_cursor *base, pt_slice key, pt_direction direction,
-                        pt_error *error)
+static int seek(pt_lmdb_cursor *cursor, pt_slice from, pt_direction direction, pt_error *error)
 {
-    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
-    const pt_lmdb_store *store = pt_lmdb_own_snapshot(base->snapshot)->store;
-    if (pt_lmdb_is_inherited(store)) {
-        return pt_lmdb_fail_inherited(store, error);
+    if (from.size > PT_LMDB_SHORT_KEY_MAX) {
+        return seek_long(cursor, from, direction, error);
     }
-    if (key.size > PT_LMDB_SHORT_KEY_MAX) {
-        return seek_long(cursor, key, direction, error);
-    }
-    if (key.size != 0) {
-        return seek_short(cursor, key, direction, error);
+    if (from.size != 0) {
+        return seek_short(cursor, from, direction, error);
     }
     MDB_val none = {0}; /* LMDB has no empty key */
     return direction == PT_FORWARD ? move(cursor, &none, MDB_FIRST, direction, error)
-                                   : take(cursor, MDB_NOTFOUND, &none, &none, error);
+                                   : end_nowhere(cursor, MDB_NOTFOUND, error);
+}
+
+static bool is_inherited(const pt_lmdb_cursor *cursor)
+{
+    return cursor->generation != atomic_load_explicit(&pt_lmdb_generation, memory_order_relaxed);
+}
+
+static int fail_inherited(const pt_lmdb_cursor *cursor, pt_error *error)
+{
+    return pt_lmdb_fail_inherited(pt_lmdb_own_snapshot(cursor->base.snapshot)->store, error);
+}
+
+int pt_lmdb_cursor_seek(pt_engine_cursor *base, pt_slice from, pt_slice limit,
+                        pt_direction direction, pt_error *error)
+{
+    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
+    if (is_inherited(cursor)) {
+        return fail_inherited(cursor, error);
+    }
+    forget_leaf(cursor);
+    cursor->direction = direction;
+    cursor->limit = limit;
+    return seek(cursor, from, direction, error);
+}
+
+void pt_lmdb_cursor_narrow(pt_engine_cursor *base, pt_slice limit)
+{
+    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
+    cursor->limit = limit;
+    cursor->leaf = (pt_lmdb_leaf){0};
+    if (base->valid && !is_within_limit(cursor, base->key, cursor->direction)) {
+        lose_position(cursor);
+    }
 }
 
 static int step_long(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
@@ -221,36 +289,70 @@ static int step_long(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *e
     MDB_val record;
     int mdb_rc = pt_lmdb_long_cursor_step(cursor->long_cursor, direction, &key, &record);
     return mdb_rc == MDB_NOTFOUND ? move_on(cursor, direction, error)
-                                  : take(cursor, mdb_rc, &key, &record, error);
+                                  : take(cursor, mdb_rc, direction, &key, &record, error);
+}
+
+/* Puts LMDB's cursor where this one is. LMDB's code. */
+static int catch_up(pt_lmdb_cursor *cursor)
+{
+    MDB_val key = pt_lmdb_val(cursor->base.key);
+    MDB_val record;
+    int mdb_rc = mdb_cursor_get(cursor->cursor, &key, &record, MDB_SET);
+    return mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc; /* it has been seen on the page */
+}
+
+static int step_with_lmdb(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)
+{
+    int mdb_rc = cursor->is_behind ? catch_up(cursor) : MDB_SUCCESS;
+    forget_leaf(cursor);
+    if (mdb_rc != MDB_SUCCESS) {
+        return end_nowhere(cursor, mdb_rc, error);
+    }
+    return move_on(cursor, direction, error);
+}
+
+/* Finds the leaf around the position, so that it can be walked in the direction. */
+static bool enter_leaf(pt_lmdb_cursor *cursor, pt_direction direction)
+{
+    const pt_slice none = {0};
+    return cursor->leaf_size != 0 &&
+           pt_lmdb_leaf_enter(&cursor->leaf, cursor->base.key.data, cursor->leaf_size, direction,
+                              direction == cursor->direction ? cursor->limit : none);
 }
 
 /*
- * In a page that was filled in order each entry lies as far below the one before as that is long,
- * so the one after this one is probably as far away as this one is from the last. It is on its way
- * to the cache while SQLite works on this row. One step and three lines ahead was the best of what
- * was measured; asking for the next page, too, made scans slower.
+ * A step from where the leaf is not known, or has been walked to its end. Not inlined, so that
+ * pt_lmdb_cursor_step need not save registers for it.
  */
-static void prefetch_beyond(const uint8_t *last, const uint8_t *key)
+__attribute__((noinline)) static int step_further(pt_lmdb_cursor *cursor, pt_direction direction,
+                                                  pt_error *error)
 {
-    enum { CACHE_LINE = 64, LINES = 3 };
-    uintptr_t expected = (uintptr_t)key + ((uintptr_t)key - (uintptr_t)last);
-    for (uintptr_t i = 0; i < LINES; i++) {
-        __builtin_prefetch((const void *)(expected + i * CACHE_LINE));
+    if (is_inherited(cursor)) {
+        return fail_inherited(cursor, error);
     }
+    if (cursor->base.key.size > PT_LMDB_SHORT_KEY_MAX) {
+        return step_long(cursor, direction, error);
+    }
+    bool known = cursor->leaf.page != NULL && cursor->leaf.direction == direction;
+    if (!known && enter_leaf(cursor, direction) &&
+        pt_lmdb_leaf_step(&cursor->leaf, &cursor->base.key, &cursor->base.record)) {
+        cursor->is_behind = true;
+        return SQLITE_OK;
+    }
+    if (cursor->leaf.at_limit && cursor->leaf.left == 0) {
+        lose_position(cursor);
+        return SQLITE_OK;
+    }
+    return step_with_lmdb(cursor, direction, error);
 }
 
 int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error *error)
 {
     pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
-    const pt_lmdb_store *store = pt_lmdb_own_snapshot(base->snapshot)->store;
-    if (pt_lmdb_is_inherited(store)) {
-        return pt_lmdb_fail_inherited(store, error);
+    if (is_inherited(cursor) || direction != cursor->leaf.direction ||
+        !pt_lmdb_leaf_step(&cursor->leaf, &base->key, &base->record)) {
+        return step_further(cursor, direction, error);
     }
-    if (base->key.size > PT_LMDB_SHORT_KEY_MAX) {
-        return step_long(cursor, direction, error);
-    }
-    const uint8_t *last = base->key.data;
-    int rc = move_on(cursor, direction, error);
-    prefetch_beyond(last, base->key.data);
-    return rc;
+    cursor->is_behind = true;
+    return SQLITE_OK;
 }

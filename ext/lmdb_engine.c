@@ -22,6 +22,7 @@ const pt_engine pt_lmdb_engine = {
     .cursor_open = pt_lmdb_cursor_open,
     .cursor_close = pt_lmdb_cursor_close,
     .cursor_seek = pt_lmdb_cursor_seek,
+    .cursor_narrow = pt_lmdb_cursor_narrow,
     .cursor_step = pt_lmdb_cursor_step,
     .counts = pt_lmdb_counts,
     .info = pt_lmdb_info,

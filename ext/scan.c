@@ -179,7 +179,7 @@ static int settle(pt_scan *scan, pt_error *error)
     for (;;) {
         const pt_pending *pending = next_pending(scan);
         scan->on_pending = pending != NULL;
-        scan->on_base = scan->base->valid && within_limit(scan, scan->base->key);
+        scan->on_base = scan->base->valid;
         if (scan->on_pending && scan->on_base) {
             int order = meeting_order(scan, pt_pending_key(pending), scan->base->key);
             scan->on_pending = order <= 0;
@@ -218,7 +218,8 @@ int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direct
         return pt_error_nomem(error);
     }
     pt_slice from = direction == PT_FORWARD ? low : high;
-    int rc = scan->engine->cursor_seek(scan->base, from, direction, error);
+    int rc = scan->engine->cursor_seek(scan->base, from, pt_buffer_slice(&scan->limit), direction,
+                                       error);
     if (rc == SQLITE_OK) {
         rc = seek_pending(scan, from, error);
     }
@@ -227,7 +228,11 @@ int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direct
 
 int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error)
 {
-    return pt_buffer_assign(&scan->limit, limit) ? SQLITE_OK : pt_error_nomem(error);
+    if (!pt_buffer_assign(&scan->limit, limit)) {
+        return pt_error_nomem(error);
+    }
+    scan->engine->cursor_narrow(scan->base, pt_buffer_slice(&scan->limit));
+    return SQLITE_OK;
 }
 
 static int step_merged(pt_scan *scan, pt_error *error)
@@ -241,20 +246,31 @@ static int step_merged(pt_scan *scan, pt_error *error)
     return rc == SQLITE_OK ? settle(scan, error) : rc;
 }
 
-int pt_scan_step(pt_scan *scan, pt_error *error)
+/* A step that no pending operation comes into the way of. */
+static inline int step_base(pt_scan *scan, pt_error *error)
+{
+    int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
+    scan->valid = rc == SQLITE_OK && scan->base->valid;
+    if (scan->valid) {
+        scan->key = pt_slice_copy(&scan->base->key);
+        scan->record = pt_slice_copy(&scan->base->record);
+    }
+    return rc;
+}
+
+/* Not inlined, so that pt_scan_step need not save registers for it. */
+__attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error *error)
 {
     scan->valid = false;
     if (scan->view->withdrawn) {
         return withdrawn(error);
     }
-    if (merges(scan)) {
-        return step_merged(scan, error);
-    }
-    int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
-    scan->valid = rc == SQLITE_OK && scan->base->valid && within_limit(scan, scan->base->key);
-    if (scan->valid) {
-        scan->key = scan->base->key;
-        scan->record = scan->base->record;
-    }
-    return rc;
+    return merges(scan) ? step_merged(scan, error) : step_base(scan, error);
+}
+
+int pt_scan_step(pt_scan *scan, pt_error *error)
+{
+    const pt_view *view = scan->view;
+    bool untouched = view->memtable == NULL && !view->withdrawn;
+    return untouched ? step_base(scan, error) : step_beside_writes(scan, error);
 }

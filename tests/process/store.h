@@ -23,7 +23,7 @@ static inline void store_count(pt_snapshot *snapshot, store_content *content)
     pt_engine_cursor *cursor;
     assert_int_equal(engine->cursor_open(snapshot, &cursor, &error), SQLITE_OK);
     const pt_slice start = {0};
-    int rc = engine->cursor_seek(cursor, start, PT_FORWARD, &error);
+    int rc = engine->cursor_seek(cursor, start, (pt_slice){0}, PT_FORWARD, &error);
     while (rc == SQLITE_OK && cursor->valid) {
         int64_t *counter =
             pt_get_be32(cursor->key.data) == 0 ? &content->tables : &content->entities;

@@ -132,12 +132,12 @@ static inline int faulty_cursor_open(pt_snapshot *snapshot, pt_engine_cursor **c
                : pt_lmdb_engine.cursor_open(snapshot, cursor, error);
 }
 
-static inline int faulty_cursor_seek(pt_engine_cursor *cursor, pt_slice key, pt_direction direction,
-                                     pt_error *error)
+static inline int faulty_cursor_seek(pt_engine_cursor *cursor, pt_slice from, pt_slice limit,
+                                     pt_direction direction, pt_error *error)
 {
     return faulty_fails(FAULTY_CURSOR_SEEK, error)
                ? FAULTY_RC
-               : pt_lmdb_engine.cursor_seek(cursor, key, direction, error);
+               : pt_lmdb_engine.cursor_seek(cursor, from, limit, direction, error);
 }
 
 static inline int faulty_cursor_step(pt_engine_cursor *cursor, pt_direction direction,
@@ -219,6 +219,7 @@ static inline void make_faulty(pt_store *store)
     faulty_engine.snapshot_end = engine->snapshot_end;
     faulty_engine.snapshot_free = engine->snapshot_free;
     faulty_engine.cursor_close = engine->cursor_close;
+    faulty_engine.cursor_narrow = engine->cursor_narrow;
     faulty_engine.counts = engine->counts;
     faulty_engine.info = engine->info;
     faulty_engine.write_abort = engine->write_abort;

@@ -72,11 +72,12 @@ static void links_that_lead_nowhere_are_reported(void **state)
         pt_snapshot *snapshot = begin_snapshot(store);
         pt_engine_cursor *cursor = NULL;
         assert_ok(engine->cursor_open(snapshot, &cursor, &error));
-        assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+        assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
         assert_true(cursor->valid);
         assert_fails(engine->cursor_step(cursor, PT_FORWARD, &error), SQLITE_CORRUPT, "backup");
         assert_false(cursor->valid);
-        assert_fails(engine->cursor_seek(cursor, pt_slice_of("\0\0\0\2", 4), PT_BACKWARD, &error),
+        assert_fails(engine->cursor_seek(cursor, pt_slice_of("\0\0\0\2", 4), (pt_slice){0},
+                                         PT_BACKWARD, &error),
                      SQLITE_CORRUPT, "backup");
         engine->cursor_close(cursor);
         engine->snapshot_free(snapshot);

@@ -123,7 +123,7 @@ static int64_t entities_of(pt_snapshot *snapshot, uint32_t table)
     pt_engine_cursor *cursor = NULL;
     pt_put_be32(low, table);
     assert_ok(engine->cursor_open(snapshot, &cursor, &error));
-    assert_ok(engine->cursor_seek(cursor, pt_slice_of(low, 4), PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, pt_slice_of(low, 4), (pt_slice){0}, PT_FORWARD, &error));
     while (cursor->valid && pt_get_be32(cursor->key.data) == table) {
         entities++;
         assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));

@@ -148,7 +148,7 @@ static void failing_root_page_is_recovered_from(void **state)
     assert_ok(engine->snapshot_begin(idle, &error));
     assert_record(idle, 1, "a", "one"); /* nothing reached the disk */
     assert_ok(engine->cursor_open(idle, &cursor, &error));
-    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     assert_true(cursor->valid);
     engine->cursor_close(cursor);
     assert_ok(engine->snapshot_begin(open, &error));

@@ -148,13 +148,14 @@ static void assert_at(const pt_engine_cursor *cursor, size_t at)
 static void check_walks(pt_engine_cursor *cursor)
 {
     static const uint8_t behind[] = {0xFF, 0xFF, 0xFF, 0xFF};
-    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     for (size_t at = next_present(0); at < key_count; at = next_present(at + 1)) {
         assert_at(cursor, at);
         assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
     }
     assert_false(cursor->valid);
-    assert_ok(engine->cursor_seek(cursor, pt_slice_of(behind, 4), PT_BACKWARD, &error));
+    assert_ok(
+        engine->cursor_seek(cursor, pt_slice_of(behind, 4), (pt_slice){0}, PT_BACKWARD, &error));
     for (size_t at = last_present(key_count); at < key_count; at = last_present(at)) {
         assert_at(cursor, at);
         assert_ok(engine->cursor_step(cursor, PT_BACKWARD, &error));
@@ -206,24 +207,24 @@ static void check_seek(pt_engine_cursor *cursor, pt_slice key)
     size_t bound = lower_bound(key);
     size_t first = next_present(bound);
     size_t before = last_present(bound);
-    assert_ok(engine->cursor_seek(cursor, key, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, key, (pt_slice){0}, PT_FORWARD, &error));
     assert_at(cursor, first);
     if (cursor->valid) {
         assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
         assert_at(cursor, next_present(first + 1));
     }
-    assert_ok(engine->cursor_seek(cursor, key, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, key, (pt_slice){0}, PT_FORWARD, &error));
     if (cursor->valid) {
         assert_ok(engine->cursor_step(cursor, PT_BACKWARD, &error));
         assert_at(cursor, before);
     }
-    assert_ok(engine->cursor_seek(cursor, key, PT_BACKWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, key, (pt_slice){0}, PT_BACKWARD, &error));
     assert_at(cursor, before);
     if (cursor->valid) {
         assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
         assert_at(cursor, first);
     }
-    assert_ok(engine->cursor_seek(cursor, key, PT_BACKWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, key, (pt_slice){0}, PT_BACKWARD, &error));
     if (cursor->valid) {
         assert_ok(engine->cursor_step(cursor, PT_BACKWARD, &error));
         assert_at(cursor, last_present(before));
@@ -472,7 +473,7 @@ static int walk(pt_snapshot *snapshot, size_t *met, pt_error *error)
         return rc;
     }
     *met = 0;
-    rc = engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, error);
+    rc = engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, error);
     while (rc == SQLITE_OK && cursor->valid) {
         (*met)++;
         rc = engine->cursor_step(cursor, PT_FORWARD, error);

@@ -438,7 +438,8 @@ static int use_inherited(void)
         !is_refused(engine->get(begun, slice, &found, &record, &error), &error) ||
         !is_refused(engine->counts(begun, 1, &counts, &error), &error) ||
         !is_refused(engine->cursor_open(begun, &cursor, &error), &error) ||
-        !is_refused(engine->cursor_seek(inherited_cursor, slice, PT_FORWARD, &error), &error) ||
+        !is_refused(engine->cursor_seek(inherited_cursor, slice, (pt_slice){0}, PT_FORWARD, &error),
+                    &error) ||
         !is_refused(engine->cursor_step(inherited_cursor, PT_FORWARD, &error), &error) ||
         !is_refused(engine->write_begin(store, &writer, &error), &error)) {
         return 1;
@@ -466,7 +467,8 @@ static void child_cannot_use_or_harm_what_it_inherits(void **state)
     }
     assert_record(inherited_snapshot, 1, "a", "one");
     assert_counts(inherited_snapshot, 1, 1, 5 + 3);
-    assert_ok(engine->cursor_seek(inherited_cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_ok(
+        engine->cursor_seek(inherited_cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     assert_true(inherited_cursor->valid);
     engine->cursor_close(inherited_cursor);
     engine->snapshot_end(inherited_snapshot);

@@ -82,13 +82,13 @@ static void assert_at(const pt_engine_cursor *cursor, long at)
 static void check_seek(pt_engine_cursor *cursor, const test_key *key)
 {
     long bound = (long)model_lower_bound(key);
-    assert_ok(engine->cursor_seek(cursor, key_slice(key), PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, key_slice(key), (pt_slice){0}, PT_FORWARD, &error));
     assert_at(cursor, bound);
     if (cursor->valid) {
         assert_ok(engine->cursor_step(cursor, PT_BACKWARD, &error));
         assert_at(cursor, bound - 1);
     }
-    assert_ok(engine->cursor_seek(cursor, key_slice(key), PT_BACKWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, key_slice(key), (pt_slice){0}, PT_BACKWARD, &error));
     assert_at(cursor, bound - 1);
     if (cursor->valid) {
         assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
@@ -136,14 +136,14 @@ static void whole_walks(void **state)
     pt_snapshot *snapshot = begin_snapshot(store);
     pt_engine_cursor *cursor = NULL;
     assert_ok(engine->cursor_open(snapshot, &cursor, &error));
-    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     for (long i = 0; i < (long)key_count; i++) {
         assert_at(cursor, i);
         assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
     }
     assert_false(cursor->valid);
     test_key behind = {.bytes = {0xFF, 0xFF, 0xFF, 0xFF}, .size = 4};
-    assert_ok(engine->cursor_seek(cursor, key_slice(&behind), PT_BACKWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, key_slice(&behind), (pt_slice){0}, PT_BACKWARD, &error));
     for (long i = (long)key_count - 1; i >= 0; i--) {
         assert_at(cursor, i);
         assert_ok(engine->cursor_step(cursor, PT_BACKWARD, &error));
@@ -197,7 +197,7 @@ static void snapshots_do_not_see_later_commits(void **state)
     assert_record(after, 1, "a", "two");
     assert_record(after, 1, "b", "three");
     assert_counts(after, 1, 2, 5 + 3 + 5 + 5);
-    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     assert_int_equal(cursor->record.size, 3);
     assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
     assert_false(cursor->valid);
@@ -258,7 +258,7 @@ static void cursors_are_used_again(void **state)
         assert_ok(engine->cursor_open(snapshot, &again, &error));
         assert_ptr_equal(again, second);
         assert_false(again->valid);
-        assert_ok(engine->cursor_seek(again, (pt_slice){0}, PT_FORWARD, &error));
+        assert_ok(engine->cursor_seek(again, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
         assert_true(again->valid);
         assert_int_equal(again->record.size, 5);
         engine->cursor_close(again);

@@ -23,7 +23,7 @@ static void check_model(pt_snapshot *snapshot, const model *expected)
 {
     pt_engine_cursor *cursor = NULL;
     assert_ok(engine->cursor_open(snapshot, &cursor, &error));
-    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     for (uint32_t table = 0; table < MODEL_TABLES; table++) {
         int64_t entities = 0;
         int64_t bytes = 0;
@@ -177,7 +177,7 @@ static void appending_ends_where_order_ends(void **state)
     pt_snapshot *snapshot = begin_snapshot(store);
     pt_engine_cursor *cursor = NULL;
     assert_ok(engine->cursor_open(snapshot, &cursor, &error));
-    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, PT_FORWARD, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     pt_slice last = {0};
     int found = 0;
     for (; cursor->valid; found++) {
