@@ -3,6 +3,7 @@
 #include "json_write.h"
 #include "key.h"
 #include "match_function.h"
+#include "record_value.h"
 #include "ticks.h"
 #include "value.h"
 
@@ -10,16 +11,6 @@
 enum { JSON_SUBTYPE = 'J' };
 
 enum { COPIED_JSON_MAX = 65536 }; /* longer objects are handed to SQLite with their memory */
-
-void pt_row_set(pt_row *row, const pt_scan *scan)
-{
-    row->key = scan->key;
-    row->bytes = scan->record;
-    row->lasting = !scan->on_pending;
-    row->key_lasts = row->lasting && scan->base->key_lasts;
-    row->opened = false;
-    row->view = scan->view;
-}
 
 void pt_row_free(pt_row *row)
 {
@@ -37,18 +28,27 @@ int pt_report_damage(pt_slice logical_key, pt_error *error)
         (int)keys.partition.size, keys.partition.data, (int)keys.row.size, keys.row.data);
 }
 
+/* A shape that a stored record names keeps its id; one that only pending records name may lose it.
+ */
+static int open_record(pt_row *row, const pt_table *table, pt_error *error)
+{
+    if (row->source.context == NULL) {
+        row->source = pt_dictionary_source(pt_session_store(table->session)->dictionary);
+    }
+    int rc = pt_record_open(&row->record, row->key, row->bytes, &row->source, &row->shape);
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->key, error);
+    }
+    if (row->lasting && row->record.shape->id != 0) {
+        row->source.hint = row->record.shape;
+    }
+    row->opened = true;
+    return SQLITE_OK;
+}
+
 int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
 {
-    if (row->opened) {
-        return SQLITE_OK;
-    }
-    pt_shape_source source = pt_dictionary_source(pt_session_store(table->session)->dictionary);
-    int rc = pt_record_open(&row->record, row->key, row->bytes, &source, &row->shape);
-    row->opened = rc == SQLITE_OK;
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
-    }
-    return rc == SQLITE_OK ? rc : pt_report_damage(row->key, error);
+    return row->opened ? SQLITE_OK : open_record(row, table, error);
 }
 
 int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error)
@@ -110,30 +110,71 @@ static int large_column(const pt_row *row, const pt_table *table, sqlite3_contex
     return rc;
 }
 
-static int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
-                           pt_error *error)
+/*
+ * Where the columns are in the shape of the row's record. Remembered for the next row; but the
+ * places of shapes without id lie in the map only until the next of them is asked for.
+ */
+static const pt_column_places *find_places(pt_row *row, pt_table *table)
 {
     const pt_shape *shape = row->record.shape;
     if (row->places == NULL || row->places->shape != shape || shape->id == 0) {
         row->places = pt_column_map_find(&table->map, shape);
-        if (row->places == NULL) {
-            return pt_error_nomem(error);
-        }
     }
-    int place = row->places->place[index];
+    return row->places;
+}
+
+/* A value whose bytes do not lie in the record, or not in the form in which SQLite gets them. */
+static int converted_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
+                            unsigned place, pt_error *error)
+{
+    pt_value value;
+    if (pt_record_value(&row->record, place, &value) != SQLITE_OK) {
+        return pt_report_damage(row->key, error);
+    }
+    if (pt_type_is_large(value.type)) {
+        return large_column(row, table, context, place, value.large.size, error);
+    }
+    pt_value_result(context, &value, row->lasting);
+    return SQLITE_OK;
+}
+
+/* The usual types are handed on without a value being made of them. */
+static int present_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
+                          unsigned place, pt_error *error)
+{
+    const pt_property *property = &row->record.shape->properties[place];
+    pt_slice text;
+    switch (property->type) {
+    case PT_STRING:
+        if (!pt_record_string(&row->record, property, &text)) {
+            return pt_report_damage(row->key, error);
+        }
+        pt_value_result_string(context, text, row->lasting);
+        return SQLITE_OK;
+    case PT_INT32:
+        sqlite3_result_int(context, pt_record_int32(&row->record, property));
+        return SQLITE_OK;
+    case PT_INT64:
+        sqlite3_result_int64(context, pt_record_int64(&row->record, property));
+        return SQLITE_OK;
+    default:
+        return converted_column(row, table, context, place, error);
+    }
+}
+
+static int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
+                           pt_error *error)
+{
+    const pt_column_places *places = find_places(row, table);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    int place = places->place[index];
     if (place < 0) {
         sqlite3_result_null(context);
         return SQLITE_OK;
     }
-    pt_value value;
-    if (pt_record_value(&row->record, (unsigned)place, &value) != SQLITE_OK) {
-        return pt_report_damage(row->key, error);
-    }
-    if (pt_type_is_large(value.type)) {
-        return large_column(row, table, context, (unsigned)place, value.large.size, error);
-    }
-    pt_value_result(context, &value, row->lasting);
-    return SQLITE_OK;
+    return present_column(row, table, context, (unsigned)place, error);
 }
 
 int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, pt_buffer *json,

@@ -20,13 +20,24 @@ typedef struct pt_row {
     bool opened;
     pt_view *view; /* that the row was read from */
     pt_record record;
+    pt_shape_source source; /* the dictionary's; its hint is the shape of an earlier row */
     const pt_column_places *places;
     pt_buffer shape;
     pt_buffer json;
     const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
 } pt_row;
 
-void pt_row_set(pt_row *row, const pt_scan *scan);
+/* Lets the row be the one that a scan stands on. */
+static inline void pt_row_set(pt_row *row, const pt_scan *scan)
+{
+    row->key = scan->key;
+    row->bytes = scan->record;
+    row->lasting = !scan->on_pending;
+    row->key_lasts = row->lasting && scan->base->key_lasts;
+    row->opened = false;
+    row->view = scan->view;
+}
+
 void pt_row_free(pt_row *row);
 
 /* Opens the record now, so that its columns can be read whatever becomes of the dictionary's ids.
