@@ -3,7 +3,6 @@
 #include "json_write.h"
 #include "key.h"
 #include "match_function.h"
-#include "record_value.h"
 #include "ticks.h"
 #include "value.h"
 
@@ -11,12 +10,6 @@
 enum { JSON_SUBTYPE = 'J' };
 
 enum { COPIED_JSON_MAX = 65536 }; /* longer objects are handed to SQLite with their memory */
-
-void pt_row_free(pt_row *row)
-{
-    pt_buffer_free(&row->shape);
-    pt_buffer_free(&row->json);
-}
 
 int pt_report_damage(pt_slice logical_key, pt_error *error)
 {
@@ -26,29 +19,6 @@ int pt_report_damage(pt_slice logical_key, pt_error *error)
         "the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the store; "
         "DELETE or REPLACE it, or restore the store from a backup",
         (int)keys.partition.size, keys.partition.data, (int)keys.row.size, keys.row.data);
-}
-
-/* A shape that a stored record names keeps its id; one that only pending records name may lose it.
- */
-static int open_record(pt_row *row, const pt_table *table, pt_error *error)
-{
-    if (row->source.context == NULL) {
-        row->source = pt_dictionary_source(pt_session_store(table->session)->dictionary);
-    }
-    int rc = pt_record_open(&row->record, row->key, row->bytes, &row->source, &row->shape);
-    if (rc != SQLITE_OK) {
-        return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->key, error);
-    }
-    if (row->lasting && row->record.shape->id != 0) {
-        row->source.hint = row->record.shape;
-    }
-    row->opened = true;
-    return SQLITE_OK;
-}
-
-int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
-{
-    return row->opened ? SQLITE_OK : open_record(row, table, error);
 }
 
 int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error)
@@ -110,22 +80,8 @@ static int large_column(const pt_row *row, const pt_table *table, sqlite3_contex
     return rc;
 }
 
-/*
- * Where the columns are in the shape of the row's record. Remembered for the next row; but the
- * places of shapes without id lie in the map only until the next of them is asked for.
- */
-static const pt_column_places *find_places(pt_row *row, pt_table *table)
-{
-    const pt_shape *shape = row->record.shape;
-    if (row->places == NULL || row->places->shape != shape || shape->id == 0) {
-        row->places = pt_column_map_find(&table->map, shape);
-    }
-    return row->places;
-}
-
-/* A value whose bytes do not lie in the record, or not in the form in which SQLite gets them. */
-static int converted_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
-                            unsigned place, pt_error *error)
+int pt_property_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
+                       unsigned place, pt_error *error)
 {
     pt_value value;
     if (pt_record_value(&row->record, place, &value) != SQLITE_OK) {
@@ -136,45 +92,6 @@ static int converted_column(const pt_row *row, const pt_table *table, sqlite3_co
     }
     pt_value_result(context, &value, row->lasting);
     return SQLITE_OK;
-}
-
-/* The usual types are handed on without a value being made of them. */
-static int present_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
-                          unsigned place, pt_error *error)
-{
-    const pt_property *property = &row->record.shape->properties[place];
-    pt_slice text;
-    switch (property->type) {
-    case PT_STRING:
-        if (!pt_record_string(&row->record, property, &text)) {
-            return pt_report_damage(row->key, error);
-        }
-        pt_value_result_string(context, text, row->lasting);
-        return SQLITE_OK;
-    case PT_INT32:
-        sqlite3_result_int(context, pt_record_int32(&row->record, property));
-        return SQLITE_OK;
-    case PT_INT64:
-        sqlite3_result_int64(context, pt_record_int64(&row->record, property));
-        return SQLITE_OK;
-    default:
-        return converted_column(row, table, context, place, error);
-    }
-}
-
-static int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
-                           pt_error *error)
-{
-    const pt_column_places *places = find_places(row, table);
-    if (places == NULL) {
-        return pt_error_nomem(error);
-    }
-    int place = places->place[index];
-    if (place < 0) {
-        sqlite3_result_null(context);
-        return SQLITE_OK;
-    }
-    return present_column(row, table, context, (unsigned)place, error);
 }
 
 int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, pt_buffer *json,
@@ -227,25 +144,7 @@ void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1])
                      time + 17);
 }
 
-static int key_column(const pt_row *row, sqlite3_context *context, int column, pt_error *error)
-{
-    pt_slice partition_key;
-    pt_slice row_key;
-    if (!pt_key_split(pt_key_entity(row->key), &partition_key, &row_key)) {
-        return pt_report_damage(row->key, error);
-    }
-    sqlite3_destructor_type lifetime = row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT;
-    if (column == PT_COLUMN_PARTITION_KEY) {
-        /* The 00 behind it ends a C string, as SQLite likes it. */
-        sqlite3_result_text(context, (const char *)partition_key.data, -1, lifetime);
-    } else {
-        sqlite3_result_text64(context, (const char *)row_key.data, row_key.size, lifetime,
-                              SQLITE_UTF8);
-    }
-    return SQLITE_OK;
-}
-
-static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error *error)
+static int opened_tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error *error)
 {
     char time[PT_DATETIME_TEXT_SIZE + 1];
     char etag[PT_ETAG_SIZE + 1];
@@ -273,14 +172,9 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
     }
 }
 
-int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
-                  pt_error *error)
+int pt_tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int tail,
+                   pt_error *error)
 {
-    if (column < PT_COLUMN_FIRST) {
-        return key_column(row, context, column, error);
-    }
-    int declared = column - PT_COLUMN_FIRST;
-    int tail = declared - table->config.column_count;
     if (tail == PT_TAIL_ENTITY_KEY) {
         pt_slice key = pt_key_entity(row->key);
         sqlite3_result_blob64(context, key.data, key.size,
@@ -288,9 +182,38 @@ int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int co
         return SQLITE_OK;
     }
     int rc = pt_row_open(row, table, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    return rc == SQLITE_OK ? opened_tail_column(row, context, tail, error) : rc;
+}
+
+/* Finds RowKey in the row's key, once a row. False if it is not there. */
+static bool find_row_key(pt_row *row)
+{
+    if (row->row_key == NULL) {
+        pt_slice entity = pt_key_entity(row->key);
+        const uint8_t *separator = memchr(entity.data, 0, entity.size);
+        row->row_key = separator != NULL ? separator + 1 : NULL;
     }
-    return tail < 0 ? declared_column(row, table, context, declared, error)
-                    : tail_column(row, context, tail, error);
+    return row->row_key != NULL;
+}
+
+static void row_key_column(const pt_row *row, sqlite3_context *context)
+{
+    size_t size = row->key.size - (size_t)(row->row_key - row->key.data);
+    sqlite3_result_text64(context, (const char *)row->row_key, size,
+                          row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
+}
+
+int pt_key_column(pt_row *row, sqlite3_context *context, int column, pt_error *error)
+{
+    if (!find_row_key(row)) {
+        return pt_report_damage(row->key, error);
+    }
+    if (column == PT_COLUMN_PARTITION_KEY) {
+        /* The 00 behind it ends a C string, as SQLite likes it. */
+        sqlite3_result_text(context, (const char *)pt_key_entity(row->key).data, -1,
+                            row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
+    } else {
+        row_key_column(row, context);
+    }
+    return SQLITE_OK;
 }

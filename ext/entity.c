@@ -80,7 +80,7 @@ static pt_slice body_of(pt_slice bytes)
 }
 
 /* Divides what follows header and description, which must have the shape's size. */
-static int divide_body(pt_record *record, pt_slice body)
+static inline int divide_body(pt_record *record, pt_slice body)
 {
     const pt_shape *shape = record->shape;
     size_t ends_size = (size_t)shape->variable * (record->wide ? PT_WIDE_END : PT_NARROW_END);
@@ -96,8 +96,9 @@ static int divide_body(pt_record *record, pt_slice body)
 }
 
 /* Finds the shape that a record names or describes, and divides what is behind it. */
-static int divide_by_source(pt_record *record, uint16_t shape_id, pt_slice bytes,
-                            const pt_shape_source *source, pt_buffer *scratch)
+__attribute__((noinline)) static int divide_by_source(pt_record *record, uint16_t shape_id,
+                                                      pt_slice bytes, const pt_shape_source *source,
+                                                      pt_buffer *scratch)
 {
     pt_slice body = body_of(bytes);
     if (shape_id != 0) {

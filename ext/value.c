@@ -308,7 +308,7 @@ static void result_terminated(sqlite3_context *context, const char *data, size_t
     }
 }
 
-void pt_value_result_string(sqlite3_context *context, pt_slice text, bool lasting)
+static void result_string(sqlite3_context *context, pt_slice text, bool lasting)
 {
     const char *data = result_data(text);
     if (lasting) {
@@ -337,7 +337,7 @@ void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasti
         sqlite3_result_null(context);
         break;
     case PT_STRING:
-        pt_value_result_string(context, value->bytes, lasting);
+        result_string(context, value->bytes, lasting);
         break;
     case PT_INT32:
     case PT_INT64:

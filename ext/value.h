@@ -50,9 +50,6 @@ int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column
  */
 void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasting);
 
-/* The same for a STRING. */
-void pt_value_result_string(sqlite3_context *context, pt_slice text, bool lasting);
-
 /*
  * Hands a STRING or BINARY of at least one byte to SQLite with the memory it lies in: the buffer's
  * content, behind a STRING a NUL. The buffer is empty then.
