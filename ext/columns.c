@@ -196,14 +196,28 @@ static bool find_row_key(pt_row *row)
     return row->row_key != NULL;
 }
 
-static void row_key_column(const pt_row *row, sqlite3_context *context)
+enum { SHORT_KEY_MAX = 255 };
+
+/*
+ * Nothing ends a RowKey in the store, and SQLite copies a text without a NUL behind it into new
+ * memory when somebody asks for its terminated form. A copy that it makes here goes into the memory
+ * of the row before. With one row there is none before, and often only a comparison asks.
+ */
+static void row_key_column(const pt_row *row, sqlite3_context *context, bool only_row)
 {
+    char text[SHORT_KEY_MAX + 1];
     size_t size = row->key.size - (size_t)(row->row_key - row->key.data);
-    sqlite3_result_text64(context, (const char *)row->row_key, size,
-                          row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
+    if (!only_row && size <= SHORT_KEY_MAX && memchr(row->row_key, 0, size) == NULL) {
+        memcpy(text, row->row_key, size);
+        text[size] = 0;
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+    } else {
+        sqlite3_result_text64(context, (const char *)row->row_key, size,
+                              row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
+    }
 }
 
-int pt_key_column(pt_row *row, sqlite3_context *context, int column, pt_error *error)
+int pt_key_column(pt_row *row, sqlite3_context *context, int column, bool only_row, pt_error *error)
 {
     if (!find_row_key(row)) {
         return pt_report_damage(row->key, error);
@@ -213,7 +227,7 @@ int pt_key_column(pt_row *row, sqlite3_context *context, int column, pt_error *e
         sqlite3_result_text(context, (const char *)pt_key_entity(row->key).data, -1,
                             row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
     } else {
-        row_key_column(row, context);
+        row_key_column(row, context, only_row);
     }
     return SQLITE_OK;
 }

@@ -11,9 +11,8 @@
 /* `W/"datetime'2026-11-21T09%3A00%3A13.0419375Z'"` */
 enum { PT_ETAG_SIZE = 48 };
 
-/* Give SQLite one of the keys, by PT_COLUMN_..., and a column behind the declared ones, by its
- * PT_TAIL_.... What fails is as with pt_row_column. */
-int pt_key_column(pt_row *row, sqlite3_context *context, int column, pt_error *error);
+/* Gives SQLite a column behind the declared ones, by its PT_TAIL_.... What fails is as with
+ * pt_row_column. */
 int pt_tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int tail,
                    pt_error *error);
 
@@ -21,6 +20,11 @@ int pt_tail_column(pt_row *row, const pt_table *table, sqlite3_context *context,
  * type, large ones too. */
 int pt_property_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
                        unsigned place, pt_error *error);
+
+/* Gives SQLite PartitionKey or RowKey, by PT_COLUMN_.... `only_row`: none follows it.
+ * SQLITE_CORRUPT_VTAB: the key cannot be divided. */
+int pt_key_column(pt_row *row, sqlite3_context *context, int column, bool only_row,
+                  pt_error *error);
 
 /* The text of a record that does not decode, naming its keys. */
 int pt_report_damage(pt_slice logical_key, pt_error *error);

@@ -515,7 +515,9 @@ __attribute__((noinline)) static int give_column(pt_cursor *cursor, sqlite3_cont
                                                  int column)
 {
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
+    int rc = column < PT_COLUMN_FIRST
+                 ? pt_key_column(&cursor->row, context, column, cursor->is_point, &error)
+                 : pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
 }
 

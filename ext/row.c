@@ -126,9 +126,6 @@ first_column(pt_row *row, pt_table *table, sqlite3_context *context, int index, 
 int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
                   pt_error *error)
 {
-    if (column < PT_COLUMN_FIRST) {
-        return pt_key_column(row, context, column, error);
-    }
     int declared = column - PT_COLUMN_FIRST;
     int tail = declared - table->config.column_count;
     if (tail >= 0) {

@@ -43,7 +43,8 @@ void pt_row_free(pt_row *row);
  */
 int pt_row_open(pt_row *row, const pt_table *table, pt_error *error);
 
-/* Gives SQLite the value of a column. SQLITE_CORRUPT_VTAB: the record is damaged. */
+/* Gives SQLite the value of a column other than the keys (columns.h). SQLITE_CORRUPT_VTAB: the
+ * record is damaged. */
 int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
                   pt_error *error);
 
