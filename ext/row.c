@@ -14,6 +14,13 @@ void pt_row_free(pt_row *row)
 
 /* A shape that a stored record names keeps its id; one that only pending records name may lose it.
  */
+static void remember_shape(pt_row *row)
+{
+    if (row->lasting && row->record.shape->id != 0) {
+        row->source.hint = row->record.shape;
+    }
+}
+
 static inline int open_record(pt_row *row, const pt_table *table, pt_error *error)
 {
     if (row->source.context == NULL) {
@@ -23,10 +30,10 @@ static inline int open_record(pt_row *row, const pt_table *table, pt_error *erro
     if (rc != SQLITE_OK) {
         return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->key, error);
     }
-    if (row->lasting && row->record.shape->id != 0) {
-        row->source.hint = row->record.shape;
-    }
     row->opened = true;
+    if (row->record.shape != row->source.hint) {
+        remember_shape(row);
+    }
     return SQLITE_OK;
 }
 
@@ -80,9 +87,8 @@ static inline int present_column(const pt_row *row, const pt_table *table, sqlit
 }
 
 static inline int placed_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
-                                int index, pt_error *error)
+                                int place, pt_error *error)
 {
-    int place = row->places->place[index];
     if (place < 0) {
         sqlite3_result_null(context);
         return SQLITE_OK;
@@ -90,30 +96,25 @@ static inline int placed_column(const pt_row *row, const pt_table *table, sqlite
     return present_column(row, table, context, (unsigned)place, error);
 }
 
-/*
- * Whether the columns' places are those of the last row with places. Those of shapes without id lie
- * in the map only until the next of them is asked for.
- */
-static bool has_places(const pt_row *row)
-{
-    return row->places != NULL && row->places->shape == row->record.shape &&
-           row->record.shape->id != 0;
-}
-
+/* The places of shapes without id lie in the map only until the next of them is asked for. */
 __attribute__((noinline)) static int newly_placed_column(pt_row *row, pt_table *table,
                                                          sqlite3_context *context, int index,
                                                          pt_error *error)
 {
-    row->places = pt_column_map_find(&table->map, row->record.shape);
-    return row->places != NULL ? placed_column(row, table, context, index, error)
-                               : pt_error_nomem(error);
+    const pt_shape *shape = row->record.shape;
+    const pt_column_places *places = pt_column_map_find(&table->map, shape);
+    row->places = shape->id != 0 ? places : NULL;
+    return places != NULL ? placed_column(row, table, context, places->place[index], error)
+                          : pt_error_nomem(error);
 }
 
 static inline int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
                                   pt_error *error)
 {
-    return has_places(row) ? placed_column(row, table, context, index, error)
-                           : newly_placed_column(row, table, context, index, error);
+    const pt_column_places *places = row->places;
+    return places != NULL && places->shape == row->record.shape
+               ? placed_column(row, table, context, places->place[index], error)
+               : newly_placed_column(row, table, context, index, error);
 }
 
 __attribute__((noinline)) static int
