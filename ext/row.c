@@ -42,7 +42,12 @@ int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
     return row->opened ? SQLITE_OK : open_record(row, table, error);
 }
 
-/* --- Declared columns --- */
+/*
+ * --- Declared columns ---
+ *
+ * One is asked for in every row of every scan. What is not needed each time, or calls out, is kept
+ * out of line: then the usual way saves no registers.
+ */
 
 /* SQLite copies a text of given length as soon as somebody asks for its terminated form; with -1 it
  * knows that the NUL is there. */
