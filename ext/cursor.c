@@ -6,6 +6,7 @@
 #include "row_filter.h"
 #include "scan.h"
 #include "table_transaction.h"
+#include "value.h"
 
 struct pt_cursor {
     sqlite3_vtab_cursor base;
@@ -313,24 +314,12 @@ static int refuse_scan(const pt_cursor *cursor, pt_error *error)
                         "condition on PartitionKey (=, IN, a range or pt_starts_with)");
 }
 
-/* Whether a key is asked for by a text that one can have. */
-static bool is_key_text(sqlite3_value *value, pt_slice *text)
-{
-    if (sqlite3_value_type(value) != SQLITE_TEXT) {
-        return false;
-    }
-    const unsigned char *data = sqlite3_value_text(value);
-    *text = pt_slice_of(data, (size_t)sqlite3_value_bytes(value));
-    return data != NULL && memchr(data, 0, text->size) == NULL;
-}
-
 /* Whether both keys are asked for by texts: the usual point query, which needs no ranges. */
-static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv, pt_slice *partition,
-                           pt_slice *row)
+static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv)
 {
     const unsigned both = PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_RK_EQ);
-    return (cursor->plan & PT_PLAN_TERMS) == both && is_key_text(argv[0], partition) &&
-           is_key_text(argv[1], row);
+    return (cursor->plan & PT_PLAN_TERMS) == both && sqlite3_value_type(argv[0]) == SQLITE_TEXT &&
+           sqlite3_value_type(argv[1]) == SQLITE_TEXT;
 }
 
 static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_error *error)
@@ -342,11 +331,28 @@ static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_er
         return pt_error_nomem(error);
     }
     pt_slice high = pt_buffer_slice(&cursor->high);
-    cursor->is_point = true;
     int rc =
         pt_scan_seek(&cursor->scan, pt_slice_of(high.data, high.size - 1), high, PT_FORWARD, error);
     cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
     return rc;
+}
+
+/*
+ * Reading a text so changes its type, so this is the only look at the arguments. No key has a NUL,
+ * which would divide it.
+ */
+static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
+{
+    pt_slice partition;
+    pt_slice row;
+    cursor->is_point = true;
+    if (pt_value_argument_text(argv[0], &partition) != SQLITE_OK ||
+        pt_value_argument_text(argv[1], &row) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    bool possible =
+        memchr(partition.data, 0, partition.size) == NULL && memchr(row.data, 0, row.size) == NULL;
+    return possible ? seek_point(cursor, partition, row, error) : SQLITE_OK;
 }
 
 static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
@@ -371,18 +377,13 @@ static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *er
     if (rc == SQLITE_OK) {
         rc = attach(cursor, error);
     }
-    pt_slice partition;
-    pt_slice row;
-    if (rc == SQLITE_OK && is_point_query(cursor, argv, &partition, &row)) {
-        return seek_point(cursor, partition, row, error);
+    if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
+        return search_point(cursor, argv, error);
     }
     if (rc == SQLITE_OK) {
         rc = set_ranges(cursor, argc, argv, error);
     }
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    return search_from_start(cursor, error);
+    return rc == SQLITE_OK ? search_from_start(cursor, error) : rc;
 }
 
 int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
