@@ -36,6 +36,8 @@ typedef struct pt_lmdb_store {
     /* Writing: lmdb_writer.h. */
     pt_writer_queue queue;
     pt_writer *spare_writer;             /* guarded by the writer lock, like the rest */
+    pt_format_state committed;           /* by this process; version 0: nothing */
+    bool no_garbage;                     /* after that commit */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; a commit's nonce is made from it */
     int64_t last_tick;
     unsigned commits;

@@ -19,6 +19,7 @@ struct pt_writer {
     pt_lmdb_tree garbage;
     pt_format_state state; /* of the version that is written upon */
     bool failed;           /* the transaction is no longer whole: no commit */
+    bool no_garbage;       /* no dropped table is left to be collected */
     pt_lmdb_room room;
 
     /* Not yet added to the stored counts of `counted_table`; the catalogue is not counted. */
@@ -41,6 +42,18 @@ static void plant(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
     tree->dbi = dbi;
 }
 
+/* The state needs no reading when the last commit was this process's own. */
+static int take_state(pt_writer *writer, pt_error *error)
+{
+    pt_lmdb_store *store = writer->store;
+    if (store->committed.version + 1 != mdb_txn_id(writer->txn)) {
+        return pt_lmdb_read_state(store, writer->txn, &writer->state, error);
+    }
+    writer->state = store->committed;
+    writer->no_garbage = store->no_garbage;
+    return SQLITE_OK;
+}
+
 static int prepare(pt_writer *writer, pt_error *error)
 {
     const pt_lmdb_env *env = &writer->store->env;
@@ -49,7 +62,7 @@ static int prepare(pt_writer *writer, pt_error *error)
     plant(&writer->chunks, writer->txn, env->chunks);
     plant(&writer->garbage, writer->txn, env->garbage);
     pt_lmdb_room_measure(&writer->room, env, writer->txn);
-    return pt_lmdb_read_state(writer->store, writer->txn, &writer->state, error);
+    return take_state(writer, error);
 }
 
 int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
@@ -194,6 +207,7 @@ static int put(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_slice rec
 {
     pt_lmdb_old old;
     int mdb_rc;
+    writer->no_garbage = writer->no_garbage && tree != &writer->garbage;
     if (key.size > PT_LMDB_SHORT_KEY_MAX) {
         pt_lmdb_long_trees trees = long_trees(writer);
         mdb_rc = pt_lmdb_long_put(&trees, key, record, &old);
@@ -269,10 +283,16 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
 
 int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error)
 {
+    *collected = false;
+    if (writer->no_garbage) {
+        return SQLITE_OK;
+    }
     int mdb_rc = pt_lmdb_collect(writer->txn, &writer->store->env, collected);
-    return mdb_rc == MDB_SUCCESS
-               ? SQLITE_OK
-               : fail(writer, mdb_rc, "deleting what is left of a dropped table", error);
+    if (mdb_rc != MDB_SUCCESS) {
+        return fail(writer, mdb_rc, "deleting what is left of a dropped table", error);
+    }
+    writer->no_garbage = !*collected;
+    return SQLITE_OK;
 }
 
 /* --- Commit --- */
@@ -346,6 +366,7 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "preparing a commit");
     }
     int rc = pt_lmdb_commit(store, writer->txn, commit->sync, &writer->state, error);
+    store->no_garbage = rc == SQLITE_OK && writer->no_garbage;
     put_by(writer);
     return rc;
 }

@@ -273,7 +273,8 @@ pt_pending *pt_memtable_at(const pt_memtable_node *node)
     return node->pending;
 }
 
-/* Sorts the items and shrinks their array to their pointers, in place. */
+/* Sorts the items and shrinks their array to their pointers. NULL, and the array is gone, when that
+ * fails. */
 static void *sort_entries(pt_sort_item *items, size_t count)
 {
     pt_key_sort(items, count);
@@ -283,7 +284,10 @@ static void *sort_entries(pt_sort_item *items, size_t count)
         memcpy(&entries[i], &pending, sizeof pending);
     }
     void *smaller = sqlite3_realloc64(entries, (count + 1) * sizeof *entries);
-    return smaller != NULL ? smaller : entries;
+    if (smaller == NULL) {
+        sqlite3_free(entries);
+    }
+    return smaller;
 }
 
 /* A commit has better use for its memory; a look-up after that builds it again. */
@@ -314,6 +318,9 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *cou
             }
         }
         items = sort_entries(sortable, *count);
+        if (items == NULL) {
+            return SQLITE_NOMEM;
+        }
     }
     drop_hash(memtable);
     *entries = items;

@@ -20,6 +20,8 @@ struct pt_session {
     int64_t clock;
     uint32_t next_table_id;
     uint64_t catalog_changes;
+    uint64_t directory_changes;
+    bool directory_changed; /* by the transaction */
 
     unsigned rows; /* that have begun and not ended, each inside the one before */
 
@@ -114,7 +116,7 @@ static void drop_view(pt_session *session)
     if (view == NULL) {
         return;
     }
-    if (view->references > 1 || view->memtable != NULL || session->spare != NULL) {
+    if (view->references > 1 || session->spare != NULL) {
         pt_view_release(view);
         return;
     }
@@ -261,6 +263,13 @@ int pt_session_begin(pt_session *session, pt_error *error)
 
 /* --- Savepoints --- */
 
+/* Something that the transaction has written is taken back, or it is over. */
+static void note_end(pt_session *session)
+{
+    session->catalog_changes++;
+    session->directory_changes += session->directory_changed;
+}
+
 static void cut(pt_session *session, pt_memtable *memtable, size_t length)
 {
     pt_memtable_cut(memtable, length);
@@ -297,7 +306,7 @@ void pt_session_rollback_to(pt_session *session, int level)
     pt_memtable *memtable = memtable_of(session);
     if (memtable != NULL) {
         cut(session, memtable, length);
-        session->catalog_changes++;
+        note_end(session);
     }
     protect_marks(session);
 }
@@ -310,7 +319,8 @@ static void finish(pt_session *session)
 {
     pt_batch_free(&session->applied);
     session->applied_version = 0;
-    session->catalog_changes++;
+    note_end(session);
+    session->directory_changed = false;
     session->writing = false;
     session->in_doubt = false;
     drop_view(session);
@@ -460,6 +470,13 @@ uint64_t pt_session_catalog_changes(const pt_session *session)
 void pt_session_note_catalog_change(pt_session *session)
 {
     session->catalog_changes++;
+    session->directory_changes++;
+    session->directory_changed = true;
+}
+
+uint64_t pt_session_directory_changes(const pt_session *session)
+{
+    return session->directory_changes;
 }
 
 /* Whether the key need not be looked for. Only asked once a transaction has written some rows, for

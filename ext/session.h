@@ -116,6 +116,9 @@ uint32_t pt_session_new_table_id(pt_session *session);
 uint64_t pt_session_catalog_changes(const pt_session *session);
 void pt_session_note_catalog_change(pt_session *session);
 
+/* The same, but it stays when a transaction ends that has neither made nor dropped a table. */
+uint64_t pt_session_directory_changes(const pt_session *session);
+
 /*
  * The record of a key as the transaction sees it, valid until the next write. SQLITE_OK,
  * SQLITE_NOMEM, and what the engine answers.

@@ -34,6 +34,9 @@ void pt_view_release(pt_view *view)
 
 void pt_view_put_by(pt_view *view)
 {
+    pt_memtable_free(view->memtable);
+    view->memtable = NULL;
+    view->withdrawn = false;
     view->snapshot->store->engine->snapshot_end(view->snapshot);
 }
 

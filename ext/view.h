@@ -42,7 +42,7 @@ static inline bool pt_view_has_pending(const pt_view *view)
     return view->memtable != NULL && pt_memtable_length(view->memtable) != 0;
 }
 
-/* Puts a view by that nobody else uses and that has no memtable; it can be opened again without
+/* Puts a view by that nobody else uses, without its memtable; it can be opened again without
  * allocating. */
 void pt_view_put_by(pt_view *view);
 int pt_view_reopen(pt_view *view, pt_error *error);
