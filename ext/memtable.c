@@ -4,7 +4,7 @@
 #include "memtable_index.h"
 #include "sqlite.h"
 
-enum { FIRST_LOG = 64 };
+enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14 };
 
 struct pt_memtable {
     pt_arena arena;
@@ -42,6 +42,26 @@ void pt_memtable_free(pt_memtable *memtable)
     pt_arena_free(&memtable->arena);
     sqlite3_free(memtable->log);
     sqlite3_free(memtable);
+}
+
+void pt_memtable_reset(pt_memtable *memtable)
+{
+    pt_memtable empty = {.arena = memtable->arena,
+                         .log = memtable->log,
+                         .log_capacity = memtable->log_capacity,
+                         .ascending = true};
+    pt_hash_index_free(&memtable->hash);
+    pt_tree_index_free(&memtable->tree);
+    pt_arena_clear(&empty.arena);
+    if (empty.arena.total > ARENA_KEPT) {
+        pt_arena_free(&empty.arena);
+    }
+    if (empty.log_capacity > FIRST_LOG) {
+        sqlite3_free(empty.log);
+        empty.log = NULL;
+        empty.log_capacity = 0;
+    }
+    *memtable = empty;
 }
 
 uint64_t pt_memtable_version(const pt_memtable *memtable)

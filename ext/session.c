@@ -139,7 +139,13 @@ static int take_view(pt_session *session, pt_error *error)
     return rc;
 }
 
-static int settle_doubt(pt_session *session, pt_error *error);
+static int take_back(pt_session *session, pt_error *error);
+
+/* Nothing may use a store that shows writes of a transaction that failed. */
+static inline int settle_doubt(pt_session *session, pt_error *error)
+{
+    return atomic_load(&session->store->in_doubt) ? take_back(session, error) : SQLITE_OK;
+}
 
 int pt_session_read(pt_session *session, pt_view **view, pt_error *error)
 {
@@ -211,8 +217,7 @@ static int begin_locked(pt_session *session, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    session->view->memtable = pt_memtable_new();
-    return session->view->memtable != NULL ? SQLITE_OK : pt_error_nomem(error);
+    return pt_view_begin_writing(session->view) ? SQLITE_OK : pt_error_nomem(error);
 }
 
 /* The busy time-out is asked for only when there is something to wait for: that costs a statement.
@@ -413,13 +418,9 @@ void pt_session_rollback(pt_session *session)
     pt_error_clear(&error);
 }
 
-/* Nothing may use a store that shows writes of a transaction that failed: tries again to take them
- * back. */
-static int settle_doubt(pt_session *session, pt_error *error)
+/* Tries again to take back what a transaction that failed has written. */
+static int take_back(pt_session *session, pt_error *error)
 {
-    if (!atomic_load(&session->store->in_doubt)) {
-        return SQLITE_OK;
-    }
     pt_error reason = PT_ERROR_NONE;
     if (session->in_doubt && give_up(session, &reason) == SQLITE_OK) {
         return SQLITE_OK;
