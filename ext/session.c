@@ -94,6 +94,12 @@ bool pt_session_has_pending(const pt_session *session)
     return length_of(session) != 0;
 }
 
+pt_view *pt_session_pending_view(const pt_session *session)
+{
+    bool goes_on = session->writing && !atomic_load(&session->store->in_doubt);
+    return goes_on && pt_memtable_length(session->view->memtable) != 0 ? session->view : NULL;
+}
+
 void pt_session_note_batch(pt_session *session)
 {
     if (session->batch_length == 0) {

@@ -52,6 +52,9 @@ bool pt_session_has_pending(const pt_session *session);
 /* What the transaction has written, or NULL while none is writing. */
 pt_memtable *pt_session_memtable(const pt_session *session);
 
+/* The view that has pending operations, if the transaction has written and can go on; or NULL. */
+pt_view *pt_session_pending_view(const pt_session *session);
+
 /*
  * The write just made begins a batch, if none has begun; whether one has, in this transaction, and
  * was not rolled back. What that means: batch_rules.h.
