@@ -107,7 +107,6 @@ static void finish(pt_lmdb_store *store, const pt_format_state *state)
 {
     pt_dictionary_commit(store->base.dictionary);
     pt_lmdb_note_clock(store, state->clock);
-    store->committed = *state;
     extend_file(store);
     if (++store->commits % COMMITS_BETWEEN_READER_CHECKS == 0) {
         mdb_reader_check(store->env.env, NULL);
