@@ -140,17 +140,24 @@ static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi
     return mdb_rc == MDB_SUCCESS && order != 0 ? MDB_INCOMPATIBLE : mdb_rc;
 }
 
+/* The database without a name. */
+static int open_main(MDB_txn *txn, MDB_dbi *dbi)
+{
+    return open_database(txn, NULL, 0, dbi);
+}
+
 int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags)
 {
     const struct {
         const char *name;
         MDB_dbi *dbi;
     } databases[PT_LMDB_DATABASES] = {
-        {PT_FORMAT_META, &env->meta},           {PT_FORMAT_ENTITIES, &env->entities},
-        {PT_FORMAT_LONG_KEYS, &env->long_keys}, {PT_FORMAT_CHUNKS, &env->chunks},
+        {PT_FORMAT_ENTITIES, &env->entities},
+        {PT_FORMAT_LONG_KEYS, &env->long_keys},
+        {PT_FORMAT_CHUNKS, &env->chunks},
         {PT_FORMAT_GARBAGE, &env->garbage},
     };
-    int mdb_rc = MDB_SUCCESS;
+    int mdb_rc = open_main(txn, &env->meta);
     for (int i = 0; mdb_rc == MDB_SUCCESS && i < PT_LMDB_DATABASES; i++) {
         mdb_rc = open_database(txn, databases[i].name, flags, databases[i].dbi);
     }
@@ -161,7 +168,7 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
 {
     MDB_val key = pt_lmdb_val(pt_format_header_key());
     MDB_val header;
-    int mdb_rc = open_database(txn, PT_FORMAT_META, 0, &env->meta);
+    int mdb_rc = open_main(txn, &env->meta);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_get(txn, env->meta, &key, &header);
     }

@@ -10,12 +10,12 @@
 #include "bytes.h"
 #include "error.h"
 
-enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_DATABASES = 5 };
+enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_DATABASES = 4 };
 
 typedef struct pt_lmdb_env {
     MDB_env *env;     /* NULL: not open */
-    MDB_dbi entities; /* the sub-databases: lmdb_format.h */
-    MDB_dbi meta;
+    MDB_dbi meta;     /* the main database: lmdb_format.h */
+    MDB_dbi entities; /* the sub-databases */
     MDB_dbi long_keys;
     MDB_dbi chunks;
     MDB_dbi garbage;
@@ -41,7 +41,7 @@ void pt_lmdb_env_close(pt_lmdb_env *env);
 int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size);
 
 /*
- * Opens the sub-databases, with MDB_CREATE in `flags` also those that are not there. LMDB's code:
+ * Opens the databases, with MDB_CREATE in `flags` also those that are not there. LMDB's code:
  * MDB_INCOMPATIBLE for one that is not in memcmp order, or has duplicates.
  */
 int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);

@@ -1,6 +1,6 @@
 /*
  * A store is one LMDB environment (the data file, and beside it LMDB's lock file with "-lock" at
- * the end of its name) with five named sub-databases, all in memcmp order without duplicates.
+ * the end of its name) with four named sub-databases, all in memcmp order without duplicates.
  *
  * `entities`: logical key (key.h) -> record (entity.h). Table id 0 is the catalogue. LMDB's keys
  * have at most 511 bytes; of a logical key of more than 510 the first 510 and 00 are the key here,
@@ -15,11 +15,14 @@
  *
  * `garbage`: logical key beginning with PT_TABLE_GARBAGE -> u8 format: 1 (key.h).
  *
- * `meta`, where integers in keys are big-endian and those in values little-endian:
+ * The main database, in which LMDB keeps the roots of those four under their names, holds what is
+ * known of the store. A commit that touches any of the four renews their roots, so that its records
+ * cost no page of their own; the names order the roots, the current state and the counts beside
+ * each other. Integers in keys are big-endian, those in values little-endian:
  *
  *     "header"   8 bytes "ptable", 00, 01; then u32 features whose ignorance forbids opening, u32
  *                features whose ignorance forbids writing, u32 features that may be ignored
- *     "state"    renewed by every commit: 16 bytes nonce, u64 id of the LMDB transaction, u64
+ *     "current"  renewed by every commit: 16 bytes nonce, u64 id of the LMDB transaction, u64
  *                catalogue generation, i64 last timestamp given out, u32 next table id, u16 highest
  *                name id, u16 highest shape id
  *     "n" id     u16 name id in the key; the property name, UTF-8
@@ -48,7 +51,7 @@ pt_slice pt_format_header_key(void)
 
 pt_slice pt_format_state_key(void)
 {
-    return pt_slice_text("state");
+    return pt_slice_text("current");
 }
 
 pt_slice pt_format_last_bucket_key(void)

@@ -1,5 +1,5 @@
 /*
- * What is inside a store's file: the records of its sub-database `meta`. Format in lmdb_format.c.
+ * What is inside a store's file: the records of its main database. Format in lmdb_format.c.
  */
 #ifndef PT_LMDB_FORMAT_H
 #define PT_LMDB_FORMAT_H
@@ -7,7 +7,6 @@
 #include "engine.h"
 
 #define PT_FORMAT_ENTITIES "entities"
-#define PT_FORMAT_META "meta"
 #define PT_FORMAT_LONG_KEYS "long_keys"
 #define PT_FORMAT_CHUNKS "chunks"
 #define PT_FORMAT_GARBAGE "garbage"
@@ -20,7 +19,7 @@ enum {
     PT_FORMAT_BUCKET_SIZE = 8,
 };
 
-/* The record "state": what every commit renews. */
+/* The record "current": what every commit renews. */
 typedef struct pt_format_state {
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* tells this commit from every other */
     uint64_t version;                    /* LMDB's transaction id of the commit */

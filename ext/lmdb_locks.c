@@ -29,7 +29,7 @@ static int64_t monotonic_ns(void)
 
 pt_deadline pt_deadline_in(int wait_ms)
 {
-    return monotonic_ns() + (wait_ms > 0 ? (int64_t)wait_ms * NS_PER_MS : 0);
+    return wait_ms > 0 ? monotonic_ns() + (int64_t)wait_ms * NS_PER_MS : 0;
 }
 
 static int set_lock(int fd, pt_lock_byte byte, short type)

@@ -19,7 +19,7 @@ typedef enum pt_lock_byte {
     PT_LOCK_PRESENCE, /* shared while the store is open */
 } pt_lock_byte;
 
-/* A point of the monotonic clock in ns. */
+/* A point of the monotonic clock in ns; 0: it has passed. */
 typedef int64_t pt_deadline;
 
 /* `wait_ms` from now; what is negative counts as 0. */

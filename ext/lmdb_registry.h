@@ -15,6 +15,14 @@
 
 struct pt_lmdb_reader;
 
+/* What a commit leaves behind. The next one need not read it if no other process comes between. */
+typedef struct pt_lmdb_outcome {
+    pt_format_state state;
+    bool no_garbage;        /* no dropped table is left to be collected */
+    uint32_t counted_table; /* the table whose counts are known, or 0 */
+    pt_table_counts counts;
+} pt_lmdb_outcome;
+
 typedef struct pt_lmdb_store {
     pt_store base; /* first: what the layers above know */
     pt_lmdb_env env;
@@ -36,6 +44,7 @@ typedef struct pt_lmdb_store {
     /* Writing: lmdb_writer.h. */
     pt_writer_queue queue;
     pt_writer *spare_writer;             /* guarded by the writer lock, like the rest */
+    pt_lmdb_outcome committed;           /* by this process; version 0: nothing */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; a commit's nonce is made from it */
     int64_t last_tick;
     unsigned commits;

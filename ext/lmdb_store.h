@@ -35,7 +35,7 @@ static inline pt_lmdb_snapshot *pt_lmdb_own_snapshot(pt_snapshot *snapshot)
     return (pt_lmdb_snapshot *)snapshot;
 }
 
-/* Reads the record "state" within a transaction. */
+/* Reads the record "current" within a transaction. */
 int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *state, pt_error *error);
 
 /* Notes the clock of a state that was seen. */

@@ -62,6 +62,7 @@ static int insert_or_replace(pt_lmdb_tree *tree, pt_slice key, pt_slice value, p
 int pt_lmdb_tree_put(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_old *old)
 {
     *old = (pt_lmdb_old){.present = false};
+    tree->on_next = false;
     int mdb_rc = prepare(tree);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
@@ -82,21 +83,37 @@ int pt_lmdb_tree_put(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_o
     return insert_or_replace(tree, key, value, old);
 }
 
+/* Finds a key that is to be deleted: keys that lie side by side are met without a search. */
+static int find(pt_lmdb_tree *tree, pt_slice key, MDB_val *value)
+{
+    MDB_val mdb_key;
+    if (tree->on_next) {
+        tree->on_next = false;
+        int mdb_rc = mdb_cursor_get(tree->cursor, &mdb_key, value, MDB_NEXT);
+        if (mdb_rc == MDB_SUCCESS && pt_slice_equal(pt_lmdb_slice(mdb_key), key)) {
+            return MDB_SUCCESS;
+        }
+    }
+    mdb_key = pt_lmdb_val(key);
+    return mdb_cursor_get(tree->cursor, &mdb_key, value, MDB_SET);
+}
+
 int pt_lmdb_tree_delete(pt_lmdb_tree *tree, pt_slice key, pt_lmdb_old *old)
 {
-    MDB_val mdb_key = pt_lmdb_val(key);
     MDB_val value;
     *old = (pt_lmdb_old){.present = false};
     tree->appending = PT_APPEND_IS_OVER;
     int mdb_rc = prepare(tree);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = mdb_cursor_get(tree->cursor, &mdb_key, &value, MDB_SET);
+        mdb_rc = find(tree, key, &value);
     }
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
     }
     *old = (pt_lmdb_old){.present = true, .size = value.mv_size};
-    return mdb_cursor_del(tree->cursor, 0);
+    mdb_rc = mdb_cursor_del(tree->cursor, 0);
+    tree->on_next = mdb_rc == MDB_SUCCESS;
+    return mdb_rc;
 }
 
 int pt_lmdb_tree_has_prefix(pt_lmdb_tree *tree, pt_slice prefix, bool *has)
@@ -104,6 +121,7 @@ int pt_lmdb_tree_has_prefix(pt_lmdb_tree *tree, pt_slice prefix, bool *has)
     MDB_val key = pt_lmdb_val(prefix);
     MDB_val value;
     tree->appending = PT_APPEND_IS_OVER;
+    tree->on_next = false;
     int mdb_rc = prepare(tree);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_cursor_get(tree->cursor, &key, &value, MDB_SET_RANGE);

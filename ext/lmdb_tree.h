@@ -20,6 +20,7 @@ typedef struct pt_lmdb_tree {
     MDB_dbi dbi;
     MDB_cursor *cursor; /* NULL until the first operation */
     pt_appending appending;
+    bool on_next; /* the last operation was a deletion: the cursor stands on the key behind it */
     bool last_key_known;
     size_t last_key_size; /* 0: no key at all */
     uint8_t last_key[PT_LMDB_LINK_SIZE];

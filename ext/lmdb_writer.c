@@ -17,8 +17,8 @@ struct pt_writer {
     pt_lmdb_tree long_keys;
     pt_lmdb_tree chunks;
     pt_lmdb_tree garbage;
-    pt_format_state state; /* of the version that is written upon */
-    bool failed;           /* the transaction is no longer whole: no commit */
+    pt_lmdb_outcome next; /* begins as that of the version that is written upon */
+    bool failed;          /* the transaction is no longer whole: no commit */
     pt_lmdb_room room;
 
     /* Not yet added to the stored counts of `counted_table`; the catalogue is not counted. */
@@ -41,6 +41,16 @@ static void plant(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
     tree->dbi = dbi;
 }
 
+static int take_state(pt_writer *writer, pt_error *error)
+{
+    pt_lmdb_store *store = writer->store;
+    if (store->committed.state.version + 1 != mdb_txn_id(writer->txn)) {
+        return pt_lmdb_read_state(store, writer->txn, &writer->next.state, error);
+    }
+    writer->next = store->committed;
+    return SQLITE_OK;
+}
+
 static int prepare(pt_writer *writer, pt_error *error)
 {
     const pt_lmdb_env *env = &writer->store->env;
@@ -49,7 +59,7 @@ static int prepare(pt_writer *writer, pt_error *error)
     plant(&writer->chunks, writer->txn, env->chunks);
     plant(&writer->garbage, writer->txn, env->garbage);
     pt_lmdb_room_measure(&writer->room, env, writer->txn);
-    return pt_lmdb_read_state(writer->store, writer->txn, &writer->state, error);
+    return take_state(writer, error);
 }
 
 int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
@@ -109,25 +119,51 @@ static int put_meta(pt_writer *writer, pt_slice key, pt_slice bytes)
     return mdb_put(writer->txn, writer->store->env.meta, &mdb_key, &value, 0);
 }
 
-static int add_counts(pt_writer *writer, pt_slice key)
+static bool is_nothing(const pt_table_counts *counts)
 {
+    return counts->entities == 0 && counts->bytes == 0 && counts->chunks == 0;
+}
+
+/* The counts of the counted table before this change; zeros if it has none. */
+static int read_counts(const pt_writer *writer, pt_slice key, pt_table_counts *counts)
+{
+    if (writer->next.counted_table == writer->counted_table) {
+        *counts = writer->next.counts;
+        return MDB_SUCCESS;
+    }
     MDB_val mdb_key = pt_lmdb_val(key);
     MDB_val value;
-    pt_table_counts counts = {0};
+    *counts = (pt_table_counts){0};
     int mdb_rc = mdb_get(writer->txn, writer->store->env.meta, &mdb_key, &value);
-    if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
-        return mdb_rc;
+    if (mdb_rc == MDB_NOTFOUND) {
+        return MDB_SUCCESS;
     }
-    bool present = mdb_rc == MDB_SUCCESS;
-    if (present && !pt_format_read_counts(pt_lmdb_slice(value), &counts)) {
-        return MDB_CORRUPTED;
+    return mdb_rc == MDB_SUCCESS && !pt_format_read_counts(pt_lmdb_slice(value), counts)
+               ? MDB_CORRUPTED
+               : mdb_rc;
+}
+
+static int delete_counts(const pt_writer *writer, pt_slice key)
+{
+    MDB_val mdb_key = pt_lmdb_val(key);
+    int mdb_rc = mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL);
+    return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
+}
+
+static int add_counts(pt_writer *writer, pt_slice key)
+{
+    pt_table_counts counts;
+    int mdb_rc = read_counts(writer, key, &counts);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
     }
     counts.entities = pt_add_counts(counts.entities, writer->counted.entities);
     counts.bytes = pt_add_counts(counts.bytes, writer->counted.bytes);
     counts.chunks = pt_add_counts(counts.chunks, writer->counted.chunks);
-    if (counts.entities == 0 && counts.bytes == 0 && counts.chunks == 0) {
-        return present ? mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL)
-                       : MDB_SUCCESS;
+    writer->next.counted_table = writer->counted_table;
+    writer->next.counts = counts;
+    if (is_nothing(&counts)) {
+        return delete_counts(writer, key);
     }
     uint8_t record[PT_FORMAT_COUNTS_SIZE];
     pt_format_write_counts(&counts, record);
@@ -137,8 +173,7 @@ static int add_counts(pt_writer *writer, pt_slice key)
 static int flush_counts(pt_writer *writer)
 {
     int mdb_rc = MDB_SUCCESS;
-    if (writer->counted_table != 0 && (writer->counted.entities != 0 ||
-                                       writer->counted.bytes != 0 || writer->counted.chunks != 0)) {
+    if (writer->counted_table != 0 && !is_nothing(&writer->counted)) {
         pt_format_key key = pt_format_counts_key(writer->counted_table);
         mdb_rc = add_counts(writer, pt_slice_of(key.bytes, key.size));
     }
@@ -194,6 +229,7 @@ static int put(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_slice rec
 {
     pt_lmdb_old old;
     int mdb_rc;
+    writer->next.no_garbage = writer->next.no_garbage && tree != &writer->garbage;
     if (key.size > PT_LMDB_SHORT_KEY_MAX) {
         pt_lmdb_long_trees trees = long_trees(writer);
         mdb_rc = pt_lmdb_long_put(&trees, key, record, &old);
@@ -269,10 +305,19 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
 
 int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error)
 {
+    *collected = false;
+    if (writer->next.no_garbage) {
+        return SQLITE_OK;
+    }
     int mdb_rc = pt_lmdb_collect(writer->txn, &writer->store->env, collected);
-    return mdb_rc == MDB_SUCCESS
-               ? SQLITE_OK
-               : fail(writer, mdb_rc, "deleting what is left of a dropped table", error);
+    if (mdb_rc != MDB_SUCCESS) {
+        return fail(writer, mdb_rc, "deleting what is left of a dropped table", error);
+    }
+    writer->next.no_garbage = !*collected;
+    if (*collected) {
+        writer->next.counted_table = 0;
+    }
+    return SQLITE_OK;
 }
 
 /* --- Commit --- */
@@ -294,7 +339,7 @@ static int put_entries(pt_writer *writer, uint16_t *stored, uint16_t assigned,
 
 static int put_dictionary(pt_writer *writer)
 {
-    pt_format_state *state = &writer->state;
+    pt_format_state *state = &writer->next.state;
     pt_dictionary_counts assigned = pt_dictionary_assigned(writer->store->base.dictionary);
     int mdb_rc = put_entries(writer, &state->names, assigned.names, pt_format_name_key,
                              pt_dictionary_name_bytes);
@@ -308,12 +353,12 @@ static int put_dictionary(pt_writer *writer)
 static void make_nonce(const pt_writer *writer, uint8_t nonce[PT_FORMAT_NONCE_SIZE])
 {
     memcpy(nonce, writer->store->nonce, PT_FORMAT_NONCE_SIZE);
-    pt_put_le64(nonce, pt_get_le64(nonce) + writer->state.version);
+    pt_put_le64(nonce, pt_get_le64(nonce) + writer->next.state.version);
 }
 
 static int put_state(pt_writer *writer, const pt_commit *commit)
 {
-    pt_format_state *state = &writer->state;
+    pt_format_state *state = &writer->next.state;
     state->version = mdb_txn_id(writer->txn);
     state->catalog_generation += commit->catalog_changed ? 1 : 0;
     if (commit->clock > state->clock) {
@@ -345,7 +390,10 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
         pt_lmdb_write_abort(writer);
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "preparing a commit");
     }
-    int rc = pt_lmdb_commit(store, writer->txn, commit->sync, &writer->state, error);
+    int rc = pt_lmdb_commit(store, writer->txn, commit->sync, &writer->next.state, error);
+    if (rc == SQLITE_OK) {
+        store->committed = writer->next;
+    }
     put_by(writer);
     return rc;
 }

@@ -41,6 +41,17 @@ static bool is_wal(sqlite3_file *file)
     return rc == SQLITE_OK && version == WRITE_VERSION_WAL;
 }
 
+/*
+ * Whether the database is written under its write-ahead log. A rollback journal takes a reserved
+ * lock before it is written; who writes with less than that needs no look into the file.
+ */
+static bool writes_wal(sqlite3_file *file)
+{
+    int lock = SQLITE_LOCK_EXCLUSIVE;
+    int rc = file->pMethods->xFileControl(file, SQLITE_FCNTL_LOCKSTATE, &lock);
+    return (rc == SQLITE_OK && lock <= SQLITE_LOCK_SHARED) || is_wal(file);
+}
+
 static int lock_file(sqlite3_file *file, int64_t deadline)
 {
     for (;;) {
@@ -69,7 +80,7 @@ static int fail_lock(pt_error *error, int rc, const char *schema)
 
 int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
 {
-    int64_t deadline = monotonic_ms() + wait_ms;
+    int64_t deadline = wait_ms > 0 ? monotonic_ms() + wait_ms : 0;
     for (int i = 0;; i++) {
         const char *schema = sqlite3_db_name(db, i);
         if (schema == NULL) {
@@ -79,7 +90,7 @@ int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
             continue;
         }
         sqlite3_file *file = file_of(db, schema);
-        if (file == NULL || is_wal(file)) {
+        if (file == NULL || writes_wal(file)) {
             continue;
         }
         int rc = lock_file(file, deadline);

@@ -5,7 +5,7 @@
 #include "memtable_index.h"
 #include "sqlite.h"
 
-enum { FIRST_LOG = 64 };
+enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14 };
 
 struct pt_memtable {
     pt_arena arena;
@@ -43,6 +43,26 @@ void pt_memtable_free(pt_memtable *memtable)
     pt_arena_free(&memtable->arena);
     sqlite3_free(memtable->log);
     sqlite3_free(memtable);
+}
+
+void pt_memtable_reset(pt_memtable *memtable)
+{
+    pt_memtable empty = {.arena = memtable->arena,
+                         .log = memtable->log,
+                         .log_capacity = memtable->log_capacity,
+                         .ascending = true};
+    pt_hash_index_free(&memtable->hash);
+    pt_tree_index_free(&memtable->tree);
+    pt_arena_clear(&empty.arena);
+    if (empty.arena.total > ARENA_KEPT) {
+        pt_arena_free(&empty.arena);
+    }
+    if (empty.log_capacity > FIRST_LOG) {
+        sqlite3_free(empty.log);
+        empty.log = NULL;
+        empty.log_capacity = 0;
+    }
+    *memtable = empty;
 }
 
 uint64_t pt_memtable_version(const pt_memtable *memtable)
@@ -288,7 +308,8 @@ pt_pending *pt_memtable_at(const pt_memtable_node *node)
     return node->pending;
 }
 
-/* Sorts the items and shrinks their array to their pointers, in place. */
+/* Sorts the items and shrinks their array to their pointers. NULL, and the array is gone, when that
+ * fails. */
 static void *sort_entries(pt_sort_item *items, size_t count)
 {
     pt_key_sort(items, count);
@@ -298,7 +319,10 @@ static void *sort_entries(pt_sort_item *items, size_t count)
         memcpy(&entries[i], &pending, sizeof pending);
     }
     void *smaller = sqlite3_realloc64(entries, (count + 1) * sizeof *entries);
-    return smaller != NULL ? smaller : entries;
+    if (smaller == NULL) {
+        sqlite3_free(entries);
+    }
+    return smaller;
 }
 
 /* A commit has better use for its memory; a look-up after that builds it again. */
@@ -330,6 +354,9 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *cou
             }
         }
         items = sort_entries(sortable, *count);
+        if (items == NULL) {
+            return SQLITE_NOMEM;
+        }
     }
     drop_hash(memtable);
     *entries = items;

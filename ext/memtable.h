@@ -22,6 +22,9 @@ typedef struct pt_memtable_node pt_memtable_node; /* a place in key order */
 pt_memtable *pt_memtable_new(void);
 void pt_memtable_free(pt_memtable *memtable);
 
+/* Makes it as new, but for the memory that a small transaction needs, which it keeps. */
+void pt_memtable_reset(pt_memtable *memtable);
+
 /* Changes with every write and rollback: a place in key order must then be sought again. */
 uint64_t pt_memtable_version(const pt_memtable *memtable);
 

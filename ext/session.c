@@ -20,6 +20,8 @@ struct pt_session {
     int64_t clock;
     uint32_t next_table_id;
     uint64_t catalog_changes;
+    uint64_t directory_changes;
+    bool directory_changed; /* by the transaction */
 
     unsigned rows; /* that have begun and not ended, each inside the one before */
 
@@ -92,6 +94,12 @@ bool pt_session_has_pending(const pt_session *session)
     return length_of(session) != 0;
 }
 
+pt_view *pt_session_pending_view(const pt_session *session)
+{
+    bool goes_on = session->writing && !atomic_load(&session->store->in_doubt);
+    return goes_on && pt_memtable_length(session->view->memtable) != 0 ? session->view : NULL;
+}
+
 void pt_session_note_batch(pt_session *session)
 {
     if (session->batch_length == 0) {
@@ -114,7 +122,7 @@ static void drop_view(pt_session *session)
     if (view == NULL) {
         return;
     }
-    if (view->references > 1 || view->memtable != NULL || session->spare != NULL) {
+    if (view->references > 1 || session->spare != NULL) {
         pt_view_release(view);
         return;
     }
@@ -137,7 +145,13 @@ static int take_view(pt_session *session, pt_error *error)
     return rc;
 }
 
-static int settle_doubt(pt_session *session, pt_error *error);
+static int take_back(pt_session *session, pt_error *error);
+
+/* Nothing may use a store that shows writes of a transaction that failed. */
+static inline int settle_doubt(pt_session *session, pt_error *error)
+{
+    return atomic_load(&session->store->in_doubt) ? take_back(session, error) : SQLITE_OK;
+}
 
 int pt_session_read(pt_session *session, pt_view **view, pt_error *error)
 {
@@ -209,8 +223,7 @@ static int begin_locked(pt_session *session, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    session->view->memtable = pt_memtable_new();
-    return session->view->memtable != NULL ? SQLITE_OK : pt_error_nomem(error);
+    return pt_view_begin_writing(session->view) ? SQLITE_OK : pt_error_nomem(error);
 }
 
 /* The busy time-out is asked for only when there is something to wait for: that costs a statement.
@@ -261,6 +274,13 @@ int pt_session_begin(pt_session *session, pt_error *error)
 
 /* --- Savepoints --- */
 
+/* Something that the transaction has written is taken back, or it is over. */
+static void note_end(pt_session *session)
+{
+    session->catalog_changes++;
+    session->directory_changes += session->directory_changed;
+}
+
 static void cut(pt_session *session, pt_memtable *memtable, size_t length)
 {
     pt_memtable_cut(memtable, length);
@@ -297,7 +317,7 @@ void pt_session_rollback_to(pt_session *session, int level)
     pt_memtable *memtable = memtable_of(session);
     if (memtable != NULL) {
         cut(session, memtable, length);
-        session->catalog_changes++;
+        note_end(session);
     }
     protect_marks(session);
 }
@@ -310,7 +330,8 @@ static void finish(pt_session *session)
 {
     pt_batch_free(&session->applied);
     session->applied_version = 0;
-    session->catalog_changes++;
+    note_end(session);
+    session->directory_changed = false;
     session->writing = false;
     session->in_doubt = false;
     drop_view(session);
@@ -403,13 +424,9 @@ void pt_session_rollback(pt_session *session)
     pt_error_clear(&error);
 }
 
-/* Nothing may use a store that shows writes of a transaction that failed: tries again to take them
- * back. */
-static int settle_doubt(pt_session *session, pt_error *error)
+/* Tries again to take back what a transaction that failed has written. */
+static int take_back(pt_session *session, pt_error *error)
 {
-    if (!atomic_load(&session->store->in_doubt)) {
-        return SQLITE_OK;
-    }
     pt_error reason = PT_ERROR_NONE;
     if (session->in_doubt && give_up(session, &reason) == SQLITE_OK) {
         return SQLITE_OK;
@@ -460,6 +477,13 @@ uint64_t pt_session_catalog_changes(const pt_session *session)
 void pt_session_note_catalog_change(pt_session *session)
 {
     session->catalog_changes++;
+    session->directory_changes++;
+    session->directory_changed = true;
+}
+
+uint64_t pt_session_directory_changes(const pt_session *session)
+{
+    return session->directory_changes;
 }
 
 /* Whether the key need not be looked for. Only asked once a transaction has written some rows, for

@@ -52,6 +52,9 @@ bool pt_session_has_pending(const pt_session *session);
 /* What the transaction has written, or NULL while none is writing. */
 pt_memtable *pt_session_memtable(const pt_session *session);
 
+/* The view that has pending operations, if the transaction has written and can go on; or NULL. */
+pt_view *pt_session_pending_view(const pt_session *session);
+
 /*
  * The write just made begins a batch, if none has begun; whether one has, in this transaction, and
  * was not rolled back. What that means: batch_rules.h.
@@ -115,6 +118,9 @@ uint32_t pt_session_new_table_id(pt_session *session);
 /* Changes whenever the transaction's own view of the table catalogue may have changed. */
 uint64_t pt_session_catalog_changes(const pt_session *session);
 void pt_session_note_catalog_change(pt_session *session);
+
+/* The same, but it stays when a transaction ends that has neither made nor dropped a table. */
+uint64_t pt_session_directory_changes(const pt_session *session);
 
 /*
  * The record of a key as the transaction sees it, valid until the next write. SQLITE_OK,

@@ -85,7 +85,7 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
                             pt_table_id *table, pt_error *error)
 {
     uint64_t generation = view->snapshot->catalog_generation;
-    uint64_t changes = pt_session_catalog_changes(session);
+    uint64_t changes = pt_session_directory_changes(session);
     /* A view that only an older statement reads shows nothing of the session's changes. */
     bool current = pt_session_is_current(session, view);
     if (current && table->known && table->generation == generation && table->changes == changes) {

@@ -86,13 +86,10 @@ static int check_writing(const pt_table *table, pt_error *error)
     return writing ? SQLITE_OK : pt_session_refuse_withdrawn(error);
 }
 
-int pt_transaction_prepare_write(pt_table *table, pt_error *error)
+/* Before the first write of a transaction, and of one that may be in doubt. */
+static int prepare_first_write(pt_table *table, pt_error *error)
 {
-    table->joining = false;
-    int rc = pt_table_check_writable(table, error);
-    if (rc == SQLITE_OK) {
-        rc = check_writing(table, error);
-    }
+    int rc = check_writing(table, error);
     if (rc == SQLITE_OK && !pt_session_has_pending(table->session)) {
         rc = pt_companion_join(table->connection, error);
     }
@@ -104,6 +101,17 @@ int pt_transaction_prepare_write(pt_table *table, pt_error *error)
         rc = check_writing(table, error); /* reading may have ended a transaction in doubt */
     }
     return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;
+}
+
+int pt_transaction_prepare_write(pt_table *table, pt_error *error)
+{
+    table->joining = false;
+    int rc = pt_table_check_writable(table, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_view *view = table->session != NULL ? pt_session_pending_view(table->session) : NULL;
+    return view != NULL ? pt_table_find_id(table, view, error) : prepare_first_write(table, error);
 }
 
 int pt_transaction_open_scan(pt_table *table, pt_scan *scan, pt_error *error)

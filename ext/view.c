@@ -28,12 +28,26 @@ void pt_view_release(pt_view *view)
         return;
     }
     pt_memtable_free(view->memtable);
+    pt_memtable_free(view->spare);
     view->snapshot->store->engine->snapshot_free(view->snapshot);
     sqlite3_free(view);
 }
 
+bool pt_view_begin_writing(pt_view *view)
+{
+    view->memtable = view->spare != NULL ? view->spare : pt_memtable_new();
+    view->spare = NULL;
+    return view->memtable != NULL;
+}
+
 void pt_view_put_by(pt_view *view)
 {
+    if (view->memtable != NULL) {
+        pt_memtable_reset(view->memtable);
+        view->spare = view->memtable;
+        view->memtable = NULL;
+    }
+    view->withdrawn = false;
     view->snapshot->store->engine->snapshot_end(view->snapshot);
 }
 

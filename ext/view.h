@@ -19,6 +19,7 @@ enum { PT_VIEW_CHUNKS_KNOWN = 8 };
 typedef struct pt_view {
     pt_snapshot *snapshot; /* begun while the view is in use */
     pt_memtable *memtable; /* NULL: nothing is written */
+    pt_memtable *spare;    /* an empty one, or NULL */
     unsigned references;
     bool withdrawn; /* the memtable was rolled back: what was read is no longer true */
     pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* by table id, the last one asked for */
@@ -42,7 +43,10 @@ static inline bool pt_view_has_pending(const pt_view *view)
     return view->memtable != NULL && pt_memtable_length(view->memtable) != 0;
 }
 
-/* Puts a view by that nobody else uses and that has no memtable; it can be opened again without
+/* Gives a view that has none a memtable. False when out of memory. */
+bool pt_view_begin_writing(pt_view *view);
+
+/* Puts a view by that nobody else uses, and empties its memtable; it can be opened again without
  * allocating. */
 void pt_view_put_by(pt_view *view);
 int pt_view_reopen(pt_view *view, pt_error *error);

@@ -99,6 +99,13 @@ static inline pt_session *open_session(test_host *host)
     return session;
 }
 
+/* A session keeps memory for its next transaction; a new one has none yet. */
+static inline void renew_session(pt_session **session, test_host *host)
+{
+    pt_session_free(*session);
+    *session = open_session(host);
+}
+
 static inline void begin(pt_session *session)
 {
     assert_ok(pt_session_begin(session, &error));

@@ -41,12 +41,12 @@ static void databases_in_another_order_are_refused(void **state)
     const pt_slice header = pt_slice_of("ptable\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 20);
     pt_store *store = NULL;
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        put_raw("meta", 0, pt_slice_text("header"), header);
+        put_raw(NULL, 0, pt_slice_text("header"), header);
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
         put_raw("entities", orders[i], pt_slice_text("12345678"), pt_slice_text("record"));
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
         unlink(fixture_path);
-        put_raw("meta", orders[i] & ~(unsigned)MDB_INTEGERKEY, pt_slice_text("header"), header);
+        put_raw(NULL, orders[i] & ~(unsigned)MDB_INTEGERKEY, pt_slice_text("header"), header);
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, NULL);
         unlink(fixture_path);
     }
@@ -126,7 +126,7 @@ static void counts_may_overflow(void **state)
                                    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
                                    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F};
     make_store();
-    put_raw("meta", 0, pt_slice_of("c\0\0\0\1", 5), pt_slice_of(most, sizeof most));
+    put_raw(NULL, 0, pt_slice_of("c\0\0\0\1", 5), pt_slice_of(most, sizeof most));
     pt_store *store = open_store(fixture_path);
     store_text(store, 1, "b", "two");
     pt_snapshot *snapshot = begin_snapshot(store);

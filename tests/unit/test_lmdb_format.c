@@ -20,7 +20,7 @@ static void keys_are_as_documented(void **state)
     assert_int_equal(counts.size, 5);
     assert_memory_equal(counts.bytes, "c\x01\x02\x03\x04", 5);
     assert_true(pt_slice_equal(pt_format_header_key(), pt_slice_text("header")));
-    assert_true(pt_slice_equal(pt_format_state_key(), pt_slice_text("state")));
+    assert_true(pt_slice_equal(pt_format_state_key(), pt_slice_text("current")));
     assert_true(pt_slice_equal(pt_format_last_bucket_key(), pt_slice_text("bucket")));
 }
 

@@ -160,7 +160,7 @@ static void foreign_lmdb_files_are_refused(void **state)
     (void)state;
     alter_store("other", "key", pt_slice_text("value"));
     assert_cannot_open(fixture_path, "another program's");
-    alter_store("meta", "header", pt_slice_text("something that is no header"));
+    alter_store(NULL, "header", pt_slice_text("something that is no header"));
     assert_cannot_open(fixture_path, "another program's");
 }
 
@@ -177,11 +177,11 @@ static void newer_formats_are_told_apart(void **state)
     (void)state;
     uint8_t bytes[24];
     make_store();
-    alter_store("meta", "header", header_with(bytes, 0));
+    alter_store(NULL, "header", header_with(bytes, 0));
     assert_cannot_open(fixture_path, "newer version");
-    alter_store("meta", "header", header_with(bytes, 2));
+    alter_store(NULL, "header", header_with(bytes, 2));
     check_store(fixture_path);
-    alter_store("meta", "header", header_with(bytes, 1));
+    alter_store(NULL, "header", header_with(bytes, 1));
     check_store(fixture_path);
     pt_store *store = open_store(fixture_path);
     assert_true(store->read_only);
@@ -196,13 +196,13 @@ static void longer_state_is_accepted(void **state)
     pt_format_state stored = {.next_table_id = 77, .clock = 5};
     make_store();
     pt_format_write_state(&stored, bytes);
-    alter_store("meta", "state", pt_slice_of(bytes, sizeof bytes));
+    alter_store(NULL, "current", pt_slice_of(bytes, sizeof bytes));
     pt_store *store = open_store(fixture_path);
     pt_snapshot *snapshot = begin_snapshot(store);
     assert_int_equal(snapshot->next_table_id, 77);
     engine->snapshot_free(snapshot);
     engine->close(store);
-    alter_store("meta", "state", pt_slice_of(bytes, 20));
+    alter_store(NULL, "current", pt_slice_of(bytes, 20));
     store = open_store(fixture_path);
     snapshot = new_snapshot(store);
     assert_fails(engine->snapshot_begin(snapshot, &error), SQLITE_CORRUPT, "state");

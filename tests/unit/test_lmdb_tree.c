@@ -1,6 +1,6 @@
 /*
  * What a store's sub-databases look like after writes: how full their pages are shows whether keys
- * were appended.
+ * were appended. And how few pages a commit copies.
  */
 #include "raw_store.h"
 
@@ -8,13 +8,19 @@
 
 enum { ROWS = 4000 };
 
-static void put_numbered(pt_writer *writer, uint32_t table, uint32_t owner, unsigned number)
+static test_key numbered_key(uint32_t table, uint32_t owner, unsigned number)
 {
-    static const uint8_t record[100];
     test_key key = {.size = 12};
     pt_put_be32(key.bytes, table);
     pt_put_be32(key.bytes + 4, owner);
     pt_put_be32(key.bytes + 8, number);
+    return key;
+}
+
+static void put_numbered(pt_writer *writer, uint32_t table, uint32_t owner, unsigned number)
+{
+    static const uint8_t record[100];
+    test_key key = numbered_key(table, owner, number);
     assert_ok(
         engine->write_put(writer, key_slice(&key), pt_slice_of(record, sizeof record), &error));
 }
@@ -103,14 +109,110 @@ static void runs_end_and_order_stays(void **state)
     assert_int_equal(raw_entries("chunks"), ROWS - ROWS / 100);
 }
 
+static void delete_numbered(pt_writer *writer, uint32_t table, unsigned number)
+{
+    test_key key = numbered_key(table, 1, number);
+    assert_ok(engine->write_delete(writer, key_slice(&key), &error));
+}
+
+/* Every `stride`-th row is left, and the rest deleted: in runs, some more than once, with puts
+ * between. */
+static void delete_all_but(pt_writer *writer, uint32_t table, unsigned stride)
+{
+    for (unsigned i = 0; i < ROWS; i++) {
+        if (i % stride != 0) {
+            delete_numbered(writer, table, i);
+        }
+        if (i % 37 == 1) {
+            delete_numbered(writer, table, i % stride != 0 ? i : i - 1);
+            put_numbered(writer, table, 1, i % stride != 0 ? i - 1 : i);
+            delete_numbered(writer, table, i % stride != 0 ? i - 1 : i);
+            put_numbered(writer, table, 1, i - i % stride);
+        }
+    }
+}
+
+/* How many rows a table has, all of which must be of the stride. */
+static unsigned count_rows(pt_store *store, uint32_t table, unsigned stride)
+{
+    unsigned rows = 0;
+    pt_snapshot *snapshot = begin_snapshot(store);
+    for (unsigned i = 0; i < ROWS; i++) {
+        bool found;
+        pt_slice record;
+        test_key key = numbered_key(table, 1, i);
+        assert_ok(engine->get(snapshot, key_slice(&key), &found, &record, &error));
+        assert_true(!found || i % stride == 0);
+        rows += found;
+    }
+    pt_table_counts counts;
+    assert_ok(engine->counts(snapshot, table, &counts, &error));
+    assert_int_equal(counts.entities, rows);
+    assert_int_equal(counts.bytes, rows * 112);
+    engine->snapshot_free(snapshot);
+    return rows;
+}
+
+static void runs_of_deletions_meet_only_their_keys(void **state)
+{
+    (void)state;
+    static const unsigned strides[] = {2, 3, 50, 1000, ROWS};
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    for (uint32_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
+        pt_writer *writer = begin_write(store);
+        for (unsigned row = 0; row < ROWS; row++) {
+            put_numbered(writer, 1 + i, 1, row);
+        }
+        commit_write(writer);
+    }
+    for (uint32_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
+        pt_writer *writer = begin_write(store);
+        delete_all_but(writer, 1 + i, strides[i]);
+        commit_write(writer);
+        assert_int_equal(count_rows(store, 1 + i, strides[i]), (ROWS - 1) / strides[i] + 1);
+    }
+    pt_writer *writer = begin_write(store);
+    for (uint32_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
+        for (unsigned row = 0; row < ROWS; row++) {
+            delete_numbered(writer, 1 + i, row);
+        }
+    }
+    delete_numbered(writer, 1, 0);
+    put_numbered(writer, 1, 1, 0);
+    commit_write(writer);
+    assert_int_equal(count_rows(store, 1, 1), 1);
+    engine->unlock(store);
+    engine->close(store);
+    assert_int_equal(raw_entries("entities"), 1);
+}
+
+/* The leaf of the entities, that of the main database, and that of the list of free pages. */
+static void a_small_commit_copies_three_pages(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    uint64_t version = 0;
+    for (unsigned i = 0; i < 5; i++) {
+        char text[] = {(char)('a' + i), 0};
+        store_text(store, 1, text, "text");
+        pt_snapshot *snapshot = begin_snapshot(store);
+        version = snapshot->version;
+        engine->snapshot_free(snapshot);
+    }
+    engine->close(store);
+    assert_int_equal(raw_longest_free_list(version), 3);
+    assert_int_equal(raw_stat(NULL).ms_depth, 1);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(each_tree_is_appended_to),
-        TEST(long_keys_in_order_are_appended),
-        TEST(runs_end_and_order_stays),
+        TEST(each_tree_is_appended_to),          TEST(long_keys_in_order_are_appended),
+        TEST(runs_end_and_order_stays),          TEST(runs_of_deletions_meet_only_their_keys),
+        TEST(a_small_commit_copies_three_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

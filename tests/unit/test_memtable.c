@@ -199,17 +199,23 @@ static void assert_same(pt_memtable *memtable)
 
 /* --- Tests --- */
 
-/* The indexes are built when they are first needed: runs differ in when that is. */
+/* The indexes are built when they are first needed: runs differ in when that is. Some have the
+ * memtable of the run before. */
 static void behaves_like_a_sorted_array(void **state)
 {
     (void)state;
+    pt_memtable *memtable = pt_memtable_new();
     for (uint64_t run = 1; run <= 60; run++) {
         uint64_t seed = run;
         int first_find = (int)(run % 4) * 100;
         int first_seek = (int)(run % 5) * 100;
         begin(run % SAMPLE_KINDS, &seed);
-        pt_memtable *memtable = pt_memtable_new();
-        for (int step = 0; step < 600; step++) {
+        if (run % 3 == 0) {
+            pt_memtable_free(memtable);
+            memtable = pt_memtable_new();
+        }
+        int steps = run % 7 == 0 ? 30 : 600;
+        for (int step = 0; step < steps; step++) {
             take_step(memtable, &seed);
             size_t at = sample_random(&seed) % key_count;
             if (step >= first_find) {
@@ -222,8 +228,11 @@ static void behaves_like_a_sorted_array(void **state)
         }
         assert_sorted(memtable);
         assert_same(memtable);
-        pt_memtable_free(memtable);
+        pt_memtable_reset(memtable);
+        assert_int_equal(pt_memtable_length(memtable), 0);
+        assert_int_equal(pt_memtable_version(memtable), 0);
     }
+    pt_memtable_free(memtable);
 }
 
 /* Loads in key order take short cuts, until a key comes that is not beyond the others. */

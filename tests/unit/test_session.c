@@ -418,6 +418,7 @@ static void out_of_memory_leaves_the_store_as_it_was(void **state)
     commit_text(session, "a0", "1");
     for (int n = 0;; n++) {
         pt_error error = PT_ERROR_NONE;
+        renew_session(&session, &host);
         failing_malloc_arm(n, false);
         int rc = whole_transaction(&error);
         bool hit = failing_malloc_disarm();

@@ -352,6 +352,7 @@ static void out_of_memory_drops_all_or_nothing(void **state)
     create("Logins");
     for (int n = 0;; n++) {
         pt_error error = PT_ERROR_NONE;
+        renew_session(&session, &host);
         begin(session);
         pt_view *view = view_of(session);
         failing_malloc_arm(n, false);
