@@ -10,7 +10,8 @@
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-valgrind  unit and SQL tests under valgrind
 #   make lint            warnings, style and structure; make format rewrites the layout
-#   make bench           how fast it is, beside an ordinary table, JSON and LMDB itself; also
+#   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
+#                        virtual table can be at best; also
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
 #   make demo            build and run the demonstration

@@ -2,10 +2,11 @@
 
 #include <stdalign.h>
 
+#include "large_pages.h"
 #include "sqlite.h"
 
 /* sqlite3_malloc promises no alignment beyond 8 bytes. */
-enum { ALIGNMENT = 8, FIRST_CHUNK = 4096, LARGEST_CHUNK = 4 << 20 };
+enum { ALIGNMENT = 8, FIRST_CHUNK = 4096, LARGEST_CHUNK = 16 << 20, LARGEST_KEPT = 4 << 20 };
 
 struct pt_arena_chunk {
     pt_arena_chunk *older;
@@ -39,6 +40,7 @@ void *pt_arena_alloc(pt_arena *arena, size_t size)
         if (chunk == NULL) {
             return NULL;
         }
+        pt_large_pages_ask(chunk, sizeof *chunk + capacity);
         chunk->older = arena->top;
         chunk->capacity = capacity;
         arena->top = chunk;
@@ -98,7 +100,7 @@ void pt_arena_give_back(pt_arena *arena, void *memory)
 void pt_arena_clear(pt_arena *arena)
 {
     pt_arena_chunk *kept = arena->top;
-    if (kept == NULL || kept->capacity > LARGEST_CHUNK) {
+    if (kept == NULL || kept->capacity > LARGEST_KEPT) {
         pt_arena_free(arena);
         return;
     }

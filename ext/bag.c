@@ -17,16 +17,26 @@ void pt_bag_free(pt_bag *bag)
     *bag = (pt_bag){0};
 }
 
+bool pt_bag_reserve(pt_bag *bag, unsigned capacity)
+{
+    if (capacity <= bag->capacity) {
+        return true;
+    }
+    unsigned doubled = bag->capacity == 0 ? FIRST_CAPACITY : bag->capacity * 2;
+    capacity = capacity > doubled ? capacity : doubled;
+    pt_field *fields = sqlite3_realloc64(bag->fields, capacity * sizeof *fields);
+    if (fields == NULL) {
+        return false;
+    }
+    bag->fields = fields;
+    bag->capacity = capacity;
+    return true;
+}
+
 bool pt_bag_append(pt_bag *bag, const pt_field *field)
 {
-    if (bag->count == bag->capacity) {
-        unsigned capacity = bag->capacity == 0 ? FIRST_CAPACITY : bag->capacity * 2;
-        pt_field *fields = sqlite3_realloc64(bag->fields, capacity * sizeof *fields);
-        if (fields == NULL) {
-            return false;
-        }
-        bag->fields = fields;
-        bag->capacity = capacity;
+    if (!pt_bag_reserve(bag, bag->count + 1)) {
+        return false;
     }
     bag->fields[bag->count++] = *field;
     return true;

@@ -24,6 +24,9 @@ typedef struct pt_bag {
 void pt_bag_clear(pt_bag *bag);
 void pt_bag_free(pt_bag *bag);
 
+/* Makes room for so many fields altogether. False: out of memory. */
+bool pt_bag_reserve(pt_bag *bag, unsigned capacity);
+
 /* Adds a field without looking whether the name is there. The slices are not copied. False: out of
  * memory. */
 bool pt_bag_append(pt_bag *bag, const pt_field *field);

@@ -4,16 +4,18 @@
 
 enum { SMALLEST_CAPACITY = 64 };
 
-bool pt_buffer_reserve(pt_buffer *buffer, size_t more)
+static inline bool has_room(const pt_buffer *buffer, size_t more)
+{
+    return !buffer->failed && buffer->data != NULL && more <= buffer->capacity - buffer->size;
+}
+
+__attribute__((noinline)) static bool grow(pt_buffer *buffer, size_t more)
 {
     if (buffer->failed || more > SIZE_MAX / 4 - buffer->size) {
         buffer->failed = true;
         return false;
     }
     size_t wanted = buffer->size + more;
-    if (wanted <= buffer->capacity && buffer->data != NULL) {
-        return true;
-    }
     size_t capacity = buffer->capacity < SMALLEST_CAPACITY ? SMALLEST_CAPACITY : buffer->capacity;
     while (capacity < wanted) {
         capacity += capacity / 2;
@@ -28,9 +30,19 @@ bool pt_buffer_reserve(pt_buffer *buffer, size_t more)
     return true;
 }
 
+static inline bool reserve(pt_buffer *buffer, size_t more)
+{
+    return has_room(buffer, more) || grow(buffer, more);
+}
+
+bool pt_buffer_reserve(pt_buffer *buffer, size_t more)
+{
+    return reserve(buffer, more);
+}
+
 uint8_t *pt_buffer_extend(pt_buffer *buffer, size_t size)
 {
-    if (!pt_buffer_reserve(buffer, size)) {
+    if (!reserve(buffer, size)) {
         return NULL;
     }
     uint8_t *tail = buffer->data + buffer->size;
@@ -40,12 +52,9 @@ uint8_t *pt_buffer_extend(pt_buffer *buffer, size_t size)
 
 void pt_buffer_append(pt_buffer *buffer, const void *data, size_t size)
 {
-    if (size == 0) {
-        return;
-    }
-    uint8_t *tail = pt_buffer_extend(buffer, size);
-    if (tail != NULL) {
-        memcpy(tail, data, size);
+    if (size != 0 && reserve(buffer, size)) {
+        memcpy(buffer->data + buffer->size, data, size);
+        buffer->size += size;
     }
 }
 
@@ -56,7 +65,9 @@ void pt_buffer_append_slice(pt_buffer *buffer, pt_slice slice)
 
 void pt_buffer_append_byte(pt_buffer *buffer, uint8_t byte)
 {
-    pt_buffer_append(buffer, &byte, 1);
+    if (reserve(buffer, 1)) {
+        buffer->data[buffer->size++] = byte;
+    }
 }
 
 void pt_buffer_append_text(pt_buffer *buffer, const char *text)

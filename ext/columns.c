@@ -11,22 +11,6 @@ enum { JSON_SUBTYPE = 'J' };
 
 enum { COPIED_JSON_MAX = 65536 }; /* longer objects are handed to SQLite with their memory */
 
-void pt_row_set(pt_row *row, const pt_scan *scan)
-{
-    row->key = scan->key;
-    row->bytes = scan->record;
-    row->lasting = !scan->on_pending;
-    row->key_lasts = row->lasting && scan->base->key_lasts;
-    row->opened = false;
-    row->view = scan->view;
-}
-
-void pt_row_free(pt_row *row)
-{
-    pt_buffer_free(&row->shape);
-    pt_buffer_free(&row->json);
-}
-
 int pt_report_damage(pt_slice logical_key, pt_error *error)
 {
     pt_keys keys = pt_keys_of(logical_key);
@@ -35,20 +19,6 @@ int pt_report_damage(pt_slice logical_key, pt_error *error)
         "the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the store; "
         "DELETE or REPLACE it, or restore the store from a backup",
         (int)keys.partition.size, keys.partition.data, (int)keys.row.size, keys.row.data);
-}
-
-int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
-{
-    if (row->opened) {
-        return SQLITE_OK;
-    }
-    pt_shape_source source = pt_dictionary_source(pt_session_store(table->session)->dictionary);
-    int rc = pt_record_open(&row->record, row->key, row->bytes, &source, &row->shape);
-    row->opened = rc == SQLITE_OK;
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
-    }
-    return rc == SQLITE_OK ? rc : pt_report_damage(row->key, error);
 }
 
 int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error)
@@ -110,27 +80,15 @@ static int large_column(const pt_row *row, const pt_table *table, sqlite3_contex
     return rc;
 }
 
-static int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
-                           pt_error *error)
+int pt_property_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
+                       unsigned place, pt_error *error)
 {
-    const pt_shape *shape = row->record.shape;
-    if (row->places == NULL || row->places->shape != shape || shape->id == 0) {
-        row->places = pt_column_map_find(&table->map, shape);
-        if (row->places == NULL) {
-            return pt_error_nomem(error);
-        }
-    }
-    int place = row->places->place[index];
-    if (place < 0) {
-        sqlite3_result_null(context);
-        return SQLITE_OK;
-    }
     pt_value value;
-    if (pt_record_value(&row->record, (unsigned)place, &value) != SQLITE_OK) {
+    if (pt_record_value(&row->record, place, &value) != SQLITE_OK) {
         return pt_report_damage(row->key, error);
     }
     if (pt_type_is_large(value.type)) {
-        return large_column(row, table, context, (unsigned)place, value.large.size, error);
+        return large_column(row, table, context, place, value.large.size, error);
     }
     pt_value_result(context, &value, row->lasting);
     return SQLITE_OK;
@@ -186,25 +144,7 @@ void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1])
                      time + 17);
 }
 
-static int key_column(const pt_row *row, sqlite3_context *context, int column, pt_error *error)
-{
-    pt_slice partition_key;
-    pt_slice row_key;
-    if (!pt_key_split(pt_key_entity(row->key), &partition_key, &row_key)) {
-        return pt_report_damage(row->key, error);
-    }
-    sqlite3_destructor_type lifetime = row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT;
-    if (column == PT_COLUMN_PARTITION_KEY) {
-        /* The 00 behind it ends a C string, as SQLite likes it. */
-        sqlite3_result_text(context, (const char *)partition_key.data, -1, lifetime);
-    } else {
-        sqlite3_result_text64(context, (const char *)row_key.data, row_key.size, lifetime,
-                              SQLITE_UTF8);
-    }
-    return SQLITE_OK;
-}
-
-static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error *error)
+static int opened_tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error *error)
 {
     char time[PT_DATETIME_TEXT_SIZE + 1];
     char etag[PT_ETAG_SIZE + 1];
@@ -232,14 +172,9 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
     }
 }
 
-int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
-                  pt_error *error)
+int pt_tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int tail,
+                   pt_error *error)
 {
-    if (column < PT_COLUMN_FIRST) {
-        return key_column(row, context, column, error);
-    }
-    int declared = column - PT_COLUMN_FIRST;
-    int tail = declared - table->config.column_count;
     if (tail == PT_TAIL_ENTITY_KEY) {
         pt_slice key = pt_key_entity(row->key);
         sqlite3_result_blob64(context, key.data, key.size,
@@ -247,9 +182,52 @@ int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int co
         return SQLITE_OK;
     }
     int rc = pt_row_open(row, table, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    return rc == SQLITE_OK ? opened_tail_column(row, context, tail, error) : rc;
+}
+
+/* Finds RowKey in the row's key, once a row. False if it is not there. */
+static bool find_row_key(pt_row *row)
+{
+    if (row->row_key == NULL) {
+        pt_slice entity = pt_key_entity(row->key);
+        const uint8_t *separator = memchr(entity.data, 0, entity.size);
+        row->row_key = separator != NULL ? separator + 1 : NULL;
     }
-    return tail < 0 ? declared_column(row, table, context, declared, error)
-                    : tail_column(row, context, tail, error);
+    return row->row_key != NULL;
+}
+
+enum { SHORT_KEY_MAX = 255 };
+
+/*
+ * Nothing ends a RowKey in the store, and SQLite copies a text without a NUL behind it into new
+ * memory when somebody asks for its terminated form. A copy that it makes here goes into the memory
+ * of the row before. With one row there is none before, and often only a comparison asks.
+ */
+static void row_key_column(const pt_row *row, sqlite3_context *context, bool only_row)
+{
+    char text[SHORT_KEY_MAX + 1];
+    size_t size = row->key.size - (size_t)(row->row_key - row->key.data);
+    if (!only_row && size <= SHORT_KEY_MAX && memchr(row->row_key, 0, size) == NULL) {
+        memcpy(text, row->row_key, size);
+        text[size] = 0;
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
+    } else {
+        sqlite3_result_text64(context, (const char *)row->row_key, size,
+                              row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
+    }
+}
+
+int pt_key_column(pt_row *row, sqlite3_context *context, int column, bool only_row, pt_error *error)
+{
+    if (!find_row_key(row)) {
+        return pt_report_damage(row->key, error);
+    }
+    if (column == PT_COLUMN_PARTITION_KEY) {
+        /* The 00 behind it ends a C string, as SQLite likes it. */
+        sqlite3_result_text(context, (const char *)pt_key_entity(row->key).data, -1,
+                            row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
+    } else {
+        row_key_column(row, context, only_row);
+    }
+    return SQLITE_OK;
 }

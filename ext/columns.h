@@ -1,40 +1,29 @@
 /*
- * The columns of a row: from an entity's key and record to what SQLite sees.
+ * The columns of a row that are more than a short value in its record: large values, Properties,
+ * ETag and the like.
  */
 #ifndef PT_COLUMNS_H
 #define PT_COLUMNS_H
 
 #include "large_value.h"
-#include "scan.h"
-#include "table.h"
+#include "row.h"
 
 /* `W/"datetime'2026-11-21T09%3A00%3A13.0419375Z'"` */
 enum { PT_ETAG_SIZE = 48 };
 
-/* The row that a cursor stands on. Its record is opened when a column first needs it. */
-typedef struct pt_row {
-    pt_slice key;   /* logical */
-    pt_slice bytes; /* of the record */
-    bool lasting;   /* the bytes lie in the snapshot and outlive the statement's use of them */
-    bool key_lasts; /* so does the key */
-    bool opened;
-    pt_view *view; /* that the row was read from */
-    pt_record record;
-    const pt_column_places *places;
-    pt_buffer shape;
-    pt_buffer json;
-    const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
-} pt_row;
+/* Gives SQLite a column behind the declared ones, by its PT_TAIL_.... What fails is as with
+ * pt_row_column. */
+int pt_tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int tail,
+                   pt_error *error);
 
-void pt_row_set(pt_row *row, const pt_scan *scan);
-void pt_row_free(pt_row *row);
+/* Gives SQLite a declared column of the row, which is open, by the place of its property: of any
+ * type, large ones too. */
+int pt_property_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
+                       unsigned place, pt_error *error);
 
-/* Opens the record now, so that its columns can be read whatever becomes of the dictionary's ids.
- */
-int pt_row_open(pt_row *row, const pt_table *table, pt_error *error);
-
-/* Gives SQLite the value of a column. SQLITE_CORRUPT_VTAB: the record is damaged. */
-int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
+/* Gives SQLite PartitionKey or RowKey, by PT_COLUMN_.... `only_row`: none follows it.
+ * SQLITE_CORRUPT_VTAB: the key cannot be divided. */
+int pt_key_column(pt_row *row, sqlite3_context *context, int column, bool only_row,
                   pt_error *error);
 
 /* The text of a record that does not decode, naming its keys. */

@@ -448,14 +448,27 @@ int pt_cursor_eof(sqlite3_vtab_cursor *base)
     return cursor_of(base)->eof;
 }
 
+__attribute__((noinline)) static int give_column(pt_cursor *cursor, sqlite3_context *context,
+                                                 int column)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = column < PT_COLUMN_FIRST
+                 ? pt_key_column(&cursor->row, context, column, cursor->is_point, &error)
+                 : pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
+    return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
+}
+
+/* An UPDATE need not read a column that it leaves as it is. */
+__attribute__((noinline)) static int give_changing_column(pt_cursor *cursor,
+                                                          sqlite3_context *context, int column)
+{
+    return sqlite3_vtab_nochange(context) ? SQLITE_OK : give_column(cursor, context, column);
+}
+
 int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    /* An UPDATE that leaves the column as it is need not read it. */
-    if (sqlite3_vtab_nochange(context)) {
-        return SQLITE_OK;
-    }
     pt_cursor *cursor = cursor_of(base);
-    pt_error error = PT_ERROR_NONE;
-    int rc = pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
-    return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
+    bool writes = cursor->row.view->memtable != NULL;
+    return writes ? give_changing_column(cursor, context, column)
+                  : give_column(cursor, context, column);
 }

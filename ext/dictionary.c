@@ -271,18 +271,10 @@ static int find_or_assign_shape(pt_dictionary *dictionary, pt_field *fields, uns
     return assign_shape(dictionary, pt_buffer_slice(&dictionary->description), scratch, shape);
 }
 
-static void take_ids(const pt_shape *shape, pt_field *fields)
-{
-    for (unsigned i = 0; i < shape->count; i++) {
-        fields[i].name_id = shape->properties[i].name_id;
-    }
-}
-
 int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned count,
                         const pt_shape *hint, pt_buffer *scratch, const pt_shape **shape)
 {
     if (hint != NULL && pt_shape_fits(hint, fields, count)) {
-        take_ids(hint, fields);
         *shape = hint;
         return SQLITE_OK;
     }

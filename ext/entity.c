@@ -1,4 +1,4 @@
-#include "entity.h"
+#include "record_value.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>
@@ -13,16 +13,17 @@ enum {
     TICKS_AT = 8,
     FLAG_WIDE = 1,
     DESCRIPTION_HEADER = 4,
-    NARROW_END = 2,
-    WIDE_END = 4,
     LARGEST_NARROW = UINT16_MAX,
     LARGE_TICKS = 8, /* in the slot of a large value, behind its size */
     LARGE_ORDINAL = 16,
 };
 
-static uint32_t checksum(pt_slice key, pt_slice record)
+/* The first eight bytes of a record as one number. */
+enum { FLAGS_SHIFT = 8, SHAPE_SHIFT = 16, CHECKSUM_SHIFT = 32, FORMAT_AND_FLAGS = 0xFFFF };
+
+static uint32_t checksum(pt_slice key, uint32_t start, pt_slice record)
 {
-    uint64_t seed = XXH3_64bits(key.data, key.size) ^ pt_get_le32(record.data);
+    uint64_t seed = XXH3_64bits(key.data, key.size) ^ start;
     return (uint32_t)XXH3_64bits_withSeed(record.data + TICKS_AT, record.size - TICKS_AT, seed);
 }
 
@@ -31,11 +32,18 @@ static bool is_time(int64_t ticks)
     return (uint64_t)ticks <= (uint64_t)PT_TICKS_MAX;
 }
 
-static bool is_record_of(pt_slice bytes, pt_slice key)
+static bool has_record_size(pt_slice bytes)
 {
-    return bytes.size >= PT_RECORD_HEADER && bytes.size <= PT_RECORD_MAX &&
-           bytes.data[0] == PT_RECORD_FORMAT && (bytes.data[FLAGS_AT] & ~FLAG_WIDE) == 0 &&
-           pt_get_le32(bytes.data + CHECKSUM_AT) == checksum(key, bytes) &&
+    return bytes.size >= PT_RECORD_HEADER && bytes.size <= PT_RECORD_MAX;
+}
+
+/* Whether `bytes`, which begin with `head`, are a record of the key as far as can be said without
+ * its shape. */
+static bool is_record_of(pt_slice bytes, uint64_t head, pt_slice key)
+{
+    const unsigned flags = (unsigned)FLAG_WIDE << FLAGS_SHIFT;
+    return (head & FORMAT_AND_FLAGS & ~flags) == PT_RECORD_FORMAT &&
+           head >> CHECKSUM_SHIFT == checksum(key, (uint32_t)head, bytes) &&
            is_time((int64_t)pt_get_le64(bytes.data + TICKS_AT));
 }
 
@@ -65,74 +73,68 @@ static int parse_inline_shape(pt_slice *rest, const pt_shape_source *source, pt_
     return *shape != NULL ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
 }
 
-static uint32_t end_of(const pt_record *record, uint32_t ordinal)
+/* What is behind the header. */
+static pt_slice body_of(pt_slice bytes)
 {
-    return record->wide ? pt_get_le32(record->ends + (size_t)ordinal * WIDE_END)
-                        : pt_get_le16(record->ends + (size_t)ordinal * NARROW_END);
+    return pt_slice_of(bytes.data + PT_RECORD_HEADER, bytes.size - PT_RECORD_HEADER);
 }
 
-/* Divides what follows header and description; false if it does not have the shape's size. */
-static bool divide_body(pt_record *record, pt_slice body)
+/* Divides what follows header and description, which must have the shape's size. */
+static inline int divide_body(pt_record *record, pt_slice body)
 {
     const pt_shape *shape = record->shape;
-    size_t ends_size = (size_t)shape->variable * (record->wide ? WIDE_END : NARROW_END);
+    size_t ends_size = (size_t)shape->variable * (record->wide ? PT_WIDE_END : PT_NARROW_END);
     if (body.size < shape->fixed_size + ends_size) {
-        return false;
+        return SQLITE_CORRUPT_VTAB;
     }
     record->fixed = body.data;
     record->ends = body.data + shape->fixed_size;
     record->data = record->ends + ends_size;
     record->data_size = (uint32_t)(body.size - shape->fixed_size - ends_size);
-    uint32_t used = shape->variable != 0 ? end_of(record, shape->variable - 1) : 0;
-    return used == record->data_size;
+    uint32_t used = shape->variable != 0 ? pt_record_end(record, shape->variable - 1) : 0;
+    return used == record->data_size ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
 }
 
-int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
-                   pt_buffer *scratch)
+/* Finds the shape that a record names or describes, and divides what is behind it. */
+__attribute__((noinline)) static int divide_by_source(pt_record *record, uint16_t shape_id,
+                                                      pt_slice bytes, const pt_shape_source *source,
+                                                      pt_buffer *scratch)
 {
-    if (!is_record_of(bytes, key)) {
-        return SQLITE_CORRUPT_VTAB;
-    }
-    pt_slice body = pt_slice_of(bytes.data + PT_RECORD_HEADER, bytes.size - PT_RECORD_HEADER);
-    uint16_t shape_id = pt_get_le16(bytes.data + SHAPE_AT);
+    pt_slice body = body_of(bytes);
     if (shape_id != 0) {
         record->shape = source->shape(source->context, shape_id);
-        if (record->shape == NULL) {
-            return SQLITE_CORRUPT_VTAB;
-        }
     } else {
         int rc = parse_inline_shape(&body, source, scratch, &record->shape);
         if (rc != SQLITE_OK) {
             return rc;
         }
     }
-    record->ticks = (int64_t)pt_get_le64(bytes.data + TICKS_AT);
-    record->wide = (bytes.data[FLAGS_AT] & FLAG_WIDE) != 0;
-    return divide_body(record, body) ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+    return record->shape != NULL ? divide_body(record, body) : SQLITE_CORRUPT_VTAB;
 }
 
-static int variable_value(const pt_record *record, uint32_t ordinal, pt_value *value)
+static bool is_id_of(const pt_shape *shape, uint16_t shape_id)
 {
-    uint32_t start = ordinal != 0 ? end_of(record, ordinal - 1) : 0;
-    uint32_t end = end_of(record, ordinal);
-    if (start > end || end > record->data_size) {
+    return shape != NULL && shape_id != 0 && shape->id == shape_id;
+}
+
+int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
+                   pt_buffer *scratch)
+{
+    if (!has_record_size(bytes)) {
         return SQLITE_CORRUPT_VTAB;
     }
-    if (value->type == PT_STRING) {
-        if (start == end || record->data[end - 1] != 0) {
-            return SQLITE_CORRUPT_VTAB;
-        }
-        end--;
+    uint64_t head = pt_get_le64(bytes.data);
+    if (!is_record_of(bytes, head, key)) {
+        return SQLITE_CORRUPT_VTAB;
     }
-    value->bytes = pt_slice_of(record->data + start, end - start);
-    return SQLITE_OK;
-}
-
-static double real_from_bits(uint64_t bits)
-{
-    double real;
-    memcpy(&real, &bits, sizeof real);
-    return real;
+    record->ticks = (int64_t)pt_get_le64(bytes.data + TICKS_AT);
+    record->wide = (head >> FLAGS_SHIFT & FLAG_WIDE) != 0;
+    uint16_t shape_id = (uint16_t)(head >> SHAPE_SHIFT);
+    if (!is_id_of(source->hint, shape_id)) {
+        return divide_by_source(record, shape_id, bytes, source, scratch);
+    }
+    record->shape = source->hint;
+    return divide_body(record, body_of(bytes));
 }
 
 static uint64_t bits_of_real(double real)
@@ -142,55 +144,53 @@ static uint64_t bits_of_real(double real)
     return bits;
 }
 
+static int verdict(bool sound)
+{
+    return sound ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+}
+
 static int large_value(const uint8_t *fixed, pt_large *large)
 {
     *large = (pt_large){.size = pt_get_le64(fixed),
                         .ticks = (int64_t)pt_get_le64(fixed + LARGE_TICKS),
                         .ordinal = pt_get_le16(fixed + LARGE_ORDINAL)};
-    bool sound = large->size != 0 && large->size <= PT_LARGE_SIZE_MAX && is_time(large->ticks);
-    return sound ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
-}
-
-static int fixed_value(const uint8_t *fixed, pt_value *value)
-{
-    switch (value->type) {
-    case PT_INT32:
-        value->integer = (int32_t)pt_get_le32(fixed);
-        return SQLITE_OK;
-    case PT_INT64:
-        value->integer = (int64_t)pt_get_le64(fixed);
-        return SQLITE_OK;
-    case PT_DOUBLE:
-        value->real = real_from_bits(pt_get_le64(fixed));
-        return SQLITE_OK;
-    case PT_BOOLEAN:
-        value->integer = *fixed;
-        return *fixed <= 1 ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
-    case PT_DATETIME:
-        value->integer = (int64_t)pt_get_le64(fixed);
-        return is_time(value->integer) ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
-    case PT_GUID:
-        memcpy(value->guid, fixed, PT_GUID_SIZE);
-        return SQLITE_OK;
-    case PT_LARGE_STRING:
-    case PT_LARGE_BINARY:
-        return large_value(fixed, &value->large);
-    case PT_NONE:
-    case PT_STRING:
-    case PT_BINARY:
-        break;
-    }
-    return SQLITE_CORRUPT_VTAB;
+    return verdict(large->size != 0 && large->size <= PT_LARGE_SIZE_MAX && is_time(large->ticks));
 }
 
 int pt_record_value(const pt_record *record, unsigned index, pt_value *value)
 {
     const pt_property *property = &record->shape->properties[index];
     value->type = (pt_type)property->type;
-    if (value->type == PT_STRING || value->type == PT_BINARY) {
-        return variable_value(record, property->slot, value);
+    switch (value->type) {
+    case PT_STRING:
+        return verdict(pt_record_string(record, property, &value->bytes));
+    case PT_BINARY:
+        return verdict(pt_record_binary(record, property, &value->bytes));
+    case PT_INT32:
+        value->integer = pt_record_int32(record, property);
+        return SQLITE_OK;
+    case PT_INT64:
+        value->integer = pt_record_int64(record, property);
+        return SQLITE_OK;
+    case PT_DOUBLE:
+        value->real = pt_record_double(record, property);
+        return SQLITE_OK;
+    case PT_BOOLEAN:
+        value->integer = record->fixed[property->slot];
+        return verdict(value->integer <= 1);
+    case PT_DATETIME:
+        value->integer = pt_record_int64(record, property);
+        return verdict(is_time(value->integer));
+    case PT_GUID:
+        memcpy(value->guid, record->fixed + property->slot, PT_GUID_SIZE);
+        return SQLITE_OK;
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
+        return large_value(record->fixed + property->slot, &value->large);
+    case PT_NONE:
+        break;
     }
-    return fixed_value(record->fixed + property->slot, value);
+    return SQLITE_CORRUPT_VTAB;
 }
 
 static size_t description_size(const pt_shape *shape)
@@ -202,7 +202,7 @@ static size_t description_size(const pt_shape *shape)
 static size_t frame_size(const pt_shape *shape, bool wide)
 {
     return PT_RECORD_HEADER + description_size(shape) + shape->fixed_size +
-           (size_t)shape->variable * (wide ? WIDE_END : NARROW_END);
+           (size_t)shape->variable * (wide ? PT_WIDE_END : PT_NARROW_END);
 }
 
 size_t pt_record_size(const pt_shape *shape, const pt_field *fields)
@@ -266,17 +266,17 @@ static uint8_t *put_end(uint8_t *at, size_t end, bool wide)
 {
     if (wide) {
         pt_put_le32(at, (uint32_t)end);
-        return at + WIDE_END;
+        return at + PT_WIDE_END;
     }
     pt_put_le16(at, (uint16_t)end);
-    return at + NARROW_END;
+    return at + PT_NARROW_END;
 }
 
 static void put_values(const pt_shape *shape, const pt_field *fields, uint8_t *body, bool wide)
 {
     uint8_t *fixed = body;
     uint8_t *ends = fixed + shape->fixed_size;
-    uint8_t *data = ends + (size_t)shape->variable * (wide ? WIDE_END : NARROW_END);
+    uint8_t *data = ends + (size_t)shape->variable * (wide ? PT_WIDE_END : PT_NARROW_END);
     uint8_t *at = data;
     for (unsigned i = 0; i < shape->count; i++) {
         const pt_value *value = &fields[i].value;
@@ -304,5 +304,6 @@ void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t tick
         body += description_size(shape);
     }
     put_values(shape, fields, body, wide);
-    pt_put_le32(bytes + CHECKSUM_AT, checksum(key, pt_slice_of(bytes, size)));
+    uint32_t sum = checksum(key, pt_get_le32(bytes), pt_slice_of(bytes, size));
+    pt_put_le32(bytes + CHECKSUM_AT, sum);
 }

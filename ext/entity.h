@@ -46,6 +46,8 @@ typedef struct pt_shape_source {
     pt_shape_lookup shape;
     pt_name_lookup name;
     void *context;
+    const pt_shape *hint; /* NULL, or a shape that is taken without a look-up where a record names
+                             its id; the id must be one that it keeps */
 } pt_shape_source;
 
 /*

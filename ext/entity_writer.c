@@ -114,7 +114,8 @@ int pt_entity_convert(pt_table *table, int column, sqlite3_value *sql, pt_field 
                       pt_error *error)
 {
     const pt_column *declared = &table->config.columns[column];
-    *field = (pt_field){.name = pt_entity_column_name(table, column)};
+    field->name = pt_entity_column_name(table, column);
+    field->name_id = 0;
     return pt_value_from_sql(sql, declared->type, declared->name, &field->value, error);
 }
 
@@ -153,21 +154,32 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
                         UINT16_MAX);
 }
 
+/* The shape of the last entity that was put, while its ids are valid, or NULL. */
+static const pt_shape *last_shape_of(const pt_table *table)
+{
+    bool valid = table->last_shape_epoch == pt_dictionary_epoch(dictionary_of(table));
+    return valid ? table->last_shape : NULL;
+}
+
+const pt_column_places *pt_entity_last_places(pt_table *table)
+{
+    const pt_shape *shape = last_shape_of(table);
+    return shape != NULL ? pt_column_map_find(&table->map, shape) : NULL;
+}
+
 /* Puts the record of the bag under a logical key. On failure nothing has changed. */
 static int put_record(pt_table *table, pt_slice key, pt_operation operation, int64_t ticks,
                       pt_error *error)
 {
     pt_dictionary *dictionary = dictionary_of(table);
-    unsigned epoch = pt_dictionary_epoch(dictionary);
-    const pt_shape *hint = epoch == table->last_shape_epoch ? table->last_shape : NULL;
     const pt_shape *shape;
-    int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count, hint,
-                                 &table->new_shape, &shape);
+    int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count,
+                                 last_shape_of(table), &table->new_shape, &shape);
     if (rc != SQLITE_OK) {
         return refuse_shape(table, key, rc, error);
     }
     table->last_shape = shape->id != 0 ? shape : NULL;
-    table->last_shape_epoch = epoch;
+    table->last_shape_epoch = pt_dictionary_epoch(dictionary);
     size_t size = pt_record_size(shape, table->bag.fields);
     if (size == 0) {
         return pt_error_set(error, SQLITE_TOOBIG,
@@ -269,7 +281,9 @@ static int make_change(pt_table *table, entity_change *change, pt_error *error)
     if (rc == SQLITE_OK) {
         pt_entity_note_write(table);
     }
-    pt_buffer_free(&change->gone);
+    if (change->gone.data != NULL) {
+        pt_buffer_free(&change->gone);
+    }
     return rc;
 }
 
@@ -315,17 +329,22 @@ int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *re
 int pt_entity_keep_properties(pt_table *table, const pt_record *record, pt_slice key,
                               pt_error *error)
 {
-    pt_bag_clear(&table->bag);
-    for (unsigned i = 0; i < record->shape->count; i++) {
+    pt_bag *bag = &table->bag;
+    unsigned count = record->shape->count;
+    pt_bag_clear(bag);
+    if (!pt_bag_reserve(bag, count)) {
+        return pt_error_nomem(error);
+    }
+    for (unsigned i = 0; i < count; i++) {
         const pt_property *property = &record->shape->properties[i];
-        pt_field field = {.name = property->name, .name_id = property->name_id};
-        if (pt_record_value(record, i, &field.value) != SQLITE_OK) {
+        pt_field *field = &bag->fields[i];
+        field->name = property->name;
+        field->name_id = property->name_id;
+        if (pt_record_value(record, i, &field->value) != SQLITE_OK) {
             return pt_report_damage(key, error);
         }
-        if (!pt_bag_append(&table->bag, &field)) {
-            return pt_error_nomem(error);
-        }
     }
+    bag->count = count;
     return SQLITE_OK;
 }
 

@@ -41,6 +41,10 @@ int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *re
 
 pt_slice pt_entity_column_name(const pt_table *table, int column);
 
+/* Where the columns are in the shape of the last entity that was put: most have the same. NULL if
+ * there is none, or out of memory. */
+const pt_column_places *pt_entity_last_places(pt_table *table);
+
 /* A value for a declared column as a property. SQLITE_MISMATCH. */
 int pt_entity_convert(pt_table *table, int column, sqlite3_value *sql, pt_field *field,
                       pt_error *error);

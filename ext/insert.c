@@ -20,18 +20,34 @@ static int refuse_system_columns(const pt_write_arguments *given, pt_error *erro
     return SQLITE_OK;
 }
 
+/* A value for a declared column goes over the base. */
+static int set_column(pt_bag *bag, pt_field field, pt_error *error)
+{
+    return pt_bag_set(bag, &field) ? SQLITE_OK : pt_error_nomem(error);
+}
+
 static int collect_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
+    pt_bag *bag = &table->bag;
+    int count = table->config.column_count;
     int rc = pt_entity_parse_properties(table, given->tail[PT_TAIL_PROPERTIES], error);
-    bool has_base = table->bag.count != 0;
-    for (int i = 0; rc == SQLITE_OK && i < table->config.column_count; i++) {
-        pt_field field;
-        rc = pt_entity_convert(table, i, given->declared[i], &field, error);
-        if (rc != SQLITE_OK || field.value.type == PT_NONE) {
+    if (rc == SQLITE_OK && !pt_bag_reserve(bag, bag->count + (unsigned)count)) {
+        rc = pt_error_nomem(error);
+    }
+    bool has_base = bag->count != 0;
+    const pt_column_places *places = pt_entity_last_places(table);
+    for (int i = 0; rc == SQLITE_OK && i < count; i++) {
+        pt_field *field = &bag->fields[bag->count];
+        rc = pt_entity_convert(table, i, given->declared[i], field, error);
+        if (rc != SQLITE_OK || field->value.type == PT_NONE) {
             continue;
         }
-        bool set = has_base ? pt_bag_set(&table->bag, &field) : pt_bag_append(&table->bag, &field);
-        rc = set ? SQLITE_OK : pt_error_nomem(error);
+        if (has_base) {
+            rc = set_column(bag, *field, error);
+        } else {
+            field->name_id = pt_column_places_name_id(places, i);
+            bag->count++;
+        }
     }
     return rc;
 }

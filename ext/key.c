@@ -1,5 +1,6 @@
 #include "key.h"
 
+enum { PLAIN_STEP = 8 }; /* bytes of a text that are looked at together */
 enum { LAST_CODE_POINT = 0x10FFFF, BEFORE_SURROGATES = 0xD7FF, AFTER_SURROGATES = 0xE000 };
 
 void pt_key_begin(pt_buffer *buffer, uint32_t table_id)
@@ -142,8 +143,30 @@ static size_t sequence_size(pt_slice text)
     return size;
 }
 
+/* Whether eight bytes are ASCII without NUL: a byte of 0 borrows when 1 is taken from it. */
+static bool is_plain(const uint8_t *bytes)
+{
+    uint64_t word;
+    memcpy(&word, bytes, sizeof word);
+    return ((word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
+}
+
+/* The text without the plain bytes, or most of them, that it begins with. */
+static pt_slice skip_plain(pt_slice text)
+{
+    size_t at = 0;
+    while (text.size - at >= PLAIN_STEP && is_plain(text.data + at)) {
+        at += PLAIN_STEP;
+    }
+    if (at != 0 && text.size - at < PLAIN_STEP && is_plain(text.data + text.size - PLAIN_STEP)) {
+        at = text.size;
+    }
+    return pt_slice_of(text.data + at, text.size - at);
+}
+
 bool pt_key_is_valid_text(pt_slice text)
 {
+    text = text.size >= PLAIN_STEP ? skip_plain(text) : text;
     while (text.size != 0) {
         size_t size = sequence_size(text);
         if (size == 0 || text.data[0] == 0) {

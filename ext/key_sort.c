@@ -117,8 +117,30 @@ static void sort(pt_sort_item *items, size_t count, size_t depth)
     insertion_sort(items, count);
 }
 
+/* Bytes that all keys begin with: as a rule a table's id and more. */
+static size_t shared_prefix(const pt_sort_item *items, size_t count)
+{
+    pt_slice first = pt_pending_key(items[0].pending);
+    size_t shared = first.size;
+    for (size_t i = 1; i < count && shared != 0; i++) {
+        pt_slice key = pt_pending_key(items[i].pending);
+        shared = key.size < shared ? key.size : shared;
+        if (memcmp(key.data, first.data, shared) != 0) {
+            size_t at = 0;
+            while (key.data[at] == first.data[at]) {
+                at++;
+            }
+            shared = at;
+        }
+    }
+    return shared;
+}
+
 void pt_key_sort(pt_sort_item *items, size_t count)
 {
-    load_chunks(items, count, 0);
-    sort(items, count, 0);
+    if (count > 1) {
+        size_t shared = shared_prefix(items, count);
+        load_chunks(items, count, shared);
+        sort(items, count, shared);
+    }
 }

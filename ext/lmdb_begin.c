@@ -32,16 +32,22 @@ void pt_lmdb_reader_leave(pt_lmdb_store *store, pt_lmdb_reader *reader)
 
 /* --- Counting against changes --- */
 
+/* Until no change goes on. The store has been counted in, and is so again. */
+__attribute__((noinline)) static void wait_for_change(pt_lmdb_store *store)
+{
+    do {
+        atomic_fetch_sub(&store->active, 1);
+        pthread_mutex_lock(&store->mutex);
+        pthread_mutex_unlock(&store->mutex);
+        atomic_fetch_add(&store->active, 1);
+    } while (atomic_load(&store->changing));
+}
+
 static void count_in(pt_lmdb_store *store)
 {
-    for (;;) {
-        atomic_fetch_add(&store->active, 1);
-        if (!atomic_load(&store->changing)) {
-            return;
-        }
-        atomic_fetch_sub(&store->active, 1);
-        pthread_mutex_lock(&store->mutex); /* until the change is over */
-        pthread_mutex_unlock(&store->mutex);
+    atomic_fetch_add(&store->active, 1);
+    if (atomic_load(&store->changing)) {
+        wait_for_change(store);
     }
 }
 
@@ -149,9 +155,11 @@ static int try_to_begin(pt_lmdb_store *store, pt_lmdb_reader *reader, MDB_txn **
     return mdb_rc;
 }
 
-static int begin(pt_lmdb_store *store, pt_lmdb_reader *reader, MDB_txn **txn, pt_error *error)
+/* After a first try that ended with `mdb_rc`. */
+__attribute__((noinline)) static int begin_with_remedies(pt_lmdb_store *store,
+                                                         pt_lmdb_reader *reader, MDB_txn **txn,
+                                                         int mdb_rc, pt_error *error)
 {
-    int mdb_rc = try_to_begin(store, reader, txn);
     for (int remedies = 0; mdb_rc != MDB_SUCCESS; remedies++) {
         if (remedies == REMEDIES_MAX) {
             return pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning a transaction");
@@ -163,6 +171,13 @@ static int begin(pt_lmdb_store *store, pt_lmdb_reader *reader, MDB_txn **txn, pt
         mdb_rc = try_to_begin(store, reader, txn);
     }
     return SQLITE_OK;
+}
+
+static int begin(pt_lmdb_store *store, pt_lmdb_reader *reader, MDB_txn **txn, pt_error *error)
+{
+    int mdb_rc = try_to_begin(store, reader, txn);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK
+                                 : begin_with_remedies(store, reader, txn, mdb_rc, error);
 }
 
 int pt_lmdb_begin_read(pt_lmdb_store *store, pt_lmdb_reader *reader, pt_error *error)

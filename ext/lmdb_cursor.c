@@ -76,6 +76,10 @@ void pt_lmdb_cursor_close(pt_engine_cursor *base)
     }
     pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base->snapshot);
+    /* An UPDATE closes its cursor and then asks for the record that it stood on. */
+    bool stands = cursor->base.valid && cursor->base.key_lasts && snapshot->begun;
+    snapshot->left_key = stands ? cursor->base.key : (pt_slice){0};
+    snapshot->left_record = cursor->base.record;
     cursor->next_spare = snapshot->spares;
     snapshot->spares = cursor;
 }

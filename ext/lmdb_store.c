@@ -194,6 +194,7 @@ void pt_lmdb_snapshot_end(pt_snapshot *base)
         return;
     }
     snapshot->begun = false;
+    snapshot->left_key = (pt_slice){0};
     if (!pt_lmdb_is_inherited(snapshot->store)) {
         mdb_txn_reset(snapshot->reader.txn);
         pt_lmdb_end(snapshot->store);
@@ -231,6 +232,11 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
     pt_lmdb_store *store = snapshot->store;
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
+    }
+    if (key.size != 0 && pt_slice_equal(key, snapshot->left_key)) {
+        *found = true;
+        *record = snapshot->left_record;
+        return SQLITE_OK;
     }
     MDB_val value;
     int mdb_rc = look_up(snapshot->reader.txn, &store->env, key, &value);

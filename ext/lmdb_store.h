@@ -26,6 +26,8 @@ typedef struct pt_lmdb_snapshot {
     pt_lmdb_reader reader;
     struct pt_lmdb_cursor *spares; /* closed cursors, for the next that are opened */
     bool begun;
+    pt_slice left_key; /* where the cursor that was closed last stood, or empty */
+    pt_slice left_record;
 } pt_lmdb_snapshot;
 
 static inline pt_lmdb_snapshot *pt_lmdb_own_snapshot(pt_snapshot *snapshot)

@@ -1,6 +1,7 @@
 #include "memtable.h"
 
 #include "key_sort.h"
+#include "large_pages.h"
 #include "memtable_index.h"
 #include "sqlite.h"
 
@@ -99,8 +100,10 @@ static int build_hash(pt_memtable *memtable)
         return SQLITE_NOMEM;
     }
     for (size_t i = 0; i < memtable->length; i++) {
-        if (memtable->log[i]->newest) {
-            pt_hash_index_set(&memtable->hash, memtable->log[i]);
+        const pt_pending *pending = memtable->log[i];
+        if (pending->newest) {
+            pt_hash_index_set(&memtable->hash, memtable->log, pending,
+                              pt_hash_index_hash(pt_pending_key(pending)));
         }
     }
     memtable->hashed = true;
@@ -123,21 +126,31 @@ static int build_tree(pt_memtable *memtable)
     return SQLITE_OK;
 }
 
-int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending)
+/* The newest operation on a key that is not beyond all; out of memory only while there is no index
+ * yet. */
+static int find_hashed(pt_memtable *memtable, pt_slice key, uint32_t hash, pt_pending **pending)
 {
-    if (memtable->length == 0 || is_beyond_all(memtable, key)) {
-        *pending = NULL;
-        return SQLITE_OK;
-    }
     if (!memtable->hashed && build_hash(memtable) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
-    *pending = pt_hash_index_find(&memtable->hash, key);
+    *pending = pt_hash_index_find(&memtable->hash, memtable->log, key, hash);
     return SQLITE_OK;
+}
+
+int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending)
+{
+    *pending = NULL;
+    if (memtable->length == 0 || is_beyond_all(memtable, key)) {
+        return SQLITE_OK;
+    }
+    return find_hashed(memtable, key, pt_hash_index_hash(key), pending);
 }
 
 static bool reserve_log(pt_memtable *memtable)
 {
+    if (memtable->length >= PT_PENDING_MAX) {
+        return false;
+    }
     if (memtable->length < memtable->log_capacity) {
         return true;
     }
@@ -159,7 +172,7 @@ static bool is_unprotected(const pt_memtable *memtable, const pt_pending *pendin
     return pending->position >= memtable->protected_length;
 }
 
-static pt_pending *append(pt_memtable *memtable, pt_slice key, size_t record_size)
+static pt_pending *append(pt_memtable *memtable, pt_slice key, uint32_t hash, size_t record_size)
 {
     if (!reserve_log(memtable) ||
         (memtable->hashed && !pt_hash_index_reserve(&memtable->hash, 1)) ||
@@ -171,7 +184,7 @@ static pt_pending *append(pt_memtable *memtable, pt_slice key, size_t record_siz
     if (pending == NULL) {
         return NULL;
     }
-    *pending = (pt_pending){.position = memtable->length,
+    *pending = (pt_pending){.position = (uint32_t)memtable->length,
                             .record_capacity = (uint32_t)record_size,
                             .key_size = (uint16_t)key.size,
                             .newest = true};
@@ -179,7 +192,7 @@ static pt_pending *append(pt_memtable *memtable, pt_slice key, size_t record_siz
     note_table(memtable, pt_get_be32(key.data));
     memtable->log[memtable->length++] = pending;
     if (memtable->hashed) {
-        pt_hash_index_set(&memtable->hash, pending);
+        pt_hash_index_set(&memtable->hash, memtable->log, pending, hash);
     }
     if (memtable->treed) {
         pt_tree_index_set(&memtable->tree, pending);
@@ -190,20 +203,21 @@ static pt_pending *append(pt_memtable *memtable, pt_slice key, size_t record_siz
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size)
 {
-    pt_pending *present;
+    bool beyond_all = is_beyond_all(memtable, key);
+    uint32_t hash = beyond_all && !memtable->hashed ? 0 : pt_hash_index_hash(key);
+    pt_pending *present = NULL;
     if (record_size > UINT32_MAX || key.size > UINT16_MAX ||
-        pt_memtable_find(memtable, key, &present) != SQLITE_OK) {
+        (!beyond_all && find_hashed(memtable, key, hash, &present) != SQLITE_OK)) {
         return NULL;
     }
     pt_pending *pending = present;
     if (present == NULL || !is_unprotected(memtable, present) ||
         present->record_capacity < record_size) {
-        bool ascending = is_beyond_all(memtable, key);
-        pending = append(memtable, key, record_size);
+        pending = append(memtable, key, hash, record_size);
         if (pending == NULL) {
             return NULL;
         }
-        memtable->ascending = ascending;
+        memtable->ascending = beyond_all;
         pending->older = present;
         if (present != NULL) {
             present->newest = false;
@@ -225,8 +239,9 @@ static void undo_last(pt_memtable *memtable)
         older->newest = true;
     }
     if (memtable->hashed) {
-        older != NULL ? pt_hash_index_set(&memtable->hash, older)
-                      : pt_hash_index_remove(&memtable->hash, key);
+        uint32_t hash = pt_hash_index_hash(key);
+        older != NULL ? pt_hash_index_set(&memtable->hash, memtable->log, older, hash)
+                      : pt_hash_index_remove(&memtable->hash, memtable->log, key, hash);
     }
     if (memtable->treed) {
         pt_tree_index_remove(&memtable->tree, key);
@@ -308,6 +323,7 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *cou
         *count = memtable->length;
     } else {
         pt_sort_item *sortable = items;
+        pt_large_pages_ask(items, (memtable->length + 1) * item_size);
         for (size_t i = 0; i < memtable->length; i++) {
             if (memtable->log[i]->newest) {
                 sortable[(*count)++].pending = memtable->log[i];

@@ -3,40 +3,41 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
+#include "large_pages.h"
 #include "sqlite.h"
 
 enum { FIRST_SLOTS = 256 };
 
-static uint32_t hash_of(pt_slice key)
+uint32_t pt_hash_index_hash(pt_slice key)
 {
     return (uint32_t)XXH3_64bits(key.data, key.size);
 }
 
 /* The slot of the key, or the empty one where it belongs. */
-static size_t find_slot(const pt_hash_index *index, pt_slice key, uint32_t hash)
+static size_t find_slot(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                        uint32_t hash)
 {
     size_t mask = index->slot_count - 1;
-    size_t slot = hash & mask;
-    for (; index->slots[slot] != NULL; slot = (slot + 1) & mask) {
-        const pt_pending *pending = index->slots[slot];
-        if (pending->hash == hash && pt_slice_equal(pt_pending_key(pending), key)) {
+    size_t at = hash & mask;
+    for (; index->slots[at].behind != 0; at = (at + 1) & mask) {
+        const pt_hash_slot *slot = &index->slots[at];
+        if (slot->hash == hash && pt_slice_equal(pt_pending_key(log[slot->behind - 1]), key)) {
             break;
         }
     }
-    return slot;
+    return at;
 }
 
 static void move_into(pt_hash_index *to, const pt_hash_index *from)
 {
     size_t mask = to->slot_count - 1;
     for (size_t i = 0; i < from->slot_count; i++) {
-        pt_pending *pending = from->slots[i];
-        if (pending != NULL) {
-            size_t slot = pending->hash & mask;
-            while (to->slots[slot] != NULL) {
-                slot = (slot + 1) & mask;
+        if (from->slots[i].behind != 0) {
+            size_t at = from->slots[i].hash & mask;
+            while (to->slots[at].behind != 0) {
+                at = (at + 1) & mask;
             }
-            to->slots[slot] = pending;
+            to->slots[at] = from->slots[i];
         }
     }
     to->used = from->used;
@@ -56,6 +57,7 @@ bool pt_hash_index_reserve(pt_hash_index *index, size_t more)
     if (larger.slots == NULL) {
         return false;
     }
+    pt_large_pages_ask(larger.slots, slots * sizeof *larger.slots);
     memset(larger.slots, 0, slots * sizeof *larger.slots);
     move_into(&larger, index);
     sqlite3_free(index->slots);
@@ -63,36 +65,37 @@ bool pt_hash_index_reserve(pt_hash_index *index, size_t more)
     return true;
 }
 
-pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_slice key)
+pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                               uint32_t hash)
 {
-    return index->slots[find_slot(index, key, hash_of(key))];
+    uint32_t behind = index->slots[find_slot(index, log, key, hash)].behind;
+    return behind != 0 ? log[behind - 1] : NULL;
 }
 
-void pt_hash_index_set(pt_hash_index *index, pt_pending *pending)
+void pt_hash_index_set(pt_hash_index *index, pt_pending *const *log, const pt_pending *pending,
+                       uint32_t hash)
 {
-    pt_slice key = pt_pending_key(pending);
-    pending->hash = hash_of(key);
-    size_t slot = find_slot(index, key, pending->hash);
-    index->used += index->slots[slot] == NULL;
-    index->slots[slot] = pending;
+    pt_hash_slot *slot = &index->slots[find_slot(index, log, pt_pending_key(pending), hash)];
+    index->used += slot->behind == 0;
+    *slot = (pt_hash_slot){.hash = hash, .behind = pending->position + 1};
 }
 
-void pt_hash_index_remove(pt_hash_index *index, pt_slice key)
+void pt_hash_index_remove(pt_hash_index *index, pt_pending *const *log, pt_slice key, uint32_t hash)
 {
     size_t mask = index->slot_count - 1;
-    size_t hole = find_slot(index, key, hash_of(key));
-    if (index->slots[hole] == NULL) {
+    size_t hole = find_slot(index, log, key, hash);
+    if (index->slots[hole].behind == 0) {
         return;
     }
     /* Entries behind the hole move up if their probe sequence passes it. */
-    for (size_t at = (hole + 1) & mask; index->slots[at] != NULL; at = (at + 1) & mask) {
-        size_t home = index->slots[at]->hash & mask;
+    for (size_t at = (hole + 1) & mask; index->slots[at].behind != 0; at = (at + 1) & mask) {
+        size_t home = index->slots[at].hash & mask;
         if (((at - home) & mask) >= ((at - hole) & mask)) {
             index->slots[hole] = index->slots[at];
             hole = at;
         }
     }
-    index->slots[hole] = NULL;
+    index->slots[hole].behind = 0;
     index->used--;
 }
 

@@ -9,19 +9,35 @@
 #include "arena.h"
 #include "pending.h"
 
-/* A hash table with linear probing. All zeros is the empty one. */
+/*
+ * An operation by its place in the memtable's log. The hash beside it settles nearly every
+ * comparison, and every move into a larger table, without a look at the operation itself.
+ */
+typedef struct pt_hash_slot {
+    uint32_t hash;
+    uint32_t behind; /* its position + 1; 0: the slot is empty */
+} pt_hash_slot;
+
+/*
+ * A hash table with linear probing. All zeros is the empty one. `log` is where the operations are
+ * by their positions, `hash` that of the key.
+ */
 typedef struct pt_hash_index {
-    pt_pending **slots;
+    pt_hash_slot *slots;
     size_t slot_count; /* a power of two, or 0 */
     size_t used;
 } pt_hash_index;
 
 /* Makes room for `more` keys. False when out of memory. */
 bool pt_hash_index_reserve(pt_hash_index *index, size_t more);
-pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_slice key);
+uint32_t pt_hash_index_hash(pt_slice key);
+pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                               uint32_t hash);
 /* Enters an operation, replacing that of the same key. Room must have been reserved. */
-void pt_hash_index_set(pt_hash_index *index, pt_pending *pending);
-void pt_hash_index_remove(pt_hash_index *index, pt_slice key);
+void pt_hash_index_set(pt_hash_index *index, pt_pending *const *log, const pt_pending *pending,
+                       uint32_t hash);
+void pt_hash_index_remove(pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                          uint32_t hash);
 void pt_hash_index_free(pt_hash_index *index);
 
 typedef struct pt_memtable_node {

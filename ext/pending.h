@@ -13,10 +13,11 @@ typedef enum pt_operation {
     PT_DELETE,  /* there is no record */
 } pt_operation;
 
+#define PT_PENDING_MAX (UINT32_MAX - 1)
+
 typedef struct pt_pending {
     struct pt_pending *older; /* the version that a rollback of this one uncovers, or NULL */
-    size_t position;          /* in the log */
-    uint32_t hash;            /* of the key, set when it enters the hash index */
+    uint32_t position;        /* in the log: below PT_PENDING_MAX */
     uint32_t record_size;
     uint32_t record_capacity;
     uint16_t key_size;

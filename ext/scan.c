@@ -32,6 +32,7 @@ void pt_scan_close(pt_scan *scan)
     scan->view = NULL;
     scan->base = NULL;
     scan->node = NULL;
+    scan->point = NULL;
     scan->valid = false;
 }
 
@@ -64,26 +65,37 @@ static bool merges(const pt_scan *scan)
     if (memtable == NULL || scan->horizon == 0) {
         return false;
     }
-    return scan->node != NULL || (pt_memtable_version(memtable) != scan->seen_version &&
-                                  pt_memtable_may_hold(memtable, scan->table_id));
+    return scan->node != NULL || scan->point != NULL ||
+           (pt_memtable_version(memtable) != scan->seen_version &&
+            pt_memtable_may_hold(memtable, scan->table_id));
+}
+
+/* Whether the scan's bounds hold no other key than this one. */
+static bool holds_only(const pt_scan *scan, pt_slice key)
+{
+    pt_slice limit = pt_buffer_slice(&scan->limit);
+    return scan->direction == PT_FORWARD && limit.size == key.size + 1 &&
+           limit.data[key.size] == 0 && pt_slice_has_prefix(limit, key);
 }
 
 /* Finds the next pending operation at or behind `from` (forward), or before it (backward). */
 static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
 {
+    pt_memtable *memtable = scan->view->memtable;
     scan->node = NULL;
+    scan->point = NULL;
     scan->seen_version = NEVER_SEEN;
-    if (scan->view->memtable == NULL || scan->horizon == 0) {
+    if (memtable == NULL || scan->horizon == 0) {
         return SQLITE_OK;
     }
-    scan->seen_version = pt_memtable_version(scan->view->memtable);
-    if (!pt_memtable_may_hold(scan->view->memtable, scan->table_id)) {
+    scan->seen_version = pt_memtable_version(memtable);
+    if (!pt_memtable_may_hold(memtable, scan->table_id)) {
         return SQLITE_OK;
     }
-    if (pt_memtable_seek(scan->view->memtable, from, scan->direction, &scan->node) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    return SQLITE_OK;
+    int rc = holds_only(scan, from)
+                 ? pt_memtable_find(memtable, from, &scan->point)
+                 : pt_memtable_seek(memtable, from, scan->direction, &scan->node);
+    return rc == SQLITE_OK ? rc : pt_error_nomem(error);
 }
 
 /* Seeks the pending operations again behind the current row, after the memtable has changed. */
@@ -100,18 +112,28 @@ static int follow_memtable(pt_scan *scan, pt_error *error)
                           : seek_pending(scan, pt_buffer_slice(behind), error);
 }
 
+/* The operation on a key as it was before the horizon; NULL if the key was not pending then. */
+static const pt_pending *before_horizon(const pt_scan *scan, const pt_pending *pending)
+{
+    while (pending != NULL && pending->position >= scan->horizon) {
+        pending = pending->older;
+    }
+    return pending;
+}
+
 /* The next pending operation as it was before the horizon; keys that were not pending then are
  * passed over. */
 static const pt_pending *next_pending(pt_scan *scan)
 {
+    if (scan->point != NULL) {
+        return before_horizon(scan, scan->point);
+    }
     for (; scan->node != NULL; scan->node = pt_memtable_step(scan->node, scan->direction)) {
         const pt_pending *pending = pt_memtable_at(scan->node);
         if (!within_limit(scan, pt_pending_key(pending))) {
             return NULL;
         }
-        while (pending != NULL && pending->position >= scan->horizon) {
-            pending = pending->older;
-        }
+        pending = before_horizon(scan, pending);
         if (pending != NULL) {
             return pending;
         }
@@ -128,7 +150,9 @@ static int meeting_order(const pt_scan *scan, pt_slice a, pt_slice b)
 
 static int advance(pt_scan *scan, pt_error *error)
 {
-    if (scan->on_pending) {
+    if (scan->on_pending && scan->point != NULL) {
+        scan->point = NULL;
+    } else if (scan->on_pending) {
         scan->node = pt_memtable_step(scan->node, scan->direction);
     }
     if (scan->on_base) {

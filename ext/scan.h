@@ -14,6 +14,7 @@ typedef struct pt_scan {
     const pt_engine *engine; /* the store's */
     pt_engine_cursor *base;
     pt_memtable_node *node; /* next pending operation, or NULL */
+    pt_pending *point;      /* instead, if the bounds hold one key: it needs no order */
     size_t horizon;         /* operations from this length of the memtable on are not seen */
     uint64_t seen_version;  /* of the memtable, when `node` was found */
     pt_direction direction;

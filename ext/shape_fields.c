@@ -60,7 +60,7 @@ static bool has_property(const pt_field *field, const pt_property *property)
                                : pt_slice_equal(field->name, property->name);
 }
 
-bool pt_shape_fits(const pt_shape *shape, const pt_field *fields, unsigned count)
+bool pt_shape_fits(const pt_shape *shape, pt_field *fields, unsigned count)
 {
     if (shape->id == 0 || shape->count != count) {
         return false;
@@ -69,6 +69,7 @@ bool pt_shape_fits(const pt_shape *shape, const pt_field *fields, unsigned count
         if (!has_property(&fields[i], &shape->properties[i])) {
             return false;
         }
+        fields[i].name_id = shape->properties[i].name_id;
     }
     return true;
 }

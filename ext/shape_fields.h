@@ -16,8 +16,8 @@ void pt_shape_describe(const pt_field *fields, unsigned count, pt_buffer *descri
 
 /*
  * Whether fields in that order have the shape, by their names where they have no ids yet; never one
- * that is not all in the dictionary. Its ids must be current.
+ * that is not all in the dictionary. Its ids must be current, and are the fields' then.
  */
-bool pt_shape_fits(const pt_shape *shape, const pt_field *fields, unsigned count);
+bool pt_shape_fits(const pt_shape *shape, pt_field *fields, unsigned count);
 
 #endif

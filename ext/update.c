@@ -73,13 +73,18 @@ static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
 
 static int check_stamp(const pt_write_arguments *given, int64_t ticks, pt_error *error)
 {
-    stamp now = stamp_of(ticks);
     sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
     sqlite3_value *etag = given->tail[PT_TAIL_ETAG];
-    if (!sqlite3_value_nochange(timestamp) && !is_text(timestamp, now.timestamp)) {
+    bool sets_timestamp = !sqlite3_value_nochange(timestamp);
+    bool sets_etag = !sqlite3_value_nochange(etag);
+    if (!sets_timestamp && !sets_etag) {
+        return SQLITE_OK;
+    }
+    stamp now = stamp_of(ticks);
+    if (sets_timestamp && !is_text(timestamp, now.timestamp)) {
         return refuse_change(error, "Timestamp");
     }
-    if (!sqlite3_value_nochange(etag) && !is_text(etag, now.etag)) {
+    if (sets_etag && !is_text(etag, now.etag)) {
         return refuse_change(error, "ETag");
     }
     return SQLITE_OK;
@@ -108,6 +113,24 @@ static int key_after_update(sqlite3_value *given, const char *column, pt_slice o
         return SQLITE_OK;
     }
     return pt_entity_key_text(given, column, key, error);
+}
+
+/* The logical key after the update, in table->key. One that stays has passed all checks but those
+ * of limits='azure', which may be new. */
+static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_slice old_key,
+                        pt_error *error)
+{
+    bool stays = sqlite3_value_nochange(given->keys[0]) && sqlite3_value_nochange(given->keys[1]);
+    if (stays && !table->config.azure_limits) {
+        return pt_buffer_assign(&table->key, old_key) ? SQLITE_OK : pt_error_nomem(error);
+    }
+    pt_keys keys = pt_keys_of(old_key);
+    int rc =
+        key_after_update(given->keys[0], "PartitionKey", keys.partition, &keys.partition, error);
+    if (rc == SQLITE_OK) {
+        rc = key_after_update(given->keys[1], "RowKey", keys.row, &keys.row, error);
+    }
+    return rc == SQLITE_OK ? pt_entity_make_key(table, keys.partition, keys.row, error) : rc;
 }
 
 /* A value that cannot be read is none that somebody can have read and gives back. */
@@ -256,21 +279,12 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
     if (rc != SQLITE_OK || !found) {
         return rc; /* gone since the statement chose its rows: nothing to update */
     }
-    pt_slice partition = {0};
-    pt_slice row = {0};
-    pt_key_split(pt_key_entity(old_key), &partition, &row);
     rc = refuse_write_form(given, error);
     if (rc == SQLITE_OK) {
         rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
     }
     if (rc == SQLITE_OK) {
-        rc = key_after_update(given->keys[0], "PartitionKey", partition, &partition, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = key_after_update(given->keys[1], "RowKey", row, &row, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_entity_make_key(table, partition, row, error);
+        rc = make_new_key(table, given, old_key, error);
     }
     if (rc == SQLITE_OK) {
         rc = collect_update(table, &record, given, old_key, error);

@@ -41,30 +41,38 @@ static int read_blob(sqlite3_value *value, pt_slice *blob)
     return data == NULL && blob->size != 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-int pt_value_argument_text(sqlite3_value *value, pt_slice *text)
+/* The text of a value that is TEXT. */
+static int read_argument(sqlite3_value *value, pt_slice *text)
 {
-    if (sqlite3_value_type(value) != SQLITE_TEXT || sqlite3_value_encoding(value) != SQLITE_UTF8) {
+    if (sqlite3_value_encoding(value) != SQLITE_UTF8) {
         return read_text(value, text);
     }
-    int rc = read_blob(value, text);
-    if (text->size == 0) {
-        *text = pt_slice_text("");
-    }
-    return rc;
+    const void *data = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    *text = pt_slice_of(data != NULL ? data : "", size);
+    return data == NULL && size != 0 ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-static int read_source(sqlite3_value *value, pt_type declared, source *from)
+int pt_value_argument_text(sqlite3_value *value, pt_slice *text)
 {
-    *from = (source){.value = value, .type = sqlite3_value_type(value)};
-    if (from->type == SQLITE_BLOB) {
-        return read_blob(value, &from->bytes);
-    }
-    if (from->type == SQLITE_TEXT || (from->type != SQLITE_NULL && declared == PT_STRING)) {
-        return pt_value_argument_text(value, &from->bytes);
-    }
-    return SQLITE_OK;
+    return sqlite3_value_type(value) == SQLITE_TEXT ? read_argument(value, text)
+                                                    : read_text(value, text);
 }
 
+/* The bytes of what is not NULL. */
+static int read_source(source *from, pt_type declared)
+{
+    switch (from->type) {
+    case SQLITE_BLOB:
+        return read_blob(from->value, &from->bytes);
+    case SQLITE_TEXT:
+        return read_argument(from->value, &from->bytes);
+    default:
+        return declared == PT_STRING ? read_text(from->value, &from->bytes) : SQLITE_OK;
+    }
+}
+
+/* Of what is neither NULL nor TEXT. */
 static pt_type own_type(const source *from)
 {
     switch (from->type) {
@@ -72,10 +80,8 @@ static pt_type own_type(const source *from)
         return pt_value_integer_type(sqlite3_value_int64(from->value));
     case SQLITE_FLOAT:
         return PT_DOUBLE;
-    case SQLITE_BLOB:
-        return PT_BINARY;
     default:
-        return PT_STRING;
+        return PT_BINARY;
     }
 }
 
@@ -260,32 +266,44 @@ static int refuse(const source *from, pt_type type, const char *column, pt_error
                         column, description, conversions[type].name, conversions[type].remedy);
 }
 
-static bool is_absent(const source *from, pt_type declared)
+/* What .import sends for an empty field. */
+static bool is_empty_field(const source *from)
 {
-    if (from->type == SQLITE_TEXT) {
-        return from->bytes.size == 0 && declared != PT_STRING && declared != PT_NONE;
+    return from->type == SQLITE_TEXT && from->bytes.size == 0;
+}
+
+static int convert(const source *from, pt_type type, const char *column, pt_value *out,
+                   pt_error *error)
+{
+    pt_value converted = {.type = type};
+    if (!conversions[type].convert(from, &converted)) {
+        return refuse(from, type, column, error);
     }
-    return from->type == SQLITE_NULL;
+    *out = converted;
+    return SQLITE_OK;
 }
 
 int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
                       pt_error *error)
 {
-    source from;
-    if (read_source(value, declared, &from) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    if (is_absent(&from, declared)) {
-        *out = (pt_value){.type = PT_NONE};
+    source from = {.value = value, .type = sqlite3_value_type(value)};
+    if (from.type == SQLITE_NULL) {
+        out->type = PT_NONE;
         return SQLITE_OK;
     }
-    pt_type type = declared != PT_NONE ? declared : own_type(&from);
-    pt_value converted = {.type = type};
-    if (!conversions[type].convert(&from, &converted)) {
-        return refuse(&from, type, column, error);
+    if (read_source(&from, declared) != SQLITE_OK) {
+        return pt_error_nomem(error);
     }
-    *out = converted;
-    return SQLITE_OK;
+    if (from.type == SQLITE_TEXT && (declared == PT_STRING || declared == PT_NONE)) {
+        out->type = PT_STRING;
+        out->bytes = from.bytes;
+        return SQLITE_OK;
+    }
+    if (is_empty_field(&from)) {
+        out->type = PT_NONE;
+        return SQLITE_OK;
+    }
+    return convert(&from, declared != PT_NONE ? declared : own_type(&from), column, out, error);
 }
 
 /* SQLite takes a NULL pointer for SQL's NULL. */

@@ -1,18 +1,20 @@
 /*
  * make bench-growth: what becomes slower as a store grows, and what deleting does to the commits
- * that come after it. BENCH=growth or BENCH=deleting does one of them.
+ * that come after it. BENCH=growth, BENCH=deleting or BENCH=freelist does one of them.
  */
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "commits.h"
 #include "format.h"
+#include "freelist.h"
 #include "load.h"
 #include "machine.h"
+#include "other_table.h"
 #include "raw_side.h"
 #include "sql_side.h"
 
 #define LOAD "load in key order, 1 durable commit"
-#define COMMIT "autocommit insert, durable"
 
 static const bench_side *const compared[] = {&side_ordinary, &side_ptable_memory, &side_lmdb};
 static const side_lineup three = {compared, ARRAY_SIZE(compared)};
@@ -31,7 +33,7 @@ static const struct {
 } growing[GROWING] = {
     {"point query, 1 column, random", "point query, random", false},
     {"partition scan, 1 column", "partition scan, each row", true},
-    {COMMIT, "durable commit of 1 insert", false},
+    {COMMIT_WORK, "durable commit of 1 insert", false},
 };
 
 static table_extent size_of(table_extent base, unsigned size)
@@ -98,7 +100,7 @@ static void grow(const bench_settings *settings)
 
 /* --- Deleting --- */
 
-enum { COMMITS = 1000, LARGE = 1000000, SMALL = 1000, OTHER_TABLE = 2, LARGE_PARTITION = 950000 };
+enum { COMMITS = 1000, LARGE = 1000000, SMALL = 1000, LARGE_PARTITION = 950000 };
 
 /* Large parts of the store that are deleted one after the other. */
 typedef enum doomed {
@@ -113,25 +115,8 @@ typedef struct deleting {
     const bench_side *side;
     void *session;
     uint32_t large; /* rows */
-    uint32_t commits;
+    commit_run commits;
 } deleting;
-
-static const char *const other_declaration[] = {
-    "CREATE TABLE Other(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, FirstName TEXT,"
-    " LastName TEXT, Email TEXT, Note TEXT, Age INTEGER, Salary REAL,"
-    " PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID",
-    "CREATE VIRTUAL TABLE Other USING ptable(FirstName String, LastName String, Email String,"
-    " Note String, Age Int32, Salary Double, store='%q/store.ptable')",
-};
-
-static void declare_other(deleting *self, const char *folder)
-{
-    if (self->side == &side_lmdb) {
-        ((raw_session *)self->session)->table = OTHER_TABLE;
-    } else {
-        sql_execute(self->session, other_declaration[self->side != &side_ordinary], folder);
-    }
-}
 
 static void load_part(deleting *self, const workload *work, table_extent extent, uint32_t partition)
 {
@@ -146,39 +131,14 @@ static void load_part(deleting *self, const workload *work, table_extent extent,
 static void load_doomed(deleting *self, const char *folder)
 {
     static workload into_partition, into_other; /* sessions keep statements by their workload */
-    into_partition = into_other = *workload_named(LOAD);
-    into_partition.access = into_other.access = ACCESS_INSERT;
-    into_other.sql = "INSERT INTO Other VALUES(?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8)";
+    into_partition = *workload_named(LOAD);
+    into_partition.access = ACCESS_INSERT;
+    into_other = other_table_workload(LOAD);
     load_part(self, &into_partition, (table_extent){1, self->large}, LARGE_PARTITION);
-    declare_other(self, folder);
+    other_table_declare(self->side, self->session, folder);
+    other_table_select(self->side, self->session, true);
     load_part(self, &into_other, (table_extent){(self->large + SMALL - 1) / SMALL, SMALL}, 0);
-    if (self->side == &side_lmdb) {
-        ((raw_session *)self->session)->table = RAW_TABLE;
-    }
-}
-
-/* All keys with the prefix, in one transaction. */
-static void delete_from_lmdb(raw_session *session, const uint8_t *prefix, size_t size)
-{
-    MDB_txn *txn;
-    raw_require(mdb_txn_begin(session->env, NULL, 0, &txn));
-    raw_delete_prefix(session, txn, prefix, size);
-    raw_require(mdb_txn_commit(txn));
-}
-
-static void delete_table(deleting *self)
-{
-    uint8_t prefix[RAW_KEY_SIZE];
-    sample nobody = {0};
-    if (self->side == &side_lmdb) {
-        raw_write_partition(prefix, OTHER_TABLE, nobody.partition_key);
-        delete_from_lmdb(self->session, prefix, RAW_TABLE_SIZE);
-    } else if (self->side == &side_ordinary) {
-        sql_execute(self->session, "DROP TABLE Other");
-    } else {
-        sql_execute(self->session, "DELETE FROM pt_tables WHERE Store = (SELECT Store FROM"
-                                   " pt_stores) AND TableName = 'Other'");
-    }
+    other_table_select(self->side, self->session, false);
 }
 
 static void delete_partition(deleting *self, uint32_t partition)
@@ -188,7 +148,7 @@ static void delete_partition(deleting *self, uint32_t partition)
     data_set_keys(&entity, partition, "row", 0);
     if (self->side == &side_lmdb) {
         size_t size = raw_write_partition(prefix, RAW_TABLE, entity.partition_key);
-        delete_from_lmdb(self->session, prefix, size);
+        raw_delete_together(self->session, prefix, size);
     } else {
         sql_execute(self->session, "DELETE FROM E WHERE PartitionKey = '%.*s'", KEY_SIZE,
                     entity.partition_key);
@@ -202,26 +162,11 @@ static void delete_part(deleting *self, doomed part)
     } else if (part == DOOMED_LARGE_PARTITION) {
         delete_partition(self, LARGE_PARTITION);
     } else if (part == DOOMED_TABLE) {
-        delete_table(self);
+        other_table_drop(self->side, self->session);
     }
 }
 
-/* The times of small durable commits. */
-static summary commit_often(deleting *self, table_extent extent)
-{
-    static double seconds[COMMITS];
-    job task = {.work = workload_named(COMMIT), .extent = extent, .operations = 1};
-    for (uint32_t i = 0; i < COMMITS; i++) {
-        checksum written = {0};
-        task.run = self->commits++;
-        double start = now();
-        self->side->run(self->session, &task, &written);
-        seconds[i] = now() - start;
-    }
-    return summarize(seconds, COMMITS);
-}
-
-static void report_part(deleting *self, table_extent extent, doomed part)
+static void report_part(deleting *self, doomed part)
 {
     static const char *const names[DOOMED_COUNT] = {"(nothing yet)", "a partition of 1,000",
                                                     "a large partition", "a large table"};
@@ -229,7 +174,7 @@ static void report_part(deleting *self, table_extent extent, doomed part)
     double start = now();
     delete_part(self, part);
     double deleted = now() - start;
-    summary commits = commit_often(self, extent);
+    summary commits = commit_often(&self->commits, COMMITS);
     printf("%-22s%-18s%12s%14s%14s\n", part == 0 ? self->side->title : "", names[part],
            part == DOOMED_NOTHING ? "-" : format_seconds(deleted, time),
            format_seconds(commits.median, median), format_seconds(commits.most, most));
@@ -259,9 +204,10 @@ static void delete_on(const bench_settings *settings, const bench_side *side)
     deleting self = {.side = side,
                      .large = (uint32_t)((uint64_t)LARGE * settings->extent.rows / SMALL)};
     self.session = side->open(&(side_opening){folder, DURABLE, false});
+    self.commits = (commit_run){side, self.session, workload_named(COMMIT_WORK), extent, 0};
     load_doomed(&self, absolute);
     for (doomed part = 0; part < DOOMED_COUNT; part++) {
-        report_part(&self, extent, part);
+        report_part(&self, part);
     }
     check_rest(&self, extent);
     side->close(self.session);
@@ -277,7 +223,9 @@ static void delete_all(const bench_settings *settings)
         delete_on(settings, three.sides[i]);
     }
     printf("\nLarge: %s entities, beside a table with as many. LMDB itself deletes all of them in"
-           " one transaction; the others\nas one SQL statement. Every commit is durable.\n",
+           " one transaction; the others\nas one SQL statement. Every commit is durable. Those "
+           "behind a ptable that was dropped delete it in slices,\n"
+           "64 pages each, and take longer until it is gone.\n",
            format_count((uint64_t)LARGE * settings->extent.rows / SMALL, large));
 }
 
@@ -294,6 +242,9 @@ int main(int argc, char **argv)
     }
     if (settings_wants(&settings, "deleting")) {
         delete_all(&settings);
+    }
+    if (settings_wants(&settings, "freelist")) {
+        freelist_measure(&three, settings.folder);
     }
     return 0;
 }

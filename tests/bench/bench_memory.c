@@ -8,10 +8,8 @@
  * its file, so these are counted there, while SQLite reads files through the same page cache
  * without their being counted. Pages of files are given back when memory is wanted elsewhere, so
  * private memory is what counts; without being root it can be limited (RLIMIT_DATA), and resident
- * memory cannot. What a scan does under a limit for everything shows where control groups may be
- * used, as in
- *
- *     systemd-run --user --scope -p MemoryMax=64M make bench-memory BENCH='scan*'
+ * memory cannot. What happens when pages of files are wanted back is shown by taking them all back
+ * again and again.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -23,6 +21,7 @@
 #include "format.h"
 #include "load.h"
 #include "machine.h"
+#include "pressure.h"
 #include "sql_side.h"
 #include "watch.h"
 
@@ -64,51 +63,94 @@ static void limit_private_memory(uint64_t bytes)
     require(setrlimit(RLIMIT_DATA, &limit) == 0, "private memory cannot be limited");
 }
 
-/* scan SIDE FOLDER LIMIT: reads every value, and prints seconds, KiB and rows. */
+typedef struct scan_limits {
+    uint64_t private_bytes; /* 0: as many as there are */
+    bool cold;              /* nothing of the files is in memory */
+    bool pressed;           /* and nothing stays there for long */
+} scan_limits;
+
+#define PRESSED "pressed"
+
+/* scan SIDE FOLDER LIMIT [pressed]: reads every value, and prints seconds, KiB, private KiB and
+ * rows. */
 static int scan_main(char **argv)
 {
     const bench_side *side = side_titled(argv[2]);
     checksum found = {.thorough = true};
-    limit_private_memory(strtoull(argv[4], NULL, 10));
+    memory_pressure pressure;
+    uint64_t private_bytes = strtoull(argv[4], NULL, 10);
+    if (private_bytes != 0) {
+        limit_private_memory(private_bytes);
+    }
     void *session = side->open(&(side_opening){argv[3], DURABLE, false});
+    if (argv[5] != NULL) {
+        pressure_start(&pressure, argv[3], true);
+    }
     double start = now();
     side->run(session, &(job){.work = &workload_check, .operations = 1}, &found);
-    printf("%.9f %.0f %.0f %" PRIu64 "\n", now() - start, child_peak_kib(),
-           child_status_kib("RssAnon"), found.rows);
+    double seconds = now() - start;
+    if (argv[5] != NULL) {
+        pressure_stop(&pressure);
+    }
+    printf("%.9f %.0f %.0f %" PRIu64 "\n", seconds, child_peak_kib(), child_status_kib("RssAnon"),
+           found.rows);
     side->close(session);
     return 0;
 }
 
 static void scan(const bench_settings *settings, const bench_side *side, const char *name,
-                 uint64_t limit)
+                 const scan_limits *limits)
 {
     char folder[PATH_SIZE], bytes[NUMBER_SIZE];
     double numbers[CHILD_NUMBERS];
+    memory_pressure pressure;
     side_folder(side, settings->folder, folder);
-    snprintf(bytes, sizeof bytes, "%" PRIu64, limit);
-    const char *arguments[] = {"scan", side->title, folder, bytes, NULL};
+    snprintf(bytes, sizeof bytes, "%" PRIu64, limits->private_bytes);
+    const char *arguments[] = {"scan", side->title, folder, bytes, limits->pressed ? PRESSED : NULL,
+                               NULL};
+    if (limits->cold) {
+        folder_settle(folder);
+        folder_forget(folder);
+    }
+    if (limits->pressed) {
+        pressure_start(&pressure, folder, false);
+    }
     require(child_run(arguments, numbers) == 4, "a scan has not told its time");
+    if (limits->pressed) {
+        pressure_stop(&pressure);
+    }
     require(numbers[3] == (double)extent_count(settings->extent), "a scan has missed rows");
     print_memory(name, side->title, numbers[0], numbers[1], numbers[2]);
 }
 
+static void scan_both(const bench_settings *settings, const char *name, const scan_limits *limits)
+{
+    for (unsigned i = 0; i < ARRAY_SIZE(compared); i++) {
+        scan(settings, compared[i], i == 0 ? name : "", limits);
+    }
+}
+
 static void report_scans(const bench_settings *settings)
 {
-    static const char name[] = "scan of all values, private memory limited";
-    char size[FORMAT_SIZE], most[FORMAT_SIZE], folder[PATH_SIZE];
-    uint64_t limit = (uint64_t)(settings_number("LIMIT_MB", LIMIT_MB) * MB);
+    static const char name[] = "scan of all values";
+    char size[FORMAT_SIZE], folder[PATH_SIZE], limited[80];
+    uint64_t bytes = (uint64_t)(settings_number("LIMIT_MB", LIMIT_MB) * MB);
     if (!settings_wants(settings, name)) {
         return;
     }
     for (unsigned i = 0; i < ARRAY_SIZE(compared); i++) {
         load_run(compared[i], workload_named("load in key order, 1 durable commit"),
                  settings->folder, settings->extent, false);
-        scan(settings, compared[i], i == 0 ? name : "", limit);
         side_folder(compared[i], settings->folder, folder);
-        printf("    %s of files, at most %s private\n",
-               format_megabytes((double)folder_size(folder), size),
-               format_megabytes((double)limit, most));
+        printf("    %-17s%s of files\n", compared[i]->title,
+               format_megabytes((double)folder_size(folder), size));
     }
+    snprintf(limited, sizeof limited, "scan of all values, at most %s private",
+             format_megabytes((double)bytes, size));
+    scan_both(settings, limited, &(scan_limits){.private_bytes = bytes});
+    scan_both(settings, "scan of all values, from the disk", &(scan_limits){.cold = true});
+    scan_both(settings, "the same, pages taken back every 20 ms",
+              &(scan_limits){.cold = true, .pressed = true});
 }
 
 /* --- One large transaction --- */

@@ -59,20 +59,28 @@ load_result load_run(const bench_side *side, const workload *work, const char *f
     return (load_result){numbers[0], numbers[1], numbers[2]};
 }
 
+static unsigned runs_of(const bench_side *side, unsigned most)
+{
+    return side->load_runs < most ? side->load_runs : most;
+}
+
 void load_measure(const side_lineup *lineup, const workload *work, const char *folder,
                   table_extent extent, unsigned runs, measurement *result, double peaks[SIDES_MAX])
 {
-    double all[SIDES_MAX][LOAD_RUNS];
+    double all[SIDES_MAX][LOAD_RUNS_MAX];
     *result = (measurement){.work = work, .operations = workload_operations(work, extent)};
-    result->rows = runs * result->operations;
+    result->rows = result->operations;
     for (unsigned run = 0; run < runs; run++) {
         for (unsigned i = 0; i < lineup->count; i++) {
+            if (run >= runs_of(lineup->sides[i], runs)) {
+                continue;
+            }
             load_result load = load_run(lineup->sides[i], work, folder, extent, false);
             all[i][run] = load.seconds;
             peaks[i] = run > 0 && peaks[i] > load.peak_kib ? peaks[i] : load.peak_kib;
         }
     }
     for (unsigned i = 0; i < lineup->count; i++) {
-        result->times[i] = summarize(all[i], runs);
+        result->times[i] = summarize(all[i], runs_of(lineup->sides[i], runs));
     }
 }

@@ -22,8 +22,8 @@ int load_main(char **argv);
 load_result load_run(const bench_side *side, const workload *work, const char *folder,
                      table_extent extent, bool watched);
 
-/* Loads all sides in turns, `runs` times; the last load stays. The result's rows are those of all
- * runs, `peaks` the largest KiB of each side. */
+/* Loads all sides in turns, each at most `runs` times and as often as it says; the last load stays.
+ * The result's rows are those of one run, `peaks` the largest KiB of each side. */
 void load_measure(const side_lineup *lineup, const workload *work, const char *folder,
                   table_extent extent, unsigned runs, measurement *result, double peaks[SIDES_MAX]);
 

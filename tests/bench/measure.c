@@ -37,7 +37,8 @@ static double run_timed(const side_contest *contest, unsigned side, checksum *di
 
 static void compare(const side_contest *contest, unsigned side, checksum expected, checksum found)
 {
-    if (found.rows != expected.rows || found.sum != expected.sum) {
+    bool same = found.sum == expected.sum || contest->lineup->sides[side]->made_up;
+    if (found.rows != expected.rows || !same) {
         fail("%s, run %u: %s has %" PRIu64 " rows with the sum %" PRIx64 ", %s %" PRIu64
              " rows with the sum %" PRIx64,
              contest->task.work->name, contest->task.run, contest->lineup->sides[0]->title,

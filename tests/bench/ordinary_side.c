@@ -20,6 +20,7 @@ const bench_side side_ordinary = {
     .host = "wal",
     .title = "ordinary",
     .target = TARGETS,
+    .load_runs = LOAD_RUNS_MAX,
     .open = open_ordinary,
     .close = sql_close,
     .run = sql_run,

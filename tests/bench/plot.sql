@@ -15,7 +15,8 @@ INSERT INTO sides VALUES
   ('json',   'wal',    0, 'JSON ->>',         '#a0aec0'),
   ('ptable', 'memory', 1, 'ptable, :memory:', '#2b6cb0'),
   ('ptable', 'wal',    2, 'ptable, WAL file', '#63b3ed'),
-  ('lmdb',   '-',      3, 'LMDB itself',      '#ecc94b');
+  ('lmdb',   '-',      3, 'LMDB itself',      '#ecc94b'),
+  ('floor',  'memory', 4, 'floor (reads)',    '#cbd5e0');
 
 -- The chart goes from 0.01 to 1,000: 120 units for each power of ten, 1 at x = 560.
 CREATE VIEW scaled AS
@@ -26,9 +27,9 @@ CREATE VIEW scaled AS
     FROM bench AS b JOIN sides USING (side, host);
 
 CREATE VIEW bars AS
-  SELECT *, 90 + 56 * (dense_rank() OVER (ORDER BY position) - 1) AS y FROM scaled;
+  SELECT *, 90 + 68 * (dense_rank() OVER (ORDER BY position) - 1) AS y FROM scaled;
 
-WITH height(h) AS (SELECT 56 * count(DISTINCT name) + 110 FROM bars),
+WITH height(h) AS (SELECT 68 * count(DISTINCT name) + 110 FROM bars),
      grid(Svg) AS (
        SELECT group_concat(format(
                 '<line class="%s" x1="%d" y1="80" x2="%d" y2="%d"/>' ||
@@ -38,7 +39,7 @@ WITH height(h) AS (SELECT 56 * count(DISTINCT name) + 110 FROM bars),
          FROM (VALUES (-2, '0.01'), (-1, '0.1'), (0, '1'), (1, '10'), (2, '100'), (3, '1000')),
               height),
      names(Svg) AS (
-       SELECT group_concat(format('<text x="310" y="%d" text-anchor="end">%s</text>', y + 28,
+       SELECT group_concat(format('<text x="310" y="%d" text-anchor="end">%s</text>', y + 34,
                                   replace(replace(name, '&', '&amp;'), '<', '&lt;')), char(10))
          FROM (SELECT DISTINCT name, y FROM bars)),
      shapes(Svg) AS (
@@ -56,8 +57,8 @@ WITH height(h) AS (SELECT 56 * count(DISTINCT name) + 110 FROM bars),
          FROM bars WHERE target > 0),
      legend(Svg) AS (
        SELECT group_concat(format('<rect x="%d" y="40" width="12" height="12" fill="%s"/>' ||
-                                  '<text x="%d" y="50">%s</text>', 330 + 150 * place, colour,
-                                  347 + 150 * place,
+                                  '<text x="%d" y="50">%s</text>', 330 + 125 * place, colour,
+                                  347 + 125 * place,
                                   replace(title, '>', '&gt;')), char(10))
          FROM sides),
      picture(Svg) AS (

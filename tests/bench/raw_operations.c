@@ -238,6 +238,31 @@ uint64_t raw_delete_prefix(raw_session *session, MDB_txn *txn, const uint8_t *pr
     return deleted;
 }
 
+uint64_t raw_delete_aged(raw_session *session, int32_t age)
+{
+    MDB_txn *txn;
+    MDB_cursor *cursor;
+    MDB_val data;
+    uint8_t prefix[RAW_KEY_SIZE];
+    sample nobody = {0};
+    raw_write_partition(prefix, session->table, nobody.partition_key);
+    MDB_val key = {RAW_TABLE_SIZE, prefix};
+    raw_require(mdb_txn_begin(session->env, NULL, 0, &txn));
+    raw_require(mdb_cursor_open(txn, session->dbi, &cursor));
+    uint64_t deleted = 0;
+    int rc = mdb_cursor_get(cursor, &key, &data, MDB_SET_RANGE);
+    while (is_under(rc, key, prefix, RAW_TABLE_SIZE)) {
+        if (raw_age(bytes_of(data)) == age) {
+            raw_require(mdb_cursor_del(cursor, 0));
+            deleted++;
+        }
+        rc = mdb_cursor_get(cursor, &key, &data, MDB_NEXT);
+    }
+    mdb_cursor_close(cursor);
+    raw_require(mdb_txn_commit(txn));
+    return deleted;
+}
+
 static uint64_t delete_partition(raw_session *session, MDB_txn *txn, const sample *entity)
 {
     uint8_t prefix[RAW_KEY_SIZE];

@@ -110,6 +110,7 @@ const bench_side side_lmdb = {
     .host = "-",
     .title = "LMDB itself",
     .target = TARGETS,
+    .load_runs = LOAD_RUNS_MAX,
     .open = open_raw,
     .close = close_raw,
     .run = run_raw,

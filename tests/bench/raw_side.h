@@ -30,4 +30,7 @@ void raw_write(raw_session *session, MDB_txn *txn, const job *task, const sample
 /* Deletes all keys that begin with the prefix, entry by entry; how many. */
 uint64_t raw_delete_prefix(raw_session *session, MDB_txn *txn, const uint8_t *prefix, size_t size);
 
+/* Deletes the rows of the session's table with this Age, in one transaction; how many. */
+uint64_t raw_delete_aged(raw_session *session, int32_t age);
+
 #endif

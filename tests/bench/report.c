@@ -50,7 +50,7 @@ static void print_targets(const workload *work)
 
 static uint64_t runs_of(const workload *work)
 {
-    return work->loads ? LOAD_RUNS : RUNS;
+    return work->loads ? 1 : RUNS;
 }
 
 void report_row(const side_lineup *lineup, const measurement *result)

@@ -3,10 +3,11 @@
 #include <stdio.h>
 #include <string.h>
 
-static const bench_side *const all[] = {&side_ordinary, &side_json, &side_ptable_memory,
-                                        &side_ptable_wal, &side_lmdb};
+static const bench_side *const all[] = {&side_ordinary,   &side_json, &side_ptable_memory,
+                                        &side_ptable_wal, &side_lmdb, &side_floor};
 
-const side_lineup lineup_all = {all, ARRAY_SIZE(all)};
+const side_lineup lineup_all = {all, ARRAY_SIZE(all) - 1};
+const side_lineup lineup_reads = {all, ARRAY_SIZE(all)};
 
 void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE])
 {

@@ -7,6 +7,8 @@
  *     ptable memory  a ptable declared in a :memory: database
  *     ptable wal     a ptable declared in a file in WAL mode
  *     lmdb           LMDB's own C API, without SQL: what a store could do at best
+ *     floor          a virtual table that makes up its rows, for reads: what SQLite's interface of
+ *                    virtual tables allows at best
  */
 #ifndef SIDE_H
 #define SIDE_H
@@ -20,11 +22,15 @@ typedef struct side_opening {
     bool analyzed;
 } side_opening;
 
+enum { LOAD_RUNS_MAX = 3 };
+
 typedef struct bench_side {
     const char *name;
-    const char *host;  /* of the main database: memory, wal or - */
-    const char *title; /* both, for a table's head */
-    unsigned target;   /* which of a workload's targets is this side's; TARGETS: none */
+    const char *host;   /* of the main database: memory, wal or - */
+    const char *title;  /* both, for a table's head */
+    unsigned target;    /* which of a workload's targets is this side's; TARGETS: none */
+    unsigned load_runs; /* how often a bulk load is timed; 0: there is nothing to load */
+    bool made_up;       /* the values are not the entities', only the number of rows is right */
 
     /* Opens what is in the folder, or makes it. A session is used by one thread at a time. */
     void *(*open)(const side_opening *opening);
@@ -39,6 +45,7 @@ extern const bench_side side_json;
 extern const bench_side side_ptable_memory;
 extern const bench_side side_ptable_wal;
 extern const bench_side side_lmdb;
+extern const bench_side side_floor;
 
 /* Sides that are compared; the first is 1.00. */
 typedef struct side_lineup {
@@ -46,9 +53,10 @@ typedef struct side_lineup {
     unsigned count;
 } side_lineup;
 
-enum { SIDES_MAX = 5 };
+enum { SIDES_MAX = 6 };
 
-extern const side_lineup lineup_all;
+extern const side_lineup lineup_all;   /* that keep entities */
+extern const side_lineup lineup_reads; /* the same, and the floor */
 
 /* The side's folder inside another. */
 void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE]);

@@ -82,6 +82,24 @@ uint64_t folder_size(const char *path)
     return bytes_found;
 }
 
+static int forget_file(const char *path, const struct stat *status, int kind, struct FTW *place)
+{
+    (void)status;
+    (void)place;
+    if (kind == FTW_F) {
+        int fd = open(path, O_RDONLY);
+        require(fd >= 0 && posix_fadvise(fd, 0, 0, POSIX_FADV_DONTNEED) == 0,
+                "a file of the benchmark cannot be forgotten");
+        close(fd);
+    }
+    return 0;
+}
+
+void folder_forget(const char *path)
+{
+    require(nftw(path, forget_file, 8, FTW_PHYS) == 0, "a folder of the benchmark is gone");
+}
+
 void folder_settle(const char *path)
 {
     int fd = open(path, O_RDONLY | O_DIRECTORY);

@@ -30,6 +30,10 @@ void folder_remove(const char *path);
 /* Bytes of all files in a folder. */
 uint64_t folder_size(const char *path);
 
+/* Has the system forget what it keeps of the files in a folder, as far as it is written and no
+ * process maps it. None of them may be open in this process, which would lose its locks. */
+void folder_forget(const char *path);
+
 /* Waits until the folder's file system has written what earlier work left to it. */
 void folder_settle(const char *path);
 

@@ -344,7 +344,7 @@ static uint64_t choose_entity(const job *task, uint64_t index)
     case KEYS_SHUFFLED:
         return data_shuffled(index, entities, task->run);
     case KEYS_IN_ORDER:
-        return index;
+        return task->first + index;
     default:
         return random % entities;
     }

@@ -87,6 +87,7 @@ typedef struct job {
     const workload *work;
     table_extent extent;
     uint64_t operations;
+    uint64_t first;     /* of KEYS_IN_ORDER: the entity of the first operation */
     uint32_t run;       /* chooses the keys; 0: the one that warms the caches */
     uint32_t partition; /* if not 0: all operations are on this partition */
     bool thorough;      /* digest every byte */

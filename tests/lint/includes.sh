@@ -7,8 +7,8 @@ cd "$(dirname "$0")/../../ext"
 unknown=9
 layer_of() {
     case $1 in
-    bytes | buffer | error | arena | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
-    key | shape | shape_fields | entity | odata | value_text | sqlite | version) echo 0 ;;
+    bytes | buffer | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
+    key | shape | shape_fields | entity | record_value | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | pending_batches | memtable | memtable_* | key_sort | savepoints | batch) echo 2 ;;
     connection | session | view | scan | last_key | main_lock | table_directory | table_names) echo 2 ;;
@@ -18,7 +18,7 @@ layer_of() {
     plan | key_condition | ranges | range_terms | range_walk) echo 3 ;;
     filter | filter_* | value | json_*) echo 3 ;;
     table | table_module | table_transaction | module | follower | companion) echo 4 ;;
-    planner | cursor | columns | row_filter | match_function) echo 4 ;;
+    planner | cursor | row | columns | row_filter | match_function) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules) echo 4 ;;
     catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;
     queue | queue_*) echo 4 ;;

@@ -505,6 +505,51 @@ static void dictionary_shapes_need_no_memory(void **state)
     free(shape);
 }
 
+static const pt_shape *no_shape(void *context, uint16_t shape_id)
+{
+    (void)context;
+    (void)shape_id;
+    return NULL;
+}
+
+static int open_with_hint(const record_bytes *bytes, const pt_shape *hint, pt_record *record)
+{
+    const pt_shape_source hinted = {.shape = no_shape, .name = sample_lookup, .hint = hint};
+    pt_buffer scratch = {0};
+    int rc = pt_record_open(record, sample_key(), slice_of(bytes), &hinted, &scratch);
+    pt_buffer_free(&scratch);
+    return rc;
+}
+
+static void a_hint_with_the_id_is_not_looked_up(void **state)
+{
+    (void)state;
+    pt_shape *shape = make_shape(described, PROPERTIES, SHAPE_ID);
+    record_bytes bytes = write_record(shape, fields);
+    pt_record record;
+    assert_int_equal(open_with_hint(&bytes, NULL, &record), SQLITE_CORRUPT_VTAB);
+    assert_int_equal(open_with_hint(&bytes, shape, &record), SQLITE_OK);
+    assert_ptr_equal(record.shape, shape);
+    shape->id = SHAPE_ID + 1;
+    assert_int_equal(open_with_hint(&bytes, shape, &record), SQLITE_CORRUPT_VTAB);
+    shape->id = 0;
+    assert_int_equal(open_with_hint(&bytes, shape, &record), SQLITE_CORRUPT_VTAB);
+    free(bytes.data);
+    free(shape);
+}
+
+static void a_hint_without_id_is_no_inline_shape(void **state)
+{
+    (void)state;
+    pt_shape *shape = make_shape(inline_described, PROPERTIES, 0);
+    record_bytes bytes = write_record(shape, fields);
+    pt_record record;
+    assert_int_equal(open_with_hint(&bytes, shape, &record), SQLITE_OK);
+    assert_ptr_not_equal(record.shape, shape);
+    free(bytes.data);
+    free(shape);
+}
+
 static void inline_shapes_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -547,6 +592,8 @@ int main(void)
         cmocka_unit_test(random_changes_do_no_harm),
         cmocka_unit_test(random_entities_read_back),
         cmocka_unit_test(dictionary_shapes_need_no_memory),
+        cmocka_unit_test(a_hint_with_the_id_is_not_looked_up),
+        cmocka_unit_test(a_hint_without_id_is_no_inline_shape),
         cmocka_unit_test(inline_shapes_may_run_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

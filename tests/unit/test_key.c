@@ -189,6 +189,33 @@ static void every_code_point_but_nul_is_valid(void **state)
     assert_true(pt_key_is_valid_text((pt_slice){0}));
 }
 
+/* Long texts are looked at several bytes at a time. */
+static void one_byte_makes_a_long_text_invalid(void **state)
+{
+    (void)state;
+    enum { LONGEST = 40 };
+    static const uint8_t wrong[] = {0x00, 0x80, 0xC3, 0xFF};
+    for (size_t size = 1; size <= LONGEST; size++) {
+        uint8_t bytes[LONGEST];
+        memset(bytes, 0x7F, size);
+        assert_true(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+        for (size_t at = 0; at < size; at++) {
+            for (size_t i = 0; i < sizeof wrong; i++) {
+                bytes[at] = wrong[i];
+                assert_false(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+            }
+            bytes[at] = 0x01;
+            assert_true(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+            if (at + 1 < size) {
+                memcpy(bytes + at, "\xC3\xA9", 2);
+                assert_true(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+                bytes[at + 1] = 0x7F;
+            }
+            bytes[at] = 0x7F;
+        }
+    }
+}
+
 /* Marks what `encode` makes of all code points; whatever else has that many bytes is invalid. */
 static void other_sequences_are_invalid(void **state)
 {
@@ -406,6 +433,7 @@ int main(void)
         cmocka_unit_test(a_logical_key_gives_both_keys),
         cmocka_unit_test(a_partition_is_told_from_its_neighbours),
         cmocka_unit_test(every_code_point_but_nul_is_valid),
+        cmocka_unit_test(one_byte_makes_a_long_text_invalid),
         cmocka_unit_test(other_sequences_are_invalid),
         cmocka_unit_test(four_byte_sequences_have_tight_bounds),
         cmocka_unit_test(sequences_cut_off_are_invalid),

@@ -13,8 +13,9 @@ enum { KEYS = 1000, STEPS = 40000 };
 
 static sample_key keys[KEYS];
 static size_t key_count;
-static pt_pending *old_operations[KEYS]; /* two operations on each key */
-static pt_pending *new_operations[KEYS];
+static pt_pending *operations[2 * KEYS]; /* the log: two operations on each key */
+static pt_pending **const old_operations = operations;
+static pt_pending **const new_operations = operations + KEYS;
 static pt_pending *model[KEYS]; /* what an index should hold */
 
 static void begin(uint64_t *seed)
@@ -23,6 +24,8 @@ static void begin(uint64_t *seed)
     for (size_t i = 0; i < key_count; i++) {
         old_operations[i] = sample_pending(sample_slice(&keys[i]));
         new_operations[i] = sample_pending(sample_slice(&keys[i]));
+        old_operations[i]->position = (uint32_t)i;
+        new_operations[i]->position = (uint32_t)(KEYS + i);
         model[i] = NULL;
     }
 }
@@ -64,6 +67,21 @@ static size_t model_count(void)
     return count;
 }
 
+static pt_pending *find(const pt_hash_index *index, pt_slice key)
+{
+    return pt_hash_index_find(index, operations, key, pt_hash_index_hash(key));
+}
+
+static void set(pt_hash_index *index, const pt_pending *pending)
+{
+    pt_hash_index_set(index, operations, pending, pt_hash_index_hash(pt_pending_key(pending)));
+}
+
+static void take_out(pt_hash_index *index, pt_slice key)
+{
+    pt_hash_index_remove(index, operations, key, pt_hash_index_hash(key));
+}
+
 static void hash_index_behaves_like_a_map(void **state)
 {
     (void)state;
@@ -75,16 +93,16 @@ static void hash_index_behaves_like_a_map(void **state)
         assert_true(pt_hash_index_reserve(&index, 1));
         size_t at = choose(&seed, &pending);
         if (pending != NULL) {
-            pt_hash_index_set(&index, pending);
+            set(&index, pending);
         } else {
-            pt_hash_index_remove(&index, sample_slice(&keys[at]));
+            take_out(&index, sample_slice(&keys[at]));
         }
         size_t other = sample_random(&seed) % key_count;
-        assert_ptr_equal(pt_hash_index_find(&index, sample_slice(&keys[other])), model[other]);
+        assert_ptr_equal(find(&index, sample_slice(&keys[other])), model[other]);
         if (step % 1000 == 0) {
             assert_int_equal(index.used, model_count());
             for (size_t i = 0; i < key_count; i++) {
-                assert_ptr_equal(pt_hash_index_find(&index, sample_slice(&keys[i])), model[i]);
+                assert_ptr_equal(find(&index, sample_slice(&keys[i])), model[i]);
             }
         }
     }
@@ -102,12 +120,12 @@ static void hash_index_reserves_for_many_at_once(void **state)
     size_t slots = index.slot_count;
     assert_true(slots > key_count);
     for (size_t i = 0; i < key_count; i++) {
-        pt_hash_index_set(&index, old_operations[i]);
+        set(&index, old_operations[i]);
     }
     assert_int_equal(index.slot_count, slots);
     for (size_t i = 0; i < key_count; i++) {
-        pt_hash_index_remove(&index, sample_slice(&keys[i]));
-        assert_null(pt_hash_index_find(&index, sample_slice(&keys[i])));
+        take_out(&index, sample_slice(&keys[i]));
+        assert_null(find(&index, sample_slice(&keys[i])));
     }
     assert_int_equal(index.used, 0);
     pt_hash_index_free(&index);
@@ -237,7 +255,7 @@ static void out_of_memory_keeps_what_is_there(void **state)
         failing_malloc_arm(n, false);
         for (size_t i = 0; i < key_count; i++) {
             if (pt_hash_index_reserve(&hash, 1) && pt_tree_index_reserve(&tree)) {
-                pt_hash_index_set(&hash, old_operations[i]);
+                set(&hash, old_operations[i]);
                 pt_tree_index_set(&tree, old_operations[i]);
                 model[i] = old_operations[i];
             }
@@ -246,7 +264,7 @@ static void out_of_memory_keeps_what_is_there(void **state)
         assert_int_equal(model_count(), hit ? key_count - 1 : key_count);
         assert_walk(&tree);
         for (size_t i = 0; hash.slots != NULL && i < key_count; i++) {
-            assert_ptr_equal(pt_hash_index_find(&hash, sample_slice(&keys[i])), model[i]);
+            assert_ptr_equal(find(&hash, sample_slice(&keys[i])), model[i]);
         }
         pt_hash_index_free(&hash);
         pt_tree_index_free(&tree);

@@ -305,6 +305,68 @@ static void several_scans_share_a_view(void **state)
     }
 }
 
+/* Whether a scan of one key shows it as the model has it; a step leads nowhere. */
+static void assert_point(pt_scan *scan, size_t at)
+{
+    sample_key key = keys[at];
+    uint8_t high[SAMPLE_KEY_MAX + 1] = {0};
+    pt_slice low = sample_slice(&key);
+    memcpy(high, low.data, low.size);
+    assert_ok(pt_scan_seek(scan, low, pt_slice_of(high, low.size + 1), PT_FORWARD, &error));
+    assert_int_equal(scan->valid, shown(at) != NOTHING);
+    if (scan->valid) {
+        assert_true(pt_slice_equal(scan->key, low));
+        assert_int_equal(pt_get_le32(scan->record.data), shown(at));
+        assert_ok(pt_scan_step(scan, &error));
+        assert_false(scan->valid);
+    }
+}
+
+static void one_key_is_found_like_the_model(void **state)
+{
+    pt_store *store = *state;
+    for (uint64_t run = 1; run <= 30; run++) {
+        uint64_t seed = run;
+        fill(store, &seed);
+        pt_view *view = open_view(store);
+        reading walk = {0};
+        open_walk(&walk, view);
+        for (int i = 0; i < 500; i++) {
+            size_t at = sample_random(&seed) % key_count;
+            disturb(view, at, &seed);
+            assert_point(&walk.scan, at);
+        }
+        pt_scan_free(&walk.scan);
+        pt_view_release(view);
+    }
+}
+
+/* What comes later than the scan was frozen is not seen, and what was before it is. */
+static void one_key_is_found_as_it_was(void **state)
+{
+    pt_store *store = *state;
+    uint64_t seed = 1;
+    fill(store, &seed);
+    pt_view *view = open_view(store);
+    view->memtable = pt_memtable_new();
+    put(view, 0, ++last_number);
+    put(view, 1, DELETED);
+    pt_memtable_protect(view->memtable, pt_memtable_length(view->memtable));
+    pt_scan scan = {0};
+    assert_ok(pt_scan_open(&scan, view, &error));
+    pt_scan_freeze(&scan);
+    model then = expected;
+    for (size_t at = 0; at < 3; at++) {
+        put(view, at, ++last_number);
+    }
+    expected = then;
+    for (size_t at = 0; at < 3; at++) {
+        assert_point(&scan, at);
+    }
+    pt_scan_free(&scan);
+    pt_view_release(view);
+}
+
 static void writes_to_other_tables_cost_nothing(void **state)
 {
     pt_store *store = *state;
@@ -479,6 +541,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(merges_like_the_model),
         TEST(several_scans_share_a_view),
+        TEST(one_key_is_found_like_the_model),
+        TEST(one_key_is_found_as_it_was),
         TEST(writes_to_other_tables_cost_nothing),
         TEST(a_scan_keeps_its_view_alive),
         TEST(a_withdrawn_view_cannot_be_read_further),
