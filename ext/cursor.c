@@ -280,7 +280,7 @@ static int land(pt_cursor *cursor, int rc, pt_error *error)
 }
 
 /* What there is to do once a move has ended. */
-static int arrive(pt_cursor *cursor, int rc, pt_error *error)
+static inline int arrive(pt_cursor *cursor, int rc, pt_error *error)
 {
     rc = land(cursor, rc, error);
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), error);
@@ -423,29 +423,25 @@ static int next_row(pt_cursor *cursor, pt_error *error)
                                                   : step(cursor, error);
 }
 
-static int next_of_chosen(pt_cursor *cursor)
-{
-    pt_error error = PT_ERROR_NONE;
-    if (cursor->is_point) {
-        cursor->eof = true;
-        return SQLITE_OK;
-    }
-    return arrive(cursor, next_row(cursor, &error), &error);
-}
-
 int pt_cursor_next(sqlite3_vtab_cursor *base)
 {
     pt_cursor *cursor = cursor_of(base);
-    if (!cursor->is_plain) {
-        return next_of_chosen(cursor);
-    }
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_scan_step(&cursor->scan, &error);
-    if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
-        pt_row_set(&cursor->row, &cursor->scan);
+    int rc;
+    if (cursor->is_plain) {
+        rc = pt_scan_step(&cursor->scan, &error);
+        if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
+            pt_row_set(&cursor->row, &cursor->scan);
+            return SQLITE_OK;
+        }
+        rc = end_step(cursor, rc, &error);
+    } else if (cursor->is_point) {
+        cursor->eof = true;
         return SQLITE_OK;
+    } else {
+        rc = next_row(cursor, &error);
     }
-    return arrive(cursor, end_step(cursor, rc, &error), &error);
+    return arrive(cursor, rc, &error);
 }
 
 int pt_cursor_eof(sqlite3_vtab_cursor *base)

@@ -138,8 +138,8 @@ static int end_nowhere(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
 }
 
 /* Takes over where a move has led to, a logical key and its record; or that it led nowhere. */
-static int take(pt_lmdb_cursor *cursor, int mdb_rc, pt_direction direction, const MDB_val *key,
-                const MDB_val *record, pt_error *error)
+static inline int take(pt_lmdb_cursor *cursor, int mdb_rc, pt_direction direction,
+                       const MDB_val *key, const MDB_val *record, pt_error *error)
 {
     if (mdb_rc != MDB_SUCCESS) {
         return end_nowhere(cursor, mdb_rc, error);

@@ -28,8 +28,8 @@ typedef struct pt_row {
 /* Lets the row be the one that a scan stands on. */
 static inline void pt_row_set(pt_row *row, const pt_scan *scan)
 {
-    row->key = scan->key;
-    row->bytes = scan->record;
+    row->key = pt_slice_copy(&scan->key);
+    row->bytes = pt_slice_copy(&scan->record);
     row->row_key = NULL;
     row->lasting = !scan->on_pending;
     row->key_lasts = row->lasting && scan->base->key_lasts;
