@@ -209,11 +209,13 @@ size_t pt_record_size(const pt_shape *shape, const pt_field *fields)
 {
     uint64_t data_size = 0;
     for (unsigned i = 0; i < shape->count; i++) {
-        pt_type type = fields[i].value.type;
-        if (type == PT_STRING || type == PT_BINARY) {
-            data_size += fields[i].value.bytes.size + (type == PT_STRING);
-        }
+        data_size += pt_value_data_size(&fields[i].value);
     }
+    return pt_record_size_with(shape, data_size);
+}
+
+size_t pt_record_size_with(const pt_shape *shape, uint64_t data_size)
+{
     uint64_t size = frame_size(shape, data_size > LARGEST_NARROW) + data_size;
     return size <= PT_RECORD_MAX ? (size_t)size : 0;
 }

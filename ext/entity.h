@@ -69,9 +69,10 @@ int pt_record_value(const pt_record *record, unsigned index, pt_value *value);
 
 /*
  * Bytes of the record of these fields, which must be the shape's properties in its order and with
- * its types; 0 if it would be over PT_RECORD_MAX.
+ * its types; 0 if it would be over PT_RECORD_MAX. The same where the size of their data is known.
  */
 size_t pt_record_size(const pt_shape *shape, const pt_field *fields);
+size_t pt_record_size_with(const pt_shape *shape, uint64_t data_size);
 
 /* Writes that record into pt_record_size bytes. `key` is the logical key. */
 void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t ticks, pt_slice key,
