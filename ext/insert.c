@@ -34,15 +34,15 @@ static int set_columns(pt_table *table, const pt_write_arguments *given, pt_erro
     return rc;
 }
 
-static void close_gaps(pt_bag *bag)
+static unsigned close_gaps(pt_field *fields, unsigned end)
 {
     unsigned count = 0;
-    for (unsigned i = 0; i < bag->count; i++) {
-        if (bag->fields[i].value.type != PT_NONE) {
-            bag->fields[count++] = bag->fields[i];
+    for (unsigned i = 0; i < end; i++) {
+        if (fields[i].value.type != PT_NONE) {
+            fields[count++] = fields[i];
         }
     }
-    bag->count = count;
+    return count;
 }
 
 /*
@@ -54,18 +54,17 @@ static int add_columns(pt_table *table, const pt_write_arguments *given, pt_erro
     pt_bag *bag = &table->bag;
     int count = table->config.column_count;
     const pt_column_places *places = pt_entity_last_places(table);
-    unsigned expected = places != NULL ? places->shape->count : 0;
-    unsigned found = 0;
-    if (!pt_bag_reserve(bag, expected + (unsigned)count)) {
+    unsigned end = places != NULL ? places->shape->count : 0;
+    unsigned gaps = end;
+    if (!pt_bag_reserve(bag, end + (unsigned)count)) {
         return pt_error_nomem(error);
     }
-    for (unsigned i = 0; i < expected; i++) {
+    for (unsigned i = 0; i < end; i++) {
         bag->fields[i].value.type = PT_NONE;
     }
-    bag->count = expected;
     for (int i = 0; i < count; i++) {
         int place = places != NULL ? places->place[i] : -1;
-        pt_field *field = &bag->fields[place >= 0 ? (unsigned)place : bag->count];
+        pt_field *field = &bag->fields[place >= 0 ? (unsigned)place : end];
         int rc = pt_entity_convert(table, i, given->declared[i], field, error);
         if (rc != SQLITE_OK) {
             return rc;
@@ -75,14 +74,12 @@ static int add_columns(pt_table *table, const pt_write_arguments *given, pt_erro
         }
         if (place >= 0) {
             field->name_id = places->shape->properties[place].name_id;
-            found++;
+            gaps--;
         } else {
-            bag->count++;
+            end++;
         }
     }
-    if (found != expected) {
-        close_gaps(bag);
-    }
+    bag->count = gaps == 0 ? end : close_gaps(bag->fields, end);
     return SQLITE_OK;
 }
 
