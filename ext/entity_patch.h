@@ -1,6 +1,7 @@
 /*
- * The short way of an UPDATE whose values have the types and sizes of the old ones: the record is
- * copied and patched. What it stores is what putting the entity together anew would store.
+ * The short way of an UPDATE or a merge whose values have the types and sizes of the old ones: the
+ * record is copied and patched. What it stores is what putting the entity together anew would
+ * store.
  */
 #ifndef PT_ENTITY_PATCH_H
 #define PT_ENTITY_PATCH_H

@@ -94,3 +94,17 @@ CREATE TABLE f(RowKey TEXT PRIMARY KEY, n INT);
 INSERT INTO f VALUES ('1', 21), ('2', 22);
 UPDATE t SET l = n FROM f WHERE f.RowKey = t.RowKey AND PartitionKey = 'p';
 SELECT RowKey, l FROM t WHERE PartitionKey = 'p';
+
+-- A merge that keeps types and sizes, and ones that do not.
+INSERT INTO t(PartitionKey, RowKey, s, i, d) VALUES ('m', '1', 'abc', 1, 0.5), ('m', '2', 'abc', 1, 0.5);
+INSERT INTO t(PartitionKey, RowKey, s, i, WriteMode) VALUES ('m', '1', 'xyz', 2, 'merge');
+INSERT INTO t(PartitionKey, RowKey, i, WriteMode) VALUES ('m', '1', 3, 'merge'), ('m', '2', 4, 'merge');
+INSERT INTO t(PartitionKey, RowKey, d, Properties, WriteMode) VALUES ('m', '2', -0.5, '{"i":5,"s":"ABC"}', 'merge');
+SELECT RowKey, Properties FROM t WHERE PartitionKey = 'm';
+INSERT INTO t(PartitionKey, RowKey, i, s, l, WriteMode) VALUES ('m', '1', 6, 'xyz', 7, 'merge');
+INSERT INTO t(PartitionKey, RowKey, i, s, WriteMode, IfMatch) VALUES ('m', '1', 8, 'wxyz', 'merge', '*');
+SELECT RowKey, Properties FROM t WHERE PartitionKey = 'm';
+DELETE FROM stamps;
+INSERT INTO stamps SELECT RowKey, Timestamp, ETag FROM t WHERE PartitionKey = 'm';
+INSERT INTO t(PartitionKey, RowKey, i, WriteMode, IfMatch) SELECT 'm', RowKey, 10, 'merge', etag FROM stamps;
+SELECT t.RowKey, i, t.Timestamp > stamps.at, t.ETag <> stamps.etag FROM t JOIN stamps USING (RowKey) WHERE PartitionKey = 'm';
