@@ -274,7 +274,8 @@ static int find_or_assign_shape(pt_dictionary *dictionary, pt_field *fields, uns
 int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned count,
                         const pt_shape *hint, pt_buffer *scratch, const pt_shape **shape)
 {
-    if (hint != NULL && pt_shape_fits(hint, fields, count)) {
+    uint64_t data_size;
+    if (hint != NULL && pt_shape_fits(hint, fields, count, &data_size)) {
         *shape = hint;
         return SQLITE_OK;
     }

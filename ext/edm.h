@@ -52,6 +52,13 @@ static inline bool pt_type_is_large(pt_type type)
     return type == PT_LARGE_STRING || type == PT_LARGE_BINARY;
 }
 
+/* Bytes of a record's data that the value takes: a STRING has a NUL behind it. */
+static inline uint64_t pt_value_data_size(const pt_value *value)
+{
+    bool varies = value->type == PT_STRING || value->type == PT_BINARY;
+    return varies ? value->bytes.size + (value->type == PT_STRING) : 0;
+}
+
 /* "String", "Int32", ... ; "" for PT_NONE. */
 const char *pt_type_name(pt_type type);
 

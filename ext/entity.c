@@ -209,11 +209,13 @@ size_t pt_record_size(const pt_shape *shape, const pt_field *fields)
 {
     uint64_t data_size = 0;
     for (unsigned i = 0; i < shape->count; i++) {
-        pt_type type = fields[i].value.type;
-        if (type == PT_STRING || type == PT_BINARY) {
-            data_size += fields[i].value.bytes.size + (type == PT_STRING);
-        }
+        data_size += pt_value_data_size(&fields[i].value);
     }
+    return pt_record_size_with(shape, data_size);
+}
+
+size_t pt_record_size_with(const pt_shape *shape, uint64_t data_size)
+{
     uint64_t size = frame_size(shape, data_size > LARGEST_NARROW) + data_size;
     return size <= PT_RECORD_MAX ? (size_t)size : 0;
 }
@@ -296,7 +298,6 @@ void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t tick
     bytes[0] = PT_RECORD_FORMAT;
     bytes[FLAGS_AT] = wide ? FLAG_WIDE : 0;
     pt_put_le16(bytes + SHAPE_AT, shape->id);
-    pt_put_le64(bytes + TICKS_AT, (uint64_t)ticks);
     uint8_t *body = bytes + PT_RECORD_HEADER;
     if (shape->id == 0) {
         pt_put_le32(body, (uint32_t)shape->description.size);
@@ -304,6 +305,70 @@ void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t tick
         body += description_size(shape);
     }
     put_values(shape, fields, body, wide);
+    pt_record_seal(ticks, key, bytes, size);
+}
+
+void pt_record_seal(int64_t ticks, pt_slice key, uint8_t *bytes, size_t size)
+{
+    pt_put_le64(bytes + TICKS_AT, (uint64_t)ticks);
     uint32_t sum = checksum(key, pt_get_le32(bytes), pt_slice_of(bytes, size));
     pt_put_le32(bytes + CHECKSUM_AT, sum);
+}
+
+/* --- Patches --- */
+
+static bool is_sound_value(const pt_record *record, unsigned index)
+{
+    const pt_property *property = &record->shape->properties[index];
+    pt_slice text;
+    pt_value value;
+    switch ((pt_type)property->type) {
+    case PT_INT32:
+    case PT_INT64:
+    case PT_DOUBLE:
+    case PT_GUID:
+        return true;
+    case PT_STRING:
+        return pt_record_string(record, property, &text);
+    default:
+        return pt_record_value(record, index, &value) == SQLITE_OK;
+    }
+}
+
+bool pt_record_is_sound(const pt_record *record)
+{
+    unsigned count = record->shape->count;
+    unsigned i = 0;
+    while (i < count && is_sound_value(record, i)) {
+        i++;
+    }
+    return i == count;
+}
+
+bool pt_record_can_take(const pt_record *record, const pt_property *property, const pt_value *value)
+{
+    pt_slice present;
+    if (value->type != (pt_type)property->type || pt_type_is_large(value->type)) {
+        return false;
+    }
+    switch (value->type) {
+    case PT_STRING:
+        return pt_record_string(record, property, &present) && present.size == value->bytes.size;
+    case PT_BINARY:
+        return pt_record_binary(record, property, &present) && present.size == value->bytes.size;
+    default:
+        return true;
+    }
+}
+
+void pt_record_patch(const pt_record *record, const pt_property *property, const pt_value *value,
+                     uint8_t *copy)
+{
+    uint8_t *body = copy + PT_RECORD_HEADER;
+    pt_slice present;
+    if (value->type != PT_STRING && value->type != PT_BINARY) {
+        put_fixed(body + property->slot, value);
+    } else if (pt_record_binary(record, property, &present)) {
+        put_data(body + (present.data - record->fixed), value);
+    }
 }

@@ -69,12 +69,33 @@ int pt_record_value(const pt_record *record, unsigned index, pt_value *value);
 
 /*
  * Bytes of the record of these fields, which must be the shape's properties in its order and with
- * its types; 0 if it would be over PT_RECORD_MAX.
+ * its types; 0 if it would be over PT_RECORD_MAX. The same where the size of their data is known.
  */
 size_t pt_record_size(const pt_shape *shape, const pt_field *fields);
+size_t pt_record_size_with(const pt_shape *shape, uint64_t data_size);
 
 /* Writes that record into pt_record_size bytes. `key` is the logical key. */
 void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t ticks, pt_slice key,
                      uint8_t *bytes, size_t size);
+
+/*
+ * --- Changing values that keep their type and size, without taking the record apart ---
+ *
+ * A copy of an open record's bytes, whose shape has an id, is patched value by value; then it is
+ * sealed, which gives it its timestamp and checksum.
+ */
+
+/* Whether every value can be read. */
+bool pt_record_is_sound(const pt_record *record);
+
+/* Whether a value, not a large one, has the type of the property and the size of its value. */
+bool pt_record_can_take(const pt_record *record, const pt_property *property,
+                        const pt_value *value);
+
+/* Writes such a value into the copy, over the property's. */
+void pt_record_patch(const pt_record *record, const pt_property *property, const pt_value *value,
+                     uint8_t *copy);
+
+void pt_record_seal(int64_t ticks, pt_slice key, uint8_t *bytes, size_t size);
 
 #endif

@@ -70,6 +70,11 @@ static int check_batch(const pt_table *table, pt_slice key, size_t record_size, 
 
 /* --- Both --- */
 
+bool pt_entity_has_rules(const pt_table *table)
+{
+    return table->config.azure_limits || is_in_batch(table);
+}
+
 int pt_entity_check(pt_table *table, pt_slice key, pt_error *error)
 {
     int rc = table->config.azure_limits ? check_limits(table, key, error) : SQLITE_OK;

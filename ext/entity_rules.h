@@ -11,6 +11,9 @@
 
 #include "table.h"
 
+/* Whether there may be anything to say against a write to the table. */
+bool pt_entity_has_rules(const pt_table *table);
+
 /* Whether table->bag may be stored as the entity of a logical key, whatever the store holds. */
 int pt_entity_check(pt_table *table, pt_slice key, pt_error *error);
 

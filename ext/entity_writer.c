@@ -7,6 +7,7 @@
 #include "json_read.h"
 #include "key.h"
 #include "large_fields.h"
+#include "shape_fields.h"
 #include "value.h"
 
 /* --- Keys --- */
@@ -287,8 +288,55 @@ static int make_change(pt_table *table, entity_change *change, pt_error *error)
     return rc;
 }
 
+/*
+ * The short way of most rows: the bag has the shape of the last one and so little data that no
+ * value must become large, no rule is asked, and there are no large values that could go. 0: this
+ * is not such a row.
+ */
+static int find_short_size(pt_table *table, pt_operation operation, size_t *size, pt_error *error)
+{
+    const pt_shape *shape = last_shape_of(table);
+    uint64_t data_size;
+    bool possible = false;
+    int rc = SQLITE_OK;
+    *size = 0;
+    if (shape == NULL || pt_entity_has_rules(table) ||
+        !pt_shape_fits(shape, table->bag.fields, table->bag.count, &data_size) ||
+        data_size > PT_INLINE_SIZE_MAX) {
+        return SQLITE_OK;
+    }
+    if (operation != PT_INSERT) {
+        rc = pt_large_values_possible(table->session, table->id.id, &possible, error);
+    }
+    if (rc == SQLITE_OK && !possible) {
+        *size = pt_record_size_with(shape, data_size);
+    }
+    return rc;
+}
+
+static int put_short(pt_table *table, pt_slice key, pt_operation operation, size_t size,
+                     pt_error *error)
+{
+    int64_t ticks = pt_session_tick(table->session);
+    pt_session_require_sync(table->session, table->config.sync);
+    uint8_t *bytes = pt_session_put(table->session, key, operation, size);
+    if (bytes == NULL) {
+        return pt_error_nomem(error);
+    }
+    pt_record_write(table->last_shape, table->bag.fields, ticks, key, bytes, size);
+    return SQLITE_OK;
+}
+
 int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation, pt_error *error)
 {
+    size_t short_size;
+    int rc = find_short_size(table, operation, &short_size, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (short_size != 0) {
+        return put_short(table, key, operation, short_size, error);
+    }
     entity_change change = {.put = &key, .operation = operation};
     return make_change(table, &change, error);
 }

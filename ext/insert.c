@@ -20,36 +20,77 @@ static int refuse_system_columns(const pt_write_arguments *given, pt_error *erro
     return SQLITE_OK;
 }
 
-/* A value for a declared column goes over the base. */
-static int set_column(pt_bag *bag, pt_field field, pt_error *error)
+/* The columns' values go over the base that Properties has given. */
+static int set_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
-    return pt_bag_set(bag, &field) ? SQLITE_OK : pt_error_nomem(error);
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && i < table->config.column_count; i++) {
+        pt_field field;
+        rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        if (rc == SQLITE_OK && field.value.type != PT_NONE && !pt_bag_set(&table->bag, &field)) {
+            rc = pt_error_nomem(error);
+        }
+    }
+    return rc;
+}
+
+static unsigned close_gaps(pt_field *fields, unsigned end)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < end; i++) {
+        if (fields[i].value.type != PT_NONE) {
+            fields[count++] = fields[i];
+        }
+    }
+    return count;
+}
+
+/*
+ * Fills an empty bag from the columns. What the last entity had, too, goes where its shape has it,
+ * and the rest behind; so a row of the same shape is in the shape's order already.
+ */
+static int add_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    pt_bag *bag = &table->bag;
+    int count = table->config.column_count;
+    const pt_column_places *places = pt_entity_last_places(table);
+    unsigned end = places != NULL ? places->shape->count : 0;
+    unsigned gaps = end;
+    if (!pt_bag_reserve(bag, end + (unsigned)count)) {
+        return pt_error_nomem(error);
+    }
+    for (unsigned i = 0; i < end; i++) {
+        bag->fields[i].value.type = PT_NONE;
+    }
+    for (int i = 0; i < count; i++) {
+        int place = places != NULL ? places->place[i] : -1;
+        pt_field *field = &bag->fields[place >= 0 ? (unsigned)place : end];
+        int rc = pt_entity_convert(table, i, given->declared[i], field, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (field->value.type == PT_NONE) {
+            continue;
+        }
+        if (place >= 0) {
+            field->name_id = places->shape->properties[place].name_id;
+            gaps--;
+        } else {
+            end++;
+        }
+    }
+    bag->count = gaps == 0 ? end : close_gaps(bag->fields, end);
+    return SQLITE_OK;
 }
 
 static int collect_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
-    pt_bag *bag = &table->bag;
-    int count = table->config.column_count;
     int rc = pt_entity_parse_properties(table, given->tail[PT_TAIL_PROPERTIES], error);
-    if (rc == SQLITE_OK && !pt_bag_reserve(bag, bag->count + (unsigned)count)) {
-        rc = pt_error_nomem(error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    bool has_base = bag->count != 0;
-    const pt_column_places *places = pt_entity_last_places(table);
-    for (int i = 0; rc == SQLITE_OK && i < count; i++) {
-        pt_field *field = &bag->fields[bag->count];
-        rc = pt_entity_convert(table, i, given->declared[i], field, error);
-        if (rc != SQLITE_OK || field->value.type == PT_NONE) {
-            continue;
-        }
-        if (has_base) {
-            rc = set_column(bag, *field, error);
-        } else {
-            field->name_id = pt_column_places_name_id(places, i);
-            bag->count++;
-        }
-    }
-    return rc;
+    return table->bag.count != 0 ? set_columns(table, given, error)
+                                 : add_columns(table, given, error);
 }
 
 int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)

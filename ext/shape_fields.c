@@ -60,8 +60,9 @@ static bool has_property(const pt_field *field, const pt_property *property)
                                : pt_slice_equal(field->name, property->name);
 }
 
-bool pt_shape_fits(const pt_shape *shape, pt_field *fields, unsigned count)
+bool pt_shape_fits(const pt_shape *shape, pt_field *fields, unsigned count, uint64_t *data_size)
 {
+    uint64_t size = 0;
     if (shape->id == 0 || shape->count != count) {
         return false;
     }
@@ -70,6 +71,8 @@ bool pt_shape_fits(const pt_shape *shape, pt_field *fields, unsigned count)
             return false;
         }
         fields[i].name_id = shape->properties[i].name_id;
+        size += pt_value_data_size(&fields[i].value);
     }
+    *data_size = size;
     return true;
 }

@@ -16,8 +16,9 @@ void pt_shape_describe(const pt_field *fields, unsigned count, pt_buffer *descri
 
 /*
  * Whether fields in that order have the shape, by their names where they have no ids yet; never one
- * that is not all in the dictionary. Its ids must be current, and are the fields' then.
+ * that is not all in the dictionary. Its ids must be current, and are the fields' then, and
+ * `data_size` the bytes of data of their record.
  */
-bool pt_shape_fits(const pt_shape *shape, pt_field *fields, unsigned count);
+bool pt_shape_fits(const pt_shape *shape, pt_field *fields, unsigned count, uint64_t *data_size);
 
 #endif

@@ -1,6 +1,7 @@
 #include "update.h"
 
 #include "columns.h"
+#include "entity_patch.h"
 #include "entity_rules.h"
 #include "key.h"
 #include "ticks.h"
@@ -115,14 +116,15 @@ static int key_after_update(sqlite3_value *given, const char *column, pt_slice o
     return pt_entity_key_text(given, column, key, error);
 }
 
-/* The logical key after the update, in table->key. One that stays has passed all checks but those
- * of limits='azure', which may be new. */
+/* The logical key after the update: the old one, or in table->key. One that stays has passed all
+ * checks but those of limits='azure', which may be new. */
 static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_slice old_key,
-                        pt_error *error)
+                        pt_slice *new_key, pt_error *error)
 {
     bool stays = sqlite3_value_nochange(given->keys[0]) && sqlite3_value_nochange(given->keys[1]);
+    *new_key = old_key;
     if (stays && !table->config.azure_limits) {
-        return pt_buffer_assign(&table->key, old_key) ? SQLITE_OK : pt_error_nomem(error);
+        return SQLITE_OK;
     }
     pt_keys keys = pt_keys_of(old_key);
     int rc =
@@ -130,7 +132,18 @@ static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_sli
     if (rc == SQLITE_OK) {
         rc = key_after_update(given->keys[1], "RowKey", keys.row, &keys.row, error);
     }
-    return rc == SQLITE_OK ? pt_entity_make_key(table, keys.partition, keys.row, error) : rc;
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_make_key(table, keys.partition, keys.row, error);
+    }
+    if (rc == SQLITE_OK && !pt_slice_equal(old_key, pt_buffer_slice(&table->key))) {
+        *new_key = pt_buffer_slice(&table->key);
+    }
+    return rc;
+}
+
+static bool is_same_key(pt_slice old_key, pt_slice new_key)
+{
+    return old_key.data == new_key.data;
 }
 
 /* A value that cannot be read is none that somebody can have read and gives back. */
@@ -196,12 +209,11 @@ static int is_same_large(pt_table *table, const pt_value *old, sqlite3_value *gi
     return cannot_be_read(rc, error) ? SQLITE_OK : rc;
 }
 
-/* Whether a value given for a declared column is what reading gives. */
-static int is_same_value(pt_table *table, const pt_record *record, int column, sqlite3_value *given,
+/* Whether a value given for the property at a place (-1: it is not there) is what reading gives. */
+static int is_same_value(pt_table *table, const pt_record *record, int place, sqlite3_value *given,
                          pt_slice key, bool *same, pt_error *error)
 {
     pt_value old = {.type = PT_NONE};
-    int place = pt_shape_find(record->shape, pt_entity_column_name(table, column));
     if (place >= 0 && pt_record_value(record, (unsigned)place, &old) != SQLITE_OK) {
         return pt_report_damage(key, error);
     }
@@ -212,17 +224,23 @@ static int is_same_value(pt_table *table, const pt_record *record, int column, s
     return SQLITE_OK;
 }
 
-/* The columns that an UPDATE changes, in table->columns; PT_NONE removes. */
+/* The columns that an UPDATE changes, in table->columns, with the name ids that the record's shape
+ * has for them; PT_NONE removes. */
 static int collect_changes(pt_table *table, const pt_record *record,
                            const pt_write_arguments *given, pt_slice key, pt_error *error)
 {
+    const pt_column_places *places = pt_column_map_find(&table->map, record->shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
     pt_bag_clear(&table->columns);
     for (int i = 0; i < table->config.column_count; i++) {
         if (sqlite3_value_nochange(given->declared[i])) {
             continue;
         }
         bool same = false;
-        int rc = is_same_value(table, record, i, given->declared[i], key, &same, error);
+        int rc =
+            is_same_value(table, record, places->place[i], given->declared[i], key, &same, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -234,21 +252,12 @@ static int collect_changes(pt_table *table, const pt_record *record,
         if (rc != SQLITE_OK) {
             return rc;
         }
+        field.name_id = pt_column_places_name_id(places, i);
         if (!pt_bag_append(&table->columns, &field)) {
             return pt_error_nomem(error);
         }
     }
     return SQLITE_OK;
-}
-
-static int collect_update(pt_table *table, const pt_record *record, const pt_write_arguments *given,
-                          pt_slice key, pt_error *error)
-{
-    int rc = collect_changes(table, record, given, key, error);
-    if (rc == SQLITE_OK) {
-        rc = update_properties(table, record, given->tail[PT_TAIL_PROPERTIES], key, error);
-    }
-    return rc == SQLITE_OK ? pt_entity_set_columns(table, error) : rc;
 }
 
 /* Stores the bag under a new key and removes the old one. */
@@ -265,6 +274,36 @@ static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_e
     return pt_entity_move(table, old_key, new_key, replace ? PT_REPLACE : PT_INSERT, error);
 }
 
+/* Puts together the entity that there is to be, and stores it. */
+static int put_anew(pt_table *table, const pt_record *record, sqlite3_value *properties,
+                    pt_slice old_key, pt_slice new_key, pt_error *error)
+{
+    int rc = update_properties(table, record, properties, old_key, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_set_columns(table, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return is_same_key(old_key, new_key) ? pt_entity_put(table, new_key, PT_MERGE, error)
+                                         : move_entity(table, old_key, new_key, error);
+}
+
+static int change_entity(pt_table *table, const pt_record *record, const pt_write_arguments *given,
+                         pt_slice old_key, pt_slice new_key, pt_error *error)
+{
+    sqlite3_value *properties = given->tail[PT_TAIL_PROPERTIES];
+    int rc = collect_changes(table, record, given, old_key, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (sqlite3_value_nochange(properties) && is_same_key(old_key, new_key) &&
+        pt_entity_can_be_patched(table, record)) {
+        return pt_entity_patch(table, record, new_key, error);
+    }
+    return put_anew(table, record, properties, old_key, new_key, error);
+}
+
 int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_arguments *given,
               pt_error *error)
 {
@@ -273,6 +312,7 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
         return rc;
     }
     pt_slice old_key = pt_buffer_slice(&table->old_key);
+    pt_slice new_key;
     pt_record record = {0};
     bool found;
     rc = pt_entity_open_old(table, old_key, &found, &record, error);
@@ -284,15 +324,10 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
         rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
     }
     if (rc == SQLITE_OK) {
-        rc = make_new_key(table, given, old_key, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = collect_update(table, &record, given, old_key, error);
+        rc = make_new_key(table, given, old_key, &new_key, error);
     }
     if (rc != SQLITE_OK) {
         return rc;
     }
-    pt_slice new_key = pt_buffer_slice(&table->key);
-    return pt_slice_equal(old_key, new_key) ? pt_entity_put(table, new_key, PT_MERGE, error)
-                                            : move_entity(table, old_key, new_key, error);
+    return change_entity(table, &record, given, old_key, new_key, error);
 }

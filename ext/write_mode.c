@@ -1,6 +1,7 @@
 #include "write_mode.h"
 
 #include "columns.h"
+#include "entity_patch.h"
 #include "entity_rules.h"
 #include "excerpt.h"
 #include "key.h"
@@ -228,6 +229,9 @@ static int merge(pt_table *table, pt_slice key, const pt_record *record, pt_erro
     pt_bag changes = table->bag;
     table->bag = table->columns;
     table->columns = changes;
+    if (pt_entity_can_be_patched(table, record)) {
+        return pt_entity_patch(table, record, key, error);
+    }
     int rc = pt_entity_keep_properties(table, record, key, error);
     if (rc == SQLITE_OK) {
         rc = pt_entity_set_columns(table, error);

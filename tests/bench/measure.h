@@ -15,7 +15,7 @@ typedef struct measurement {
     const workload *work;
     uint64_t operations;      /* of a run */
     uint64_t rows;            /* read or written by a timed run, together */
-    summary times[SIDES_MAX]; /* of a run, in seconds */
+    summary times[SIDES_MAX]; /* of a run, in seconds; all 0 of a side that has none */
 } measurement;
 
 /*

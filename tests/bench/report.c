@@ -7,6 +7,11 @@
 
 enum { NAME_WIDTH = 43, CELL_WIDTH = 16 };
 
+static bool is_measured(const measurement *result, unsigned side)
+{
+    return result->times[side].median > 0;
+}
+
 double report_ratio(const measurement *result, unsigned side)
 {
     return result->times[0].median / result->times[side].median;
@@ -61,7 +66,11 @@ void report_row(const side_lineup *lineup, const measurement *result)
            format_count(result->operations, operations),
            format_count((result->rows + all / 2) / all, rows));
     for (unsigned i = 0; i < lineup->count; i++) {
-        print_cell(result, lineup->sides[i], i);
+        if (is_measured(result, i)) {
+            print_cell(result, lineup->sides[i], i);
+        } else {
+            printf("%*s", CELL_WIDTH, "");
+        }
     }
     print_targets(result->work);
     printf("\n");
@@ -93,7 +102,7 @@ FILE *report_csv_open(const char *path)
 /* Names have no quotes. */
 void report_csv_row(FILE *csv, const side_lineup *lineup, const measurement *result)
 {
-    for (unsigned i = 0; i < lineup->count; i++) {
+    for (unsigned i = 0; i < lineup->count && is_measured(result, i); i++) {
         const bench_side *side = lineup->sides[i];
         summary times = result->times[i];
         double target = target_of(side, result->work);

@@ -7,7 +7,7 @@ static const bench_side *const all[] = {&side_ordinary,   &side_json, &side_ptab
                                         &side_ptable_wal, &side_lmdb, &side_floor};
 
 const side_lineup lineup_all = {all, ARRAY_SIZE(all) - 1};
-const side_lineup lineup_reads = {all, ARRAY_SIZE(all)};
+const side_lineup lineup_floor = {all, ARRAY_SIZE(all)};
 
 void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE])
 {
@@ -18,7 +18,7 @@ void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE
 
 const bench_side *side_titled(const char *title)
 {
-    for (unsigned i = 0; i < lineup_all.count; i++) {
+    for (unsigned i = 0; i < lineup_floor.count; i++) {
         if (strcmp(all[i]->title, title) == 0) {
             return all[i];
         }

@@ -7,8 +7,8 @@
  *     ptable memory  a ptable declared in a :memory: database
  *     ptable wal     a ptable declared in a file in WAL mode
  *     lmdb           LMDB's own C API, without SQL: what a store could do at best
- *     floor          a virtual table that makes up its rows, for reads: what SQLite's interface of
- *                    virtual tables allows at best
+ *     floor          a virtual table that makes up its rows, and forgets those that are loaded:
+ * what SQLite's interface of virtual tables allows at best
  */
 #ifndef SIDE_H
 #define SIDE_H
@@ -56,12 +56,12 @@ typedef struct side_lineup {
 enum { SIDES_MAX = 6 };
 
 extern const side_lineup lineup_all;   /* that keep entities */
-extern const side_lineup lineup_reads; /* the same, and the floor */
+extern const side_lineup lineup_floor; /* the same, and behind them the floor */
 
 /* The side's folder inside another. */
 void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE]);
 
-/* Which of lineup_all has this title. */
+/* Which of lineup_floor has this title. */
 const bench_side *side_titled(const char *title);
 
 #endif

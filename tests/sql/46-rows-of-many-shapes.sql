@@ -41,3 +41,20 @@ SELECT group_concat(length(RowKey), ' ') FROM (SELECT RowKey FROM t WHERE Partit
 SELECT count(*) FROM t AS x JOIN t AS y ON y.PartitionKey = x.PartitionKey AND y.RowKey = x.RowKey;
 SELECT RowKey || '|' FROM t WHERE PartitionKey = 'k' AND RowKey <= 'r' ORDER BY RowKey DESC;
 SELECT RowKey, i FROM t WHERE PartitionKey = 'p' AND RowKey = '1';
+
+-- Columns in another order than that in which their names came to the store; each row has some that
+-- the one before it has not, and lacks others.
+CREATE VIRTUAL TABLE v USING ptable(z String, New Int32, d Double, a String, i Int32, store='s.ptable', table='t');
+INSERT INTO v(PartitionKey, RowKey, z, New, d, a, i) VALUES
+  ('v', '1', 'z', 1, 1.5, 'a', 1),
+  ('v', '2', 'z', 2, 2.5, 'a', 2),
+  ('v', '3', NULL, 3, NULL, 'a', 3),
+  ('v', '4', 'z', NULL, 4.5, NULL, 4),
+  ('v', '5', 'z', 5, 5.5, 'a', 5),
+  ('v', '6', NULL, NULL, NULL, NULL, NULL),
+  ('v', '7', NULL, NULL, 7.5, NULL, NULL);
+SELECT * FROM v WHERE PartitionKey = 'v';
+INSERT INTO v(PartitionKey, RowKey, i, a, z) VALUES ('v', '8', 8, 'a', 'z'), ('v', '9', 'x', 'a', 'z');
+INSERT INTO v(PartitionKey, RowKey, i, Properties) VALUES ('v', '9', 9, '{"l":9,"z":9,"i":0}');
+INSERT INTO v(PartitionKey, RowKey, z, i) VALUES ('v', 'A', 'z', 10);
+SELECT RowKey, Properties FROM v WHERE PartitionKey = 'v';
