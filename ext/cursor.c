@@ -8,6 +8,9 @@
 #include "table_transaction.h"
 #include "value.h"
 
+/* What stands behind a PartitionKey at the start of its entities' keys, and behind all of them. */
+enum { PARTITION_START = 0x00, PARTITION_END = 0x01 };
+
 struct pt_cursor {
     sqlite3_vtab_cursor base;
     bool eof;
@@ -242,7 +245,7 @@ static int take_row(pt_cursor *cursor, pt_error *error)
 }
 
 /* Behind a range comes the next. */
-static int leave_range(pt_cursor *cursor, pt_error *error)
+__attribute__((noinline)) static int leave_range(pt_cursor *cursor, pt_error *error)
 {
     if (cursor->walk.at_end) {
         cursor->eof = true;
@@ -333,6 +336,13 @@ static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv)
            sqlite3_value_type(argv[1]) == SQLITE_TEXT;
 }
 
+/* Whether one partition is asked for by its text, which needs none either. */
+static bool is_partition_query(const pt_cursor *cursor, sqlite3_value **argv)
+{
+    return (cursor->plan & PT_PLAN_TERMS) == PT_PLAN_TERM(PT_TERM_PK_EQ) &&
+           sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+}
+
 static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_error *error)
 {
     pt_key_begin(&cursor->high, cursor->table_id);
@@ -366,6 +376,35 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
     return possible ? seek_point(cursor, partition, row, error) : SQLITE_OK;
 }
 
+static bool make_partition_bound(pt_buffer *buffer, uint32_t table_id, pt_slice partition,
+                                 uint8_t last)
+{
+    bool made = make_logical(buffer, table_id, partition);
+    pt_buffer_append_byte(buffer, last);
+    return made && !buffer->failed;
+}
+
+/* As search_point: the argument is looked at once, and no partition has a NUL in its name. */
+static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
+{
+    pt_slice partition;
+    cursor->walk.at_end = true;
+    if (pt_value_argument_text(argv[0], &partition) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (memchr(partition.data, 0, partition.size) != NULL) {
+        return SQLITE_OK;
+    }
+    if (!make_partition_bound(&cursor->low, cursor->table_id, partition, PARTITION_START) ||
+        !make_partition_bound(&cursor->high, cursor->table_id, partition, PARTITION_END)) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
+                          pt_buffer_slice(&cursor->high), direction_of(cursor), error);
+    cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
+    return rc;
+}
+
 static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
     int rc = pt_ranges_set(&cursor->ranges, cursor->plan, argc, argv, error);
@@ -390,6 +429,9 @@ static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *er
     }
     if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
         return search_point(cursor, argv, error);
+    }
+    if (rc == SQLITE_OK && is_partition_query(cursor, argv)) {
+        return search_partition(cursor, argv, error);
     }
     if (rc == SQLITE_OK) {
         rc = set_ranges(cursor, argc, argv, error);
@@ -433,7 +475,8 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
         return pt_report_damage(cursor->scan.key, error);
     }
     pt_buffer_assign(&cursor->low, partition);
-    pt_buffer_append_byte(&cursor->low, direction_of(cursor) == PT_FORWARD ? 1 : 0);
+    pt_buffer_append_byte(&cursor->low,
+                          direction_of(cursor) == PT_FORWARD ? PARTITION_END : PARTITION_START);
     if (cursor->low.failed) {
         return pt_error_nomem(error);
     }
@@ -451,7 +494,8 @@ static int next_row(pt_cursor *cursor, pt_error *error)
                                                   : step(cursor, error);
 }
 
-static int next_of_chosen(pt_cursor *cursor)
+/* Not inlined, so that pt_cursor_next need not save registers for it; nor is leave_range. */
+__attribute__((noinline)) static int next_of_chosen(pt_cursor *cursor)
 {
     pt_error error = PT_ERROR_NONE;
     if (cursor->is_point) {
