@@ -245,6 +245,16 @@ static void leave_partition(pt_ranges *ranges, pt_slice partition_key, pt_direct
     }
 }
 
+/* Whether all RowKeys that are asked for have been passed, as they have where a range was left. */
+static bool rows_are_passed(const pt_ranges *ranges, pt_slice row_key, pt_direction direction)
+{
+    const pt_interval *rows = &ranges->row.interval;
+    if (direction == PT_BACKWARD) {
+        return pt_slice_compare(row_key, rows->low) <= 0;
+    }
+    return rows->bounded && pt_slice_compare(row_key, rows->high) >= 0;
+}
+
 /* The near end of the window tells of one partition; which one comes next the store must say. */
 static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
                                    pt_direction direction, pt_interval *range)
@@ -255,7 +265,8 @@ static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
     pt_slice partition_key;
     pt_slice row_key;
     if (known && pt_key_split(position, &partition_key, &row_key)) {
-        if (range_in_partition(ranges, partition_key, window, direction, range)) {
+        if (!rows_are_passed(ranges, row_key, direction) &&
+            range_in_partition(ranges, partition_key, window, direction, range)) {
             return PT_RANGE_FOUND;
         }
         leave_partition(ranges, partition_key, direction, &rest);
