@@ -260,8 +260,19 @@ static int end_step(pt_cursor *cursor, int rc, pt_error *error)
     return rc != SQLITE_OK || cursor->scan.valid ? rc : leave_range(cursor, error);
 }
 
+/* Whether every range of the plan is one key, so that nothing follows a row in its range. */
+static bool has_points(const pt_cursor *cursor)
+{
+    const unsigned points = PT_PLAN_TERM(PT_TERM_RK_EQ) | PT_PLAN_TERM(PT_TERM_RK_IN) |
+                            PT_PLAN_TERM(PT_TERM_EK_EQ) | PT_PLAN_TERM(PT_TERM_EK_IN);
+    return (cursor->plan & points) != 0;
+}
+
 static int step(pt_cursor *cursor, pt_error *error)
 {
+    if (has_points(cursor)) {
+        return leave_range(cursor, error);
+    }
     return end_step(cursor, pt_scan_step(&cursor->scan, error), error);
 }
 
@@ -451,7 +462,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->is_point = false;
     int rc = begin(cursor, argc, argv, &error);
     cursor->is_plain =
-        !cursor->is_point && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
+        !has_points(cursor) && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
     return arrive(cursor, rc, &error);
 }
 
