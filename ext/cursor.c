@@ -8,6 +8,9 @@
 #include "table_transaction.h"
 #include "value.h"
 
+/* What stands behind a PartitionKey at the start of its entities' keys, and behind all of them. */
+enum { PARTITION_START = 0x00, PARTITION_END = 0x01 };
+
 struct pt_cursor {
     sqlite3_vtab_cursor base;
     bool eof;
@@ -107,18 +110,23 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
 /* A position in the store's keys for one in the table's. */
 static bool make_logical(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
 {
-    pt_key_begin(buffer, table_id);
-    pt_buffer_append_slice(buffer, entity_key);
-    return !buffer->failed;
+    pt_buffer_clear(buffer);
+    uint8_t *at = pt_buffer_extend(buffer, PT_KEY_TABLE_SIZE + entity_key.size);
+    if (at == NULL) {
+        return false;
+    }
+    pt_put_be32(at, table_id);
+    if (entity_key.size != 0) {
+        memcpy(at + PT_KEY_TABLE_SIZE, entity_key.data, entity_key.size);
+    }
+    return true;
 }
 
-static int set_bounds(pt_cursor *cursor, const pt_interval *range, pt_error *error)
+static bool make_high(pt_cursor *cursor, const pt_interval *range)
 {
     const pt_slice table_end = {0};
-    bool made = make_logical(&cursor->low, cursor->table_id, range->low) &&
-                (range->bounded ? make_logical(&cursor->high, cursor->table_id, range->high)
-                                : make_logical(&cursor->high, cursor->table_id + 1, table_end));
-    return made ? SQLITE_OK : pt_error_nomem(error);
+    return range->bounded ? make_logical(&cursor->high, cursor->table_id, range->high)
+                          : make_logical(&cursor->high, cursor->table_id + 1, table_end);
 }
 
 static pt_direction direction_of(const pt_cursor *cursor)
@@ -128,9 +136,8 @@ static pt_direction direction_of(const pt_cursor *cursor)
 
 static int seek_range(pt_cursor *cursor, const pt_interval *range, pt_error *error)
 {
-    int rc = set_bounds(cursor, range, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (!make_logical(&cursor->low, cursor->table_id, range->low) || !make_high(cursor, range)) {
+        return pt_error_nomem(error);
     }
     return pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
                         pt_buffer_slice(&cursor->high), direction_of(cursor), error);
@@ -162,21 +169,25 @@ static int follow_probe(pt_cursor *cursor, pt_error *error)
     return pt_range_walk_follow(&cursor->walk, row_key(cursor)) ? SQLITE_OK : pt_error_nomem(error);
 }
 
+/* Ends the range that has been entered where this one ends. */
+static int end_range(pt_cursor *cursor, const pt_interval *range, pt_error *error)
+{
+    return make_high(cursor, range)
+               ? pt_scan_narrow(&cursor->scan, pt_buffer_slice(&cursor->high), error)
+               : pt_error_nomem(error);
+}
+
 /* Enters a range; a probe may have found its first row already, and then only the far bound
  * changes. */
 static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed, pt_error *error)
 {
-    if (!pt_range_walk_leave(&cursor->walk, range)) {
-        return pt_error_nomem(error);
+    bool found =
+        probed && direction_of(cursor) == PT_FORWARD && pt_slice_equal(range->low, row_key(cursor));
+    int rc = found ? end_range(cursor, range, error) : seek_range(cursor, range, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    bool forward = direction_of(cursor) == PT_FORWARD;
-    if (probed && forward && pt_slice_equal(range->low, row_key(cursor))) {
-        int rc = set_bounds(cursor, range, error);
-        return rc != SQLITE_OK
-                   ? rc
-                   : pt_scan_narrow(&cursor->scan, pt_buffer_slice(&cursor->high), error);
-    }
-    return seek_range(cursor, range, error);
+    return pt_range_walk_leave(&cursor->walk, range) ? SQLITE_OK : pt_error_nomem(error);
 }
 
 /* Looks for the next row from where the walk stands. */
@@ -233,12 +244,9 @@ static int take_row(pt_cursor *cursor, pt_error *error)
     return fleeting ? pt_row_open(&cursor->row, table_of(cursor), error) : SQLITE_OK;
 }
 
-/* After a step of the scan that ended with `rc`: behind a range comes the next. */
-static int end_step(pt_cursor *cursor, int rc, pt_error *error)
+/* Behind a range comes the next. */
+__attribute__((noinline)) static int leave_range(pt_cursor *cursor, pt_error *error)
 {
-    if (rc != SQLITE_OK || cursor->scan.valid) {
-        return rc;
-    }
     if (cursor->walk.at_end) {
         cursor->eof = true;
         return SQLITE_OK;
@@ -246,8 +254,25 @@ static int end_step(pt_cursor *cursor, int rc, pt_error *error)
     return search(cursor, error);
 }
 
+/* After a step of the scan that ended with `rc`. */
+static int end_step(pt_cursor *cursor, int rc, pt_error *error)
+{
+    return rc != SQLITE_OK || cursor->scan.valid ? rc : leave_range(cursor, error);
+}
+
+/* Whether every range of the plan is one key, so that nothing follows a row in its range. */
+static bool has_points(const pt_cursor *cursor)
+{
+    const unsigned points = PT_PLAN_TERM(PT_TERM_RK_EQ) | PT_PLAN_TERM(PT_TERM_RK_IN) |
+                            PT_PLAN_TERM(PT_TERM_EK_EQ) | PT_PLAN_TERM(PT_TERM_EK_IN);
+    return (cursor->plan & points) != 0;
+}
+
 static int step(pt_cursor *cursor, pt_error *error)
 {
+    if (has_points(cursor)) {
+        return leave_range(cursor, error);
+    }
     return end_step(cursor, pt_scan_step(&cursor->scan, error), error);
 }
 
@@ -322,6 +347,13 @@ static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv)
            sqlite3_value_type(argv[1]) == SQLITE_TEXT;
 }
 
+/* Whether one partition is asked for by its text, which needs none either. */
+static bool is_partition_query(const pt_cursor *cursor, sqlite3_value **argv)
+{
+    return (cursor->plan & PT_PLAN_TERMS) == PT_PLAN_TERM(PT_TERM_PK_EQ) &&
+           sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+}
+
 static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_error *error)
 {
     pt_key_begin(&cursor->high, cursor->table_id);
@@ -355,6 +387,35 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
     return possible ? seek_point(cursor, partition, row, error) : SQLITE_OK;
 }
 
+static bool make_partition_bound(pt_buffer *buffer, uint32_t table_id, pt_slice partition,
+                                 uint8_t last)
+{
+    bool made = make_logical(buffer, table_id, partition);
+    pt_buffer_append_byte(buffer, last);
+    return made && !buffer->failed;
+}
+
+/* As search_point: the argument is looked at once, and no partition has a NUL in its name. */
+static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
+{
+    pt_slice partition;
+    cursor->walk.at_end = true;
+    if (pt_value_argument_text(argv[0], &partition) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (memchr(partition.data, 0, partition.size) != NULL) {
+        return SQLITE_OK;
+    }
+    if (!make_partition_bound(&cursor->low, cursor->table_id, partition, PARTITION_START) ||
+        !make_partition_bound(&cursor->high, cursor->table_id, partition, PARTITION_END)) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
+                          pt_buffer_slice(&cursor->high), direction_of(cursor), error);
+    cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
+    return rc;
+}
+
 static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
     int rc = pt_ranges_set(&cursor->ranges, cursor->plan, argc, argv, error);
@@ -380,6 +441,9 @@ static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *er
     if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
         return search_point(cursor, argv, error);
     }
+    if (rc == SQLITE_OK && is_partition_query(cursor, argv)) {
+        return search_partition(cursor, argv, error);
+    }
     if (rc == SQLITE_OK) {
         rc = set_ranges(cursor, argc, argv, error);
     }
@@ -398,23 +462,41 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->is_point = false;
     int rc = begin(cursor, argc, argv, &error);
     cursor->is_plain =
-        !cursor->is_point && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
+        !has_points(cursor) && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
     return arrive(cursor, rc, &error);
 }
 
 /* --- Moving --- */
 
-/* One row stands for its whole partition: goes on behind it, or before it. */
+/* Whether the range that is read has room behind a position (backward: before it). */
+static bool range_goes_on(const pt_cursor *cursor, pt_slice position)
+{
+    int order = pt_slice_compare(position, pt_buffer_slice(&cursor->scan.limit));
+    return direction_of(cursor) == PT_FORWARD ? order < 0 : order > 0;
+}
+
+/*
+ * One row stands for its whole partition: goes on behind it, or before it. Mostly one range holds
+ * all partitions, and then what bounds the scan stays as it is.
+ */
 static int skip_partition(pt_cursor *cursor, pt_error *error)
 {
-    pt_slice partition;
-    pt_slice row;
-    int rc = split_row_key(cursor, &partition, &row, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    pt_slice partition = pt_key_partition(cursor->scan.key);
+    if (partition.size == cursor->scan.key.size) {
+        return pt_report_damage(cursor->scan.key, error);
     }
-    return pt_range_walk_pass(&cursor->walk, partition) ? search(cursor, error)
-                                                        : pt_error_nomem(error);
+    pt_buffer_assign(&cursor->low, partition);
+    pt_buffer_append_byte(&cursor->low,
+                          direction_of(cursor) == PT_FORWARD ? PARTITION_END : PARTITION_START);
+    if (cursor->low.failed) {
+        return pt_error_nomem(error);
+    }
+    pt_slice position = pt_buffer_slice(&cursor->low);
+    if (range_goes_on(cursor, position)) {
+        return end_step(cursor, pt_scan_leap(&cursor->scan, position, error), error);
+    }
+    return pt_range_walk_pass(&cursor->walk, pt_key_entity(partition)) ? leave_range(cursor, error)
+                                                                       : pt_error_nomem(error);
 }
 
 static int next_row(pt_cursor *cursor, pt_error *error)
@@ -423,25 +505,30 @@ static int next_row(pt_cursor *cursor, pt_error *error)
                                                   : step(cursor, error);
 }
 
+/* Not inlined, so that pt_cursor_next need not save registers for it; nor is leave_range. */
+__attribute__((noinline)) static int next_of_chosen(pt_cursor *cursor)
+{
+    pt_error error = PT_ERROR_NONE;
+    if (cursor->is_point) {
+        cursor->eof = true;
+        return SQLITE_OK;
+    }
+    return arrive(cursor, next_row(cursor, &error), &error);
+}
+
 int pt_cursor_next(sqlite3_vtab_cursor *base)
 {
     pt_cursor *cursor = cursor_of(base);
-    pt_error error = PT_ERROR_NONE;
-    int rc;
-    if (cursor->is_plain) {
-        rc = pt_scan_step(&cursor->scan, &error);
-        if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
-            pt_row_set(&cursor->row, &cursor->scan);
-            return SQLITE_OK;
-        }
-        rc = end_step(cursor, rc, &error);
-    } else if (cursor->is_point) {
-        cursor->eof = true;
-        return SQLITE_OK;
-    } else {
-        rc = next_row(cursor, &error);
+    if (!cursor->is_plain) {
+        return next_of_chosen(cursor);
     }
-    return arrive(cursor, rc, &error);
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_scan_step(&cursor->scan, &error);
+    if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
+        pt_row_set(&cursor->row, &cursor->scan);
+        return SQLITE_OK;
+    }
+    return arrive(cursor, end_step(cursor, rc, &error), &error);
 }
 
 int pt_cursor_eof(sqlite3_vtab_cursor *base)

@@ -94,9 +94,20 @@ static int compare_points(const void *a, const void *b)
     return pt_slice_compare(*(const pt_slice *)a, *(const pt_slice *)b);
 }
 
+static bool is_ascending(const pt_key_condition *condition)
+{
+    unsigned i = 1;
+    while (i < condition->point_count &&
+           pt_slice_compare(condition->points[i - 1], condition->points[i]) < 0) {
+        i++;
+    }
+    return i >= condition->point_count;
+}
+
+/* What SQLite lists is in order mostly. */
 void pt_condition_sort(pt_key_condition *condition)
 {
-    if (condition->point_count < 2) {
+    if (is_ascending(condition)) {
         return;
     }
     pt_slice *points = condition->points;

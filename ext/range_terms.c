@@ -2,6 +2,8 @@
 
 #include <assert.h>
 
+#include "value.h"
+
 /*
  * Bounds are normalised to half-open intervals. In texts, which contain no NUL, the first string
  * behind `a` is a 01 and all texts with prefix p lie in [p, p FF); in byte strings the first string
@@ -33,13 +35,6 @@ typedef struct point_list {
 
 /* --- Values --- */
 
-static int text_of(sqlite3_value *value, pt_slice *text)
-{
-    const unsigned char *bytes = sqlite3_value_text(value);
-    *text = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(value));
-    return bytes != NULL ? SQLITE_OK : SQLITE_NOMEM;
-}
-
 static int blob_of(sqlite3_value *value, pt_slice *blob)
 {
     const void *bytes = sqlite3_value_blob(value);
@@ -57,7 +52,7 @@ static int text_of_copy(pt_arena *arena, sqlite3_value *value, pt_slice *text)
 {
     sqlite3_value *copy = sqlite3_value_dup(value);
     pt_slice converted = {0};
-    int rc = copy != NULL ? text_of(copy, &converted) : SQLITE_NOMEM;
+    int rc = copy != NULL ? pt_value_argument_text(copy, &converted) : SQLITE_NOMEM;
     if (rc == SQLITE_OK) {
         *text = pt_arena_copy(arena, converted);
         rc = text->data != NULL ? SQLITE_OK : SQLITE_NOMEM;
@@ -169,7 +164,7 @@ static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, 
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_TEXT) {
-        return text_of(value, text);
+        return pt_value_argument_text(value, text);
     }
     bool as_text = how == PREFIXED || (type == SQLITE_INTEGER && sqlite3_value_frombind(value));
     return as_text ? text_of_copy(arena, value, text) : SQLITE_MISMATCH;
@@ -227,7 +222,7 @@ static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlit
         return SQLITE_OK;
     }
     pt_slice key;
-    int rc = is_entity ? blob_of(value, &key) : text_of(value, &key);
+    int rc = is_entity ? blob_of(value, &key) : pt_value_argument_text(value, &key);
     if (rc != SQLITE_OK || (!is_entity && has_nul(key))) {
         return rc;
     }

@@ -3,8 +3,9 @@
 #include "key.h"
 #include "range_terms.h"
 
-/* What stands behind a PartitionKey at the start of its entity keys, and behind all of them. */
-enum { PARTITION_START = 0x00, PARTITION_END = 0x01 };
+/* What stands behind a PartitionKey at the end of all its entity keys; they themselves have a 00.
+ */
+enum { PARTITION_END = 0x01 };
 
 /* --- Conditions --- */
 
@@ -61,7 +62,6 @@ static void reset(pt_ranges *ranges)
 {
     pt_arena_clear(&ranges->arena);
     *ranges = (pt_ranges){.arena = ranges->arena,
-                          .at_buffer = ranges->at_buffer,
                           .low_buffer = ranges->low_buffer,
                           .high_buffer = ranges->high_buffer};
 }
@@ -133,7 +133,6 @@ bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
 void pt_ranges_free(pt_ranges *ranges)
 {
     pt_arena_free(&ranges->arena);
-    pt_buffer_free(&ranges->at_buffer);
     pt_buffer_free(&ranges->low_buffer);
     pt_buffer_free(&ranges->high_buffer);
     *ranges = (pt_ranges){0};
@@ -141,20 +140,28 @@ void pt_ranges_free(pt_ranges *ranges)
 
 /* --- Ranges --- */
 
-static void put_position(pt_buffer *buffer, pt_slice partition_key, uint8_t byte, pt_slice row_key)
+static void put_key(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
 {
     pt_buffer_clear(buffer);
-    pt_buffer_append_slice(buffer, partition_key);
-    pt_buffer_append_byte(buffer, byte);
-    pt_buffer_append_slice(buffer, row_key);
+    pt_key_append(buffer, partition_key, row_key);
+}
+
+static void put_partition_end(pt_buffer *buffer, pt_slice partition_key)
+{
+    put_key(buffer, partition_key, (pt_slice){0});
+    if (!buffer->failed) {
+        buffer->data[buffer->size - 1] = PARTITION_END;
+    }
 }
 
 /* Where a position lies seen from a partition: -1 before its RowKeys, 1 behind them, 0 at `row_key`
  * among them. */
 static int locate(pt_slice position, pt_slice partition_key, pt_slice *row_key)
 {
-    pt_slice owner;
-    if (pt_key_split(position, &owner, row_key) && pt_slice_equal(owner, partition_key)) {
+    size_t size = partition_key.size;
+    if (position.size > size && position.data[size] == 0 &&
+        pt_slice_has_prefix(position, partition_key)) {
+        *row_key = pt_slice_of(position.data + size + 1, position.size - size - 1);
         return 0;
     }
     return pt_slice_compare(position, partition_key) <= 0 ? -1 : 1;
@@ -194,11 +201,11 @@ static bool range_in_partition(pt_ranges *ranges, pt_slice partition_key, const 
     if (ranges->row.listed && !pt_condition_outermost(&ranges->row, &rows, direction, &rows)) {
         return false;
     }
-    put_position(&ranges->low_buffer, partition_key, PARTITION_START, rows.low);
+    put_key(&ranges->low_buffer, partition_key, rows.low);
     if (rows.bounded) {
-        put_position(&ranges->high_buffer, partition_key, PARTITION_START, rows.high);
+        put_key(&ranges->high_buffer, partition_key, rows.high);
     } else {
-        put_position(&ranges->high_buffer, partition_key, PARTITION_END, (pt_slice){0});
+        put_partition_end(&ranges->high_buffer, partition_key);
     }
     *range = (pt_interval){.low = pt_buffer_slice(&ranges->low_buffer),
                            .high = pt_buffer_slice(&ranges->high_buffer),
@@ -230,12 +237,22 @@ static void leave_partition(pt_ranges *ranges, pt_slice partition_key, pt_direct
                             pt_interval *window)
 {
     if (direction == PT_FORWARD) {
-        put_position(&ranges->low_buffer, partition_key, PARTITION_END, (pt_slice){0});
+        put_partition_end(&ranges->low_buffer, partition_key);
         window->low = pt_buffer_slice(&ranges->low_buffer);
     } else {
-        put_position(&ranges->high_buffer, partition_key, PARTITION_START, (pt_slice){0});
+        put_key(&ranges->high_buffer, partition_key, (pt_slice){0});
         window->high = pt_buffer_slice(&ranges->high_buffer);
     }
+}
+
+/* Whether all RowKeys that are asked for have been passed, as they have where a range was left. */
+static bool rows_are_passed(const pt_ranges *ranges, pt_slice row_key, pt_direction direction)
+{
+    const pt_interval *rows = &ranges->row.interval;
+    if (direction == PT_BACKWARD) {
+        return pt_slice_compare(row_key, rows->low) <= 0;
+    }
+    return rows->bounded && pt_slice_compare(row_key, rows->high) >= 0;
 }
 
 /* The near end of the window tells of one partition; which one comes next the store must say. */
@@ -248,7 +265,8 @@ static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
     pt_slice partition_key;
     pt_slice row_key;
     if (known && pt_key_split(position, &partition_key, &row_key)) {
-        if (range_in_partition(ranges, partition_key, window, direction, range)) {
+        if (!rows_are_passed(ranges, row_key, direction) &&
+            range_in_partition(ranges, partition_key, window, direction, range)) {
             return PT_RANGE_FOUND;
         }
         leave_partition(ranges, partition_key, direction, &rest);
@@ -280,16 +298,6 @@ static pt_ranges_step step(pt_ranges *ranges, const pt_interval *window, pt_dire
     return PT_RANGE_FOUND;
 }
 
-/* Copies the position asked for, which may be a slice that the last call gave. */
-static bool take_position(pt_ranges *ranges, pt_slice at, pt_slice *copy)
-{
-    if (at.data != ranges->at_buffer.data && !pt_buffer_assign(&ranges->at_buffer, at)) {
-        return false;
-    }
-    *copy = pt_slice_of(ranges->at_buffer.data, at.size);
-    return true;
-}
-
 static pt_ranges_step checked_step(pt_ranges *ranges, const pt_interval *window,
                                    pt_direction direction, pt_interval *range)
 {
@@ -302,12 +310,8 @@ static pt_ranges_step checked_step(pt_ranges *ranges, const pt_interval *window,
 
 pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range)
 {
-    pt_slice position;
-    if (!take_position(ranges, at, &position)) {
-        return PT_RANGE_NOMEM;
-    }
     pt_interval window = ranges->entity.interval;
-    pt_interval_raise_low(&window, position);
+    pt_interval_raise_low(&window, at);
     return checked_step(ranges, &window, PT_FORWARD, range);
 }
 
@@ -315,11 +319,7 @@ pt_ranges_step pt_ranges_previous(pt_ranges *ranges, const pt_slice *at, pt_inte
 {
     pt_interval window = ranges->entity.interval;
     if (at != NULL) {
-        pt_slice position;
-        if (!take_position(ranges, *at, &position)) {
-            return PT_RANGE_NOMEM;
-        }
-        pt_interval_lower_high(&window, position);
+        pt_interval_lower_high(&window, *at);
     }
     return checked_step(ranges, &window, PT_BACKWARD, range);
 }

@@ -20,7 +20,6 @@ typedef struct pt_ranges {
     pt_key_condition entity;    /* over entity keys */
     bool nothing;               /* the conditions contradict each other */
     pt_arena arena;
-    pt_buffer at_buffer;               /* where the last range was asked for */
     pt_buffer low_buffer, high_buffer; /* of the last range given */
 } pt_ranges;
 
@@ -60,7 +59,8 @@ typedef enum pt_ranges_step {
 
 /*
  * Forward: the first range with keys >= `at`, cut off below `at`. After a PROBE ask again with `at`
- * = the key that was found. The slices stay valid until the next call, whose `at` they may be.
+ * = the key that was found. The slices stay valid until the next call, as long as `at` does, and
+ * are not to be its `at`.
  */
 pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range);
 

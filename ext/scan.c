@@ -205,25 +205,31 @@ static int settle(pt_scan *scan, pt_error *error)
     }
 }
 
-int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
-                 pt_error *error)
+int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error)
 {
     scan->valid = false;
     if (scan->view->withdrawn) {
         return withdrawn(error);
     }
-    scan->direction = direction;
-    scan->table_id = pt_get_be32(low.data);
-    if (!pt_buffer_assign(&scan->limit, direction == PT_FORWARD ? high : low)) {
-        return pt_error_nomem(error);
-    }
-    pt_slice from = direction == PT_FORWARD ? low : high;
-    int rc = scan->engine->cursor_seek(scan->base, from, pt_buffer_slice(&scan->limit), direction,
-                                       error);
+    int rc = scan->engine->cursor_seek(scan->base, from, pt_buffer_slice(&scan->limit),
+                                       scan->direction, error);
     if (rc == SQLITE_OK) {
         rc = seek_pending(scan, from, error);
     }
     return rc == SQLITE_OK ? settle(scan, error) : rc;
+}
+
+int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
+                 pt_error *error)
+{
+    bool forward = direction == PT_FORWARD;
+    scan->valid = false;
+    scan->direction = direction;
+    scan->table_id = pt_get_be32(low.data);
+    if (!pt_buffer_assign(&scan->limit, forward ? high : low)) {
+        return pt_error_nomem(error);
+    }
+    return pt_scan_leap(scan, forward ? low : high, error);
 }
 
 int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error)

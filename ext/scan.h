@@ -53,6 +53,12 @@ void pt_scan_free(pt_scan *scan);
 int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
                  pt_error *error);
 
+/*
+ * Moves within those bounds to the first row with a key >= `from` (forward), or the last one with a
+ * key < `from` (backward). The bytes of `from` are not the current row's.
+ */
+int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error);
+
 /* Draws the far bound nearer: `high` for a forward scan, `low` for a backward one. The current row
  * is inside. */
 int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error);

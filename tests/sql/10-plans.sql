@@ -118,3 +118,25 @@ SELECT v FROM T WHERE PartitionKey > '1' AND RowKey BETWEEN 0 + 1 AND 2;
 SELECT v FROM Wish CROSS JOIN T ON PartitionKey = CAST(id AS TEXT);
 UPDATE T SET v = 103 WHERE PartitionKey = '5' AND RowKey = (SELECT CAST(id - 4 AS TEXT) FROM Wish);
 SELECT v FROM T WHERE PartitionKey = '5';
+
+-- One partition, whatever its name is; DISTINCT passes over partitions and stops where the ranges
+-- do. Each outer row of a join asks for its own, and its text stays what it was.
+.eqp off
+INSERT INTO T VALUES ('', 'r1', 200), ('', 'r2', 201), ('b' || char(1), 'r1', 202);
+SELECT v FROM T WHERE PartitionKey = '' ORDER BY RowKey DESC;
+SELECT count(*) FROM T WHERE PartitionKey = 'b';
+SELECT count(*) FROM T WHERE PartitionKey = 'b' || char(0) || 'r';
+SELECT RowKey FROM T WHERE PartitionKey = 'c' ORDER BY RowKey DESC LIMIT 2;
+SELECT DISTINCT PartitionKey FROM T WHERE PartitionKey = 'b';
+SELECT group_concat(hex(PartitionKey)) FROM (SELECT DISTINCT PartitionKey FROM T);
+SELECT group_concat(hex(PartitionKey)) FROM (SELECT DISTINCT PartitionKey FROM T WHERE PartitionKey < 'b');
+SELECT group_concat(hex(PartitionKey)) FROM (SELECT DISTINCT PartitionKey FROM T WHERE RowKey >= 'c2');
+SELECT p, typeof(p), (SELECT count(*) FROM T WHERE PartitionKey = p),
+       (SELECT count(*) FROM T WHERE PartitionKey = p AND RowKey > r) FROM Wanted;
+BEGIN;
+DELETE FROM T WHERE PartitionKey = 'b';
+INSERT INTO T VALUES ('a', 'a00', 203), ('bb', 'r1', 204);
+SELECT group_concat(hex(PartitionKey)) FROM (SELECT DISTINCT PartitionKey FROM T);
+SELECT RowKey FROM T WHERE PartitionKey = 'a' LIMIT 2;
+SELECT count(*) FROM T WHERE PartitionKey = 'b';
+ROLLBACK;

@@ -148,6 +148,15 @@ static void assert_no_more(int next_expected, int step)
     }
 }
 
+/* A position as one to ask at. */
+static pt_slice keep_position(pt_slice position)
+{
+    static uint8_t kept[sizeof model.keys[0].bytes * 2];
+    assert_true(position.size <= sizeof kept);
+    memmove(kept, position.data, position.size);
+    return pt_slice_of(kept, position.size);
+}
+
 /* False if memory ran out. */
 static bool run_forward(pt_slice start)
 {
@@ -171,7 +180,8 @@ static bool run_forward(pt_slice start)
             assert_no_more(next, 1);
             return true;
         }
-        at = step == PT_RANGE_FOUND && random_below(2) == 0 ? range.high : key_slice(i);
+        at = step == PT_RANGE_FOUND && random_below(2) == 0 ? keep_position(range.high)
+                                                            : key_slice(i);
     }
 }
 
@@ -206,7 +216,8 @@ static bool run_backward(const pt_slice *start)
             assert_no_more(next, -1);
             return true;
         }
-        at = step == PT_RANGE_FOUND && random_below(2) == 0 ? range.low : behind_key(i);
+        at = step == PT_RANGE_FOUND && random_below(2) == 0 ? keep_position(range.low)
+                                                            : behind_key(i);
         bounded = true;
     }
 }

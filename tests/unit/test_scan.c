@@ -209,18 +209,33 @@ static bool start(reading *walk, pt_direction direction, size_t low, size_t high
     return found;
 }
 
-/* Steps; false at the end. */
-static bool go_on(reading *walk)
+/* After a move to the first row not before an index, or backward to the last one before it; false
+ * at the end. */
+static bool arrive(reading *walk, size_t index)
 {
     bool forward = walk->direction == PT_FORWARD;
-    assert_ok(pt_scan_step(&walk->scan, &error));
-    bool found = (forward || walk->at > walk->low) &&
-                 model_next(walk, forward ? walk->at + 1 : walk->at - 1, &walk->at);
+    bool found =
+        (forward || index > walk->low) && model_next(walk, forward ? index : index - 1, &walk->at);
     assert_int_equal(walk->scan.valid, found);
     if (found) {
         assert_row(walk, walk->at, shown(walk->at));
     }
     return found;
+}
+
+static bool go_on(reading *walk)
+{
+    assert_ok(pt_scan_step(&walk->scan, &error));
+    return arrive(walk, walk->direction == PT_FORWARD ? walk->at + 1 : walk->at);
+}
+
+static bool leap(reading *walk, uint64_t *seed)
+{
+    size_t index = walk->direction == PT_FORWARD
+                       ? walk->at + 1 + sample_random(seed) % (walk->high - walk->at)
+                       : walk->at - sample_random(seed) % (walk->at - walk->low + 1);
+    assert_ok(pt_scan_leap(&walk->scan, position(index), &error));
+    return arrive(walk, index);
 }
 
 static void narrow(reading *walk, uint64_t *seed)
@@ -238,7 +253,8 @@ static void walk_along(reading *walk, pt_view *view, uint64_t *seed)
 {
     size_t low = sample_random(seed) % key_count;
     size_t high = sample_random(seed) % (key_count + 1);
-    for (bool on = start(walk, sample_random(seed) % 2, low, high); on; on = go_on(walk)) {
+    bool on = start(walk, sample_random(seed) % 2, low, high);
+    while (on) {
         int number = shown(walk->at);
         for (uint32_t changes = sample_random(seed) % 3; changes > 0; changes--) {
             disturb(view, walk->at, seed);
@@ -247,6 +263,7 @@ static void walk_along(reading *walk, pt_view *view, uint64_t *seed)
         if (sample_random(seed) % 10 == 0) {
             narrow(walk, seed);
         }
+        on = sample_random(seed) % 8 == 0 ? leap(walk, seed) : go_on(walk);
     }
 }
 
