@@ -29,9 +29,10 @@ typedef struct pt_ranges {
  * as greater than every text (for PartitionKey and RowKey; for EntityKey a TEXT compares less and a
  * number too). Text with an embedded NUL is compared as SQLite compares it; no key contains one.
  *
- * An integer that is bound compares with PartitionKey and RowKey as its text. Any other number may
- * come from a column or a CAST and mean its value, which several keys can have ('5', '05'), or be
- * equal to no text; xFilter cannot tell: SQLITE_MISMATCH.
+ * An integer that is bound compares with PartitionKey and RowKey as its text, also through a CAST
+ * and in the place of a column that the statement compares with it, for which SQLite may put it.
+ * Any other number may come from a column or a CAST and mean its value, which several keys can have
+ * ('5', '05'), or be equal to no text; xFilter cannot tell: SQLITE_MISMATCH.
  *
  * All is copied. SQLITE_NOMEM; other codes of sqlite3_vtab_in_first/next with text. `ranges` is
  * zeroed before its first use and may then be set again and again.

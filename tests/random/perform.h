@@ -28,9 +28,8 @@ static inline int code_class(int code)
 }
 
 /*
- * A ptable does not know whether a number asks for the key that is
- * its text or for all keys that equal it, and refuses. Then nothing has changed, so the twin need
- * not run.
+ * A ptable does not know whether a number asks for the key that is its text or for all keys that
+ * equal it, and refuses. Then nothing has changed, so the twin need not run.
  */
 static inline bool is_refused_number(const sql_effect *effect)
 {

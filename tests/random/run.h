@@ -42,13 +42,23 @@ static inline void bind_literal(sqlite3_stmt *statement, int number, const char 
     sqlite3_free(sql);
 }
 
+/* The first parameter gets the literal `first`, the others those that follow, round about. */
+static inline void bind_parameters(sqlite3_stmt *prepared, const sql_statement *statement,
+                                   int first)
+{
+    int count = statement->bound_count;
+    for (int i = 0; i < count; i++) {
+        bind_literal(prepared, i + 1, statement->bound[(first + i) % count]);
+    }
+}
+
 /* *rest is the text to prepare a statement of, and then the text behind that. */
 static inline int prepare(sqlite3 *db, const sql_statement *statement, const char **rest,
                           sqlite3_stmt **prepared)
 {
     int rc = sqlite3_prepare_v2(db, *rest, -1, prepared, rest);
-    for (int i = 0; rc == SQLITE_OK && i < statement->bound_count; i++) {
-        bind_literal(*prepared, i + 1, statement->bound[i]);
+    if (rc == SQLITE_OK) {
+        bind_parameters(*prepared, statement, 0);
     }
     return rc;
 }
@@ -158,6 +168,14 @@ static inline void take_error(sqlite3 *db, sql_effect *effect)
     effect->rc = sqlite3_extended_errcode(db);
 }
 
+static inline int run_again(sqlite3_stmt *prepared, const sql_statement *statement,
+                            sql_effect *effect)
+{
+    sqlite3_reset(prepared);
+    bind_parameters(prepared, statement, 1);
+    return run_prepared(prepared, effect);
+}
+
 /* Runs a statement, or several without parameters, up to the first that fails. */
 static inline sql_effect run(sqlite3 *db, const sql_statement *statement)
 {
@@ -168,6 +186,9 @@ static inline sql_effect run(sqlite3 *db, const sql_statement *statement)
         effect.rc = prepare(db, statement, &rest, &prepared);
         if (effect.rc == SQLITE_OK) {
             effect.rc = run_prepared(prepared, &effect);
+        }
+        if (effect.rc == SQLITE_DONE && statement->again) {
+            effect.rc = run_again(prepared, statement, &effect);
         }
         if (effect.rc != SQLITE_DONE) {
             take_error(db, &effect);

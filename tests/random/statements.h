@@ -11,9 +11,8 @@
  *
  * Keys that equal a number, as a column or an expression of numeric affinity, appear without ORDER
  * BY, min() and max(): ordinary tables then take the key for a constant and give the rows in the
- * wrong order ('01', '1'). In UPDATE and DELETE no other term stands beside them, for where both
- * keys equal numbers a ptable changes only the entity whose keys are their own texts (ranges.h).
- * COLLATE NOCASE IN appears without joins, in which ordinary tables forget the collation.
+ * wrong order ('01', '1'). COLLATE NOCASE IN appears without joins, in which ordinary tables forget
+ * the collation.
  */
 #ifndef STATEMENTS_H
 #define STATEMENTS_H
@@ -116,6 +115,19 @@ static const sql_rule query_rules[] = {
          "SELECT {columns a}, n.id FROM {table} a CROSS JOIN n ON {join_n} WHERE {term a}",
          "SELECT {columns a}, n.id FROM n CROSS JOIN {table} a ON {join_n} WHERE {term a}",
          "SELECT n.id, {columns a} FROM n LEFT JOIN {table} a ON {join_n} AND {bounds a}",
+         "SELECT n.id, {columns a} FROM n RIGHT JOIN {table} a ON {join_n} WHERE {term a}",
+         "SELECT n.id, {keys a} FROM n FULL JOIN {table} a ON {join_n} AND {bounds a}",
+         "SELECT {keys a}, {keys b} FROM {table} a RIGHT JOIN {table} b ON {join} WHERE {term b}",
+         "SELECT {keys a}, {keys b} FROM {table} a FULL JOIN {table} b ON {join} WHERE {where b}",
+         "SELECT PartitionKey, RowKey, a.S, b.I FROM {table} a JOIN {table} b "
+         "USING (PartitionKey, RowKey) WHERE {term a} AND {term b}",
+         "SELECT DISTINCT a.PartitionKey FROM {table} a JOIN n ON {join_n} WHERE {term a}",
+         "SELECT DISTINCT a.PartitionKey FROM {table} a LEFT JOIN n ON n.k = a.RowKey WHERE {term "
+         "a} "
+         "AND n.k IS NULL",
+         "WITH w(p, r) AS (VALUES ({?literal_key}, {?literal}), ({?literal}, {key})) SELECT "
+         "{columns a}, w.r FROM w CROSS JOIN {table} a ON a.PartitionKey = w.p AND "
+         "a.RowKey {compare} w.r",
          "SELECT n.id, (SELECT count(*) FROM {table} a WHERE {join_n}) FROM n",
          "SELECT n.id, (SELECT max(a.RowKey) FROM {table} a WHERE {join_text} AND {term a}) FROM "
          "n",

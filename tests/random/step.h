@@ -6,6 +6,7 @@
 #define STEP_H
 
 #include <sqlite3.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -17,6 +18,7 @@ typedef struct sql_statement {
     char *sql; /* NULL: none */
     char *bound[BOUND_MAX];
     int bound_count;
+    bool again; /* run it once more as it was prepared, with its parameters in other places */
 } sql_statement;
 
 typedef enum step_kind {
@@ -72,7 +74,7 @@ static inline void statement_print(const sql_statement *statement)
     for (int i = 0; i < statement->bound_count; i++) {
         printf("# .parameter set ?%d \"%s\"\n", i + 1, statement->bound[i]);
     }
-    printf("# %s;\n", statement->sql);
+    printf("# %s;%s\n", statement->sql, statement->again ? " -- and again, ?1 = ?2, ..." : "");
 }
 
 /* Prints a step as comments of the Test Anything Protocol, in the manner of the SQLite shell. */

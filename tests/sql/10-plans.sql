@@ -112,6 +112,7 @@ SELECT v FROM T WHERE PartitionKey = 'B' COLLATE NOCASE AND RowKey = 'b1';
 CREATE TABLE Wish(id INTEGER);
 INSERT INTO Wish VALUES (5);
 SELECT v FROM Wish CROSS JOIN T ON PartitionKey = id;
+SELECT v FROM Wish CROSS JOIN T ON PartitionKey = id WHERE id = :five; -- the one that is bound
 SELECT v FROM T WHERE PartitionKey IN (SELECT id FROM Wish);
 DELETE FROM T WHERE PartitionKey = '5' AND RowKey = (SELECT id - 4 FROM Wish);
 SELECT v FROM T WHERE PartitionKey > '1' AND RowKey BETWEEN 0 + 1 AND 2;
