@@ -304,10 +304,11 @@ static inline int arrive(pt_cursor *cursor, int rc, pt_error *error)
 /* --- Beginning --- */
 
 /* Lets the cursor read the table in the session's view; used again in its statement it keeps both,
- * whatever has become of the table. */
+ * whatever has become of the table, and sees what was written since. */
 static int attach(pt_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
+        pt_scan_freeze(&cursor->scan);
         return SQLITE_OK;
     }
     pt_table *table = table_of(cursor);

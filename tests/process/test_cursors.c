@@ -466,6 +466,25 @@ static void a_statement_keeps_its_texts_whatever_it_writes(void **state)
                   "'zebra' AND sum(overwrites()) = 3 FROM n");
 }
 
+/* adds(key): an entity of partition 'new', which it returns. */
+static void add(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    run(sqlite3_context_db_handle(context), "INSERT INTO t VALUES('new', %Q, 0)",
+        sqlite3_value_text(argv[0]));
+    sqlite3_result_text(context, "new", -1, SQLITE_STATIC);
+}
+
+static void a_cursor_used_again_sees_what_was_written_since(void **state)
+{
+    scene *all = *state;
+    sqlite3_create_function(all->db, "adds", 1, SQLITE_UTF8, NULL, add, NULL, NULL);
+    run(all->db, "CREATE TABLE n(k TEXT); INSERT INTO n VALUES (1), (2), (3); BEGIN");
+    assert_number(all->db, 1 + 2 + 3,
+                  "SELECT count(RowKey) FROM n LEFT JOIN t ON PartitionKey = adds(k)");
+    run(all->db, "ROLLBACK");
+}
+
 #define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -493,6 +512,7 @@ int main(int argc, char **argv)
         scene_test(a_drop_rolled_back_inside_is_aborted),
         scene_test(a_table_made_and_rolled_back_inside_is_aborted),
         scene_test(a_statement_keeps_its_texts_whatever_it_writes),
+        scene_test(a_cursor_used_again_sees_what_was_written_since),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
