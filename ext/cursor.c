@@ -57,8 +57,8 @@ static pt_cursor *take_cursor(pt_table *table)
 
 /*
  * An open cursor holds the session's view together. SQLite opens the next cursor of a correlated
- * subquery before it closes the last one, so the statement goes on with one view, and texts that it
- * still refers to stay.
+ * subquery before it closes the last one, which hands its scan on: so the statement goes on with
+ * one view, whatever the session's is by then, and texts that it still refers to stay.
  */
 int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 {
@@ -72,6 +72,7 @@ int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         return SQLITE_NOMEM;
     }
     pt_session_cursor_opened(table->session);
+    table->fresh_cursor = cursor;
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -91,10 +92,24 @@ void pt_cursor_free(pt_cursor *cursor)
     sqlite3_free(cursor);
 }
 
+/* Cursors that have read nothing yet have no scan to lose. */
+static void hand_on_scan(pt_cursor *from, pt_cursor *to)
+{
+    pt_scan scan = to->scan;
+    to->scan = from->scan;
+    to->table_id = from->table_id;
+    from->scan = scan;
+}
+
 int pt_cursor_close(sqlite3_vtab_cursor *base)
 {
     pt_cursor *cursor = cursor_of(base);
     pt_table *table = table_of(cursor);
+    if (table->fresh_cursor == cursor) {
+        table->fresh_cursor = NULL;
+    } else if (table->fresh_cursor != NULL && table->fresh_cursor->scan.view == NULL) {
+        hand_on_scan(cursor, table->fresh_cursor);
+    }
     pt_scan_close(&cursor->scan);
     pt_session_cursor_closed(table->session);
     if (table->spare_cursor == NULL) {
@@ -314,10 +329,11 @@ static inline int arrive(pt_cursor *cursor, int rc, pt_error *error)
 /* --- Beginning --- */
 
 /* Lets the cursor read the table in the session's view; used again in its statement it keeps both,
- * whatever has become of the table. */
+ * whatever has become of the table, and sees what was written since. */
 static int attach(pt_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
+        pt_scan_freeze(&cursor->scan);
         return SQLITE_OK;
     }
     pt_table *table = table_of(cursor);
@@ -456,6 +472,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     (void)sentence;
     pt_cursor *cursor = cursor_of(base);
     pt_error error = PT_ERROR_NONE;
+    table_of(cursor)->fresh_cursor = NULL;
     cursor->plan = (unsigned)plan_bits;
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;

@@ -44,6 +44,7 @@ struct pt_table {
     pt_table_id id;
     pt_column_map map;
     pt_cursor *spare_cursor; /* of a ptable */
+    pt_cursor *fresh_cursor; /* opened last and not used yet, or NULL */
 
     /* For putting together one entity at a time: entity_writer.h */
     pt_bag bag;

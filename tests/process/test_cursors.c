@@ -438,6 +438,53 @@ static void a_table_made_and_rolled_back_inside_is_aborted(void **state)
     check_rolled_back(*state, "INSERT INTO pt_tables(TableName) SELECT 'u' || rolls_back('')");
 }
 
+/* --- Reads that call a function that writes --- */
+
+/* overwrites(): every text of `words` becomes another one, in several commits. */
+static void overwrite(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3 *db = sqlite3_context_db_handle(context);
+    for (int i = 0; i < 7; i++) {
+        run(db, "UPDATE words SET W = substr(W, 2) || substr(W, 1, 1)");
+    }
+    sqlite3_result_int(context, 1);
+}
+
+/* SQLite may open the subquery's cursor anew for each row, and max() goes on holding the text that
+ * an earlier one has given. */
+static void a_statement_keeps_its_texts_whatever_it_writes(void **state)
+{
+    scene *all = *state;
+    sqlite3_create_function(all->db, "overwrites", 0, SQLITE_UTF8, NULL, overwrite, NULL, NULL);
+    run(all->db, "CREATE VIRTUAL TABLE words USING ptable(W, sync='off');"
+                 "INSERT INTO words VALUES('p', '1', 'zebra'), ('p', '2', 'yak'), ('p', '3', 'x');"
+                 "CREATE TABLE n(k TEXT); INSERT INTO n VALUES (1), (2), (3)");
+    assert_number(all->db, 1,
+                  "SELECT max((SELECT W FROM words WHERE PartitionKey = 'p' AND RowKey = k)) = "
+                  "'zebra' AND sum(overwrites()) = 3 FROM n");
+}
+
+/* adds(key): an entity of partition 'new', which it returns. */
+static void add(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    run(sqlite3_context_db_handle(context), "INSERT INTO t VALUES('new', %Q, 0)",
+        sqlite3_value_text(argv[0]));
+    sqlite3_result_text(context, "new", -1, SQLITE_STATIC);
+}
+
+static void a_cursor_used_again_sees_what_was_written_since(void **state)
+{
+    scene *all = *state;
+    sqlite3_create_function(all->db, "adds", 1, SQLITE_UTF8, NULL, add, NULL, NULL);
+    run(all->db, "CREATE TABLE n(k TEXT); INSERT INTO n VALUES (1), (2), (3); BEGIN");
+    assert_number(all->db, 1 + 2 + 3,
+                  "SELECT count(RowKey) FROM n LEFT JOIN t ON PartitionKey = adds(k)");
+    run(all->db, "ROLLBACK");
+}
+
 #define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -464,6 +511,8 @@ int main(int argc, char **argv)
         scene_test(a_delete_rolled_back_inside_is_aborted),
         scene_test(a_drop_rolled_back_inside_is_aborted),
         scene_test(a_table_made_and_rolled_back_inside_is_aborted),
+        scene_test(a_statement_keeps_its_texts_whatever_it_writes),
+        scene_test(a_cursor_used_again_sees_what_was_written_since),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
