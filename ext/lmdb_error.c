@@ -36,7 +36,7 @@ static const char *remedy(int mdb_rc)
 {
     switch (mdb_rc) {
     case MDB_READERS_FULL:
-        return "; close some of the connections that read it";
+        return "; close some of the connections to it";
     case MDB_MAP_RESIZED:
         return "; another process made it larger: end the open statements on it and try again";
     case MDB_MAP_FULL:

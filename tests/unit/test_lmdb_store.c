@@ -277,7 +277,8 @@ static void too_many_readers_are_busy(void **state)
         snapshots[i] = begin_snapshot(store);
     }
     pt_snapshot *one_more = new_snapshot(store);
-    assert_fails(engine->snapshot_begin(one_more, &error), SQLITE_BUSY, "close some");
+    assert_fails(engine->snapshot_begin(one_more, &error), SQLITE_BUSY,
+                 "close some of the connections to it");
     engine->snapshot_free(snapshots[0]);
     assert_ok(engine->snapshot_begin(one_more, &error));
     engine->snapshot_free(one_more);
