@@ -17,6 +17,7 @@ enum {
 
 struct pt_queue_place {
     pt_queue_place *next;
+    pthread_cond_t turn;
     bool granted;
 };
 
@@ -86,25 +87,22 @@ void pt_lock_release(int fd, pt_lock_byte byte)
 bool pt_writer_queue_init(pt_writer_queue *queue)
 {
     *queue = (pt_writer_queue){0};
-    pthread_condattr_t attributes;
     if (pthread_mutex_init(&queue->mutex, NULL) != 0) {
         return false;
     }
-    bool done = false;
-    if (pthread_condattr_init(&attributes) == 0) {
-        done = pthread_condattr_setclock(&attributes, CLOCK_MONOTONIC) == 0 &&
-               pthread_cond_init(&queue->granted, &attributes) == 0;
-        pthread_condattr_destroy(&attributes);
+    if (pthread_condattr_init(&queue->monotonic) == 0) {
+        if (pthread_condattr_setclock(&queue->monotonic, CLOCK_MONOTONIC) == 0) {
+            return true;
+        }
+        pthread_condattr_destroy(&queue->monotonic);
     }
-    if (!done) {
-        pthread_mutex_destroy(&queue->mutex);
-    }
-    return done;
+    pthread_mutex_destroy(&queue->mutex);
+    return false;
 }
 
 void pt_writer_queue_destroy(pt_writer_queue *queue)
 {
-    pthread_cond_destroy(&queue->granted);
+    pthread_condattr_destroy(&queue->monotonic);
     pthread_mutex_destroy(&queue->mutex);
 }
 
@@ -134,28 +132,34 @@ static void remove_place(pt_writer_queue *queue, pt_queue_place *place)
     }
 }
 
+/* Each place is told of its own turn: a signal to all would wake all others in vain. */
+static int wait_for_turn(pt_writer_queue *queue, pt_deadline deadline)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(deadline / NS_PER_SECOND),
+        .tv_nsec = (long)(deadline % NS_PER_SECOND),
+    };
+    pt_queue_place place = {0};
+    if (pthread_cond_init(&place.turn, &queue->monotonic) != 0) {
+        return SQLITE_NOMEM;
+    }
+    append_place(queue, &place);
+    int waited = 0;
+    while (!place.granted && waited == 0) {
+        waited = pthread_cond_timedwait(&place.turn, &queue->mutex, &until);
+    }
+    if (!place.granted) {
+        remove_place(queue, &place);
+    }
+    pthread_cond_destroy(&place.turn);
+    return place.granted ? SQLITE_OK : SQLITE_BUSY;
+}
+
 int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline)
 {
-    int rc = SQLITE_OK;
     pthread_mutex_lock(&queue->mutex);
-    if (!queue->taken) {
-        queue->taken = true;
-    } else {
-        struct timespec until = {
-            .tv_sec = (time_t)(deadline / NS_PER_SECOND),
-            .tv_nsec = (long)(deadline % NS_PER_SECOND),
-        };
-        pt_queue_place place = {0};
-        append_place(queue, &place);
-        int waited = 0;
-        while (!place.granted && waited == 0) {
-            waited = pthread_cond_timedwait(&queue->granted, &queue->mutex, &until);
-        }
-        if (!place.granted) {
-            remove_place(queue, &place);
-            rc = SQLITE_BUSY;
-        }
-    }
+    int rc = queue->taken ? wait_for_turn(queue, deadline) : SQLITE_OK;
+    queue->taken = queue->taken || rc == SQLITE_OK;
     pthread_mutex_unlock(&queue->mutex);
     return rc;
 }
@@ -169,7 +173,7 @@ void pt_writer_queue_leave(pt_writer_queue *queue)
     } else {
         remove_place(queue, next);
         next->granted = true;
-        pthread_cond_broadcast(&queue->granted);
+        pthread_cond_signal(&next->turn); /* before its place can be gone */
     }
     pthread_mutex_unlock(&queue->mutex);
 }

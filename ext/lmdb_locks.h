@@ -37,7 +37,7 @@ typedef struct pt_queue_place pt_queue_place;
 /* The sessions of this process that want the writer lock, first come, first served. */
 typedef struct pt_writer_queue {
     pthread_mutex_t mutex;
-    pthread_cond_t granted;
+    pthread_condattr_t monotonic; /* for those who wait until a deadline */
     bool taken;
     pt_queue_place *first, *last; /* those waiting */
 } pt_writer_queue;
@@ -46,7 +46,8 @@ typedef struct pt_writer_queue {
 bool pt_writer_queue_init(pt_writer_queue *queue);
 void pt_writer_queue_destroy(pt_writer_queue *queue);
 
-/* SQLITE_OK when it is this session's turn, SQLITE_BUSY when the deadline has passed. */
+/* SQLITE_OK when it is this session's turn, SQLITE_BUSY when the deadline has passed; SQLITE_NOMEM.
+ */
 int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline);
 
 /* Ends the turn, from whichever thread. */

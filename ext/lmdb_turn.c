@@ -36,10 +36,12 @@ int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
                             base->path);
     }
     pt_deadline deadline = pt_deadline_in(wait_ms);
-    if (pt_writer_queue_enter(&store->queue, deadline) != SQLITE_OK) {
-        return fail_busy(error, store, "another connection of this process");
+    int rc = pt_writer_queue_enter(&store->queue, deadline);
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_NOMEM ? pt_error_nomem(error)
+                                  : fail_busy(error, store, "another connection of this process");
     }
-    int rc = store->fd >= 0 ? lock_file(store, deadline, error) : SQLITE_OK;
+    rc = store->fd >= 0 ? lock_file(store, deadline, error) : SQLITE_OK;
     if (rc != SQLITE_OK) {
         pt_writer_queue_leave(&store->queue);
     }
