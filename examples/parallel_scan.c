@@ -72,7 +72,7 @@ static void fill(const char *store, const char *count)
     sqlite3_stmt *insert =
         prepare(db, "WITH RECURSIVE numbers(n) AS (SELECT 1 UNION ALL"
                     "   SELECT n + 1 FROM numbers WHERE n < CAST(?1 AS INTEGER)),"
-                    " readings(n, sensor) AS (SELECT n, 'sensor' || n % 1000 FROM numbers)"
+                    " readings(n, sensor) AS (SELECT n, 'sensor' || (n % 1000) FROM numbers)"
                     " INSERT INTO Reading SELECT pt_pad(pt_hash_bucket(sensor, 16), 2),"
                     "   sensor || '_' || pt_pad(n, 9), n % 100 FROM readings");
     sqlite3_bind_text(insert, 1, count, -1, SQLITE_STATIC);
@@ -104,7 +104,7 @@ static void *read_part(void *argument)
     return NULL;
 }
 
-/* Reads the parts, each in a thread, and puts them together in the first. */
+/* Reads the parts, each in a thread. */
 static void read_parts(part *parts, int count)
 {
     pthread_t threads[THREADS];
@@ -116,10 +116,6 @@ static void read_parts(part *parts, int count)
     }
     for (int i = 0; i < count; i++) {
         pthread_join(threads[i], NULL);
-        if (i > 0) {
-            parts[0].count += parts[i].count;
-            parts[0].sum += parts[i].sum;
-        }
     }
 }
 
@@ -134,8 +130,14 @@ static void report(part *parts, int count)
 {
     double start = seconds();
     read_parts(parts, count);
-    printf("%d thread%s: %lld readings, sum %lld, %.1f ms\n", count, count == 1 ? "" : "s",
-           (long long)parts[0].count, (long long)parts[0].sum, 1000 * (seconds() - start));
+    double taken = seconds() - start;
+    sqlite3_int64 sum = 0;
+    printf("%d thread%s:", count, count == 1 ? "" : "s");
+    for (int i = 0; i < count; i++) {
+        printf("%s %lld", i == 0 ? "" : " +", (long long)parts[i].count);
+        sum += parts[i].sum;
+    }
+    printf(" readings, sum %lld, %.1f ms\n", (long long)sum, 1000 * taken);
 }
 
 static void sum(const char *store)
