@@ -50,7 +50,7 @@ static int64_t now_ms(void)
 #define MAKE "INSERT OR IGNORE INTO pt_tables(Store, TableName) SELECT path, 'g' FROM store;"
 #define FILL                                                                                       \
     "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %d)"                 \
-    "INSERT INTO g SELECT 'p' || (k %% 3), iif(k %% 2, k, hex(zeroblob(300)) || k), %d, k," TEXT(    \
+    "INSERT INTO g SELECT 'p' || (k %% 3), iif(k %% 2, k, hex(zeroblob(300)) || k), %d, k," TEXT(  \
         "%d", "k") " FROM n;"
 
 /* In one transaction, or so that everybody sees it missing and empty. */
