@@ -8,9 +8,6 @@
 #include "table_transaction.h"
 #include "value.h"
 
-/* What stands behind a PartitionKey at the start of its entities' keys, and behind all of them. */
-enum { PARTITION_START = 0x00, PARTITION_END = 0x01 };
-
 struct pt_cursor {
     sqlite3_vtab_cursor base;
     bool eof;
@@ -422,8 +419,8 @@ static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *e
     if (memchr(partition.data, 0, partition.size) != NULL) {
         return SQLITE_OK;
     }
-    if (!make_partition_bound(&cursor->low, cursor->table_id, partition, PARTITION_START) ||
-        !make_partition_bound(&cursor->high, cursor->table_id, partition, PARTITION_END)) {
+    if (!make_partition_bound(&cursor->low, cursor->table_id, partition, PT_KEY_PARTITION_START) ||
+        !make_partition_bound(&cursor->high, cursor->table_id, partition, PT_KEY_PARTITION_END)) {
         return pt_error_nomem(error);
     }
     int rc = pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
@@ -503,8 +500,9 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
         return pt_report_damage(cursor->scan.key, error);
     }
     pt_buffer_assign(&cursor->low, partition);
-    pt_buffer_append_byte(&cursor->low,
-                          direction_of(cursor) == PT_FORWARD ? PARTITION_END : PARTITION_START);
+    pt_buffer_append_byte(&cursor->low, direction_of(cursor) == PT_FORWARD
+                                            ? PT_KEY_PARTITION_END
+                                            : PT_KEY_PARTITION_START);
     if (cursor->low.failed) {
         return pt_error_nomem(error);
     }

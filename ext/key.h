@@ -25,6 +25,12 @@ enum {
     PT_KEY_LOGICAL_MAX = 16384, /* bytes of the longest logical key of an entity */
 };
 
+/*
+ * What stands behind a PartitionKey where the entity keys of its partition begin, and behind them
+ * all: a position in the order of keys that is no key.
+ */
+enum { PT_KEY_PARTITION_START = 0x00, PT_KEY_PARTITION_END = 0x01 };
+
 #define PT_TABLE_ID_LIMIT UINT32_C(0xFF000000)
 
 #define PT_TABLE_CATALOG UINT32_C(0)

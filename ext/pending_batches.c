@@ -56,11 +56,11 @@ static int count(pt_memtable *memtable, const pt_shape_source *shapes, pt_memtab
     return rc;
 }
 
-/* The keys that follow a partition's are those from table id, PartitionKey, 01 on. */
+/* The keys that follow a partition's. */
 static bool go_behind(pt_buffer *position, pt_slice partition)
 {
     pt_buffer_assign(position, partition);
-    pt_buffer_append_byte(position, 1);
+    pt_buffer_append_byte(position, PT_KEY_PARTITION_END);
     return !position->failed;
 }
 

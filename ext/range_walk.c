@@ -1,5 +1,7 @@
 #include "range_walk.h"
 
+#include "key.h"
+
 void pt_range_walk_begin(pt_range_walk *walk, pt_direction direction)
 {
     walk->direction = direction;
@@ -43,10 +45,10 @@ bool pt_range_walk_follow(pt_range_walk *walk, pt_slice entity_key)
     return !walk->at.failed;
 }
 
-/* Behind the 00 that ends a PartitionKey in its entities' keys stands 01. */
 bool pt_range_walk_pass(pt_range_walk *walk, pt_slice partition)
 {
     pt_buffer_assign(&walk->at, partition);
-    pt_buffer_append_byte(&walk->at, walk->direction == PT_FORWARD ? 1 : 0);
+    pt_buffer_append_byte(&walk->at, walk->direction == PT_FORWARD ? PT_KEY_PARTITION_END
+                                                                   : PT_KEY_PARTITION_START);
     return !walk->at.failed;
 }

@@ -3,10 +3,6 @@
 #include "key.h"
 #include "range_terms.h"
 
-/* What stands behind a PartitionKey at the end of all its entity keys; they themselves have a 00.
- */
-enum { PARTITION_END = 0x01 };
-
 /* --- Conditions --- */
 
 /* What partition and row conditions and the interval of entity keys say about one key. */
@@ -150,7 +146,7 @@ static void put_partition_end(pt_buffer *buffer, pt_slice partition_key)
 {
     put_key(buffer, partition_key, (pt_slice){0});
     if (!buffer->failed) {
-        buffer->data[buffer->size - 1] = PARTITION_END;
+        buffer->data[buffer->size - 1] = PT_KEY_PARTITION_END;
     }
 }
 
