@@ -5,6 +5,8 @@
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
+#   make test-out-of-memory, test-io-errors, test-kill, test-power-loss, test-isolation,
+#        test-damage, test-fuzz           one suite of make test, longer with N=...
 #   make conformance     55,000 operations on an emulator of the Table service (from npm) and on
 #                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
@@ -148,6 +150,21 @@ run-test-sql: loadable
 
 run-test-readme: loadable
 	$(RUN) tests/test_readme.sh
+
+# Suites of one program, which `make test` runs in a short form and N makes longer.
+SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
+    tests/process/test_kill.c tests/process/test_power_loss.c tests/process/test_isolation.c \
+    tests/process/test_damage.c)
+suite_target = $(subst _,-,$(basename $(notdir $(1))))
+
+define suite_rules
+.PHONY: $(1) run-$(1)
+$(1): deps
+	@$$(SUBMAKE) run-$(1)
+run-$(1): loadable $(2)
+	PT_PROGRAM_TIMEOUT=0 $$(RUN) $(2)
+endef
+$(foreach suite,$(SUITES),$(eval $(call suite_rules,$(call suite_target,$(suite)),$(suite:%.c=$(BUILD)/%))))
 
 .PHONY: conformance run-conformance
 conformance:

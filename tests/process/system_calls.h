@@ -1,0 +1,317 @@
+/*
+ * The system calls on files, seen and judged before they are made: these definitions come before
+ * the C library's, also for SQLite and LMDB. The test sets `system_call_judge`; without it, and for
+ * calls made by the judge itself, everything is as ever. Threads may call at once: a judge that
+ * keeps state guards it itself.
+ */
+#ifndef SYSTEM_CALLS_H
+#define SYSTEM_CALLS_H
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/statfs.h>
+#include <sys/statvfs.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <unistd.h>
+
+typedef enum system_call_kind {
+    CALL_OPEN,   /* open */
+    CALL_READ,   /* read, pread */
+    CALL_WRITE,  /* write, pwrite, writev */
+    CALL_SYNC,   /* fsync, fdatasync, msync */
+    CALL_SIZE,   /* ftruncate */
+    CALL_NAME,   /* link, unlink: the folder changes */
+    CALL_LOOK,   /* stat, fstat, statfs, fstatvfs, access */
+    CALL_LOCK,   /* fcntl for locks; never one that only gives a lock back */
+    CALL_UNLOCK, /* fcntl that only gives a lock back */
+    CALL_MAP,    /* mmap of a file */
+    CALL_CLOSE,
+} system_call_kind;
+
+typedef struct system_call {
+    system_call_kind kind;
+    const char *name;
+    int fd;                    /* -1 for a call by path */
+    const char *path;          /* of the file, or of the second of two; NULL for a call by fd */
+    const char *from;          /* of the first of two */
+    const struct iovec *parts; /* what is written; of a read only its size */
+    int part_count;
+    off_t offset; /* -1: where the file stands; the new size for CALL_SIZE */
+} system_call;
+
+/* What becomes of a call. All zeros: it is made. */
+typedef struct system_call_verdict {
+    int error;       /* errno, and the call is not made */
+    size_t short_by; /* bytes less than asked for are read or written; 0: all */
+} system_call_verdict;
+
+static system_call_verdict (*system_call_judge)(const system_call *call);
+
+static __thread bool system_call_judging;
+
+static system_call_verdict system_call_judged(const system_call *call)
+{
+    system_call_verdict verdict = {0};
+    if (system_call_judge != NULL && !system_call_judging) {
+        int before = errno;
+        system_call_judging = true;
+        verdict = system_call_judge(call);
+        system_call_judging = false;
+        errno = before;
+    }
+    return verdict;
+}
+
+/* Whether the call is to fail; sets errno. */
+static bool system_call_fails(const system_call *call)
+{
+    int error = system_call_judged(call).error;
+    if (error != 0) {
+        errno = error;
+    }
+    return error != 0;
+}
+
+static size_t system_call_size(const system_call *call)
+{
+    size_t size = 0;
+    for (int i = 0; i < call->part_count; i++) {
+        size += call->parts[i].iov_len;
+    }
+    return size;
+}
+
+/* One buffer: the part that is to be transferred, or -1 with errno. */
+static ssize_t system_call_part(system_call_kind kind, const char *name, int fd, const void *bytes,
+                                size_t size, off_t offset)
+{
+    const struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size};
+    const system_call call = {
+        .kind = kind, .name = name, .fd = fd, .parts = &part, .part_count = 1, .offset = offset};
+    system_call_verdict verdict = system_call_judged(&call);
+    if (verdict.error != 0) {
+        errno = verdict.error;
+        return -1;
+    }
+    return (ssize_t)(verdict.short_by < size ? size - verdict.short_by : 0);
+}
+
+static bool system_call_on(system_call_kind kind, const char *name, int fd)
+{
+    return system_call_fails(&(system_call){.kind = kind, .name = name, .fd = fd, .offset = -1});
+}
+
+static bool system_call_by_path(system_call_kind kind, const char *name, const char *from,
+                                const char *path)
+{
+    return system_call_fails(&(system_call){
+        .kind = kind, .name = name, .fd = -1, .path = path, .from = from, .offset = -1});
+}
+
+#pragma GCC visibility push(default)
+
+static int system_call_open(const char *path, int flags, int mode)
+{
+    return system_call_by_path(CALL_OPEN, "open", NULL, path)
+               ? -1
+               : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+}
+
+int open(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    int mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, int) : 0;
+    va_end(rest);
+    return system_call_open(path, flags, mode);
+}
+
+int open64(const char *path, int flags, ...)
+{
+    va_list rest;
+    va_start(rest, flags);
+    int mode = (flags & (O_CREAT | O_TMPFILE)) != 0 ? va_arg(rest, int) : 0;
+    va_end(rest);
+    return system_call_open(path, flags, mode);
+}
+
+int close(int fd)
+{
+    return system_call_on(CALL_CLOSE, "close", fd) ? -1 : (int)syscall(SYS_close, fd);
+}
+
+ssize_t read(int fd, void *bytes, size_t size)
+{
+    ssize_t part = system_call_part(CALL_READ, "read", fd, NULL, size, -1);
+    return part < 0 ? -1 : syscall(SYS_read, fd, bytes, (size_t)part);
+}
+
+ssize_t pread(int fd, void *bytes, size_t size, off_t offset)
+{
+    ssize_t part = system_call_part(CALL_READ, "pread", fd, NULL, size, offset);
+    return part < 0 ? -1 : syscall(SYS_pread64, fd, bytes, (size_t)part, offset);
+}
+
+ssize_t pread64(int fd, void *bytes, size_t size, off64_t offset)
+{
+    return pread(fd, bytes, size, offset);
+}
+
+ssize_t write(int fd, const void *bytes, size_t size)
+{
+    ssize_t part = system_call_part(CALL_WRITE, "write", fd, bytes, size, -1);
+    return part < 0 ? -1 : syscall(SYS_write, fd, bytes, (size_t)part);
+}
+
+ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
+{
+    ssize_t part = system_call_part(CALL_WRITE, "pwrite", fd, bytes, size, offset);
+    return part < 0 ? -1 : syscall(SYS_pwrite64, fd, bytes, (size_t)part, offset);
+}
+
+ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
+{
+    return pwrite(fd, bytes, size, offset);
+}
+
+ssize_t writev(int fd, const struct iovec *parts, int count)
+{
+    const system_call call = {.kind = CALL_WRITE,
+                              .name = "writev",
+                              .fd = fd,
+                              .parts = parts,
+                              .part_count = count,
+                              .offset = -1};
+    system_call_verdict verdict = system_call_judged(&call);
+    if (verdict.error != 0) {
+        errno = verdict.error;
+        return -1;
+    }
+    /* A short one ends within its first part. */
+    return verdict.short_by == 0 ? syscall(SYS_writev, fd, parts, count)
+                                 : syscall(SYS_write, fd, parts[0].iov_base, parts[0].iov_len / 2);
+}
+
+int fsync(int fd)
+{
+    return system_call_on(CALL_SYNC, "fsync", fd) ? -1 : (int)syscall(SYS_fsync, fd);
+}
+
+int fdatasync(int fd)
+{
+    return system_call_on(CALL_SYNC, "fdatasync", fd) ? -1 : (int)syscall(SYS_fdatasync, fd);
+}
+
+int msync(void *address, size_t size, int flags)
+{
+    return system_call_on(CALL_SYNC, "msync", -1) ? -1
+                                                  : (int)syscall(SYS_msync, address, size, flags);
+}
+
+int ftruncate(int fd, off_t size)
+{
+    const system_call call = {.kind = CALL_SIZE, .name = "ftruncate", .fd = fd, .offset = size};
+    return system_call_fails(&call) ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+}
+
+int ftruncate64(int fd, off64_t size)
+{
+    return ftruncate(fd, size);
+}
+
+int link(const char *from, const char *to)
+{
+    return system_call_by_path(CALL_NAME, "link", from, to)
+               ? -1
+               : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+int unlink(const char *path)
+{
+    return system_call_by_path(CALL_NAME, "unlink", NULL, path)
+               ? -1
+               : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+}
+
+int rename(const char *from, const char *to)
+{
+    return system_call_by_path(CALL_NAME, "rename", from, to)
+               ? -1
+               : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+}
+
+static int system_call_fcntl(int fd, int command, void *argument)
+{
+    const struct flock *lock = argument;
+    bool locks = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
+                 command == F_OFD_SETLKW;
+    if (locks && system_call_on(lock->l_type == F_UNLCK ? CALL_UNLOCK : CALL_LOCK, "fcntl", fd)) {
+        return -1;
+    }
+    return (int)syscall(SYS_fcntl, fd, command, argument);
+}
+
+int fcntl(int fd, int command, ...)
+{
+    va_list rest;
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    return system_call_fcntl(fd, command, argument);
+}
+
+int fcntl64(int fd, int command, ...)
+{
+    va_list rest;
+    va_start(rest, command);
+    void *argument = va_arg(rest, void *);
+    va_end(rest);
+    return system_call_fcntl(fd, command, argument);
+}
+
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (fd >= 0 && system_call_on(CALL_MAP, "mmap", fd)) {
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+}
+
+void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
+{
+    return mmap(address, size, protection, flags, fd, offset);
+}
+
+int stat(const char *path, struct stat *info)
+{
+    return system_call_by_path(CALL_LOOK, "stat", NULL, path)
+               ? -1
+               : (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, 0);
+}
+
+int fstat(int fd, struct stat *info)
+{
+    return system_call_on(CALL_LOOK, "fstat", fd) ? -1 : (int)syscall(SYS_fstat, fd, info);
+}
+
+int access(const char *path, int mode)
+{
+    return system_call_by_path(CALL_LOOK, "access", NULL, path)
+               ? -1
+               : (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
+}
+
+int fstatfs(int fd, struct statfs *info)
+{
+    return system_call_on(CALL_LOOK, "fstatfs", fd) ? -1 : (int)syscall(SYS_fstatfs, fd, info);
+}
+
+#pragma GCC visibility pop
+
+#endif
