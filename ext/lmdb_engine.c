@@ -1,5 +1,7 @@
 #include "engine.h"
 
+#include "lmdb_backup.h"
+#include "lmdb_compact.h"
 #include "lmdb_cursor.h"
 #include "lmdb_info.h"
 #include "lmdb_registry.h"
@@ -26,6 +28,8 @@ const pt_engine pt_lmdb_engine = {
     .cursor_step = pt_lmdb_cursor_step,
     .counts = pt_lmdb_counts,
     .info = pt_lmdb_info,
+    .backup = pt_lmdb_backup,
+    .compact = pt_lmdb_compact,
     .write_begin = pt_lmdb_write_begin,
     .write_collect = pt_lmdb_write_collect,
     .write_put = pt_lmdb_write_put,

@@ -4,6 +4,7 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include "admin.h"
 #include "catalog.h"
 #include "companion.h"
 #include "connection.h"
@@ -56,6 +57,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         rc = pt_queue_functions_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_admin_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);
