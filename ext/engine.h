@@ -48,7 +48,7 @@ typedef enum pt_direction { PT_FORWARD, PT_BACKWARD } pt_direction;
  */
 typedef struct pt_snapshot {
     pt_store *store;
-    uint64_t version;            /* rises with each commit to the store */
+    uint64_t version;            /* rises with each commit to the store, but see `compact` */
     uint64_t catalog_generation; /* changes whenever a table was created or dropped */
     uint32_t next_table_id;
     int64_t clock; /* the last timestamp given out when this version was committed */
@@ -111,6 +111,11 @@ typedef struct pt_check_visitor {
      * memory. */
     char *(*describe)(void *context, pt_slice key);
 } pt_check_visitor;
+/* Asked now and then by what takes long. */
+typedef struct pt_watch {
+    void *context;
+    bool (*is_over)(void *context); /* give up: SQLITE_INTERRUPT */
+} pt_watch;
 
 enum { PT_OPEN_CREATE = 1, PT_OPEN_PRIVATE = 2 };
 
@@ -179,6 +184,20 @@ struct pt_engine {
      */
     int (*check)(const char *path, pt_store *store, const pt_check_visitor *visitor,
                  pt_check_report *report, bool *complete, pt_error *error);
+     * Copies the newest version to a new file, durably, without what nobody needs any more; readers
+     * and writers go on meanwhile. *bytes: its size. SQLITE_CANTOPEN for a file that exists, or
+     * cannot be made; SQLITE_INTERRUPT.
+     */
+    int (*backup)(pt_store *store, const char *path, const pt_watch *watch, int64_t *bytes,
+                  pt_error *error);
+    /*
+     * Gives back to the file system what the file need not hold; `version` is counted anew. *bytes:
+     * by how much it became smaller. Waits up to `wait_ms` for writers, then for readers of this
+     * process. SQLITE_BUSY if that was not long enough, or if another process has the store open:
+     * then only what is left of dropped tables has been collected. The lock must not be held.
+     */
+    int (*compact)(pt_store *store, int wait_ms, const pt_watch *watch, int64_t *bytes,
+                   pt_error *error);
 
     int (*write_begin)(pt_store *store, pt_writer **writer, pt_error *error);
     /*

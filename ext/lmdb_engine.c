@@ -1,6 +1,8 @@
 #include "engine.h"
 
 #include "lmdb_check.h"
+#include "lmdb_backup.h"
+#include "lmdb_compact.h"
 #include "lmdb_cursor.h"
 #include "lmdb_info.h"
 #include "lmdb_registry.h"
@@ -28,6 +30,8 @@ const pt_engine pt_lmdb_engine = {
     .counts = pt_lmdb_counts,
     .info = pt_lmdb_info,
     .check = pt_lmdb_check,
+    .backup = pt_lmdb_backup,
+    .compact = pt_lmdb_compact,
     .write_begin = pt_lmdb_write_begin,
     .write_collect = pt_lmdb_write_collect,
     .write_put = pt_lmdb_write_put,

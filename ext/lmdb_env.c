@@ -3,6 +3,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -13,6 +14,7 @@
 
 enum {
     LOOKS_AT_SIZE = 20,
+    FEW_PAGES = 64,         /* a disk with less room is full */
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
 
@@ -92,12 +94,12 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
     return MDB_SUCCESS;
 }
 
-/*
- * Whether the file has all its pages. A commit may end with its last page missing for a moment
- * (lmdb_commit.c), so the answer no is not believed at once.
- */
-static bool is_whole(const pt_lmdb_env *env, int fd)
+/* A commit may end with its last page missing for a moment (lmdb_commit.c), so the answer no is not
+ * believed at once. */
+bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
 {
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
     for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
         struct stat file;
         MDB_envinfo info;
@@ -127,7 +129,7 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
+    return pt_lmdb_env_is_whole(env) ? SQLITE_OK : fail_truncated(error, path);
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
@@ -276,6 +278,16 @@ void pt_lmdb_env_close(pt_lmdb_env *env)
 {
     mdb_env_close(env->env);
     env->env = NULL;
+}
+
+int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
+{
+    int fd;
+    struct statvfs disk;
+    mdb_env_get_fd(env->env, &fd);
+    bool full = mdb_rc == EIO && fstatvfs(fd, &disk) == 0 &&
+                (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * env->page_size;
+    return full ? ENOSPC : mdb_rc;
 }
 
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)

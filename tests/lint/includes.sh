@@ -24,6 +24,7 @@ layer_of() {
     check_function) echo 4 ;;
     catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;
     queue | queue_*) echo 4 ;;
+    admin | admin_*) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;
     ptable) echo 5 ;;
     *) echo $unknown ;;
