@@ -9,6 +9,7 @@
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_tail.h"
 #include "sqlite.h"
 
 enum {
@@ -93,8 +94,9 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
 }
 
 /*
- * Whether the file has all its pages. A commit may end with its last page missing for a moment
- * (lmdb_commit.c), so the answer no is not believed at once.
+ * Whether the file has all its pages that are in use. Others may be missing at its end
+ * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
+ * believed at once.
  */
 static bool is_whole(const pt_lmdb_env *env, int fd)
 {
@@ -102,7 +104,8 @@ static bool is_whole(const pt_lmdb_env *env, int fd)
         struct stat file;
         MDB_envinfo info;
         mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) == 0 && info.me_last_pgno < (size_t)file.st_size / env->page_size) {
+        if (fstat(fd, &file) == 0 && (info.me_last_pgno < (size_t)file.st_size / env->page_size ||
+                                      pt_lmdb_tail_is_free(fd, env->page_size))) {
             return true;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

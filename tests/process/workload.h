@@ -49,10 +49,11 @@ static const workload workloads[] = {
     /* Pages that are taken and given back in the same transaction, at the end of the file too. */
     {.name = "shrink",
      .tables = "CREATE VIRTUAL TABLE t USING ptable(V String, sync='%s');",
-     .steps = "INSERT INTO t WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 400)"
-              " SELECT 'p', printf('%06d', k), printf('%.60c', 'z') FROM n WHERE ?1 % 3 = 1;"
-              "DELETE FROM t WHERE ?1 % 3 = 2 AND CAST(RowKey AS INT) % 40 > 1;"
-              "DELETE FROM t WHERE ?1 % 3 = 0;"
+     .steps = "INSERT OR REPLACE INTO t WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n"
+              " WHERE k < 60 + 50 * ?1) SELECT 'p', printf('%06d', k * 7), printf('%.*c', 900, 'z')"
+              " FROM n WHERE ?1 % 3 = 1;"
+              "DELETE FROM t WHERE ?1 % 3 = 2 AND CAST(RowKey AS INT) % 2 = 0;"
+              "DELETE FROM t WHERE ?1 % 3 = 0 AND CAST(RowKey AS INT) % 33 <> 0;"
               "INSERT OR REPLACE INTO t VALUES('n', 'n', ?1);"},
 };
 
