@@ -148,6 +148,8 @@ struct pt_engine {
     /* Shows the newest version; its dictionary entries have been loaded. SQLITE_BUSY: too many
      * readers. */
     int (*snapshot_begin)(pt_snapshot *snapshot, pt_error *error);
+    /* Whether it certainly shows the newest version still. Lock held, snapshot begun. */
+    bool (*snapshot_is_newest)(const pt_snapshot *snapshot);
     void (*snapshot_end)(pt_snapshot *snapshot);  /* nothing read through it is valid any more */
     void (*snapshot_free)(pt_snapshot *snapshot); /* ends it if need be; NULL is allowed */
 
