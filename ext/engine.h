@@ -148,6 +148,8 @@ struct pt_engine {
     /* Shows the newest version; its dictionary entries have been loaded. SQLITE_BUSY: too many
      * readers. */
     int (*snapshot_begin)(pt_snapshot *snapshot, pt_error *error);
+    /* Whether it certainly shows the newest version still. Lock held, snapshot begun. */
+    bool (*snapshot_is_newest)(const pt_snapshot *snapshot);
     void (*snapshot_end)(pt_snapshot *snapshot);  /* nothing read through it is valid any more */
     void (*snapshot_free)(pt_snapshot *snapshot); /* ends it if need be; NULL is allowed */
 
@@ -184,6 +186,8 @@ struct pt_engine {
      */
     int (*check)(const char *path, pt_store *store, const pt_check_visitor *visitor,
                  pt_check_report *report, bool *complete, pt_error *error);
+
+    /*
      * Copies the newest version to a new file, durably, without what nobody needs any more; readers
      * and writers go on meanwhile. *bytes: its size. SQLITE_CANTOPEN for a file that exists, or
      * cannot be made; SQLITE_INTERRUPT.

@@ -19,6 +19,7 @@ const pt_engine pt_lmdb_engine = {
     .tick = pt_lmdb_tick,
     .snapshot_new = pt_lmdb_snapshot_new,
     .snapshot_begin = pt_lmdb_snapshot_begin,
+    .snapshot_is_newest = pt_lmdb_snapshot_is_newest,
     .snapshot_end = pt_lmdb_snapshot_end,
     .snapshot_free = pt_lmdb_snapshot_free,
     .get = pt_lmdb_get,
