@@ -6,6 +6,7 @@
  * N: damaged copies; SEED.
  */
 #include <lmdb.h>
+#include <poll.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
 
@@ -18,6 +19,8 @@ enum {
     TEXT_SIZE = 50000,
     SECONDS_TO_LIVE = 60,
     FOREIGN_ENTRIES = 2000,
+    OPERATIONS = 300,
+    COPIES_A_LIFE = 40, /* as long as so many damaged copies */
 };
 
 static const char *const tables[] = {"Mixed", "Wide", "Long", "Blobs", "Gone"};
@@ -492,11 +495,122 @@ static void files_of_others_are_refused(void **state)
     unlink(path);
 }
 
-int main(void)
+/* --- Stores that are well --- */
+
+static uint64_t history_seed;
+
+/* Random operations on some tables, with large values, long keys and dropped tables. */
+static void live_a_life(const char *path)
 {
+    sqlite3 *db = open_beside(path);
+    uint64_t random = history_seed;
+    must(db, "PRAGMA recursive_triggers = 1");
+    for (int i = 0; i < OPERATIONS; i++) {
+        unsigned table = random_below(&random, 4);
+        char *sql = sqlite3_mprintf(
+            "CREATE VIRTUAL TABLE IF NOT EXISTS T%u USING ptable(V, W, store='life', sync=off); "
+            "BEGIN; INSERT OR REPLACE INTO T%u VALUES('p%u', printf('%%.*c%u', %u, 'k'), %u, "
+            "printf('%%.*c', %u, 'w'));"
+            "DELETE FROM T%u WHERE PartitionKey = 'p%u' AND V %% 7 = %u;"
+            "UPDATE T%u SET W = 'changed' WHERE V = %u; %s",
+            table, table, random_below(&random, 3), random_below(&random, 400),
+            random_below(&random, 8) == 0 ? 1 + random_below(&random, 1500) : 1,
+            random_below(&random, 100),
+            random_below(&random, 4) == 0 ? 1 + random_below(&random, 30000) : 20, table,
+            random_below(&random, 3), random_below(&random, 90), table, random_below(&random, 100),
+            random_below(&random, 5) == 0 ? "ROLLBACK" : "COMMIT");
+        must(db, sql);
+        sqlite3_free(sql);
+        if (random_below(&random, 60) == 0) {
+            sql = sqlite3_mprintf("DROP TABLE T%u; DELETE FROM pt_tables WHERE Store = 'life' AND "
+                                  "TableName = 'T%u'",
+                                  table, table);
+            must(db, sql);
+            sqlite3_free(sql);
+        }
+    }
+    sqlite3_close(db);
+}
+
+static void expect_sound(const char *path, const char *what)
+{
+    assert_int_equal(in_child(check_and_open, path, false), 0);
+    if (!is_sound()) {
+        fail_copy(what, "a sound store", history_seed);
+    }
+}
+
+static void stores_with_a_history_are_sound(void **state)
+{
+    char path[PATH_SIZE];
+    int64_t lives = setting("N", DEFAULT_COPIES) / COPIES_A_LIFE + 1;
+    path_in(*state, "life", path);
+    history_seed = (uint64_t)setting("SEED", 1);
+    for (int64_t i = 0; i < lives; i++, history_seed++) {
+        assert_int_equal(in_child(live_a_life, path, false), 0);
+        expect_sound(path, "after a history");
+    }
+    print_message("# %lld random operations, %lld checks\n", (long long)lives * OPERATIONS,
+                  (long long)lives);
+}
+
+/* A connection that checks again and again until its input ends, and says how often. */
+static int check_until_told(const char *path)
+{
+    sqlite3 *db = open_memory();
+    char *sql = sqlite3_mprintf("SELECT pt_check(%Q)", path);
+    int64_t checks = 0;
+    struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
+    while (poll(&input, 1, 0) == 0 || checks == 0) {
+        sqlite3_stmt *statement = NULL;
+        sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+        if (sqlite3_step(statement) != SQLITE_ROW ||
+            strcmp((const char *)sqlite3_column_text(statement, 0), "ok") != 0) {
+            fprintf(stderr, "%s %s\n", (const char *)sqlite3_column_text(statement, 0),
+                    sqlite3_errmsg(db));
+            return 1;
+        }
+        sqlite3_finalize(statement);
+        checks++;
+        write_all(STDOUT_FILENO, &checks, sizeof checks);
+    }
+    sqlite3_free(sql);
+    return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
+}
+
+static void stores_being_written_are_sound(void **state)
+{
+    char path[PATH_SIZE];
+    int64_t checks = 0;
+    path_in(*state, "life", path);
+    history_seed = (uint64_t)setting("SEED", 1) + 1000;
+    assert_int_equal(in_child(live_a_life, path, false), 0);
+    const char *const arguments[] = {path, NULL};
+    child checker = start_child("check", arguments);
+    assert_true(read_all(checker.from, &checks, sizeof checks));
+    for (int64_t i = 0; i <= setting("N", DEFAULT_COPIES) / COPIES_A_LIFE; i++, history_seed++) {
+        assert_int_equal(in_child(live_a_life, path, false), 0);
+    }
+    close(checker.to);
+    checker.to = -1;
+    while (read_all(checker.from, &checks, sizeof checks)) {
+    }
+    int status = end_of_child(&checker);
+    assert_true(WIFEXITED(status));
+    assert_int_equal(WEXITSTATUS(status), 0);
+    print_message("# %lld checks while another process wrote\n", (long long)checks);
+}
+
+int main(int argc, char **argv)
+{
+    if (argc == 3 && strcmp(argv[1], "check") == 0) {
+        return check_until_told(argv[2]);
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_store_is_sound_and_has_everything),
         cmocka_unit_test(files_of_others_are_refused),
+        cmocka_unit_test(stores_with_a_history_are_sound),
+        cmocka_unit_test(stores_being_written_are_sound),
         cmocka_unit_test(damaged_copies),
     };
     return cmocka_run_group_tests(tests, make_store, remove_folder);
