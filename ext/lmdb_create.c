@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
@@ -94,11 +95,27 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 /* --- Files --- */
 
+/* Still empty. 0 or errno. */
+static int make_empty(const char *name, const struct stat *like)
+{
+    mode_t mode = like != NULL ? PRIVATE_MODE : FILE_MODE;
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0) {
+        return errno;
+    }
+    int problem = like != NULL ? pt_lmdb_share_like(fd, like) : 0;
+    close(fd);
+    if (problem != 0) {
+        unlink(name);
+    }
+    return problem;
+}
+
 /*
  * An empty file with a new name beside `path`. The name is for sqlite3_free; NULL, and errno in
  * *problem, if there is none.
  */
-static char *make_temporary(const char *path, int *problem)
+static char *make_temporary(const char *path, const struct stat *like, int *problem)
 {
     for (int tries = 0; tries < 10; tries++) {
         uint64_t noise;
@@ -108,12 +125,10 @@ static char *make_temporary(const char *path, int *problem)
             *problem = ENOMEM;
             return NULL;
         }
-        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-        if (fd >= 0) {
-            close(fd);
+        *problem = make_empty(name, like);
+        if (*problem == 0) {
             return name;
         }
-        *problem = errno;
         sqlite3_free(name);
         if (*problem != EEXIST) {
             return NULL;
@@ -174,10 +189,15 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     }
 }
 
-int pt_lmdb_create_file(const char *path, pt_error *error)
+int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 {
+    struct stat file;
+    if (stat(path, &file) == 0 || errno != ENOENT) {
+        return SQLITE_OK;
+    }
     int problem = 0;
-    char *temporary = make_temporary(path, &problem);
+    bool shared = like != NULL && stat(like, &file) == 0;
+    char *temporary = make_temporary(path, shared ? &file : NULL, &problem);
     if (temporary == NULL) {
         return fail_creating(error, path, problem);
     }

@@ -284,13 +284,23 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
     return rc;
 }
 
+static int check_kind(const char *path, pt_error *error)
+{
+    struct stat file;
+    return stat(path, &file) == 0 ? pt_lmdb_check_kind(&file, path, error) : SQLITE_OK;
+}
+
 static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_error *error)
 {
     int fd;
     bool writable;
+    int rc = check_kind(path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     int problem = open_data_file(path, &fd, &writable);
     for (int tries = 1; problem == ENOENT && create && tries < OPENING_TRIES; tries++) {
-        int rc = pt_lmdb_create_file(path, error);
+        rc = pt_lmdb_create_file(path, NULL, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
