@@ -189,17 +189,8 @@ static bool is_regular_file(const char *path)
 }
 
 /* SQLite overwrites and deletes files with these names that belong to a database. */
-static int check_name(const char *path, pt_error *error)
+static int check_database(const char *path, const char *ending, pt_error *error)
 {
-    static const char *const endings[] = {"-journal", "-wal", "-shm"};
-    const char *ending = strrchr(path, '-');
-    bool reserved = false;
-    for (size_t i = 0; ending != NULL && i < sizeof endings / sizeof endings[0]; i++) {
-        reserved = reserved || strcmp(ending, endings[i]) == 0;
-    }
-    if (!reserved) {
-        return SQLITE_OK;
-    }
     char *database = sqlite3_mprintf("%.*s", (int)(ending - path), path);
     if (database == NULL) {
         return pt_error_nomem(error);
@@ -213,6 +204,24 @@ static int check_name(const char *path, pt_error *error)
     }
     sqlite3_free(database);
     return rc;
+}
+
+static int check_name(const char *path, pt_error *error)
+{
+    const char *ending = strrchr(path, '-');
+    if (ending == NULL) {
+        return SQLITE_OK;
+    }
+    /* LMDB would take it for the lock file of the store without the ending, and overwrite it. */
+    if (strcmp(ending, "-lock") == 0) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "a store cannot be named %Q: names that end in -lock are those of "
+                            "lock files; choose another",
+                            path);
+    }
+    bool reserved = strcmp(ending, "-journal") == 0 || strcmp(ending, "-wal") == 0 ||
+                    strcmp(ending, "-shm") == 0;
+    return reserved ? check_database(path, ending, error) : SQLITE_OK;
 }
 
 /* A new store is for whom the database is that declares its first table. */
