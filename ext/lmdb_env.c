@@ -7,9 +7,9 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_lock_file.h"
 #include "lmdb_map.h"
 #include "lmdb_tail.h"
 #include "sqlite.h"
@@ -257,7 +257,7 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
-    int rc = pt_lmdb_prepare_lock_file(path, file, error);
+    int rc = pt_lmdb_lock_file_prepare(path, file, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
