@@ -9,7 +9,7 @@
 #include "lmdb_temporary.h"
 #include "sqlite.h"
 
-enum { MODE_OF_NEW_FILES = 0644 };
+enum { MODE_OF_NEW_FILES = 0644, PRIVATE_MODE = 0600 };
 
 static int fail(pt_error *error, const char *path, int problem)
 {
@@ -94,7 +94,8 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
     }
     int problem = lstat(path, &other) == 0
                       ? EEXIST
-                      : pt_lmdb_temporary_make(path, MODE_OF_NEW_FILES, &temporary);
+                      : pt_lmdb_temporary_make(
+                            path, store->fd < 0 ? MODE_OF_NEW_FILES : PRIVATE_MODE, &temporary);
     if (problem != 0) {
         return fail(error, path, problem);
     }

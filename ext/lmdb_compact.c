@@ -14,7 +14,7 @@
 #include "lmdb_writer.h"
 #include "sqlite.h"
 
-enum { NS_BETWEEN_TRIES = 200000 };
+enum { NS_BETWEEN_TRIES = 200000, PRIVATE_MODE = 0600 };
 
 /* --- Collecting --- */
 
@@ -182,15 +182,14 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
     rewriting self;
-    int rc = check_file(store, &self, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    int problem = pt_lmdb_temporary_make(base->path, self.old.st_mode & 0666, &self.copy);
+    int problem = pt_lmdb_temporary_make(base->path, PRIVATE_MODE, &self.copy);
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a copy beside it");
     }
-    rc = copy_newest(base, &self, watch, error);
+    int rc = check_file(store, &self, error);
+    if (rc == SQLITE_OK) {
+        rc = copy_newest(base, &self, watch, error);
+    }
     if (rc == SQLITE_OK) {
         rc = finish_copy(base, &self, error);
     }

@@ -8,6 +8,7 @@
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
 #include "lmdb_temporary.h"
 #include "sqlite.h"
 
@@ -136,6 +137,11 @@ int pt_lmdb_create_file(const char *path, pt_error *error)
     int problem = pt_lmdb_temporary_make(path, FILE_MODE, &temporary);
     if (problem != 0) {
         return fail_creating(error, path, problem);
+    }
+    int rc = pt_lmdb_check_network(temporary.fd, path, error);
+    if (rc != SQLITE_OK) {
+        pt_lmdb_temporary_close(&temporary);
+        return rc;
     }
     problem = fill_file(temporary.name);
     if (problem == 0) {

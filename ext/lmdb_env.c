@@ -10,6 +10,7 @@
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
 #include "sqlite.h"
 
 enum {
@@ -265,6 +266,9 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
     *env = (pt_lmdb_env){.read_only = !writable};
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_check_network(fd, path, error);
+    }
     if (rc == SQLITE_OK) {
         rc = open_environment(env, path, &file, error);
     }
