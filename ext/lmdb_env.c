@@ -11,6 +11,7 @@
 #include "lmdb_format.h"
 #include "lmdb_map.h"
 #include "lmdb_network.h"
+#include "lmdb_tail.h"
 #include "sqlite.h"
 
 enum {
@@ -95,8 +96,11 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
     return MDB_SUCCESS;
 }
 
-/* A commit may end with its last page missing for a moment (lmdb_commit.c), so the answer no is not
- * believed at once. */
+/*
+ * Whether the file has all its pages that are in use. Others may be missing at its end
+ * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
+ * believed at once.
+ */
 bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
 {
     int fd;
@@ -105,7 +109,8 @@ bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
         struct stat file;
         MDB_envinfo info;
         mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) == 0 && info.me_last_pgno < (size_t)file.st_size / env->page_size) {
+        if (fstat(fd, &file) == 0 && (info.me_last_pgno < (size_t)file.st_size / env->page_size ||
+                                      pt_lmdb_tail_is_free(fd, env->page_size))) {
             return true;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);

@@ -1,5 +1,6 @@
 #include "lmdb_network.h"
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>

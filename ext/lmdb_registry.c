@@ -469,6 +469,21 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
     return rc;
 }
 
+int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error)
+{
+    struct stat file;
+    int problem = open_data_file(path, fd, writable);
+    if (problem != 0) {
+        return fail_opening(error, path, problem);
+    }
+    if (fstat(*fd, &file) == 0 && S_ISREG(file.st_mode)) {
+        return SQLITE_OK;
+    }
+    pt_lmdb_foreign_keep(*fd, *writable);
+    return pt_error_set(error, SQLITE_CANTOPEN, "store %Q is not a regular file; name another",
+                        path);
+}
+
 static int open_private(pt_lmdb_store **opened, pt_error *error)
 {
     pt_lmdb_store *store = new_store("(private)", -1);
