@@ -126,6 +126,11 @@ static int fail_creating(pt_error *error, const char *path, int problem)
                             "store %Q cannot be created: %s; ask for write permission on its "
                             "folder, or name another",
                             path, strerror(problem));
+    case ENAMETOOLONG:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: its name is too long, as it must leave "
+                            "room for the names of temporary files; choose a shorter one",
+                            path);
     default:
         return pt_lmdb_fail(error, problem, path, "creating it");
     }
