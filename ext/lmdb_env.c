@@ -11,6 +11,7 @@
 #include "lmdb_format.h"
 #include "lmdb_lock_file.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
 #include "lmdb_tail.h"
 #include "lmdb_verify.h"
 #include "sqlite.h"
@@ -310,6 +311,9 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
     *env = (pt_lmdb_env){.read_only = !writable};
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_check_network(fd, path, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_verify_metas(fd, path, error);
     }
