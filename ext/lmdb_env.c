@@ -34,6 +34,23 @@ static int fail_truncated(pt_error *error, const char *path)
                         path);
 }
 
+static int check_start(int fd, const char *path, pt_error *error)
+{
+    uint8_t start[META_MAGIC_OFFSET + sizeof LMDB_MAGIC] = {0};
+    size_t size = 0;
+    ssize_t part;
+    do {
+        part = pread(fd, start + size, sizeof start - size, (off_t)size);
+        size += part > 0 ? (size_t)part : 0;
+    } while ((part > 0 && size < sizeof start) || (part < 0 && errno == EINTR));
+    if (part < 0) {
+        return pt_lmdb_fail(error, errno, path, "opening it");
+    }
+    return memcmp(start + META_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) == 0
+               ? SQLITE_OK
+               : fail_foreign(error, path, "its content is something else");
+}
+
 int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error)
 {
     if (fstat(fd, file) != 0) {
@@ -48,12 +65,7 @@ int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *er
     if (file->st_size == 0) {
         return fail_foreign(error, path, "it is empty");
     }
-    uint8_t start[META_MAGIC_OFFSET + sizeof LMDB_MAGIC];
-    if (pread(fd, start, sizeof start, 0) != (ssize_t)sizeof start ||
-        memcmp(start + META_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) != 0) {
-        return fail_foreign(error, path, "its content is something else");
-    }
-    return SQLITE_OK;
+    return check_start(fd, path, error);
 }
 
 static int open_failed(pt_error *error, const char *path, int mdb_rc)
@@ -93,21 +105,24 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
 }
 
 /*
- * Whether the file has all its pages. A commit may end with its last page missing for a moment
+ * The file must have all its pages. A commit may end with its last page missing for a moment
  * (lmdb_commit.c), so the answer no is not believed at once.
  */
-static bool is_whole(const pt_lmdb_env *env, int fd)
+static int check_size(const pt_lmdb_env *env, int fd, const char *path, pt_error *error)
 {
     for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
         struct stat file;
         MDB_envinfo info;
         mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) == 0 && info.me_last_pgno < (size_t)file.st_size / env->page_size) {
-            return true;
+        if (fstat(fd, &file) != 0) {
+            return pt_lmdb_fail(error, errno, path, "opening it");
+        }
+        if (info.me_last_pgno < (size_t)file.st_size / env->page_size) {
+            return SQLITE_OK;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    return false;
+    return fail_truncated(error, path);
 }
 
 /* The file as LMDB opened it must be the one that was meant, and whole. */
@@ -127,7 +142,7 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
+    return check_size(env, fd, path, error);
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)

@@ -18,15 +18,17 @@ static kept *all;
 
 /* Not from sqlite3_malloc: it outlives sqlite3_shutdown(). Without memory the descriptor is left
  * open all the same. */
-void pt_lmdb_foreign_keep(int fd, bool writable)
+void pt_lmdb_foreign_keep(int fd, bool writable, const struct stat *named)
 {
     struct stat file;
-    bool known = fstat(fd, &file) == 0;
-    if (known && !S_ISREG(file.st_mode)) {
+    if (fstat(fd, &file) != 0) {
+        file = *named;
+    }
+    if (!S_ISREG(file.st_mode)) {
         close(fd);
         return;
     }
-    kept *entry = known ? malloc(sizeof *entry) : NULL;
+    kept *entry = malloc(sizeof *entry);
     if (entry == NULL) {
         return;
     }
@@ -37,15 +39,11 @@ void pt_lmdb_foreign_keep(int fd, bool writable)
     pthread_mutex_unlock(&mutex);
 }
 
-bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
+bool pt_lmdb_foreign_take(const struct stat *file, int *fd, bool *writable)
 {
-    struct stat file;
-    if (stat(path, &file) != 0) {
-        return false;
-    }
     pthread_mutex_lock(&mutex);
     kept **link = &all;
-    while (*link != NULL && ((*link)->device != file.st_dev || (*link)->inode != file.st_ino)) {
+    while (*link != NULL && ((*link)->device != file->st_dev || (*link)->inode != file->st_ino)) {
         link = &(*link)->next;
     }
     kept *found = *link;

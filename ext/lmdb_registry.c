@@ -107,9 +107,7 @@ static void close_environment(pt_lmdb_store *store)
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
 {
     if (store->fd < 0) {
-        return pt_error_set(error, SQLITE_IOERR,
-                            "store %Q cannot be used after a failed write; close the connection",
-                            store->base.path);
+        return pt_lmdb_reopen_private(&store->env, error);
     }
     close_environment(store);
     return open_environment(store, error);
@@ -190,18 +188,30 @@ static pt_lmdb_store *find_store(const struct stat *file)
 
 /* --- Opening --- */
 
-/* Opens the data file, for writing if possible. 0 or errno. */
-static int open_data_file(const char *path, int *fd, bool *writable)
+/* open() may be interrupted where the file system is slow. */
+static int open_patiently(const char *path, int flags)
 {
-    int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
-    if (pt_lmdb_foreign_take(path, fd, writable)) {
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Opens the data file, which its name leads to, for writing if possible. 0 or errno. */
+static int open_data_file(const char *path, struct stat *named, int *fd, bool *writable)
+{
+    if (stat(path, named) != 0) {
+        return errno;
+    }
+    if (pt_lmdb_foreign_take(named, fd, writable)) {
         return 0;
     }
     *writable = true;
-    *fd = open(path, O_RDWR | flags);
+    *fd = open_patiently(path, O_RDWR);
     if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
         *writable = false;
-        *fd = open(path, O_RDONLY | flags);
+        *fd = open_patiently(path, O_RDONLY);
     }
     return *fd >= 0 ? 0 : errno;
 }
@@ -227,8 +237,9 @@ static int fail_opening(pt_error *error, const char *path, int problem)
     case ENOMEM:
         return pt_error_nomem(error);
     default:
-        return pt_error_set(error, SQLITE_CANTOPEN, "store %Q cannot be opened: %s", path,
-                            mdb_strerror(problem));
+        pt_lmdb_fail(error, problem, path, "opening it");
+        error->rc = error->rc == SQLITE_IOERR ? SQLITE_CANTOPEN : error->rc;
+        return error->rc;
     }
 }
 
@@ -254,13 +265,13 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
 }
 
 /* Takes `fd` over. */
-static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store **opened,
-                         pt_error *error)
+static int share_or_open(const char *path, const struct stat *named, int fd, bool writable,
+                         pt_lmdb_store **opened, pt_error *error)
 {
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
     if (rc != SQLITE_OK) {
-        pt_lmdb_foreign_keep(fd, writable);
+        pt_lmdb_foreign_keep(fd, writable, named);
         return rc;
     }
     /* LMDB's lock file is named after the data file, which therefore must have one name. */
@@ -288,15 +299,16 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
 {
     int fd;
     bool writable;
-    int problem = open_data_file(path, &fd, &writable);
+    struct stat named;
+    int problem = open_data_file(path, &named, &fd, &writable);
     for (int tries = 1; problem == ENOENT && create && tries < OPENING_TRIES; tries++) {
         int rc = pt_lmdb_create_file(path, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
-        problem = open_data_file(path, &fd, &writable);
+        problem = open_data_file(path, &named, &fd, &writable);
     }
-    return problem == 0 ? share_or_open(path, fd, writable, opened, error)
+    return problem == 0 ? share_or_open(path, &named, fd, writable, opened, error)
                         : fail_opening(error, path, problem);
 }
 
