@@ -64,14 +64,20 @@ static inline bool io_is_ours(const char *message)
     return strstr(message, "ptable: ") != NULL;
 }
 
+/* It says no more than SQLite does about its own files. */
+static inline bool io_is_sqlites(int rc, const char *message)
+{
+    return strstr(message, sqlite3_errstr(rc & 0xff)) != NULL;
+}
+
 /* What is ours names what it is about and what to do. */
-static inline bool io_is_clear(const char *message)
+static inline bool io_is_clear(int rc, const char *message)
 {
     if (message[0] == 0 || strstr(message, "logic error") != NULL ||
         strstr(message, "unknown") != NULL || strstr(message, "not an error") != NULL) {
         return false;
     }
-    return !io_is_ours(message) ||
+    return !io_is_ours(message) || (io_now.side == SIDE_MAIN && io_is_sqlites(rc, message)) ||
            (strstr(message, "; ") != NULL &&
             (strstr(message, io_folder) != NULL || strstr(message, "store '(private)'") != NULL ||
              strstr(message, "database '") != NULL || strstr(message, "SQLITE_TMPDIR") != NULL));
@@ -83,7 +89,7 @@ static inline bool io_is_sensible(int rc, const char *message)
     switch (rc & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return io_now.side == SIDE_MAIN && !io_is_ours(message);
+        return io_now.side == SIDE_MAIN && io_is_sqlites(rc, message);
     case SQLITE_IOERR:
     case SQLITE_FULL:
     case SQLITE_CANTOPEN:
@@ -103,7 +109,7 @@ static inline const char *io_what_is_wrong(int rc, const char *message, bool fir
     if (!io_is_sensible(rc, message)) {
         return "an odd result code";
     }
-    if (!io_is_clear(message)) {
+    if (!io_is_clear(rc, message)) {
         return "an unclear message";
     }
     if (first && io_now.duration == ONCE && io_now.side == SIDE_STORE && !io_is_ours(message) &&

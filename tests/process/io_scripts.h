@@ -238,7 +238,7 @@ static const char *const queues[] = {
 static const char *const looking_inside[] = {
     "SELECT TableName, Entities FROM pt_tables",
     "SELECT PartitionKey, Entities FROM pt_partitions('T')",
-    "SELECT count(*) > 0 FROM pt_stores",
+    "SELECT count(*) >= 0 FROM pt_stores",
     "SELECT Name, Type, Entities FROM pt_properties('T')",
     "BEGIN",
     "INSERT INTO W VALUES ('x', '1', 1)",

@@ -99,16 +99,21 @@ static inline int io_connect(const char *folder, io_host host, sqlite3 **db)
 }
 
 /* What could not be opened is closed. */
-static inline int io_open(io_connection *connection, char **message)
+static inline int io_open_one(io_host host, sqlite3 **db, char **message)
 {
-    int rc = io_connect(io_folder, connection->host, &connection->db);
+    int rc = io_connect(io_folder, host, db);
     if (rc != SQLITE_OK) {
-        *message = strdup(rc == SQLITE_CANTOPEN ? "unable to open it for writing"
-                                                : sqlite3_errmsg(connection->db));
-        assert_int_equal(sqlite3_close(connection->db), SQLITE_OK);
-        connection->db = NULL;
+        *message =
+            strdup(rc == SQLITE_CANTOPEN ? "unable to open it for writing" : sqlite3_errmsg(*db));
+        assert_int_equal(sqlite3_close(*db), SQLITE_OK);
+        *db = NULL;
     }
     return rc;
+}
+
+static inline int io_open(io_connection *connection, char **message)
+{
+    return io_open_one(connection->host, &connection->db, message);
 }
 
 static inline void io_end_held(io_connection *connection)
@@ -174,14 +179,15 @@ static inline int io_read_rest(io_connection *connection, FILE *out)
     return rc;
 }
 
-static inline int io_by_second(io_connection *connection, const char *step, FILE *out)
+static inline int io_by_second(io_connection *connection, const char *step, FILE *out,
+                               char **message)
 {
     const char *rest;
-    int rc = connection->second == NULL
-                 ? io_connect(io_folder, connection->host, &connection->second)
-                 : SQLITE_OK;
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (connection->second == NULL) {
+        int rc = io_open_one(connection->host, &connection->second, message);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
     }
     if (io_is_step(step, ".hold", &rest)) {
         return io_hold(connection, rest, out);
@@ -200,8 +206,10 @@ static inline io_outcome io_run_step(io_connection *connection, const char *step
         io_close(connection);
         outcome.rc = io_open(connection, &outcome.message);
     } else if (step[0] == '.') {
-        outcome.rc = io_by_second(connection, step, out);
-        outcome.message = strdup(sqlite3_errmsg(connection->second));
+        outcome.rc = io_by_second(connection, step, out, &outcome.message);
+        if (outcome.message == NULL) {
+            outcome.message = strdup(sqlite3_errmsg(connection->second));
+        }
     } else {
         outcome.rc = io_execute(connection->db, step, out);
         outcome.message = strdup(sqlite3_errmsg(connection->db));

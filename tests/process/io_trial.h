@@ -340,8 +340,9 @@ static inline void io_settle(io_trial *trial, int unit, int step)
     if (trial->gone) {
         return;
     }
-    if (!done && io_in_transaction(&trial->subject) && io_now.duration == ONCE &&
-        io_now.number % 2 == 0 && io_now.kind != CALL_OPEN) {
+    bool releases = strncmp(trial->model->script->steps[step], "RELEASE", 7) == 0;
+    if (!done && !releases && io_in_transaction(&trial->subject) && io_now.duration == ONCE &&
+        io_now.number % 2 == 0 && io_now.side == SIDE_STORE && io_now.kind != CALL_OPEN) {
         io_run_again(trial, unit, step); /* the transaction goes on */
         done = true;
     }

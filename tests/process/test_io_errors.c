@@ -3,13 +3,13 @@
  * while, or until the connection is closed; with each error that it may have, cut short, or done
  * and yet reported as failed.
  *
- * Usually some thousand of these points are tried; SEED chooses others, N is how many (more than
+ * Usually some hundred of these points are tried; SEED chooses others, N is how many (more than
  * there are: all). PT_SCRIPT: only scripts of that name (with * and ?). PT_MESSAGES: print what the
  * statements say.
  */
 #include "io_trial.h"
 
-enum { POINTS = 2500 };
+enum { POINTS = 300 };
 
 static char *folder;
 static char template_folders[HOSTS][IO_PATH_SIZE];
