@@ -177,7 +177,9 @@ static void io_arm(const io_fault *fault, io_duration duration, int number)
 {
     io_now = (io_armed){.fault = fault, .duration = duration, .number = number};
     io_watched = true;
-    system_call_judge = io_judge;
+    if (system_call_judge == NULL) {
+        system_call_judge = io_judge;
+    }
 }
 
 static void io_heal(void)
@@ -185,26 +187,26 @@ static void io_heal(void)
     io_now.over = true;
 }
 
-static bool io_hit(void)
+static inline bool io_hit(void)
 {
     return io_now.hits > 0;
 }
 
 /* Whether it lasts once it has begun. */
-static bool io_lasts(void)
+static inline bool io_lasts(void)
 {
     return io_now.duration != ONCE && !io_now.over;
 }
 
 /* What the test itself does to files is no part of what is tested. */
-static bool io_pause(void)
+static inline bool io_pause(void)
 {
     bool before = io_watched;
     io_watched = false;
     return before;
 }
 
-static void io_resume(bool before)
+static inline void io_resume(bool before)
 {
     io_watched = before;
 }

@@ -402,6 +402,7 @@ static inline int io_run_units(io_trial *trial)
         unit++;
         if (io_hit() && !settled && !io_lasts() && !trial->gone) {
             settled = true;
+            io_heal();
             io_expect_state(trial, io_state_of(trial->subject.db), unit, "afterwards");
             io_look_elsewhere(trial, unit);
             if (io_now.number % 4 != 0) {
