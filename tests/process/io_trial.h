@@ -278,15 +278,17 @@ static inline void io_open_anew(io_trial *trial)
 }
 
 /*
- * SQLite commits, and says that it failed, when it then cannot give its own lock back; what takes
- * part in the transaction is told that it failed.
+ * SQLite commits, and says that it failed, when then it cannot give its own lock back, or when its
+ * journal is gone though unlinking it failed; what takes part in the transaction is told that it
+ * failed.
  */
 static inline bool io_may_be_split(io_trial *trial)
 {
-    bool locking = io_now.side == SIDE_MAIN && io_now.kind == CALL_LOCK;
-    trial->gone = trial->gone || locking;
-    io_split += locking;
-    return locking;
+    bool commits = io_now.kind == CALL_LOCK || (io_now.kind == CALL_NAME && io_now.fault->made);
+    bool split = io_now.side == SIDE_MAIN && commits;
+    trial->gone = trial->gone || split;
+    io_split += split;
+    return split;
 }
 
 /* Whether the unit that failed is there nevertheless. It is there as a whole, or not at all. */
