@@ -1,19 +1,14 @@
 #include "lmdb_commit.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lmdb_error.h"
 #include "lmdb_store.h"
 #include "sqlite.h"
 
-enum {
-    COMMITS_BETWEEN_READER_CHECKS = 256,
-    FEW_PAGES = 64, /* a disk with less room is full */
-};
+enum { COMMITS_BETWEEN_READER_CHECKS = 256 };
 
 /*
  * A full commit flushes the whole file before it writes its root page, and that page before it
@@ -50,33 +45,6 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     return rc;
 }
 
-static bool is_disk_full(const pt_lmdb_store *store, int fd)
-{
-    struct statvfs disk;
-    return fstatvfs(fd, &disk) == 0 &&
-           (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * store->env.page_size;
-}
-
-/* Whether the next page would begin or end behind what this process may write. */
-static bool is_at_limit(const pt_lmdb_store *store, int fd)
-{
-    struct rlimit limit;
-    struct stat file;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-           fstat(fd, &file) == 0 && (rlim_t)file.st_size + store->env.page_size > limit.rlim_cur;
-}
-
-/* LMDB calls it EIO when a write comes out short. */
-static int cause_of(const pt_lmdb_store *store, int mdb_rc)
-{
-    int fd;
-    mdb_env_get_fd(store->env.env, &fd);
-    return mdb_rc != EIO             ? mdb_rc
-           : is_at_limit(store, fd)  ? EFBIG
-           : is_disk_full(store, fd) ? ENOSPC
-                                     : EIO;
-}
-
 /*
  * LMDB begins nothing any more after it could not write a root page. The map still shows which root
  * page is the newest, and whoever opens the file will see that one.
@@ -111,7 +79,8 @@ static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, pt
                           int mdb_rc, pt_error *error)
 {
     if (!took_place(store, state)) {
-        return pt_lmdb_fail(error, cause_of(store, mdb_rc), store->base.path, "committing");
+        return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
+                            "committing");
     }
     if (store->fd < 0 || sync != PT_SYNC_FULL || flush(store) == 0) {
         return SQLITE_OK;

@@ -2,17 +2,22 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_tail.h"
 #include "sqlite.h"
 
 enum {
     LOOKS_AT_SIZE = 20,
+    FEW_PAGES = 64,         /* a disk with less room is full */
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
 
@@ -32,6 +37,15 @@ static int fail_truncated(pt_error *error, const char *path)
                         "store %Q is truncated: part of the file is missing; restore it from a "
                         "backup",
                         path);
+}
+
+int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *error)
+{
+    if (S_ISDIR(file->st_mode)) {
+        return fail_foreign(error, path, "it is a folder");
+    }
+    return S_ISREG(file->st_mode) ? SQLITE_OK
+                                  : fail_foreign(error, path, "it is not a regular file");
 }
 
 static int check_start(int fd, const char *path, pt_error *error)
@@ -56,11 +70,9 @@ int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *er
     if (fstat(fd, file) != 0) {
         return pt_lmdb_fail(error, errno, path, "opening it");
     }
-    if (S_ISDIR(file->st_mode)) {
-        return fail_foreign(error, path, "it is a folder");
-    }
-    if (!S_ISREG(file->st_mode)) {
-        return fail_foreign(error, path, "it is not a regular file");
+    int rc = pt_lmdb_check_kind(file, path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     if (file->st_size == 0) {
         return fail_foreign(error, path, "it is empty");
@@ -105,24 +117,25 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
 }
 
 /*
- * The file must have all its pages. A commit may end with its last page missing for a moment
- * (lmdb_commit.c), so the answer no is not believed at once.
+ * Whether the file has all its pages that are in use. Others may be missing at its end
+ * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
+ * believed at once.
  */
-static int check_size(const pt_lmdb_env *env, int fd, const char *path, pt_error *error)
+bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
 {
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
     for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
         struct stat file;
         MDB_envinfo info;
         mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) != 0) {
-            return pt_lmdb_fail(error, errno, path, "opening it");
-        }
-        if (info.me_last_pgno < (size_t)file.st_size / env->page_size) {
-            return SQLITE_OK;
+        if (fstat(fd, &file) == 0 && (info.me_last_pgno < (size_t)file.st_size / env->page_size ||
+                                      pt_lmdb_tail_is_free(fd, env->page_size))) {
+            return true;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
-    return fail_truncated(error, path);
+    return false;
 }
 
 /* The file as LMDB opened it must be the one that was meant, and whole. */
@@ -142,7 +155,12 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return check_size(env, fd, path, error);
+    if (pt_lmdb_env_is_whole(env)) {
+        return SQLITE_OK;
+    }
+    /* That the file cannot be looked at says nothing about it. */
+    return fstat(fd, &opened) == 0 ? fail_truncated(error, path)
+                                   : pt_lmdb_fail(error, errno, path, "opening it");
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
@@ -257,13 +275,17 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
+    int rc = pt_lmdb_prepare_lock_file(path, file, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (env->read_only ? MDB_RDONLY : 0u);
     mdb_rc = mdb_env_open(env->env, path, flags, file->st_mode & 0666);
     if (mdb_rc != MDB_SUCCESS) {
         return open_failed(error, path, mdb_rc);
     }
     mdb_reader_check(env->env, NULL);
-    int rc = check_opened(env, path, file, error);
+    rc = check_opened(env, path, file, error);
     if (rc == SQLITE_OK) {
         rc = read_header(env, path, error);
     }
@@ -291,6 +313,32 @@ void pt_lmdb_env_close(pt_lmdb_env *env)
 {
     mdb_env_close(env->env);
     env->env = NULL;
+}
+
+static bool is_disk_full(const pt_lmdb_env *env, int fd)
+{
+    struct statvfs disk;
+    return fstatvfs(fd, &disk) == 0 &&
+           (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * env->page_size;
+}
+
+/* Whether the next page would end behind what this process may write. */
+static bool is_at_limit(const pt_lmdb_env *env, int fd)
+{
+    struct rlimit limit;
+    struct stat file;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           fstat(fd, &file) == 0 && (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
+}
+
+int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
+{
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
+    return mdb_rc != EIO           ? mdb_rc
+           : is_at_limit(env, fd)  ? EFBIG
+           : is_disk_full(env, fd) ? ENOSPC
+                                   : EIO;
 }
 
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)

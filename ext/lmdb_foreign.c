@@ -7,8 +7,6 @@
 
 typedef struct kept {
     struct kept *next;
-    dev_t device;
-    ino_t inode;
     int fd;
     bool writable;
 } kept;
@@ -18,13 +16,10 @@ static kept *all;
 
 /* Not from sqlite3_malloc: it outlives sqlite3_shutdown(). Without memory the descriptor is left
  * open all the same. */
-void pt_lmdb_foreign_keep(int fd, bool writable, const struct stat *named)
+void pt_lmdb_foreign_keep(int fd, bool writable)
 {
     struct stat file;
-    if (fstat(fd, &file) != 0) {
-        file = *named;
-    }
-    if (!S_ISREG(file.st_mode)) {
+    if (fstat(fd, &file) == 0 && !S_ISREG(file.st_mode)) {
         close(fd);
         return;
     }
@@ -33,17 +28,26 @@ void pt_lmdb_foreign_keep(int fd, bool writable, const struct stat *named)
         return;
     }
     pthread_mutex_lock(&mutex);
-    *entry = (kept){
-        .next = all, .device = file.st_dev, .inode = file.st_ino, .fd = fd, .writable = writable};
+    *entry = (kept){.next = all, .fd = fd, .writable = writable};
     all = entry;
     pthread_mutex_unlock(&mutex);
 }
 
-bool pt_lmdb_foreign_take(const struct stat *file, int *fd, bool *writable)
+static bool is_of(const kept *entry, const struct stat *file)
 {
+    struct stat own;
+    return fstat(entry->fd, &own) == 0 && own.st_dev == file->st_dev && own.st_ino == file->st_ino;
+}
+
+bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
+{
+    struct stat file;
+    if (stat(path, &file) != 0) {
+        return false;
+    }
     pthread_mutex_lock(&mutex);
     kept **link = &all;
-    while (*link != NULL && ((*link)->device != file->st_dev || (*link)->inode != file->st_ino)) {
+    while (*link != NULL && !is_of(*link, &file)) {
         link = &(*link)->next;
     }
     kept *found = *link;

@@ -8,16 +8,10 @@
 
 #include <stdbool.h>
 
-struct stat;
+/* Takes a descriptor over. It is closed only if it is not one of a regular file. */
+void pt_lmdb_foreign_keep(int fd, bool writable);
 
-/*
- * Takes a descriptor over; `named` is what the file's name led to before it was opened, for the
- * case that the descriptor itself does not tell. It is closed only if it is not one of a regular
- * file.
- */
-void pt_lmdb_foreign_keep(int fd, bool writable, const struct stat *named);
-
-/* The descriptor that is kept of this file, which is the caller's from now on. */
-bool pt_lmdb_foreign_take(const struct stat *file, int *fd, bool *writable);
+/* The descriptor that is kept of the file of this name, which is the caller's from now on. */
+bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable);
 
 #endif
