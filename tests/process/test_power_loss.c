@@ -5,7 +5,6 @@
  *
  * N: how many images are looked at; SEED; ONLY: the name of one scenario.
  */
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "anatomy.h"
@@ -390,19 +389,6 @@ static bool check_image(const recording *all, int64_t event, const char *folder,
     return good;
 }
 
-static void empty_folder(const char *folder)
-{
-    DIR *entries = opendir(folder);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char path[PATH_SIZE + DISK_NAME_SIZE];
-        snprintf(path, sizeof path, "%s/%.63s", folder, entry->d_name);
-        if (entry->d_type == DT_REG) {
-            unlink(path);
-        }
-    }
-    closedir(entries);
-}
-
 /* --- Moments --- */
 
 /* While a new store is filled, under a name that nobody knows, one moment is like another. */
@@ -434,7 +420,7 @@ static int compare_moments(const void *left, const void *right)
 
 static moment *choose_moments(const recording *all, int64_t count, uint64_t seed)
 {
-    moment *moments = disk_need(calloc((size_t)count, sizeof *moments));
+    moment *moments = need(calloc((size_t)count, sizeof *moments));
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     power_random(&random, 2);
     for (int64_t i = 0; i < count; i++) {
@@ -451,15 +437,6 @@ static moment *choose_moments(const recording *all, int64_t count, uint64_t seed
 }
 
 /* --- The process that looks --- */
-
-/* cmocka would go on after a signal, with the next test. */
-static void die_of_signals(void)
-{
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        signal(signals[i], SIG_DFL);
-    }
-}
 
 static void look(const recording *all, const moment *moments, int64_t count, const char *folder,
                  findings *found)
@@ -523,18 +500,6 @@ static findings look_at_images(const recording *all, int64_t count, uint64_t see
 }
 
 /* --- The tests --- */
-
-/* In memory, if there is such a place: these files need no disk. */
-static char *make_quick_folder(void)
-{
-    char *folder = strdup("/dev/shm/ptable-process-XXXXXX");
-    if (folder != NULL && mkdtemp(folder) == NULL) {
-        free(folder);
-        folder = strdup("/tmp/ptable-process-XXXXXX");
-        assert_non_null(mkdtemp(folder));
-    }
-    return folder;
-}
 
 static findings try_scenario(const scenario *of, bool drops_syncs, int64_t count, uint64_t seed)
 {
