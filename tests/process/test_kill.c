@@ -20,7 +20,6 @@
 
 enum {
     DEFAULT_POINTS = 18,
-    FIRST = 5,   /* transactions before those that are killed */
     SESSION = 3, /* of the session that is killed */
     FAILING = 2, /* of these, the one that fails where a saboteur takes part */
     COMMITS_MAX = 64,
@@ -40,26 +39,27 @@ typedef struct scenario {
     const char *work;
     const char *journal_mode;
     const char *sync;
+    int first; /* transactions before those that are killed */
     bool mixed;
     bool creates; /* the first transaction makes the store and declares the tables */
     bool undoes;  /* one of the transactions fails after the store's commit */
 } scenario;
 
 static const scenario scenarios[] = {
-    {"rows", "rows", "delete", "full", false, false, false},
-    {"large", "large", "wal", "full", false, false, false},
-    {"drop", "drop", "wal", "normal", false, false, false},
-    {"queue", "queue", "delete", "off", false, false, false},
-    {"shrink", "shrink", "wal", "full", false, false, false},
-    {"delete", "rows", "delete", "full", true, false, false},
-    {"truncate", "drop", "truncate", "full", true, false, false},
-    {"persist", "large", "persist", "full", true, false, false},
-    {"wal", "rows", "wal", "full", true, false, false},
-    {"wal-queue", "queue", "wal", "normal", true, false, false},
-    {"undo", "rows", "delete", "full", true, false, true},
-    {"undo-wal", "large", "wal", "full", true, false, true},
-    {"create", "rows", "delete", "full", true, true, false},
-    {"create-wal", "drop", "wal", "full", true, true, false},
+    {"rows", "rows", "delete", "full", 5, false, false, false},
+    {"large", "large", "wal", "full", 5, false, false, false},
+    {"drop", "drop", "wal", "normal", 5, false, false, false},
+    {"queue", "queue", "delete", "off", 5, false, false, false},
+    {"shrink", "shrink", "wal", "full", 1, false, false, false},
+    {"delete", "rows", "delete", "full", 5, true, false, false},
+    {"truncate", "drop", "truncate", "full", 5, true, false, false},
+    {"persist", "large", "persist", "full", 5, true, false, false},
+    {"wal", "rows", "wal", "full", 5, true, false, false},
+    {"wal-queue", "queue", "wal", "normal", 5, true, false, false},
+    {"undo", "rows", "delete", "full", 5, true, false, true},
+    {"undo-wal", "large", "wal", "full", 5, true, false, true},
+    {"create", "rows", "delete", "full", 5, true, true, false},
+    {"create-wal", "drop", "wal", "full", 5, true, true, false},
 };
 
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
@@ -182,13 +182,13 @@ static sqlite3 *open_main(const char *folder)
 
 static bool fails_here(int number)
 {
-    return playing->undoes && number == FIRST + FAILING;
+    return playing->undoes && number == playing->first + FAILING;
 }
 
 static int transact(sqlite3 *db, int number)
 {
     const workload *work = workload_of(playing->work);
-    if (playing->creates && number == FIRST + 1) {
+    if (playing->creates && number == playing->first + 1) {
         int code = code_of(db, "BEGIN");
         code = code == SQLITE_OK ? workload_declare(db, work, playing->sync) : code;
         return code == SQLITE_OK ? code_of(db, "COMMIT") : code;
@@ -226,12 +226,12 @@ static void play(const char *folder, int64_t last, mortal_death way, bool sabota
     if (playing->undoes && code_of(db, "CREATE VIRTUAL TABLE temp.s USING saboteur") != SQLITE_OK) {
         _exit(5);
     }
-    remember_state(db, FIRST);
+    remember_state(db, playing->first);
     mortal_way = way;
     mortal_note = note_commits;
     mortal_begin(last);
-    int number = FIRST;
-    for (int i = FIRST + 1; i <= FIRST + SESSION; i++) {
+    int number = playing->first;
+    for (int i = playing->first + 1; i <= playing->first + SESSION; i++) {
         bool fails = sabotage && fails_here(i);
         saboteur_code = fails ? SQLITE_ERROR : SQLITE_OK;
         int code = transact(db, i);
@@ -299,7 +299,7 @@ static bool check(sqlite3 *db, bool goes)
     }
     bool unmade = playing->creates && there.main == ours->main.digests[0];
     if (unmade && ours->main_commits == 0) {
-        return !goes || ((transact(db, FIRST + 1) == SQLITE_OK ||
+        return !goes || ((transact(db, playing->first + 1) == SQLITE_OK ||
                           wrong("making the tables", sqlite3_errmsg(db))) &&
                          goes_on(db));
     }
@@ -379,7 +379,7 @@ static void prepare(template *all, const char *folder)
         run(db, "CREATE TABLE before(a)");
     } else {
         assert_int_equal(workload_declare(db, work, playing->sync), SQLITE_OK);
-        for (int number = 1; number <= FIRST; number++) {
+        for (int number = 1; number <= playing->first; number++) {
             assert_int_equal(workload_transact(db, work, number, playing->mixed), SQLITE_OK);
         }
     }

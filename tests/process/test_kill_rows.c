@@ -8,7 +8,7 @@
 #include "mortal.h"
 #include "store.h"
 
-enum { DEFAULT_ROWS = 20000, DEFAULT_ROUNDS = 40, ROUNDS_A_STORE = 8 };
+enum { DEFAULT_ROWS = 6000, DEFAULT_ROUNDS = 24, ROUNDS_A_STORE = 8 };
 
 #define STORE "main.db-ptable"
 
@@ -40,14 +40,16 @@ static int load(char **arguments)
     return 1;
 }
 
-/* commit path batch calls: dies before that call. Otherwise says how many there were. */
+/* commit path batch point: dies at that call, in that way. Otherwise says how many there were. */
 static int commit(char **arguments)
 {
     sqlite3 *db = try_open(arguments[0]);
     if (db == NULL || code_of(db, "PRAGMA synchronous = full; SELECT * FROM t") != SQLITE_OK) {
         return 1;
     }
-    mortal_begin(strtoll(arguments[2], NULL, 10));
+    int64_t point = strtoll(arguments[2], NULL, 10);
+    mortal_way = (mortal_death)(point % DEATHS);
+    mortal_begin(point / DEATHS);
     if (load_batch(db, strtoll(arguments[1], NULL, 10), 3) != SQLITE_OK) {
         return 1;
     }
@@ -60,20 +62,6 @@ static int commit(char **arguments)
 #define MAKE_TABLE                                                                                 \
     "CREATE TABLE IF NOT EXISTS o(batch INTEGER PRIMARY KEY);"                                     \
     "CREATE VIRTUAL TABLE IF NOT EXISTS t USING ptable(V Int32, sync='%s')"
-
-/* make path calls: makes the store, and dies or says how many calls there were. */
-static int make(char **arguments)
-{
-    sqlite3 *db = try_open(arguments[0]);
-    mortal_begin(strtoll(arguments[1], NULL, 10));
-    if (db == NULL || code_of(db, MAKE_TABLE, "full") != SQLITE_OK) {
-        return 1;
-    }
-    int64_t calls = mortal_calls;
-    mortal_begin(0);
-    write_all(STDOUT_FILENO, &calls, sizeof calls);
-    return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
-}
 
 static child start_role(const char *role, const char *folder, int64_t first, int64_t second)
 {
@@ -177,12 +165,12 @@ static void killed_at_random_moments_in_wal_mode(void **state)
     kill_at_random_moments(state, "wal");
 }
 
-/* --- Before each system call of a commit --- */
+/* --- At each system call of a commit --- */
 
 /* Returns false once the process has survived. */
-static bool commit_and_die(const char *folder, int64_t batch, int64_t calls)
+static bool commit_and_die(const char *folder, int64_t batch, int64_t point)
 {
-    child process = start_role("commit", folder, batch, calls);
+    child process = start_role("commit", folder, batch, point);
     int64_t made;
     bool survived = read_all(process.from, &made, sizeof made);
     int status = end_of_child(&process);
@@ -198,13 +186,13 @@ static void die_at_each_call_of_a_commit(const char *folder, const char *journal
     sqlite3 *db = open_database(folder, "main.db");
     run(db, "PRAGMA journal_mode = %s; " MAKE_TABLE, journal_mode, "full");
     int64_t before = 0;
-    int64_t calls = 0;
+    int64_t point = DEATHS;
     bool died;
     do {
         if (!survivor) {
             close_database(db);
         }
-        died = commit_and_die(folder, before + 1, ++calls);
+        died = commit_and_die(folder, before + 1, point++);
         if (!survivor) {
             db = open_database(folder, "main.db");
         }
@@ -212,8 +200,8 @@ static void die_at_each_call_of_a_commit(const char *folder, const char *journal
         check_main(db, before, died ? before : before + 1, found);
         before = found;
     } while (died);
-    printf("# %s: a commit makes %lld calls\n", journal_mode, (long long)calls - 1);
-    assert_true(calls > 5);
+    printf("# %s: a commit makes %lld calls\n", journal_mode, (long long)point / DEATHS - 1);
+    assert_true(point / DEATHS > 5);
     close_database(db);
 }
 
@@ -237,65 +225,12 @@ static void killed_beside_a_survivor_in_wal_mode(void **state)
     die_at_each_call_of_a_commit(*state, "wal", true);
 }
 
-/* --- While the store is being made --- */
-
-/* Returns how many calls it made, or 0 if it died. */
-static int64_t make_and_die(const char *folder, int64_t calls)
-{
-    int64_t made = 0;
-    child process = start_role("make", folder, calls, 0);
-    bool survived = read_all(process.from, &made, sizeof made);
-    int status = end_of_child(&process);
-    assert_true(survived ? WIFEXITED(status) && WEXITSTATUS(status) == 0
-                         : WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return made;
-}
-
-static void check_creation(const char *folder)
-{
-    sqlite3 *db = open_database(folder, "main.db");
-    run(db, "PRAGMA busy_timeout = 0; " MAKE_TABLE, "off");
-    run(db, "INSERT INTO t VALUES('p', 'a', 1)");
-    assert_number(db, 1, "SELECT count(*) FROM t");
-    assert_store(folder, STORE, 1, 1);
-    close_database(db);
-}
-
-static void die_while_making(int64_t calls)
-{
-    void *folder;
-    assert_int_equal(make_folder(&folder), 0);
-    make_and_die(folder, calls);
-    check_creation(folder);
-    assert_int_equal(remove_folder(&folder), 0);
-}
-
-/* The first and the last calls, and some of the thousands between them. */
-static void killed_while_making_the_store(void **state)
-{
-    enum { FIRST = 3, LAST = 22 };
-    int64_t all = make_and_die(*state, 0);
-    assert_true(all > FIRST + LAST);
-    seed = (uint32_t)setting("SEED", 1);
-    for (int64_t calls = 1; calls <= FIRST; calls++) {
-        die_while_making(calls);
-    }
-    for (int64_t round = 0; round < setting("ROUNDS", DEFAULT_ROUNDS) / 8; round++) {
-        die_while_making(1 + random_below((uint32_t)all));
-    }
-    for (int64_t calls = all - LAST; calls <= all; calls++) {
-        die_while_making(calls);
-    }
-}
-
 #define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(int argc, char **argv)
 {
     if (argc > 2) {
-        return strcmp(argv[1], "load") == 0     ? load(argv + 2)
-               : strcmp(argv[1], "commit") == 0 ? commit(argv + 2)
-                                                : make(argv + 2);
+        return strcmp(argv[1], "load") == 0 ? load(argv + 2) : commit(argv + 2);
     }
     const struct CMUnitTest tests[] = {
         folder_test(killed_at_random_moments_with_a_journal),
@@ -304,7 +239,6 @@ int main(int argc, char **argv)
         folder_test(killed_at_each_call_of_a_commit_in_wal_mode),
         folder_test(killed_beside_a_survivor_with_a_journal),
         folder_test(killed_beside_a_survivor_in_wal_mode),
-        folder_test(killed_while_making_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
