@@ -593,8 +593,33 @@ static void killed_at_each_call(void **state)
     print_figures("all", &sum);
 }
 
+/* The same with one commit less than there were. */
+static void a_wrong_state_is_found_out(void **state)
+{
+    (void)state;
+    template all;
+    void *folder = make_quick_folder();
+    ours = mmap(NULL, sizeof *ours, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+    assert_ptr_not_equal(ours, MAP_FAILED);
+    playing = &scenarios[0];
+    prepare(&all, folder);
+    learn(&all, folder);
+    ours->store_commits--;
+    run_process(LOOK, folder, 0, DIES_BEFORE);
+    assert_false(ours->good);
+    ours->store_commits++;
+    run_process(LOOK, folder, 0, DIES_BEFORE);
+    assert_true(ours->good);
+    munmap(ours, sizeof *ours);
+    free_template(&all);
+    remove_folder(&folder);
+}
+
 int main(void)
 {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(killed_at_each_call)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(killed_at_each_call),
+        cmocka_unit_test(a_wrong_state_is_found_out),
+    };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
