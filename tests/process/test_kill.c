@@ -19,7 +19,7 @@
 #include "workload.h"
 
 enum {
-    DEFAULT_POINTS = 18,
+    DEFAULT_POINTS = 9,
     SESSION = 3, /* of the session that is killed */
     FAILING = 2, /* of these, the one that fails where a saboteur takes part */
     COMMITS_MAX = 64,
@@ -29,7 +29,7 @@ enum {
     CALLS_MAX = 20000,
     TAIL = 150, /* calls at the end of a long run; of those before one in DULL is tried */
     DULL = 200,
-    RECOVERED = 4, /* one in so many is killed while it recovers, too */
+    RECOVERED = 6, /* one in so many is killed while it recovers, too */
 };
 
 #define STORE "main.db-ptable"

@@ -13,7 +13,7 @@
 #include "workload.h"
 
 enum {
-    DEFAULT_IMAGES = 1000,
+    DEFAULT_IMAGES = 700,
     TRANSACTIONS = 12,
     FULL_EVERY = 4,
     FAILS_EVERY = 3,
