@@ -5,12 +5,13 @@
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
-#   make test-out-of-memory, test-io-errors, test-kill, test-power-loss, test-isolation,
-#        test-damage, test-fuzz, test-backup,
-#        test-compact                     one suite of make test, longer with N=...
+#   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
+#        test-isolation, test-damage, test-fuzz, test-backup, test-compact
+#                        one suite of make test, longer with N=...
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
 #                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found
 #                        into the corpus that make test-fuzz replays
+>>>>>>> main
 #   make conformance     55,000 operations on an emulator of the Table service (from npm) and on
 #                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
@@ -161,8 +162,9 @@ run-test-readme: loadable
 
 # Suites of one program, which `make test` runs in a short form and N makes longer.
 SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
-    tests/process/test_kill.c tests/process/test_power_loss.c tests/process/test_isolation.c \
-    tests/process/test_damage.c tests/process/test_backup.c tests/process/test_compact.c)
+    tests/process/test_kill.c tests/process/test_kill_load.c tests/process/test_power_loss.c \
+    tests/process/test_isolation.c tests/process/test_damage.c tests/process/test_backup.c \
+    tests/process/test_compact.c)
 suite_target = $(subst _,-,$(basename $(notdir $(1))))
 
 define suite_rules
