@@ -77,11 +77,28 @@ static void convert(sqlite3_value *value, pt_type declared, char *text, size_t s
     snprintf(text, size, "-");
 }
 
+/* Recent versions of SQLite write as many digits of a number as it takes to read it back; others
+ * write 15, and then some numbers would lose something. */
+static bool writes_all_digits(sqlite3 *database)
+{
+    sqlite3_value *exact = value_in(database, "CAST(CAST(0.1 + 0.2 AS TEXT) AS REAL) = 0.1 + 0.2");
+    bool all = sqlite3_value_int(exact) != 0;
+    sqlite3_value_free(exact);
+    return all;
+}
+
+static const char *expected_conversion(sqlite3 *database, size_t row, pt_type type)
+{
+    bool depends = type == PT_STRING && strcmp(conversions[row].expression, "0.1 + 0.2") == 0;
+    return depends && writes_all_digits(database) ? "0.30000000000000004"
+                                                  : conversions[row].converted[type - 1];
+}
+
 static void assert_conversion(sqlite3 *database, size_t row, pt_type type)
 {
     const char *expression = conversions[row].expression;
     sqlite3_value *value = value_in(database, expression);
-    const char *expected = conversions[row].converted[type - 1];
+    const char *expected = expected_conversion(database, row, type);
     char text[200];
     convert(value, type, text, sizeof text);
     if (strcmp(text, expected) != 0) {
