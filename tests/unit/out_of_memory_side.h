@@ -24,7 +24,7 @@
 
 #include <cmocka.h>
 
-#include "failing_malloc.h"
+#include "library_memory.h"
 #include "ptable.h"
 
 enum { FOLDER_SIZE = 64, PATH_SIZE = 400 };
@@ -317,14 +317,32 @@ static inline int take_step(script_side *side, const char *step, FILE *out)
     return execute(side->db, step, out);
 }
 
+/*
+ * Two failures for want of memory have texts of their own: without address space a store cannot be
+ * opened, and where a commit could not be taken back, that is tried again by every later step.
+ */
+static inline bool is_explained(const script_side *side, int rc)
+{
+    const char *text = sqlite3_errmsg(side->db);
+    return (rc == SQLITE_CANTOPEN && library_map_refused &&
+            strstr(text, "address space") != NULL) ||
+           (rc == SQLITE_IOERR && failing_malloc_elsewhere && failing_malloc_persistent &&
+            failing_malloc_hit && strstr(text, "could not be taken back") != NULL);
+}
+
 static inline step_outcome run_step(script_side *side, const char *step)
 {
     step_outcome outcome = {.rows = NULL};
     size_t size;
+    int countdown = pause_failing();
     FILE *out = open_memstream(&outcome.rows, &size);
     assert_non_null(out);
+    resume_failing(countdown);
     outcome.rc = take_step(side, step, out);
+    countdown = pause_failing();
     fclose(out);
+    outcome.rc = is_explained(side, outcome.rc) ? SQLITE_NOMEM : outcome.rc;
+    resume_failing(countdown);
     return outcome;
 }
 
