@@ -186,7 +186,7 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int problem = pt_lmdb_temporary_make(base->path, self.old.st_mode & 0666, &self.copy);
+    int problem = pt_lmdb_temporary_make(base->path, &self.old, &self.copy);
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a copy beside it");
     }

@@ -20,7 +20,7 @@
  */
 enum { COMMITS_OF_A_FILE = 4096, COMMITS_OF_A_PRIVATE_STORE = 512 };
 
-enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, FILE_MODE = 0644, PRIVATE_MODE = 0600 };
+enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
 
 static int put(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
 {
@@ -95,7 +95,7 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size)
 {
-    return prepare(env, name, map_size, MDB_NOLOCK, FILE_MODE, COMMITS_OF_A_FILE);
+    return prepare(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
 }
 
 static int fill_file(const char *name)
@@ -130,10 +130,15 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     }
 }
 
-int pt_lmdb_create_file(const char *path, pt_error *error)
+int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 {
+    struct stat file;
+    if (stat(path, &file) == 0 || errno != ENOENT) {
+        return SQLITE_OK;
+    }
     pt_lmdb_temporary temporary;
-    int problem = pt_lmdb_temporary_make(path, FILE_MODE, &temporary);
+    bool shared = like != NULL && stat(like, &file) == 0;
+    int problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
     if (problem != 0) {
         return fail_creating(error, path, problem);
     }

@@ -7,11 +7,12 @@
 #include "lmdb_env.h"
 
 /*
- * Makes a new, empty store at `path`, durably. If somebody else was quicker theirs stays, which
- * counts as success. SQLITE_CANTOPEN with a text if the folder is missing or not writable,
- * SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM.
+ * Makes a new, empty store at `path`, durably, for whom the file `like` is (lmdb_access.h); NULL,
+ * or one that is not there: as the umask says. A file that is there already, or that somebody else
+ * was quicker to make, stays, which counts as success. SQLITE_CANTOPEN with a text if the folder is
+ * missing or not writable, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM.
  */
-int pt_lmdb_create_file(const char *path, pt_error *error);
+int pt_lmdb_create_file(const char *path, const char *like, pt_error *error);
 
 /*
  * Makes a store in an empty file, and leaves it open: for a file that nobody else knows, as LMDB

@@ -7,6 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
@@ -37,16 +38,23 @@ static int fail_truncated(pt_error *error, const char *path)
                         path);
 }
 
+int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *error)
+{
+    if (S_ISDIR(file->st_mode)) {
+        return fail_foreign(error, path, "it is a folder");
+    }
+    return S_ISREG(file->st_mode) ? SQLITE_OK
+                                  : fail_foreign(error, path, "it is not a regular file");
+}
+
 int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error)
 {
     if (fstat(fd, file) != 0) {
         return pt_lmdb_fail(error, errno, path, "opening it");
     }
-    if (S_ISDIR(file->st_mode)) {
-        return fail_foreign(error, path, "it is a folder");
-    }
-    if (!S_ISREG(file->st_mode)) {
-        return fail_foreign(error, path, "it is not a regular file");
+    int rc = pt_lmdb_check_kind(file, path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     if (file->st_size == 0) {
         return fail_foreign(error, path, "it is empty");
@@ -249,13 +257,17 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
+    int rc = pt_lmdb_prepare_lock_file(path, file, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (env->read_only ? MDB_RDONLY : 0u);
     mdb_rc = mdb_env_open(env->env, path, flags, file->st_mode & 0666);
     if (mdb_rc != MDB_SUCCESS) {
         return open_failed(error, path, mdb_rc);
     }
     mdb_reader_check(env->env, NULL);
-    int rc = check_opened(env, path, file, error);
+    rc = check_opened(env, path, file, error);
     if (rc == SQLITE_OK) {
         rc = read_header(env, path, error);
     }

@@ -438,12 +438,22 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
     return rc;
 }
 
+static int check_kind(const char *path, pt_error *error)
+{
+    struct stat file;
+    return stat(path, &file) == 0 ? pt_lmdb_check_kind(&file, path, error) : SQLITE_OK;
+}
+
 /* Opens the data file, making it if need be and wanted. */
 static int find_or_create(const char *path, bool create, int *fd, bool *writable, pt_error *error)
 {
+    int rc = check_kind(path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     int problem = open_data_file(path, fd, writable);
     for (int tries = 1; problem == ENOENT && create && tries < OPENING_TRIES; tries++) {
-        int rc = pt_lmdb_create_file(path, error);
+        rc = pt_lmdb_create_file(path, NULL, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -471,17 +481,7 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
 
 int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error)
 {
-    struct stat file;
-    int problem = open_data_file(path, fd, writable);
-    if (problem != 0) {
-        return fail_opening(error, path, problem);
-    }
-    if (fstat(*fd, &file) == 0 && S_ISREG(file.st_mode)) {
-        return SQLITE_OK;
-    }
-    pt_lmdb_foreign_keep(*fd, *writable);
-    return pt_error_set(error, SQLITE_CANTOPEN, "store %Q is not a regular file; name another",
-                        path);
+    return find_or_create(path, false, fd, writable, error);
 }
 
 static int open_private(pt_lmdb_store **opened, pt_error *error)

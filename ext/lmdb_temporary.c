@@ -8,12 +8,13 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lmdb_access.h"
 #include "lmdb_locks.h"
 #include "sqlite.h"
 
 #define INFIX "-new-"
 
-enum { DIGITS = 16, NAME_TRIES = 10 };
+enum { DIGITS = 16, NAME_TRIES = 10, MODE_OF_NEW_FILES = 0644, MODE_UNTIL_SHARED = 0600 };
 
 /* The part of `path` in front of its last slash, and the slash; NULL when out of memory. */
 static char *folder_of(const char *path)
@@ -77,13 +78,17 @@ static int claim(int fd)
 }
 
 /* errno; EEXIST: another name may be free. */
-static int make_named(const char *name, mode_t mode, int *fd)
+static int make_named(const char *name, const struct stat *like, int *fd)
 {
-    *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    mode_t mode = like != NULL ? MODE_UNTIL_SHARED : MODE_OF_NEW_FILES;
+    *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (*fd < 0) {
         return errno;
     }
     int problem = claim(*fd);
+    if (problem == 0 && like != NULL) {
+        problem = pt_lmdb_share_like(*fd, like);
+    }
     if (problem != 0) {
         unlink(name);
         close(*fd);
@@ -91,7 +96,7 @@ static int make_named(const char *name, mode_t mode, int *fd)
     return problem;
 }
 
-int pt_lmdb_temporary_make(const char *path, mode_t mode, pt_lmdb_temporary *temporary)
+int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_temporary *temporary)
 {
     int problem = EEXIST;
     remove_abandoned(path);
@@ -103,7 +108,7 @@ int pt_lmdb_temporary_make(const char *path, mode_t mode, pt_lmdb_temporary *tem
             return ENOMEM;
         }
         int fd;
-        problem = make_named(name, mode, &fd);
+        problem = make_named(name, like, &fd);
         if (problem == 0) {
             *temporary = (pt_lmdb_temporary){.name = name, .fd = fd};
             return 0;
