@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,8 +13,8 @@
 
 enum { FILE_BITS = 0666, OWNER_BITS = 0600, GROUP_BITS = 0060, OTHER_BITS = 0006, GROUP_SHIFT = 3 };
 
-/* LMDB's lock file begins with a magic number, which is written last. */
-enum { LOOKED_AT = 64 };
+/* LMDB's lock file begins with a magic number, which is written last, another and a mutex. */
+enum { LOOKED_AT = 64, MUTEX_OFFSET = 8 };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
 int pt_lmdb_share_like(int fd, const struct stat *like)
@@ -40,11 +41,33 @@ static int refuse(pt_error *error, const char *name, const char *what)
                         name, what);
 }
 
-static bool is_lock_file(const unsigned char *start, ssize_t size)
+/* Makes the mutex there as LMDB does; leaves zeros where it cannot be made. */
+static void make_mutex(unsigned char *at)
 {
-    static const unsigned char zeros[LOOKED_AT];
+    pthread_mutex_t mutex = {0};
+    pthread_mutexattr_t attributes;
+    if (pthread_mutexattr_init(&attributes) == 0) {
+        pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED);
+        pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST);
+        pthread_mutex_init(&mutex, &attributes);
+        pthread_mutexattr_destroy(&attributes);
+    }
+    memcpy(at, &mutex, sizeof mutex);
+}
+
+/* Whether an opener ended before it wrote the magic number. */
+static bool is_unfinished(const unsigned char start[LOOKED_AT])
+{
+    unsigned char expected[LOOKED_AT] = {0};
+    bool is_empty = memcmp(start, expected, LOOKED_AT) == 0;
+    make_mutex(expected + MUTEX_OFFSET);
+    return is_empty || memcmp(start, expected, LOOKED_AT) == 0;
+}
+
+static bool is_lock_file(const unsigned char start[LOOKED_AT], ssize_t size)
+{
     return size == 0 || (size == LOOKED_AT && (memcmp(start, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0 ||
-                                               memcmp(start, zeros, LOOKED_AT) == 0));
+                                               is_unfinished(start)));
 }
 
 /*

@@ -369,7 +369,7 @@ static inline char *state_of(sqlite3 *db)
     assert_non_null(out);
     for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
         int rc = execute(db, queries[i], out);
-        fprintf(out, "= %d\n", rc);
+        fprintf(out, "= %d\n", rc); if (rc == 14) fprintf(stderr, "%s\n", sqlite3_errmsg(db));
     }
     fclose(out);
     return text;
