@@ -1,6 +1,6 @@
 /*
- * The scripts that run out of memory: with out_of_memory_more_scripts.h, every feature once. A step that begins with ! fails also with
- * memory. Steps that begin with a dot: out_of_memory_side.h.
+ * The scripts that run out of memory: with out_of_memory_more_scripts.h, every feature once. A step
+ * that begins with ! fails also with memory. Steps that begin with a dot: out_of_memory_side.h.
  */
 #ifndef OUT_OF_MEMORY_SCRIPTS_H
 #define OUT_OF_MEMORY_SCRIPTS_H
@@ -52,7 +52,8 @@ static const char *const first_rows[] = {
     NULL};
 
 /* What must work at the end, on every connection: it leaves nothing behind. */
-static const char *const probe[] = {"INSERT INTO W VALUES ('probe', '1', 1)",
+static const char *const probe[] = {"PRAGMA query_only = 0",
+                                    "INSERT INTO W VALUES ('probe', '1', 1)",
                                     "INSERT INTO U VALUES ('probe', '1', 1)",
                                     "BEGIN",
                                     "UPDATE W SET v = 2 WHERE PartitionKey = 'probe'",

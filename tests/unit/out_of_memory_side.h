@@ -2,10 +2,14 @@
  * A side of the comparison: a connection with ptable, its files in a folder of its own, and what a
  * script's steps can do with it. A step is an SQL statement, or
  *
- *     .hold <SELECT>       begins a statement and leaves it open on its first row; ends the last
- * one .rest                reads it to its end .refuse, .accept     the commit hook says no; yes
- * again .read, .unread       another connection begins to read the main database; ends .elsewhere
- * <SQL>     another connection with ptable runs it
+ *     .hold <SELECT>      begins a statement and leaves it open on its first row; ends the last one
+ *     .rest               reads it to its end
+ *     .refuse             the commit hook says no
+ *     .accept             it says yes again
+ *     .read               another connection begins to read the main database
+ *     .unread             it ends
+ *     .elsewhere <SQL>    another connection with ptable runs it
+ *     .attach <name>      attaches another database of the folder
  */
 #ifndef OUT_OF_MEMORY_SIDE_H
 #define OUT_OF_MEMORY_SIDE_H
@@ -263,6 +267,15 @@ static inline int begin_to_read(script_side *side)
                : sqlite3_exec(side->reader, "BEGIN; SELECT * FROM sqlite_schema", NULL, NULL, NULL);
 }
 
+/* Another database in the side's folder, which has the given name in SQL, too. */
+static inline int attach(const script_side *side, const char *name)
+{
+    char *sql = sqlite3_mprintf("ATTACH '%q/%q.db' AS %q", side->folder, name, name);
+    int rc = sqlite3_exec(side->db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc;
+}
+
 static inline int execute_elsewhere(const script_side *side, const char *sql, FILE *out)
 {
     sqlite3 *db;
@@ -286,6 +299,9 @@ static inline int obey(script_side *side, const char *step, FILE *out)
     const char *rest;
     if (is_step(step, ".elsewhere", &rest)) {
         return execute_elsewhere(side, rest, out);
+    }
+    if (is_step(step, ".attach ", &rest)) {
+        return attach(side, rest);
     }
     if (is_step(step, ".read", &rest)) {
         return begin_to_read(side);
@@ -369,7 +385,7 @@ static inline char *state_of(sqlite3 *db)
     assert_non_null(out);
     for (size_t i = 0; i < sizeof queries / sizeof queries[0]; i++) {
         int rc = execute(db, queries[i], out);
-        fprintf(out, "= %d\n", rc); if (rc == 14) fprintf(stderr, "%s\n", sqlite3_errmsg(db));
+        fprintf(out, "= %d\n", rc);
     }
     fclose(out);
     return text;
