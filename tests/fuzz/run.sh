@@ -16,7 +16,7 @@ task=$1
 replayers=$2
 target=$3
 seconds=$4
-found=${PT_FUZZ_FOLDER:-build/fuzz}
+found=${PT_FUZZ_FOLDER:-$PWD/build/fuzz}
 largest=4096
 
 names() {
