@@ -14,6 +14,7 @@
 #                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-valgrind  unit and SQL tests under valgrind
+#   make coverage        which branches of ext/ the tests reach, and why not the others
 #   make lint            warnings, style and structure; make format rewrites the layout
 #   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
 #                        virtual table can be at best; also
@@ -204,6 +205,17 @@ check-valgrind:
 run-valgrind: loadable $(UNIT_TESTS)
 	$(call require,unit)$(RUN_BY) 'tests/run_program.sh $(VALGRIND)' $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+
+# Not optimized, so that each branch of the source is one of the program.
+.PHONY: coverage run-coverage
+coverage:
+	@.ci/deps build test coverage
+	@$(SUBMAKE) BUILD=build/coverage OUT=build/coverage CFLAGS='-O0 -g --coverage' run-coverage
+
+run-coverage: compiled
+	@find $(BUILD) -name '*.gcda' -delete
+	@$(MAKE) --no-print-directory run-test
+	@tests/coverage/report.sh $(BUILD)
 
 # --- fuzzing ----------------------------------------------------------------------------------
 # The extension is built with clang and instrumented for libFuzzer; SQLite is the system's. The

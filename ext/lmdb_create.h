@@ -13,6 +13,12 @@
  */
 int pt_lmdb_create_file(const char *path, pt_error *error);
 
+/*
+ * Makes a store in an empty file, and leaves it open: for a file that nobody else knows, as LMDB
+ * then needs no lock file; it is synced by mdb_env_sync only. LMDB's code.
+ */
+int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size);
+
 /* Makes and opens a store of which no name is left on the disk. It is never synced. */
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error);
 

@@ -3,16 +3,19 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_tail.h"
 #include "sqlite.h"
 
 enum {
     LOOKS_AT_SIZE = 20,
+    FEW_PAGES = 64,         /* a disk with less room is full */
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
 
@@ -93,16 +96,20 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
 }
 
 /*
- * Whether the file has all its pages. A commit may end with its last page missing for a moment
- * (lmdb_commit.c), so the answer no is not believed at once.
+ * Whether the file has all its pages that are in use. Others may be missing at its end
+ * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
+ * believed at once.
  */
-static bool is_whole(const pt_lmdb_env *env, int fd)
+bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
 {
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
     for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
         struct stat file;
         MDB_envinfo info;
         mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) == 0 && info.me_last_pgno < (size_t)file.st_size / env->page_size) {
+        if (fstat(fd, &file) == 0 && (info.me_last_pgno < (size_t)file.st_size / env->page_size ||
+                                      pt_lmdb_tail_is_free(fd, env->page_size))) {
             return true;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -127,7 +134,7 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
+    return pt_lmdb_env_is_whole(env) ? SQLITE_OK : fail_truncated(error, path);
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
@@ -276,6 +283,16 @@ void pt_lmdb_env_close(pt_lmdb_env *env)
 {
     mdb_env_close(env->env);
     env->env = NULL;
+}
+
+int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
+{
+    int fd;
+    struct statvfs disk;
+    mdb_env_get_fd(env->env, &fd);
+    bool full = mdb_rc == EIO && fstatvfs(fd, &disk) == 0 &&
+                (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * env->page_size;
+    return full ? ENOSPC : mdb_rc;
 }
 
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)

@@ -43,6 +43,7 @@ typedef struct system_call {
     const struct iovec *parts; /* what is written; of a read only its size */
     int part_count;
     off_t offset; /* -1: where the file stands; the new size for CALL_SIZE */
+    int flags;    /* of open */
 } system_call;
 
 /* What becomes of a call. All zeros: it is made. */
@@ -78,7 +79,7 @@ static bool system_call_fails(const system_call *call)
     return error != 0;
 }
 
-static size_t system_call_size(const system_call *call)
+static inline size_t system_call_size(const system_call *call)
 {
     size_t size = 0;
     for (int i = 0; i < call->part_count; i++) {
@@ -118,9 +119,9 @@ static bool system_call_by_path(system_call_kind kind, const char *name, const c
 
 static int system_call_open(const char *path, int flags, int mode)
 {
-    return system_call_by_path(CALL_OPEN, "open", NULL, path)
-               ? -1
-               : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
+    const system_call call = {
+        .kind = CALL_OPEN, .name = "open", .fd = -1, .path = path, .offset = -1, .flags = flags};
+    return system_call_fails(&call) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
 int open(const char *path, int flags, ...)
