@@ -96,7 +96,7 @@ static void open_connection(void)
 
 static bool reaches_files(const char *sql)
 {
-    static const char *const words[] = {"store", "vacuum"};
+    static const char *const words[] = {"store", "vacuum", "backup", "compact"};
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         char pattern[16];
         sqlite3_snprintf(sizeof pattern, pattern, "%%%s%%", words[i]);

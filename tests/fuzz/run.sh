@@ -1,4 +1,12 @@
-#!/bin/sh
+# What libFuzzer is told for one fuzzer: its dictionary, and to look at compared values where an
+# input takes a short time.
+options() {
+    test ! -e "tests/fuzz/$1.dict" || echo "-dict=tests/fuzz/$1.dict"
+    case $1 in
+    sql | store | twins) ;;
+    *) echo -use_value_profile=1 ;;
+    esac
+}#!/bin/sh
 # run.sh fuzz|fuzz-minimise FOLDER TARGET SECONDS
 #
 # fuzz: lets libFuzzer run the fuzzer of the name TARGET, or all in turn, each for so many seconds.
@@ -42,10 +50,10 @@ begin() {
 
 fuzz() {
     log=$found/$1.log
-    # shellcheck disable=SC2046 # no word or one
+    # shellcheck disable=SC2046 # words
     ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 "build/fuzz/fuzz_$1" \
-        "$found/corpus/$1" $(dictionary "$1") -max_total_time="$seconds" -max_len=$largest \
-        -timeout=20 -rss_limit_mb=2048 -use_value_profile=1 -print_final_stats=1 -reload=0 \
+        "$found/corpus/$1" $(options "$1") -max_total_time="$seconds" -max_len=$largest \
+        -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -reload=0 \
         -artifact_prefix="$found/crash-$1-" >"$log" 2>&1 || {
         tail -n 60 "$log"
         echo "not ok - $1: see $log"
