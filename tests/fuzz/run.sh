@@ -1,12 +1,4 @@
-# What libFuzzer is told for one fuzzer: its dictionary, and to look at compared values where an
-# input takes a short time.
-options() {
-    test ! -e "tests/fuzz/$1.dict" || echo "-dict=tests/fuzz/$1.dict"
-    case $1 in
-    sql | store | twins) ;;
-    *) echo -use_value_profile=1 ;;
-    esac
-}#!/bin/sh
+#!/bin/sh
 # run.sh fuzz|fuzz-minimise FOLDER TARGET SECONDS
 #
 # fuzz: lets libFuzzer run the fuzzer of the name TARGET, or all in turn, each for so many seconds.
@@ -37,9 +29,14 @@ names() {
     fi
 }
 
-# What the options of libFuzzer are for a fuzzer: a dictionary, if there is one.
-dictionary() {
+# What libFuzzer is told for one fuzzer: its dictionary, and to look at compared values where an
+# input takes a short time.
+options() {
     test ! -e "tests/fuzz/$1.dict" || echo "-dict=tests/fuzz/$1.dict"
+    case $1 in
+    sql | store | twins) ;;
+    *) echo -use_value_profile=1 ;;
+    esac
 }
 
 # The corpus in the tree, as files among what was found before.
