@@ -163,8 +163,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     const uint8_t *end = size != 0 ? memchr(data, 0, size) : NULL;
     size_t json_size = end != NULL ? (size_t)(end - data) : size;
     char *json = sqlite3_mprintf("%.*s", (int)json_size, (const char *)data);
-    char *key =
-        sqlite3_mprintf("%.*s", (int)(size - json_size), end != NULL ? (const char *)end + 1 : "");
+    const char *rest = end != NULL ? (const char *)end + 1 : "";
+    char *key = sqlite3_mprintf("%.*s", end != NULL ? (int)(size - json_size - 1) : 0, rest);
     char *entity = sqlite3_mprintf("{\"PartitionKey\":\"\",\"RowKey\":\"\",%s", json);
     char *properties = ask(normal, 1, (const char *const[]){entity});
     const char *const keys[KEY_FIELDS] = {key, "row", ""};

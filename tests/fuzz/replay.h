@@ -1,11 +1,13 @@
 /*
- * The main function of a fuzzer that is not driven by libFuzzer: runs the inputs of its corpus, and
- * then N inputs made of them at random from SEED. Prints the Test Anything Protocol, one test for
- * each input of the corpus; what an input breaks ends the program, with the input as a line of a
- * corpus.
+ * The main function of a fuzzer that is not driven by libFuzzer: runs the inputs of its seeds and
+ * its corpus, and then N inputs made of them at random from SEED. Prints the Test Anything
+ * Protocol, one test for each input of the corpus; what an input breaks ends the program, with the
+ * input as a line of a corpus.
  *
- *     fuzz_NAME                     replays tests/fuzz/corpus/NAME.txt
- *     fuzz_NAME unpack FOLDER       writes the corpus as files
+ *     fuzz_NAME                     replays tests/fuzz/seeds/NAME.txt, written by hand and what
+ *                                   once broke something, and tests/fuzz/corpus/NAME.txt, found
+ *                                   by libFuzzer
+ *     fuzz_NAME unpack FOLDER       writes both as files
  *     fuzz_NAME pack FOLDER         prints the files as a corpus
  */
 #ifndef REPLAY_H
@@ -114,15 +116,15 @@ static inline void replay(const char *name, const corpus *all)
     printf("1..%zu\n", all->count + 1);
     for (size_t i = 0; i < all->count; i++) {
         run_input(all->inputs[i].data, all->inputs[i].size);
-        printf("ok %zu - line %zu of the corpus\n", i + 1, i + 1);
+        printf("ok %zu - input %zu\n", i + 1, i + 1);
         fflush(stdout);
     }
     for (uint64_t i = 0; i < mutations && all->count > 0; i++) {
         run_mixture(all, random);
     }
     printf("ok %zu - inputs made of them\n", all->count + 1);
-    printf("# %s: %zu inputs of the corpus, %zu bytes; N=%llu inputs made of them, SEED=%llu\n",
-           name, all->count, all->bytes, (unsigned long long)mutations, (unsigned long long)seed);
+    printf("# %s: %zu inputs kept, %zu bytes; N=%llu inputs made of them, SEED=%llu\n", name,
+           all->count, all->bytes, (unsigned long long)mutations, (unsigned long long)seed);
 }
 
 /* --- The corpus as files, which libFuzzer wants --- */
@@ -187,6 +189,13 @@ static inline void pack(const char *folder)
     }
 }
 
+static inline void read_inputs(corpus *all, const char *kind, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "tests/fuzz/%s/%s.txt", kind, name);
+    corpus_read(all, path);
+}
+
 int main(int argc, char **argv)
 {
     static const char prefix[] = "fuzz_";
@@ -202,9 +211,8 @@ int main(int argc, char **argv)
         free(all);
         return 0;
     }
-    char path[4096];
-    snprintf(path, sizeof path, "tests/fuzz/corpus/%s.txt", name);
-    corpus_read(all, path);
+    read_inputs(all, "seeds", name);
+    read_inputs(all, "corpus", name);
     if (argc == 3 && strcmp(argv[1], "unpack") == 0) {
         unpack(all, argv[2]);
     } else {
