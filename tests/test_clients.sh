@@ -63,7 +63,7 @@ go_path=/usr/share/gocode
 compile() {
     case $1 in
     java) javac -encoding UTF-8 -cp "$jdbc" -d "$work" "$clients/Client.java" ;;
-    go) GO111MODULE=off GOPATH=$go_path GOFLAGS= GOCACHE=${GOCACHE:-$root/build/clients/go} \
+    go) GO111MODULE=off GOPATH=$go_path GOFLAGS="" GOCACHE=${GOCACHE:-$root/build/clients/go} \
         go build -tags libsqlite3 -o "$work/client_go" "$clients/client.go" ;;
     esac
 }
