@@ -24,6 +24,7 @@
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
 #   make demo            build and run the demonstration
+#   make test-clients    the extension in ten languages' bindings of SQLite: tests/test_clients.sh
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
 #                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
@@ -185,6 +186,16 @@ conformance:
 
 run-conformance: $(CONFORMANCE_TESTS)
 	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
+
+# What is not installed is skipped, but for the shell, Python and Perl.
+.PHONY: test-clients run-test-clients
+test-clients:
+	@.ci/deps build test examples
+	-@.ci/deps clients
+	@$(SUBMAKE) run-$@
+
+run-test-clients: loadable
+	PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
 
 compiled: all $(TEST_PROGRAMS) $(EXAMPLES) $(BENCH_PROGRAMS)
 
