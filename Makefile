@@ -7,10 +7,14 @@
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
 #   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
 #        test-isolation, test-damage, test-fuzz           one suite of make test, longer with N=...
+#   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
+#                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found
+#                        into the corpus that make test-fuzz replays
 #   make conformance     55,000 operations on an emulator of the Table service (from npm) and on
 #                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-valgrind  unit and SQL tests under valgrind
+#   make coverage        which branches of ext/ the tests reach, and why not the others
 #   make lint            warnings, style and structure; make format rewrites the layout
 #   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
 #                        virtual table can be at best; also
@@ -29,6 +33,7 @@ PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 BUILD ?= build
 OUT ?= .
+FUZZ_CC ?= clang
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
@@ -49,11 +54,13 @@ UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 RANDOM_TESTS := $(call programs,tests/random/*.c)
 PROCESS_TESTS := $(call programs,tests/process/*.c)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
+FUZZ_TESTS := $(call programs,tests/fuzz/fuzz_*.c)
 EXAMPLES := $(call programs,examples/*.c)
 BENCH_PROGRAMS := $(call programs,tests/bench/bench_*.c)
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
 BENCH_SHARED := $(filter-out $(BENCH_PROGRAMS:=.o),$(BENCH_OBJECTS))
-TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) $(CONFORMANCE_TESTS)
+TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) \
+    $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
 
 # One compiler a processor, unless make was told how many.
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -112,7 +119,7 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 -include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) \
-    $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d)
+    $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the
@@ -125,7 +132,7 @@ RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
 RUN = $(RUN_BY) tests/run_program.sh
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
 
-TESTS := test test-unit test-sql test-readme test-random test-process
+TESTS := test test-unit test-sql test-readme test-random test-process test-fuzz
 .PHONY: $(TESTS) $(TESTS:%=run-%) check-asan check-valgrind run-valgrind compiled
 
 $(TESTS): deps
@@ -133,7 +140,7 @@ $(TESTS): deps
 
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
-	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) tests/run_sql.sh \
+	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
 	    tests/test_readme.sh tests/test_archive.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
@@ -198,6 +205,44 @@ check-valgrind:
 run-valgrind: loadable $(UNIT_TESTS)
 	$(call require,unit)$(RUN_BY) 'tests/run_program.sh $(VALGRIND)' $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+
+# Not optimized, so that each branch of the source is one of the program.
+.PHONY: coverage run-coverage
+coverage:
+	@.ci/deps build test coverage
+	@$(SUBMAKE) BUILD=build/coverage OUT=build/coverage CFLAGS='-O0 -g --coverage' run-coverage
+
+run-coverage: compiled
+	@find $(BUILD) -name '*.gcda' -delete
+	@$(MAKE) --no-print-directory run-test
+	@tests/coverage/report.sh $(BUILD)
+
+# --- fuzzing ----------------------------------------------------------------------------------
+# The extension is built with clang and instrumented for libFuzzer; SQLite is the system's. The
+# replaying programs, which make test runs too, turn the corpus into files and back.
+
+run-test-fuzz: $(FUZZ_TESTS)
+	PT_PROGRAM_TIMEOUT=0 $(RUN) $(FUZZ_TESTS)
+
+SECONDS ?= 60
+FUZZ_BUILD := BUILD=build/fuzz OUT=build/fuzz CC='$(FUZZ_CC)' \
+    CFLAGS='-O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link'
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: fuzz fuzz-minimise fuzzers run-fuzzers
+fuzz fuzz-minimise: fuzzers $(FUZZ_TESTS)
+	@tests/fuzz/run.sh $@ $(BUILD)/tests/fuzz '$(TARGET)' '$(SECONDS)'
+
+fuzzers:
+	@.ci/deps build test fuzz
+	@$(SUBMAKE) $(FUZZ_BUILD) run-fuzzers
+
+run-fuzzers: $(FUZZERS)
+
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/libptable.a
+	$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE -DLIBFUZZER -Iext -Itests/unit -MMD -MP -MF $@.d \
+	    -c -o $@.o $<
+	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/libptable.a $(TEST_LIBS)
 
 # --- benchmark --------------------------------------------------------------------------------
 

@@ -2,17 +2,13 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lmdb_error.h"
 #include "lmdb_store.h"
 #include "sqlite.h"
 
-enum {
-    COMMITS_BETWEEN_READER_CHECKS = 256,
-    FEW_PAGES = 64, /* a disk with less room is full */
-};
+enum { COMMITS_BETWEEN_READER_CHECKS = 256 };
 
 /*
  * A full commit flushes the whole file before it writes its root page, and that page before it
@@ -49,15 +45,6 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     return rc;
 }
 
-static bool is_disk_full(const pt_lmdb_store *store)
-{
-    int fd;
-    struct statvfs disk;
-    mdb_env_get_fd(store->env.env, &fd);
-    return fstatvfs(fd, &disk) == 0 &&
-           (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * store->env.page_size;
-}
-
 /* LMDB may report a failure of a commit that nevertheless took place. */
 static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, int mdb_rc,
                           pt_error *error)
@@ -70,9 +57,8 @@ static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, in
                             store->base.path, mdb_strerror(mdb_rc));
     }
     if (!found) {
-        /* LMDB calls it EIO when a write comes out short. */
-        bool full = mdb_rc == EIO && is_disk_full(store);
-        return pt_lmdb_fail(error, full ? ENOSPC : mdb_rc, store->base.path, "committing");
+        return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
+                            "committing");
     }
     if (mdb_env_sync(store->env.env, 1) == MDB_SUCCESS) {
         return SQLITE_OK;

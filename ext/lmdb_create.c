@@ -1,15 +1,14 @@
 #include "lmdb_create.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_temporary.h"
 #include "sqlite.h"
 
 /*
@@ -21,7 +20,7 @@
  */
 enum { COMMITS_OF_A_FILE = 4096, COMMITS_OF_A_PRIVATE_STORE = 512 };
 
-enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, FILE_MODE = 0644, PRIVATE_MODE = 0600 };
+enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
 
 static int put(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
 {
@@ -94,63 +93,20 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 /* --- Files --- */
 
-/*
- * An empty file with a new name beside `path`. The name is for sqlite3_free; NULL, and errno in
- * *problem, if there is none.
- */
-static char *make_temporary(const char *path, int *problem)
+int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size)
 {
-    for (int tries = 0; tries < 10; tries++) {
-        uint64_t noise;
-        sqlite3_randomness((int)sizeof noise, &noise);
-        char *name = sqlite3_mprintf("%s-new-%016llx", path, (sqlite3_uint64)noise);
-        if (name == NULL) {
-            *problem = ENOMEM;
-            return NULL;
-        }
-        int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, FILE_MODE);
-        if (fd >= 0) {
-            close(fd);
-            return name;
-        }
-        *problem = errno;
-        sqlite3_free(name);
-        if (*problem != EEXIST) {
-            return NULL;
-        }
-    }
-    return NULL;
+    return prepare(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
 }
 
-/* Nobody else knows the temporary name, so LMDB needs no lock file there. */
 static int fill_file(const char *name)
 {
     pt_lmdb_env env;
-    int mdb_rc =
-        prepare(&env, name, MAP_SIZE_WHILE_PREPARING, MDB_NOLOCK, FILE_MODE, COMMITS_OF_A_FILE);
+    int mdb_rc = pt_lmdb_create_in(&env, name, MAP_SIZE_WHILE_PREPARING);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_env_sync(env.env, 1);
         pt_lmdb_env_close(&env);
     }
     return mdb_rc;
-}
-
-static int sync_folder(const char *path)
-{
-    size_t size = (size_t)(strrchr(path, '/') - path);
-    char *folder = sqlite3_mprintf("%.*s/", (int)size, path);
-    if (folder == NULL) {
-        return ENOMEM;
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    sqlite3_free(folder);
-    if (fd < 0) {
-        return errno;
-    }
-    /* Some file systems cannot sync a folder, and need not. */
-    int problem = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
-    close(fd);
-    return problem;
 }
 
 static int fail_creating(pt_error *error, const char *path, int problem)
@@ -174,22 +130,26 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     }
 }
 
-int pt_lmdb_create_file(const char *path, pt_error *error)
+int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 {
-    int problem = 0;
-    char *temporary = make_temporary(path, &problem);
-    if (temporary == NULL) {
+    struct stat file;
+    if (stat(path, &file) == 0 || errno != ENOENT) {
+        return SQLITE_OK;
+    }
+    pt_lmdb_temporary temporary;
+    bool shared = like != NULL && stat(like, &file) == 0;
+    int problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+    if (problem != 0) {
         return fail_creating(error, path, problem);
     }
-    problem = fill_file(temporary);
-    if (problem == 0 && link(temporary, path) != 0 && errno != EEXIST) {
-        problem = errno;
-    }
-    unlink(temporary);
-    sqlite3_free(temporary);
+    problem = fill_file(temporary.name);
     if (problem == 0) {
-        problem = sync_folder(path);
+        problem = pt_lmdb_temporary_publish(&temporary, path);
     }
+    if (problem == EEXIST) {
+        problem = pt_lmdb_sync_folder(path);
+    }
+    pt_lmdb_temporary_close(&temporary);
     return problem == 0 ? SQLITE_OK : fail_creating(error, path, problem);
 }
 

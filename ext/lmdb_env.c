@@ -3,17 +3,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
 #include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_lock_file.h"
 #include "lmdb_map.h"
 #include "lmdb_tail.h"
 #include "sqlite.h"
 
 enum {
     LOOKS_AT_SIZE = 20,
+    FEW_PAGES = 64,         /* a disk with less room is full */
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
 
@@ -35,16 +38,23 @@ static int fail_truncated(pt_error *error, const char *path)
                         path);
 }
 
+int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *error)
+{
+    if (S_ISDIR(file->st_mode)) {
+        return fail_foreign(error, path, "it is a folder");
+    }
+    return S_ISREG(file->st_mode) ? SQLITE_OK
+                                  : fail_foreign(error, path, "it is not a regular file");
+}
+
 int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error)
 {
     if (fstat(fd, file) != 0) {
         return pt_lmdb_fail(error, errno, path, "opening it");
     }
-    if (S_ISDIR(file->st_mode)) {
-        return fail_foreign(error, path, "it is a folder");
-    }
-    if (!S_ISREG(file->st_mode)) {
-        return fail_foreign(error, path, "it is not a regular file");
+    int rc = pt_lmdb_check_kind(file, path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     if (file->st_size == 0) {
         return fail_foreign(error, path, "it is empty");
@@ -98,8 +108,10 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
  * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
  * believed at once.
  */
-static bool is_whole(const pt_lmdb_env *env, int fd)
+bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
 {
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
     for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
         struct stat file;
         MDB_envinfo info;
@@ -130,7 +142,7 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
+    return pt_lmdb_env_is_whole(env) ? SQLITE_OK : fail_truncated(error, path);
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
@@ -245,13 +257,17 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
+    int rc = pt_lmdb_lock_file_prepare(path, file, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (env->read_only ? MDB_RDONLY : 0u);
     mdb_rc = mdb_env_open(env->env, path, flags, file->st_mode & 0666);
     if (mdb_rc != MDB_SUCCESS) {
         return open_failed(error, path, mdb_rc);
     }
     mdb_reader_check(env->env, NULL);
-    int rc = check_opened(env, path, file, error);
+    rc = check_opened(env, path, file, error);
     if (rc == SQLITE_OK) {
         rc = read_header(env, path, error);
     }
@@ -279,6 +295,16 @@ void pt_lmdb_env_close(pt_lmdb_env *env)
 {
     mdb_env_close(env->env);
     env->env = NULL;
+}
+
+int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
+{
+    int fd;
+    struct statvfs disk;
+    mdb_env_get_fd(env->env, &fd);
+    bool full = mdb_rc == EIO && fstatvfs(fd, &disk) == 0 &&
+                (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * env->page_size;
+    return full ? ENOSPC : mdb_rc;
 }
 
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)

@@ -23,6 +23,10 @@ typedef struct pt_lmdb_env {
     bool read_only; /* the file cannot be written, or has features that forbid writing */
 } pt_lmdb_env;
 
+/* SQLITE_CANTOPEN unless it is a regular file. Others must not even be opened: that can start a
+ * device, or let another process go on that waits at a FIFO. */
+int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *error);
+
 /*
  * Looks at a file before LMDB does, which would put its lock file beside whatever it is.
  * SQLITE_CANTOPEN if it is no file of LMDB, SQLITE_IOERR.
@@ -51,6 +55,13 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
  * transaction of this process may be open. On failure the environment must be closed.
  */
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error);
+
+/* Whether the file has all its pages: to read a missing one would end the process. */
+bool pt_lmdb_env_is_whole(const pt_lmdb_env *env);
+
+/* What a failed write means: ENOSPC in place of the EIO that LMDB makes of a write that came out
+ * short, if the disk is full. */
+int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc);
 
 /*
  * After opening: keeps the map out of core dumps, which would take minutes, and the file's

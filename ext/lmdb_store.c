@@ -187,6 +187,14 @@ int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
     return SQLITE_OK;
 }
 
+/* An environment that a failed write has left unusable tells nothing. */
+bool pt_lmdb_snapshot_is_newest(const pt_snapshot *base)
+{
+    const pt_lmdb_snapshot *snapshot = (const pt_lmdb_snapshot *)base;
+    return !pt_lmdb_is_inherited(snapshot->store) && !atomic_load(&snapshot->store->broken) &&
+           is_one_version(snapshot, base->version);
+}
+
 void pt_lmdb_snapshot_end(pt_snapshot *base)
 {
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);

@@ -271,13 +271,18 @@ static inline void power_file(const power_disk *disk, power_image *image, int fi
     free(places);
 }
 
-/* Memory that processes share has no order on the disk: any sectors of it may be there. */
+enum { POWER_NUMBERS = 24 }; /* bytes that LMDB writes last in its lock file */
+
+/* Memory that processes share has no order on the disk: any sectors of it may be there, and the
+ * first as it was before its beginning was written. */
 static inline void power_scramble(power_image *image, file_content *content)
 {
-    for (size_t at = 0; at < content->size; at++) {
-        if (at % DISK_SECTOR == 0 && power_random(&image->random, 2) == 0) {
-            size_t part = content->size - at < DISK_SECTOR ? content->size - at : DISK_SECTOR;
-            memset(content->bytes + at, (int)power_random(&image->random, 256), part);
+    for (size_t at = 0; at < content->size; at += DISK_SECTOR) {
+        size_t part = content->size - at < DISK_SECTOR ? content->size - at : DISK_SECTOR;
+        uint32_t choice = power_random(&image->random, 4);
+        if (choice < 2) {
+            memset(content->bytes + at, 0,
+                   choice == 0 || part < POWER_NUMBERS ? part : POWER_NUMBERS);
         }
     }
 }
