@@ -31,7 +31,7 @@ static inline const char *path_of(const system_call *call)
     return path;
 }
 
-/* What is written begins with zeros alone. */
+/* What is written is, in its first part, nothing but zeros. */
 static inline bool is_nothing(const system_call *call)
 {
     const uint8_t *bytes = call->parts[0].iov_base;
