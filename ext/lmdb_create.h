@@ -23,4 +23,8 @@ int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size);
 /* Makes and opens a store of which no name is left on the disk. It is never synced. */
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error);
 
+/* Opens the nameless file of an environment in a new one, and closes the old. On failure the old
+ * one stays. No transaction of it may be open. */
+int pt_lmdb_reopen_private(pt_lmdb_env *env, pt_error *error);
+
 #endif
