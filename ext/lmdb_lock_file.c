@@ -16,8 +16,9 @@
 /* A process that ends lets go of its locks one after the other. */
 enum { LOOKS = 50, NS_BETWEEN_LOOKS = 1000000 };
 
-/* A lock file begins with a magic number and that of its format; a mutex follows. */
-enum { NUMBERS = 8, PRIVATE_MODE = 0600 };
+/* A lock file begins with a magic number, that of its format, of the newest transaction, and of the
+ * readers. */
+enum { NUMBERS = 24, PRIVATE_MODE = 0600 };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
 static char *lock_file_of(const char *path)
@@ -35,7 +36,7 @@ static int refuse(pt_error *error, const char *name, const char *what)
                         name, what);
 }
 
-/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then. */
+/* LMDB makes the four numbers last, and what a power failure leaves may lack them. */
 static bool is_lock_file(const uint8_t *start, ssize_t size)
 {
     static const uint8_t zeros[NUMBERS];
@@ -135,15 +136,6 @@ static bool is_consistent(const char *lock_file, int fd, bool *in_use)
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error)
 {
     bool in_use;
-    struct stat store;
-    if (fstat(fd, &store) != 0) {
-        return pt_lmdb_fail(error, errno, path, "opening it");
-    }
-    /* First, for to look at the locks of another file of this process is to lose them. */
-    int rc = pt_lmdb_prepare_lock_file(path, &store, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
     char *lock_file = lock_file_of(path);
     if (lock_file == NULL) {
         return pt_error_nomem(error);
