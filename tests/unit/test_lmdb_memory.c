@@ -1,6 +1,6 @@
 /*
- * An engine's write while there is no memory for LMDB: whichever allocations fail, in the end the
- * engine knows whether the commit took place, and says so.
+ * The engine while there is no memory for LMDB, the C library and the engine's own lists: in the
+ * end it knows whether a commit took place, and says so.
  */
 #include "library_memory.h"
 #include "store_fixture.h"
@@ -88,12 +88,43 @@ static void a_write_without_memory_says_what_it_did(void **state)
     }
 }
 
+static int next_descriptor(void)
+{
+    int fd = dup(STDIN_FILENO);
+    close(fd);
+    return fd;
+}
+
+/* Its descriptor must stay open, but not one more for each try. */
+static void a_file_that_is_no_store_is_kept_without_memory(void **state)
+{
+    (void)state;
+    FILE *file = fopen(fixture_path, "w");
+    assert_non_null(file);
+    fputs("something else, and long enough for a look at it", file);
+    fclose(file);
+    int before = next_descriptor();
+    for (int tries = 0; tries < 20; tries++) {
+        pt_store *store = NULL;
+        pt_error error = PT_ERROR_NONE;
+        failing_malloc_elsewhere = true;
+        failing_malloc_arm(0, true);
+        int rc = engine->open(fixture_path, PT_OPEN_CREATE, &store, &error);
+        failing_malloc_disarm();
+        pt_error_clear(&error);
+        assert_int_equal(rc, SQLITE_CANTOPEN);
+    }
+    assert_true(next_descriptor() <= before + 1);
+}
+
 int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_write_without_memory_says_what_it_did, fixture_setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(a_file_that_is_no_store_is_kept_without_memory,
+                                        fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
