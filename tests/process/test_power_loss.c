@@ -5,14 +5,22 @@
  *
  * N: how many images are looked at; SEED; ONLY: the name of one scenario.
  */
-#include <signal.h>
 #include <sys/wait.h>
 
 #include "anatomy.h"
 #include "power.h"
+#include "saboteur.h"
 #include "workload.h"
 
-enum { DEFAULT_IMAGES = 2600, TRANSACTIONS = 12, FULL_EVERY = 4, NEVER = -1, TEXT_SIZE = 400 };
+enum {
+    DEFAULT_IMAGES = 700,
+    TRANSACTIONS = 12,
+    FULL_EVERY = 4,
+    FAILS_EVERY = 3,
+    EARLIER = 100,
+    NEVER = -1,
+    TEXT_SIZE = 400
+};
 
 #define STORE "main.db-ptable"
 
@@ -25,27 +33,34 @@ typedef struct scenario {
     bool mixed;              /* the main database changes too */
     bool some_full;          /* every FULL_EVERY-th transaction also writes to a table with full */
     bool creates;            /* the first transaction declares the tables */
+    bool undoes;             /* some transactions fail after the store's commit (needs WAL) */
+    bool again;              /* on what an earlier power failure has left */
 } scenario;
 
 static const scenario scenarios[] = {
-    {"rows", "rows", "delete", "full", "full", false, false, false},
-    {"shrink", "shrink", "delete", "full", "full", false, false, false},
-    {"large", "large", "wal", "full", "full", false, false, false},
-    {"drop", "drop", "delete", "full", "full", false, false, false},
-    {"queue", "queue", "wal", "full", "full", false, false, false},
-    {"delete", "rows", "delete", "full", "full", true, false, false},
-    {"delete-extra", "queue", "delete", "extra", "full", true, false, false},
-    {"truncate", "rows", "truncate", "full", "full", true, false, false},
-    {"persist", "rows", "persist", "full", "full", true, false, false},
-    {"wal", "large", "wal", "full", "full", true, false, false},
-    {"wal-normal", "rows", "wal", "normal", "full", true, false, false},
-    {"normal", "rows", "delete", "full", "normal", false, false, false},
-    {"normal-mixed", "drop", "wal", "full", "normal", true, false, false},
-    {"normal-full", "shrink", "wal", "full", "normal", false, true, false},
-    {"off-full", "drop", "delete", "full", "off", false, true, false},
-    {"off-full-mixed", "rows", "wal", "full", "off", true, true, false},
-    {"create", "rows", "delete", "full", "full", true, false, true},
-    {"create-wal", "drop", "wal", "full", "full", true, false, true},
+    {"rows", "rows", "delete", "full", "full", false, false, false, false, false},
+    {"shrink", "shrink", "delete", "full", "full", false, false, false, false, false},
+    {"large", "large", "wal", "full", "full", false, false, false, false, false},
+    {"drop", "drop", "delete", "full", "full", false, false, false, false, false},
+    {"queue", "queue", "wal", "full", "full", false, false, false, false, false},
+    {"delete", "rows", "delete", "full", "full", true, false, false, false, false},
+    {"delete-extra", "queue", "delete", "extra", "full", true, false, false, false, false},
+    {"truncate", "rows", "truncate", "full", "full", true, false, false, false, false},
+    {"persist", "rows", "persist", "full", "full", true, false, false, false, false},
+    {"wal", "large", "wal", "full", "full", true, false, false, false, false},
+    {"wal-normal", "rows", "wal", "normal", "full", true, false, false, false, false},
+    {"normal", "rows", "delete", "full", "normal", false, false, false, false, false},
+    {"normal-mixed", "drop", "wal", "full", "normal", true, false, false, false, false},
+    {"normal-full", "shrink", "wal", "full", "normal", false, true, false, false, false},
+    {"off-full", "drop", "delete", "full", "off", false, true, false, false, false},
+    {"off-full-mixed", "rows", "wal", "full", "off", true, true, false, false, false},
+    {"create", "rows", "delete", "full", "full", true, false, true, false, false},
+    {"create-wal", "drop", "wal", "full", "full", true, false, true, false, false},
+    {"undo", "large", "wal", "full", "full", true, false, false, true, false},
+    {"undo-rows", "rows", "wal", "full", "full", false, false, false, true, false},
+    {"again", "large", "delete", "full", "full", true, false, false, false, true},
+    {"again-wal", "rows", "wal", "full", "full", true, false, false, false, true},
+    {"again-drop", "drop", "wal", "full", "full", false, false, false, false, true},
 };
 
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
@@ -58,8 +73,9 @@ enum { MARK_BEGUN, MARK_DONE };
 typedef struct recording {
     const scenario *of;
     disk_log log;
-    content states[TRANSACTIONS + 1]; /* after each transaction */
-    int64_t begun[TRANSACTIONS + 1];  /* the events */
+    content states[TRANSACTIONS + 1];  /* after each transaction */
+    content failing[TRANSACTIONS + 1]; /* while it fails */
+    int64_t begun[TRANSACTIONS + 1];   /* the events */
     int64_t done[TRANSACTIONS + 1];
     int64_t in_store[TRANSACTIONS + 1]; /* the store's part begins to be on the disk */
     int64_t in_main[TRANSACTIONS + 1];  /* the main database's part is certain to be there;
@@ -79,6 +95,11 @@ static int declare(sqlite3 *db, const scenario *of)
                : code_of(db, "CREATE VIRTUAL TABLE f USING ptable(V Int64, sync='full')");
 }
 
+static bool fails_here(const scenario *of, int number)
+{
+    return of->undoes && number % FAILS_EVERY == 0;
+}
+
 static int transact(sqlite3 *db, const scenario *of, int number)
 {
     if (of->creates && number == 1) {
@@ -90,6 +111,10 @@ static int transact(sqlite3 *db, const scenario *of, int number)
     if (code == SQLITE_OK && of->some_full && number % FULL_EVERY == 0) {
         code = code_of(db, "INSERT OR REPLACE INTO f VALUES('f', 'f', %d)", number);
     }
+    if (code == SQLITE_OK && of->undoes) {
+        saboteur_code = fails_here(of, number) ? SQLITE_ERROR : SQLITE_OK;
+        code = code_of(db, "INSERT INTO temp.s VALUES(1)");
+    }
     return code == SQLITE_OK ? code_of(db, "COMMIT") : code;
 }
 
@@ -97,6 +122,10 @@ static sqlite3 *open_main(const char *folder, const scenario *of)
 {
     sqlite3 *db = open_database(folder, "main.db");
     run(db, "PRAGMA journal_mode = %s; PRAGMA synchronous = %s", of->journal_mode, of->synchronous);
+    if (of->undoes) {
+        sqlite3_create_module(db, "saboteur", &saboteur_module, NULL);
+        run(db, "CREATE VIRTUAL TABLE temp.s USING saboteur");
+    }
     return db;
 }
 
@@ -165,7 +194,73 @@ static void settle_parts(recording *all)
     }
 }
 
-static void record(recording *all, const scenario *of, const char *folder, bool drops_syncs)
+/* What others see of a transaction that fails, after the store's commit. */
+static sqlite3 *witness;
+static content witnessed;
+
+static void look_on(void)
+{
+    if (saboteur_code != SQLITE_OK) {
+        witnessed = content_of(witness, true);
+    }
+}
+
+/* `before`: the number of those that an earlier process has made. */
+static void record_transaction(recording *all, sqlite3 *db, int number, int before)
+{
+    bool fails = fails_here(all->of, number);
+    all->begun[number] = (int64_t)all->log.count;
+    disk_mark(&all->log, MARK_BEGUN, number);
+    int code = transact(db, all->of, before + number);
+    if ((code != SQLITE_OK) != fails) {
+        fail_msg("%s: transaction %d: %s", all->of->name, number, sqlite3_errmsg(db));
+    }
+    all->done[number] = (int64_t)all->log.count;
+    disk_mark(&all->log, MARK_DONE, number);
+    note_parts(all, number);
+    all->states[number] = content_of(db, true);
+    assert_int_equal(all->states[number].code, SQLITE_OK);
+    if (fails) {
+        all->failing[number] = witnessed;
+        assert_true(witnessed.store != all->states[number].store);
+        assert_true(all->states[number].store == all->states[number - 1].store);
+    }
+}
+
+/* What is in the folder is on the disk. */
+static void record_session(recording *all, const char *folder, int before)
+{
+    disk_record(&all->log, folder);
+    sqlite3 *db = open_main(folder, all->of);
+    witness = all->of->undoes ? open_database(folder, "main.db") : NULL;
+    saboteur_watch = all->of->undoes ? look_on : NULL;
+    all->states[0] = content_of(db, true);
+    for (int number = 1; number <= TRANSACTIONS; number++) {
+        record_transaction(all, db, number, before);
+    }
+    disk_stop();
+    saboteur_watch = NULL;
+    saboteur_code = SQLITE_OK;
+    close_database(db);
+    sqlite3_close(witness);
+    settle_parts(all);
+}
+
+/* Leaves in the folder what a power failure leaves of the session. */
+static void lose_power(const recording *all, const char *folder, uint64_t seed)
+{
+    power_disk disk;
+    uint64_t random = seed;
+    power_random(&random, 2);
+    power_begin(&disk, &all->log);
+    power_advance(&disk, power_random(&random, (uint32_t)all->log.count));
+    empty_folder(folder);
+    assert_true(power_make(&disk, power_choose(&disk, random), folder));
+    power_end(&disk);
+}
+
+static void record(recording *all, const scenario *of, const char *folder, bool drops_syncs,
+                   uint64_t seed)
 {
     *all = (recording){.of = of, .log = {.drops_syncs = drops_syncs}};
     sqlite3 *db = open_main(folder, of);
@@ -174,26 +269,14 @@ static void record(recording *all, const scenario *of, const char *folder, bool 
     } else {
         assert_int_equal(declare(db, of), SQLITE_OK);
     }
-    all->states[0] = content_of(db, true);
     close_database(db);
-    disk_record(&all->log, folder);
-    db = open_main(folder, of);
-    for (int number = 1; number <= TRANSACTIONS; number++) {
-        all->begun[number] = (int64_t)all->log.count;
-        disk_mark(&all->log, MARK_BEGUN, number);
-        int code = transact(db, of, number);
-        if (code != SQLITE_OK) {
-            fail_msg("%s: transaction %d: %s", of->name, number, sqlite3_errmsg(db));
-        }
-        all->done[number] = (int64_t)all->log.count;
-        disk_mark(&all->log, MARK_DONE, number);
-        note_parts(all, number);
-        all->states[number] = content_of(db, true);
-        assert_int_equal(all->states[number].code, SQLITE_OK);
+    record_session(all, folder, 0);
+    if (of->again) {
+        lose_power(all, folder, seed);
+        disk_free(&all->log);
+        *all = (recording){.of = of};
+        record_session(all, folder, EARLIER);
     }
-    disk_stop();
-    close_database(db);
-    settle_parts(all);
 }
 
 /* --- What may be there --- */
@@ -277,6 +360,12 @@ static bool found_wrong(findings *found, const char *what, const char *more)
 static int state_of(const recording *all, int64_t event, const content *there, bool *apart)
 {
     promise promised = promise_at(all, event);
+    int fails = promised.last;
+    if (fails_here(all->of, fails) && all->done[fails] > event &&
+        all->failing[fails].store == there->store && all->states[fails].main == there->main) {
+        *apart = true;
+        return fails;
+    }
     for (int in_store = promised.last; in_store >= promised.first; in_store--) {
         for (int in_main = promised.last;
              all->states[in_store].store == there->store && in_main >= 0; in_main--) {
@@ -390,19 +479,6 @@ static bool check_image(const recording *all, int64_t event, const char *folder,
     return good;
 }
 
-static void empty_folder(const char *folder)
-{
-    DIR *entries = opendir(folder);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char path[PATH_SIZE + DISK_NAME_SIZE];
-        snprintf(path, sizeof path, "%s/%.63s", folder, entry->d_name);
-        if (entry->d_type == DT_REG) {
-            unlink(path);
-        }
-    }
-    closedir(entries);
-}
-
 /* --- Moments --- */
 
 /* While a new store is filled, under a name that nobody knows, one moment is like another. */
@@ -434,7 +510,7 @@ static int compare_moments(const void *left, const void *right)
 
 static moment *choose_moments(const recording *all, int64_t count, uint64_t seed)
 {
-    moment *moments = disk_need(calloc((size_t)count, sizeof *moments));
+    moment *moments = need(calloc((size_t)count, sizeof *moments));
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     power_random(&random, 2);
     for (int64_t i = 0; i < count; i++) {
@@ -451,15 +527,6 @@ static moment *choose_moments(const recording *all, int64_t count, uint64_t seed
 }
 
 /* --- The process that looks --- */
-
-/* cmocka would go on after a signal, with the next test. */
-static void die_of_signals(void)
-{
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        signal(signals[i], SIG_DFL);
-    }
-}
 
 static void look(const recording *all, const moment *moments, int64_t count, const char *folder,
                  findings *found)
@@ -524,24 +591,12 @@ static findings look_at_images(const recording *all, int64_t count, uint64_t see
 
 /* --- The tests --- */
 
-/* In memory, if there is such a place: these files need no disk. */
-static char *make_quick_folder(void)
-{
-    char *folder = strdup("/dev/shm/ptable-process-XXXXXX");
-    if (folder != NULL && mkdtemp(folder) == NULL) {
-        free(folder);
-        folder = strdup("/tmp/ptable-process-XXXXXX");
-        assert_non_null(mkdtemp(folder));
-    }
-    return folder;
-}
-
 static findings try_scenario(const scenario *of, bool drops_syncs, int64_t count, uint64_t seed)
 {
     static recording all;
     void *writes = make_quick_folder();
     void *looks = make_quick_folder();
-    record(&all, of, writes, drops_syncs);
+    record(&all, of, writes, drops_syncs, seed);
     findings found = look_at_images(&all, count, seed, looks);
     disk_free(&all.log);
     remove_folder(&writes);
