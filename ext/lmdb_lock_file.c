@@ -135,19 +135,11 @@ static bool is_consistent(const char *lock_file, int fd, bool *in_use)
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error)
 {
     bool in_use;
-    struct stat store;
-    if (fstat(fd, &store) != 0) {
-        return pt_lmdb_fail(error, errno, path, "opening it");
-    }
-    /* First, for to look at the locks of another file of this process is to lose them. */
-    int rc = pt_lmdb_prepare_lock_file(path, &store, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
     char *lock_file = lock_file_of(path);
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
+    /* First, for to look at the locks of another file of this process is to lose them. */
     int rc = check_existing(lock_file, error);
     if (rc == SQLITE_OK && !is_consistent(lock_file, fd, &in_use)) {
         if (in_use) {
