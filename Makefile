@@ -5,12 +5,19 @@
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
-#   make test-out-of-memory, test-io-errors, test-kill, test-power-loss, test-isolation,
-#        test-damage, test-fuzz           one suite of make test, longer with N=...
+#   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
+#        test-isolation, test-damage, test-fuzz, test-backup, test-compact
+#                        one suite of make test, longer with N=...
+#   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
+#                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found
+#                        into the corpus that make test-fuzz replays
 #   make conformance     55,000 operations on an emulator of the Table service (from npm) and on
 #                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
+#   make check-tsan      the C programs of make test with the thread sanitizer
+#   make test-newest     all tests with the newest SQLite there is as source (from npm)
 #   make check-valgrind  unit and SQL tests under valgrind
+#   make coverage        which branches of ext/ the tests reach, and why not the others
 #   make lint            warnings, style and structure; make format rewrites the layout
 #   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
 #                        virtual table can be at best; also
@@ -30,6 +37,7 @@ PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
 BUILD ?= build
 OUT ?= .
+FUZZ_CC ?= clang
 
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
@@ -50,11 +58,13 @@ UNIT_TESTS := $(call programs,tests/unit/test_*.c)
 RANDOM_TESTS := $(call programs,tests/random/*.c)
 PROCESS_TESTS := $(call programs,tests/process/*.c)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
+FUZZ_TESTS := $(call programs,tests/fuzz/fuzz_*.c)
 EXAMPLES := $(call programs,examples/*.c)
 BENCH_PROGRAMS := $(call programs,tests/bench/bench_*.c)
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
 BENCH_SHARED := $(filter-out $(BENCH_PROGRAMS:=.o),$(BENCH_OBJECTS))
-TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) $(CONFORMANCE_TESTS)
+TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) \
+    $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
 
 # One compiler a processor, unless make was told how many.
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
@@ -113,7 +123,7 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 -include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) \
-    $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d)
+    $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the
@@ -126,15 +136,16 @@ RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
 RUN = $(RUN_BY) tests/run_program.sh
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
 
-TESTS := test test-unit test-sql test-readme test-random test-process
-.PHONY: $(TESTS) $(TESTS:%=run-%) check-asan check-valgrind run-valgrind compiled
+TESTS := test test-unit test-sql test-readme test-random test-process test-fuzz
+.PHONY: $(TESTS) $(TESTS:%=run-%) check-asan check-tsan run-check-tsan test-newest \
+    check-valgrind run-valgrind compiled
 
 $(TESTS): deps
 	@$(SUBMAKE) run-$@
 
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
-	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) tests/run_sql.sh \
+	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
 	    tests/test_readme.sh tests/test_archive.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
@@ -154,8 +165,9 @@ run-test-readme: loadable
 
 # Suites of one program, which `make test` runs in a short form and N makes longer.
 SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
-    tests/process/test_kill.c tests/process/test_power_loss.c tests/process/test_isolation.c \
-    tests/process/test_damage.c)
+    tests/process/test_kill.c tests/process/test_kill_load.c tests/process/test_power_loss.c \
+    tests/process/test_isolation.c tests/process/test_damage.c tests/process/test_backup.c \
+    tests/process/test_compact.c)
 suite_target = $(subst _,-,$(basename $(notdir $(1))))
 
 define suite_rules
@@ -201,6 +213,28 @@ check-asan: deps
 	@PT_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g $(SANITIZE)' run-test
 
+# Only C programs: a shell that preloads this sanitizer hands it to the commands it runs, and those
+# crash. PTABLE_MAP_SIZE because the sanitizer leaves little address space.
+check-tsan: deps
+	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
+	    CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' run-check-tsan
+
+run-check-tsan: all $(TEST_PROGRAMS)
+	$(RUN) $(filter-out %/test_sql_scripts,$(PROCESS_TESTS)) $(RANDOM_TESTS) \
+	    $(CONFORMANCE_TESTS) $(UNIT_TESTS)
+
+# Compiled against the installed SQLite, run with the newest one, which the installed shell uses,
+# too. tests/newest has what it prints otherwise.
+test-newest:
+	@.ci/deps build test newest
+	@CC='$(CC)' tests/build_newest.sh build/newest
+	@echo "# compiled against SQLite $$(sqlite3 --version | cut -d ' ' -f 1), run with" \
+	    "$$(LD_LIBRARY_PATH=build/newest LD_PRELOAD=build/newest/bridge.so sqlite3 :memory: \
+	    'SELECT sqlite_version()')"
+	@$(SUBMAKE) compiled
+	@LD_LIBRARY_PATH='$(abspath build/newest)' PT_PRELOAD='$(abspath build/newest/bridge.so)' \
+	    PT_DIFFERENCES='$(abspath tests/newest)' $(SUBMAKE) run-test
+
 # Not optimized, so that valgrind finds what only a local variable points to when a test forks.
 check-valgrind:
 	@.ci/deps build test valgrind
@@ -209,6 +243,44 @@ check-valgrind:
 run-valgrind: loadable $(UNIT_TESTS)
 	$(call require,unit)$(RUN_BY) 'tests/run_program.sh $(VALGRIND)' $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+
+# Not optimized, so that each branch of the source is one of the program.
+.PHONY: coverage run-coverage
+coverage:
+	@.ci/deps build test coverage
+	@$(SUBMAKE) BUILD=build/coverage OUT=build/coverage CFLAGS='-O0 -g --coverage' run-coverage
+
+run-coverage: compiled
+	@find $(BUILD) -name '*.gcda' -delete
+	@$(MAKE) --no-print-directory run-test
+	@tests/coverage/report.sh $(BUILD)
+
+# --- fuzzing ----------------------------------------------------------------------------------
+# The extension is built with clang and instrumented for libFuzzer; SQLite is the system's. The
+# replaying programs, which make test runs too, turn the corpus into files and back.
+
+run-test-fuzz: $(FUZZ_TESTS)
+	PT_PROGRAM_TIMEOUT=0 $(RUN) $(FUZZ_TESTS)
+
+SECONDS ?= 60
+FUZZ_BUILD := BUILD=build/fuzz OUT=build/fuzz CC='$(FUZZ_CC)' \
+    CFLAGS='-O1 -g $(SANITIZE) -fsanitize=fuzzer-no-link'
+FUZZERS := $(patsubst tests/fuzz/%.c,build/fuzz/%,$(wildcard tests/fuzz/fuzz_*.c))
+
+.PHONY: fuzz fuzz-minimise fuzzers run-fuzzers
+fuzz fuzz-minimise: fuzzers $(FUZZ_TESTS)
+	@tests/fuzz/run.sh $@ $(BUILD)/tests/fuzz '$(TARGET)' '$(SECONDS)'
+
+fuzzers:
+	@.ci/deps build test fuzz
+	@$(SUBMAKE) $(FUZZ_BUILD) run-fuzzers
+
+run-fuzzers: $(FUZZERS)
+
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/libptable.a
+	$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE -DLIBFUZZER -Iext -Itests/unit -MMD -MP -MF $@.d \
+	    -c -o $@.o $<
+	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/libptable.a $(TEST_LIBS)
 
 # --- benchmark --------------------------------------------------------------------------------
 

@@ -20,7 +20,7 @@ SELECT time, pt_inverted_ticks(time) AS inverted,
     ('2014-07-31T15:04:05.0000001Z'), ('2014-07-31T15:04:05Z'), ('1970-01-01'), ('0001-01-01')));
 -- It wants 64-bit integers. A double is exact up to 2^53 only and loses the last digits.
 SELECT 3155378975999999999 - pt_ticks('2014-07-31T15:04:05Z') AS integer,
-  printf('%.0f', 3155378975999999999.0 - pt_ticks('2014-07-31T15:04:05Z')) AS double;
+  CAST(3155378975999999999.0 - pt_ticks('2014-07-31T15:04:05Z') AS INTEGER) AS double;
 
 .print
 .print == The latest ten are the first ten

@@ -79,6 +79,13 @@ static int busy_timeout(sqlite3 *db, int *milliseconds)
     return rc == SQLITE_OK ? sqlite3_finalize(statement) : rc;
 }
 
+int pt_connection_busy_timeout(const pt_connection *connection)
+{
+    int milliseconds;
+    busy_timeout(connection->db, &milliseconds);
+    return milliseconds;
+}
+
 /* Who holds one store's lock must not wait for another's: two such could wait for each other. So
  * could one that reads the main database and one that is to commit it. */
 static int lock_wait(void *context, const char **advice)

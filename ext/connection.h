@@ -33,6 +33,9 @@ void pt_connection_keep_open(pt_connection *connection);
 
 /* --- What is open --- */
 
+/* In ms, as PRAGMA busy_timeout says. */
+int pt_connection_busy_timeout(const pt_connection *connection);
+
 /* The session of a schema's private store, or NULL; not a use of it. */
 pt_session *pt_connection_find_private(const pt_connection *connection, const char *schema);
 

@@ -21,6 +21,7 @@
 
 #include <stdatomic.h>
 
+#include "check_report.h"
 #include "dictionary.h"
 #include "error.h"
 
@@ -47,7 +48,7 @@ typedef enum pt_direction { PT_FORWARD, PT_BACKWARD } pt_direction;
  */
 typedef struct pt_snapshot {
     pt_store *store;
-    uint64_t version;            /* rises with each commit to the store */
+    uint64_t version;            /* rises with each commit to the store, but see `compact` */
     uint64_t catalog_generation; /* changes whenever a table was created or dropped */
     uint32_t next_table_id;
     int64_t clock; /* the last timestamp given out when this version was committed */
@@ -89,6 +90,33 @@ typedef struct pt_store_info {
     int64_t garbage;       /* dropped tables still to be collected */
 } pt_store_info;
 
+/* What a check knows of a store before it comes to the records. */
+typedef struct pt_check_facts {
+    pt_shape_source shapes; /* valid until the check ends */
+    int64_t clock;          /* the last timestamp given out */
+    uint32_t next_table_id;
+} pt_check_facts;
+
+/* Who is told of the records of a store that is checked. Codes are SQLite's; what is not SQLITE_OK
+ * ends the check. */
+typedef struct pt_check_visitor {
+    void *context;
+    /* The counts that are stored: before all the rest. */
+    int (*counts)(void *context, uint32_t table_id, const pt_table_counts *counts);
+    void (*begin)(void *context, const pt_check_facts *facts);
+    /* A record: first those of dropped tables (key.h), then the catalogue, the entities and the
+     * parts of large values, each in the order of their logical keys. */
+    int (*record)(void *context, pt_slice key, pt_slice record, pt_error *error);
+    /* A logical key, or the beginning of one, for people. From sqlite3_malloc; NULL when out of
+     * memory. */
+    char *(*describe)(void *context, pt_slice key);
+} pt_check_visitor;
+/* Asked now and then by what takes long. */
+typedef struct pt_watch {
+    void *context;
+    bool (*is_over)(void *context); /* give up: SQLITE_INTERRUPT */
+} pt_watch;
+
 enum { PT_OPEN_CREATE = 1, PT_OPEN_PRIVATE = 2 };
 
 struct pt_engine {
@@ -125,6 +153,8 @@ struct pt_engine {
     /* Shows the newest version; its dictionary entries have been loaded. SQLITE_BUSY: too many
      * readers. */
     int (*snapshot_begin)(pt_snapshot *snapshot, pt_error *error);
+    /* Whether it certainly shows the newest version still. Lock held, snapshot begun. */
+    bool (*snapshot_is_newest)(const pt_snapshot *snapshot);
     void (*snapshot_end)(pt_snapshot *snapshot);  /* nothing read through it is valid any more */
     void (*snapshot_free)(pt_snapshot *snapshot); /* ends it if need be; NULL is allowed */
 
@@ -151,6 +181,32 @@ struct pt_engine {
                   pt_error *error);
 
     int (*info)(pt_store *store, pt_store_info *info, pt_error *error);
+
+    /*
+     * Reads all of an open store, in one version that is not disturbed by writers, or, with store
+     * NULL, of the file at `path`, which may be too damaged to be opened: never through memory that
+     * a damaged file could make unreadable. The report is told what is wrong with the engine's own
+     * structures. *complete = false: not all records could be read. SQLITE_NOMEM; SQLITE_IOERR;
+     * SQLITE_CANTOPEN: the file has no version that can be read.
+     */
+    int (*check)(const char *path, pt_store *store, const pt_check_visitor *visitor,
+                 pt_check_report *report, bool *complete, pt_error *error);
+
+    /*
+     * Copies the newest version to a new file, durably, without what nobody needs any more; readers
+     * and writers go on meanwhile. *bytes: its size. SQLITE_CANTOPEN for a file that exists, or
+     * cannot be made; SQLITE_INTERRUPT.
+     */
+    int (*backup)(pt_store *store, const char *path, const pt_watch *watch, int64_t *bytes,
+                  pt_error *error);
+    /*
+     * Gives back to the file system what the file need not hold; `version` is counted anew. *bytes:
+     * by how much it became smaller. Waits up to `wait_ms` for writers, then for readers of this
+     * process. SQLITE_BUSY if that was not long enough, or if another process has the store open:
+     * then only what is left of dropped tables has been collected. The lock must not be held.
+     */
+    int (*compact)(pt_store *store, int wait_ms, const pt_watch *watch, int64_t *bytes,
+                   pt_error *error);
 
     int (*write_begin)(pt_store *store, pt_writer **writer, pt_error *error);
     /*

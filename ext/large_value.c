@@ -39,12 +39,12 @@ static uint32_t checksum(pt_slice key, pt_slice bytes)
     return (uint32_t)XXH3_64bits_withSeed(bytes.data, bytes.size, seed);
 }
 
-static uint32_t chunk_count(const pt_large *large)
+uint32_t pt_large_chunk_count(const pt_large *large)
 {
     return (uint32_t)((large->size + PT_CHUNK_SIZE - 1) / PT_CHUNK_SIZE);
 }
 
-static size_t chunk_size(const pt_large *large, uint32_t number)
+size_t pt_large_chunk_size(const pt_large *large, uint32_t number)
 {
     uint64_t rest = large->size - (uint64_t)number * PT_CHUNK_SIZE;
     return rest < PT_CHUNK_SIZE ? (size_t)rest : PT_CHUNK_SIZE;
@@ -66,9 +66,9 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
 {
     pt_large large = {.size = value->bytes.size, .ticks = ticks, .ordinal = ordinal};
     chunk_key key = first_key(table_id, &large);
-    for (uint32_t i = 0; i < chunk_count(&large); i++) {
-        pt_slice bytes =
-            pt_slice_of(value->bytes.data + (size_t)i * PT_CHUNK_SIZE, chunk_size(&large, i));
+    for (uint32_t i = 0; i < pt_large_chunk_count(&large); i++) {
+        pt_slice bytes = pt_slice_of(value->bytes.data + (size_t)i * PT_CHUNK_SIZE,
+                                     pt_large_chunk_size(&large, i));
         pt_slice chunk = nth_key(&key, i);
         uint8_t *record = pt_session_put(session, chunk, PT_INSERT, PT_CHUNK_HEADER + bytes.size);
         if (record == NULL) {
@@ -86,7 +86,7 @@ int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *larg
 {
     chunk_key key = first_key(table_id, large);
     int rc = SQLITE_OK;
-    for (uint32_t i = 0; rc == SQLITE_OK && i < chunk_count(large); i++) {
+    for (uint32_t i = 0; rc == SQLITE_OK && i < pt_large_chunk_count(large); i++) {
         rc = pt_session_remove(session, nth_key(&key, i), error);
     }
     return rc;
@@ -149,7 +149,7 @@ static int find_chunk(pt_view *view, pt_slice key, const pt_large *large, pt_sli
     return rc != SQLITE_OK || found ? rc : report_missing(view, large, error);
 }
 
-static bool is_chunk(pt_slice record, pt_slice key, size_t size)
+bool pt_large_is_chunk(pt_slice key, pt_slice record, size_t size)
 {
     return record.size == PT_CHUNK_HEADER + size &&
            pt_get_le32(record.data) ==
@@ -160,15 +160,15 @@ static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large
                          pt_error *error)
 {
     chunk_key first = first_key(table_id, large);
-    for (uint32_t i = 0; i < chunk_count(large); i++) {
+    for (uint32_t i = 0; i < pt_large_chunk_count(large); i++) {
         pt_slice key = nth_key(&first, i);
-        size_t size = chunk_size(large, i);
+        size_t size = pt_large_chunk_size(large, i);
         pt_slice record;
         int rc = find_chunk(view, key, large, &record, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
-        if (!is_chunk(record, key, size)) {
+        if (!pt_large_is_chunk(key, record, size)) {
             return SQLITE_CORRUPT_VTAB;
         }
         pt_buffer_append(bytes, record.data + PT_CHUNK_HEADER, size);
@@ -204,6 +204,21 @@ int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *
         value->bytes = pt_buffer_slice(bytes);
     }
     return rc;
+}
+
+bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk)
+{
+    if (key.size != PT_CHUNK_KEY_SIZE) {
+        return false;
+    }
+    const uint8_t *ticks = key.data + TICKS_AT;
+    *chunk = (pt_chunk_key){
+        .table_id = pt_get_be32(key.data + PT_KEY_TABLE_SIZE),
+        .ticks = (int64_t)((uint64_t)pt_get_be32(ticks) << 32 | pt_get_be32(ticks + 4)),
+        .ordinal = (uint16_t)(key.data[ORDINAL_AT] << 8 | key.data[ORDINAL_AT + 1]),
+        .number = pt_get_be32(key.data + NUMBER_AT),
+    };
+    return true;
 }
 
 /* --- Tables without large values --- */

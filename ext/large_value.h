@@ -71,4 +71,23 @@ int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *
 int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possible,
                              pt_error *error);
 
+/* --- For checks --- */
+
+typedef struct pt_chunk_key {
+    uint32_t table_id;
+    int64_t ticks;
+    uint16_t ordinal;
+    uint32_t number; /* of the chunk in its large value */
+} pt_chunk_key;
+
+/* Takes a chunk's key apart. False if it is none. */
+bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk);
+
+/* Of a large value: its chunks, and the bytes in one of them. */
+uint32_t pt_large_chunk_count(const pt_large *large);
+size_t pt_large_chunk_size(const pt_large *large, uint32_t number);
+
+/* Whether a record is the undamaged chunk of the key, with so many bytes. */
+bool pt_large_is_chunk(pt_slice key, pt_slice record, size_t size);
+
 #endif

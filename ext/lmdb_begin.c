@@ -51,8 +51,9 @@ static void count_in(pt_lmdb_store *store)
     }
 }
 
-static int remap(pt_lmdb_store *store, pt_error *error)
+static int remap(pt_lmdb_store *store, void *context, pt_error *error)
 {
+    (void)context;
     int rc = pt_lmdb_env_remap(&store->env, store->base.path, error);
     if (rc != SQLITE_OK) {
         atomic_store(&store->broken, true);
@@ -60,11 +61,9 @@ static int remap(pt_lmdb_store *store, pt_error *error)
     return rc;
 }
 
-static int reopen(pt_lmdb_store *store, pt_error *error)
+/* Nothing of the environment is in use any more. */
+static void abort_readers(pt_lmdb_store *store)
 {
-    if (!atomic_load(&store->broken)) {
-        return SQLITE_OK; /* somebody else has done it meanwhile */
-    }
     for (pt_lmdb_reader *reader = store->readers; reader != NULL; reader = reader->next) {
         if (reader->txn != NULL) {
             mdb_txn_abort(reader->txn);
@@ -72,6 +71,15 @@ static int reopen(pt_lmdb_store *store, pt_error *error)
         reader->txn = NULL;
         reader->seen = 0;
     }
+}
+
+static int reopen(pt_lmdb_store *store, void *context, pt_error *error)
+{
+    (void)context;
+    if (!atomic_load(&store->broken)) {
+        return SQLITE_OK; /* somebody else has done it meanwhile */
+    }
+    abort_readers(store);
     int rc = pt_lmdb_reopen(store, error);
     if (rc == SQLITE_OK) {
         atomic_store(&store->broken, false);
@@ -79,20 +87,43 @@ static int reopen(pt_lmdb_store *store, pt_error *error)
     return rc;
 }
 
-static int change(pt_lmdb_store *store, int (*work)(pt_lmdb_store *, pt_error *), int busy_rc,
+static int change(pt_lmdb_store *store, pt_lmdb_work work, void *context, int busy_rc,
                   const char *busy_text, pt_error *error)
 {
     int rc;
     pthread_mutex_lock(&store->mutex);
     atomic_store(&store->changing, true);
     if (atomic_load(&store->active) == 0) {
-        rc = work(store, error);
+        rc = work(store, context, error);
     } else {
         rc = pt_error_set(error, busy_rc, "store %Q %s", store->base.path, busy_text);
     }
     atomic_store(&store->changing, false);
     pthread_mutex_unlock(&store->mutex);
     return rc;
+}
+
+typedef struct outer_work {
+    pt_lmdb_work work;
+    void *context;
+} outer_work;
+
+static int work_without_readers(pt_lmdb_store *store, void *context, pt_error *error)
+{
+    const outer_work *outer = context;
+    abort_readers(store);
+    int rc = outer->work(store, outer->context, error);
+    if (rc == SQLITE_OK || store->env.env == NULL) {
+        atomic_store(&store->broken, rc != SQLITE_OK);
+    }
+    return rc;
+}
+
+int pt_lmdb_change(pt_lmdb_store *store, pt_lmdb_work work, void *context, const char *busy_text,
+                   pt_error *error)
+{
+    outer_work outer = {.work = work, .context = context};
+    return change(store, work_without_readers, &outer, SQLITE_BUSY, busy_text, error);
 }
 
 /* --- Beginning --- */
@@ -118,13 +149,13 @@ static int remedy(pt_lmdb_store *store, int mdb_rc, pt_error *error)
                    ? SQLITE_OK
                    : pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning to read it");
     case MDB_MAP_RESIZED:
-        return change(store, remap, SQLITE_BUSY,
+        return change(store, remap, NULL, SQLITE_BUSY,
                       "was made larger by another process; end the open statements on it in this "
                       "process and try again",
                       error);
     case MDB_PANIC:
         atomic_store(&store->broken, true);
-        return change(store, reopen, SQLITE_IOERR,
+        return change(store, reopen, NULL, SQLITE_IOERR,
                       "must be opened again after a failed write; end the open statements and "
                       "transactions on it in this process, then it will be",
                       error);

@@ -33,6 +33,16 @@ void pt_lmdb_reader_leave(pt_lmdb_store *store, pt_lmdb_reader *reader);
 int pt_lmdb_begin_read(pt_lmdb_store *store, pt_lmdb_reader *reader, pt_error *error);
 int pt_lmdb_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error);
 
+/*
+ * Lets `work` change the environment, while no transaction of this process is open and none can
+ * begin; it must not take long. SQLITE_BUSY if there are transactions, with a text that goes on
+ * with `busy_text` after the store's name; else what `work` answers. After a failure that has left
+ * the environment closed, the next transaction opens it.
+ */
+typedef int (*pt_lmdb_work)(pt_lmdb_store *store, void *context, pt_error *error);
+int pt_lmdb_change(pt_lmdb_store *store, pt_lmdb_work work, void *context, const char *busy_text,
+                   pt_error *error);
+
 /* After a transaction was reset, aborted or committed. */
 static inline void pt_lmdb_end(pt_lmdb_store *store)
 {

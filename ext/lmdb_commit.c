@@ -2,17 +2,13 @@
 
 #include <errno.h>
 #include <sys/stat.h>
-#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "lmdb_error.h"
 #include "lmdb_store.h"
 #include "sqlite.h"
 
-enum {
-    COMMITS_BETWEEN_READER_CHECKS = 256,
-    FEW_PAGES = 64, /* a disk with less room is full */
-};
+enum { COMMITS_BETWEEN_READER_CHECKS = 256 };
 
 /*
  * A full commit flushes the whole file before it writes its root page, and that page before it
@@ -30,6 +26,14 @@ static int commit_transaction(const pt_lmdb_store *store, MDB_txn *txn, pt_sync 
     return mdb_txn_commit(txn);
 }
 
+/* As look_for(), without memory: the writer lock is held, so the newest version tells. */
+static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
+{
+    MDB_envinfo info;
+    mdb_env_info(store->env.env, &info);
+    return info.me_last_txnid == state->version;
+}
+
 /* Whether the newest version is this commit. SQLITE_OK or the reason why it cannot be said. */
 static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *found,
                     pt_error *error)
@@ -37,6 +41,10 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     MDB_txn *txn;
     pt_format_state newest;
     int mdb_rc = mdb_txn_begin(store->env.env, NULL, MDB_RDONLY, &txn);
+    if (mdb_rc == ENOMEM) {
+        *found = is_newest(store, state);
+        return SQLITE_OK;
+    }
     if (mdb_rc == MDB_PANIC) {
         atomic_store(&store->broken, true);
     }
@@ -49,32 +57,44 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     return rc;
 }
 
-static bool is_disk_full(const pt_lmdb_store *store)
+/*
+ * LMDB begins nothing any more after it could not write a root page. The map still shows which root
+ * page is the newest, and whoever opens the file will see that one.
+ */
+static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
+{
+    MDB_envinfo info;
+    mdb_env_info(store->env.env, &info);
+    return info.me_last_txnid == state->version;
+}
+
+static bool took_place(pt_lmdb_store *store, const pt_format_state *state)
+{
+    bool found = false;
+    pt_error ignored = PT_ERROR_NONE;
+    if (look_for(store, state, &found, &ignored) != SQLITE_OK) {
+        found = is_newest(store, state);
+    }
+    pt_error_clear(&ignored);
+    return found;
+}
+
+static int flush(const pt_lmdb_store *store)
 {
     int fd;
-    struct statvfs disk;
     mdb_env_get_fd(store->env.env, &fd);
-    return fstatvfs(fd, &disk) == 0 &&
-           (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * store->env.page_size;
+    return fdatasync(fd);
 }
 
 /* LMDB may report a failure of a commit that nevertheless took place. */
-static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, int mdb_rc,
-                          pt_error *error)
+static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,
+                          int mdb_rc, pt_error *error)
 {
-    bool found = false;
-    if (look_for(store, state, &found, error) != SQLITE_OK) {
-        return pt_error_set(error, SQLITE_IOERR,
-                            "store %Q: %s while committing; whether the commit took place shows "
-                            "when the store is opened again: end the open statements on it",
-                            store->base.path, mdb_strerror(mdb_rc));
+    if (!took_place(store, state)) {
+        return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
+                            "committing");
     }
-    if (!found) {
-        /* LMDB calls it EIO when a write comes out short. */
-        bool full = mdb_rc == EIO && is_disk_full(store);
-        return pt_lmdb_fail(error, full ? ENOSPC : mdb_rc, store->base.path, "committing");
-    }
-    if (mdb_env_sync(store->env.env, 1) == MDB_SUCCESS) {
+    if (store->fd < 0 || sync != PT_SYNC_FULL || flush(store) == 0) {
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_IOERR,
@@ -117,7 +137,7 @@ int pt_lmdb_commit(pt_lmdb_store *store, MDB_txn *txn, pt_sync sync, const pt_fo
                    pt_error *error)
 {
     int mdb_rc = commit_transaction(store, txn, sync);
-    int rc = mdb_rc == MDB_SUCCESS ? SQLITE_OK : settle_failure(store, state, mdb_rc, error);
+    int rc = mdb_rc == MDB_SUCCESS ? SQLITE_OK : settle_failure(store, state, sync, mdb_rc, error);
     if (rc == SQLITE_OK) {
         finish(store, state);
     }

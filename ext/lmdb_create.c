@@ -1,16 +1,15 @@
 #include "lmdb_create.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
-#include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
+#include "lmdb_temporary.h"
 #include "sqlite.h"
 
 /*
@@ -22,7 +21,7 @@
  */
 enum { COMMITS_OF_A_FILE = 4096, COMMITS_OF_A_PRIVATE_STORE = 512 };
 
-enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, FILE_MODE = 0644, PRIVATE_MODE = 0600 };
+enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
 
 static int put(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
 {
@@ -95,77 +94,20 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 /* --- Files --- */
 
-/* Still empty. 0 or errno. */
-static int make_empty(const char *name, const struct stat *like)
+int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size)
 {
-    mode_t mode = like != NULL ? PRIVATE_MODE : FILE_MODE;
-    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0) {
-        return errno;
-    }
-    int problem = like != NULL ? pt_lmdb_share_like(fd, like) : 0;
-    close(fd);
-    if (problem != 0) {
-        unlink(name);
-    }
-    return problem;
+    return prepare(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
 }
 
-/*
- * An empty file with a new name beside `path`. The name is for sqlite3_free; NULL, and errno in
- * *problem, if there is none.
- */
-static char *make_temporary(const char *path, const struct stat *like, int *problem)
-{
-    for (int tries = 0; tries < 10; tries++) {
-        uint64_t noise;
-        sqlite3_randomness((int)sizeof noise, &noise);
-        char *name = sqlite3_mprintf("%s-new-%016llx", path, (sqlite3_uint64)noise);
-        if (name == NULL) {
-            *problem = ENOMEM;
-            return NULL;
-        }
-        *problem = make_empty(name, like);
-        if (*problem == 0) {
-            return name;
-        }
-        sqlite3_free(name);
-        if (*problem != EEXIST) {
-            return NULL;
-        }
-    }
-    return NULL;
-}
-
-/* Nobody else knows the temporary name, so LMDB needs no lock file there. */
 static int fill_file(const char *name)
 {
     pt_lmdb_env env;
-    int mdb_rc =
-        prepare(&env, name, MAP_SIZE_WHILE_PREPARING, MDB_NOLOCK, FILE_MODE, COMMITS_OF_A_FILE);
+    int mdb_rc = pt_lmdb_create_in(&env, name, MAP_SIZE_WHILE_PREPARING);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_env_sync(env.env, 1);
         pt_lmdb_env_close(&env);
     }
     return mdb_rc;
-}
-
-static int sync_folder(const char *path)
-{
-    size_t size = (size_t)(strrchr(path, '/') - path);
-    char *folder = sqlite3_mprintf("%.*s/", (int)size, path);
-    if (folder == NULL) {
-        return ENOMEM;
-    }
-    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
-    sqlite3_free(folder);
-    if (fd < 0) {
-        return errno;
-    }
-    /* Some file systems cannot sync a folder, and need not. */
-    int problem = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
-    close(fd);
-    return problem;
 }
 
 static int fail_creating(pt_error *error, const char *path, int problem)
@@ -184,6 +126,11 @@ static int fail_creating(pt_error *error, const char *path, int problem)
                             "store %Q cannot be created: %s; ask for write permission on its "
                             "folder, or name another",
                             path, strerror(problem));
+    case ENAMETOOLONG:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: its name is too long, as it must leave "
+                            "room for the names of temporary files; choose a shorter one",
+                            path);
     default:
         return pt_lmdb_fail(error, problem, path, "creating it");
     }
@@ -195,21 +142,25 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
     if (stat(path, &file) == 0 || errno != ENOENT) {
         return SQLITE_OK;
     }
-    int problem = 0;
+    pt_lmdb_temporary temporary;
     bool shared = like != NULL && stat(like, &file) == 0;
-    char *temporary = make_temporary(path, shared ? &file : NULL, &problem);
-    if (temporary == NULL) {
+    int problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+    if (problem != 0) {
         return fail_creating(error, path, problem);
     }
-    problem = fill_file(temporary);
-    if (problem == 0 && link(temporary, path) != 0 && errno != EEXIST) {
-        problem = errno;
+    int rc = pt_lmdb_check_network(temporary.fd, path, error);
+    if (rc != SQLITE_OK) {
+        pt_lmdb_temporary_close(&temporary);
+        return rc;
     }
-    unlink(temporary);
-    sqlite3_free(temporary);
+    problem = fill_file(temporary.name);
     if (problem == 0) {
-        problem = sync_folder(path);
+        problem = pt_lmdb_temporary_publish(&temporary, path);
     }
+    if (problem == EEXIST) {
+        problem = pt_lmdb_sync_folder(path);
+    }
+    pt_lmdb_temporary_close(&temporary);
     return problem == 0 ? SQLITE_OK : fail_creating(error, path, problem);
 }
 
@@ -241,16 +192,53 @@ static char *make_private_folder(pt_error *error)
     return NULL;
 }
 
-static int open_nameless(pt_lmdb_env *env, const char *file, const char *lock_file)
+/* Work on a private store's file, under a name that it has only meanwhile. LMDB's code or errno. */
+typedef int (*private_work)(pt_lmdb_env *env, const char *file);
+
+static int create_nameless(pt_lmdb_env *env, const char *file)
 {
-    int mdb_rc =
-        prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
-    unlink(file);
-    unlink(lock_file);
+    return prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
+}
+
+static int open_handles(pt_lmdb_env *env)
+{
+    MDB_txn *txn;
+    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    mdb_rc = pt_lmdb_env_open_databases(env, txn, 0);
+    if (mdb_rc != MDB_SUCCESS) {
+        mdb_txn_abort(txn);
+        return mdb_rc;
+    }
+    return mdb_txn_commit(txn);
+}
+
+/* The name leads to the open descriptor of the file, which has no other name any more. */
+static int open_nameless(pt_lmdb_env *env, const char *file)
+{
+    int fd;
+    char link[32];
+    pt_lmdb_env opened;
+    mdb_env_get_fd(env->env, &fd);
+    sqlite3_snprintf((int)sizeof link, link, "/proc/self/fd/%d", fd);
+    if (symlink(link, file) != 0) {
+        return errno;
+    }
+    int mdb_rc = prepare(&opened, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, 0);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = open_handles(&opened);
+        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened);
+    }
+    if (mdb_rc == MDB_SUCCESS) {
+        *env = opened;
+    }
     return mdb_rc;
 }
 
-int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
+static int work_in_private_folder(pt_lmdb_env *env, private_work work, const char *doing,
+                                  pt_error *error)
 {
     char *folder = make_private_folder(error);
     if (folder == NULL) {
@@ -260,15 +248,27 @@ int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
     char *file = sqlite3_mprintf("%s/store", folder);
     char *lock_file = sqlite3_mprintf("%s/store-lock", folder);
     if (file != NULL && lock_file != NULL) {
-        mdb_rc = open_nameless(env, file, lock_file);
+        mdb_rc = work(env, file);
+        unlink(file);
+        unlink(lock_file);
     }
     rmdir(folder);
     sqlite3_free(lock_file);
     sqlite3_free(file);
     sqlite3_free(folder);
     if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, "(private)", "creating it");
+        return pt_lmdb_fail(error, mdb_rc, "(private)", doing);
     }
     pt_lmdb_env_settle(env);
     return SQLITE_OK;
+}
+
+int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
+{
+    return work_in_private_folder(env, create_nameless, "creating it", error);
+}
+
+int pt_lmdb_reopen_private(pt_lmdb_env *env, pt_error *error)
+{
+    return work_in_private_folder(env, open_nameless, "opening it again", error);
 }

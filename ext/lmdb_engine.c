@@ -1,5 +1,8 @@
 #include "engine.h"
 
+#include "lmdb_backup.h"
+#include "lmdb_check.h"
+#include "lmdb_compact.h"
 #include "lmdb_create.h"
 #include "lmdb_cursor.h"
 #include "lmdb_info.h"
@@ -18,6 +21,7 @@ const pt_engine pt_lmdb_engine = {
     .tick = pt_lmdb_tick,
     .snapshot_new = pt_lmdb_snapshot_new,
     .snapshot_begin = pt_lmdb_snapshot_begin,
+    .snapshot_is_newest = pt_lmdb_snapshot_is_newest,
     .snapshot_end = pt_lmdb_snapshot_end,
     .snapshot_free = pt_lmdb_snapshot_free,
     .get = pt_lmdb_get,
@@ -28,6 +32,9 @@ const pt_engine pt_lmdb_engine = {
     .cursor_step = pt_lmdb_cursor_step,
     .counts = pt_lmdb_counts,
     .info = pt_lmdb_info,
+    .check = pt_lmdb_check,
+    .backup = pt_lmdb_backup,
+    .compact = pt_lmdb_compact,
     .write_begin = pt_lmdb_write_begin,
     .write_collect = pt_lmdb_write_collect,
     .write_put = pt_lmdb_write_put,

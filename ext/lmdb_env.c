@@ -2,18 +2,25 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/statvfs.h>
 #include <time.h>
 #include <unistd.h>
 
-#include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_lock_file.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
+#include "lmdb_tail.h"
+#include "lmdb_verify.h"
 #include "sqlite.h"
 
 enum {
     LOOKS_AT_SIZE = 20,
+    BEGIN_TRIES = 64,
+    FEW_PAGES = 64,         /* a disk with less room is full */
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
 
@@ -44,6 +51,23 @@ int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *erro
                                   : fail_foreign(error, path, "it is not a regular file");
 }
 
+static int check_start(int fd, const char *path, pt_error *error)
+{
+    uint8_t start[META_MAGIC_OFFSET + sizeof LMDB_MAGIC] = {0};
+    size_t size = 0;
+    ssize_t part;
+    do {
+        part = pread(fd, start + size, sizeof start - size, (off_t)size);
+        size += part > 0 ? (size_t)part : 0;
+    } while ((part > 0 && size < sizeof start) || (part < 0 && errno == EINTR));
+    if (part < 0) {
+        return pt_lmdb_fail(error, errno, path, "opening it");
+    }
+    return memcmp(start + META_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) == 0
+               ? SQLITE_OK
+               : fail_foreign(error, path, "its content is something else");
+}
+
 int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error)
 {
     if (fstat(fd, file) != 0) {
@@ -56,12 +80,7 @@ int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *er
     if (file->st_size == 0) {
         return fail_foreign(error, path, "it is empty");
     }
-    uint8_t start[META_MAGIC_OFFSET + sizeof LMDB_MAGIC];
-    if (pread(fd, start, sizeof start, 0) != (ssize_t)sizeof start ||
-        memcmp(start + META_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) != 0) {
-        return fail_foreign(error, path, "its content is something else");
-    }
-    return SQLITE_OK;
+    return check_start(fd, path, error);
 }
 
 static int open_failed(pt_error *error, const char *path, int mdb_rc)
@@ -101,16 +120,20 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
 }
 
 /*
- * Whether the file has all its pages. A commit may end with its last page missing for a moment
- * (lmdb_commit.c), so the answer no is not believed at once.
+ * Whether the file has all its pages that are in use. Others may be missing at its end
+ * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
+ * believed at once.
  */
-static bool is_whole(const pt_lmdb_env *env, int fd)
+bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
 {
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
     for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
         struct stat file;
         MDB_envinfo info;
         mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) == 0 && info.me_last_pgno < (size_t)file.st_size / env->page_size) {
+        if (fstat(fd, &file) == 0 && (info.me_last_pgno < (size_t)file.st_size / env->page_size ||
+                                      pt_lmdb_tail_is_free(fd, env->page_size))) {
             return true;
         }
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
@@ -135,7 +158,12 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return is_whole(env, fd) ? SQLITE_OK : fail_truncated(error, path);
+    if (pt_lmdb_env_is_whole(env)) {
+        return SQLITE_OK;
+    }
+    /* That the file cannot be looked at says nothing about it. */
+    return fstat(fd, &opened) == 0 ? fail_truncated(error, path)
+                                   : pt_lmdb_fail(error, errno, path, "opening it");
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
@@ -207,19 +235,45 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
                                  : pt_lmdb_fail(error, mdb_rc, path, "opening its tables");
 }
 
+/* Begins a transaction whose pages have been looked at. */
+static int begin_verified(const pt_lmdb_env *env, const char *path, MDB_txn **txn, pt_error *error)
+{
+    int fd;
+    bool again = true;
+    mdb_env_get_fd(env->env, &fd);
+    for (int tries = 0; again && tries < BEGIN_TRIES; tries++) {
+        int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, txn);
+        if (mdb_rc != MDB_SUCCESS) {
+            return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+        }
+        int rc = pt_lmdb_verify_version(fd, path, mdb_txn_id(*txn), &again, error);
+        if (rc != SQLITE_OK || again) {
+            mdb_txn_abort(*txn);
+        }
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    return again ? pt_error_set(error, SQLITE_BUSY,
+                                "store %Q changes too fast to be opened; try "
+                                "again",
+                                path)
+                 : SQLITE_OK;
+}
+
 static int read_header(pt_lmdb_env *env, const char *path, pt_error *error)
 {
     MDB_txn *txn;
-    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
-    if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+    int rc = begin_verified(env, path, &txn, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    int rc = open_databases(env, txn, path, error);
+    rc = open_databases(env, txn, path, error);
     if (rc != SQLITE_OK) {
         mdb_txn_abort(txn);
         return rc;
     }
-    mdb_rc = mdb_txn_commit(txn); /* keeps the handles of the sub-databases */
+    int mdb_rc = mdb_txn_commit(txn); /* keeps the handles of the sub-databases */
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : pt_lmdb_fail(error, mdb_rc, path, "opening it");
 }
 
@@ -250,7 +304,7 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
-    int rc = pt_lmdb_prepare_lock_file(path, file, error);
+    int rc = pt_lmdb_lock_file_prepare(path, file, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -276,6 +330,12 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
     if (rc == SQLITE_OK) {
+        rc = pt_lmdb_check_network(fd, path, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_verify_metas(fd, path, error);
+    }
+    if (rc == SQLITE_OK) {
         rc = open_environment(env, path, &file, error);
     }
     if (rc != SQLITE_OK) {
@@ -288,6 +348,32 @@ void pt_lmdb_env_close(pt_lmdb_env *env)
 {
     mdb_env_close(env->env);
     env->env = NULL;
+}
+
+static bool is_disk_full(const pt_lmdb_env *env, int fd)
+{
+    struct statvfs disk;
+    return fstatvfs(fd, &disk) == 0 &&
+           (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * env->page_size;
+}
+
+/* Whether the next page would end behind what this process may write. */
+static bool is_at_limit(const pt_lmdb_env *env, int fd)
+{
+    struct rlimit limit;
+    struct stat file;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           fstat(fd, &file) == 0 && (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
+}
+
+int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
+{
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
+    return mdb_rc != EIO           ? mdb_rc
+           : is_at_limit(env, fd)  ? EFBIG
+           : is_disk_full(env, fd) ? ENOSPC
+                                   : EIO;
 }
 
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)

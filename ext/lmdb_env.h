@@ -56,6 +56,13 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
  */
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error);
 
+/* Whether the file has all its pages: to read a missing one would end the process. */
+bool pt_lmdb_env_is_whole(const pt_lmdb_env *env);
+
+/* What a failed write means: ENOSPC in place of the EIO that LMDB makes of a write that came out
+ * short, if the disk is full. */
+int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc);
+
 /*
  * After opening: keeps the map out of core dumps, which would take minutes, and the file's
  * descriptor out of programs that are executed.

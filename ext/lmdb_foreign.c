@@ -7,8 +7,6 @@
 
 typedef struct kept {
     struct kept *next;
-    dev_t device;
-    ino_t inode;
     int fd;
     bool writable;
 } kept;
@@ -21,20 +19,24 @@ static kept *all;
 void pt_lmdb_foreign_keep(int fd, bool writable)
 {
     struct stat file;
-    bool known = fstat(fd, &file) == 0;
-    if (known && !S_ISREG(file.st_mode)) {
+    if (fstat(fd, &file) == 0 && !S_ISREG(file.st_mode)) {
         close(fd);
         return;
     }
-    kept *entry = known ? malloc(sizeof *entry) : NULL;
+    kept *entry = malloc(sizeof *entry);
     if (entry == NULL) {
         return;
     }
     pthread_mutex_lock(&mutex);
-    *entry = (kept){
-        .next = all, .device = file.st_dev, .inode = file.st_ino, .fd = fd, .writable = writable};
+    *entry = (kept){.next = all, .fd = fd, .writable = writable};
     all = entry;
     pthread_mutex_unlock(&mutex);
+}
+
+static bool is_of(const kept *entry, const struct stat *file)
+{
+    struct stat own;
+    return fstat(entry->fd, &own) == 0 && own.st_dev == file->st_dev && own.st_ino == file->st_ino;
 }
 
 bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
@@ -45,7 +47,7 @@ bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
     }
     pthread_mutex_lock(&mutex);
     kept **link = &all;
-    while (*link != NULL && ((*link)->device != file.st_dev || (*link)->inode != file.st_ino)) {
+    while (*link != NULL && !is_of(*link, &file)) {
         link = &(*link)->next;
     }
     kept *found = *link;

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "lmdb_error.h"
 #include "lmdb_room.h"
@@ -29,15 +30,59 @@ static int note_reader(const char *line, void *context)
 }
 
 /* The mutex keeps the environment from being changed meanwhile. */
-static void list_readers(pt_lmdb_store *store, pt_store_info *info)
+static void list_readers(pt_lmdb_store *store, MDB_msg_func *note, void *context)
 {
     pthread_mutex_lock(&store->mutex);
     if (store->env.env != NULL) {
         mdb_reader_check(store->env.env, NULL);
-        mdb_reader_list(store->env.env, note_reader, info);
+        mdb_reader_list(store->env.env, note, context);
     }
     pthread_mutex_unlock(&store->mutex);
 }
+
+/* --- Processes --- */
+
+enum { PROCESSES_MAX = 8 };
+
+typedef struct processes {
+    long ids[PROCESSES_MAX]; /* each once */
+    int count;
+} processes;
+
+/* The lines begin with the reader's process. */
+static int note_process(const char *line, void *context)
+{
+    processes *found = context;
+    char *end;
+    long id = strtol(line, &end, 10);
+    if (end == line || id == (long)getpid() || found->count == PROCESSES_MAX) {
+        return 0;
+    }
+    for (int i = 0; i < found->count; i++) {
+        if (found->ids[i] == id) {
+            return 0;
+        }
+    }
+    found->ids[found->count++] = id;
+    return 0;
+}
+
+char *pt_lmdb_list_processes(pt_lmdb_store *store)
+{
+    processes found = {.count = 0};
+    list_readers(store, note_process, &found);
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    for (int i = 0; i < found.count; i++) {
+        sqlite3_str_appendf(list, "%s%lld", i > 0 ? ", " : "", (sqlite3_int64)found.ids[i]);
+    }
+    if (found.count == 0) {
+        sqlite3_free(sqlite3_str_finish(list));
+        return sqlite3_mprintf("");
+    }
+    return sqlite3_str_finish(list);
+}
+
+/* --- Information --- */
 
 static int64_t size_of_file(const pt_lmdb_store *store, int64_t mapped)
 {
@@ -82,7 +127,7 @@ int pt_lmdb_info(pt_store *base, pt_store_info *info, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    list_readers((pt_lmdb_store *)base, &found);
+    list_readers((pt_lmdb_store *)base, note_reader, &found);
     rc = pt_lmdb_snapshot_begin(snapshot, error);
     if (rc == SQLITE_OK) {
         rc = read_info(pt_lmdb_own_snapshot(snapshot), &found, error);

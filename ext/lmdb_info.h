@@ -4,8 +4,12 @@
 #ifndef PT_LMDB_INFO_H
 #define PT_LMDB_INFO_H
 
-#include "engine.h"
+#include "lmdb_registry.h"
 
 int pt_lmdb_info(pt_store *store, pt_store_info *info, pt_error *error);
+
+/* The ids of other processes that have read the store and have it open, as "12, 345"; from
+ * sqlite3_malloc, NULL when out of memory. */
+char *pt_lmdb_list_processes(pt_lmdb_store *store);
 
 #endif

@@ -33,14 +33,24 @@ pt_deadline pt_deadline_in(int wait_ms)
     return wait_ms > 0 ? monotonic_ns() + (int64_t)wait_ms * NS_PER_MS : 0;
 }
 
-static int set_lock(int fd, pt_lock_byte byte, short type)
+bool pt_deadline_has_passed(pt_deadline deadline)
 {
-    struct flock lock = {
+    return monotonic_ns() >= deadline;
+}
+
+static struct flock lock_of(pt_lock_byte byte, short type)
+{
+    return (struct flock){
         .l_type = type,
         .l_whence = SEEK_SET,
         .l_start = (off_t)(FIRST_LOCK_BYTE + (int64_t)byte),
         .l_len = 1,
     };
+}
+
+static int set_lock(int fd, pt_lock_byte byte, short type)
+{
+    struct flock lock = lock_of(byte, type);
     int result;
     do {
         result = fcntl(fd, F_OFD_SETLK, &lock);
@@ -82,6 +92,12 @@ int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline
 void pt_lock_release(int fd, pt_lock_byte byte)
 {
     set_lock(fd, byte, F_UNLCK);
+}
+
+bool pt_lock_is_held(int fd, pt_lock_byte byte)
+{
+    struct flock lock = lock_of(byte, F_WRLCK);
+    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
 }
 
 bool pt_writer_queue_init(pt_writer_queue *queue)

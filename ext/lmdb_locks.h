@@ -25,12 +25,17 @@ typedef int64_t pt_deadline;
 /* `wait_ms` from now; what is negative counts as 0. */
 pt_deadline pt_deadline_in(int wait_ms);
 
+bool pt_deadline_has_passed(pt_deadline deadline);
+
 /*
  * Takes a lock, polling until the deadline; at least one try is made. An exclusive lock needs a
  * descriptor open for writing. SQLITE_OK, SQLITE_BUSY, or SQLITE_IOERR_LOCK with errno set.
  */
 int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline);
 void pt_lock_release(int fd, pt_lock_byte byte);
+
+/* Whether somebody holds the lock through another descriptor, shared or not. */
+bool pt_lock_is_held(int fd, pt_lock_byte byte);
 
 typedef struct pt_queue_place pt_queue_place;
 

@@ -10,6 +10,8 @@
 #include "lmdb_create.h"
 #include "lmdb_error.h"
 #include "lmdb_foreign.h"
+#include "lmdb_lock_file.h"
+#include "lmdb_temporary.h"
 #include "sqlite.h"
 
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
@@ -79,6 +81,44 @@ static int pass_gate(const pt_lmdb_store *store)
     return pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, pt_deadline_in(GATE_WAIT_MS));
 }
 
+/* Whether the file is the one that has this name. */
+static bool has_name(int fd, const char *path)
+{
+    struct stat own;
+    struct stat named;
+    return fstat(fd, &own) == 0 && stat(path, &named) == 0 && own.st_dev == named.st_dev &&
+           own.st_ino == named.st_ino;
+}
+
+static int fail_moved(pt_error *error, int rc, const char *path)
+{
+    return pt_error_set(error, rc,
+                        "store %Q was moved, replaced or deleted while it is open; close all "
+                        "connections to it, and open it where it is now",
+                        path);
+}
+
+int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
+{
+    return has_name(store->fd, store->base.path) ? SQLITE_OK
+                                                 : fail_moved(error, code, store->base.path);
+}
+
+static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
+{
+    int rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+    if (rc == SQLITE_OK && store->renamed) {
+        int problem = pt_lmdb_sync_folder(store->base.path);
+        if (problem != 0) {
+            return pt_lmdb_fail(error, problem, store->base.path, "making its name durable");
+        }
+        store->renamed = false;
+    }
+    return rc == SQLITE_OK
+               ? pt_lmdb_env_open(&store->env, store->base.path, store->fd, store->writable, error)
+               : rc;
+}
+
 static int open_environment(pt_lmdb_store *store, pt_error *error)
 {
     int rc = pass_gate(store);
@@ -88,8 +128,11 @@ static int open_environment(pt_lmdb_store *store, pt_error *error)
     rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, pt_deadline_in(GATE_WAIT_MS));
     if (rc != SQLITE_OK) {
         rc = fail_lock(error, store->base.path, rc);
-    } else {
-        rc = pt_lmdb_env_open(&store->env, store->base.path, store->fd, store->writable, error);
+    } else if (store->writable) {
+        rc = pt_lmdb_lock_file_check(store->base.path, store->fd, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = open_behind_gate(store, error);
     }
     pt_lock_release(store->fd, PT_LOCK_GATE);
     return rc;
@@ -100,6 +143,7 @@ static void close_environment(pt_lmdb_store *store)
     bool gate = store->fd >= 0 && pass_gate(store) == SQLITE_OK;
     pt_lmdb_env_close(&store->env);
     if (gate) {
+        pt_lock_release(store->fd, PT_LOCK_PRESENCE);
         pt_lock_release(store->fd, PT_LOCK_GATE);
     }
 }
@@ -107,12 +151,102 @@ static void close_environment(pt_lmdb_store *store)
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
 {
     if (store->fd < 0) {
-        return pt_error_set(error, SQLITE_IOERR,
-                            "store %Q cannot be used after a failed write; close the connection",
-                            store->base.path);
+        return pt_lmdb_reopen_private(&store->env, error);
     }
-    close_environment(store);
-    return open_environment(store, error);
+    int rc = pass_gate(store);
+    if (rc != SQLITE_OK) {
+        return fail_lock(error, store->base.path, rc);
+    }
+    pt_lmdb_env_close(&store->env);
+    rc = open_behind_gate(store, error);
+    pt_lock_release(store->fd, PT_LOCK_GATE);
+    return rc;
+}
+
+/* --- Another file in the place of the store's --- */
+
+/* Passes the gate and sees to it that nobody else has the store open. */
+static int lock_out_others(const pt_lmdb_store *store, pt_error *error)
+{
+    int rc = pass_gate(store);
+    if (rc != SQLITE_OK) {
+        return fail_lock(error, store->base.path, rc);
+    }
+    rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, true, 0);
+    if (rc != SQLITE_OK) {
+        rc = rc == SQLITE_BUSY
+                 ? pt_error_set(error, rc,
+                                "store %Q is open in another process; close it there and "
+                                "try again",
+                                store->base.path)
+                 : fail_lock(error, store->base.path, rc);
+        pt_lock_release(store->fd, PT_LOCK_GATE);
+    }
+    return rc;
+}
+
+static void let_in_others(const pt_lmdb_store *store)
+{
+    pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, 0);
+    pt_lock_release(store->fd, PT_LOCK_GATE);
+}
+
+int pt_lmdb_is_alone(pt_lmdb_store *store, pt_error *error)
+{
+    int rc = lock_out_others(store, error);
+    if (rc == SQLITE_OK) {
+        let_in_others(store);
+    }
+    return rc;
+}
+
+/* Who opens the file by its new name waits at its gate. */
+static void adopt(pt_lmdb_store *store, pt_lmdb_temporary *copy, const struct stat *file)
+{
+    pt_lmdb_lock_file_remove(store->base.path);
+    close(store->fd);
+    store->fd = copy->fd;
+    copy->fd = -1;
+    store->device = file->st_dev;
+    store->inode = file->st_ino;
+    store->renamed = true;
+    store->committed = (pt_lmdb_outcome){0};
+    store->file_size = 0;
+}
+
+/* Between closing the one and opening the other there is no way back, but the same content. */
+static int exchange(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
+{
+    struct stat file;
+    if (pt_lock_take(copy->fd, PT_LOCK_WRITER, true, 0) != SQLITE_OK ||
+        pt_lock_take(copy->fd, PT_LOCK_PRESENCE, false, 0) != SQLITE_OK ||
+        fstat(copy->fd, &file) != 0) {
+        return pt_lmdb_fail(error, errno, store->base.path, "locking its copy");
+    }
+    pt_lmdb_env_close(&store->env);
+    int problem = pt_lmdb_temporary_replace(copy, store->base.path);
+    if (problem == 0) {
+        adopt(store, copy, &file);
+    }
+    int rc = open_behind_gate(store, error);
+    return rc == SQLITE_OK && problem != 0
+               ? pt_lmdb_fail(error, problem, store->base.path, "putting its copy in its place")
+               : rc;
+}
+
+int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
+{
+    pthread_mutex_lock(&registry_mutex);
+    int rc = lock_out_others(store, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+        if (rc == SQLITE_OK) {
+            rc = exchange(store, copy, error);
+        }
+        let_in_others(store);
+    }
+    pthread_mutex_unlock(&registry_mutex);
+    return rc;
 }
 
 /* --- Stores --- */
@@ -190,18 +324,27 @@ static pt_lmdb_store *find_store(const struct stat *file)
 
 /* --- Opening --- */
 
+/* open() may be interrupted where the file system is slow. */
+static int open_patiently(const char *path, int flags)
+{
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 /* Opens the data file, for writing if possible. 0 or errno. */
 static int open_data_file(const char *path, int *fd, bool *writable)
 {
-    int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     if (pt_lmdb_foreign_take(path, fd, writable)) {
         return 0;
     }
     *writable = true;
-    *fd = open(path, O_RDWR | flags);
+    *fd = open_patiently(path, O_RDWR);
     if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
         *writable = false;
-        *fd = open(path, O_RDONLY | flags);
+        *fd = open_patiently(path, O_RDONLY);
     }
     return *fd >= 0 ? 0 : errno;
 }
@@ -227,15 +370,33 @@ static int fail_opening(pt_error *error, const char *path, int problem)
     case ENOMEM:
         return pt_error_nomem(error);
     default:
-        return pt_error_set(error, SQLITE_CANTOPEN, "store %Q cannot be opened: %s", path,
-                            mdb_strerror(problem));
+        pt_lmdb_fail(error, problem, path, "opening it");
+        error->rc = error->rc == SQLITE_IOERR ? SQLITE_CANTOPEN : error->rc;
+        return error->rc;
     }
 }
 
-/* A store for a file that this process does not have open. Takes `fd` over. */
-static int open_store(const char *path, int fd, bool writable, const struct stat *file,
-                      pt_lmdb_store **opened, pt_error *error)
+static pt_lmdb_store *find_by_path(const char *path)
 {
+    pt_lmdb_store *store = registry;
+    while (store != NULL && (store->fd < 0 || strcmp(store->base.path, path) != 0)) {
+        store = store->next;
+    }
+    return store;
+}
+
+/*
+ * A store for a file that this process does not have open. Takes `fd` over. *again: it has lost its
+ * name meanwhile, and another file may have it.
+ */
+static int open_store(const char *path, int fd, bool writable, const struct stat *file,
+                      pt_lmdb_store **opened, bool *again, pt_error *error)
+{
+    if (find_by_path(path) != NULL) {
+        *again = !has_name(fd, path);
+        close(fd);
+        return fail_moved(error, SQLITE_CANTOPEN, path);
+    }
     pt_lmdb_store *store = new_store(path, fd);
     if (store == NULL) {
         return pt_error_nomem(error);
@@ -245,6 +406,7 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     store->inode = file->st_ino;
     int rc = open_environment(store, error);
     if (rc != SQLITE_OK) {
+        *again = !has_name(store->fd, path);
         discard_store(store);
         return rc;
     }
@@ -253,9 +415,9 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     return SQLITE_OK;
 }
 
-/* Takes `fd` over. */
+/* Takes `fd` over. *again as above. */
 static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store **opened,
-                         pt_error *error)
+                         bool *again, pt_error *error)
 {
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
@@ -277,7 +439,7 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
         *opened = store;
         close(fd);
     } else {
-        rc = open_store(canonical, fd, writable, &file, opened, error);
+        rc = open_store(canonical, fd, writable, &file, opened, again, error);
     }
     pthread_mutex_unlock(&registry_mutex);
     free(canonical);
@@ -287,27 +449,50 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
 static int check_kind(const char *path, pt_error *error)
 {
     struct stat file;
-    return stat(path, &file) == 0 ? pt_lmdb_check_kind(&file, path, error) : SQLITE_OK;
+    if (stat(path, &file) != 0) {
+        return errno == ENOENT ? SQLITE_OK : fail_opening(error, path, errno);
+    }
+    return pt_lmdb_check_kind(&file, path, error);
 }
 
-static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_error *error)
+/* Opens the data file, making it if need be and wanted. */
+static int find_or_create(const char *path, bool create, int *fd, bool *writable, pt_error *error)
 {
-    int fd;
-    bool writable;
     int rc = check_kind(path, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int problem = open_data_file(path, &fd, &writable);
+    int problem = open_data_file(path, fd, writable);
     for (int tries = 1; problem == ENOENT && create && tries < OPENING_TRIES; tries++) {
         rc = pt_lmdb_create_file(path, NULL, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
-        problem = open_data_file(path, &fd, &writable);
+        problem = open_data_file(path, fd, writable);
     }
-    return problem == 0 ? share_or_open(path, fd, writable, opened, error)
-                        : fail_opening(error, path, problem);
+    return problem == 0 ? SQLITE_OK : fail_opening(error, path, problem);
+}
+
+static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_error *error)
+{
+    bool again = true;
+    int rc = SQLITE_CANTOPEN;
+    for (int tries = 0; again && tries < OPENING_TRIES; tries++) {
+        int fd;
+        bool writable;
+        again = false;
+        pt_error_clear(error);
+        rc = find_or_create(path, create, &fd, &writable, error);
+        if (rc == SQLITE_OK) {
+            rc = share_or_open(path, fd, writable, opened, &again, error);
+        }
+    }
+    return rc;
+}
+
+int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error)
+{
+    return find_or_create(path, false, fd, writable, error);
 }
 
 static int open_private(pt_lmdb_store **opened, pt_error *error)

@@ -12,6 +12,7 @@
 #include "lmdb_env.h"
 #include "lmdb_format.h"
 #include "lmdb_locks.h"
+#include "lmdb_temporary.h"
 
 struct pt_lmdb_reader;
 
@@ -28,6 +29,7 @@ typedef struct pt_lmdb_store {
     pt_lmdb_env env;
     int fd;        /* our own descriptor of the file, for our locks; -1: private store */
     bool writable; /* fd is open for writing */
+    bool renamed;  /* the file was given its name, and that may not have reached the disk */
     dev_t device;
     ino_t inode;
     unsigned references; /* guarded by the registry */
@@ -68,7 +70,33 @@ int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error);
 int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *error);
 void pt_lmdb_close(pt_store *store);
 
-/* Closes the environment and opens it again. On failure it stays closed. */
+/*
+ * Opens a store's file beside the registry, for writing if possible; the descriptor is given back
+ * with pt_lmdb_foreign_keep. SQLITE_CANTOPEN if there is none, or it is not a regular file.
+ */
+int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error);
+
+/* Closes the environment and opens it again. On failure it may stay closed. */
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
+
+/* Whether the store's file still has its name: what is written to one that has not would be lost.
+ * SQLITE_OK or `code`. */
+int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error);
+
+/*
+ * Whether no other process has the store open; somebody may open it at once after that. SQLITE_OK,
+ * SQLITE_BUSY if another one has it open, with a text that says which as far as that can be known;
+ * SQLITE_IOERR.
+ */
+int pt_lmdb_is_alone(pt_lmdb_store *store, pt_error *error);
+
+/*
+ * Puts a finished copy in the place of the store's file, under its name, and goes on with it. No
+ * transaction of this process may be open (pt_lmdb_change), and the store's lock must be held; it
+ * is, on the new file too. On failure the copy is as it was and the store what it was, or closed to
+ * be opened again (pt_lmdb_change). SQLITE_BUSY as above; SQLITE_CANTOPEN if the store's file is
+ * not under its name any more; SQLITE_IOERR.
+ */
+int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error);
 
 #endif

@@ -1,5 +1,6 @@
 #include "lmdb_store.h"
 
+#include "lmdb_bounds.h"
 #include "lmdb_cursor.h"
 #include "lmdb_error.h"
 #include "lmdb_long_key.h"
@@ -187,6 +188,14 @@ int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
     return SQLITE_OK;
 }
 
+/* An environment that a failed write has left unusable tells nothing. */
+bool pt_lmdb_snapshot_is_newest(const pt_snapshot *base)
+{
+    const pt_lmdb_snapshot *snapshot = (const pt_lmdb_snapshot *)base;
+    return !pt_lmdb_is_inherited(snapshot->store) && !atomic_load(&snapshot->store->broken) &&
+           is_one_version(snapshot, base->version);
+}
+
 void pt_lmdb_snapshot_end(pt_snapshot *base)
 {
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
@@ -243,6 +252,9 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
     if (mdb_rc == MDB_NOTFOUND) {
         *found = false;
         return SQLITE_OK;
+    }
+    if (mdb_rc == MDB_SUCCESS && !pt_lmdb_is_in_store(&store->env, &value)) {
+        mdb_rc = MDB_CORRUPTED;
     }
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading a record");

@@ -8,6 +8,7 @@
 
 int pt_lmdb_snapshot_new(pt_store *store, pt_snapshot **snapshot, pt_error *error);
 int pt_lmdb_snapshot_begin(pt_snapshot *snapshot, pt_error *error);
+bool pt_lmdb_snapshot_is_newest(const pt_snapshot *snapshot);
 void pt_lmdb_snapshot_end(pt_snapshot *snapshot);
 void pt_lmdb_snapshot_free(pt_snapshot *snapshot);
 

@@ -20,7 +20,14 @@ static int lock_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *error
     if (rc == SQLITE_BUSY) {
         return fail_busy(error, store, "another process");
     }
-    return rc == SQLITE_OK ? SQLITE_OK : pt_lmdb_fail(error, errno, store->base.path, "locking it");
+    if (rc != SQLITE_OK) {
+        return pt_lmdb_fail(error, errno, store->base.path, "locking it");
+    }
+    rc = pt_lmdb_check_place(store, SQLITE_READONLY_DBMOVED, error);
+    if (rc != SQLITE_OK) {
+        pt_lock_release(store->fd, PT_LOCK_WRITER);
+    }
+    return rc;
 }
 
 int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)

@@ -4,7 +4,9 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include "admin.h"
 #include "catalog.h"
+#include "check_function.h"
 #include "companion.h"
 #include "connection.h"
 #include "functions.h"
@@ -56,6 +58,12 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         rc = pt_queue_functions_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_check_function_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_admin_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_companion_register(db, connection, error);

@@ -176,10 +176,12 @@ static int seek_key(queue_cursor *cursor, sqlite3_value *key, pt_error *error)
 
 /* --- Beginning --- */
 
-/* Used again in its statement, the cursor keeps its view and its time. */
+/* Used again in its statement, the cursor keeps its view and its time, and sees what was written
+ * since. */
 static int attach(queue_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
+        pt_scan_freeze(&cursor->scan);
         return SQLITE_OK;
     }
     pt_table *table = &queue_of(cursor)->table;

@@ -36,8 +36,7 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
     return SQLITE_OK;
 }
 
-/* False if no version wrote it. */
-static bool read_entry(pt_slice key, pt_slice record, pt_table_entry *entry)
+bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
 {
     size_t length = key.size - PT_KEY_TABLE_SIZE;
     if (record.size < RECORD_NAME + length || record.data[0] != RECORD_FORMAT) {
@@ -76,7 +75,7 @@ int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *ent
     if (!found) {
         return SQLITE_NOTFOUND;
     }
-    return read_entry(pt_slice_of(key, size), record, entry)
+    return pt_table_entry_read(pt_slice_of(key, size), record, entry)
                ? SQLITE_OK
                : report_damage(view, pt_slice_text(name), error);
 }
@@ -202,7 +201,7 @@ int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, 
     }
     walk->begun = true;
     *found = walk->scan.valid;
-    if (!*found || read_entry(walk->scan.key, walk->scan.record, entry)) {
+    if (!*found || pt_table_entry_read(walk->scan.key, walk->scan.record, entry)) {
         return SQLITE_OK;
     }
     return report_damage(walk->scan.view, pt_key_entity(walk->scan.key), error);

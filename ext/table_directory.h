@@ -68,6 +68,9 @@ int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *ent
 int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name,
                               pt_error *error);
 
+/* Reads an entry from its logical key and record. False if no version wrote it. */
+bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry);
+
 /* --- All tables of a store, in the order of their names --- */
 
 /* All zeros is a closed walk. Tables that are made later do not show. */

@@ -7,11 +7,12 @@ cd "$(dirname "$0")/../../ext"
 unknown=9
 layer_of() {
     case $1 in
-    bytes | buffer | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
+    bytes | buffer | check_report | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
     key | shape | shape_fields | entity | record_value | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | pending_batches | memtable | memtable_* | key_sort | savepoints | batch) echo 2 ;;
     connection | session | view | scan | last_key | main_lock | table_directory | table_names) echo 2 ;;
+    check | check_tables | check_large) echo 2 ;;
     table_counts | large_value | large_fields | batch_rules) echo 2 ;;
     json_functions) echo 4 ;;
     config | config_text | declaration | column_map | azure_limits) echo 3 ;;
@@ -20,8 +21,10 @@ layer_of() {
     table | table_module | table_transaction | module | follower | companion) echo 4 ;;
     planner | cursor | row | columns | row_filter | match_function) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules | entity_patch) echo 4 ;;
+    check_function) echo 4 ;;
     catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;
     queue | queue_*) echo 4 ;;
+    admin | admin_*) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;
     ptable) echo 5 ;;
     *) echo $unknown ;;

@@ -1,28 +1,72 @@
 /*
- * Lets the process die in the middle of its work: as if by kill -9, immediately before the n-th
- * system call that changes a file. These definitions come before the C library's, also for SQLite
- * and LMDB.
+ * Lets the process die in the middle of its work: as if by kill -9, at the n-th system call that
+ * changes a file.
  */
 #ifndef MORTAL_H
 #define MORTAL_H
 
-#include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
-#include <sys/mman.h>
-#include <sys/syscall.h>
-#include <sys/uio.h>
-#include <unistd.h>
+
+#include "system_calls.h"
+
+/* How much of its last call a process still makes. */
+typedef enum mortal_death {
+    DIES_BEFORE,
+    DIES_WITHIN, /* a write: half of it, whole sectors; other calls: before */
+    DIES_AFTER,  /* a write: before what is changed in shared memory then */
+    DEATHS,
+} mortal_death;
+
+enum { MORTAL_SECTOR = 512 };
 
 static int64_t mortal_calls; /* so far */
-static int64_t mortal_last;  /* the call that is not made any more, or 0 */
+static int64_t mortal_last;  /* the call that the process dies of, or 0 */
+static mortal_death mortal_way;
+static void (*mortal_note)(const system_call *call); /* of each call that is made, or NULL */
 
-static void mortal_count(void)
+static inline bool mortal_changes(const system_call *call)
 {
-    mortal_calls++;
-    if (mortal_calls == mortal_last) {
-        raise(SIGKILL);
+    return call->kind == CALL_WRITE || call->kind == CALL_SYNC || call->kind == CALL_SIZE ||
+           call->kind == CALL_NAME ||
+           (call->kind == CALL_OPEN && (call->flags & (O_CREAT | O_TRUNC)) != 0);
+}
+
+static inline void mortal_write(const system_call *call, bool whole)
+{
+    struct iovec part = call->parts[0];
+    part.iov_len = part.iov_len / 2 / MORTAL_SECTOR * MORTAL_SECTOR;
+    const struct iovec *parts = whole ? call->parts : &part;
+    int count = whole ? call->part_count : 1;
+    if (call->offset < 0) {
+        syscall(SYS_writev, call->fd, parts, count);
+    } else {
+        syscall(SYS_pwritev, call->fd, parts, count, call->offset, 0);
     }
+}
+
+static inline void mortal_die(const system_call *call)
+{
+    if (call->kind == CALL_WRITE && mortal_way != DIES_BEFORE) {
+        mortal_write(call, mortal_way == DIES_AFTER);
+        if (mortal_way == DIES_AFTER && mortal_note != NULL) {
+            mortal_note(call);
+        }
+    }
+    raise(SIGKILL);
+}
+
+static inline system_call_verdict mortal_judge(const system_call *call)
+{
+    if (mortal_changes(call)) {
+        mortal_calls++;
+        if (mortal_calls == mortal_last) {
+            mortal_die(call);
+        }
+        if (mortal_note != NULL) {
+            mortal_note(call);
+        }
+    }
+    return (system_call_verdict){0};
 }
 
 /* Counts from now on; the process dies before the call of this number, or lives with 0. */
@@ -30,70 +74,7 @@ static inline void mortal_begin(int64_t last)
 {
     mortal_calls = 0;
     mortal_last = last;
+    system_call_judge = mortal_judge;
 }
-
-#pragma GCC visibility push(default)
-
-ssize_t write(int fd, const void *bytes, size_t size)
-{
-    mortal_count();
-    return syscall(SYS_write, fd, bytes, size);
-}
-
-ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
-{
-    mortal_count();
-    return syscall(SYS_pwrite64, fd, bytes, size, offset);
-}
-
-ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
-{
-    mortal_count();
-    return syscall(SYS_pwrite64, fd, bytes, size, offset);
-}
-
-ssize_t writev(int fd, const struct iovec *parts, int count)
-{
-    mortal_count();
-    return syscall(SYS_writev, fd, parts, count);
-}
-
-int fsync(int fd)
-{
-    mortal_count();
-    return (int)syscall(SYS_fsync, fd);
-}
-
-int fdatasync(int fd)
-{
-    mortal_count();
-    return (int)syscall(SYS_fdatasync, fd);
-}
-
-int ftruncate(int fd, off_t size)
-{
-    mortal_count();
-    return (int)syscall(SYS_ftruncate, fd, size);
-}
-
-int ftruncate64(int fd, off64_t size)
-{
-    mortal_count();
-    return (int)syscall(SYS_ftruncate, fd, size);
-}
-
-int link(const char *from, const char *to)
-{
-    mortal_count();
-    return (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
-}
-
-int unlink(const char *path)
-{
-    mortal_count();
-    return (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
-}
-
-#pragma GCC visibility pop
 
 #endif

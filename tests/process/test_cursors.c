@@ -315,14 +315,28 @@ static void a_long_walk_keeps_its_version_over_many_commits(void **state)
     stop_peer(&other);
 }
 
+/* What has read needs no second place to find out whether it may write. */
+static void check_that_a_reader_may_write(scene *all, sqlite3 *reader)
+{
+    run(reader, "BEGIN; SELECT * FROM t; UPDATE t SET V = V; COMMIT; BEGIN; SELECT * FROM t");
+    flip(all, 2);
+    fails(reader, SQLITE_BUSY_SNAPSHOT, "UPDATE t SET V = V");
+    run(reader, "ROLLBACK");
+}
+
 /* A connection that has read keeps its place among the store's readers until it is closed. */
 static void readers_are_many_but_not_without_number(void **state)
 {
     enum { MOST = 2000, LEAST = 500 };
     scene *all = *state;
     sqlite3 *readers[MOST];
+    sqlite3 *writer = open_database("", ":memory:");
     int count = 0;
     int code = SQLITE_OK;
+    run(writer,
+        "CREATE VIRTUAL TABLE t USING ptable(V, store='%s/main.db-ptable'); SELECT * FROM t",
+        all->folder);
+    run(all->db, "SELECT * FROM t");
     while (code == SQLITE_OK && count < MOST) {
         sqlite3 *db = open_database("", ":memory:");
         readers[count++] = db;
@@ -333,6 +347,8 @@ static void readers_are_many_but_not_without_number(void **state)
     assert_int_equal(code, SQLITE_BUSY);
     assert_true(count > LEAST);
     says(readers[count - 1], "close some of the connections");
+    check_that_a_reader_may_write(all, writer);
+    close_database(writer);
     close_database(readers[0]);
     run(readers[count - 1], "SELECT * FROM t");
     for (int i = 1; i < count; i++) {
@@ -485,6 +501,28 @@ static void a_cursor_used_again_sees_what_was_written_since(void **state)
     run(all->db, "ROLLBACK");
 }
 
+/* enqueues(body): a message with the body, if there is none; it returns the time from which on to
+ * look for messages. */
+static void enqueue(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    run(sqlite3_context_db_handle(context),
+        "INSERT INTO q(Body) SELECT %Q WHERE NOT EXISTS (SELECT 1 FROM q WHERE Body = %Q)",
+        sqlite3_value_text(argv[0]), sqlite3_value_text(argv[0]));
+    sqlite3_result_text(context, "2000", -1, SQLITE_STATIC);
+}
+
+static void a_queue_looked_at_again_shows_what_was_written_since(void **state)
+{
+    scene *all = *state;
+    sqlite3_create_function(all->db, "enqueues", 1, SQLITE_UTF8, NULL, enqueue, NULL, NULL);
+    run(all->db, "CREATE VIRTUAL TABLE q USING pt_queue();"
+                 "CREATE TABLE n(k TEXT); INSERT INTO n VALUES (1), (2), (3); BEGIN");
+    assert_number(all->db, 1 + 2 + 3,
+                  "SELECT count(Body) FROM n LEFT JOIN q ON TimeNextVisible > enqueues(k)");
+    run(all->db, "ROLLBACK");
+}
+
 #define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
@@ -513,6 +551,7 @@ int main(int argc, char **argv)
         scene_test(a_table_made_and_rolled_back_inside_is_aborted),
         scene_test(a_statement_keeps_its_texts_whatever_it_writes),
         scene_test(a_cursor_used_again_sees_what_was_written_since),
+        scene_test(a_queue_looked_at_again_shows_what_was_written_since),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -39,7 +39,7 @@ SELECT RowKey, quote(I), Properties FROM T WHERE PartitionKey = 'mixed' AND RowK
 -- Doubles: the smallest and largest, zeros of both signs, and those without digits. (The shell
 -- prints 15 digits and no sign of zero; Properties shows as many as give the bits back.)
 INSERT INTO T(PartitionKey, RowKey, D) VALUES
-  ('double', '1', 5e-324), ('double', '2', 1.7976931348623157e308), ('double', '3', -0.0),
+  ('double', '1', 5e-324), ('double', '2', '1.7976931348623157e308'), ('double', '3', -0.0),
   ('double', '4', 0.1 + 0.2), ('double', '5', 9e999), ('double', '6', '-Infinity'), ('double', '7', 'NaN');
 UPDATE T SET S = 'kept' WHERE PartitionKey = 'double';
 SELECT RowKey, typeof(D), Properties FROM T WHERE PartitionKey = 'double';

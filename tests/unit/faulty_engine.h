@@ -15,6 +15,7 @@ typedef enum faulty_method {
     FAULTY_LOCK,
     FAULTY_SNAPSHOT_NEW,
     FAULTY_SNAPSHOT_BEGIN,
+    FAULTY_SNAPSHOT_IS_NEWEST, /* which then does not know */
     FAULTY_GET,
     FAULTY_CURSOR_OPEN,
     FAULTY_CURSOR_SEEK,
@@ -116,6 +117,14 @@ static inline int faulty_snapshot_begin(pt_snapshot *snapshot, pt_error *error)
                : pt_lmdb_engine.snapshot_begin(snapshot, error);
 }
 
+static inline bool faulty_snapshot_is_newest(const pt_snapshot *snapshot)
+{
+    pt_error ignored = PT_ERROR_NONE;
+    bool fails = faulty_fails(FAULTY_SNAPSHOT_IS_NEWEST, &ignored);
+    pt_error_clear(&ignored);
+    return !fails && pt_lmdb_engine.snapshot_is_newest(snapshot);
+}
+
 static inline int faulty_get(pt_snapshot *snapshot, pt_slice key, bool *found, pt_slice *record,
                              pt_error *error)
 {
@@ -198,6 +207,7 @@ static pt_engine faulty_engine = {
     .unlock = faulty_unlock,
     .snapshot_new = faulty_snapshot_new,
     .snapshot_begin = faulty_snapshot_begin,
+    .snapshot_is_newest = faulty_snapshot_is_newest,
     .get = faulty_get,
     .cursor_open = faulty_cursor_open,
     .cursor_seek = faulty_cursor_seek,

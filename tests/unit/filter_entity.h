@@ -66,7 +66,7 @@ static void make_entity(test_entity *made, const char *partition, const char *ro
                                       .places = made->places};
 }
 
-static void free_entity(test_entity *made)
+static inline void free_entity(test_entity *made)
 {
     pt_buffer_free(&made->scratch);
     free(made->bytes);

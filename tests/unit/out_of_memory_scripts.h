@@ -1,10 +1,11 @@
 /*
- * The scripts that run out of memory: every feature once. A step that begins with ! fails also with
- * memory. Steps that begin with a dot: out_of_memory_side.h.
+ * The scripts that run out of memory: with out_of_memory_more_scripts.h, every feature once. A step
+ * that begins with ! fails also with memory. Steps that begin with a dot: out_of_memory_side.h.
  */
 #ifndef OUT_OF_MEMORY_SCRIPTS_H
 #define OUT_OF_MEMORY_SCRIPTS_H
 
+#include "out_of_memory_more_scripts.h"
 #include "out_of_memory_side.h"
 
 enum {
@@ -19,7 +20,6 @@ typedef struct memory_script {
     const char *name;
     const char *const *steps; /* up to NULL */
     unsigned hosts;           /* and whether opening the connection may fail too */
-    int share;                /* how many allocations are tried when only some are */
 } memory_script;
 
 /* --- What all begin with --- */
@@ -52,7 +52,8 @@ static const char *const first_rows[] = {
     NULL};
 
 /* What must work at the end, on every connection: it leaves nothing behind. */
-static const char *const probe[] = {"INSERT INTO W VALUES ('probe', '1', 1)",
+static const char *const probe[] = {"PRAGMA query_only = 0",
+                                    "INSERT INTO W VALUES ('probe', '1', 1)",
                                     "INSERT INTO U VALUES ('probe', '1', 1)",
                                     "BEGIN",
                                     "UPDATE W SET v = 2 WHERE PartitionKey = 'probe'",
@@ -733,47 +734,60 @@ static const char *const queues[] = {
     NULL};
 
 static const memory_script scripts[] = {
-    {"opening", opening, JOURNAL | WAL | OPENS, 9},
-    {"creating tables", creating, JOURNAL, 11},
-    {"making a store", making_a_store, JOURNAL, 3},
-    {"creating in a transaction", creating_in_a_transaction, JOURNAL | WAL, 7},
-    {"rolling a table back", rolling_a_table_back, JOURNAL | WAL, 7},
-    {"inserting", inserting, JOURNAL | UTF16, 7},
-    {"inserting many", inserting_many, JOURNAL, 11},
-    {"loading", loading, JOURNAL, 7},
-    {"conflicts", conflicts, JOURNAL, 11},
-    {"write modes", write_modes, JOURNAL | UTF16, 7},
-    {"properties", properties, JOURNAL | UTF16, 7},
-    {"large values", large_values, JOURNAL | WAL, 7},
-    {"shapes", shapes, JOURNAL, 7},
-    {"updating", updating, JOURNAL | UTF16, 7},
-    {"deleting", deleting, JOURNAL, 9},
-    {"point queries", point_queries, JOURNAL | UTF16, 5},
-    {"range queries", range_queries, JOURNAL | UTF16, 5},
-    {"skipping", skipping, JOURNAL, 9},
-    {"numbers as keys", numbers_as_keys, JOURNAL, 7},
-    {"filters", filters, JOURNAL | UTF16, 9},
-    {"paging", paging, JOURNAL, 9},
-    {"savepoints", savepoints, JOURNAL | WAL, 9},
-    {"deep savepoints", deep_savepoints, JOURNAL, 7},
-    {"rolling back", rolling_back, JOURNAL | WAL, 5},
-    {"several tables", several_tables, JOURNAL | WAL, 7},
-    {"refused commits", refused_commits, JOURNAL | WAL, 11},
-    {"long keys", long_keys, JOURNAL | WAL, 7},
-    {"busy commits", busy_commits, JOURNAL, 11},
-    {"others write", others_write, WAL, 7},
-    {"open statements", open_statements, WAL, 11},
-    {"rolled back under a statement", rolled_back_under_a_statement, WAL, 7},
-    {"views and triggers", views_and_triggers, JOURNAL, 9},
-    {"functions", functions, JOURNAL | UTF16, 5},
-    {"attached", attached, JOURNAL, 3},
-    {"refusals", refusals, JOURNAL, 7},
-    {"limits and batches", limits_and_batches, JOURNAL | WAL, 7},
-    {"mixture", mixture, MEMORY | UTF16, 3},
-    {"catalog", catalog, JOURNAL | WAL, 7},
-    {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL, 7},
-    {"queues", queues, JOURNAL | WAL | UTF16, 7},
-    {"looking inside", looking_inside, JOURNAL | UTF16 | MEMORY, 5},
+    {"opening", opening, JOURNAL | WAL | OPENS},
+    {"creating tables", creating, JOURNAL},
+    {"making a store", making_a_store, JOURNAL},
+    {"creating in a transaction", creating_in_a_transaction, JOURNAL | WAL},
+    {"rolling a table back", rolling_a_table_back, JOURNAL | WAL},
+    {"inserting", inserting, JOURNAL | UTF16},
+    {"inserting many", inserting_many, JOURNAL},
+    {"loading", loading, JOURNAL},
+    {"conflicts", conflicts, JOURNAL},
+    {"write modes", write_modes, JOURNAL | UTF16},
+    {"properties", properties, JOURNAL | UTF16},
+    {"large values", large_values, JOURNAL | WAL},
+    {"shapes", shapes, JOURNAL},
+    {"updating", updating, JOURNAL | UTF16},
+    {"deleting", deleting, JOURNAL},
+    {"point queries", point_queries, JOURNAL | UTF16},
+    {"range queries", range_queries, JOURNAL | UTF16},
+    {"skipping", skipping, JOURNAL},
+    {"numbers as keys", numbers_as_keys, JOURNAL},
+    {"filters", filters, JOURNAL | UTF16},
+    {"paging", paging, JOURNAL},
+    {"savepoints", savepoints, JOURNAL | WAL},
+    {"deep savepoints", deep_savepoints, JOURNAL},
+    {"rolling back", rolling_back, JOURNAL | WAL},
+    {"several tables", several_tables, JOURNAL | WAL},
+    {"refused commits", refused_commits, JOURNAL | WAL},
+    {"long keys", long_keys, JOURNAL | WAL},
+    {"busy commits", busy_commits, JOURNAL},
+    {"others write", others_write, WAL},
+    {"open statements", open_statements, WAL},
+    {"rolled back under a statement", rolled_back_under_a_statement, WAL},
+    {"views and triggers", views_and_triggers, JOURNAL},
+    {"functions", functions, JOURNAL | UTF16},
+    {"attached", attached, JOURNAL},
+    {"refusals", refusals, JOURNAL},
+    {"limits and batches", limits_and_batches, JOURNAL | WAL},
+    {"mixture", mixture, MEMORY | UTF16},
+    {"catalog", catalog, JOURNAL | WAL},
+    {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL},
+    {"queues", queues, JOURNAL | WAL | UTF16},
+    {"looking inside", looking_inside, JOURNAL | UTF16 | MEMORY},
+    {"exporting", exporting, JOURNAL | UTF16},
+    {"importing", importing, JOURNAL | UTF16},
+    {"checking", checking, JOURNAL},
+    {"backing up", backing_up, JOURNAL},
+    {"compacting", compacting, JOURNAL | WAL},
+    {"collecting", collecting, JOURNAL},
+    {"chunks", chunks, JOURNAL | MEMORY},
+    {"many names", many_names, JOURNAL},
+    {"durable", durable, JOURNAL | WAL},
+    {"temporary tables", temporary_tables, JOURNAL},
+    {"only reading", only_reading, JOURNAL | WAL},
+    {"many keys", many_keys, JOURNAL | UTF16},
+    {"two databases", two_databases, JOURNAL | WAL},
 };
 
 enum { SCRIPTS = sizeof scripts / sizeof scripts[0] };

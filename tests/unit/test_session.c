@@ -236,6 +236,7 @@ static void a_failed_begin_gives_the_lock_back(void **state)
             if (follows) {
                 assert_ok(pt_session_read(session, &view, &error));
             }
+            fault_next(FAULTY_SNAPSHOT_IS_NEWEST);
             fault_next(methods[i]);
             assert_fails(pt_session_begin(session, &error), FAULTY_RC, "fire");
             assert_false(faulty_locked);

@@ -77,6 +77,18 @@ static void a_stale_reader_cannot_begin_to_write(void **state)
     pt_session_rollback(session);
 }
 
+/* A number that a killed writer left behind makes the store look as if it had changed. */
+static void a_reader_that_looks_stale_is_looked_at_again(void **state)
+{
+    (void)state;
+    commit_text(other, "a", "1");
+    host.follows = true;
+    assert_reads(session, "a", "1");
+    fault_next(FAULTY_SNAPSHOT_IS_NEWEST);
+    begin(session);
+    pt_session_rollback(session);
+}
+
 static void an_unfollowed_statement_writes_on_the_newest_version(void **state)
 {
     (void)state;
@@ -207,6 +219,7 @@ int main(void)
         TEST(a_followed_transaction_reads_one_version),
         TEST(reading_again_allocates_nothing),
         TEST(a_stale_reader_cannot_begin_to_write),
+        TEST(a_reader_that_looks_stale_is_looked_at_again),
         TEST(an_unfollowed_statement_writes_on_the_newest_version),
         TEST(a_cursor_reads_on_over_a_commit),
         TEST(a_cursor_over_withdrawn_writes_is_aborted),

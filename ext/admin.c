@@ -1,0 +1,68 @@
+#include "admin.h"
+
+#include <string.h>
+
+#include "admin_backup.h"
+#include "catalog_store.h"
+
+static const struct {
+    const char *name;
+    int arguments;
+    void (*call)(sqlite3_context *, int, sqlite3_value **);
+} functions[] = {
+    {"pt_backup", 2, pt_admin_backup},
+    {"pt_compact", 0, pt_admin_compact},
+    {"pt_compact", 1, pt_admin_compact},
+};
+
+static void release(void *connection)
+{
+    pt_connection_release(connection);
+}
+
+int pt_admin_register(sqlite3 *db, pt_connection *connection)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++) {
+        pt_connection_retain(connection); /* also released by a registration that fails */
+        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
+                                        SQLITE_UTF8 | SQLITE_DIRECTONLY, connection,
+                                        functions[i].call, NULL, NULL, release);
+    }
+    return rc;
+}
+
+int pt_admin_use_store(pt_connection *connection, sqlite3_value *argument, pt_session **session,
+                       pt_error *error)
+{
+    if (argument == NULL || sqlite3_value_type(argument) == SQLITE_NULL) {
+        int rc = pt_catalog_use_default_store(connection, session, error);
+        return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
+                                                   : rc;
+    }
+    const char *name = (const char *)sqlite3_value_text(argument);
+    if (name == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (name[0] == 0 || strlen(name) != (size_t)sqlite3_value_bytes(argument)) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "%Q is not the name of a store; name its file, or NULL for the main "
+                            "database's own",
+                            name);
+    }
+    return pt_catalog_use_store(connection, name, session, error);
+}
+
+void pt_admin_fail(sqlite3_context *context, const char *name, pt_error *error)
+{
+    char *text =
+        error->message != NULL ? sqlite3_mprintf("ptable: %s: %s", name, error->message) : NULL;
+    if (text == NULL) {
+        sqlite3_result_error_nomem(context);
+    } else {
+        sqlite3_result_error(context, text, -1);
+        sqlite3_result_error_code(context, error->rc);
+    }
+    sqlite3_free(text);
+    pt_error_clear(error);
+}

@@ -1,0 +1,170 @@
+#include "admin_backup.h"
+
+#include <string.h>
+
+#include "admin.h"
+#include "store_path.h"
+
+/* --- Interrupting --- */
+
+/* SQLite tells nobody that it was asked to stop, but a statement that runs inside one stops too. */
+static bool is_interrupted(void *probe)
+{
+    bool interrupted = sqlite3_step(probe) == SQLITE_INTERRUPT;
+    sqlite3_reset(probe);
+    return interrupted;
+}
+
+typedef int (*watched_work)(pt_session *session, const void *context, const pt_watch *watch,
+                            int64_t *bytes, pt_error *error);
+
+static int run_watched(pt_connection *connection, pt_session *session, watched_work work,
+                       const void *context, int64_t *bytes, pt_error *error)
+{
+    sqlite3_stmt *probe = NULL;
+    int rc = sqlite3_prepare_v2(pt_connection_db(connection), "SELECT 1", -1, &probe, NULL);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (rc != SQLITE_OK) {
+        return pt_error_set(error, rc, "it cannot be watched for interrupts: %s",
+                            sqlite3_errmsg(pt_connection_db(connection)));
+    }
+    const pt_watch watch = {.context = probe, .is_over = is_interrupted};
+    rc = work(session, context, &watch, bytes, error);
+    sqlite3_finalize(probe);
+    return rc;
+}
+
+/* --- pt_backup --- */
+
+/* The absolute path of the new file, from sqlite3_malloc. */
+static int path_of(pt_connection *connection, sqlite3_value *argument, char **path, pt_error *error)
+{
+    const char *name = (const char *)sqlite3_value_text(argument);
+    if (sqlite3_value_type(argument) == SQLITE_NULL) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "the path is NULL; give the name of a new file, as in "
+                            "pt_backup('contoso.ptable', 'backup.ptable')");
+    }
+    if (name == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (name[0] == 0 || strlen(name) != (size_t)sqlite3_value_bytes(argument)) {
+        return pt_error_set(error, SQLITE_CANTOPEN, "%Q is not the name of a file; name a new one",
+                            name);
+    }
+    if (strncmp(name, "file:", strlen("file:")) == 0) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "%Q is a URI; give a path, without file:", name);
+    }
+    return pt_store_path(pt_connection_db(connection), "main", name, path, error);
+}
+
+static int work_on_backup(pt_session *session, const void *path, const pt_watch *watch,
+                          int64_t *bytes, pt_error *error)
+{
+    pt_store *store = pt_session_store(session);
+    return store->engine->backup(store, path, watch, bytes, error);
+}
+
+/* The view is asked for only because a store in doubt refuses it. */
+static int check_for_backup(pt_session *session, pt_error *error)
+{
+    pt_view *view;
+    if (pt_session_has_pending(session)) {
+        return pt_error_set(error, SQLITE_LOCKED,
+                            "this transaction has written to store %Q, and a backup holds what is "
+                            "committed; COMMIT first",
+                            pt_session_store(session)->path);
+    }
+    int rc = pt_session_read(session, &view, error);
+    pt_session_end_read(session);
+    return rc;
+}
+
+static int back_up(pt_connection *connection, sqlite3_value **argv, int64_t *bytes, pt_error *error)
+{
+    char *path;
+    pt_session *session;
+    int rc = path_of(connection, argv[1], &path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = pt_admin_use_store(connection, argv[0], &session, error);
+    if (rc == SQLITE_OK) {
+        rc = check_for_backup(session, error);
+        if (rc == SQLITE_OK) {
+            rc = run_watched(connection, session, work_on_backup, path, bytes, error);
+        }
+        pt_connection_leave(connection, session);
+    }
+    sqlite3_free(path);
+    return rc;
+}
+
+void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    int64_t bytes;
+    pt_error error = PT_ERROR_NONE;
+    if (back_up(sqlite3_user_data(context), argv, &bytes, &error) == SQLITE_OK) {
+        sqlite3_result_int64(context, bytes);
+    } else {
+        pt_admin_fail(context, "pt_backup", &error);
+    }
+}
+
+/* --- pt_compact --- */
+
+static int work_on_compacting(pt_session *session, const void *wait_ms, const pt_watch *watch,
+                              int64_t *bytes, pt_error *error)
+{
+    pt_store *store = pt_session_store(session);
+    return store->engine->compact(store, *(const int *)wait_ms, watch, bytes, error);
+}
+
+static int check_for_compacting(pt_connection *connection, pt_session *session, pt_error *error)
+{
+    const char *path = pt_session_store(session)->path;
+    if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "store %Q cannot be compacted inside a transaction; COMMIT first",
+                            path);
+    }
+    if (pt_session_is_writing(session)) {
+        return pt_error_set(error, SQLITE_LOCKED,
+                            "store %Q cannot be compacted by a statement that writes to it; "
+                            "use a SELECT of its own",
+                            path);
+    }
+    return SQLITE_OK;
+}
+
+static int compact(pt_connection *connection, sqlite3_value *store, int64_t *bytes, pt_error *error)
+{
+    pt_session *session;
+    int rc = pt_admin_use_store(connection, store, &session, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = check_for_compacting(connection, session, error);
+    if (rc == SQLITE_OK) {
+        int wait_ms = pt_connection_busy_timeout(connection);
+        rc = run_watched(connection, session, work_on_compacting, &wait_ms, bytes, error);
+    }
+    pt_connection_leave(connection, session);
+    return rc;
+}
+
+void pt_admin_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    int64_t bytes;
+    pt_error error = PT_ERROR_NONE;
+    sqlite3_value *store = argc == 1 ? argv[0] : NULL;
+    if (compact(sqlite3_user_data(context), store, &bytes, &error) == SQLITE_OK) {
+        sqlite3_result_int64(context, bytes);
+    } else {
+        pt_admin_fail(context, "pt_compact", &error);
+    }
+}

@@ -1,0 +1,17 @@
+/*
+ * Checking a store: its engine reads it through and verifies its own structures; what the records
+ * say, and how they belong together, is verified here.
+ */
+#ifndef PT_CHECK_H
+#define PT_CHECK_H
+
+#include "engine.h"
+
+/*
+ * Checks an open store, or with store NULL the file at `path`, which cannot be opened. *text, from
+ * sqlite3_malloc, is "ok" or the problems (check_report.h). SQLITE_NOMEM, SQLITE_IOERR, and
+ * SQLITE_CANTOPEN if there is nothing that can be checked.
+ */
+int pt_check(const char *path, pt_store *store, char **text, pt_error *error);
+
+#endif

@@ -1,0 +1,103 @@
+#include "lmdb_backup.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "lmdb_copy.h"
+#include "lmdb_error.h"
+#include "lmdb_temporary.h"
+#include "sqlite.h"
+
+static int fail(pt_error *error, const char *path, int problem)
+{
+    switch (problem) {
+    case EEXIST:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "backup %Q cannot be made: there is a file of that name, and it is not "
+                            "overwritten; name another, or remove it first",
+                            path);
+    case ENOENT:
+    case ENOTDIR:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "backup %Q cannot be made: its folder does not exist; create it first, "
+                            "or name another",
+                            path);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "backup %Q cannot be made: %s; ask for write permission on its folder, "
+                            "or name another",
+                            path, strerror(problem));
+    default:
+        return pt_lmdb_fail(error, problem, path, "making the backup");
+    }
+}
+
+/* Who may read the store may read its backup. 0 or errno. */
+static int make_copy(const pt_lmdb_store *store, const char *path, pt_lmdb_temporary *copy)
+{
+    struct stat original;
+    bool is_file = store->fd >= 0;
+    if (is_file && fstat(store->fd, &original) != 0) {
+        return errno;
+    }
+    return pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy);
+}
+
+static int copy_newest(pt_store *store, const pt_lmdb_temporary *temporary, const char *path,
+                       const pt_watch *watch, pt_error *error)
+{
+    pt_snapshot *snapshot;
+    int rc = pt_lmdb_snapshot_new(store, &snapshot, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = pt_lmdb_snapshot_begin(snapshot, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_copy(pt_lmdb_own_snapshot(snapshot), temporary->name, path, watch, error);
+    }
+    pt_lmdb_snapshot_free(snapshot);
+    return rc;
+}
+
+static int publish(pt_lmdb_temporary *temporary, const char *path, int64_t *bytes, pt_error *error)
+{
+    struct stat copy;
+    int problem = fstat(temporary->fd, &copy) == 0 ? 0 : errno;
+    if (problem == 0) {
+        problem = pt_lmdb_temporary_publish(temporary, path);
+    }
+    if (problem != 0) {
+        return fail(error, path, problem);
+    }
+    *bytes = (int64_t)copy.st_size;
+    return SQLITE_OK;
+}
+
+int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int64_t *bytes,
+                   pt_error *error)
+{
+    const pt_lmdb_store *store = (const pt_lmdb_store *)base;
+    pt_lmdb_temporary temporary;
+    struct stat other;
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    if (lstat(path, &other) == 0) {
+        return fail(error, path, EEXIST);
+    }
+    int problem = make_copy(store, path, &temporary);
+    if (problem != 0) {
+        return fail(error, path, problem);
+    }
+    int rc = copy_newest(base, &temporary, path, watch, error);
+    if (rc == SQLITE_OK) {
+        rc = publish(&temporary, path, bytes, error);
+    }
+    pt_lmdb_temporary_close(&temporary);
+    return rc;
+}
