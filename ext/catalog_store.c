@@ -1,5 +1,6 @@
 #include "catalog_store.h"
 
+#include <errno.h>
 #include <unistd.h>
 
 #include "sqlite.h"
@@ -80,7 +81,7 @@ int pt_catalog_use_default_store(pt_connection *connection, pt_session **session
     if (rc != SQLITE_OK) {
         return rc;
     }
-    bool there = path != NULL ? access(path, F_OK) == 0
+    bool there = path != NULL ? access(path, F_OK) == 0 || errno != ENOENT
                               : pt_connection_find_private(connection, "main") != NULL;
     if (there) {
         rc = pt_connection_use(connection, path, "main", false, session, error);

@@ -1,5 +1,7 @@
 #include "connection.h"
 
+#include <sys/stat.h>
+
 #include "main_lock.h"
 #include "sqlite.h"
 
@@ -187,13 +189,71 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
     return SQLITE_OK;
 }
 
-/* Opens the store; another name of a file that is open already leads to its session. */
-static int open_session(pt_connection *connection, const char *name, bool is_private, bool create,
-                        opened **entry, pt_error *error)
+static bool is_regular_file(const char *path)
 {
-    unsigned flags = (is_private ? PT_OPEN_PRIVATE : 0) | (create ? PT_OPEN_CREATE : 0);
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode);
+}
+
+/* SQLite overwrites and deletes files with these names that belong to a database. */
+static int check_database(const char *path, const char *ending, pt_error *error)
+{
+    char *database = sqlite3_mprintf("%.*s", (int)(ending - path), path);
+    if (database == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = SQLITE_OK;
+    if (is_regular_file(database)) {
+        rc = pt_error_set(error, SQLITE_CANTOPEN,
+                          "a store cannot be named %Q: SQLite gives a file of the database %Q this "
+                          "name; choose another",
+                          path, database);
+    }
+    sqlite3_free(database);
+    return rc;
+}
+
+static int check_name(const char *path, pt_error *error)
+{
+    const char *ending = strrchr(path, '-');
+    if (ending == NULL) {
+        return SQLITE_OK;
+    }
+    /* LMDB would take it for the lock file of the store without the ending, and overwrite it. */
+    if (strcmp(ending, "-lock") == 0) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "a store cannot be named %Q: names that end in -lock are those of "
+                            "lock files; choose another",
+                            path);
+    }
+    bool reserved = strcmp(ending, "-journal") == 0 || strcmp(ending, "-wal") == 0 ||
+                    strcmp(ending, "-shm") == 0;
+    return reserved ? check_database(path, ending, error) : SQLITE_OK;
+}
+
+/* A new store is for whom the database is that declares its first table. */
+static int open_store(const pt_connection *connection, const char *path, const char *schema,
+                      bool create, pt_store **store, pt_error *error)
+{
+    int rc = check_name(path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    const char *like = create ? sqlite3_db_filename(connection->db, schema) : NULL;
+    if (like == NULL || like[0] == 0) {
+        return pt_lmdb_engine.open(path, create ? PT_OPEN_CREATE : 0, store, error);
+    }
+    rc = pt_lmdb_engine.create(path, like, error);
+    return rc == SQLITE_OK ? pt_lmdb_engine.open(path, 0, store, error) : rc;
+}
+
+/* Opens the store; another name of a file that is open already leads to its session. */
+static int open_session(pt_connection *connection, const char *path, const char *schema,
+                        bool create, opened **entry, pt_error *error)
+{
     pt_store *store;
-    int rc = pt_lmdb_engine.open(is_private ? "" : name, flags, &store, error);
+    int rc = path == NULL ? pt_lmdb_engine.open("", PT_OPEN_PRIVATE, &store, error)
+                          : open_store(connection, path, schema, create, &store, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -202,7 +262,7 @@ static int open_session(pt_connection *connection, const char *name, bool is_pri
         store->engine->close(store);
         return SQLITE_OK;
     }
-    return add_session(connection, store, name, is_private, entry, error);
+    return add_session(connection, store, path == NULL ? schema : path, path == NULL, entry, error);
 }
 
 int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
@@ -212,7 +272,7 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
     const char *name = is_private ? schema : path;
     opened *entry = find_by_name(connection, name, is_private);
     if (entry == NULL) {
-        int rc = open_session(connection, name, is_private, create, &entry, error);
+        int rc = open_session(connection, path, schema, create, &entry, error);
         if (rc != SQLITE_OK) {
             return rc;
         }

@@ -127,6 +127,11 @@ struct pt_engine {
      * SQLITE_NOMEM; SQLITE_IOERR.
      */
     int (*open)(const char *path, unsigned flags, pt_store **store, pt_error *error);
+    /*
+     * Makes an empty store at `path`, if there is no file, for those whom the file `like` is for:
+     * with the same access rights. SQLITE_CANTOPEN, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM.
+     */
+    int (*create)(const char *path, const char *like, pt_error *error);
     /* Its snapshots must have been freed. */
     void (*close)(pt_store *store);
 

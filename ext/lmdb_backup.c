@@ -9,8 +9,6 @@
 #include "lmdb_temporary.h"
 #include "sqlite.h"
 
-enum { MODE_OF_NEW_FILES = 0644 };
-
 static int fail(pt_error *error, const char *path, int problem)
 {
     switch (problem) {
@@ -39,6 +37,17 @@ static int fail(pt_error *error, const char *path, int problem)
     }
 }
 
+/* Who may read the store may read its backup. 0 or errno. */
+static int make_copy(const pt_lmdb_store *store, const char *path, pt_lmdb_temporary *copy)
+{
+    struct stat original;
+    bool is_file = store->fd >= 0;
+    if (is_file && fstat(store->fd, &original) != 0) {
+        return errno;
+    }
+    return pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy);
+}
+
 static int copy_newest(pt_store *store, const pt_lmdb_temporary *temporary, const char *path,
                        const pt_watch *watch, pt_error *error)
 {
@@ -55,24 +64,10 @@ static int copy_newest(pt_store *store, const pt_lmdb_temporary *temporary, cons
     return rc;
 }
 
-/* Who may read the store may read its backup. 0 or errno. */
-static int take_over_mode(const pt_lmdb_store *store, int fd)
-{
-    struct stat original;
-    if (store->fd < 0) {
-        return 0;
-    }
-    return fstat(store->fd, &original) == 0 && fchmod(fd, original.st_mode & 0777) == 0 ? 0 : errno;
-}
-
-static int publish(const pt_lmdb_store *store, pt_lmdb_temporary *temporary, const char *path,
-                   int64_t *bytes, pt_error *error)
+static int publish(pt_lmdb_temporary *temporary, const char *path, int64_t *bytes, pt_error *error)
 {
     struct stat copy;
-    int problem = take_over_mode(store, temporary->fd);
-    if (problem == 0 && fstat(temporary->fd, &copy) != 0) {
-        problem = errno;
-    }
+    int problem = fstat(temporary->fd, &copy) == 0 ? 0 : errno;
     if (problem == 0) {
         problem = pt_lmdb_temporary_publish(temporary, path);
     }
@@ -92,15 +87,16 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
-    int problem = lstat(path, &other) == 0
-                      ? EEXIST
-                      : pt_lmdb_temporary_make(path, MODE_OF_NEW_FILES, &temporary);
+    if (lstat(path, &other) == 0) {
+        return fail(error, path, EEXIST);
+    }
+    int problem = make_copy(store, path, &temporary);
     if (problem != 0) {
         return fail(error, path, problem);
     }
     int rc = copy_newest(base, &temporary, path, watch, error);
     if (rc == SQLITE_OK) {
-        rc = publish(store, &temporary, path, bytes, error);
+        rc = publish(&temporary, path, bytes, error);
     }
     pt_lmdb_temporary_close(&temporary);
     return rc;

@@ -45,22 +45,44 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     return rc;
 }
 
-/* LMDB may report a failure of a commit that nevertheless took place. */
-static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, int mdb_rc,
-                          pt_error *error)
+/*
+ * LMDB begins nothing any more after it could not write a root page. The map still shows which root
+ * page is the newest, and whoever opens the file will see that one.
+ */
+static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
+{
+    MDB_envinfo info;
+    mdb_env_info(store->env.env, &info);
+    return info.me_last_txnid == state->version;
+}
+
+static bool took_place(pt_lmdb_store *store, const pt_format_state *state)
 {
     bool found = false;
-    if (look_for(store, state, &found, error) != SQLITE_OK) {
-        return pt_error_set(error, SQLITE_IOERR,
-                            "store %Q: %s while committing; whether the commit took place shows "
-                            "when the store is opened again: end the open statements on it",
-                            store->base.path, mdb_strerror(mdb_rc));
+    pt_error ignored = PT_ERROR_NONE;
+    if (look_for(store, state, &found, &ignored) != SQLITE_OK) {
+        found = is_newest(store, state);
     }
-    if (!found) {
+    pt_error_clear(&ignored);
+    return found;
+}
+
+static int flush(const pt_lmdb_store *store)
+{
+    int fd;
+    mdb_env_get_fd(store->env.env, &fd);
+    return fdatasync(fd);
+}
+
+/* LMDB may report a failure of a commit that nevertheless took place. */
+static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,
+                          int mdb_rc, pt_error *error)
+{
+    if (!took_place(store, state)) {
         return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
                             "committing");
     }
-    if (mdb_env_sync(store->env.env, 1) == MDB_SUCCESS) {
+    if (store->fd < 0 || sync != PT_SYNC_FULL || flush(store) == 0) {
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_IOERR,
@@ -103,7 +125,7 @@ int pt_lmdb_commit(pt_lmdb_store *store, MDB_txn *txn, pt_sync sync, const pt_fo
                    pt_error *error)
 {
     int mdb_rc = commit_transaction(store, txn, sync);
-    int rc = mdb_rc == MDB_SUCCESS ? SQLITE_OK : settle_failure(store, state, mdb_rc, error);
+    int rc = mdb_rc == MDB_SUCCESS ? SQLITE_OK : settle_failure(store, state, sync, mdb_rc, error);
     if (rc == SQLITE_OK) {
         finish(store, state);
     }

@@ -8,6 +8,7 @@
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
 #include "lmdb_temporary.h"
 #include "sqlite.h"
 
@@ -20,7 +21,7 @@
  */
 enum { COMMITS_OF_A_FILE = 4096, COMMITS_OF_A_PRIVATE_STORE = 512 };
 
-enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, FILE_MODE = 0644, PRIVATE_MODE = 0600 };
+enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
 
 static int put(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
 {
@@ -95,7 +96,7 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size)
 {
-    return prepare(env, name, map_size, MDB_NOLOCK, FILE_MODE, COMMITS_OF_A_FILE);
+    return prepare(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
 }
 
 static int fill_file(const char *name)
@@ -125,17 +126,32 @@ static int fail_creating(pt_error *error, const char *path, int problem)
                             "store %Q cannot be created: %s; ask for write permission on its "
                             "folder, or name another",
                             path, strerror(problem));
+    case ENAMETOOLONG:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: its name is too long, as it must leave "
+                            "room for the names of temporary files; choose a shorter one",
+                            path);
     default:
         return pt_lmdb_fail(error, problem, path, "creating it");
     }
 }
 
-int pt_lmdb_create_file(const char *path, pt_error *error)
+int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 {
+    struct stat file;
+    if (stat(path, &file) == 0 || errno != ENOENT) {
+        return SQLITE_OK;
+    }
     pt_lmdb_temporary temporary;
-    int problem = pt_lmdb_temporary_make(path, FILE_MODE, &temporary);
+    bool shared = like != NULL && stat(like, &file) == 0;
+    int problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
     if (problem != 0) {
         return fail_creating(error, path, problem);
+    }
+    int rc = pt_lmdb_check_network(temporary.fd, path, error);
+    if (rc != SQLITE_OK) {
+        pt_lmdb_temporary_close(&temporary);
+        return rc;
     }
     problem = fill_file(temporary.name);
     if (problem == 0) {
@@ -176,16 +192,53 @@ static char *make_private_folder(pt_error *error)
     return NULL;
 }
 
-static int open_nameless(pt_lmdb_env *env, const char *file, const char *lock_file)
+/* Work on a private store's file, under a name that it has only meanwhile. LMDB's code or errno. */
+typedef int (*private_work)(pt_lmdb_env *env, const char *file);
+
+static int create_nameless(pt_lmdb_env *env, const char *file)
 {
-    int mdb_rc =
-        prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
-    unlink(file);
-    unlink(lock_file);
+    return prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
+}
+
+static int open_handles(pt_lmdb_env *env)
+{
+    MDB_txn *txn;
+    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    mdb_rc = pt_lmdb_env_open_databases(env, txn, 0);
+    if (mdb_rc != MDB_SUCCESS) {
+        mdb_txn_abort(txn);
+        return mdb_rc;
+    }
+    return mdb_txn_commit(txn);
+}
+
+/* The name leads to the open descriptor of the file, which has no other name any more. */
+static int open_nameless(pt_lmdb_env *env, const char *file)
+{
+    int fd;
+    char link[32];
+    pt_lmdb_env opened;
+    mdb_env_get_fd(env->env, &fd);
+    sqlite3_snprintf((int)sizeof link, link, "/proc/self/fd/%d", fd);
+    if (symlink(link, file) != 0) {
+        return errno;
+    }
+    int mdb_rc = prepare(&opened, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, 0);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = open_handles(&opened);
+        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened);
+    }
+    if (mdb_rc == MDB_SUCCESS) {
+        *env = opened;
+    }
     return mdb_rc;
 }
 
-int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
+static int work_in_private_folder(pt_lmdb_env *env, private_work work, const char *doing,
+                                  pt_error *error)
 {
     char *folder = make_private_folder(error);
     if (folder == NULL) {
@@ -195,15 +248,27 @@ int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
     char *file = sqlite3_mprintf("%s/store", folder);
     char *lock_file = sqlite3_mprintf("%s/store-lock", folder);
     if (file != NULL && lock_file != NULL) {
-        mdb_rc = open_nameless(env, file, lock_file);
+        mdb_rc = work(env, file);
+        unlink(file);
+        unlink(lock_file);
     }
     rmdir(folder);
     sqlite3_free(lock_file);
     sqlite3_free(file);
     sqlite3_free(folder);
     if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, "(private)", "creating it");
+        return pt_lmdb_fail(error, mdb_rc, "(private)", doing);
     }
     pt_lmdb_env_settle(env);
     return SQLITE_OK;
+}
+
+int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
+{
+    return work_in_private_folder(env, create_nameless, "creating it", error);
+}
+
+int pt_lmdb_reopen_private(pt_lmdb_env *env, pt_error *error)
+{
+    return work_in_private_folder(env, open_nameless, "opening it again", error);
 }

@@ -1,8 +1,9 @@
 #include "engine.h"
 
-#include "lmdb_check.h"
 #include "lmdb_backup.h"
+#include "lmdb_check.h"
 #include "lmdb_compact.h"
+#include "lmdb_create.h"
 #include "lmdb_cursor.h"
 #include "lmdb_info.h"
 #include "lmdb_registry.h"
@@ -13,6 +14,7 @@
 
 const pt_engine pt_lmdb_engine = {
     .open = pt_lmdb_open,
+    .create = pt_lmdb_create_file,
     .close = pt_lmdb_close,
     .lock = pt_lmdb_lock,
     .unlock = pt_lmdb_unlock,

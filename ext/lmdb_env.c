@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
 #include <time.h>
@@ -9,7 +10,9 @@
 
 #include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_lock_file.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
 #include "lmdb_tail.h"
 #include "lmdb_verify.h"
 #include "sqlite.h"
@@ -39,26 +42,45 @@ static int fail_truncated(pt_error *error, const char *path)
                         path);
 }
 
+int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *error)
+{
+    if (S_ISDIR(file->st_mode)) {
+        return fail_foreign(error, path, "it is a folder");
+    }
+    return S_ISREG(file->st_mode) ? SQLITE_OK
+                                  : fail_foreign(error, path, "it is not a regular file");
+}
+
+static int check_start(int fd, const char *path, pt_error *error)
+{
+    uint8_t start[META_MAGIC_OFFSET + sizeof LMDB_MAGIC] = {0};
+    size_t size = 0;
+    ssize_t part;
+    do {
+        part = pread(fd, start + size, sizeof start - size, (off_t)size);
+        size += part > 0 ? (size_t)part : 0;
+    } while ((part > 0 && size < sizeof start) || (part < 0 && errno == EINTR));
+    if (part < 0) {
+        return pt_lmdb_fail(error, errno, path, "opening it");
+    }
+    return memcmp(start + META_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) == 0
+               ? SQLITE_OK
+               : fail_foreign(error, path, "its content is something else");
+}
+
 int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error)
 {
     if (fstat(fd, file) != 0) {
         return pt_lmdb_fail(error, errno, path, "opening it");
     }
-    if (S_ISDIR(file->st_mode)) {
-        return fail_foreign(error, path, "it is a folder");
-    }
-    if (!S_ISREG(file->st_mode)) {
-        return fail_foreign(error, path, "it is not a regular file");
+    int rc = pt_lmdb_check_kind(file, path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     if (file->st_size == 0) {
         return fail_foreign(error, path, "it is empty");
     }
-    uint8_t start[META_MAGIC_OFFSET + sizeof LMDB_MAGIC];
-    if (pread(fd, start, sizeof start, 0) != (ssize_t)sizeof start ||
-        memcmp(start + META_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) != 0) {
-        return fail_foreign(error, path, "its content is something else");
-    }
-    return SQLITE_OK;
+    return check_start(fd, path, error);
 }
 
 static int open_failed(pt_error *error, const char *path, int mdb_rc)
@@ -136,7 +158,12 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return pt_lmdb_env_is_whole(env) ? SQLITE_OK : fail_truncated(error, path);
+    if (pt_lmdb_env_is_whole(env)) {
+        return SQLITE_OK;
+    }
+    /* That the file cannot be looked at says nothing about it. */
+    return fstat(fd, &opened) == 0 ? fail_truncated(error, path)
+                                   : pt_lmdb_fail(error, errno, path, "opening it");
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
@@ -277,13 +304,17 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
+    int rc = pt_lmdb_lock_file_prepare(path, file, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (env->read_only ? MDB_RDONLY : 0u);
     mdb_rc = mdb_env_open(env->env, path, flags, file->st_mode & 0666);
     if (mdb_rc != MDB_SUCCESS) {
         return open_failed(error, path, mdb_rc);
     }
     mdb_reader_check(env->env, NULL);
-    int rc = check_opened(env, path, file, error);
+    rc = check_opened(env, path, file, error);
     if (rc == SQLITE_OK) {
         rc = read_header(env, path, error);
     }
@@ -298,6 +329,9 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
     *env = (pt_lmdb_env){.read_only = !writable};
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_check_network(fd, path, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_verify_metas(fd, path, error);
     }
@@ -316,14 +350,30 @@ void pt_lmdb_env_close(pt_lmdb_env *env)
     env->env = NULL;
 }
 
+static bool is_disk_full(const pt_lmdb_env *env, int fd)
+{
+    struct statvfs disk;
+    return fstatvfs(fd, &disk) == 0 &&
+           (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * env->page_size;
+}
+
+/* Whether the next page would end behind what this process may write. */
+static bool is_at_limit(const pt_lmdb_env *env, int fd)
+{
+    struct rlimit limit;
+    struct stat file;
+    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
+           fstat(fd, &file) == 0 && (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
+}
+
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
 {
     int fd;
-    struct statvfs disk;
     mdb_env_get_fd(env->env, &fd);
-    bool full = mdb_rc == EIO && fstatvfs(fd, &disk) == 0 &&
-                (uint64_t)disk.f_bavail * disk.f_frsize < (uint64_t)FEW_PAGES * env->page_size;
-    return full ? ENOSPC : mdb_rc;
+    return mdb_rc != EIO           ? mdb_rc
+           : is_at_limit(env, fd)  ? EFBIG
+           : is_disk_full(env, fd) ? ENOSPC
+                                   : EIO;
 }
 
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)

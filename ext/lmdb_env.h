@@ -23,6 +23,10 @@ typedef struct pt_lmdb_env {
     bool read_only; /* the file cannot be written, or has features that forbid writing */
 } pt_lmdb_env;
 
+/* SQLITE_CANTOPEN unless it is a regular file. Others must not even be opened: that can start a
+ * device, or let another process go on that waits at a FIFO. */
+int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *error);
+
 /*
  * Looks at a file before LMDB does, which would put its lock file beside whatever it is.
  * SQLITE_CANTOPEN if it is no file of LMDB, SQLITE_IOERR.

@@ -44,9 +44,15 @@ static const char *remedy(int mdb_rc)
     case MDB_TXN_FULL:
         return "; write it in several transactions";
     case ENOSPC:
-    case EFBIG:
     case EDQUOT:
         return "; make room on the disk";
+    case EFBIG:
+        return "; make room: raise the limit on the size of files (ulimit -f), or delete entities";
+    case EMFILE:
+    case ENFILE:
+        return "; close other files, or raise the limit on their number (ulimit -n)";
+    case ENOLCK:
+        return "; put it on a file system whose locks work";
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
@@ -55,8 +61,10 @@ static const char *remedy(int mdb_rc)
     case EPERM:
     case EROFS:
         return "; check the permissions of the file, of its lock file (-lock) and of their folder";
+    case EIO:
+        return "; check the disk, then try again";
     default:
-        return "";
+        return "; try again";
     }
 }
 

@@ -7,8 +7,6 @@
 
 typedef struct kept {
     struct kept *next;
-    dev_t device;
-    ino_t inode;
     int fd;
     bool writable;
 } kept;
@@ -16,25 +14,55 @@ typedef struct kept {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static kept *all;
 
-/* Not from sqlite3_malloc: it outlives sqlite3_shutdown(). Without memory the descriptor is left
- * open all the same. */
+/* For when there is no memory, or else each further try would leave a descriptor open. */
+static kept reserve[8];
+enum { RESERVED = sizeof reserve / sizeof reserve[0] };
+static bool reserve_is_used[RESERVED];
+
+static kept *from_reserve(void)
+{
+    for (int i = 0; i < RESERVED; i++) {
+        if (!reserve_is_used[i]) {
+            reserve_is_used[i] = true;
+            return &reserve[i];
+        }
+    }
+    return NULL;
+}
+
+static void give_back(kept *entry)
+{
+    for (int i = 0; i < RESERVED; i++) {
+        if (entry == &reserve[i]) {
+            reserve_is_used[i] = false;
+            return;
+        }
+    }
+    free(entry);
+}
+
+/* Not from sqlite3_malloc: it outlives sqlite3_shutdown(). */
 void pt_lmdb_foreign_keep(int fd, bool writable)
 {
     struct stat file;
-    bool known = fstat(fd, &file) == 0;
-    if (known && !S_ISREG(file.st_mode)) {
+    if (fstat(fd, &file) == 0 && !S_ISREG(file.st_mode)) {
         close(fd);
         return;
     }
-    kept *entry = known ? malloc(sizeof *entry) : NULL;
-    if (entry == NULL) {
-        return;
-    }
+    kept *entry = malloc(sizeof *entry);
     pthread_mutex_lock(&mutex);
-    *entry = (kept){
-        .next = all, .device = file.st_dev, .inode = file.st_ino, .fd = fd, .writable = writable};
-    all = entry;
+    entry = entry != NULL ? entry : from_reserve();
+    if (entry != NULL) {
+        *entry = (kept){.next = all, .fd = fd, .writable = writable};
+        all = entry;
+    }
     pthread_mutex_unlock(&mutex);
+}
+
+static bool is_of(const kept *entry, const struct stat *file)
+{
+    struct stat own;
+    return fstat(entry->fd, &own) == 0 && own.st_dev == file->st_dev && own.st_ino == file->st_ino;
 }
 
 bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
@@ -45,7 +73,7 @@ bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
     }
     pthread_mutex_lock(&mutex);
     kept **link = &all;
-    while (*link != NULL && ((*link)->device != file.st_dev || (*link)->inode != file.st_ino)) {
+    while (*link != NULL && !is_of(*link, &file)) {
         link = &(*link)->next;
     }
     kept *found = *link;
@@ -53,8 +81,8 @@ bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
         *link = found->next;
         *fd = found->fd;
         *writable = found->writable;
+        give_back(found);
     }
     pthread_mutex_unlock(&mutex);
-    free(found);
     return found != NULL;
 }

@@ -100,8 +100,10 @@ static int fail_moved(pt_error *error, int rc, const char *path)
 
 int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
 {
-    return has_name(store->fd, store->base.path) ? SQLITE_OK
-                                                 : fail_moved(error, code, store->base.path);
+    struct stat named;
+    bool same = stat(store->base.path, &named) == 0 && named.st_dev == store->device &&
+                named.st_ino == store->inode;
+    return same ? SQLITE_OK : fail_moved(error, code, store->base.path);
 }
 
 static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
@@ -151,9 +153,7 @@ static void close_environment(pt_lmdb_store *store)
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
 {
     if (store->fd < 0) {
-        return pt_error_set(error, SQLITE_IOERR,
-                            "store %Q cannot be used after a failed write; close the connection",
-                            store->base.path);
+        return pt_lmdb_reopen_private(&store->env, error);
     }
     int rc = pass_gate(store);
     if (rc != SQLITE_OK) {
@@ -326,18 +326,27 @@ static pt_lmdb_store *find_store(const struct stat *file)
 
 /* --- Opening --- */
 
+/* open() may be interrupted where the file system is slow. */
+static int open_patiently(const char *path, int flags)
+{
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
 /* Opens the data file, for writing if possible. 0 or errno. */
 static int open_data_file(const char *path, int *fd, bool *writable)
 {
-    int flags = O_CLOEXEC | O_NONBLOCK | O_NOCTTY;
     if (pt_lmdb_foreign_take(path, fd, writable)) {
         return 0;
     }
     *writable = true;
-    *fd = open(path, O_RDWR | flags);
+    *fd = open_patiently(path, O_RDWR);
     if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
         *writable = false;
-        *fd = open(path, O_RDONLY | flags);
+        *fd = open_patiently(path, O_RDONLY);
     }
     return *fd >= 0 ? 0 : errno;
 }
@@ -363,8 +372,9 @@ static int fail_opening(pt_error *error, const char *path, int problem)
     case ENOMEM:
         return pt_error_nomem(error);
     default:
-        return pt_error_set(error, SQLITE_CANTOPEN, "store %Q cannot be opened: %s", path,
-                            mdb_strerror(problem));
+        pt_lmdb_fail(error, problem, path, "opening it");
+        error->rc = error->rc == SQLITE_IOERR ? SQLITE_CANTOPEN : error->rc;
+        return error->rc;
     }
 }
 
@@ -438,12 +448,25 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
     return rc;
 }
 
+static int check_kind(const char *path, pt_error *error)
+{
+    struct stat file;
+    if (stat(path, &file) != 0) {
+        return errno == ENOENT ? SQLITE_OK : fail_opening(error, path, errno);
+    }
+    return pt_lmdb_check_kind(&file, path, error);
+}
+
 /* Opens the data file, making it if need be and wanted. */
 static int find_or_create(const char *path, bool create, int *fd, bool *writable, pt_error *error)
 {
+    int rc = check_kind(path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     int problem = open_data_file(path, fd, writable);
     for (int tries = 1; problem == ENOENT && create && tries < OPENING_TRIES; tries++) {
-        int rc = pt_lmdb_create_file(path, error);
+        rc = pt_lmdb_create_file(path, NULL, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -471,17 +494,7 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
 
 int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error)
 {
-    struct stat file;
-    int problem = open_data_file(path, fd, writable);
-    if (problem != 0) {
-        return fail_opening(error, path, problem);
-    }
-    if (fstat(*fd, &file) == 0 && S_ISREG(file.st_mode)) {
-        return SQLITE_OK;
-    }
-    pt_lmdb_foreign_keep(*fd, *writable);
-    return pt_error_set(error, SQLITE_CANTOPEN, "store %Q is not a regular file; name another",
-                        path);
+    return find_or_create(path, false, fd, writable, error);
 }
 
 static int open_private(pt_lmdb_store **opened, pt_error *error)

@@ -6,14 +6,16 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
+#include "lmdb_access.h"
 #include "lmdb_locks.h"
 #include "sqlite.h"
 
 #define INFIX "-new-"
 
-enum { DIGITS = 16, NAME_TRIES = 10 };
+enum { DIGITS = 16, NAME_TRIES = 10, MODE_OF_NEW_FILES = 0644, MODE_UNTIL_SHARED = 0600 };
 
 /* The part of `path` in front of its last slash, and the slash; NULL when out of memory. */
 static char *folder_of(const char *path)
@@ -34,13 +36,22 @@ static bool is_temporary_name(const char *name, const char *place)
     return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
 }
 
+/* Whoever made it may have published it meanwhile. */
+static bool still_has_name(int fd, int folder, const char *name)
+{
+    struct stat own;
+    struct stat named;
+    return fstat(fd, &own) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 static void remove_if_abandoned(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
         return;
     }
-    if (pt_lock_take(fd, PT_LOCK_GATE, true, 0) == SQLITE_OK) {
+    if (pt_lock_take(fd, PT_LOCK_GATE, true, 0) == SQLITE_OK && still_has_name(fd, folder, name)) {
         unlinkat(folder, name, 0);
     }
     close(fd);
@@ -77,13 +88,17 @@ static int claim(int fd)
 }
 
 /* errno; EEXIST: another name may be free. */
-static int make_named(const char *name, mode_t mode, int *fd)
+static int make_named(const char *name, const struct stat *like, int *fd)
 {
-    *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, mode);
+    mode_t mode = like != NULL ? MODE_UNTIL_SHARED : MODE_OF_NEW_FILES;
+    *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
     if (*fd < 0) {
         return errno;
     }
     int problem = claim(*fd);
+    if (problem == 0 && like != NULL) {
+        problem = pt_lmdb_share_like(*fd, like);
+    }
     if (problem != 0) {
         unlink(name);
         close(*fd);
@@ -91,19 +106,21 @@ static int make_named(const char *name, mode_t mode, int *fd)
     return problem;
 }
 
-int pt_lmdb_temporary_make(const char *path, mode_t mode, pt_lmdb_temporary *temporary)
+int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_temporary *temporary)
 {
     int problem = EEXIST;
     remove_abandoned(path);
     for (int tries = 0; problem == EEXIST && tries < NAME_TRIES; tries++) {
-        uint64_t noise;
-        sqlite3_randomness((int)sizeof noise, &noise);
+        uint64_t noise; /* SQLite's would be the same in processes that were forked */
+        if (getrandom(&noise, sizeof noise, 0) != (ssize_t)sizeof noise) {
+            return errno;
+        }
         char *name = sqlite3_mprintf("%s" INFIX "%016llx", path, (sqlite3_uint64)noise);
         if (name == NULL) {
             return ENOMEM;
         }
         int fd;
-        problem = make_named(name, mode, &fd);
+        problem = make_named(name, like, &fd);
         if (problem == 0) {
             *temporary = (pt_lmdb_temporary){.name = name, .fd = fd};
             return 0;

@@ -16,10 +16,10 @@ typedef struct pt_lmdb_temporary {
 } pt_lmdb_temporary;
 
 /*
- * Makes an empty file for `path` (absolute), with these permissions as far as the umask allows, and
- * removes what others have left behind. 0 or errno.
+ * Makes an empty file for `path` (absolute), for whom the file `like` is (lmdb_access.h) or, with
+ * NULL, as the umask says, and removes what others have left behind. 0 or errno.
  */
-int pt_lmdb_temporary_make(const char *path, mode_t mode, pt_lmdb_temporary *temporary);
+int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_temporary *temporary);
 
 /*
  * Gives it the name `path`, durably; it keeps no other. 0, or errno: EEXIST if something has that

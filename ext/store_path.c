@@ -19,14 +19,6 @@ static int current_folder_path(const char *name, char **path, pt_error *error)
     return *path != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-/* LMDB would take the file for the lock file of the store without the ending, and overwrite it. */
-static bool ends_like_a_lock_file(const char *name)
-{
-    static const char ending[] = "-lock";
-    size_t size = strlen(name);
-    return size >= strlen(ending) && strcmp(name + size - strlen(ending), ending) == 0;
-}
-
 /* The absolute path of a schema's database file, or NULL if it is in memory: also one that
  * sqlite3_deserialize has filled or file:/name?vfs=memdb has opened, which SQLite gives names. */
 static const char *database_file(sqlite3 *db, const char *schema)
@@ -47,13 +39,6 @@ int pt_store_path(sqlite3 *db, const char *schema, const char *store, char **pat
     *path = NULL;
     if (store == NULL && !in_file) {
         return SQLITE_OK;
-    }
-    if (store != NULL && ends_like_a_lock_file(store)) {
-        return pt_error_set(
-            error, SQLITE_CANTOPEN,
-            "a store cannot be named %Q: names that end in -lock are those of lock files; "
-            "choose another",
-            store);
     }
     const char *slash = in_file ? strrchr(database, '/') : NULL;
     if (store == NULL) {

@@ -10,8 +10,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/mman.h>
 #include <sys/stat.h>
 #include <sys/statfs.h>
@@ -26,8 +30,8 @@ typedef enum system_call_kind {
     CALL_WRITE,  /* write, pwrite, writev */
     CALL_SYNC,   /* fsync, fdatasync, msync */
     CALL_SIZE,   /* ftruncate */
-    CALL_NAME,   /* link, unlink: the folder changes */
-    CALL_LOOK,   /* stat, fstat, statfs, fstatvfs, access */
+    CALL_NAME,   /* link, unlink, rename, mkdtemp: a folder changes */
+    CALL_LOOK,   /* stat, fstat, fstatfs, access, realpath, lseek */
     CALL_LOCK,   /* fcntl for locks; never one that only gives a lock back */
     CALL_UNLOCK, /* fcntl that only gives a lock back */
     CALL_MAP,    /* mmap of a file */
@@ -49,6 +53,7 @@ typedef struct system_call {
 /* What becomes of a call. All zeros: it is made. */
 typedef struct system_call_verdict {
     int error;       /* errno, and the call is not made */
+    bool made;       /* but it is, before it fails with that error; only where something changes */
     size_t short_by; /* bytes less than asked for are read or written; 0: all */
 } system_call_verdict;
 
@@ -79,6 +84,22 @@ static bool system_call_fails(const system_call *call)
     return error != 0;
 }
 
+/* Whether the call is made, by itself or before it fails. */
+static bool system_call_is_made(system_call_verdict verdict)
+{
+    return verdict.error == 0 || verdict.made;
+}
+
+/* What the caller sees of a call that was judged so; -1 and errno if it fails. */
+static long system_call_outcome(system_call_verdict verdict, long result)
+{
+    if (verdict.error != 0) {
+        errno = verdict.error;
+        return -1;
+    }
+    return result;
+}
+
 static inline size_t system_call_size(const system_call *call)
 {
     size_t size = 0;
@@ -88,19 +109,16 @@ static inline size_t system_call_size(const system_call *call)
     return size;
 }
 
-/* One buffer: the part that is to be transferred, or -1 with errno. */
-static ssize_t system_call_part(system_call_kind kind, const char *name, int fd, const void *bytes,
-                                size_t size, off_t offset)
+/* A call with one buffer, and how much of it is to be transferred. */
+static system_call_verdict system_call_part(system_call_kind kind, const char *name, int fd,
+                                            const void *bytes, size_t *size, off_t offset)
 {
-    const struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = size};
+    const struct iovec part = {.iov_base = (void *)(uintptr_t)bytes, .iov_len = *size};
     const system_call call = {
         .kind = kind, .name = name, .fd = fd, .parts = &part, .part_count = 1, .offset = offset};
     system_call_verdict verdict = system_call_judged(&call);
-    if (verdict.error != 0) {
-        errno = verdict.error;
-        return -1;
-    }
-    return (ssize_t)(verdict.short_by < size ? size - verdict.short_by : 0);
+    *size = verdict.short_by < *size ? *size - verdict.short_by : 0;
+    return verdict;
 }
 
 static bool system_call_on(system_call_kind kind, const char *name, int fd)
@@ -108,11 +126,25 @@ static bool system_call_on(system_call_kind kind, const char *name, int fd)
     return system_call_fails(&(system_call){.kind = kind, .name = name, .fd = fd, .offset = -1});
 }
 
-static bool system_call_by_path(system_call_kind kind, const char *name, const char *from,
-                                const char *path)
+static system_call_verdict system_call_on_names(const char *name, const char *from,
+                                                const char *path)
 {
-    return system_call_fails(&(system_call){
-        .kind = kind, .name = name, .fd = -1, .path = path, .from = from, .offset = -1});
+    return system_call_judged(&(system_call){
+        .kind = CALL_NAME, .name = name, .fd = -1, .path = path, .from = from, .offset = -1});
+}
+
+static bool system_call_by_path(system_call_kind kind, const char *name, const char *path)
+{
+    return system_call_fails(
+        &(system_call){.kind = kind, .name = name, .fd = -1, .path = path, .offset = -1});
+}
+
+static int system_call_sync(const char *name, int fd, long number)
+{
+    const system_call call = {.kind = CALL_SYNC, .name = name, .fd = fd, .offset = -1};
+    system_call_verdict verdict = system_call_judged(&call);
+    return (int)system_call_outcome(verdict,
+                                    system_call_is_made(verdict) ? syscall(number, fd) : -1);
 }
 
 #pragma GCC visibility push(default)
@@ -142,21 +174,26 @@ int open64(const char *path, int flags, ...)
     return system_call_open(path, flags, mode);
 }
 
+/* A close that fails has closed nevertheless. */
 int close(int fd)
 {
-    return system_call_on(CALL_CLOSE, "close", fd) ? -1 : (int)syscall(SYS_close, fd);
+    const system_call call = {.kind = CALL_CLOSE, .name = "close", .fd = fd, .offset = -1};
+    system_call_verdict verdict = system_call_judged(&call);
+    return (int)system_call_outcome(verdict, syscall(SYS_close, fd));
 }
 
 ssize_t read(int fd, void *bytes, size_t size)
 {
-    ssize_t part = system_call_part(CALL_READ, "read", fd, NULL, size, -1);
-    return part < 0 ? -1 : syscall(SYS_read, fd, bytes, (size_t)part);
+    system_call_verdict verdict = system_call_part(CALL_READ, "read", fd, NULL, &size, -1);
+    return system_call_outcome(verdict,
+                               verdict.error == 0 ? syscall(SYS_read, fd, bytes, size) : -1);
 }
 
 ssize_t pread(int fd, void *bytes, size_t size, off_t offset)
 {
-    ssize_t part = system_call_part(CALL_READ, "pread", fd, NULL, size, offset);
-    return part < 0 ? -1 : syscall(SYS_pread64, fd, bytes, (size_t)part, offset);
+    system_call_verdict verdict = system_call_part(CALL_READ, "pread", fd, NULL, &size, offset);
+    return system_call_outcome(
+        verdict, verdict.error == 0 ? syscall(SYS_pread64, fd, bytes, size, offset) : -1);
 }
 
 ssize_t pread64(int fd, void *bytes, size_t size, off64_t offset)
@@ -166,14 +203,17 @@ ssize_t pread64(int fd, void *bytes, size_t size, off64_t offset)
 
 ssize_t write(int fd, const void *bytes, size_t size)
 {
-    ssize_t part = system_call_part(CALL_WRITE, "write", fd, bytes, size, -1);
-    return part < 0 ? -1 : syscall(SYS_write, fd, bytes, (size_t)part);
+    system_call_verdict verdict = system_call_part(CALL_WRITE, "write", fd, bytes, &size, -1);
+    return system_call_outcome(
+        verdict, system_call_is_made(verdict) ? syscall(SYS_write, fd, bytes, size) : -1);
 }
 
 ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 {
-    ssize_t part = system_call_part(CALL_WRITE, "pwrite", fd, bytes, size, offset);
-    return part < 0 ? -1 : syscall(SYS_pwrite64, fd, bytes, (size_t)part, offset);
+    system_call_verdict verdict = system_call_part(CALL_WRITE, "pwrite", fd, bytes, &size, offset);
+    return system_call_outcome(verdict, system_call_is_made(verdict)
+                                            ? syscall(SYS_pwrite64, fd, bytes, size, offset)
+                                            : -1);
 }
 
 ssize_t pwrite64(int fd, const void *bytes, size_t size, off64_t offset)
@@ -190,23 +230,21 @@ ssize_t writev(int fd, const struct iovec *parts, int count)
                               .part_count = count,
                               .offset = -1};
     system_call_verdict verdict = system_call_judged(&call);
-    if (verdict.error != 0) {
-        errno = verdict.error;
-        return -1;
+    if (verdict.short_by != 0) { /* a short one ends within its first part */
+        return syscall(SYS_write, fd, parts[0].iov_base, parts[0].iov_len / 2);
     }
-    /* A short one ends within its first part. */
-    return verdict.short_by == 0 ? syscall(SYS_writev, fd, parts, count)
-                                 : syscall(SYS_write, fd, parts[0].iov_base, parts[0].iov_len / 2);
+    return system_call_outcome(
+        verdict, system_call_is_made(verdict) ? syscall(SYS_writev, fd, parts, count) : -1);
 }
 
 int fsync(int fd)
 {
-    return system_call_on(CALL_SYNC, "fsync", fd) ? -1 : (int)syscall(SYS_fsync, fd);
+    return system_call_sync("fsync", fd, SYS_fsync);
 }
 
 int fdatasync(int fd)
 {
-    return system_call_on(CALL_SYNC, "fdatasync", fd) ? -1 : (int)syscall(SYS_fdatasync, fd);
+    return system_call_sync("fdatasync", fd, SYS_fdatasync);
 }
 
 int msync(void *address, size_t size, int flags)
@@ -218,7 +256,9 @@ int msync(void *address, size_t size, int flags)
 int ftruncate(int fd, off_t size)
 {
     const system_call call = {.kind = CALL_SIZE, .name = "ftruncate", .fd = fd, .offset = size};
-    return system_call_fails(&call) ? -1 : (int)syscall(SYS_ftruncate, fd, size);
+    system_call_verdict verdict = system_call_judged(&call);
+    return (int)system_call_outcome(
+        verdict, system_call_is_made(verdict) ? syscall(SYS_ftruncate, fd, size) : -1);
 }
 
 int ftruncate64(int fd, off64_t size)
@@ -228,23 +268,40 @@ int ftruncate64(int fd, off64_t size)
 
 int link(const char *from, const char *to)
 {
-    return system_call_by_path(CALL_NAME, "link", from, to)
-               ? -1
-               : (int)syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0);
+    system_call_verdict verdict = system_call_on_names("link", from, to);
+    return (int)system_call_outcome(
+        verdict,
+        system_call_is_made(verdict) ? syscall(SYS_linkat, AT_FDCWD, from, AT_FDCWD, to, 0) : -1);
 }
 
 int unlink(const char *path)
 {
-    return system_call_by_path(CALL_NAME, "unlink", NULL, path)
-               ? -1
-               : (int)syscall(SYS_unlinkat, AT_FDCWD, path, 0);
+    system_call_verdict verdict = system_call_on_names("unlink", NULL, path);
+    return (int)system_call_outcome(
+        verdict, system_call_is_made(verdict) ? syscall(SYS_unlinkat, AT_FDCWD, path, 0) : -1);
 }
 
 int rename(const char *from, const char *to)
 {
-    return system_call_by_path(CALL_NAME, "rename", from, to)
-               ? -1
-               : (int)syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0);
+    system_call_verdict verdict = system_call_on_names("rename", from, to);
+    return (int)system_call_outcome(verdict,
+                                    system_call_is_made(verdict)
+                                        ? syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, 0)
+                                        : -1);
+}
+
+char *mkdtemp(char *name)
+{
+    static atomic_uint number;
+    size_t length = strlen(name);
+    if (system_call_outcome(system_call_on_names("mkdtemp", NULL, name), 0) != 0) {
+        return NULL;
+    }
+    do {
+        snprintf(name + length - 6, 7, "%06x",
+                 ((unsigned)getpid() << 8 ^ atomic_fetch_add(&number, 1)) & 0xFFFFFF);
+    } while (syscall(SYS_mkdirat, AT_FDCWD, name, 0700) != 0 && errno == EEXIST);
+    return name;
 }
 
 static int system_call_fcntl(int fd, int command, void *argument)
@@ -291,7 +348,7 @@ void *mmap64(void *address, size_t size, int protection, int flags, int fd, off6
 
 int stat(const char *path, struct stat *info)
 {
-    return system_call_by_path(CALL_LOOK, "stat", NULL, path)
+    return system_call_by_path(CALL_LOOK, "stat", path)
                ? -1
                : (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, 0);
 }
@@ -303,7 +360,7 @@ int fstat(int fd, struct stat *info)
 
 int access(const char *path, int mode)
 {
-    return system_call_by_path(CALL_LOOK, "access", NULL, path)
+    return system_call_by_path(CALL_LOOK, "access", path)
                ? -1
                : (int)syscall(SYS_faccessat, AT_FDCWD, path, mode);
 }
@@ -311,6 +368,44 @@ int access(const char *path, int mode)
 int fstatfs(int fd, struct statfs *info)
 {
     return system_call_on(CALL_LOOK, "fstatfs", fd) ? -1 : (int)syscall(SYS_fstatfs, fd, info);
+}
+
+/* SQLite's names for stat and fstat, and LMDB's. */
+int stat64(const char *path, struct stat64 *info)
+{
+    return system_call_by_path(CALL_LOOK, "stat", path)
+               ? -1
+               : (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, 0);
+}
+
+int fstat64(int fd, struct stat64 *info)
+{
+    return system_call_on(CALL_LOOK, "fstat", fd) ? -1 : (int)syscall(SYS_fstat, fd, info);
+}
+
+int __fxstat(int version, int fd, struct stat *info);
+int __fxstat(int version, int fd, struct stat *info)
+{
+    (void)version;
+    return fstat(fd, info);
+}
+
+int lstat(const char *path, struct stat *info)
+{
+    return system_call_by_path(CALL_LOOK, "lstat", path)
+               ? -1
+               : (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW);
+}
+
+off_t lseek(int fd, off_t offset, int from)
+{
+    return system_call_on(CALL_LOOK, "lseek", fd) ? -1 : syscall(SYS_lseek, fd, offset, from);
+}
+
+char *realpath(const char *path, char *resolved)
+{
+    (void)resolved; /* NULL: the caller frees */
+    return system_call_by_path(CALL_LOOK, "realpath", path) ? NULL : canonicalize_file_name(path);
 }
 
 #pragma GCC visibility pop

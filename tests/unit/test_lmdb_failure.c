@@ -140,7 +140,7 @@ static void failing_root_page_is_recovered_from(void **state)
     engine->cursor_close(cursor);
     engine->snapshot_end(idle);
     armed_fault = ROOT_PAGE_FAULT;
-    check_failing_commit(store, SQLITE_IOERR, "shows when the store is opened again");
+    check_failing_commit(store, SQLITE_IOERR, "while committing; check the disk");
     armed_fault = NO_FAULT;
     assert_fails(engine->snapshot_begin(idle, &error), SQLITE_IOERR, "must be opened again");
     assert_record(open, 1, "a", "one");
