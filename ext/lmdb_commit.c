@@ -26,7 +26,10 @@ static int commit_transaction(const pt_lmdb_store *store, MDB_txn *txn, pt_sync 
     return mdb_txn_commit(txn);
 }
 
-/* As look_for(), without memory: the writer lock is held, so the newest version tells. */
+/*
+ * As look_for(), without memory, and where LMDB begins nothing any more because it could not write
+ * a root page: the writer lock is held, and the map still shows which root page is the newest.
+ */
 static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
 {
     MDB_envinfo info;
@@ -55,17 +58,6 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     mdb_txn_abort(txn);
     *found = rc == SQLITE_OK && memcmp(newest.nonce, state->nonce, PT_FORMAT_NONCE_SIZE) == 0;
     return rc;
-}
-
-/*
- * LMDB begins nothing any more after it could not write a root page. The map still shows which root
- * page is the newest, and whoever opens the file will see that one.
- */
-static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
-{
-    MDB_envinfo info;
-    mdb_env_info(store->env.env, &info);
-    return info.me_last_txnid == state->version;
 }
 
 static bool took_place(pt_lmdb_store *store, const pt_format_state *state)

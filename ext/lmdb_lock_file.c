@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "lmdb_access.h"
+#include "lmdb_error.h"
 #include "lmdb_foreign.h"
 #include "lmdb_locks.h"
 #include "sqlite.h"
@@ -140,7 +141,7 @@ int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error)
         return pt_lmdb_fail(error, errno, path, "opening it");
     }
     /* First, for to look at the locks of another file of this process is to lose them. */
-    int rc = pt_lmdb_prepare_lock_file(path, &store, error);
+    int rc = pt_lmdb_lock_file_prepare(path, &store, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -148,8 +149,7 @@ int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error)
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
-    int rc = check_existing(lock_file, error);
-    if (rc == SQLITE_OK && !is_consistent(lock_file, fd, &in_use)) {
+    if (!is_consistent(lock_file, fd, &in_use)) {
         if (in_use) {
             rc = pt_error_set(error, SQLITE_CANTOPEN,
                               "store %Q is open in another process that does not use its lock file "
