@@ -16,7 +16,7 @@
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-tsan      the C programs of make test with the thread sanitizer
 #   make test-newest     all tests with the newest SQLite there is as source (from npm)
-#   make check-valgrind  unit and SQL tests under valgrind
+#   make check-valgrind  unit, SQL and some process tests under valgrind: half an hour
 #   make coverage        which branches of ext/ the tests reach, and why not the others
 #   make lint            warnings, style and structure; make format rewrites the layout
 #   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
@@ -214,13 +214,15 @@ check-asan: deps
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g $(SANITIZE)' run-test
 
 # Only C programs: a shell that preloads this sanitizer hands it to the commands it runs, and those
-# crash. PTABLE_MAP_SIZE because the sanitizer leaves little address space.
+# crash. Not those that kill processes of one thread, at moments meant for full speed.
+# PTABLE_MAP_SIZE because the sanitizer leaves little address space.
 check-tsan: deps
 	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
 	    CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' run-check-tsan
 
 run-check-tsan: all $(TEST_PROGRAMS)
-	$(RUN) $(filter-out %/test_sql_scripts,$(PROCESS_TESTS)) $(RANDOM_TESTS) \
+	$(RUN) $(filter-out %/test_sql_scripts %/test_kill %/test_kill_mixed %/test_kill_large, \
+	    $(PROCESS_TESTS)) $(RANDOM_TESTS) \
 	    $(CONFORMANCE_TESTS) $(UNIT_TESTS)
 
 # Compiled against the installed SQLite, run with the newest one, which the installed shell uses,
@@ -240,8 +242,13 @@ check-valgrind:
 	@.ci/deps build test valgrind
 	@$(SUBMAKE) BUILD=build/valgrind OUT=build/valgrind CFLAGS='-O0 -g' run-valgrind
 
-run-valgrind: loadable $(UNIT_TESTS)
-	$(call require,unit)$(RUN_BY) 'tests/run_program.sh $(VALGRIND)' $(UNIT_TESTS)
+# Of the process tests those whose processes are not killed or counted upon to be fast.
+VALGRIND_TESTS := $(UNIT_TESTS) $(call programs,$(patsubst %,tests/process/test_%.c, \
+    access catalog commit cursors ddl nested patterns queue_functions))
+
+run-valgrind: loadable $(VALGRIND_TESTS)
+	$(call require,unit)N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.sh $(VALGRIND)' \
+	    $(VALGRIND_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 # Not optimized, so that each branch of the source is one of the program.

@@ -26,17 +26,6 @@ static int commit_transaction(const pt_lmdb_store *store, MDB_txn *txn, pt_sync 
     return mdb_txn_commit(txn);
 }
 
-/*
- * As look_for(), without memory, and where LMDB begins nothing any more because it could not write
- * a root page: the writer lock is held, and the map still shows which root page is the newest.
- */
-static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
-{
-    MDB_envinfo info;
-    mdb_env_info(store->env.env, &info);
-    return info.me_last_txnid == state->version;
-}
-
 /* Whether the newest version is this commit. SQLITE_OK or the reason why it cannot be said. */
 static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *found,
                     pt_error *error)
@@ -44,10 +33,6 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     MDB_txn *txn;
     pt_format_state newest;
     int mdb_rc = mdb_txn_begin(store->env.env, NULL, MDB_RDONLY, &txn);
-    if (mdb_rc == ENOMEM) {
-        *found = is_newest(store, state);
-        return SQLITE_OK;
-    }
     if (mdb_rc == MDB_PANIC) {
         atomic_store(&store->broken, true);
     }
@@ -58,6 +43,17 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
     mdb_txn_abort(txn);
     *found = rc == SQLITE_OK && memcmp(newest.nonce, state->nonce, PT_FORMAT_NONCE_SIZE) == 0;
     return rc;
+}
+
+/*
+ * LMDB begins nothing any more after it could not write a root page. The map still shows which root
+ * page is the newest, and whoever opens the file will see that one.
+ */
+static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
+{
+    MDB_envinfo info;
+    mdb_env_info(store->env.env, &info);
+    return info.me_last_txnid == state->version;
 }
 
 static bool took_place(pt_lmdb_store *store, const pt_format_state *state)

@@ -9,7 +9,6 @@
 #include <unistd.h>
 
 #include "lmdb_access.h"
-#include "lmdb_error.h"
 #include "lmdb_foreign.h"
 #include "lmdb_locks.h"
 #include "sqlite.h"
@@ -17,8 +16,9 @@
 /* A process that ends lets go of its locks one after the other. */
 enum { LOOKS = 50, NS_BETWEEN_LOOKS = 1000000 };
 
-/* A lock file begins with a magic number and that of its format; a mutex follows. */
-enum { NUMBERS = 8, PRIVATE_MODE = 0600 };
+/* A lock file begins with a magic number, that of its format, of the newest transaction, and of the
+ * readers. */
+enum { NUMBERS = 24, PRIVATE_MODE = 0600 };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
 static char *lock_file_of(const char *path)
@@ -36,7 +36,7 @@ static int refuse(pt_error *error, const char *name, const char *what)
                         name, what);
 }
 
-/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then. */
+/* LMDB makes the four numbers last, and what a power failure leaves may lack them. */
 static bool is_lock_file(const uint8_t *start, ssize_t size)
 {
     static const uint8_t zeros[NUMBERS];
@@ -136,20 +136,13 @@ static bool is_consistent(const char *lock_file, int fd, bool *in_use)
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error)
 {
     bool in_use;
-    struct stat store;
-    if (fstat(fd, &store) != 0) {
-        return pt_lmdb_fail(error, errno, path, "opening it");
-    }
-    /* First, for to look at the locks of another file of this process is to lose them. */
-    int rc = pt_lmdb_lock_file_prepare(path, &store, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
     char *lock_file = lock_file_of(path);
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
-    if (!is_consistent(lock_file, fd, &in_use)) {
+    /* First, for to look at the locks of another file of this process is to lose them. */
+    int rc = check_existing(lock_file, error);
+    if (rc == SQLITE_OK && !is_consistent(lock_file, fd, &in_use)) {
         if (in_use) {
             rc = pt_error_set(error, SQLITE_CANTOPEN,
                               "store %Q is open in another process that does not use its lock file "

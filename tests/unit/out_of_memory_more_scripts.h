@@ -7,6 +7,179 @@
 
 #include <stddef.h>
 
+static const char *const functions[] = {
+    "SELECT pt_ticks('2026-11-21'), pt_datetime(639308474025484454), "
+    "pt_inverted_ticks('2026-11-21'), pt_inverted_datetime('2516070501974515545')",
+    "SELECT pt_ticks() > 0, length(pt_datetime()), length(pt_inverted_ticks())",
+    "SELECT pt_starts_with('abc', 'a'), pt_prefix_end('abc'), pt_compound_key('a', 7, 'b'), "
+    "pt_compound_key_sep('--', 'a', 'b'), pt_key_part('a_b_c', -2), pt_pad(7, 6), pt_pad('42', 4)",
+    "SELECT pt_hash_bucket('x', 16), length(pt_guid()), length(pt_uuid7()), "
+    "hex(pt_entity_key('p', 7))",
+    "SELECT length(pt_compound_key(hex(zeroblob(5000)), 'b')), "
+    "length(pt_prefix_end(hex(zeroblob(5000)))), length(pt_entity_key(hex(zeroblob(500)), 5))",
+    "SELECT pt_version() > '', pt_debug() > ''",
+    "SELECT pt_starts_with(v, 1), pt_hash_bucket(v, 7), pt_prefix_end(v) FROM W",
+    "!SELECT pt_ticks('now')",
+    "!SELECT pt_compound_key('a_b', 'c')",
+    "!SELECT pt_pad(-1, 3)",
+    "!SELECT pt_inverted_datetime('x')",
+    "!SELECT pt_entity_key(x'00', 'a')",
+    NULL};
+
+static const char *const attached[] = {"ATTACH ':memory:' AS more",
+                                       "CREATE VIRTUAL TABLE more.A USING ptable(v Int32)",
+                                       "INSERT INTO A SELECT PartitionKey, RowKey, v FROM W",
+                                       "BEGIN",
+                                       "UPDATE A SET v = v + 1",
+                                       "DELETE FROM W",
+                                       "INSERT INTO W SELECT PartitionKey, RowKey, v FROM A",
+                                       "COMMIT",
+                                       "SELECT sum(v) FROM A",
+                                       "DETACH more",
+                                       NULL};
+
+static const char *const refusals[] = {
+    "CREATE VIRTUAL TABLE D USING ptable(v, table='W', scan=deny)",
+    "!SELECT * FROM D",
+    "SELECT v FROM D WHERE PartitionKey = 'p'",
+    "!ALTER TABLE W RENAME TO X",
+    "CREATE VIRTUAL TABLE Lost USING ptable(store='missing.ptable', readonly=1)",
+    "!SELECT * FROM Lost",
+    "!SELECT rowid FROM W",
+    "DROP TABLE Lost",
+    NULL};
+
+static const char *const limits_and_batches[] = {
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, s, limits=azure, batch=azure)",
+    "BEGIN",
+    "INSERT INTO New VALUES ('p', '1', 1, 'one')",
+    "SAVEPOINT a",
+    "INSERT INTO New VALUES ('p', '2', 2, 'two'), ('p', '3', 3, 'three')",
+    "!INSERT INTO New VALUES ('p', '4', 4, 'four'), ('q', '1', 1, 'other partition')",
+    "!UPDATE New SET v = 5 WHERE PartitionKey = 'p' AND RowKey = '1'",
+    "!INSERT INTO W VALUES ('p', '9', 9)",
+    "ROLLBACK TO a",
+    "UPDATE New SET RowKey = '4' WHERE PartitionKey = 'p' AND RowKey = '2'",
+    "COMMIT",
+    "UPDATE New SET RowKey = '5', v = 5 WHERE PartitionKey = 'p'",
+    "!INSERT INTO New VALUES ('p', 'a/b', 1, 'slash')",
+    "!INSERT INTO New VALUES ('p', '6', 1, printf('%.40000c', 'x'))",
+    "INSERT INTO New VALUES ('p', '7', 1, printf('%.30000c', 'x'))",
+    "UPDATE New SET v = 2 WHERE PartitionKey = 'p' AND RowKey = '7'",
+    "!CREATE VIRTUAL TABLE Newer USING ptable(limits=azure, table='a-b')",
+    "INSERT INTO W VALUES ('p', '9', 9)",
+    "DELETE FROM New WHERE PartitionKey = 'p'",
+    NULL};
+
+static const char *const mixture[] = {
+    "BEGIN",
+    "INSERT INTO W VALUES ('x', 'é', 1), ('x', '😀', 2)",
+    "UPDATE T SET s = s || 'é' WHERE PartitionKey >= 'b'",
+    "SELECT s FROM T WHERE RowKey > 'a1' ORDER BY PartitionKey, RowKey",
+    "SELECT v FROM W WHERE PartitionKey = 'x' AND RowKey IN ('é', 'e')",
+    "SELECT v FROM W WHERE PartitionKey = 'x' AND RowKey < '😀'",
+    "SELECT DISTINCT PartitionKey FROM W",
+    "SAVEPOINT a",
+    "DELETE FROM W WHERE PartitionKey = 'x'",
+    "ROLLBACK TO a",
+    "INSERT INTO U VALUES ('x', '1', 1)",
+    "SELECT Properties FROM T",
+    "COMMIT",
+    "UPDATE T SET i = i + 1 WHERE PartitionKey = 'a'",
+    NULL};
+
+static const char *const catalog[] = {
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "INSERT INTO pt_tables(TableName) VALUES ('First'), ('Second')",
+    "!INSERT INTO pt_tables(TableName) VALUES ('Third'), ('FIRST')",
+    "INSERT OR IGNORE INTO pt_tables(TableName) VALUES ('FIRST'), ('Third')",
+    "!INSERT OR REPLACE INTO pt_tables(TableName) VALUES ('First')",
+    "!INSERT INTO pt_tables(TableName) VALUES ('')",
+    "!UPDATE pt_tables SET TableName = 'x'",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    "!SELECT * FROM T",
+    "DELETE FROM pt_tables WHERE TableName GLOB '*ir*'",
+    "DELETE FROM pt_tables WHERE TableName = 'nobody'",
+    "SELECT TableName FROM pt_tables WHERE Store = 'other.ptable' AND TableName = 'u'",
+    "INSERT INTO pt_tables(Store, TableName) VALUES ('other.ptable', 'First')",
+    "DELETE FROM pt_tables WHERE Store IN ('other.ptable', 'main.db-ptable') AND "
+    "TableName = 'first'",
+    "!SELECT * FROM pt_tables WHERE Store = 'none.ptable'",
+    "SELECT t.TableName FROM pt_stores s JOIN pt_tables t ON t.Store = s.Store ORDER BY 1",
+    NULL};
+
+static const char *const dropping_in_a_transaction[] = {
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey) VALUES ('d', '1')",
+    "DELETE FROM pt_tables WHERE TableName = 'Bare'",
+    "SAVEPOINT a",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    "!SELECT * FROM T",
+    "INSERT INTO pt_tables(TableName) VALUES ('t')",
+    "INSERT INTO T(PartitionKey, RowKey) VALUES ('e', '1'), ('e', '2')",
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "ROLLBACK TO a",
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "!INSERT INTO pt_tables(TableName) VALUES ('More'), ('T')",
+    "COMMIT",
+    "BEGIN",
+    ".hold SELECT i FROM T",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    ".rest",
+    "ROLLBACK",
+    "SELECT i FROM T",
+    NULL};
+
+static const char *const looking_inside[] = {
+    "SELECT PartitionKey, Entities, Bytes > 0, FirstRowKey, LastRowKey FROM pt_partitions('T')",
+    "SELECT PartitionKey FROM pt_partitions('main.W') WHERE PartitionKey IN ('q', 'x', 'p') "
+    "ORDER BY PartitionKey DESC",
+    "SELECT Entities FROM pt_partitions('T') WHERE PartitionKey > 'a' AND PartitionKey <= 'c'",
+    "!SELECT * FROM pt_partitions('Plain')",
+    "!SELECT * FROM pt_partitions('none.T')",
+    "!SELECT * FROM pt_partitions('none.ptable', 'T')",
+    "!SELECT * FROM pt_partitions",
+    "SELECT * FROM pt_properties('T')",
+    "SELECT * FROM pt_properties('Bare') WHERE Share = 1",
+    "BEGIN",
+    "INSERT INTO W VALUES ('q', '7', 1), ('z', '1', 2)",
+    "UPDATE Bare SET Properties = '{\"New\":true}'",
+    "SELECT TableName, PartitionKey, Operations, Bytes > 0 FROM pt_batches",
+    "SELECT PartitionKey, Entities FROM pt_partitions('W')",
+    "SELECT Name, Type, Entities FROM pt_properties('Bare')",
+    "SELECT Tables, Entities, LastWrite > '' FROM pt_stores",
+    "ROLLBACK",
+    NULL};
+
+#define HELD "(MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Q WHERE "
+
+static const char *const queues[] = {
+    "CREATE VIRTUAL TABLE Q USING pt_queue(max_dequeue_count=1, sync=off)",
+    "CREATE VIRTUAL TABLE QP USING pt_queue(table='Q-poison', sync=off)",
+    "INSERT INTO Q(Body) VALUES ('a'), (hex(zeroblob(3000))), ('c'), (x'00')",
+    "INSERT INTO Q(Body, TimeToLive) VALUES ('expired', 1e-7)",
+    "INSERT INTO Q(Body, VisibilityTimeout) VALUES ('later', 9e10)",
+    "SELECT Body, DequeueCount, argument1, argument2 FROM pt_queue_get('Q', 1, 1e-7)",
+    "BEGIN",
+    "SELECT Body, DequeueCount FROM pt_queue_get('main.Q', 1, 9e10)",
+    "SAVEPOINT a",
+    "SELECT Body, DequeueCount FROM pt_queue_get('Q', 9, 9e10)",
+    "UPDATE Q SET VisibilityTimeout = 0, Body = Body || '!' WHERE " HELD "Body = 'c')",
+    "SELECT count(*) FROM QP",
+    "ROLLBACK TO a",
+    "SELECT given.Body FROM Q, pt_queue_update('Q', Q.MessageId, Q.PopReceipt, 0, Q.Body || '?') "
+    "AS given WHERE Q.Body = 'c'",
+    "!DELETE FROM Q WHERE " HELD "Body = 'c?') OR MessageId = '' AND PopReceipt = ''",
+    "DELETE FROM Q WHERE " HELD "Body = 'c?')",
+    "COMMIT",
+    "SELECT Body FROM Q ORDER BY TimeNextVisible DESC, MessageId DESC",
+    "INSERT INTO Plain SELECT count(*) FROM pt_queue_get('Q', 9, 9e10)",
+    "!SELECT * FROM pt_queue_get('Plain')",
+    "!SELECT * FROM pt_queue_get('Q', 0)",
+    "!INSERT INTO Q(Body) VALUES ('x'), (NULL)",
+    "SELECT TableName, Entities FROM pt_tables",
+    NULL};
+
 static const char *const exporting[] = {
     "SELECT pt_entity_json(PartitionKey, RowKey, NULL, Properties) FROM T",
     "SELECT pt_entity_json(PartitionKey, RowKey, '2026-11-21', Properties) FROM Bare",

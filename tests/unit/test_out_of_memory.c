@@ -3,20 +3,20 @@
  * (out_of_memory_trial.h). First each script runs once with memory, and its allocations are noted,
  * those of SQLite's allocator and, apart, those of LMDB, of the C library and of ptable itself.
  *
- *     N        how many points are tried, evenly spread over all: an allocation of a script that
- *              fails alone, or with all that follow; "all": every one. Usually SHORT.
- *     SEED     chooses others. With the same N, SEED=0, 1, 2 ... together try all.
- *     STACKS   how many allocations count of those that were made in the same step by the same
- *              calls, evenly spread; "all": each. Usually 1, with N=all "all".
- *     FROM     whose memory: sqlite, libraries. Usually both
- *     SCRIPT   only scripts of that name (with * and ?)
+ *     N          how many points are tried, evenly spread over all: an allocation of a script that
+ *                fails alone, or with all that follow; "all": every one. Usually SHORT.
+ *     SEED       chooses others. With the same N, SEED=0, 1, 2 ... together try all.
+ *     STACKS     how many allocations count of those that were made in the same step by the same
+ *                calls, evenly spread; "all": each. Usually 1, with N=all "all".
+ *     PT_FROM    whose memory: sqlite, libraries. Usually both.
+ *     PT_SCRIPT  only scripts of that name (with * and ?).
  */
 #include <fnmatch.h>
 #include <limits.h>
 
 #include "out_of_memory_trial.h"
 
-enum { SHORT = 1000 };
+enum { SHORT = 300 };
 
 static struct {
     memory_point *items;
@@ -90,10 +90,10 @@ static void find_points(const memory_script *script, host_kind host, int most)
     begin_recording();
     assert_false(run_trial(&none));
     end_recording();
-    if (is_asked_for("FROM", "sqlite")) {
+    if (is_asked_for("PT_FROM", "sqlite")) {
         append_points(script, host, false, most);
     }
-    if (is_asked_for("FROM", "libraries")) {
+    if (is_asked_for("PT_FROM", "libraries")) {
         append_points(script, host, true, most);
     }
 }
@@ -177,7 +177,8 @@ static void find_all_points(void)
 {
     int most = number_from_environment("STACKS", points_wanted() == INT_MAX ? INT_MAX : 1);
     for (size_t i = 0; i < SCRIPTS; i++) {
-        for (host_kind host = 0; host < HOSTS && is_asked_for("SCRIPT", scripts[i].name); host++) {
+        for (host_kind host = 0; host < HOSTS && is_asked_for("PT_SCRIPT", scripts[i].name);
+             host++) {
             if ((scripts[i].hosts & (1u << host)) != 0) {
                 find_points(&scripts[i], host, most);
             }
@@ -239,7 +240,7 @@ int main(void)
     struct CMUnitTest tests[1 + SCRIPTS] = {cmocka_unit_test(test_libraries_run_out_of_memory)};
     size_t count = 1;
     for (size_t i = 0; i < SCRIPTS; i++) {
-        if (is_asked_for("SCRIPT", scripts[i].name)) {
+        if (is_asked_for("PT_SCRIPT", scripts[i].name)) {
             tests[count++] = (struct CMUnitTest){.name = scripts[i].name,
                                                  .test_func = test_script,
                                                  .initial_state = (void *)(uintptr_t)&scripts[i]};
