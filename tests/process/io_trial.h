@@ -284,11 +284,9 @@ static inline void io_open_anew(io_trial *trial)
  */
 static inline bool io_may_be_split(io_trial *trial)
 {
-    bool commits = io_now.kind == CALL_LOCK || (io_now.kind == CALL_NAME && io_now.fault->made);
-    bool split = io_now.side == SIDE_MAIN && commits;
-    trial->gone = trial->gone || split;
-    io_split += split;
-    return split;
+    trial->gone = trial->gone || io_now.may_split;
+    io_split += io_now.may_split;
+    return io_now.may_split;
 }
 
 /* Whether the unit that failed is there nevertheless. It is there as a whole, or not at all. */
