@@ -5,15 +5,18 @@
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
-#   make test-out-of-memory, test-io-errors, test-kill, test-power-loss, test-isolation,
-#        test-damage, test-fuzz           one suite of make test, longer with N=...
+#   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
+#        test-isolation, test-damage, test-fuzz, test-backup, test-compact
+#                        one suite of make test, longer with N=...
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
 #                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found
 #                        into the corpus that make test-fuzz replays
 #   make conformance     55,000 operations on an emulator of the Table service (from npm) and on
 #                        ptables, compared; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
-#   make check-valgrind  unit and SQL tests under valgrind
+#   make check-tsan      the C programs of make test with the thread sanitizer
+#   make test-newest     all tests with the newest SQLite there is as source (from npm)
+#   make check-valgrind  unit, SQL and some process tests under valgrind: half an hour
 #   make coverage        which branches of ext/ the tests reach, and why not the others
 #   make lint            warnings, style and structure; make format rewrites the layout
 #   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
@@ -21,6 +24,7 @@
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
 #   make demo            build and run the demonstration
+#   make test-clients    the extension in ten languages' bindings of SQLite: tests/test_clients.sh
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
 #                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
@@ -133,7 +137,8 @@ RUN = $(RUN_BY) tests/run_program.sh
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
 
 TESTS := test test-unit test-sql test-readme test-random test-process test-fuzz
-.PHONY: $(TESTS) $(TESTS:%=run-%) check-asan check-valgrind run-valgrind compiled
+.PHONY: $(TESTS) $(TESTS:%=run-%) check-asan check-tsan run-check-tsan test-newest \
+    check-valgrind run-valgrind compiled
 
 $(TESTS): deps
 	@$(SUBMAKE) run-$@
@@ -160,8 +165,9 @@ run-test-readme: loadable
 
 # Suites of one program, which `make test` runs in a short form and N makes longer.
 SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
-    tests/process/test_kill.c tests/process/test_power_loss.c tests/process/test_isolation.c \
-    tests/process/test_damage.c)
+    tests/process/test_kill.c tests/process/test_kill_load.c tests/process/test_power_loss.c \
+    tests/process/test_isolation.c tests/process/test_damage.c tests/process/test_backup.c \
+    tests/process/test_compact.c)
 suite_target = $(subst _,-,$(basename $(notdir $(1))))
 
 define suite_rules
@@ -181,6 +187,16 @@ conformance:
 run-conformance: $(CONFORMANCE_TESTS)
 	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
 
+# What is not installed is skipped, but for the shell, Python and Perl.
+.PHONY: test-clients run-test-clients
+test-clients:
+	@.ci/deps build test examples
+	-@.ci/deps clients
+	@$(SUBMAKE) run-$@
+
+run-test-clients: loadable
+	PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
+
 compiled: all $(TEST_PROGRAMS) $(EXAMPLES) $(BENCH_PROGRAMS)
 
 .PHONY: examples run-examples
@@ -197,13 +213,42 @@ check-asan: deps
 	@PT_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g $(SANITIZE)' run-test
 
+# Only C programs: a shell that preloads this sanitizer hands it to the commands it runs, and those
+# crash. Not those that kill processes of one thread, at moments meant for full speed.
+# PTABLE_MAP_SIZE because the sanitizer leaves little address space.
+check-tsan: deps
+	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
+	    CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' run-check-tsan
+
+run-check-tsan: all $(TEST_PROGRAMS)
+	$(RUN) $(filter-out %/test_sql_scripts %/test_kill %/test_kill_mixed %/test_kill_large, \
+	    $(PROCESS_TESTS)) $(RANDOM_TESTS) \
+	    $(CONFORMANCE_TESTS) $(UNIT_TESTS)
+
+# Compiled against the installed SQLite, run with the newest one, which the installed shell uses,
+# too. tests/newest has what it prints otherwise.
+test-newest:
+	@.ci/deps build test newest
+	@CC='$(CC)' tests/build_newest.sh build/newest
+	@echo "# compiled against SQLite $$(sqlite3 --version | cut -d ' ' -f 1), run with" \
+	    "$$(LD_LIBRARY_PATH=build/newest LD_PRELOAD=build/newest/bridge.so sqlite3 :memory: \
+	    'SELECT sqlite_version()')"
+	@$(SUBMAKE) compiled
+	@LD_LIBRARY_PATH='$(abspath build/newest)' PT_PRELOAD='$(abspath build/newest/bridge.so)' \
+	    PT_DIFFERENCES='$(abspath tests/newest)' $(SUBMAKE) run-test
+
 # Not optimized, so that valgrind finds what only a local variable points to when a test forks.
 check-valgrind:
 	@.ci/deps build test valgrind
 	@$(SUBMAKE) BUILD=build/valgrind OUT=build/valgrind CFLAGS='-O0 -g' run-valgrind
 
-run-valgrind: loadable $(UNIT_TESTS)
-	$(call require,unit)$(RUN_BY) 'tests/run_program.sh $(VALGRIND)' $(UNIT_TESTS)
+# Of the process tests those whose processes are not killed or counted upon to be fast.
+VALGRIND_TESTS := $(UNIT_TESTS) $(call programs,$(patsubst %,tests/process/test_%.c, \
+    access catalog commit cursors ddl nested patterns queue_functions))
+
+run-valgrind: loadable $(VALGRIND_TESTS)
+	$(call require,unit)N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.sh $(VALGRIND)' \
+	    $(VALGRIND_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 # Not optimized, so that each branch of the source is one of the program.

@@ -11,6 +11,7 @@ static const struct {
     void (*call)(sqlite3_context *, int, sqlite3_value **);
 } functions[] = {
     {"pt_backup", 2, pt_admin_backup},
+    {"pt_compact", 0, pt_admin_compact},
     {"pt_compact", 1, pt_admin_compact},
 };
 
@@ -34,7 +35,7 @@ int pt_admin_register(sqlite3 *db, pt_connection *connection)
 int pt_admin_use_store(pt_connection *connection, sqlite3_value *argument, pt_session **session,
                        pt_error *error)
 {
-    if (sqlite3_value_type(argument) == SQLITE_NULL) {
+    if (argument == NULL || sqlite3_value_type(argument) == SQLITE_NULL) {
         int rc = pt_catalog_use_default_store(connection, session, error);
         return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
                                                    : rc;

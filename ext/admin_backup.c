@@ -159,10 +159,10 @@ static int compact(pt_connection *connection, sqlite3_value *store, int64_t *byt
 
 void pt_admin_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
     int64_t bytes;
     pt_error error = PT_ERROR_NONE;
-    if (compact(sqlite3_user_data(context), argv[0], &bytes, &error) == SQLITE_OK) {
+    sqlite3_value *store = argc == 1 ? argv[0] : NULL;
+    if (compact(sqlite3_user_data(context), store, &bytes, &error) == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
     } else {
         pt_admin_fail(context, "pt_compact", &error);

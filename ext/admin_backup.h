@@ -4,7 +4,7 @@
  * returns. A relative path starts where that of a store does. Not while the transaction has writes
  * pending for the store: SQLITE_LOCKED.
  *
- * pt_compact(store): makes a store's file as small as can be, and gives the bytes by which it
+ * pt_compact([store]): makes a store's file as small as can be, and gives the bytes by which it
  * became smaller. Not inside a transaction. Only this process may have the store open: SQLITE_BUSY.
  *
  * Both can be interrupted (sqlite3_interrupt), and neither can be used in views and triggers.

@@ -128,7 +128,8 @@ static int take_garbage(check *self, pt_slice key, pt_slice record)
 static int take_table(check *self, pt_slice key, pt_slice record)
 {
     pt_table_entry entry;
-    if (!pt_table_entry_read(key, record, &entry) || !is_id(self, entry.id)) {
+    if (!pt_table_entry_read(key, record, &entry) || !is_id(self, entry.id) ||
+        !pt_table_entry_is_of(&entry, key)) {
         return report(self, key, "its entry is damaged, and its entities cannot be reached");
     }
     pt_check_table *table = pt_check_tables_add(&self->tables, entry.id);
@@ -141,13 +142,6 @@ static int take_table(check *self, pt_slice key, pt_slice record)
     table->is_listed = true;
     table->name = sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data);
     return table->name != NULL ? SQLITE_OK : SQLITE_NOMEM;
-}
-
-/* The table that a record belongs to; *table = NULL: there is none. */
-static pt_check_table *find_table(check *self, uint32_t id)
-{
-    pt_check_table *table = pt_check_tables_find(&self->tables, id);
-    return table != NULL && (table->is_listed || table->is_dropped) ? table : NULL;
 }
 
 static void count(pt_check_table *table, int64_t *counter, pt_slice key, pt_slice record)
@@ -189,9 +183,9 @@ static int note_large_values(check *self, uint32_t id, const pt_record *record, 
 
 static int take_entity(check *self, uint32_t id, pt_slice key, pt_slice bytes)
 {
-    pt_check_table *table = find_table(self, id);
+    pt_check_table *table = pt_check_tables_add(&self->tables, id);
     if (table == NULL) {
-        return report(self, key, "it is in no table of the catalogue, and cannot be reached");
+        return SQLITE_NOMEM;
     }
     count(table, &table->found.entities, key, bytes);
     bool is_dropped = table->is_dropped;
@@ -233,9 +227,9 @@ static int take_part(check *self, pt_slice key, pt_slice record)
     if (!pt_large_read_key(key, &chunk)) {
         return report(self, key, "a part has a key that no version writes");
     }
-    pt_check_table *table = find_table(self, chunk.table_id);
+    pt_check_table *table = pt_check_tables_add(&self->tables, chunk.table_id);
     if (table == NULL) {
-        return report(self, key, "a part belongs to no table of the catalogue");
+        return SQLITE_NOMEM;
     }
     count(table, &table->found.chunks, key, record);
     if (table->is_dropped) {
@@ -291,7 +285,11 @@ static int compare_counts(check *self, const pt_check_table *table)
         return SQLITE_NOMEM;
     }
     if (!table->is_listed) {
-        pt_check_problem(&self->report, "%s: the store has counts of it, but no such table", name);
+        pt_check_problem(&self->report,
+                         "%s: the catalogue does not have it, but there are %lld entities and %lld "
+                         "parts of large values, which cannot be reached, or counts",
+                         name, (sqlite3_int64)table->found.entities,
+                         (sqlite3_int64)table->found.chunks);
     } else {
         pt_check_problem(
             &self->report,

@@ -202,10 +202,26 @@ static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed,
     return pt_range_walk_leave(&cursor->walk, range) ? SQLITE_OK : pt_error_nomem(error);
 }
 
+/* Looks for whatever row lies behind the range that was left last, in no range perhaps. */
+static int leap(pt_cursor *cursor, pt_error *error)
+{
+    pt_slice at = pt_buffer_slice(&cursor->walk.at);
+    const pt_interval rest = direction_of(cursor) == PT_FORWARD
+                                 ? (pt_interval){.low = at}
+                                 : (pt_interval){.high = at, .bounded = true};
+    int rc = seek_range(cursor, &rest, error);
+    cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
+    return rc != SQLITE_OK || cursor->eof ? rc : follow_probe(cursor, error);
+}
+
+/* Two long IN lists make so many ranges that not every one can be looked at in vain. */
+enum { MISSES_BEFORE_A_LEAP = 16 };
+
 /* Looks for the next row from where the walk stands. */
 static int search(pt_cursor *cursor, pt_error *error)
 {
     bool probed = false;
+    unsigned misses = 0;
     for (;;) {
         pt_interval range;
         int rc;
@@ -227,7 +243,11 @@ static int search(pt_cursor *cursor, pt_error *error)
             if (rc != SQLITE_OK || cursor->eof || cursor->scan.valid) {
                 return rc;
             }
-            probed = false;
+            probed = ++misses % MISSES_BEFORE_A_LEAP == 0;
+            rc = probed ? leap(cursor, error) : SQLITE_OK;
+            if (rc != SQLITE_OK || cursor->eof) {
+                return rc;
+            }
             break;
         case PT_RANGE_END:
             cursor->eof = true;

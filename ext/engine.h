@@ -191,6 +191,7 @@ struct pt_engine {
      */
     int (*check)(const char *path, pt_store *store, const pt_check_visitor *visitor,
                  pt_check_report *report, bool *complete, pt_error *error);
+
     /*
      * Copies the newest version to a new file, durably, without what nobody needs any more; readers
      * and writers go on meanwhile. *bytes: its size. SQLITE_CANTOPEN for a file that exists, or

@@ -41,9 +41,10 @@ typedef struct pt_json_scan {
     bool begun;
 } pt_json_scan;
 
+/* `text` may be NULL when `size` is 0. */
 static inline pt_json_scan pt_json_scan_of(uint8_t *text, size_t size)
 {
-    return (pt_json_scan){.at = text, .end = text + size};
+    return (pt_json_scan){.at = text, .end = size != 0 ? text + size : text};
 }
 
 /*

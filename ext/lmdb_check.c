@@ -114,37 +114,25 @@ int pt_lmdb_check_tree(pt_lmdb_checking *checking, const char *name, const pt_lm
 
 /* --- Free pages --- */
 
-static void report_free_record(const pt_lmdb_checking *checking, const pt_lmdb_entry *entry,
-                               const char *what)
-{
-    pt_check_problem(checking->report, "the list of free pages of commit %lld %s",
-                     (sqlite3_int64)pt_get_le64(entry->key.data), what);
-}
-
-/* A list is its length and so many page numbers, falling. */
 static int take_free_list(void *context, const pt_lmdb_entry *entry, pt_error *error)
 {
     pt_lmdb_checking *checking = context;
     (void)error;
-    uint64_t commit = pt_get_le64(entry->key.data);
-    uint64_t count = entry->value.size >= 8 ? pt_get_le64(entry->value.data) : 0;
-    if (commit == 0 || commit > checking->meta.version || entry->value.size < 8 ||
-        count > entry->value.size / 8 - 1) {
-        report_free_record(checking, entry, "is none that a commit writes");
+    const char *wrong = pt_lmdb_free_list_judge(entry, &checking->meta);
+    if (wrong != NULL) {
+        pt_check_problem(checking->report,
+                         "the list of free pages %s: later commits may overwrite "
+                         "what is in use",
+                         wrong);
         return SQLITE_OK;
     }
-    uint64_t before = checking->file.last_page + 1;
+    uint64_t count = pt_get_le64(entry->value.data);
     for (uint64_t i = 1; i <= count; i++) {
-        uint64_t page = pt_get_le64(entry->value.data + 8 * i);
-        if (page < PT_LMDB_METAS || page >= before) {
-            report_free_record(checking, entry, "has a page that cannot be there");
-            break;
-        }
-        before = page;
-        if (!pt_lmdb_pages_set_free(&checking->pages, page)) {
+        uint64_t page = pt_get_le64(entry->value.data + sizeof page * i);
+        if (page < checking->pages.count && !pt_lmdb_pages_set_free(&checking->pages, page)) {
             pt_check_problem(checking->report,
-                             "page %lld is in the list of free pages twice: later commits may "
-                             "give it to two tables",
+                             "page %lld is in the list of free pages twice: later commits may use "
+                             "it for two things",
                              (sqlite3_int64)page);
         }
     }
@@ -220,9 +208,6 @@ static int check_trees(pt_lmdb_checking *checking, pt_error *error)
 static int check_version(pt_lmdb_checking *checking, pt_error *error)
 {
     checking->file.last_page = checking->meta.last_page;
-    if (checking->file.last_page >= checking->file.pages) {
-        checking->file.last_page = checking->file.pages - 1;
-    }
     checking->dictionary = pt_dictionary_new();
     int rc = checking->dictionary != NULL &&
                      pt_lmdb_pages_new(&checking->pages, checking->file.last_page + 1)
@@ -236,18 +221,67 @@ static int check_version(pt_lmdb_checking *checking, pt_error *error)
     return rc;
 }
 
-static void check_metas(pt_lmdb_checking *checking, const pt_lmdb_metas *metas)
+/* The commit that the other meta page leads to; 0: it cannot be read. */
+static uint64_t commit_behind(const pt_lmdb_file *file, const pt_lmdb_meta *meta)
+{
+    pt_lmdb_file other = *file;
+    pt_format_state state = {0};
+    pt_error error = PT_ERROR_NONE;
+    other.last_page = file->pages - 1;
+    if (pt_lmdb_find_state(&other, &meta->main, &state, &error) != SQLITE_OK) {
+        pt_error_clear(&error);
+    }
+    return state.version;
+}
+
+/*
+ * A damaged number can make the newer of the two meta pages look like the older one. In a store
+ * that is open it may also be overwritten at this moment: then it is another one afterwards.
+ */
+static int check_other_meta(pt_lmdb_checking *checking, const pt_lmdb_metas *metas, uint64_t number,
+                            pt_error *error)
+{
+    pt_lmdb_metas again;
+    pt_lmdb_file file = checking->file;
+    const pt_lmdb_meta *meta = &metas->metas[number];
+    uint64_t commit = metas->wrong[number] == NULL && meta->version < checking->meta.version &&
+                              pt_lmdb_root_judge(&meta->main, file.pages) == NULL
+                          ? commit_behind(&file, meta)
+                          : 0;
+    if (commit <= checking->meta.version) {
+        return SQLITE_OK;
+    }
+    int rc = pt_lmdb_file_metas(&file, &again, error);
+    if (rc == SQLITE_OK && again.metas[number].version == meta->version) {
+        pt_check_problem(checking->report,
+                         "page %lld, a meta page, is damaged: what it leads to is commit %lld, "
+                         "newer than %lld, which the store shows",
+                         (sqlite3_int64)number, (sqlite3_int64)commit,
+                         (sqlite3_int64)checking->meta.version);
+    }
+    return rc;
+}
+
+static int check_metas(pt_lmdb_checking *checking, const pt_lmdb_metas *metas, uint64_t number,
+                       pt_error *error)
 {
     for (uint64_t i = 0; i < PT_LMDB_METAS; i++) {
         if (metas->wrong[i] != NULL) {
             pt_check_problem(checking->report, "page %lld %s", (sqlite3_int64)i, metas->wrong[i]);
         }
     }
-    const char *wrong = pt_lmdb_meta_judge(&checking->meta, checking->file.pages);
+    const char *wrong = pt_lmdb_meta_judge(&checking->meta, number, checking->file.pages);
+    if (wrong == NULL && checking->meta.main.flags != 0) {
+        wrong = "says another order of the main database than a store has";
+    }
     if (wrong != NULL) {
         pt_check_problem(checking->report, "page %lld, the newest of the meta pages, %s",
-                         (sqlite3_int64)(checking->meta.version % PT_LMDB_METAS), wrong);
+                         (sqlite3_int64)number, wrong);
+        checking->meta.last_page = checking->meta.last_page < checking->file.pages
+                                       ? checking->meta.last_page
+                                       : checking->file.pages - 1;
     }
+    return check_other_meta(checking, metas, 1 - number, error);
 }
 
 int pt_lmdb_check(const char *path, pt_store *store, const pt_check_visitor *visitor,
@@ -264,8 +298,11 @@ int pt_lmdb_check(const char *path, pt_store *store, const pt_check_visitor *vis
                                  .report = report,
                                  .visitor = visitor,
                                  .complete = true};
-    check_metas(&checking, &inspection.metas);
-    rc = check_version(&checking, error);
+    uint64_t number = inspection.meta == &inspection.metas.metas[1] ? 1 : 0;
+    rc = check_metas(&checking, &inspection.metas, number, error);
+    if (rc == SQLITE_OK) {
+        rc = check_version(&checking, error);
+    }
     pt_lmdb_inspect_end(&inspection);
     *complete = checking.complete;
     return rc;

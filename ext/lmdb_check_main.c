@@ -6,6 +6,9 @@
 
 enum { ID_KEY = 3, COUNTS_KEY = 5 }; /* bytes */
 
+/* mdb_copy -c numbers commits anew, and the state shows only with the next one. */
+enum { COMMIT_OF_A_COPY = 1 };
+
 typedef struct main_check {
     pt_lmdb_checking *checking;
     bool has_header;
@@ -73,7 +76,8 @@ static void take_state(main_check *check, pt_slice record)
     check->has_state = pt_format_read_state(record, &checking->state);
     if (!check->has_state) {
         report(check, "its state record (current) is malformed");
-    } else if (checking->state.version != checking->meta.version) {
+    } else if (checking->state.version != checking->meta.version &&
+               checking->meta.version != COMMIT_OF_A_COPY) {
         pt_check_problem(checking->report,
                          "the main database: its state record (current) is that of commit %lld, "
                          "but the meta page says %lld: commits are lost, or pages of another "
@@ -174,6 +178,40 @@ static int take(void *context, const pt_lmdb_entry *entry, pt_error *error)
     }
     int rc = take_plain(check, entry);
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : rc;
+}
+
+static int stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
+                pt_slice low, pt_slice high)
+{
+    (void)context;
+    (void)walk;
+    (void)page;
+    (void)what;
+    (void)low;
+    (void)high;
+    return SQLITE_CORRUPT;
+}
+
+int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_format_state *state,
+                       pt_error *error)
+{
+    pt_lmdb_walk walk;
+    pt_lmdb_entry entry;
+    bool found = false;
+    pt_slice key = pt_format_state_key();
+    const pt_lmdb_walk_listener listener = {.problem = stop};
+    pt_lmdb_walk_begin(&walk, file, "main database", root, pt_slice_compare, &listener);
+    int rc = pt_lmdb_walk_seek(&walk, key, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_walk_next(&walk, &entry, &found, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = found && is_key(&entry, key) && pt_format_read_state(entry.value, state)
+                 ? SQLITE_OK
+                 : SQLITE_CORRUPT;
+    }
+    pt_lmdb_walk_end(&walk);
+    return rc;
 }
 
 /* --- The whole --- */

@@ -45,6 +45,10 @@ int pt_lmdb_check_tree(pt_lmdb_checking *checking, const char *name, const pt_lm
                        pt_lmdb_order order, pt_lmdb_take_entry take, void *context,
                        pt_error *error);
 
+/* Reads the record "current" of a main database; SQLITE_CORRUPT if it cannot be read. */
+int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_format_state *state,
+                       pt_error *error);
+
 /* The main database: sets what is known from it, and tells the visitor. The same codes. */
 int pt_lmdb_check_main(pt_lmdb_checking *checking, pt_error *error);
 

@@ -14,7 +14,7 @@
 #include "lmdb_writer.h"
 #include "sqlite.h"
 
-enum { NS_BETWEEN_TRIES = 200000 };
+enum { NS_BETWEEN_TRIES = 200000, PRIVATE_MODE = 0600 };
 
 /* --- Collecting --- */
 
@@ -83,14 +83,15 @@ typedef struct rewriting {
     struct stat new;
 } rewriting;
 
-/* The copy would have one of the names only, and the caller as its owner. */
-static int check_file(const pt_lmdb_store *store, rewriting *self, pt_error *error)
+/* The copy would have one of the names only. */
+static int check_names(const pt_lmdb_store *store, pt_error *error)
 {
+    struct stat file;
     const char *path = store->base.path;
-    if (fstat(store->fd, &self->old) != 0) {
+    if (fstat(store->fd, &file) != 0) {
         return pt_lmdb_fail(error, errno, path, "looking at it");
     }
-    if (self->old.st_nlink > 1) {
+    if (file.st_nlink > 1) {
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q cannot be made smaller: its file has several names (hard "
                             "links), which would then be different files; remove the others first",
@@ -182,15 +183,17 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
     rewriting self;
-    int rc = check_file(store, &self, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    int problem = pt_lmdb_temporary_make(base->path, &self.old, &self.copy);
+    int problem = fstat(store->fd, &self.old) == 0
+                      ? pt_lmdb_temporary_make(base->path, &self.old, &self.copy)
+                      : errno;
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a copy beside it");
     }
-    rc = copy_newest(base, &self, watch, error);
+    int rc =
+        check_names(store, error); /* a process that died may have left a second one till now */
+    if (rc == SQLITE_OK) {
+        rc = copy_newest(base, &self, watch, error);
+    }
     if (rc == SQLITE_OK) {
         rc = finish_copy(base, &self, error);
     }

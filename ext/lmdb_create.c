@@ -8,6 +8,7 @@
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
 #include "lmdb_temporary.h"
 #include "sqlite.h"
 
@@ -125,6 +126,11 @@ static int fail_creating(pt_error *error, const char *path, int problem)
                             "store %Q cannot be created: %s; ask for write permission on its "
                             "folder, or name another",
                             path, strerror(problem));
+    case ENAMETOOLONG:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: its name is too long, as it must leave "
+                            "room for the names of temporary files; choose a shorter one",
+                            path);
     default:
         return pt_lmdb_fail(error, problem, path, "creating it");
     }
@@ -141,6 +147,11 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
     int problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
     if (problem != 0) {
         return fail_creating(error, path, problem);
+    }
+    int rc = pt_lmdb_check_network(temporary.fd, path, error);
+    if (rc != SQLITE_OK) {
+        pt_lmdb_temporary_close(&temporary);
+        return rc;
     }
     problem = fill_file(temporary.name);
     if (problem == 0) {

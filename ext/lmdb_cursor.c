@@ -1,5 +1,6 @@
 #include "lmdb_cursor.h"
 
+#include "lmdb_bounds.h"
 #include "lmdb_error.h"
 #include "lmdb_leaf.h"
 #include "lmdb_long_cursor.h"
@@ -137,10 +138,23 @@ static int end_nowhere(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
                                   : pt_lmdb_fail(error, mdb_rc, path, "moving a cursor");
 }
 
+/* Whether an entry is one that can be looked at; long keys are composed, and not in a page. */
+static inline bool can_be_read(const pt_lmdb_cursor *cursor, const MDB_val *key,
+                               const MDB_val *record)
+{
+    const pt_lmdb_env *env = &pt_lmdb_own_snapshot(cursor->base.snapshot)->store->env;
+    return key->mv_size >= PT_KEY_TABLE_SIZE &&
+           (key->mv_size > PT_LMDB_SHORT_KEY_MAX || pt_lmdb_is_in_page(env, key)) &&
+           pt_lmdb_is_in_store(env, record);
+}
+
 /* Takes over where a move has led to, a logical key and its record; or that it led nowhere. */
 static inline int take(pt_lmdb_cursor *cursor, int mdb_rc, pt_direction direction,
                        const MDB_val *key, const MDB_val *record, pt_error *error)
 {
+    if (mdb_rc == MDB_SUCCESS && !can_be_read(cursor, key, record)) {
+        mdb_rc = MDB_CORRUPTED;
+    }
     if (mdb_rc != MDB_SUCCESS) {
         return end_nowhere(cursor, mdb_rc, error);
     }
@@ -237,13 +251,40 @@ static int seek_long(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direc
                                  : take(cursor, mdb_rc, direction, &key, &record, error);
 }
 
+/*
+ * A page that lies in another's place may hold sound entities of another table: what a move came to
+ * must lie behind the place that it began at.
+ */
+__attribute__((noinline)) static int verify_order(pt_lmdb_cursor *cursor, int rc, pt_slice from,
+                                                  pt_direction direction, pt_error *error)
+{
+    if (rc != SQLITE_OK || !cursor->base.valid) {
+        return rc;
+    }
+    int order = pt_slice_compare(cursor->base.key, from);
+    return (direction == PT_FORWARD ? order >= 0 : order < 0)
+               ? rc
+               : end_nowhere(cursor, MDB_CORRUPTED, error);
+}
+
+/* Whether a search has compared the key that it came to. It goes to the next page's first one
+ * unseen. */
+static inline bool is_compared(const pt_lmdb_cursor *cursor)
+{
+    return cursor->base.valid && cursor->leaf_size != 0 &&
+           !pt_lmdb_leaf_is_first(cursor->base.key.data, cursor->leaf_size);
+}
+
 static int seek(pt_lmdb_cursor *cursor, pt_slice from, pt_direction direction, pt_error *error)
 {
     if (from.size > PT_LMDB_SHORT_KEY_MAX) {
         return seek_long(cursor, from, direction, error);
     }
     if (from.size != 0) {
-        return seek_short(cursor, from, direction, error);
+        int rc = seek_short(cursor, from, direction, error);
+        return direction == PT_FORWARD && is_compared(cursor)
+                   ? rc
+                   : verify_order(cursor, rc, from, direction, error);
     }
     MDB_val none = {0}; /* LMDB has no empty key */
     return direction == PT_FORWARD ? move(cursor, &none, MDB_FIRST, direction, error)
@@ -308,7 +349,9 @@ static int step_with_lmdb(pt_lmdb_cursor *cursor, pt_direction direction, pt_err
     if (mdb_rc != MDB_SUCCESS) {
         return end_nowhere(cursor, mdb_rc, error);
     }
-    return move_on(cursor, direction, error);
+    pt_slice left = cursor->base.key;
+    int rc = move_on(cursor, direction, error);
+    return verify_order(cursor, rc, left, direction, error);
 }
 
 /* Finds the leaf around the position, so that it can be walked in the direction. */

@@ -8,15 +8,18 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_lock_file.h"
 #include "lmdb_map.h"
+#include "lmdb_network.h"
 #include "lmdb_tail.h"
+#include "lmdb_verify.h"
 #include "sqlite.h"
 
 enum {
     LOOKS_AT_SIZE = 20,
+    BEGIN_TRIES = 64,
     FEW_PAGES = 64,         /* a disk with less room is full */
     META_MAGIC_OFFSET = 16, /* in LMDB's first page: page header, then its magic and version */
 };
@@ -232,19 +235,45 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
                                  : pt_lmdb_fail(error, mdb_rc, path, "opening its tables");
 }
 
+/* Begins a transaction whose pages have been looked at. */
+static int begin_verified(const pt_lmdb_env *env, const char *path, MDB_txn **txn, pt_error *error)
+{
+    int fd;
+    bool again = true;
+    mdb_env_get_fd(env->env, &fd);
+    for (int tries = 0; again && tries < BEGIN_TRIES; tries++) {
+        int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, txn);
+        if (mdb_rc != MDB_SUCCESS) {
+            return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+        }
+        int rc = pt_lmdb_verify_version(fd, path, mdb_txn_id(*txn), &again, error);
+        if (rc != SQLITE_OK || again) {
+            mdb_txn_abort(*txn);
+        }
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    return again ? pt_error_set(error, SQLITE_BUSY,
+                                "store %Q changes too fast to be opened; try "
+                                "again",
+                                path)
+                 : SQLITE_OK;
+}
+
 static int read_header(pt_lmdb_env *env, const char *path, pt_error *error)
 {
     MDB_txn *txn;
-    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
-    if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+    int rc = begin_verified(env, path, &txn, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    int rc = open_databases(env, txn, path, error);
+    rc = open_databases(env, txn, path, error);
     if (rc != SQLITE_OK) {
         mdb_txn_abort(txn);
         return rc;
     }
-    mdb_rc = mdb_txn_commit(txn); /* keeps the handles of the sub-databases */
+    int mdb_rc = mdb_txn_commit(txn); /* keeps the handles of the sub-databases */
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : pt_lmdb_fail(error, mdb_rc, path, "opening it");
 }
 
@@ -275,7 +304,7 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
-    int rc = pt_lmdb_prepare_lock_file(path, file, error);
+    int rc = pt_lmdb_lock_file_prepare(path, file, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -300,6 +329,12 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
     *env = (pt_lmdb_env){.read_only = !writable};
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_check_network(fd, path, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_verify_metas(fd, path, error);
+    }
     if (rc == SQLITE_OK) {
         rc = open_environment(env, path, &file, error);
     }

@@ -14,8 +14,34 @@ typedef struct kept {
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static kept *all;
 
-/* Not from sqlite3_malloc: it outlives sqlite3_shutdown(). Without memory the descriptor is left
- * open all the same. */
+/* For when there is no memory, or else each further try would leave a descriptor open. */
+static kept reserve[8];
+enum { RESERVED = sizeof reserve / sizeof reserve[0] };
+static bool reserve_is_used[RESERVED];
+
+static kept *from_reserve(void)
+{
+    for (int i = 0; i < RESERVED; i++) {
+        if (!reserve_is_used[i]) {
+            reserve_is_used[i] = true;
+            return &reserve[i];
+        }
+    }
+    return NULL;
+}
+
+static void give_back(kept *entry)
+{
+    for (int i = 0; i < RESERVED; i++) {
+        if (entry == &reserve[i]) {
+            reserve_is_used[i] = false;
+            return;
+        }
+    }
+    free(entry);
+}
+
+/* Not from sqlite3_malloc: it outlives sqlite3_shutdown(). */
 void pt_lmdb_foreign_keep(int fd, bool writable)
 {
     struct stat file;
@@ -24,12 +50,12 @@ void pt_lmdb_foreign_keep(int fd, bool writable)
         return;
     }
     kept *entry = malloc(sizeof *entry);
-    if (entry == NULL) {
-        return;
-    }
     pthread_mutex_lock(&mutex);
-    *entry = (kept){.next = all, .fd = fd, .writable = writable};
-    all = entry;
+    entry = entry != NULL ? entry : from_reserve();
+    if (entry != NULL) {
+        *entry = (kept){.next = all, .fd = fd, .writable = writable};
+        all = entry;
+    }
     pthread_mutex_unlock(&mutex);
 }
 
@@ -55,8 +81,8 @@ bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
         *link = found->next;
         *fd = found->fd;
         *writable = found->writable;
+        give_back(found);
     }
     pthread_mutex_unlock(&mutex);
-    free(found);
     return found != NULL;
 }

@@ -27,10 +27,12 @@
 #include "engine.h"
 
 enum {
+    PT_LMDB_LEAF_KEY_MIN = 4,   /* a table's id: what is shorter is none of ours */
     PT_LMDB_LEAF_KEY_MAX = 510, /* longer keys are links, which are for the caller to follow */
     PT_LMDB_LEAF_AHEAD = 4,     /* entries: how far in front one is asked for */
     PT_LMDB_LEAF_LINES = 3,     /* cache lines of it */
     PT_LMDB_LEAF_LINE = 64,     /* bytes */
+    PT_LMDB_LEAF_SLOTS = 16,    /* bytes before the first one */
     PT_LMDB_LEAF_SLOT = 2,
     PT_LMDB_LEAF_ENTRY_HEADER = 8,
 };
@@ -57,6 +59,14 @@ bool pt_lmdb_leaf_is_known(size_t page_size);
  */
 bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size,
                         pt_direction direction, pt_slice limit);
+
+/* Whether the entry of a known page that has its key at this address is the page's first one. */
+static inline bool pt_lmdb_leaf_is_first(const uint8_t *key, size_t page_size)
+{
+    size_t offset = (uintptr_t)key & (page_size - 1);
+    size_t first = pt_get_le16(key - offset + PT_LMDB_LEAF_SLOTS);
+    return first + PT_LMDB_LEAF_ENTRY_HEADER == offset;
+}
 
 /* Asks for lines to be brought to the cache, wherever that is. Always inlined: compilers drop calls
  * of a function that does nothing else. */
@@ -92,8 +102,9 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     uint64_t header = pt_get_le64(entry);
     size_t value_size = (uint32_t)header;
     uint32_t upper = (uint32_t)(header >> 32);
-    size_t key_size = upper >> 16 | upper << 16; /* any flag makes it too large */
-    if (key_size > PT_LMDB_LEAF_KEY_MAX ||
+    size_t key_size = upper >> 16 | upper << 16;        /* any flag makes it too large */
+    size_t behind_id = key_size - PT_LMDB_LEAF_KEY_MIN; /* large if the key is too small */
+    if (behind_id > PT_LMDB_LEAF_KEY_MAX - PT_LMDB_LEAF_KEY_MIN ||
         offset + PT_LMDB_LEAF_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
         return false;
     }

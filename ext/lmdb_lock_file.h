@@ -7,14 +7,24 @@
 #ifndef PT_LMDB_LOCK_FILE_H
 #define PT_LMDB_LOCK_FILE_H
 
+#include <sys/stat.h>
+
 #include "error.h"
+
+/*
+ * Before LMDB opens the lock file of the store at `path`, which is `store`: makes it, for whom the
+ * store is, or looks at what is there, for LMDB follows links and writes over anything.
+ * SQLITE_CANTOPEN, with a text, unless it is a lock file, or empty, and has no other name;
+ * SQLITE_NOMEM. What cannot be made or looked at is left to LMDB to complain of.
+ */
+int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error);
 
 /*
  * Before the environment of the store at `path` is opened: whoever has the file open must use the
  * lock file that this process is going to use, and nobody else may use that. A lock file of others
  * that have another file open is removed; they keep it, without its name. `fd` is open for writing;
  * its gate is held, and this process has no store of that name open. SQLITE_CANTOPEN if the file is
- * open elsewhere with another lock file; SQLITE_NOMEM.
+ * open elsewhere with another lock file, or as above; SQLITE_NOMEM.
  */
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error);
 

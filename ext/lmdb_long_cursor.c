@@ -102,6 +102,9 @@ static int arrive(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *
 {
     for (;;) {
         bool link = key->mv_size == PT_LMDB_LINK_SIZE;
+        if (key->mv_size > PT_LMDB_LINK_SIZE) {
+            return MDB_CORRUPTED;
+        }
         size_t offset = pt_lmdb_depth_offset(cursor->depth);
         size_t size = key->mv_size - PT_LMDB_BUCKET_PREFIX - (link ? 1 : 0);
         if (size == 0 || size > sizeof cursor->key - offset) {

@@ -14,10 +14,11 @@ enum {
     LAST_PAGE_AT = 136,
     COMMIT_AT = 144,
     DATA_VERSION = 1,
+    TAIL_PAGES = 65536,
     BIG_VALUE = 8,           /* bytes in the page that stand for it */
     FREE_LIST_FLAGS = 8,     /* integers as keys */
     FLAG_NO_FOLDER = 0x4000, /* how the file was made: without a folder of its own */
-    NUMBER_KEY_SIZE = 8,
+    NUMBER_SIZE = 8,
     UNITS_MAX = PT_LMDB_PAGE_MAX / 2, /* entries begin at even places */
     UNITS_IN_WORD = 64,
 };
@@ -86,16 +87,44 @@ const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page)
     return NULL;
 }
 
-const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t pages)
+/* A file may lack pages that its last commits took and gave back, but not most of them. */
+static bool is_last_page(uint64_t last_page, uint64_t pages)
 {
-    if (meta->last_page < PT_LMDB_METAS - 1 || meta->last_page >= pages) {
+    return last_page >= PT_LMDB_METAS - 1 && last_page / 2 <= pages + TAIL_PAGES;
+}
+
+const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t number, uint64_t pages)
+{
+    if (!is_last_page(meta->last_page, pages)) {
         return "says more pages than the file has: part of the file is missing";
     }
-    if (meta->main.flags != 0) {
-        return "says another order of the main database than a store has";
+    if (meta->version % PT_LMDB_METAS != number) {
+        return "says a commit that is not written there";
     }
     const char *wrong = pt_lmdb_root_judge(&meta->free, meta->last_page);
     return wrong != NULL ? wrong : pt_lmdb_root_judge(&meta->main, meta->last_page);
+}
+
+const char *pt_lmdb_free_list_judge(const pt_lmdb_entry *entry, const pt_lmdb_meta *meta)
+{
+    uint64_t commit = pt_get_le64(entry->key.data);
+    if (commit == 0 || commit > meta->version) {
+        return "has an entry of a commit that there was not";
+    }
+    if (entry->flags > PT_LMDB_ENTRY_BIG || entry->value.size < NUMBER_SIZE ||
+        pt_get_le64(entry->value.data) > entry->value.size / NUMBER_SIZE - 1) {
+        return "has an entry that is no list";
+    }
+    uint64_t count = pt_get_le64(entry->value.data);
+    uint64_t before = meta->last_page + 1;
+    for (uint64_t i = 1; i <= count; i++) {
+        uint64_t page = pt_get_le64(entry->value.data + NUMBER_SIZE * i);
+        if (page < PT_LMDB_METAS || page >= before) {
+            return "has a page that cannot be there";
+        }
+        before = page;
+    }
+    return NULL;
 }
 
 /* --- Branch and leaf pages --- */
@@ -118,7 +147,7 @@ static bool is_key_size(const pt_lmdb_page *page, unsigned index, size_t size, p
     if (!page->is_leaf && index == 0) {
         return size <= PT_LMDB_KEY_MAX;
     }
-    return order == pt_lmdb_compare_numbers ? size == NUMBER_KEY_SIZE
+    return order == pt_lmdb_compare_numbers ? size == NUMBER_SIZE
                                             : size != 0 && size <= PT_LMDB_KEY_MAX;
 }
 

@@ -105,8 +105,11 @@ int pt_lmdb_compare_numbers(pt_slice a, pt_slice b); /* of 8 bytes each */
 /* Reads PT_LMDB_META_SIZE bytes of meta page `number`. What commits change is not judged. */
 const char *pt_lmdb_meta_read(const uint8_t *bytes, uint64_t number, pt_lmdb_meta *meta);
 
-/* Whether roots and last page can be those of a file of so many pages. */
-const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t pages);
+/*
+ * Whether what commits change can be so in meta page `number` of a file of so many pages. The file
+ * may lack free pages at its end.
+ */
+const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t number, uint64_t pages);
 
 /* Whether a root can be one in a file with this last page. */
 const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page);
@@ -117,6 +120,10 @@ const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t s
 
 /* Whether a page is the first of so many overflow pages. */
 const char *pt_lmdb_overflow_judge(const uint8_t *bytes, uint64_t number, uint64_t count);
+
+/* Whether an entry of the list of free pages is a list of pages, of a commit before this version or
+ * of it: its length, then so many numbers that fall, of 8 bytes each. */
+const char *pt_lmdb_free_list_judge(const pt_lmdb_entry *entry, const pt_lmdb_meta *meta);
 
 void pt_lmdb_root_read(const uint8_t bytes[PT_LMDB_ROOT_SIZE], pt_lmdb_root *root);
 

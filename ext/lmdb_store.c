@@ -1,5 +1,6 @@
 #include "lmdb_store.h"
 
+#include "lmdb_bounds.h"
 #include "lmdb_cursor.h"
 #include "lmdb_error.h"
 #include "lmdb_long_key.h"
@@ -251,6 +252,9 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
     if (mdb_rc == MDB_NOTFOUND) {
         *found = false;
         return SQLITE_OK;
+    }
+    if (mdb_rc == MDB_SUCCESS && !pt_lmdb_is_in_store(&store->env, &value)) {
+        mdb_rc = MDB_CORRUPTED;
     }
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading a record");

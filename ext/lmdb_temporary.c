@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/random.h>
 #include <unistd.h>
 
 #include "lmdb_access.h"
@@ -35,13 +36,22 @@ static bool is_temporary_name(const char *name, const char *place)
     return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
 }
 
+/* Whoever made it may have published it meanwhile. */
+static bool still_has_name(int fd, int folder, const char *name)
+{
+    struct stat own;
+    struct stat named;
+    return fstat(fd, &own) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+}
+
 static void remove_if_abandoned(int folder, const char *name)
 {
     int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
         return;
     }
-    if (pt_lock_take(fd, PT_LOCK_GATE, true, 0) == SQLITE_OK) {
+    if (pt_lock_take(fd, PT_LOCK_GATE, true, 0) == SQLITE_OK && still_has_name(fd, folder, name)) {
         unlinkat(folder, name, 0);
     }
     close(fd);
@@ -101,8 +111,10 @@ int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_te
     int problem = EEXIST;
     remove_abandoned(path);
     for (int tries = 0; problem == EEXIST && tries < NAME_TRIES; tries++) {
-        uint64_t noise;
-        sqlite3_randomness((int)sizeof noise, &noise);
+        uint64_t noise; /* SQLite's would be the same in processes that were forked */
+        if (getrandom(&noise, sizeof noise, 0) != (ssize_t)sizeof noise) {
+            return errno;
+        }
         char *name = sqlite3_mprintf("%s" INFIX "%016llx", path, (sqlite3_uint64)noise);
         if (name == NULL) {
             return ENOMEM;

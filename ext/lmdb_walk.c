@@ -20,15 +20,12 @@ void pt_lmdb_walk_end(pt_lmdb_walk *walk)
     *walk = (pt_lmdb_walk){0};
 }
 
-static int report(pt_lmdb_walk *walk, uint64_t page, const char *what, pt_slice low, pt_slice high,
-                  pt_error *error)
+static int report(pt_lmdb_walk *walk, uint64_t page, const char *what, pt_slice low, pt_slice high)
 {
     walk->problems++;
-    if (walk->listener.problem != NULL) {
-        return walk->listener.problem(walk->listener.context, walk, page, what, low, high);
-    }
-    return pt_error_set(error, SQLITE_CORRUPT, "page %lld (%s) %s", (sqlite3_int64)page, walk->name,
-                        what);
+    walk->bad_page = page;
+    walk->bad_what = what;
+    return walk->listener.problem(walk->listener.context, walk, page, what, low, high);
 }
 
 static bool claim(const pt_lmdb_walk *walk, uint64_t first, uint64_t count)
@@ -118,7 +115,7 @@ static int push(pt_lmdb_walk *walk, uint64_t number, pt_slice low, pt_slice high
         }
     }
     if (what != NULL) {
-        return report(walk, number, what, low, high, error);
+        return report(walk, number, what, low, high);
     }
     uint64_t *pages = is_last ? &walk->leaf_pages : &walk->branch_pages;
     (*pages)++;
@@ -174,7 +171,7 @@ static int read_overflow(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *whole, 
     }
     walk->overflow_pages += count;
     *whole = what == NULL;
-    return *whole ? SQLITE_OK : report(walk, first, what, entry->key, entry->key, error);
+    return *whole ? SQLITE_OK : report(walk, first, what, entry->key, entry->key);
 }
 
 /* To a leaf that has an entry to go, or to the end with depth 0. */

@@ -10,16 +10,15 @@
 
 typedef struct pt_lmdb_walk pt_lmdb_walk;
 
-/* What a walk tells. All may be NULL. */
+/* What a walk tells. */
 typedef struct pt_lmdb_walk_listener {
     void *context;
-    /* Before `count` pages from `first` on are read. False: they have been read already, and are
-     * not read again. */
+    /* NULL is allowed. Before `count` pages from `first` on are read. False: they have been read
+     * already, and are not read again. */
     bool (*claim)(void *context, uint64_t first, uint64_t count);
     /*
      * A page is damaged, and what lies behind it left out: keys >= low and < high; empty: up to the
-     * end of the tree. SQLITE_OK to go on, or the code that ends the walk. Without it the walk ends
-     * with SQLITE_CORRUPT.
+     * end of the tree. SQLITE_OK to go on, or the code that ends the walk.
      */
     int (*problem)(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
                    pt_slice low, pt_slice high);
@@ -48,6 +47,8 @@ struct pt_lmdb_walk {
 
     /* Met so far. */
     int64_t problems;
+    uint64_t bad_page; /* of the last problem, and what it was */
+    const char *bad_what;
     uint64_t branch_pages;
     uint64_t leaf_pages;
     uint64_t overflow_pages;
@@ -62,8 +63,8 @@ void pt_lmdb_walk_begin(pt_lmdb_walk *walk, const pt_lmdb_file *file, const char
 
 /*
  * The next entry; its value is whole, also where it lies on overflow pages. *found = false: there
- * is none. Valid until the next call. SQLITE_NOMEM, SQLITE_IOERR_READ, SQLITE_CORRUPT with a text,
- * and what the listener answers.
+ * is none. Valid until the next call. SQLITE_NOMEM, SQLITE_IOERR_READ, and what the
+ * listener answers.
  */
 int pt_lmdb_walk_next(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *found, pt_error *error);
 

@@ -51,10 +51,14 @@ static stamp stamp_of(int64_t ticks)
     return made;
 }
 
-/*
- * SQLite 3.40 gives all columns of an UPDATE ... FROM as they were when the statement began. If it
- * updates the entity for the second time, its Timestamp and ETag are older ones.
- */
+/* SQLite 3.40 gives all columns of an UPDATE ... FROM, as they were when the statement began; else
+ * it tells which ones SET does not name. */
+static bool tells_what_is_set(const pt_write_arguments *given)
+{
+    return sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]) != 0;
+}
+
+/* Whether Timestamp and ETag are those of an older version. */
 static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
 {
     sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
@@ -65,7 +69,7 @@ static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
     const unsigned char *text = sqlite3_value_text(timestamp);
     if (text == NULL ||
         !pt_ticks_parse(pt_slice_of(text, (size_t)sqlite3_value_bytes(timestamp)), &older) ||
-        older > ticks) {
+        older >= ticks) {
         return false;
     }
     stamp then = stamp_of(older);
@@ -103,7 +107,13 @@ static int check_system_columns(const pt_write_arguments *given, pt_slice old_ke
             return refuse_change(error, "EntityKey");
         }
     }
-    return is_older_stamp(given, ticks) ? SQLITE_OK : check_stamp(given, ticks, error);
+    return check_stamp(given, ticks, error);
+}
+
+/* An UPDATE ... FROM may meet an entity several times, and one of them counts: the first. */
+static bool was_met_before(const pt_write_arguments *given, int64_t ticks)
+{
+    return !tells_what_is_set(given) && is_older_stamp(given, ticks);
 }
 
 static int key_after_update(sqlite3_value *given, const char *column, pt_slice old, pt_slice *key,
@@ -174,7 +184,7 @@ static int is_same_bag(pt_table *table, const pt_record *record, sqlite3_value *
 /* The new base: what Properties is set to, or what there was. A value equal to what reading gives
  * sets nothing. */
 static int update_properties(pt_table *table, const pt_record *record, sqlite3_value *given,
-                             pt_slice key, pt_error *error)
+                             pt_slice key, bool *replaced, pt_error *error)
 {
     bool same = true;
     if (!sqlite3_value_nochange(given)) {
@@ -183,6 +193,7 @@ static int update_properties(pt_table *table, const pt_record *record, sqlite3_v
             return rc;
         }
     }
+    *replaced = !same;
     return same ? pt_entity_keep_properties(table, record, key, error)
                 : pt_entity_parse_properties(table, given, error);
 }
@@ -260,6 +271,31 @@ static int collect_changes(pt_table *table, const pt_record *record,
     return SQLITE_OK;
 }
 
+/* Lays the columns that SET names over a new base. A value equal to what the base has sets nothing.
+ */
+static int set_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    for (int i = 0; i < table->config.column_count; i++) {
+        if (sqlite3_value_nochange(given->declared[i])) {
+            continue;
+        }
+        pt_field field;
+        const pt_value nothing = {.type = PT_NONE};
+        const pt_field *base = pt_bag_find(&table->bag, pt_entity_column_name(table, i));
+        if (pt_value_equals_sql(base != NULL ? &base->value : &nothing, given->declared[i])) {
+            continue;
+        }
+        int rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (!pt_bag_set(&table->bag, &field)) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
 /* Stores the bag under a new key and removes the old one. */
 static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_error *error)
 {
@@ -275,12 +311,15 @@ static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_e
 }
 
 /* Puts together the entity that there is to be, and stores it. */
-static int put_anew(pt_table *table, const pt_record *record, sqlite3_value *properties,
+static int put_anew(pt_table *table, const pt_record *record, const pt_write_arguments *given,
                     pt_slice old_key, pt_slice new_key, pt_error *error)
 {
-    int rc = update_properties(table, record, properties, old_key, error);
+    bool replaced = false;
+    int rc = update_properties(table, record, given->tail[PT_TAIL_PROPERTIES], old_key, &replaced,
+                               error);
     if (rc == SQLITE_OK) {
-        rc = pt_entity_set_columns(table, error);
+        rc = replaced && tells_what_is_set(given) ? set_columns(table, given, error)
+                                                  : pt_entity_set_columns(table, error);
     }
     if (rc != SQLITE_OK) {
         return rc;
@@ -301,7 +340,7 @@ static int change_entity(pt_table *table, const pt_record *record, const pt_writ
         pt_entity_can_be_patched(table, record)) {
         return pt_entity_patch(table, record, new_key, error);
     }
-    return put_anew(table, record, properties, old_key, new_key, error);
+    return put_anew(table, record, given, old_key, new_key, error);
 }
 
 int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_arguments *given,
@@ -320,6 +359,9 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
         return rc; /* gone since the statement chose its rows: nothing to update */
     }
     rc = refuse_write_form(given, error);
+    if (rc == SQLITE_OK && was_met_before(given, record.ticks)) {
+        return SQLITE_OK;
+    }
     if (rc == SQLITE_OK) {
         rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
     }

@@ -29,13 +29,13 @@ run_script() {
     name=$(title "$1" | tr / -)
     fresh_folder "$name"
     run_shell "$name" :memory: "$1" "$work/$name.out"
-    if [ "${UPDATE:-}" = 1 ]; then
+    if [ "${UPDATE:-}" = 1 ] && [ -z "${PT_DIFFERENCES:-}" ]; then
         cp "$work/$name.out" "$expected"
     elif [ ! -e "$expected" ]; then
         echo "# there is no $expected; write it, or make it with UPDATE=1 and read it"
         return 1
     fi
-    same "$expected" "$work/$name.out"
+    same "$expected" "$work/$name.out" "$name"
 }
 
 scripts=$(scripts_named "$@")

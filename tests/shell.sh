@@ -4,6 +4,7 @@
 #     PT_EXAMPLES  the folder of the examples that are C programs (build/examples)
 #     PT_SHELL     the shell, a command with arguments  (sqlite3)
 #     PT_PRELOAD   libraries the shell loads before itself, for the sanitizers   (none)
+#     PT_DIFFERENCES  a folder that says what another version of SQLite prints otherwise   (none)
 #     PT_TIMEOUT   seconds until a shell that hangs is killed                    (60)
 # shellcheck shell=sh
 
@@ -50,9 +51,20 @@ commented() {
     sed 's/^/# /'
 }
 
-# same expected actual: compares, and prints what differs as TAP comments.
+# same expected actual [name]: compares, and prints what differs as TAP comments. What is to differ
+# is in $PT_DIFFERENCES/name.diff, if there is such a file; with UPDATE=1 that is written instead.
 same() {
-    diff -u --label expected --label actual "$1" "$2" >"$work/diff" && return 0
+    recorded=${PT_DIFFERENCES:+${3:+$PT_DIFFERENCES/$3.diff}}
+    if [ -n "$recorded" ] && [ "${UPDATE:-}" = 1 ]; then
+        diff "$1" "$2" >"$recorded" && rm "$recorded"
+        return 0
+    elif [ -n "$recorded" ] && [ -e "$recorded" ]; then
+        diff "$1" "$2" | cmp -s - "$recorded" && return 0
+        echo "# $recorded says what is to differ, and this is something else:"
+    elif diff "$1" "$2" >/dev/null; then
+        return 0
+    fi
+    diff -u --label expected --label actual "$1" "$2" >"$work/diff"
     commented <"$work/diff"
     return 1
 }

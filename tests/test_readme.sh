@@ -70,7 +70,7 @@ check_block() {
         return 1
     elif [ -e "$work/$1.expected" ]; then
         sed -E 's/[ \t]+$//' "$work/$1.expected" >"$work/expected"
-        same "$work/expected" "$actual"
+        same "$work/expected" "$actual" "readme-$1"
     elif grep -E '^(Parse error|Runtime error|Error)' "$actual" >"$work/errors"; then
         commented <"$work/errors"
         return 1

@@ -1,11 +1,13 @@
 /*
- * The main function of a fuzzer that is not driven by libFuzzer: runs the inputs of its corpus, and
- * then N inputs made of them at random from SEED. Prints the Test Anything Protocol, one test for
- * each input of the corpus; what an input breaks ends the program, with the input as a line of a
- * corpus.
+ * The main function of a fuzzer that is not driven by libFuzzer: runs the inputs of its seeds and
+ * its corpus, and then N inputs made of them at random from SEED. Prints the Test Anything
+ * Protocol, one test for each input of the corpus; what an input breaks ends the program, with the
+ * input as a line of a corpus.
  *
- *     fuzz_NAME                     replays tests/fuzz/corpus/NAME.txt
- *     fuzz_NAME unpack FOLDER       writes the corpus as files
+ *     fuzz_NAME                     replays tests/fuzz/seeds/NAME.txt, written by hand and what
+ *                                   once broke something, and tests/fuzz/corpus/NAME.txt, found
+ *                                   by libFuzzer
+ *     fuzz_NAME unpack FOLDER       writes both as files
  *     fuzz_NAME pack FOLDER         prints the files as a corpus
  */
 #ifndef REPLAY_H
@@ -18,7 +20,6 @@
 #include <unistd.h>
 
 #include "../random/environment.h"
-#include "../random/random.h"
 #include "corpus.h"
 
 enum { DEFAULT_MUTATIONS = 300, DEFAULT_SEED = 1, INPUT_SECONDS = 60 };
@@ -59,13 +60,18 @@ static inline void run_input(const uint8_t *data, size_t size)
 
 /* --- Inputs made of others --- */
 
-static inline size_t change_bytes(uint8_t *data, size_t size, uint64_t *random)
+static inline unsigned below(unsigned short random[3], unsigned limit)
 {
-    size_t at = random_below(random, (unsigned)size + 1);
-    switch (random_below(random, 4)) {
+    return (unsigned)nrand48(random) % limit;
+}
+
+static inline size_t change_bytes(uint8_t *data, size_t size, unsigned short random[3])
+{
+    size_t at = below(random, (unsigned)size + 1);
+    switch (below(random, 4)) {
     case 0:
         memmove(data + at + 1, data + at, size - at);
-        data[at] = (uint8_t)random_next(random);
+        data[at] = (uint8_t)below(random, 256);
         return size + 1;
     case 1:
         if (at < size) {
@@ -75,28 +81,27 @@ static inline size_t change_bytes(uint8_t *data, size_t size, uint64_t *random)
         return size;
     default:
         if (at < size) {
-            data[at] =
-                (uint8_t)(random_below(random, 2) == 0 ? random_next(random)
-                                                       : data[at] ^ 1u << random_below(random, 8));
+            data[at] = (uint8_t)(below(random, 2) == 0 ? below(random, 256)
+                                                       : data[at] ^ 1u << below(random, 8));
         }
         return size;
     }
 }
 
 /* The beginning of one input and the end of another, and then a few bytes changed. */
-static inline void run_mixture(const corpus *all, uint64_t *random)
+static inline void run_mixture(const corpus *all, unsigned short random[3])
 {
     enum { CHANGES = 4 };
     static uint8_t data[2 * INPUT_MAX + CHANGES];
-    const corpus_input *first = &all->inputs[random_below(random, (unsigned)all->count)];
-    const corpus_input *second = &all->inputs[random_below(random, (unsigned)all->count)];
-    bool whole = random_below(random, 2) == 0;
-    size_t begun = whole ? first->size : random_below(random, (unsigned)first->size + 1);
-    size_t from = whole ? second->size : random_below(random, (unsigned)second->size + 1);
+    const corpus_input *first = &all->inputs[below(random, (unsigned)all->count)];
+    const corpus_input *second = &all->inputs[below(random, (unsigned)all->count)];
+    bool whole = below(random, 2) == 0;
+    size_t begun = whole ? first->size : below(random, (unsigned)first->size + 1);
+    size_t from = whole ? second->size : below(random, (unsigned)second->size + 1);
     memcpy(data, first->data, begun);
     memcpy(data + begun, second->data + from, second->size - from);
     size_t size = begun + second->size - from;
-    for (unsigned changes = random_below(random, CHANGES); changes > 0; changes--) {
+    for (unsigned changes = below(random, CHANGES); changes > 0; changes--) {
         size = change_bytes(data, size, random);
     }
     run_input(data, size < INPUT_MAX ? size : INPUT_MAX);
@@ -106,19 +111,20 @@ static inline void replay(const char *name, const corpus *all)
 {
     uint64_t mutations = number_from_environment("N", DEFAULT_MUTATIONS);
     uint64_t seed = number_from_environment("SEED", DEFAULT_SEED);
-    uint64_t random = seed;
+    unsigned short random[3] = {(unsigned short)seed, (unsigned short)(seed >> 16),
+                                (unsigned short)(seed >> 32)};
     printf("1..%zu\n", all->count + 1);
     for (size_t i = 0; i < all->count; i++) {
         run_input(all->inputs[i].data, all->inputs[i].size);
-        printf("ok %zu - line %zu of the corpus\n", i + 1, i + 1);
+        printf("ok %zu - input %zu\n", i + 1, i + 1);
         fflush(stdout);
     }
     for (uint64_t i = 0; i < mutations && all->count > 0; i++) {
-        run_mixture(all, &random);
+        run_mixture(all, random);
     }
     printf("ok %zu - inputs made of them\n", all->count + 1);
-    printf("# %s: %zu inputs of the corpus, %zu bytes; N=%llu inputs made of them, SEED=%llu\n",
-           name, all->count, all->bytes, (unsigned long long)mutations, (unsigned long long)seed);
+    printf("# %s: %zu inputs kept, %zu bytes; N=%llu inputs made of them, SEED=%llu\n", name,
+           all->count, all->bytes, (unsigned long long)mutations, (unsigned long long)seed);
 }
 
 /* --- The corpus as files, which libFuzzer wants --- */
@@ -183,6 +189,13 @@ static inline void pack(const char *folder)
     }
 }
 
+static inline void read_inputs(corpus *all, const char *kind, const char *name)
+{
+    char path[4096];
+    snprintf(path, sizeof path, "tests/fuzz/%s/%s.txt", kind, name);
+    corpus_read(all, path);
+}
+
 int main(int argc, char **argv)
 {
     static const char prefix[] = "fuzz_";
@@ -198,9 +211,8 @@ int main(int argc, char **argv)
         free(all);
         return 0;
     }
-    char path[4096];
-    snprintf(path, sizeof path, "tests/fuzz/corpus/%s.txt", name);
-    corpus_read(all, path);
+    read_inputs(all, "seeds", name);
+    read_inputs(all, "corpus", name);
     if (argc == 3 && strcmp(argv[1], "unpack") == 0) {
         unpack(all, argv[2]);
     } else {

@@ -16,8 +16,10 @@ task=$1
 replayers=$2
 target=$3
 seconds=$4
-found=${PT_FUZZ_FOLDER:-build/fuzz}
+found=${PT_FUZZ_FOLDER:-$PWD/build/fuzz}
 largest=4096
+short=400 # bytes of an input that is kept
+many=200
 
 names() {
     if [ -n "$target" ]; then
@@ -29,12 +31,17 @@ names() {
     fi
 }
 
-# What the options of libFuzzer are for a fuzzer: a dictionary, if there is one.
-dictionary() {
+# What libFuzzer is told for one fuzzer: its dictionary, and to look at compared values where an
+# input takes a short time. Connections that are used again make looking for leaks slow.
+options() {
     test ! -e "tests/fuzz/$1.dict" || echo "-dict=tests/fuzz/$1.dict"
+    case $1 in
+    sql | store | twins) echo -detect_leaks=0 ;;
+    *) echo -use_value_profile=1 ;;
+    esac
 }
 
-# The corpus in the tree, as files among what was found before.
+# Seeds and corpus of the tree, as files among what was found before.
 begin() {
     mkdir -p "$found/corpus/$1"
     "$replayers/fuzz_$1" unpack "$found/corpus/$1"
@@ -42,10 +49,10 @@ begin() {
 
 fuzz() {
     log=$found/$1.log
-    # shellcheck disable=SC2046 # no word or one
+    # shellcheck disable=SC2046 # words
     ASAN_OPTIONS=detect_leaks=1:allocator_may_return_null=1 "build/fuzz/fuzz_$1" \
-        "$found/corpus/$1" $(dictionary "$1") -max_total_time="$seconds" -max_len=$largest \
-        -timeout=20 -rss_limit_mb=2048 -use_value_profile=1 -print_final_stats=1 -reload=0 \
+        "$found/corpus/$1" $(options "$1") -max_total_time="$seconds" -max_len=$largest \
+        -timeout=20 -rss_limit_mb=2048 -print_final_stats=1 -reload=0 \
         -artifact_prefix="$found/crash-$1-" >"$log" 2>&1 || {
         tail -n 60 "$log"
         echo "not ok - $1: see $log"
@@ -57,10 +64,15 @@ fuzz() {
         END { print "ok - " name ": " runs " executions, " rate " a second, coverage " cov }' "$log"
 }
 
+# The smallest inputs that reach everything, and as often; if these are many, that reach it.
 minimise() {
     smallest=$(mktemp -d)
-    "build/fuzz/fuzz_$1" -merge=1 -max_len=$largest "$smallest" "$found/corpus/$1" \
-        >"$found/$1.merge.log" 2>&1
+    for counters in 1 0; do
+        rm -f "$smallest"/*
+        "build/fuzz/fuzz_$1" -set_cover_merge=1 -use_counters=$counters -max_len=$short \
+            -detect_leaks=0 "$smallest" "$found/corpus/$1" >"$found/$1.merge.log" 2>&1
+        test "$(find "$smallest" -type f | wc -l)" -gt $many || break
+    done
     "$replayers/fuzz_$1" pack "$smallest" >"tests/fuzz/corpus/$1.txt.new"
     mv "tests/fuzz/corpus/$1.txt.new" "tests/fuzz/corpus/$1.txt"
     rm -r "$smallest"

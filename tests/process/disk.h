@@ -10,15 +10,12 @@
 #ifndef DISK_H
 #define DISK_H
 
-#include <dirent.h>
 #include <limits.h>
-#include <stdlib.h>
-#include <string.h>
 
-#include "database.h"
+#include "files.h"
 #include "system_calls.h"
 
-enum { DISK_FILES = 200, DISK_NAMES = 12, DISK_NAME_SIZE = 64, DISK_SECTOR = 512 };
+enum { DISK_FILES = 200, DISK_NAMES = 12, DISK_SECTOR = 512 };
 
 typedef enum disk_kind {
     DISK_WRITE,
@@ -42,78 +39,19 @@ typedef struct disk_event {
     int number;
 } disk_event;
 
-typedef struct disk_content {
-    uint8_t *bytes;
-    size_t size;
-    size_t room;
-} disk_content;
-
 typedef struct disk_log {
     char folder[PATH_SIZE];
     disk_event *events;
     size_t count;
     size_t room;
-    char names[DISK_NAMES][DISK_NAME_SIZE];
+    char names[DISK_NAMES][FILE_NAME_SIZE];
     int at[DISK_NAMES]; /* the file that a name leads to now, or -1 */
     int name_count;
-    disk_content first[DISK_FILES]; /* before the first event */
+    file_content first[DISK_FILES]; /* before the first event */
     int first_at[DISK_NAMES];
     int file_count;
     bool drops_syncs; /* a disk that lies */
 } disk_log;
-
-static inline void *disk_need(void *memory)
-{
-    if (memory == NULL) {
-        puts("Bail out! out of memory");
-        exit(1);
-    }
-    return memory;
-}
-
-/* --- Contents --- */
-
-static inline void disk_resize(disk_content *content, size_t size)
-{
-    if (size > content->room) {
-        content->room = size * 2;
-        content->bytes = disk_need(realloc(content->bytes, content->room));
-    }
-    if (size > content->size) {
-        memset(content->bytes + content->size, 0, size - content->size);
-    }
-    content->size = size;
-}
-
-static inline void disk_put(disk_content *content, size_t offset, const void *bytes, size_t size)
-{
-    if (size == 0) {
-        return;
-    }
-    if (offset + size > content->size) {
-        disk_resize(content, offset + size);
-    }
-    memcpy(content->bytes + offset, bytes, size);
-}
-
-static inline void disk_copy(disk_content *to, const disk_content *from)
-{
-    to->size = 0;
-    disk_put(to, 0, from->bytes, from->size);
-}
-
-static inline void disk_load(disk_content *content, const char *path)
-{
-    uint8_t block[1 << 14];
-    ssize_t size;
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
-    assert_true(fd >= 0);
-    while ((size = read(fd, block, sizeof block)) > 0) {
-        disk_put(content, content->size, block, (size_t)size);
-    }
-    assert_int_equal(size, 0);
-    close(fd);
-}
 
 /* --- Recording --- */
 
@@ -123,7 +61,7 @@ static inline disk_event *disk_append(disk_log *log, disk_kind kind)
 {
     if (log->count == log->room) {
         log->room = log->room * 2 + 1000;
-        log->events = disk_need(realloc(log->events, log->room * sizeof *log->events));
+        log->events = need(realloc(log->events, log->room * sizeof *log->events));
     }
     disk_event *event = &log->events[log->count++];
     *event = (disk_event){.kind = kind, .file = -1, .name = -1};
@@ -142,11 +80,11 @@ static inline int disk_name(disk_log *log, const char *path)
             return i;
         }
     }
-    if (log->name_count == DISK_NAMES || strlen(path + size + 1) >= DISK_NAME_SIZE) {
+    if (log->name_count == DISK_NAMES || strlen(path + size + 1) >= FILE_NAME_SIZE) {
         puts("Bail out! too many names, or too long ones");
         exit(1);
     }
-    snprintf(log->names[log->name_count], DISK_NAME_SIZE, "%s", path + size + 1);
+    snprintf(log->names[log->name_count], FILE_NAME_SIZE, "%s", path + size + 1);
     log->at[log->name_count] = -1;
     return log->name_count++;
 }
@@ -211,7 +149,7 @@ static inline void disk_note_write(disk_log *log, const system_call *call, int f
     event->durable = (flags & O_DSYNC) != 0 && !log->drops_syncs;
     event->offset = (size_t)offset;
     event->size = system_call_size(call);
-    event->bytes = disk_need(malloc(event->size + 1));
+    event->bytes = need(malloc(event->size + 1));
     size_t size = 0;
     for (int i = 0; i < call->part_count; i++) {
         memcpy(event->bytes + size, call->parts[i].iov_base, call->parts[i].iov_len);
@@ -284,12 +222,12 @@ static inline void disk_record(disk_log *log, const char *folder)
     DIR *entries = opendir(folder);
     assert_non_null(entries);
     for (const struct dirent *entry; (entry = readdir(entries)) != NULL;) {
-        char path[PATH_SIZE + DISK_NAME_SIZE];
+        char path[PATH_SIZE + FILE_NAME_SIZE];
         if (entry->d_type == DT_REG) {
             snprintf(path, sizeof path, "%s/%.63s", folder, entry->d_name);
             int name = disk_name(log, path);
             log->at[name] = disk_new_file(log);
-            disk_load(&log->first[log->at[name]], path);
+            file_load(&log->first[log->at[name]], path);
         }
     }
     closedir(entries);

@@ -12,10 +12,12 @@
 /* How much of its last call a process still makes. */
 typedef enum mortal_death {
     DIES_BEFORE,
-    DIES_WITHIN, /* a write: half of it; other calls: before */
+    DIES_WITHIN, /* a write: half of it, whole sectors; other calls: before */
     DIES_AFTER,  /* a write: before what is changed in shared memory then */
     DEATHS,
 } mortal_death;
+
+enum { MORTAL_SECTOR = 512 };
 
 static int64_t mortal_calls; /* so far */
 static int64_t mortal_last;  /* the call that the process dies of, or 0 */
@@ -32,7 +34,7 @@ static inline bool mortal_changes(const system_call *call)
 static inline void mortal_write(const system_call *call, bool whole)
 {
     struct iovec part = call->parts[0];
-    part.iov_len /= 2;
+    part.iov_len = part.iov_len / 2 / MORTAL_SECTOR * MORTAL_SECTOR;
     const struct iovec *parts = whole ? call->parts : &part;
     int count = whole ? call->part_count : 1;
     if (call->offset < 0) {

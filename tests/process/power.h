@@ -11,7 +11,7 @@
 typedef struct power_disk {
     const disk_log *log;
     size_t issued;
-    disk_content durable[DISK_FILES];
+    file_content durable[DISK_FILES];
     int durable_at[DISK_NAMES];
     size_t *pending; /* events that may or may not be on the disk, in their order */
     size_t pending_count;
@@ -37,9 +37,9 @@ static inline uint32_t power_random(uint64_t *state, uint32_t limit)
 static inline void power_begin(power_disk *disk, const disk_log *log)
 {
     *disk = (power_disk){.log = log};
-    disk->pending = disk_need(calloc(log->count + 1, sizeof *disk->pending));
+    disk->pending = need(calloc(log->count + 1, sizeof *disk->pending));
     for (int i = 0; i < log->file_count; i++) {
-        disk_copy(&disk->durable[i], &log->first[i]);
+        file_copy(&disk->durable[i], &log->first[i]);
     }
     memcpy(disk->durable_at, log->first_at, sizeof disk->durable_at);
 }
@@ -62,12 +62,12 @@ static inline void power_apply_name(int at[DISK_NAMES], const disk_event *event)
     at[event->name] = event->kind == DISK_LINK ? event->file : -1;
 }
 
-static inline void power_apply(disk_content *content, const disk_event *event)
+static inline void power_apply(file_content *content, const disk_event *event)
 {
     if (event->kind == DISK_RESIZE) {
-        disk_resize(content, event->size);
+        file_resize(content, event->size);
     } else {
-        disk_put(content, event->offset, event->bytes, event->size);
+        file_put(content, event->offset, event->bytes, event->size);
     }
 }
 
@@ -136,14 +136,14 @@ static inline power_image power_choose(const power_disk *disk, uint64_t random)
 }
 
 /* A write that is torn: some of its sectors. */
-static inline void power_tear(power_image *image, disk_content *content, const disk_event *event)
+static inline void power_tear(power_image *image, file_content *content, const disk_event *event)
 {
     size_t at = 0;
     while (at < event->size) {
         size_t part = DISK_SECTOR - (event->offset + at) % DISK_SECTOR;
         part = part < event->size - at ? part : event->size - at;
         if (power_random(&image->random, 16) < image->share) {
-            disk_put(content, event->offset + at, event->bytes + at, part);
+            file_put(content, event->offset + at, event->bytes + at, part);
         }
         at += part;
     }
@@ -156,7 +156,7 @@ static inline bool power_is_pinned(const power_disk *disk, size_t event)
     return disk->log->events[event].durable && event + 1 < disk->issued;
 }
 
-static inline void power_keep(power_image *image, disk_content *content, const disk_event *event,
+static inline void power_keep(power_image *image, file_content *content, const disk_event *event,
                               size_t place)
 {
     bool lucky = power_random(&image->random, 16) < image->share;
@@ -213,16 +213,16 @@ static inline void power_shuffle(const power_disk *disk, power_image *image, siz
 
 /* The file may also be as long as it was, or as it became. */
 static inline void power_choose_size(power_image *image, size_t was, size_t becomes,
-                                     disk_content *content)
+                                     file_content *content)
 {
     uint32_t choice = power_random(&image->random, 4);
     if (image->choice == POWER_ALL || image->choice == POWER_PREFIX) {
         return;
     }
     if (choice == 0) {
-        disk_resize(content, was);
+        file_resize(content, was);
     } else if (choice == 1) {
-        disk_resize(content, becomes);
+        file_resize(content, becomes);
     }
 }
 
@@ -246,16 +246,16 @@ static inline size_t power_places(const power_disk *disk, int file, size_t *plac
 }
 
 static inline void power_file(const power_disk *disk, power_image *image, int file,
-                              disk_content *content)
+                              file_content *content)
 {
-    size_t *places = disk_need(calloc(disk->pending_count + 1, sizeof *places));
+    size_t *places = need(calloc(disk->pending_count + 1, sizeof *places));
     size_t was;
     size_t becomes;
     size_t count = power_places(disk, file, places, &was, &becomes);
     if (image->choice == POWER_SHUFFLED) {
         power_shuffle(disk, image, places, count);
     }
-    disk_copy(content, &disk->durable[file]);
+    file_copy(content, &disk->durable[file]);
     for (size_t i = 0; i < count; i++) {
         size_t number = disk->pending[places[i]];
         const disk_event *event = &disk->log->events[number];
@@ -271,23 +271,20 @@ static inline void power_file(const power_disk *disk, power_image *image, int fi
     free(places);
 }
 
-/* Memory that processes share has no order on the disk: any sectors of it may be there. */
-static inline void power_scramble(power_image *image, disk_content *content)
+enum { POWER_NUMBERS = 8 }; /* bytes that LMDB writes last in its lock file */
+
+/* Memory that processes share has no order on the disk: any sectors of it may be there, and the
+ * first as it was before its beginning was written. */
+static inline void power_scramble(power_image *image, file_content *content)
 {
-    for (size_t at = 0; at < content->size; at++) {
-        if (at % DISK_SECTOR == 0 && power_random(&image->random, 2) == 0) {
-            size_t part = content->size - at < DISK_SECTOR ? content->size - at : DISK_SECTOR;
-            memset(content->bytes + at, (int)power_random(&image->random, 256), part);
+    for (size_t at = 0; at < content->size; at += DISK_SECTOR) {
+        size_t part = content->size - at < DISK_SECTOR ? content->size - at : DISK_SECTOR;
+        uint32_t choice = power_random(&image->random, 4);
+        if (choice < 2) {
+            memset(content->bytes + at, 0,
+                   choice == 0 || part < POWER_NUMBERS ? part : POWER_NUMBERS);
         }
     }
-}
-
-static inline bool power_write(const char *path, const disk_content *content)
-{
-    int fd = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0644);
-    bool written = fd >= 0 && (content->size == 0 ||
-                               write(fd, content->bytes, content->size) == (ssize_t)content->size);
-    return fd >= 0 && close(fd) == 0 && written;
 }
 
 static inline bool power_is_shared_memory(const char *name)
@@ -300,12 +297,12 @@ static inline bool power_is_shared_memory(const char *name)
 /* Writes an image into an empty folder. */
 static inline bool power_make(const power_disk *disk, power_image image, const char *folder)
 {
-    static disk_content content;
+    static file_content content;
     int at[DISK_NAMES];
     bool written = true;
     power_names(disk, &image, at);
     for (int i = 0; written && i < disk->log->name_count; i++) {
-        char path[PATH_SIZE + DISK_NAME_SIZE];
+        char path[PATH_SIZE + FILE_NAME_SIZE];
         bool shared = power_is_shared_memory(disk->log->names[i]);
         if (at[i] < 0 || (shared && power_random(&image.random, 4) == 0)) {
             continue;
@@ -315,7 +312,7 @@ static inline bool power_make(const power_disk *disk, power_image image, const c
             power_scramble(&image, &content);
         }
         snprintf(path, sizeof path, "%s/%s", folder, disk->log->names[i]);
-        written = power_write(path, &content);
+        written = file_write(path, &content);
     }
     return written;
 }

@@ -4,6 +4,7 @@
  */
 #include <fcntl.h>
 #include <grp.h>
+#include <pthread.h>
 #include <sys/inotify.h>
 #include <sys/stat.h>
 
@@ -492,6 +493,22 @@ static void a_lock_file_that_is_another_file_is_not_written(void **state)
     alarm(0);
 }
 
+/* What an opener leaves that ends between making the mutexes and writing the magic number. */
+static void put_lock_file_with_mutexes(const char *lock)
+{
+    enum { NUMBERS = 8, LINE = 64 }; /* LMDB's: two before the first mutex, a line with it */
+    char bytes[8192] = {0};
+    pthread_mutex_t mutex;
+    pthread_mutexattr_t attributes;
+    assert_int_equal(pthread_mutexattr_init(&attributes), 0);
+    assert_int_equal(pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED), 0);
+    assert_int_equal(pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST), 0);
+    assert_int_equal(pthread_mutex_init(&mutex, &attributes), 0);
+    memcpy(bytes + NUMBERS, &mutex, sizeof mutex);
+    memcpy(bytes + LINE, &mutex, sizeof mutex);
+    put_file(lock, bytes, sizeof bytes);
+}
+
 static void an_empty_or_unfinished_lock_file_is_used(void **state)
 {
     const char *folder = *state;
@@ -505,6 +522,10 @@ static void an_empty_or_unfinished_lock_file_is_used(void **state)
         assert_number(db, 1, "SELECT V FROM t");
         close_database(db);
     }
+    put_lock_file_with_mutexes(lock);
+    sqlite3 *db = open_database(folder, "m.db");
+    assert_number(db, 1, "SELECT V FROM t");
+    close_database(db);
 }
 
 /* Closing any descriptor of a file drops the process's locks on it. */

@@ -5,196 +5,11 @@
  *
  * N: how many images are looked at; SEED; ONLY: the name of one scenario.
  */
-#include <signal.h>
 #include <sys/wait.h>
 
-#include "anatomy.h"
-#include "power.h"
-#include "workload.h"
+#include "recording.h"
 
-enum { DEFAULT_IMAGES = 2600, TRANSACTIONS = 12, FULL_EVERY = 4, NEVER = -1, TEXT_SIZE = 400 };
-
-#define STORE "main.db-ptable"
-
-typedef struct scenario {
-    const char *name;
-    const char *work;
-    const char *journal_mode;
-    const char *synchronous; /* of the main database */
-    const char *sync;        /* of the store */
-    bool mixed;              /* the main database changes too */
-    bool some_full;          /* every FULL_EVERY-th transaction also writes to a table with full */
-    bool creates;            /* the first transaction declares the tables */
-} scenario;
-
-static const scenario scenarios[] = {
-    {"rows", "rows", "delete", "full", "full", false, false, false},
-    {"shrink", "shrink", "delete", "full", "full", false, false, false},
-    {"large", "large", "wal", "full", "full", false, false, false},
-    {"drop", "drop", "delete", "full", "full", false, false, false},
-    {"queue", "queue", "wal", "full", "full", false, false, false},
-    {"delete", "rows", "delete", "full", "full", true, false, false},
-    {"delete-extra", "queue", "delete", "extra", "full", true, false, false},
-    {"truncate", "rows", "truncate", "full", "full", true, false, false},
-    {"persist", "rows", "persist", "full", "full", true, false, false},
-    {"wal", "large", "wal", "full", "full", true, false, false},
-    {"wal-normal", "rows", "wal", "normal", "full", true, false, false},
-    {"normal", "rows", "delete", "full", "normal", false, false, false},
-    {"normal-mixed", "drop", "wal", "full", "normal", true, false, false},
-    {"normal-full", "shrink", "wal", "full", "normal", false, true, false},
-    {"off-full", "drop", "delete", "full", "off", false, true, false},
-    {"off-full-mixed", "rows", "wal", "full", "off", true, true, false},
-    {"create", "rows", "delete", "full", "full", true, false, true},
-    {"create-wal", "drop", "wal", "full", "full", true, false, true},
-};
-
-enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
-
-/* --- The process that writes --- */
-
-enum { MARK_BEGUN, MARK_DONE };
-
-/* All that is known of a run. */
-typedef struct recording {
-    const scenario *of;
-    disk_log log;
-    content states[TRANSACTIONS + 1]; /* after each transaction */
-    int64_t begun[TRANSACTIONS + 1];  /* the events */
-    int64_t done[TRANSACTIONS + 1];
-    int64_t in_store[TRANSACTIONS + 1]; /* the store's part begins to be on the disk */
-    int64_t in_main[TRANSACTIONS + 1];  /* the main database's part is certain to be there;
-                                           NEVER: not within the log */
-} recording;
-
-static bool is_full(const scenario *of, int number)
-{
-    return strcmp(of->sync, "full") == 0 || (of->some_full && number % FULL_EVERY == 0);
-}
-
-static int declare(sqlite3 *db, const scenario *of)
-{
-    int code = workload_declare(db, workload_of(of->work), of->sync);
-    return code != SQLITE_OK || !of->some_full
-               ? code
-               : code_of(db, "CREATE VIRTUAL TABLE f USING ptable(V Int64, sync='full')");
-}
-
-static int transact(sqlite3 *db, const scenario *of, int number)
-{
-    if (of->creates && number == 1) {
-        int code = code_of(db, "BEGIN");
-        code = code == SQLITE_OK ? declare(db, of) : code;
-        return code == SQLITE_OK ? code_of(db, "COMMIT") : code;
-    }
-    int code = workload_begin(db, workload_of(of->work), number, of->mixed);
-    if (code == SQLITE_OK && of->some_full && number % FULL_EVERY == 0) {
-        code = code_of(db, "INSERT OR REPLACE INTO f VALUES('f', 'f', %d)", number);
-    }
-    return code == SQLITE_OK ? code_of(db, "COMMIT") : code;
-}
-
-static sqlite3 *open_main(const char *folder, const scenario *of)
-{
-    sqlite3 *db = open_database(folder, "main.db");
-    run(db, "PRAGMA journal_mode = %s; PRAGMA synchronous = %s", of->journal_mode, of->synchronous);
-    return db;
-}
-
-/* The main database's part of a transaction is ended by this event. */
-static bool commits_main(const recording *all, const disk_event *event)
-{
-    const char *mode = all->of->journal_mode;
-    const char *name = event->name >= 0 ? all->log.names[event->name] : "";
-    int journal = -1;
-    for (int i = 0; i < all->log.name_count; i++) {
-        bool is_journal = strcmp(all->log.names[i], "main.db-journal") == 0 ||
-                          strcmp(all->log.names[i], "main.db-wal") == 0;
-        journal = is_journal ? all->log.at[i] : journal;
-    }
-    if (strcmp(mode, "delete") == 0) {
-        return event->kind == DISK_UNLINK && strcmp(name, "main.db-journal") == 0;
-    }
-    if (event->file != journal) {
-        return false;
-    }
-    return strcmp(mode, "truncate") == 0 ? event->kind == DISK_RESIZE && event->size == 0
-           : strcmp(mode, "persist") == 0
-               ? event->kind == DISK_WRITE && event->offset == 0 && event->size == 28
-               : event->kind == DISK_WRITE;
-}
-
-/* The first event from `from` on that makes an event durable. */
-static int64_t made_durable(const disk_log *log, int64_t from)
-{
-    const disk_event *event = &log->events[from];
-    disk_kind sync = power_is_of_folder(event) ? DISK_SYNC_FOLDER : DISK_SYNC;
-    for (size_t i = (size_t)from; i < log->count; i++) {
-        if (log->events[i].kind == sync &&
-            (sync == DISK_SYNC_FOLDER || log->events[i].file == event->file)) {
-            return (int64_t)i;
-        }
-    }
-    return NEVER;
-}
-
-/* Where the parts of a transaction come to lie on the disk. */
-static void note_parts(recording *all, int number)
-{
-    int64_t main_part = NEVER;
-    int store = -1;
-    for (int i = 0; i < all->log.name_count; i++) {
-        store = strcmp(all->log.names[i], STORE) == 0 ? all->log.at[i] : store;
-    }
-    all->in_store[number] = all->done[number];
-    for (int64_t i = all->begun[number]; i < all->done[number]; i++) {
-        const disk_event *event = &all->log.events[i];
-        if (event->kind == DISK_WRITE && event->durable && event->file == store) {
-            all->in_store[number] = i;
-        }
-        main_part = commits_main(all, event) ? i : main_part;
-    }
-    all->in_main[number] = main_part;
-}
-
-static void settle_parts(recording *all)
-{
-    for (int number = 1; number <= TRANSACTIONS; number++) {
-        all->in_main[number] = all->in_main[number] == NEVER
-                                   ? all->begun[number]
-                                   : made_durable(&all->log, all->in_main[number]);
-    }
-}
-
-static void record(recording *all, const scenario *of, const char *folder, bool drops_syncs)
-{
-    *all = (recording){.of = of, .log = {.drops_syncs = drops_syncs}};
-    sqlite3 *db = open_main(folder, of);
-    if (of->creates) {
-        run(db, "CREATE TABLE before(a)");
-    } else {
-        assert_int_equal(declare(db, of), SQLITE_OK);
-    }
-    all->states[0] = content_of(db, true);
-    close_database(db);
-    disk_record(&all->log, folder);
-    db = open_main(folder, of);
-    for (int number = 1; number <= TRANSACTIONS; number++) {
-        all->begun[number] = (int64_t)all->log.count;
-        disk_mark(&all->log, MARK_BEGUN, number);
-        int code = transact(db, of, number);
-        if (code != SQLITE_OK) {
-            fail_msg("%s: transaction %d: %s", of->name, number, sqlite3_errmsg(db));
-        }
-        all->done[number] = (int64_t)all->log.count;
-        disk_mark(&all->log, MARK_DONE, number);
-        note_parts(all, number);
-        all->states[number] = content_of(db, true);
-        assert_int_equal(all->states[number].code, SQLITE_OK);
-    }
-    disk_stop();
-    close_database(db);
-    settle_parts(all);
-}
+enum { DEFAULT_IMAGES = 700, TEXT_SIZE = 400 };
 
 /* --- What may be there --- */
 
@@ -277,6 +92,12 @@ static bool found_wrong(findings *found, const char *what, const char *more)
 static int state_of(const recording *all, int64_t event, const content *there, bool *apart)
 {
     promise promised = promise_at(all, event);
+    int fails = promised.last;
+    if (fails_here(all->of, fails) && all->done[fails] > event &&
+        all->failing[fails].store == there->store && all->states[fails].main == there->main) {
+        *apart = true;
+        return fails;
+    }
     for (int in_store = promised.last; in_store >= promised.first; in_store--) {
         for (int in_main = promised.last;
              all->states[in_store].store == there->store && in_main >= 0; in_main--) {
@@ -390,19 +211,6 @@ static bool check_image(const recording *all, int64_t event, const char *folder,
     return good;
 }
 
-static void empty_folder(const char *folder)
-{
-    DIR *entries = opendir(folder);
-    for (const struct dirent *entry; entries != NULL && (entry = readdir(entries)) != NULL;) {
-        char path[PATH_SIZE + DISK_NAME_SIZE];
-        snprintf(path, sizeof path, "%s/%.63s", folder, entry->d_name);
-        if (entry->d_type == DT_REG) {
-            unlink(path);
-        }
-    }
-    closedir(entries);
-}
-
 /* --- Moments --- */
 
 /* While a new store is filled, under a name that nobody knows, one moment is like another. */
@@ -434,7 +242,7 @@ static int compare_moments(const void *left, const void *right)
 
 static moment *choose_moments(const recording *all, int64_t count, uint64_t seed)
 {
-    moment *moments = disk_need(calloc((size_t)count, sizeof *moments));
+    moment *moments = need(calloc((size_t)count, sizeof *moments));
     uint64_t random = seed * UINT64_C(0x9E3779B97F4A7C15) + 1;
     power_random(&random, 2);
     for (int64_t i = 0; i < count; i++) {
@@ -451,15 +259,6 @@ static moment *choose_moments(const recording *all, int64_t count, uint64_t seed
 }
 
 /* --- The process that looks --- */
-
-/* cmocka would go on after a signal, with the next test. */
-static void die_of_signals(void)
-{
-    static const int signals[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT};
-    for (size_t i = 0; i < sizeof signals / sizeof signals[0]; i++) {
-        signal(signals[i], SIG_DFL);
-    }
-}
 
 static void look(const recording *all, const moment *moments, int64_t count, const char *folder,
                  findings *found)
@@ -524,24 +323,12 @@ static findings look_at_images(const recording *all, int64_t count, uint64_t see
 
 /* --- The tests --- */
 
-/* In memory, if there is such a place: these files need no disk. */
-static char *make_quick_folder(void)
-{
-    char *folder = strdup("/dev/shm/ptable-process-XXXXXX");
-    if (folder != NULL && mkdtemp(folder) == NULL) {
-        free(folder);
-        folder = strdup("/tmp/ptable-process-XXXXXX");
-        assert_non_null(mkdtemp(folder));
-    }
-    return folder;
-}
-
 static findings try_scenario(const scenario *of, bool drops_syncs, int64_t count, uint64_t seed)
 {
     static recording all;
     void *writes = make_quick_folder();
     void *looks = make_quick_folder();
-    record(&all, of, writes, drops_syncs);
+    record(&all, of, writes, drops_syncs, seed);
     findings found = look_at_images(&all, count, seed, looks);
     disk_free(&all.log);
     remove_folder(&writes);

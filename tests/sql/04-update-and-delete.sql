@@ -79,6 +79,25 @@ INSERT INTO Untyped(PartitionKey, RowKey, v, Properties)
 UPDATE Untyped SET v = Years FROM Raise WHERE Id = '2';
 SELECT Properties FROM Untyped;
 
+-- Properties replaces all, and what SET names besides it goes over that, whatever there was before.
+UPDATE Untyped SET Properties = '{"a":1}', v = 5;
+SELECT Properties FROM Untyped;
+UPDATE Untyped SET Properties = '{"v":6,"b":1}', v = 5;
+UPDATE Untyped SET Properties = '{"b":2}', v = 5;
+SELECT Properties FROM Untyped;
+UPDATE Untyped SET Properties = '{"c":3}', v = NULL;
+UPDATE Untyped SET Properties = '{"v":6,"c":3}', v = NULL;
+SELECT Properties FROM Untyped;
+UPDATE Untyped SET Properties = '{"v":"six","c":4}', v = 'six';
+UPDATE Untyped SET Properties = '{"d":5}';
+SELECT Properties FROM Untyped;
+
+-- An UPDATE ... FROM that meets an entity several times takes one of them.
+UPDATE Untyped SET v = w.v FROM (SELECT 7 AS v UNION ALL SELECT 7 UNION ALL SELECT 7) AS w;
+SELECT Properties FROM Untyped;
+UPDATE Untyped SET Properties = w.p FROM (SELECT '{"e":1}' AS p UNION ALL SELECT '{"e":1}') AS w;
+SELECT Properties FROM Untyped;
+
 -- DELETE, of one and of all.
 DELETE FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '2';
 SELECT changes(), count(*) FROM Employee;

@@ -1,5 +1,6 @@
 /*
- * Makes the n-th allocation through SQLite's allocator fail, once or from then on.
+ * Makes the n-th allocation through SQLite's allocator fail, once or from then on. (Those that do
+ * not go through it: library_memory.h.)
  *
  *     failing_malloc_install();                  before anything else uses SQLite
  *     for (int n = 0; ; n++) {
@@ -20,6 +21,9 @@ static sqlite3_mem_methods failing_malloc_real;
 static int failing_malloc_countdown = -1; /* allocations until the failure; -1: never */
 static bool failing_malloc_persistent;
 static bool failing_malloc_hit;
+static bool failing_malloc_elsewhere; /* SQLite's own succeed: others are counted */
+static bool failing_malloc_inside;    /* what is allocated now is for SQLite's allocator */
+static void (*failing_malloc_watch)(bool elsewhere); /* sees every allocation that is counted */
 
 static bool failing_malloc_now(void)
 {
@@ -37,14 +41,42 @@ static bool failing_malloc_now(void)
     return true;
 }
 
+/* Whether an allocation, of SQLite's allocator or from elsewhere, is to fail. */
+static bool failing_malloc_decides(bool elsewhere)
+{
+    if (failing_malloc_watch != 0 && failing_malloc_countdown >= 0) {
+        failing_malloc_watch(elsewhere);
+    }
+    return elsewhere == failing_malloc_elsewhere && failing_malloc_now();
+}
+
 static void *failing_malloc_alloc(int size)
 {
-    return failing_malloc_now() ? 0 : failing_malloc_real.xMalloc(size);
+    if (failing_malloc_decides(false)) {
+        return 0;
+    }
+    failing_malloc_inside = true;
+    void *memory = failing_malloc_real.xMalloc(size);
+    failing_malloc_inside = false;
+    return memory;
 }
 
 static void *failing_malloc_realloc(void *memory, int size)
 {
-    return failing_malloc_now() ? 0 : failing_malloc_real.xRealloc(memory, size);
+    if (failing_malloc_decides(false)) {
+        return 0;
+    }
+    failing_malloc_inside = true;
+    void *larger = failing_malloc_real.xRealloc(memory, size);
+    failing_malloc_inside = false;
+    return larger;
+}
+
+static void failing_malloc_free(void *memory)
+{
+    failing_malloc_inside = true;
+    failing_malloc_real.xFree(memory);
+    failing_malloc_inside = false;
 }
 
 static inline void failing_malloc_install(void)
@@ -54,6 +86,7 @@ static inline void failing_malloc_install(void)
     sqlite3_mem_methods methods = failing_malloc_real;
     methods.xMalloc = failing_malloc_alloc;
     methods.xRealloc = failing_malloc_realloc;
+    methods.xFree = failing_malloc_free;
     sqlite3_config(SQLITE_CONFIG_MALLOC, &methods);
     sqlite3_initialize();
 }

@@ -1,10 +1,11 @@
 /*
- * The scripts that run out of memory: every feature once. A step that begins with ! fails also with
- * memory. Steps that begin with a dot: out_of_memory_side.h.
+ * The scripts that run out of memory: with out_of_memory_more_scripts.h, every feature once. A step
+ * that begins with ! fails also with memory. Steps that begin with a dot: out_of_memory_side.h.
  */
 #ifndef OUT_OF_MEMORY_SCRIPTS_H
 #define OUT_OF_MEMORY_SCRIPTS_H
 
+#include "out_of_memory_more_scripts.h"
 #include "out_of_memory_side.h"
 
 enum {
@@ -19,7 +20,6 @@ typedef struct memory_script {
     const char *name;
     const char *const *steps; /* up to NULL */
     unsigned hosts;           /* and whether opening the connection may fail too */
-    int share;                /* how many allocations are tried when only some are */
 } memory_script;
 
 /* --- What all begin with --- */
@@ -52,7 +52,8 @@ static const char *const first_rows[] = {
     NULL};
 
 /* What must work at the end, on every connection: it leaves nothing behind. */
-static const char *const probe[] = {"INSERT INTO W VALUES ('probe', '1', 1)",
+static const char *const probe[] = {"PRAGMA query_only = 0",
+                                    "INSERT INTO W VALUES ('probe', '1', 1)",
                                     "INSERT INTO U VALUES ('probe', '1', 1)",
                                     "BEGIN",
                                     "UPDATE W SET v = 2 WHERE PartitionKey = 'probe'",
@@ -559,221 +560,61 @@ static const char *const views_and_triggers[] = {
     "SELECT * FROM V",
     NULL};
 
-static const char *const functions[] = {
-    "SELECT pt_ticks('2026-11-21'), pt_datetime(639308474025484454), "
-    "pt_inverted_ticks('2026-11-21'), pt_inverted_datetime('2516070501974515545')",
-    "SELECT pt_ticks() > 0, length(pt_datetime()), length(pt_inverted_ticks())",
-    "SELECT pt_starts_with('abc', 'a'), pt_prefix_end('abc'), pt_compound_key('a', 7, 'b'), "
-    "pt_compound_key_sep('--', 'a', 'b'), pt_key_part('a_b_c', -2), pt_pad(7, 6), pt_pad('42', 4)",
-    "SELECT pt_hash_bucket('x', 16), length(pt_guid()), length(pt_uuid7()), "
-    "hex(pt_entity_key('p', 7))",
-    "SELECT length(pt_compound_key(hex(zeroblob(5000)), 'b')), "
-    "length(pt_prefix_end(hex(zeroblob(5000)))), length(pt_entity_key(hex(zeroblob(500)), 5))",
-    "SELECT pt_version() > '', pt_debug() > ''",
-    "SELECT pt_starts_with(v, 1), pt_hash_bucket(v, 7), pt_prefix_end(v) FROM W",
-    "!SELECT pt_ticks('now')",
-    "!SELECT pt_compound_key('a_b', 'c')",
-    "!SELECT pt_pad(-1, 3)",
-    "!SELECT pt_inverted_datetime('x')",
-    "!SELECT pt_entity_key(x'00', 'a')",
-    NULL};
-
-static const char *const attached[] = {"ATTACH ':memory:' AS more",
-                                       "CREATE VIRTUAL TABLE more.A USING ptable(v Int32)",
-                                       "INSERT INTO A SELECT PartitionKey, RowKey, v FROM W",
-                                       "BEGIN",
-                                       "UPDATE A SET v = v + 1",
-                                       "DELETE FROM W",
-                                       "INSERT INTO W SELECT PartitionKey, RowKey, v FROM A",
-                                       "COMMIT",
-                                       "SELECT sum(v) FROM A",
-                                       "DETACH more",
-                                       NULL};
-
-static const char *const refusals[] = {
-    "CREATE VIRTUAL TABLE D USING ptable(v, table='W', scan=deny)",
-    "!SELECT * FROM D",
-    "SELECT v FROM D WHERE PartitionKey = 'p'",
-    "!ALTER TABLE W RENAME TO X",
-    "CREATE VIRTUAL TABLE Lost USING ptable(store='missing.ptable', readonly=1)",
-    "!SELECT * FROM Lost",
-    "!SELECT rowid FROM W",
-    "DROP TABLE Lost",
-    NULL};
-
-static const char *const limits_and_batches[] = {
-    "CREATE VIRTUAL TABLE New USING ptable(v Int32, s, limits=azure, batch=azure)",
-    "BEGIN",
-    "INSERT INTO New VALUES ('p', '1', 1, 'one')",
-    "SAVEPOINT a",
-    "INSERT INTO New VALUES ('p', '2', 2, 'two'), ('p', '3', 3, 'three')",
-    "!INSERT INTO New VALUES ('p', '4', 4, 'four'), ('q', '1', 1, 'other partition')",
-    "!UPDATE New SET v = 5 WHERE PartitionKey = 'p' AND RowKey = '1'",
-    "!INSERT INTO W VALUES ('p', '9', 9)",
-    "ROLLBACK TO a",
-    "UPDATE New SET RowKey = '4' WHERE PartitionKey = 'p' AND RowKey = '2'",
-    "COMMIT",
-    "UPDATE New SET RowKey = '5', v = 5 WHERE PartitionKey = 'p'",
-    "!INSERT INTO New VALUES ('p', 'a/b', 1, 'slash')",
-    "!INSERT INTO New VALUES ('p', '6', 1, printf('%.40000c', 'x'))",
-    "INSERT INTO New VALUES ('p', '7', 1, printf('%.30000c', 'x'))",
-    "UPDATE New SET v = 2 WHERE PartitionKey = 'p' AND RowKey = '7'",
-    "!CREATE VIRTUAL TABLE Newer USING ptable(limits=azure, table='a-b')",
-    "INSERT INTO W VALUES ('p', '9', 9)",
-    "DELETE FROM New WHERE PartitionKey = 'p'",
-    NULL};
-
-static const char *const mixture[] = {
-    "BEGIN",
-    "INSERT INTO W VALUES ('x', 'é', 1), ('x', '😀', 2)",
-    "UPDATE T SET s = s || 'é' WHERE PartitionKey >= 'b'",
-    "SELECT s FROM T WHERE RowKey > 'a1' ORDER BY PartitionKey, RowKey",
-    "SELECT v FROM W WHERE PartitionKey = 'x' AND RowKey IN ('é', 'e')",
-    "SELECT v FROM W WHERE PartitionKey = 'x' AND RowKey < '😀'",
-    "SELECT DISTINCT PartitionKey FROM W",
-    "SAVEPOINT a",
-    "DELETE FROM W WHERE PartitionKey = 'x'",
-    "ROLLBACK TO a",
-    "INSERT INTO U VALUES ('x', '1', 1)",
-    "SELECT Properties FROM T",
-    "COMMIT",
-    "UPDATE T SET i = i + 1 WHERE PartitionKey = 'a'",
-    NULL};
-
-static const char *const catalog[] = {
-    "SELECT TableName, Entities, Bytes FROM pt_tables",
-    "INSERT INTO pt_tables(TableName) VALUES ('First'), ('Second')",
-    "!INSERT INTO pt_tables(TableName) VALUES ('Third'), ('FIRST')",
-    "INSERT OR IGNORE INTO pt_tables(TableName) VALUES ('FIRST'), ('Third')",
-    "!INSERT OR REPLACE INTO pt_tables(TableName) VALUES ('First')",
-    "!INSERT INTO pt_tables(TableName) VALUES ('')",
-    "!UPDATE pt_tables SET TableName = 'x'",
-    "DELETE FROM pt_tables WHERE TableName = 'T'",
-    "!SELECT * FROM T",
-    "DELETE FROM pt_tables WHERE TableName GLOB '*ir*'",
-    "DELETE FROM pt_tables WHERE TableName = 'nobody'",
-    "SELECT TableName FROM pt_tables WHERE Store = 'other.ptable' AND TableName = 'u'",
-    "INSERT INTO pt_tables(Store, TableName) VALUES ('other.ptable', 'First')",
-    "DELETE FROM pt_tables WHERE Store IN ('other.ptable', 'main.db-ptable') AND "
-    "TableName = 'first'",
-    "!SELECT * FROM pt_tables WHERE Store = 'none.ptable'",
-    "SELECT t.TableName FROM pt_stores s JOIN pt_tables t ON t.Store = s.Store ORDER BY 1",
-    NULL};
-
-static const char *const dropping_in_a_transaction[] = {
-    "BEGIN",
-    "INSERT INTO T(PartitionKey, RowKey) VALUES ('d', '1')",
-    "DELETE FROM pt_tables WHERE TableName = 'Bare'",
-    "SAVEPOINT a",
-    "DELETE FROM pt_tables WHERE TableName = 'T'",
-    "!SELECT * FROM T",
-    "INSERT INTO pt_tables(TableName) VALUES ('t')",
-    "INSERT INTO T(PartitionKey, RowKey) VALUES ('e', '1'), ('e', '2')",
-    "SELECT TableName, Entities, Bytes FROM pt_tables",
-    "ROLLBACK TO a",
-    "SELECT TableName, Entities, Bytes FROM pt_tables",
-    "!INSERT INTO pt_tables(TableName) VALUES ('More'), ('T')",
-    "COMMIT",
-    "BEGIN",
-    ".hold SELECT i FROM T",
-    "DELETE FROM pt_tables WHERE TableName = 'T'",
-    ".rest",
-    "ROLLBACK",
-    "SELECT i FROM T",
-    NULL};
-
-static const char *const looking_inside[] = {
-    "SELECT PartitionKey, Entities, Bytes > 0, FirstRowKey, LastRowKey FROM pt_partitions('T')",
-    "SELECT PartitionKey FROM pt_partitions('main.W') WHERE PartitionKey IN ('q', 'x', 'p') "
-    "ORDER BY PartitionKey DESC",
-    "SELECT Entities FROM pt_partitions('T') WHERE PartitionKey > 'a' AND PartitionKey <= 'c'",
-    "!SELECT * FROM pt_partitions('Plain')",
-    "!SELECT * FROM pt_partitions('none.T')",
-    "!SELECT * FROM pt_partitions('none.ptable', 'T')",
-    "!SELECT * FROM pt_partitions",
-    "SELECT * FROM pt_properties('T')",
-    "SELECT * FROM pt_properties('Bare') WHERE Share = 1",
-    "BEGIN",
-    "INSERT INTO W VALUES ('q', '7', 1), ('z', '1', 2)",
-    "UPDATE Bare SET Properties = '{\"New\":true}'",
-    "SELECT TableName, PartitionKey, Operations, Bytes > 0 FROM pt_batches",
-    "SELECT PartitionKey, Entities FROM pt_partitions('W')",
-    "SELECT Name, Type, Entities FROM pt_properties('Bare')",
-    "SELECT Tables, Entities, LastWrite > '' FROM pt_stores",
-    "ROLLBACK",
-    NULL};
-
-#define HELD "(MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Q WHERE "
-
-static const char *const queues[] = {
-    "CREATE VIRTUAL TABLE Q USING pt_queue(max_dequeue_count=1, sync=off)",
-    "CREATE VIRTUAL TABLE QP USING pt_queue(table='Q-poison', sync=off)",
-    "INSERT INTO Q(Body) VALUES ('a'), (hex(zeroblob(3000))), ('c'), (x'00')",
-    "INSERT INTO Q(Body, TimeToLive) VALUES ('expired', 1e-7)",
-    "INSERT INTO Q(Body, VisibilityTimeout) VALUES ('later', 9e10)",
-    "SELECT Body, DequeueCount, argument1, argument2 FROM pt_queue_get('Q', 1, 1e-7)",
-    "BEGIN",
-    "SELECT Body, DequeueCount FROM pt_queue_get('main.Q', 1, 9e10)",
-    "SAVEPOINT a",
-    "SELECT Body, DequeueCount FROM pt_queue_get('Q', 9, 9e10)",
-    "UPDATE Q SET VisibilityTimeout = 0, Body = Body || '!' WHERE " HELD "Body = 'c')",
-    "SELECT count(*) FROM QP",
-    "ROLLBACK TO a",
-    "SELECT given.Body FROM Q, pt_queue_update('Q', Q.MessageId, Q.PopReceipt, 0, Q.Body || '?') "
-    "AS given WHERE Q.Body = 'c'",
-    "!DELETE FROM Q WHERE " HELD "Body = 'c?') OR MessageId = '' AND PopReceipt = ''",
-    "DELETE FROM Q WHERE " HELD "Body = 'c?')",
-    "COMMIT",
-    "SELECT Body FROM Q ORDER BY TimeNextVisible DESC, MessageId DESC",
-    "INSERT INTO Plain SELECT count(*) FROM pt_queue_get('Q', 9, 9e10)",
-    "!SELECT * FROM pt_queue_get('Plain')",
-    "!SELECT * FROM pt_queue_get('Q', 0)",
-    "!INSERT INTO Q(Body) VALUES ('x'), (NULL)",
-    "SELECT TableName, Entities FROM pt_tables",
-    NULL};
-
 static const memory_script scripts[] = {
-    {"opening", opening, JOURNAL | WAL | OPENS, 9},
-    {"creating tables", creating, JOURNAL, 11},
-    {"making a store", making_a_store, JOURNAL, 3},
-    {"creating in a transaction", creating_in_a_transaction, JOURNAL | WAL, 7},
-    {"rolling a table back", rolling_a_table_back, JOURNAL | WAL, 7},
-    {"inserting", inserting, JOURNAL | UTF16, 7},
-    {"inserting many", inserting_many, JOURNAL, 11},
-    {"loading", loading, JOURNAL, 7},
-    {"conflicts", conflicts, JOURNAL, 11},
-    {"write modes", write_modes, JOURNAL | UTF16, 7},
-    {"properties", properties, JOURNAL | UTF16, 7},
-    {"large values", large_values, JOURNAL | WAL, 7},
-    {"shapes", shapes, JOURNAL, 7},
-    {"updating", updating, JOURNAL | UTF16, 7},
-    {"deleting", deleting, JOURNAL, 9},
-    {"point queries", point_queries, JOURNAL | UTF16, 5},
-    {"range queries", range_queries, JOURNAL | UTF16, 5},
-    {"skipping", skipping, JOURNAL, 9},
-    {"numbers as keys", numbers_as_keys, JOURNAL, 7},
-    {"filters", filters, JOURNAL | UTF16, 9},
-    {"paging", paging, JOURNAL, 9},
-    {"savepoints", savepoints, JOURNAL | WAL, 9},
-    {"deep savepoints", deep_savepoints, JOURNAL, 7},
-    {"rolling back", rolling_back, JOURNAL | WAL, 5},
-    {"several tables", several_tables, JOURNAL | WAL, 7},
-    {"refused commits", refused_commits, JOURNAL | WAL, 11},
-    {"long keys", long_keys, JOURNAL | WAL, 7},
-    {"busy commits", busy_commits, JOURNAL, 11},
-    {"others write", others_write, WAL, 7},
-    {"open statements", open_statements, WAL, 11},
-    {"rolled back under a statement", rolled_back_under_a_statement, WAL, 7},
-    {"views and triggers", views_and_triggers, JOURNAL, 9},
-    {"functions", functions, JOURNAL | UTF16, 5},
-    {"attached", attached, JOURNAL, 3},
-    {"refusals", refusals, JOURNAL, 7},
-    {"limits and batches", limits_and_batches, JOURNAL | WAL, 7},
-    {"mixture", mixture, MEMORY | UTF16, 3},
-    {"catalog", catalog, JOURNAL | WAL, 7},
-    {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL, 7},
-    {"queues", queues, JOURNAL | WAL | UTF16, 7},
-    {"looking inside", looking_inside, JOURNAL | UTF16 | MEMORY, 5},
+    {"opening", opening, JOURNAL | WAL | OPENS},
+    {"creating tables", creating, JOURNAL},
+    {"making a store", making_a_store, JOURNAL},
+    {"creating in a transaction", creating_in_a_transaction, JOURNAL | WAL},
+    {"rolling a table back", rolling_a_table_back, JOURNAL | WAL},
+    {"inserting", inserting, JOURNAL | UTF16},
+    {"inserting many", inserting_many, JOURNAL},
+    {"loading", loading, JOURNAL},
+    {"conflicts", conflicts, JOURNAL},
+    {"write modes", write_modes, JOURNAL | UTF16},
+    {"properties", properties, JOURNAL | UTF16},
+    {"large values", large_values, JOURNAL | WAL},
+    {"shapes", shapes, JOURNAL},
+    {"updating", updating, JOURNAL | UTF16},
+    {"deleting", deleting, JOURNAL},
+    {"point queries", point_queries, JOURNAL | UTF16},
+    {"range queries", range_queries, JOURNAL | UTF16},
+    {"skipping", skipping, JOURNAL},
+    {"numbers as keys", numbers_as_keys, JOURNAL},
+    {"filters", filters, JOURNAL | UTF16},
+    {"paging", paging, JOURNAL},
+    {"savepoints", savepoints, JOURNAL | WAL},
+    {"deep savepoints", deep_savepoints, JOURNAL},
+    {"rolling back", rolling_back, JOURNAL | WAL},
+    {"several tables", several_tables, JOURNAL | WAL},
+    {"refused commits", refused_commits, JOURNAL | WAL},
+    {"long keys", long_keys, JOURNAL | WAL},
+    {"busy commits", busy_commits, JOURNAL},
+    {"others write", others_write, WAL},
+    {"open statements", open_statements, WAL},
+    {"rolled back under a statement", rolled_back_under_a_statement, WAL},
+    {"views and triggers", views_and_triggers, JOURNAL},
+    {"functions", functions, JOURNAL | UTF16},
+    {"attached", attached, JOURNAL},
+    {"refusals", refusals, JOURNAL},
+    {"limits and batches", limits_and_batches, JOURNAL | WAL},
+    {"mixture", mixture, MEMORY | UTF16},
+    {"catalog", catalog, JOURNAL | WAL},
+    {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL},
+    {"queues", queues, JOURNAL | WAL | UTF16},
+    {"looking inside", looking_inside, JOURNAL | UTF16 | MEMORY},
+    {"exporting", exporting, JOURNAL | UTF16},
+    {"importing", importing, JOURNAL | UTF16},
+    {"checking", checking, JOURNAL},
+    {"backing up", backing_up, JOURNAL},
+    {"compacting", compacting, JOURNAL | WAL},
+    {"collecting", collecting, JOURNAL},
+    {"chunks", chunks, JOURNAL | MEMORY},
+    {"many names", many_names, JOURNAL},
+    {"durable", durable, JOURNAL | WAL},
+    {"temporary tables", temporary_tables, JOURNAL},
+    {"only reading", only_reading, JOURNAL | WAL},
+    {"many keys", many_keys, JOURNAL | UTF16},
+    {"two databases", two_databases, JOURNAL | WAL},
 };
 
 enum { SCRIPTS = sizeof scripts / sizeof scripts[0] };

@@ -2,10 +2,14 @@
  * A side of the comparison: a connection with ptable, its files in a folder of its own, and what a
  * script's steps can do with it. A step is an SQL statement, or
  *
- *     .hold <SELECT>       begins a statement and leaves it open on its first row; ends the last
- * one .rest                reads it to its end .refuse, .accept     the commit hook says no; yes
- * again .read, .unread       another connection begins to read the main database; ends .elsewhere
- * <SQL>     another connection with ptable runs it
+ *     .hold <SELECT>      begins a statement and leaves it open on its first row; ends the last one
+ *     .rest               reads it to its end
+ *     .refuse             the commit hook says no
+ *     .accept             it says yes again
+ *     .read               another connection begins to read the main database
+ *     .unread             it ends
+ *     .elsewhere <SQL>    another connection with ptable runs it
+ *     .attach <name>      attaches another database of the folder
  */
 #ifndef OUT_OF_MEMORY_SIDE_H
 #define OUT_OF_MEMORY_SIDE_H
@@ -24,7 +28,7 @@
 
 #include <cmocka.h>
 
-#include "failing_malloc.h"
+#include "library_memory.h"
 #include "ptable.h"
 
 enum { FOLDER_SIZE = 64, PATH_SIZE = 400 };
@@ -263,6 +267,15 @@ static inline int begin_to_read(script_side *side)
                : sqlite3_exec(side->reader, "BEGIN; SELECT * FROM sqlite_schema", NULL, NULL, NULL);
 }
 
+/* Another database in the side's folder, which has the given name in SQL, too. */
+static inline int attach(const script_side *side, const char *name)
+{
+    char *sql = sqlite3_mprintf("ATTACH '%q/%q.db' AS %q", side->folder, name, name);
+    int rc = sqlite3_exec(side->db, sql, NULL, NULL, NULL);
+    sqlite3_free(sql);
+    return rc;
+}
+
 static inline int execute_elsewhere(const script_side *side, const char *sql, FILE *out)
 {
     sqlite3 *db;
@@ -286,6 +299,9 @@ static inline int obey(script_side *side, const char *step, FILE *out)
     const char *rest;
     if (is_step(step, ".elsewhere", &rest)) {
         return execute_elsewhere(side, rest, out);
+    }
+    if (is_step(step, ".attach ", &rest)) {
+        return attach(side, rest);
     }
     if (is_step(step, ".read", &rest)) {
         return begin_to_read(side);
@@ -317,14 +333,32 @@ static inline int take_step(script_side *side, const char *step, FILE *out)
     return execute(side->db, step, out);
 }
 
+/*
+ * Two failures for want of memory have texts of their own: without address space a store cannot be
+ * opened, and where a commit could not be taken back, that is tried again by every later step.
+ */
+static inline bool is_explained(const script_side *side, int rc)
+{
+    const char *text = sqlite3_errmsg(side->db);
+    return (rc == SQLITE_CANTOPEN && library_map_refused &&
+            strstr(text, "address space") != NULL) ||
+           (rc == SQLITE_IOERR && failing_malloc_elsewhere && failing_malloc_persistent &&
+            failing_malloc_hit && strstr(text, "could not be taken back") != NULL);
+}
+
 static inline step_outcome run_step(script_side *side, const char *step)
 {
     step_outcome outcome = {.rows = NULL};
     size_t size;
+    int countdown = pause_failing();
     FILE *out = open_memstream(&outcome.rows, &size);
     assert_non_null(out);
+    resume_failing(countdown);
     outcome.rc = take_step(side, step, out);
+    countdown = pause_failing();
     fclose(out);
+    outcome.rc = is_explained(side, outcome.rc) ? SQLITE_NOMEM : outcome.rc;
+    resume_failing(countdown);
     return outcome;
 }
 

@@ -125,7 +125,7 @@ static bool is_in_term(int term)
     return term == PT_TERM_PK_IN || term == PT_TERM_RK_IN || term == PT_TERM_EK_IN;
 }
 
-static void make_terms(void)
+static inline void make_terms(void)
 {
     model.bits = 0;
     unsigned wanted = random_below(5);

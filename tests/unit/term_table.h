@@ -43,7 +43,7 @@ static int term_table_disconnect(sqlite3_vtab *vtab)
 static int term_table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     (void)vtab;
-    int argument = 0;
+    int arguments = 0;
     for (int term = 0; term < PT_TERM_COUNT; term++) {
         for (int i = 0; i < info->nConstraint; i++) {
             if (info->aConstraint[i].iColumn != term) {
@@ -53,7 +53,7 @@ static int term_table_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
                 return SQLITE_CONSTRAINT;
             }
             sqlite3_vtab_in(info, i, 1);
-            info->aConstraintUsage[i].argvIndex = ++argument;
+            info->aConstraintUsage[i].argvIndex = ++arguments;
             info->aConstraintUsage[i].omit = 1;
             info->idxNum |= 1 << term;
         }
@@ -133,7 +133,7 @@ static sqlite3 *term_table_database(void)
 }
 
 /* Runs `SELECT 1 FROM terms WHERE <where>` and returns its result code. */
-static int term_table_query(sqlite3 *db, const char *where)
+static inline int term_table_query(sqlite3 *db, const char *where)
 {
     char *sql = sqlite3_mprintf("SELECT 1 FROM terms WHERE %s", where);
     assert_non_null(sql);

@@ -150,6 +150,9 @@ static void errors_say_where_and_why(void **state)
          "Edm.Binary there (InvalidInput)"},
         {"pt_csv_member('row 7', 'Age', 34.5, 'Int32')",
          "pt_csv_member: 34.5 is REAL; give TEXT or INTEGER"},
+        {"pt_csv_header('')",
+         "pt_csv_header: '' is not a JSON object with members named as the properties, in "
+         "ascending order; make it with json_group_object(name, NULL)"},
         {"pt_csv_header('{\"b\":0,\"a\":0}')",
          "pt_csv_header: '{\"b\":0,\"a\":0}' is not a JSON object with members named as the "
          "properties, in ascending order; make it with json_group_object(name, NULL)"},

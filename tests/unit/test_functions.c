@@ -10,6 +10,8 @@
 #include "functions.h"
 #include "version.h"
 
+#define COUNT_FUNCTIONS "count(*) FROM pragma_function_list WHERE name GLOB 'pt_*'"
+
 static sqlite3 *open_with_functions(void)
 {
     sqlite3 *db = fixture_open();
@@ -34,7 +36,7 @@ static void every_function_is_there(void **state)
 {
     (void)state;
     sqlite3 *db = open_with_functions();
-    fixture_expect(db, "count(*) FROM pragma_function_list WHERE name GLOB 'pt_*'", "25");
+    fixture_expect(db, COUNT_FUNCTIONS, "25");
     expect_with_flags(
         db, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
         "pt_compound_key-1 pt_compound_key_sep-1 pt_csv_header1 pt_csv_line5 pt_csv_member4 "
@@ -79,6 +81,7 @@ static void version_and_debug_tell_versions(void **state)
     fixture_close(db);
 }
 
+/* SQLite may get along without what it wanted memory for; then all functions are there. */
 static void registering_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -91,9 +94,12 @@ static void registering_may_run_out_of_memory(void **state)
         int rc = pt_functions_register(db, &error);
         hit = failing_malloc_disarm();
         failures += hit;
-        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
         assert_int_equal(error.rc, rc);
         assert_null(error.message);
+        if (rc == SQLITE_OK) {
+            fixture_expect(db, COUNT_FUNCTIONS, "25");
+        }
         fixture_close(db);
     }
     assert_true(failures >= 20);

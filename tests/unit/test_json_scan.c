@@ -53,6 +53,16 @@ static void scan_text(const char *json, size_t json_size, char *text, size_t siz
     free(exact);
 }
 
+/* A text without memory is as one without bytes. */
+static void no_text_is_no_object(void **state)
+{
+    (void)state;
+    pt_slice name;
+    pt_json_token value;
+    pt_json_scan scan = pt_json_scan_of(NULL, 0);
+    assert_int_equal(pt_json_scan_next(&scan, &name, &value), PT_JSON_NO_OBJECT);
+}
+
 static void members_come_in_order_with_their_text(void **state)
 {
     (void)state;
@@ -199,6 +209,7 @@ static void every_prefix_is_safe(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(no_text_is_no_object),
         cmocka_unit_test(members_come_in_order_with_their_text),
         cmocka_unit_test(escapes_are_undone_in_names_and_values),
         cmocka_unit_test(an_escaped_nul_is_a_character),

@@ -144,7 +144,9 @@ static int ask_in_child(void)
 {
     pt_error error = PT_ERROR_NONE;
     pt_store_info info;
-    return engine->info(inherited, &info, &error) == SQLITE_CANTOPEN ? 0 : 1;
+    int rc = engine->info(inherited, &info, &error);
+    pt_error_clear(&error);
+    return rc == SQLITE_CANTOPEN ? 0 : 1;
 }
 
 static void a_forked_child_is_refused(void **state)

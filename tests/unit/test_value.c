@@ -77,12 +77,36 @@ static void convert(sqlite3_value *value, pt_type declared, char *text, size_t s
     snprintf(text, size, "-");
 }
 
+/*
+ * SQLite writes 15 digits of a number, recent versions as many as it takes to read it back. So with
+ * those a number becomes text that would lose something with others.
+ */
+static bool is_written_exactly(sqlite3 *database, const char *expression, char *text, size_t size)
+{
+    char *sql = sqlite3_mprintf("CASE WHEN typeof(%s) = 'real' AND CAST(CAST(%s AS TEXT) AS REAL)"
+                                " = %s THEN CAST(%s AS TEXT) END",
+                                expression, expression, expression, expression);
+    sqlite3_value *written = value_in(database, sql);
+    bool exact = sqlite3_value_type(written) == SQLITE_TEXT;
+    if (exact) {
+        snprintf(text, size, "%s", (const char *)sqlite3_value_text(written));
+    }
+    sqlite3_value_free(written);
+    sqlite3_free(sql);
+    return exact;
+}
+
 static void assert_conversion(sqlite3 *database, size_t row, pt_type type)
 {
     const char *expression = conversions[row].expression;
     sqlite3_value *value = value_in(database, expression);
     const char *expected = conversions[row].converted[type - 1];
     char text[200];
+    char written[40];
+    if (type == PT_STRING && strcmp(expected, "-") == 0 &&
+        is_written_exactly(database, expression, written, sizeof written)) {
+        expected = written;
+    }
     convert(value, type, text, sizeof text);
     if (strcmp(text, expected) != 0) {
         fail_msg("%s as %s gave %s", expression, pt_type_name(type), text);

@@ -1,0 +1,553 @@
+/*
+ * pt_compact: the file becomes smaller and holds what it held, whoever reads, writes, opens or dies
+ * meanwhile.
+ *
+ * N: moments at which a process that compacts is killed; SEED.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+
+#include "backup.h"
+#include "killing.h"
+#include "mixed.h"
+#include "mortal.h"
+#include "peer.h"
+#include "store.h"
+#include "write_order.h"
+
+enum { DEFAULT_KILLS = 16, LAST = MIXED_FIRST + 12 };
+
+#define STORE "main.db-ptable"
+#define DROPPED_TABLE                                                                              \
+    "CREATE VIRTUAL TABLE dropped USING ptable(V Binary);"                                         \
+    "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 300)"                \
+    "INSERT INTO dropped SELECT 'p', k, zeroblob(5000) FROM n;"                                    \
+    "DELETE FROM pt_tables WHERE TableName = 'dropped'; DROP TABLE dropped"
+
+static void fill(sqlite3 *db)
+{
+    run(db, MIXED_TABLES);
+    for (int64_t batch = MIXED_FIRST; batch <= LAST; batch++) {
+        assert_int_equal(mixed_batch(db, batch), SQLITE_OK);
+    }
+    run(db, DROPPED_TABLE);
+}
+
+static int64_t size_of(const char *folder, const char *name)
+{
+    char path[PATH_SIZE];
+    struct stat file;
+    path_in(folder, name, path);
+    assert_int_equal(stat(path, &file), 0);
+    return (int64_t)file.st_size;
+}
+
+static void the_file_becomes_smaller(void **state)
+{
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    struct stat file;
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    path_in(folder, STORE, path);
+    assert_int_equal(chmod(path, 0640), 0);
+    int64_t before = size_of(folder, STORE);
+    int64_t given_back = number(db, "SELECT pt_compact(NULL)");
+    assert_true(given_back > 300 * 5000);
+    assert_int_equal(size_of(folder, STORE), before - given_back);
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(file.st_mode & 0777, 0640);
+    mixed_check_rows(db, LAST);
+    assert_int_equal(mixed_batch(db, LAST + 1), SQLITE_OK);
+    mixed_check_rows(db, LAST + 1);
+    assert_number(db, 0, "SELECT Dropped FROM pt_stores");
+    int64_t chunks = mixed_chunks(db);
+    close_database(db);
+    assert_int_equal(files_like(folder, "*"), 3); /* main.db, the store and its lock file */
+    assert_int_equal(anatomy_of(folder, STORE)->chunks, chunks);
+    check_sound(folder, STORE);
+}
+
+/* The content before the name, and the name before anything is written to the new file. */
+static void the_new_file_is_on_the_disk_before_it_is_used(void **state)
+{
+    sqlite3 *db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32)");
+    const char *calls =
+        order_of(db, "SELECT pt_compact(); INSERT INTO t VALUES('p', '1', 1); SELECT pt_compact()");
+    assert_int_equal(strncmp(calls, "wsnfW", 5), 0);
+    assert_string_equal(strchr(calls + 4, 'w'), "wsnf");
+    close_database(db);
+}
+
+/* --- In one process --- */
+
+static void other_connections_go_on(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    sqlite3 *other = open_database(folder, "main.db");
+    fill(db);
+    sqlite3_stmt *insert;
+    sqlite3_stmt *count;
+    assert_number(other, 0, "SELECT count(*) FROM t WHERE PartitionKey = 'n'");
+    sqlite3_prepare_v2(other, "INSERT INTO t VALUES('n', ?, 0, 0, NULL)", -1, &insert, NULL);
+    sqlite3_prepare_v2(other, "SELECT count(*) FROM t WHERE PartitionKey = 'n'", -1, &count, NULL);
+    for (int i = 1; i < 6; i++) {
+        sqlite3_bind_int(insert, 1, i);
+        assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
+        sqlite3_reset(insert);
+        run(db, "SELECT pt_compact(NULL)");
+        assert_int_equal(sqlite3_step(count), SQLITE_ROW);
+        assert_int_equal(sqlite3_column_int(count, 0), i);
+        sqlite3_reset(count);
+    }
+    sqlite3_finalize(insert);
+    sqlite3_finalize(count);
+    close_database(other);
+    close_database(db);
+    check_sound(folder, STORE);
+}
+
+static void readers_of_the_process_are_in_the_way(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    sqlite3 *other = open_database(folder, "main.db");
+    run(db, "PRAGMA journal_mode = wal");
+    fill(db);
+    int64_t size = size_of(folder, STORE);
+    run(other, "BEGIN");
+    int64_t rows = number(other, "SELECT count(*) FROM t");
+    fails(db, SQLITE_BUSY, "SELECT pt_compact(NULL)");
+    says(db, "while this process reads it");
+    run(db, "DELETE FROM t");
+    assert_number(other, rows, "SELECT count(*) FROM t");
+    run(other, "COMMIT; BEGIN; DELETE FROM t WHERE 0");
+    fails(db, SQLITE_BUSY, "SELECT pt_compact(NULL)");
+    says(db, "is being written by another connection of this process");
+    run(other, "COMMIT");
+    fails(db, SQLITE_ERROR, "BEGIN; SELECT pt_compact(NULL)");
+    says(db, "COMMIT first");
+    fails(db, SQLITE_LOCKED,
+          "COMMIT; INSERT INTO t(PartitionKey, RowKey, B) VALUES('p', 'r',"
+          " (SELECT pt_compact(NULL)))");
+    assert_true(size_of(folder, STORE) >= size);
+    assert_int_equal(unfinished_files(folder), 0);
+    run(db, "SELECT pt_compact(NULL)");
+    assert_true(size_of(folder, STORE) < size);
+    assert_number(other, 0, "SELECT count(*) FROM t");
+    close_database(other);
+    close_database(db);
+}
+
+enum { THREADS = 3 };
+
+static atomic_bool stop_threads;
+static atomic_int thread_failures;
+static const char *thread_folder;
+
+/* Rows come one by one; each is there at once, and with it all before. */
+static void *write_rows(void *context)
+{
+    int64_t rows = 0;
+    int writer = *(const int *)context;
+    sqlite3 *db = open_database(thread_folder, ":memory:");
+    int code = code_of(db,
+                       "PRAGMA busy_timeout = 60000;"
+                       "CREATE VIRTUAL TABLE t USING ptable(V, store='%s/" STORE "', sync='off')",
+                       thread_folder);
+    while (code == SQLITE_OK && !atomic_load(&stop_threads)) {
+        char count[80];
+        code = code_of(db, "INSERT INTO t VALUES('%d', printf('%%08d', %lld), 1)", writer, rows);
+        rows++;
+        snprintf(count, sizeof count, "SELECT count(*) FROM t WHERE PartitionKey = '%d'", writer);
+        if (code == SQLITE_OK && first_number(db, count, -1) != rows) {
+            code = SQLITE_CORRUPT;
+        }
+    }
+    if (code != SQLITE_OK) {
+        fprintf(stderr, "# %d: %s\n", code, sqlite3_errmsg(db));
+        atomic_fetch_add(&thread_failures, 1);
+    }
+    close_database(db);
+    return NULL;
+}
+
+static void threads_read_and_write_on(void **state)
+{
+    enum { TIMES = 10 };
+    const char *folder = *state;
+    pthread_t threads[THREADS];
+    int numbers[THREADS];
+    thread_folder = folder;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V, sync='off'); PRAGMA busy_timeout = 60000");
+    for (int i = 0; i < THREADS; i++) {
+        numbers[i] = i;
+        assert_int_equal(pthread_create(&threads[i], NULL, write_rows, &numbers[i]), 0);
+    }
+    for (int i = 0; i < TIMES; i++) {
+        run(db, "SELECT pt_compact(NULL)");
+    }
+    atomic_store(&stop_threads, true);
+    for (int i = 0; i < THREADS; i++) {
+        pthread_join(threads[i], NULL);
+    }
+    assert_int_equal(atomic_load(&thread_failures), 0);
+    int64_t rows = number(db, "SELECT count(*) FROM t");
+    print_message("# %d times compacted while %d threads wrote and read %lld rows\n", TIMES,
+                  THREADS, (long long)rows);
+    close_database(db);
+    check_sound(folder, STORE);
+}
+
+/* --- Other processes --- */
+
+static void other_processes_are_in_the_way(void **state)
+{
+    const char *folder = *state;
+    char text[60];
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    assert_number(db, 1, "SELECT Dropped > 0 FROM pt_stores");
+    int64_t size = size_of(folder, STORE);
+    peer other = start_peer(folder, "main.db");
+    assert_peer_number(&other, 1, "SELECT count(*) > 0 FROM t");
+    fails(db, SQLITE_BUSY, "SELECT pt_compact(NULL)");
+    snprintf(text, sizeof text, "open: process %ld;", (long)other.process.pid);
+    says(db, text);
+    assert_number(db, 0, "SELECT Dropped FROM pt_stores"); /* collected all the same */
+    assert_true(size_of(folder, STORE) >= size);
+    peer_fails(&other, SQLITE_BUSY, "SELECT pt_compact(NULL)");
+    stop_peer(&other);
+    assert_true(number(db, "SELECT pt_compact(NULL)") > 0);
+    mixed_check_rows(db, LAST);
+    close_database(db);
+}
+
+/* come-and-go store writer: opens, writes one row and closes, whenever it is told to. */
+static int come_and_go(char **arguments)
+{
+    char sign;
+    for (int64_t row = 1; read_all(STDIN_FILENO, &sign, 1); row++) {
+        sqlite3 *db = try_open(":memory:");
+        if (db == NULL || code_of(db,
+                                  "PRAGMA busy_timeout = 60000;"
+                                  "CREATE VIRTUAL TABLE t USING ptable(V, store='%s', sync='off');"
+                                  "INSERT INTO t VALUES('%s', %lld, 1)",
+                                  arguments[0], arguments[1], row) != SQLITE_OK) {
+            fprintf(stderr, "# %s\n", sqlite3_errmsg(db));
+            return 1;
+        }
+        sqlite3_close(db);
+        write_all(STDOUT_FILENO, &row, sizeof row);
+    }
+    return 0;
+}
+
+/* Whoever opens the store while its file is replaced must write to the new one. */
+static void those_who_come_and_go_lose_nothing(void **state)
+{
+    enum { WRITERS = 2, ROUNDS = 40 };
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    child writers[WRITERS];
+    int compacted = 0;
+    path_in(folder, "shared.ptable", path);
+    for (int i = 0; i < WRITERS; i++) {
+        const char writer[] = {(char)('a' + i), 0};
+        const char *const arguments[] = {path, writer, NULL};
+        writers[i] = start_child("come-and-go", arguments);
+    }
+    for (int64_t round = 1; round <= ROUNDS; round++) {
+        bool early[WRITERS];
+        for (int i = 0; i < WRITERS; i++) {
+            early[i] = round == 1 || random_below(3) == 0;
+            assert_true(!early[i] || write_all(writers[i].to, "", 1));
+        }
+        sqlite3 *db = open_database("", ":memory:");
+        int code = code_of(db, "SELECT pt_compact('%s')", path);
+        assert_true(code == SQLITE_OK || code == SQLITE_BUSY ||
+                    (round == 1 && code == SQLITE_CANTOPEN));
+        compacted += code == SQLITE_OK;
+        close_database(db);
+        for (int i = 0; i < WRITERS; i++) {
+            int64_t row;
+            assert_true(early[i] || write_all(writers[i].to, "", 1));
+            assert_true(read_all(writers[i].from, &row, sizeof row));
+            assert_int_equal(row, round);
+        }
+    }
+    for (int i = 0; i < WRITERS; i++) {
+        stop_child(&writers[i]);
+    }
+    sqlite3 *db = open_database("", ":memory:");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V, store='%s')", path);
+    assert_number(db, (int64_t)WRITERS * ROUNDS, "SELECT count(*) FROM t");
+    print_message("# compacted %d of %d times while %d processes came and went\n", compacted,
+                  ROUNDS, WRITERS);
+    close_database(db);
+    check_sound(folder, "shared.ptable");
+}
+
+static peer *opener;
+static const char *opener_comes_at; /* a call that replaces the file */
+static const char *opener_path;
+
+static system_call_verdict let_opener_come(const system_call *call)
+{
+    if (opener_comes_at != NULL && strcmp(call->name, opener_comes_at) == 0) {
+        opener_comes_at = NULL;
+        peer_begins(opener,
+                    "CREATE VIRTUAL TABLE t USING ptable(V, store='%s');"
+                    "INSERT INTO t SELECT 'peer', count(*), 1 FROM t",
+                    opener_path);
+        peer_waits(opener);
+    }
+    return (system_call_verdict){0};
+}
+
+/* Before the new file has the name, and just after: the peer waits at the gate of the old or the
+ * new file. */
+static void openers_never_stay_with_the_old_file(void **state)
+{
+    const char *folder = *state;
+    static const char *const calls[] = {"rename", "unlink"};
+    char path[PATH_SIZE];
+    path_in(folder, "shared.ptable", path);
+    opener_path = path;
+    sqlite3 *db = open_database("", ":memory:");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V, store='%s')", path);
+    for (int i = 0; i < 2; i++) {
+        peer other = start_peer("", ":memory:");
+        opener = &other;
+        opener_comes_at = calls[i];
+        system_call_judge = let_opener_come;
+        run(db, "SELECT pt_compact('%s')", path);
+        system_call_judge = NULL;
+        assert_null(opener_comes_at);
+        peer_ends(&other, SQLITE_OK);
+        assert_number(db, i + 1, "SELECT count(*) FROM t");
+        run(db, "INSERT INTO t VALUES('own', %d, 1); DELETE FROM t WHERE PartitionKey = 'own'", i);
+        assert_peer_number(&other, i + 1, "SELECT count(*) FROM t");
+        stop_peer(&other);
+    }
+    close_database(db);
+    check_sound(folder, "shared.ptable");
+}
+
+/* --- Names --- */
+
+static void a_link_to_the_store_stays_one(void **state)
+{
+    const char *folder = *state;
+    char link_path[PATH_SIZE];
+    char path[PATH_SIZE];
+    struct stat file;
+    path_in(folder, "link", link_path);
+    path_in(folder, "real", path);
+    assert_int_equal(symlink("real", link_path), 0);
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "CREATE VIRTUAL TABLE r USING ptable(V, store='real', table='t');"
+            "CREATE VIRTUAL TABLE t USING ptable(V, store='link');"
+            "INSERT INTO t VALUES('p', '1', 1); SELECT pt_compact('link')");
+    assert_int_equal(lstat(link_path, &file), 0);
+    assert_true(S_ISLNK(file.st_mode));
+    run(db, "INSERT INTO t VALUES('p', '2', 2)");
+    char second[PATH_SIZE];
+    path_in(folder, "second", second);
+    assert_int_equal(link(path, second), 0);
+    fails(db, SQLITE_CANTOPEN, "SELECT pt_compact('link')");
+    says(db, "hard links");
+    assert_int_equal(unlink(second), 0);
+    run(db, "SELECT pt_compact('link')");
+    close_database(db);
+    assert_store(folder, "real", 1, 2);
+}
+
+/* --- Failures --- */
+
+static void limit_files(rlim_t size)
+{
+    struct rlimit limit;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
+    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
+}
+
+static void without_room_everything_stays(void **state)
+{
+    enum { STEP = 100 * 4096 };
+    const char *folder = *state;
+    int failures = 0;
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t size = 0;; size += STEP) {
+        limit_files(size);
+        int code = code_of(db, "SELECT pt_compact(NULL)");
+        limit_files(RLIM_INFINITY);
+        if (code == SQLITE_OK) {
+            break;
+        }
+        failures++;
+        assert_true(code == SQLITE_FULL || code == SQLITE_IOERR);
+        says(db, STORE);
+        assert_int_equal(unfinished_files(folder), 0);
+        mixed_check_rows(db, LAST);
+    }
+    assert_true(failures > 3);
+    mixed_check_rows(db, LAST);
+    close_database(db);
+}
+
+static int failing_call;
+
+static system_call_verdict fail_behind_filling(const system_call *call)
+{
+    bool counts = call->kind == CALL_NAME || call->kind == CALL_SYNC || call->kind == CALL_LOCK ||
+                  call->kind == CALL_MAP ||
+                  (call->kind == CALL_OPEN && strstr(call->path, STORE) != NULL);
+    bool fails = counts && failing_call-- == 0;
+    return (system_call_verdict){.error = fails ? EIO : 0};
+}
+
+/* Around the replacement of the file; what fails once leaves the old file or the new one, in use.
+ */
+static void a_call_that_fails_loses_nothing(void **state)
+{
+    const char *folder = *state;
+    int failures = 0;
+    int call = -1;
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    do {
+        failing_call = ++call;
+        system_call_judge = fail_behind_filling;
+        int code = code_of(db, "SELECT pt_compact(NULL)");
+        system_call_judge = NULL;
+        failures += code != SQLITE_OK;
+        mixed_check_rows(db, LAST);
+        assert_int_equal(mixed_batch(db, LAST + 1), SQLITE_OK);
+        run(db, "DELETE FROM t; DELETE FROM d; DELETE FROM o");
+        for (int64_t batch = MIXED_FIRST; batch <= LAST; batch++) {
+            assert_int_equal(mixed_batch(db, batch), SQLITE_OK);
+        }
+        run(db, "SELECT pt_compact(NULL)"); /* removes what could not be removed */
+        assert_int_equal(unfinished_files(folder), 0);
+    } while (failing_call < 0);
+    print_message("# %d system calls failed in turn, %d times was that said\n", call, failures);
+    assert_true(failures > 5);
+    close_database(db);
+    check_sound(folder, STORE);
+}
+
+/* --- Killed --- */
+
+/* compact path calls: dies at that call, or says how many there were. */
+static int compact(char **arguments)
+{
+    sqlite3 *db = try_open(arguments[0]);
+    if (db == NULL || code_of(db, "SELECT count(*) FROM t") != SQLITE_OK) {
+        return 1;
+    }
+    mortal_begin(strtoll(arguments[1], NULL, 10));
+    if (code_of(db, "SELECT pt_compact(NULL)") != SQLITE_OK) {
+        return 1;
+    }
+    int64_t calls = mortal_calls;
+    mortal_begin(0);
+    write_all(STDOUT_FILENO, &calls, sizeof calls);
+    return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
+}
+
+/* Returns the number of calls, or 0 if the process died. */
+static int64_t compact_in_child(const char *folder, int64_t last)
+{
+    char path[PATH_SIZE];
+    char call[24];
+    int64_t calls = 0;
+    path_in(folder, "main.db", path);
+    snprintf(call, sizeof call, "%lld", (long long)last);
+    const char *const arguments[] = {path, call, NULL};
+    child process = start_child("compact", arguments);
+    read_all(process.from, &calls, sizeof calls);
+    int status = end_of_child(&process);
+    assert_int_equal(WIFSIGNALED(status), last != 0);
+    return calls;
+}
+
+static void check_after_death(const char *folder, int64_t last)
+{
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, MIXED_TABLES);
+    mixed_check_rows(db, last);
+    assert_int_equal(mixed_batch(db, last + 1), SQLITE_OK);
+    mixed_check_rows(db, last + 1);
+    close_database(db);
+    check_sound(folder, STORE);
+}
+
+/* The last calls put the copy in place; those before fill it. */
+static void a_killed_process_leaves_one_of_the_files(void **state)
+{
+    const char *folder = *state;
+    int64_t kills = setting("N", DEFAULT_KILLS);
+    int64_t last = LAST;
+    int replaced = 0;
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    close_database(db);
+    for (int64_t i = 0; i < kills; i++) {
+        int64_t calls = compact_in_child(folder, 0);
+        assert_int_equal(unfinished_files(folder), 0);
+        int64_t call = i < kills * 3 / 4 ? calls - i % calls : 1 + i * calls / kills;
+        int64_t inode = 0;
+        char path[PATH_SIZE];
+        struct stat file;
+        path_in(folder, STORE, path);
+        assert_int_equal(stat(path, &file), 0);
+        inode = (int64_t)file.st_ino;
+        compact_in_child(folder, call);
+        assert_int_equal(stat(path, &file), 0);
+        replaced += inode != (int64_t)file.st_ino;
+        check_after_death(folder, last++);
+    }
+    print_message("# killed %lld times, %d times with the new file in place\n", (long long)kills,
+                  replaced);
+    assert_true(replaced > 0 && replaced < kills);
+}
+
+#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(int argc, char **argv)
+{
+    if (is_peer(argc, argv)) {
+        return be_peer(argv);
+    }
+    if (argc == 4 && strcmp(argv[1], "come-and-go") == 0) {
+        return come_and_go(argv + 2);
+    }
+    if (argc == 4 && strcmp(argv[1], "compact") == 0) {
+        return compact(argv + 2);
+    }
+    seed = (uint32_t)setting("SEED", 1);
+    const struct CMUnitTest tests[] = {
+        folder_test(the_file_becomes_smaller),
+        folder_test(the_new_file_is_on_the_disk_before_it_is_used),
+        folder_test(other_connections_go_on),
+        folder_test(readers_of_the_process_are_in_the_way),
+        folder_test(threads_read_and_write_on),
+        folder_test(other_processes_are_in_the_way),
+        folder_test(those_who_come_and_go_lose_nothing),
+        folder_test(openers_never_stay_with_the_old_file),
+        folder_test(a_link_to_the_store_stays_one),
+        folder_test(without_room_everything_stays),
+        folder_test(a_call_that_fails_loses_nothing),
+        folder_test(a_killed_process_leaves_one_of_the_files),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,384 @@
+/*
+ * More scripts that run out of memory: import and export, what looks after stores, collection,
+ * large values, and odd ways to be used.
+ */
+#ifndef OUT_OF_MEMORY_MORE_SCRIPTS_H
+#define OUT_OF_MEMORY_MORE_SCRIPTS_H
+
+#include <stddef.h>
+
+static const char *const functions[] = {
+    "SELECT pt_ticks('2026-11-21'), pt_datetime(639308474025484454), "
+    "pt_inverted_ticks('2026-11-21'), pt_inverted_datetime('2516070501974515545')",
+    "SELECT pt_ticks() > 0, length(pt_datetime()), length(pt_inverted_ticks())",
+    "SELECT pt_starts_with('abc', 'a'), pt_prefix_end('abc'), pt_compound_key('a', 7, 'b'), "
+    "pt_compound_key_sep('--', 'a', 'b'), pt_key_part('a_b_c', -2), pt_pad(7, 6), pt_pad('42', 4)",
+    "SELECT pt_hash_bucket('x', 16), length(pt_guid()), length(pt_uuid7()), "
+    "hex(pt_entity_key('p', 7))",
+    "SELECT length(pt_compound_key(hex(zeroblob(5000)), 'b')), "
+    "length(pt_prefix_end(hex(zeroblob(5000)))), length(pt_entity_key(hex(zeroblob(500)), 5))",
+    "SELECT pt_version() > '', pt_debug() > ''",
+    "SELECT pt_starts_with(v, 1), pt_hash_bucket(v, 7), pt_prefix_end(v) FROM W",
+    "!SELECT pt_ticks('now')",
+    "!SELECT pt_compound_key('a_b', 'c')",
+    "!SELECT pt_pad(-1, 3)",
+    "!SELECT pt_inverted_datetime('x')",
+    "!SELECT pt_entity_key(x'00', 'a')",
+    NULL};
+
+static const char *const attached[] = {"ATTACH ':memory:' AS more",
+                                       "CREATE VIRTUAL TABLE more.A USING ptable(v Int32)",
+                                       "INSERT INTO A SELECT PartitionKey, RowKey, v FROM W",
+                                       "BEGIN",
+                                       "UPDATE A SET v = v + 1",
+                                       "DELETE FROM W",
+                                       "INSERT INTO W SELECT PartitionKey, RowKey, v FROM A",
+                                       "COMMIT",
+                                       "SELECT sum(v) FROM A",
+                                       "DETACH more",
+                                       NULL};
+
+static const char *const refusals[] = {
+    "CREATE VIRTUAL TABLE D USING ptable(v, table='W', scan=deny)",
+    "!SELECT * FROM D",
+    "SELECT v FROM D WHERE PartitionKey = 'p'",
+    "!ALTER TABLE W RENAME TO X",
+    "CREATE VIRTUAL TABLE Lost USING ptable(store='missing.ptable', readonly=1)",
+    "!SELECT * FROM Lost",
+    "!SELECT rowid FROM W",
+    "DROP TABLE Lost",
+    NULL};
+
+static const char *const limits_and_batches[] = {
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, s, limits=azure, batch=azure)",
+    "BEGIN",
+    "INSERT INTO New VALUES ('p', '1', 1, 'one')",
+    "SAVEPOINT a",
+    "INSERT INTO New VALUES ('p', '2', 2, 'two'), ('p', '3', 3, 'three')",
+    "!INSERT INTO New VALUES ('p', '4', 4, 'four'), ('q', '1', 1, 'other partition')",
+    "!UPDATE New SET v = 5 WHERE PartitionKey = 'p' AND RowKey = '1'",
+    "!INSERT INTO W VALUES ('p', '9', 9)",
+    "ROLLBACK TO a",
+    "UPDATE New SET RowKey = '4' WHERE PartitionKey = 'p' AND RowKey = '2'",
+    "COMMIT",
+    "UPDATE New SET RowKey = '5', v = 5 WHERE PartitionKey = 'p'",
+    "!INSERT INTO New VALUES ('p', 'a/b', 1, 'slash')",
+    "!INSERT INTO New VALUES ('p', '6', 1, printf('%.40000c', 'x'))",
+    "INSERT INTO New VALUES ('p', '7', 1, printf('%.30000c', 'x'))",
+    "UPDATE New SET v = 2 WHERE PartitionKey = 'p' AND RowKey = '7'",
+    "!CREATE VIRTUAL TABLE Newer USING ptable(limits=azure, table='a-b')",
+    "INSERT INTO W VALUES ('p', '9', 9)",
+    "DELETE FROM New WHERE PartitionKey = 'p'",
+    NULL};
+
+static const char *const mixture[] = {
+    "BEGIN",
+    "INSERT INTO W VALUES ('x', 'é', 1), ('x', '😀', 2)",
+    "UPDATE T SET s = s || 'é' WHERE PartitionKey >= 'b'",
+    "SELECT s FROM T WHERE RowKey > 'a1' ORDER BY PartitionKey, RowKey",
+    "SELECT v FROM W WHERE PartitionKey = 'x' AND RowKey IN ('é', 'e')",
+    "SELECT v FROM W WHERE PartitionKey = 'x' AND RowKey < '😀'",
+    "SELECT DISTINCT PartitionKey FROM W",
+    "SAVEPOINT a",
+    "DELETE FROM W WHERE PartitionKey = 'x'",
+    "ROLLBACK TO a",
+    "INSERT INTO U VALUES ('x', '1', 1)",
+    "SELECT Properties FROM T",
+    "COMMIT",
+    "UPDATE T SET i = i + 1 WHERE PartitionKey = 'a'",
+    NULL};
+
+static const char *const catalog[] = {
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "INSERT INTO pt_tables(TableName) VALUES ('First'), ('Second')",
+    "!INSERT INTO pt_tables(TableName) VALUES ('Third'), ('FIRST')",
+    "INSERT OR IGNORE INTO pt_tables(TableName) VALUES ('FIRST'), ('Third')",
+    "!INSERT OR REPLACE INTO pt_tables(TableName) VALUES ('First')",
+    "!INSERT INTO pt_tables(TableName) VALUES ('')",
+    "!UPDATE pt_tables SET TableName = 'x'",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    "!SELECT * FROM T",
+    "DELETE FROM pt_tables WHERE TableName GLOB '*ir*'",
+    "DELETE FROM pt_tables WHERE TableName = 'nobody'",
+    "SELECT TableName FROM pt_tables WHERE Store = 'other.ptable' AND TableName = 'u'",
+    "INSERT INTO pt_tables(Store, TableName) VALUES ('other.ptable', 'First')",
+    "DELETE FROM pt_tables WHERE Store IN ('other.ptable', 'main.db-ptable') AND "
+    "TableName = 'first'",
+    "!SELECT * FROM pt_tables WHERE Store = 'none.ptable'",
+    "SELECT t.TableName FROM pt_stores s JOIN pt_tables t ON t.Store = s.Store ORDER BY 1",
+    NULL};
+
+static const char *const dropping_in_a_transaction[] = {
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey) VALUES ('d', '1')",
+    "DELETE FROM pt_tables WHERE TableName = 'Bare'",
+    "SAVEPOINT a",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    "!SELECT * FROM T",
+    "INSERT INTO pt_tables(TableName) VALUES ('t')",
+    "INSERT INTO T(PartitionKey, RowKey) VALUES ('e', '1'), ('e', '2')",
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "ROLLBACK TO a",
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "!INSERT INTO pt_tables(TableName) VALUES ('More'), ('T')",
+    "COMMIT",
+    "BEGIN",
+    ".hold SELECT i FROM T",
+    "DELETE FROM pt_tables WHERE TableName = 'T'",
+    ".rest",
+    "ROLLBACK",
+    "SELECT i FROM T",
+    NULL};
+
+static const char *const looking_inside[] = {
+    "SELECT PartitionKey, Entities, Bytes > 0, FirstRowKey, LastRowKey FROM pt_partitions('T')",
+    "SELECT PartitionKey FROM pt_partitions('main.W') WHERE PartitionKey IN ('q', 'x', 'p') "
+    "ORDER BY PartitionKey DESC",
+    "SELECT Entities FROM pt_partitions('T') WHERE PartitionKey > 'a' AND PartitionKey <= 'c'",
+    "!SELECT * FROM pt_partitions('Plain')",
+    "!SELECT * FROM pt_partitions('none.T')",
+    "!SELECT * FROM pt_partitions('none.ptable', 'T')",
+    "!SELECT * FROM pt_partitions",
+    "SELECT * FROM pt_properties('T')",
+    "SELECT * FROM pt_properties('Bare') WHERE Share = 1",
+    "BEGIN",
+    "INSERT INTO W VALUES ('q', '7', 1), ('z', '1', 2)",
+    "UPDATE Bare SET Properties = '{\"New\":true}'",
+    "SELECT TableName, PartitionKey, Operations, Bytes > 0 FROM pt_batches",
+    "SELECT PartitionKey, Entities FROM pt_partitions('W')",
+    "SELECT Name, Type, Entities FROM pt_properties('Bare')",
+    "SELECT Tables, Entities, LastWrite > '' FROM pt_stores",
+    "ROLLBACK",
+    NULL};
+
+#define HELD "(MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Q WHERE "
+
+static const char *const queues[] = {
+    "CREATE VIRTUAL TABLE Q USING pt_queue(max_dequeue_count=1, sync=off)",
+    "CREATE VIRTUAL TABLE QP USING pt_queue(table='Q-poison', sync=off)",
+    "INSERT INTO Q(Body) VALUES ('a'), (hex(zeroblob(3000))), ('c'), (x'00')",
+    "INSERT INTO Q(Body, TimeToLive) VALUES ('expired', 1e-7)",
+    "INSERT INTO Q(Body, VisibilityTimeout) VALUES ('later', 9e10)",
+    "SELECT Body, DequeueCount, argument1, argument2 FROM pt_queue_get('Q', 1, 1e-7)",
+    "BEGIN",
+    "SELECT Body, DequeueCount FROM pt_queue_get('main.Q', 1, 9e10)",
+    "SAVEPOINT a",
+    "SELECT Body, DequeueCount FROM pt_queue_get('Q', 9, 9e10)",
+    "UPDATE Q SET VisibilityTimeout = 0, Body = Body || '!' WHERE " HELD "Body = 'c')",
+    "SELECT count(*) FROM QP",
+    "ROLLBACK TO a",
+    "SELECT given.Body FROM Q, pt_queue_update('Q', Q.MessageId, Q.PopReceipt, 0, Q.Body || '?') "
+    "AS given WHERE Q.Body = 'c'",
+    "!DELETE FROM Q WHERE " HELD "Body = 'c?') OR MessageId = '' AND PopReceipt = ''",
+    "DELETE FROM Q WHERE " HELD "Body = 'c?')",
+    "COMMIT",
+    "SELECT Body FROM Q ORDER BY TimeNextVisible DESC, MessageId DESC",
+    "INSERT INTO Plain SELECT count(*) FROM pt_queue_get('Q', 9, 9e10)",
+    "!SELECT * FROM pt_queue_get('Plain')",
+    "!SELECT * FROM pt_queue_get('Q', 0)",
+    "!INSERT INTO Q(Body) VALUES ('x'), (NULL)",
+    "SELECT TableName, Entities FROM pt_tables",
+    NULL};
+
+static const char *const exporting[] = {
+    "SELECT pt_entity_json(PartitionKey, RowKey, NULL, Properties) FROM T",
+    "SELECT pt_entity_json(PartitionKey, RowKey, '2026-11-21', Properties) FROM Bare",
+    "SELECT pt_csv_header('{\"Age\":null,\"Name\":null,\"g\":null,\"t\":null,\"x\":null}')",
+    "SELECT "
+    "pt_csv_line('{\"b\":null,\"d\":null,\"g\":null,\"i\":null,\"l\":null,\"s\":null,\"t\":null,"
+    "\"x\":null}', "
+    "PartitionKey, RowKey, '2026-11-21', Properties) FROM T",
+    "!SELECT pt_csv_line('{\"Name\":null}', 'p', 'r', '2026-11-21', '{\"Name\":\"a\\u0000\"}')",
+    "!SELECT pt_entity_json('p', 'r', NULL, '{\"a\":1')",
+    NULL};
+
+#define MEMBERS                                                                                    \
+    "pt_entity_properties('{\"PartitionKey\":\"i\",\"RowKey\":\"' || rowid || '\"' || "            \
+    "pt_csv_member('row', 'Name', name, nametype) || pt_csv_member('row', 'n', n, ntype) || '}', " \
+    "'row ' || rowid)"
+
+static const char *const importing[] = {
+    "CREATE TEMP TABLE csv(p, r, name, nametype, n, ntype)",
+    "INSERT INTO csv VALUES ('i', '1', 'Jun', 'String', '34', 'Int32'), "
+    "('i', '2', 'Ken \"K\"', 'Edm.String', '5.5', 'Double'), ('i', '3', '', '', 'AP8=', 'Binary')",
+    "INSERT INTO Bare(PartitionKey, RowKey, Properties) SELECT p, r, " MEMBERS " FROM csv",
+    "SELECT Properties FROM Bare WHERE PartitionKey = 'i'",
+    "INSERT INTO csv VALUES ('i', '4', 'Jun', 'String', 'x', 'Int32')",
+    "!INSERT OR REPLACE INTO Bare(PartitionKey, RowKey, Properties) SELECT p, r, " MEMBERS
+    " FROM csv",
+    "!SELECT pt_csv_member('row 2', 'n', 'x', 'Number')",
+    "INSERT INTO Bare SELECT 'lines', value ->> 'RowKey', pt_entity_properties(value, 1) "
+    "FROM json_each('[{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"Age\":7},"
+    "{\"PartitionKey\":\"p\",\"RowKey\":\"2\",\"L\":\"8\",\"L@odata.type\":\"Edm.Int64\"}]')",
+    "SELECT Properties FROM Bare WHERE PartitionKey = 'lines'",
+    "!SELECT pt_entity_properties('{\"Age\":', 1)",
+    "INSERT INTO W VALUES ('ret', '1', 5), ('ret', '2', 6) RETURNING RowKey, v + 1",
+    NULL};
+
+#define LARGE(size) "zeroblob(" #size ")"
+
+static const char *const checking[] = {
+    "INSERT INTO T(PartitionKey, RowKey, s, x) VALUES ('k', hex(zeroblob(400)), 'long', "
+    "zeroblob(20000))",
+    "SELECT pt_check()",
+    "SELECT pt_check('other.ptable')",
+    "!SELECT pt_check('none.ptable')",
+    "BEGIN",
+    "DELETE FROM W",
+    "SELECT pt_check(NULL)",
+    "ROLLBACK",
+    NULL};
+
+static const char *const backing_up[] = {
+    "BEGIN",
+    "INSERT INTO W VALUES ('b', '1', 1)",
+    "COMMIT",
+    "SELECT pt_backup(NULL, 'copy.ptable') > 0",
+    "!SELECT pt_backup('none.ptable', 'more.ptable')",
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, store='copy.ptable', table=W)",
+    "SELECT sum(v) FROM New",
+    "DELETE FROM New WHERE PartitionKey = 'b'",
+    "DROP TABLE New",
+    NULL};
+
+static const char *const compacting[] = {
+    "INSERT INTO T(PartitionKey, RowKey, x) VALUES ('k', '1', " LARGE(100000) ")",
+    "DELETE FROM T WHERE PartitionKey = 'k'",
+    "SELECT pt_compact(NULL) > 0",
+    "INSERT INTO T(PartitionKey, RowKey, i) VALUES ('k', '2', 2)",
+    "SELECT i FROM T",
+    "BEGIN",
+    "SELECT count(*) FROM W",
+    "!SELECT pt_compact('other.ptable')",
+    "COMMIT",
+    "SELECT pt_compact('other.ptable') >= 0",
+    "SELECT (SELECT sum(v) FROM U), (SELECT sum(v) FROM W)",
+    NULL};
+
+/* What is dropped is collected by later commits. */
+static const char *const collecting[] = {
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, x Binary, sync=off)",
+    "INSERT INTO New WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 60) "
+    "SELECT 'g', hex(zeroblob(i * 10)), i, zeroblob(i * 150) FROM n",
+    "DELETE FROM pt_tables WHERE TableName = 'New'",
+    "INSERT INTO W VALUES ('g', '1', 1)",
+    "INSERT INTO W VALUES ('g', '2', 2)",
+    "INSERT INTO pt_tables(TableName) VALUES ('New')",
+    "INSERT INTO New VALUES ('g', '1', 1, " LARGE(30000) ")",
+    "SELECT RowKey, length(x) FROM New",
+    "SELECT TableName, Entities, Bytes FROM pt_tables",
+    "DELETE FROM pt_tables WHERE TableName IN ('New', 'T')",
+    "UPDATE W SET v = v + 1",
+    "UPDATE W SET v = v + 1",
+    NULL};
+
+static const char *const chunks[] = {
+    "INSERT INTO T(PartitionKey, RowKey, x, s) VALUES ('k', '1', " LARGE(70000) ", hex(" LARGE(
+        20000) "))",
+    "SELECT length(x), length(s) FROM T WHERE PartitionKey = 'k'",
+    "SELECT RowKey FROM T WHERE Filter MATCH 'PartitionKey eq ''k'' and s ge ''0'''",
+    "BEGIN",
+    "UPDATE T SET x = zeroblob(90000) WHERE PartitionKey = 'k'",
+    "INSERT INTO T(PartitionKey, RowKey, x) VALUES ('k', '2', " LARGE(30000) ")",
+    "SELECT RowKey, length(x), length(s) FROM T WHERE PartitionKey = 'k' ORDER BY RowKey DESC",
+    ".refuse",
+    "!COMMIT",
+    ".accept",
+    "SELECT RowKey, length(x) FROM T WHERE PartitionKey = 'k'",
+    "UPDATE T SET i = 5 WHERE PartitionKey = 'k'",
+    "DELETE FROM T WHERE PartitionKey = 'k'",
+    NULL};
+
+static const char *const many_names[] = {
+    "BEGIN",
+    "INSERT INTO Bare SELECT 'd', '1', json_group_object('name' || i, i) FROM (WITH RECURSIVE n(i) "
+    "AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 80) SELECT i FROM n)",
+    "SELECT length(Properties) FROM Bare",
+    "ROLLBACK",
+    "INSERT INTO Bare SELECT 'd', i, json_object('other' || i, i, 'Age', 1) FROM (WITH RECURSIVE "
+    "n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 30) SELECT i FROM n)",
+    "SELECT Properties FROM Bare WHERE Filter MATCH 'other7 eq 7 or other9 ge 2'",
+    "SELECT Name, Entities FROM pt_properties('Bare') WHERE Name >= 'other2'",
+    NULL};
+
+static const char *const durable[] = {
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, table=W, sync=full)",
+    "CREATE VIRTUAL TABLE Newer USING ptable(v Int32, table=W, sync=normal)",
+    "INSERT INTO New VALUES ('f', '1', 1)",
+    "INSERT INTO Newer VALUES ('f', '2', 2)",
+    "BEGIN",
+    "UPDATE W SET v = v + 1",
+    "UPDATE New SET v = v + 1",
+    "INSERT INTO U VALUES ('f', '1', 1)",
+    "COMMIT",
+    "SELECT v FROM Newer",
+    NULL};
+
+static const char *const temporary_tables[] = {
+    "CREATE VIRTUAL TABLE temp.Own USING ptable(v Int32)",
+    "INSERT INTO Own SELECT PartitionKey, RowKey, v FROM W",
+    "BEGIN",
+    "UPDATE Own SET v = v * 2",
+    "INSERT INTO W SELECT 'temp', RowKey, v FROM Own WHERE PartitionKey = 'p'",
+    "SAVEPOINT a",
+    "CREATE VIRTUAL TABLE temp.Mine USING ptable(v Int32)",
+    "INSERT INTO Mine VALUES ('n', '1', 1)",
+    "ROLLBACK TO a",
+    "COMMIT",
+    "SELECT PartitionKey, Entities FROM pt_partitions('temp.Own')",
+    "DROP TABLE Own",
+    NULL};
+
+static const char *const only_reading[] = {
+    "PRAGMA query_only = 1",
+    "BEGIN",
+    "SELECT count(*) FROM W",
+    "SELECT v FROM U WHERE PartitionKey = 'p' AND RowKey IN ('2', '1')",
+    "!INSERT INTO W VALUES ('o', '1', 1)",
+    "COMMIT",
+    "PRAGMA query_only = 0",
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, table=W, readonly=1)",
+    "SELECT sum(v) FROM New",
+    "!DELETE FROM New",
+    "BEGIN",
+    "SELECT sum(v) FROM New JOIN U USING (RowKey, v)",
+    "ROLLBACK",
+    NULL};
+
+static const char *const many_keys[] = {
+    "SELECT count(*) FROM W WHERE PartitionKey = 'p' AND RowKey IN (WITH RECURSIVE n(i) AS (SELECT "
+    "300 UNION ALL SELECT i - 1 FROM n WHERE i > 1) SELECT CAST(i AS TEXT) FROM n)",
+    "SELECT i FROM T WHERE Filter MATCH 'PartitionKey eq ''c'' and RowKey eq ''c1'' or "
+    "PartitionKey eq ''a'' and (RowKey eq ''b1'' or RowKey ge ''a2'' and RowKey lt ''b'') or "
+    "PartitionKey gt ''b'' and PartitionKey lt ''c'''",
+    "SELECT i FROM T WHERE Filter MATCH 'RowKey eq ''a1'' or RowKey eq ''c1'''",
+    "SELECT i FROM T WHERE (PartitionKey, RowKey) IN (SELECT PartitionKey, RowKey FROM T WHERE i > "
+    "2)",
+    "SELECT count(*) FROM Plain JOIN W ON PartitionKey = 'p' AND RowKey = CAST(Plain.v AS TEXT)",
+    "UPDATE T SET i = i + 100 WHERE Filter MATCH 'PartitionKey eq ''a''' AND RowKey IN ('a1', "
+    "'b1')",
+    "DELETE FROM T WHERE PartitionKey IN ('a', 'b') AND pt_starts_with(RowKey, 'b')",
+    NULL};
+
+static const char *const two_databases[] = {
+    ".attach second",
+    "PRAGMA second.journal_mode = delete",
+    "PRAGMA second.synchronous = off",
+    "CREATE VIRTUAL TABLE second.A USING ptable(v Int32, sync=off)",
+    "BEGIN",
+    "INSERT INTO A SELECT PartitionKey, RowKey, v FROM W",
+    "UPDATE W SET v = 0",
+    "INSERT INTO Plain VALUES (9)",
+    ".refuse",
+    "!COMMIT",
+    ".accept",
+    "SELECT (SELECT count(*) FROM A), (SELECT sum(v) FROM W)",
+    "INSERT INTO A VALUES ('p', '1', 1)",
+    "BEGIN",
+    "DELETE FROM A WHERE PartitionKey = 'q'",
+    "DELETE FROM W WHERE PartitionKey = 'q'",
+    "COMMIT",
+    "SELECT count(*) FROM A",
+    NULL};
+
+#endif
