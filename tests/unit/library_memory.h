@@ -31,7 +31,7 @@
 #endif
 #endif
 #ifndef LIBRARY_MEMORY
-#define LIBRARY_MEMORY 1 /* it is counted, and can fail */
+#define LIBRARY_MEMORY 1
 #endif
 
 static long library_blocks;                           /* in use */
@@ -176,5 +176,15 @@ int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attrib
 #pragma GCC visibility pop
 
 #endif
+
+/* Whether all this is so: not with sanitizers and valgrind, which take malloc() for themselves. */
+static inline bool library_memory_can_fail(void)
+{
+    long before = library_blocks;
+    void *volatile block = malloc(1);
+    bool counted = library_blocks == before + 1;
+    free(block);
+    return counted;
+}
 
 #endif
