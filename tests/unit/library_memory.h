@@ -34,7 +34,8 @@
 #define LIBRARY_MEMORY 1
 #endif
 
-static long library_blocks;                           /* in use */
+/* Volatile: compilers know that malloc() changes nothing that they see. */
+static volatile long library_blocks;                  /* in use */
 static long library_mappings __attribute__((unused)); /* in use */
 static bool library_map_refused
     __attribute__((unused)); /* a mapping has failed since it was false */
