@@ -214,13 +214,15 @@ check-asan: deps
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g $(SANITIZE)' run-test
 
 # Only C programs: a shell that preloads this sanitizer hands it to the commands it runs, and those
-# crash. PTABLE_MAP_SIZE because the sanitizer leaves little address space.
+# crash. Not those that kill processes of one thread, at moments meant for full speed.
+# PTABLE_MAP_SIZE because the sanitizer leaves little address space.
 check-tsan: deps
 	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
 	    CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' run-check-tsan
 
 run-check-tsan: all $(TEST_PROGRAMS)
-	$(RUN) $(filter-out %/test_sql_scripts,$(PROCESS_TESTS)) $(RANDOM_TESTS) \
+	$(RUN) $(filter-out %/test_sql_scripts %/test_kill %/test_kill_mixed %/test_kill_large, \
+	    $(PROCESS_TESTS)) $(RANDOM_TESTS) \
 	    $(CONFORMANCE_TESTS) $(UNIT_TESTS)
 
 # Compiled against the installed SQLite, run with the newest one, which the installed shell uses,

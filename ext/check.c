@@ -128,7 +128,8 @@ static int take_garbage(check *self, pt_slice key, pt_slice record)
 static int take_table(check *self, pt_slice key, pt_slice record)
 {
     pt_table_entry entry;
-    if (!pt_table_entry_read(key, record, &entry) || !is_id(self, entry.id)) {
+    if (!pt_table_entry_read(key, record, &entry) || !is_id(self, entry.id) ||
+        !pt_table_entry_is_of(&entry, key)) {
         return report(self, key, "its entry is damaged, and its entities cannot be reached");
     }
     pt_check_table *table = pt_check_tables_add(&self->tables, entry.id);

@@ -140,6 +140,7 @@ int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error)
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
+    /* First, for to look at the locks of another file of this process is to lose them. */
     int rc = check_existing(lock_file, error);
     if (rc == SQLITE_OK && !is_consistent(lock_file, fd, &in_use)) {
         if (in_use) {

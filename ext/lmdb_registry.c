@@ -100,8 +100,10 @@ static int fail_moved(pt_error *error, int rc, const char *path)
 
 int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
 {
-    return has_name(store->fd, store->base.path) ? SQLITE_OK
-                                                 : fail_moved(error, code, store->base.path);
+    struct stat named;
+    bool same = stat(store->base.path, &named) == 0 && named.st_dev == store->device &&
+                named.st_ino == store->inode;
+    return same ? SQLITE_OK : fail_moved(error, code, store->base.path);
 }
 
 static int open_behind_gate(pt_lmdb_store *store, pt_error *error)

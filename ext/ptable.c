@@ -4,6 +4,8 @@
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
 
+#include <dlfcn.h>
+
 #include "admin.h"
 #include "catalog.h"
 #include "check_function.h"
@@ -71,6 +73,19 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     return rc;
 }
 
+/*
+ * The file of another copy of the library that this process has loaded before, or NULL. Each copy
+ * would open a store for itself, and the first to close it would drop LMDB's locks of the other.
+ */
+static const char *find_other_copy(void)
+{
+    Dl_info first;
+    Dl_info own;
+    void *entry = dlsym(RTLD_DEFAULT, "sqlite3_ptable_init");
+    bool known = entry != NULL && dladdr(entry, &first) != 0 && dladdr(table_functions, &own) != 0;
+    return known && first.dli_fbase != own.dli_fbase ? first.dli_fname : NULL;
+}
+
 static int fail(int rc, pt_error *error, char **message)
 {
     if (error->message != NULL) {
@@ -95,6 +110,13 @@ int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     int rc = pt_companion_is_registered(db, &registered);
     if (rc != SQLITE_OK || registered) {
         return rc == SQLITE_OK ? REGISTERED : rc;
+    }
+    const char *other_copy = find_other_copy();
+    if (other_copy != NULL) {
+        pt_error_set(&error, SQLITE_ERROR,
+                     "this process has loaded another copy of the extension, %Q; load that one",
+                     other_copy);
+        return fail(SQLITE_ERROR, &error, message);
     }
     pt_connection *connection = pt_connection_new(db);
     if (connection == NULL) {

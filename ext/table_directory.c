@@ -50,6 +50,12 @@ bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
     return entry->id != 0 && entry->id < PT_TABLE_ID_LIMIT;
 }
 
+bool pt_table_entry_is_of(const pt_table_entry *entry, pt_slice key)
+{
+    uint8_t own[KEY_MAX];
+    return pt_slice_equal(pt_slice_of(own, write_key(entry->name, own)), key);
+}
+
 static int report_damage(const pt_view *view, pt_slice name, pt_error *error)
 {
     return pt_error_set(error, SQLITE_CORRUPT_VTAB,

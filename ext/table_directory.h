@@ -71,6 +71,9 @@ int pt_table_directory_remove(pt_session *session, pt_view *view, const char *na
 /* Reads an entry from its logical key and record. False if no version wrote it. */
 bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry);
 
+/* Whether the key is that of the entry's name. */
+bool pt_table_entry_is_of(const pt_table_entry *entry, pt_slice key);
+
 /* --- All tables of a store, in the order of their names --- */
 
 /* All zeros is a closed walk. Tables that are made later do not show. */

@@ -193,8 +193,9 @@ CREATE TEMP TABLE secondary_index_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
-    -- The first SELECT gives the second the columns' names and types, which comparisons follow.
-    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old})',
+    -- The first SELECT gives the second the columns' names and types, which comparisons follow; the
+    -- LIMIT keeps SQLite from merging the two into what is around them, which loses the types.
+    'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old} LIMIT -1)',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
     'its copy', '(c.Properties ->> ''IndexName'' = {index} AND {c.owner} = e.EntityKey)',

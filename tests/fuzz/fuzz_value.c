@@ -115,6 +115,7 @@ static void check_double(double real)
 
 static sqlite3 *db;
 static sqlite3_stmt *seconds;
+static sqlite3_stmt *same_day;
 static sqlite3_stmt *identity;
 
 static void prepare(const char *sql, sqlite3_stmt **statement)
@@ -144,6 +145,24 @@ static void check_time(pt_slice text)
     int64_t theirs = sqlite3_column_int64(seconds, 0);
     must_hold(last || (ours - theirs <= 1 && theirs - ours <= 1), "times are SQLite's");
     sqlite3_reset(seconds);
+}
+
+/* A day that a month has or has not: one that SQLite does not take for another. */
+static void check_day(uint64_t bits)
+{
+    unsigned year = (unsigned)(bits >> 16) % 10000;
+    year -= (bits & 1) != 0 ? year % 100 : 0;
+    char text[32];
+    snprintf(text, sizeof text, "%04u-%02u-%02u", year, (unsigned)(bits >> 1) % 12 + 1,
+             28 + (unsigned)(bits >> 8) % 4);
+    sqlite3_reset(same_day);
+    sqlite3_bind_text(same_day, 1, text, -1, SQLITE_STATIC);
+    must_hold(sqlite3_step(same_day) == SQLITE_ROW, "SQLite answers");
+    int64_t ticks = 0;
+    must_hold(pt_ticks_parse(pt_slice_text(text), &ticks) ==
+                  (year != 0 && sqlite3_column_int(same_day, 0) != 0),
+              "months have their days");
+    sqlite3_reset(same_day);
 }
 
 static void check_ticks(int64_t ticks)
@@ -270,6 +289,7 @@ static void open_once(void)
         must_hold(sqlite3_open(":memory:", &db) == SQLITE_OK, "a database opens");
         sqlite3_create_function(db, "give", 1, SQLITE_UTF8, NULL, give, NULL, NULL);
         prepare("SELECT CAST(strftime('%s', ?1) AS INTEGER)", &seconds);
+        prepare("SELECT date(?1) = ?1", &same_day);
         prepare("SELECT ?1", &identity);
     }
 }
@@ -291,6 +311,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_double(real);
     check_time(text);
     check_ticks((int64_t)(bits % ((uint64_t)PT_TICKS_MAX + 1)));
+    check_day(bits);
     check_guid(text);
     check_base64(text);
     check_all_sql(text, bits);

@@ -70,7 +70,7 @@ minimise() {
     for counters in 1 0; do
         rm -f "$smallest"/*
         "build/fuzz/fuzz_$1" -set_cover_merge=1 -use_counters=$counters -max_len=$short \
-            "$smallest" "$found/corpus/$1" >"$found/$1.merge.log" 2>&1
+            -detect_leaks=0 "$smallest" "$found/corpus/$1" >"$found/$1.merge.log" 2>&1
         test "$(find "$smallest" -type f | wc -l)" -gt $many || break
     done
     "$replayers/fuzz_$1" pack "$smallest" >"tests/fuzz/corpus/$1.txt.new"

@@ -164,10 +164,11 @@ static inline void copy_page(image *in, const image *older, uint64_t *random)
     memmove(a, b, DAMAGE_PAGE);
 }
 
+/* Not a meta page: an old one is an old version, and as good as any. */
 static inline void bring_back(image *in, const image *older, uint64_t *random)
 {
     size_t pages = pages_of(older) < pages_of(in) ? pages_of(older) : pages_of(in);
-    size_t page = random_below(random, (unsigned)pages);
+    size_t page = 2 + random_below(random, (unsigned)pages - 2);
     memcpy(page_of(in, page), page_of(older, page), DAMAGE_PAGE);
 }
 

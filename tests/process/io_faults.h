@@ -8,7 +8,13 @@
 
 #include "system_calls.h"
 
-enum { IO_PATH_SIZE = 64, IO_CALLS_MAX = 1 << 18, BURST = 3, CALL_KINDS = CALL_CLOSE + 1 };
+enum {
+    IO_PATH_SIZE = 64,
+    IO_CALLS_MAX = 1 << 18,
+    BURST = 3,
+    DESCRIPTORS = 256,
+    CALL_KINDS = CALL_CLOSE + 1
+};
 
 #define ON(kind) (1u << CALL_##kind)
 #define ON_CHANGES (ON(WRITE) | ON(SYNC) | ON(SIZE) | ON(NAME))
@@ -141,23 +147,50 @@ static system_call_verdict io_verdict(const system_call *call)
     return (system_call_verdict){.error = fault->error, .made = fault->made};
 }
 
-static void io_note_first(const system_call *call, io_side side, const char *path)
+static void io_note_first(const system_call *call, io_side side)
 {
+    char path[IO_PATH_SIZE];
+    io_path_of_call(call, path);
     io_now.side = side;
     io_now.kind = call->kind;
     io_now.name = call->name;
     snprintf(io_now.path, sizeof io_now.path, "%s", path + strlen(io_folder));
 }
 
+/* Sides of descriptors, one more than their numbers; 0: to be looked up. */
+static _Atomic uint8_t io_known_sides[DESCRIPTORS];
+
+static io_side io_side_of_call(const system_call *call)
+{
+    bool can_be_known = call->path == NULL && call->fd >= 0 && call->fd < DESCRIPTORS;
+    if (can_be_known && io_known_sides[call->fd] != 0) {
+        return (io_side)(io_known_sides[call->fd] - 1);
+    }
+    char path[IO_PATH_SIZE];
+    io_path_of_call(call, path);
+    io_side side = io_side_of_path(path);
+    if (can_be_known && call->kind != CALL_CLOSE) {
+        io_known_sides[call->fd] = (uint8_t)(side + 1);
+    }
+    return side;
+}
+
+static io_side io_side_now(const system_call *call)
+{
+    io_side side = io_watched ? io_side_of_call(call) : SIDE_OTHER;
+    if (call->kind == CALL_CLOSE && call->fd >= 0 && call->fd < DESCRIPTORS) {
+        io_known_sides[call->fd] = 0;
+    }
+    return side;
+}
+
 static system_call_verdict io_judge(const system_call *call)
 {
     const system_call_verdict made = {0};
-    char path[IO_PATH_SIZE];
+    io_side side = io_side_now(call);
     if (!io_watched || (io_now.over && io_record == NULL)) {
         return made;
     }
-    io_path_of_call(call, path);
-    io_side side = io_side_of_path(path);
     if (side == SIDE_OTHER || (call->kind == CALL_UNLOCK && side != SIDE_STORE)) {
         return made; /* SQLite keeps locks that it cannot give back */
     }
@@ -168,7 +201,7 @@ static system_call_verdict io_judge(const system_call *call)
         return made;
     }
     if (io_now.hits++ == 0) {
-        io_note_first(call, side, path);
+        io_note_first(call, side);
     }
     return io_verdict(call);
 }

@@ -278,6 +278,19 @@ static const char *const vacuum_and_temporary_files[] = {
     "INSERT INTO T SELECT 'sorted', v, v, v FROM Plain ORDER BY v DESC", "VACUUM",
     "INSERT INTO T VALUES ('s', '1', 'x', 1)", NULL};
 
+static const char *const backing_up[] = {
+    "SELECT pt_backup(NULL, 'new.ptable') > 0",
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, table=W, store='new.ptable')",
+    "INSERT INTO W VALUES ('x', '1', 1)", NULL};
+
+static const char *const compacting[] = {"DELETE FROM L WHERE PartitionKey = 'l'",
+                                         "SELECT pt_compact(NULL) >= 0",
+                                         "INSERT INTO W VALUES ('x', '1', 1)",
+                                         ".reopen",
+                                         "SELECT pt_compact('other.ptable') >= 0",
+                                         "INSERT INTO U VALUES ('x', '1', 1)",
+                                         NULL};
+
 static const io_script io_scripts[] = {
     {"opening", opening, FILES},
     {"making a store", making_a_store, JOURNAL | NORMAL},
@@ -298,6 +311,8 @@ static const io_script io_scripts[] = {
     {"reading only", reading_only, JOURNAL | WAL},
     {"two connections", two_connections, WAL | NORMAL},
     {"holding a statement", holding_a_statement, WAL | NORMAL},
+    {"backing up", backing_up, JOURNAL | NORMAL},
+    {"compacting", compacting, JOURNAL | WAL | OFF},
     {"temporary files", vacuum_and_temporary_files, JOURNAL | WAL},
 };
 

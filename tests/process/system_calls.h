@@ -390,6 +390,13 @@ int __fxstat(int version, int fd, struct stat *info)
     return fstat(fd, info);
 }
 
+int lstat(const char *path, struct stat *info)
+{
+    return system_call_by_path(CALL_LOOK, "lstat", path)
+               ? -1
+               : (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, AT_SYMLINK_NOFOLLOW);
+}
+
 off_t lseek(int fd, off_t offset, int from)
 {
     return system_call_on(CALL_LOOK, "lseek", fd) ? -1 : syscall(SYS_lseek, fd, offset, from);

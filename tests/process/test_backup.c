@@ -12,6 +12,7 @@
 #include "mixed.h"
 #include "mortal.h"
 #include "store.h"
+#include "write_order.h"
 
 enum { DEFAULT_BACKUPS = 6, DEFAULT_KILLS = 25, ROWS = 50, LOADERS = 2 };
 
@@ -205,6 +206,15 @@ static void a_symbolic_link_is_not_followed(void **state)
     close_database(db);
 }
 
+/* Content before name, and both before the function returns. */
+static void a_backup_is_on_the_disk(void **state)
+{
+    sqlite3 *db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32)");
+    assert_string_equal(order_of(db, "SELECT pt_backup(NULL, 'backup')"), "wsnf");
+    close_database(db);
+}
+
 /* --- Failures --- */
 
 static void limit_files(rlim_t size)
@@ -365,6 +375,7 @@ int main(int argc, char **argv)
         folder_test(private_stores_can_be_backed_up),
         folder_test(a_backup_is_for_the_same_readers),
         folder_test(a_symbolic_link_is_not_followed),
+        folder_test(a_backup_is_on_the_disk),
         folder_test(a_backup_without_room_leaves_nothing),
         folder_test(a_backup_can_be_interrupted),
         folder_test(a_killed_backup_is_whole_or_not_there),

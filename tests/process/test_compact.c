@@ -15,6 +15,7 @@
 #include "mortal.h"
 #include "peer.h"
 #include "store.h"
+#include "write_order.h"
 
 enum { DEFAULT_KILLS = 16, LAST = MIXED_FIRST + 12 };
 
@@ -67,6 +68,18 @@ static void the_file_becomes_smaller(void **state)
     assert_int_equal(files_like(folder, "*"), 3); /* main.db, the store and its lock file */
     assert_int_equal(anatomy_of(folder, STORE)->chunks, chunks);
     check_sound(folder, STORE);
+}
+
+/* The content before the name, and the name before anything is written to the new file. */
+static void the_new_file_is_on_the_disk_before_it_is_used(void **state)
+{
+    sqlite3 *db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32)");
+    const char *calls =
+        order_of(db, "SELECT pt_compact(); INSERT INTO t VALUES('p', '1', 1); SELECT pt_compact()");
+    assert_int_equal(strncmp(calls, "wsnfW", 5), 0);
+    assert_string_equal(strchr(calls + 4, 'w'), "wsnf");
+    close_database(db);
 }
 
 /* --- In one process --- */
@@ -524,6 +537,7 @@ int main(int argc, char **argv)
     seed = (uint32_t)setting("SEED", 1);
     const struct CMUnitTest tests[] = {
         folder_test(the_file_becomes_smaller),
+        folder_test(the_new_file_is_on_the_disk_before_it_is_used),
         folder_test(other_connections_go_on),
         folder_test(readers_of_the_process_are_in_the_way),
         folder_test(threads_read_and_write_on),

@@ -42,6 +42,7 @@ typedef struct shared {
     int64_t failures; /* statements that failed */
     size_t found;
     uint64_t read[ROWS_MAX];
+    uint64_t dictionary;
 } shared;
 
 static shared *told;
@@ -315,6 +316,7 @@ typedef struct tally {
     int64_t found;    /* by pt_check */
     int64_t harmless; /* and all rows were read */
     int64_t refused;  /* not opened */
+    int64_t renamed;  /* other names or types, which nothing tells */
     int64_t died;     /* while reading on */
     int64_t rows;
 } tally;
@@ -327,8 +329,47 @@ static void fail_copy(const char *what, const char *kind, uint64_t seed)
     fail();
 }
 
-static void judge_copy(const char *path, const char *kind, uint64_t seed, tally *sum)
+/* --- Names and shapes: they have no checksum --- */
+
+/* Leaves the hash of all names and shapes that a file's main database has. */
+static void read_dictionary(const char *path)
 {
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    MDB_cursor *cursor;
+    MDB_val key;
+    MDB_val value;
+    uint64_t hash = 0;
+    if (mdb_env_create(&env) != 0 || mdb_env_open(env, path, MDB_NOSUBDIR | MDB_RDONLY, 0) != 0 ||
+        mdb_txn_begin(env, NULL, MDB_RDONLY, &txn) != 0 || mdb_dbi_open(txn, NULL, 0, &dbi) != 0 ||
+        mdb_cursor_open(txn, dbi, &cursor) != 0) {
+        _exit(4);
+    }
+    while (mdb_cursor_get(cursor, &key, &value, MDB_NEXT) == 0) {
+        char kind = *(const char *)key.mv_data;
+        if (key.mv_size == 3 && (kind == 'n' || kind == 's')) {
+            hash = hash_of(hash_of(hash, key.mv_data, 3), value.mv_data, (int)value.mv_size);
+        }
+    }
+    told->dictionary = hash;
+    mdb_env_close(env);
+}
+
+static bool has_other_names(const char *folder, const char *path)
+{
+    char sound[PATH_SIZE];
+    path_in(folder, "sound", sound);
+    write_image(sound, &newest);
+    assert_int_equal(in_child(read_dictionary, sound, false), 0);
+    uint64_t original = told->dictionary;
+    return in_child(read_dictionary, path, true) == 0 && told->dictionary != original;
+}
+
+static void judge_copy(const char *folder, const char *kind, uint64_t seed, tally *sum)
+{
+    char path[PATH_SIZE];
+    path_in(folder, "copy", path);
     forget_lock(path);
     if (in_child(check_and_open, path, false) != 0) {
         fail_copy("pt_check or opening did not end well", kind, seed);
@@ -345,6 +386,12 @@ static void judge_copy(const char *path, const char *kind, uint64_t seed, tally 
     bool opened = told->open_code == SQLITE_OK;
     forget_lock(path);
     bool died = in_child(read_all_tables, path, true) != 0;
+    bool wrong = count_unknown() != 0 || (sound && (died || !opened || !all_was_read()));
+    if (wrong && !died && has_other_names(folder, path)) {
+        sum->copies++;
+        sum->renamed++;
+        return;
+    }
     if (count_unknown() != 0) {
         fail_copy("rows that were never stored", kind, seed);
     }
@@ -390,7 +437,7 @@ static void damaged_copies(void **state)
         damages[kind].harm(&copy, &older, &random);
         write_image(path, &copy);
         free(copy.bytes);
-        judge_copy(path, damages[kind].name, seed + (uint64_t)i, &sums[kind]);
+        judge_copy(*state, damages[kind].name, seed + (uint64_t)i, &sums[kind]);
     }
     for (size_t i = 0; i < DAMAGES; i++) {
         print_tally(damages[i].name, &sums[i]);
@@ -399,9 +446,14 @@ static void damaged_copies(void **state)
         all.harmless += sums[i].harmless;
         all.refused += sums[i].refused;
         all.died += sums[i].died;
+        all.renamed += sums[i].renamed;
         all.rows += sums[i].rows;
     }
     print_tally("together", &all);
+    if (all.renamed != 0) {
+        print_message("# %lld copies had other property names or types, which have no checksum\n",
+                      (long long)all.renamed);
+    }
 }
 
 static void the_store_is_sound_and_has_everything(void **state)
@@ -410,7 +462,7 @@ static void the_store_is_sound_and_has_everything(void **state)
     tally sum = {0};
     path_in(*state, "copy", path);
     write_image(path, &newest);
-    judge_copy(path, "none", 0, &sum);
+    judge_copy(*state, "none", 0, &sum);
     assert_int_equal(sum.harmless, 1);
     static const char *const parts[] = {"entities", "long_keys", "chunks", "garbage"};
     for (size_t i = 0; i < 4; i++) {

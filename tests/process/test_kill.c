@@ -12,6 +12,7 @@
 #include <sys/wait.h>
 
 #include "anatomy.h"
+#include "call_facts.h"
 #include "files.h"
 #include "killing.h"
 #include "mortal.h"
@@ -96,33 +97,6 @@ static shared *ours;
 static const scenario *playing;
 
 /* --- Calls that commit --- */
-
-static bool ends_with(const char *text, const char *ending)
-{
-    size_t size = strlen(text);
-    size_t end = strlen(ending);
-    return size >= end && strcmp(text + size - end, ending) == 0;
-}
-
-static const char *path_of(const system_call *call)
-{
-    static char path[PATH_MAX];
-    char link[32];
-    if (call->fd < 0) {
-        return call->path;
-    }
-    snprintf(link, sizeof link, "/proc/self/fd/%d", call->fd);
-    ssize_t size = readlink(link, path, sizeof path - 1);
-    path[size > 0 ? size : 0] = 0;
-    return path;
-}
-
-static bool is_nothing(const system_call *call)
-{
-    const uint8_t *bytes = call->parts[0].iov_base;
-    size_t size = call->parts[0].iov_len;
-    return size > 0 && bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
-}
 
 /* The write-ahead log gets frames, each a header and a page: the header says whether it is the last
  * one of a commit. */

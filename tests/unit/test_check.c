@@ -1,0 +1,509 @@
+/*
+ * pt_check on stores whose file holds what no commit writes: each kind of damage is found, and is
+ * called what it is.
+ */
+#include "store_fixture.h"
+
+#include <lmdb.h>
+
+#include "check.h"
+#include "failing_malloc.h"
+#include "key.h"
+#include "ptable.h"
+
+enum { PAGE = 4096, LONG_KEY = 900 };
+
+/* --- The store --- */
+
+static void run(sqlite3 *db, const char *sql)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+}
+
+/* Table 1 with entities, long keys and a large value, table 2 with nothing, table 3 dropped. */
+static int make_store(void **state)
+{
+    sqlite3 *db;
+    if (fixture_setup(state) != 0) {
+        return -1;
+    }
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql = sqlite3_mprintf(
+        "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
+        "CREATE VIRTUAL TABLE Two USING ptable(A Int32, store=%Q);"
+        "CREATE VIRTUAL TABLE Three USING ptable(A Int32, store=%Q);"
+        "INSERT INTO Three VALUES('x', 'y', 1); DELETE FROM pt_tables WHERE TableName = 'Three' "
+        "AND Store = %Q;"
+        "INSERT INTO One VALUES('a', '1', 1, 'one'), ('a', '2', 2, printf('%%.5000c', 'x')),"
+        "('l', printf('%%.900c', 'k'), 3, ''), ('l', printf('%%.2900c', 'k'), 4, '')",
+        fixture_path, fixture_path, fixture_path, fixture_path);
+    run(db, sql);
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return 0;
+}
+
+static int drop_store(void **state)
+{
+    return fixture_teardown(state);
+}
+
+/* --- Changing it --- */
+
+typedef struct raw {
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+} raw;
+
+static raw raw_begin(const char *database)
+{
+    raw self;
+    assert_int_equal(mdb_env_create(&self.env), 0);
+    mdb_env_set_maxdbs(self.env, 8);
+    assert_int_equal(mdb_env_open(self.env, fixture_path, MDB_NOSUBDIR, 0644), 0);
+    assert_int_equal(mdb_txn_begin(self.env, NULL, 0, &self.txn), 0);
+    assert_int_equal(mdb_dbi_open(self.txn, database, MDB_CREATE, &self.dbi), 0);
+    return self;
+}
+
+static void raw_end(raw *self)
+{
+    assert_int_equal(mdb_txn_commit(self->txn), 0);
+    mdb_env_close(self->env);
+}
+
+static MDB_val val(pt_slice slice)
+{
+    return (MDB_val){.mv_size = slice.size, .mv_data = (void *)(uintptr_t)slice.data};
+}
+
+static void put(const char *database, pt_slice key, pt_slice value)
+{
+    raw self = raw_begin(database);
+    MDB_val mdb_key = val(key);
+    MDB_val mdb_value = val(value);
+    assert_int_equal(mdb_put(self.txn, self.dbi, &mdb_key, &mdb_value, 0), 0);
+    raw_end(&self);
+}
+
+/* Deletes the first key that begins so. */
+static void take_out(const char *database, pt_slice prefix)
+{
+    raw self = raw_begin(database);
+    MDB_cursor *cursor;
+    MDB_val key = val(prefix);
+    MDB_val value;
+    assert_int_equal(mdb_cursor_open(self.txn, self.dbi, &cursor), 0);
+    assert_int_equal(mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE), 0);
+    assert_true(key.mv_size >= prefix.size && memcmp(key.mv_data, prefix.data, prefix.size) == 0);
+    assert_int_equal(mdb_cursor_del(cursor, 0), 0);
+    mdb_cursor_close(cursor);
+    raw_end(&self);
+}
+
+/* Flips the last bit of the value of the first key that begins so. */
+static void flip(const char *database, pt_slice prefix)
+{
+    raw self = raw_begin(database);
+    MDB_cursor *cursor;
+    MDB_val key = val(prefix);
+    MDB_val value;
+    uint8_t bytes[PAGE];
+    assert_int_equal(mdb_cursor_open(self.txn, self.dbi, &cursor), 0);
+    assert_int_equal(mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE), 0);
+    assert_in_range(value.mv_size, 1, sizeof bytes);
+    memcpy(bytes, value.mv_data, value.mv_size);
+    bytes[value.mv_size - 1] ^= 1;
+    value.mv_data = bytes;
+    assert_int_equal(mdb_cursor_put(cursor, &key, &value, MDB_CURRENT), 0);
+    mdb_cursor_close(cursor);
+    raw_end(&self);
+}
+
+/* --- Looking --- */
+
+static char *check(void)
+{
+    pt_error error = PT_ERROR_NONE;
+    char *text = NULL;
+    assert_int_equal(pt_check(fixture_path, NULL, &text, &error), SQLITE_OK);
+    return text;
+}
+
+static void expect(const char *words)
+{
+    char *text = check();
+    if (strstr(text, words) == NULL) {
+        fail_msg("\"%s\" is not in:\n%s", words, text);
+    }
+    sqlite3_free(text);
+}
+
+#define BYTES(literal) pt_slice_of(literal, sizeof(literal) - 1)
+
+#define ENTITY "\0\0\0\1a\0001"
+#define CHUNK "\xFF\0\0\1"
+
+static void a_sound_store_is_ok(void **state)
+{
+    (void)state;
+    char *text = check();
+    assert_string_equal(text, "ok");
+    sqlite3_free(text);
+}
+
+/* What is not written by a commit of ours does not renew the state. */
+static void foreign_commits_are_found(void **state)
+{
+    (void)state;
+    put(NULL, BYTES("header"), BYTES("ptable\0\1\0\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("its state record (current) is that of commit");
+}
+
+static void entities_are_checked(void **state)
+{
+    (void)state;
+    flip("entities", BYTES(ENTITY));
+    expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged");
+    put("entities", BYTES("\0\0\0\1mm"), BYTES("no record"));
+    expect("table 'One', PartitionKey 'mm': its key is damaged: it has no end");
+    put("entities", BYTES("\0\0\0\1a\0\xFF"), BYTES("no record"));
+    expect("its keys are damaged: they are not UTF-8");
+    put("entities", BYTES("\0\0\1"), BYTES("no record"));
+    expect("a key of 3 bytes: it is too short to be a key");
+    put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
+    expect("table number 9: the catalogue does not have it, but there are 1 entities");
+}
+
+static void the_catalogue_is_checked(void **state)
+{
+    (void)state;
+    flip("entities", BYTES("\0\0\0\0two"));
+    expect("the catalogue's table 'two': its entry is damaged");
+    flip("entities", BYTES("\0\0\0\0two"));
+    put("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Four"));
+    expect("another table, or a dropped one, has the same number");
+    put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put("entities", BYTES("\0\0\0\0four"), BYTES("\1\3\0\0\0Four"));
+    expect("another table, or a dropped one, has the same number");
+    put("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
+    expect("the catalogue's table 'four': its entry is damaged");
+    put("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
+    expect("the catalogue's table 'four': its entry is damaged");
+    take_out("entities", BYTES("\0\0\0\0one"));
+    expect("table number 1: the catalogue does not have it, but there are 4 entities and 3 parts");
+}
+
+static void counts_are_compared(void **state)
+{
+    (void)state;
+    put(NULL, BYTES("c\0\0\0\2"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("table 'Two': the store says that it has 1 entities, 0 parts of large values and 0 "
+           "bytes, but 0, 0 and 0 were found");
+    put(NULL, BYTES("c\0\0\0\2"), BYTES("\1"));
+    expect("the counts of table number 2 are malformed");
+    put(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("table number 7: the catalogue does not have it");
+    take_out("entities", BYTES(ENTITY));
+    expect("table 'One': the store says that it has 4 entities, 3 parts");
+}
+
+static void large_values_are_checked(void **state)
+{
+    (void)state;
+    static const char value[] = "PartitionKey 'a', RowKey '2': a large value of the entity is ";
+    char damaged[200];
+    snprintf(damaged, sizeof damaged, "%sdamaged", value);
+    flip("chunks", BYTES(CHUNK));
+    expect(damaged);
+    take_out("chunks", BYTES(CHUNK));
+    snprintf(damaged, sizeof damaged, "%sincomplete: parts of it are missing", value);
+    expect(damaged);
+    put("chunks", BYTES(CHUNK "\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("large values of table 'One': a part belongs to no entity");
+    put("chunks", BYTES(CHUNK "\0\0\0\1\0\0"), BYTES("12345"));
+    expect("large values of table 'One': a part has a key that no version writes");
+    put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("a part is damaged");
+    take_out("entities", BYTES("\0\0\0\1a\0002"));
+    expect("large values of table 'One': a part belongs to no entity");
+}
+
+static void the_last_parts_of_a_large_value_are_missed(void **state)
+{
+    (void)state;
+    for (int part = 0; part < 3; part++) {
+        take_out("chunks", BYTES(CHUNK));
+    }
+    expect("RowKey '2': a large value of the entity is incomplete");
+}
+
+/* A key that leads to a bucket. */
+static void put_link(const char *database, const char *beginning, size_t size, uint8_t bucket)
+{
+    uint8_t key[511];
+    uint8_t value[8] = {bucket};
+    memset(key, 'z', sizeof key);
+    memcpy(key, beginning, size);
+    key[sizeof key - 1] = 0;
+    put(database, pt_slice_of(key, sizeof key), pt_slice_of(value, sizeof value));
+}
+
+static void links_are_followed(void **state)
+{
+    (void)state;
+    put_link("entities", "\0\0\0\1z\0", 6, 1);
+    expect("bucket 1 of long keys is led to by several keys");
+    put_link("entities", "\0\0\0\1z\0", 6, 99);
+    expect("table number 1: a link to long keys leads nowhere");
+    put_link("entities", "\0\0\0\1z\0", 6, 0);
+    expect("table number 1: a link to long keys leads nowhere");
+}
+
+static void buckets_are_compared_with_links(void **state)
+{
+    (void)state;
+    static const char numbers[] = "\x63\0\0\0\0\0\0\0";
+    put(NULL, BYTES("bucket"), BYTES(numbers));
+    put("long_keys", BYTES("\0\0\0\0\0\0\0\x40key"), BYTES("record"));
+    expect("bucket 64 of long keys holds entities that no key leads to");
+    put_link("entities", "\0\0\0\1z\0", 6, 0x50);
+    expect("bucket 80 of long keys is empty, but a key leads to it");
+    put("long_keys", BYTES("\0\0\0\0\0\0\0"), BYTES("record"));
+    expect("long_keys: a key is too short to be one");
+}
+
+/* Two buckets that lead to each other: each has its link, but nothing leads to them. */
+static void circles_of_links_are_found(void **state)
+{
+    (void)state;
+    static const char numbers[] = "\x63\0\0\0\0\0\0\0";
+    put(NULL, BYTES("bucket"), BYTES(numbers));
+    put_link("long_keys", "\0\0\0\0\0\0\0\x40", 8, 0x41);
+    put_link("long_keys", "\0\0\0\0\0\0\0\x41", 8, 0x40);
+    expect("long_keys: 2 entries are not reached from any entity's key");
+    put_link("entities", "\0\0\0\1z\0", 6, 0x40);
+    expect("bucket 64 of long keys is led to by several keys");
+}
+
+static void the_dictionary_is_checked(void **state)
+{
+    (void)state;
+    put(NULL, BYTES("s\0\1"), BYTES("\1\0\1\0\x63"));
+    expect("the dictionary: shape 1 is malformed");
+    put(NULL, BYTES("n\0\x63"), BYTES("Name"));
+    expect("the dictionary: property name 99 is malformed, or those before it are missing");
+    take_out(NULL, BYTES("n\0\x63"));
+    take_out(NULL, BYTES("s\0\1"));
+    take_out(NULL, BYTES("n\0\1"));
+    expect("the dictionary");
+}
+
+static void the_main_database_is_checked(void **state)
+{
+    (void)state;
+    put(NULL, BYTES("something"), BYTES("else"));
+    expect("the main database: a record of 4 bytes has a key that no store has");
+    put("another", BYTES("key"), BYTES("value"));
+    expect("the main database: it has a sub-database that no store has");
+    put(NULL, BYTES("bucket"), BYTES("\0"));
+    expect("the number of its last bucket of long keys is malformed");
+    put(NULL, BYTES("current"), BYTES("\0"));
+    expect("its state record (current) is malformed");
+    put(NULL, BYTES("header"), BYTES("\0"));
+    expect("its header is not that of a ptable store");
+    take_out(NULL, BYTES("header"));
+    expect("its header is missing");
+    take_out(NULL, BYTES("current"));
+    expect("there is no state record (current) that can be read");
+}
+
+static void garbage_is_checked(void **state)
+{
+    (void)state;
+    put("garbage", BYTES("\xFF\0\0\0\0\0\0"), BYTES("\1"));
+    expect("the note that it is to be deleted is damaged");
+}
+
+static void missing_parts_are_named(void **state)
+{
+    (void)state;
+    raw self = raw_begin("chunks");
+    assert_int_equal(mdb_drop(self.txn, self.dbi, 1), 0);
+    raw_end(&self);
+    expect("the sub-database chunks is missing");
+}
+
+/* --- The file's own structures, byte by byte --- */
+
+static FILE *open_file(void)
+{
+    FILE *file = fopen(fixture_path, "r+b");
+    assert_non_null(file);
+    return file;
+}
+
+static uint64_t number_at(FILE *file, long at)
+{
+    uint8_t bytes[8];
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_equal(fread(bytes, 1, sizeof bytes, file), sizeof bytes);
+    return pt_get_le64(bytes);
+}
+
+static void set_number(FILE *file, long at, uint64_t number)
+{
+    uint8_t bytes[8];
+    pt_put_le64(bytes, number);
+    assert_int_equal(fseek(file, at, SEEK_SET), 0);
+    assert_int_equal(fwrite(bytes, 1, sizeof bytes, file), sizeof bytes);
+}
+
+/* Where the newest meta page begins. */
+static long newest_meta(FILE *file)
+{
+    return number_at(file, 144) > number_at(file, PAGE + 144) ? 0 : PAGE;
+}
+
+/* Makes the first entry of the list of free pages one of this page and perhaps another. */
+static void set_free_list(uint64_t page, uint64_t another)
+{
+    FILE *file = open_file();
+    long leaf = (long)number_at(file, newest_meta(file) + 80) * PAGE;
+    long entry = leaf + (long)(number_at(file, leaf + 16) & 0xFFFF);
+    set_number(file, entry + 16, another != 0 ? 2 : 1);
+    set_number(file, entry + 24, page);
+    if (another != 0) {
+        set_number(file, entry + 32, another);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void free_pages_are_checked(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    uint64_t root = number_at(file, newest_meta(file) + 128);
+    assert_int_equal(fclose(file), 0);
+    set_free_list(root, 0);
+    expect("is in use, and in the list of free pages too: later commits may overwrite it");
+    expect("neither in use nor in the list of free pages");
+    set_free_list(0, 0);
+    expect("the list of free pages has a page that cannot be there");
+    set_free_list(root, root);
+    expect("the list of free pages has a page that cannot be there");
+}
+
+static void meta_pages_are_checked(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    long meta = newest_meta(file);
+    uint64_t commit = number_at(file, meta + 144);
+    set_number(file, meta + 144, commit + 1);
+    fflush(file);
+    expect("says a commit that is not written there");
+    set_number(file, meta + 144, commit + 2);
+    fflush(file);
+    expect("its state record (current) is that of commit");
+    set_number(file, meta + 144, commit - 2);
+    fflush(file);
+    expect("a meta page, is damaged: what it leads to is commit");
+    set_number(file, meta + 144, commit);
+    uint64_t entries = number_at(file, meta + 120);
+    set_number(file, meta + 120, entries + 1);
+    fflush(file);
+    expect("the sub-database main database has another number of entries than its root says");
+    set_number(file, meta + 120, entries);
+    set_number(file, meta + 136, UINT64_C(1) << 40);
+    fflush(file);
+    expect("says more pages than the file has");
+    set_number(file, meta + 16, 0);
+    fflush(file);
+    expect("does not have LMDB's magic number");
+    assert_int_equal(fclose(file), 0);
+}
+
+/* --- The report --- */
+
+static void reports_end_after_a_hundred_lines(void **state)
+{
+    (void)state;
+    pt_check_report report = {0};
+    for (int i = 0; i < PT_CHECK_LINES_MAX + 5; i++) {
+        pt_check_problem(&report, "problem %d", i);
+    }
+    char *text = pt_check_report_text(&report);
+    assert_non_null(strstr(text, "problem 99\n105 problems, of which 5 are not shown: restore"));
+    assert_null(strstr(text, "problem 100\n"));
+    sqlite3_free(text);
+}
+
+/* --- Out of memory --- */
+
+/* Every allocation fails once: the answer is the same as ever, or there is none. */
+static void check_without_memory(void)
+{
+    char *expected = check();
+    for (int n = 0;; n++) {
+        pt_error error = PT_ERROR_NONE;
+        char *text = NULL;
+        sqlite3_int64 before = sqlite3_memory_used();
+        failing_malloc_arm(n, false);
+        int rc = pt_check(fixture_path, NULL, &text, &error);
+        bool hit = failing_malloc_disarm();
+        assert_true(rc == SQLITE_NOMEM || strcmp(text, expected) == 0);
+        assert_true(hit || rc == SQLITE_OK);
+        sqlite3_free(text);
+        pt_error_clear(&error);
+        assert_int_equal(sqlite3_memory_used(), before);
+        if (!hit) {
+            break;
+        }
+    }
+    sqlite3_free(expected);
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    check_without_memory();
+    flip("entities", BYTES(ENTITY));
+    flip("chunks", BYTES(CHUNK));
+    put_link("entities", "\0\0\0\1z\0", 6, 1);
+    put(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    check_without_memory();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_store, drop_store)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_sound_store_is_ok),
+        TEST(foreign_commits_are_found),
+        TEST(entities_are_checked),
+        TEST(the_catalogue_is_checked),
+        TEST(counts_are_compared),
+        TEST(large_values_are_checked),
+        TEST(the_last_parts_of_a_large_value_are_missed),
+        TEST(links_are_followed),
+        TEST(buckets_are_compared_with_links),
+        TEST(circles_of_links_are_found),
+        TEST(the_dictionary_is_checked),
+        TEST(the_main_database_is_checked),
+        TEST(garbage_is_checked),
+        TEST(missing_parts_are_named),
+        TEST(free_pages_are_checked),
+        TEST(meta_pages_are_checked),
+        TEST(reports_end_after_a_hundred_lines),
+        TEST(memory_may_run_out),
+    };
+    failing_malloc_install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
