@@ -289,7 +289,7 @@ static void open_once(void)
         must_hold(sqlite3_open(":memory:", &db) == SQLITE_OK, "a database opens");
         sqlite3_create_function(db, "give", 1, SQLITE_UTF8, NULL, give, NULL, NULL);
         prepare("SELECT CAST(strftime('%s', ?1) AS INTEGER)", &seconds);
-        prepare("SELECT date(?1) = ?1", &same_day);
+        prepare("SELECT date(?1, '+0 days') = ?1", &same_day);
         prepare("SELECT ?1", &identity);
     }
 }
