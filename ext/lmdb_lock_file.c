@@ -16,9 +16,8 @@
 /* A process that ends lets go of its locks one after the other. */
 enum { LOOKS = 50, NS_BETWEEN_LOOKS = 1000000 };
 
-/* A lock file begins with a magic number, that of its format, of the newest transaction, and of the
- * readers. */
-enum { NUMBERS = 24, PRIVATE_MODE = 0600 };
+/* A lock file begins with a magic number and that of its format; a mutex follows. */
+enum { NUMBERS = 8, PRIVATE_MODE = 0600 };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
 static char *lock_file_of(const char *path)
@@ -36,7 +35,7 @@ static int refuse(pt_error *error, const char *name, const char *what)
                         name, what);
 }
 
-/* LMDB makes the four numbers last, and what a power failure leaves may lack them. */
+/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then. */
 static bool is_lock_file(const uint8_t *start, ssize_t size)
 {
     static const uint8_t zeros[NUMBERS];
