@@ -81,13 +81,23 @@ static int pass_gate(const pt_lmdb_store *store)
     return pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, pt_deadline_in(GATE_WAIT_MS));
 }
 
-/* Whether the file is the one that has this name. */
-static bool has_name(int fd, const char *path)
+/* Whether the file of this name is this one. 0 or errno if that cannot be said. */
+static int look_at_name(const char *path, dev_t device, ino_t inode, bool *same)
 {
-    struct stat own;
     struct stat named;
-    return fstat(fd, &own) == 0 && stat(path, &named) == 0 && own.st_dev == named.st_dev &&
-           own.st_ino == named.st_ino;
+    *same = false;
+    if (stat(path, &named) != 0) {
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    }
+    *same = named.st_dev == device && named.st_ino == inode;
+    return 0;
+}
+
+/* Whether the file is certainly not the one that has this name. */
+static bool has_lost_name(const struct stat *file, const char *path)
+{
+    bool same;
+    return look_at_name(path, file->st_dev, file->st_ino, &same) == 0 && !same;
 }
 
 static int fail_moved(pt_error *error, int rc, const char *path)
@@ -100,9 +110,11 @@ static int fail_moved(pt_error *error, int rc, const char *path)
 
 int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
 {
-    struct stat named;
-    bool same = stat(store->base.path, &named) == 0 && named.st_dev == store->device &&
-                named.st_ino == store->inode;
+    bool same;
+    int problem = look_at_name(store->base.path, store->device, store->inode, &same);
+    if (problem != 0) {
+        return pt_lmdb_fail(error, problem, store->base.path, "looking at its name");
+    }
     return same ? SQLITE_OK : fail_moved(error, code, store->base.path);
 }
 
@@ -399,7 +411,7 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
                       pt_lmdb_store **opened, bool *again, pt_error *error)
 {
     if (find_by_path(path) != NULL) {
-        *again = !has_name(fd, path);
+        *again = has_lost_name(file, path);
         close(fd);
         return fail_moved(error, SQLITE_CANTOPEN, path);
     }
@@ -412,7 +424,7 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     store->inode = file->st_ino;
     int rc = open_environment(store, error);
     if (rc != SQLITE_OK) {
-        *again = !has_name(store->fd, path);
+        *again = has_lost_name(file, path);
         discard_store(store);
         return rc;
     }

@@ -110,7 +110,8 @@ typedef struct io_armed {
     int seen;
     int hits; /* calls that failed */
     bool over;
-    io_side side; /* of the first */
+    bool may_split; /* a lock of the main database, or its journal's name, was among them */
+    io_side side;   /* of the first */
     system_call_kind kind;
     char path[IO_PATH_SIZE];
     const char *name;
@@ -203,6 +204,9 @@ static system_call_verdict io_judge(const system_call *call)
     if (io_now.hits++ == 0) {
         io_note_first(call, side);
     }
+    io_now.may_split = io_now.may_split ||
+                       (side == SIDE_MAIN && (call->kind == CALL_LOCK ||
+                                              (call->kind == CALL_NAME && io_now.fault->made)));
     return io_verdict(call);
 }
 

@@ -70,9 +70,29 @@ static inline bool io_is_sqlites(int rc, const char *message)
     return strstr(message, sqlite3_errstr(rc & 0xff)) != NULL;
 }
 
+/*
+ * Nothing is wrong with any file, it only cannot be got at. (LMDB takes a file for truncated when a
+ * read comes out short.)
+ */
+static inline bool io_is_false(const char *message)
+{
+    static const char *const claims[] = {
+        "is not a ptable store", "from a backup",       "is damaged",
+        "does not exist",        "no store of its own", "was moved, replaced or deleted"};
+    for (size_t i = 0; i < sizeof claims / sizeof claims[0]; i++) {
+        if (io_now.fault->error != 0 && strstr(message, claims[i]) != NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
 /* What is ours names what it is about and what to do. */
 static inline bool io_is_clear(int rc, const char *message)
 {
+    if (io_is_false(message)) {
+        return false;
+    }
     if (message[0] == 0 || strstr(message, "logic error") != NULL ||
         strstr(message, "unknown") != NULL || strstr(message, "not an error") != NULL) {
         return false;

@@ -203,6 +203,7 @@ int main(int argc, char **argv)
     for (int i = 0; i < IO_SCRIPTS; i++) {
         tests[i] = (struct CMUnitTest){.name = io_scripts[i].name,
                                        .test_func = test_script,
+                                       .teardown_func = io_give_up_trial,
                                        .initial_state = (void *)(uintptr_t)&io_scripts[i]};
     }
     cmocka_set_test_filter(getenv("PT_SCRIPT"));
