@@ -271,7 +271,7 @@ static inline void power_file(const power_disk *disk, power_image *image, int fi
     free(places);
 }
 
-enum { POWER_NUMBERS = 8 }; /* bytes that LMDB writes last in its lock file */
+enum { POWER_NUMBERS = 24 }; /* bytes that LMDB writes last in its lock file */
 
 /* Memory that processes share has no order on the disk: any sectors of it may be there, and the
  * first as it was before its beginning was written. */

@@ -215,6 +215,40 @@ static void a_backup_is_on_the_disk(void **state)
     close_database(db);
 }
 
+static const char *intruder;
+
+static system_call_verdict make_file_before_link(const system_call *call)
+{
+    if (intruder != NULL && strcmp(call->name, "link") == 0) {
+        int fd = open(intruder, O_WRONLY | O_CREAT | O_EXCL, 0644);
+        assert_int_equal(write(fd, "mine", 4), 4);
+        close(fd);
+        intruder = NULL;
+    }
+    return (system_call_verdict){0};
+}
+
+/* Not even if it comes while the backup is made. */
+static void a_file_that_comes_meanwhile_is_not_overwritten(void **state)
+{
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    struct stat file;
+    path_in(folder, "backup", path);
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32)");
+    intruder = path;
+    system_call_judge = make_file_before_link;
+    int code = code_of(db, "SELECT pt_backup(NULL, 'backup')");
+    system_call_judge = NULL;
+    assert_int_equal(code, SQLITE_CANTOPEN);
+    says(db, "it is not overwritten");
+    assert_int_equal(stat(path, &file), 0);
+    assert_int_equal(file.st_size, 4);
+    assert_int_equal(unfinished_files(folder), 0);
+    close_database(db);
+}
+
 /* --- Failures --- */
 
 static void limit_files(rlim_t size)
@@ -376,6 +410,7 @@ int main(int argc, char **argv)
         folder_test(a_backup_is_for_the_same_readers),
         folder_test(a_symbolic_link_is_not_followed),
         folder_test(a_backup_is_on_the_disk),
+        folder_test(a_file_that_comes_meanwhile_is_not_overwritten),
         folder_test(a_backup_without_room_leaves_nothing),
         folder_test(a_backup_can_be_interrupted),
         folder_test(a_killed_backup_is_whole_or_not_there),

@@ -306,6 +306,7 @@ static system_call_verdict let_opener_come(const system_call *call)
                     "INSERT INTO t SELECT 'peer', count(*), 1 FROM t",
                     opener_path);
         peer_waits(opener);
+        kill(opener->process.pid, SIGSTOP); /* until the new file is in use */
     }
     return (system_call_verdict){0};
 }
@@ -329,6 +330,7 @@ static void openers_never_stay_with_the_old_file(void **state)
         run(db, "SELECT pt_compact('%s')", path);
         system_call_judge = NULL;
         assert_null(opener_comes_at);
+        kill(other.process.pid, SIGCONT);
         peer_ends(&other, SQLITE_OK);
         assert_number(db, i + 1, "SELECT count(*) FROM t");
         run(db, "INSERT INTO t VALUES('own', %d, 1); DELETE FROM t WHERE PartitionKey = 'own'", i);
