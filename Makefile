@@ -16,7 +16,7 @@
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-tsan      the C programs of make test with the thread sanitizer
 #   make test-newest     all tests with the newest SQLite there is as source (from npm)
-#   make check-valgrind  unit, SQL and some process tests under valgrind: half an hour
+#   make check-valgrind  unit and SQL tests under valgrind: half an hour
 #   make coverage        which branches of ext/ the tests reach, and why not the others
 #   make lint            warnings, style and structure; make format rewrites the layout
 #   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
@@ -242,13 +242,10 @@ check-valgrind:
 	@.ci/deps build test valgrind
 	@$(SUBMAKE) BUILD=build/valgrind OUT=build/valgrind CFLAGS='-O0 -g' run-valgrind
 
-# Of the process tests those whose processes are not killed or counted upon to be fast.
-VALGRIND_TESTS := $(UNIT_TESTS) $(call programs,$(patsubst %,tests/process/test_%.c, \
-    access catalog commit cursors ddl nested patterns queue_functions))
-
-run-valgrind: loadable $(VALGRIND_TESTS)
+# Process tests start themselves again, which under valgrind is valgrind.
+run-valgrind: loadable $(UNIT_TESTS)
 	$(call require,unit)N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.sh $(VALGRIND)' \
-	    $(VALGRIND_TESTS)
+	    $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 # Not optimized, so that each branch of the source is one of the program.

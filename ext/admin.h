@@ -14,8 +14,8 @@ int pt_admin_register(sqlite3 *db, pt_connection *connection);
 
 /*
  * Uses the store that an argument names, as the catalogue's column Store does; an SQL NULL, or no
- * argument (NULL), is the store that tables in main have by default. Given back with pt_connection_leave. SQLITE_CANTOPEN,
- * SQLITE_ERROR, SQLITE_NOMEM and what opening it answers.
+ * argument (NULL), is the store that tables in main have by default. Given back with
+ * pt_connection_leave. SQLITE_CANTOPEN, SQLITE_ERROR, SQLITE_NOMEM and what opening it answers.
  */
 int pt_admin_use_store(pt_connection *connection, sqlite3_value *argument, pt_session **session,
                        pt_error *error);

@@ -213,7 +213,7 @@ static int check_database(const char *path, const char *ending, pt_error *error)
     return rc;
 }
 
-static int check_name(const char *path, pt_error *error)
+int pt_connection_check_name(const char *path, pt_error *error)
 {
     const char *ending = strrchr(path, '-');
     if (ending == NULL) {
@@ -235,7 +235,7 @@ static int check_name(const char *path, pt_error *error)
 static int open_store(const pt_connection *connection, const char *path, const char *schema,
                       bool create, pt_store **store, pt_error *error)
 {
-    int rc = check_name(path, error);
+    int rc = pt_connection_check_name(path, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

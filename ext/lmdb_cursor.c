@@ -268,10 +268,10 @@ __attribute__((noinline)) static int verify_order(pt_lmdb_cursor *cursor, int rc
 }
 
 /* Whether a search has compared the key that it came to. It goes to the next page's first one
- * unseen. */
+ * unseen. A key that is composed lies in no page. */
 static inline bool is_compared(const pt_lmdb_cursor *cursor)
 {
-    return cursor->base.valid && cursor->leaf_size != 0 &&
+    return cursor->base.valid && cursor->base.key_lasts && cursor->leaf_size != 0 &&
            !pt_lmdb_leaf_is_first(cursor->base.key.data, cursor->leaf_size);
 }
 

@@ -142,7 +142,11 @@ static int open_environment(pt_lmdb_store *store, pt_error *error)
     rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, pt_deadline_in(GATE_WAIT_MS));
     if (rc != SQLITE_OK) {
         rc = fail_lock(error, store->base.path, rc);
-    } else if (store->writable) {
+    } else {
+        /* Another file's lock file is none of ours. */
+        rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+    }
+    if (rc == SQLITE_OK && store->writable) {
         rc = pt_lmdb_lock_file_check(store->base.path, store->fd, error);
     }
     if (rc == SQLITE_OK) {

@@ -261,6 +261,7 @@ static void end_script(void)
     progress = -1000000;
     if (!sqlite3_get_autocommit(db)) {
         check_ptables();
+        check_counts();
         must_run("ROLLBACK");
     }
     check_ptables();

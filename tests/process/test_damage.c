@@ -431,7 +431,7 @@ static void damaged_copies(void **state)
     uint64_t seed = (uint64_t)setting("SEED", 1);
     path_in(*state, "copy", path);
     for (int64_t i = 0; i < copies; i++) {
-        size_t kind = (size_t)i % DAMAGES;
+        size_t kind = (size_t)((seed + (uint64_t)i) % DAMAGES);
         uint64_t random = seed + (uint64_t)i;
         image copy = copy_of(&newest);
         damages[kind].harm(&copy, &older, &random);

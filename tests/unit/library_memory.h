@@ -23,9 +23,22 @@
 
 #include "failing_malloc.h"
 
-static long library_blocks;      /* in use */
-static long library_mappings;    /* in use */
-static bool library_map_refused; /* a mapping has failed since this was last set to false */
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+#define LIBRARY_MEMORY 0
+#elif defined __has_feature
+#if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
+#define LIBRARY_MEMORY 0
+#endif
+#endif
+#ifndef LIBRARY_MEMORY
+#define LIBRARY_MEMORY 1
+#endif
+
+/* Volatile: compilers know that malloc() changes nothing that they see. */
+static volatile long library_blocks;                  /* in use */
+static long library_mappings __attribute__((unused)); /* in use */
+static bool library_map_refused
+    __attribute__((unused)); /* a mapping has failed since it was false */
 
 typedef struct library_functions {
     void *(*malloc)(size_t size);
@@ -43,19 +56,21 @@ static void library_find(const char *name, void *function)
     memcpy(function, &found, sizeof found);
 }
 
-static const library_functions *library(void)
+static inline const library_functions *library(void)
 {
-    static library_functions functions;
-    if (functions.mutex_init == NULL) {
-        library_find("malloc", &functions.malloc);
-        library_find("calloc", &functions.calloc);
-        library_find("realloc", &functions.realloc);
-        library_find("aligned_alloc", &functions.aligned_alloc);
-        library_find("free", &functions.free);
-        library_find("pthread_mutex_init", &functions.mutex_init);
+    static library_functions found;
+    if (found.mutex_init == NULL) {
+        library_find("malloc", &found.malloc);
+        library_find("calloc", &found.calloc);
+        library_find("realloc", &found.realloc);
+        library_find("aligned_alloc", &found.aligned_alloc);
+        library_find("free", &found.free);
+        library_find("pthread_mutex_init", &found.mutex_init);
     }
-    return &functions;
+    return &found;
 }
+
+#if LIBRARY_MEMORY
 
 /* Whether this allocation is to fail; sets errno. */
 static bool library_fails(void)
@@ -160,5 +175,17 @@ int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attrib
 }
 
 #pragma GCC visibility pop
+
+#endif
+
+/* Whether all this is so: not with sanitizers and valgrind, which take malloc() for themselves. */
+static inline bool library_memory_can_fail(void)
+{
+    long before = library_blocks;
+    void *volatile block = malloc(1);
+    bool counted = library_blocks == before + 1;
+    free(block);
+    return counted;
+}
 
 #endif

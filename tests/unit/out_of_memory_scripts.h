@@ -535,31 +535,6 @@ static const char *const open_statements[] = {".hold SELECT v FROM W",
                                               ".rest",
                                               NULL};
 
-static const char *const rolled_back_under_a_statement[] = {
-    "BEGIN",
-    "INSERT INTO W VALUES ('a', '1', 1)",
-    ".hold SELECT v FROM W",
-    "INSERT INTO W VALUES ('x', '1', 1)",
-    "ROLLBACK",
-    "!.rest",
-    "INSERT INTO W VALUES ('c', '1', 1)",
-    ".hold SELECT v FROM W",
-    "CREATE VIRTUAL TABLE New USING ptable(v Int32, sync=off)",
-    ".rest",
-    NULL};
-
-static const char *const views_and_triggers[] = {
-    "CREATE VIEW V AS SELECT PartitionKey AS p, v FROM W WHERE pt_starts_with(RowKey, '1')",
-    "CREATE TRIGGER Fork INSTEAD OF INSERT ON V BEGIN "
-    "INSERT INTO W VALUES (new.p, '1', new.v); INSERT INTO U VALUES (new.p, 'log', 1); END",
-    "CREATE TRIGGER Follow AFTER INSERT ON Plain BEGIN "
-    "UPDATE W SET v = v + new.v WHERE PartitionKey = 'p'; END",
-    "INSERT INTO V VALUES ('t', 5), ('u', 6)",
-    "INSERT INTO Plain VALUES (100)",
-    "!INSERT INTO V VALUES ('w', 5), ('t', 6)",
-    "SELECT * FROM V",
-    NULL};
-
 static const memory_script scripts[] = {
     {"opening", opening, JOURNAL | WAL | OPENS},
     {"creating tables", creating, JOURNAL},

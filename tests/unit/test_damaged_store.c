@@ -236,6 +236,126 @@ static void damaged_entities_can_be_replaced_and_deleted(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* --- Pages that lie in another's place --- */
+
+enum { PAGE = 4096, ROWS = 300, FILE_MAX = 400 * PAGE };
+
+static uint8_t file_bytes[FILE_MAX];
+
+static size_t read_file(void)
+{
+    FILE *file = fopen(fixture_path, "rb");
+    assert_non_null(file);
+    size_t size = fread(file_bytes, 1, sizeof file_bytes, file);
+    assert_in_range(size, 1, sizeof file_bytes - 1);
+    assert_int_equal(fclose(file), 0);
+    return size;
+}
+
+static void write_file(size_t size)
+{
+    FILE *file = fopen(fixture_path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(file_bytes, 1, size, file), size);
+    assert_int_equal(fclose(file), 0);
+}
+
+/* Whether a leaf page begins with an entity of the table, of a partition named by its letter. */
+static bool is_leaf_of(size_t page, uint8_t table)
+{
+    const uint8_t *bytes = file_bytes + page * PAGE;
+    size_t entry = pt_get_le16(bytes + 16);
+    return pt_get_le16(bytes + 10) == 2 && entry < PAGE - 16 && bytes[entry + 11] == table &&
+           memcmp(bytes + entry + 8, "\0\0\0", 3) == 0 && bytes[entry + 13] == 0;
+}
+
+/* All but the pages' own numbers. */
+static void exchange(size_t a, size_t b)
+{
+    for (size_t i = 8; i < PAGE; i++) {
+        uint8_t kept = file_bytes[a * PAGE + i];
+        file_bytes[a * PAGE + i] = file_bytes[b * PAGE + i];
+        file_bytes[b * PAGE + i] = kept;
+    }
+}
+
+/* Rows that are shown before the end or an error are the table's own. */
+static void assert_own_rows(sqlite3 *db, const char *sql, const char *partition)
+{
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    int rc;
+    while ((rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        assert_string_equal((const char *)sqlite3_column_text(statement, 0), partition);
+    }
+    assert_true(rc == SQLITE_DONE || rc == SQLITE_CORRUPT);
+    sqlite3_finalize(statement);
+}
+
+/* NULL if they are refused. */
+static sqlite3 *open_two_tables(void)
+{
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t USING ptable(v, store=%Q);"
+                                "CREATE VIRTUAL TABLE u USING ptable(v, store=%Q)",
+                                fixture_path, fixture_path);
+    int rc = run(db, sql);
+    sqlite3_free(sql);
+    assert_true(rc == SQLITE_OK || rc == SQLITE_CORRUPT);
+    if (rc != SQLITE_OK) {
+        sqlite3_close(db);
+    }
+    return rc == SQLITE_OK ? db : NULL;
+}
+
+/* False if they are refused. */
+static bool read_two_tables(void)
+{
+    sqlite3 *db = open_two_tables();
+    if (db == NULL) {
+        return false;
+    }
+    assert_own_rows(db, "SELECT PartitionKey, Properties FROM t", "t");
+    assert_own_rows(db, "SELECT PartitionKey, Properties FROM u", "u");
+    assert_own_rows(db, "SELECT PartitionKey, v FROM u WHERE PartitionKey = 'u'", "u");
+    assert_own_rows(db, "SELECT PartitionKey, v FROM t ORDER BY EntityKey DESC", "t");
+    assert_own_rows(db, "SELECT PartitionKey, v FROM u ORDER BY EntityKey DESC", "u");
+    assert_own_rows(
+        db, "SELECT PartitionKey, v FROM u WHERE EntityKey > pt_entity_key('u', '0100')", "u");
+    sqlite3_close(db);
+    return true;
+}
+
+static void rows_of_other_tables_are_not_shown(void **state)
+{
+    (void)state;
+    char sql[300];
+    size_t read = 0;
+    sqlite3 *db = open_two_tables();
+    assert_non_null(db);
+    snprintf(sql, sizeof sql,
+             "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %d) "
+             "INSERT INTO t SELECT 't', printf('%%04d', k), printf('%%.60c', 'x') FROM n;"
+             "INSERT INTO u SELECT 'u', RowKey, v FROM t",
+             ROWS);
+    assert_int_equal(run(db, sql), SQLITE_OK);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    size_t size = read_file();
+    for (size_t a = 2; a < size / PAGE; a++) {
+        for (size_t b = 2; is_leaf_of(a, 1) && b < size / PAGE; b++) {
+            if (is_leaf_of(b, 2)) {
+                exchange(a, b);
+                write_file(size);
+                read += read_two_tables() ? 1 : 0;
+                exchange(a, b);
+            }
+        }
+    }
+    assert_in_range(read, 10, 1000);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -247,6 +367,7 @@ int main(void)
         TEST(counts_may_overflow),
         TEST(keys_that_cannot_be_divided_are_reported),
         TEST(damaged_entities_can_be_replaced_and_deleted),
+        TEST(rows_of_other_tables_are_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
