@@ -154,8 +154,9 @@ static inline void io_make_tables(sqlite3 *db, io_host host)
 static inline bool io_is_step(const char *step, const char *word, const char **rest)
 {
     size_t size = strlen(word);
-    *rest = step[size] == ' ' ? step + size + 1 : step + size;
-    return strncmp(step, word, size) == 0;
+    bool is = strncmp(step, word, size) == 0;
+    *rest = is && step[size] == ' ' ? step + size + 1 : step;
+    return is;
 }
 
 static inline int io_hold(io_connection *connection, const char *sql, FILE *out)
