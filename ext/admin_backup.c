@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "admin.h"
+#include "check.h"
 #include "store_path.h"
 
 /* --- Interrupting --- */
@@ -33,6 +34,26 @@ static int run_watched(pt_connection *connection, pt_session *session, watched_w
     const pt_watch watch = {.context = probe, .is_over = is_interrupted};
     rc = work(session, context, &watch, bytes, error);
     sqlite3_finalize(probe);
+    return rc;
+}
+
+/* --- Before a copy is made --- */
+
+/* What can still be read of a damaged store would be lost with the rest, if the process did not end
+ * while copying it. */
+static int check_soundness(const pt_session *session, pt_error *error)
+{
+    pt_store *store = pt_session_store(session);
+    char *found = NULL;
+    int rc = pt_check(store->path, store, &found, error);
+    if (rc == SQLITE_OK && strcmp(found, "ok") != 0) {
+        rc =
+            pt_error_set(error, SQLITE_CORRUPT,
+                         "store %Q is damaged: %.*s; SELECT pt_check(...) lists what is concerned: "
+                         "restore a backup, or copy what can be read with INSERT ... SELECT",
+                         store->path, (int)strcspn(found, "\n"), found);
+    }
+    sqlite3_free(found);
     return rc;
 }
 
@@ -87,7 +108,7 @@ static int check_for_backup(pt_session *session, pt_error *error)
     }
     int rc = pt_session_read(session, &view, error);
     pt_session_end_read(session);
-    return rc;
+    return rc == SQLITE_OK ? check_soundness(session, error) : rc;
 }
 
 static int back_up(pt_connection *connection, sqlite3_value **argv, int64_t *bytes, pt_error *error)
@@ -145,7 +166,7 @@ static int check_for_compacting(pt_connection *connection, pt_session *session, 
                             "use a SELECT of its own",
                             path);
     }
-    return SQLITE_OK;
+    return check_soundness(session, error);
 }
 
 static int compact(pt_connection *connection, sqlite3_value *store, int64_t *bytes, pt_error *error)

@@ -106,6 +106,63 @@ static void backups_under_load_are_commits(void **state)
     close_database(db);
 }
 
+/* --- Damage --- */
+
+enum { DAMAGED_ROWS = 400, PAGE = 4096 };
+
+static bool zero_page(const char *path, off_t page)
+{
+    static const char zeros[PAGE];
+    static char was[PAGE];
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_true(fd >= 0);
+    bool is_there = pread(fd, was, PAGE, page * PAGE) == PAGE;
+    assert_true(!is_there || pwrite(fd, zeros, PAGE, page * PAGE) == PAGE);
+    close(fd);
+    return is_there;
+}
+
+static void make_rows(const char *folder)
+{
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db,
+        "CREATE VIRTUAL TABLE d USING ptable(V, store='d.ptable', sync='off');"
+        "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %d)"
+        "INSERT INTO d SELECT k / 20, printf('%%04d', k), hex(zeroblob(100)) FROM n; DROP TABLE d",
+        DAMAGED_ROWS);
+    close_database(db);
+}
+
+/* Whether the store was opened, and then found to be damaged. */
+static bool is_refused(sqlite3 *db, const char *function)
+{
+    int code = code_of(db, "SELECT pt_%s", function);
+    assert_true(code == SQLITE_CORRUPT || code == SQLITE_CANTOPEN);
+    says(db, "restore");
+    return strstr(sqlite3_errmsg(db), "is damaged: ") != NULL;
+}
+
+/* Whichever page is lost: a store that still opens is not copied, nor replaced by a copy. */
+static void a_damaged_store_is_not_copied(void **state)
+{
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    int refused = 0;
+    path_in(folder, "d.ptable", path);
+    make_rows(folder);
+    for (off_t page = 2; zero_page(path, page); page++) {
+        sqlite3 *db = open_database(folder, "main.db");
+        if (number(db, "SELECT pt_check('d.ptable') <> 'ok'") == 1) {
+            refused += is_refused(db, "backup('d.ptable', 'copy.ptable')") &&
+                       is_refused(db, "compact('d.ptable')");
+        }
+        close_database(db);
+        assert_int_equal(unlink(path), 0);
+        make_rows(folder);
+    }
+    assert_true(refused > 5);
+}
+
 /* --- What is in it --- */
 
 static void fill_mixed(sqlite3 *db, int64_t last)
@@ -404,6 +461,7 @@ int main(int argc, char **argv)
     }
     const struct CMUnitTest tests[] = {
         folder_test(backups_under_load_are_commits),
+        folder_test(a_damaged_store_is_not_copied),
         folder_test(a_backup_has_everything),
         folder_test(uncommitted_writes_are_not_in_it),
         folder_test(private_stores_can_be_backed_up),
