@@ -33,8 +33,8 @@ void pt_connection_keep_open(pt_connection *connection);
 
 /* --- What is open --- */
 
-/* Whether a store may have this path: not that of a lock file, nor of a file that SQLite makes for a
- * database. SQLITE_CANTOPEN, SQLITE_NOMEM. */
+/* Whether a store may have this path: not that of a lock file, nor of a file that SQLite makes for
+ * a database. SQLITE_CANTOPEN, SQLITE_NOMEM. */
 int pt_connection_check_name(const char *path, pt_error *error);
 
 /* In ms, as PRAGMA busy_timeout says. */

@@ -35,7 +35,8 @@ static int refuse(pt_error *error, const char *name, const char *what)
                         name, what);
 }
 
-/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then. */
+/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then.
+ */
 static bool is_lock_file(const uint8_t *start, ssize_t size)
 {
     static const uint8_t zeros[NUMBERS];
