@@ -113,8 +113,8 @@ static int check_for_backup(pt_session *session, pt_error *error)
 
 static int back_up(pt_connection *connection, sqlite3_value **argv, int64_t *bytes, pt_error *error)
 {
-    char *path;
-    pt_session *session;
+    char *path = NULL;
+    pt_session *session = NULL;
     int rc = path_of(connection, argv[1], &path, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -134,7 +134,7 @@ static int back_up(pt_connection *connection, sqlite3_value **argv, int64_t *byt
 void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    int64_t bytes;
+    int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
     if (back_up(sqlite3_user_data(context), argv, &bytes, &error) == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
@@ -171,7 +171,7 @@ static int check_for_compacting(pt_connection *connection, pt_session *session, 
 
 static int compact(pt_connection *connection, sqlite3_value *store, int64_t *bytes, pt_error *error)
 {
-    pt_session *session;
+    pt_session *session = NULL;
     int rc = pt_admin_use_store(connection, store, &session, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -187,7 +187,7 @@ static int compact(pt_connection *connection, sqlite3_value *store, int64_t *byt
 
 void pt_admin_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    int64_t bytes;
+    int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
     sqlite3_value *store = argc == 1 ? argv[0] : NULL;
     if (compact(sqlite3_user_data(context), store, &bytes, &error) == SQLITE_OK) {

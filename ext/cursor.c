@@ -206,9 +206,8 @@ static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed,
 static int leap(pt_cursor *cursor, pt_error *error)
 {
     pt_slice at = pt_buffer_slice(&cursor->walk.at);
-    const pt_interval rest = direction_of(cursor) == PT_FORWARD
-                                 ? (pt_interval){.low = at}
-                                 : (pt_interval){.high = at, .bounded = true};
+    pt_interval rest = {.bounded = direction_of(cursor) == PT_BACKWARD};
+    *(rest.bounded ? &rest.high : &rest.low) = at;
     int rc = seek_range(cursor, &rest, error);
     cursor->eof = rc == SQLITE_OK && !cursor->scan.valid;
     return rc != SQLITE_OK || cursor->eof ? rc : follow_probe(cursor, error);

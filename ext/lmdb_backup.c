@@ -51,7 +51,7 @@ static int make_copy(const pt_lmdb_store *store, const char *path, pt_lmdb_tempo
 static int copy_newest(pt_store *store, const pt_lmdb_temporary *temporary, const char *path,
                        const pt_watch *watch, pt_error *error)
 {
-    pt_snapshot *snapshot;
+    pt_snapshot *snapshot = NULL;
     int rc = pt_lmdb_snapshot_new(store, &snapshot, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -82,7 +82,7 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
                    pt_error *error)
 {
     const pt_lmdb_store *store = (const pt_lmdb_store *)base;
-    pt_lmdb_temporary temporary;
+    pt_lmdb_temporary temporary = {.fd = -1};
     struct stat other;
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);

@@ -196,7 +196,7 @@ int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_fo
                        pt_error *error)
 {
     pt_lmdb_walk walk;
-    pt_lmdb_entry entry;
+    pt_lmdb_entry entry = {0};
     bool found = false;
     pt_slice key = pt_format_state_key();
     const pt_lmdb_walk_listener listener = {.problem = stop};

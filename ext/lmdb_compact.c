@@ -116,7 +116,7 @@ static int take_over_owner(const rewriting *self)
 
 static int copy_newest(pt_store *store, rewriting *self, const pt_watch *watch, pt_error *error)
 {
-    pt_snapshot *snapshot;
+    pt_snapshot *snapshot = NULL;
     int rc = pt_lmdb_snapshot_new(store, &snapshot, error);
     if (rc != SQLITE_OK) {
         return rc;

@@ -290,7 +290,7 @@ static int copy_all(copying *self)
     const pt_lmdb_env *from = self->source;
     const pt_lmdb_env *to = &self->target;
     const part entities = {from->entities, to->entities, PT_KEY_TABLE_SIZE, true};
-    const part chunks = {from->chunks, to->chunks, 2 * PT_KEY_TABLE_SIZE, false};
+    const part chunks = {from->chunks, to->chunks, (size_t)2 * PT_KEY_TABLE_SIZE, false};
     int mdb_rc = copy_part(self, &entities);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = copy_part(self, &chunks);

@@ -49,7 +49,7 @@ void pt_lmdb_foreign_keep(int fd, bool writable)
         close(fd);
         return;
     }
-    kept *entry = malloc(sizeof *entry);
+    kept *entry = calloc(1, sizeof *entry);
     pthread_mutex_lock(&mutex);
     entry = entry != NULL ? entry : from_reserve();
     if (entry != NULL) {

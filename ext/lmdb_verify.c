@@ -185,7 +185,7 @@ static int verify_part(verification *self, const pt_lmdb_entry *entry, pt_error 
 static int find_header(verification *self, bool *found, pt_error *error)
 {
     pt_lmdb_walk walk;
-    pt_lmdb_entry entry;
+    pt_lmdb_entry entry = {0};
     pt_slice header = pt_format_header_key();
     int rc = begin(self, &walk, "main database", &self->meta->main, pt_slice_compare, false, error);
     *found = false;
