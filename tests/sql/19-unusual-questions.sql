@@ -18,6 +18,10 @@ UPDATE T SET Timestamp = 5 WHERE RowKey = '2';
 SELECT v FROM T WHERE Filter MATCH x'76';
 SELECT v FROM T WHERE Filter MATCH 5;
 SELECT v FROM T WHERE Filter MATCH NULL;
+SELECT v MATCH 'a' FROM T;
+SELECT v FROM T WHERE PartitionKey MATCH 'c';
+SELECT v FROM T WHERE PartitionKey MATCH 'other';
+SELECT v FROM T WHERE PartitionKey MATCH 5;
 
 -- Tables are asked for by name.
 SELECT TableName FROM pt_tables WHERE TableName = 't';
