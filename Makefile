@@ -262,8 +262,8 @@ coverage:
 run-coverage: $(BUILD)/flush.o
 	@$(SUBMAKE) compiled
 	@find $(BUILD) -name '*.gcda' -delete
-	@$(MAKE) --no-print-directory run-test
-	@N=all STACKS=1 CALLS=14 $(MAKE) --no-print-directory run-test-out-of-memory
+	@PT_PROGRAM_TIMEOUT=900 $(MAKE) --no-print-directory run-test
+	@N=all STACKS=1 CALLS=10 $(MAKE) --no-print-directory run-test-out-of-memory
 	@N=2000 $(MAKE) --no-print-directory run-test-io-errors
 	@N=500 $(MAKE) --no-print-directory run-test-damage
 	@tests/coverage/report.sh $(BUILD)
