@@ -248,16 +248,29 @@ run-valgrind: loadable $(UNIT_TESTS)
 	    $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
-# Not optimized, so that each branch of the source is one of the program.
+# Not optimized, so that each branch of the source is one of the program. The suites that make
+# errors happen are longer here: what they sample in make test, branches hang on.
+COVERAGE := BUILD=build/coverage OUT=build/coverage \
+    CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
+    LDFLAGS='$(abspath build/coverage)/flush.o $(LDFLAGS)'
+
 .PHONY: coverage run-coverage
 coverage:
 	@.ci/deps build test coverage
-	@$(SUBMAKE) BUILD=build/coverage OUT=build/coverage CFLAGS='-O0 -g --coverage' run-coverage
+	@$(SUBMAKE) $(COVERAGE) run-coverage
 
-run-coverage: compiled
+run-coverage: $(BUILD)/flush.o
+	@$(SUBMAKE) compiled
 	@find $(BUILD) -name '*.gcda' -delete
-	@$(MAKE) --no-print-directory run-test
+	@PT_PROGRAM_TIMEOUT=900 $(MAKE) --no-print-directory run-test
+	@N=all STACKS=1 CALLS=10 $(MAKE) --no-print-directory run-test-out-of-memory
+	@N=2000 $(MAKE) --no-print-directory run-test-io-errors
+	@N=500 $(MAKE) --no-print-directory run-test-damage
 	@tests/coverage/report.sh $(BUILD)
+
+$(BUILD)/flush.o: tests/coverage/flush.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) -c -o $@ $<
 
 # --- fuzzing ----------------------------------------------------------------------------------
 # The extension is built with clang and instrumented for libFuzzer; SQLite is the system's. The

@@ -95,6 +95,18 @@ static bool library_is_sqlite(const void *caller)
     return dladdr(caller, &info) != 0 && strstr(info.dli_fname, "sqlite") != NULL;
 }
 
+static void *library_map(const void *caller, void *address, size_t size, int protection, int flags,
+                         int fd, off_t offset)
+{
+    bool counts = !library_is_sqlite(caller);
+    if (counts && library_fails()) {
+        library_map_refused = true;
+        return MAP_FAILED;
+    }
+    library_mappings += counts;
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+}
+
 #pragma GCC visibility push(default)
 
 void *malloc(size_t size)
@@ -148,18 +160,14 @@ void free(void *block)
 
 void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
-    bool counts = !library_is_sqlite(__builtin_return_address(0));
-    if (counts && library_fails()) {
-        library_map_refused = true;
-        return MAP_FAILED;
-    }
-    library_mappings += counts;
-    return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
+    const void *caller = __builtin_return_address(0);
+    return library_map(caller, address, size, protection, flags, fd, offset);
 }
 
 void *mmap64(void *address, size_t size, int protection, int flags, int fd, off64_t offset)
 {
-    return mmap(address, size, protection, flags, fd, offset);
+    const void *caller = __builtin_return_address(0);
+    return library_map(caller, address, size, protection, flags, fd, offset);
 }
 
 int munmap(void *address, size_t size)

@@ -9,7 +9,7 @@
 
 #include "out_of_memory_scripts.h"
 
-enum { STACK_DEPTH = 100 };
+enum { STACK_DEPTH = 100, PLACES_SEEN_MAX = 1 << 18 };
 
 typedef struct allocation {
     uint64_t place; /* the same for the same calls in the same step */
@@ -40,11 +40,14 @@ static uint64_t mixed(uint64_t sum, uint64_t value)
     return (sum ^ value) * UINT64_C(0x100000001b3);
 }
 
+static int calls_of_place; /* 0: all, and the step */
+
 static uint64_t this_place(void)
 {
     void *calls[STACK_DEPTH];
-    int depth = backtrace(calls, STACK_DEPTH);
-    uint64_t place = mixed(UINT64_C(0xcbf29ce484222325), recorded_step);
+    bool short_of = calls_of_place > 0 && calls_of_place < STACK_DEPTH;
+    int depth = backtrace(calls, short_of ? calls_of_place : STACK_DEPTH);
+    uint64_t place = mixed(UINT64_C(0xcbf29ce484222325), calls_of_place > 0 ? 0 : recorded_step);
     for (int i = 0; i < depth; i++) {
         place = mixed(place, (uint64_t)(uintptr_t)calls[i]);
     }
@@ -126,6 +129,21 @@ static void thin_out(allocation_list *list, int most, int *places)
     }
     list->count = kept;
     qsort(list->items, (size_t)kept, sizeof *list->items, compare_numbers);
+}
+
+/* Whether it is the first time that this is asked for the place. */
+static bool is_new_place(uint64_t place)
+{
+    static uint64_t seen[PLACES_SEEN_MAX];
+    size_t at = place % PLACES_SEEN_MAX;
+    for (int tries = 0; tries < PLACES_SEEN_MAX && seen[at] != 0; tries++) {
+        if (seen[at] == place) {
+            return false;
+        }
+        at = (at + 1) % PLACES_SEEN_MAX;
+    }
+    seen[at] = place;
+    return true;
 }
 
 #endif

@@ -28,7 +28,7 @@
 
 #include <cmocka.h>
 
-#include "library_memory.h"
+#include "library_calls.h"
 #include "ptable.h"
 
 enum { FOLDER_SIZE = 64, PATH_SIZE = 400 };

@@ -273,6 +273,17 @@ static void bring_memory_back(memory_trial *trial)
     }
 }
 
+/* The model has no statement open either when one could not be begun or read to its end. */
+static void let_go(memory_trial *trial, const char *step)
+{
+    const char *rest;
+    if (is_step(step, ".hold", &rest) || is_step(step, ".rest", &rest)) {
+        int countdown = pause_failing();
+        end_held(&trial->model);
+        resume_failing(countdown);
+    }
+}
+
 /* Whether the rest of the script is to be run. */
 static bool take_failure(memory_trial *trial, const char *const *step, bool was_open)
 {
@@ -285,6 +296,7 @@ static bool take_failure(memory_trial *trial, const char *const *step, bool was_
         run_without_memory(trial, step + 1);
         bring_memory_back(trial);
     }
+    let_go(trial, *step);
     settle(trial, *step, was_open);
     return !over;
 }

@@ -9,9 +9,17 @@
 
 /* --- A disk that fails: LMDB's calls come here first --- */
 
-typedef enum disk_fault { NO_FAULT, ROOT_PAGE_FAULT, SYNC_FAULT, DEATH_AT_ROOT_PAGE } disk_fault;
+typedef enum disk_fault {
+    NO_FAULT,
+    ROOT_PAGE_FAULT,
+    ROOT_PAGE_DONE_FAULT,     /* it is written, reported as not, and LMDB cannot put the old back */
+    ROOT_PAGE_AND_SYNC_FAULT, /* nor can anything be synced from then on */
+    SYNC_FAULT,
+    DEATH_AT_ROOT_PAGE,
+} disk_fault;
 
 static disk_fault armed_fault;
+static bool sync_fails;
 
 /* LMDB writes its root pages, and only them, from the middle of a page on. */
 static bool is_root_page(off_t offset)
@@ -26,6 +34,13 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
         return -1;
     }
     ssize_t written = syscall(SYS_pwrite64, fd, bytes, size, offset);
+    bool done = armed_fault == ROOT_PAGE_DONE_FAULT || armed_fault == ROOT_PAGE_AND_SYNC_FAULT;
+    if (done && is_root_page(offset)) {
+        sync_fails = armed_fault == ROOT_PAGE_AND_SYNC_FAULT;
+        armed_fault = ROOT_PAGE_FAULT;
+        errno = EIO;
+        return -1;
+    }
     if (armed_fault == DEATH_AT_ROOT_PAGE && is_root_page(offset)) {
         _exit(0);
     }
@@ -34,7 +49,7 @@ ssize_t pwrite(int fd, const void *bytes, size_t size, off_t offset)
 
 int fdatasync(int fd)
 {
-    if (armed_fault == SYNC_FAULT) {
+    if (armed_fault == SYNC_FAULT || sync_fails) {
         errno = EIO;
         return -1;
     }
@@ -156,6 +171,49 @@ static void failing_root_page_is_recovered_from(void **state)
     assert_record(open, 1, "a", "one");
     engine->snapshot_free(open);
     engine->snapshot_free(idle);
+    engine->close(store);
+}
+
+static int commit_with(pt_store *store, disk_fault fault, pt_error *error)
+{
+    pt_commit commit = {.sync = PT_SYNC_FULL};
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    put_text(writer, 1, "a", "two");
+    armed_fault = fault;
+    int rc = engine->write_commit(writer, &commit, error);
+    armed_fault = NO_FAULT;
+    sync_fails = false;
+    engine->unlock(store);
+    return rc;
+}
+
+static void check_took_place(pt_store *store)
+{
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, "a", "two");
+    engine->snapshot_free(snapshot);
+}
+
+/* LMDB says that it failed, but whoever opens the file sees it. */
+static void commit_that_took_place_is_no_failure(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    assert_ok(commit_with(store, ROOT_PAGE_DONE_FAULT, &error));
+    check_took_place(store);
+    engine->close(store);
+}
+
+static void commit_that_may_be_lost_is_a_failure(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    assert_fails(commit_with(store, ROOT_PAGE_AND_SYNC_FAULT, &error), SQLITE_IOERR,
+                 "took place, but may be lost");
+    check_took_place(store);
     engine->close(store);
 }
 
@@ -388,6 +446,8 @@ int main(void)
         TEST(full_disk_leaves_the_old_state),
         TEST(failing_sync_leaves_the_old_state),
         TEST(failing_root_page_is_recovered_from),
+        TEST(commit_that_took_place_is_no_failure),
+        TEST(commit_that_may_be_lost_is_a_failure),
         TEST(writer_dead_in_its_last_step_stops_nobody),
         TEST(used_up_map_still_allows_deletes),
         TEST(used_up_map_still_allows_to_take_back),

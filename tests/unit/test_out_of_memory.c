@@ -8,6 +8,8 @@
  *     SEED       chooses others. With the same N, SEED=0, 1, 2 ... together try all.
  *     STACKS     how many allocations count of those that were made in the same step by the same
  *                calls, evenly spread; "all": each. Usually 1, with N=all "all".
+ *     CALLS      how many calls, from the inside, make a place; each place then counts once in all
+ *                scripts and steps together, and not in each step of its own. Usually all.
  *     PT_FROM    whose memory: sqlite, libraries. Usually both.
  *     PT_SCRIPT  only scripts of that name (with * and ?).
  */
@@ -76,6 +78,9 @@ static void append_points(const memory_script *script, host_kind host, bool else
     figures.places[elsewhere] += places;
     memory_point point = {.script = script, .host = host, .elsewhere = elsewhere};
     for (int i = 0; i < list->count; i++) {
+        if (calls_of_place > 0 && !is_new_place(list->items[i].place)) {
+            continue;
+        }
         point.number = list->items[i].number;
         point.persistent = false;
         append_point(&point);
@@ -178,6 +183,7 @@ static void make_template(host_kind host)
 
 static void find_all_points(void)
 {
+    calls_of_place = number_from_environment("CALLS", 0);
     int most = number_from_environment("STACKS", points_wanted() == INT_MAX ? INT_MAX : 1);
     for (size_t i = 0; i < SCRIPTS; i++) {
         for (host_kind host = 0; host < HOSTS && is_asked_for("PT_SCRIPT", scripts[i].name);
