@@ -217,6 +217,16 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
     switch (pt_format_read_header(pt_lmdb_slice(header))) {
     case PT_FORMAT_FOREIGN:
         return fail_foreign(error, path, "another program's LMDB file");
+    case PT_FORMAT_DAMAGED:
+        return pt_error_set(error, SQLITE_CORRUPT,
+                            "store %Q is damaged: its header has a wrong checksum; restore it from "
+                            "a backup, or see what pt_check says",
+                            path);
+    case PT_FORMAT_OLDER:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q was made by an older version of ptable; open it with that, "
+                            "or name another file",
+                            path);
     case PT_FORMAT_NEWER:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q was made by a newer version of ptable; open it with that",

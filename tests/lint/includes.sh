@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../../ext"
 unknown=9
 layer_of() {
     case $1 in
-    bytes | buffer | check_report | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
+    bytes | buffer | seal | check_report | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
     key | shape | shape_fields | entity | record_value | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | pending_batches | memtable | memtable_* | key_sort | savepoints | batch) echo 2 ;;
