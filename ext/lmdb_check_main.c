@@ -190,18 +190,6 @@ static int take(void *context, const pt_lmdb_entry *entry, pt_error *error)
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : rc;
 }
 
-static int stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
-                pt_slice low, pt_slice high)
-{
-    (void)context;
-    (void)walk;
-    (void)page;
-    (void)what;
-    (void)low;
-    (void)high;
-    return SQLITE_CORRUPT;
-}
-
 int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_format_state *state,
                        pt_error *error)
 {
@@ -209,7 +197,7 @@ int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_fo
     pt_lmdb_entry entry;
     bool found = false;
     pt_slice key = pt_format_state_key();
-    const pt_lmdb_walk_listener listener = {.problem = stop};
+    const pt_lmdb_walk_listener listener = {.problem = pt_lmdb_walk_stop};
     pt_lmdb_walk_begin(&walk, file, "main database", root, pt_slice_compare, &listener);
     int rc = pt_lmdb_walk_seek(&walk, key, error);
     if (rc == SQLITE_OK) {

@@ -343,7 +343,13 @@ int pt_lmdb_copy(pt_lmdb_snapshot *snapshot, const char *name, const char *place
                     .from = snapshot->reader.txn,
                     .watch = watch,
                     .asked = PT_TABLE_GARBAGE};
-    int mdb_rc = store->fd < 0 || pt_lmdb_env_is_whole(&store->env) ? MDB_SUCCESS : MDB_CORRUPTED;
+    bool whole = true;
+    int rc = store->fd < 0 ? SQLITE_OK
+                           : pt_lmdb_env_is_whole(&store->env, store->base.path, &whole, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    int mdb_rc = whole ? MDB_SUCCESS : MDB_CORRUPTED;
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_target(&self, name);
     }
