@@ -412,7 +412,7 @@ static void a_drop_can_be_taken_back(void **state)
     pt_snapshot *after = begin_snapshot(store);
     assert_ok(engine->get(after, key_slice(&key), &found, &record, &error));
     assert_true(found);
-    assert_int_equal(record.size, 1);
+    assert_int_equal(record.size, 1 + PT_SEAL_SIZE);
     assert_int_equal(entities_of(after, PT_TABLE_GARBAGE), 0); /* cursors do not meet it */
     assert_int_equal(entities_of(after, PT_TABLE_CHUNKS), 0);
     assert_counts(after, PT_TABLE_GARBAGE, 0, 0);
