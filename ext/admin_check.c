@@ -4,8 +4,8 @@
 #include "check.h"
 #include "store_path.h"
 
-/* What is wrong with a store that could not be opened; if that cannot be said, the error says why
- * it could not. */
+/* What is wrong with a store that cannot be opened or read; if that cannot be said, the error says
+ * why it could not. */
 static int check_file(const pt_connection *connection, const char *name, char **text,
                       pt_error *error)
 {
@@ -44,10 +44,9 @@ static int check_store(pt_connection *connection, sqlite3_value *argument, char 
         pt_store *store = pt_session_store(session);
         rc = pt_check(store->path, store, text, error);
         pt_connection_leave(connection, session);
-    } else if (rc == SQLITE_CANTOPEN || rc == SQLITE_CORRUPT) {
-        rc = check_file(connection, name, text, error);
     }
-    return rc;
+    return rc == SQLITE_CANTOPEN || rc == SQLITE_CORRUPT ? check_file(connection, name, text, error)
+                                                         : rc;
 }
 
 void pt_admin_check(sqlite3_context *context, int argc, sqlite3_value **argv)

@@ -203,7 +203,7 @@ static void expect_found(const stored *record, sqlite3 *db, const char *how)
     int rc = sqlite3_step(statement);
     const char *said =
         rc == SQLITE_ROW ? (const char *)sqlite3_column_text(statement, 0) : sqlite3_errmsg(db);
-    if (strcmp(said, "ok") == 0 ||
+    if (rc != SQLITE_ROW || strcmp(said, "ok") == 0 ||
         (strstr(said, "backup") == NULL && strstr(said, "name another") == NULL)) {
         fail_record(record, "not found by pt_check", how, said);
     }
