@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "admin_backup.h"
+#include "admin_check.h"
 #include "catalog_store.h"
 
 static const struct {
@@ -10,9 +11,9 @@ static const struct {
     int arguments;
     void (*call)(sqlite3_context *, int, sqlite3_value **);
 } functions[] = {
-    {"pt_backup", 2, pt_admin_backup},
-    {"pt_compact", 0, pt_admin_compact},
-    {"pt_compact", 1, pt_admin_compact},
+    {"pt_backup", 2, pt_admin_backup},   {"pt_compact", 0, pt_admin_compact},
+    {"pt_compact", 1, pt_admin_compact}, {"pt_check", 0, pt_admin_check},
+    {"pt_check", 1, pt_admin_check},
 };
 
 static void release(void *connection)
@@ -32,25 +33,39 @@ int pt_admin_register(sqlite3 *db, pt_connection *connection)
     return rc;
 }
 
-int pt_admin_use_store(pt_connection *connection, sqlite3_value *argument, pt_session **session,
-                       pt_error *error)
+int pt_admin_store_name(sqlite3_value *argument, const char **name, pt_error *error)
 {
+    *name = NULL;
     if (argument == NULL || sqlite3_value_type(argument) == SQLITE_NULL) {
-        int rc = pt_catalog_use_default_store(connection, session, error);
-        return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
-                                                   : rc;
+        return SQLITE_OK;
     }
-    const char *name = (const char *)sqlite3_value_text(argument);
-    if (name == NULL) {
+    const char *text = (const char *)sqlite3_value_text(argument);
+    if (text == NULL) {
         return pt_error_nomem(error);
     }
-    if (name[0] == 0 || strlen(name) != (size_t)sqlite3_value_bytes(argument)) {
+    if (text[0] == 0 || strlen(text) != (size_t)sqlite3_value_bytes(argument)) {
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "%Q is not the name of a store; name its file, or NULL for the main "
                             "database's own",
-                            name);
+                            text);
     }
-    return pt_catalog_use_store(connection, name, session, error);
+    *name = text;
+    return SQLITE_OK;
+}
+
+int pt_admin_use_store(pt_connection *connection, sqlite3_value *argument, pt_session **session,
+                       pt_error *error)
+{
+    const char *name;
+    int rc = pt_admin_store_name(argument, &name, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (name != NULL) {
+        return pt_catalog_use_store(connection, name, session, error);
+    }
+    rc = pt_catalog_use_default_store(connection, session, error);
+    return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error) : rc;
 }
 
 void pt_admin_fail(sqlite3_context *context, const char *name, pt_error *error)

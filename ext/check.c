@@ -4,6 +4,7 @@
 #include "check_tables.h"
 #include "excerpt.h"
 #include "key.h"
+#include "seal.h"
 #include "sqlite.h"
 #include "table_directory.h"
 
@@ -114,7 +115,9 @@ static bool is_id(const check *self, uint32_t id)
 static int take_garbage(check *self, pt_slice key, pt_slice record)
 {
     uint32_t id = id_in(key, PT_KEY_TABLE_SIZE);
-    if (key.size != GARBAGE_KEY || !is_id(self, id) || record.size != 1 || record.data[0] != 1) {
+    pt_slice content;
+    if (key.size != GARBAGE_KEY || !is_id(self, id) || !pt_unseal(key, record, &content) ||
+        content.size != 1 || content.data[0] != 1) {
         return report(self, key, "the note that it is to be deleted is damaged");
     }
     pt_check_table *table = pt_check_tables_add(&self->tables, id);

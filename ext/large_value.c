@@ -1,9 +1,7 @@
 #include "large_value.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "key.h"
+#include "seal.h"
 #include "sqlite.h"
 
 enum { TICKS_AT = 2 * PT_KEY_TABLE_SIZE, ORDINAL_AT = TICKS_AT + 8, NUMBER_AT = ORDINAL_AT + 2 };
@@ -31,12 +29,6 @@ static pt_slice nth_key(chunk_key *key, uint32_t number)
 {
     pt_put_be32(key->bytes + NUMBER_AT, number);
     return pt_slice_of(key->bytes, sizeof key->bytes);
-}
-
-static uint32_t checksum(pt_slice key, pt_slice bytes)
-{
-    uint64_t seed = XXH3_64bits(key.data, key.size);
-    return (uint32_t)XXH3_64bits_withSeed(bytes.data, bytes.size, seed);
 }
 
 uint32_t pt_large_chunk_count(const pt_large *large)
@@ -74,7 +66,7 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
         if (record == NULL) {
             return pt_error_nomem(error);
         }
-        pt_put_le32(record, checksum(chunk, bytes));
+        pt_put_le32(record, pt_seal_of(chunk, bytes));
         memcpy(record + PT_CHUNK_HEADER, bytes.data, bytes.size);
     }
     value->type = value->type == PT_STRING ? PT_LARGE_STRING : PT_LARGE_BINARY;
@@ -153,7 +145,7 @@ bool pt_large_is_chunk(pt_slice key, pt_slice record, size_t size)
 {
     return record.size == PT_CHUNK_HEADER + size &&
            pt_get_le32(record.data) ==
-               checksum(key, pt_slice_of(record.data + PT_CHUNK_HEADER, size));
+               pt_seal_of(key, pt_slice_of(record.data + PT_CHUNK_HEADER, size));
 }
 
 static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large, pt_buffer *bytes,

@@ -103,7 +103,8 @@ static int64_t number_of_table(pt_slice key)
 static bool note_link(key_check *check, const pt_lmdb_entry *entry, uint64_t *bucket)
 {
     if (entry->key.data[PT_LMDB_LINK_SIZE - 1] != 0 ||
-        !pt_format_read_bucket(entry->value, bucket) || *bucket > check->checking->last_bucket) {
+        !pt_format_read_bucket(entry->key, entry->value, bucket) ||
+        *bucket > check->checking->last_bucket) {
         check->checking->complete = false;
         return false;
     }
@@ -170,7 +171,7 @@ static int visit_inner(key_check *check, const pt_lmdb_entry *entry, unsigned de
     pt_lmdb_entry again;
     bool found;
     memcpy(link, entry->key.data, sizeof link);
-    if (!pt_format_read_bucket(entry->value, &inner) || depth == PT_LMDB_DEPTH_MAX) {
+    if (!pt_format_read_bucket(entry->key, entry->value, &inner) || depth == PT_LMDB_DEPTH_MAX) {
         return SQLITE_OK;
     }
     int rc = visit_bucket(check, inner, depth + 1, error);

@@ -62,7 +62,13 @@ static void take_header(main_check *check, pt_slice record)
         report(check, "its header is not that of a ptable store");
         break;
     case PT_FORMAT_NEWER:
-        report(check, "its header is damaged, or was written by a newer version of ptable");
+        report(check, "its header was written by a newer version of ptable");
+        break;
+    case PT_FORMAT_OLDER:
+        report(check, "its header was written by an older version of ptable");
+        break;
+    case PT_FORMAT_DAMAGED:
+        report(check, "its header is damaged");
         break;
     case PT_FORMAT_READ_ONLY:
     case PT_FORMAT_OURS:
@@ -75,7 +81,7 @@ static void take_state(main_check *check, pt_slice record)
     pt_lmdb_checking *checking = check->checking;
     check->has_state = pt_format_read_state(record, &checking->state);
     if (!check->has_state) {
-        report(check, "its state record (current) is malformed");
+        report(check, "its state record (current) is damaged");
     } else if (checking->state.version != checking->meta.version &&
                checking->meta.version != COMMIT_OF_A_COPY) {
         pt_check_problem(checking->report,
@@ -92,40 +98,44 @@ static uint16_t id_of(const pt_lmdb_entry *entry)
     return (uint16_t)(entry->key.data[1] << 8 | entry->key.data[2]);
 }
 
-/* What the dictionary does not take ends the list: the next ids would leave a gap. */
-static int take_entry_of_dictionary(const main_check *check, const pt_lmdb_entry *entry, int rc,
+/*
+ * A damaged entry is reported and kept as it is, for the sake of those behind it. What the
+ * dictionary does not take ends the list: the next ids would leave a gap.
+ */
+static int take_entry_of_dictionary(const main_check *check, const pt_lmdb_entry *entry,
+                                    int (*load)(pt_dictionary *, uint16_t, pt_slice),
                                     const char *what, bool *ends, unsigned *count)
 {
+    pt_slice content;
+    if (*ends) {
+        return SQLITE_OK;
+    }
+    bool sound = pt_unseal(entry->key, entry->value, &content);
+    int rc = load(check->checking->dictionary, id_of(entry), content);
     (*count)++;
-    if (rc == SQLITE_OK || rc == SQLITE_NOMEM) {
+    if (rc == SQLITE_NOMEM) {
         return rc;
     }
-    *ends = true;
-    pt_check_problem(check->checking->report,
-                     "the dictionary: %s %d is malformed, or those before it are missing; entities "
-                     "that have it cannot be read",
-                     what, (int)id_of(entry));
+    *ends = rc != SQLITE_OK;
+    if (*ends || !sound) {
+        pt_check_problem(check->checking->report,
+                         "the dictionary: %s %d is %s; entities that have it cannot be read", what,
+                         (int)id_of(entry),
+                         sound ? "malformed, or those before it are missing" : "damaged");
+    }
     return SQLITE_OK;
 }
 
 static int take_name(main_check *check, const pt_lmdb_entry *entry)
 {
-    pt_dictionary *dictionary = check->checking->dictionary;
-    return check->names_end
-               ? SQLITE_OK
-               : take_entry_of_dictionary(
-                     check, entry, pt_dictionary_load_name(dictionary, id_of(entry), entry->value),
-                     "property name", &check->names_end, &check->names);
+    return take_entry_of_dictionary(check, entry, pt_dictionary_load_name, "property name",
+                                    &check->names_end, &check->names);
 }
 
 static int take_shape(main_check *check, const pt_lmdb_entry *entry)
 {
-    pt_dictionary *dictionary = check->checking->dictionary;
-    return check->shapes_end
-               ? SQLITE_OK
-               : take_entry_of_dictionary(
-                     check, entry, pt_dictionary_load_shape(dictionary, id_of(entry), entry->value),
-                     "shape", &check->shapes_end, &check->shapes);
+    return take_entry_of_dictionary(check, entry, pt_dictionary_load_shape, "shape",
+                                    &check->shapes_end, &check->shapes);
 }
 
 static int take_counts(const main_check *check, const pt_lmdb_entry *entry)
@@ -133,8 +143,8 @@ static int take_counts(const main_check *check, const pt_lmdb_entry *entry)
     const pt_check_visitor *visitor = check->checking->visitor;
     uint32_t table = pt_get_be32(entry->key.data + 1);
     pt_table_counts counts;
-    if (!pt_format_read_counts(entry->value, &counts)) {
-        pt_check_problem(check->checking->report, "the counts of table number %lld are malformed",
+    if (!pt_format_read_counts(entry->key, entry->value, &counts)) {
+        pt_check_problem(check->checking->report, "the counts of table number %lld are damaged",
                          (sqlite3_int64)table);
         return SQLITE_OK;
     }
@@ -149,8 +159,8 @@ static int take_plain(main_check *check, const pt_lmdb_entry *entry)
     } else if (is_key(entry, pt_format_state_key())) {
         take_state(check, entry->value);
     } else if (is_key(entry, pt_format_last_bucket_key())) {
-        if (!pt_format_read_bucket(entry->value, &check->checking->last_bucket)) {
-            report(check, "the number of its last bucket of long keys is malformed");
+        if (!pt_format_read_bucket(entry->key, entry->value, &check->checking->last_bucket)) {
+            report(check, "the number of its last bucket of long keys is damaged");
         }
     } else if (entry->key.size == ID_KEY && entry->key.data[0] == 'n') {
         return take_name(check, entry);
@@ -180,18 +190,6 @@ static int take(void *context, const pt_lmdb_entry *entry, pt_error *error)
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : rc;
 }
 
-static int stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
-                pt_slice low, pt_slice high)
-{
-    (void)context;
-    (void)walk;
-    (void)page;
-    (void)what;
-    (void)low;
-    (void)high;
-    return SQLITE_CORRUPT;
-}
-
 int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_format_state *state,
                        pt_error *error)
 {
@@ -199,7 +197,7 @@ int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_fo
     pt_lmdb_entry entry = {0};
     bool found = false;
     pt_slice key = pt_format_state_key();
-    const pt_lmdb_walk_listener listener = {.problem = stop};
+    const pt_lmdb_walk_listener listener = {.problem = pt_lmdb_walk_stop};
     pt_lmdb_walk_begin(&walk, file, "main database", root, pt_slice_compare, &listener);
     int rc = pt_lmdb_walk_seek(&walk, key, error);
     if (rc == SQLITE_OK) {

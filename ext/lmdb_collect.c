@@ -84,7 +84,7 @@ static int find_innermost(MDB_cursor *cursor, uint64_t *bucket, pt_lmdb_part *li
         }
         link->size = key->mv_size;
         memcpy(link->bytes, key->mv_data, key->mv_size);
-        if (!pt_format_read_bucket(pt_lmdb_slice(value), bucket)) {
+        if (!pt_format_read_bucket(pt_lmdb_slice(*key), pt_lmdb_slice(value), bucket)) {
             return MDB_CORRUPTED;
         }
     }
@@ -128,11 +128,11 @@ static int delete_from_bucket(const collection *slice, MDB_cursor *cursor, uint6
 }
 
 /* As far as the slice goes; no link is left that leads to nothing. */
-static int empty_bucket(collection *slice, const MDB_val *link, bool *empty)
+static int empty_bucket(collection *slice, const MDB_val *key, const MDB_val *link, bool *empty)
 {
     uint64_t bucket;
     MDB_cursor *cursor;
-    if (!pt_format_read_bucket(pt_lmdb_slice(*link), &bucket)) {
+    if (!pt_format_read_bucket(pt_lmdb_slice(*key), pt_lmdb_slice(*link), &bucket)) {
         return MDB_CORRUPTED;
     }
     int mdb_rc = mdb_cursor_open(slice->txn, slice->env->long_keys, &cursor);
@@ -153,10 +153,11 @@ static int empty_bucket(collection *slice, const MDB_val *link, bool *empty)
 /* --- Tables --- */
 
 /* A link goes when nothing is left behind it. */
-static int delete_link(collection *slice, MDB_cursor *cursor, const MDB_val *link)
+static int delete_link(collection *slice, MDB_cursor *cursor, const MDB_val *key,
+                       const MDB_val *link)
 {
     bool empty = false;
-    int mdb_rc = empty_bucket(slice, link, &empty);
+    int mdb_rc = empty_bucket(slice, key, link, &empty);
     return mdb_rc == MDB_SUCCESS && empty ? mdb_cursor_del(cursor, 0) : mdb_rc;
 }
 
@@ -176,7 +177,7 @@ static int delete_range(collection *slice, MDB_dbi dbi, pt_slice prefix, bool *g
             break;
         }
         slice->visits++;
-        mdb_rc = key.mv_size == PT_LMDB_LINK_SIZE ? delete_link(slice, cursor, &value)
+        mdb_rc = key.mv_size == PT_LMDB_LINK_SIZE ? delete_link(slice, cursor, &key, &value)
                                                   : delete_run(slice, cursor, prefix, key);
     }
     mdb_cursor_close(cursor);
@@ -220,17 +221,20 @@ static int next_table(const collection *slice, uint32_t *table)
 {
     MDB_cursor *cursor;
     MDB_val key;
+    MDB_val value;
+    pt_slice content;
     int mdb_rc = mdb_cursor_open(slice->txn, slice->env->garbage, &cursor);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    mdb_rc = mdb_cursor_get(cursor, &key, NULL, MDB_FIRST);
+    mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
     mdb_cursor_close(cursor);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
     const uint8_t *bytes = key.mv_data;
-    if (key.mv_size != TWO_IDS || pt_get_be32(bytes) != PT_TABLE_GARBAGE) {
+    if (key.mv_size != TWO_IDS || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
+        !pt_unseal(pt_lmdb_slice(key), pt_lmdb_slice(value), &content)) {
         return MDB_CORRUPTED;
     }
     *table = pt_get_be32(bytes + PT_KEY_TABLE_SIZE);

@@ -117,11 +117,12 @@ static int pass_table(MDB_cursor *cursor, MDB_val *key, MDB_val *value, size_t s
 /* --- Long keys --- */
 
 /* What a link leads to. Each bucket is met once; a second time, and any circle, ends it. */
-static int copy_bucket(copying *self, const MDB_val *link, int depth)
+static int copy_bucket(copying *self, const MDB_val *link_key, const MDB_val *link, int depth)
 {
     uint64_t bucket;
     MDB_cursor *cursor;
-    if (depth > PT_LMDB_DEPTH_MAX || !pt_format_read_bucket(pt_lmdb_slice(*link), &bucket)) {
+    if (depth > PT_LMDB_DEPTH_MAX ||
+        !pt_format_read_bucket(pt_lmdb_slice(*link_key), pt_lmdb_slice(*link), &bucket)) {
         return MDB_CORRUPTED;
     }
     int mdb_rc = mdb_cursor_open(self->from, self->source->long_keys, &cursor);
@@ -136,7 +137,7 @@ static int copy_bucket(copying *self, const MDB_val *link, int depth)
     while (mdb_rc == MDB_SUCCESS && pt_lmdb_is_in_bucket(&key, bucket)) {
         mdb_rc = put_new(self, self->target.long_keys, &key, &value);
         if (mdb_rc == MDB_SUCCESS && key.mv_size == PT_LMDB_LINK_SIZE) {
-            mdb_rc = copy_bucket(self, &value, depth + 1);
+            mdb_rc = copy_bucket(self, &key, &value, depth + 1);
         }
         if (mdb_rc == MDB_SUCCESS) {
             mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
@@ -160,7 +161,7 @@ static int copy_record(copying *self, const part *which, MDB_val *key, MDB_val *
 {
     int mdb_rc = append(self, key, value);
     if (mdb_rc == MDB_SUCCESS && which->has_links && key->mv_size == PT_LMDB_LINK_SIZE) {
-        mdb_rc = copy_bucket(self, value, 1);
+        mdb_rc = copy_bucket(self, key, value, 1);
     }
     return mdb_rc == MDB_SUCCESS ? go_on(self, which->to) : mdb_rc;
 }
@@ -342,7 +343,13 @@ int pt_lmdb_copy(pt_lmdb_snapshot *snapshot, const char *name, const char *place
                     .from = snapshot->reader.txn,
                     .watch = watch,
                     .asked = PT_TABLE_GARBAGE};
-    int mdb_rc = store->fd < 0 || pt_lmdb_env_is_whole(&store->env) ? MDB_SUCCESS : MDB_CORRUPTED;
+    bool whole = true;
+    int rc = store->fd < 0 ? SQLITE_OK
+                           : pt_lmdb_env_is_whole(&store->env, store->base.path, &whole, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    int mdb_rc = whole ? MDB_SUCCESS : MDB_CORRUPTED;
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_target(&self, name);
     }

@@ -119,26 +119,35 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
     return MDB_SUCCESS;
 }
 
+static int look_at_size(const pt_lmdb_env *env, const char *path, bool *whole, pt_error *error)
+{
+    int fd;
+    struct stat file;
+    MDB_envinfo info;
+    *whole = false;
+    mdb_env_get_fd(env->env, &fd);
+    mdb_env_info(env->env, &info);
+    if (fstat(fd, &file) != 0) {
+        return pt_lmdb_fail(error, errno, path, "opening it");
+    }
+    *whole = info.me_last_pgno < (size_t)file.st_size / env->page_size;
+    return *whole ? SQLITE_OK : pt_lmdb_tail_is_free(fd, path, whole, error);
+}
+
 /*
  * Whether the file has all its pages that are in use. Others may be missing at its end
  * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
  * believed at once.
  */
-bool pt_lmdb_env_is_whole(const pt_lmdb_env *env)
+int pt_lmdb_env_is_whole(const pt_lmdb_env *env, const char *path, bool *whole, pt_error *error)
 {
-    int fd;
-    mdb_env_get_fd(env->env, &fd);
-    for (int looks = 0; looks < LOOKS_AT_SIZE; looks++) {
-        struct stat file;
-        MDB_envinfo info;
-        mdb_env_info(env->env, &info);
-        if (fstat(fd, &file) == 0 && (info.me_last_pgno < (size_t)file.st_size / env->page_size ||
-                                      pt_lmdb_tail_is_free(fd, env->page_size))) {
-            return true;
-        }
+    int rc = look_at_size(env, path, whole, error);
+    for (int looks = 1; (rc != SQLITE_OK || !*whole) && looks < LOOKS_AT_SIZE; looks++) {
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
+        pt_error_clear(error);
+        rc = look_at_size(env, path, whole, error);
     }
-    return false;
+    return rc;
 }
 
 /* The file as LMDB opened it must be the one that was meant, and whole. */
@@ -158,12 +167,9 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    if (pt_lmdb_env_is_whole(env)) {
-        return SQLITE_OK;
-    }
-    /* That the file cannot be looked at says nothing about it. */
-    return fstat(fd, &opened) == 0 ? fail_truncated(error, path)
-                                   : pt_lmdb_fail(error, errno, path, "opening it");
+    bool whole;
+    int rc = pt_lmdb_env_is_whole(env, path, &whole, error);
+    return rc != SQLITE_OK || whole ? rc : fail_truncated(error, path);
 }
 
 static int open_database(MDB_txn *txn, const char *name, unsigned flags, MDB_dbi *dbi)
@@ -217,6 +223,16 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
     switch (pt_format_read_header(pt_lmdb_slice(header))) {
     case PT_FORMAT_FOREIGN:
         return fail_foreign(error, path, "another program's LMDB file");
+    case PT_FORMAT_DAMAGED:
+        return pt_error_set(error, SQLITE_CORRUPT,
+                            "store %Q is damaged: its header has a wrong checksum; restore it from "
+                            "a backup, or see what pt_check says",
+                            path);
+    case PT_FORMAT_OLDER:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q was made by an older version of ptable; open it with that, "
+                            "or name another file",
+                            path);
     case PT_FORMAT_NEWER:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q was made by a newer version of ptable; open it with that",

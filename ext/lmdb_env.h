@@ -56,8 +56,11 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
  */
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error);
 
-/* Whether the file has all its pages: to read a missing one would end the process. */
-bool pt_lmdb_env_is_whole(const pt_lmdb_env *env);
+/*
+ * Whether the file has all its pages: to read a missing one would end the process. SQLITE_NOMEM, or
+ * SQLITE_IOERR_READ and the like: it cannot be looked at.
+ */
+int pt_lmdb_env_is_whole(const pt_lmdb_env *env, const char *path, bool *whole, pt_error *error);
 
 /* What a failed write means: ENOSPC in place of the EIO that LMDB makes of a write that came out
  * short, if the disk is full. */

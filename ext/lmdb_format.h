@@ -5,6 +5,7 @@
 #define PT_LMDB_FORMAT_H
 
 #include "engine.h"
+#include "seal.h"
 
 #define PT_FORMAT_ENTITIES "entities"
 #define PT_FORMAT_LONG_KEYS "long_keys"
@@ -13,10 +14,10 @@
 
 enum {
     PT_FORMAT_NONCE_SIZE = 16,
-    PT_FORMAT_HEADER_SIZE = 20,
-    PT_FORMAT_STATE_SIZE = 48,
-    PT_FORMAT_COUNTS_SIZE = 24,
-    PT_FORMAT_BUCKET_SIZE = 8,
+    PT_FORMAT_HEADER_SIZE = 20 + PT_SEAL_SIZE,
+    PT_FORMAT_STATE_SIZE = 48 + PT_SEAL_SIZE,
+    PT_FORMAT_COUNTS_SIZE = 24 + PT_SEAL_SIZE,
+    PT_FORMAT_BUCKET_SIZE = 8 + PT_SEAL_SIZE,
 };
 
 /* The record "current": what every commit renews. */
@@ -38,6 +39,8 @@ typedef struct pt_format_key {
 typedef enum pt_format_kind {
     PT_FORMAT_OURS,
     PT_FORMAT_FOREIGN,   /* not a header of ours */
+    PT_FORMAT_DAMAGED,   /* one of ours whose checksum is wrong */
+    PT_FORMAT_OLDER,     /* of a store whose records have no checksums */
     PT_FORMAT_NEWER,     /* has features that must be known for reading */
     PT_FORMAT_READ_ONLY, /* has features that must be known for writing */
 } pt_format_kind;
@@ -54,18 +57,19 @@ pt_format_kind pt_format_read_header(pt_slice record);
 
 void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT_STATE_SIZE]);
 
-/* False if the record is too short, or says what no commit writes. */
+/* False if the record is damaged or too short, or says what no commit writes. */
 bool pt_format_read_state(pt_slice record, pt_format_state *state);
 
-void pt_format_write_counts(const pt_table_counts *counts, uint8_t record[PT_FORMAT_COUNTS_SIZE]);
+void pt_format_write_counts(pt_slice key, const pt_table_counts *counts,
+                            uint8_t record[PT_FORMAT_COUNTS_SIZE]);
 
-/* False if the record is too short. */
-bool pt_format_read_counts(pt_slice record, pt_table_counts *counts);
+/* False if the record is damaged or too short. */
+bool pt_format_read_counts(pt_slice key, pt_slice record, pt_table_counts *counts);
 
 /* The number of a bucket of long keys, as the last one given out or as the value of a link. */
-void pt_format_write_bucket(uint64_t bucket, uint8_t record[PT_FORMAT_BUCKET_SIZE]);
+void pt_format_write_bucket(pt_slice key, uint64_t bucket, uint8_t record[PT_FORMAT_BUCKET_SIZE]);
 
-/* False if the record has another size, or is 0, which no bucket has. */
-bool pt_format_read_bucket(pt_slice record, uint64_t *bucket);
+/* False if the record is damaged, has another size, or is 0, which no bucket has. */
+bool pt_format_read_bucket(pt_slice key, pt_slice record, uint64_t *bucket);
 
 #endif

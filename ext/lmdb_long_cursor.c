@@ -45,12 +45,12 @@ static uint64_t bucket_of(const pt_lmdb_long_cursor *cursor)
     return cursor->buckets[cursor->depth];
 }
 
-/* Makes the bucket a link leads to the current one. */
-static int descend(pt_lmdb_long_cursor *cursor, const MDB_val *link)
+/* Makes the bucket a link, of this key, leads to the current one. */
+static int descend(pt_lmdb_long_cursor *cursor, pt_slice key, const MDB_val *link)
 {
     uint64_t bucket;
     if (cursor->depth == PT_LMDB_DEPTH_MAX ||
-        !pt_format_read_bucket(pt_lmdb_slice(*link), &bucket)) {
+        !pt_format_read_bucket(key, pt_lmdb_slice(*link), &bucket)) {
         return MDB_CORRUPTED;
     }
     cursor->buckets[++cursor->depth] = bucket;
@@ -115,7 +115,7 @@ static int arrive(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *
             *key = pt_lmdb_val(pt_slice_of(cursor->key, offset + size));
             return MDB_SUCCESS;
         }
-        int mdb_rc = descend(cursor, value);
+        int mdb_rc = descend(cursor, pt_lmdb_slice(*key), value);
         if (mdb_rc == MDB_SUCCESS) {
             mdb_rc = go_to_end(cursor, direction, key, value);
         }
@@ -153,12 +153,15 @@ static int settle(pt_lmdb_long_cursor *cursor, int mdb_rc, pt_direction directio
     }
 }
 
-/* Begins at the link in `entities`. `key` may be the cursor's own. */
+/* Begins at the link in `entities` of keys that begin as this one, which may be the cursor's. */
 static int begin(pt_lmdb_long_cursor *cursor, const void *key, const MDB_val *link)
 {
+    uint8_t link_key[PT_LMDB_LINK_SIZE];
+    memcpy(link_key, key, PT_LMDB_SHORT_KEY_MAX);
+    link_key[PT_LMDB_SHORT_KEY_MAX] = 0;
     cursor->depth = 0;
     memmove(cursor->key, key, PT_LMDB_SHORT_KEY_MAX);
-    return descend(cursor, link);
+    return descend(cursor, pt_slice_of(link_key, sizeof link_key), link);
 }
 
 int pt_lmdb_long_cursor_enter(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
@@ -190,7 +193,7 @@ static int follow(pt_lmdb_long_cursor *cursor, pt_slice sought, MDB_val *key, MD
             return mdb_rc;
         }
         size_t offset = pt_lmdb_depth_offset(cursor->depth);
-        mdb_rc = descend(cursor, value);
+        mdb_rc = descend(cursor, pt_lmdb_slice(*key), value);
         if (mdb_rc != MDB_SUCCESS) {
             return mdb_rc;
         }

@@ -43,7 +43,8 @@ int pt_lmdb_follow_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uin
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    return pt_format_read_bucket(pt_lmdb_slice(value), bucket) ? MDB_SUCCESS : MDB_CORRUPTED;
+    return pt_format_read_bucket(pt_lmdb_slice(key), pt_lmdb_slice(value), bucket) ? MDB_SUCCESS
+                                                                                   : MDB_CORRUPTED;
 }
 
 int pt_lmdb_long_get(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *record)

@@ -27,12 +27,13 @@ static int new_bucket(const pt_lmdb_long_trees *trees, uint64_t *bucket)
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
     }
-    if (mdb_rc == MDB_SUCCESS && !pt_format_read_bucket(pt_lmdb_slice(value), &last)) {
+    if (mdb_rc == MDB_SUCCESS &&
+        !pt_format_read_bucket(pt_format_last_bucket_key(), pt_lmdb_slice(value), &last)) {
         return MDB_CORRUPTED;
     }
     uint8_t record[PT_FORMAT_BUCKET_SIZE];
     *bucket = last + 1;
-    pt_format_write_bucket(*bucket, record);
+    pt_format_write_bucket(pt_format_last_bucket_key(), *bucket, record);
     value = pt_lmdb_val(pt_slice_of(record, sizeof record));
     return mdb_put(transaction(trees), trees->env->meta, &key, &value, 0);
 }
@@ -47,7 +48,7 @@ static int put_link(const pt_lmdb_long_trees *trees, const pt_lmdb_part *link, u
         return mdb_rc;
     }
     pt_lmdb_old old;
-    pt_format_write_bucket(*bucket, value);
+    pt_format_write_bucket(slice_of(link), *bucket, value);
     return pt_lmdb_tree_put(tree_at(trees, depth), slice_of(link), pt_slice_of(value, sizeof value),
                             &old);
 }

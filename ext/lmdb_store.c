@@ -24,7 +24,7 @@ int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *stat
     int mdb_rc = mdb_get(txn, store->env.meta, &key, &value);
     if (mdb_rc == MDB_NOTFOUND ||
         (mdb_rc == MDB_SUCCESS && !pt_format_read_state(pt_lmdb_slice(value), state))) {
-        return fail_damaged(error, store, "its state record is missing or malformed");
+        return fail_damaged(error, store, "its state record (current) is missing or damaged");
     }
     return mdb_rc == MDB_SUCCESS
                ? SQLITE_OK
@@ -42,8 +42,18 @@ void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock)
 
 typedef int (*load_entry)(pt_dictionary *dictionary, uint16_t id, pt_slice bytes);
 
+static int fail_dictionary(pt_error *error, const pt_lmdb_store *store, const char *kind,
+                           unsigned id, const char *what)
+{
+    return pt_error_set(error, SQLITE_CORRUPT,
+                        "store %Q: %s %u of its dictionary is %s; the file is damaged: restore it "
+                        "from a backup",
+                        store->base.path, kind, id, what);
+}
+
 static int load_entries(pt_lmdb_snapshot *snapshot, unsigned known, unsigned stored,
-                        pt_format_key (*key_of)(uint16_t id), load_entry load, pt_error *error)
+                        const char *kind, pt_format_key (*key_of)(uint16_t id), load_entry load,
+                        pt_error *error)
 {
     pt_lmdb_store *store = snapshot->store;
     for (unsigned id = known + 1; id <= stored; id++) {
@@ -52,17 +62,20 @@ static int load_entries(pt_lmdb_snapshot *snapshot, unsigned known, unsigned sto
         MDB_val value;
         int mdb_rc = mdb_get(snapshot->reader.txn, store->env.meta, &mdb_key, &value);
         if (mdb_rc == MDB_NOTFOUND) {
-            return fail_damaged(error, store, "its dictionary has a gap");
+            return fail_dictionary(error, store, kind, id, "missing");
         }
         if (mdb_rc != MDB_SUCCESS) {
             return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its dictionary");
         }
-        int rc = load(store->base.dictionary, (uint16_t)id, pt_lmdb_slice(value));
+        pt_slice content;
+        int rc = pt_unseal(pt_lmdb_slice(mdb_key), pt_lmdb_slice(value), &content)
+                     ? load(store->base.dictionary, (uint16_t)id, content)
+                     : SQLITE_CORRUPT;
         if (rc == SQLITE_NOMEM) {
             return pt_error_nomem(error);
         }
         if (rc != SQLITE_OK) {
-            return fail_damaged(error, store, "its dictionary has a malformed entry");
+            return fail_dictionary(error, store, kind, id, "damaged");
         }
     }
     return SQLITE_OK;
@@ -72,10 +85,10 @@ static int load_dictionary(pt_lmdb_snapshot *snapshot, const pt_format_state *st
                            pt_error *error)
 {
     pt_dictionary_counts known = pt_dictionary_committed(snapshot->store->base.dictionary);
-    int rc = load_entries(snapshot, known.names, state->names, pt_format_name_key,
+    int rc = load_entries(snapshot, known.names, state->names, "property name", pt_format_name_key,
                           pt_dictionary_load_name, error);
     if (rc == SQLITE_OK) {
-        rc = load_entries(snapshot, known.shapes, state->shapes, pt_format_shape_key,
+        rc = load_entries(snapshot, known.shapes, state->shapes, "shape", pt_format_shape_key,
                           pt_dictionary_load_shape, error);
     }
     return rc;
@@ -282,8 +295,8 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its counts");
     }
-    if (!pt_format_read_counts(pt_lmdb_slice(value), counts)) {
-        return fail_damaged(error, store, "a record of counts is too short");
+    if (!pt_format_read_counts(pt_lmdb_slice(mdb_key), pt_lmdb_slice(value), counts)) {
+        return fail_damaged(error, store, "the counts of a table are damaged");
     }
     return SQLITE_OK;
 }

@@ -1,145 +1,73 @@
 #include "lmdb_tail.h"
 
-#include <sys/stat.h>
-#include <unistd.h>
-
-#include "bytes.h"
-#include "lmdb_leaf.h"
-
-enum {
-    PAGE_HEADER_SIZE = 16,
-    PAGE_FLAGS = 10,
-    PAGE_LOWER = 12,
-    FLAG_BRANCH = 1,
-    FLAG_LEAF = 2,
-    NUMBER_SIZE = 8,
-    ENTRY_UPPER = 4, /* of a page's number in a branch, of the flags in a leaf */
-    ENTRY_KEY_SIZE = 6,
-    FLAG_OVERFLOW = 1,
-    ROOT_VERSION = 20,
-    ROOT_FREE_PAGES = 80,
-    ROOT_LAST_PAGE = 136,
-    ROOT_TRANSACTION = 144,
-    ROOT_SIZE = 152,
-    ROOTS = 2,
-    DATA_VERSION = 1,
-    DEPTH_MAX = 32,
-    NUMBERS_AT_ONCE = 256,
-};
+#include "lmdb_walk.h"
+#include "sqlite.h"
 
 typedef struct tail {
-    int fd;
-    size_t page_size;
-    uint64_t pages;   /* of the file */
-    uint64_t last;    /* page that there should be */
-    uint64_t free;    /* pages of the list that the file lacks */
-    uint64_t visited; /* pages of the list: never more than the file has */
+    pt_lmdb_file file;
+    const pt_lmdb_meta *meta;
+    uint64_t free;       /* pages of the list that the file lacks */
+    uint64_t pages_left; /* of the list: it never has more than the file */
 } tail;
 
-static bool read_at(const tail *file, uint64_t offset, uint8_t *bytes, size_t size)
+static bool claim(void *context, uint64_t first, uint64_t count)
 {
-    return pread(file->fd, bytes, size, (off_t)offset) == (ssize_t)size;
+    tail *self = context;
+    (void)first;
+    bool enough = count <= self->pages_left;
+    self->pages_left -= enough ? count : 0;
+    return enough;
 }
 
-/* Where a page begins; false if the file does not have it. */
-static bool find_page(const tail *file, uint64_t page, uint64_t *offset)
+static int count_entry(tail *self, const pt_lmdb_entry *entry)
 {
-    *offset = page * file->page_size;
-    return page < file->pages;
+    if (pt_lmdb_free_list_judge(entry, self->meta) != NULL) {
+        return SQLITE_CORRUPT;
+    }
+    uint64_t count = pt_get_le64(entry->value.data);
+    for (uint64_t i = 1; i <= count; i++) {
+        self->free += pt_get_le64(entry->value.data + sizeof i * i) >= self->file.pages ? 1 : 0;
+    }
+    return SQLITE_OK;
 }
 
-static bool count_list(tail *file, uint64_t offset)
+static int count_list(tail *self, pt_error *error)
 {
-    uint8_t numbers[NUMBERS_AT_ONCE * NUMBER_SIZE];
-    if (!read_at(file, offset, numbers, NUMBER_SIZE)) {
-        return false;
-    }
-    uint64_t left = pt_get_le64(numbers);
-    offset += NUMBER_SIZE;
-    while (left > 0) {
-        size_t part = left < NUMBERS_AT_ONCE ? (size_t)left : NUMBERS_AT_ONCE;
-        if (!read_at(file, offset, numbers, part * NUMBER_SIZE)) {
-            return false;
-        }
-        for (size_t i = 0; i < part; i++) {
-            uint64_t page = pt_get_le64(numbers + i * NUMBER_SIZE);
-            file->free += page >= file->pages && page <= file->last ? 1 : 0;
-        }
-        offset += part * NUMBER_SIZE;
-        left -= part;
-    }
-    return true;
-}
-
-/* The value of a leaf's entry. */
-static bool count_entry(tail *file, const uint8_t *entry, uint64_t offset)
-{
-    uint64_t value = offset + PT_LMDB_LEAF_ENTRY_HEADER + pt_get_le16(entry + ENTRY_KEY_SIZE);
-    if ((pt_get_le16(entry + ENTRY_UPPER) & FLAG_OVERFLOW) != 0) {
-        uint8_t number[NUMBER_SIZE];
-        if (!read_at(file, value, number, sizeof number) ||
-            !find_page(file, pt_get_le64(number), &value)) {
-            return false;
-        }
-        value += PAGE_HEADER_SIZE;
-    }
-    return count_list(file, value);
-}
-
-/* Trees are no deeper than LMDB's cursors. */
-static bool count_tree(tail *file, uint64_t page, int depth)
-{
-    uint8_t header[PAGE_HEADER_SIZE];
-    uint64_t offset;
-    if (depth == DEPTH_MAX || file->visited++ == file->pages || !find_page(file, page, &offset) ||
-        !read_at(file, offset, header, sizeof header)) {
-        return false;
-    }
-    unsigned flags = pt_get_le16(header + PAGE_FLAGS);
-    unsigned lower = pt_get_le16(header + PAGE_LOWER);
-    bool sound = (flags == FLAG_BRANCH || flags == FLAG_LEAF) && lower <= file->page_size;
-    for (unsigned at = PAGE_HEADER_SIZE; sound && at < lower; at += PT_LMDB_LEAF_SLOT) {
-        uint8_t slot[PT_LMDB_LEAF_SLOT];
-        uint8_t entry[PT_LMDB_LEAF_ENTRY_HEADER];
-        sound = read_at(file, offset + at, slot, sizeof slot) &&
-                read_at(file, offset + pt_get_le16(slot), entry, sizeof entry);
-        if (sound && flags == FLAG_BRANCH) {
-            uint64_t upper = pt_get_le16(entry + ENTRY_UPPER);
-            sound = count_tree(file, upper << 32 | pt_get_le32(entry), depth + 1);
-        } else if (sound) {
-            sound = count_entry(file, entry, offset + pt_get_le16(slot));
+    pt_lmdb_walk walk;
+    pt_lmdb_entry entry;
+    bool found = true;
+    int rc = SQLITE_OK;
+    const pt_lmdb_walk_listener listener = {
+        .context = self, .claim = claim, .problem = pt_lmdb_walk_stop};
+    pt_lmdb_walk_begin(&walk, &self->file, "the list of free pages", &self->meta->free,
+                       pt_lmdb_compare_numbers, &listener);
+    while (rc == SQLITE_OK && found) {
+        rc = pt_lmdb_walk_next(&walk, &entry, &found, error);
+        if (rc == SQLITE_OK && found) {
+            rc = count_entry(self, &entry);
         }
     }
-    return sound;
+    pt_lmdb_walk_end(&walk);
+    return rc;
 }
 
-/* The root page of the newest commit. */
-static bool read_root(const tail *file, uint8_t root[ROOT_SIZE])
+int pt_lmdb_tail_is_free(int fd, const char *path, bool *is_free, pt_error *error)
 {
-    uint8_t roots[ROOTS][ROOT_SIZE];
-    if (!read_at(file, 0, roots[0], ROOT_SIZE) ||
-        !read_at(file, file->page_size, roots[1], ROOT_SIZE)) {
-        return false;
+    tail self = {.file = {.fd = fd, .path = path}};
+    pt_lmdb_metas metas;
+    *is_free = false;
+    int rc = pt_lmdb_file_metas(&self.file, &metas, error);
+    self.meta = rc == SQLITE_OK ? pt_lmdb_newest_meta(&metas) : NULL;
+    if (self.meta == NULL) {
+        return rc;
     }
-    bool second =
-        pt_get_le64(roots[1] + ROOT_TRANSACTION) > pt_get_le64(roots[0] + ROOT_TRANSACTION);
-    memcpy(root, roots[second], ROOT_SIZE);
-    return pt_get_le32(root + ROOT_VERSION) == DATA_VERSION;
-}
-
-bool pt_lmdb_tail_is_free(int fd, size_t page_size)
-{
-    struct stat status;
-    uint8_t root[ROOT_SIZE];
-    if (!pt_lmdb_leaf_is_known(page_size) || fstat(fd, &status) != 0) {
-        return false;
+    uint64_t last = self.meta->last_page;
+    self.file.last_page = last;
+    self.pages_left = self.file.pages;
+    if (self.file.pages <= last) {
+        rc = pt_lmdb_root_judge(&self.meta->free, last) == NULL ? count_list(&self, error)
+                                                                : SQLITE_CORRUPT;
     }
-    tail file = {.fd = fd, .page_size = page_size, .pages = (uint64_t)status.st_size / page_size};
-    if (!read_root(&file, root)) {
-        return false;
-    }
-    file.last = pt_get_le64(root + ROOT_LAST_PAGE);
-    uint64_t list = pt_get_le64(root + ROOT_FREE_PAGES);
-    bool counted = file.pages > file.last || (list != UINT64_MAX && count_tree(&file, list, 0));
-    return counted && file.pages + file.free > file.last;
+    *is_free = rc == SQLITE_OK && self.file.pages + self.free > last;
+    return rc == SQLITE_CORRUPT ? SQLITE_OK : rc;
 }

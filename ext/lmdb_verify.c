@@ -62,19 +62,6 @@ int pt_lmdb_verify_metas(int fd, const char *path, pt_error *error)
 
 /* --- Trees --- */
 
-/* The walk is stopped by its first problem. */
-static int report(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
-                  pt_slice low, pt_slice high)
-{
-    (void)context;
-    (void)walk;
-    (void)page;
-    (void)what;
-    (void)low;
-    (void)high;
-    return SQLITE_CORRUPT;
-}
-
 static bool claim(void *context, uint64_t first, uint64_t count)
 {
     verification *self = context;
@@ -101,7 +88,7 @@ static int begin(verification *self, pt_lmdb_walk *walk, const char *name, const
 {
     const char *wrong = pt_lmdb_root_judge(root, self->file.last_page);
     const pt_lmdb_walk_listener listener = {
-        .context = self, .claim = counts_pages ? claim : NULL, .problem = report};
+        .context = self, .claim = counts_pages ? claim : NULL, .problem = pt_lmdb_walk_stop};
     self->pages_left = root->branch_pages + root->leaf_pages + root->overflow_pages;
     pt_lmdb_walk_begin(walk, &self->file, name, root, order, &listener);
     return wrong == NULL ? SQLITE_OK : fail(self->file.path, name, wrong, error);

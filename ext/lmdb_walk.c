@@ -40,6 +40,18 @@ static bool is_in_file(const pt_lmdb_walk *walk, uint64_t first, uint64_t count)
     return first >= PT_LMDB_METAS && first <= last && count <= last - first + 1;
 }
 
+int pt_lmdb_walk_stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
+                      pt_slice low, pt_slice high)
+{
+    (void)context;
+    (void)walk;
+    (void)page;
+    (void)what;
+    (void)low;
+    (void)high;
+    return SQLITE_CORRUPT;
+}
+
 /* --- Levels --- */
 
 /* Whether the keys of a level's page are within its bounds. */

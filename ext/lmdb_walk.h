@@ -77,6 +77,10 @@ int pt_lmdb_walk_seek_last(pt_lmdb_walk *walk, pt_error *error);
 /* After a whole walk without problems: NULL, or which of the root's numbers is wrong. */
 const char *pt_lmdb_walk_judge(const pt_lmdb_walk *walk);
 
+/* For listeners whose walk is to end with the first problem: SQLITE_CORRUPT. */
+int pt_lmdb_walk_stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
+                      pt_slice low, pt_slice high);
+
 void pt_lmdb_walk_end(pt_lmdb_walk *walk);
 
 #endif

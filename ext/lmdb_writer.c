@@ -138,7 +138,7 @@ static int read_counts(const pt_writer *writer, pt_slice key, pt_table_counts *c
     if (mdb_rc == MDB_NOTFOUND) {
         return MDB_SUCCESS;
     }
-    return mdb_rc == MDB_SUCCESS && !pt_format_read_counts(pt_lmdb_slice(value), counts)
+    return mdb_rc == MDB_SUCCESS && !pt_format_read_counts(key, pt_lmdb_slice(value), counts)
                ? MDB_CORRUPTED
                : mdb_rc;
 }
@@ -166,7 +166,7 @@ static int add_counts(pt_writer *writer, pt_slice key)
         return delete_counts(writer, key);
     }
     uint8_t record[PT_FORMAT_COUNTS_SIZE];
-    pt_format_write_counts(&counts, record);
+    pt_format_write_counts(key, &counts, record);
     return put_meta(writer, key, pt_slice_of(record, sizeof record));
 }
 
@@ -322,6 +322,18 @@ int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error)
 
 /* --- Commit --- */
 
+static int put_entry(const pt_writer *writer, pt_slice key, pt_slice content)
+{
+    MDB_val mdb_key = pt_lmdb_val(key);
+    MDB_val value = {.mv_size = content.size + PT_SEAL_SIZE};
+    int mdb_rc = mdb_put(writer->txn, writer->store->env.meta, &mdb_key, &value, MDB_RESERVE);
+    if (mdb_rc == MDB_SUCCESS) {
+        memcpy(value.mv_data, content.data, content.size);
+        pt_seal(key, value.mv_data, value.mv_size);
+    }
+    return mdb_rc;
+}
+
 /* Stores the ids behind `stored`, which then is the highest one assigned. */
 static int put_entries(pt_writer *writer, uint16_t *stored, uint16_t assigned,
                        pt_format_key (*key_of)(uint16_t id),
@@ -331,8 +343,8 @@ static int put_entries(pt_writer *writer, uint16_t *stored, uint16_t assigned,
     while (mdb_rc == MDB_SUCCESS && *stored < assigned) {
         uint16_t id = ++*stored;
         pt_format_key key = key_of(id);
-        mdb_rc = put_meta(writer, pt_slice_of(key.bytes, key.size),
-                          bytes_of(writer->store->base.dictionary, id));
+        mdb_rc = put_entry(writer, pt_slice_of(key.bytes, key.size),
+                           bytes_of(writer->store->base.dictionary, id));
     }
     return mdb_rc;
 }

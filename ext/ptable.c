@@ -8,7 +8,6 @@ SQLITE_EXTENSION_INIT1
 
 #include "admin.h"
 #include "catalog.h"
-#include "check_function.h"
 #include "companion.h"
 #include "connection.h"
 #include "functions.h"
@@ -60,9 +59,6 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         rc = pt_queue_functions_register(db, connection);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_check_function_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = pt_admin_register(db, connection);

@@ -1,11 +1,16 @@
 #include "table_directory.h"
 
 #include "key.h"
+#include "seal.h"
 #include "sqlite.h"
 
 enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_SIZE + PT_TABLE_NAME_MAX };
 
-enum { GARBAGE_FORMAT = 1, GARBAGE_KEY_SIZE = PT_KEY_TABLE_SIZE + 4 };
+enum {
+    GARBAGE_FORMAT = 1,
+    GARBAGE_KEY_SIZE = PT_KEY_TABLE_SIZE + 4,
+    GARBAGE_RECORD_SIZE = 1 + PT_SEAL_SIZE,
+};
 
 static uint8_t lower_case(uint8_t c)
 {
@@ -39,14 +44,16 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
 bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
 {
     size_t length = key.size - PT_KEY_TABLE_SIZE;
-    if (record.size < RECORD_NAME + length || record.data[0] != RECORD_FORMAT) {
+    pt_slice content;
+    if (!pt_unseal(key, record, &content) || content.size < RECORD_NAME + length ||
+        content.data[0] != RECORD_FORMAT) {
         return false;
     }
-    entry->id = pt_get_le32(record.data + 1);
-    entry->name = pt_slice_of(record.data + RECORD_NAME, length);
-    bool has_kind = record.size > RECORD_NAME + length;
+    entry->id = pt_get_le32(content.data + 1);
+    entry->name = pt_slice_of(content.data + RECORD_NAME, length);
+    bool has_kind = content.size > RECORD_NAME + length;
     entry->kind =
-        has_kind ? (pt_table_kind)record.data[RECORD_NAME + length] : PT_TABLE_OF_ENTITIES;
+        has_kind ? (pt_table_kind)content.data[RECORD_NAME + length] : PT_TABLE_OF_ENTITIES;
     return entry->id != 0 && entry->id < PT_TABLE_ID_LIMIT;
 }
 
@@ -126,8 +133,8 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
     }
     size_t length = size - PT_KEY_TABLE_SIZE;
     size_t kind_size = kind != PT_TABLE_OF_ENTITIES ? 1 : 0;
-    uint8_t *record = pt_session_put(session, pt_slice_of(key, size), PT_INSERT,
-                                     RECORD_NAME + length + kind_size);
+    size_t record_size = RECORD_NAME + length + kind_size + PT_SEAL_SIZE;
+    uint8_t *record = pt_session_put(session, pt_slice_of(key, size), PT_INSERT, record_size);
     if (record == NULL) {
         return pt_error_nomem(error);
     }
@@ -137,6 +144,7 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
     if (kind_size != 0) {
         record[RECORD_NAME + length] = (uint8_t)kind;
     }
+    pt_seal(pt_slice_of(key, size), record, record_size);
     pt_session_note_catalog_change(session);
     return SQLITE_OK;
 }
@@ -144,16 +152,17 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
 /* Both operations or none. */
 static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
 {
-    uint8_t garbage[GARBAGE_KEY_SIZE];
-    pt_put_be32(garbage, PT_TABLE_GARBAGE);
-    pt_put_be32(garbage + PT_KEY_TABLE_SIZE, id);
+    uint8_t bytes[GARBAGE_KEY_SIZE];
+    pt_slice garbage = pt_slice_of(bytes, sizeof bytes);
+    pt_put_be32(bytes, PT_TABLE_GARBAGE);
+    pt_put_be32(bytes + PT_KEY_TABLE_SIZE, id);
     size_t row = pt_session_begin_row(session);
     int rc = pt_session_remove(session, key, error);
     if (rc == SQLITE_OK) {
-        uint8_t *record =
-            pt_session_put(session, pt_slice_of(garbage, sizeof garbage), PT_INSERT, 1);
+        uint8_t *record = pt_session_put(session, garbage, PT_INSERT, GARBAGE_RECORD_SIZE);
         if (record != NULL) {
             record[0] = GARBAGE_FORMAT;
+            pt_seal(garbage, record, GARBAGE_RECORD_SIZE);
         }
         rc = record != NULL ? SQLITE_OK : pt_error_nomem(error);
     }

@@ -3,10 +3,11 @@
  * any other:
  *
  *     key      be32(0), the table's name with A-Z in lower case
- *     record   u8 format: 1; u32 table id, little-endian; the name as it was given; u8 kind
+ *     record   u8 format: 1; u32 table id, little-endian; the name as it was given; u8 kind;
+ *              sealed (seal.h)
  *
  * The name is as long as in the key. Without a kind it is PT_TABLE_OF_ENTITIES, and that is not
- * written. Later versions may append to the record.
+ * written. Later versions may append to it, before the seal.
  */
 #ifndef PT_TABLE_DIRECTORY_H
 #define PT_TABLE_DIRECTORY_H

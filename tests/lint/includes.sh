@@ -7,7 +7,7 @@ cd "$(dirname "$0")/../../ext"
 unknown=9
 layer_of() {
     case $1 in
-    bytes | buffer | check_report | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
+    bytes | buffer | seal | check_report | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
     key | shape | shape_fields | entity | record_value | odata | value_text | sqlite | version) echo 0 ;;
     engine | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | pending_batches | memtable | memtable_* | key_sort | savepoints | batch) echo 2 ;;
@@ -21,7 +21,6 @@ layer_of() {
     table | table_module | table_transaction | module | follower | companion) echo 4 ;;
     planner | cursor | row | columns | row_filter | match_function) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules | entity_patch) echo 4 ;;
-    check_function) echo 4 ;;
     catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;
     queue | queue_*) echo 4 ;;
     admin | admin_*) echo 4 ;;

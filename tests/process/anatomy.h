@@ -9,6 +9,7 @@
 
 #include "database.h"
 #include "key.h"
+#include "lmdb_format.h"
 #include "lmdb_long_key.h"
 
 enum { ANATOMY_DATABASES = 8, ANATOMY_MAX = 20000 };
@@ -46,8 +47,10 @@ static inline void anatomy_add(anatomy_set *set, uint64_t member)
 static inline void anatomy_note_link(anatomy *all, const MDB_val *key, const MDB_val *value)
 {
     if (key->mv_size == PT_LMDB_LINK_SIZE) {
-        assert_int_equal(value->mv_size, sizeof(uint64_t));
-        anatomy_add(&all->links, pt_get_le64(value->mv_data));
+        uint64_t bucket = 0;
+        assert_true(pt_format_read_bucket(pt_slice_of(key->mv_data, key->mv_size),
+                                          pt_slice_of(value->mv_data, value->mv_size), &bucket));
+        anatomy_add(&all->links, bucket);
     }
 }
 

@@ -4,6 +4,7 @@
 #include "failing_malloc.h"
 #include "key.h"
 #include "memtable.h"
+#include "sealed.h"
 
 enum { TABLE = 7 };
 
@@ -165,7 +166,8 @@ static void drop_table_1(void)
     pt_put_be32(garbage.bytes, PT_TABLE_GARBAGE);
     pt_put_be32(garbage.bytes + PT_KEY_TABLE_SIZE, 1);
     pt_writer *writer = begin_write(store);
-    assert_ok(engine->write_put(writer, key_slice(&garbage), pt_slice_text("\1"), &error));
+    pt_slice record = sealed(key_slice(&garbage), pt_slice_text("\1"));
+    assert_ok(engine->write_put(writer, key_slice(&garbage), record, &error));
     commit_write(writer);
 }
 

@@ -10,6 +10,7 @@
 #include "failing_malloc.h"
 #include "key.h"
 #include "ptable.h"
+#include "sealed.h"
 
 enum { PAGE = 4096, LONG_KEY = 900 };
 
@@ -90,6 +91,12 @@ static void put(const char *database, pt_slice key, pt_slice value)
     raw_end(&self);
 }
 
+/* The content of a record that has a checksum. */
+static void put_sealed(const char *database, pt_slice key, pt_slice content)
+{
+    put(database, key, sealed(key, content));
+}
+
 /* Deletes the first key that begins so. */
 static void take_out(const char *database, pt_slice prefix)
 {
@@ -160,7 +167,7 @@ static void a_sound_store_is_ok(void **state)
 static void foreign_commits_are_found(void **state)
 {
     (void)state;
-    put(NULL, BYTES("header"), BYTES("ptable\0\1\0\0\0\0\0\0\0\0\0\0\0\0"));
+    put_sealed(NULL, BYTES("header"), BYTES("ptable\0\1\1\0\0\0\0\0\0\0\0\0\0\0"));
     expect("its state record (current) is that of commit");
 }
 
@@ -185,14 +192,14 @@ static void the_catalogue_is_checked(void **state)
     flip("entities", BYTES("\0\0\0\0two"));
     expect("the catalogue's table 'two': its entry is damaged");
     flip("entities", BYTES("\0\0\0\0two"));
-    put("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Four"));
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Four"));
     expect("another table, or a dropped one, has the same number");
-    put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
-    put("entities", BYTES("\0\0\0\0four"), BYTES("\1\3\0\0\0Four"));
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\3\0\0\0Four"));
     expect("another table, or a dropped one, has the same number");
-    put("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
     expect("the catalogue's table 'four': its entry is damaged");
-    put("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
     expect("the catalogue's table 'four': its entry is damaged");
     take_out("entities", BYTES("\0\0\0\0one"));
     expect("table number 1: the catalogue does not have it, but there are 4 entities and 3 parts");
@@ -201,12 +208,12 @@ static void the_catalogue_is_checked(void **state)
 static void counts_are_compared(void **state)
 {
     (void)state;
-    put(NULL, BYTES("c\0\0\0\2"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
     expect("table 'Two': the store says that it has 1 entities, 0 parts of large values and 0 "
            "bytes, but 0, 0 and 0 were found");
     put(NULL, BYTES("c\0\0\0\2"), BYTES("\1"));
-    expect("the counts of table number 2 are malformed");
-    put(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("the counts of table number 2 are damaged");
+    put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
     expect("table number 7: the catalogue does not have it");
     take_out("entities", BYTES(ENTITY));
     expect("table 'One': the store says that it has 4 entities, 3 parts");
@@ -227,7 +234,7 @@ static void large_values_are_checked(void **state)
     expect("large values of table 'One': a part belongs to no entity");
     put("chunks", BYTES(CHUNK "\0\0\0\1\0\0"), BYTES("12345"));
     expect("large values of table 'One': a part has a key that no version writes");
-    put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
     put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("a part is damaged");
     take_out("entities", BYTES("\0\0\0\1a\0002"));
@@ -251,7 +258,7 @@ static void put_link(const char *database, const char *beginning, size_t size, u
     memset(key, 'z', sizeof key);
     memcpy(key, beginning, size);
     key[sizeof key - 1] = 0;
-    put(database, pt_slice_of(key, sizeof key), pt_slice_of(value, sizeof value));
+    put_sealed(database, pt_slice_of(key, sizeof key), pt_slice_of(value, sizeof value));
 }
 
 static void links_are_followed(void **state)
@@ -269,7 +276,7 @@ static void buckets_are_compared_with_links(void **state)
 {
     (void)state;
     static const char numbers[] = "\x63\0\0\0\0\0\0\0";
-    put(NULL, BYTES("bucket"), BYTES(numbers));
+    put_sealed(NULL, BYTES("bucket"), BYTES(numbers));
     put("long_keys", BYTES("\0\0\0\0\0\0\0\x40key"), BYTES("record"));
     expect("bucket 64 of long keys holds entities that no key leads to");
     put_link("entities", "\0\0\0\1z\0", 6, 0x50);
@@ -283,7 +290,7 @@ static void circles_of_links_are_found(void **state)
 {
     (void)state;
     static const char numbers[] = "\x63\0\0\0\0\0\0\0";
-    put(NULL, BYTES("bucket"), BYTES(numbers));
+    put_sealed(NULL, BYTES("bucket"), BYTES(numbers));
     put_link("long_keys", "\0\0\0\0\0\0\0\x40", 8, 0x41);
     put_link("long_keys", "\0\0\0\0\0\0\0\x41", 8, 0x40);
     expect("long_keys: 2 entries are not reached from any entity's key");
@@ -294,9 +301,9 @@ static void circles_of_links_are_found(void **state)
 static void the_dictionary_is_checked(void **state)
 {
     (void)state;
-    put(NULL, BYTES("s\0\1"), BYTES("\1\0\1\0\x63"));
+    put_sealed(NULL, BYTES("s\0\1"), BYTES("\1\0\1\0\x63"));
     expect("the dictionary: shape 1 is malformed");
-    put(NULL, BYTES("n\0\x63"), BYTES("Name"));
+    put_sealed(NULL, BYTES("n\0\x63"), BYTES("Name"));
     expect("the dictionary: property name 99 is malformed, or those before it are missing");
     take_out(NULL, BYTES("n\0\x63"));
     take_out(NULL, BYTES("s\0\1"));
@@ -312,9 +319,9 @@ static void the_main_database_is_checked(void **state)
     put("another", BYTES("key"), BYTES("value"));
     expect("the main database: it has a sub-database that no store has");
     put(NULL, BYTES("bucket"), BYTES("\0"));
-    expect("the number of its last bucket of long keys is malformed");
+    expect("the number of its last bucket of long keys is damaged");
     put(NULL, BYTES("current"), BYTES("\0"));
-    expect("its state record (current) is malformed");
+    expect("its state record (current) is damaged");
     put(NULL, BYTES("header"), BYTES("\0"));
     expect("its header is not that of a ptable store");
     take_out(NULL, BYTES("header"));
@@ -476,7 +483,7 @@ static void memory_may_run_out(void **state)
     flip("entities", BYTES(ENTITY));
     flip("chunks", BYTES(CHUNK));
     put_link("entities", "\0\0\0\1z\0", 6, 1);
-    put(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
     check_without_memory();
 }
 

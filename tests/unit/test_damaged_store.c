@@ -7,6 +7,7 @@
 #include <lmdb.h>
 
 #include "ptable.h"
+#include "sealed.h"
 
 /* Puts a record into one of LMDB's sub-databases, which is made with the flags if it is not there.
  */
@@ -38,15 +39,16 @@ static void databases_in_another_order_are_refused(void **state)
 {
     (void)state;
     static const unsigned orders[] = {MDB_REVERSEKEY, MDB_DUPSORT, MDB_INTEGERKEY};
-    const pt_slice header = pt_slice_of("ptable\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 20);
+    const pt_slice key = pt_slice_text("header");
+    const pt_slice header = sealed(key, pt_slice_of("ptable\0\1\1\0\0\0\0\0\0\0\0\0\0\0", 20));
     pt_store *store = NULL;
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        put_raw(NULL, 0, pt_slice_text("header"), header);
+        put_raw(NULL, 0, key, header);
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
         put_raw("entities", orders[i], pt_slice_text("12345678"), pt_slice_text("record"));
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
         unlink(fixture_path);
-        put_raw(NULL, orders[i] & ~(unsigned)MDB_INTEGERKEY, pt_slice_text("header"), header);
+        put_raw(NULL, orders[i] & ~(unsigned)MDB_INTEGERKEY, key, header);
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, NULL);
         unlink(fixture_path);
     }
@@ -64,10 +66,12 @@ static void links_that_lead_nowhere_are_reported(void **state)
                                pt_slice_of(itself, sizeof itself)};
     uint8_t key[600] = {0, 0, 0, 1, 'b'};
     uint8_t circle[511] = {0, 0, 0, 0, 0, 0, 0, 7}; /* the first link of bucket 7 leads to it */
+    pt_slice inner = pt_slice_of(circle, sizeof circle);
     make_store();
-    put_raw("long_keys", 0, pt_slice_of(circle, sizeof circle), pt_slice_of(itself, sizeof itself));
+    put_raw("long_keys", 0, inner, sealed(inner, pt_slice_of(itself, sizeof itself)));
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
-        put_raw("entities", 0, pt_slice_of(key, 511), values[i]);
+        pt_slice link = pt_slice_of(key, 511);
+        put_raw("entities", 0, link, sealed(link, values[i]));
         pt_store *store = open_store(fixture_path);
         pt_snapshot *snapshot = begin_snapshot(store);
         pt_engine_cursor *cursor = NULL;
@@ -106,7 +110,7 @@ static void garbage_that_names_no_table_is_reported(void **state)
     };
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         make_store();
-        put_raw("garbage", 0, keys[i], pt_slice_text("\1"));
+        put_raw("garbage", 0, keys[i], sealed(keys[i], pt_slice_text("\1")));
         pt_store *store = open_store(fixture_path);
         lock_store(store);
         bool collected;
@@ -126,7 +130,8 @@ static void counts_may_overflow(void **state)
                                    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
                                    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F};
     make_store();
-    put_raw(NULL, 0, pt_slice_of("c\0\0\0\1", 5), pt_slice_of(most, sizeof most));
+    pt_slice key = pt_slice_of("c\0\0\0\1", 5);
+    put_raw(NULL, 0, key, sealed(key, pt_slice_of(most, sizeof most)));
     pt_store *store = open_store(fixture_path);
     store_text(store, 1, "b", "two");
     pt_snapshot *snapshot = begin_snapshot(store);

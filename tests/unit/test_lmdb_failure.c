@@ -1,4 +1,5 @@
 #include "key.h"
+#include "sealed.h"
 #include "store_fixture.h"
 
 #include <errno.h>
@@ -395,7 +396,8 @@ static void used_up_map_still_allows_drops(void **state)
     pt_put_be32(garbage.bytes + PT_KEY_TABLE_SIZE, 1);
     lock_store(store);
     pt_writer *writer = begin_write(store);
-    assert_ok(engine->write_put(writer, key_slice(&garbage), pt_slice_text("\1"), &error));
+    pt_slice record = sealed(key_slice(&garbage), pt_slice_text("\1"));
+    assert_ok(engine->write_put(writer, key_slice(&garbage), record, &error));
     commit_write(writer);
     pt_store_info info = {.garbage = 1};
     while (info.garbage != 0) {

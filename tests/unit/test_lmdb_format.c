@@ -5,6 +5,9 @@
 
 #include <cmocka.h>
 
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
 #include "lmdb_format.h"
 
 static void keys_are_as_documented(void **state)
@@ -27,29 +30,46 @@ static void keys_are_as_documented(void **state)
 static void header_tells_kinds_apart(void **state)
 {
     (void)state;
-    static const uint8_t expected[20] = "ptable\0\1";
+    static const uint8_t expected[20] = "ptable\0\1\1";
+    const pt_slice key = pt_format_header_key();
     uint8_t header[PT_FORMAT_HEADER_SIZE];
     pt_format_write_header(header);
     assert_memory_equal(header, expected, sizeof expected);
-    assert_int_equal(pt_format_read_header(pt_slice_of(header, 20)), PT_FORMAT_OURS);
+    assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_OURS);
+    assert_int_equal(pt_format_read_header(pt_slice_of(header, 23)), PT_FORMAT_DAMAGED);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, 19)), PT_FORMAT_FOREIGN);
-    for (size_t at = 0; at < sizeof header; at++) {
+    for (size_t at = 0; at < sizeof expected; at++) {
         static const pt_format_kind kinds[] = {PT_FORMAT_FOREIGN, PT_FORMAT_FOREIGN,
                                                PT_FORMAT_NEWER, PT_FORMAT_READ_ONLY,
                                                PT_FORMAT_OURS};
         header[at] ^= 0x40;
-        assert_int_equal(pt_format_read_header(pt_slice_of(header, 20)), kinds[at / 4]);
+        assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)),
+                         at < 8 ? PT_FORMAT_FOREIGN : PT_FORMAT_DAMAGED);
+        pt_seal(key, header, sizeof header);
+        assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), kinds[at / 4]);
         header[at] ^= 0x40;
     }
-    header[8] = 1; /* both: what forbids reading counts */
+    header[8] = 3; /* both: what forbids reading counts */
     header[12] = 1;
-    assert_int_equal(pt_format_read_header(pt_slice_of(header, 20)), PT_FORMAT_NEWER);
+    pt_seal(key, header, sizeof header);
+    assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_NEWER);
+}
+
+static void stores_without_seals_are_older(void **state)
+{
+    (void)state;
+    uint8_t header[20] = "ptable\0\1";
+    assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_OLDER);
+    header[12] = 1;
+    assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_OLDER);
+    header[8] = 1; /* says that it has a seal, and has none */
+    assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_DAMAGED);
 }
 
 static void state_is_as_documented(void **state)
 {
     (void)state;
-    static const uint8_t expected[PT_FORMAT_STATE_SIZE] = {
+    static const uint8_t expected[48] = {
         1,    2,    3,    4,    5,    6,    7,    8,    9, 10, 11, 12, 13, 14, 15, 16, /* nonce */
         0x08, 0x07, 0x06, 0x05, 0x04, 0x03, 0x02, 0x01,                                /* version */
         0x09, 0,    0,    0,    0,    0,    0,    0x80, /* generation */
@@ -72,6 +92,9 @@ static void state_is_as_documented(void **state)
     for (size_t size = 0; size <= sizeof bytes; size++) {
         pt_format_state read = {0};
         bool fits = size >= PT_FORMAT_STATE_SIZE;
+        if (fits) {
+            pt_seal(pt_format_state_key(), bytes, size);
+        }
         assert_int_equal(pt_format_read_state(pt_slice_of(bytes, size), &read), fits);
         if (fits) {
             assert_memory_equal(read.nonce, written.nonce, PT_FORMAT_NONCE_SIZE);
@@ -110,36 +133,65 @@ static void state_must_be_one_that_commits_write(void **state)
 static void counts_are_as_documented(void **state)
 {
     (void)state;
-    static const uint8_t expected[PT_FORMAT_COUNTS_SIZE] = {
-        0x04, 0x03, 0x02, 0x01, 0,    0,    0,    0,    0xFF, 0xFF, 0xFF, 0xFF,
-        0xFF, 0xFF, 0xFF, 0x7F, 0x05, 0x00, 0x00, 0x00, 0,    0,    0,    0};
+    static const uint8_t expected[24] = {0x04, 0x03, 0x02, 0x01, 0,    0,    0,    0,
+                                         0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F,
+                                         0x05, 0x00, 0x00, 0x00, 0,    0,    0,    0};
     const pt_table_counts counts = {.entities = 0x01020304, .bytes = INT64_MAX, .chunks = 5};
     uint8_t bytes[PT_FORMAT_COUNTS_SIZE];
     pt_table_counts read = {0};
-    pt_format_write_counts(&counts, bytes);
+    const pt_slice key = pt_slice_text("c1234");
+    pt_format_write_counts(key, &counts, bytes);
     assert_memory_equal(bytes, expected, sizeof expected);
-    assert_true(pt_format_read_counts(pt_slice_of(bytes, sizeof bytes), &read));
+    assert_true(pt_format_read_counts(key, pt_slice_of(bytes, sizeof bytes), &read));
     assert_int_equal(read.entities, 0x01020304);
     assert_int_equal(read.bytes, INT64_MAX);
     assert_int_equal(read.chunks, 5);
-    assert_false(pt_format_read_counts(pt_slice_of(bytes, sizeof bytes - 1), &read));
+    assert_false(pt_format_read_counts(key, pt_slice_of(bytes, sizeof bytes - 1), &read));
+    assert_false(
+        pt_format_read_counts(pt_slice_text("c1235"), pt_slice_of(bytes, sizeof bytes), &read));
 }
 
 static void buckets_are_as_documented(void **state)
 {
     (void)state;
-    static const uint8_t expected[9] = {8, 7, 6, 5, 4, 3, 2, 1, 0};
-    uint8_t bytes[9] = {0};
-    pt_format_write_bucket(UINT64_C(0x0102030405060708), bytes);
+    static const uint8_t expected[8] = {8, 7, 6, 5, 4, 3, 2, 1};
+    const pt_slice key = pt_slice_text("key");
+    uint8_t bytes[PT_FORMAT_BUCKET_SIZE + 1] = {0};
+    pt_format_write_bucket(key, UINT64_C(0x0102030405060708), bytes);
     assert_memory_equal(bytes, expected, sizeof expected);
     for (size_t size = 0; size <= sizeof bytes; size++) {
         uint64_t bucket = 0;
-        assert_int_equal(pt_format_read_bucket(pt_slice_of(bytes, size), &bucket), size == 8);
-        assert_true(bucket == (size == 8 ? UINT64_C(0x0102030405060708) : 0));
+        bool fits = size == PT_FORMAT_BUCKET_SIZE;
+        assert_int_equal(pt_format_read_bucket(key, pt_slice_of(bytes, size), &bucket), fits);
+        assert_true(bucket == (fits ? UINT64_C(0x0102030405060708) : 0));
     }
-    memset(bytes, 0, sizeof bytes);
     uint64_t none;
-    assert_false(pt_format_read_bucket(pt_slice_of(bytes, 8), &none));
+    pt_format_write_bucket(key, 0, bytes);
+    assert_false(pt_format_read_bucket(key, pt_slice_of(bytes, PT_FORMAT_BUCKET_SIZE), &none));
+}
+
+static void seals_are_as_documented(void **state)
+{
+    (void)state;
+    const pt_slice key = pt_slice_text("current");
+    uint8_t record[40] = "what is known of the store";
+    pt_slice content;
+    pt_seal(key, record, sizeof record);
+    assert_int_equal(pt_get_le32(record + 36),
+                     (uint32_t)XXH3_64bits_withSeed(record, 36, XXH3_64bits("current", 7)));
+    assert_true(pt_unseal(key, pt_slice_of(record, sizeof record), &content));
+    assert_int_equal(content.size, sizeof record - PT_SEAL_SIZE);
+    for (size_t bit = 0; bit < 8 * sizeof record; bit++) {
+        record[bit / 8] ^= (uint8_t)(1u << bit % 8);
+        assert_false(pt_unseal(key, pt_slice_of(record, sizeof record), &content));
+        assert_int_equal(content.size, sizeof record - PT_SEAL_SIZE);
+        record[bit / 8] ^= (uint8_t)(1u << bit % 8);
+    }
+    assert_false(pt_unseal(pt_slice_text("curreNt"), pt_slice_of(record, sizeof record), &content));
+    for (size_t size = 0; size < PT_SEAL_SIZE; size++) {
+        assert_false(pt_unseal(key, pt_slice_of(record, size), &content));
+        assert_int_equal(content.size, 0);
+    }
 }
 
 int main(void)
@@ -147,10 +199,12 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_documented),
         cmocka_unit_test(header_tells_kinds_apart),
+        cmocka_unit_test(stores_without_seals_are_older),
         cmocka_unit_test(state_is_as_documented),
         cmocka_unit_test(state_must_be_one_that_commits_write),
         cmocka_unit_test(counts_are_as_documented),
         cmocka_unit_test(buckets_are_as_documented),
+        cmocka_unit_test(seals_are_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

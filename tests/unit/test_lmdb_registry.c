@@ -8,6 +8,7 @@
 
 #include "failing_malloc.h"
 #include "lmdb_registry.h"
+#include "sealed.h"
 
 static void write_file(const char *path, const void *bytes, size_t size)
 {
@@ -167,9 +168,9 @@ static void foreign_lmdb_files_are_refused(void **state)
 static pt_slice header_with(uint8_t *bytes, size_t feature_word)
 {
     memset(bytes, 0, 24); /* longer than today's: that alone is no obstacle */
-    memcpy(bytes, "ptable\0\1", 8);
+    memcpy(bytes, "ptable\0\1\1", 9);
     bytes[8 + 4 * feature_word + 1] = 0x80;
-    return pt_slice_of(bytes, 24);
+    return sealed(pt_slice_text("header"), pt_slice_of(bytes, 24));
 }
 
 static void newer_formats_are_told_apart(void **state)
@@ -189,20 +190,43 @@ static void newer_formats_are_told_apart(void **state)
     engine->close(store);
 }
 
+/* Its records have no checksums. */
+static void older_format_is_told_apart(void **state)
+{
+    (void)state;
+    make_store();
+    alter_store(NULL, "header", pt_slice_of("ptable\0\1\0\0\0\0\0\0\0\0\0\0\0\0", 20));
+    assert_cannot_open(fixture_path, "older version");
+}
+
+static void damaged_header_is_reported(void **state)
+{
+    (void)state;
+    pt_store *store = NULL;
+    uint8_t header[PT_FORMAT_HEADER_SIZE];
+    make_store();
+    pt_format_write_header(header);
+    header[17] ^= 4; /* a feature that may be ignored */
+    alter_store(NULL, "header", pt_slice_of(header, sizeof header));
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CORRUPT,
+                 "header has a wrong checksum");
+}
+
 static void longer_state_is_accepted(void **state)
 {
     (void)state;
     uint8_t bytes[80] = {0};
+    pt_slice key = pt_format_state_key();
     pt_format_state stored = {.next_table_id = 77, .clock = 5};
     make_store();
     pt_format_write_state(&stored, bytes);
-    alter_store(NULL, "current", pt_slice_of(bytes, sizeof bytes));
+    alter_store(NULL, "current", sealed(key, pt_slice_of(bytes, sizeof bytes)));
     pt_store *store = open_store(fixture_path);
     pt_snapshot *snapshot = begin_snapshot(store);
     assert_int_equal(snapshot->next_table_id, 77);
     engine->snapshot_free(snapshot);
     engine->close(store);
-    alter_store(NULL, "current", pt_slice_of(bytes, 20));
+    alter_store(NULL, "current", sealed(key, pt_slice_of(bytes, 20)));
     store = open_store(fixture_path);
     snapshot = new_snapshot(store);
     assert_fails(engine->snapshot_begin(snapshot, &error), SQLITE_CORRUPT, "state");
@@ -567,6 +591,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(foreign_lmdb_files_are_refused, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(newer_formats_are_told_apart, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(older_format_is_told_apart, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(damaged_header_is_reported, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(longer_state_is_accepted, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(truncated_store_is_refused_at_every_size, fixture_setup,

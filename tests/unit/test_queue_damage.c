@@ -6,6 +6,8 @@
 
 #include <lmdb.h>
 
+#include "seal.h"
+
 static sqlite3 *db;
 
 static int open_queue(void **state)
@@ -48,9 +50,11 @@ static void make_it_a_queue(const char *path, const char *table)
     assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
     assert_int_equal(mdb_dbi_open(txn, "entities", 0, &dbi), 0);
     assert_int_equal(mdb_get(txn, dbi, &name, &value), 0);
-    memcpy(record, value.mv_data, value.mv_size);
-    record[value.mv_size] = 1;
-    MDB_val queue = {.mv_size = value.mv_size + 1, .mv_data = record};
+    size_t content = value.mv_size - PT_SEAL_SIZE;
+    memcpy(record, value.mv_data, content);
+    record[content] = 1;
+    pt_seal(pt_slice_of(key, name.mv_size), record, content + 1 + PT_SEAL_SIZE);
+    MDB_val queue = {.mv_size = content + 1 + PT_SEAL_SIZE, .mv_data = record};
     assert_int_equal(mdb_put(txn, dbi, &name, &queue, 0), 0);
     assert_int_equal(mdb_txn_commit(txn), 0);
     mdb_env_close(env);
