@@ -10,6 +10,7 @@
 #include <unistd.h>
 
 #include "lmdb_access.h"
+#include "lmdb_error.h"
 #include "lmdb_foreign.h"
 #include "lmdb_locks.h"
 #include "lmdb_registry.h"
@@ -28,6 +29,29 @@ static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 static char *lock_file_of(const char *path)
 {
     return sqlite3_mprintf("%s-lock", path);
+}
+
+/*
+ * LMDB writes to the file through a map, and a page for which there is no room would end the
+ * process. So the room is taken here, where the file system can do that. One that was made
+ * otherwise serves as long as it begins with a page, and keeps its size: who uses it has mapped no
+ * more.
+ */
+static int take_room(int fd, const char *name, pt_error *error)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0) {
+        return SQLITE_OK;
+    }
+    off_t size = file.st_size > 0 ? file.st_size : PT_LMDB_LOCK_FILE_SIZE;
+    int result;
+    do {
+        result = fallocate(fd, 0, 0, size);
+    } while (result != 0 && errno == EINTR);
+    int problem = result == 0 ? 0 : errno;
+    return (problem == ENOSPC || problem == EDQUOT) && file.st_blocks == 0
+               ? pt_lmdb_fail(error, problem, name, "making this lock file")
+               : SQLITE_OK;
 }
 
 /* --- What lies there --- */
@@ -90,7 +114,9 @@ static int check_content(const char *name, const struct stat *file, pt_error *er
                                 "one copy only",
                                 name);
         }
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+        fd = open(name, O_RDWR | flags);
+        fd = fd < 0 ? open(name, O_RDONLY | flags) : fd;
     }
     if (fd < 0) {
         return SQLITE_OK;
@@ -99,8 +125,9 @@ static int check_content(const char *name, const struct stat *file, pt_error *er
         pt_lmdb_foreign_keep(fd, writable);
         return refuse(error, name, "its content is something else");
     }
+    int rc = take_room(fd, name, error);
     close(fd);
-    return SQLITE_OK;
+    return rc;
 }
 
 static int check_existing(const char *name, pt_error *error)
@@ -126,8 +153,9 @@ static int make_or_examine(const char *lock_file, const struct stat *store, pt_e
         return errno == EEXIST ? check_existing(lock_file, error) : SQLITE_OK;
     }
     pt_lmdb_share_like(fd, store);
+    int rc = take_room(fd, lock_file, error);
     close(fd);
-    return SQLITE_OK;
+    return rc;
 }
 
 int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error)
