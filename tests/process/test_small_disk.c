@@ -229,6 +229,28 @@ static void a_lock_file_without_room_is_refused(void **state)
     }
 }
 
+static void a_private_store_without_room_is_refused(void **state)
+{
+    const char *folder = need_disk(state);
+    int code = SQLITE_FULL;
+    setenv("SQLITE_TMPDIR", folder, 1);
+    for (int pages = 0; code != SQLITE_OK; pages++) {
+        assert_in_range(pages, 0, PAGES_MAX);
+        leave_pages(folder, pages);
+        sqlite3 *db = open_database(folder, ":memory:");
+        code = code_of(db, "CREATE VIRTUAL TABLE t USING ptable(V String)");
+        make_room(folder);
+        if (code != SQLITE_OK) {
+            assert_int_equal(code, SQLITE_FULL);
+            says(db, "make room on the disk");
+            run(db, "CREATE VIRTUAL TABLE t USING ptable(V String)");
+        }
+        run(db, "INSERT INTO t VALUES('p', '1', 'x')");
+        close_database(db);
+    }
+    unsetenv("SQLITE_TMPDIR");
+}
+
 static void many_read_without_room(void **state)
 {
     const char *folder = need_disk(state);
@@ -250,6 +272,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(the_disk_fills_at_every_page_of_a_commit, mount_disk,
                                         unmount_disk),
         cmocka_unit_test_setup_teardown(a_lock_file_without_room_is_refused, mount_disk,
+                                        unmount_disk),
+        cmocka_unit_test_setup_teardown(a_private_store_without_room_is_refused, mount_disk,
                                         unmount_disk),
         cmocka_unit_test_setup_teardown(many_read_without_room, mount_disk, unmount_disk),
     };
