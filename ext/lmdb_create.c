@@ -7,6 +7,7 @@
 
 #include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "lmdb_lock_file.h"
 #include "lmdb_map.h"
 #include "lmdb_network.h"
 #include "lmdb_temporary.h"
@@ -73,23 +74,27 @@ static int commit_once(pt_lmdb_env *env, bool first)
 static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned flags, mode_t mode,
                    int commits)
 {
+    MDB_stat stat;
     *env = (pt_lmdb_env){0};
     int mdb_rc = pt_lmdb_env_configure(env, map_size);
     if (mdb_rc == MDB_SUCCESS) {
         flags |= MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC;
         mdb_rc = mdb_env_open(env->env, path, flags, mode);
     }
-    for (int i = 0; mdb_rc == MDB_SUCCESS && i < commits; i++) {
-        mdb_rc = commit_once(env, i == 0);
-    }
     if (mdb_rc != MDB_SUCCESS) {
         pt_lmdb_env_close(env);
         return mdb_rc;
     }
-    MDB_stat stat;
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    return MDB_SUCCESS;
+    for (int i = 0; mdb_rc == MDB_SUCCESS && i < commits; i++) {
+        mdb_rc = commit_once(env, i == 0);
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        mdb_rc = pt_lmdb_env_write_problem(env, mdb_rc);
+        pt_lmdb_env_close(env);
+    }
+    return mdb_rc;
 }
 
 /* --- Files --- */
@@ -245,10 +250,18 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
         return error->rc;
     }
     int mdb_rc = ENOMEM;
+    int rc = SQLITE_OK;
+    struct stat place;
     char *file = sqlite3_mprintf("%s/store", folder);
     char *lock_file = sqlite3_mprintf("%s/store-lock", folder);
     if (file != NULL && lock_file != NULL) {
-        mdb_rc = work(env, file);
+        mdb_rc = stat(folder, &place) == 0 ? MDB_SUCCESS : errno;
+        if (mdb_rc == MDB_SUCCESS) {
+            rc = pt_lmdb_lock_file_prepare(file, &place, error);
+        }
+        if (mdb_rc == MDB_SUCCESS && rc == SQLITE_OK) {
+            mdb_rc = work(env, file);
+        }
         unlink(file);
         unlink(lock_file);
     }
@@ -256,6 +269,9 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
     sqlite3_free(lock_file);
     sqlite3_free(file);
     sqlite3_free(folder);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, "(private)", doing);
     }

@@ -1,5 +1,6 @@
 #include "lmdb_lock_file.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <stdbool.h>
@@ -9,12 +10,17 @@
 #include <unistd.h>
 
 #include "lmdb_access.h"
+#include "lmdb_error.h"
 #include "lmdb_foreign.h"
 #include "lmdb_locks.h"
+#include "lmdb_registry.h"
 #include "sqlite.h"
 
-/* A process that ends lets go of its locks one after the other. */
-enum { LOOKS = 50, NS_BETWEEN_LOOKS = 1000000 };
+/*
+ * A process that ends lets go of its locks one after the other, the store's last; on a busy machine
+ * that may take long. But it leaves the lock file there.
+ */
+enum { LOOKS = 50, LOOKS_AT_ENDING = 3000, NS_BETWEEN_LOOKS = 1000000 };
 
 /* A lock file begins with a magic number and that of its format; a mutex follows. */
 enum { NUMBERS = 8, PRIVATE_MODE = 0600 };
@@ -23,6 +29,29 @@ static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 static char *lock_file_of(const char *path)
 {
     return sqlite3_mprintf("%s-lock", path);
+}
+
+/*
+ * LMDB writes to the file through a map, and a page for which there is no room would end the
+ * process. So the room is taken here, where the file system can do that. One that was made
+ * otherwise serves as long as it begins with a page, and keeps its size: who uses it has mapped no
+ * more.
+ */
+static int take_room(int fd, const char *name, pt_error *error)
+{
+    struct stat file;
+    if (fstat(fd, &file) != 0) {
+        return SQLITE_OK;
+    }
+    off_t size = file.st_size > 0 ? file.st_size : PT_LMDB_LOCK_FILE_SIZE;
+    int result;
+    do {
+        result = fallocate(fd, 0, 0, size);
+    } while (result != 0 && errno == EINTR);
+    int problem = result == 0 ? 0 : errno;
+    return (problem == ENOSPC || problem == EDQUOT) && file.st_blocks == 0
+               ? pt_lmdb_fail(error, problem, name, "making this lock file")
+               : SQLITE_OK;
 }
 
 /* --- What lies there --- */
@@ -44,17 +73,50 @@ static bool is_lock_file(const uint8_t *start, ssize_t size)
                          memcmp(start, zeros, (size_t)size) == 0);
 }
 
+/* Whether the descriptor is of this file. In /proc, a descriptor's name leads to its file. */
+static bool is_descriptor_of(DIR *descriptors, const char *name, const struct stat *file)
+{
+    struct stat other;
+    return fstatat(dirfd(descriptors), name, &other, 0) == 0 && other.st_dev == file->st_dev &&
+           other.st_ino == file->st_ino;
+}
+
+/* Whether this process has it open: another copy of LMDB, or LMDB beside us. What a child process
+ * has inherited does not count: LMDB does not use it there. */
+static bool is_open_here(const struct stat *file)
+{
+    bool found = false;
+    DIR *descriptors = atomic_load(&pt_lmdb_generation) == 0 ? opendir("/proc/self/fd") : NULL;
+    if (descriptors == NULL) {
+        return false;
+    }
+    for (const struct dirent *entry; !found && (entry = readdir(descriptors)) != NULL;) {
+        found = is_descriptor_of(descriptors, entry->d_name, file);
+    }
+    closedir(descriptors);
+    return found;
+}
+
 /*
- * LMDB does not have it open, for the store is not. But it may be another file that this process
- * uses, and then its descriptor must not be closed.
+ * Our LMDB does not have it open, for the store is not. But it may be another file that this
+ * process uses, and then its descriptor must not be closed.
  */
-static int check_content(const char *name, pt_error *error)
+static int check_content(const char *name, const struct stat *file, pt_error *error)
 {
     uint8_t start[NUMBERS];
     bool writable = false;
     int fd;
     if (!pt_lmdb_foreign_take(name, &fd, &writable)) {
-        fd = open(name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+        if (is_open_here(file)) {
+            return pt_error_set(error, SQLITE_CANTOPEN,
+                                "lock file %Q is in use in this process, by another copy of the "
+                                "extension or by LMDB without it; close the store there, or load "
+                                "one copy only",
+                                name);
+        }
+        const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
+        fd = open(name, O_RDWR | flags);
+        fd = fd < 0 ? open(name, O_RDONLY | flags) : fd;
     }
     if (fd < 0) {
         return SQLITE_OK;
@@ -63,8 +125,9 @@ static int check_content(const char *name, pt_error *error)
         pt_lmdb_foreign_keep(fd, writable);
         return refuse(error, name, "its content is something else");
     }
+    int rc = take_room(fd, name, error);
     close(fd);
-    return SQLITE_OK;
+    return rc;
 }
 
 static int check_existing(const char *name, pt_error *error)
@@ -79,7 +142,7 @@ static int check_existing(const char *name, pt_error *error)
     if (file.st_nlink > 1) {
         return refuse(error, name, "has another name, too");
     }
-    return check_content(name, error);
+    return check_content(name, &file, error);
 }
 
 /* What cannot be made is left to LMDB to complain of. */
@@ -90,8 +153,9 @@ static int make_or_examine(const char *lock_file, const struct stat *store, pt_e
         return errno == EEXIST ? check_existing(lock_file, error) : SQLITE_OK;
     }
     pt_lmdb_share_like(fd, store);
+    int rc = take_room(fd, lock_file, error);
     close(fd);
-    return SQLITE_OK;
+    return rc;
 }
 
 int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error)
@@ -123,11 +187,13 @@ static bool is_used(const char *lock_file)
 /* Whether the store's file and its lock file have users both, or neither has. */
 static bool is_consistent(const char *lock_file, int fd, bool *in_use)
 {
-    for (int looks = 0; looks < LOOKS; looks++) {
+    int most = LOOKS;
+    for (int looks = 0; looks < most; looks++) {
         *in_use = pt_lock_is_held(fd, PT_LOCK_PRESENCE);
         if (*in_use == is_used(lock_file)) {
             return true;
         }
+        most = *in_use && access(lock_file, F_OK) == 0 ? LOOKS_AT_ENDING : LOOKS;
         nanosleep(&(struct timespec){.tv_nsec = NS_BETWEEN_LOOKS}, NULL);
     }
     return false;

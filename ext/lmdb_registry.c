@@ -118,15 +118,24 @@ int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
     return same ? SQLITE_OK : fail_moved(error, code, store->base.path);
 }
 
-static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
+int pt_lmdb_settle_name(pt_lmdb_store *store, pt_error *error)
 {
-    int rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
-    if (rc == SQLITE_OK && store->renamed) {
+    if (store->renamed || store->found) {
         int problem = pt_lmdb_sync_folder(store->base.path);
         if (problem != 0) {
             return pt_lmdb_fail(error, problem, store->base.path, "making its name durable");
         }
         store->renamed = false;
+        store->found = false;
+    }
+    return SQLITE_OK;
+}
+
+static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
+{
+    int rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+    if (rc == SQLITE_OK && store->renamed) {
+        rc = pt_lmdb_settle_name(store, error);
     }
     return rc == SQLITE_OK
                ? pt_lmdb_env_open(&store->env, store->base.path, store->fd, store->writable, error)
@@ -420,6 +429,7 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
         return pt_error_nomem(error);
     }
     store->writable = writable;
+    store->found = true;
     store->device = file->st_dev;
     store->inode = file->st_ino;
     int rc = open_environment(store, error);

@@ -30,6 +30,7 @@ typedef struct pt_lmdb_store {
     int fd;        /* our own descriptor of the file, for our locks; -1: private store */
     bool writable; /* fd is open for writing */
     bool renamed;  /* the file was given its name, and that may not have reached the disk */
+    bool found;    /* so was it, by somebody who may have died before that */
     dev_t device;
     ino_t inode;
     unsigned references; /* guarded by the registry */
@@ -75,6 +76,9 @@ void pt_lmdb_close(pt_store *store);
  * with pt_lmdb_foreign_keep. SQLITE_CANTOPEN if there is none, or it is not a regular file.
  */
 int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error);
+
+/* Before a commit that must last: so must the file's name. SQLITE_OK, SQLITE_IOERR. */
+int pt_lmdb_settle_name(pt_lmdb_store *store, pt_error *error);
 
 /* Closes the environment and opens it again. On failure it may stay closed. */
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);

@@ -141,7 +141,7 @@ int pt_lmdb_sync_folder(const char *path)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     sqlite3_free(folder);
     if (fd < 0) {
-        return errno;
+        return errno == EACCES ? 0 : errno; /* who may not list it cannot sync it */
     }
     /* Some file systems cannot sync a folder, and need not. */
     int problem = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
@@ -182,6 +182,8 @@ void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary)
         sqlite3_free(temporary->name);
     }
     if (temporary->fd >= 0) {
+        /* A child that was forked meanwhile has a copy of the descriptor. */
+        pt_lock_release(temporary->fd, PT_LOCK_GATE);
         close(temporary->fd);
     }
 }

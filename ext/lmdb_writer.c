@@ -397,12 +397,17 @@ static int put_rest(pt_writer *writer, const pt_commit *commit)
 int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error)
 {
     pt_lmdb_store *store = writer->store;
+    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_settle_name(store, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        pt_lmdb_write_abort(writer);
+        return rc;
+    }
     int mdb_rc = writer->failed ? MDB_BAD_TXN : put_rest(writer, commit);
     if (mdb_rc != MDB_SUCCESS) {
         pt_lmdb_write_abort(writer);
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "preparing a commit");
     }
-    int rc = pt_lmdb_commit(store, writer->txn, commit->sync, &writer->next.state, error);
+    rc = pt_lmdb_commit(store, writer->txn, commit->sync, &writer->next.state, error);
     if (rc == SQLITE_OK) {
         store->committed = writer->next;
     }

@@ -192,11 +192,90 @@ static void the_disk_fills_at_every_page_of_a_commit(void **state)
     }
 }
 
+/* --- The lock file --- */
+
+enum { LOCK_FILE_PAGES = 16, READERS = 100 };
+
+static int open_reader(const char *folder, sqlite3 **db)
+{
+    *db = open_database(folder, ":memory:");
+    return code_of(*db,
+                   "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "');"
+                   "BEGIN; SELECT count(*) FROM t",
+                   folder);
+}
+
+/* LMDB writes to its lock file through a map: a page without room would end the process. */
+static void a_lock_file_without_room_is_refused(void **state)
+{
+    const char *folder = need_disk(state);
+    char path[PATH_SIZE];
+    path_in(folder, STORE "-lock", path);
+    close_database(open_with_tables(folder, &transactions[0]));
+    for (int pages = 0; pages <= LOCK_FILE_PAGES + 1; pages++) {
+        sqlite3 *db;
+        assert_int_equal(unlink(path), 0);
+        leave_pages(folder, pages);
+        int code = open_reader(folder, &db);
+        make_room(folder);
+        if (pages < LOCK_FILE_PAGES) {
+            assert_int_equal(code, SQLITE_FULL);
+            says(db, "make room on the disk");
+            close_database(db);
+            assert_int_equal(open_reader(folder, &db), SQLITE_OK);
+        }
+        assert_number(db, ROWS, "SELECT count(*) FROM t");
+        close_database(db);
+    }
+}
+
+static void a_private_store_without_room_is_refused(void **state)
+{
+    const char *folder = need_disk(state);
+    int code = SQLITE_FULL;
+    setenv("SQLITE_TMPDIR", folder, 1);
+    for (int pages = 0; code != SQLITE_OK; pages++) {
+        assert_in_range(pages, 0, PAGES_MAX);
+        leave_pages(folder, pages);
+        sqlite3 *db = open_database(folder, ":memory:");
+        code = code_of(db, "CREATE VIRTUAL TABLE t USING ptable(V String)");
+        make_room(folder);
+        if (code != SQLITE_OK) {
+            assert_int_equal(code, SQLITE_FULL);
+            says(db, "make room on the disk");
+            run(db, "CREATE VIRTUAL TABLE t USING ptable(V String)");
+        }
+        run(db, "INSERT INTO t VALUES('p', '1', 'x')");
+        close_database(db);
+    }
+    unsetenv("SQLITE_TMPDIR");
+}
+
+static void many_read_without_room(void **state)
+{
+    const char *folder = need_disk(state);
+    sqlite3 *readers[READERS];
+    close_database(open_with_tables(folder, &transactions[0]));
+    leave_pages(folder, 0);
+    for (int i = 0; i < READERS; i++) {
+        assert_int_equal(open_reader(folder, &readers[i]), SQLITE_OK);
+    }
+    for (int i = 0; i < READERS; i++) {
+        close_database(readers[i]);
+    }
+    make_room(folder);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_disk_fills_at_every_page_of_a_commit, mount_disk,
                                         unmount_disk),
+        cmocka_unit_test_setup_teardown(a_lock_file_without_room_is_refused, mount_disk,
+                                        unmount_disk),
+        cmocka_unit_test_setup_teardown(a_private_store_without_room_is_refused, mount_disk,
+                                        unmount_disk),
+        cmocka_unit_test_setup_teardown(many_read_without_room, mount_disk, unmount_disk),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,181 @@
+/*
+ * Openers of a store and those who are in their way: processes that end slowly, children of who
+ * made it, whoever died before its name was on the disk, and LMDB without ptable in one process.
+ */
+#include <lmdb.h>
+#include <pthread.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+
+#include "child.h"
+#include "lmdb_locks.h"
+#include "write_order.h"
+
+#define STORE "shared.ptable"
+#define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/" STORE "')"
+
+static sqlite3 *open_with_table(const char *folder)
+{
+    sqlite3 *db = open_database(folder, ":memory:");
+    run(db, TABLE, folder);
+    return db;
+}
+
+static void make_store(const char *folder)
+{
+    sqlite3 *db = open_with_table(folder);
+    run(db, "INSERT INTO t VALUES('p', '0', 0)");
+    close_database(db);
+}
+
+/* --- A program that forks --- */
+
+static const char *fork_before;
+static pid_t forked;
+
+static system_call_verdict fork_once(const system_call *call)
+{
+    if (forked == 0 && strcmp(call->name, fork_before) == 0) {
+        forked = fork();
+        if (forked == 0) {
+            prctl(PR_SET_PDEATHSIG, SIGKILL);
+            pause();
+            _exit(0);
+        }
+    }
+    return (system_call_verdict){0};
+}
+
+static void fork_in(sqlite3 *db, const char *call, const char *sql)
+{
+    fork_before = call;
+    forked = 0;
+    system_call_judge = fork_once;
+    int code = code_of(db, "%s", sql);
+    system_call_judge = NULL;
+    assert_int_equal(code, SQLITE_OK);
+    assert_true(forked > 0);
+}
+
+static void end_forked(void)
+{
+    assert_int_equal(kill(forked, SIGKILL), 0);
+    assert_int_equal(waitpid(forked, NULL, 0), forked);
+}
+
+static void a_child_forked_while_a_store_is_made_keeps_nobody_out(void **state)
+{
+    char sql[200];
+    sqlite3 *db = open_database(*state, ":memory:");
+    snprintf(sql, sizeof sql, "CREATE VIRTUAL TABLE t USING ptable(store='%s/" STORE "')",
+             (const char *)*state);
+    fork_in(db, "link", sql);
+    close_database(db);
+    db = open_with_table(*state);
+    run(db, "INSERT INTO t VALUES('p', '1', 1)");
+    end_forked();
+    close_database(db);
+}
+
+static void a_child_forked_while_a_store_is_compacted_keeps_nobody_out(void **state)
+{
+    make_store(*state);
+    sqlite3 *db = open_with_table(*state);
+    fork_in(db, "fsync", "SELECT pt_compact((SELECT Store FROM pt_stores))");
+    close_database(db);
+    db = open_with_table(*state);
+    run(db, "INSERT INTO t VALUES('p', '1', 1)");
+    end_forked();
+    close_database(db);
+}
+
+/* --- A process that ends --- */
+
+enum { TIME_TO_END_MS = 300 };
+
+static void *let_go(void *fd)
+{
+    const struct timespec time = {.tv_nsec = TIME_TO_END_MS * 1000000L};
+    nanosleep(&time, NULL);
+    pt_lock_release(*(int *)fd, PT_LOCK_PRESENCE);
+    return NULL;
+}
+
+/* On a busy machine it may take long between letting go of the lock file and of the store. */
+static void who_ends_slowly_is_waited_for(void **state)
+{
+    char path[PATH_SIZE];
+    pthread_t thread;
+    make_store(*state);
+    path_in(*state, STORE, path);
+    int fd = open(path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pt_lock_take(fd, PT_LOCK_PRESENCE, false, 0), SQLITE_OK);
+    assert_int_equal(pthread_create(&thread, NULL, let_go, &fd), 0);
+    sqlite3 *db = open_with_table(*state);
+    assert_number(db, 1, "SELECT count(*) FROM t");
+    pthread_join(thread, NULL);
+    close_database(db);
+    close(fd);
+}
+
+/* --- A name that is not on the disk --- */
+
+/* Who made the file may have died before that, and a commit is not there without the name. */
+static void the_first_full_commit_makes_the_name_durable(void **state)
+{
+    make_store(*state);
+    sqlite3 *db = open_with_table(*state);
+    assert_string_equal(order_of(db, "SELECT * FROM t"), "");
+    assert_string_equal(order_of(db, "INSERT INTO t VALUES('p', '1', 1)"), "fW");
+    assert_string_equal(order_of(db, "INSERT INTO t VALUES('p', '2', 1)"), "W");
+    close_database(db);
+}
+
+/* --- LMDB without ptable --- */
+
+static bool others_see_a_lock(const char *path)
+{
+    int status;
+    pid_t pid = fork();
+    if (pid == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
+        int fd = open(path, O_RDWR);
+        _exit(fd >= 0 && fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK ? 0 : 1);
+    }
+    return waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0;
+}
+
+/* Opened a second time in a process, LMDB's locks would be lost with the first close. */
+static void a_file_that_lmdb_has_open_in_the_process_is_not_opened(void **state)
+{
+    char path[PATH_SIZE];
+    char lock_file[PATH_SIZE];
+    MDB_env *env;
+    make_store(*state);
+    path_in(*state, STORE, path);
+    path_in(*state, STORE "-lock", lock_file);
+    assert_int_equal(mdb_env_create(&env), 0);
+    assert_int_equal(mdb_env_open(env, path, MDB_NOSUBDIR | MDB_RDONLY | MDB_NOTLS, 0600), 0);
+    sqlite3 *db = open_database(*state, ":memory:");
+    fails(db, SQLITE_CANTOPEN, TABLE, (const char *)*state);
+    says(db, "in this process");
+    assert_true(others_see_a_lock(lock_file));
+    mdb_env_close(env);
+    run(db, TABLE, (const char *)*state);
+    assert_number(db, 1, "SELECT count(*) FROM t");
+    close_database(db);
+}
+
+#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        folder_test(a_file_that_lmdb_has_open_in_the_process_is_not_opened),
+        folder_test(a_child_forked_while_a_store_is_made_keeps_nobody_out),
+        folder_test(a_child_forked_while_a_store_is_compacted_keeps_nobody_out),
+        folder_test(who_ends_slowly_is_waited_for),
+        folder_test(the_first_full_commit_makes_the_name_durable),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
