@@ -111,6 +111,7 @@ typedef struct pt_check_visitor {
      * memory. */
     char *(*describe)(void *context, pt_slice key);
 } pt_check_visitor;
+
 /* Asked now and then by what takes long. */
 typedef struct pt_watch {
     void *context;

@@ -48,22 +48,6 @@ static int make_copy(const pt_lmdb_store *store, const char *path, pt_lmdb_tempo
     return pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy);
 }
 
-static int copy_newest(pt_store *store, const pt_lmdb_temporary *temporary, const char *path,
-                       const pt_watch *watch, pt_error *error)
-{
-    pt_snapshot *snapshot = NULL;
-    int rc = pt_lmdb_snapshot_new(store, &snapshot, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    rc = pt_lmdb_snapshot_begin(snapshot, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_lmdb_copy(pt_lmdb_own_snapshot(snapshot), temporary->name, path, watch, error);
-    }
-    pt_lmdb_snapshot_free(snapshot);
-    return rc;
-}
-
 static int publish(pt_lmdb_temporary *temporary, const char *path, int64_t *bytes, pt_error *error)
 {
     struct stat copy;
@@ -94,7 +78,7 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
     if (problem != 0) {
         return fail(error, path, problem);
     }
-    int rc = copy_newest(base, &temporary, path, watch, error);
+    int rc = pt_lmdb_copy(base, temporary.name, path, watch, error);
     if (rc == SQLITE_OK) {
         rc = publish(&temporary, path, bytes, error);
     }

@@ -227,7 +227,7 @@ static uint64_t commit_behind(const pt_lmdb_file *file, const pt_lmdb_meta *meta
     pt_lmdb_file other = *file;
     pt_format_state state = {0};
     pt_error error = PT_ERROR_NONE;
-    other.last_page = file->pages - 1;
+    other.last_page = pt_lmdb_file_last_page(file);
     if (pt_lmdb_find_state(&other, &meta->main, &state, &error) != SQLITE_OK) {
         pt_error_clear(&error);
     }
@@ -277,9 +277,9 @@ static int check_metas(pt_lmdb_checking *checking, const pt_lmdb_metas *metas, u
     if (wrong != NULL) {
         pt_check_problem(checking->report, "page %lld, the newest of the meta pages, %s",
                          (sqlite3_int64)number, wrong);
-        checking->meta.last_page = checking->meta.last_page < checking->file.pages
-                                       ? checking->meta.last_page
-                                       : checking->file.pages - 1;
+        uint64_t there = pt_lmdb_file_last_page(&checking->file);
+        checking->meta.last_page =
+            checking->meta.last_page < there ? checking->meta.last_page : there;
     }
     return check_other_meta(checking, metas, 1 - number, error);
 }

@@ -1,7 +1,6 @@
 #include "lmdb_compact.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -14,7 +13,7 @@
 #include "lmdb_writer.h"
 #include "sqlite.h"
 
-enum { NS_BETWEEN_TRIES = 200000, PRIVATE_MODE = 0600 };
+enum { NS_BETWEEN_TRIES = 200000 };
 
 /* --- Collecting --- */
 
@@ -114,22 +113,6 @@ static int take_over_owner(const rewriting *self)
     return fchmod(fd, self->old.st_mode & 0777) == 0 ? 0 : errno;
 }
 
-static int copy_newest(pt_store *store, rewriting *self, const pt_watch *watch, pt_error *error)
-{
-    pt_snapshot *snapshot = NULL;
-    int rc = pt_lmdb_snapshot_new(store, &snapshot, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    rc = pt_lmdb_snapshot_begin(snapshot, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_lmdb_copy(pt_lmdb_own_snapshot(snapshot), self->copy.name, store->path, watch,
-                          error);
-    }
-    pt_lmdb_snapshot_free(snapshot);
-    return rc;
-}
-
 /* Owner, size, and all that has been written to the disk. */
 static int finish_copy(pt_store *store, rewriting *self, pt_error *error)
 {
@@ -192,7 +175,7 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
     int rc =
         check_names(store, error); /* a process that died may have left a second one till now */
     if (rc == SQLITE_OK) {
-        rc = copy_newest(base, &self, watch, error);
+        rc = pt_lmdb_copy(base, self.copy.name, base->path, watch, error);
     }
     if (rc == SQLITE_OK) {
         rc = finish_copy(base, &self, error);

@@ -335,8 +335,8 @@ static int fail(const copying *self, const pt_lmdb_store *store, const char *pla
                                : pt_lmdb_fail(error, mdb_rc, store->base.path, "copying it");
 }
 
-int pt_lmdb_copy(pt_lmdb_snapshot *snapshot, const char *name, const char *place,
-                 const pt_watch *watch, pt_error *error)
+static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, const char *place,
+                         const pt_watch *watch, pt_error *error)
 {
     const pt_lmdb_store *store = snapshot->store;
     copying self = {.source = &store->env,
@@ -368,4 +368,20 @@ int pt_lmdb_copy(pt_lmdb_snapshot *snapshot, const char *name, const char *place
     }
     pt_lmdb_env_close(&self.target);
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(&self, store, place, mdb_rc, error);
+}
+
+int pt_lmdb_copy(pt_store *store, const char *name, const char *place, const pt_watch *watch,
+                 pt_error *error)
+{
+    pt_snapshot *snapshot = NULL;
+    int rc = pt_lmdb_snapshot_new(store, &snapshot, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = pt_lmdb_snapshot_begin(snapshot, error);
+    if (rc == SQLITE_OK) {
+        rc = copy_snapshot(pt_lmdb_own_snapshot(snapshot), name, place, watch, error);
+    }
+    pt_lmdb_snapshot_free(snapshot);
+    return rc;
 }

@@ -31,6 +31,12 @@ int pt_lmdb_file_metas(pt_lmdb_file *file, pt_lmdb_metas *metas, pt_error *error
 /* The sound one with the greater version, as LMDB chooses; NULL: neither is sound. */
 const pt_lmdb_meta *pt_lmdb_newest_meta(const pt_lmdb_metas *metas);
 
+/* The last page that there is; 0 also where not even that one is whole. */
+static inline uint64_t pt_lmdb_file_last_page(const pt_lmdb_file *file)
+{
+    return file->pages != 0 ? file->pages - 1 : 0;
+}
+
 /*
  * Reads `count` pages. *there = false: the file does not have them all. SQLITE_OK, or
  * SQLITE_IOERR_READ.

@@ -223,8 +223,8 @@ int pt_lmdb_verify_version(int fd, const char *path, uint64_t version, bool *aga
     if (wrong != NULL) {
         return fail_page(path, number, wrong, error);
     }
-    self.file.last_page =
-        self.meta->last_page < self.file.pages ? self.meta->last_page : self.file.pages - 1;
+    uint64_t there = pt_lmdb_file_last_page(&self.file);
+    self.file.last_page = self.meta->last_page < there ? self.meta->last_page : there;
     bool is_store = false;
     rc = find_header(&self, &is_store, error);
     if (rc == SQLITE_OK && is_store) {

@@ -31,7 +31,7 @@ static inline child start_child(const char *role, const char *const *arguments)
     for (int i = 0; i < CHILD_ARGUMENTS_MAX && arguments[i] != NULL; i++) {
         argv[i + 2] = (char *)(uintptr_t)arguments[i];
     }
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         dup2(to[0], STDIN_FILENO);

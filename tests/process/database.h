@@ -7,6 +7,7 @@
 
 #include <ftw.h>
 #include <setjmp.h>
+#include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -14,6 +15,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <unistd.h>
 
 #include <cmocka.h>
@@ -156,6 +158,17 @@ static inline void says_at(const char *file, int line, sqlite3 *db, const char *
 }
 
 #define says(db, text) says_at(__FILE__, __LINE__, db, text)
+
+/* As fork(), but the child ends with the thread that made it, also where that is killed. */
+static inline pid_t fork_process(void)
+{
+    pid_t parent = getpid();
+    pid_t pid = fork();
+    if (pid == 0 && (prctl(PR_SET_PDEATHSIG, SIGKILL) != 0 || getppid() != parent)) {
+        _exit(127);
+    }
+    return pid;
+}
 
 /* A number from the environment, or a default. */
 static inline int64_t setting(const char *name, int64_t otherwise)

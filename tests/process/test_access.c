@@ -162,7 +162,7 @@ static void root_makes_stores_for_the_owner_of_the_database(void **state)
 static void as_somebody(int (*work)(const char *folder), const char *folder)
 {
     int status = -1;
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         if (setgroups(0, NULL) != 0 || setgid(SOMEBODY) != 0 || setuid(SOMEBODY) != 0) {
@@ -541,7 +541,7 @@ static void a_database_where_the_lock_file_belongs_keeps_its_locks(void **state)
     char path[PATH_SIZE];
     path_in(folder, "m.db-ptable-lock", path);
     int status = -1;
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     if (pid == 0) {
         int fd = open(path, O_RDWR | O_CLOEXEC);
         struct flock reserved = {.l_type = F_WRLCK, .l_start = 0x40000001, .l_len = 1};

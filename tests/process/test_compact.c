@@ -251,7 +251,7 @@ static int come_and_go(char **arguments)
 /* Whoever opens the store while its file is replaced must write to the new one. */
 static void those_who_come_and_go_lose_nothing(void **state)
 {
-    enum { WRITERS = 2, ROUNDS = 40 };
+    enum { WRITERS = 2, ROUNDS = 24 };
     const char *folder = *state;
     char path[PATH_SIZE];
     child writers[WRITERS];

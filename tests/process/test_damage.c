@@ -63,7 +63,7 @@ static void crash_as_usual(void)
 static int in_child(void (*work)(const char *path), const char *path, bool quiet)
 {
     fflush(stdout);
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         int nowhere = open("/dev/null", O_WRONLY);

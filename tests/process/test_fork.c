@@ -65,7 +65,7 @@ static child fork_child(void (*work)(scene *all), scene *all)
     int from[2];
     assert_int_equal(pipe2(to, O_CLOEXEC), 0);
     assert_int_equal(pipe2(from, O_CLOEXEC), 0);
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         char nothing = 0;
@@ -281,7 +281,7 @@ static void fork_again(scene *all)
     scene own = *all;
     own.db = open_with_table(all->folder);
     child_expects(code_of(own.db, "BEGIN; INSERT INTO t VALUES('p', 'd', 4)") == SQLITE_OK);
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     if (pid == 0) {
         child_expects(code_of(own.db, "COMMIT") == SQLITE_CANTOPEN);
         use_inherited(all);

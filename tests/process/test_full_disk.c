@@ -159,7 +159,7 @@ static int write_with_limit(const char *folder, rlim_t limit)
 static int status_of_writer(const char *folder, rlim_t limit)
 {
     int status;
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         _exit(write_with_limit(folder, limit));

@@ -11,7 +11,7 @@
 #include "io_faults.h"
 #include "store.h"
 
-enum { FAULTS = 150, CALLS_OF_A_COMMIT = 8, PATIENCE_MS = 60000 };
+enum { FAULTS = 100, CALLS_OF_A_COMMIT = 8, PATIENCE_MS = 60000 };
 
 #define STORE "shared.ptable"
 

@@ -368,7 +368,7 @@ static bool run_process(role as, const char *folder, int64_t last, mortal_death 
 {
     fflush(stdout);
     ours->survived = false;
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         die_of_signals();

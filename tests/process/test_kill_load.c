@@ -287,7 +287,7 @@ static int look(const char *folder)
 static pid_t start(const char *folder, int member)
 {
     fflush(stdout);
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         die_of_signals();

@@ -308,7 +308,7 @@ static void network_file_systems_are_refused(void **state)
 static bool as_nobody(bool (*work)(const scene *), const scene *all)
 {
     int status = -1;
-    pid_t pid = fork();
+    pid_t pid = fork_process();
     assert_true(pid >= 0);
     if (pid == 0) {
         const struct passwd *nobody = getpwnam("nobody");

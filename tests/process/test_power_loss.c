@@ -298,7 +298,7 @@ static findings look_at_images(const recording *all, int64_t count, uint64_t see
     moment *moments = choose_moments(all, count, seed);
     fflush(stdout);
     while (found->next < count) {
-        pid_t pid = fork();
+        pid_t pid = fork_process();
         assert_true(pid >= 0);
         if (pid == 0) {
             die_of_signals();

@@ -53,7 +53,7 @@ static void run_everywhere(const char *folder, void (*work)(sqlite3 *, int, int)
 {
     pid_t children[PROCESSES];
     for (int i = 0; i < PROCESSES; i++) {
-        children[i] = fork();
+        children[i] = fork_process();
         assert_true(children[i] >= 0);
         if (children[i] == 0) {
             sqlite3 *db = open_jobs(folder, i);

@@ -6,7 +6,7 @@
  */
 #include "child.h"
 
-enum { WRITES = 400, PATIENCE_MS = 60000, COMMAND_SIZE = 1000 };
+enum { WRITES = 250, PATIENCE_MS = 60000, COMMAND_SIZE = 1000 };
 
 static const char tables[] =
     "CREATE VIRTUAL TABLE Staff USING ptable(LastName String, Email String, Salary Int32,"

@@ -8,7 +8,7 @@
 #include "perform.h"
 #include "shrink.h"
 
-enum { DEFAULT_STEPS = 20000, DEFAULT_SEED = 1, EPISODE_STEPS = 500, PRINTED_STEPS = 60 };
+enum { DEFAULT_STEPS = 14000, DEFAULT_SEED = 1, EPISODE_STEPS = 500, PRINTED_STEPS = 60 };
 
 /* In one of so many, most keys are long. */
 enum { LONG_KEY_EPISODES = 5 };

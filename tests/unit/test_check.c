@@ -436,6 +436,18 @@ static void meta_pages_are_checked(void **state)
     assert_int_equal(fclose(file), 0);
 }
 
+static void less_than_a_page_is_left(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    assert_int_equal(ftruncate(fileno(file), PAGE / 4), 0);
+    expect("page 1 is missing");
+    set_number(file, 128, UINT64_C(1) << 50);
+    set_number(file, 136, UINT64_MAX);
+    assert_int_equal(fclose(file), 0);
+    expect("says more pages than the file has");
+}
+
 /* --- The report --- */
 
 static void reports_end_after_a_hundred_lines(void **state)
@@ -508,6 +520,7 @@ int main(void)
         TEST(missing_parts_are_named),
         TEST(free_pages_are_checked),
         TEST(meta_pages_are_checked),
+        TEST(less_than_a_page_is_left),
         TEST(reports_end_after_a_hundred_lines),
         TEST(memory_may_run_out),
     };

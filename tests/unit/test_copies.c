@@ -18,7 +18,7 @@
 #include "random_bag.h"
 #include "value_same.h"
 
-enum { ENTITIES = 20000, PROPERTIES = 8, NAMES = 40 };
+enum { ENTITIES = 12000, PROPERTIES = 8, NAMES = 40 };
 
 static char folder[] = "/tmp/ptable-copies-XXXXXX";
 

@@ -18,7 +18,7 @@
 
 #include "out_of_memory_trial.h"
 
-enum { SHORT = 300 };
+enum { SHORT = 220 };
 
 static struct {
     memory_point *items;
