@@ -13,8 +13,9 @@
 #include "lmdb_locks.h"
 #include "sqlite.h"
 
-/* A process that ends lets go of its locks one after the other. */
-enum { LOOKS = 50, NS_BETWEEN_LOOKS = 1000000 };
+/* A process that ends lets go of its locks one after the other, and where many run that takes time.
+ */
+enum { LOOKS = 1000, NS_BETWEEN_LOOKS = 1000000 };
 
 /* A lock file begins with a magic number and that of its format; a mutex follows. */
 enum { NUMBERS = 8, PRIVATE_MODE = 0600 };
@@ -35,7 +36,8 @@ static int refuse(pt_error *error, const char *name, const char *what)
                         name, what);
 }
 
-/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then. */
+/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then.
+ */
 static bool is_lock_file(const uint8_t *start, ssize_t size)
 {
     static const uint8_t zeros[NUMBERS];
