@@ -1,29 +1,10 @@
 /*
- * What the tests of backups and of compacting share: what a folder holds, and whether a store is
- * sound.
+ * What the tests of backups and of compacting share: whether a store is sound.
  */
 #ifndef BACKUP_H
 #define BACKUP_H
 
-#include <glob.h>
-
-#include "database.h"
-
-/* Files in the folder whose names match. */
-static inline size_t files_like(const char *folder, const char *name)
-{
-    char pattern[PATH_SIZE];
-    glob_t found;
-    path_in(folder, name, pattern);
-    size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
-    globfree(&found);
-    return count;
-}
-
-static inline size_t unfinished_files(const char *folder)
-{
-    return files_like(folder, "*-new-*");
-}
+#include "folder.h"
 
 static inline void check_sound_at(const char *file, int line, const char *folder, const char *store)
 {

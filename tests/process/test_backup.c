@@ -308,14 +308,6 @@ static void a_file_that_comes_meanwhile_is_not_overwritten(void **state)
 
 /* --- Failures --- */
 
-static void limit_files(rlim_t size)
-{
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 static void a_backup_without_room_leaves_nothing(void **state)
 {
     enum { STEP = 40 * 4096 };

@@ -35,15 +35,6 @@ static void fill(sqlite3 *db)
     run(db, DROPPED_TABLE);
 }
 
-static int64_t size_of(const char *folder, const char *name)
-{
-    char path[PATH_SIZE];
-    struct stat file;
-    path_in(folder, name, path);
-    assert_int_equal(stat(path, &file), 0);
-    return (int64_t)file.st_size;
-}
-
 static void the_file_becomes_smaller(void **state)
 {
     const char *folder = *state;
@@ -371,14 +362,6 @@ static void a_link_to_the_store_stays_one(void **state)
 }
 
 /* --- Failures --- */
-
-static void limit_files(rlim_t size)
-{
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
 
 static void without_room_everything_stays(void **state)
 {

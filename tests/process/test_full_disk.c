@@ -2,10 +2,9 @@
  * A disk that is full, or rather a process whose files may not grow: what fails leaves nothing, and
  * all is well again once there is room.
  */
-#include <glob.h>
 #include <sys/resource.h>
-#include <sys/stat.h>
 
+#include "folder.h"
 #include "mixed.h"
 #include "peer.h"
 #include "saboteur.h"
@@ -22,26 +21,9 @@ typedef struct scene {
 } scene;
 
 /* Files may be written up to this size; the signal is ignored, so writes fail with EFBIG. */
-static void limit_files(rlim_t size)
-{
-    struct rlimit limit;
-    assert_int_equal(getrlimit(RLIMIT_FSIZE, &limit), 0);
-    limit.rlim_cur = size < limit.rlim_max ? size : limit.rlim_max;
-    assert_int_equal(setrlimit(RLIMIT_FSIZE, &limit), 0);
-}
-
 static void lift_limit(void)
 {
     limit_files(RLIM_INFINITY);
-}
-
-static rlim_t size_of_store(const char *folder, const char *store)
-{
-    char path[PATH_SIZE];
-    struct stat status;
-    path_in(folder, store, path);
-    assert_int_equal(stat(path, &status), 0);
-    return (rlim_t)status.st_size;
 }
 
 /* Main databases in memory, so that only the store needs room. */
@@ -109,7 +91,7 @@ static void a_commit_without_room_leaves_nothing(void **state)
     int failures = 0;
     rlim_t step = 5 * PAGE;
     for (rlim_t room = 0;; room += step) {
-        limit_files(size_of_store(all->folder, STORE) + room);
+        limit_files((rlim_t)size_of(all->folder, STORE) + room);
         run(all->db, "BEGIN; %s", BIG_WRITE);
         bool failed = code_of(all->db, "COMMIT") != SQLITE_OK;
         bool explained = is_explained(all->db, STORE);
@@ -185,16 +167,6 @@ static void a_process_killed_for_want_of_room_leaves_nothing(void **state)
     assert_true(killed > 3);
     run(all->db, "UPDATE t SET V = 'old'");
     assert_peer_number(&all->other, 2 * ROWS * 9 / 10, "SELECT count(*) FROM t WHERE V = 'old'");
-}
-
-static size_t unfinished_files(const char *folder)
-{
-    char pattern[PATH_SIZE];
-    glob_t found;
-    path_in(folder, "*-new-*", pattern);
-    size_t count = glob(pattern, 0, NULL, &found) == 0 ? found.gl_pathc : 0;
-    globfree(&found);
-    return count;
 }
 
 static void a_store_without_room_is_not_made(void **state)
@@ -314,7 +286,7 @@ static void check_mixed_file(const char *folder)
 static int write_with_more_room(const char *folder, sqlite3 *db, int64_t batch)
 {
     for (int failures = 0;; failures++) {
-        rlim_t room = size_of_store(folder, MIXED_STORE) + (rlim_t)failures * 20 * PAGE;
+        rlim_t room = (rlim_t)size_of(folder, MIXED_STORE) + (rlim_t)failures * 20 * PAGE;
         assert_int_equal(mixed_begin(db, batch), SQLITE_OK);
         limit_files(room);
         int code = code_of(db, "COMMIT");

@@ -8,10 +8,10 @@
  */
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/stat.h>
 
 #include "anatomy.h"
 #include "files.h"
+#include "folder.h"
 #include "killing.h"
 
 enum {
@@ -341,15 +341,6 @@ static void wait_for_commits(int64_t commits, int64_t *longest_ns)
     nanosleep(&(struct timespec){.tv_nsec = random_below(LONGEST_DELAY_NS)}, NULL);
 }
 
-static int64_t size_of_store(const char *folder)
-{
-    char path[PATH_SIZE];
-    struct stat file;
-    path_in(folder, STORE, path);
-    assert_int_equal(stat(path, &file), 0);
-    return file.st_size;
-}
-
 static void check_all(const char *folder)
 {
     int status;
@@ -402,7 +393,7 @@ static void killed_under_load(void **state)
         "transactions; the longest wait for commits after a kill: %lld ms; the store: %lld KiB\n",
         (long long)done, (long long)all_acknowledged(),
         (long long)(all_acknowledged() * 1000 / (ns / 1000000 + 1)), (long long)ours->reads,
-        (long long)longest / 1000000, (long long)size_of_store(folder) / 1024);
+        (long long)longest / 1000000, (long long)size_of(folder, STORE) / 1024);
     remove_folder(&folder);
 }
 
@@ -444,7 +435,7 @@ static void dead_readers_do_not_make_the_file_grow(void **state)
         run(db, "INSERT OR REPLACE INTO t VALUES('p', '%d', %d)", i % 100, i);
     }
     close_database(db);
-    int64_t size = size_of_store(folder) / 1024;
+    int64_t size = size_of(folder, STORE) / 1024;
     printf("# %d commits beside %d readers that died one after the other: %lld KiB\n", REWRITES,
            REWRITES / REWRITES_A_READER, (long long)size);
     assert_true(size < LIMIT_KIB);

@@ -1,8 +1,8 @@
 /*
  * Two processes use one store: who waits for whom, and who sees what.
  */
-#include <sys/stat.h>
 
+#include "folder.h"
 #include "peer.h"
 
 enum { PATIENCE_MS = 20000 };
@@ -237,15 +237,6 @@ static void a_writer_that_dies_frees_the_lock(void **state)
     assert_peer_number(&both->other, 4, "SELECT sum(V) FROM t");
 }
 
-static off_t size_of_store(const pair *both)
-{
-    char path[PATH_SIZE];
-    struct stat status;
-    path_in(both->folder, "shared.ptable", path);
-    assert_int_equal(stat(path, &status), 0);
-    return status.st_size;
-}
-
 static void update_many_times(const pair *both, int times)
 {
     for (int i = 0; i < times; i++) {
@@ -260,9 +251,9 @@ static void a_reader_that_dies_does_not_make_the_store_grow(void **state)
     assert_peer_number(&both->other, 1, "SELECT V FROM t");
     kill_peer(&both->other);
     update_many_times(both, 600);
-    off_t size = size_of_store(both);
+    off_t size = size_of(both->folder, "shared.ptable");
     update_many_times(both, 600);
-    assert_int_equal(size_of_store(both), size);
+    assert_int_equal(size_of(both->folder, "shared.ptable"), size);
     both->other = start_peer(both->folder, "two.db");
     assert_peer_number(&both->other, 1201, "SELECT V FROM t");
 }

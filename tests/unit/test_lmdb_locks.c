@@ -318,6 +318,35 @@ static void locks_belong_to_descriptors(void **state)
     assert_int_equal(pt_lock_take(first, PT_LOCK_GATE, true, pt_deadline_in(0)), SQLITE_IOERR_LOCK);
 }
 
+/* --- A process that ends slowly --- */
+
+enum { SLEEPS_OF_ITS_END = 300 };
+
+static int ending = -1; /* what it has open still */
+static int sleeps;
+
+int nanosleep(const struct timespec *time, struct timespec *left)
+{
+    sleeps++;
+    if (ending >= 0 && sleeps == SLEEPS_OF_ITS_END) {
+        close(ending);
+        ending = -1;
+    }
+    return clock_nanosleep(CLOCK_MONOTONIC, 0, time, left) == 0 ? 0 : -1;
+}
+
+/* Its lock on LMDB's file has gone, that on the store has not. */
+static void an_opener_waits_for_who_lets_go_of_locks_slowly(void **state)
+{
+    (void)state;
+    engine->close(open_store(fixture_path));
+    ending = open(fixture_path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pt_lock_take(ending, PT_LOCK_PRESENCE, false, pt_deadline_in(0)), SQLITE_OK);
+    sleeps = 0;
+    engine->close(open_store(fixture_path));
+    assert_int_equal(ending, -1);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -338,6 +367,8 @@ int main(void)
         cmocka_unit_test(first_come_first_served),
         cmocka_unit_test_setup_teardown(locks_belong_to_descriptors, fixture_setup,
                                         fixture_teardown),
+        cmocka_unit_test_setup_teardown(an_opener_waits_for_who_lets_go_of_locks_slowly,
+                                        fixture_setup, fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
