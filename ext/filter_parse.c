@@ -463,8 +463,10 @@ int pt_filter_parse(pt_filter *filter, pt_slice text, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* Tokens lie in the text, the end of one without an address too. */
+    pt_slice lasting = text.size != 0 ? text : pt_slice_text("");
     filter_parser parser = {
-        .filter = filter, .lexer = {.filter = text, .arena = &filter->arena}, .error = error};
+        .filter = filter, .lexer = {.filter = lasting, .arena = &filter->arena}, .error = error};
     filter->root = parse_all(&parser);
     return filter->root != NULL ? SQLITE_OK : error->rc;
 }

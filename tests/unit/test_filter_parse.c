@@ -109,6 +109,8 @@ static void booleans_stand_alone(void **state)
     assert_parsed("not true", "!(true)");
     assert_parsed("", "true");
     assert_parsed(" \t\n", "true");
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_filter_parse(&filter, (pt_slice){0}, &error), SQLITE_OK);
 }
 
 static void not_binds_before_and_before_or(void **state)
