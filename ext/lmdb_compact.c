@@ -165,7 +165,7 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
                    pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    rewriting self;
+    rewriting self = {.copy = {.fd = -1}};
     int problem = fstat(store->fd, &self.old) == 0
                       ? pt_lmdb_temporary_make(base->path, &self.old, &self.copy)
                       : errno;
