@@ -10,7 +10,7 @@
 #include "backup.h"
 #include "killing.h"
 #include "mixed.h"
-#include "mortal.h"
+#include "mortal_statement.h"
 #include "store.h"
 #include "write_order.h"
 
@@ -364,39 +364,6 @@ static void a_backup_can_be_interrupted(void **state)
 
 /* --- Killed --- */
 
-/* back-up path calls: dies at that call, or says how many there were. */
-static int back_up(char **arguments)
-{
-    sqlite3 *db = try_open(arguments[0]);
-    if (db == NULL || code_of(db, "SELECT * FROM t") != SQLITE_OK) {
-        return 1;
-    }
-    mortal_begin(strtoll(arguments[1], NULL, 10));
-    if (code_of(db, "SELECT pt_backup(NULL, 'backup')") != SQLITE_OK) {
-        return 1;
-    }
-    int64_t calls = mortal_calls;
-    mortal_begin(0);
-    write_all(STDOUT_FILENO, &calls, sizeof calls);
-    return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
-}
-
-/* Returns the number of calls, or 0 if the process died. */
-static int64_t back_up_in_child(const char *folder, int64_t last)
-{
-    char path[PATH_SIZE];
-    char call[24];
-    int64_t calls = 0;
-    path_in(folder, "main.db", path);
-    snprintf(call, sizeof call, "%lld", (long long)last);
-    const char *const arguments[] = {path, call, NULL};
-    child process = start_child("back-up", arguments);
-    read_all(process.from, &calls, sizeof calls);
-    int status = end_of_child(&process);
-    assert_int_equal(WIFSIGNALED(status), last != 0);
-    return calls;
-}
-
 static void remove_file(const char *folder, const char *name)
 {
     char path[PATH_SIZE];
@@ -413,14 +380,14 @@ static void a_killed_backup_is_whole_or_not_there(void **state)
     int left = 0;
     sqlite3 *db = open_database(folder, "main.db");
     run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32); INSERT INTO t VALUES('p', '1', 1)");
-    int64_t calls = back_up_in_child(folder, 0);
+    int64_t calls = perform_in_child(folder, "SELECT pt_backup(NULL, 'backup')", 0);
     remove_file(folder, "backup");
     for (int64_t i = 0; i < kills; i++) {
         int64_t call = i < kills / 2 ? calls - i : 1 + (i - kills / 2) * (i - kills / 2) * 10;
         if (call < 1 || call > calls) {
             continue;
         }
-        back_up_in_child(folder, call);
+        perform_in_child(folder, "SELECT pt_backup(NULL, 'backup')", call);
         left += unfinished_files(folder) > 0;
         if (files_like(folder, "backup") > 0) {
             whole++;
@@ -448,8 +415,8 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "load") == 0) {
         return load(argv + 2);
     }
-    if (argc == 4 && strcmp(argv[1], "back-up") == 0) {
-        return back_up(argv + 2);
+    if (argc == 5 && strcmp(argv[1], "perform") == 0) {
+        return perform(argv + 2);
     }
     const struct CMUnitTest tests[] = {
         folder_test(backups_under_load_are_commits),

@@ -12,7 +12,7 @@
 #include "backup.h"
 #include "killing.h"
 #include "mixed.h"
-#include "mortal.h"
+#include "mortal_statement.h"
 #include "peer.h"
 #include "store.h"
 #include "write_order.h"
@@ -432,39 +432,6 @@ static void a_call_that_fails_loses_nothing(void **state)
 
 /* --- Killed --- */
 
-/* compact path calls: dies at that call, or says how many there were. */
-static int compact(char **arguments)
-{
-    sqlite3 *db = try_open(arguments[0]);
-    if (db == NULL || code_of(db, "SELECT count(*) FROM t") != SQLITE_OK) {
-        return 1;
-    }
-    mortal_begin(strtoll(arguments[1], NULL, 10));
-    if (code_of(db, "SELECT pt_compact(NULL)") != SQLITE_OK) {
-        return 1;
-    }
-    int64_t calls = mortal_calls;
-    mortal_begin(0);
-    write_all(STDOUT_FILENO, &calls, sizeof calls);
-    return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
-}
-
-/* Returns the number of calls, or 0 if the process died. */
-static int64_t compact_in_child(const char *folder, int64_t last)
-{
-    char path[PATH_SIZE];
-    char call[24];
-    int64_t calls = 0;
-    path_in(folder, "main.db", path);
-    snprintf(call, sizeof call, "%lld", (long long)last);
-    const char *const arguments[] = {path, call, NULL};
-    child process = start_child("compact", arguments);
-    read_all(process.from, &calls, sizeof calls);
-    int status = end_of_child(&process);
-    assert_int_equal(WIFSIGNALED(status), last != 0);
-    return calls;
-}
-
 static void check_after_death(const char *folder, int64_t last)
 {
     sqlite3 *db = open_database(folder, "main.db");
@@ -487,7 +454,7 @@ static void a_killed_process_leaves_one_of_the_files(void **state)
     fill(db);
     close_database(db);
     for (int64_t i = 0; i < kills; i++) {
-        int64_t calls = compact_in_child(folder, 0);
+        int64_t calls = perform_in_child(folder, "SELECT pt_compact(NULL)", 0);
         assert_int_equal(unfinished_files(folder), 0);
         int64_t call = i < kills * 3 / 4 ? calls - i % calls : 1 + i * calls / kills;
         int64_t inode = 0;
@@ -496,7 +463,7 @@ static void a_killed_process_leaves_one_of_the_files(void **state)
         path_in(folder, STORE, path);
         assert_int_equal(stat(path, &file), 0);
         inode = (int64_t)file.st_ino;
-        compact_in_child(folder, call);
+        perform_in_child(folder, "SELECT pt_compact(NULL)", call);
         assert_int_equal(stat(path, &file), 0);
         replaced += inode != (int64_t)file.st_ino;
         check_after_death(folder, last++);
@@ -516,8 +483,8 @@ int main(int argc, char **argv)
     if (argc == 4 && strcmp(argv[1], "come-and-go") == 0) {
         return come_and_go(argv + 2);
     }
-    if (argc == 4 && strcmp(argv[1], "compact") == 0) {
-        return compact(argv + 2);
+    if (argc == 5 && strcmp(argv[1], "perform") == 0) {
+        return perform(argv + 2);
     }
     seed = (uint32_t)setting("SEED", 1);
     const struct CMUnitTest tests[] = {
