@@ -31,6 +31,8 @@ struct pt_session {
     uint64_t applied_version; /* of the memtable then; 0: nothing */
 
     pt_last_key last_key; /* in the snapshot */
+
+    pt_interruption interruption; /* of the statements that read the view */
 };
 
 enum { WRITES_BEFORE_LAST_KEY = 16 };
@@ -42,7 +44,7 @@ pt_session *pt_session_new(pt_store *store, const pt_session_host *host)
         store->engine->close(store);
         return NULL;
     }
-    *session = (pt_session){.host = *host, .store = store};
+    *session = (pt_session){.host = *host, .store = store, .interruption = {.db = host->db}};
     return session;
 }
 
@@ -114,11 +116,20 @@ bool pt_session_has_batch(const pt_session *session)
 
 /* --- Views --- */
 
+/* While no statement runs there must be none of ours either, or the connection cannot be closed. */
+static inline void end_interruption(pt_session *session)
+{
+    if (session->interruption.probe != NULL) {
+        pt_interruption_end(&session->interruption);
+    }
+}
+
 /* Lets the current view go; it becomes the spare one if nobody else reads it. */
 static void drop_view(pt_session *session)
 {
     pt_view *view = session->view;
     session->view = NULL;
+    end_interruption(session);
     if (view == NULL) {
         return;
     }
@@ -135,7 +146,11 @@ static int take_view(pt_session *session, pt_error *error)
 {
     drop_view(session);
     if (session->spare == NULL) {
-        return pt_view_open(session->store, &session->view, error);
+        int rc = pt_view_open(session->store, &session->view, error);
+        if (rc == SQLITE_OK) {
+            session->view->interruption = &session->interruption;
+        }
+        return rc;
     }
     int rc = pt_view_reopen(session->spare, error);
     if (rc == SQLITE_OK) {
@@ -184,6 +199,9 @@ void pt_session_cursor_opened(pt_session *session)
 void pt_session_cursor_closed(pt_session *session)
 {
     session->cursors--;
+    if (session->cursors == 0) {
+        end_interruption(session);
+    }
     pt_session_end_read(session);
 }
 
