@@ -167,7 +167,8 @@ run-test-readme: loadable
 SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
     tests/process/test_kill.c tests/process/test_kill_load.c tests/process/test_power_loss.c \
     tests/process/test_isolation.c tests/process/test_damage.c tests/process/test_backup.c \
-    tests/process/test_compact.c tests/process/test_sealed_records.c)
+    tests/process/test_compact.c tests/process/test_sealed_records.c \
+    tests/process/test_interruption.c)
 suite_target = $(subst _,-,$(basename $(notdir $(1))))
 
 define suite_rules
