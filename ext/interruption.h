@@ -22,7 +22,7 @@ typedef struct pt_interruption {
 
 /*
  * SQLITE_OK: go on, which is also the answer if it cannot be known (an authorizer forbids it).
- * SQLITE_INTERRUPT; SQLITE_NOMEM. Takes a microsecond, and leaves a statement that
+ * SQLITE_INTERRUPT; SQLITE_NOMEM. Takes some microseconds, and leaves a statement that
  * pt_interruption_end must take away before the connection is closed.
  */
 int pt_interruption_ask(pt_interruption *interruption);

@@ -14,7 +14,7 @@
 #include "folder.h"
 
 enum {
-    DEFAULT_MOMENTS = 2,
+    DEFAULT_MOMENTS = 1,
     DEFAULT_ENTITIES = 100000,
     SEARCHED_ENTITIES = 300000,
     MESSAGES = 30000,
@@ -77,7 +77,7 @@ static int perform(interrupting *self, const char *sql, int64_t last, bool by_th
 static void assert_no_statement_is_left(sqlite3 *db)
 {
     for (sqlite3_stmt *left = NULL; (left = sqlite3_next_stmt(db, left)) != NULL;) {
-        assert_null(strstr(sqlite3_sql(left), "SELECT 1,"));
+        assert_string_not_equal(sqlite3_sql(left), "SELECT 1");
     }
 }
 
