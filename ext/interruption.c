@@ -32,7 +32,7 @@ int pt_interruption_ask(pt_interruption *interruption)
     return rc == SQLITE_INTERRUPT || rc == SQLITE_NOMEM ? rc : SQLITE_OK;
 }
 
-void pt_interruption_end(pt_interruption *interruption)
+void pt_interruption_finalize(pt_interruption *interruption)
 {
     sqlite3_finalize(interruption->probe);
     interruption->probe = NULL;

@@ -26,10 +26,19 @@ typedef struct pt_interruption {
  * pt_interruption_end must take away before the connection is closed.
  */
 int pt_interruption_ask(pt_interruption *interruption);
-void pt_interruption_end(pt_interruption *interruption);
 
 /* Asks, and fills the error. */
 int pt_interruption_check(pt_interruption *interruption, pt_error *error);
+
+void pt_interruption_finalize(pt_interruption *interruption);
+
+/* While no statement runs there must be none of ours either, or the connection cannot be closed. */
+static inline void pt_interruption_end(pt_interruption *interruption)
+{
+    if (interruption->probe != NULL) {
+        pt_interruption_finalize(interruption);
+    }
+}
 
 /* For a loop that goes to the next entry of a store without returning to SQLite: checks now and
  * then. NULL: never. */

@@ -60,6 +60,7 @@ void pt_session_free(pt_session *session)
     pt_batch_free(&session->applied);
     pt_last_key_free(&session->last_key);
     pt_savepoints_free(&session->savepoints);
+    pt_interruption_end(&session->interruption);
     session->store->engine->close(session->store);
     sqlite3_free(session);
 }
@@ -116,20 +117,11 @@ bool pt_session_has_batch(const pt_session *session)
 
 /* --- Views --- */
 
-/* While no statement runs there must be none of ours either, or the connection cannot be closed. */
-static inline void end_interruption(pt_session *session)
-{
-    if (session->interruption.probe != NULL) {
-        pt_interruption_end(&session->interruption);
-    }
-}
-
 /* Lets the current view go; it becomes the spare one if nobody else reads it. */
 static void drop_view(pt_session *session)
 {
     pt_view *view = session->view;
     session->view = NULL;
-    end_interruption(session);
     if (view == NULL) {
         return;
     }
@@ -146,18 +138,20 @@ static int take_view(pt_session *session, pt_error *error)
 {
     drop_view(session);
     if (session->spare == NULL) {
-        int rc = pt_view_open(session->store, &session->view, error);
-        if (rc == SQLITE_OK) {
-            session->view->interruption = &session->interruption;
+        int rc = pt_view_open(session->store, &session->spare, error);
+        if (rc != SQLITE_OK) {
+            return rc;
         }
-        return rc;
+        session->spare->interruption = &session->interruption;
+    } else {
+        int rc = pt_view_reopen(session->spare, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
     }
-    int rc = pt_view_reopen(session->spare, error);
-    if (rc == SQLITE_OK) {
-        session->view = session->spare;
-        session->spare = NULL;
-    }
-    return rc;
+    session->view = session->spare;
+    session->spare = NULL;
+    return SQLITE_OK;
 }
 
 static int take_back(pt_session *session, pt_error *error);
@@ -200,7 +194,7 @@ void pt_session_cursor_closed(pt_session *session)
 {
     session->cursors--;
     if (session->cursors == 0) {
-        end_interruption(session);
+        pt_interruption_end(&session->interruption);
     }
     pt_session_end_read(session);
 }
@@ -314,6 +308,7 @@ int pt_session_begin(pt_session *session, pt_error *error)
 /* Something that the transaction has written is taken back, or it is over. */
 static void note_end(pt_session *session)
 {
+    pt_interruption_end(&session->interruption);
     session->catalog_changes++;
     session->directory_changes += session->directory_changed;
 }
