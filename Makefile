@@ -6,7 +6,8 @@
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
 #   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
-#        test-isolation, test-damage, test-fuzz, test-backup, test-compact
+#        test-isolation, test-damage, test-fuzz, test-backup, test-compact,
+#        test-interruption
 #                        one suite of make test, longer with N=...
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
 #                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found

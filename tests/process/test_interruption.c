@@ -410,6 +410,7 @@ static void copying_stops_at_the_next_slice(void **state)
     path_in(*state, "backup", path);
     store_folder = *state;
     copying.db = self.db;
+    self.entities = DEFAULT_ENTITIES; /* enough for several slices */
     run(self.db, "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off')");
     int64_t first = writes_after("SELECT pt_backup(NULL, 'backup')", 0, SQLITE_OK);
     assert_int_equal(unlink(path), 0);
@@ -427,7 +428,7 @@ static void copying_stops_at_the_next_slice(void **state)
         writes_after(copies[i], first + writes - 1, SQLITE_INTERRUPT);
         has_no_backup(self.db);
     }
-    is_unchanged(self.db);
+    assert_number(self.db, DEFAULT_ENTITIES, "SELECT count(*) FROM t");
     close_database(self.db);
 }
 
