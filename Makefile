@@ -6,7 +6,8 @@
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
 #   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
-#        test-isolation, test-damage, test-fuzz, test-backup, test-compact
+#        test-isolation, test-damage, test-fuzz, test-backup, test-compact,
+#        test-interruption
 #                        one suite of make test, longer with N=...
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
 #                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found
@@ -167,7 +168,8 @@ run-test-readme: loadable
 SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
     tests/process/test_kill.c tests/process/test_kill_load.c tests/process/test_power_loss.c \
     tests/process/test_isolation.c tests/process/test_damage.c tests/process/test_backup.c \
-    tests/process/test_compact.c tests/process/test_sealed_records.c)
+    tests/process/test_compact.c tests/process/test_sealed_records.c \
+    tests/process/test_interruption.c)
 suite_target = $(subst _,-,$(basename $(notdir $(1))))
 
 define suite_rules

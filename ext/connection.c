@@ -177,7 +177,8 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
     const pt_session_host host = {.context = connection,
                                   .lock_wait = lock_wait,
                                   .follows_transaction = follows_transaction,
-                                  .before_commit = before_commit};
+                                  .before_commit = before_commit,
+                                  .db = connection->db};
     entry->session = pt_session_new(store, &host);
     if (entry->session == NULL) {
         sqlite3_free(entry);

@@ -197,7 +197,10 @@ static int settle(pt_scan *scan, pt_error *error)
         if (pending->operation != PT_DELETE) {
             return show_pending(scan, pending, error);
         }
-        int rc = advance(scan, error);
+        int rc = pt_view_step(scan->view, error);
+        if (rc == SQLITE_OK) {
+            rc = advance(scan, error);
+        }
         if (rc != SQLITE_OK) {
             scan->valid = false;
             return rc;

@@ -94,6 +94,10 @@ static int find_partition(partitions *self, pt_error *error)
         if (self->base.eof) {
             return SQLITE_OK;
         }
+        rc = pt_view_step(self->source.scan.view, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
     }
 }
 
@@ -170,6 +174,7 @@ static int read_partition(partitions *self, pt_error *error)
                                 pt_buffer_slice(&self->end), true, PT_FORWARD, error);
     while (rc == SQLITE_OK && self->source.scan.valid) {
         rc = add_entity(self, error);
+        rc = rc == SQLITE_OK ? pt_view_step(self->source.scan.view, error) : rc;
         rc = rc == SQLITE_OK ? pt_scan_step(&self->source.scan, error) : rc;
     }
     return rc;
