@@ -90,6 +90,18 @@ static void make_and_drop(mixer *self, sqlite3 *db, int round)
     done(self, db, round, "DROP TABLE IF EXISTS made");
 }
 
+/* Names of properties that nobody else knows, and that are forgotten again. */
+static void roll_back(mixer *self, sqlite3 *db, int round)
+{
+    done(self, db, round,
+         "BEGIN; WITH n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n LIMIT 20)"
+         "INSERT INTO c(PartitionKey, RowKey, Properties)"
+         " SELECT 'back', i, json_object('B%3$d_' || i, i) FROM n");
+    expect(self, db, round, "SELECT count(*) = 24 FROM c");
+    done(self, db, round, "ROLLBACK");
+    expect(self, db, round, "SELECT count(*) = 4 FROM c");
+}
+
 static void send_and_get(mixer *self, sqlite3 *db, int round)
 {
     done(self, db, round, "INSERT INTO q(Body) VALUES('%3$d'), (zeroblob(5000))");
@@ -123,7 +135,7 @@ static void compact(mixer *self, sqlite3 *db, int round)
 }
 
 static void (*const jobs[])(mixer *, sqlite3 *, int) = {
-    count, count, make_and_drop, send_and_get, look_around, back_up, compact};
+    count, count, make_and_drop, roll_back, send_and_get, look_around, back_up, compact};
 
 enum { JOBS = sizeof jobs / sizeof jobs[0], COUNTERS = 2, THREADS = JOBS + 2 };
 
@@ -160,6 +172,30 @@ static void *work(void *argument)
     return NULL;
 }
 
+static void start(mixer *mixers, int count, void *(*task)(void *), const char *folder, int rounds)
+{
+    for (int i = 0; i < count; i++) {
+        mixers[i] = (mixer){.folder = folder, .number = i, .rounds = rounds};
+        assert_int_equal(pthread_create(&mixers[i].thread, NULL, task, &mixers[i]), 0);
+    }
+}
+
+/* When all are done, without fault: how often one was too busy. */
+static int finish(mixer *mixers, int count)
+{
+    int busy = 0;
+    for (int i = 0; i < count; i++) {
+        assert_int_equal(pthread_join(mixers[i].thread, NULL), 0);
+        busy += mixers[i].busy;
+    }
+    for (int i = 0; i < count; i++) {
+        if (mixers[i].bad_code != 0 || mixers[i].wrong != 0) {
+            fail_msg("%d: %s", mixers[i].bad_code, mixers[i].message);
+        }
+    }
+    return busy;
+}
+
 static void a_mix_of_everything_is_as_if_each_were_alone(void **state)
 {
     const char *folder = *state;
@@ -167,24 +203,42 @@ static void a_mix_of_everything_is_as_if_each_were_alone(void **state)
     mixer mixers[THREADS] = {{.folder = folder}};
     sqlite3 *db = open_all(&mixers[0]);
     run(db, "INSERT INTO c VALUES('0', 'a', 0), ('0', 'b', 0), ('1', 'a', 0), ('1', 'b', 0)");
-    for (int i = 0; i < THREADS; i++) {
-        mixers[i] = (mixer){.folder = folder, .number = i, .rounds = rounds};
-        assert_int_equal(pthread_create(&mixers[i].thread, NULL, work, &mixers[i]), 0);
-    }
-    int busy = 0;
-    for (int i = 0; i < THREADS; i++) {
-        assert_int_equal(pthread_join(mixers[i].thread, NULL), 0);
-        busy += mixers[i].busy;
-    }
-    for (int i = 0; i < THREADS; i++) {
-        if (mixers[i].bad_code != 0 || mixers[i].wrong != 0) {
-            fail_msg("%d: %s", mixers[i].bad_code, mixers[i].message);
-        }
-    }
+    start(mixers, THREADS, work, folder, rounds);
+    int busy = finish(mixers, THREADS);
     printf("# %d threads, %d rounds each, busy %d times\n", THREADS, rounds, busy);
     assert_number(db, COUNTERS * 2 * rounds, "SELECT sum(V) FROM c");
     assert_number(db, 1, "SELECT pt_check('%s/s') = 'ok'", folder);
     close_database(db);
+}
+
+/* --- One connection of several threads --- */
+
+enum { SHARERS = 4 };
+
+static sqlite3 *shared;
+
+static void *share(void *argument)
+{
+    mixer *self = argument;
+    for (int i = 0; i < self->rounds && self->bad_code == 0 && self->wrong == 0; i++) {
+        done(self, shared, i, "INSERT INTO t VALUES('%2$d', '%3$d', 1)");
+        expect(self, shared, i, "SELECT count(*) = %3$d + 1 FROM t WHERE PartitionKey = '%2$d'");
+        expect(self, shared, i, "SELECT Entities >= %3$d FROM pt_stores");
+    }
+    return NULL;
+}
+
+static void threads_may_share_a_connection(void **state)
+{
+    const char *folder = *state;
+    int rounds = (int)setting("N", ROUNDS);
+    mixer mixers[SHARERS];
+    shared = open_database(folder, "main.db");
+    run(shared, "CREATE VIRTUAL TABLE t USING ptable(V, sync=off)");
+    start(mixers, SHARERS, share, folder, rounds);
+    finish(mixers, SHARERS);
+    assert_number(shared, SHARERS * rounds, "SELECT count(*) FROM t");
+    close_database(shared);
 }
 
 int main(void)
@@ -192,6 +246,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(a_mix_of_everything_is_as_if_each_were_alone, make_folder,
                                         remove_folder),
+        cmocka_unit_test_setup_teardown(threads_may_share_a_connection, make_folder, remove_folder),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
