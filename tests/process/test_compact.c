@@ -506,6 +506,31 @@ static void a_call_that_fails_loses_nothing(void **state)
     check_sound(folder, STORE);
 }
 
+static system_call_verdict rename_and_deny_it(const system_call *call)
+{
+    bool renames = strcmp(call->name, "rename") == 0;
+    return (system_call_verdict){.error = renames ? EIO : 0, .made = renames};
+}
+
+/* Over a network, say, whose answer is lost. */
+static void a_new_file_that_is_in_place_is_used(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    int64_t before = size_of(folder, STORE);
+    system_call_judge = rename_and_deny_it;
+    int64_t given_back = number(db, "SELECT pt_compact(NULL)");
+    system_call_judge = NULL;
+    assert_true(given_back > 300 * 5000);
+    assert_int_equal(size_of(folder, STORE), before - given_back);
+    mixed_check_rows(db, LAST);
+    assert_int_equal(mixed_batch(db, LAST + 1), SQLITE_OK);
+    close_database(db);
+    assert_int_equal(unfinished_files(folder), 0);
+    check_sound(folder, STORE);
+}
+
 /* --- Killed --- */
 
 static void check_after_death(const char *folder, int64_t last)
@@ -576,6 +601,7 @@ int main(int argc, char **argv)
         folder_test(a_link_to_the_store_stays_one),
         folder_test(without_room_everything_stays),
         folder_test(a_call_that_fails_loses_nothing),
+        folder_test(a_new_file_that_is_in_place_is_used),
         folder_test(a_killed_process_leaves_one_of_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
