@@ -124,7 +124,7 @@ static void a_store_is_closed_with_its_last_use(void **state)
     pt_session *session = use_path(fixture_path);
     use_path(fixture_path);
     pt_connection_leave(connection, session);
-    assert_true(sqlite3_memory_used() > before);
+    assert_true(sqlite3_memory_used() > before || before == 0); /* 0: it is not counted */
     commit_text(session, "a", "1");
     pt_connection_leave(connection, session);
     assert_int_equal(sqlite3_memory_used(), before);
