@@ -34,6 +34,7 @@ static unsigned long failures;
 #define D300 "printf('%.300c', 'd')"
 #define R200 "printf('%.200c', 'r')"
 #define B60 "printf('%.60c', 'b')"
+#define B29 "printf('%.29c', 'b')"
 #define E500 "printf('%.500c', 'e')"
 
 static const char schema[] =
@@ -43,6 +44,7 @@ static const char schema[] =
     "(" E500 ", '2', zeroblob(100000));"
     "INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('z', '1', "
     "json_object(replace(printf('%.200c', 'x'), 'x', 'é'), 1, 'Name', " R70 "));"
+    "CREATE VIRTUAL TABLE U USING ptable(v, sync=off);"
     "CREATE TABLE Plain(k);"
     "INSERT INTO Plain VALUES ('a'), (" C100 "), (" D300 ")";
 
@@ -183,6 +185,16 @@ static const question of_tables[] = {
     {NULL, "SELECT k, v FROM Plain JOIN T ON PartitionKey = k"},
     {NULL, "SELECT count(*) FROM T WHERE PartitionKey IN ('b0', 'b1', 'b2', 'b3', 'b4', 'b5') AND "
            "RowKey IN ('0', '2', '3', '4', '5', '6')"},
+    {NULL, "SELECT count(*) FROM T WHERE PartitionKey IN (" B29 "||'1', " B29 "||'2', " B29
+           "||'3', " B29 "||'4', " B29 "||'5') AND RowKey IN (" B29 "||'1', " B29 "||'2', " B29
+           "||'3', " B29 "||'4', " B29 "||'5')"},
+    {NULL, "SELECT v FROM T WHERE EntityKey > zeroblob(100) AND EntityKey < zeroblob(200)"},
+    {NULL, "SELECT v FROM T WHERE Filter = 'RowKey eq ''1'' or RowKey eq ''2'''"},
+    {NULL, "SELECT v FROM T WHERE Filter = 'PartitionKey eq ''a'' and RowKey eq ''1'''"},
+    {NULL, "CREATE VIRTUAL TABLE temp.Other USING ptable_companion"},
+    {NULL, "SELECT * FROM temp.ptable_companion"},
+    {NULL, "INSERT INTO temp.ptable_companion VALUES (1)"},
+    {"DELETE FROM T WHERE PartitionKey = 'w'", "INSERT INTO T VALUES ('w', '1', 1)"},
 };
 
 static const question of_pending_rows[] = {
@@ -199,6 +211,15 @@ static const question of_pending_rows[] = {
     {"BEGIN; INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('y', '1', "
      "json_object(replace(printf('%.200c', 'x'), 'x', 'é'), printf('%.200000c', 'v')))",
      "SELECT * FROM pt_batches"},
+    {"BEGIN; INSERT INTO T VALUES ('y', '1', zeroblob(50000)); UPDATE T SET v = 7 WHERE "
+     "PartitionKey = 'a'",
+     "SELECT * FROM pt_batches"},
+    {"BEGIN", "SELECT TableName, Entities FROM pt_tables"},
+    {"BEGIN", "SELECT * FROM pt_partitions('T')"},
+    {"BEGIN", "SELECT * FROM pt_properties('T')"},
+    {"BEGIN; INSERT INTO U VALUES ('y', '1', 1)", "DROP TABLE U"},
+    {"BEGIN; INSERT INTO T VALUES ('y', '1', printf('%.4000c', 'x'))",
+     "DELETE FROM pt_tables WHERE TableName = 'T'"},
 };
 
 static const question of_functions[] = {
@@ -209,6 +230,7 @@ static const question of_functions[] = {
            ") ORDER BY PartitionKey DESC"},
     {NULL, "SELECT * FROM pt_partitions('T') WHERE PartitionKey > " C100},
     {NULL, "SELECT * FROM pt_partitions('(private)', 'T') WHERE PartitionKey = " E500},
+    {NULL, "SELECT * FROM pt_partitions('(private nobody)', 'T')"},
     {NULL, "SELECT * FROM pt_properties('T')"},
     {NULL, "SELECT TableName, Entities FROM pt_tables"},
     {NULL, "SELECT Entities FROM pt_tables WHERE TableName = 'T'"},
@@ -246,6 +268,28 @@ static void rows_of_functions(void **state)
     close_connection();
 }
 
+/* Of the tables that were registered none is left over. */
+static void loading(void **state)
+{
+    (void)state;
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        sqlite3_int64 before = sqlite3_memory_used();
+        char *message = NULL;
+        assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+        failing_malloc_arm(n, false);
+        int rc = sqlite3_ptable_init(db, &message, NULL);
+        hit = failing_malloc_disarm();
+        failures += hit;
+        assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
+        sqlite3_free(message);
+        assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+        execute(schema);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        assert_int_equal(sqlite3_memory_used(), before);
+    }
+}
+
 /* Their default store is not there, and of those that are open one has a file. */
 static void stores_to_choose_from(void **state)
 {
@@ -253,6 +297,8 @@ static void stores_to_choose_from(void **state)
     static const question questions[] = {
         {NULL, "SELECT TableName, Entities FROM pt_tables"},
         {NULL, "SELECT pt_compact()"},
+        {NULL, "SELECT TableName FROM pt_tables WHERE Store = '(private temp)'"},
+        {NULL, "SELECT * FROM pt_partitions('(private nobody)', 'T')"},
         {"BEGIN", "INSERT INTO pt_tables(TableName) VALUES ('New')"},
         {"BEGIN", "DELETE FROM pt_tables WHERE TableName = 'T'"},
         {NULL, "SELECT * FROM pt_stores WHERE Store = ''"},
@@ -298,6 +344,7 @@ int main(void)
         cmocka_unit_test(rows_of_tables),
         cmocka_unit_test(rows_for_another_encoding),
         cmocka_unit_test(rows_of_functions),
+        cmocka_unit_test(loading),
         cmocka_unit_test(stores_to_choose_from),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
