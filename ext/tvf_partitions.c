@@ -1,6 +1,7 @@
 #include "tvf_partitions.h"
 
 #include "catalog_source.h"
+#include "columns.h"
 #include "key.h"
 #include "range_walk.h"
 
@@ -60,10 +61,7 @@ static int split(const partitions *self, pt_slice *partition, pt_slice *row, pt_
     if (pt_key_split(entity_key(self), partition, row)) {
         return SQLITE_OK;
     }
-    return pt_error_set(error, SQLITE_CORRUPT_VTAB,
-                        "table %Q in store %Q has a key that is none; restore the store from a "
-                        "backup",
-                        self->source.table, self->source.store);
+    return pt_report_damage(self->source.scan.key, error);
 }
 
 /* Moves the scan to an entity of the next partition; eof if there is none. Only PartitionKeys are

@@ -91,7 +91,7 @@ static record_bytes write_record(const pt_shape *shape, const pt_field *values)
     return record;
 }
 
-static pt_slice slice_of(const record_bytes *record)
+static inline pt_slice slice_of(const record_bytes *record)
 {
     return pt_slice_of(record->data, record->size);
 }

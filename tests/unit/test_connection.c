@@ -1,5 +1,7 @@
 #include "session_fixture.h"
 
+#include <sys/stat.h>
+
 #include "connection.h"
 
 static sqlite3 *db;
@@ -435,6 +437,24 @@ static void stores_can_be_kept_open_for_a_transaction(void **state)
     }
 }
 
+/* A folder is no database. */
+static void names_of_databases_files_are_refused(void **state)
+{
+    (void)state;
+    const char *name = file_name("some.db-wal");
+    assert_ok(pt_connection_check_name(name, &error));
+    fclose(fopen(file_name("some.db"), "w"));
+    failing_malloc_arm(0, false);
+    pt_error nomem = PT_ERROR_NONE;
+    assert_int_equal(pt_connection_check_name(name, &nomem), SQLITE_NOMEM);
+    assert_true(failing_malloc_disarm());
+    assert_fails(pt_connection_check_name(name, &error), SQLITE_CANTOPEN, "some.db");
+    unlink(file_name("some.db"));
+    assert_int_equal(mkdir(file_name("some.db"), 0700), 0);
+    assert_ok(pt_connection_check_name(name, &error));
+    assert_int_equal(rmdir(file_name("some.db")), 0);
+}
+
 static void connected_tables_are_found_by_name(void **state)
 {
     (void)state;
@@ -482,6 +502,7 @@ int main(void)
         TEST(sessions_are_numbered_and_never_renumbered),
         TEST(private_stores_are_known_by_their_schema),
         TEST(another_use_keeps_a_store_open),
+        TEST(names_of_databases_files_are_refused),
         TEST(stores_can_be_kept_open_for_a_transaction),
         TEST(connected_tables_are_found_by_name),
     };

@@ -182,6 +182,7 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
         "SELECT v FROM t WHERE RowKey = '1' ORDER BY EntityKey DESC",
         "SELECT v FROM t WHERE PartitionKey > 'a' AND RowKey >= '1'",
         "UPDATE t SET v = 0",
+        "SELECT count(*) FROM pt_partitions('t')",
     };
     sqlite3 *db = open_table();
     put_undivided_key(db);
