@@ -3,18 +3,10 @@
  * fails: they end for want of memory or give the rows that they give with memory, and in the end
  * nothing is left allocated. The keys are of many lengths, so that every buffer has to grow.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
-
-#include <cmocka.h>
+#include "store_fixture.h"
 
 #include "failing_malloc.h"
+#include "own_shape.h"
 #include "ptable.h"
 
 enum { ROWS_SIZE = 1 << 16, VALUE_SHOWN = 600, MOST = 100000 };
@@ -24,7 +16,6 @@ typedef struct question {
     const char *sql;
 } question;
 
-static char store[] = "/tmp/ptable-questions-XXXXXX";
 static sqlite3 *db;
 static sqlite3_int64 memory_before;
 static unsigned long failures;
@@ -290,6 +281,47 @@ static void loading(void **state)
     }
 }
 
+/* Connects to a table in the fixture's store. */
+static void open_store_table(const char *more)
+{
+    memory_before = sqlite3_memory_used();
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE T USING ptable(v, store=%Q, sync=off);"
+                                "%s INSERT OR REPLACE INTO T VALUES ('p', '1', 1)",
+                                fixture_path, more);
+    execute(sql);
+    sqlite3_free(sql);
+}
+
+/* The row for which the dictionary had no room. */
+static void rows_with_a_shape_of_their_own(void **state)
+{
+    (void)state;
+    static const question questions[] = {
+        {NULL, "SELECT Properties FROM T WHERE PartitionKey = 'Sales'"},
+        {NULL, "SELECT RowKey FROM T WHERE Filter = 'Active eq true'"},
+        {NULL, "SELECT PartitionKey, Bytes FROM pt_partitions((SELECT Store FROM pt_stores), 'T')"},
+        {NULL, "SELECT Name, Entities FROM pt_properties((SELECT Store FROM pt_stores), 'T')"},
+        {NULL, "SELECT pt_check((SELECT Store FROM pt_stores))"},
+        {"BEGIN; UPDATE T SET v = 2", "SELECT RowKey FROM T WHERE Filter = 'Active eq true'"},
+    };
+    open_store_table("");
+    close_connection();
+    record_bytes record = own_record(sample_ticks, 1);
+    pt_store *opened = open_store(fixture_path);
+    lock_store(opened);
+    pt_writer *writer = begin_write(opened);
+    assert_ok(engine->write_put(writer, sample_key(), slice_of(&record), &error));
+    commit_write(writer);
+    engine->unlock(opened);
+    engine->close(opened);
+    free(record.data);
+    open_store_table("DELETE FROM T WHERE PartitionKey = 'p';");
+    try_each(questions, COUNT(questions));
+    close_connection();
+}
+
 /* Their default store is not there, and of those that are open one has a file. */
 static void stores_to_choose_from(void **state)
 {
@@ -303,39 +335,23 @@ static void stores_to_choose_from(void **state)
         {"BEGIN", "DELETE FROM pt_tables WHERE TableName = 'T'"},
         {NULL, "SELECT * FROM pt_stores WHERE Store = ''"},
     };
-    char sql[300];
-    memory_before = sqlite3_memory_used();
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
-    snprintf(sql, sizeof sql,
-             "CREATE VIRTUAL TABLE T USING ptable(v, store='%s', sync=off);"
-             "CREATE VIRTUAL TABLE temp.U USING ptable(v, sync=off);"
-             "INSERT INTO T VALUES ('p', '1', 1)",
-             store);
-    execute(sql);
+    open_store_table("CREATE VIRTUAL TABLE temp.U USING ptable(v, sync=off);");
     try_each(questions, COUNT(questions));
     close_connection();
-    unlink(store);
 }
 
 static int group_setup(void **state)
 {
-    (void)state;
     sqlite3_shutdown();
     sqlite3_config(SQLITE_CONFIG_LOOKASIDE, 0, 0); /* every allocation can fail */
     failing_malloc_install();
-    int fd = mkstemp(store);
-    return fd >= 0 && close(fd) == 0 && unlink(store) == 0 ? 0 : -1;
+    return fixture_setup(state);
 }
 
 static int group_teardown(void **state)
 {
-    (void)state;
-    char lock[sizeof store + sizeof "-lock"];
-    snprintf(lock, sizeof lock, "%s-lock", store);
-    unlink(lock);
     printf("# %lu allocations failed, one at a time\n", failures);
-    return 0;
+    return fixture_teardown(state);
 }
 
 int main(void)
@@ -345,6 +361,7 @@ int main(void)
         cmocka_unit_test(rows_for_another_encoding),
         cmocka_unit_test(rows_of_functions),
         cmocka_unit_test(loading),
+        cmocka_unit_test(rows_with_a_shape_of_their_own),
         cmocka_unit_test(stores_to_choose_from),
     };
     return cmocka_run_group_tests(tests, group_setup, group_teardown);
