@@ -130,15 +130,16 @@ static void out_of_memory_is_reported(void **state)
 static void many_properties_without_memory(void **state)
 {
     (void)state;
-    sample_property properties[40];
-    pt_field values[40];
-    char names[40][8];
-    for (int i = 0; i < 40; i++) {
-        snprintf(names[i], sizeof names[i], "P%02d", i);
+    enum { MANY = 200 };
+    sample_property properties[MANY];
+    pt_field values[MANY];
+    char names[MANY][12];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "Number %03d", i);
         properties[i] = (sample_property){0, PT_INT32, names[i]};
         values[i] = (pt_field){.value = {.type = PT_INT32, .integer = i}};
     }
-    pt_shape *shape = make_shape(properties, 40, 0);
+    pt_shape *shape = make_shape(properties, MANY, 0);
     record_bytes bytes = write_record(shape, values);
     bool hit = true;
     for (int n = 0; hit; n++) {
@@ -151,7 +152,7 @@ static void many_properties_without_memory(void **state)
         int rc = pt_census_look(&census, &record);
         hit = failing_malloc_disarm();
         assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
-        assert_true(hit || census.count == 40);
+        assert_true(hit || census.count == MANY);
         pt_census_free(&census);
         pt_buffer_free(&scratch);
     }

@@ -565,6 +565,47 @@ static void many_things_without_memory(void **state)
     check_without_memory();
 }
 
+/* With the catalogue and the counts gone, what is read first is the first that is known. */
+static void unknown_tables_without_memory(void **state)
+{
+    (void)state;
+    take_out("entities", BYTES("\0\0\0\0one"));
+    take_out("entities", BYTES("\0\0\0\0two"));
+    take_out(NULL, BYTES("c\0\0\0\1"));
+    check_without_memory();
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    check_without_memory();
+    take_out("garbage", BYTES("\xFF\0\0\0"));
+    raw self = raw_begin("entities");
+    assert_int_equal(mdb_drop(self.txn, self.dbi, 0), 0);
+    raw_end(&self);
+    check_without_memory();
+}
+
+/* A part behind the last of a value, and one of a table before those whose values are known. */
+static void parts_too_many_are_found(void **state)
+{
+    (void)state;
+    uint8_t key[22];
+    raw self = raw_begin("chunks");
+    MDB_cursor *cursor;
+    MDB_val found;
+    MDB_val value;
+    assert_int_equal(mdb_cursor_open(self.txn, self.dbi, &cursor), 0);
+    assert_int_equal(mdb_cursor_get(cursor, &found, &value, MDB_LAST), 0);
+    assert_true(found.mv_size <= sizeof key);
+    memcpy(key, found.mv_data, found.mv_size);
+    key[found.mv_size - 1]++;
+    found.mv_data = key;
+    value = (MDB_val){.mv_size = 5, .mv_data = "12345"};
+    assert_int_equal(mdb_put(self.txn, self.dbi, &found, &value, 0), 0);
+    mdb_cursor_close(cursor);
+    raw_end(&self);
+    expect("large values of table 'One': a part belongs to no entity");
+    put("chunks", BYTES(CHUNK "\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("large values of table number 0: a part belongs to no entity");
+}
+
 static void dropped_tables_without_memory(void **state)
 {
     (void)state;
@@ -611,6 +652,8 @@ int main(void)
         TEST(memory_may_run_out),
         TEST(many_things_without_memory),
         TEST(dropped_tables_without_memory),
+        TEST(unknown_tables_without_memory),
+        TEST(parts_too_many_are_found),
         TEST(what_a_right_checksum_hides_is_found),
         TEST(garbage_has_a_number_that_was_given_out),
     };

@@ -293,7 +293,13 @@ static void without_shape_ids_shapes_go_into_scratch(void **state)
         assert_int_equal(one_field_shape(dictionary, name, PT_DOUBLE)->id, i);
     }
     pt_field field = field_of("p9", PT_STRING);
-    const pt_shape *shape = shape_of(dictionary, &field, 1, &scratch);
+    const pt_shape *shape = NULL;
+    failing_malloc_arm(0, false);
+    assert_int_equal(pt_dictionary_shape(dictionary, &field, 1, NULL, &scratch, &shape),
+                     SQLITE_NOMEM);
+    assert_true(failing_malloc_disarm());
+    pt_buffer_free(&scratch);
+    shape = shape_of(dictionary, &field, 1, &scratch);
     assert_int_equal(shape->id, 0);
     assert_ptr_equal(shape, scratch.data);
     assert_int_equal(shape->properties[0].name_id, 9);
@@ -558,7 +564,7 @@ static int fill_dictionary(pt_dictionary *dictionary)
     for (int i = 0; rc == SQLITE_OK && i < 300; i++) {
         char name[300];
         const pt_shape *shape;
-        snprintf(name, sizeof name, "p%d%.*s", i, i < 290 ? i % 7 * 20 : 0, LONG_NAME);
+        snprintf(name, sizeof name, "p%d%.*s", i, i < 290 ? i % 11 * 13 : 0, LONG_NAME);
         pt_field fields[] = {field_of(name, PT_INT32), field_of("common", PT_STRING)};
         rc = pt_dictionary_shape(dictionary, fields, 2, NULL, &scratch, &shape);
     }

@@ -25,6 +25,7 @@ static unsigned long failures;
 #define D300 "printf('%.300c', 'd')"
 #define R200 "printf('%.200c', 'r')"
 #define B60 "printf('%.60c', 'b')"
+#define B28 "printf('%.28c', 'b')"
 #define B29 "printf('%.29c', 'b')"
 #define E500 "printf('%.500c', 'e')"
 
@@ -36,6 +37,7 @@ static const char schema[] =
     "INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('z', '1', "
     "json_object(replace(printf('%.200c', 'x'), 'x', 'é'), 1, 'Name', " R70 "));"
     "CREATE VIRTUAL TABLE U USING ptable(v, sync=off);"
+    "CREATE VIRTUAL TABLE Q USING pt_queue(sync=off);"
     "CREATE TABLE Plain(k);"
     "INSERT INTO Plain VALUES ('a'), (" C100 "), (" D300 ")";
 
@@ -179,7 +181,13 @@ static const question of_tables[] = {
     {NULL, "SELECT count(*) FROM T WHERE PartitionKey IN (" B29 "||'1', " B29 "||'2', " B29
            "||'3', " B29 "||'4', " B29 "||'5') AND RowKey IN (" B29 "||'1', " B29 "||'2', " B29
            "||'3', " B29 "||'4', " B29 "||'5')"},
+    {NULL, "SELECT count(*) FROM T WHERE PartitionKey IN (" B29 "||'1', " B29 "||'2', " B29
+           "||'3', " B29 "||'4', " B29 "||'5') AND RowKey IN (" B28 "||'1', " B28 "||'2', " B28
+           "||'3', " B28 "||'4', " B28 "||'5')"},
     {NULL, "SELECT v FROM T WHERE EntityKey > zeroblob(100) AND EntityKey < zeroblob(200)"},
+    {NULL, "SELECT v FROM T WHERE EntityKey IN (zeroblob(10000), x'00')"},
+    {NULL, "SELECT v FROM T WHERE EntityKey = zeroblob(100000)"},
+    {NULL, "SELECT v FROM T WHERE Filter = 'RowKey eq ''1'''"},
     {NULL, "SELECT v FROM T WHERE Filter = 'RowKey eq ''1'' or RowKey eq ''2'''"},
     {NULL, "SELECT v FROM T WHERE Filter = 'PartitionKey eq ''a'' and RowKey eq ''1'''"},
     {NULL, "CREATE VIRTUAL TABLE temp.Other USING ptable_companion"},
@@ -209,6 +217,11 @@ static const question of_pending_rows[] = {
     {"BEGIN", "SELECT * FROM pt_partitions('T')"},
     {"BEGIN", "SELECT * FROM pt_properties('T')"},
     {"BEGIN; INSERT INTO U VALUES ('y', '1', 1)", "DROP TABLE U"},
+    {"BEGIN; DELETE FROM U WHERE 0", "DROP TABLE U"},
+    {"BEGIN", "SELECT count(*) FROM pt_queue_get('Q')"},
+    {"BEGIN; WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 100) INSERT INTO T "
+     "SELECT 'p', k, k FROM n",
+     "INSERT INTO T VALUES ('p', '101', 1)"},
     {"BEGIN; INSERT INTO T VALUES ('y', '1', printf('%.4000c', 'x'))",
      "DELETE FROM pt_tables WHERE TableName = 'T'"},
 };
@@ -223,6 +236,7 @@ static const question of_functions[] = {
     {NULL, "SELECT * FROM pt_partitions('(private)', 'T') WHERE PartitionKey = " E500},
     {NULL, "SELECT * FROM pt_partitions('(private nobody)', 'T')"},
     {NULL, "SELECT * FROM pt_properties('T')"},
+    {"BEGIN", "INSERT INTO pt_tables(Store, TableName) VALUES ('(private)', 'New')"},
     {NULL, "SELECT TableName, Entities FROM pt_tables"},
     {NULL, "SELECT Entities FROM pt_tables WHERE TableName = 'T'"},
     {NULL, "SELECT Entities FROM pt_tables WHERE Store = '(private)' AND TableName = 'T'"},
