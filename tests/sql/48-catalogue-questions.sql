@@ -84,3 +84,14 @@ ROLLBACK;
 .shell mkdir folder
 CREATE VIRTUAL TABLE InFolder USING ptable(Age Int32, store='folder-wal');
 SELECT count(*) FROM InFolder;
+
+-- A copy cannot be named as a lock file is.
+SELECT pt_backup('contoso.db-ptable', 'backup-lock');
+
+-- Messages are not taken from a queue of a database that was opened read-only.
+CREATE VIRTUAL TABLE jobs USING pt_queue;
+INSERT INTO jobs(Body) VALUES ('wash');
+.open --readonly contoso.db
+.load ./ptable
+SELECT Body FROM pt_queue_get('jobs');
+SELECT Body FROM jobs;

@@ -21,8 +21,7 @@ static inline record_bytes own_record_of(const sample_property *properties, cons
 /* A Boolean and a String; of the first, any byte. */
 static inline record_bytes own_record(int64_t ticks, uint8_t active)
 {
-    static const sample_property properties[] = {{0, PT_BOOLEAN, "Active"},
-                                                 {0, PT_STRING, "Name"}};
+    static const sample_property properties[] = {{0, PT_BOOLEAN, "Active"}, {0, PT_STRING, "Name"}};
     static const pt_field values[] = {
         {.value = {.type = PT_BOOLEAN, .integer = 0}},
         {.value = {.type = PT_STRING, .bytes = {(const uint8_t *)"Jun", 3}}}};

@@ -146,8 +146,8 @@ static void many_properties_without_memory(void **state)
         pt_census census = {0};
         pt_buffer scratch = {0};
         pt_record record;
-        assert_int_equal(
-            pt_record_open(&record, sample_key(), slice_of(&bytes), &source, &scratch), SQLITE_OK);
+        assert_int_equal(pt_record_open(&record, sample_key(), slice_of(&bytes), &source, &scratch),
+                         SQLITE_OK);
         failing_malloc_arm(n, false);
         int rc = pt_census_look(&census, &record);
         hit = failing_malloc_disarm();

@@ -544,15 +544,15 @@ static void many_things_without_memory(void **state)
     sqlite3 *db;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
-    char *sql = sqlite3_mprintf(
-        "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
-        "CREATE VIRTUAL TABLE Two USING ptable(S String, store=%Q);"
-        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 70) "
-        "INSERT INTO Two SELECT 'p', k, printf('%%.2500c', 'x') FROM n;"
-        "INSERT INTO One VALUES('z', '1', 1, printf('%%.2500c', 'x'));"
-        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20) "
-        "INSERT INTO pt_tables(Store, TableName) SELECT %Q, 'More' || k FROM n",
-        fixture_path, fixture_path, fixture_path);
+    char *sql =
+        sqlite3_mprintf("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
+                        "CREATE VIRTUAL TABLE Two USING ptable(S String, store=%Q);"
+                        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 70) "
+                        "INSERT INTO Two SELECT 'p', k, printf('%%.2500c', 'x') FROM n;"
+                        "INSERT INTO One VALUES('z', '1', 1, printf('%%.2500c', 'x'));"
+                        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20) "
+                        "INSERT INTO pt_tables(Store, TableName) SELECT %Q, 'More' || k FROM n",
+                        fixture_path, fixture_path, fixture_path);
     run(db, sql);
     sqlite3_free(sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);

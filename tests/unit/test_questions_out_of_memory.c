@@ -95,10 +95,10 @@ static sqlite3_stmt *take_spare_cursor(void)
 /* The result of asking while allocation n fails; false: there is none. */
 static bool ask(const question *asked, int n, int *rc, char *rows, size_t *size)
 {
+    sqlite3_stmt *other = take_spare_cursor();
     if (asked->before != NULL) {
         execute(asked->before);
     }
-    sqlite3_stmt *other = take_spare_cursor();
     failing_malloc_arm(n, false);
     *rc = answer(asked->sql, rows, size);
     bool hit = failing_malloc_disarm();
@@ -161,8 +161,8 @@ static const question of_tables[] = {
     {NULL, "SELECT v FROM T WHERE PartitionKey = " C100 " AND RowKey = " R70},
     {NULL, "SELECT v FROM T WHERE PartitionKey = " D300},
     {NULL, "SELECT v FROM T WHERE PartitionKey IN ('a', " C100 ", " D300 ")"},
-    {NULL, "SELECT v FROM T WHERE PartitionKey IN ('a', " C100 ", " D300
-           ") ORDER BY PartitionKey DESC"},
+    {NULL,
+     "SELECT v FROM T WHERE PartitionKey IN ('a', " C100 ", " D300 ") ORDER BY PartitionKey DESC"},
     {NULL, "SELECT RowKey FROM T WHERE RowKey = " R70},
     {NULL, "SELECT RowKey FROM T WHERE RowKey IN ('1', '2', " R70 ", " R200 ")"},
     {NULL, "SELECT RowKey FROM T WHERE RowKey > '1' ORDER BY EntityKey DESC"},
@@ -196,6 +196,11 @@ static const question of_tables[] = {
     {"DELETE FROM T WHERE PartitionKey = 'w'", "INSERT INTO T VALUES ('w', '1', 1)"},
 };
 
+/* So many operations that the next but one needs more room for all. */
+#define WRITES(count)                                                                              \
+    "BEGIN; WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < " count                 \
+    ") INSERT INTO T SELECT 'p', printf('%03d', k), k FROM n"
+
 static const question of_pending_rows[] = {
     {"BEGIN; INSERT INTO T(PartitionKey, RowKey, v) VALUES ('b', '2', 7), (" D300 ", '1', 8)",
      "SELECT PartitionKey, v FROM T"},
@@ -222,8 +227,14 @@ static const question of_pending_rows[] = {
     {"BEGIN; WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 100) INSERT INTO T "
      "SELECT 'p', k, k FROM n",
      "INSERT INTO T VALUES ('p', '101', 1)"},
+    {"BEGIN; INSERT INTO T VALUES ('p', 'b', 1), ('p', 'c', 1)",
+     "INSERT INTO T VALUES ('p', 'a', 1)"},
     {"BEGIN; INSERT INTO T VALUES ('y', '1', printf('%.4000c', 'x'))",
      "DELETE FROM pt_tables WHERE TableName = 'T'"},
+    {WRITES("15"), "DELETE FROM pt_tables WHERE TableName = 'T'"},
+    {WRITES("31"), "DELETE FROM pt_tables WHERE TableName = 'T'"},
+    {WRITES("63"), "DELETE FROM pt_tables WHERE TableName = 'T'"},
+    {WRITES("127"), "DELETE FROM pt_tables WHERE TableName = 'T'"},
 };
 
 static const question of_functions[] = {
@@ -348,6 +359,7 @@ static void stores_to_choose_from(void **state)
         {"BEGIN", "INSERT INTO pt_tables(TableName) VALUES ('New')"},
         {"BEGIN", "DELETE FROM pt_tables WHERE TableName = 'T'"},
         {NULL, "SELECT * FROM pt_stores WHERE Store = ''"},
+        {NULL, "SELECT pt_compact((SELECT Store FROM pt_stores WHERE Store LIKE '/%'))"},
     };
     open_store_table("CREATE VIRTUAL TABLE temp.U USING ptable(v, sync=off);");
     try_each(questions, COUNT(questions));

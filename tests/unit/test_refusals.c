@@ -9,7 +9,7 @@
 enum { MOST_STEPS = 100000 };
 
 static sqlite3 *db;
-static int steps_left; /* until the interrupt */
+static int steps_left;        /* until the interrupt */
 static const char *forbidden; /* a table that may not be read */
 
 static void execute(const char *sql)
@@ -107,6 +107,28 @@ static void forbidden_tables_stay_so(void **state)
     assert_forbidden("sqlite_master");
 }
 
+/* Denies every SELECT but the first. */
+static int authorize_one(void *selects, int action, const char *table, const char *column,
+                         const char *schema, const char *trigger)
+{
+    (void)table;
+    (void)column;
+    (void)schema;
+    (void)trigger;
+    return action == SQLITE_SELECT && (*(int *)selects)++ > 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void what_cannot_be_stopped_does_not_begin(void **state)
+{
+    (void)state;
+    int selects = 0;
+    assert_int_equal(sqlite3_set_authorizer(db, authorize_one, &selects), SQLITE_OK);
+    int rc = sqlite3_exec(db, "SELECT pt_compact()", NULL, NULL, NULL);
+    assert_int_equal(rc, SQLITE_AUTH);
+    assert_non_null(strstr(sqlite3_errmsg(db), "cannot be watched for interrupts"));
+    sqlite3_set_authorizer(db, NULL, NULL);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -114,6 +136,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(interrupted_transactions_end),
         TEST(forbidden_tables_stay_so),
+        TEST(what_cannot_be_stopped_does_not_begin),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
