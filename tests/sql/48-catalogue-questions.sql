@@ -30,6 +30,11 @@ SELECT p.PartitionKey, Entities FROM pt_partitions('Employee') AS p LEFT JOIN As
 SELECT PartitionKey FROM pt_partitions('Employee') WHERE PartitionKey IN ('Nobody', 'Sales', 'Zoe') ORDER BY PartitionKey DESC;
 SELECT PartitionKey FROM pt_partitions('Employee') WHERE PartitionKey LIKE 'S%' AND PartitionKey GLOB 'S*';
 
+-- A table whose Filter another one gives is read behind that one.
+CREATE TABLE Wanted(What);
+INSERT INTO Wanted VALUES ('Age lt 30'), ('Age gt 40');
+SELECT What, FirstName FROM Employee JOIN Wanted ON Employee.Filter = Wanted.What;
+
 -- A key with a NUL is nobody's.
 SELECT count(*) FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '00010' || char(0);
 SELECT count(*) FROM Employee WHERE PartitionKey = 'Sales' || char(0) AND RowKey = '00010';

@@ -133,7 +133,7 @@ static void many_properties_without_memory(void **state)
     enum { MANY = 200 };
     sample_property properties[MANY];
     pt_field values[MANY];
-    char names[MANY][12];
+    char names[MANY][24];
     for (int i = 0; i < MANY; i++) {
         snprintf(names[i], sizeof names[i], "Number %03d", i);
         properties[i] = (sample_property){0, PT_INT32, names[i]};
