@@ -322,11 +322,11 @@ pt_session *pt_connection_find_private(const pt_connection *connection, const ch
 
 pt_session *pt_connection_session_above(const pt_connection *connection, uint32_t number)
 {
+    /* The newest, which has the highest number, is the first. */
     const opened *lowest = NULL;
-    for (const opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
-        if (entry->number > number && (lowest == NULL || entry->number < lowest->number)) {
-            lowest = entry;
-        }
+    for (const opened *entry = connection->sessions; entry != NULL && entry->number > number;
+         entry = entry->next) {
+        lowest = entry;
     }
     return lowest != NULL ? lowest->session : NULL;
 }

@@ -425,9 +425,9 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
 static bool make_partition_bound(pt_buffer *buffer, uint32_t table_id, pt_slice partition,
                                  uint8_t last)
 {
-    bool made = make_logical(buffer, table_id, partition);
+    make_logical(buffer, table_id, partition);
     pt_buffer_append_byte(buffer, last);
-    return made && !buffer->failed;
+    return !buffer->failed;
 }
 
 /* As search_point: the argument is looked at once, and no partition has a NUL in its name. */

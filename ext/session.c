@@ -125,7 +125,7 @@ static void drop_view(pt_session *session)
     if (view == NULL) {
         return;
     }
-    if (view->references > 1 || session->spare != NULL) {
+    if (view->references > 1) {
         pt_view_release(view);
         return;
     }
