@@ -301,12 +301,12 @@ static int fail_address_space(pt_error *error, const char *path, size_t needed)
                         path, (sqlite3_int64)needed);
 }
 
-void pt_lmdb_env_settle(const pt_lmdb_env *env)
+void pt_lmdb_env_settle(pt_lmdb_env *env)
 {
     int fd;
     mdb_env_get_fd(env->env, &fd);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    pt_lmdb_map_hide(env);
+    pt_lmdb_map_settle(env);
 }
 
 static int open_environment(pt_lmdb_env *env, const char *path, const struct stat *file,
@@ -405,6 +405,6 @@ int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "making its map larger");
     }
-    pt_lmdb_map_hide(env);
+    pt_lmdb_map_settle(env);
     return SQLITE_OK;
 }
