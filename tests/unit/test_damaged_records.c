@@ -229,7 +229,17 @@ static void garbage_behind_damaged_links_is_reported(void **state)
 
 /* --- Sizes --- */
 
-enum { ROWS = 600, KEY = 10, VALUE = 54, PAGE = 4096, FILE_MAX = 1 << 21, ENTRY_HEADER = 8 };
+enum {
+    ROWS = 600,
+
+    KEY = 10,
+    VALUE = 54,
+    PAGE = 4096,
+    FILE_MAX = 1 << 21,
+    ENTRY_HEADER = 8,
+    FLAGS = 10,
+    LEAF = 2
+};
 
 static uint8_t file_bytes[FILE_MAX];
 
@@ -285,15 +295,17 @@ static int last_row_of_a_page(void)
     return last;
 }
 
-/* Overwrites the sizes in front of the key wherever it lies. */
+/* Overwrites the sizes in front of the key on each leaf page where it lies. */
 static void damage_sizes(int row, uint32_t value_size, uint16_t key_size)
 {
     size_t size = read_file();
     int found = 0;
     for (size_t at = find_row(row, 0, size); at < size; at = find_row(row, at + 1, size)) {
-        pt_put_le32(file_bytes + at - ENTRY_HEADER, value_size);
-        pt_put_le16(file_bytes + at - 2, key_size);
-        found++;
+        if (pt_get_le16(file_bytes + at / PAGE * PAGE + FLAGS) == LEAF) {
+            pt_put_le32(file_bytes + at - ENTRY_HEADER, value_size);
+            pt_put_le16(file_bytes + at - 2, key_size);
+            found++;
+        }
     }
     assert_true(found > 0);
     FILE *file = fopen(fixture_path, "r+b");
@@ -303,10 +315,11 @@ static void damage_sizes(int row, uint32_t value_size, uint16_t key_size)
 }
 
 /* How many rows come before the error. */
-static int walk(pt_snapshot *snapshot, pt_direction direction)
+static int walk(pt_store *store, pt_direction direction)
 {
     int rows = 0;
-    int rc = SQLITE_OK;
+    int rc;
+    pt_snapshot *snapshot = begin_snapshot(store);
     pt_error error = PT_ERROR_NONE;
     pt_engine_cursor *cursor = NULL;
     pt_slice end = pt_slice_of("\0\0\0\2", direction == PT_FORWARD ? 0 : 4);
@@ -320,6 +333,7 @@ static int walk(pt_snapshot *snapshot, pt_direction direction)
     assert_int_equal(rc, SQLITE_CORRUPT);
     pt_error_clear(&error);
     engine->cursor_close(cursor);
+    engine->snapshot_free(snapshot);
     return rows;
 }
 
@@ -329,9 +343,9 @@ static void assert_row_is_damaged(int row, bool key_is_sound)
     bool found;
     pt_slice record;
     pt_store *store = open_store(fixture_path);
+    assert_int_equal(walk(store, PT_FORWARD), row);
+    assert_int_equal(walk(store, PT_BACKWARD), ROWS - row - 1);
     pt_snapshot *snapshot = begin_snapshot(store);
-    assert_int_equal(walk(snapshot, PT_FORWARD), row);
-    assert_int_equal(walk(snapshot, PT_BACKWARD), ROWS - row - 1);
     snprintf(text, sizeof text, "%06d", row);
     test_key key = key_of(1, text);
     if (key_is_sound) {
