@@ -22,17 +22,25 @@ typedef struct call_fault {
     int error;
     int skipped;
     int times;
+    bool at_roots; /* only where LMDB writes its root pages */
 } call_fault;
 
 static call_fault fault;
 static void (*before_call)(const system_call *call);
+
+/* LMDB writes its root pages, and only them, from the middle of a page on. */
+static bool is_root_page(const system_call *call)
+{
+    return call->offset < 8192 && call->offset % 4096 != 0;
+}
 
 static system_call_verdict judge(const system_call *call)
 {
     if (before_call != NULL) {
         before_call(call);
     }
-    if (fault.times == 0 || strcmp(fault.name, call->name) != 0 || fault.skipped-- > 0) {
+    if (fault.times == 0 || strcmp(fault.name, call->name) != 0 ||
+        (fault.at_roots && !is_root_page(call)) || fault.skipped-- > 0) {
         return (system_call_verdict){0};
     }
     fault.skipped = 0;
@@ -44,6 +52,13 @@ static void fail_call(const char *name, int error, int skipped, int times)
 {
     fault = (call_fault){.name = name, .error = error, .skipped = skipped, .times = times};
     system_call_judge = judge;
+}
+
+/* LMDB then refuses everything until the environment is opened again. */
+static void fail_root_pages(void)
+{
+    fail_call("pwrite", EIO, 0, 2); /* and putting the old one back */
+    fault.at_roots = true;
 }
 
 static void heal(void)
@@ -479,6 +494,58 @@ static void reason_of_a_short_write_is_found(void **state)
     engine->close(store);
 }
 
+/* LMDB does not write a last page that it has taken and given back. */
+static void file_that_cannot_be_extended_is_so_later(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"fstat", "ftruncate"};
+    static char large[200000];
+    memset(large, 'x', sizeof large - 1);
+    pt_store *store = open_store(fixture_path);
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        pt_store_info info = {0};
+        lock_store(store);
+        pt_writer *writer = begin_write(store);
+        large[(i + 1) * 60000] = 0;
+        put_text(writer, 1, "b", large);
+        large[(i + 1) * 60000] = 'x';
+        delete_text(writer, 1, "b");
+        put_text(writer, 1, "a", "two");
+        fail_call(names[i], EIO, 0, 1);
+        commit_write(writer);
+        assert_int_equal(fault.times, 0);
+        engine->unlock(store);
+        assert_store_works(store);
+        assert_ok(engine->info(store, &info, &error));
+        assert_true(info.file_bytes >= info.used_bytes);
+    }
+    engine->close(store);
+    store = open_store(fixture_path); /* it is whole */
+    assert_store_works(store);
+    engine->close(store);
+}
+
+static void private_store_is_opened_again_through_a_link(void **state)
+{
+    (void)state;
+    pt_store *store = NULL;
+    assert_ok(engine->open(NULL, PT_OPEN_PRIVATE, &store, &error));
+    assert_store_works(store);
+    pt_snapshot *snapshot = new_snapshot(store);
+    fail_root_pages();
+    failing = CALL_DISK;
+    assert_fails(commit_text(store, "two", &error), SQLITE_IOERR, NULL);
+    heal();
+    failing = CALL_SYMLINK;
+    assert_fails(engine->snapshot_begin(snapshot, &error), SQLITE_READONLY, "opening it again");
+    failing = NO_CALL;
+    assert_ok(engine->snapshot_begin(snapshot, &error));
+    assert_record(snapshot, 1, "a", "one");
+    engine->snapshot_free(snapshot);
+    assert_store_works(store);
+    engine->close(store);
+}
+
 /* The root page's write fails, and then the gate cannot be passed to open the store again. */
 static void store_is_opened_again_when_its_gate_can_be_passed(void **state)
 {
@@ -486,7 +553,7 @@ static void store_is_opened_again_when_its_gate_can_be_passed(void **state)
     pt_store *store = open_store(fixture_path);
     assert_store_works(store);
     pt_snapshot *snapshot = new_snapshot(store);
-    fail_call("pwrite", EIO, 1, 2); /* the root page, and putting the old one back */
+    fail_root_pages();
     failing = CALL_DISK;
     assert_fails(commit_text(store, "two", &error), SQLITE_IOERR, NULL);
     failing = NO_CALL;
@@ -591,6 +658,8 @@ int main(void)
         TEST(refused_lock_is_busy_by_either_name),
         TEST(gate_is_not_waited_for_endlessly),
         TEST(reason_of_a_short_write_is_found),
+        TEST(file_that_cannot_be_extended_is_so_later),
+        TEST(private_store_is_opened_again_through_a_link),
         TEST(store_is_opened_again_when_its_gate_can_be_passed),
         TEST(size_that_cannot_be_seen_is_estimated),
         TEST(failing_exchange_keeps_the_store),

@@ -6,9 +6,13 @@
 #define LMDB_FAULTS_H
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <lmdb.h>
 #include <stdbool.h>
 #include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 typedef enum lmdb_function {
     LMDB_NONE,
@@ -35,12 +39,16 @@ typedef struct lmdb_fault {
 
 static lmdb_fault lmdb_faults[2]; /* all zeros: none */
 static int lmdb_versions_ahead;   /* of what LMDB says is the newest */
+static int lmdb_versions_behind;  /* of what LMDB says is a transaction's */
+static bool lmdb_map_is_refused;  /* address space for one, that is */
 static void (*lmdb_before_open)(void);
 
 static void lmdb_forget_faults(void)
 {
     memset(lmdb_faults, 0, sizeof lmdb_faults);
     lmdb_versions_ahead = 0;
+    lmdb_versions_behind = 0;
+    lmdb_map_is_refused = false;
     lmdb_before_open = NULL;
 }
 
@@ -111,6 +119,22 @@ int mdb_env_info(MDB_env *env, MDB_envinfo *info)
     int code = real(env, info);
     info->me_last_txnid += (size_t)lmdb_versions_ahead;
     return code;
+}
+
+size_t mdb_txn_id(MDB_txn *txn)
+{
+    size_t (*real)(MDB_txn *);
+    lmdb_find("mdb_txn_id", &real);
+    return real(txn) - (size_t)lmdb_versions_behind;
+}
+
+void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+{
+    if (lmdb_map_is_refused && (flags & MAP_NORESERVE) != 0) {
+        errno = ENOMEM;
+        return MAP_FAILED;
+    }
+    return (void *)syscall(SYS_mmap, address, size, protection, flags, fd, offset);
 }
 
 int mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn)

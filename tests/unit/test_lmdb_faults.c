@@ -2,8 +2,8 @@
  * The engine when LMDB fails: whatever it says, at whichever of its calls, is reported, leaves what
  * is stored and nothing half-done, and what comes next works again.
  */
+#include "filled_store.h"
 #include "lmdb_faults.h"
-#include "store_fixture.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -11,37 +11,9 @@
 #include "key.h"
 #include "lmdb_registry.h"
 #include "lmdb_tree.h"
+#include "ticks.h"
 
-enum { LONG = 1400 }; /* bytes of a long key that is behind three links */
-
-/* --- A store and what is asked of it --- */
-
-static uint8_t long_keys[4][LONG];
-
-/* Keys of table 1, in order; but for the first they part behind their last link. */
-static pt_slice long_key(unsigned number)
-{
-    uint8_t *bytes = long_keys[number];
-    memset(bytes, 'k', LONG);
-    pt_put_be32(bytes, 1);
-    bytes[LONG - 1] = (uint8_t)('0' + number);
-    return pt_slice_of(bytes, number == 0 ? 600 : LONG);
-}
-
-static pt_store *open_filled_store(void)
-{
-    pt_store *store = open_store(fixture_path);
-    lock_store(store);
-    pt_writer *writer = begin_write(store);
-    put_text(writer, 1, "a", "one");
-    for (unsigned i = 0; i < 3; i++) {
-        assert_ok(engine->write_put(writer, long_key(i), pt_slice_text("long"), &error));
-    }
-    put_text(writer, 1, "z", "last");
-    commit_write(writer);
-    engine->unlock(store);
-    return store;
-}
+/* --- What is asked of a store --- */
 
 static int count_from(pt_engine_cursor *cursor, pt_direction direction, int *rows, pt_error *error)
 {
@@ -215,6 +187,22 @@ static void map_that_cannot_grow_is_made_anew(void **state)
     engine->close(store);
 }
 
+static void map_needs_address_space(void **state)
+{
+    (void)state;
+    pt_store *store = open_filled_store();
+    pt_snapshot *snapshot = new_snapshot(store);
+    lmdb_fail_at(LMDB_TXN_BEGIN, MDB_MAP_RESIZED, 0, 1);
+    lmdb_map_is_refused = true;
+    assert_fails(engine->snapshot_begin(snapshot, &error), SQLITE_CANTOPEN, "ulimit -v");
+    engine->snapshot_free(snapshot);
+    check_recovered(store);
+    engine->close(store);
+    lmdb_map_is_refused = true;
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "ulimit -v");
+    lmdb_forget_faults();
+}
+
 static void endless_growth_is_an_error(void **state)
 {
     (void)state;
@@ -343,6 +331,20 @@ static void file_replaced_at_the_last_moment_is_not_used(void **state)
 }
 
 /* --- Versions --- */
+
+static void store_that_never_stands_still_is_busy(void **state)
+{
+    (void)state;
+    pt_store *store = NULL;
+    engine->close(open_filled_store());
+    lmdb_versions_behind = 2;
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_BUSY,
+                 "changes too fast to be opened");
+    lmdb_forget_faults();
+    store = open_store(fixture_path);
+    check_recovered(store);
+    engine->close(store);
+}
 
 /* LMDB's lock file names an older version than the newest, whose roots are the ones that are seen.
  */
@@ -482,6 +484,53 @@ static void failed_transaction_is_not_committed(void **state)
     engine->close(store);
 }
 
+/* It is a precaution, for when the clock was set back, and nobody is told. */
+static void last_tick_may_stay_unstored(void **state)
+{
+    (void)state;
+    pt_store *store = open_filled_store();
+    int64_t last = pt_ticks_now() + INT64_C(36000000000); /* in an hour */
+    lock_store(store);
+    ((pt_lmdb_store *)store)->last_tick = last;
+    lmdb_fail_at(LMDB_TXN_BEGIN, EIO, 0, 1);
+    engine->unlock(store);
+    assert_true(lmdb_has_failed(1));
+    lock_store(store);
+    engine->unlock(store);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_int_equal(snapshot->clock, last);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+/* --- Room --- */
+
+/* Its map has no more pages than are kept for deletes. */
+static void smallest_map_takes_nothing(void **state)
+{
+    (void)state;
+    engine->close(open_filled_store());
+    setenv("PTABLE_MAP_SIZE", "64K", 1);
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    lmdb_fail_at(LMDB_CURSOR_OPEN, ENOMEM, 0, 1);
+    pt_error none = PT_ERROR_NONE; /* it has no text */
+    assert_int_equal(engine->write_put(writer, long_key(3), pt_slice_text("x"), &none),
+                     SQLITE_NOMEM);
+    lmdb_fail_at(LMDB_TXN_BEGIN, ENOMEM, 0, 1);
+    assert_int_equal(engine->write_put(writer, long_key(3), pt_slice_text("x"), &none),
+                     SQLITE_NOMEM);
+    lmdb_forget_faults();
+    assert_fails(engine->write_put(writer, long_key(3), pt_slice_text("x"), &error), SQLITE_FULL,
+                 "PTABLE_MAP_SIZE");
+    engine->write_abort(writer);
+    engine->unlock(store);
+    assert_sound(store);
+    engine->close(store);
+    unsetenv("PTABLE_MAP_SIZE");
+}
+
 /* --- Trees --- */
 
 static void tree_without_a_cursor_is_asked_in_vain(void **state)
@@ -510,17 +559,21 @@ int main(void)
         TEST(failing_reads_are_reported),
         TEST(failing_writes_are_reported),
         TEST(map_that_cannot_grow_is_made_anew),
+        TEST(map_needs_address_space),
         TEST(endless_growth_is_an_error),
         TEST(store_that_cannot_be_opened_again_is_tried_again),
         TEST(store_closed_for_good_can_be_closed),
         TEST(private_store_is_opened_again_or_stays),
         TEST(failures_of_opening_say_what_to_do),
         TEST(file_replaced_at_the_last_moment_is_not_used),
+        TEST(store_that_never_stands_still_is_busy),
         TEST(version_that_stays_behind_is_the_states),
         TEST(version_that_is_not_the_states_is_not_shown),
         TEST(what_was_committed_is_looked_for),
         TEST(what_was_committed_may_be_hard_to_look_for),
         TEST(failed_transaction_is_not_committed),
+        TEST(last_tick_may_stay_unstored),
+        TEST(smallest_map_takes_nothing),
         TEST(tree_without_a_cursor_is_asked_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
