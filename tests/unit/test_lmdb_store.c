@@ -464,15 +464,15 @@ static void record_of_a_closed_cursor_is_not_kept(void **state)
 static void keys_of_no_table_are_not_found(void **state)
 {
     (void)state;
-    static const pt_slice keys[] = {{(const uint8_t *)"\0\0", 2},
-                                    {(const uint8_t *)"\xFF\0\0\x77", 4}};
+    static const pt_slice strange[] = {{(const uint8_t *)"\0\0", 2},
+                                       {(const uint8_t *)"\xFF\0\0\x77", 4}};
     pt_store *store = open_store(fixture_path);
     store_text(store, 1, "a", "one");
     pt_snapshot *snapshot = begin_snapshot(store);
     bool found = true;
     pt_slice record;
-    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
-        assert_ok(engine->get(snapshot, keys[i], &found, &record, &error));
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
+        assert_ok(engine->get(snapshot, strange[i], &found, &record, &error));
         assert_false(found);
     }
     assert_fails(engine->get(snapshot, (pt_slice){0}, &found, &record, &error), SQLITE_IOERR,
