@@ -376,10 +376,12 @@ static bool is_disk_full(const pt_lmdb_env *env, int fd)
 /* Whether the next page would end behind what this process may write. */
 static bool is_at_limit(const pt_lmdb_env *env, int fd)
 {
-    struct rlimit limit;
-    struct stat file;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-           fstat(fd, &file) == 0 && (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+    struct stat file = {0};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    fstat(fd, &file);
+    return limit.rlim_cur != RLIM_INFINITY &&
+           (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
 }
 
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)

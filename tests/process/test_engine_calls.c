@@ -598,7 +598,7 @@ static int compact(pt_store *store, pt_error *error)
 static void failing_exchange_keeps_the_store(void **state)
 {
     (void)state;
-    static const char *const names[] = {"fcntl", "stat", "rename"};
+    static const char *const names[] = {"fcntl", "stat", "fstat", "rename"};
     pt_store *store = open_store(fixture_path);
     assert_store_works(store);
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {

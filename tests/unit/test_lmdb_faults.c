@@ -13,52 +13,16 @@
 #include "lmdb_tree.h"
 #include "ticks.h"
 
-/* --- What is asked of a store --- */
-
-static int count_from(pt_engine_cursor *cursor, pt_direction direction, int *rows, pt_error *error)
-{
-    int rc = SQLITE_OK;
-    *rows = 0;
-    while (rc == SQLITE_OK && cursor->valid) {
-        ++*rows;
-        rc = engine->cursor_step(cursor, direction, error);
-    }
-    return rc;
-}
-
-typedef struct scan_start {
-    pt_slice from;
-    pt_slice limit;
-    pt_direction direction;
-    int rows;
-} scan_start;
-
-static int scan_from(pt_snapshot *snapshot, const scan_start *start, pt_error *error)
-{
-    int rows = 0;
-    pt_engine_cursor *cursor = NULL;
-    int rc = engine->cursor_open(snapshot, &cursor, error);
-    if (rc == SQLITE_OK) {
-        rc = engine->cursor_seek(cursor, start->from, start->limit, start->direction, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = count_from(cursor, start->direction, &rows, error);
-    }
-    assert_true(rc != SQLITE_OK || rows == start->rows);
-    engine->cursor_close(cursor);
-    return rc;
-}
-
 /* --- Every call of LMDB's --- */
 
 /* Everything that reads: SQLITE_OK only if all that is stored was seen. */
 static int read_all(pt_store *store, pt_error *error)
 {
     const scan_start starts[] = {
-        {.direction = PT_FORWARD, .rows = 5},
+        {.direction = PT_FORWARD, .rows = 6},
         {.from = long_key(1), .direction = PT_FORWARD, .rows = 3},
-        {.from = long_key(3), .direction = PT_BACKWARD, .rows = 4},
-        {.from = pt_slice_of("\0\0\0\2", 4), .direction = PT_BACKWARD, .rows = 5},
+        {.from = long_key(3), .direction = PT_BACKWARD, .rows = 5},
+        {.from = pt_slice_of("\0\0\0\2", 4), .direction = PT_BACKWARD, .rows = 6},
     };
     bool found = false;
     pt_slice record;
@@ -78,7 +42,7 @@ static int read_all(pt_store *store, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         rc = engine->counts(snapshot, 1, &counts, error);
-        assert_true(rc != SQLITE_OK || counts.entities == 5);
+        assert_true(rc != SQLITE_OK || counts.entities == 6);
     }
     engine->snapshot_free(snapshot);
     return rc == SQLITE_OK ? engine->info(store, &info, error) : rc;
@@ -312,6 +276,13 @@ static void put_other_in_place(void)
     assert_int_equal(rename(other_path, fixture_path), 0);
 }
 
+static void put_link_in_place(void)
+{
+    lmdb_before_open = NULL;
+    assert_int_equal(unlink(fixture_path), 0);
+    assert_int_equal(symlink(other_path, fixture_path), 0);
+}
+
 /* LMDB opens by name what may be another file by then. */
 static void file_replaced_at_the_last_moment_is_not_used(void **state)
 {
@@ -328,6 +299,29 @@ static void file_replaced_at_the_last_moment_is_not_used(void **state)
     assert_record(snapshot, 1, "a", NULL);
     engine->snapshot_free(snapshot);
     engine->close(store);
+}
+
+static void link_to_another_device_is_not_followed(void **state)
+{
+    (void)state;
+    pt_store *store = open_filled_store();
+    engine->close(store);
+    snprintf(other_path, sizeof other_path, "/dev/shm/ptable-test-XXXXXX");
+    if (mkdtemp(other_path) == NULL) {
+        skip();
+    }
+    strcat(other_path, "/b");
+    engine->close(open_store(other_path));
+    lmdb_forget_faults();
+    lmdb_before_open = put_link_in_place;
+    assert_ok(engine->open(fixture_path, 0, &store, &error));
+    assert_string_equal(store->path, other_path);
+    engine->close(store);
+    unlink(other_path);
+    strcat(other_path, "-lock");
+    unlink(other_path);
+    *strrchr(other_path, '/') = 0;
+    assert_int_equal(rmdir(other_path), 0);
 }
 
 /* --- Versions --- */
@@ -566,6 +560,7 @@ int main(void)
         TEST(private_store_is_opened_again_or_stays),
         TEST(failures_of_opening_say_what_to_do),
         TEST(file_replaced_at_the_last_moment_is_not_used),
+        TEST(link_to_another_device_is_not_followed),
         TEST(store_that_never_stands_still_is_busy),
         TEST(version_that_stays_behind_is_the_states),
         TEST(version_that_is_not_the_states_is_not_shown),
