@@ -5,7 +5,7 @@
 bool pt_lmdb_is_on_overflow_pages(const pt_lmdb_env *env, const MDB_val *value)
 {
     const uint8_t *first = (const uint8_t *)value->mv_data - PT_LMDB_PAGE_HEADER;
-    if (((uintptr_t)first & (env->page_size - 1)) != 0) {
+    if (pt_lmdb_offset_in_page(env, first) != 0) {
         return false;
     }
     MDB_envinfo info;

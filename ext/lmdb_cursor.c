@@ -166,9 +166,13 @@ static inline int take(pt_lmdb_cursor *cursor, int mdb_rc, pt_direction directio
     return SQLITE_OK;
 }
 
-/* From a link to the long keys behind it, of which there are some. */
+/* From a link to the long keys behind it, of which there are some. LMDB has no longer key. */
 static int enter_link(pt_lmdb_cursor *cursor, pt_direction direction, MDB_val *key, MDB_val *record)
 {
+    const pt_lmdb_env *env = &pt_lmdb_own_snapshot(cursor->base.snapshot)->store->env;
+    if (key->mv_size > PT_LMDB_LINK_SIZE || !pt_lmdb_is_in_page(env, key)) {
+        return MDB_CORRUPTED;
+    }
     int mdb_rc = prepare_long_cursor(cursor);
     return mdb_rc == MDB_SUCCESS
                ? pt_lmdb_long_cursor_enter(cursor->long_cursor, direction, key, record)
@@ -181,7 +185,7 @@ static int move(pt_lmdb_cursor *cursor, MDB_val *key, MDB_cursor_op op, pt_direc
 {
     MDB_val record;
     int mdb_rc = mdb_cursor_get(cursor->cursor, key, &record, op);
-    if (mdb_rc == MDB_SUCCESS && key->mv_size == PT_LMDB_LINK_SIZE) {
+    if (mdb_rc == MDB_SUCCESS && key->mv_size >= PT_LMDB_LINK_SIZE) {
         mdb_rc = enter_link(cursor, direction, key, &record);
     }
     return take(cursor, mdb_rc, direction, key, &record, error);

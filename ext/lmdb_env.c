@@ -304,12 +304,12 @@ static int fail_address_space(pt_error *error, const char *path, size_t needed)
                         path, (sqlite3_int64)needed);
 }
 
-void pt_lmdb_env_settle(const pt_lmdb_env *env)
+void pt_lmdb_env_settle(pt_lmdb_env *env)
 {
     int fd;
     mdb_env_get_fd(env->env, &fd);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    pt_lmdb_map_hide(env);
+    pt_lmdb_map_settle(env);
 }
 
 static int open_environment(pt_lmdb_env *env, const char *path, const struct stat *file,
@@ -379,10 +379,12 @@ static bool is_disk_full(const pt_lmdb_env *env, int fd)
 /* Whether the next page would end behind what this process may write. */
 static bool is_at_limit(const pt_lmdb_env *env, int fd)
 {
-    struct rlimit limit;
-    struct stat file;
-    return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur != RLIM_INFINITY &&
-           fstat(fd, &file) == 0 && (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+    struct stat file = {0};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    fstat(fd, &file);
+    return limit.rlim_cur != RLIM_INFINITY &&
+           (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
 }
 
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
@@ -408,6 +410,6 @@ int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "making its map larger");
     }
-    pt_lmdb_map_hide(env);
+    pt_lmdb_map_settle(env);
     return SQLITE_OK;
 }

@@ -20,7 +20,9 @@ typedef struct pt_lmdb_env {
     MDB_dbi chunks;
     MDB_dbi garbage;
     unsigned page_size;
-    bool read_only; /* the file cannot be written, or has features that forbid writing */
+    size_t misalignment; /* bytes from a multiple of it to a page, in memory; 0 unless pages are
+                            larger than the memory's: the file was made on another machine */
+    bool read_only;      /* the file cannot be written, or has features that forbid writing */
 } pt_lmdb_env;
 
 /* SQLITE_CANTOPEN unless it is a regular file. Others must not even be opened: that can start a
@@ -68,9 +70,9 @@ int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc);
 
 /*
  * After opening: keeps the map out of core dumps, which would take minutes, and the file's
- * descriptor out of programs that are executed.
+ * descriptor out of programs that are executed; notes where in memory the pages lie.
  */
-void pt_lmdb_env_settle(const pt_lmdb_env *env);
+void pt_lmdb_env_settle(pt_lmdb_env *env);
 
 static inline MDB_val pt_lmdb_val(pt_slice slice)
 {

@@ -175,7 +175,7 @@ int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline)
 {
     pthread_mutex_lock(&queue->mutex);
     int rc = queue->taken ? wait_for_turn(queue, deadline) : SQLITE_OK;
-    queue->taken = queue->taken || rc == SQLITE_OK;
+    queue->taken = true; /* by this one, or still by the one it waited for */
     pthread_mutex_unlock(&queue->mutex);
     return rc;
 }

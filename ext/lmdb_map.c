@@ -72,7 +72,7 @@ size_t pt_lmdb_map_size(size_t needed)
     return can_reserve(least) ? least : 0;
 }
 
-/* --- Keeping it out of core dumps --- */
+/* --- Its place --- */
 
 /* Reads "start-end ", in hexadecimal, from the beginning of a line. */
 static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
@@ -102,7 +102,7 @@ static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
     return found;
 }
 
-void pt_lmdb_map_hide(const pt_lmdb_env *env)
+void pt_lmdb_map_settle(pt_lmdb_env *env)
 {
     MDB_txn *txn;
     if (mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn) != MDB_SUCCESS) {
@@ -115,6 +115,7 @@ void pt_lmdb_map_hide(const pt_lmdb_env *env)
     if (mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS &&
         find_mapping(header.mv_data, &start, &end)) {
         madvise((void *)start, end - start, MADV_DONTDUMP);
+        env->misalignment = start & (env->page_size - 1);
     }
     mdb_txn_abort(txn);
 }

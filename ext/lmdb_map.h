@@ -13,7 +13,10 @@
  */
 size_t pt_lmdb_map_size(size_t needed);
 
-/* Keeps the map of an open environment out of core dumps, which would take minutes. */
-void pt_lmdb_map_hide(const pt_lmdb_env *env);
+/*
+ * After opening, or changing the map's size: keeps the map out of core dumps, which would take
+ * minutes, and notes where in memory the pages lie.
+ */
+void pt_lmdb_map_settle(pt_lmdb_env *env);
 
 #endif

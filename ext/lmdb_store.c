@@ -125,12 +125,35 @@ static bool is_one_version(const pt_lmdb_snapshot *snapshot, uint64_t version)
     return info.me_last_txnid == version;
 }
 
-static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_error *error)
+static void end_reading(const pt_lmdb_snapshot *snapshot)
+{
+    mdb_txn_reset(snapshot->reader.txn);
+    pt_lmdb_end(snapshot->store);
+}
+
+/* Ends the reading if it is not what the state says. */
+static int check_version(const pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
 {
     pt_lmdb_store *store = snapshot->store;
+    pt_format_state state = {0};
+    int rc = pt_lmdb_read_state(store, snapshot->reader.txn, &state, error);
+    if (rc == SQLITE_OK && state.version != version) {
+        rc = pt_error_set(error, SQLITE_BUSY,
+                          "store %Q changes too fast to be read, or its file was replaced while a "
+                          "process had it open; try again, or close all connections to it",
+                          store->base.path);
+    }
+    if (rc != SQLITE_OK) {
+        end_reading(snapshot);
+    }
+    return rc;
+}
+
+static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_error *error)
+{
     pt_lmdb_reader *reader = &snapshot->reader;
-    for (int tries = 0; tries < BEGIN_TRIES; tries++) {
-        int rc = pt_lmdb_begin_read(store, reader, error);
+    for (int tries = 1;; tries++) {
+        int rc = pt_lmdb_begin_read(snapshot->store, reader, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -138,25 +161,11 @@ static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
         if (is_one_version(snapshot, *version)) {
             return SQLITE_OK;
         }
-        if (tries == BEGIN_TRIES - 1) {
-            break;
+        if (tries == BEGIN_TRIES) {
+            return check_version(snapshot, *version, error);
         }
-        mdb_txn_reset(reader->txn);
-        pt_lmdb_end(store);
+        end_reading(snapshot);
     }
-    pt_format_state state = {0};
-    int rc = pt_lmdb_read_state(store, reader->txn, &state, error);
-    if (rc == SQLITE_OK && state.version != *version) {
-        rc = pt_error_set(error, SQLITE_BUSY,
-                          "store %Q changes too fast to be read, or its file was replaced while a "
-                          "process had it open; try again, or close all connections to it",
-                          store->base.path);
-    }
-    if (rc != SQLITE_OK) {
-        mdb_txn_reset(reader->txn);
-        pt_lmdb_end(store);
-    }
-    return rc;
 }
 
 static int take_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
@@ -192,8 +201,7 @@ int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
     if (version != snapshot->reader.seen) {
         rc = take_state(snapshot, version, error);
         if (rc != SQLITE_OK) {
-            mdb_txn_reset(snapshot->reader.txn);
-            pt_lmdb_end(snapshot->store);
+            end_reading(snapshot);
             return rc;
         }
     }
@@ -218,8 +226,7 @@ void pt_lmdb_snapshot_end(pt_snapshot *base)
     snapshot->begun = false;
     snapshot->left_key = (pt_slice){0};
     if (!pt_lmdb_is_inherited(snapshot->store)) {
-        mdb_txn_reset(snapshot->reader.txn);
-        pt_lmdb_end(snapshot->store);
+        end_reading(snapshot);
     }
 }
 

@@ -143,11 +143,11 @@ static int read_counts(const pt_writer *writer, pt_slice key, pt_table_counts *c
                : mdb_rc;
 }
 
+/* They are there: what has become nothing by a change that is something was not nothing. */
 static int delete_counts(const pt_writer *writer, pt_slice key)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
-    int mdb_rc = mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL);
-    return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
+    return mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL);
 }
 
 static int add_counts(pt_writer *writer, pt_slice key)

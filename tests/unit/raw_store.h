@@ -1,5 +1,5 @@
 /*
- * Looking into a closed store's file as LMDB shows it.
+ * Looking into a closed store's file as LMDB shows it, and changing its records as no commit does.
  */
 #ifndef RAW_STORE_H
 #define RAW_STORE_H
@@ -24,6 +24,26 @@ static inline MDB_stat raw_stat(const char *database)
     mdb_txn_abort(txn);
     mdb_env_close(env);
     return stat;
+}
+
+/* Puts a record into one of the sub-databases, or the main one (NULL); without data deletes it. */
+static inline void raw_put(const char *database, pt_slice key, pt_slice value)
+{
+    MDB_env *env;
+    MDB_txn *txn;
+    MDB_dbi dbi;
+    MDB_val mdb_key = {.mv_size = key.size, .mv_data = (void *)(uintptr_t)key.data};
+    MDB_val mdb_value = {.mv_size = value.size, .mv_data = (void *)(uintptr_t)value.data};
+    assert_int_equal(mdb_env_create(&env), 0);
+    mdb_env_set_maxdbs(env, 8);
+    assert_int_equal(mdb_env_open(env, fixture_path, MDB_NOSUBDIR, 0644), 0);
+    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
+    assert_int_equal(mdb_dbi_open(txn, database, 0, &dbi), 0);
+    assert_int_equal(value.data != NULL ? mdb_put(txn, dbi, &mdb_key, &mdb_value, 0)
+                                        : mdb_del(txn, dbi, &mdb_key, NULL),
+                     0);
+    assert_int_equal(mdb_txn_commit(txn), 0);
+    mdb_env_close(env);
 }
 
 static inline size_t raw_entries(const char *database)

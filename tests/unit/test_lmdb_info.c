@@ -4,6 +4,8 @@
 
 #include "failing_malloc.h"
 #include "key.h"
+#include "lmdb_info.h"
+#include "lmdb_registry.h"
 
 static pt_store_info info_of(pt_store *store)
 {
@@ -176,6 +178,77 @@ static void failed_allocations_are_reported(void **state)
     engine->close(store);
 }
 
+/* --- Processes --- */
+
+enum { READERS = 10, LISTED = 8 };
+
+static int ready[2];
+static int ended[2];
+
+static int read_twice_till_told(void)
+{
+    char byte = 0;
+    pt_error error = PT_ERROR_NONE;
+    pt_store *store;
+    pt_snapshot *snapshots[2];
+    close(ended[1]);
+    if (engine->open(fixture_path, 0, &store, &error) != SQLITE_OK) {
+        return 1;
+    }
+    for (int i = 0; i < 2; i++) {
+        if (engine->snapshot_new(store, &snapshots[i], &error) != SQLITE_OK ||
+            engine->snapshot_begin(snapshots[i], &error) != SQLITE_OK) {
+            return 2;
+        }
+    }
+    return write(ready[1], "", 1) == 1 && read(ended[0], &byte, 1) == 0 ? 0 : 3;
+}
+
+/* Each of some children is in the list once, and nothing else. */
+static void assert_lists(const char *list, const pid_t children[READERS], int expected)
+{
+    int found = 0;
+    for (const char *at = list; *at != 0; found++) {
+        char *end;
+        long id = strtol(at, &end, 10);
+        bool known = false;
+        for (int i = 0; i < READERS; i++) {
+            known = known || children[i] == id;
+        }
+        assert_true(known);
+        assert_true(*end == 0 || strncmp(end, ", ", 2) == 0);
+        at = *end == 0 ? end : end + 2;
+    }
+    assert_int_equal(found, expected);
+}
+
+static void reading_processes_are_named(void **state)
+{
+    (void)state;
+    char byte;
+    pid_t children[READERS];
+    pt_store *store = open_store(fixture_path);
+    pt_snapshot *own = begin_snapshot(store);
+    char *list = pt_lmdb_list_processes((pt_lmdb_store *)store);
+    assert_string_equal(list, "");
+    sqlite3_free(list);
+    assert_int_equal(pipe(ready), 0);
+    assert_int_equal(pipe(ended), 0);
+    for (int i = 0; i < READERS; i++) {
+        children[i] = start_child(read_twice_till_told);
+        assert_int_equal(read(ready[0], &byte, 1), 1);
+        list = pt_lmdb_list_processes((pt_lmdb_store *)store);
+        assert_lists(list, children, i < LISTED ? i + 1 : LISTED);
+        sqlite3_free(list);
+    }
+    close(ended[1]);
+    for (int i = 0; i < READERS; i++) {
+        await_child(children[i]);
+    }
+    engine->snapshot_free(own);
+    engine->close(store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -188,6 +261,7 @@ int main(void)
         TEST(readers_of_all_processes_are_counted),
         TEST(private_stores_have_sizes_too),
         TEST(a_forked_child_is_refused),
+        TEST(reading_processes_are_named),
         TEST(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -465,7 +465,8 @@ static int use_inherited(void)
         !is_refused(engine->cursor_seek(inherited_cursor, slice, (pt_slice){0}, PT_FORWARD, &error),
                     &error) ||
         !is_refused(engine->cursor_step(inherited_cursor, PT_FORWARD, &error), &error) ||
-        !is_refused(engine->write_begin(store, &writer, &error), &error)) {
+        !is_refused(engine->write_begin(store, &writer, &error), &error) ||
+        engine->snapshot_is_newest(begun)) {
         return 1;
     }
     engine->unlock(store);

@@ -439,6 +439,48 @@ static void map_follows_another_process(void **state)
     unsetenv("PTABLE_MAP_SIZE");
 }
 
+/* What a closed cursor stood on is asked for next; but not from a snapshot that is another by then.
+ */
+static void record_of_a_closed_cursor_is_not_kept(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    pt_snapshot *snapshot = begin_snapshot(store);
+    pt_engine_cursor *cursor = NULL;
+    assert_ok(engine->cursor_open(snapshot, &cursor, &error));
+    assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
+    assert_true(cursor->valid);
+    engine->snapshot_end(snapshot);
+    store_text(store, 1, "a", "two");
+    engine->cursor_close(cursor);
+    assert_ok(engine->snapshot_begin(snapshot, &error));
+    assert_record(snapshot, 1, "a", "two");
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+/* Too short for a table's id, or of one that no table has. */
+static void keys_of_no_table_are_not_found(void **state)
+{
+    (void)state;
+    static const pt_slice strange[] = {{(const uint8_t *)"\0\0", 2},
+                                       {(const uint8_t *)"\xFF\0\0\x77", 4}};
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "one");
+    pt_snapshot *snapshot = begin_snapshot(store);
+    bool found = true;
+    pt_slice record;
+    for (size_t i = 0; i < sizeof strange / sizeof strange[0]; i++) {
+        assert_ok(engine->get(snapshot, strange[i], &found, &record, &error));
+        assert_false(found);
+    }
+    assert_fails(engine->get(snapshot, (pt_slice){0}, &found, &record, &error), SQLITE_IOERR,
+                 "reading a record");
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -456,6 +498,10 @@ int main(void)
         cmocka_unit_test_setup_teardown(dead_readers_make_room, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(threads_see_whole_commits, fixture_setup, fixture_teardown),
         cmocka_unit_test_setup_teardown(map_follows_another_process, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(record_of_a_closed_cursor_is_not_kept, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(keys_of_no_table_are_not_found, fixture_setup,
                                         fixture_teardown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

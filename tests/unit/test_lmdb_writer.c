@@ -405,6 +405,45 @@ static void failed_allocations_write_nothing(void **state)
     engine->close(store);
 }
 
+static pt_table_counts counts_of(pt_store *store, uint32_t table)
+{
+    pt_table_counts counts = {0};
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_ok(engine->counts(snapshot, table, &counts, &error));
+    engine->snapshot_free(snapshot);
+    return counts;
+}
+
+/* A transaction may add chunks, and neither an entity nor a byte. */
+static void chunks_are_counted_by_themselves(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    store_text(store, 1, "a", "0123456789");
+    pt_table_counts before = counts_of(store, 1);
+    test_key chunk = key_of(PT_TABLE_CHUNKS, "");
+    chunk.size = 2 * PT_KEY_TABLE_SIZE;
+    pt_put_be32(chunk.bytes + PT_KEY_TABLE_SIZE, 1);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_put(writer, key_slice(&chunk), pt_slice_text(""), &error));
+    put_text(writer, 1, "a", "01"); /* shorter by the chunk's key */
+    put_text(writer, PT_TABLE_CHUNKS, "", "of no table");
+    commit_write(writer);
+    pt_table_counts after = counts_of(store, 1);
+    assert_int_equal(after.entities, before.entities);
+    assert_int_equal(after.bytes, before.bytes);
+    assert_int_equal(after.chunks, 1);
+    writer = begin_write(store);
+    assert_ok(engine->write_delete(writer, key_slice(&chunk), &error));
+    delete_text(writer, 1, "a");
+    commit_write(writer);
+    engine->unlock(store);
+    after = counts_of(store, 1);
+    assert_true(after.entities == 0 && after.bytes == 0 && after.chunks == 0);
+    engine->close(store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -414,7 +453,7 @@ int main(void)
         TEST(writes_agree_with_a_model),        TEST(restore_leaves_the_earlier_state),
         TEST(appending_ends_where_order_ends),  TEST(keys_up_to_the_limit),
         TEST(file_is_never_left_short),         TEST(dictionary_goes_with_commits),
-        TEST(failed_allocations_write_nothing),
+        TEST(failed_allocations_write_nothing), TEST(chunks_are_counted_by_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
