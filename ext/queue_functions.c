@@ -345,7 +345,7 @@ static int next(sqlite3_vtab_cursor *base)
 static int eof(sqlite3_vtab_cursor *base)
 {
     const function_cursor *cursor = cursor_of(base);
-    return cursor->reply == NULL || cursor->index >= cursor->reply->request.message_count;
+    return cursor->index >= cursor->reply->request.message_count;
 }
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)

@@ -31,11 +31,7 @@ static bool is_low(unsigned char op)
     return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
 }
 
-static bool is_high(unsigned char op)
-{
-    return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
-}
-
+/* The term is a comparison. */
 static void take_term(terms *found, int column, unsigned char op, int i)
 {
     bool equal = pt_planner_comparison(op) == PT_OP_EQ;
@@ -49,7 +45,7 @@ static void take_term(terms *found, int column, unsigned char op, int i)
         found->equal = i;
     } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_low(op)) {
         found->low = i;
-    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_high(op)) {
+    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE) {
         found->high = i;
     }
 }

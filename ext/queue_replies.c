@@ -21,7 +21,7 @@ static bool append_value(pt_buffer *question, sqlite3_value *value)
         const void *bytes =
             type == SQLITE_TEXT ? sqlite3_value_text(value) : sqlite3_value_blob(value);
         size_t size = (size_t)sqlite3_value_bytes(value);
-        if (bytes == NULL && (type == SQLITE_TEXT || size != 0)) {
+        if (bytes == NULL && type == SQLITE_TEXT) {
             return false;
         }
         append_bytes(question, bytes, size);

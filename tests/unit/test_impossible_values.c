@@ -165,10 +165,45 @@ static void names_that_occur_twice_are_reported(void **state)
 {
     (void)state;
     static const uint8_t with_two_names[] = {
-        PT_RECORD_FORMAT, 0, 0, 0, 0, 0, 0, 0, /* checksum */
-        0, 0, 0, 0, 0, 0, 0, 0,                /* ticks */
-        11, 0, 0, 0, 2, 0, 1, 0, PT_INT32, 0, 0, PT_INT32, 1, 0, 'n', /* description */
-        5, 0, 0, 0, 6, 0, 0, 0,
+        PT_RECORD_FORMAT,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0, /* checksum */
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0, /* ticks */
+        11,
+        0,
+        0,
+        0,
+        2,
+        0,
+        1,
+        0,
+        PT_INT32,
+        0,
+        0,
+        PT_INT32,
+        1,
+        0,
+        'n', /* description */
+        5,
+        0,
+        0,
+        0,
+        6,
+        0,
+        0,
+        0,
     };
     uint8_t bytes[sizeof with_two_names];
     memcpy(bytes, with_two_names, sizeof bytes);
