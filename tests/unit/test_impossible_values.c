@@ -141,6 +141,16 @@ static void impossible_values_are_reported(void **state)
     }
 }
 
+/* Not even a value that could be written over in its place. */
+static void values_beside_an_impossible_one_are_not_changed(void **state)
+{
+    (void)state;
+    run("INSERT INTO t(PartitionKey, RowKey, s, b) VALUES ('p', '1', 'abc', 1)");
+    overwrite(-1, "x", 1);
+    assert_damaged("UPDATE t SET b = 0");
+    run("SELECT b FROM t");
+}
+
 static void entities_with_impossible_values_are_repaired(void **state)
 {
     (void)state;
@@ -222,6 +232,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(impossible_values_are_reported),
+        TEST(values_beside_an_impossible_one_are_not_changed),
         TEST(entities_with_impossible_values_are_repaired),
         TEST(names_that_occur_twice_are_reported),
     };
