@@ -59,8 +59,7 @@ static terms find_terms(sqlite3_index_info *info)
         if (!compares || !info->aConstraint[i].usable) {
             continue;
         }
-        const char *collation = sqlite3_vtab_collation(info, i);
-        if (collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0) {
+        if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0) {
             take_term(&found, info->aConstraint[i].iColumn, op, i);
         }
     }

@@ -62,9 +62,6 @@ pt_queue_reply *pt_queue_reply_new(unsigned asker,
 
 void pt_queue_reply_free(pt_queue_reply *reply)
 {
-    if (reply == NULL) {
-        return;
-    }
     for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
         sqlite3_value_free(reply->arguments[i]);
     }
