@@ -111,7 +111,7 @@ SELECT t.RowKey, i, t.Timestamp > stamps.at, t.ETag <> stamps.etag FROM t JOIN s
 
 -- Names that are too long for the store's dictionary stand in the shape itself. A column that is not
 -- there is not one of them, whatever its type.
-INSERT INTO t(PartitionKey, RowKey, Properties) SELECT 'long', value, json_object(printf('%.300c', 'a'), value, 'i', 1)
+INSERT INTO t(PartitionKey, RowKey, Properties) SELECT 'long', value, json_object('i', 1, printf('%.300c', 'a'), value)
   FROM json_each('[1, 2, 3]');
 UPDATE t SET l = 10, any = 4 WHERE PartitionKey = 'long' AND RowKey <> '1';
 UPDATE t SET i = 2 WHERE PartitionKey = 'long';

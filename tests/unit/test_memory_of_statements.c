@@ -10,6 +10,7 @@
 #include "ptable.h"
 #include "shape_fields.h"
 #include "ticks.h"
+#include "write_mode.h"
 
 #define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
 #define MESSAGE "0639308784992341940_" ID
@@ -268,6 +269,32 @@ static void statements_fail_whole_in_utf16(void **state)
     statements_fail_whole("UTF-16le");
 }
 
+/* A number that is no mode is shown as text. */
+static void a_mode_that_is_a_number_takes_memory(void **state)
+{
+    (void)state;
+    sqlite3 *db = NULL;
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1.5", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_value *mode = sqlite3_value_dup(sqlite3_column_value(statement, 0));
+    sqlite3_value *tail[PT_TAIL_COUNT];
+    for (int i = 0; i < PT_TAIL_COUNT; i++) {
+        tail[i] = mode;
+    }
+    const pt_write_arguments given = {.tail = tail};
+    pt_write_form form;
+    pt_error failure = PT_ERROR_NONE;
+    failing_malloc_arm(0, false);
+    assert_int_equal(pt_write_form_read(NULL, &given, &form, &failure), SQLITE_NOMEM);
+    assert_true(failing_malloc_disarm());
+    pt_error_clear(&failure);
+    sqlite3_value_free(mode);
+    sqlite3_finalize(statement);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 /* Each of them may lie where the one before has lain. */
 static void shapes_without_id_are_looked_into_in_each_row(void **state)
 {
@@ -303,6 +330,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(statements_fail_whole_in_utf8),
         TEST(statements_fail_whole_in_utf16),
+        TEST(a_mode_that_is_a_number_takes_memory),
         TEST(shapes_without_id_are_looked_into_in_each_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
