@@ -183,6 +183,10 @@ static void whole_keys_are_listed(void **state)
                 "and (PartitionKey eq 'a' and RowKey eq '2' or PartitionKey eq 'b' and RowKey eq "
                 "'1')",
                 "never");
+    assert_keys("((PartitionKey eq 'a' and RowKey eq '1' or PartitionKey eq 'b' and RowKey eq '2') "
+                "and (PartitionKey eq 'a' and RowKey eq '2' or PartitionKey eq 'b' and RowKey eq "
+                "'1')) or PartitionKey eq 'z' and RowKey eq '1'",
+                "P{z} R{1} E{z/1}");
     assert_keys("PartitionKey eq '' and RowKey eq ''", "P{} R{} E{/}");
     assert_keys("PartitionKey eq 'a' and RowKey eq '1' or PartitionKey eq 'b'", "P{a b}");
 }
