@@ -55,11 +55,11 @@ static inline bool pt_slice_has_prefix(pt_slice text, pt_slice prefix)
            (prefix.size == 0 || memcmp(text.data, prefix.data, prefix.size) == 0);
 }
 
+/* The suffix is not empty. */
 static inline bool pt_slice_has_suffix(pt_slice text, pt_slice suffix)
 {
     return text.size >= suffix.size &&
-           (suffix.size == 0 ||
-            memcmp(text.data + (text.size - suffix.size), suffix.data, suffix.size) == 0);
+           memcmp(text.data + (text.size - suffix.size), suffix.data, suffix.size) == 0;
 }
 
 /* The sum modulo 2^64, for counts from a file: a damaged one may hold any number. */

@@ -23,11 +23,11 @@ typedef struct pt_column_map {
 /* All zeros but `columns` and `column_count` is the empty map. NULL when out of memory. */
 const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *shape);
 
-/* The name id of a column's property; 0 if it is not in the shape, or the places are NULL. */
+/* The name id of a column's property; 0 if it is not in the shape. */
 static inline uint16_t pt_column_places_name_id(const pt_column_places *places, int column)
 {
-    bool present = places != NULL && places->place[column] >= 0;
-    return present ? places->shape->properties[places->place[column]].name_id : 0;
+    int place = places->place[column];
+    return place >= 0 ? places->shape->properties[place].name_id : 0;
 }
 
 void pt_column_map_free(pt_column_map *map);

@@ -44,7 +44,7 @@ static int value_of(const pt_record *record, unsigned index, const pt_entity_sou
     }
     int rc =
         pt_large_read(source->view, pt_get_be32(source->key.data), value, source->bytes, error);
-    return rc == SQLITE_CORRUPT_VTAB && error->rc == SQLITE_OK
+    return rc == SQLITE_CORRUPT_VTAB
                ? pt_report_damaged_property(source->key, record->shape->properties[index].name,
                                             error)
                : rc;

@@ -395,7 +395,7 @@ static int read_argument(reader *r, const char *argument)
     bool quoted = pt_config_closing_quote(*cursor) != 0;
     char *name = NULL;
     int rc = pt_config_read_name(&r->reading, &cursor, &name);
-    if (rc == SQLITE_OK && name != NULL) {
+    if (rc == SQLITE_OK) {
         rc = read_named(r, name, quoted, cursor);
     }
     sqlite3_free(name);

@@ -15,9 +15,7 @@ static int check_property(const pt_table *table, pt_view *view, pt_slice key, pt
     if (rc == SQLITE_OK) {
         return pt_limits_check_property(&field, bytes, error);
     }
-    return rc == SQLITE_CORRUPT_VTAB && error->rc == SQLITE_OK
-               ? pt_report_damaged_property(key, field.name, error)
-               : rc;
+    return rc == SQLITE_CORRUPT_VTAB ? pt_report_damaged_property(key, field.name, error) : rc;
 }
 
 static int check_properties(const pt_table *table, pt_slice key, uint64_t *bytes, pt_error *error)

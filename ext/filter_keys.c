@@ -322,5 +322,5 @@ int pt_filter_find_keys(pt_filter *filter, pt_filter_keys *keys)
 
 bool pt_filter_keys_bound_partitions(const pt_filter_keys *keys)
 {
-    return !pt_condition_is_always(&keys->partition) || keys->entity.listed || is_never(keys);
+    return !pt_condition_is_always(&keys->partition) || is_never(keys);
 }

@@ -49,7 +49,7 @@ void pt_function_prefix_end(sqlite3_context *context, int argc, sqlite3_value **
         return;
     }
     pt_buffer end = {0};
-    if (pt_key_prefix_end(prefix, &end) || end.failed) {
+    if (pt_key_prefix_end(prefix, &end)) {
         pt_result_text(context, &end);
     } else {
         pt_buffer_free(&end);

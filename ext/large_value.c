@@ -238,8 +238,7 @@ int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possi
         rc = ask_snapshot(view, table_id, known, error);
     }
     if (rc == SQLITE_OK) {
-        *possible = known->any || (view->memtable != NULL &&
-                                   pt_memtable_may_hold(view->memtable, PT_TABLE_CHUNKS));
+        *possible = known->any || pt_memtable_may_hold(view->memtable, PT_TABLE_CHUNKS);
     }
     return rc;
 }

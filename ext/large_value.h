@@ -65,8 +65,9 @@ int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *
                   pt_error *error);
 
 /*
- * Whether entities of a table may have large values, as the session sees it: without cost while
- * none of the store's tables has any. SQLITE_OK, SQLITE_NOMEM, and what the engine answers.
+ * Whether entities of a table may have large values, as the session, which writes, sees it: without
+ * cost while none of the store's tables has any. SQLITE_OK, SQLITE_NOMEM, and what the engine
+ * answers.
  */
 int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possible,
                              pt_error *error);

@@ -186,12 +186,11 @@ static int significant_digits(double magnitude, int count, char digits[ROUND_TRI
 
 static int round_trip_digits(double magnitude, char digits[ROUND_TRIP_DIGITS + 1])
 {
-    int exponent = 0;
-    for (int count = 15; count <= ROUND_TRIP_DIGITS; count++) {
-        exponent = significant_digits(magnitude, count, digits);
-        if (nearest(digits, count, exponent - (count - 1)) == magnitude) {
-            break;
-        }
+    int count = 15;
+    int exponent = significant_digits(magnitude, count, digits);
+    while (count < ROUND_TRIP_DIGITS &&
+           nearest(digits, count, exponent - (count - 1)) != magnitude) {
+        exponent = significant_digits(magnitude, ++count, digits);
     }
     return exponent;
 }

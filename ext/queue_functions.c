@@ -135,15 +135,14 @@ static bool is_equality(unsigned char op)
 
 /* Which arguments are given, as bits, and by which constraint. SQLITE_CONSTRAINT: one of them is
  * not known in this order of a join. */
-static int find_arguments(const queue_function *function, const sqlite3_index_info *info,
-                          unsigned *given, int index[PT_QUEUE_ARGUMENTS_MAX])
+static int find_arguments(const sqlite3_index_info *info, unsigned *given,
+                          int index[PT_QUEUE_ARGUMENTS_MAX])
 {
     unsigned unknown = 0;
     *given = 0;
     for (int i = 0; i < info->nConstraint; i++) {
         int argument = info->aConstraint[i].iColumn - ARGUMENTS;
-        if (argument < 0 || argument >= function->most_arguments ||
-            !is_equality(info->aConstraint[i].op)) {
+        if (argument < 0 || !is_equality(info->aConstraint[i].op)) {
             continue;
         }
         unsigned bit = 1u << argument;
@@ -183,7 +182,7 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     int index[PT_QUEUE_ARGUMENTS_MAX];
     unsigned given;
     int place = 0;
-    int rc = find_arguments(function, info, &given, index);
+    int rc = find_arguments(info, &given, index);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -345,7 +344,7 @@ static int next(sqlite3_vtab_cursor *base)
 static int eof(sqlite3_vtab_cursor *base)
 {
     const function_cursor *cursor = cursor_of(base);
-    return cursor->reply == NULL || cursor->index >= cursor->reply->request.message_count;
+    return cursor->index >= cursor->reply->request.message_count;
 }
 
 static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)

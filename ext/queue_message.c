@@ -193,11 +193,12 @@ int pt_message_read(const pt_record *record, pt_slice key, pt_column_map *map, p
     return valid ? SQLITE_OK : pt_message_report_damage(key, error);
 }
 
-static bool append(pt_bag *bag, int property, pt_value value)
+/* The bag has room. */
+static void append(pt_bag *bag, int property, pt_value value)
 {
     const pt_column *column = &pt_message_properties[property];
-    const pt_field field = {.name = pt_slice_of(column->name, column->name_size), .value = value};
-    return pt_bag_append(bag, &field);
+    bag->fields[bag->count++] =
+        (pt_field){.name = pt_slice_of(column->name, column->name_size), .value = value};
 }
 
 bool pt_message_fill_bag(const pt_message *message, pt_bag *bag)
@@ -205,13 +206,15 @@ bool pt_message_fill_bag(const pt_message *message, pt_bag *bag)
     pt_value receipt = {.type = PT_GUID};
     memcpy(receipt.guid, message->receipt, PT_GUID_SIZE);
     pt_bag_clear(bag);
-    return append(bag, BODY, message->body) &&
-           append(bag, INSERTION_TIME,
-                  (pt_value){.type = PT_DATETIME, .integer = message->inserted}) &&
-           append(bag, DEQUEUE_COUNT,
-                  (pt_value){.type = PT_INT64, .integer = message->dequeue_count}) &&
-           append(bag, RECEIPT, receipt) &&
-           (message->expires == PT_TICKS_MAX ||
-            append(bag, EXPIRATION_TIME,
-                   (pt_value){.type = PT_DATETIME, .integer = message->expires}));
+    if (!pt_bag_reserve(bag, PT_MESSAGE_PROPERTIES)) {
+        return false;
+    }
+    append(bag, BODY, message->body);
+    append(bag, INSERTION_TIME, (pt_value){.type = PT_DATETIME, .integer = message->inserted});
+    append(bag, DEQUEUE_COUNT, (pt_value){.type = PT_INT64, .integer = message->dequeue_count});
+    append(bag, RECEIPT, receipt);
+    if (message->expires != PT_TICKS_MAX) {
+        append(bag, EXPIRATION_TIME, (pt_value){.type = PT_DATETIME, .integer = message->expires});
+    }
+    return true;
 }

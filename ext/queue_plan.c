@@ -31,11 +31,7 @@ static bool is_low(unsigned char op)
     return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
 }
 
-static bool is_high(unsigned char op)
-{
-    return op == SQLITE_INDEX_CONSTRAINT_LT || op == SQLITE_INDEX_CONSTRAINT_LE;
-}
-
+/* The term is a comparison. */
 static void take_term(terms *found, int column, unsigned char op, int i)
 {
     bool equal = pt_planner_comparison(op) == PT_OP_EQ;
@@ -49,7 +45,7 @@ static void take_term(terms *found, int column, unsigned char op, int i)
         found->equal = i;
     } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_low(op)) {
         found->low = i;
-    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_high(op)) {
+    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE) {
         found->high = i;
     }
 }
@@ -63,8 +59,7 @@ static terms find_terms(sqlite3_index_info *info)
         if (!compares || !info->aConstraint[i].usable) {
             continue;
         }
-        const char *collation = sqlite3_vtab_collation(info, i);
-        if (collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0) {
+        if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0) {
             take_term(&found, info->aConstraint[i].iColumn, op, i);
         }
     }

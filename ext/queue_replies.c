@@ -21,7 +21,7 @@ static bool append_value(pt_buffer *question, sqlite3_value *value)
         const void *bytes =
             type == SQLITE_TEXT ? sqlite3_value_text(value) : sqlite3_value_blob(value);
         size_t size = (size_t)sqlite3_value_bytes(value);
-        if (bytes == NULL && (type == SQLITE_TEXT || size != 0)) {
+        if (bytes == NULL && type == SQLITE_TEXT) {
             return false;
         }
         append_bytes(question, bytes, size);
@@ -62,9 +62,6 @@ pt_queue_reply *pt_queue_reply_new(unsigned asker,
 
 void pt_queue_reply_free(pt_queue_reply *reply)
 {
-    if (reply == NULL) {
-        return;
-    }
     for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
         sqlite3_value_free(reply->arguments[i]);
     }

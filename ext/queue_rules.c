@@ -243,9 +243,7 @@ static int take_body(sqlite3_value *value, pt_value *body, pt_error *error)
         *body = (pt_value){.type = PT_STRING, .bytes = bytes};
         break;
     case SQLITE_BLOB:
-        bytes.data = sqlite3_value_blob(value);
-        bytes.size = (size_t)sqlite3_value_bytes(value);
-        rc = bytes.data == NULL && bytes.size != 0 ? SQLITE_NOMEM : SQLITE_OK;
+        rc = pt_value_argument_blob(value, &bytes);
         *body = (pt_value){.type = PT_BINARY, .bytes = bytes};
         break;
     case SQLITE_NULL:

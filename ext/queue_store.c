@@ -79,9 +79,8 @@ int pt_queue_whole_body(const pt_table *table, pt_view *view, pt_slice key,
         return refuse_length(message, limit, error);
     }
     int rc = pt_large_read(view, pt_get_be32(key.data), body, bytes, error);
-    return rc == SQLITE_CORRUPT_VTAB && error->rc == SQLITE_OK
-               ? pt_report_damaged_property(key, pt_slice_text("Body"), error)
-               : rc;
+    return rc == SQLITE_CORRUPT_VTAB ? pt_report_damaged_property(key, pt_slice_text("Body"), error)
+                                     : rc;
 }
 
 /* --- Changing --- */

@@ -34,11 +34,12 @@ static int read_text(sqlite3_value *value, pt_slice *text)
     return SQLITE_OK;
 }
 
-static int read_blob(sqlite3_value *value, pt_slice *blob)
+/* A zeroblob gets its bytes only here, and becomes a NULL without memory for them. */
+int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob)
 {
     const void *data = sqlite3_value_blob(value);
     *blob = pt_slice_of(data, (size_t)sqlite3_value_bytes(value));
-    return data == NULL && blob->size != 0 ? SQLITE_NOMEM : SQLITE_OK;
+    return data == NULL && sqlite3_value_type(value) != SQLITE_BLOB ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 /* The text of a value that is TEXT. */
@@ -64,7 +65,7 @@ static int read_source(source *from, pt_type declared)
 {
     switch (from->type) {
     case SQLITE_BLOB:
-        return read_blob(from->value, &from->bytes);
+        return pt_value_argument_blob(from->value, &from->bytes);
     case SQLITE_TEXT:
         return read_argument(from->value, &from->bytes);
     default:
@@ -402,8 +403,8 @@ static bool equals_text(sqlite3_value *sql, pt_slice text)
 static bool equals_blob(sqlite3_value *sql, pt_slice blob)
 {
     pt_slice present;
-    return sqlite3_value_type(sql) == SQLITE_BLOB && read_blob(sql, &present) == SQLITE_OK &&
-           pt_slice_equal(present, blob);
+    return sqlite3_value_type(sql) == SQLITE_BLOB &&
+           pt_value_argument_blob(sql, &present) == SQLITE_OK && pt_slice_equal(present, blob);
 }
 
 static bool equals_double(sqlite3_value *sql, double real)

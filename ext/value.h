@@ -20,6 +20,9 @@ pt_type pt_value_integer_type(int64_t integer);
  */
 int pt_value_argument_text(sqlite3_value *value, pt_slice *text);
 
+/* The bytes of a value that is a BLOB; NULL if there are none. SQLITE_OK or SQLITE_NOMEM. */
+int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob);
+
 /*
  * Converts an SQL value for a column of type `declared` (PT_NONE: the value's own type, integers as
  * above). NULL gives PT_NONE: absent; so does an empty text where a type other than String is

@@ -81,3 +81,13 @@ SELECT count(*) FROM Copy;
 SELECT PartitionKey, RowKey, key, value, json_each.type FROM Bag, json_each(Properties)
 EXCEPT
 SELECT PartitionKey, RowKey, key, value, json_each.type FROM Copy, json_each(Properties);
+
+-- A column that its type does not allow is refused beside Properties, too, also one that is left as
+-- it is when what Properties leaves of it is not the same any more.
+CREATE VIRTUAL TABLE Typed USING ptable(Age Int32, Email String, store='typed.ptable');
+INSERT INTO Typed(PartitionKey, RowKey, Age, Properties) VALUES ('p', '1', 'old', '{"Name":"Jun"}');
+INSERT INTO Typed(PartitionKey, RowKey, Properties) VALUES ('p', '1', '{"Age":"old"}');
+UPDATE Typed SET Age = 'old', Email = 'x';
+SELECT Properties FROM Typed;
+UPDATE Typed SET Age = 'old', Properties = '{"Name":"Jun"}';
+SELECT Properties FROM Typed;

@@ -111,3 +111,10 @@ SELECT changes();
 DELETE FROM Employee WHERE EntityKey IN
   (SELECT EntityKey FROM Employee WHERE PartitionKey = 'Many' ORDER BY EntityKey LIMIT 100);
 SELECT changes(), min(RowKey), count(*) FROM Employee;
+
+-- Timestamp and ETag are the store's also where all columns come from SET and FROM.
+UPDATE Employee SET Timestamp = 'yesterday' FROM (SELECT 1) WHERE PartitionKey = 'Many' AND RowKey = '0101';
+UPDATE Employee SET Timestamp = '2020-01-01T00:00:00.0000000Z' FROM (SELECT 1) WHERE PartitionKey = 'Many' AND RowKey = '0101';
+UPDATE Employee SET Timestamp = '2020-01-01' FROM (SELECT 1) WHERE PartitionKey = 'Many' AND RowKey = '0101';
+UPDATE Employee SET ETag = 'x' FROM (SELECT 1) WHERE PartitionKey = 'Many' AND RowKey = '0101';
+SELECT count(*) FROM Employee WHERE Timestamp < '2021' OR ETag = 'x';

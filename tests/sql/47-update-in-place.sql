@@ -108,3 +108,12 @@ DELETE FROM stamps;
 INSERT INTO stamps SELECT RowKey, Timestamp, ETag FROM t WHERE PartitionKey = 'm';
 INSERT INTO t(PartitionKey, RowKey, i, WriteMode, IfMatch) SELECT 'm', RowKey, 10, 'merge', etag FROM stamps;
 SELECT t.RowKey, i, t.Timestamp > stamps.at, t.ETag <> stamps.etag FROM t JOIN stamps USING (RowKey) WHERE PartitionKey = 'm';
+
+-- Names that are too long for the store's dictionary stand in the shape itself. A column that is not
+-- there is not one of them, whatever its type.
+INSERT INTO t(PartitionKey, RowKey, Properties) SELECT 'long', value, json_object('i', 1, printf('%.300c', 'a'), value)
+  FROM json_each('[1, 2, 3]');
+UPDATE t SET l = 10, any = 4 WHERE PartitionKey = 'long' AND RowKey <> '1';
+UPDATE t SET i = 2 WHERE PartitionKey = 'long';
+UPDATE t SET i = 3, any = 5 WHERE PartitionKey = 'long' AND RowKey = '2';
+SELECT RowKey, i, l, any, Properties ->> printf('%.300c', 'a') FROM t WHERE PartitionKey = 'long';

@@ -204,3 +204,20 @@ SELECT Name, Type, Entities FROM pt_properties('work2');
 CREATE VIRTUAL TABLE temp.mine_only USING pt_queue;
 INSERT INTO mine_only(Body) VALUES ('x');
 SELECT Body FROM mine_only;
+
+-- In which order they come, SQLite sorts if it is not the queue's own.
+CREATE VIRTUAL TABLE sorted USING pt_queue(store='contoso.ptable', sync=off);
+INSERT INTO sorted(Body, VisibilityTimeout) VALUES ('b', 0), ('c', 60), ('a', 0);
+SELECT group_concat(Body) FROM (SELECT Body FROM sorted ORDER BY TimeNextVisible, MessageId);
+SELECT group_concat(Body) FROM (SELECT Body FROM sorted ORDER BY TimeNextVisible DESC, MessageId DESC);
+SELECT group_concat(Body) FROM (SELECT Body FROM sorted ORDER BY TimeNextVisible, MessageId, Body);
+SELECT count(*) FROM (SELECT Body FROM sorted ORDER BY TimeNextVisible, MessageId DESC);
+EXPLAIN QUERY PLAN SELECT Body FROM sorted ORDER BY TimeNextVisible DESC, MessageId DESC;
+EXPLAIN QUERY PLAN SELECT Body FROM sorted ORDER BY TimeNextVisible, MessageId, Body;
+EXPLAIN QUERY PLAN SELECT Body FROM sorted ORDER BY TimeNextVisible, MessageId DESC;
+
+-- What is no MessageKey finds nothing.
+SELECT count(*) FROM sorted WHERE MessageKey = x'';
+SELECT count(*) FROM sorted WHERE MessageKey = x'00';
+SELECT count(*) FROM sorted WHERE MessageKey = zeroblob(100);
+SELECT count(*) FROM sorted WHERE MessageKey = 'x';

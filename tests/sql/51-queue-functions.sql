@@ -122,3 +122,14 @@ CREATE VIEW next_job AS SELECT * FROM pt_queue_get('jobs');
 SELECT * FROM next_job;
 PRAGMA query_only = 1;
 SELECT * FROM pt_queue_get('jobs');
+
+PRAGMA query_only = 0;
+-- A table that has a column Request is no queue for that.
+CREATE VIRTUAL TABLE requests USING ptable(Request);
+SELECT count(*) FROM pt_queue_get('requests');
+SELECT count(*) FROM requests;
+
+-- Arguments are equal to something; other comparisons are asked of the rows.
+SELECT count(*) FROM pt_queue_get('jobs') WHERE argument2 > 0;
+SELECT count(*) FROM pt_queue_get WHERE argument1 IS 'nobody''s';
+SELECT count(*) FROM pt_queue_get WHERE argument1 > 'jobs';

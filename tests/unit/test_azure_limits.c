@@ -206,6 +206,20 @@ static void keys_have_no_control_characters(void **state)
     assert_ok(check_either_key(pt_slice_text(" %+&'\",()=~ \u00a0\u00adX"), &error));
 }
 
+/* What is removed may have keys of any length. */
+static void characters_are_checked_without_length(void **state)
+{
+    (void)state;
+    char long_key[2000];
+    memset(long_key, 'a', sizeof long_key);
+    const pt_slice whole = pt_slice_of(long_key, sizeof long_key);
+    assert_ok(pt_limits_check_key_characters(whole, whole, &error));
+    assert_fails(pt_limits_check_key_characters(pt_slice_text("a/"), whole, &error),
+                 SQLITE_CONSTRAINT_VTAB, "PartitionKey 'a/' contains U+002F");
+    assert_fails(pt_limits_check_key_characters(whole, pt_slice_text("#b"), &error),
+                 SQLITE_CONSTRAINT_VTAB, "RowKey '#b' contains U+0023");
+}
+
 /* --- Names of properties --- */
 
 static int check_named(pt_slice name, pt_error *error)
@@ -425,6 +439,7 @@ int main(void)
         cmocka_unit_test(table_names),
         cmocka_unit_test(keys_have_512_units),
         cmocka_unit_test(keys_have_no_control_characters),
+        cmocka_unit_test(characters_are_checked_without_length),
         cmocka_unit_test(names_are_identifiers),
         cmocka_unit_test(names_have_255_characters),
         cmocka_unit_test(strings_have_32768_units),

@@ -142,6 +142,24 @@ static void dropped_tables_are_collected_unless_undoing(void **state)
     pt_memtable_free(memtable);
 }
 
+/* Collecting beforehand is only for room: when it fails, the commit is tried all the same. */
+static void a_collection_that_fails_beforehand_is_left(void **state)
+{
+    (void)state;
+    enum { SIZE = 1 << 18 };
+    char *record = sqlite3_mprintf("%.*c", SIZE, 'x');
+    pt_memtable *memtable = pt_memtable_new();
+    add(memtable, TABLE, "large", PT_INSERT, record);
+    pt_batch batch = batch_of(memtable);
+    fault_next(FAULTY_COLLECT);
+    commit(&nothing, NULL, &batch);
+    assert_int_equal(fault_calls(FAULTY_COLLECT), 2);
+    assert_stored("large", record);
+    pt_batch_free(&batch);
+    pt_memtable_free(memtable);
+    sqlite3_free(record);
+}
+
 /* Puts into table 1 until there is no room for a record of that size. */
 static void fill(size_t record_size)
 {
@@ -285,6 +303,7 @@ int main(void)
         TEST(operations_are_applied_together),
         TEST(undo_and_redo_are_one_commit),
         TEST(dropped_tables_are_collected_unless_undoing),
+        TEST(a_collection_that_fails_beforehand_is_left),
         TEST(a_dropped_table_makes_room_in_a_full_store),
         TEST(a_failure_changes_nothing),
         TEST(the_commit_record_is_handed_on),

@@ -245,6 +245,18 @@ static void wrong_columns_are_refused(void **state)
     assert_refused(ARGUMENTS("Age", " "), "empty argument; remove the comma before or behind it");
     assert_refused(ARGUMENTS("\"\" Int32"),
                    "empty name in argument \"\"\" Int32\"; give the column a name");
+    assert_refused(ARGUMENTS("[Age]] Int32"),
+                   "unexpected \"] Int32\" behind the name in argument \"[Age]] Int32\"; put a "
+                   "blank before a type, and quotes around a name that is not just letters, digits "
+                   "and _");
+    assert_refused(ARGUMENTS("\"odata.etag\""),
+                   "column name \"odata.etag\", which is the name of an OData annotation in "
+                   "argument \"\"odata.etag\"\"; leave it out: types are shown by Properties, and "
+                   "kept without a column");
+    assert_refused(ARGUMENTS("\"Age@odata.type\" String"),
+                   "column name \"Age@odata.type\", which is the name of an OData annotation in "
+                   "argument \"\"Age@odata.type\" String\"; leave it out: types are shown by "
+                   "Properties, and kept without a column");
     assert_refused(ARGUMENTS("[Age Int32"), "unclosed quote in argument \"[Age Int32\"; close it");
     assert_refused(ARGUMENTS("first-name String"),
                    "unexpected \"-name String\" behind the name in argument \"first-name String\"; "

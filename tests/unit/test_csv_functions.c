@@ -127,6 +127,8 @@ static void members_are_read_back(void **state)
         sqlite3_free(call);
         sqlite3_free(json);
     }
+    fixture_expect(db, "pt_csv_member('row 2', 'v', 'maybe', 'Boolean')",
+                   ",\"v\":\"maybe\",\"v@odata.type\":\"Edm.Boolean\"");
     fixture_expect(db, "pt_csv_member('row 2', 'v', NULL, NULL)", "");
     fixture_expect(db, "pt_csv_member('row 2', 'a\"b', '34', 'Int32')",
                    ",\"a\\\"b\":\"34\",\"a\\\"b@odata.type\":\"Edm.Int32\"");
@@ -148,6 +150,11 @@ static void errors_say_where_and_why(void **state)
          "pt_csv_member: row 7: column Age: '' has the type 'Edm.Number' in Age@type; write one of "
          "Edm.String, Edm.Int32, Edm.Int64, Edm.Double, Edm.Boolean, Edm.DateTime, Edm.Guid and "
          "Edm.Binary there (InvalidInput)"},
+        {"pt_csv_header(x'7B7D')",
+         "pt_csv_header: a BLOB of size 2 is not text; give TEXT or INTEGER"},
+        {"pt_csv_line('{}', 'p', x'31', '', '{}')",
+         "pt_csv_line: a BLOB of size 1 is not text; give TEXT or INTEGER"},
+        {"pt_csv_line('{}', 1.5, 'r', '', '{}')", "pt_csv_line: 1.5 is REAL; give TEXT or INTEGER"},
         {"pt_csv_member('row 7', 'Age', 34.5, 'Int32')",
          "pt_csv_member: 34.5 is REAL; give TEXT or INTEGER"},
         {"pt_csv_header('')",

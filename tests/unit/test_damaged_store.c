@@ -182,6 +182,8 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
         "SELECT v FROM t WHERE RowKey = '1'",
         "SELECT v FROM t WHERE RowKey = '1' ORDER BY EntityKey DESC",
         "SELECT v FROM t WHERE PartitionKey > 'a' AND RowKey >= '1'",
+        "SELECT v FROM t WHERE Filter MATCH 'v gt 0'",
+        "SELECT v FROM t WHERE Filter MATCH 'RowKey ge ''1'''",
         "UPDATE t SET v = 0",
         "SELECT count(*) FROM pt_partitions('t')",
     };
@@ -196,6 +198,33 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
     assert_int_equal(run(db, "DELETE FROM t WHERE EntityKey BETWEEN x'6D02' AND x'6E'"), SQLITE_OK);
     assert_int_equal(run(db, "UPDATE t SET v = 0 WHERE RowKey = '1'"), SQLITE_OK);
     assert_int_equal(sqlite3_changes(db), 3);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* No text that is a key has a NUL; one that the store has all the same is shown whole. */
+static void row_keys_with_a_nul_are_shown_whole(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_table();
+    sqlite3_stmt *statement;
+    assert_int_equal(run(db, "INSERT INTO t VALUES ('a', '1', 1)"), SQLITE_OK);
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    pt_slice key = pt_slice_of("\0\0\0\1b\0x\0y", 9);
+    assert_ok(engine->write_put(writer, key, pt_slice_text("not a record at all"), &error));
+    commit_write(writer);
+    engine->unlock(store);
+    engine->close(store);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT RowKey FROM t", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 0), "1");
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_memory_equal(sqlite3_column_text(statement, 0), "x\0y", 4);
+    assert_int_equal(sqlite3_column_bytes(statement, 0), 3);
+    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+    sqlite3_finalize(statement);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
@@ -238,6 +267,7 @@ static void damaged_entities_can_be_replaced_and_deleted(void **state)
                                     writes[i].form);
         assert_int_equal(run(db, sql), writes[i].code);
         assert_int_equal(run(db, "SELECT v FROM t"), writes[i].code);
+        assert_int_equal(run(db, "SELECT 1 FROM t WHERE Filter MATCH 'v gt 0'"), writes[i].code);
         sqlite3_free(sql);
     }
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
@@ -445,6 +475,7 @@ int main(void)
         TEST(garbage_that_names_no_table_is_reported),
         TEST(counts_may_overflow),
         TEST(keys_that_cannot_be_divided_are_reported),
+        TEST(row_keys_with_a_nul_are_shown_whole),
         TEST(damaged_entities_can_be_replaced_and_deleted),
         TEST(questions_about_damaged_entities),
         TEST(questions_to_a_damaged_catalogue),

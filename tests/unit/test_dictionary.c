@@ -282,6 +282,28 @@ static void hint_is_taken_only_if_it_fits(void **state)
     pt_dictionary_free(dictionary);
 }
 
+/* It has no id to be known by; the shape is found all the same. */
+static void hint_with_a_long_name_is_no_help(void **state)
+{
+    (void)state;
+    char long_name[300];
+    memset(long_name, 'a', sizeof long_name - 1);
+    long_name[sizeof long_name - 1] = 0;
+    pt_buffer scratch = {0};
+    pt_dictionary *dictionary = pt_dictionary_new();
+    pt_field fields[] = {field_of("A", PT_INT32), field_of(long_name, PT_INT32)};
+    const pt_shape *hint = shape_of(dictionary, fields, 2, &scratch);
+    const pt_shape *shape = NULL;
+    assert_true(hint->id != 0 && hint->properties[1].name_id == 0);
+    pt_field same[] = {field_of("A", PT_INT32), field_of(long_name, PT_INT32)};
+    assert_int_equal(pt_dictionary_shape(dictionary, same, 2, hint, &scratch, &shape), SQLITE_OK);
+    assert_ptr_equal(shape, hint);
+    pt_field other[] = {field_of("A", PT_INT32), field_of("B", PT_INT32)};
+    assert_int_equal(pt_dictionary_shape(dictionary, other, 2, hint, &scratch, &shape), SQLITE_OK);
+    assert_ptr_not_equal(shape, hint);
+    pt_dictionary_free(dictionary);
+}
+
 static void without_shape_ids_shapes_go_into_scratch(void **state)
 {
     (void)state;
@@ -606,6 +628,7 @@ int main(void)
         cmocka_unit_test(too_many_fields_are_refused),
         cmocka_unit_test(hint_is_taken_by_names),
         cmocka_unit_test(hint_is_taken_only_if_it_fits),
+        cmocka_unit_test(hint_with_a_long_name_is_no_help),
         cmocka_unit_test(without_shape_ids_shapes_go_into_scratch),
         cmocka_unit_test(withdrawn_ids_are_given_out_again),
         cmocka_unit_test(stored_entries_are_loaded_in_order),

@@ -259,6 +259,10 @@ static void the_largest_record_is_bounded(void **state)
     assert_int_equal(pt_record_size(shape, values), 0);
     values[0].value.bytes.size = (size_t)1 << 40;
     assert_int_equal(pt_record_size(shape, values), 0);
+    pt_record record;
+    assert_int_equal(
+        pt_record_open(&record, sample_key(), pt_slice_of("", PT_RECORD_MAX + 1u), &source, NULL),
+        SQLITE_CORRUPT_VTAB);
     free(shape);
 }
 

@@ -179,6 +179,14 @@ static void whole_keys_are_listed(void **state)
     assert_keys("(PartitionKey eq 'b' and RowKey eq '2' or PartitionKey eq 'a' and RowKey eq '1') "
                 "and PartitionKey ne 'c' and RowKey lt '2'",
                 "P{a b} R{1}[..2) E{a/1}");
+    assert_keys("(PartitionKey eq 'a' and RowKey eq '1' or PartitionKey eq 'b' and RowKey eq '2') "
+                "and (PartitionKey eq 'a' and RowKey eq '2' or PartitionKey eq 'b' and RowKey eq "
+                "'1')",
+                "never");
+    assert_keys("((PartitionKey eq 'a' and RowKey eq '1' or PartitionKey eq 'b' and RowKey eq '2') "
+                "and (PartitionKey eq 'a' and RowKey eq '2' or PartitionKey eq 'b' and RowKey eq "
+                "'1')) or PartitionKey eq 'z' and RowKey eq '1'",
+                "P{z} R{1} E{z/1}");
     assert_keys("PartitionKey eq '' and RowKey eq ''", "P{} R{} E{/}");
     assert_keys("PartitionKey eq 'a' and RowKey eq '1' or PartitionKey eq 'b'", "P{a b}");
 }
@@ -388,6 +396,28 @@ static void out_of_memory_is_told(void **state)
     }
 }
 
+/* With ever more room left in the arena's chunk, each place needs the next one once. */
+static void any_allocation_of_the_arena_may_fail(void **state)
+{
+    (void)state;
+    static const char text[] = "(PartitionKey eq 'a' or PartitionKey eq 'b') and RowKey eq '1' or "
+                               "PartitionKey eq 'c' and RowKey le '2'";
+    bool hit = true;
+    size_t room = 0;
+    for (; hit; room += 8) {
+        pt_filter_free(&filter);
+        find_keys(text);
+        size_t left = filter.arena.top != NULL ? filter.arena.total - filter.arena.used : 0;
+        assert_true(left > room);
+        assert_non_null(pt_arena_alloc(&filter.arena, left - room));
+        failing_malloc_arm(0, true);
+        int rc = pt_filter_find_keys(&filter, &keys);
+        hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+    }
+    assert_true(room > 100);
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -404,6 +434,7 @@ int main(void)
         cmocka_unit_test(conjunctions_bound_exactly),
         cmocka_unit_test(many_points_are_found_quickly),
         cmocka_unit_test(out_of_memory_is_told),
+        cmocka_unit_test(any_allocation_of_the_arena_may_fail),
     };
     return cmocka_run_group_tests(tests, make_entities, free_entities);
 }

@@ -353,6 +353,7 @@ static void out_of_memory_can_be_tried_again(void **state)
         "a add",
         "'",
         "a eq null",
+        "",
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
         pt_error error = PT_ERROR_NONE;
@@ -370,6 +371,32 @@ static void out_of_memory_can_be_tried_again(void **state)
         }
         pt_error_clear(&error);
     }
+}
+
+/* The longer the first name, the sooner the arena needs its second chunk: at each place once. */
+static void any_allocation_of_the_arena_may_fail(void **state)
+{
+    (void)state;
+    enum { CHUNK = 4096 };
+    static const char rest[] = " eq 1 and b1 and b2 eq 2 and true and (b3 or b4 and b5 or false)";
+    char text[CHUNK + sizeof rest];
+    unsigned failed = 0;
+    for (size_t size = 1; size <= CHUNK; size += 8) {
+        pt_error error = PT_ERROR_NONE;
+        memset(text, 'a', size);
+        memcpy(text + size, rest, sizeof rest);
+        pt_filter_free(&filter);
+        failing_malloc_arm(1, false);
+        int rc = pt_filter_parse(&filter, pt_slice_text(text), &error);
+        bool hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_int_equal(error.rc, rc);
+        failed += hit;
+        pt_error_clear(&error);
+        assert_int_equal(pt_filter_parse(&filter, pt_slice_text(text), &error), SQLITE_OK);
+        assert_int_equal(filter.property_count, 6);
+    }
+    assert_in_range(failed, 2, CHUNK / 8 - 1);
 }
 
 static int free_filter(void **state)
@@ -396,6 +423,7 @@ int main(void)
         cmocka_unit_test(chains_may_be_long),
         cmocka_unit_test(no_mutation_does_harm),
         cmocka_unit_test(out_of_memory_can_be_tried_again),
+        cmocka_unit_test(any_allocation_of_the_arena_may_fail),
     };
     return cmocka_run_group_tests(tests, NULL, free_filter);
 }

@@ -118,6 +118,7 @@ static void other_numbers_are_refused(void **state)
     assert_refused("3DD", 0, "3DD is no constant");
     assert_refused("0x1F", 0, "0x1F is no constant");
     assert_refused("1e999", 0, "1e999 is no constant");
+    assert_refused("1e999d", 0, "1e999d is no constant");
     assert_refused("12abc", 0, "12abc is no constant");
     assert_tokens("3.", "Int32 3|.||");
     assert_tokens("+3", "+|Int32 3||");

@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -20,6 +23,17 @@ typedef struct maker {
 } maker;
 
 static maker makers[THREADS];
+
+static bool clock_went_back; /* to 1970, where it stands */
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (clock == CLOCK_REALTIME && clock_went_back) {
+        *now = (struct timespec){0};
+        return 0;
+    }
+    return (int)syscall(SYS_clock_gettime, clock, now);
+}
 
 /* Runs in a thread of its own, where cmocka's assertions must not be used. */
 static void *make_ids(void *argument)
@@ -130,11 +144,33 @@ static void uuids_of_version_7_ascend(void **state)
     }
 }
 
+static void ids_rise_also_when_the_clock_goes_back(void **state)
+{
+    (void)state;
+    sqlite3 *db = fixture_open();
+    fixture_register(db, "pt_uuid7", pt_function_uuid7);
+    char last[UUID_TEXT] = "";
+    for (int i = 0; i < 4; i++) {
+        clock_went_back = i == 1 || i == 2;
+        sqlite3_stmt *statement = NULL;
+        assert_int_equal(sqlite3_prepare_v2(db, "SELECT pt_uuid7()", -1, &statement, NULL),
+                         SQLITE_OK);
+        char *id = fixture_step(statement);
+        assert_int_equal(strlen(id), UUID_TEXT - 1);
+        assert_true(strcmp(id, last) > 0);
+        memcpy(last, id, sizeof last);
+        sqlite3_free(id);
+        sqlite3_finalize(statement);
+    }
+    fixture_close(db);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(guids_are_random),
         cmocka_unit_test(uuids_of_version_7_ascend),
+        cmocka_unit_test(ids_rise_also_when_the_clock_goes_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -137,6 +137,12 @@ static void errors_say_where_and_why(void **state)
          "pt_entity_json: Properties: property Timestamp: is a system property; leave it out of "
          "the "
          "JSON (PropertyNameInvalid)"},
+        {"pt_entity_json(x'31', 'r', NULL, '{}')",
+         "pt_entity_json: a BLOB of size 1 is not text; give TEXT or INTEGER"},
+        {"pt_entity_json('p', 'r', 2026.5, '{}')",
+         "pt_entity_json: 2026.5 is REAL; give TEXT or INTEGER"},
+        {"pt_entity_properties('{}', x'37')",
+         "pt_entity_properties: a BLOB of size 1 is not text; give TEXT or INTEGER"},
         {"pt_entity_json('p', x'31', NULL, '{}')",
          "pt_entity_json: a BLOB of size 1 is not text; give TEXT or INTEGER"},
         {"pt_entity_json('p', 'r', NULL, 5)",

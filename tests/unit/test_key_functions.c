@@ -210,6 +210,22 @@ static void too_long_is_too_big(void **state)
     fixture_close(db);
 }
 
+static void what_is_no_integer_is_refused(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    fixture_expect(db, "pt_pad(5, 'x')",
+                   "pt_pad: 'x' is not an integer of 64 bits; give an INTEGER, or a text of "
+                   "digits only");
+    fixture_expect(db, "pt_pad(5, 2.5)",
+                   "pt_pad: 2.5 is not an integer of 64 bits; give an INTEGER, or a text of "
+                   "digits only");
+    fixture_expect(db, "pt_hash_bucket('a', x'38')",
+                   "pt_hash_bucket: a BLOB of size 1 is not an integer of 64 bits; give an "
+                   "INTEGER, or a text of digits only");
+    fixture_close(db);
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -245,6 +261,7 @@ int main(void)
         cmocka_unit_test(compound_keys_come_apart_again),
         cmocka_unit_test(empty_texts_are_texts),
         cmocka_unit_test(too_long_is_too_big),
+        cmocka_unit_test(what_is_no_integer_is_refused),
         cmocka_unit_test(memory_may_run_out),
     };
     failing_malloc_install();

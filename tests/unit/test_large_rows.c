@@ -66,7 +66,8 @@ static int setup(void **state)
     assert_int_equal(sqlite3_create_function(db, "big", 2, SQLITE_UTF8, NULL, make_big, NULL, NULL),
                      SQLITE_OK);
     char *sql = sqlite3_mprintf(
-        "CREATE VIRTUAL TABLE t USING ptable(s String, b Binary, n Int32, store=%Q, sync=off);"
+        "CREATE VIRTUAL TABLE t USING ptable(s String, b Binary, n Int32, store=%Q, table=things, "
+        "sync=off);"
         "CREATE VIRTUAL TABLE other USING ptable(s String, store=%Q, sync=off);"
         "CREATE TABLE Plain(v)",
         fixture_path, fixture_path);
@@ -380,6 +381,49 @@ static void damage_is_reported_for_its_property_alone(void **state)
     }
 }
 
+/* The rules of limits='azure' count what an entity keeps. */
+static void damage_is_reported_where_values_are_counted(void **state)
+{
+    (void)state;
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE z USING ptable(s String, n Int32, store=%Q, "
+                                "table=things, limits=azure, sync=off)",
+                                fixture_path);
+    run(sql);
+    sqlite3_free(sql);
+    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
+    overwrite_chunk(1, "nonsense");
+    run_failing(
+        "UPDATE z SET n = 5", SQLITE_CORRUPT_VTAB,
+        "ptable: z: property 's' of the entity with PartitionKey 'p', RowKey '1' is damaged");
+    run("UPDATE z SET n = 5, s = 'x'; DROP TABLE z");
+    assert_nothing_stays();
+}
+
+/* Runs SQL in the middle of a row. */
+static void perform(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    int rc = sqlite3_exec(sqlite3_context_db_handle(context),
+                          (const char *)sqlite3_value_text(argv[0]), NULL, NULL, NULL);
+    sqlite3_result_int(context, rc);
+}
+
+/* The chunks are looked for among what the transaction has deleted. */
+static void a_chunk_that_is_missing_and_deleted_is_missing(void **state)
+{
+    (void)state;
+    assert_int_equal(
+        sqlite3_create_function(db, "perform", 1, SQLITE_UTF8, NULL, perform, NULL, NULL),
+        SQLITE_OK);
+    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
+    overwrite_chunk(1, NULL);
+    run("BEGIN");
+    run_failing("SELECT perform('DELETE FROM t'), s FROM t", SQLITE_CORRUPT_VTAB, "property 's'");
+    run("COMMIT");
+    assert_int_equal(number("SELECT count(*) FROM t"), 0);
+    assert_nothing_stays();
+}
+
 static void damaged_entities_can_be_repaired(void **state)
 {
     (void)state;
@@ -489,6 +533,35 @@ static void memory_may_run_out(void **state)
     assert_memory_may_run_out("DELETE FROM t");
 }
 
+/* Of 94,479 bytes, where a buffer that grows by half is full, and about that. */
+static void objects_of_any_length_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    enum { FULL = 94479, QUOTES = 8 /* {"s":""} */ };
+    for (int size = FULL - 1; size <= FULL + 1; size++) {
+        char *sql = sqlite3_mprintf("INSERT OR REPLACE INTO t(PartitionKey, RowKey, s) VALUES "
+                                    "('p', '1', big(%d, 'a'))",
+                                    size - QUOTES);
+        run(sql);
+        sqlite3_free(sql);
+        bool hit = true;
+        for (int n = 0; hit; n++) {
+            sqlite3_stmt *statement = NULL;
+            assert_int_equal(
+                sqlite3_prepare_v2(db, "SELECT Properties FROM t", -1, &statement, NULL),
+                SQLITE_OK);
+            failing_malloc_arm(n, false);
+            int rc = sqlite3_step(statement);
+            hit = failing_malloc_disarm();
+            assert_true(rc == SQLITE_ROW || (hit && rc == SQLITE_NOMEM));
+            assert_true(rc != SQLITE_ROW || sqlite3_column_bytes(statement, 0) == size);
+            sqlite3_finalize(statement);
+        }
+    }
+    run("DELETE FROM t");
+    assert_nothing_stays();
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -505,11 +578,14 @@ int main(void)
         TEST(crowded_records_are_relieved),
         TEST(any_mixture_leaves_nothing_behind),
         TEST(damage_is_reported_for_its_property_alone),
+        TEST(damage_is_reported_where_values_are_counted),
+        TEST(a_chunk_that_is_missing_and_deleted_is_missing),
         TEST(damaged_entities_can_be_repaired),
         TEST(lengths_that_sqlite_does_not_take_are_refused),
         TEST(a_row_may_be_rolled_back_while_it_is_read),
         TEST(values_outlive_their_transaction),
         TEST(memory_may_run_out),
+        TEST(objects_of_any_length_may_run_out_of_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

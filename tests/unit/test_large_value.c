@@ -450,6 +450,31 @@ static void reading_may_run_out_of_memory(void **state)
     free(bytes);
 }
 
+/* What is asked of a transaction's memory, for pt_batches. */
+static void values_are_pending_until_they_are_deleted(void **state)
+{
+    (void)state;
+    const pt_large large = {.size = 5000, .ticks = TICKS};
+    test_key first = chunk_key(TICKS, 0, 0);
+    bool pending = true;
+    pt_memtable *memtable = pt_memtable_new();
+    assert_int_equal(pt_large_is_pending(memtable, SESSION_TABLE, &large, &pending), SQLITE_OK);
+    assert_false(pending);
+    assert_non_null(pt_memtable_put(memtable, key_slice(&first), PT_INSERT, 100));
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        failing_malloc_arm(n, false);
+        int rc = pt_large_is_pending(memtable, SESSION_TABLE, &large, &pending);
+        hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_int_equal(pending, !hit);
+    }
+    assert_non_null(pt_memtable_put(memtable, key_slice(&first), PT_DELETE, 0));
+    assert_int_equal(pt_large_is_pending(memtable, SESSION_TABLE, &large, &pending), SQLITE_OK);
+    assert_false(pending);
+    pt_memtable_free(memtable);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -467,6 +492,7 @@ int main(void)
         TEST(tables_without_large_values_are_known),
         TEST(damaged_chunks_are_found_out),
         TEST(errors_of_the_engine_are_reported),
+        TEST(values_are_pending_until_they_are_deleted),
         TEST(writing_may_run_out_of_memory),
         TEST(reading_may_run_out_of_memory),
     };

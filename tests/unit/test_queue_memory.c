@@ -146,6 +146,26 @@ static void prepare_keeping_update(void)
     request.body = NULL;
 }
 
+/* Texts of UTF-16 are converted. */
+static void prepare_wide_update(void)
+{
+    sqlite3 *wide;
+    prepare_update();
+    assert_int_equal(sqlite3_open(":memory:", &wide), SQLITE_OK);
+    run(wide, "PRAGMA encoding = 'UTF-16le'");
+    char *id = sqlite3_mprintf("%Q", sqlite3_value_text(request.id));
+    char *receipt = sqlite3_mprintf("%Q", sqlite3_value_text(request.receipt));
+    end_request(&request);
+    request = (pt_queue_request){.kind = PT_QUEUE_UPDATE,
+                                 .id = evaluate(wide, id),
+                                 .receipt = evaluate(wide, receipt),
+                                 .visibility = evaluate(wide, "5"),
+                                 .body = evaluate(wide, "'wide'")};
+    sqlite3_free(id);
+    sqlite3_free(receipt);
+    close_database(wide);
+}
+
 static const struct trial {
     operation perform;
     void (*prepare)(void); /* a request, or NULL */
@@ -162,6 +182,7 @@ static const struct trial {
     {ask, prepare_poison, false},
     {ask, prepare_update, false},
     {ask, prepare_keeping_update, false},
+    {ask, prepare_wide_update, false},
     {declare_again, NULL, true},
 };
 

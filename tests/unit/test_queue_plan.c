@@ -5,6 +5,7 @@
 
 #include "../../ext/queue_plan.h"
 #include "../../ext/ticks.h"
+#include "failing_malloc.h"
 
 /* Ticks at which texts change much, and their neighbours. */
 static const int64_t times[] = {0,
@@ -128,13 +129,32 @@ static void nothing_compares_with_null(void **state)
     }
 }
 
+/* SQLite, which then knows that its memory has run out, fails the statement. */
+static void a_text_that_cannot_be_converted_bounds_nothing(void **state)
+{
+    (void)state;
+    sqlite3 *wide = open_database();
+    assert_int_equal(sqlite3_exec(wide, "PRAGMA encoding = 'UTF-16le'", NULL, NULL, NULL), 0);
+    sqlite3_value *value = value_in(wide, "'2026-11-21'");
+    pt_queue_bounds bounds;
+    failing_malloc_arm(0, false);
+    assert_true(pt_queue_bounds_set(PT_QUEUE_PLAN_LOW, &value, &bounds));
+    assert_true(failing_malloc_disarm());
+    assert_int_equal(bounds.low, 0);
+    assert_int_equal(bounds.high, PT_TICKS_MAX + 1);
+    sqlite3_value_free(value);
+    assert_int_equal(sqlite3_close(wide), SQLITE_OK);
+}
+
 int main(void)
 {
+    failing_malloc_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(texts_bound_as_they_compare),
         cmocka_unit_test(two_bounds_come_in_their_order),
         cmocka_unit_test(what_is_no_plain_text_bounds_nothing),
         cmocka_unit_test(nothing_compares_with_null),
+        cmocka_unit_test(a_text_that_cannot_be_converted_bounds_nothing),
     };
     return cmocka_run_group_tests(tests, open_shared, close_shared);
 }

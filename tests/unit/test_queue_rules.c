@@ -192,7 +192,8 @@ static void assert_name(bool azure, const char *name, bool has_poison, int code,
 static void names_are_those_of_the_service(void **state)
 {
     (void)state;
-    static const char *const wrong[] = {"Jobs", "my_jobs", "jobs-", "-jobs", "jo--bs", "jöbs"};
+    static const char *const wrong[] = {"Jobs",   "my_jobs", "jobs-", "-jobs",
+                                        "jo--bs", "jöbs",    "jobs~"};
     static const char *const right[] = {"abc", "123", "a-b-c", "0-0"};
     char name[500];
     for (size_t i = 0; i < COUNT(wrong); i++) {

@@ -165,6 +165,33 @@ static void a_sound_record_is_one_that_can_be_read(void **state)
     close_sample(&sample);
 }
 
+/* Where a text or binary is not within the data, nothing is taken and nothing changed. */
+static void a_record_with_wrong_ends_is_not_patched(void **state)
+{
+    (void)state;
+    opened sample = open_sample();
+    uint8_t *ends = sample.bytes.data + (sample.record.ends - sample.bytes.data);
+    for (int end = 0; end < 2; end++) {
+        pt_put_le16(ends + 2 * end, UINT16_MAX);
+    }
+    record_bytes copy = {.data = malloc(sample.bytes.size), .size = sample.bytes.size};
+    assert_non_null(copy.data);
+    memcpy(copy.data, sample.bytes.data, copy.size);
+    unsigned refused = 0;
+    for (unsigned i = 0; i < PROPERTIES; i++) {
+        const pt_property *property = &sample.shape->properties[i];
+        if (others[i].value.type == PT_STRING || others[i].value.type == PT_BINARY) {
+            assert_false(pt_record_can_take(&sample.record, property, &others[i].value));
+            pt_record_patch(&sample.record, property, &others[i].value, copy.data);
+            refused++;
+        }
+    }
+    assert_int_equal(refused, 2);
+    assert_memory_equal(copy.data, sample.bytes.data, copy.size);
+    free(copy.data);
+    close_sample(&sample);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -172,6 +199,7 @@ int main(void)
         cmocka_unit_test(only_the_same_type_and_size_is_taken),
         cmocka_unit_test(large_values_are_not_taken),
         cmocka_unit_test(a_sound_record_is_one_that_can_be_read),
+        cmocka_unit_test(a_record_with_wrong_ends_is_not_patched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

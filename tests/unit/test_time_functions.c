@@ -4,6 +4,9 @@
 #include <stddef.h>
 #include <stdint.h>
 #include <stdlib.h>
+#include <sys/syscall.h>
+#include <time.h>
+#include <unistd.h>
 
 #include <cmocka.h>
 
@@ -12,6 +15,17 @@
 #include "time_functions.h"
 
 enum { THREADS = 4, CALLS = 5000, INVERTED_SIZE = PT_INVERTED_TICKS_SIZE + 1 };
+
+static bool clock_went_back; /* to 1970, where it stands */
+
+int clock_gettime(clockid_t clock, struct timespec *now)
+{
+    if (clock == CLOCK_REALTIME && clock_went_back) {
+        *now = (struct timespec){0};
+        return 0;
+    }
+    return (int)syscall(SYS_clock_gettime, clock, now);
+}
 
 static sqlite3 *open_with_functions(void)
 {
@@ -131,6 +145,57 @@ static void inverted_ticks_never_come_twice(void **state)
     }
 }
 
+static void inverted_ticks_fall_also_when_the_clock_goes_back(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    char last[INVERTED_SIZE] = "9";
+    for (int i = 0; i < 4; i++) {
+        clock_went_back = i == 1 || i == 2;
+        sqlite3_stmt *statement = NULL;
+        assert_int_equal(sqlite3_prepare_v2(db, "SELECT pt_inverted_ticks()", -1, &statement, NULL),
+                         SQLITE_OK);
+        char *inverted = fixture_step(statement);
+        assert_int_equal(strlen(inverted), PT_INVERTED_TICKS_SIZE);
+        assert_true(strcmp(inverted, last) < 0);
+        memcpy(last, inverted, sizeof last);
+        sqlite3_free(inverted);
+        sqlite3_finalize(statement);
+    }
+    fixture_close(db);
+}
+
+static void what_is_no_inverted_time_is_refused(void **state)
+{
+    (void)state;
+    static const char *const wrong[] = {"", "000000000000000000", "000000000000000000/",
+                                        "000000000000000000:", "3155378976000000000"};
+    sqlite3 *db = open_with_functions();
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        char *call = sqlite3_mprintf("pt_inverted_datetime(%Q)", wrong[i]);
+        char *message = sqlite3_mprintf("pt_inverted_datetime: %Q is not 19 digits up to "
+                                        "3155378975999999999; give what pt_inverted_ticks made",
+                                        wrong[i]);
+        fixture_expect(db, call, message);
+        sqlite3_free(call);
+        sqlite3_free(message);
+    }
+    fixture_close(db);
+}
+
+static void memory_may_run_out_in_wide_databases(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    assert_int_equal(
+        sqlite3_exec(db, "PRAGMA encoding='UTF-16le'; CREATE TABLE t(x)", NULL, NULL, NULL),
+        SQLITE_OK);
+    fixture_expect_without_memory(db, "pt_ticks('1970-' || '01-01')", "621355968000000000", false);
+    fixture_expect_without_memory(db, "pt_inverted_datetime('000000000000000' || '0000')",
+                                  "9999-12-31T23:59:59.9999999Z", false);
+    fixture_close(db);
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -158,6 +223,9 @@ int main(void)
         cmocka_unit_test(landmarks),
         cmocka_unit_test(the_clock_is_between_two_readings),
         cmocka_unit_test(inverted_ticks_never_come_twice),
+        cmocka_unit_test(inverted_ticks_fall_also_when_the_clock_goes_back),
+        cmocka_unit_test(what_is_no_inverted_time_is_refused),
+        cmocka_unit_test(memory_may_run_out_in_wide_databases),
         cmocka_unit_test(memory_may_run_out),
     };
     failing_malloc_install();
