@@ -25,6 +25,8 @@ typedef struct image_entry {
     const char *key;
     size_t key_size;
     const char *value; /* NULL: `number` stands for it */
+    size_t value_size; /* 0: `value` is a text */
+    unsigned flags;    /* of an entry with a value */
     uint64_t number;   /* of a child, or of the first overflow page */
     uint32_t size;     /* of a value on overflow pages */
 } image_entry;
@@ -38,13 +40,21 @@ static inline void put(size_t at, size_t size, uint64_t number)
     }
 }
 
+static inline size_t value_size_of(const image_entry *from)
+{
+    return from->value == NULL     ? sizeof from->number
+           : from->value_size != 0 ? from->value_size
+                                   : strlen(from->value);
+}
+
+/* Returns the bytes that it takes. */
 static inline size_t put_entry(uint8_t *bytes, bool is_leaf, const image_entry *from)
 {
-    size_t value_size = is_leaf ? (from->value != NULL ? strlen(from->value) : 8) : 0;
+    size_t value_size = is_leaf ? value_size_of(from) : 0;
     pt_put_le64(bytes, from->number); /* the key's size overwrites its end */
     if (is_leaf) {
         pt_put_le32(bytes, from->value != NULL ? (uint32_t)value_size : from->size);
-        bytes[4] = from->value != NULL ? 0 : PT_LMDB_ENTRY_BIG;
+        bytes[4] = (uint8_t)(from->value != NULL ? from->flags : PT_LMDB_ENTRY_BIG);
         bytes[5] = 0;
     }
     bytes[6] = (uint8_t)from->key_size;
@@ -135,6 +145,23 @@ static inline void put_metas(void)
     put_tree();
     put_meta_at(0, 0, PAGE, 8);
     put_meta_at(PAGE, 1, PAGE, 9);
+}
+
+/* The list of free pages of the version that page 1 shows, with two pages, in page 2. */
+static inline void put_list(void)
+{
+    static const image_entry list[] = {
+        {KEY("\1\0\0\0\0\0\0\0"), .value = "123456781234567812345678"}};
+    put_metas();
+    put_page(2, LEAF, list, 1);
+    size_t value = (size_t)3 * PAGE - 24;
+    put(value, 8, 2);
+    put(value + 8, 8, 7);
+    put(value + 16, 8, 6);
+    put(PAGE + 46, 2, 1); /* depth, leaf pages, entries and page of the root */
+    put(PAGE + 56, 8, 1);
+    put(PAGE + 72, 8, 1);
+    put(PAGE + 80, 8, 2);
 }
 
 #endif

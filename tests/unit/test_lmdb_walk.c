@@ -246,22 +246,6 @@ static bool tail_is_free(size_t size)
     return is_free;
 }
 
-static void put_list(void)
-{
-    static const image_entry list[] = {
-        {KEY("\1\0\0\0\0\0\0\0"), .value = "123456781234567812345678"}};
-    put_metas();
-    put_page(2, LEAF, list, 1);
-    size_t value = (size_t)3 * PAGE - 24;
-    put(value, 8, 2);
-    put(value + 8, 8, 7);
-    put(value + 16, 8, 6);
-    put(PAGE + 46, 2, 1); /* depth, leaf pages, entries and page of the root */
-    put(PAGE + 56, 8, 1);
-    put(PAGE + 72, 8, 1);
-    put(PAGE + 80, 8, 2);
-}
-
 static void missing_pages_must_all_be_in_the_list(void **state)
 {
     (void)state;
@@ -278,16 +262,6 @@ static void missing_pages_must_all_be_in_the_list(void **state)
     put(PAGE + 46, 2, 33); /* a root that cannot be */
     assert_false(tail_is_free((size_t)6 * PAGE));
     assert_true(tail_is_free(sizeof image));
-}
-
-static void a_file_that_cannot_be_read_lacks_nothing_known(void **state)
-{
-    (void)state;
-    bool is_free = true;
-    pt_error error = PT_ERROR_NONE;
-    assert_int_equal(pt_lmdb_tail_is_free(-1, "file", &is_free, &error), SQLITE_IOERR_READ);
-    assert_false(is_free);
-    pt_error_clear(&error);
 }
 
 static void a_file_that_cannot_be_read_is_no_answer(void **state)
