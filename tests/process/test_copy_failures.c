@@ -1,215 +1,8 @@
 /*
- * Copies of a store, for backups and for compacting, when LMDB or the system fails, the store turns
- * out to be damaged, or others come in between: it is said what failed, no file is left behind, and
- * the store is as it was.
+ * Copies of a store when LMDB or the system fails, or the store turns out to be damaged: it is said
+ * what failed, no file is left behind, and the store is as it was.
  */
-#include <dlfcn.h>
-#include <lmdb.h>
-
-#include "failing_malloc.h"
-#include "key.h"
-#include "lmdb_format.h"
-#include "lmdb_locks.h"
-#include "lmdb_long_key.h"
-#include "sealed.h"
-#include "store_fixture.h"
-#include "system_calls.h"
-
-enum { ROWS = 200, PAGE = 4096, PATIENCE_MS = 10000 };
-
-/* --- Calls that fail --- */
-
-static const char *failing_call; /* of LMDB or the system, by its name; NULL: none */
-static int failing_passes;       /* before it fails, */
-static int failing_times;        /* so often, then no more */
-static int failing_code;
-static void (*failing_event)(int fd); /* instead, or before, on its file */
-
-static bool is_failing(const char *name)
-{
-    if (failing_call == NULL || strcmp(name, failing_call) != 0 || failing_passes-- > 0) {
-        return false;
-    }
-    if (--failing_times == 0) {
-        failing_call = NULL;
-    }
-    return true;
-}
-
-static void make_fail(const char *call, int passes, int code)
-{
-    failing_call = call;
-    failing_passes = passes;
-    failing_times = 1;
-    failing_code = code;
-    failing_event = NULL;
-}
-
-static system_call_verdict judge(const system_call *call)
-{
-    if (!is_failing(call->name)) {
-        return (system_call_verdict){0};
-    }
-    if (failing_event != NULL) {
-        failing_event(call->fd);
-    }
-    return (system_call_verdict){.error = failing_code};
-}
-
-/* The function of that name that this file's hides. */
-static void find_hidden(const char *name, void *function)
-{
-    void *found = dlsym(RTLD_NEXT, name);
-    memcpy(function, &found, sizeof found);
-}
-
-#pragma GCC visibility push(default)
-
-int mdb_txn_begin(MDB_env *env, MDB_txn *parent, unsigned flags, MDB_txn **txn)
-{
-    int (*hidden)(MDB_env *, MDB_txn *, unsigned, MDB_txn **);
-    find_hidden("mdb_txn_begin", &hidden);
-    return is_failing("mdb_txn_begin") ? failing_code : hidden(env, parent, flags, txn);
-}
-
-int mdb_cursor_open(MDB_txn *txn, MDB_dbi dbi, MDB_cursor **cursor)
-{
-    int (*hidden)(MDB_txn *, MDB_dbi, MDB_cursor **);
-    find_hidden("mdb_cursor_open", &hidden);
-    return is_failing("mdb_cursor_open") ? failing_code : hidden(txn, dbi, cursor);
-}
-
-int mdb_cursor_get(MDB_cursor *cursor, MDB_val *key, MDB_val *value, MDB_cursor_op operation)
-{
-    int (*hidden)(MDB_cursor *, MDB_val *, MDB_val *, MDB_cursor_op);
-    find_hidden("mdb_cursor_get", &hidden);
-    return is_failing("mdb_cursor_get") ? failing_code : hidden(cursor, key, value, operation);
-}
-
-int mdb_cursor_put(MDB_cursor *cursor, MDB_val *key, MDB_val *value, unsigned flags)
-{
-    int (*hidden)(MDB_cursor *, MDB_val *, MDB_val *, unsigned);
-    find_hidden("mdb_cursor_put", &hidden);
-    return is_failing("mdb_cursor_put") ? failing_code : hidden(cursor, key, value, flags);
-}
-
-int mdb_get(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value)
-{
-    int (*hidden)(MDB_txn *, MDB_dbi, MDB_val *, MDB_val *);
-    find_hidden("mdb_get", &hidden);
-    return is_failing("mdb_get") ? failing_code : hidden(txn, dbi, key, value);
-}
-
-int mdb_put(MDB_txn *txn, MDB_dbi dbi, MDB_val *key, MDB_val *value, unsigned flags)
-{
-    int (*hidden)(MDB_txn *, MDB_dbi, MDB_val *, MDB_val *, unsigned);
-    find_hidden("mdb_put", &hidden);
-    return is_failing("mdb_put") ? failing_code : hidden(txn, dbi, key, value, flags);
-}
-
-int fchown(int fd, uid_t user, gid_t group)
-{
-    errno = failing_code;
-    return is_failing("fchown") ? -1 : (int)syscall(SYS_fchown, fd, user, group);
-}
-
-int fchmod(int fd, mode_t mode)
-{
-    errno = failing_code;
-    return is_failing("fchmod") ? -1 : (int)syscall(SYS_fchmod, fd, mode);
-}
-
-#pragma GCC visibility pop
-
-/* --- A store --- */
-
-static const char record[] = "a record of some bytes, which fills a page sooner than a word";
-
-static char copy_path[96];
-
-static int set_up(void **state)
-{
-    int rc = fixture_setup(state);
-    snprintf(copy_path, sizeof copy_path, "%s/copy", fixture_folder);
-    failing_call = NULL;
-    system_call_judge = judge;
-    return rc;
-}
-
-static int tear_down(void **state)
-{
-    system_call_judge = NULL;
-    return fixture_teardown(state);
-}
-
-/* A key of table 1 as long as this. */
-static pt_slice long_key(char first, size_t size)
-{
-    static uint8_t bytes[PT_KEY_LOGICAL_MAX];
-    memset(bytes, first, size);
-    pt_put_be32(bytes, 1);
-    return pt_slice_of(bytes, size);
-}
-
-/* What stands for the dropped table 2; its counts are left over, too. */
-static void put_garbage(pt_writer *writer)
-{
-    uint8_t bytes[2 * PT_KEY_TABLE_SIZE];
-    pt_put_be32(bytes, PT_TABLE_GARBAGE);
-    pt_put_be32(bytes + PT_KEY_TABLE_SIZE, 2);
-    pt_slice key = pt_slice_of(bytes, sizeof bytes);
-    assert_ok(engine->write_put(writer, key, sealed(key, pt_slice_text("\1")), &error));
-}
-
-/* Rows of table 1, some with long keys, and a dropped table. */
-static pt_store *make_store(void)
-{
-    pt_store *store = open_store(fixture_path);
-    lock_store(store);
-    pt_writer *writer = begin_write(store);
-    for (int i = 0; i < ROWS; i++) {
-        char name[8];
-        snprintf(name, sizeof name, "r%04d", i);
-        put_text(writer, 1, name, record);
-    }
-    put_text(writer, 2, "x", "dropped");
-    assert_ok(engine->write_put(writer, long_key('y', 900), pt_slice_text("1"), &error));
-    assert_ok(engine->write_put(writer, long_key('y', 1900), pt_slice_text("2"), &error));
-    commit_write(writer);
-    writer = begin_write(store);
-    put_garbage(writer);
-    commit_write(writer);
-    engine->unlock(store);
-    return store;
-}
-
-static bool never(void *context)
-{
-    (void)context;
-    return false;
-}
-
-static const pt_watch patient = {.is_over = never};
-
-static int back_up(pt_store *store, pt_error *error)
-{
-    int64_t bytes;
-    return engine->backup(store, copy_path, &patient, &bytes, error);
-}
-
-static int compact(pt_store *store, int wait_ms, const pt_watch *watch, pt_error *error)
-{
-    int64_t bytes;
-    return engine->compact(store, wait_ms, watch, &bytes, error);
-}
-
-static void assert_whole(pt_store *store)
-{
-    pt_snapshot *snapshot = begin_snapshot(store);
-    assert_record(snapshot, 1, "r0000", record);
-    assert_counts(snapshot, 1, ROWS + 2, ROWS * (9 + strlen(record)) + 900 + 1900 + 2);
-    engine->snapshot_free(snapshot);
-}
+#include "copying.h"
 
 /* --- LMDB fails --- */
 
@@ -283,6 +76,52 @@ static void system_calls_may_fail(void **state)
     }
     print_message("# %d system calls failed in turn\n", failed);
     assert_true(failed > 20);
+}
+
+/* Whatever keeps the file from being made is said, with what helps. */
+static void files_that_cannot_be_made_are_explained(void **state)
+{
+    (void)state;
+    static const struct {
+        int problem;
+        int code;
+        const char *words;
+    } problems[] = {
+        {ENOENT, SQLITE_CANTOPEN, "its folder does not exist; create it first"},
+        {ENOTDIR, SQLITE_CANTOPEN, "its folder does not exist; create it first"},
+        {EACCES, SQLITE_CANTOPEN, "Permission denied; ask for write permission on its folder"},
+        {EPERM, SQLITE_CANTOPEN, "not permitted; ask for write permission on its folder"},
+        {EROFS, SQLITE_CANTOPEN, "Read-only file system; ask for write permission"},
+        {ELOOP, SQLITE_CANTOPEN, "symbolic links; ask for write permission on its folder"},
+        {ENAMETOOLONG, SQLITE_CANTOPEN, "too long; ask for write permission on its folder"},
+        {ENOSPC, SQLITE_FULL, "/copy"},
+        {EIO, SQLITE_IOERR, "/copy"},
+    };
+    pt_store *store = make_store();
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        make_fail("open", 0, problems[i].problem);
+        assert_fails(back_up(store, &error), problems[i].code, problems[i].words);
+        assert_null(failing_call);
+    }
+    engine->close(store);
+}
+
+static pt_store *inherited;
+
+static int back_up_inherited(void)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = back_up(inherited, &error);
+    return rc == SQLITE_MISUSE || strstr(error.message, "fork") != NULL ? 0 : 1;
+}
+
+static void a_child_makes_no_backup_of_its_parents_store(void **state)
+{
+    (void)state;
+    inherited = make_store();
+    await_child(start_child(back_up_inherited));
+    assert_int_equal(fixture_file_count(), 2);
+    engine->close(inherited);
 }
 
 static void give_to_somebody(const char *path)
@@ -531,191 +370,6 @@ static void keys_of_no_table_are_not_copied(void **state)
     engine->close(store);
 }
 
-/* --- Others --- */
-
-typedef struct visitor {
-    int asked;
-    int comes_at; /* the time that it is asked for which something happens */
-    pt_store *store;
-    pt_snapshot *snapshot;
-    bool gives_up;
-    int child[2]; /* a pipe to a process that opens the store, and one back; 0: none */
-    int back[2];
-} visitor;
-
-static bool come(void *context)
-{
-    visitor *self = context;
-    char sign = 0;
-    if (++self->asked != self->comes_at) {
-        return false;
-    }
-    if (self->snapshot != NULL && !self->gives_up && self->child[1] == 0) {
-        engine->snapshot_end(self->snapshot);
-    }
-    if (self->child[1] != 0) {
-        assert_int_equal(write(self->child[1], &sign, 1), 1);
-        assert_int_equal(read(self->back[0], &sign, 1), 1);
-    }
-    return self->gives_up;
-}
-
-/* How often a compaction asks whether it is over before it has its copy. */
-static int questions_of_copying(pt_store *store)
-{
-    visitor self = {.comes_at = -1};
-    const pt_watch watch = {.context = &self, .is_over = come};
-    assert_ok(compact(store, PATIENCE_MS, &watch, &error));
-    return self.asked;
-}
-
-static void readers_are_waited_for(void **state)
-{
-    (void)state;
-    pt_store *store = make_store();
-    int questions = questions_of_copying(store);
-    visitor self = {.comes_at = questions + 3, .snapshot = begin_snapshot(store)};
-    const pt_watch watch = {.context = &self, .is_over = come};
-    assert_fails(compact(store, 0, &watch, &error), SQLITE_BUSY, "while this process reads it");
-    assert_int_equal(self.asked, questions);
-    self.asked = 0;
-    assert_ok(compact(store, PATIENCE_MS, &watch, &error));
-    assert_int_equal(self.asked, questions + 3);
-    assert_ok(engine->snapshot_begin(self.snapshot, &error));
-    self.gives_up = true;
-    self.asked = 0;
-    assert_fails(compact(store, PATIENCE_MS, &watch, &error), SQLITE_INTERRUPT, "interrupted");
-    engine->snapshot_free(self.snapshot);
-    assert_whole(store);
-    assert_int_equal(fixture_file_count(), 2);
-    engine->close(store);
-}
-
-/* Starts a process that opens the store when it is told to, and keeps it until its input ends. */
-static pid_t start_opener(visitor *self)
-{
-    assert_int_equal(pipe(self->child), 0);
-    assert_int_equal(pipe(self->back), 0);
-    fflush(NULL);
-    pid_t pid = fork();
-    if (pid == 0) {
-        char sign;
-        pt_store *store = NULL;
-        pt_snapshot *snapshot = NULL;
-        pt_error error = PT_ERROR_NONE;
-        close(self->child[1]);
-        if (read(self->child[0], &sign, 1) != 1 ||
-            engine->open(fixture_path, 0, &store, &error) != SQLITE_OK ||
-            engine->snapshot_new(store, &snapshot, &error) != SQLITE_OK ||
-            engine->snapshot_begin(snapshot, &error) != SQLITE_OK ||
-            write(self->back[1], &sign, 1) != 1 || read(self->child[0], &sign, 1) != 0) {
-            _exit(1);
-        }
-        engine->snapshot_free(snapshot);
-        engine->close(store);
-        _exit(0);
-    }
-    assert_true(pid > 0);
-    return pid;
-}
-
-static void end_opener(visitor *self, pid_t pid)
-{
-    close(self->child[1]);
-    await_child(pid);
-    close(self->child[0]);
-    close(self->back[0]);
-    close(self->back[1]);
-}
-
-static void another_process_may_come_while_readers_are_waited_for(void **state)
-{
-    (void)state;
-    visitor self = {0};
-    pid_t pid = start_opener(&self);
-    pt_store *store = make_store();
-    self.comes_at = questions_of_copying(store) + 1;
-    self.snapshot = begin_snapshot(store);
-    const pt_watch watch = {.context = &self, .is_over = come};
-    assert_fails(compact(store, PATIENCE_MS, &watch, &error), SQLITE_BUSY, "another process");
-    engine->snapshot_free(self.snapshot);
-    end_opener(&self, pid);
-    assert_whole(store);
-    assert_int_equal(fixture_file_count(), 2);
-    engine->close(store);
-}
-
-/* Others that have the store open keep it from being rewritten, and this is said with their ids as
- * far as they are known. */
-static void without_memory_it_is_not_said_who_is_in_the_way(void **state)
-{
-    (void)state;
-    char text[40];
-    bool hit = true;
-    visitor self = {.comes_at = 1};
-    pid_t pid = start_opener(&self);
-    pt_store *store = make_store();
-    assert_false(come(&self));
-    snprintf(text, sizeof text, ": process %ld;", (long)pid);
-    assert_fails(compact(store, 0, &patient, &error), SQLITE_BUSY, text);
-    for (int n = 0; hit; n++) {
-        pt_error error = PT_ERROR_NONE;
-        failing_malloc_arm(n, false);
-        int rc = compact(store, 0, &patient, &error);
-        hit = failing_malloc_disarm();
-        assert_true(rc == SQLITE_BUSY || (hit && rc == SQLITE_NOMEM));
-        assert_true(rc == SQLITE_NOMEM || strstr(error.message, "another process") != NULL);
-        pt_error_clear(&error);
-    }
-    end_opener(&self, pid);
-    int fd = open(fixture_path, O_RDWR | O_CLOEXEC);
-    assert_int_equal(pt_lock_take(fd, PT_LOCK_PRESENCE, false, 0), SQLITE_OK);
-    assert_fails(compact(store, 0, &patient, &error), SQLITE_BUSY, "has it open; close it");
-    close(fd);
-    assert_ok(compact(store, 0, &patient, &error));
-    engine->close(store);
-}
-
-/* --- Collecting --- */
-
-/* Comes before the lock is taken for the next slice, and takes it. */
-static bool take_the_lock(void *context)
-{
-    lock_store(context);
-    return false;
-}
-
-static bool at_once(void *context)
-{
-    (void)context;
-    return true;
-}
-
-/* A private store is not rewritten, but what was dropped is collected. */
-static void collecting_may_fail(void **state)
-{
-    (void)state;
-    static const pt_watch over = {.is_over = at_once};
-    uint8_t nothing[2 * PT_KEY_TABLE_SIZE] = {0xFF};
-    pt_slice none = pt_slice_of(nothing, sizeof nothing);
-    pt_store *store = NULL;
-    assert_ok(engine->open("", PT_OPEN_CREATE | PT_OPEN_PRIVATE, &store, &error));
-    const pt_watch greedy = {.context = store, .is_over = take_the_lock};
-    store_text(store, 2, "x", "dropped");
-    assert_fails(compact(store, 0, &over, &error), SQLITE_INTERRUPT, "interrupted");
-    assert_fails(compact(store, 0, &greedy, &error), SQLITE_BUSY, "another connection");
-    engine->unlock(store);
-    make_fail("mdb_txn_begin", 0, EIO);
-    assert_fails(compact(store, 0, &patient, &error), SQLITE_IOERR, "; ");
-    lock_store(store);
-    pt_writer *writer = begin_write(store);
-    assert_ok(engine->write_put(writer, none, sealed(none, pt_slice_text("\1")), &error));
-    commit_write(writer);
-    engine->unlock(store);
-    assert_fails(compact(store, 0, &patient, &error), SQLITE_CORRUPT, "; ");
-    engine->close(store);
-}
-
 #define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -724,15 +378,13 @@ int main(void)
         TEST(a_backup_reports_what_lmdb_reports),
         TEST(the_last_calls_of_a_backup_may_fail),
         TEST(system_calls_may_fail),
+        TEST(files_that_cannot_be_made_are_explained),
+        TEST(a_child_makes_no_backup_of_its_parents_store),
         TEST(the_owner_stays),
         TEST(a_copy_that_is_too_short_is_none),
         TEST(pages_damaged_in_use_are_not_copied),
         TEST(links_that_lead_astray_are_not_followed),
         TEST(keys_of_no_table_are_not_copied),
-        TEST(readers_are_waited_for),
-        TEST(another_process_may_come_while_readers_are_waited_for),
-        TEST(without_memory_it_is_not_said_who_is_in_the_way),
-        TEST(collecting_may_fail),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -84,6 +84,23 @@ static void a_closed_descriptor_is_of_no_file(void **state)
     close(again);
 }
 
+/* It has the number of a file on another device, perhaps. */
+static void files_of_other_devices_are_others(void **state)
+{
+    (void)state;
+    bool writable = false;
+    char path[40];
+    int found = -1;
+    int elsewhere = memfd_create("elsewhere", MFD_CLOEXEC);
+    close(make_file(1));
+    pt_lmdb_foreign_keep(elsewhere, true);
+    assert_int_equal(taken(1, &writable), -1);
+    snprintf(path, sizeof path, "/proc/self/fd/%d", elsewhere);
+    assert_true(pt_lmdb_foreign_take(path, &found, &writable));
+    assert_int_equal(found, elsewhere);
+    close(elsewhere);
+}
+
 /* As many as there are places; the others stay open all the same. */
 static void without_memory_some_are_kept(void **state)
 {
@@ -114,9 +131,8 @@ static void without_memory_some_are_kept(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(descriptors_are_kept_by_file),
-        TEST(only_regular_files_are_kept),
-        TEST(a_closed_descriptor_is_of_no_file),
+        TEST(descriptors_are_kept_by_file),      TEST(only_regular_files_are_kept),
+        TEST(a_closed_descriptor_is_of_no_file), TEST(files_of_other_devices_are_others),
         TEST(without_memory_some_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -50,9 +50,12 @@ static void put_sound_store(void)
     put_store(root_at(4, 1), PT_LMDB_ROOT_SIZE);
 }
 
+static size_t file_size = sizeof image;
+
 static int verify(uint64_t version, bool *again, pt_error *error)
 {
-    int fd = open_image(sizeof image);
+    int fd = open_image(file_size < sizeof image ? file_size : sizeof image);
+    assert_int_equal(ftruncate(fd, (off_t)file_size), 0);
     int rc = pt_lmdb_verify_version(fd, "file", version, again, error);
     close(fd);
     return rc;
@@ -134,6 +137,40 @@ static void more_pages_than_the_root_says_are_not_looked_at(void **state)
     expect_sound();
     put(PAGE + 104, 8, 1);
     expect_damage("page 5 (main database) is in use at another place too");
+}
+
+/* A long list costs no time: what lies behind its beginning is not looked at. */
+static void the_list_of_free_pages_is_looked_at_up_to_its_64th_page(void **state)
+{
+    (void)state;
+    enum { LONG = 64, ALL = 80 };
+    static const image_entry lists[] = {
+        {KEY("\1\0\0\0\0\0\0\0"), .number = 5, .size = LONG * PAGE},
+        {KEY("\xFF\0\0\0\0\0\0\0"), .value = "of a commit that there was not"}};
+    put_sound_store();
+    put_page(2, LEAF, lists, 2);
+    put((size_t)5 * PAGE + 12, 4, LONG + 1);
+    put((size_t)5 * PAGE + 16, 8, 0);
+    put(PAGE + 64, 8, LONG + 1); /* overflow pages and entries of the root, and the last page */
+    put(PAGE + 72, 8, 2);
+    put(PAGE + 136, 8, ALL - 1);
+    file_size = (size_t)ALL * PAGE;
+    expect_sound();
+    const image_entry short_list = {KEY("\1\0\0\0\0\0\0\0"), .value = "\0\0\0\0\0\0\0",
+                                    .value_size = 8};
+    const image_entry shorter[] = {short_list, lists[1]};
+    put_page(2, LEAF, shorter, 2);
+    expect_damage("the list of free pages has an entry of a commit that there was not");
+    file_size = sizeof image;
+}
+
+static void a_file_that_ends_before_the_main_database_is_refused(void **state)
+{
+    (void)state;
+    put_sound_store();
+    file_size = (size_t)3 * PAGE;
+    expect_damage("main database says a root that is not one of the file's pages");
+    file_size = sizeof image;
 }
 
 static void what_is_no_store_is_left_alone(void **state)
@@ -230,6 +267,8 @@ int main(void)
         cmocka_unit_test(damage_of_what_lmdb_reads_is_found),
         cmocka_unit_test(roots_of_parts_are_judged),
         cmocka_unit_test(more_pages_than_the_root_says_are_not_looked_at),
+        cmocka_unit_test(the_list_of_free_pages_is_looked_at_up_to_its_64th_page),
+        cmocka_unit_test(a_file_that_ends_before_the_main_database_is_refused),
         cmocka_unit_test(what_is_no_store_is_left_alone),
         cmocka_unit_test(a_version_that_is_not_there_is_asked_for_again),
         cmocka_unit_test(both_meta_pages_must_be_sound),

@@ -86,6 +86,9 @@ static void walks_pass_over_what_is_damaged(void **state)
     put(PAGE * 3 - 8, 4, 1);
     expect_walk(1, "is not one of the file's pages", 2);
     put_tree();
+    put((size_t)3 * PAGE - 18, 4, 3); /* the left one once more */
+    expect_walk(3, "keys that belong on another page", 3);
+    put_tree();
     put_page(2, LEAF, leaf, 1);
     expect_walk(2, "too high or too deep", 0);
     put_page(2, BRANCH, lonely, 1);
@@ -129,6 +132,39 @@ static void values_on_overflow_pages_are_judged(void **state)
     assert_int_equal(sum.problems, 2);
 }
 
+static void begin_walk(pt_lmdb_walk *walk, pt_lmdb_file *file, tally *sum)
+{
+    const pt_lmdb_walk_listener listener = {.context = sum, .problem = note_problem};
+    *file = (pt_lmdb_file){.fd = open_image(sizeof image),
+                           .path = "file",
+                           .page_size = PAGE,
+                           .last_page = LAST,
+                           .pages = PAGES};
+    pt_lmdb_walk_begin(walk, file, "tree", &whole_root, pt_slice_compare, &listener);
+}
+
+static void values_may_be_skipped(void **state)
+{
+    (void)state;
+    pt_lmdb_walk walk;
+    pt_lmdb_file file;
+    pt_lmdb_entry entry;
+    bool found;
+    pt_error error = PT_ERROR_NONE;
+    tally sum = {0};
+    put_tree();
+    memset(image + (size_t)5 * PAGE, 0xFF, PAGE); /* they are not looked at */
+    begin_walk(&walk, &file, &sum);
+    walk.skips_values = true;
+    assert_int_equal(pt_lmdb_walk_seek(&walk, pt_slice_text("b"), &error), SQLITE_OK);
+    assert_int_equal(pt_lmdb_walk_next(&walk, &entry, &found, &error), SQLITE_OK);
+    assert_true(found && pt_slice_equal(entry.key, pt_slice_text("b")));
+    assert_int_equal(entry.value_size, PAGE);
+    assert_int_equal(sum.problems, 0);
+    pt_lmdb_walk_end(&walk);
+    close(file.fd);
+}
+
 /* LMDB leaves branches of one child in the list of free pages. */
 static void a_list_may_have_one_child(void **state)
 {
@@ -142,17 +178,6 @@ static void a_list_may_have_one_child(void **state)
     put_page(3, LEAF, leaf, 1);
     assert_int_equal(walk_image(&root, pt_lmdb_compare_numbers, sizeof image, &sum), 1);
     assert_int_equal(sum.problems, 0);
-}
-
-static void begin_walk(pt_lmdb_walk *walk, pt_lmdb_file *file, tally *sum)
-{
-    const pt_lmdb_walk_listener listener = {.context = sum, .problem = note_problem};
-    *file = (pt_lmdb_file){.fd = open_image(sizeof image),
-                           .path = "file",
-                           .page_size = PAGE,
-                           .last_page = LAST,
-                           .pages = PAGES};
-    pt_lmdb_walk_begin(walk, file, "tree", &whole_root, pt_slice_compare, &listener);
 }
 
 static void seeking_ends_before_what_is_damaged(void **state)
@@ -279,6 +304,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(walks_pass_over_what_is_damaged),
         cmocka_unit_test(values_on_overflow_pages_are_judged),
+        cmocka_unit_test(values_may_be_skipped),
         cmocka_unit_test(a_list_may_have_one_child),
         cmocka_unit_test(seeking_ends_before_what_is_damaged),
         cmocka_unit_test(a_walk_needs_memory_and_a_file),
