@@ -175,7 +175,7 @@ static inline pt_store *make_store(void)
     lock_store(store);
     pt_writer *writer = begin_write(store);
     for (int i = 0; i < ROWS; i++) {
-        char name[8];
+        char name[16];
         snprintf(name, sizeof name, "r%04d", i);
         put_text(writer, 1, name, record);
     }
