@@ -23,6 +23,7 @@ enum { ROWS = 200, PAGE = 4096, PATIENCE_MS = 10000 };
 static const char *failing_call; /* of LMDB or the system, by its name; NULL: none */
 static int failing_passes;       /* before it fails, */
 static int failing_times;        /* so often, then no more */
+static size_t failing_least;     /* only if it writes so many bytes */
 static int failing_code;
 static void (*failing_event)(int fd); /* instead, or before, on its file */
 
@@ -42,19 +43,22 @@ static inline void make_fail(const char *call, int passes, int code)
     failing_call = call;
     failing_passes = passes;
     failing_times = 1;
+    failing_least = 0;
     failing_code = code;
     failing_event = NULL;
 }
 
 static inline system_call_verdict judge(const system_call *call)
 {
-    if (!is_failing(call->name)) {
+    const char *name = call->kind == CALL_WRITE ? "any write" : call->name;
+    int code = failing_code;
+    if (system_call_size(call) < failing_least || !is_failing(name)) {
         return (system_call_verdict){0};
     }
     if (failing_event != NULL) {
         failing_event(call->fd);
     }
-    return (system_call_verdict){.error = failing_code};
+    return (system_call_verdict){.error = code};
 }
 
 /* The function of that name that this file's hides. */

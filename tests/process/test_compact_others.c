@@ -150,6 +150,25 @@ static void without_memory_it_is_not_said_who_is_in_the_way(void **state)
 
 /* --- Collecting --- */
 
+static bool at_once(void *context)
+{
+    (void)context;
+    return true;
+}
+
+static const pt_watch over = {.is_over = at_once};
+
+static void beside_others_it_can_be_interrupted(void **state)
+{
+    (void)state;
+    pt_store *store = make_store();
+    int fd = open(fixture_path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pt_lock_take(fd, PT_LOCK_PRESENCE, false, 0), SQLITE_OK);
+    assert_fails(compact(store, 0, &over, &error), SQLITE_INTERRUPT, "interrupted");
+    close(fd);
+    engine->close(store);
+}
+
 /* Comes before the lock is taken for the next slice, and takes it. */
 static bool take_the_lock(void *context)
 {
@@ -157,17 +176,10 @@ static bool take_the_lock(void *context)
     return false;
 }
 
-static bool at_once(void *context)
-{
-    (void)context;
-    return true;
-}
-
 /* A private store is not rewritten, but what was dropped is collected. */
 static void collecting_may_fail(void **state)
 {
     (void)state;
-    static const pt_watch over = {.is_over = at_once};
     uint8_t nothing[2 * PT_KEY_TABLE_SIZE] = {0xFF};
     pt_slice none = pt_slice_of(nothing, sizeof nothing);
     pt_store *store = NULL;
@@ -196,6 +208,7 @@ int main(void)
         TEST(readers_are_waited_for),
         TEST(another_process_may_come_while_readers_are_waited_for),
         TEST(without_memory_it_is_not_said_who_is_in_the_way),
+        TEST(beside_others_it_can_be_interrupted),
         TEST(collecting_may_fail),
     };
     failing_malloc_install();

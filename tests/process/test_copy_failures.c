@@ -124,21 +124,25 @@ static void a_child_makes_no_backup_of_its_parents_store(void **state)
     engine->close(inherited);
 }
 
-static void give_to_somebody(const char *path)
+enum { SOME_USER = 12345, SOME_GROUP = 23456 };
+
+static void expect_owner(uid_t user, gid_t group)
 {
-    assert_int_equal(chown(path, 12345, 23456), 0);
+    struct stat file;
+    assert_int_equal(stat(fixture_path, &file), 0);
+    assert_int_equal(file.st_uid, user);
+    assert_int_equal(file.st_gid, group);
 }
 
 /* A store of another owner is not taken over by who compacts it. */
 static void the_owner_stays(void **state)
 {
     (void)state;
-    struct stat file;
     if (geteuid() != 0) {
         skip();
     }
     pt_store *store = make_store();
-    give_to_somebody(fixture_path);
+    assert_int_equal(chown(fixture_path, SOME_USER, SOME_GROUP), 0);
     make_fail("fchown", 0, EPERM);
     failing_times = 2; /* when it is begun, where it does not matter, and at the end */
     assert_fails(compact(store, 0, &patient, &error), SQLITE_READONLY, "belongs to somebody else");
@@ -146,9 +150,14 @@ static void the_owner_stays(void **state)
     failing_times = 2;
     assert_fails(compact(store, 0, &patient, &error), SQLITE_IOERR, "finishing its copy");
     assert_ok(compact(store, 0, &patient, &error));
-    assert_int_equal(stat(fixture_path, &file), 0);
-    assert_int_equal(file.st_uid, 12345);
-    assert_int_equal(file.st_gid, 23456);
+    expect_owner(SOME_USER, SOME_GROUP);
+    make_fail("fchown", 0, EPERM);
+    assert_ok(compact(store, 0, &patient, &error));
+    expect_owner(SOME_USER, SOME_GROUP);
+    assert_int_equal(chown(fixture_path, 0, SOME_GROUP), 0);
+    make_fail("fchown", 0, EPERM);
+    assert_ok(compact(store, 0, &patient, &error));
+    expect_owner(0, SOME_GROUP);
     assert_whole(store);
     engine->close(store);
 }
@@ -190,6 +199,57 @@ static void a_copy_that_is_too_short_is_none(void **state)
     }
     assert_true(met);
     assert_whole(store);
+    engine->close(store);
+}
+
+static void take_last_page_once(int fd)
+{
+    take_last_page(fd);
+    failing_call = NULL;
+}
+
+static void a_copy_gets_its_whole_size(void **state)
+{
+    (void)state;
+    struct stat whole;
+    struct stat file;
+    pt_store *store = make_store();
+    assert_ok(back_up(store, &error));
+    assert_int_equal(stat(copy_path, &whole), 0);
+    for (int passes = 0; passes < 12; passes++) {
+        unlink(copy_path);
+        make_fail("fstat", passes, 0);
+        failing_event = take_last_page_once;
+        assert_ok(back_up(store, &error));
+        failing_call = NULL;
+        assert_int_equal(stat(copy_path, &file), 0);
+        assert_true(file.st_size == whole.st_size || file.st_size == whole.st_size - PAGE);
+    }
+    engine->close(store);
+}
+
+/* A commit in the middle of the copy fails. */
+static void a_large_copy_may_find_no_room(void **state)
+{
+    (void)state;
+    enum { LARGE = 1 << 20, LARGE_ROWS = 6 };
+    static char large[LARGE];
+    pt_store *store = make_store();
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    memset(large, 'x', sizeof large - 1);
+    for (int i = 0; i < LARGE_ROWS; i++) {
+        const char name[] = {'z', (char)('a' + i), 0};
+        put_text(writer, 1, name, large);
+    }
+    commit_write(writer);
+    engine->unlock(store);
+    make_fail("any write", 0, ENOSPC);
+    failing_least = LARGE;
+    assert_fails(back_up(store, &error), SQLITE_FULL, "writing the copy");
+    assert_null(failing_call);
+    assert_int_equal(fixture_file_count(), 2);
+    assert_ok(back_up(store, &error));
     engine->close(store);
 }
 
@@ -382,6 +442,8 @@ int main(void)
         TEST(a_child_makes_no_backup_of_its_parents_store),
         TEST(the_owner_stays),
         TEST(a_copy_that_is_too_short_is_none),
+        TEST(a_copy_gets_its_whole_size),
+        TEST(a_large_copy_may_find_no_room),
         TEST(pages_damaged_in_use_are_not_copied),
         TEST(links_that_lead_astray_are_not_followed),
         TEST(keys_of_no_table_are_not_copied),

@@ -79,6 +79,17 @@ static void the_dictionary_is_counted(void **state)
     expect("the dictionary has 1 property names, not 2");
 }
 
+/* Features that must be known for reading; a size of stores that had no checksums. */
+static void headers_of_other_versions_are_named(void **state)
+{
+    (void)state;
+    const pt_slice content = BYTES("ptable\0\1\0\0\0\x80\0\0\0\0\0\0\0\0");
+    put_sealed(NULL, BYTES("header"), content);
+    expect("its header was written by a newer version of ptable");
+    put(NULL, BYTES("header"), BYTES("ptable\0\1\0\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("its header was written by an older version of ptable");
+}
+
 /* Where the root of a sub-database begins in the file. */
 static long root_of(FILE *file, const char *name)
 {
@@ -223,6 +234,7 @@ int main(void)
         TEST(without_long_keys_their_links_lead_nowhere),
         TEST(other_records_are_named),
         TEST(the_dictionary_is_counted),
+        TEST(headers_of_other_versions_are_named),
         TEST(roots_are_judged),
         TEST(the_other_version_may_have_no_state),
         TEST(a_copy_by_lmdb_itself_is_sound),

@@ -45,6 +45,7 @@ static void damaged_pages_are_not_read(void **state)
         {14, 2, PAGE + 2, "a header that cannot be"},
         {16, 2, 18, "an entry outside of its bounds"},
         {16, 2, PAGE - 1, "an entry outside of its bounds"},
+        {16, 2, PAGE - 11, "an entry outside of its bounds"},
         {16, 2, PAGE - 4, "an entry outside of its bounds"},
         {PAGE - 12 + 6, 2, 0, "a key of a size that cannot be"},
         {PAGE - 12 + 6, 2, 512, "a key of a size that cannot be"},
