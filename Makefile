@@ -6,7 +6,8 @@
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
 #   make test-sql UPDATE=1                rewrite the expected outputs (then read the diff)
 #   make test-out-of-memory, test-io-errors, test-kill, test-kill-load, test-power-loss,
-#        test-isolation, test-damage, test-fuzz, test-backup, test-compact
+#        test-isolation, test-thread-mix, test-damage, test-fuzz, test-backup, test-compact,
+#        test-interruption
 #                        one suite of make test, longer with N=...
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
 #                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found
@@ -167,7 +168,8 @@ run-test-readme: loadable
 SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
     tests/process/test_kill.c tests/process/test_kill_load.c tests/process/test_power_loss.c \
     tests/process/test_isolation.c tests/process/test_damage.c tests/process/test_backup.c \
-    tests/process/test_compact.c tests/process/test_sealed_records.c)
+    tests/process/test_compact.c tests/process/test_sealed_records.c \
+    tests/process/test_interruption.c tests/process/test_thread_mix.c)
 suite_target = $(subst _,-,$(basename $(notdir $(1))))
 
 define suite_rules
@@ -214,16 +216,25 @@ check-asan: deps
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g $(SANITIZE)' run-test
 
 # Only C programs: a shell that preloads this sanitizer hands it to the commands it runs, and those
-# crash. Not those that kill processes of one thread, at moments meant for full speed.
-# PTABLE_MAP_SIZE because the sanitizer leaves little address space.
+# crash; so not test_sql_scripts, which runs shells. What the sanitizer finds, in child processes
+# too, is in BUILD/races, printed at the end, and a failure. PTABLE_MAP_SIZE because the sanitizer
+# leaves little address space.
 check-tsan: deps
 	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
-	    CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' run-check-tsan
+	    CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' \
+	    TEST_LIBS='$(abspath build/tsan)/unlocked_memory.o $(TEST_LIBS)' run-check-tsan
 
-run-check-tsan: all $(TEST_PROGRAMS)
-	$(RUN) $(filter-out %/test_sql_scripts %/test_kill %/test_kill_mixed %/test_kill_large, \
-	    $(PROCESS_TESTS)) $(RANDOM_TESTS) \
-	    $(CONFORMANCE_TESTS) $(UNIT_TESTS)
+run-check-tsan: $(BUILD)/unlocked_memory.o
+	@$(SUBMAKE) all $(TEST_PROGRAMS)
+	@rm -rf $(BUILD)/races && mkdir -p $(BUILD)/races
+	@TSAN_OPTIONS="log_path=$(abspath $(BUILD))/races/found $$TSAN_OPTIONS" \
+	    $(RUN) $(filter-out %/test_sql_scripts,$(PROCESS_TESTS)) $(RANDOM_TESTS) \
+	    $(CONFORMANCE_TESTS) $(FUZZ_TESTS) $(UNIT_TESTS); \
+	    status=$$?; cat $(BUILD)/races/* 2>/dev/null && status=1; exit $$status
+
+$(BUILD)/unlocked_memory.o: tests/tsan/unlocked_memory.c
+	@mkdir -p $(@D)
+	$(CC) -std=c11 -fPIC $(WARNINGS) $(CFLAGS) -c -o $@ $<
 
 # Compiled against the installed SQLite, run with the newest one, which the installed shell uses,
 # too. tests/newest has what it prints otherwise.

@@ -6,46 +6,15 @@
 #include "check.h"
 #include "store_path.h"
 
-/* --- Interrupting --- */
-
-/* SQLite tells nobody that it was asked to stop, but a statement that runs inside one stops too. */
-static bool is_interrupted(void *probe)
-{
-    bool interrupted = sqlite3_step(probe) == SQLITE_INTERRUPT;
-    sqlite3_reset(probe);
-    return interrupted;
-}
-
-typedef int (*watched_work)(pt_session *session, const void *context, const pt_watch *watch,
-                            int64_t *bytes, pt_error *error);
-
-static int run_watched(pt_connection *connection, pt_session *session, watched_work work,
-                       const void *context, int64_t *bytes, pt_error *error)
-{
-    sqlite3_stmt *probe = NULL;
-    int rc = sqlite3_prepare_v2(pt_connection_db(connection), "SELECT 1", -1, &probe, NULL);
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
-    }
-    if (rc != SQLITE_OK) {
-        return pt_error_set(error, rc, "it cannot be watched for interrupts: %s",
-                            sqlite3_errmsg(pt_connection_db(connection)));
-    }
-    const pt_watch watch = {.context = probe, .is_over = is_interrupted};
-    rc = work(session, context, &watch, bytes, error);
-    sqlite3_finalize(probe);
-    return rc;
-}
-
 /* --- Before a copy is made --- */
 
 /* What can still be read of a damaged store would be lost with the rest, if the process did not end
  * while copying it. */
-static int check_soundness(const pt_session *session, pt_error *error)
+static int check_soundness(const pt_session *session, const pt_watch *watch, pt_error *error)
 {
     pt_store *store = pt_session_store(session);
     char *found = NULL;
-    int rc = pt_check(store->path, store, &found, error);
+    int rc = pt_check(store->path, store, watch, &found, error);
     if (rc == SQLITE_OK && strcmp(found, "ok") != 0) {
         rc =
             pt_error_set(error, SQLITE_CORRUPT,
@@ -89,15 +58,8 @@ static int path_of(pt_connection *connection, sqlite3_value *argument, char **pa
     return rc;
 }
 
-static int work_on_backup(pt_session *session, const void *path, const pt_watch *watch,
-                          int64_t *bytes, pt_error *error)
-{
-    pt_store *store = pt_session_store(session);
-    return store->engine->backup(store, path, watch, bytes, error);
-}
-
 /* The view is asked for only because a store in doubt refuses it. */
-static int check_for_backup(pt_session *session, pt_error *error)
+static int check_for_backup(pt_session *session, const pt_watch *watch, pt_error *error)
 {
     pt_view *view;
     if (pt_session_has_pending(session)) {
@@ -108,10 +70,11 @@ static int check_for_backup(pt_session *session, pt_error *error)
     }
     int rc = pt_session_read(session, &view, error);
     pt_session_end_read(session);
-    return rc == SQLITE_OK ? check_soundness(session, error) : rc;
+    return rc == SQLITE_OK ? check_soundness(session, watch, error) : rc;
 }
 
-static int back_up(pt_connection *connection, sqlite3_value **argv, int64_t *bytes, pt_error *error)
+static int back_up(pt_connection *connection, sqlite3_value **argv, const pt_watch *watch,
+                   int64_t *bytes, pt_error *error)
 {
     char *path = NULL;
     pt_session *session = NULL;
@@ -121,9 +84,10 @@ static int back_up(pt_connection *connection, sqlite3_value **argv, int64_t *byt
     }
     rc = pt_admin_use_store(connection, argv[0], &session, error);
     if (rc == SQLITE_OK) {
-        rc = check_for_backup(session, error);
+        pt_store *store = pt_session_store(session);
+        rc = check_for_backup(session, watch, error);
         if (rc == SQLITE_OK) {
-            rc = run_watched(connection, session, work_on_backup, path, bytes, error);
+            rc = store->engine->backup(store, path, watch, bytes, error);
         }
         pt_connection_leave(connection, session);
     }
@@ -136,7 +100,15 @@ void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
     (void)argc;
     int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
-    if (back_up(sqlite3_user_data(context), argv, &bytes, &error) == SQLITE_OK) {
+    pt_connection *connection = sqlite3_user_data(context);
+    pt_interruption interruption = {.db = pt_connection_db(connection)};
+    const pt_watch watch = pt_interruption_watch(&interruption);
+    int rc = pt_interruption_check(&interruption, &error);
+    if (rc == SQLITE_OK) {
+        rc = back_up(connection, argv, &watch, &bytes, &error);
+    }
+    pt_interruption_end(&interruption);
+    if (rc == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
     } else {
         pt_admin_fail(context, "pt_backup", &error);
@@ -145,14 +117,8 @@ void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 /* --- pt_compact --- */
 
-static int work_on_compacting(pt_session *session, const void *wait_ms, const pt_watch *watch,
-                              int64_t *bytes, pt_error *error)
-{
-    pt_store *store = pt_session_store(session);
-    return store->engine->compact(store, *(const int *)wait_ms, watch, bytes, error);
-}
-
-static int check_for_compacting(pt_connection *connection, pt_session *session, pt_error *error)
+static int check_for_compacting(pt_connection *connection, pt_session *session,
+                                const pt_watch *watch, pt_error *error)
 {
     const char *path = pt_session_store(session)->path;
     if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
@@ -166,20 +132,22 @@ static int check_for_compacting(pt_connection *connection, pt_session *session, 
                             "use a SELECT of its own",
                             path);
     }
-    return check_soundness(session, error);
+    return check_soundness(session, watch, error);
 }
 
-static int compact(pt_connection *connection, sqlite3_value *store, int64_t *bytes, pt_error *error)
+static int compact(pt_connection *connection, sqlite3_value *name, const pt_watch *watch,
+                   int64_t *bytes, pt_error *error)
 {
     pt_session *session = NULL;
-    int rc = pt_admin_use_store(connection, store, &session, error);
+    int rc = pt_admin_use_store(connection, name, &session, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    rc = check_for_compacting(connection, session, error);
+    pt_store *store = pt_session_store(session);
+    rc = check_for_compacting(connection, session, watch, error);
     if (rc == SQLITE_OK) {
         int wait_ms = pt_connection_busy_timeout(connection);
-        rc = run_watched(connection, session, work_on_compacting, &wait_ms, bytes, error);
+        rc = store->engine->compact(store, wait_ms, watch, bytes, error);
     }
     pt_connection_leave(connection, session);
     return rc;
@@ -189,8 +157,15 @@ void pt_admin_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
-    sqlite3_value *store = argc == 1 ? argv[0] : NULL;
-    if (compact(sqlite3_user_data(context), store, &bytes, &error) == SQLITE_OK) {
+    pt_connection *connection = sqlite3_user_data(context);
+    pt_interruption interruption = {.db = pt_connection_db(connection)};
+    const pt_watch watch = pt_interruption_watch(&interruption);
+    int rc = pt_interruption_check(&interruption, &error);
+    if (rc == SQLITE_OK) {
+        rc = compact(connection, argc == 1 ? argv[0] : NULL, &watch, &bytes, &error);
+    }
+    pt_interruption_end(&interruption);
+    if (rc == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
     } else {
         pt_admin_fail(context, "pt_compact", &error);

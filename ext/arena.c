@@ -88,9 +88,6 @@ static bool holds(const pt_arena_chunk *chunk, const void *memory)
 
 void pt_arena_give_back(pt_arena *arena, void *memory)
 {
-    if (memory == NULL) {
-        return;
-    }
     while (!holds(arena->top, memory)) {
         drop_top(arena);
     }

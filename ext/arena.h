@@ -27,8 +27,7 @@ pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice);
 pt_slice pt_arena_copy_with(pt_arena *arena, pt_slice slice, uint8_t byte);
 
 /*
- * Gives back `memory`, which pt_arena_alloc returned, and all that was handed out after it. NULL is
- * allowed and gives back nothing.
+ * Gives back `memory`, which pt_arena_alloc returned, and all that was handed out after it.
  */
 void pt_arena_give_back(pt_arena *arena, void *memory);
 

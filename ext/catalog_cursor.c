@@ -52,8 +52,8 @@ static int term_of(sqlite3_index_info *info, int i)
         return 0;
     }
     const char *collation = sqlite3_vtab_collation(info, i);
-    bool binary = collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0;
-    bool no_case = collation != NULL && sqlite3_stricmp(collation, "NOCASE") == 0;
+    bool binary = sqlite3_stricmp(collation, "BINARY") == 0;
+    bool no_case = sqlite3_stricmp(collation, "NOCASE") == 0;
     if (constraint->iColumn == PT_TABLES_STORE) {
         return binary ? BY_STORE : 0;
     }
@@ -265,8 +265,7 @@ static int next_table(tables_cursor *cursor, pt_error *error)
             }
             leave_store(cursor);
         }
-        pt_session *next =
-            cursor->all ? pt_connection_session_above(connection_of(cursor), cursor->number) : NULL;
+        pt_session *next = pt_connection_session_above(connection_of(cursor), cursor->number);
         if (next == NULL) {
             cursor->eof = true;
             return SQLITE_OK;

@@ -9,9 +9,11 @@
 
 /*
  * Checks an open store, or with store NULL the file at `path`, which cannot be opened. *text, from
- * sqlite3_malloc, is "ok" or the problems (check_report.h). SQLITE_NOMEM, SQLITE_IOERR, and
- * SQLITE_CANTOPEN if there is nothing that can be checked.
+ * sqlite3_malloc, is "ok" or the problems (check_report.h). With watch NULL nothing interrupts it.
+ * SQLITE_NOMEM, SQLITE_IOERR, SQLITE_INTERRUPT, and SQLITE_CANTOPEN if there is nothing that can be
+ * checked.
  */
-int pt_check(const char *path, pt_store *store, char **text, pt_error *error);
+int pt_check(const char *path, pt_store *store, const pt_watch *watch, char **text,
+             pt_error *error);
 
 #endif

@@ -177,7 +177,8 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
     const pt_session_host host = {.context = connection,
                                   .lock_wait = lock_wait,
                                   .follows_transaction = follows_transaction,
-                                  .before_commit = before_commit};
+                                  .before_commit = before_commit,
+                                  .db = connection->db};
     entry->session = pt_session_new(store, &host);
     if (entry->session == NULL) {
         sqlite3_free(entry);
@@ -321,11 +322,11 @@ pt_session *pt_connection_find_private(const pt_connection *connection, const ch
 
 pt_session *pt_connection_session_above(const pt_connection *connection, uint32_t number)
 {
+    /* The newest, which has the highest number, is the first. */
     const opened *lowest = NULL;
-    for (const opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
-        if (entry->number > number && (lowest == NULL || entry->number < lowest->number)) {
-            lowest = entry;
-        }
+    for (const opened *entry = connection->sessions; entry != NULL && entry->number > number;
+         entry = entry->next) {
+        lowest = entry;
     }
     return lowest != NULL ? lowest->session : NULL;
 }

@@ -169,12 +169,14 @@ static int split_row_key(const pt_cursor *cursor, pt_slice *partition, pt_slice 
                : pt_report_damage(cursor->scan.key, error);
 }
 
-/* After a probe: the next search begins at the row that it found. */
+/* After a probe: the next search begins at the row that it found. However many ranges are empty,
+ * there is a probe now and then. */
 static int follow_probe(pt_cursor *cursor, pt_error *error)
 {
     pt_slice partition;
     pt_slice row;
     int rc = split_row_key(cursor, &partition, &row, error);
+    rc = rc == SQLITE_OK ? pt_view_step(cursor->scan.view, error) : rc;
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -321,7 +323,8 @@ static int take_passing_row(pt_cursor *cursor, pt_error *error)
         if (rc != SQLITE_OK || passes) {
             return rc;
         }
-        rc = step(cursor, error);
+        rc = pt_view_step(cursor->scan.view, error);
+        rc = rc == SQLITE_OK ? step(cursor, error) : rc;
     }
     return rc;
 }
@@ -422,9 +425,9 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
 static bool make_partition_bound(pt_buffer *buffer, uint32_t table_id, pt_slice partition,
                                  uint8_t last)
 {
-    bool made = make_logical(buffer, table_id, partition);
+    make_logical(buffer, table_id, partition);
     pt_buffer_append_byte(buffer, last);
-    return made && !buffer->failed;
+    return !buffer->failed;
 }
 
 /* As search_point: the argument is looked at once, and no partition has a NUL in its name. */

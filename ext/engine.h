@@ -187,11 +187,13 @@ struct pt_engine {
      * Reads all of an open store, in one version that is not disturbed by writers, or, with store
      * NULL, of the file at `path`, which may be too damaged to be opened: never through memory that
      * a damaged file could make unreadable. The report is told what is wrong with the engine's own
-     * structures. *complete = false: not all records could be read. SQLITE_NOMEM; SQLITE_IOERR;
-     * SQLITE_CANTOPEN: the file has no version that can be read.
+     * structures. *complete = false: not all records could be read. With watch NULL nothing
+     * interrupts it. SQLITE_NOMEM; SQLITE_IOERR; SQLITE_CANTOPEN: the file has no version that can
+     * be read; SQLITE_INTERRUPT.
      */
-    int (*check)(const char *path, pt_store *store, const pt_check_visitor *visitor,
-                 pt_check_report *report, bool *complete, pt_error *error);
+    int (*check)(const char *path, pt_store *store, const pt_watch *watch,
+                 const pt_check_visitor *visitor, pt_check_report *report, bool *complete,
+                 pt_error *error);
 
     /*
      * Copies the newest version to a new file, durably, without what nobody needs any more; readers

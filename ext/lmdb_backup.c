@@ -41,11 +41,9 @@ static int fail(pt_error *error, const char *path, int problem)
 static int make_copy(const pt_lmdb_store *store, const char *path, pt_lmdb_temporary *copy)
 {
     struct stat original;
-    bool is_file = store->fd >= 0;
-    if (is_file && fstat(store->fd, &original) != 0) {
-        return errno;
-    }
-    return pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy);
+    bool is_file;
+    int problem = pt_lmdb_look(store, &is_file, &original);
+    return problem == 0 ? pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy) : problem;
 }
 
 static int publish(pt_lmdb_temporary *temporary, const char *path, int64_t *bytes, pt_error *error)

@@ -72,13 +72,30 @@ static int report_page(void *context, const pt_lmdb_walk *walk, uint64_t page, c
     return rc;
 }
 
-static int walk_through(pt_lmdb_walk *walk, pt_lmdb_take_entry take, void *context, pt_error *error)
+int pt_lmdb_check_go_on(pt_lmdb_checking *checking, pt_error *error)
+{
+    enum { ENTRIES_BETWEEN_QUESTIONS = 1024 };
+    if (++checking->entries < ENTRIES_BETWEEN_QUESTIONS) {
+        return SQLITE_OK;
+    }
+    checking->entries = 0;
+    return checking->watch != NULL && checking->watch->is_over(checking->watch->context)
+               ? pt_error_set(error, SQLITE_INTERRUPT, "checking store %Q was interrupted",
+                              checking->file.path)
+               : SQLITE_OK;
+}
+
+static int walk_through(pt_lmdb_checking *checking, pt_lmdb_walk *walk, pt_lmdb_take_entry take,
+                        void *context, pt_error *error)
 {
     pt_lmdb_entry entry;
     bool found;
     int rc = pt_lmdb_walk_next(walk, &entry, &found, error);
     while (rc == SQLITE_OK && found) {
         rc = take(context, &entry, error);
+        if (rc == SQLITE_OK) {
+            rc = pt_lmdb_check_go_on(checking, error);
+        }
         if (rc == SQLITE_OK) {
             rc = pt_lmdb_walk_next(walk, &entry, &found, error);
         }
@@ -99,7 +116,7 @@ int pt_lmdb_check_tree(pt_lmdb_checking *checking, const char *name, const pt_lm
     const pt_lmdb_walk_listener listener = {
         .context = checking, .claim = claim, .problem = report_page};
     pt_lmdb_walk_begin(&walk, &checking->file, name, root, order, &listener);
-    int rc = walk_through(&walk, take, context, error);
+    int rc = walk_through(checking, &walk, take, context, error);
     if (rc == SQLITE_OK && walk.problems == 0) {
         wrong = pt_lmdb_walk_judge(&walk);
         if (wrong != NULL) {
@@ -282,8 +299,9 @@ static int check_metas(pt_lmdb_checking *checking, const pt_lmdb_metas *metas, u
     return check_other_meta(checking, metas, 1 - number, error);
 }
 
-int pt_lmdb_check(const char *path, pt_store *store, const pt_check_visitor *visitor,
-                  pt_check_report *report, bool *complete, pt_error *error)
+int pt_lmdb_check(const char *path, pt_store *store, const pt_watch *watch,
+                  const pt_check_visitor *visitor, pt_check_report *report, bool *complete,
+                  pt_error *error)
 {
     pt_lmdb_inspection inspection;
     int rc = store != NULL ? pt_lmdb_inspect_store(store, &inspection, error)
@@ -295,6 +313,7 @@ int pt_lmdb_check(const char *path, pt_store *store, const pt_check_visitor *vis
                                  .meta = *inspection.meta,
                                  .report = report,
                                  .visitor = visitor,
+                                 .watch = watch,
                                  .complete = true};
     uint64_t number = inspection.meta == &inspection.metas.metas[1] ? 1 : 0;
     rc = check_metas(&checking, &inspection.metas, number, error);

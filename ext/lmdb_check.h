@@ -7,7 +7,8 @@
 
 #include "engine.h"
 
-int pt_lmdb_check(const char *path, pt_store *store, const pt_check_visitor *visitor,
-                  pt_check_report *report, bool *complete, pt_error *error);
+int pt_lmdb_check(const char *path, pt_store *store, const pt_watch *watch,
+                  const pt_check_visitor *visitor, pt_check_report *report, bool *complete,
+                  pt_error *error);
 
 #endif

@@ -211,6 +211,9 @@ static int visit_bucket(key_check *check, uint64_t bucket, unsigned depth, pt_er
         check->met++;
         rc = visit_entry(check, &entry, depth, error);
         if (rc == SQLITE_OK) {
+            rc = pt_lmdb_check_go_on(check->checking, error);
+        }
+        if (rc == SQLITE_OK) {
             rc = pt_lmdb_walk_next(&check->long_keys, &entry, &found, error);
         }
     }

@@ -24,7 +24,9 @@ typedef struct pt_lmdb_checking {
     pt_lmdb_pages pages;
     pt_check_report *report;
     const pt_check_visitor *visitor;
-    bool complete; /* all records can be read so far */
+    const pt_watch *watch;
+    unsigned entries; /* since it was asked */
+    bool complete;    /* all records can be read so far */
 
     /* Of the main database. */
     bool has_root[PT_LMDB_PARTS];
@@ -39,11 +41,14 @@ typedef int (*pt_lmdb_take_entry)(void *context, const pt_lmdb_entry *entry, pt_
 
 /*
  * Walks through a whole tree, tells the report what is wrong with its pages and hands out its
- * entries. SQLITE_OK, SQLITE_NOMEM, SQLITE_IOERR_READ and what `take` answers.
+ * entries. SQLITE_OK, SQLITE_NOMEM, SQLITE_IOERR_READ, SQLITE_INTERRUPT and what `take` answers.
  */
 int pt_lmdb_check_tree(pt_lmdb_checking *checking, const char *name, const pt_lmdb_root *root,
                        pt_lmdb_order order, pt_lmdb_take_entry take, void *context,
                        pt_error *error);
+
+/* For each entry that is met: SQLITE_OK, or SQLITE_INTERRUPT. */
+int pt_lmdb_check_go_on(pt_lmdb_checking *checking, pt_error *error);
 
 /* Reads the record "current" of a main database; SQLITE_CORRUPT if it cannot be read. */
 int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_format_state *state,

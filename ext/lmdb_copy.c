@@ -360,6 +360,9 @@ static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, con
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = finish(&self);
     }
+    if (mdb_rc == MDB_SUCCESS && watch->is_over(watch->context)) {
+        mdb_rc = ECANCELED; /* nobody waits for it any more, and it has no name yet */
+    }
     if (self.to != NULL) {
         mdb_txn_abort(self.to);
     }

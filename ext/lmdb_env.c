@@ -86,8 +86,11 @@ int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *er
 static int open_failed(pt_error *error, const char *path, int mdb_rc)
 {
     switch (mdb_rc) {
-    case MDB_INVALID:
-        return fail_truncated(error, path);
+    case MDB_INVALID: /* the first pages have been looked at */
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be opened: nobody has filled its lock file (-lock) "
+                            "in, as if locking it had failed; try again",
+                            path);
     case MDB_VERSION_MISMATCH:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q is in use by, or was made by, another version of LMDB; close "

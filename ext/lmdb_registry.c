@@ -261,6 +261,15 @@ static int exchange(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *err
                : rc;
 }
 
+int pt_lmdb_look(const pt_lmdb_store *store, bool *is_file, struct stat *file)
+{
+    pthread_mutex_lock(&registry_mutex);
+    *is_file = store->fd >= 0;
+    int problem = *is_file && fstat(store->fd, file) != 0 ? errno : 0;
+    pthread_mutex_unlock(&registry_mutex);
+    return problem;
+}
+
 int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
 {
     pthread_mutex_lock(&registry_mutex);

@@ -6,6 +6,7 @@
 #define PT_LMDB_REGISTRY_H
 
 #include <stdatomic.h>
+#include <sys/stat.h>
 #include <sys/types.h>
 
 #include "engine.h"
@@ -86,6 +87,10 @@ int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
 /* Whether the store's file still has its name: what is written to one that has not would be lost.
  * SQLITE_OK or `code`. */
 int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error);
+
+/* Whether the store is in a file, and what that is, also while another is put in its place. 0 or
+ * errno. */
+int pt_lmdb_look(const pt_lmdb_store *store, bool *is_file, struct stat *file);
 
 /*
  * Whether no other process has the store open; somebody may open it at once after that. SQLITE_OK,

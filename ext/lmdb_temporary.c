@@ -165,10 +165,20 @@ int pt_lmdb_temporary_publish(pt_lmdb_temporary *temporary, const char *path)
     return problem;
 }
 
+/* A file system may do it and report a failure. */
+static bool is_in_place(const pt_lmdb_temporary *temporary, const char *path)
+{
+    struct stat file;
+    struct stat named;
+    return fstat(temporary->fd, &file) == 0 && stat(path, &named) == 0 &&
+           file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+}
+
 int pt_lmdb_temporary_replace(pt_lmdb_temporary *temporary, const char *path)
 {
-    if (rename(temporary->name, path) != 0) {
-        return errno;
+    int problem = rename(temporary->name, path) == 0 ? 0 : errno;
+    if (problem != 0 && !is_in_place(temporary, path)) {
+        return problem;
     }
     sqlite3_free(temporary->name);
     temporary->name = NULL;

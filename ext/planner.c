@@ -61,7 +61,7 @@ static pt_plan_op op_of(unsigned char op)
 static bool is_number(sqlite3_index_info *info, int i)
 {
     sqlite3_value *value = NULL;
-    if (sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK || value == NULL) {
+    if (sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK) {
         return false;
     }
     int type = sqlite3_value_type(value);
@@ -71,7 +71,7 @@ static bool is_number(sqlite3_index_info *info, int i)
 void pt_planner_compare_key(sqlite3_index_info *info, int i, pt_plan_constraint *constraint)
 {
     const char *collation = sqlite3_vtab_collation(info, i);
-    constraint->binary = collation != NULL && sqlite3_stricmp(collation, "BINARY") == 0;
+    constraint->binary = sqlite3_stricmp(collation, "BINARY") == 0;
     constraint->in = sqlite3_vtab_in(info, i, -1) != 0;
     constraint->number = is_number(info, i);
 }

@@ -88,6 +88,7 @@ static int take_row(queue_cursor *cursor, pt_error *error)
             cursor->eof = false;
             return SQLITE_OK;
         }
+        rc = rc == SQLITE_OK ? pt_view_step(cursor->scan.view, error) : rc;
         rc = rc == SQLITE_OK ? pt_scan_step(&cursor->scan, error) : rc;
     }
     cursor->eof = true;

@@ -210,6 +210,9 @@ static int hand_out_all(const handing_out *get, pt_error *error)
     while (rc == SQLITE_OK && scan->valid && get->request->message_count < (uint64_t)get->count) {
         rc = serve(get, scan->key, error);
         if (rc == SQLITE_OK) {
+            rc = pt_view_step(scan->view, error);
+        }
+        if (rc == SQLITE_OK) {
             rc = pt_scan_step(scan, error);
         }
     }

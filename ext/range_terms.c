@@ -35,11 +35,12 @@ typedef struct point_list {
 
 /* --- Values --- */
 
+/* A zeroblob for which there is no memory becomes NULL, so its size is asked for first. */
 static int blob_of(sqlite3_value *value, pt_slice *blob)
 {
-    const void *bytes = sqlite3_value_blob(value);
-    *blob = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(value));
-    return bytes != NULL || blob->size == 0 ? SQLITE_OK : SQLITE_NOMEM;
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    *blob = pt_slice_of(sqlite3_value_blob(value), size);
+    return blob->data != NULL || size == 0 ? SQLITE_OK : SQLITE_NOMEM;
 }
 
 static bool has_nul(pt_slice text)

@@ -65,8 +65,6 @@ static void reset(pt_ranges *ranges)
 static int fail_term(int rc, int term, pt_error *error)
 {
     switch (rc) {
-    case SQLITE_OK:
-        return rc;
     case SQLITE_NOMEM:
         return pt_error_nomem(error);
     case SQLITE_MISMATCH:

@@ -58,11 +58,12 @@ static int withdrawn(pt_error *error)
                         "back; run the statement again");
 }
 
-/* Whether pending operations may come into the scan's way. Writes to other tables do not. */
+/* Whether pending operations, of which the view shows some, may come into the scan's way. Writes to
+ * other tables do not. */
 static bool merges(const pt_scan *scan)
 {
     const pt_memtable *memtable = scan->view->memtable;
-    if (memtable == NULL || scan->horizon == 0) {
+    if (scan->horizon == 0) {
         return false;
     }
     return scan->node != NULL || scan->point != NULL ||
@@ -197,7 +198,10 @@ static int settle(pt_scan *scan, pt_error *error)
         if (pending->operation != PT_DELETE) {
             return show_pending(scan, pending, error);
         }
-        int rc = advance(scan, error);
+        int rc = pt_view_step(scan->view, error);
+        if (rc == SQLITE_OK) {
+            rc = advance(scan, error);
+        }
         if (rc != SQLITE_OK) {
             scan->valid = false;
             return rc;

@@ -31,6 +31,8 @@ struct pt_session {
     uint64_t applied_version; /* of the memtable then; 0: nothing */
 
     pt_last_key last_key; /* in the snapshot */
+
+    pt_interruption interruption; /* of the statements that read the view */
 };
 
 enum { WRITES_BEFORE_LAST_KEY = 16 };
@@ -42,7 +44,7 @@ pt_session *pt_session_new(pt_store *store, const pt_session_host *host)
         store->engine->close(store);
         return NULL;
     }
-    *session = (pt_session){.host = *host, .store = store};
+    *session = (pt_session){.host = *host, .store = store, .interruption = {.db = host->db}};
     return session;
 }
 
@@ -58,6 +60,7 @@ void pt_session_free(pt_session *session)
     pt_batch_free(&session->applied);
     pt_last_key_free(&session->last_key);
     pt_savepoints_free(&session->savepoints);
+    pt_interruption_end(&session->interruption);
     session->store->engine->close(session->store);
     sqlite3_free(session);
 }
@@ -122,7 +125,7 @@ static void drop_view(pt_session *session)
     if (view == NULL) {
         return;
     }
-    if (view->references > 1 || session->spare != NULL) {
+    if (view->references > 1) {
         pt_view_release(view);
         return;
     }
@@ -135,14 +138,20 @@ static int take_view(pt_session *session, pt_error *error)
 {
     drop_view(session);
     if (session->spare == NULL) {
-        return pt_view_open(session->store, &session->view, error);
+        int rc = pt_view_open(session->store, &session->spare, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        session->spare->interruption = &session->interruption;
+    } else {
+        int rc = pt_view_reopen(session->spare, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
     }
-    int rc = pt_view_reopen(session->spare, error);
-    if (rc == SQLITE_OK) {
-        session->view = session->spare;
-        session->spare = NULL;
-    }
-    return rc;
+    session->view = session->spare;
+    session->spare = NULL;
+    return SQLITE_OK;
 }
 
 static int take_back(pt_session *session, pt_error *error);
@@ -184,6 +193,9 @@ void pt_session_cursor_opened(pt_session *session)
 void pt_session_cursor_closed(pt_session *session)
 {
     session->cursors--;
+    if (session->cursors == 0) {
+        pt_interruption_end(&session->interruption);
+    }
     pt_session_end_read(session);
 }
 
@@ -296,6 +308,7 @@ int pt_session_begin(pt_session *session, pt_error *error)
 /* Something that the transaction has written is taken back, or it is over. */
 static void note_end(pt_session *session)
 {
+    pt_interruption_end(&session->interruption);
     session->catalog_changes++;
     session->directory_changes += session->directory_changed;
 }

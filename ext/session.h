@@ -34,6 +34,7 @@ typedef struct pt_session_host {
     bool (*follows_transaction)(void *context);
     /* Takes what locks can make the main database's commit fail later. */
     int (*before_commit)(void *context, pt_error *error);
+    sqlite3 *db; /* whose statements can be interrupted; NULL: they cannot */
 } pt_session_host;
 
 /* The session takes the store over and closes it. NULL when out of memory (the store is then

@@ -43,6 +43,7 @@ static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *e
     while (rc == SQLITE_OK && node != NULL &&
            pt_slice_has_prefix(pt_pending_key(pt_memtable_at(node)), prefix)) {
         rc = add_change(view, pt_memtable_at(node), sum, error);
+        rc = rc == SQLITE_OK ? pt_view_step(view, error) : rc;
         node = pt_memtable_step(node, PT_FORWARD);
     }
     return rc;

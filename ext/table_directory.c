@@ -210,7 +210,10 @@ int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_err
 
 int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, pt_error *error)
 {
-    int rc = walk->begun && walk->scan.valid ? pt_scan_step(&walk->scan, error) : SQLITE_OK;
+    int rc = pt_view_step(walk->scan.view, error);
+    if (rc == SQLITE_OK && walk->begun && walk->scan.valid) {
+        rc = pt_scan_step(&walk->scan, error);
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }

@@ -1,6 +1,7 @@
 #include "tvf_partitions.h"
 
 #include "catalog_source.h"
+#include "columns.h"
 #include "key.h"
 #include "range_walk.h"
 
@@ -60,13 +61,11 @@ static int split(const partitions *self, pt_slice *partition, pt_slice *row, pt_
     if (pt_key_split(entity_key(self), partition, row)) {
         return SQLITE_OK;
     }
-    return pt_error_set(error, SQLITE_CORRUPT_VTAB,
-                        "table %Q in store %Q has a key that is none; restore the store from a "
-                        "backup",
-                        self->source.table, self->source.store);
+    return pt_report_damage(self->source.scan.key, error);
 }
 
-/* Moves the scan to an entity of the next partition; eof if there is none. */
+/* Moves the scan to an entity of the next partition; eof if there is none. Only PartitionKeys are
+ * asked for, so every range is whole partitions, and none has to be probed for. */
 static int find_partition(partitions *self, pt_error *error)
 {
     for (;;) {
@@ -81,18 +80,19 @@ static int find_partition(partitions *self, pt_error *error)
         }
         int rc = pt_catalog_source_seek(&self->source, range.low, range.high, range.bounded,
                                         self->walk.direction, error);
-        bool found = rc == SQLITE_OK && self->source.scan.valid;
-        if (rc != SQLITE_OK || (found && step == PT_RANGE_FOUND)) {
+        if (rc != SQLITE_OK || self->source.scan.valid) {
             return rc;
         }
-        bool moved = found ? pt_range_walk_follow(&self->walk, entity_key(self))
-                           : pt_range_walk_leave(&self->walk, &range);
-        if (!moved) {
+        if (!pt_range_walk_leave(&self->walk, &range)) {
             return pt_error_nomem(error);
         }
-        self->base.eof = !found && (step == PT_RANGE_PROBE || self->walk.at_end);
+        self->base.eof = self->walk.at_end;
         if (self->base.eof) {
             return SQLITE_OK;
+        }
+        rc = pt_view_step(self->source.scan.view, error);
+        if (rc != SQLITE_OK) {
+            return rc;
         }
     }
 }
@@ -170,6 +170,7 @@ static int read_partition(partitions *self, pt_error *error)
                                 pt_buffer_slice(&self->end), true, PT_FORWARD, error);
     while (rc == SQLITE_OK && self->source.scan.valid) {
         rc = add_entity(self, error);
+        rc = rc == SQLITE_OK ? pt_view_step(self->source.scan.view, error) : rc;
         rc = rc == SQLITE_OK ? pt_scan_step(&self->source.scan, error) : rc;
     }
     return rc;

@@ -55,6 +55,7 @@ static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error
     }
     while (rc == SQLITE_OK && self->source.scan.valid) {
         rc = count_entity(self, error);
+        rc = rc == SQLITE_OK ? pt_view_step(self->source.scan.view, error) : rc;
         rc = rc == SQLITE_OK ? pt_scan_step(&self->source.scan, error) : rc;
     }
     if (rc == SQLITE_OK) {

@@ -105,7 +105,7 @@ static int next(pt_tvf_cursor *cursor, pt_error *error)
 static void result_time(sqlite3_context *context, int64_t ticks)
 {
     char text[PT_DATETIME_TEXT_SIZE + 1];
-    if (ticks > 0 && ticks <= PT_TICKS_MAX) {
+    if (ticks > 0) {
         pt_ticks_format(ticks, text);
         sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
     }

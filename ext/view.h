@@ -5,6 +5,7 @@
 #ifndef PT_VIEW_H
 #define PT_VIEW_H
 
+#include "interruption.h"
 #include "memtable.h"
 
 /* Whether a table has large values in the view's snapshot, as far as it has been asked. */
@@ -21,6 +22,7 @@ typedef struct pt_view {
     pt_memtable *memtable; /* NULL: nothing is written */
     pt_memtable *spare;    /* an empty one, or NULL */
     unsigned references;
+    pt_interruption *interruption; /* of those who read it, or NULL */
     bool withdrawn; /* the memtable was rolled back: what was read is no longer true */
     pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* by table id, the last one asked for */
 } pt_view;
@@ -57,6 +59,12 @@ int pt_view_reopen(pt_view *view, pt_error *error);
  */
 int pt_view_get_pending(pt_view *view, pt_slice key, bool *decided, bool *found, pt_slice *record,
                         pt_error *error);
+
+/* For loops over what the view shows: pt_interruption_step. */
+static inline int pt_view_step(pt_view *view, pt_error *error)
+{
+    return pt_interruption_step(view->interruption, error);
+}
 
 /* The record of a logical key as the view shows it; valid until the next write or the view's end.
  */

@@ -9,7 +9,7 @@ layer_of() {
     case $1 in
     bytes | buffer | seal | check_report | error | arena | large_pages | bag | edm | ticks | number | base64 | excerpt | word) echo 0 ;;
     key | shape | shape_fields | entity | record_value | odata | value_text | sqlite | version) echo 0 ;;
-    engine | dictionary | id_table | lmdb_*) echo 1 ;;
+    engine | interruption | dictionary | id_table | lmdb_*) echo 1 ;;
     pending | pending_batches | memtable | memtable_* | key_sort | savepoints | batch) echo 2 ;;
     connection | session | view | scan | last_key | main_lock | table_directory | table_names) echo 2 ;;
     check | check_tables | check_large) echo 2 ;;

@@ -50,6 +50,14 @@ typedef struct system_call {
     int flags;    /* of open */
 } system_call;
 
+/* The thread sanitizer calls some of these functions itself, also before it is ready for code that
+ * it watches. */
+#ifdef __clang__
+#define UNWATCHED __attribute__((disable_sanitizer_instrumentation))
+#else
+#define UNWATCHED __attribute__((no_sanitize("thread")))
+#endif
+
 /* What becomes of a call. All zeros: it is made. */
 typedef struct system_call_verdict {
     int error;       /* errno, and the call is not made */
@@ -61,7 +69,7 @@ static system_call_verdict (*system_call_judge)(const system_call *call);
 
 static __thread bool system_call_judging;
 
-static system_call_verdict system_call_judged(const system_call *call)
+UNWATCHED static system_call_verdict system_call_judged(const system_call *call)
 {
     system_call_verdict verdict = {0};
     if (system_call_judge != NULL && !system_call_judging) {
@@ -75,7 +83,7 @@ static system_call_verdict system_call_judged(const system_call *call)
 }
 
 /* Whether the call is to fail; sets errno. */
-static bool system_call_fails(const system_call *call)
+UNWATCHED static bool system_call_fails(const system_call *call)
 {
     int error = system_call_judged(call).error;
     if (error != 0) {
@@ -91,7 +99,7 @@ static bool system_call_is_made(system_call_verdict verdict)
 }
 
 /* What the caller sees of a call that was judged so; -1 and errno if it fails. */
-static long system_call_outcome(system_call_verdict verdict, long result)
+UNWATCHED static long system_call_outcome(system_call_verdict verdict, long result)
 {
     if (verdict.error != 0) {
         errno = verdict.error;
@@ -121,7 +129,7 @@ static system_call_verdict system_call_part(system_call_kind kind, const char *n
     return verdict;
 }
 
-static bool system_call_on(system_call_kind kind, const char *name, int fd)
+UNWATCHED static bool system_call_on(system_call_kind kind, const char *name, int fd)
 {
     return system_call_fails(&(system_call){.kind = kind, .name = name, .fd = fd, .offset = -1});
 }
@@ -133,7 +141,7 @@ static system_call_verdict system_call_on_names(const char *name, const char *fr
         .kind = CALL_NAME, .name = name, .fd = -1, .path = path, .from = from, .offset = -1});
 }
 
-static bool system_call_by_path(system_call_kind kind, const char *name, const char *path)
+UNWATCHED static bool system_call_by_path(system_call_kind kind, const char *name, const char *path)
 {
     return system_call_fails(
         &(system_call){.kind = kind, .name = name, .fd = -1, .path = path, .offset = -1});
@@ -149,14 +157,14 @@ static int system_call_sync(const char *name, int fd, long number)
 
 #pragma GCC visibility push(default)
 
-static int system_call_open(const char *path, int flags, int mode)
+UNWATCHED static int system_call_open(const char *path, int flags, int mode)
 {
     const system_call call = {
         .kind = CALL_OPEN, .name = "open", .fd = -1, .path = path, .offset = -1, .flags = flags};
     return system_call_fails(&call) ? -1 : (int)syscall(SYS_openat, AT_FDCWD, path, flags, mode);
 }
 
-int open(const char *path, int flags, ...)
+UNWATCHED int open(const char *path, int flags, ...)
 {
     va_list rest;
     va_start(rest, flags);
@@ -175,7 +183,7 @@ int open64(const char *path, int flags, ...)
 }
 
 /* A close that fails has closed nevertheless. */
-int close(int fd)
+UNWATCHED int close(int fd)
 {
     const system_call call = {.kind = CALL_CLOSE, .name = "close", .fd = fd, .offset = -1};
     system_call_verdict verdict = system_call_judged(&call);
@@ -304,7 +312,7 @@ char *mkdtemp(char *name)
     return name;
 }
 
-static int system_call_fcntl(int fd, int command, void *argument)
+UNWATCHED static int system_call_fcntl(int fd, int command, void *argument)
 {
     const struct flock *lock = argument;
     bool locks = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
@@ -315,7 +323,7 @@ static int system_call_fcntl(int fd, int command, void *argument)
     return (int)syscall(SYS_fcntl, fd, command, argument);
 }
 
-int fcntl(int fd, int command, ...)
+UNWATCHED int fcntl(int fd, int command, ...)
 {
     va_list rest;
     va_start(rest, command);
@@ -333,7 +341,7 @@ int fcntl64(int fd, int command, ...)
     return system_call_fcntl(fd, command, argument);
 }
 
-void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
+UNWATCHED void *mmap(void *address, size_t size, int protection, int flags, int fd, off_t offset)
 {
     if (fd >= 0 && system_call_on(CALL_MAP, "mmap", fd)) {
         return MAP_FAILED;
@@ -353,7 +361,7 @@ int stat(const char *path, struct stat *info)
                : (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, 0);
 }
 
-int fstat(int fd, struct stat *info)
+UNWATCHED int fstat(int fd, struct stat *info)
 {
     return system_call_on(CALL_LOOK, "fstat", fd) ? -1 : (int)syscall(SYS_fstat, fd, info);
 }
@@ -390,7 +398,7 @@ int __fxstat(int version, int fd, struct stat *info)
     return fstat(fd, info);
 }
 
-int lstat(const char *path, struct stat *info)
+UNWATCHED int lstat(const char *path, struct stat *info)
 {
     return system_call_by_path(CALL_LOOK, "lstat", path)
                ? -1

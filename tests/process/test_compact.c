@@ -10,6 +10,7 @@
 #include <sys/stat.h>
 
 #include "backup.h"
+#include "call_facts.h"
 #include "killing.h"
 #include "mixed.h"
 #include "mortal_statement.h"
@@ -332,6 +333,81 @@ static void openers_never_stay_with_the_old_file(void **state)
     check_sound(folder, "shared.ptable");
 }
 
+/* --- A backup that begins meanwhile --- */
+
+enum { LOOK_WAIT_MS = 200 };
+
+typedef enum meeting { NOBODY, BACKUP_BEGINS, FILE_IS_CLOSED, BACKUP_HAS_LOOKED } meeting;
+
+static atomic_int met;
+static __thread int calls_of_backup; /* since it began */
+static __thread bool lock_file_is_gone;
+
+static void wait_for(meeting expected, int64_t at_most_ms)
+{
+    struct timespec start;
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &start);
+    do {
+        sched_yield();
+        clock_gettime(CLOCK_MONOTONIC, &now);
+    } while (atomic_load(&met) < (int)expected &&
+             (now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 <
+                 at_most_ms);
+}
+
+/* The backup looks at the store's file when the old one is closed and the new one not yet in its
+ * place; or it waits until that is over. */
+static system_call_verdict let_backup_look(const system_call *call)
+{
+    calls_of_backup += calls_of_backup > 0;
+    if (calls_of_backup == 3) {
+        atomic_store(&met, BACKUP_HAS_LOOKED);
+    }
+    if (strcmp(call->name, "lstat") == 0 && ends_with(call->path, "/meanwhile")) {
+        calls_of_backup = 1;
+        atomic_store(&met, BACKUP_BEGINS);
+        wait_for(FILE_IS_CLOSED, INT64_MAX);
+    }
+    if (call->kind == CALL_CLOSE && lock_file_is_gone && atomic_load(&met) == BACKUP_BEGINS) {
+        syscall(SYS_close, call->fd);
+        atomic_store(&met, FILE_IS_CLOSED);
+        wait_for(BACKUP_HAS_LOOKED, LOOK_WAIT_MS);
+    }
+    lock_file_is_gone = lock_file_is_gone ||
+                        (strcmp(call->name, "unlink") == 0 && ends_with(call->path, STORE "-lock"));
+    return (system_call_verdict){0};
+}
+
+static void *back_up_meanwhile(void *db)
+{
+    int code = code_of(db, "SELECT pt_backup(NULL, 'meanwhile')");
+    atomic_store(&met, BACKUP_HAS_LOOKED);
+    return code == SQLITE_OK ? NULL : db;
+}
+
+static void a_backup_never_meets_a_closed_file(void **state)
+{
+    const char *folder = *state;
+    pthread_t thread;
+    void *failed;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V); INSERT INTO t VALUES('p', 'a', 1)");
+    sqlite3 *other = open_database(folder, "main.db");
+    assert_number(other, 1, "SELECT V FROM t");
+    system_call_judge = let_backup_look;
+    assert_int_equal(pthread_create(&thread, NULL, back_up_meanwhile, other), 0);
+    wait_for(BACKUP_BEGINS, INT64_MAX);
+    run(db, "SELECT pt_compact(NULL)");
+    assert_int_equal(pthread_join(thread, &failed), 0);
+    system_call_judge = NULL;
+    assert_true(lock_file_is_gone);
+    assert_string_equal(failed != NULL ? sqlite3_errmsg(other) : "", "");
+    close_database(other);
+    close_database(db);
+    check_sound(folder, "meanwhile");
+}
+
 /* --- Names --- */
 
 static void a_link_to_the_store_stays_one(void **state)
@@ -430,6 +506,31 @@ static void a_call_that_fails_loses_nothing(void **state)
     check_sound(folder, STORE);
 }
 
+static system_call_verdict rename_and_deny_it(const system_call *call)
+{
+    bool renames = strcmp(call->name, "rename") == 0;
+    return (system_call_verdict){.error = renames ? EIO : 0, .made = renames};
+}
+
+/* Over a network, say, whose answer is lost. */
+static void a_new_file_that_is_in_place_is_used(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    int64_t before = size_of(folder, STORE);
+    system_call_judge = rename_and_deny_it;
+    int64_t given_back = number(db, "SELECT pt_compact(NULL)");
+    system_call_judge = NULL;
+    assert_true(given_back > 300 * 5000);
+    assert_int_equal(size_of(folder, STORE), before - given_back);
+    mixed_check_rows(db, LAST);
+    assert_int_equal(mixed_batch(db, LAST + 1), SQLITE_OK);
+    close_database(db);
+    assert_int_equal(unfinished_files(folder), 0);
+    check_sound(folder, STORE);
+}
+
 /* --- Killed --- */
 
 static void check_after_death(const char *folder, int64_t last)
@@ -496,9 +597,11 @@ int main(int argc, char **argv)
         folder_test(other_processes_are_in_the_way),
         folder_test(those_who_come_and_go_lose_nothing),
         folder_test(openers_never_stay_with_the_old_file),
+        folder_test(a_backup_never_meets_a_closed_file),
         folder_test(a_link_to_the_store_stays_one),
         folder_test(without_room_everything_stays),
         folder_test(a_call_that_fails_loses_nothing),
+        folder_test(a_new_file_that_is_in_place_is_used),
         folder_test(a_killed_process_leaves_one_of_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

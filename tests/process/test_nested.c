@@ -23,6 +23,33 @@ static int set_up(void **state)
     return failed;
 }
 
+/* What a DELETE was to drop is gone already, or another table by now. */
+static void a_table_is_dropped_once(void **state)
+{
+    scene *all = *state;
+    run(all->db, "INSERT INTO pt_tables(TableName) VALUES ('b')");
+    run(all->db, "DELETE FROM pt_tables WHERE TableName = 'b' AND "
+                 "perform('DELETE FROM pt_tables WHERE TableName = ''b''') = 0");
+    assert_number(all->db, 1, "SELECT count(*) FROM pt_tables");
+    run(all->db, "INSERT INTO pt_tables(TableName) VALUES ('b')");
+    run(all->db, "DELETE FROM pt_tables WHERE TableName = 'b' AND "
+                 "perform('DELETE FROM pt_tables WHERE TableName = ''b''; "
+                 "INSERT INTO pt_tables(TableName) VALUES (''b'')') = 0");
+    assert_number(all->db, 2, "SELECT count(*) FROM pt_tables");
+}
+
+static void batches_are_named_anew_when_the_catalogue_changes(void **state)
+{
+    scene *all = *state;
+    run(all->db, "BEGIN; INSERT INTO t VALUES('q', 'a', 1), ('r', 'a', 1)");
+    assert_number(all->db, 2,
+                  "SELECT count(*) FROM pt_batches WHERE TableName = 't' AND "
+                  "perform('INSERT INTO pt_tables(TableName) VALUES (''' || PartitionKey || ''')') "
+                  "= 0");
+    run(all->db, "COMMIT");
+    assert_number(all->db, 3, "SELECT count(*) FROM pt_tables");
+}
+
 /* Nothing would commit what it wrote, and the store would stay locked. */
 static void a_statement_that_rolls_back_writes_nothing_more(void **state)
 {
@@ -67,6 +94,8 @@ int main(int argc, char **argv)
         scene_test(a_statement_that_rolls_back_writes_nothing_more),
         scene_test(a_statement_on_the_catalogue_that_rolls_back_does_nothing_more),
         scene_test(a_statement_may_write_the_table_that_its_function_writes),
+        scene_test(a_table_is_dropped_once),
+        scene_test(batches_are_named_anew_when_the_catalogue_changes),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

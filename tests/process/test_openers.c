@@ -28,6 +28,44 @@ static void make_store(const char *folder)
     close_database(db);
 }
 
+/* --- Locks that fail --- */
+
+static int failing_lock;
+
+static system_call_verdict fail_lock(const system_call *call)
+{
+    bool fails = call->kind == CALL_LOCK && failing_lock-- == 0;
+    return (system_call_verdict){.error = fails ? EIO : 0};
+}
+
+/* LMDB goes on without its first lock, and then finds that nobody has filled the lock file in. */
+static void a_lock_that_fails_is_not_called_damage(void **state)
+{
+    char lock_file[PATH_SIZE];
+    int failures = 0;
+    path_in(*state, STORE "-lock", lock_file);
+    make_store(*state);
+    sqlite3 *db = open_database(*state, ":memory:");
+    failing_lock = -1;
+    for (int lock = 0; failing_lock < 0; lock++) {
+        assert_int_equal(unlink(lock_file), 0);
+        failing_lock = lock;
+        system_call_judge = fail_lock;
+        int code = code_of(db, TABLE, (const char *)*state);
+        system_call_judge = NULL;
+        if (code != SQLITE_OK) {
+            failures++;
+            says(db, STORE);
+            assert_null(strstr(sqlite3_errmsg(db), "from a backup"));
+            run(db, TABLE, (const char *)*state);
+        }
+        run(db, "DROP TABLE t");
+    }
+    print_message("# %d locks failed\n", failures);
+    assert_true(failures > 1);
+    close_database(db);
+}
+
 /* --- A program that forks --- */
 
 static const char *fork_before;
@@ -171,6 +209,7 @@ static void a_file_that_lmdb_has_open_in_the_process_is_not_opened(void **state)
 int main(void)
 {
     const struct CMUnitTest tests[] = {
+        folder_test(a_lock_that_fails_is_not_called_damage),
         folder_test(a_file_that_lmdb_has_open_in_the_process_is_not_opened),
         folder_test(a_child_forked_while_a_store_is_made_keeps_nobody_out),
         folder_test(a_child_forked_while_a_store_is_compacted_keeps_nobody_out),

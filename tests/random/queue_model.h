@@ -2,7 +2,7 @@
  * What queues do, told again in the simplest way: lists of messages that are copied whole. Times
  * are made up. A tick of the store's clock counts PAUSE, more than any time here that is called
  * short, for between two statements of a test more than 100 ns pass; and less than any that is
- * called long, for a test does not last an hour.
+ * called long, for whoever uses a model is done with it before the shortest, 30 seconds.
  */
 #ifndef QUEUE_MODEL_H
 #define QUEUE_MODEL_H

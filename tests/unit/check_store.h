@@ -140,7 +140,7 @@ static inline char *check(void)
 {
     pt_error error = PT_ERROR_NONE;
     char *text = NULL;
-    assert_int_equal(pt_check(fixture_path, NULL, &text, &error), SQLITE_OK);
+    assert_int_equal(pt_check(fixture_path, NULL, NULL, &text, &error), SQLITE_OK);
     return text;
 }
 
@@ -212,7 +212,7 @@ static inline void check_without_memory(void)
         char *text = NULL;
         sqlite3_int64 before = sqlite3_memory_used();
         failing_malloc_arm(n, false);
-        int rc = pt_check(fixture_path, NULL, &text, &error);
+        int rc = pt_check(fixture_path, NULL, NULL, &text, &error);
         bool hit = failing_malloc_disarm();
         assert_true(rc == SQLITE_NOMEM || strcmp(text, expected) == 0);
         assert_true(hit || rc == SQLITE_OK);

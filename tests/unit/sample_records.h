@@ -62,7 +62,7 @@ static const pt_shape_source source = {.shape = find_shape, .name = sample_looku
 /* A shape in memory of its own, from malloc. */
 static pt_shape *make_shape(const sample_property *properties, unsigned count, uint16_t id)
 {
-    uint8_t description[1024];
+    uint8_t description[4096];
     pt_slice slice = pt_slice_of(description, sample_describe(properties, count, description));
     void *memory = malloc(pt_shape_memory(slice));
     assert_non_null(memory);
@@ -91,7 +91,7 @@ static record_bytes write_record(const pt_shape *shape, const pt_field *values)
     return record;
 }
 
-static pt_slice slice_of(const record_bytes *record)
+static inline pt_slice slice_of(const record_bytes *record)
 {
     return pt_slice_of(record->data, record->size);
 }

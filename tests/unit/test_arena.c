@@ -45,6 +45,18 @@ static void pieces_of_no_size_are_apart(void **state)
     pt_arena_free(&arena);
 }
 
+/* Beyond 16 MiB they are no longer doubled. */
+static void chunks_do_not_grow_for_ever(void **state)
+{
+    (void)state;
+    pt_arena arena = {0};
+    assert_non_null(pt_arena_alloc(&arena, 20 << 20));
+    size_t total = arena.total;
+    assert_non_null(pt_arena_alloc(&arena, 8));
+    assert_int_equal(arena.total - total, 16 << 20);
+    pt_arena_free(&arena);
+}
+
 static void copies_end_with_a_nul(void **state)
 {
     (void)state;
@@ -191,6 +203,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(memory_is_aligned_and_apart),
         cmocka_unit_test(pieces_of_no_size_are_apart),
+        cmocka_unit_test(chunks_do_not_grow_for_ever),
         cmocka_unit_test(copies_end_with_a_nul),
         cmocka_unit_test(giving_back_keeps_what_is_older),
         cmocka_unit_test(giving_back_the_first_piece_of_a_chunk),

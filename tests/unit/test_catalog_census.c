@@ -8,7 +8,7 @@
 
 #include "catalog_census.h"
 #include "failing_malloc.h"
-#include "sample_records.h"
+#include "own_shape.h"
 
 static int look(pt_census *census, const pt_shape *shape)
 {
@@ -126,6 +126,55 @@ static void out_of_memory_is_reported(void **state)
     free(shape);
 }
 
+/* Enough properties for the list to grow, and one name with another type. */
+static void many_properties_without_memory(void **state)
+{
+    (void)state;
+    enum { MANY = 200 };
+    sample_property properties[MANY];
+    pt_field values[MANY];
+    char names[MANY][24];
+    for (int i = 0; i < MANY; i++) {
+        snprintf(names[i], sizeof names[i], "Number %03d", i);
+        properties[i] = (sample_property){0, PT_INT32, names[i]};
+        values[i] = (pt_field){.value = {.type = PT_INT32, .integer = i}};
+    }
+    pt_shape *shape = make_shape(properties, MANY, 0);
+    record_bytes bytes = write_record(shape, values);
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        pt_census census = {0};
+        pt_buffer scratch = {0};
+        pt_record record;
+        assert_int_equal(pt_record_open(&record, sample_key(), slice_of(&bytes), &source, &scratch),
+                         SQLITE_OK);
+        failing_malloc_arm(n, false);
+        int rc = pt_census_look(&census, &record);
+        hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_true(hit || census.count == MANY);
+        pt_census_free(&census);
+        pt_buffer_free(&scratch);
+    }
+    free(bytes.data);
+    free(shape);
+}
+
+static void damaged_values_are_reported(void **state)
+{
+    (void)state;
+    record_bytes bytes = own_record(sample_ticks, 2);
+    pt_census census = {0};
+    pt_buffer scratch = {0};
+    pt_record record;
+    assert_int_equal(pt_record_open(&record, sample_key(), slice_of(&bytes), &source, &scratch),
+                     SQLITE_OK);
+    assert_int_equal(pt_census_look(&census, &record), SQLITE_CORRUPT_VTAB);
+    pt_census_free(&census);
+    pt_buffer_free(&scratch);
+    free(bytes.data);
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -133,6 +182,8 @@ int main(void)
         cmocka_unit_test(entities_are_counted_by_shape),
         cmocka_unit_test(records_with_a_shape_of_their_own_count_too),
         cmocka_unit_test(out_of_memory_is_reported),
+        cmocka_unit_test(many_properties_without_memory),
+        cmocka_unit_test(damaged_values_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -3,6 +3,7 @@
  * called what it is.
  */
 #include "check_store.h"
+#include "own_shape.h"
 
 static void a_sound_store_is_ok(void **state)
 {
@@ -29,10 +30,32 @@ static void entities_are_checked(void **state)
     expect("table 'One', PartitionKey 'mm': its key is damaged: it has no end");
     put("entities", BYTES("\0\0\0\1a\0\xFF"), BYTES("no record"));
     expect("its keys are damaged: they are not UTF-8");
+    put("entities", BYTES("\0\0\0\1\xFF\0b"), BYTES("no record"));
+    expect("its keys are damaged: they are not UTF-8");
     put("entities", BYTES("\0\0\1"), BYTES("no record"));
     expect("a key of 3 bytes: it is too short to be a key");
     put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
     expect("table number 9: the catalogue does not have it, but there are 1 entities");
+}
+
+static void put_own_record(int64_t ticks, uint8_t active)
+{
+    record_bytes record = own_record(ticks, active);
+    put("entities", sample_key(), slice_of(&record));
+    free(record.data);
+}
+
+static void what_a_right_checksum_hides_is_found(void **state)
+{
+    (void)state;
+    put_own_record(sample_ticks, 2);
+    expect("PartitionKey 'Sales', RowKey '000223': the entity is damaged");
+    put_own_record(PT_TICKS_MAX, 1);
+    expect("PartitionKey 'Sales', RowKey '000223': its Timestamp is later than the store's");
+    record_bytes record = own_large_record(5000);
+    put("entities", sample_key(), slice_of(&record));
+    free(record.data);
+    expect("PartitionKey 'Sales', RowKey '000223': a large value of the entity is incomplete");
 }
 
 static void the_catalogue_is_checked(void **state)
@@ -64,6 +87,9 @@ static void counts_are_compared(void **state)
     expect("the counts of table number 2 are damaged");
     put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
     expect("table number 7: the catalogue does not have it");
+    put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0"));
+    expect("table 'Two': the store says that it has 0 entities, 1 parts of large values and 0 "
+           "bytes, but 0, 0 and 0 were found");
     take_out("entities", BYTES(ENTITY));
     expect("table 'One': the store says that it has 4 entities, 3 parts");
 }
@@ -85,6 +111,8 @@ static void large_values_are_checked(void **state)
     expect("large values of table 'One': a part has a key that no version writes");
     put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
     put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("a part is damaged");
+    put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("1234"));
     expect("a part is damaged");
     take_out("entities", BYTES("\0\0\0\1a\0002"));
     expect("large values of table 'One': a part belongs to no entity");
@@ -172,6 +200,26 @@ static void garbage_is_checked(void **state)
 {
     (void)state;
     put("garbage", BYTES("\xFF\0\0\0\0\0\0"), BYTES("\1"));
+    expect("the note that it is to be deleted is damaged");
+}
+
+static void garbage_has_a_number_that_was_given_out(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"\0\0\0\0", "\0\0\1\0", "\xFF\0\0\0"};
+    for (int i = 0; i < 3; i++) {
+        uint8_t key[8] = {0xFF};
+        memcpy(key + 4, numbers[i], 4);
+        put_sealed("garbage", pt_slice_of(key, sizeof key), BYTES("\1"));
+        expect("the note that it is to be deleted is damaged");
+        take_out("garbage", pt_slice_of(key, sizeof key));
+    }
+    static const pt_slice contents[] = {{(const uint8_t *)"\2", 1}, {(const uint8_t *)"\1\1", 2}};
+    for (int i = 0; i < 2; i++) {
+        put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), contents[i]);
+        expect("the note that it is to be deleted is damaged");
+    }
+    put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
     expect("the note that it is to be deleted is damaged");
 }
 
@@ -274,6 +322,85 @@ static void reports_end_after_a_hundred_lines(void **state)
 
 /* --- Out of memory --- */
 
+/* More tables and large values than there is room for at first, of two tables one behind the other,
+ * none counted, the last with parts that are missing. */
+static void many_things_without_memory(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql =
+        sqlite3_mprintf("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
+                        "CREATE VIRTUAL TABLE Two USING ptable(S String, store=%Q);"
+                        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 70) "
+                        "INSERT INTO Two SELECT 'p', k, printf('%%.2500c', 'x') FROM n;"
+                        "INSERT INTO One VALUES('z', '1', 1, printf('%%.2500c', 'x'));"
+                        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20) "
+                        "INSERT INTO pt_tables(Store, TableName) SELECT %Q, 'More' || k FROM n",
+                        fixture_path, fixture_path, fixture_path);
+    run(db, sql);
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    check_without_memory();
+    put_own_record(sample_ticks, 1);
+    take_out(NULL, BYTES("c\0\0\0\1"));
+    take_out(NULL, BYTES("c\0\0\0\2"));
+    take_out("chunks", BYTES(CHUNK "\0\0\0\1"));
+    take_out("chunks", BYTES(CHUNK "\0\0\0\2"));
+    check_without_memory();
+}
+
+/* With the catalogue and the counts gone, what is read first is the first that is known. */
+static void unknown_tables_without_memory(void **state)
+{
+    (void)state;
+    take_out("entities", BYTES("\0\0\0\0one"));
+    take_out("entities", BYTES("\0\0\0\0two"));
+    take_out(NULL, BYTES("c\0\0\0\1"));
+    check_without_memory();
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    check_without_memory();
+    take_out("garbage", BYTES("\xFF\0\0\0"));
+    raw self = raw_begin("entities");
+    assert_int_equal(mdb_drop(self.txn, self.dbi, 0), 0);
+    raw_end(&self);
+    check_without_memory();
+}
+
+/* A part behind the last of a value, and one of a table before those whose values are known. */
+static void parts_too_many_are_found(void **state)
+{
+    (void)state;
+    uint8_t key[22];
+    raw self = raw_begin("chunks");
+    MDB_cursor *cursor;
+    MDB_val found;
+    MDB_val value;
+    assert_int_equal(mdb_cursor_open(self.txn, self.dbi, &cursor), 0);
+    assert_int_equal(mdb_cursor_get(cursor, &found, &value, MDB_LAST), 0);
+    assert_true(found.mv_size <= sizeof key);
+    memcpy(key, found.mv_data, found.mv_size);
+    key[found.mv_size - 1]++;
+    found.mv_data = key;
+    value = (MDB_val){.mv_size = 5, .mv_data = "12345"};
+    assert_int_equal(mdb_put(self.txn, self.dbi, &found, &value, 0), 0);
+    mdb_cursor_close(cursor);
+    raw_end(&self);
+    expect("large values of table 'One': a part belongs to no entity");
+    put("chunks", BYTES(CHUNK "\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("large values of table number 0: a part belongs to no entity");
+}
+
+static void dropped_tables_without_memory(void **state)
+{
+    (void)state;
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
+    put("chunks", BYTES(CHUNK "\0\0\0\x8\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    check_without_memory();
+}
+
 static void memory_may_run_out(void **state)
 {
     (void)state;
@@ -309,6 +436,12 @@ int main(void)
         TEST(less_than_a_page_is_left),
         TEST(reports_end_after_a_hundred_lines),
         TEST(memory_may_run_out),
+        TEST(many_things_without_memory),
+        TEST(dropped_tables_without_memory),
+        TEST(unknown_tables_without_memory),
+        TEST(parts_too_many_are_found),
+        TEST(what_a_right_checksum_hides_is_found),
+        TEST(garbage_has_a_number_that_was_given_out),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

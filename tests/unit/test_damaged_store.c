@@ -6,6 +6,7 @@
 
 #include <lmdb.h>
 
+#include "own_shape.h"
 #include "ptable.h"
 #include "sealed.h"
 
@@ -182,6 +183,7 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
         "SELECT v FROM t WHERE RowKey = '1' ORDER BY EntityKey DESC",
         "SELECT v FROM t WHERE PartitionKey > 'a' AND RowKey >= '1'",
         "UPDATE t SET v = 0",
+        "SELECT count(*) FROM pt_partitions('t')",
     };
     sqlite3 *db = open_table();
     put_undivided_key(db);
@@ -239,6 +241,78 @@ static void damaged_entities_can_be_replaced_and_deleted(void **state)
         sqlite3_free(sql);
     }
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+static void put_own_record(record_bytes record)
+{
+    put_raw("entities", 0, sample_key(), slice_of(&record));
+    free(record.data);
+}
+
+static void assert_damaged(sqlite3 *db, const char *sql)
+{
+    if (run(db, sql) != SQLITE_CORRUPT || strstr(sqlite3_errmsg(db), "damaged") == NULL) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    assert_int_equal(sqlite3_extended_errcode(db), SQLITE_CORRUPT_VTAB);
+}
+
+static void questions_about_damaged_entities(void **state)
+{
+    (void)state;
+    static const char partitions[] = "SELECT PartitionKey, Bytes FROM pt_partitions('t')";
+    static const char properties[] = "SELECT * FROM pt_properties('t')";
+    sqlite3 *db = open_table();
+    damage_record(db);
+    assert_damaged(db, partitions);
+    assert_damaged(db, properties);
+    assert_int_equal(run(db, "DELETE FROM t"), SQLITE_OK);
+    sqlite3_close(db);
+    put_raw("entities", 0, sample_key(), pt_slice_text("short"));
+    db = open_table();
+    assert_damaged(db, partitions);
+    assert_damaged(db, properties);
+    sqlite3_close(db);
+    put_own_record(own_record(sample_ticks, 2));
+    db = open_table();
+    assert_int_equal(run(db, partitions), SQLITE_OK);
+    assert_damaged(db, properties);
+    sqlite3_close(db);
+    put_own_record(own_large_record(0));
+    db = open_table();
+    assert_int_equal(run(db, partitions), SQLITE_OK);
+    assert_damaged(db, properties);
+    sqlite3_close(db);
+}
+
+/* The table's entry has the number 0, which is the catalogue's own. */
+static void questions_to_a_damaged_catalogue(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {
+        "SELECT * FROM pt_tables",
+        "SELECT * FROM pt_stores",
+        "SELECT v FROM t",
+    };
+    sqlite3 *db;
+    sqlite3_close(open_table());
+    pt_slice key = pt_slice_of("\0\0\0\0t", 5);
+    put_raw("entities", 0, key, sealed(key, pt_slice_of("\1\0\0\0\0t", 6)));
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *tables = sqlite3_mprintf("CREATE VIRTUAL TABLE u USING ptable(v, store=%Q);"
+                                   "CREATE VIRTUAL TABLE t USING ptable(v, store=%Q, readonly=1)",
+                                   fixture_path, fixture_path);
+    assert_int_equal(run(db, tables), SQLITE_OK);
+    sqlite3_free(tables);
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        assert_damaged(db, statements[i]);
+    }
+    char *sql = sqlite3_mprintf("SELECT * FROM pt_tables WHERE Store = %Q AND TableName = 'T'",
+                                fixture_path);
+    assert_damaged(db, sql);
+    sqlite3_free(sql);
+    sqlite3_close(db);
 }
 
 /* --- Pages that lie in another's place --- */
@@ -372,6 +446,8 @@ int main(void)
         TEST(counts_may_overflow),
         TEST(keys_that_cannot_be_divided_are_reported),
         TEST(damaged_entities_can_be_replaced_and_deleted),
+        TEST(questions_about_damaged_entities),
+        TEST(questions_to_a_damaged_catalogue),
         TEST(rows_of_other_tables_are_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

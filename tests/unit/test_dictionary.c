@@ -12,6 +12,10 @@
 #include "dictionary.h"
 #include "failing_malloc.h"
 
+#define LONG_NAME                                                                                  \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"                       \
+    "0123456789012345678901234567890123456789012345678901234567890123456789"
+
 static pt_field field_of(const char *name, pt_type type)
 {
     return (pt_field){.name = pt_slice_text(name), .value = {.type = type}};
@@ -289,7 +293,13 @@ static void without_shape_ids_shapes_go_into_scratch(void **state)
         assert_int_equal(one_field_shape(dictionary, name, PT_DOUBLE)->id, i);
     }
     pt_field field = field_of("p9", PT_STRING);
-    const pt_shape *shape = shape_of(dictionary, &field, 1, &scratch);
+    const pt_shape *shape = NULL;
+    failing_malloc_arm(0, false);
+    assert_int_equal(pt_dictionary_shape(dictionary, &field, 1, NULL, &scratch, &shape),
+                     SQLITE_NOMEM);
+    assert_true(failing_malloc_disarm());
+    pt_buffer_free(&scratch);
+    shape = shape_of(dictionary, &field, 1, &scratch);
     assert_int_equal(shape->id, 0);
     assert_ptr_equal(shape, scratch.data);
     assert_int_equal(shape->properties[0].name_id, 9);
@@ -516,16 +526,45 @@ static void readers_need_no_lock(void **state)
     pt_dictionary_free(shared.dictionary);
 }
 
+static void stored_names_are_short(void **state)
+{
+    (void)state;
+    pt_dictionary *dictionary = pt_dictionary_new();
+    pt_slice name = pt_slice_text(LONG_NAME LONG_NAME);
+    assert_int_equal(pt_dictionary_load_name(dictionary, 1, pt_slice_of(name.data, 256)),
+                     SQLITE_CORRUPT_VTAB);
+    assert_int_equal(pt_dictionary_load_name(dictionary, 1, pt_slice_of(name.data, 255)),
+                     SQLITE_OK);
+    pt_dictionary_free(dictionary);
+}
+
+/* The shape is known from before, but the name in it has gone. */
+static void stored_shapes_have_stored_names(void **state)
+{
+    (void)state;
+    pt_dictionary *dictionary = pt_dictionary_new();
+    uint8_t description[100];
+    pt_slice bytes = one_field_shape(dictionary, "Age", PT_INT32)->description;
+    memcpy(description, bytes.data, bytes.size);
+    bytes.data = description;
+    pt_dictionary_withdraw(dictionary);
+    assert_int_equal(pt_dictionary_load_shape(dictionary, 1, bytes), SQLITE_CORRUPT_VTAB);
+    assert_int_equal(pt_dictionary_load_name(dictionary, 1, pt_slice_text("Age")), SQLITE_OK);
+    assert_int_equal(pt_dictionary_load_shape(dictionary, 1, bytes), SQLITE_OK);
+    pt_dictionary_free(dictionary);
+}
+
 /* --- Out of memory --- */
 
+/* With names of several lengths, so that every kind of memory is asked for where none is left. */
 static int fill_dictionary(pt_dictionary *dictionary)
 {
     int rc = SQLITE_OK;
     pt_buffer scratch = {0};
     for (int i = 0; rc == SQLITE_OK && i < 300; i++) {
-        char name[16];
+        char name[300];
         const pt_shape *shape;
-        snprintf(name, sizeof name, "p%d", i);
+        snprintf(name, sizeof name, "p%d%.*s", i, i < 290 ? i % 11 * 13 : 0, LONG_NAME);
         pt_field fields[] = {field_of(name, PT_INT32), field_of("common", PT_STRING)};
         rc = pt_dictionary_shape(dictionary, fields, 2, NULL, &scratch, &shape);
     }
@@ -575,6 +614,8 @@ int main(void)
         cmocka_unit_test(random_sessions_agree_with_a_model),
         cmocka_unit_test(readers_need_no_lock),
         cmocka_unit_test(failed_allocations_leave_it_usable),
+        cmocka_unit_test(stored_names_are_short),
+        cmocka_unit_test(stored_shapes_have_stored_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -263,6 +263,18 @@ static void other_failures_are_not_blamed_on_readers(void **state)
     must_run(writer, "ROLLBACK");
 }
 
+/* It holds the file's locks as a rollback journal would. */
+static void an_exclusive_wal_is_none_to_lock(void **state)
+{
+    (void)state;
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+    must_run(writer, "PRAGMA locking_mode = exclusive; PRAGMA journal_mode = wal");
+    begin_writing();
+    lock_all(0);
+    must_run(writer, "COMMIT");
+    reader = open_database(":memory:");
+}
+
 static void out_of_memory_is_told_as_such(void **state)
 {
     (void)state;
@@ -294,6 +306,7 @@ int main(void)
         TEST(databases_in_memory_have_nothing_to_lock),
         TEST(every_attached_file_that_is_written_counts),
         TEST(other_failures_are_not_blamed_on_readers),
+        TEST(an_exclusive_wal_is_none_to_lock),
         TEST(out_of_memory_is_told_as_such),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -2,6 +2,7 @@
 #include "store_fixture.h"
 
 #include "key.h"
+#include "own_shape.h"
 #include "pending_batches.h"
 
 static pt_memtable *memtable;
@@ -229,6 +230,37 @@ static void may_run_out_of_memory(void **state)
     assert_end();
 }
 
+/* What is written to another place is no part of the batch; what has no size is not counted. */
+static void put_own_records(void)
+{
+    static const uint64_t sizes[] = {5000, 0};
+    put(PT_TABLE_CHUNKS, "\x01\x01\x01\x07|chunk", PT_INSERT, 2000);
+    for (int i = 0; i < 2; i++) {
+        record_bytes record = own_large_record(sizes[i]);
+        uint8_t *copy = pt_memtable_put(memtable, sample_key(), PT_INSERT, record.size);
+        assert_non_null(copy);
+        memcpy(copy, record.data, record.size);
+        free(record.data);
+    }
+}
+
+static void large_values_without_memory(void **state)
+{
+    (void)state;
+    pt_pending_batch batch;
+    put_own_records();
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        failing_malloc_arm(n, false);
+        int rc = pt_pending_batches_next(memtable, &source, &position, &batch);
+        hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_ROW);
+        pt_buffer_free(&position);
+    }
+    assert_int_equal(batch.operations, 1);
+    assert_in_range(batch.bytes, 50, 200);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
@@ -244,6 +276,7 @@ int main(void)
         TEST(a_walk_leaves_the_memtable_as_it_is),
         TEST(random_operations_agree_with_a_count),
         TEST(may_run_out_of_memory),
+        TEST(large_values_without_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

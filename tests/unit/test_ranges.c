@@ -351,6 +351,23 @@ static int tear_down(void **state)
     return sqlite3_memory_used() == 0 ? 0 : -1;
 }
 
+/* The lists of a filter are copied. */
+static void restricting_takes_memory(void **state)
+{
+    (void)state;
+    pt_slice point = pt_slice_text("1");
+    const pt_key_condition all = {0};
+    const pt_key_condition one = {.listed = true, .points = &point, .point_count = 1};
+    for (int listed = 0; listed < 3; listed++) {
+        pt_ranges restricted = {0};
+        failing_malloc_arm(0, false);
+        assert_false(pt_ranges_restrict(&restricted, listed == 0 ? &one : &all,
+                                        listed == 1 ? &one : &all, listed == 2 ? &one : &all));
+        assert_true(failing_malloc_disarm());
+        pt_ranges_free(&restricted);
+    }
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -359,6 +376,7 @@ int main(void)
         cmocka_unit_test(rows_of_unknown_partitions_are_probed_for),
         cmocka_unit_test(every_matching_key_comes_once_in_order),
         cmocka_unit_test(running_out_of_memory_is_told),
+        cmocka_unit_test(restricting_takes_memory),
     };
     return cmocka_run_group_tests(tests, set_up, tear_down);
 }

@@ -285,6 +285,17 @@ static void in_doubt_every_use_says_so(void **state)
     assert_true(faulty_locked);
 }
 
+static void in_doubt_nothing_is_pending(void **state)
+{
+    (void)state;
+    write_all();
+    assert_non_null(pt_session_pending_view(session));
+    pt_session_rollback(session);
+    bring_in_doubt();
+    assert_true(pt_session_is_writing(session));
+    assert_null(pt_session_pending_view(session));
+}
+
 static void the_next_use_settles_the_doubt(void **state)
 {
     (void)state;
@@ -484,6 +495,7 @@ int main(void)
         TEST(others_read_what_is_withdrawn_only_between_the_calls),
         TEST(random_transactions_end_as_they_should),
         TEST(in_doubt_every_use_says_so),
+        TEST(in_doubt_nothing_is_pending),
         TEST(the_next_use_settles_the_doubt),
         TEST(a_commit_of_the_undo_may_fail_too),
         TEST(in_doubt_nothing_is_committed_any_more),

@@ -1,0 +1,142 @@
+/*
+ * Statements that SQLite stops from within: by an interrupt at each of their steps, and by an
+ * authorizer that forbids what ptable asks for on their behalf.
+ */
+#include "store_fixture.h"
+
+#include "ptable.h"
+
+enum { MOST_STEPS = 100000 };
+
+static sqlite3 *db;
+static int steps_left;        /* until the interrupt */
+static const char *forbidden; /* a table that may not be read */
+
+static void execute(const char *sql)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+}
+
+static int setup(void **state)
+{
+    (void)state;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    execute("CREATE VIRTUAL TABLE T USING ptable(v, sync=off);"
+            "INSERT INTO T VALUES ('a', '1', 1), ('b', '1', 2)");
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    (void)state;
+    return sqlite3_close(db) == SQLITE_OK ? 0 : -1;
+}
+
+static int count_down(void *context)
+{
+    (void)context;
+    return steps_left-- <= 0;
+}
+
+/* Each interrupt ends the statement, with the transaction or without it. */
+static int interrupt_everywhere(const char *sql)
+{
+    int rolled_back = 0;
+    int rc = SQLITE_INTERRUPT;
+    for (int steps = 0; rc != SQLITE_OK; steps++) {
+        assert_true(steps < MOST_STEPS);
+        execute("BEGIN");
+        steps_left = steps;
+        sqlite3_progress_handler(db, 1, count_down, NULL);
+        rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+        assert_true(rc == SQLITE_OK || rc == SQLITE_INTERRUPT);
+        bool is_told = strstr(sqlite3_errmsg(db), "has been rolled back") != NULL;
+        assert_true(!is_told || sqlite3_get_autocommit(db));
+        rolled_back += is_told;
+        if (!sqlite3_get_autocommit(db)) {
+            execute("ROLLBACK");
+        }
+    }
+    return rolled_back;
+}
+
+static void interrupted_transactions_end(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {
+        "SELECT v FROM T",
+        "SELECT TableName FROM pt_tables",
+        "SELECT PartitionKey FROM pt_partitions('T')",
+        "INSERT INTO T VALUES ('c', '1', 3)",
+        "INSERT INTO pt_tables(TableName) VALUES ('New')",
+    };
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        assert_true(interrupt_everywhere(statements[i]) > 0);
+    }
+    execute("SELECT v FROM T; INSERT INTO T VALUES ('c', '1', 3)");
+}
+
+static int authorize(void *context, int action, const char *table, const char *column,
+                     const char *schema, const char *trigger)
+{
+    (void)context;
+    (void)column;
+    (void)schema;
+    (void)trigger;
+    return action == SQLITE_READ && strcmp(table, forbidden) == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void assert_forbidden(const char *table)
+{
+    forbidden = table;
+    assert_int_equal(sqlite3_set_authorizer(db, authorize, NULL), SQLITE_OK);
+    int rc = sqlite3_exec(db, "SELECT PartitionKey FROM pt_partitions('T')", NULL, NULL, NULL);
+    assert_int_equal(rc, SQLITE_AUTH);
+    assert_non_null(strstr(sqlite3_errmsg(db), "ptable: pt_partitions: "));
+    sqlite3_set_authorizer(db, NULL, NULL);
+}
+
+static void forbidden_tables_stay_so(void **state)
+{
+    (void)state;
+    assert_forbidden("T");
+    assert_forbidden("sqlite_master");
+}
+
+/* Denies every SELECT but the first. */
+static int authorize_one(void *selects, int action, const char *table, const char *column,
+                         const char *schema, const char *trigger)
+{
+    (void)table;
+    (void)column;
+    (void)schema;
+    (void)trigger;
+    return action == SQLITE_SELECT && (*(int *)selects)++ > 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void what_cannot_be_stopped_does_not_begin(void **state)
+{
+    (void)state;
+    int selects = 0;
+    assert_int_equal(sqlite3_set_authorizer(db, authorize_one, &selects), SQLITE_OK);
+    int rc = sqlite3_exec(db, "SELECT pt_compact()", NULL, NULL, NULL);
+    assert_int_equal(rc, SQLITE_AUTH);
+    assert_non_null(strstr(sqlite3_errmsg(db), "cannot be watched for interrupts"));
+    sqlite3_set_authorizer(db, NULL, NULL);
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(interrupted_transactions_end),
+        TEST(forbidden_tables_stay_so),
+        TEST(what_cannot_be_stopped_does_not_begin),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
