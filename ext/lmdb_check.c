@@ -43,12 +43,10 @@ static bool has_logical_keys(const pt_lmdb_walk *walk)
 }
 
 /* A bound of what was lost, from sqlite3_malloc. */
-static char *describe_bound(const pt_lmdb_checking *checking, const pt_lmdb_walk *walk,
-                            pt_slice key, const char *open)
+static char *describe_bound(const pt_lmdb_checking *checking, pt_slice key, const char *open)
 {
-    return key.size == 0 || !has_logical_keys(walk)
-               ? sqlite3_mprintf("%s", open)
-               : checking->visitor->describe(checking->visitor->context, key);
+    return key.size == 0 ? sqlite3_mprintf("%s", open)
+                         : checking->visitor->describe(checking->visitor->context, key);
 }
 
 static int report_page(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
@@ -61,8 +59,8 @@ static int report_page(void *context, const pt_lmdb_walk *walk, uint64_t page, c
                          what);
         return SQLITE_OK;
     }
-    char *from = describe_bound(checking, walk, low, "the beginning");
-    char *to = describe_bound(checking, walk, high, "the end");
+    char *from = describe_bound(checking, low, "the beginning");
+    char *to = describe_bound(checking, high, "the end");
     int rc = from != NULL && to != NULL ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK) {
         pt_check_problem(checking->report,
@@ -146,7 +144,7 @@ static int take_free_list(void *context, const pt_lmdb_entry *entry, pt_error *e
     uint64_t count = pt_get_le64(entry->value.data);
     for (uint64_t i = 1; i <= count; i++) {
         uint64_t page = pt_get_le64(entry->value.data + sizeof page * i);
-        if (page < checking->pages.count && !pt_lmdb_pages_set_free(&checking->pages, page)) {
+        if (!pt_lmdb_pages_set_free(&checking->pages, page)) {
             pt_check_problem(checking->report,
                              "page %lld is in the list of free pages twice: later commits may use "
                              "it for two things",

@@ -94,11 +94,6 @@ static bool is_link(pt_slice key)
     return key.size == PT_LMDB_LINK_SIZE;
 }
 
-static int64_t number_of_table(pt_slice key)
-{
-    return key.size >= PT_KEY_TABLE_SIZE ? (int64_t)pt_get_be32(key.data) : -1;
-}
-
 /* Notes where a link leads to; false if it is malformed. */
 static bool note_link(key_check *check, const pt_lmdb_entry *entry, uint64_t *bucket)
 {
@@ -171,7 +166,7 @@ static int visit_inner(key_check *check, const pt_lmdb_entry *entry, unsigned de
     pt_lmdb_entry again;
     bool found;
     memcpy(link, entry->key.data, sizeof link);
-    if (!pt_format_read_bucket(entry->key, entry->value, &inner) || depth == PT_LMDB_DEPTH_MAX) {
+    if (!pt_format_read_bucket(entry->key, entry->value, &inner)) {
         return SQLITE_OK;
     }
     int rc = visit_bucket(check, inner, depth + 1, error);
@@ -235,7 +230,7 @@ static int take_key(void *context, const pt_lmdb_entry *entry, pt_error *error)
     if (!note_link(check, entry, &bucket)) {
         pt_check_problem(check->checking->report,
                          "table number %lld: a link to long keys leads nowhere: entities are lost",
-                         (sqlite3_int64)number_of_table(entry->key));
+                         (sqlite3_int64)pt_get_be32(entry->key.data));
         return SQLITE_OK;
     }
     if (check->links.bytes.failed) {

@@ -23,6 +23,19 @@ static int find_meta(pt_lmdb_inspection *inspection, bool *found, pt_error *erro
     return rc;
 }
 
+static int fail_to_find(const pt_lmdb_inspection *inspection, pt_error *error)
+{
+    uint64_t number = inspection->snapshot->version % PT_LMDB_METAS;
+    const char *wrong = inspection->metas.wrong[number];
+    return wrong == NULL ? pt_error_set(error, SQLITE_BUSY,
+                                        "store %Q changes too fast to be checked; try again",
+                                        inspection->file.path)
+                         : pt_error_set(error, SQLITE_CORRUPT,
+                                        "store %Q is damaged: page %lld %s; restore it from a "
+                                        "backup",
+                                        inspection->file.path, (sqlite3_int64)number, wrong);
+}
+
 static int begin(pt_lmdb_inspection *inspection, pt_error *error)
 {
     bool found = false;
@@ -34,11 +47,7 @@ static int begin(pt_lmdb_inspection *inspection, pt_error *error)
             rc = find_meta(inspection, &found, error);
         }
     }
-    if (rc == SQLITE_OK && !found) {
-        rc = pt_error_set(error, SQLITE_BUSY, "store %Q changes too fast to be checked; try again",
-                          inspection->file.path);
-    }
-    return rc;
+    return rc == SQLITE_OK && !found ? fail_to_find(inspection, error) : rc;
 }
 
 int pt_lmdb_inspect_store(pt_store *base, pt_lmdb_inspection *inspection, pt_error *error)

@@ -15,8 +15,8 @@ typedef struct pt_lmdb_inspection {
     bool writable;
 } pt_lmdb_inspection;
 
-/* The version of a snapshot, which is held until the end. Codes as snapshot_begin, and
- * SQLITE_IOERR_READ. */
+/* The version of a snapshot, which is held until the end. Codes as snapshot_begin, SQLITE_CORRUPT
+ * and SQLITE_IOERR_READ. */
 int pt_lmdb_inspect_store(pt_store *store, pt_lmdb_inspection *inspection, pt_error *error);
 
 /* The newest version of a file that cannot be opened as a store. SQLITE_CANTOPEN if there is none,

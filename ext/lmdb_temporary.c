@@ -36,13 +36,13 @@ static bool is_temporary_name(const char *name, const char *place)
     return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
 }
 
-/* Whoever made it may have published it meanwhile. */
+/* Whoever made it may have published it meanwhile. In one folder the number tells files apart. */
 static bool still_has_name(int fd, int folder, const char *name)
 {
     struct stat own;
     struct stat named;
     return fstat(fd, &own) == 0 && fstatat(folder, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-           own.st_dev == named.st_dev && own.st_ino == named.st_ino;
+           own.st_ino == named.st_ino;
 }
 
 static void remove_if_abandoned(int folder, const char *name)

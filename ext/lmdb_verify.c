@@ -168,7 +168,7 @@ static int verify_part(verification *self, const pt_lmdb_entry *entry, pt_error 
     return root.flags == 0 ? verify_ends(self, name, &root, pt_slice_compare, error) : SQLITE_OK;
 }
 
-/* Whether the main database is a store's, as far as its header says. */
+/* Whether the main database is a store's, as far as its header says; only with SQLITE_OK. */
 static int find_header(verification *self, bool *found, pt_error *error)
 {
     pt_lmdb_walk walk;
@@ -183,7 +183,7 @@ static int find_header(verification *self, bool *found, pt_error *error)
         }
         rc = settle(self, &walk, rc, error);
     }
-    *found = *found && rc == SQLITE_OK && pt_slice_equal(entry.key, header) &&
+    *found = *found && pt_slice_equal(entry.key, header) &&
              pt_format_read_header(entry.value) != PT_FORMAT_FOREIGN;
     pt_lmdb_walk_end(&walk);
     return rc;

@@ -295,6 +295,8 @@ static void network_file_systems_are_refused(void **state)
         says(db, kinds[i].name);
     }
     assert_int_equal(files_like(all->folder, "new*"), 0);
+    assert_int_equal(setenv("PTABLE_NETWORK", "allow it", 1), 0);
+    fails(db, SQLITE_CANTOPEN, TABLE, all->folder, STORE);
     assert_int_equal(setenv("PTABLE_NETWORK", "allow", 1), 0);
     run(db, TABLE "; INSERT INTO t VALUES('p', '2', 2)", all->folder, STORE);
     assert_int_equal(unsetenv("PTABLE_NETWORK"), 0);

@@ -245,7 +245,7 @@ static void failures_of_opening_say_what_to_do(void **state)
         int rc;
         const char *part;
     } failures[] = {
-        {MDB_INVALID, SQLITE_CANTOPEN, "truncated"},
+        {MDB_INVALID, SQLITE_CANTOPEN, "lock file (-lock)"},
         {MDB_VERSION_MISMATCH, SQLITE_CANTOPEN, "another version of LMDB"},
         {EACCES, SQLITE_CANTOPEN, "check the permissions"},
         {EPERM, SQLITE_CANTOPEN, "check the permissions"},
