@@ -101,13 +101,8 @@ void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
     int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
-    pt_interruption interruption = {.db = pt_connection_db(connection)};
-    const pt_watch watch = pt_interruption_watch(&interruption);
-    int rc = pt_interruption_check(&interruption, &error);
-    if (rc == SQLITE_OK) {
-        rc = back_up(connection, argv, &watch, &bytes, &error);
-    }
-    pt_interruption_end(&interruption);
+    const pt_watch watch = pt_interruption_watch(pt_connection_db(connection));
+    int rc = back_up(connection, argv, &watch, &bytes, &error);
     if (rc == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
     } else {
@@ -158,13 +153,8 @@ void pt_admin_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
     int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
-    pt_interruption interruption = {.db = pt_connection_db(connection)};
-    const pt_watch watch = pt_interruption_watch(&interruption);
-    int rc = pt_interruption_check(&interruption, &error);
-    if (rc == SQLITE_OK) {
-        rc = compact(connection, argc == 1 ? argv[0] : NULL, &watch, &bytes, &error);
-    }
-    pt_interruption_end(&interruption);
+    const pt_watch watch = pt_interruption_watch(pt_connection_db(connection));
+    int rc = compact(connection, argc == 1 ? argv[0] : NULL, &watch, &bytes, &error);
     if (rc == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
     } else {

@@ -57,13 +57,8 @@ void pt_admin_check(sqlite3_context *context, int argc, sqlite3_value **argv)
     char *text = NULL;
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
-    pt_interruption interruption = {.db = pt_connection_db(connection)};
-    const pt_watch watch = pt_interruption_watch(&interruption);
-    int rc = pt_interruption_check(&interruption, &error);
-    if (rc == SQLITE_OK) {
-        rc = check_store(connection, argc == 1 ? argv[0] : NULL, &watch, &text, &error);
-    }
-    pt_interruption_end(&interruption);
+    const pt_watch watch = pt_interruption_watch(pt_connection_db(connection));
+    int rc = check_store(connection, argc == 1 ? argv[0] : NULL, &watch, &text, &error);
     if (rc == SQLITE_OK) {
         sqlite3_result_text(context, text, -1, sqlite3_free);
     } else {

@@ -12,33 +12,20 @@
 #include "engine.h"
 
 typedef struct sqlite3 sqlite3;
-typedef struct sqlite3_stmt sqlite3_stmt;
 
 typedef struct pt_interruption {
-    sqlite3 *db;         /* NULL: nobody interrupts */
-    sqlite3_stmt *probe; /* NULL: it is made when it is first needed */
-    unsigned steps;      /* of pt_interruption_step */
+    sqlite3 *db;
+    unsigned steps; /* of pt_interruption_step */
 } pt_interruption;
 
 /*
  * SQLITE_OK: go on, which is also the answer if it cannot be known (an authorizer forbids it).
- * SQLITE_INTERRUPT; SQLITE_NOMEM. Takes some microseconds, and leaves a statement that
- * pt_interruption_end must take away before the connection is closed.
+ * SQLITE_INTERRUPT; SQLITE_NOMEM. Takes about 50 microseconds.
  */
-int pt_interruption_ask(pt_interruption *interruption);
+int pt_interruption_ask(sqlite3 *db);
 
 /* Asks, and fills the error. */
-int pt_interruption_check(pt_interruption *interruption, pt_error *error);
-
-void pt_interruption_finalize(pt_interruption *interruption);
-
-/* While no statement runs there must be none of ours either, or the connection cannot be closed. */
-static inline void pt_interruption_end(pt_interruption *interruption)
-{
-    if (interruption->probe != NULL) {
-        pt_interruption_finalize(interruption);
-    }
-}
+int pt_interruption_check(sqlite3 *db, pt_error *error);
 
 /* For a loop that goes to the next entry of a store without returning to SQLite: checks now and
  * then. NULL: never. */
@@ -47,10 +34,10 @@ static inline int pt_interruption_step(pt_interruption *interruption, pt_error *
     enum { STEPS_BETWEEN_CHECKS = 8192 };
     return interruption == NULL || ++interruption->steps % STEPS_BETWEEN_CHECKS != 0
                ? 0
-               : pt_interruption_check(interruption, error);
+               : pt_interruption_check(interruption->db, error);
 }
 
-/* The same for an engine; valid as long as the interruption. */
-pt_watch pt_interruption_watch(pt_interruption *interruption);
+/* The same for an engine. */
+pt_watch pt_interruption_watch(sqlite3 *db);
 
 #endif

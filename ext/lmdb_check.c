@@ -74,7 +74,7 @@ static int report_page(void *context, const pt_lmdb_walk *walk, uint64_t page, c
 
 int pt_lmdb_check_go_on(pt_lmdb_checking *checking, pt_error *error)
 {
-    enum { ENTRIES_BETWEEN_QUESTIONS = 1024 };
+    enum { ENTRIES_BETWEEN_QUESTIONS = 8192 };
     if (++checking->entries < ENTRIES_BETWEEN_QUESTIONS) {
         return SQLITE_OK;
     }

@@ -343,16 +343,7 @@ static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, con
                     .from = snapshot->reader.txn,
                     .watch = watch,
                     .asked = PT_TABLE_GARBAGE};
-    bool whole = true;
-    int rc = store->fd < 0 ? SQLITE_OK
-                           : pt_lmdb_env_is_whole(&store->env, store->base.path, &whole, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    int mdb_rc = whole ? MDB_SUCCESS : MDB_CORRUPTED;
-    if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = open_target(&self, name);
-    }
+    int mdb_rc = open_target(&self, name);
     if (mdb_rc != MDB_SUCCESS) {
         return fail(&self, store, place, mdb_rc, error);
     }

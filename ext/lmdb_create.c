@@ -275,8 +275,7 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, "(private)", doing);
     }
-    pt_lmdb_env_settle(env);
-    return SQLITE_OK;
+    return pt_lmdb_env_settle(env, "(private)", error);
 }
 
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)

@@ -88,8 +88,8 @@ static int open_failed(pt_error *error, const char *path, int mdb_rc)
     switch (mdb_rc) {
     case MDB_INVALID: /* the first pages have been looked at */
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be opened: nobody has filled its lock file (-lock) "
-                            "in, as if locking it had failed; try again",
+                            "store %Q cannot be opened: its lock file (-lock) is not ready, or "
+                            "the file was changed meanwhile; try again",
                             path);
     case MDB_VERSION_MISMATCH:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -142,7 +142,7 @@ static int look_at_size(const pt_lmdb_env *env, const char *path, bool *whole, p
  * (lmdb_tail.h); while commits change them that may be hard to see, so the answer no is not
  * believed at once.
  */
-int pt_lmdb_env_is_whole(const pt_lmdb_env *env, const char *path, bool *whole, pt_error *error)
+static int is_whole(const pt_lmdb_env *env, const char *path, bool *whole, pt_error *error)
 {
     int rc = look_at_size(env, path, whole, error);
     for (int looks = 1; (rc != SQLITE_OK || !*whole) && looks < LOOKS_AT_SIZE; looks++) {
@@ -171,7 +171,7 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
     bool whole;
-    int rc = pt_lmdb_env_is_whole(env, path, &whole, error);
+    int rc = is_whole(env, path, &whole, error);
     return rc != SQLITE_OK || whole ? rc : fail_truncated(error, path);
 }
 
@@ -304,12 +304,12 @@ static int fail_address_space(pt_error *error, const char *path, size_t needed)
                         path, (sqlite3_int64)needed);
 }
 
-void pt_lmdb_env_settle(pt_lmdb_env *env)
+int pt_lmdb_env_settle(pt_lmdb_env *env, const char *path, pt_error *error)
 {
     int fd;
     mdb_env_get_fd(env->env, &fd);
     fcntl(fd, F_SETFD, FD_CLOEXEC);
-    pt_lmdb_map_settle(env);
+    return pt_lmdb_map_settle(env, path, error);
 }
 
 static int open_environment(pt_lmdb_env *env, const char *path, const struct stat *file,
@@ -337,10 +337,7 @@ static int open_environment(pt_lmdb_env *env, const char *path, const struct sta
     if (rc == SQLITE_OK) {
         rc = read_header(env, path, error);
     }
-    if (rc == SQLITE_OK) {
-        pt_lmdb_env_settle(env);
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_lmdb_env_settle(env, path, error) : rc;
 }
 
 int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, pt_error *error)
@@ -410,6 +407,5 @@ int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error)
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "making its map larger");
     }
-    pt_lmdb_map_settle(env);
-    return SQLITE_OK;
+    return pt_lmdb_map_settle(env, path, error);
 }

@@ -58,21 +58,16 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
  */
 int pt_lmdb_env_remap(pt_lmdb_env *env, const char *path, pt_error *error);
 
-/*
- * Whether the file has all its pages: to read a missing one would end the process. SQLITE_NOMEM, or
- * SQLITE_IOERR_READ and the like: it cannot be looked at.
- */
-int pt_lmdb_env_is_whole(const pt_lmdb_env *env, const char *path, bool *whole, pt_error *error);
-
 /* What a failed write means: ENOSPC in place of the EIO that LMDB makes of a write that came out
  * short, if the disk is full. */
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc);
 
 /*
  * After opening: keeps the map out of core dumps, which would take minutes, and the file's
- * descriptor out of programs that are executed; notes where in memory the pages lie.
+ * descriptor out of programs that are executed; notes where in memory the pages lie, and fails as
+ * pt_lmdb_map_settle does.
  */
-void pt_lmdb_env_settle(pt_lmdb_env *env);
+int pt_lmdb_env_settle(pt_lmdb_env *env, const char *path, pt_error *error);
 
 static inline MDB_val pt_lmdb_val(pt_slice slice)
 {

@@ -5,8 +5,11 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
+#include "lmdb_error.h"
 #include "lmdb_format.h"
+#include "sqlite.h"
 
 #define LARGEST_MAP ((size_t)1 << 40)
 
@@ -102,20 +105,47 @@ static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
     return found;
 }
 
-void pt_lmdb_map_settle(pt_lmdb_env *env)
+/* Where some byte of a page is. */
+static int find_page_in(MDB_txn *txn, const pt_lmdb_env *env, const void **inside)
 {
-    MDB_txn *txn;
-    if (mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn) != MDB_SUCCESS) {
-        return;
-    }
     MDB_val key = pt_lmdb_val(pt_format_header_key());
     MDB_val header;
+    int mdb_rc = mdb_get(txn, env->meta, &key, &header);
+    *inside = mdb_rc == MDB_SUCCESS ? header.mv_data : NULL;
+    return mdb_rc;
+}
+
+static int find_page(const pt_lmdb_env *env, const void **inside)
+{
+    MDB_txn *txn;
+    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = find_page_in(txn, env, inside);
+        mdb_txn_abort(txn);
+    }
+    return mdb_rc;
+}
+
+int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error)
+{
+    const void *inside;
     uintptr_t start;
     uintptr_t end;
-    if (mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS &&
-        find_mapping(header.mv_data, &start, &end)) {
+    env->misalignment = 0;
+    int mdb_rc = find_page(env, &inside);
+    if (mdb_rc == MDB_SUCCESS && find_mapping(inside, &start, &end)) {
         madvise((void *)start, end - start, MADV_DONTDUMP);
         env->misalignment = start & (env->page_size - 1);
+        return SQLITE_OK;
     }
-    mdb_txn_abort(txn);
+    if (env->page_size <= (size_t)sysconf(_SC_PAGESIZE)) {
+        return SQLITE_OK;
+    }
+    return mdb_rc != MDB_SUCCESS
+               ? pt_lmdb_fail(error, mdb_rc, path, "looking for its place in memory")
+               : pt_error_set(error, SQLITE_IOERR,
+                              "store %Q has larger pages than this machine, and where they are in "
+                              "memory cannot be read from /proc/self/maps; see to it that it can, "
+                              "and try again",
+                              path);
 }

@@ -15,8 +15,9 @@ size_t pt_lmdb_map_size(size_t needed);
 
 /*
  * After opening, or changing the map's size: keeps the map out of core dumps, which would take
- * minutes, and notes where in memory the pages lie.
+ * minutes, and notes where in memory the pages lie. SQLITE_IOERR if that cannot be found and pages
+ * are larger than the memory's.
  */
-void pt_lmdb_map_settle(pt_lmdb_env *env);
+int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error);
 
 #endif

@@ -130,6 +130,7 @@ static int insert_request(const question *asked, pt_error *error)
         return rc;
     }
     bool done =
+        insert != NULL &&
         sqlite3_bind_pointer(insert, 1, asked->request, PT_QUEUE_REQUEST_TYPE, NULL) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
     return finish(db, insert, done, error);

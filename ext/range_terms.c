@@ -33,16 +33,6 @@ typedef struct point_list {
     unsigned capacity;
 } point_list;
 
-/* --- Values --- */
-
-/* A zeroblob for which there is no memory becomes NULL, so its size is asked for first. */
-static int blob_of(sqlite3_value *value, pt_slice *blob)
-{
-    size_t size = (size_t)sqlite3_value_bytes(value);
-    *blob = pt_slice_of(sqlite3_value_blob(value), size);
-    return blob->data != NULL || size == 0 ? SQLITE_OK : SQLITE_NOMEM;
-}
-
 static bool has_nul(pt_slice text)
 {
     return text.size != 0 && memchr(text.data, 0, text.size) != NULL;
@@ -200,7 +190,7 @@ static int apply_to_blob(pt_ranges *ranges, comparison how, sqlite3_value *value
         return SQLITE_OK;
     }
     pt_slice blob;
-    int rc = blob_of(value, &blob);
+    int rc = pt_value_argument_blob(value, &blob);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -223,7 +213,7 @@ static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlit
         return SQLITE_OK;
     }
     pt_slice key;
-    int rc = is_entity ? blob_of(value, &key) : pt_value_argument_text(value, &key);
+    int rc = is_entity ? pt_value_argument_blob(value, &key) : pt_value_argument_text(value, &key);
     if (rc != SQLITE_OK || (!is_entity && has_nul(key))) {
         return rc;
     }

@@ -60,7 +60,6 @@ void pt_session_free(pt_session *session)
     pt_batch_free(&session->applied);
     pt_last_key_free(&session->last_key);
     pt_savepoints_free(&session->savepoints);
-    pt_interruption_end(&session->interruption);
     session->store->engine->close(session->store);
     sqlite3_free(session);
 }
@@ -142,7 +141,7 @@ static int take_view(pt_session *session, pt_error *error)
         if (rc != SQLITE_OK) {
             return rc;
         }
-        session->spare->interruption = &session->interruption;
+        session->spare->interruption = session->host.db != NULL ? &session->interruption : NULL;
     } else {
         int rc = pt_view_reopen(session->spare, error);
         if (rc != SQLITE_OK) {
@@ -193,9 +192,6 @@ void pt_session_cursor_opened(pt_session *session)
 void pt_session_cursor_closed(pt_session *session)
 {
     session->cursors--;
-    if (session->cursors == 0) {
-        pt_interruption_end(&session->interruption);
-    }
     pt_session_end_read(session);
 }
 
@@ -308,7 +304,6 @@ int pt_session_begin(pt_session *session, pt_error *error)
 /* Something that the transaction has written is taken back, or it is over. */
 static void note_end(pt_session *session)
 {
-    pt_interruption_end(&session->interruption);
     session->catalog_changes++;
     session->directory_changes += session->directory_changed;
 }

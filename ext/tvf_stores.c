@@ -105,10 +105,8 @@ static int next(pt_tvf_cursor *cursor, pt_error *error)
 static void result_time(sqlite3_context *context, int64_t ticks)
 {
     char text[PT_DATETIME_TEXT_SIZE + 1];
-    if (ticks > 0) {
-        pt_ticks_format(ticks, text);
-        sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
-    }
+    pt_ticks_format(ticks, text);
+    sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
 }
 
 static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)

@@ -531,6 +531,49 @@ static void a_new_file_that_is_in_place_is_used(void **state)
     check_sound(folder, STORE);
 }
 
+static bool renamed;
+
+static system_call_verdict rename_and_see_nothing(const system_call *call)
+{
+    bool renames = strcmp(call->name, "rename") == 0;
+    renamed = renamed || renames;
+    bool fails = renames || (renamed && call->kind == CALL_LOOK);
+    return (system_call_verdict){.error = fails ? EIO : 0, .made = renames};
+}
+
+static void a_new_file_that_cannot_be_seen_is_found_when_opened_again(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    system_call_judge = rename_and_see_nothing;
+    int code = code_of(db, "SELECT pt_compact(NULL)");
+    system_call_judge = NULL;
+    assert_true(renamed);
+    assert_int_equal(code, SQLITE_IOERR);
+    says(db, STORE);
+    close_database(db);
+    db = open_database(folder, "main.db");
+    mixed_check_rows(db, LAST);
+    run(db, "DELETE FROM t");
+    close_database(db);
+    check_sound(folder, STORE);
+}
+
+static void what_is_no_store_is_not_compacted(void **state)
+{
+    char path[PATH_SIZE];
+    path_in(*state, STORE, path);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs("dear diary", file) >= 0);
+    assert_int_equal(fclose(file), 0);
+    sqlite3 *db = open_database(*state, "main.db");
+    assert_int_equal(code_of(db, "SELECT pt_compact()"), SQLITE_CANTOPEN);
+    says(db, "is not a ptable store");
+    close_database(db);
+}
+
 /* --- Killed --- */
 
 static void check_after_death(const char *folder, int64_t last)
@@ -602,6 +645,8 @@ int main(int argc, char **argv)
         folder_test(without_room_everything_stays),
         folder_test(a_call_that_fails_loses_nothing),
         folder_test(a_new_file_that_is_in_place_is_used),
+        folder_test(a_new_file_that_cannot_be_seen_is_found_when_opened_again),
+        folder_test(what_is_no_store_is_not_compacted),
         folder_test(a_killed_process_leaves_one_of_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

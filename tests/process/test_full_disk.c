@@ -222,12 +222,15 @@ static void a_store_in_doubt_is_refused_until_there_is_room(void **state)
     int read = code_of(all->db, "SELECT * FROM t");
     bool explained = strstr(sqlite3_errmsg(all->db), "could not be taken back") != NULL;
     int written = code_of(all->db, "INSERT INTO t VALUES('p', 'z', '')");
+    int saved =
+        code_of(all->db, "SELECT pt_backup((SELECT Store FROM pt_stores), '%s/copy')", all->folder);
     int read_by_second = code_of(second, "SELECT * FROM t");
     int written_by_second = code_of(second, "INSERT INTO t VALUES('p', 'z', '')");
     lift_limit();
     assert_int_equal(read, SQLITE_IOERR);
     assert_true(explained);
     assert_int_equal(written, SQLITE_IOERR);
+    assert_int_equal(saved, SQLITE_IOERR);
     assert_int_equal(read_by_second, SQLITE_IOERR);
     assert_int_equal(written_by_second, SQLITE_IOERR);
     peer_fails(&all->other, SQLITE_BUSY, "UPDATE t SET V = 'peer'");

@@ -2,9 +2,11 @@
  * Openers of a store and those who are in their way: processes that end slowly, children of who
  * made it, whoever died before its name was on the disk, and LMDB without ptable in one process.
  */
+#include <errno.h>
 #include <lmdb.h>
 #include <pthread.h>
 #include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "child.h"
@@ -63,6 +65,53 @@ static void a_lock_that_fails_is_not_called_damage(void **state)
     }
     print_message("# %d locks failed\n", failures);
     assert_true(failures > 1);
+    close_database(db);
+}
+
+/* --- Room for a lock file --- */
+
+static int room_problem;
+static int room_asked;
+
+int fallocate(int fd, int mode, off_t offset, off_t size)
+{
+    int problem = room_problem;
+    room_asked++;
+    if (problem == EINTR) {
+        room_problem = 0;
+    }
+    if (problem != 0) {
+        errno = problem;
+        return -1;
+    }
+    return (int)syscall(SYS_fallocate, fd, mode, offset, size);
+}
+
+static void room_for_a_lock_file_is_taken_when_it_is_made(void **state)
+{
+    static const int problems[] = {EINTR, EOPNOTSUPP, ENOSPC, EDQUOT};
+    char lock_file[PATH_SIZE];
+    path_in(*state, STORE "-lock", lock_file);
+    make_store(*state);
+    sqlite3 *db = open_database(*state, ":memory:");
+    for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
+        bool full = problems[i] == ENOSPC || problems[i] == EDQUOT;
+        assert_int_equal(unlink(lock_file), 0);
+        room_asked = 0;
+        room_problem = problems[i];
+        int code = code_of(db, TABLE, (const char *)*state);
+        room_problem = 0;
+        assert_int_equal(code, full ? SQLITE_FULL : SQLITE_OK);
+        assert_int_equal(room_asked, problems[i] == EINTR ? 2 : 1);
+        if (full) {
+            says(db, "lock file");
+            run(db, TABLE, (const char *)*state);
+        }
+        run(db, "DROP TABLE t");
+    }
+    room_problem = ENOSPC; /* one that is there has its room */
+    run(db, TABLE, (const char *)*state);
+    room_problem = 0;
     close_database(db);
 }
 
@@ -210,6 +259,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(a_lock_that_fails_is_not_called_damage),
+        folder_test(room_for_a_lock_file_is_taken_when_it_is_made),
         folder_test(a_file_that_lmdb_has_open_in_the_process_is_not_opened),
         folder_test(a_child_forked_while_a_store_is_made_keeps_nobody_out),
         folder_test(a_child_forked_while_a_store_is_compacted_keeps_nobody_out),

@@ -76,3 +76,10 @@ SELECT name FROM pragma_table_xinfo('KeyOrder') WHERE hidden = 0;
 
 -- The type of a column gives comparisons their affinity, as in any table.
 SELECT count(*) FROM Everything WHERE AnInt32 = '34';
+
+-- Names that the hash of names cannot tell apart are different properties.
+CREATE VIRTUAL TABLE Colliding USING ptable(costarring Int32, liquid Int32);
+INSERT INTO Colliding VALUES('p', '1', 1, 2);
+SELECT costarring, liquid FROM Colliding;
+UPDATE Colliding SET liquid = 3;
+SELECT Properties FROM Colliding;

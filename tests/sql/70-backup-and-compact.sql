@@ -43,6 +43,7 @@ SELECT pt_backup(NULL, NULL);
 SELECT pt_backup(NULL, CAST(x'610062' AS TEXT));
 SELECT pt_backup('missing.ptable', 'wednesday.ptable');
 SELECT pt_backup('', 'wednesday.ptable');
+SELECT pt_backup(CAST(x'610062' AS TEXT), 'wednesday.ptable');
 SELECT pt_backup('contoso.db', 'wednesday.ptable');
 SELECT readfile('missing.ptable') IS NULL, readfile('wednesday.ptable') IS NULL;
 

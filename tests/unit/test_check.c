@@ -71,6 +71,8 @@ static void the_catalogue_is_checked(void **state)
     expect("another table, or a dropped one, has the same number");
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
     expect("the catalogue's table 'four': its entry is damaged");
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Five"));
+    expect("the catalogue's table 'four': its entry is damaged");
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
     expect("the catalogue's table 'four': its entry is damaged");
     take_out("entities", BYTES("\0\0\0\0one"));
@@ -305,6 +307,24 @@ static void less_than_a_page_is_left(void **state)
     expect("says more pages than the file has");
 }
 
+/* Nobody watches this one. */
+static void long_checks_go_on(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql = sqlite3_mprintf(
+        "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q, sync=off);"
+        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 9000) "
+        "INSERT INTO One SELECT 'many', printf('%%05d', k), k, '' FROM n",
+        fixture_path);
+    run(db, sql);
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    expect("ok");
+}
+
 /* --- The report --- */
 
 static void reports_end_after_a_hundred_lines(void **state)
@@ -434,6 +454,7 @@ int main(void)
         TEST(free_pages_are_checked),
         TEST(meta_pages_are_checked),
         TEST(less_than_a_page_is_left),
+        TEST(long_checks_go_on),
         TEST(reports_end_after_a_hundred_lines),
         TEST(memory_may_run_out),
         TEST(many_things_without_memory),

@@ -6,6 +6,7 @@
 #include "store_fixture.h"
 
 #include <dlfcn.h>
+#include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
 
@@ -15,6 +16,7 @@ enum { MEMORY_PAGE = 4096, LARGEST_PAGE = 32768, RESERVED = 4 * LARGEST_PAGE, RO
 
 static long machine_page_size = MEMORY_PAGE;
 static bool shifts_maps;
+static bool hides_maps;
 
 #pragma GCC visibility push(default)
 
@@ -29,6 +31,20 @@ long sysconf(int name)
         memcpy(&real, &found, sizeof real);
     }
     return real(name);
+}
+
+FILE *fopen(const char *path, const char *mode)
+{
+    static FILE *(*real)(const char *, const char *);
+    if (hides_maps && strcmp(path, "/proc/self/maps") == 0) {
+        errno = ENOENT;
+        return NULL;
+    }
+    if (real == NULL) {
+        void *found = dlsym(RTLD_NEXT, "fopen");
+        memcpy(&real, &found, sizeof real);
+    }
+    return real(path, mode);
 }
 
 /* An address that is a multiple of the memory's page size and of no larger one. */
@@ -164,11 +180,32 @@ static void stores_of_machines_with_larger_pages_are_usable(void **state)
     }
 }
 
+/* Where nobody knows how pages lie, larger ones cannot be told from damaged ones. */
+static void without_proc_they_are_refused(void **state)
+{
+    (void)state;
+    make_table_on_machine(2L * MEMORY_PAGE);
+    shifts_maps = true;
+    hides_maps = true;
+    pt_store *store = NULL;
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_IOERR, "/proc/self/maps");
+    hides_maps = false;
+    assert_usable();
+    shifts_maps = false;
+    unlink(fixture_path);
+    hides_maps = true;
+    make_table_on_machine(MEMORY_PAGE);
+    assert_usable();
+    hides_maps = false;
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test_setup_teardown(stores_of_machines_with_larger_pages_are_usable,
-                                        fixture_setup, fixture_teardown),
+        TEST(stores_of_machines_with_larger_pages_are_usable),
+        TEST(without_proc_they_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

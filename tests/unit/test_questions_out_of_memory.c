@@ -184,6 +184,8 @@ static const question of_tables[] = {
     {NULL, "SELECT count(*) FROM T WHERE PartitionKey IN (" B29 "||'1', " B29 "||'2', " B29
            "||'3', " B29 "||'4', " B29 "||'5') AND RowKey IN (" B28 "||'1', " B28 "||'2', " B28
            "||'3', " B28 "||'4', " B28 "||'5')"},
+    {NULL, "SELECT * FROM pt_partitions('T') WHERE PartitionKey IN ('0', " C100 "||'0', " D300
+           "||'0', " E500 "||'0')"},
     {NULL, "SELECT v FROM T WHERE EntityKey > zeroblob(100) AND EntityKey < zeroblob(200)"},
     {NULL, "SELECT v FROM T WHERE EntityKey IN (zeroblob(10000), x'00')"},
     {NULL, "SELECT v FROM T WHERE EntityKey = zeroblob(100000)"},
@@ -293,6 +295,7 @@ static void loading(void **state)
         sqlite3_int64 before = sqlite3_memory_used();
         char *message = NULL;
         assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+        sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
         failing_malloc_arm(n, false);
         int rc = sqlite3_ptable_init(db, &message, NULL);
         hit = failing_malloc_disarm();
