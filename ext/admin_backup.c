@@ -101,8 +101,10 @@ void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
     int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
-    const pt_watch watch = pt_interruption_watch(pt_connection_db(connection));
+    pt_interruption interruption = {.db = pt_connection_db(connection)};
+    const pt_watch watch = pt_interruption_watch(&interruption);
     int rc = back_up(connection, argv, &watch, &bytes, &error);
+    rc = pt_interruption_settle(&interruption, rc, &error);
     if (rc == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
     } else {
@@ -153,8 +155,10 @@ void pt_admin_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
     int64_t bytes = 0;
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
-    const pt_watch watch = pt_interruption_watch(pt_connection_db(connection));
+    pt_interruption interruption = {.db = pt_connection_db(connection)};
+    const pt_watch watch = pt_interruption_watch(&interruption);
     int rc = compact(connection, argc == 1 ? argv[0] : NULL, &watch, &bytes, &error);
+    rc = pt_interruption_settle(&interruption, rc, &error);
     if (rc == SQLITE_OK) {
         sqlite3_result_int64(context, bytes);
     } else {

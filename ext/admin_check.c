@@ -57,8 +57,10 @@ void pt_admin_check(sqlite3_context *context, int argc, sqlite3_value **argv)
     char *text = NULL;
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
-    const pt_watch watch = pt_interruption_watch(pt_connection_db(connection));
+    pt_interruption interruption = {.db = pt_connection_db(connection)};
+    const pt_watch watch = pt_interruption_watch(&interruption);
     int rc = check_store(connection, argc == 1 ? argv[0] : NULL, &watch, &text, &error);
+    rc = pt_interruption_settle(&interruption, rc, &error);
     if (rc == SQLITE_OK) {
         sqlite3_result_text(context, text, -1, sqlite3_free);
     } else {

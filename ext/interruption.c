@@ -30,12 +30,23 @@ int pt_interruption_check(sqlite3 *db, pt_error *error)
     return rc == SQLITE_OK ? rc : pt_error_nomem(error);
 }
 
-static bool is_over(void *db)
+static bool is_over(void *context)
 {
-    return pt_interruption_ask(db) == SQLITE_INTERRUPT;
+    pt_interruption *interruption = context;
+    interruption->answer = pt_interruption_ask(interruption->db);
+    return interruption->answer != SQLITE_OK;
 }
 
-pt_watch pt_interruption_watch(sqlite3 *db)
+pt_watch pt_interruption_watch(pt_interruption *interruption)
 {
-    return (pt_watch){.context = db, .is_over = is_over};
+    return (pt_watch){.context = interruption, .is_over = is_over};
+}
+
+int pt_interruption_settle(const pt_interruption *interruption, int rc, pt_error *error)
+{
+    if (rc != SQLITE_INTERRUPT || interruption->answer != SQLITE_NOMEM) {
+        return rc;
+    }
+    pt_error_clear(error);
+    return pt_error_nomem(error);
 }

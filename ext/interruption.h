@@ -16,6 +16,7 @@ typedef struct sqlite3 sqlite3;
 typedef struct pt_interruption {
     sqlite3 *db;
     unsigned steps; /* of pt_interruption_step */
+    int answer;     /* the last one that a watch had */
 } pt_interruption;
 
 /*
@@ -37,7 +38,11 @@ static inline int pt_interruption_step(pt_interruption *interruption, pt_error *
                : pt_interruption_check(interruption->db, error);
 }
 
-/* The same for an engine. */
-pt_watch pt_interruption_watch(sqlite3 *db);
+/* The same for an engine; valid as long as the interruption. The work is over without memory, too:
+ * SQLite lets no statement go on then. */
+pt_watch pt_interruption_watch(pt_interruption *interruption);
+
+/* What the work that was watched has come to: SQLITE_NOMEM if it ended for that. */
+int pt_interruption_settle(const pt_interruption *interruption, int rc, pt_error *error);
 
 #endif
