@@ -7,7 +7,6 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "sqlite.h"
 
@@ -105,35 +104,27 @@ static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
     return found;
 }
 
-/* Where some byte of a page is. */
-static int find_page_in(MDB_txn *txn, const pt_lmdb_env *env, const void **inside)
-{
-    MDB_val key = pt_lmdb_val(pt_format_header_key());
-    MDB_val header;
-    int mdb_rc = mdb_get(txn, env->meta, &key, &header);
-    *inside = mdb_rc == MDB_SUCCESS ? header.mv_data : NULL;
-    return mdb_rc;
-}
-
-static int find_page(const pt_lmdb_env *env, const void **inside)
+/* The addresses that have the header, as any page. */
+static bool find_map(const pt_lmdb_env *env, uintptr_t *start, uintptr_t *end)
 {
     MDB_txn *txn;
-    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
-    if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = find_page_in(txn, env, inside);
-        mdb_txn_abort(txn);
+    if (mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn) != MDB_SUCCESS) {
+        return false;
     }
-    return mdb_rc;
+    MDB_val key = pt_lmdb_val(pt_format_header_key());
+    MDB_val header;
+    bool found = mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS &&
+                 find_mapping(header.mv_data, start, end);
+    mdb_txn_abort(txn);
+    return found;
 }
 
 int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error)
 {
-    const void *inside;
     uintptr_t start;
     uintptr_t end;
     env->misalignment = 0;
-    int mdb_rc = find_page(env, &inside);
-    if (mdb_rc == MDB_SUCCESS && find_mapping(inside, &start, &end)) {
+    if (find_map(env, &start, &end)) {
         madvise((void *)start, end - start, MADV_DONTDUMP);
         env->misalignment = start & (env->page_size - 1);
         return SQLITE_OK;
@@ -141,11 +132,8 @@ int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error)
     if (env->page_size <= (size_t)sysconf(_SC_PAGESIZE)) {
         return SQLITE_OK;
     }
-    return mdb_rc != MDB_SUCCESS
-               ? pt_lmdb_fail(error, mdb_rc, path, "looking for its place in memory")
-               : pt_error_set(error, SQLITE_IOERR,
-                              "store %Q has larger pages than this machine, and where they are in "
-                              "memory cannot be read from /proc/self/maps; see to it that it can, "
-                              "and try again",
-                              path);
+    return pt_error_set(error, SQLITE_IOERR,
+                        "store %Q has larger pages than this machine, and where they are in memory "
+                        "cannot be read from /proc/self/maps; see to it that it can, and try again",
+                        path);
 }

@@ -165,13 +165,13 @@ int pt_lmdb_temporary_publish(pt_lmdb_temporary *temporary, const char *path)
     return problem;
 }
 
-/* A file system may do it and report a failure. */
+/* A file system may do it and report a failure. (Both are in one folder.) */
 static bool is_in_place(const pt_lmdb_temporary *temporary, const char *path)
 {
     struct stat file;
     struct stat named;
-    return fstat(temporary->fd, &file) == 0 && stat(path, &named) == 0 &&
-           file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+    return stat(path, &named) == 0 && fstat(temporary->fd, &file) == 0 &&
+           file.st_ino == named.st_ino;
 }
 
 int pt_lmdb_temporary_replace(pt_lmdb_temporary *temporary, const char *path)

@@ -223,7 +223,7 @@ static void a_store_in_doubt_is_refused_until_there_is_room(void **state)
     bool explained = strstr(sqlite3_errmsg(all->db), "could not be taken back") != NULL;
     int written = code_of(all->db, "INSERT INTO t VALUES('p', 'z', '')");
     int saved =
-        code_of(all->db, "SELECT pt_backup((SELECT Store FROM pt_stores), '%s/copy')", all->folder);
+        code_of(all->db, "SELECT pt_backup('%s/" STORE "', '%s/copy')", all->folder, all->folder);
     int read_by_second = code_of(second, "SELECT * FROM t");
     int written_by_second = code_of(second, "INSERT INTO t VALUES('p', 'z', '')");
     lift_limit();

@@ -117,3 +117,11 @@ UPDATE t SET l = 10, any = 4 WHERE PartitionKey = 'long' AND RowKey <> '1';
 UPDATE t SET i = 2 WHERE PartitionKey = 'long';
 UPDATE t SET i = 3, any = 5 WHERE PartitionKey = 'long' AND RowKey = '2';
 SELECT RowKey, i, l, any, Properties ->> printf('%.300c', 'a') FROM t WHERE PartitionKey = 'long';
+
+-- A column without a type takes another type's value.
+CREATE VIRTUAL TABLE Untyped USING ptable(v);
+INSERT INTO Untyped VALUES('p', '1', x'41');
+UPDATE Untyped SET v = 'A';
+SELECT typeof(v), v FROM Untyped;
+UPDATE Untyped SET v = x'41';
+SELECT typeof(v), v FROM Untyped;

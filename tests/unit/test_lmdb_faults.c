@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <sys/stat.h>
 
+#include "check.h"
 #include "key.h"
 #include "lmdb_registry.h"
 #include "lmdb_tree.h"
@@ -102,9 +103,18 @@ static void fail_each_call(lmdb_function function, int code, int expected, work 
     engine->close(store);
 }
 
+static int check_all(pt_store *store, pt_error *error)
+{
+    char *text = NULL;
+    int rc = pt_check(fixture_path, store, NULL, &text, error);
+    sqlite3_free(text);
+    return rc;
+}
+
 static void failing_reads_are_reported(void **state)
 {
     (void)state;
+    fail_each_call(LMDB_TXN_RENEW, EIO, SQLITE_IOERR, check_all);
     static const lmdb_function functions[] = {LMDB_GET, LMDB_CURSOR_OPEN, LMDB_CURSOR_GET,
                                               LMDB_CURSOR_SET};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {

@@ -4,6 +4,8 @@
  */
 #include "store_fixture.h"
 
+#include "failing_malloc.h"
+#include "interruption.h"
 #include "ptable.h"
 
 enum { MOST_STEPS = 100000 };
@@ -129,14 +131,29 @@ static void what_cannot_be_asked_for_interrupts_goes_on(void **state)
     sqlite3_set_authorizer(db, NULL, NULL);
 }
 
+static void without_memory_nothing_can_be_asked(void **state)
+{
+    (void)state;
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_interruption_check(db, &error), SQLITE_OK);
+    assert_int_equal(sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0), SQLITE_OK);
+    failing_malloc_arm(0, true);
+    int rc = pt_interruption_check(db, &error);
+    assert_true(failing_malloc_disarm());
+    assert_int_equal(rc, SQLITE_NOMEM);
+    pt_error_clear(&error);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {
+    failing_malloc_install();
     const struct CMUnitTest tests[] = {
         TEST(interrupted_transactions_end),
         TEST(forbidden_tables_stay_so),
         TEST(what_cannot_be_asked_for_interrupts_goes_on),
+        TEST(without_memory_nothing_can_be_asked),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -438,6 +438,34 @@ static void a_walk_shows_what_the_view_shows(void **state)
     assert_walk(other, "", "logins Orders Sales ");
 }
 
+static int interrupt(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+/* After as many steps of other walks as there are before a question. */
+static void a_walk_can_be_interrupted(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    sqlite3_progress_handler(db, 1, interrupt, NULL);
+    pt_interruption interruption = {.db = db, .steps = 8191};
+    pt_table_walk walk = {0};
+    pt_table_entry entry;
+    bool found;
+    pt_view *view = view_of(session);
+    view->interruption = &interruption;
+    assert_ok(pt_table_walk_open(&walk, view, pt_slice_text(""), &error));
+    assert_fails(pt_table_walk_next(&walk, &entry, &found, &error), SQLITE_INTERRUPT,
+                 "interrupted");
+    view->interruption = NULL;
+    pt_table_walk_close(&walk);
+    pt_session_end_read(session);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void a_walk_does_not_see_tables_made_later(void **state)
 {
     (void)state;
@@ -525,6 +553,7 @@ int main(void)
         TEST(dropped_and_made_again_it_is_another),
         TEST(out_of_memory_drops_all_or_nothing),
         TEST(a_walk_shows_what_the_view_shows),
+        TEST(a_walk_can_be_interrupted),
         TEST(a_walk_does_not_see_tables_made_later),
         TEST(a_damaged_entry_stops_a_walk),
     };
