@@ -3,6 +3,7 @@
  * what failed, no file is left behind, and the store is as it was.
  */
 #include "copying.h"
+#include "raw_store.h"
 
 /* --- LMDB fails --- */
 
@@ -352,24 +353,6 @@ static void pages_damaged_in_use_are_not_copied(void **state)
     }
 }
 
-/* Puts a record past the store into one of its databases. */
-static void put_raw(const char *database, pt_slice key, pt_slice value)
-{
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi dbi;
-    MDB_val mdb_key = {.mv_size = key.size, .mv_data = (void *)(uintptr_t)key.data};
-    MDB_val mdb_value = {.mv_size = value.size, .mv_data = (void *)(uintptr_t)value.data};
-    assert_int_equal(mdb_env_create(&env), 0);
-    mdb_env_set_maxdbs(env, 8);
-    assert_int_equal(mdb_env_open(env, fixture_path, MDB_NOSUBDIR, 0644), 0);
-    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
-    assert_int_equal(mdb_dbi_open(txn, database, 0, &dbi), 0);
-    assert_int_equal(mdb_put(txn, dbi, &mdb_key, &mdb_value, 0), 0);
-    assert_int_equal(mdb_txn_commit(txn), 0);
-    mdb_env_close(env);
-}
-
 /* A link to a bucket, from a bucket or, with 0, from table 1. */
 static void put_link(uint64_t from, uint64_t to)
 {
@@ -383,7 +366,7 @@ static void put_link(uint64_t from, uint64_t to)
     }
     pt_slice slice = pt_slice_of(key, sizeof key);
     pt_format_write_bucket(slice, to, value);
-    put_raw(from == 0 ? "entities" : "long_keys", slice, pt_slice_of(value, sizeof value));
+    raw_put(from == 0 ? "entities" : "long_keys", slice, pt_slice_of(value, sizeof value));
 }
 
 /* Those of the store are 1 and those behind it. */
@@ -406,7 +389,7 @@ static void links_that_lead_astray_are_not_followed(void **state)
     expect_refusal(open_store(fixture_path));
     engine->close(make_store());
     uint8_t key[PT_LMDB_LINK_SIZE] = {0, 0, 0, 1, 'z'};
-    put_raw("entities", pt_slice_of(key, sizeof key), pt_slice_text("no number"));
+    raw_put("entities", pt_slice_of(key, sizeof key), pt_slice_text("no number"));
     expect_refusal(open_store(fixture_path));
     pt_store *store = make_store();
     static const uint8_t inside[] = {0, 0, 0, 0, 0, 0, 0, 1, 'y', 'y', 'y', 'y'};
@@ -418,10 +401,10 @@ static void keys_of_no_table_are_not_copied(void **state)
 {
     (void)state;
     engine->close(make_store());
-    put_raw("entities", pt_slice_of("\0\0", 2), pt_slice_text("x"));
+    raw_put("entities", pt_slice_of("\0\0", 2), pt_slice_text("x"));
     expect_refusal(open_store(fixture_path));
     engine->close(make_store());
-    put_raw(NULL, pt_slice_text("extra"), pt_slice_text("of a later version"));
+    raw_put(NULL, pt_slice_text("extra"), pt_slice_text("of a later version"));
     pt_store *store = open_store(fixture_path);
     assert_ok(back_up(store, &error));
     engine->close(store);

@@ -26,8 +26,9 @@ static inline MDB_stat raw_stat(const char *database)
     return stat;
 }
 
-/* Puts a record into one of the sub-databases, or the main one (NULL); without data deletes it. */
-static inline void raw_put(const char *database, pt_slice key, pt_slice value)
+/* Puts a record into one of the sub-databases, or the main one (NULL); without data deletes it. The
+ * flags are those of mdb_dbi_open. */
+static inline void raw_put_with(const char *database, unsigned flags, pt_slice key, pt_slice value)
 {
     MDB_env *env;
     MDB_txn *txn;
@@ -38,12 +39,17 @@ static inline void raw_put(const char *database, pt_slice key, pt_slice value)
     mdb_env_set_maxdbs(env, 8);
     assert_int_equal(mdb_env_open(env, fixture_path, MDB_NOSUBDIR, 0644), 0);
     assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
-    assert_int_equal(mdb_dbi_open(txn, database, 0, &dbi), 0);
+    assert_int_equal(mdb_dbi_open(txn, database, flags, &dbi), 0);
     assert_int_equal(value.data != NULL ? mdb_put(txn, dbi, &mdb_key, &mdb_value, 0)
                                         : mdb_del(txn, dbi, &mdb_key, NULL),
                      0);
     assert_int_equal(mdb_txn_commit(txn), 0);
     mdb_env_close(env);
+}
+
+static inline void raw_put(const char *database, pt_slice key, pt_slice value)
+{
+    raw_put_with(database, 0, key, value);
 }
 
 static inline size_t raw_entries(const char *database)

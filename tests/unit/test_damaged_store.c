@@ -2,32 +2,11 @@
  * Stores whose file holds what no commit writes: they are refused or the damage is reported, and
  * nothing else happens.
  */
-#include "store_fixture.h"
-
-#include <lmdb.h>
+#include "raw_store.h"
 
 #include "own_shape.h"
 #include "ptable.h"
 #include "sealed.h"
-
-/* Puts a record into one of LMDB's sub-databases, which is made with the flags if it is not there.
- */
-static void put_raw(const char *database, unsigned flags, pt_slice key, pt_slice value)
-{
-    MDB_env *env;
-    MDB_txn *txn;
-    MDB_dbi dbi;
-    MDB_val mdb_key = {.mv_size = key.size, .mv_data = (void *)(uintptr_t)key.data};
-    MDB_val mdb_value = {.mv_size = value.size, .mv_data = (void *)(uintptr_t)value.data};
-    assert_int_equal(mdb_env_create(&env), 0);
-    mdb_env_set_maxdbs(env, 8);
-    assert_int_equal(mdb_env_open(env, fixture_path, MDB_NOSUBDIR, 0644), 0);
-    assert_int_equal(mdb_txn_begin(env, NULL, 0, &txn), 0);
-    assert_int_equal(mdb_dbi_open(txn, database, MDB_CREATE | flags, &dbi), 0);
-    assert_int_equal(mdb_put(txn, dbi, &mdb_key, &mdb_value, 0), 0);
-    assert_int_equal(mdb_txn_commit(txn), 0);
-    mdb_env_close(env);
-}
 
 static void make_store(void)
 {
@@ -44,12 +23,13 @@ static void databases_in_another_order_are_refused(void **state)
     const pt_slice header = sealed(key, pt_slice_of("ptable\0\1\1\0\0\0\0\0\0\0\0\0\0\0", 20));
     pt_store *store = NULL;
     for (size_t i = 0; i < sizeof orders / sizeof orders[0]; i++) {
-        put_raw(NULL, 0, key, header);
+        raw_put_with(NULL, MDB_CREATE, key, header);
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
-        put_raw("entities", orders[i], pt_slice_text("12345678"), pt_slice_text("record"));
+        raw_put_with("entities", MDB_CREATE | orders[i], pt_slice_text("12345678"),
+                     pt_slice_text("record"));
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "parts are");
         unlink(fixture_path);
-        put_raw(NULL, orders[i] & ~(unsigned)MDB_INTEGERKEY, key, header);
+        raw_put_with(NULL, MDB_CREATE | (orders[i] & ~(unsigned)MDB_INTEGERKEY), key, header);
         assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, NULL);
         unlink(fixture_path);
     }
@@ -69,10 +49,10 @@ static void links_that_lead_nowhere_are_reported(void **state)
     uint8_t circle[511] = {0, 0, 0, 0, 0, 0, 0, 7}; /* the first link of bucket 7 leads to it */
     pt_slice inner = pt_slice_of(circle, sizeof circle);
     make_store();
-    put_raw("long_keys", 0, inner, sealed(inner, pt_slice_of(itself, sizeof itself)));
+    raw_put_with("long_keys", MDB_CREATE, inner, sealed(inner, pt_slice_of(itself, sizeof itself)));
     for (size_t i = 0; i < sizeof values / sizeof values[0]; i++) {
         pt_slice link = pt_slice_of(key, 511);
-        put_raw("entities", 0, link, sealed(link, values[i]));
+        raw_put_with("entities", MDB_CREATE, link, sealed(link, values[i]));
         pt_store *store = open_store(fixture_path);
         pt_snapshot *snapshot = begin_snapshot(store);
         pt_engine_cursor *cursor = NULL;
@@ -111,7 +91,7 @@ static void garbage_that_names_no_table_is_reported(void **state)
     };
     for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
         make_store();
-        put_raw("garbage", 0, keys[i], sealed(keys[i], pt_slice_text("\1")));
+        raw_put_with("garbage", MDB_CREATE, keys[i], sealed(keys[i], pt_slice_text("\1")));
         pt_store *store = open_store(fixture_path);
         lock_store(store);
         bool collected;
@@ -132,7 +112,7 @@ static void counts_may_overflow(void **state)
                                    0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0x7F};
     make_store();
     pt_slice key = pt_slice_of("c\0\0\0\1", 5);
-    put_raw(NULL, 0, key, sealed(key, pt_slice_of(most, sizeof most)));
+    raw_put_with(NULL, MDB_CREATE, key, sealed(key, pt_slice_of(most, sizeof most)));
     pt_store *store = open_store(fixture_path);
     store_text(store, 1, "b", "two");
     pt_snapshot *snapshot = begin_snapshot(store);
@@ -275,7 +255,7 @@ static void damaged_entities_can_be_replaced_and_deleted(void **state)
 
 static void put_own_record(record_bytes record)
 {
-    put_raw("entities", 0, sample_key(), slice_of(&record));
+    raw_put_with("entities", MDB_CREATE, sample_key(), slice_of(&record));
     free(record.data);
 }
 
@@ -298,7 +278,7 @@ static void questions_about_damaged_entities(void **state)
     assert_damaged(db, properties);
     assert_int_equal(run(db, "DELETE FROM t"), SQLITE_OK);
     sqlite3_close(db);
-    put_raw("entities", 0, sample_key(), pt_slice_text("short"));
+    raw_put_with("entities", MDB_CREATE, sample_key(), pt_slice_text("short"));
     db = open_table();
     assert_damaged(db, partitions);
     assert_damaged(db, properties);
@@ -327,7 +307,7 @@ static void questions_to_a_damaged_catalogue(void **state)
     sqlite3 *db;
     sqlite3_close(open_table());
     pt_slice key = pt_slice_of("\0\0\0\0t", 5);
-    put_raw("entities", 0, key, sealed(key, pt_slice_of("\1\0\0\0\0t", 6)));
+    raw_put_with("entities", MDB_CREATE, key, sealed(key, pt_slice_of("\1\0\0\0\0t", 6)));
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
     char *tables = sqlite3_mprintf("CREATE VIRTUAL TABLE u USING ptable(v, store=%Q);"
