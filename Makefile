@@ -84,8 +84,10 @@ static: $(OUT)/libptable.a
 deps:
 	@.ci/deps build test
 
+# Stays in memory: SQLite closes a library that it had no memory to load completely, although the
+# connection has the functions that were registered before.
 $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
-	$(CC) $(CFLAGS) -shared -Wl,-z,defs $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(OUT)/libptable.a: $(STATIC_OBJECTS)
 	@rm -f $@
