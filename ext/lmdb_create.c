@@ -141,15 +141,29 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     }
 }
 
+/* Whether there is a file of that name. 0 or errno if that cannot be said. */
+static int look_for(const char *path, struct stat *file, bool *found)
+{
+    *found = stat(path, file) == 0;
+    return *found || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+}
+
 int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 {
+    pt_lmdb_temporary temporary;
     struct stat file;
-    if (stat(path, &file) == 0 || errno != ENOENT) {
+    bool exists;
+    bool shared = false;
+    int problem = look_for(path, &file, &exists);
+    if (exists) {
         return SQLITE_OK;
     }
-    pt_lmdb_temporary temporary;
-    bool shared = like != NULL && stat(like, &file) == 0;
-    int problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+    if (problem == 0 && like != NULL) {
+        problem = look_for(like, &file, &shared);
+    }
+    if (problem == 0) {
+        problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+    }
     if (problem != 0) {
         return fail_creating(error, path, problem);
     }

@@ -17,7 +17,7 @@ enum {
 };
 
 #define ON(kind) (1u << CALL_##kind)
-#define ON_CHANGES (ON(WRITE) | ON(SYNC) | ON(SIZE) | ON(NAME))
+#define ON_CHANGES (ON(WRITE) | ON(SYNC) | ON(SIZE) | ON(ROOM) | ON(NAME))
 
 typedef struct io_fault {
     const char *name;
@@ -31,10 +31,11 @@ static const io_fault io_faults[] = {
     {"EIO", EIO, false, true, ON_CHANGES | ON(OPEN) | ON(READ) | ON(LOOK) | ON(LOCK) | ON(CLOSE)},
     {"EIO, but done", EIO, true, true, ON_CHANGES},
     {"ENOSPC", ENOSPC, false, true, ON_CHANGES | ON(OPEN)},
-    {"EDQUOT", EDQUOT, false, true, ON(WRITE) | ON(SIZE) | ON(NAME) | ON(OPEN)},
-    {"EFBIG", EFBIG, false, true, ON(WRITE) | ON(SIZE)},
+    {"EDQUOT", EDQUOT, false, true, ON(WRITE) | ON(SIZE) | ON(ROOM) | ON(NAME) | ON(OPEN)},
+    {"EFBIG", EFBIG, false, true, ON(WRITE) | ON(SIZE) | ON(ROOM)},
     {"EINTR", EINTR, false, false,
-     ON(OPEN) | ON(READ) | ON(WRITE) | ON(SYNC) | ON(SIZE) | ON(LOCK) | ON(UNLOCK) | ON(CLOSE)},
+     ON(OPEN) | ON(READ) | ON(WRITE) | ON(SYNC) | ON(SIZE) | ON(ROOM) | ON(LOCK) | ON(UNLOCK) |
+         ON(CLOSE)},
     {"short", 0, false, true, ON(READ) | ON(WRITE)},
     {"EMFILE", EMFILE, false, true, ON(OPEN)},
     {"EACCES", EACCES, false, true, ON(OPEN) | ON(NAME) | ON(LOOK)},
@@ -46,7 +47,8 @@ static const io_fault io_faults[] = {
 enum { IO_FAULTS = sizeof io_faults / sizeof io_faults[0] };
 
 static const char *const io_kind_names[CALL_KINDS] = {
-    "open", "read", "write", "sync", "size", "name", "look", "lock", "unlock", "map", "close",
+    "open", "read", "write", "sync",   "size", "room",
+    "name", "look", "lock",  "unlock", "map",  "close",
 };
 
 /* Whose file a call is on. */
@@ -112,6 +114,7 @@ typedef struct io_armed {
     bool over;
     bool may_split; /* a lock of the main database, or its journal's name, was among them */
     io_side side;   /* of the first */
+    unsigned sides; /* of all */
     system_call_kind kind;
     char path[IO_PATH_SIZE];
     const char *name;
@@ -204,6 +207,7 @@ static system_call_verdict io_judge(const system_call *call)
     if (io_now.hits++ == 0) {
         io_note_first(call, side);
     }
+    io_now.sides |= 1u << side;
     io_now.may_split = io_now.may_split ||
                        (side == SIDE_MAIN && (call->kind == CALL_LOCK ||
                                               (call->kind == CALL_NAME && io_now.fault->made)));

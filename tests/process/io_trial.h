@@ -13,7 +13,7 @@
 #include "io_judge.h"
 #include "io_looker.h"
 
-enum { IO_STEPS_MAX = 20 };
+enum { IO_STEPS_MAX = 20, IO_POINT_SIZE = 50 };
 
 /* A script on a host as it goes without a fault. */
 typedef struct io_model {
@@ -40,6 +40,8 @@ typedef struct io_trial {
 } io_trial;
 
 static io_trial io_this_trial;
+static jmp_buf io_trial_end; /* after a complaint */
+static int io_complaints;
 static char *io_last_message; /* of a step that failed */
 static bool io_undo_failed;   /* SQLite's log says so */
 
@@ -50,6 +52,13 @@ static inline void io_log(void *context, int code, const char *message)
     io_undo_failed = io_undo_failed || strstr(message, "is not taken back") != NULL;
 }
 
+static inline void io_name_point(char point[IO_POINT_SIZE], io_host host, const io_fault *fault,
+                                 io_duration duration, int number)
+{
+    snprintf(point, IO_POINT_SIZE, "%d/%s/%d/%d", (int)host, fault->name, (int)duration, number);
+}
+
+/* Ends the trial. */
 static inline void io_complain(const io_trial *trial, const char *step, const char *what)
 {
     io_heal();
@@ -60,7 +69,11 @@ static inline void io_complain(const io_trial *trial, const char *step, const ch
                 io_now.name != NULL ? io_now.name : "none", io_now.path, step);
     print_error("first failure in \"%s\"; \"%s\"\n%s\n", trial->failed != NULL ? trial->failed : "",
                 io_last_message != NULL ? io_last_message : "", what);
-    fail();
+    char point[IO_POINT_SIZE];
+    io_name_point(point, trial->model->host, io_now.fault, io_now.duration, io_now.number);
+    print_error("again: PT_SCRIPT='%s' POINT='%s'\n", trial->model->script->name, point);
+    io_complaints++;
+    longjmp(io_trial_end, 1);
 }
 
 /* --- Files --- */
@@ -451,9 +464,23 @@ static inline void io_end_trial(io_trial *trial, int units)
     }
 }
 
+/* After a complaint: the next trial finds nothing open. */
+static inline int io_give_up_trial(void **state)
+{
+    (void)state;
+    io_heal();
+    io_pause();
+    io_close(&io_this_trial.subject);
+    return 0;
+}
+
 static inline void io_run_trial(const io_model *model, const io_fault *fault, io_duration duration,
                                 int number)
 {
+    if (setjmp(io_trial_end) != 0) {
+        io_give_up_trial(NULL);
+        return;
+    }
     io_trial *trial = &io_this_trial;
     *trial = (io_trial){.model = model};
     free(io_last_message);
@@ -468,16 +495,6 @@ static inline void io_run_trial(const io_model *model, const io_fault *fault, io
         io_not_reached++;
     }
     io_end_trial(trial, units);
-}
-
-/* After a complaint: the next script finds nothing open. */
-static inline int io_give_up_trial(void **state)
-{
-    (void)state;
-    io_heal();
-    io_pause();
-    io_close(&io_this_trial.subject);
-    return 0;
 }
 
 #endif

@@ -27,7 +27,7 @@ static void (*mortal_note)(const system_call *call); /* of each call that is mad
 static inline bool mortal_changes(const system_call *call)
 {
     return call->kind == CALL_WRITE || call->kind == CALL_SYNC || call->kind == CALL_SIZE ||
-           call->kind == CALL_NAME ||
+           call->kind == CALL_ROOM || call->kind == CALL_NAME ||
            (call->kind == CALL_OPEN && (call->flags & (O_CREAT | O_TRUNC)) != 0);
 }
 

@@ -30,6 +30,7 @@ typedef enum system_call_kind {
     CALL_WRITE,  /* write, pwrite, writev */
     CALL_SYNC,   /* fsync, fdatasync, msync */
     CALL_SIZE,   /* ftruncate */
+    CALL_ROOM,   /* fallocate */
     CALL_NAME,   /* link, unlink, rename, mkdtemp: a folder changes */
     CALL_LOOK,   /* stat, fstat, fstatfs, access, realpath, lseek */
     CALL_LOCK,   /* fcntl for locks; never one that only gives a lock back */
@@ -47,7 +48,7 @@ typedef struct system_call {
     const struct iovec *parts; /* what is written; of a read only its size */
     int part_count;
     off_t offset; /* -1: where the file stands; the new size for CALL_SIZE */
-    int flags;    /* of open */
+    int flags;    /* of open, of fallocate */
 } system_call;
 
 /* The thread sanitizer calls some of these functions itself, also before it is ready for code that
@@ -272,6 +273,16 @@ int ftruncate(int fd, off_t size)
 int ftruncate64(int fd, off64_t size)
 {
     return ftruncate(fd, size);
+}
+
+int fallocate(int fd, int mode, off_t offset, off_t size)
+{
+    const system_call call = {
+        .kind = CALL_ROOM, .name = "fallocate", .fd = fd, .offset = offset, .flags = mode};
+    system_call_verdict verdict = system_call_judged(&call);
+    return (int)system_call_outcome(verdict, system_call_is_made(verdict)
+                                                 ? syscall(SYS_fallocate, fd, mode, offset, size)
+                                                 : -1);
 }
 
 int link(const char *from, const char *to)

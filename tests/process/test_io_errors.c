@@ -4,8 +4,8 @@
  * and yet reported as failed.
  *
  * Usually some hundred of these points are tried; SEED chooses others, N is how many (more than
- * there are: all). PT_SCRIPT: only scripts of that name (with * and ?). PT_MESSAGES: print what the
- * statements say.
+ * there are: all). PT_SCRIPT: only scripts of that name (with * and ?). POINT: only that one, as a
+ * complaint names it. PT_MESSAGES: print what the statements say.
  */
 #include "io_trial.h"
 
@@ -15,7 +15,8 @@ static char *folder;
 static char template_folders[HOSTS][IO_PATH_SIZE];
 static int64_t seed;
 static int64_t points_there;
-static int runs; /* of scripts on hosts */
+static int runs;           /* of scripts on hosts */
+static const char *chosen; /* the only point that is tried, or NULL */
 
 /* --- The script without a fault --- */
 
@@ -104,6 +105,14 @@ static bool is_like_others(int number, int count)
            number % ONE_OF != 0;
 }
 
+static bool is_chosen_point(const io_model *model, const io_fault *fault, io_duration duration,
+                            int number)
+{
+    char point[IO_POINT_SIZE];
+    io_name_point(point, model->host, fault, duration, number);
+    return strcmp(point, chosen) == 0;
+}
+
 /* Every `step`-th point of the model, from the `first` on; counts points that there are. */
 static int64_t run_points(const io_model *model, int64_t first, int64_t step)
 {
@@ -117,7 +126,8 @@ static int64_t run_points(const io_model *model, int64_t first, int64_t step)
                 if (is_like_others(number, count)) {
                     continue;
                 }
-                if (step != 0 && point % step == first) {
+                if (step != 0 && (chosen != NULL ? is_chosen_point(model, fault, duration, number)
+                                                 : point % step == first)) {
                     io_run_trial(model, fault, duration, number);
                 }
                 point++;
@@ -142,7 +152,7 @@ static void run_model(const io_script *script, io_host host)
 /* The short form takes one host for each script, another with another SEED. */
 static bool is_chosen(const io_script *script, io_host host)
 {
-    if ((script->hosts & 1u << host) == 0 || setting("N", 0) != 0) {
+    if ((script->hosts & 1u << host) == 0 || setting("N", 0) != 0 || chosen != NULL) {
         return (script->hosts & 1u << host) != 0;
     }
     int64_t turn = (seed + (script - io_scripts)) % __builtin_popcount(script->hosts);
@@ -152,11 +162,13 @@ static bool is_chosen(const io_script *script, io_host host)
 static void test_script(void **state)
 {
     const io_script *script = *state;
+    io_complaints = 0;
     for (io_host host = 0; host < HOSTS; host++) {
         if (is_chosen(script, host)) {
             run_model(script, host);
         }
     }
+    assert_int_equal(io_complaints, 0);
 }
 
 /* --- The group --- */
@@ -184,6 +196,7 @@ static int set_up(void **state)
     sqlite3_shutdown();
     sqlite3_config(SQLITE_CONFIG_LOG, io_log, NULL);
     seed = setting("SEED", 1);
+    chosen = getenv("POINT");
     for (io_host host = 0; host < HOSTS; host++) {
         make_template(host);
         for (int i = 0; i < IO_SCRIPTS; i++) {

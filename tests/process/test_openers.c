@@ -6,7 +6,6 @@
 #include <lmdb.h>
 #include <pthread.h>
 #include <sys/prctl.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 
 #include "child.h"
@@ -73,18 +72,16 @@ static void a_lock_that_fails_is_not_called_damage(void **state)
 static int room_problem;
 static int room_asked;
 
-int fallocate(int fd, int mode, off_t offset, off_t size)
+/* EINTR passes. */
+static system_call_verdict fail_room(const system_call *call)
 {
-    int problem = room_problem;
-    room_asked++;
-    if (problem == EINTR) {
-        room_problem = 0;
+    system_call_verdict verdict = {0};
+    if (call->kind == CALL_ROOM) {
+        room_asked++;
+        verdict.error = room_problem;
+        room_problem = room_problem == EINTR ? 0 : room_problem;
     }
-    if (problem != 0) {
-        errno = problem;
-        return -1;
-    }
-    return (int)syscall(SYS_fallocate, fd, mode, offset, size);
+    return verdict;
 }
 
 static void room_for_a_lock_file_is_taken_when_it_is_made(void **state)
@@ -94,6 +91,7 @@ static void room_for_a_lock_file_is_taken_when_it_is_made(void **state)
     path_in(*state, STORE "-lock", lock_file);
     make_store(*state);
     sqlite3 *db = open_database(*state, ":memory:");
+    system_call_judge = fail_room;
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
         bool full = problems[i] == ENOSPC || problems[i] == EDQUOT;
         assert_int_equal(unlink(lock_file), 0);
@@ -111,7 +109,50 @@ static void room_for_a_lock_file_is_taken_when_it_is_made(void **state)
     }
     room_problem = ENOSPC; /* one that is there has its room */
     run(db, TABLE, (const char *)*state);
-    room_problem = 0;
+    system_call_judge = NULL;
+    close_database(db);
+}
+
+/* --- Files that cannot be looked for --- */
+
+static int failing_look;
+
+static system_call_verdict fail_look(const system_call *call)
+{
+    bool fails = strcmp(call->name, "stat") == 0 && failing_look-- == 0;
+    return (system_call_verdict){.error = fails ? EIO : 0};
+}
+
+/* The store is made for whom the database is, or not at all. SQLite looks for its own file, too. */
+static void a_store_is_not_made_without_having_looked(void **state)
+{
+    char store[PATH_SIZE];
+    char database[PATH_SIZE];
+    struct stat file;
+    int failures = 0;
+    path_in(*state, STORE, store);
+    path_in(*state, "m.db", database);
+    sqlite3 *db = open_database(*state, "m.db");
+    run(db, "CREATE TABLE ordinary(x)");
+    assert_int_equal(chmod(database, 0640), 0);
+    failing_look = -1;
+    for (int look = 0; failing_look < 0; look++) {
+        failing_look = look;
+        system_call_judge = fail_look;
+        int code = code_of(db, TABLE, (const char *)*state);
+        system_call_judge = NULL;
+        if (code != SQLITE_OK) {
+            failures += strstr(sqlite3_errmsg(db), STORE) != NULL;
+            assert_null(strstr(sqlite3_errmsg(db), "does not exist"));
+            run(db, TABLE, (const char *)*state);
+        }
+        assert_int_equal(stat(store, &file), 0);
+        assert_int_equal(file.st_mode & 07777, 0640);
+        run(db, "DROP TABLE t");
+        assert_int_equal(unlink(store), 0);
+    }
+    print_message("# %d looks failed\n", failures);
+    assert_true(failures > 1);
     close_database(db);
 }
 
@@ -260,6 +301,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         folder_test(a_lock_that_fails_is_not_called_damage),
         folder_test(room_for_a_lock_file_is_taken_when_it_is_made),
+        folder_test(a_store_is_not_made_without_having_looked),
         folder_test(a_file_that_lmdb_has_open_in_the_process_is_not_opened),
         folder_test(a_child_forked_while_a_store_is_made_keeps_nobody_out),
         folder_test(a_child_forked_while_a_store_is_compacted_keeps_nobody_out),
