@@ -80,6 +80,9 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
     if (mdb_rc == MDB_SUCCESS) {
         flags |= MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC;
         mdb_rc = mdb_env_open(env->env, path, flags, mode);
+        if (mdb_rc == MDB_INVALID) {
+            mdb_rc = EAGAIN; /* the file is ours: it was the first lock that LMDB could not take */
+        }
     }
     if (mdb_rc != MDB_SUCCESS) {
         pt_lmdb_env_close(env);

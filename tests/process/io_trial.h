@@ -256,15 +256,25 @@ static inline void io_look_elsewhere(io_trial *trial, int unit)
 
 /* --- After a failure --- */
 
+/* A connection's temporary tables are lost with it, which is not what is tried. */
+static inline void io_close_subject(io_trial *trial)
+{
+    bool before = io_pause();
+    sqlite3_stmt *tables = NULL;
+    sqlite3_prepare_v2(trial->subject.db, "SELECT 1 FROM temp.sqlite_schema", -1, &tables, NULL);
+    trial->gone = sqlite3_step(tables) == SQLITE_ROW || trial->model->host == HOST_MEMORY;
+    sqlite3_finalize(tables);
+    io_resume(before);
+    io_close(&trial->subject);
+}
+
 /* Closed while the fault lasts, and opened again when it is healed. */
 static inline void io_close_meanwhile(io_trial *trial)
 {
     io_undo_failed = false;
-    io_close(&trial->subject);
+    io_close_subject(trial);
     io_heal();
-    if (trial->model->host == HOST_MEMORY) {
-        trial->gone = true;
-    } else {
+    if (!trial->gone) {
         io_open_at_last(trial);
     }
 }
@@ -286,7 +296,7 @@ static inline void io_open_anew(io_trial *trial)
     bool read_only = io_hit() && io_now.kind == CALL_OPEN &&
                      (io_now.side == SIDE_MAIN || io_now.fault->error == EACCES);
     if (read_only && trial->model->host != HOST_MEMORY) {
-        io_close(&trial->subject);
+        io_close_subject(trial);
         io_open_at_last(trial);
     }
 }

@@ -67,6 +67,29 @@ static void a_lock_that_fails_is_not_called_damage(void **state)
     close_database(db);
 }
 
+static void a_private_store_is_never_called_damaged(void **state)
+{
+    int failures = 0;
+    sqlite3 *db = open_database(*state, ":memory:");
+    failing_lock = -1;
+    for (int lock = 0; failing_lock < 0; lock++) {
+        failing_lock = lock;
+        system_call_judge = fail_lock;
+        int code = code_of(db, "CREATE VIRTUAL TABLE temp.t USING ptable(v)");
+        system_call_judge = NULL;
+        if (code != SQLITE_OK) {
+            failures++;
+            assert_int_equal(code, SQLITE_IOERR);
+            says(db, "store '(private)'");
+            says(db, "try again");
+            run(db, "CREATE VIRTUAL TABLE temp.t USING ptable(v)");
+        }
+        run(db, "DROP TABLE t");
+    }
+    assert_true(failures > 0);
+    close_database(db);
+}
+
 /* --- Room for a lock file --- */
 
 static int room_problem;
@@ -300,6 +323,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         folder_test(a_lock_that_fails_is_not_called_damage),
+        folder_test(a_private_store_is_never_called_damaged),
         folder_test(room_for_a_lock_file_is_taken_when_it_is_made),
         folder_test(a_store_is_not_made_without_having_looked),
         folder_test(a_file_that_lmdb_has_open_in_the_process_is_not_opened),
