@@ -5,6 +5,7 @@
 #include "admin_backup.h"
 #include "admin_check.h"
 #include "catalog_store.h"
+#include "interruption.h"
 
 static const struct {
     const char *name;
@@ -33,7 +34,8 @@ int pt_admin_register(sqlite3 *db, pt_connection *connection)
     return rc;
 }
 
-int pt_admin_store_name(sqlite3_value *argument, const char **name, pt_error *error)
+/* Its text is valid as long as the argument; NULL, or no argument: no name. */
+static int store_name(sqlite3_value *argument, const char **name, pt_error *error)
 {
     *name = NULL;
     if (argument == NULL || sqlite3_value_type(argument) == SQLITE_NULL) {
@@ -53,22 +55,7 @@ int pt_admin_store_name(sqlite3_value *argument, const char **name, pt_error *er
     return SQLITE_OK;
 }
 
-int pt_admin_use_store(pt_connection *connection, sqlite3_value *argument, pt_session **session,
-                       pt_error *error)
-{
-    const char *name;
-    int rc = pt_admin_store_name(argument, &name, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if (name != NULL) {
-        return pt_catalog_use_store(connection, name, session, error);
-    }
-    rc = pt_catalog_use_default_store(connection, session, error);
-    return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error) : rc;
-}
-
-void pt_admin_fail(sqlite3_context *context, const char *name, pt_error *error)
+static void fail(sqlite3_context *context, const char *name, pt_error *error)
 {
     char *text =
         error->message != NULL ? sqlite3_mprintf("ptable: %s: %s", name, error->message) : NULL;
@@ -80,4 +67,35 @@ void pt_admin_fail(sqlite3_context *context, const char *name, pt_error *error)
     }
     sqlite3_free(text);
     pt_error_clear(error);
+}
+
+void pt_admin_run(sqlite3_context *context, const char *name, pt_admin_work *work, int argc,
+                  sqlite3_value **argv)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_connection *connection = sqlite3_user_data(context);
+    pt_interruption interruption = {.db = pt_connection_db(connection)};
+    const pt_watch watch = pt_interruption_watch(&interruption);
+    pt_admin_call call = {.context = context,
+                          .connection = connection,
+                          .argument = argc > 1 ? argv[1] : NULL,
+                          .watch = &watch};
+    int rc = store_name(argc > 0 ? argv[0] : NULL, &call.store, &error);
+    if (rc == SQLITE_OK) {
+        rc = work(&call, &error);
+        rc = pt_interruption_settle(&interruption, rc, &error);
+    }
+    if (rc != SQLITE_OK) {
+        fail(context, name, &error);
+    }
+}
+
+int pt_admin_use_store(const pt_admin_call *call, pt_session **session, pt_error *error)
+{
+    if (call->store != NULL) {
+        return pt_catalog_use_store(call->connection, call->store, session, error);
+    }
+    int rc = pt_catalog_use_default_store(call->connection, session, error);
+    return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(call->connection, error)
+                                               : rc;
 }

@@ -5,6 +5,7 @@
 #define PT_ADMIN_H
 
 #include "connection.h"
+#include "engine.h"
 #include "sqlite.h"
 
 /* Registers the functions; they keep references to the connection. SQLite's code. */
@@ -12,21 +13,24 @@ int pt_admin_register(sqlite3 *db, pt_connection *connection);
 
 /* --- For the functions --- */
 
+typedef struct pt_admin_call {
+    sqlite3_context *context; /* for the result of a call that succeeds */
+    pt_connection *connection;
+    const char *store;       /* the first argument; NULL: the store of main's tables */
+    sqlite3_value *argument; /* the second one, if the function has two */
+    const pt_watch *watch;
+} pt_admin_call;
+
+typedef int pt_admin_work(const pt_admin_call *call, pt_error *error);
+
+/* Runs the work of the function of that name, of which the first argument names a store. */
+void pt_admin_run(sqlite3_context *context, const char *name, pt_admin_work *work, int argc,
+                  sqlite3_value **argv);
+
 /*
- * Uses the store that an argument names, as the catalogue's column Store does; an SQL NULL, or no
- * argument (NULL), is the store that tables in main have by default. Given back with
+ * Uses the store, which is named as in the catalogue's column Store. Given back with
  * pt_connection_leave. SQLITE_CANTOPEN, SQLITE_ERROR, SQLITE_NOMEM and what opening it answers.
  */
-int pt_admin_use_store(pt_connection *connection, sqlite3_value *argument, pt_session **session,
-                       pt_error *error);
-
-/*
- * The name that such an argument has, valid as long as it; NULL: the store of main's tables.
- * SQLITE_CANTOPEN: it is none; SQLITE_NOMEM.
- */
-int pt_admin_store_name(sqlite3_value *argument, const char **name, pt_error *error);
-
-/* Fails the function of that name; clears the error. */
-void pt_admin_fail(sqlite3_context *context, const char *name, pt_error *error);
+int pt_admin_use_store(const pt_admin_call *call, pt_session **session, pt_error *error);
 
 #endif

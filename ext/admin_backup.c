@@ -73,43 +73,34 @@ static int check_for_backup(pt_session *session, const pt_watch *watch, pt_error
     return rc == SQLITE_OK ? check_soundness(session, watch, error) : rc;
 }
 
-static int back_up(pt_connection *connection, sqlite3_value **argv, const pt_watch *watch,
-                   int64_t *bytes, pt_error *error)
+static int back_up(const pt_admin_call *call, pt_error *error)
 {
     char *path = NULL;
+    int64_t bytes = 0;
     pt_session *session = NULL;
-    int rc = path_of(connection, argv[1], &path, error);
+    int rc = path_of(call->connection, call->argument, &path, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    rc = pt_admin_use_store(connection, argv[0], &session, error);
+    rc = pt_admin_use_store(call, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
-        rc = check_for_backup(session, watch, error);
+        rc = check_for_backup(session, call->watch, error);
         if (rc == SQLITE_OK) {
-            rc = store->engine->backup(store, path, watch, bytes, error);
+            rc = store->engine->backup(store, path, call->watch, &bytes, error);
         }
-        pt_connection_leave(connection, session);
+        pt_connection_leave(call->connection, session);
     }
     sqlite3_free(path);
+    if (rc == SQLITE_OK) {
+        sqlite3_result_int64(call->context, bytes);
+    }
     return rc;
 }
 
 void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    (void)argc;
-    int64_t bytes = 0;
-    pt_error error = PT_ERROR_NONE;
-    pt_connection *connection = sqlite3_user_data(context);
-    pt_interruption interruption = {.db = pt_connection_db(connection)};
-    const pt_watch watch = pt_interruption_watch(&interruption);
-    int rc = back_up(connection, argv, &watch, &bytes, &error);
-    rc = pt_interruption_settle(&interruption, rc, &error);
-    if (rc == SQLITE_OK) {
-        sqlite3_result_int64(context, bytes);
-    } else {
-        pt_admin_fail(context, "pt_backup", &error);
-    }
+    pt_admin_run(context, "pt_backup", back_up, argc, argv);
 }
 
 /* --- pt_compact --- */
@@ -132,36 +123,28 @@ static int check_for_compacting(pt_connection *connection, pt_session *session,
     return check_soundness(session, watch, error);
 }
 
-static int compact(pt_connection *connection, sqlite3_value *name, const pt_watch *watch,
-                   int64_t *bytes, pt_error *error)
+static int compact(const pt_admin_call *call, pt_error *error)
 {
+    int64_t bytes = 0;
     pt_session *session = NULL;
-    int rc = pt_admin_use_store(connection, name, &session, error);
+    int rc = pt_admin_use_store(call, &session, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     pt_store *store = pt_session_store(session);
-    rc = check_for_compacting(connection, session, watch, error);
+    rc = check_for_compacting(call->connection, session, call->watch, error);
     if (rc == SQLITE_OK) {
-        int wait_ms = pt_connection_busy_timeout(connection);
-        rc = store->engine->compact(store, wait_ms, watch, bytes, error);
+        int wait_ms = pt_connection_busy_timeout(call->connection);
+        rc = store->engine->compact(store, wait_ms, call->watch, &bytes, error);
     }
-    pt_connection_leave(connection, session);
+    pt_connection_leave(call->connection, session);
+    if (rc == SQLITE_OK) {
+        sqlite3_result_int64(call->context, bytes);
+    }
     return rc;
 }
 
 void pt_admin_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    int64_t bytes = 0;
-    pt_error error = PT_ERROR_NONE;
-    pt_connection *connection = sqlite3_user_data(context);
-    pt_interruption interruption = {.db = pt_connection_db(connection)};
-    const pt_watch watch = pt_interruption_watch(&interruption);
-    int rc = compact(connection, argc == 1 ? argv[0] : NULL, &watch, &bytes, &error);
-    rc = pt_interruption_settle(&interruption, rc, &error);
-    if (rc == SQLITE_OK) {
-        sqlite3_result_int64(context, bytes);
-    } else {
-        pt_admin_fail(context, "pt_compact", &error);
-    }
+    pt_admin_run(context, "pt_compact", compact, argc, argv);
 }

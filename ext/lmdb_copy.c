@@ -30,7 +30,7 @@ typedef struct copying {
 
 static int on_target(copying *self, int mdb_rc)
 {
-    self->target_failed = mdb_rc != MDB_SUCCESS; /* which ends the copying */
+    self->target_failed = self->target_failed || mdb_rc != MDB_SUCCESS;
     return mdb_rc;
 }
 

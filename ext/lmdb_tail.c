@@ -10,15 +10,6 @@ typedef struct tail {
     uint64_t pages_left; /* of the list: it never has more than the file */
 } tail;
 
-static bool claim(void *context, uint64_t first, uint64_t count)
-{
-    tail *self = context;
-    (void)first;
-    bool enough = count <= self->pages_left;
-    self->pages_left -= enough ? count : 0;
-    return enough;
-}
-
 static int count_entry(tail *self, const pt_lmdb_entry *entry)
 {
     if (pt_lmdb_free_list_judge(entry, self->meta) != NULL) {
@@ -37,8 +28,9 @@ static int count_list(tail *self, pt_error *error)
     pt_lmdb_entry entry;
     bool found = true;
     int rc = SQLITE_OK;
-    const pt_lmdb_walk_listener listener = {
-        .context = self, .claim = claim, .problem = pt_lmdb_walk_stop};
+    const pt_lmdb_walk_listener listener = {.context = &self->pages_left,
+                                            .claim = pt_lmdb_walk_claim_number,
+                                            .problem = pt_lmdb_walk_stop};
     pt_lmdb_walk_begin(&walk, &self->file, "the list of free pages", &self->meta->free,
                        pt_lmdb_compare_numbers, &listener);
     while (rc == SQLITE_OK && found) {

@@ -62,15 +62,6 @@ int pt_lmdb_verify_metas(int fd, const char *path, pt_error *error)
 
 /* --- Trees --- */
 
-static bool claim(void *context, uint64_t first, uint64_t count)
-{
-    verification *self = context;
-    (void)first;
-    bool enough = count <= self->pages_left;
-    self->pages_left -= enough ? count : 0;
-    return enough;
-}
-
 /* What a walk has come to. */
 static int settle(const verification *self, const pt_lmdb_walk *walk, int rc, pt_error *error)
 {
@@ -87,8 +78,10 @@ static int begin(verification *self, pt_lmdb_walk *walk, const char *name, const
                  pt_lmdb_order order, bool counts_pages, pt_error *error)
 {
     const char *wrong = pt_lmdb_root_judge(root, self->file.last_page);
-    const pt_lmdb_walk_listener listener = {
-        .context = self, .claim = counts_pages ? claim : NULL, .problem = pt_lmdb_walk_stop};
+    const pt_lmdb_walk_listener listener = {.context = &self->pages_left,
+                                            .claim =
+                                                counts_pages ? pt_lmdb_walk_claim_number : NULL,
+                                            .problem = pt_lmdb_walk_stop};
     self->pages_left = root->branch_pages + root->leaf_pages + root->overflow_pages;
     pt_lmdb_walk_begin(walk, &self->file, name, root, order, &listener);
     return wrong == NULL ? SQLITE_OK : fail(self->file.path, name, wrong, error);

@@ -40,6 +40,15 @@ static bool is_in_file(const pt_lmdb_walk *walk, uint64_t first, uint64_t count)
     return first >= PT_LMDB_METAS && first <= last && count <= last - first + 1;
 }
 
+bool pt_lmdb_walk_claim_number(void *pages_left, uint64_t first, uint64_t count)
+{
+    uint64_t *left = pages_left;
+    (void)first;
+    bool enough = count <= *left;
+    *left -= enough ? count : 0;
+    return enough;
+}
+
 int pt_lmdb_walk_stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
                       pt_slice low, pt_slice high)
 {

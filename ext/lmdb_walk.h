@@ -81,6 +81,10 @@ const char *pt_lmdb_walk_judge(const pt_lmdb_walk *walk);
 int pt_lmdb_walk_stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
                       pt_slice low, pt_slice high);
 
+/* For listeners whose walk reads no page twice if it reads only so many: their context is the
+ * number of pages that are left, a uint64_t. */
+bool pt_lmdb_walk_claim_number(void *pages_left, uint64_t first, uint64_t count);
+
 void pt_lmdb_walk_end(pt_lmdb_walk *walk);
 
 #endif
