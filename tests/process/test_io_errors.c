@@ -3,9 +3,9 @@
  * while, or until the connection is closed; with each error that it may have, cut short, or done
  * and yet reported as failed.
  *
- * Usually some hundred of these points are tried; SEED chooses others, N is how many (more than
- * there are: all). PT_SCRIPT: only scripts of that name (with * and ?). POINT: only that one, as a
- * complaint names it. PT_MESSAGES: print what the statements say.
+ * Usually some hundred of these points are tried; SEED chooses others, N is about how many, as many
+ * of each script; "all": every one. PT_SCRIPT: only scripts of that name (with * and ?). POINT:
+ * only that one, as a complaint names it. PT_MESSAGES: print what the statements say.
  */
 #include "io_trial.h"
 
@@ -137,6 +137,12 @@ static int64_t run_points(const io_model *model, int64_t first, int64_t step)
     return point;
 }
 
+static bool wants_all(void)
+{
+    const char *wanted = getenv("N");
+    return wanted != NULL && strcmp(wanted, "all") == 0;
+}
+
 static void run_model(const io_script *script, io_host host)
 {
     io_model model = {.script = script, .host = host, .template_folder = template_folders[host]};
@@ -144,7 +150,7 @@ static void run_model(const io_script *script, io_host host)
     int64_t all = run_points(&model, 0, 0);
     points_there += all;
     int64_t share = setting("N", POINTS) / runs + 1;
-    int64_t step = all / share + 1;
+    int64_t step = wants_all() ? 1 : all / share + 1;
     run_points(&model, seed % step, step);
     free_model(&model);
 }
@@ -152,7 +158,8 @@ static void run_model(const io_script *script, io_host host)
 /* The short form takes one host for each script, another with another SEED. */
 static bool is_chosen(const io_script *script, io_host host)
 {
-    if ((script->hosts & 1u << host) == 0 || setting("N", 0) != 0 || chosen != NULL) {
+    if ((script->hosts & 1u << host) == 0 || setting("N", 0) != 0 || wants_all() ||
+        chosen != NULL) {
         return (script->hosts & 1u << host) != 0;
     }
     int64_t turn = (seed + (script - io_scripts)) % __builtin_popcount(script->hosts);
