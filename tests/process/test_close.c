@@ -135,6 +135,15 @@ static void a_refused_close_rolls_back_tables_made_and_dropped(void **state)
     assert_number(all->db, 1, "SELECT count(*) FROM pt_tables");
 }
 
+static void a_transaction_without_ptables_goes_on_after_a_refused_close(void **state)
+{
+    scene *all = *state;
+    run(all->db, "INSERT INTO t VALUES ('p', '1', 1); BEGIN; INSERT INTO o VALUES (1)");
+    refuse_close(all->db);
+    run(all->db, "INSERT INTO t VALUES ('p', '2', 1); COMMIT");
+    assert_number(all->db, 21, "SELECT (SELECT count(*) FROM t) || (SELECT count(*) FROM o)");
+}
+
 /* It would write on top of what it has not seen. */
 static void a_transaction_that_read_writes_nothing_after_a_refused_close(void **state)
 {
@@ -401,6 +410,7 @@ int main(int argc, char **argv)
                                         remove_folder),
         scene_test(a_refused_close_rolls_back_what_was_written_to_ptables_only),
         scene_test(a_refused_close_rolls_back_tables_made_and_dropped),
+        scene_test(a_transaction_without_ptables_goes_on_after_a_refused_close),
         scene_test(a_transaction_that_read_writes_nothing_after_a_refused_close),
         scene_test(a_backup_of_the_database_keeps_it_from_closing),
         scene_test(statements_that_only_read_go_on),
