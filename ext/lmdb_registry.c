@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "lmdb_create.h"
+#include "lmdb_descriptors.h"
 #include "lmdb_error.h"
 #include "lmdb_foreign.h"
 #include "lmdb_lock_file.h"
@@ -496,6 +497,9 @@ static int check_kind(const char *path, pt_error *error)
 static int find_or_create(const char *path, bool create, int *fd, bool *writable, pt_error *error)
 {
     int rc = check_kind(path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_fill_descriptors(path, error);
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }
