@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "lmdb_copy.h"
+#include "lmdb_descriptors.h"
 #include "lmdb_error.h"
 #include "lmdb_temporary.h"
 #include "sqlite.h"
@@ -72,11 +73,15 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
     if (lstat(path, &other) == 0) {
         return fail(error, path, EEXIST);
     }
+    int rc = pt_lmdb_fill_descriptors(base->path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     int problem = make_copy(store, path, &temporary);
     if (problem != 0) {
         return fail(error, path, problem);
     }
-    int rc = pt_lmdb_copy(base, temporary.name, path, watch, error);
+    rc = pt_lmdb_copy(base, temporary.name, path, watch, error);
     if (rc == SQLITE_OK) {
         rc = publish(&temporary, path, bytes, error);
     }

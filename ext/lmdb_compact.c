@@ -6,6 +6,7 @@
 
 #include "lmdb_begin.h"
 #include "lmdb_copy.h"
+#include "lmdb_descriptors.h"
 #include "lmdb_error.h"
 #include "lmdb_info.h"
 #include "lmdb_temporary.h"
@@ -175,14 +176,17 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
     rewriting self = {.copy = {.fd = -1}};
+    int rc = pt_lmdb_fill_descriptors(base->path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     int problem = fstat(store->fd, &self.old) == 0
                       ? pt_lmdb_temporary_make(base->path, &self.old, &self.copy)
                       : errno;
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a copy beside it");
     }
-    int rc =
-        check_names(store, error); /* a process that died may have left a second one till now */
+    rc = check_names(store, error); /* a process that died may have left a second one till now */
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_copy(base, self.copy.name, base->path, watch, error);
     }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "lmdb_descriptors.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_lock_file.h"
@@ -166,6 +167,10 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
     if (exists) {
         return SQLITE_OK;
     }
+    int rc = pt_lmdb_fill_descriptors(path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     if (problem == 0 && like != NULL) {
         problem = look_for(like, &file, &shared);
     }
@@ -175,7 +180,7 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
     if (problem != 0) {
         return fail_creating(error, path, problem);
     }
-    int rc = pt_lmdb_check_network(temporary.fd, path, error);
+    rc = pt_lmdb_check_network(temporary.fd, path, error);
     if (rc != SQLITE_OK) {
         pt_lmdb_temporary_close(&temporary);
         return rc;
@@ -267,12 +272,15 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
 static int work_in_private_folder(pt_lmdb_env *env, private_work work, const char *doing,
                                   pt_error *error)
 {
+    int rc = pt_lmdb_fill_descriptors("(private)", error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     char *folder = make_private_folder(error);
     if (folder == NULL) {
         return error->rc;
     }
     int mdb_rc = ENOMEM;
-    int rc = SQLITE_OK;
     struct stat place;
     char *file = sqlite3_mprintf("%s/store", folder);
     char *lock_file = sqlite3_mprintf("%s/store-lock", folder);

@@ -8,6 +8,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "lmdb_descriptors.h"
 #include "lmdb_error.h"
 #include "lmdb_format.h"
 #include "lmdb_lock_file.h"
@@ -344,7 +345,10 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
 {
     *env = (pt_lmdb_env){.read_only = !writable};
     struct stat file;
-    int rc = pt_lmdb_check_file(fd, path, &file, error);
+    int rc = pt_lmdb_fill_descriptors(path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_check_file(fd, path, &file, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_check_network(fd, path, error);
     }

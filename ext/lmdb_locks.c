@@ -58,8 +58,12 @@ static int set_lock(int fd, pt_lock_byte byte, short type)
     return result == 0 ? 0 : errno;
 }
 
-static void sleep_until_next_try(pt_deadline deadline, int64_t now)
+bool pt_lock_pause(pt_deadline deadline)
 {
+    int64_t now = monotonic_ns();
+    if (now >= deadline) {
+        return false;
+    }
     uint32_t noise;
     sqlite3_randomness((int)sizeof noise, &noise);
     int64_t pause = POLL_NS / 2 + (int64_t)(noise % POLL_NS);
@@ -68,6 +72,7 @@ static void sleep_until_next_try(pt_deadline deadline, int64_t now)
     }
     struct timespec time = {.tv_nsec = (long)pause};
     nanosleep(&time, NULL);
+    return true;
 }
 
 int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline)
@@ -81,11 +86,9 @@ int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline
             errno = problem;
             return SQLITE_IOERR_LOCK;
         }
-        int64_t now = monotonic_ns();
-        if (now >= deadline) {
+        if (!pt_lock_pause(deadline)) {
             return SQLITE_BUSY;
         }
-        sleep_until_next_try(deadline, now);
     }
 }
 

@@ -27,6 +27,9 @@ pt_deadline pt_deadline_in(int wait_ms);
 
 bool pt_deadline_has_passed(pt_deadline deadline);
 
+/* Sleeps until it is time for another try to take a lock. False: the deadline has passed. */
+bool pt_lock_pause(pt_deadline deadline);
+
 /*
  * Takes a lock, polling until the deadline; at least one try is made. An exclusive lock needs a
  * descriptor open for writing. SQLITE_OK, SQLITE_BUSY, or SQLITE_IOERR_LOCK with errno set.

@@ -8,13 +8,18 @@
 #include <unistd.h>
 
 #include "lmdb_create.h"
+#include "lmdb_descriptors.h"
 #include "lmdb_error.h"
 #include "lmdb_foreign.h"
 #include "lmdb_lock_file.h"
+#include "lmdb_place.h"
 #include "lmdb_temporary.h"
 #include "sqlite.h"
 
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
+
+/* What may help after a failure to open: to begin anew, or to do so when the gate is free. */
+typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
 atomic_uint pt_lmdb_generation;
 
@@ -81,54 +86,20 @@ static int pass_gate(const pt_lmdb_store *store)
     return pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, pt_deadline_in(GATE_WAIT_MS));
 }
 
-/* Whether the file of this name is this one. 0 or errno if that cannot be said. */
-static int look_at_name(const char *path, dev_t device, ino_t inode, bool *same)
+/*
+ * A try to pass the gate while the registry is locked. *again: it is taken, and a moment has passed
+ * in which the registry was not locked, so that whoever stands still in there delays nobody else.
+ */
+static int try_gate(const pt_lmdb_store *store, pt_deadline deadline, bool *again)
 {
-    struct stat named;
-    *same = false;
-    if (stat(path, &named) != 0) {
-        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
+    *again = rc == SQLITE_BUSY && !pt_deadline_has_passed(deadline);
+    if (*again) {
+        pthread_mutex_unlock(&registry_mutex);
+        pt_lock_pause(deadline);
+        pthread_mutex_lock(&registry_mutex);
     }
-    *same = named.st_dev == device && named.st_ino == inode;
-    return 0;
-}
-
-/* Whether the file is certainly not the one that has this name. */
-static bool has_lost_name(const struct stat *file, const char *path)
-{
-    bool same;
-    return look_at_name(path, file->st_dev, file->st_ino, &same) == 0 && !same;
-}
-
-static int fail_moved(pt_error *error, int rc, const char *path)
-{
-    return pt_error_set(error, rc,
-                        "store %Q was moved, replaced or deleted while it is open; close all "
-                        "connections to it, and open it where it is now",
-                        path);
-}
-
-int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
-{
-    bool same;
-    int problem = look_at_name(store->base.path, store->device, store->inode, &same);
-    if (problem != 0) {
-        return pt_lmdb_fail(error, problem, store->base.path, "looking at its name");
-    }
-    return same ? SQLITE_OK : fail_moved(error, code, store->base.path);
-}
-
-int pt_lmdb_settle_name(pt_lmdb_store *store, pt_error *error)
-{
-    if (store->renamed || store->found) {
-        int problem = pt_lmdb_sync_folder(store->base.path);
-        if (problem != 0) {
-            return pt_lmdb_fail(error, problem, store->base.path, "making its name durable");
-        }
-        store->renamed = false;
-        store->found = false;
-    }
-    return SQLITE_OK;
+    return rc;
 }
 
 static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
@@ -142,10 +113,11 @@ static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
                : rc;
 }
 
-static int open_environment(pt_lmdb_store *store, pt_error *error)
+static int open_environment(pt_lmdb_store *store, retry *when, pt_error *error)
 {
-    int rc = pass_gate(store);
+    int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
     if (rc != SQLITE_OK) {
+        *when = rc == SQLITE_BUSY ? RETRY_LATER : RETRY_NEVER;
         return fail_lock(error, store->base.path, rc);
     }
     rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, pt_deadline_in(GATE_WAIT_MS));
@@ -165,11 +137,10 @@ static int open_environment(pt_lmdb_store *store, pt_error *error)
     return rc;
 }
 
-static void close_environment(pt_lmdb_store *store)
+static void close_environment(pt_lmdb_store *store, bool gate_passed)
 {
-    bool gate = store->fd >= 0 && pass_gate(store) == SQLITE_OK;
     pt_lmdb_env_close(&store->env);
-    if (gate) {
+    if (gate_passed) {
         pt_lock_release(store->fd, PT_LOCK_PRESENCE);
         pt_lock_release(store->fd, PT_LOCK_GATE);
     }
@@ -192,14 +163,10 @@ int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
 
 /* --- Another file in the place of the store's --- */
 
-/* Passes the gate and sees to it that nobody else has the store open. */
+/* Behind the gate: sees to it that nobody else has the store open, or leaves the gate. */
 static int lock_out_others(const pt_lmdb_store *store, pt_error *error)
 {
-    int rc = pass_gate(store);
-    if (rc != SQLITE_OK) {
-        return fail_lock(error, store->base.path, rc);
-    }
-    rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, true, 0);
+    int rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, true, 0);
     if (rc != SQLITE_OK) {
         rc = rc == SQLITE_BUSY
                  ? pt_error_set(error, rc,
@@ -220,7 +187,11 @@ static void let_in_others(const pt_lmdb_store *store)
 
 int pt_lmdb_is_alone(pt_lmdb_store *store, pt_error *error)
 {
-    int rc = lock_out_others(store, error);
+    int rc = pass_gate(store);
+    if (rc != SQLITE_OK) {
+        return fail_lock(error, store->base.path, rc);
+    }
+    rc = lock_out_others(store, error);
     if (rc == SQLITE_OK) {
         let_in_others(store);
     }
@@ -272,8 +243,14 @@ int pt_lmdb_look(const pt_lmdb_store *store, bool *is_file, struct stat *file)
 
 int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
 {
+    pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
+    bool again;
+    int rc;
     pthread_mutex_lock(&registry_mutex);
-    int rc = lock_out_others(store, error);
+    do {
+        rc = try_gate(store, deadline, &again);
+    } while (again);
+    rc = rc == SQLITE_OK ? lock_out_others(store, error) : fail_lock(error, store->base.path, rc);
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
         if (rc == SQLITE_OK) {
@@ -421,17 +398,20 @@ static pt_lmdb_store *find_by_path(const char *path)
     return store;
 }
 
-/*
- * A store for a file that this process does not have open. Takes `fd` over. *again: it has lost its
- * name meanwhile, and another file may have it.
- */
+/* A file that has lost its name meanwhile: another one may have it. */
+static retry retry_by_name(const struct stat *file, const char *path)
+{
+    return pt_lmdb_has_lost_name(file, path) ? RETRY_NOW : RETRY_NEVER;
+}
+
+/* A store for a file that this process does not have open. Takes `fd` over. */
 static int open_store(const char *path, int fd, bool writable, const struct stat *file,
-                      pt_lmdb_store **opened, bool *again, pt_error *error)
+                      pt_lmdb_store **opened, retry *when, pt_error *error)
 {
     if (find_by_path(path) != NULL) {
-        *again = has_lost_name(file, path);
+        *when = retry_by_name(file, path);
         close(fd);
-        return fail_moved(error, SQLITE_CANTOPEN, path);
+        return pt_lmdb_fail_moved(error, SQLITE_CANTOPEN, path);
     }
     pt_lmdb_store *store = new_store(path, fd);
     if (store == NULL) {
@@ -441,9 +421,9 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     store->found = true;
     store->device = file->st_dev;
     store->inode = file->st_ino;
-    int rc = open_environment(store, error);
+    int rc = open_environment(store, when, error);
     if (rc != SQLITE_OK) {
-        *again = has_lost_name(file, path);
+        *when = *when == RETRY_LATER ? RETRY_LATER : retry_by_name(file, path);
         discard_store(store);
         return rc;
     }
@@ -452,9 +432,9 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     return SQLITE_OK;
 }
 
-/* Takes `fd` over. *again as above. */
+/* Takes `fd` over. */
 static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store **opened,
-                         bool *again, pt_error *error)
+                         retry *when, pt_error *error)
 {
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
@@ -476,7 +456,7 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
         *opened = store;
         close(fd);
     } else {
-        rc = open_store(canonical, fd, writable, &file, opened, again, error);
+        rc = open_store(canonical, fd, writable, &file, opened, when, error);
     }
     pthread_mutex_unlock(&registry_mutex);
     free(canonical);
@@ -496,6 +476,9 @@ static int check_kind(const char *path, pt_error *error)
 static int find_or_create(const char *path, bool create, int *fd, bool *writable, pt_error *error)
 {
     int rc = check_kind(path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_fill_descriptors(path, error);
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -512,18 +495,21 @@ static int find_or_create(const char *path, bool create, int *fd, bool *writable
 
 static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_error *error)
 {
-    bool again = true;
-    int rc = SQLITE_CANTOPEN;
-    for (int tries = 0; again && tries < OPENING_TRIES; tries++) {
+    pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
+    int tries = 0;
+    retry when;
+    int rc;
+    do {
         int fd;
         bool writable;
-        again = false;
+        when = RETRY_NEVER;
         pt_error_clear(error);
         rc = find_or_create(path, create, &fd, &writable, error);
         if (rc == SQLITE_OK) {
-            rc = share_or_open(path, fd, writable, opened, &again, error);
+            rc = share_or_open(path, fd, writable, opened, &when, error);
         }
-    }
+    } while ((when == RETRY_NOW && ++tries < OPENING_TRIES) ||
+             (when == RETRY_LATER && pt_lock_pause(deadline)));
     return rc;
 }
 
@@ -566,16 +552,35 @@ int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *e
     return rc;
 }
 
+/*
+ * Whether it is the last reference that is given back. Then the gate is passed, where there is one;
+ * while this waits for it, others may take the store up again.
+ */
+static bool give_back(pt_lmdb_store *store, bool *gate_passed)
+{
+    pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
+    bool again;
+    bool last;
+    do {
+        again = false;
+        last = store->references == 1;
+        *gate_passed = last && store->fd >= 0 && try_gate(store, deadline, &again) == SQLITE_OK;
+    } while (again);
+    store->references--;
+    return last;
+}
+
 /* In a child the environment is left alone: closing it would free the parent's reader slots. */
 void pt_lmdb_close(pt_store *base)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
+    bool gate_passed;
     pthread_mutex_lock(&registry_mutex);
-    bool last = --store->references == 0;
+    bool last = give_back(store, &gate_passed);
     bool inherited = pt_lmdb_is_inherited(store);
     if (last && !inherited) {
         remove_store(store);
-        close_environment(store);
+        close_environment(store, gate_passed);
     }
     pthread_mutex_unlock(&registry_mutex);
     if (!last) {

@@ -78,15 +78,8 @@ void pt_lmdb_close(pt_store *store);
  */
 int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error);
 
-/* Before a commit that must last: so must the file's name. SQLITE_OK, SQLITE_IOERR. */
-int pt_lmdb_settle_name(pt_lmdb_store *store, pt_error *error);
-
 /* Closes the environment and opens it again. On failure it may stay closed. */
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
-
-/* Whether the store's file still has its name: what is written to one that has not would be lost.
- * SQLITE_OK or `code`. */
-int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error);
 
 /* Whether the store is in a file, and what that is, also while another is put in its place. 0 or
  * errno. */

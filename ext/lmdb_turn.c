@@ -3,6 +3,7 @@
 #include <errno.h>
 
 #include "lmdb_error.h"
+#include "lmdb_place.h"
 #include "lmdb_registry.h"
 #include "lmdb_writer.h"
 #include "sqlite.h"

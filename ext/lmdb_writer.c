@@ -4,6 +4,7 @@
 #include "lmdb_commit.h"
 #include "lmdb_error.h"
 #include "lmdb_long_write.h"
+#include "lmdb_place.h"
 #include "lmdb_room.h"
 #include "lmdb_store.h"
 #include "sqlite.h"
