@@ -574,6 +574,48 @@ static void what_is_no_store_is_not_compacted(void **state)
     close_database(db);
 }
 
+/* --- Where nothing may be written --- */
+
+static void compact_is_refused(sqlite3 *db, const char *text)
+{
+    fails(db, SQLITE_READONLY, "SELECT pt_compact()");
+    says(db, text);
+    assert_number(db, 1, "SELECT pt_check() = 'ok'");
+}
+
+static int authorize_no_pragma(void *context, int action, const char *first, const char *second,
+                               const char *third, const char *fourth)
+{
+    (void)context, (void)first, (void)second, (void)third, (void)fourth;
+    return action == SQLITE_PRAGMA ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void a_connection_that_only_reads_does_not_compact(void **state)
+{
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    int64_t size = size_of(folder, STORE);
+    run(db, "PRAGMA query_only = 1");
+    compact_is_refused(db, "query_only");
+    run(db, "SELECT pt_backup(NULL, 'first.backup'); PRAGMA query_only = 0");
+    sqlite3_set_authorizer(db, authorize_no_pragma, NULL);
+    fails(db, SQLITE_AUTH, "SELECT pt_compact()");
+    says(db, "ptable: pt_compact: not authorized");
+    close_database(db);
+    path_in(folder, "main.db", path);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    compact_is_refused(db, "opened read-only");
+    run(db, "SELECT pt_backup(NULL, 'second.backup')");
+    close_database(db);
+    assert_int_equal(size_of(folder, STORE), size);
+    db = open_database(folder, "main.db");
+    assert_true(number(db, "SELECT pt_compact()") > 0);
+    close_database(db);
+}
+
 /* --- Killed --- */
 
 static void check_after_death(const char *folder, int64_t last)
@@ -647,6 +689,7 @@ int main(int argc, char **argv)
         folder_test(a_new_file_that_is_in_place_is_used),
         folder_test(a_new_file_that_cannot_be_seen_is_found_when_opened_again),
         folder_test(what_is_no_store_is_not_compacted),
+        folder_test(a_connection_that_only_reads_does_not_compact),
         folder_test(a_killed_process_leaves_one_of_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
