@@ -79,8 +79,9 @@ static const char *find_other_copy(void)
 
 static int fail(int rc, pt_error *error, char **message)
 {
-    if (error->message != NULL) {
-        *message = sqlite3_mprintf("ptable: %s", error->message);
+    if (message != NULL) {
+        *message = sqlite3_mprintf("ptable: %s",
+                                   error->message != NULL ? error->message : sqlite3_errstr(rc));
     }
     pt_error_clear(error);
     return rc;
@@ -97,8 +98,11 @@ static int load_into(sqlite3 *db, char **message)
     /* A second set of modules would not know the transactions and tables of the first. */
     bool registered;
     int rc = pt_companion_is_registered(db, &registered);
-    if (rc != SQLITE_OK || registered) {
-        return rc;
+    if (rc != SQLITE_OK) {
+        return fail(rc, &error, message);
+    }
+    if (registered) {
+        return SQLITE_OK;
     }
     const char *other_copy = find_other_copy();
     if (other_copy != NULL) {
@@ -109,7 +113,7 @@ static int load_into(sqlite3 *db, char **message)
     }
     pt_connection *connection = pt_connection_new(db);
     if (connection == NULL) {
-        return SQLITE_NOMEM;
+        return fail(SQLITE_NOMEM, &error, message);
     }
     rc = register_all(db, connection, &error);
     pt_connection_release(connection);

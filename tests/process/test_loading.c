@@ -28,10 +28,13 @@ static int open_connection(void)
     return sqlite3_db_config(db, SQLITE_DBCONFIG_ENABLE_LOAD_EXTENSION, 1, NULL);
 }
 
+/* Whatever could be said has been said. */
 static int load(void)
 {
+    static const char without_reason[] = "error during initialization: ";
     char *message = NULL;
     int rc = sqlite3_load_extension(db, getenv("PT_LIBRARY"), "sqlite3_ptable_init", &message);
+    assert_true(message == NULL || strcmp(message, without_reason) != 0);
     sqlite3_free(message);
     return rc;
 }
@@ -139,6 +142,21 @@ static void a_second_sqlite_library_is_refused(void **state)
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
+/* --- With limits --- */
+
+static void small_limits_give_a_reason(void **state)
+{
+    (void)state;
+    int failures = 0;
+    for (int limit = 0; limit < 200; limit++) {
+        assert_int_equal(open_connection(), SQLITE_OK);
+        sqlite3_limit(db, SQLITE_LIMIT_VDBE_OP, limit);
+        failures += load() != SQLITE_OK;
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+    assert_true(failures > 10 && failures < 200);
+}
+
 /* --- By sqlite3_auto_extension --- */
 
 static int later_extensions;
@@ -227,6 +245,7 @@ int main(void)
         cmocka_unit_test(threads_may_load_it_at_once),
         cmocka_unit_test(it_stays_in_memory),
         cmocka_unit_test(a_second_sqlite_library_is_refused),
+        cmocka_unit_test(small_limits_give_a_reason),
         cmocka_unit_test(every_connection_may_have_it),
         cmocka_unit_test(what_could_not_be_loaded_can_be_closed),
         cmocka_unit_test(what_could_not_be_loaded_can_be_loaded_again),
