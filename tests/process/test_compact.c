@@ -465,6 +465,39 @@ static void without_room_everything_stays(void **state)
     close_database(db);
 }
 
+/* The copy of a small store is smaller than a lock file, which the new file needs, too. */
+static void without_room_for_a_lock_file_everything_stays(void **state)
+{
+    const char *folder = *state;
+    const rlim_t lock_file = 65536;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V); INSERT INTO t VALUES('p', '1', 1)");
+    struct stat before;
+    struct stat after;
+    char path[PATH_SIZE];
+    path_in(folder, STORE, path);
+    assert_int_equal(stat(path, &before), 0);
+    assert_true((rlim_t)before.st_size < lock_file - 4096);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t size = (rlim_t)before.st_size; size < lock_file; size += 4096) {
+        limit_files(size);
+        int code = code_of(db, "SELECT pt_compact(NULL)");
+        int64_t rows = first_number(db, "SELECT count(*) FROM t", -1);
+        limit_files(RLIM_INFINITY);
+        assert_int_equal(code, SQLITE_FULL);
+        assert_int_equal(rows, 1);
+        assert_int_equal(stat(path, &after), 0);
+        assert_int_equal(after.st_ino, before.st_ino);
+        assert_int_equal(unfinished_files(folder), 0);
+    }
+    limit_files(lock_file);
+    int code = code_of(db, "SELECT pt_compact(NULL)");
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(code, SQLITE_OK);
+    assert_number(db, 1, "SELECT count(*) FROM t");
+    close_database(db);
+}
+
 static int failing_call;
 
 static system_call_verdict fail_behind_filling(const system_call *call)
@@ -685,6 +718,7 @@ int main(int argc, char **argv)
         folder_test(a_backup_never_meets_a_closed_file),
         folder_test(a_link_to_the_store_stays_one),
         folder_test(without_room_everything_stays),
+        folder_test(without_room_for_a_lock_file_everything_stays),
         folder_test(a_call_that_fails_loses_nothing),
         folder_test(a_new_file_that_is_in_place_is_used),
         folder_test(a_new_file_that_cannot_be_seen_is_found_when_opened_again),
