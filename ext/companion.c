@@ -13,6 +13,7 @@ typedef struct companion_job {
     pt_companion_write write;
     void *context;
     pt_error *error;
+    bool *run;
 } companion_job;
 
 static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
@@ -131,6 +132,7 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     if (job != NULL) {
         /* Savepoints announced before were open already; the job's own ones are news. */
         pt_connection_set_joining(connection, false);
+        *job->run = true;
         *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
         return job->write(job->context, job->error);
     }
@@ -186,13 +188,15 @@ static bool is_any_statement_busy(sqlite3 *db)
 }
 
 /*
- * A statement that may fail, as under PRAGMA query_only. But one that runs out of memory or is
- * interrupted takes the whole transaction back, and whatever it is part of must not go on.
+ * A statement that may fail, as under PRAGMA query_only; *outcome is its code. But one that runs
+ * out of memory or is interrupted takes the whole transaction back, and whatever it is part of must
+ * not go on.
  */
-static int try_to_run(sqlite3 *db, const char *sql, pt_error *error)
+static int try_to_run(sqlite3 *db, const char *sql, int *outcome, pt_error *error)
 {
     bool was_open = !sqlite3_get_autocommit(db);
     int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    *outcome = rc;
     if (rc == SQLITE_NOMEM) {
         return pt_error_nomem(error);
     }
@@ -203,20 +207,36 @@ static int try_to_run(sqlite3 *db, const char *sql, pt_error *error)
     return SQLITE_OK;
 }
 
+static int try_to_make(sqlite3 *db, int *outcome, pt_error *error)
+{
+    return try_to_run(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
+                      outcome, error);
+}
+
+static int make_unless_busy(sqlite3 *db, int *outcome, pt_error *error)
+{
+    *outcome = SQLITE_OK;
+    return is_any_statement_busy(db) ? SQLITE_OK : try_to_make(db, outcome, error);
+}
+
+/*
+ * After PRAGMA temp_store SQLite finds that TEMP is another one, and cannot forget the old one
+ * while a table is connected. It does when that fails for this reason, and connects once more.
+ */
 int pt_companion_ensure(pt_connection *connection, pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(connection);
-    if (is_any_statement_busy(db)) {
-        return SQLITE_OK;
-    }
-    return try_to_run(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
-                      error);
+    int outcome;
+    int rc = make_unless_busy(pt_connection_db(connection), &outcome, error);
+    bool again = rc == SQLITE_OK && outcome == SQLITE_SCHEMA && !pt_connection_is_again(connection);
+    pt_connection_set_again(connection, outcome == SQLITE_SCHEMA);
+    return again ? pt_error_set(error, SQLITE_SCHEMA, "TEMP was emptied; try again") : rc;
 }
 
 int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error)
 {
+    int outcome;
     int rc = pt_module_register(db, COMPANION, &companion_module, connection);
-    return rc == SQLITE_OK ? pt_companion_ensure(connection, error) : rc;
+    return rc == SQLITE_OK ? make_unless_busy(db, &outcome, error) : rc;
 }
 
 int pt_companion_is_registered(sqlite3 *db, bool *registered)
@@ -240,17 +260,20 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
     }
     /* Not kept prepared: a statement keeps its table connected, so the connection could not close.
      */
+    int outcome;
     pt_connection_set_joining(connection, true);
-    int rc = try_to_run(db, "DELETE FROM temp." COMPANION " WHERE 0", error);
+    int rc = try_to_run(db, "DELETE FROM temp." COMPANION " WHERE 0", &outcome, error);
     pt_connection_set_joining(connection, false);
-    return rc;
+    /* PRAGMA temp_store empties TEMP. The statement that runs may be aborted, but an update that
+     * is lost would be worse. */
+    return rc == SQLITE_OK && outcome == SQLITE_ERROR ? try_to_make(db, &outcome, error) : rc;
 }
 
 int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,
                      pt_error *error)
 {
     sqlite3 *db = pt_connection_db(connection);
-    companion_job job = {.write = write, .context = context, .error = error};
+    companion_job job = {.write = write, .context = context, .error = error, .run = run};
     sqlite3_stmt *insert = NULL;
     *run = false;
     int rc = pt_companion_join(connection, error);
@@ -261,7 +284,6 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
     if (rc == SQLITE_ERROR) {
         return SQLITE_OK;
     }
-    *run = true;
     if (rc == SQLITE_OK) {
         rc = sqlite3_bind_pointer(insert, 1, &job, JOB_TYPE, NULL);
     }

@@ -22,6 +22,7 @@ struct pt_connection {
     uint32_t last_number; /* of the sessions */
     pt_connected *tables;
     bool joining;
+    bool again;
     bool beside_main;
     bool followed;       /* the companion takes part in the transaction that is open */
     bool keeps_open;     /* until the transaction is over */
@@ -434,6 +435,16 @@ void pt_connection_set_beside_main(pt_connection *connection, bool beside)
 void pt_connection_set_joining(pt_connection *connection, bool joining)
 {
     connection->joining = joining;
+}
+
+bool pt_connection_is_again(const pt_connection *connection)
+{
+    return connection->again;
+}
+
+void pt_connection_set_again(pt_connection *connection, bool again)
+{
+    connection->again = again;
 }
 
 bool pt_connection_is_followed(const pt_connection *connection)

@@ -40,6 +40,15 @@ static int collect_slice(pt_store *store, bool *collected, pt_error *error)
     return pt_lmdb_write_commit(writer, &commit, error);
 }
 
+static int take_lock(pt_store *store, int wait_ms, pt_error *error)
+{
+    int rc = pt_lmdb_lock(store, wait_ms, error);
+    return rc == SQLITE_BUSY
+               ? pt_error_set(error, rc, "%s; try again, or wait longer with PRAGMA busy_timeout",
+                              error->message)
+               : rc;
+}
+
 /* What is left of dropped tables, in short commits; others may write in between. */
 static int collect_all(pt_store *store, int wait_ms, const pt_watch *watch, pt_error *error)
 {
@@ -49,7 +58,7 @@ static int collect_all(pt_store *store, int wait_ms, const pt_watch *watch, pt_e
         if (watch->is_over(watch->context)) {
             return fail_interrupted(store, error);
         }
-        rc = pt_lmdb_lock(store, wait_ms, error);
+        rc = take_lock(store, wait_ms, error);
         if (rc == SQLITE_OK) {
             rc = collect_slice(store, &collected, error);
             pt_lmdb_unlock(store);
@@ -200,7 +209,7 @@ int pt_lmdb_compact(pt_store *base, int wait_ms, const pt_watch *watch, int64_t 
                     pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    int rc = pt_lmdb_lock(base, wait_ms, error);
+    int rc = take_lock(base, wait_ms, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

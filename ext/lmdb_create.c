@@ -134,6 +134,11 @@ static int fail_creating(pt_error *error, const char *path, int problem)
                             "store %Q cannot be created: %s; ask for write permission on its "
                             "folder, or name another",
                             path, strerror(problem));
+    case ELOOP:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: links lead from one to the other; name "
+                            "another",
+                            path);
     case ENAMETOOLONG:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q cannot be created: its name is too long, as it must leave "

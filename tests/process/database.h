@@ -77,6 +77,23 @@ static inline sqlite3 *open_database(const char *folder, const char *name)
     return db;
 }
 
+static inline int deny_companion(void *context, int action, const char *table, const char *column,
+                                 const char *schema, const char *trigger)
+{
+    (void)context;
+    (void)column;
+    (void)schema;
+    (void)trigger;
+    bool joins = action == SQLITE_CREATE_VTABLE || action == SQLITE_DELETE;
+    return joins && strcmp(table, "ptable_companion") == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* From now on it cannot follow the connection's transactions. */
+static inline void forbid_companion(sqlite3 *db)
+{
+    assert_int_equal(sqlite3_set_authorizer(db, deny_companion, NULL), SQLITE_OK);
+}
+
 static inline void close_database(sqlite3 *db)
 {
     assert_int_equal(sqlite3_close(db), SQLITE_OK);

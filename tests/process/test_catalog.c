@@ -169,7 +169,7 @@ static void an_open_statement_looks_again_and_is_told(void **state)
 static void nothing_is_written_to_a_table_that_an_older_statement_still_sees(void **state)
 {
     scene *all = *state;
-    run(all->db, "DROP TABLE temp.ptable_companion");
+    forbid_companion(all->db);
     sqlite3_stmt *older = step_into(
         all->db, "SELECT V FROM json_each('[1,2,3]') CROSS JOIN t WHERE PartitionKey = 'q'");
     run(all->db, "BEGIN; " DROP_T);

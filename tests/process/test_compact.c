@@ -119,7 +119,7 @@ static void readers_of_the_process_are_in_the_way(void **state)
     assert_number(other, rows, "SELECT count(*) FROM t");
     run(other, "COMMIT; BEGIN; DELETE FROM t WHERE 0");
     fails(db, SQLITE_BUSY, "SELECT pt_compact(NULL)");
-    says(db, "is being written by another connection of this process");
+    says(db, "is being written by another connection of this process; try again");
     run(other, "COMMIT");
     fails(db, SQLITE_ERROR, "BEGIN; SELECT pt_compact(NULL)");
     says(db, "COMMIT first");

@@ -213,16 +213,69 @@ static void under_query_only_a_transaction_reads_what_is_committed(void **state)
 static void without_the_companion_a_write_begins_the_snapshot(void **state)
 {
     pair *both = *state;
-    assert_peer_number(&both->other, 1, "SELECT V FROM t");
-    peer_run(&both->other, "DROP TABLE temp.ptable_companion; BEGIN");
-    assert_peer_number(&both->other, 1, "SELECT V FROM t");
-    run(both->db, "UPDATE t SET V = 2");
-    assert_peer_number(&both->other, 2, "SELECT V FROM t");
-    peer_run(&both->other, "UPDATE t SET V = V + 1");
-    assert_peer_number(&both->other, 3, "SELECT V FROM t");
+    forbid_companion(both->db);
+    run(both->db, "BEGIN");
+    assert_number(both->db, 1, "SELECT V FROM t");
+    peer_run(&both->other, "UPDATE t SET V = 2");
     assert_number(both->db, 2, "SELECT V FROM t");
-    peer_run(&both->other, "COMMIT");
+    run(both->db, "UPDATE t SET V = V + 1");
     assert_number(both->db, 3, "SELECT V FROM t");
+    assert_peer_number(&both->other, 2, "SELECT V FROM t");
+    run(both->db, "COMMIT");
+    assert_peer_number(&both->other, 3, "SELECT V FROM t");
+}
+
+static void expect_isolation(pair *both)
+{
+    run(both->db, "BEGIN");
+    int64_t before = number(both->db, "SELECT V FROM t");
+    peer_run(&both->other, "UPDATE t SET V = V + 1000");
+    assert_number(both->db, before, "SELECT V FROM t");
+    fails(both->db, SQLITE_BUSY_SNAPSHOT, "UPDATE t SET V = 0");
+    run(both->db, "ROLLBACK");
+    assert_number(both->db, before + 1000, "SELECT V FROM t");
+}
+
+/* TEMP, and the companion in it, is emptied after loading: no update is lost for that. */
+static void a_companion_that_is_gone_is_made_again(void **state)
+{
+    static const char *const ways[] = {
+        "PRAGMA temp_store = memory",
+        "SELECT * FROM t; PRAGMA temp_store = file",
+        "PRAGMA temp_store = memory; CREATE TEMP TABLE x(a)",
+        "PRAGMA temp_store = file; SELECT count(*) FROM temp.sqlite_schema",
+        "PRAGMA temp_store = memory; BEGIN; UPDATE t SET V = (SELECT max(x) FROM o); COMMIT",
+        "PRAGMA temp_store = file; BEGIN; DROP TABLE u; ROLLBACK",
+        "DROP TABLE temp.ptable_companion",
+        "PRAGMA query_only = 1; SELECT * FROM t; PRAGMA query_only = 0",
+    };
+    pair *both = *state;
+    run(both->db, "CREATE TABLE o(x); INSERT INTO o VALUES (1), (2)");
+    for (size_t i = 0; i < sizeof ways / sizeof ways[0]; i++) {
+        run(both->db, "%s", ways[i]);
+        expect_isolation(both);
+        expect_isolation(both);
+    }
+}
+
+/* Then it cannot be made at once. */
+static void loading_while_a_statement_runs_keeps_isolation(void **state)
+{
+    pair *both = *state;
+    char path[PATH_SIZE];
+    sqlite3_stmt *busy = NULL;
+    path_in(both->folder, "one.db", path);
+    close_database(both->db);
+    assert_int_equal(sqlite3_open(path, &both->db), SQLITE_OK);
+    sqlite3_extended_result_codes(both->db, 1);
+    sqlite3_prepare_v2(both->db, "VALUES (1), (2)", -1, &busy, NULL);
+    assert_int_equal(sqlite3_step(busy), SQLITE_ROW);
+    assert_int_equal(sqlite3_ptable_init(both->db, NULL, NULL), SQLITE_OK);
+    run(both->db, "SELECT * FROM t");
+    expect_isolation(both);
+    assert_int_equal(sqlite3_step(busy), SQLITE_ROW);
+    sqlite3_finalize(busy);
+    expect_isolation(both);
 }
 
 static void a_writer_that_dies_frees_the_lock(void **state)
@@ -279,6 +332,8 @@ int main(int argc, char **argv)
         pair_test(one_statement_sees_one_version),
         pair_test(under_query_only_a_transaction_reads_what_is_committed),
         pair_test(without_the_companion_a_write_begins_the_snapshot),
+        pair_test(a_companion_that_is_gone_is_made_again),
+        pair_test(loading_while_a_statement_runs_keeps_isolation),
         pair_test(a_writer_that_dies_frees_the_lock),
         pair_test(a_reader_that_dies_does_not_make_the_store_grow),
     };

@@ -354,13 +354,16 @@ static const char *const temporary_tables[] = {
     "DROP TABLE Own",
     NULL};
 
+/* That pragma takes effect when it is prepared, even if it then fails. */
 static const char *const only_reading[] = {
+    "PRAGMA query_only = 1",
     "PRAGMA query_only = 1",
     "BEGIN",
     "SELECT count(*) FROM W",
     "SELECT v FROM U WHERE PartitionKey = 'p' AND RowKey IN ('2', '1')",
     "!INSERT INTO W VALUES ('o', '1', 1)",
     "COMMIT",
+    "PRAGMA query_only = 0",
     "PRAGMA query_only = 0",
     "CREATE VIRTUAL TABLE New USING ptable(v Int32, table=W, readonly=1)",
     "SELECT sum(v) FROM New",
