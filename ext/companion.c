@@ -196,11 +196,14 @@ static int try_to_run(sqlite3 *db, const char *sql, int *outcome, pt_error *erro
 {
     bool was_open = !sqlite3_get_autocommit(db);
     int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    bool rolled_back = rc != SQLITE_OK && was_open && sqlite3_get_autocommit(db);
     *outcome = rc;
-    if (rc == SQLITE_NOMEM) {
+    /* It ran out of memory, too, if SQLITE_SCHEMA is what remained: for which SQLite prepares the
+     * outer statement again, as if nothing had happened. */
+    if (rc == SQLITE_NOMEM || (rolled_back && rc == SQLITE_SCHEMA)) {
         return pt_error_nomem(error);
     }
-    if (rc != SQLITE_OK && was_open && sqlite3_get_autocommit(db)) {
+    if (rolled_back) {
         return pt_error_set(error, rc, "the transaction has been rolled back: %s; run it again",
                             sqlite3_errstr(rc));
     }

@@ -1,5 +1,7 @@
 #include "follower.h"
 
+#include "whole_rollback.h"
+
 int pt_follower_sync(sqlite3_vtab *vtab)
 {
     pt_error error = PT_ERROR_NONE;
@@ -24,6 +26,7 @@ int pt_follower_rollback(sqlite3_vtab *vtab)
 {
     pt_follower *follower = pt_follower_of(vtab);
     follower->joined = false;
+    pt_whole_rollback(pt_connection_db(follower->connection));
     pt_connection_rollback(follower->connection);
     return SQLITE_OK;
 }

@@ -1,6 +1,7 @@
 #include "table_transaction.h"
 
 #include "companion.h"
+#include "whole_rollback.h"
 
 int pt_transaction_enter(pt_table *table, pt_error *error)
 {
@@ -44,6 +45,7 @@ int pt_transaction_rollback(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     table->owes_end = false;
+    pt_whole_rollback(pt_connection_db(table->connection));
     if (table->session != NULL) {
         pt_session_rollback(table->session);
     }

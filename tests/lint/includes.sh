@@ -18,7 +18,7 @@ layer_of() {
     config | config_text | declaration | column_map | azure_limits) echo 3 ;;
     plan | key_condition | ranges | range_terms | range_walk) echo 3 ;;
     filter | filter_* | value | json_*) echo 3 ;;
-    table | table_module | table_transaction | module | follower | companion) echo 4 ;;
+    table | table_module | table_transaction | module | follower | companion | whole_rollback) echo 4 ;;
     planner | cursor | row | columns | row_filter | match_function) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules | entity_patch) echo 4 ;;
     catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;

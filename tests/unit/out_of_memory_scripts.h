@@ -588,6 +588,7 @@ static const memory_script scripts[] = {
     {"durable", durable, JOURNAL | WAL},
     {"temporary tables", temporary_tables, JOURNAL},
     {"only reading", only_reading, JOURNAL | WAL},
+    {"emptying temp", emptying_temp, JOURNAL},
     {"many keys", many_keys, JOURNAL | UTF16},
     {"two databases", two_databases, JOURNAL | WAL},
 };
