@@ -84,8 +84,10 @@ static: $(OUT)/libptable.a
 deps:
 	@.ci/deps build test
 
-# Stays in memory: SQLite closes a library that it had no memory to load completely, although the
-# connection has the functions that were registered before.
+# Stays in memory (nodelete): SQLite closes the library with the connection that loaded it, while the
+# stores that others have open are in its memory; and it closes one that it had no memory to load
+# completely, although the connection has the functions that were registered before. To answer
+# SQLITE_OK_LOAD_PERMANENTLY instead is an error to sqlite3_auto_extension.
 $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
 	$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
 

@@ -4,6 +4,7 @@
 
 #include "admin.h"
 #include "check.h"
+#include "module.h"
 #include "store_path.h"
 
 /* --- Before a copy is made --- */
@@ -105,10 +106,46 @@ void pt_admin_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
 
 /* --- pt_compact --- */
 
+static int ask_for_query_only(sqlite3 *db, bool *query_only, pt_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA query_only", -1, &statement, NULL);
+    rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
+    *query_only = rc == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
+    bool known = rc == SQLITE_ROW || rc == SQLITE_DONE;
+    rc = known ? SQLITE_OK : pt_module_nested_error(db, error);
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+/* What SQLite sees to where a table is written to. */
+static int check_writable(sqlite3 *db, const char *path, pt_error *error)
+{
+    bool query_only = false;
+    if (sqlite3_db_readonly(db, "main") == 1) {
+        return pt_error_set(error, SQLITE_READONLY,
+                            "store %Q cannot be compacted by a connection whose main database was "
+                            "opened read-only; open it for writing",
+                            path);
+    }
+    int rc = ask_for_query_only(db, &query_only, error);
+    if (rc == SQLITE_OK && query_only) {
+        rc = pt_error_set(error, SQLITE_READONLY,
+                          "store %Q cannot be compacted under PRAGMA query_only; turn that off "
+                          "first",
+                          path);
+    }
+    return rc;
+}
+
 static int check_for_compacting(pt_connection *connection, pt_session *session,
                                 const pt_watch *watch, pt_error *error)
 {
     const char *path = pt_session_store(session)->path;
+    int rc = check_writable(pt_connection_db(connection), path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
         return pt_error_set(error, SQLITE_ERROR,
                             "store %Q cannot be compacted inside a transaction; COMMIT first",

@@ -6,6 +6,8 @@
  *
  * pt_compact([store]): makes a store's file as small as can be, and gives the bytes by which it
  * became smaller. Not inside a transaction. Only this process may have the store open: SQLITE_BUSY.
+ * Not where the main database is open for reading only, nor under PRAGMA query_only:
+ * SQLITE_READONLY.
  *
  * Both can be interrupted (sqlite3_interrupt), and neither can be used in views and triggers.
  */

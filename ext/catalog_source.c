@@ -4,6 +4,7 @@
 #include "columns.h"
 #include "companion.h"
 #include "key.h"
+#include "module.h"
 #include "table.h"
 
 /* --- By the name of a ptable --- */
@@ -23,13 +24,10 @@ static int look_into_schema(sqlite3 *db, const char *schema, const char *name, b
     sqlite3_free(sql);
     rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
     *has = rc == SQLITE_ROW;
-    if (rc == SQLITE_NOMEM) {
-        pt_error_nomem(error);
-    } else if (rc != SQLITE_ROW && rc != SQLITE_DONE) {
-        pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
-    }
+    bool known = rc == SQLITE_ROW || rc == SQLITE_DONE;
+    rc = known ? SQLITE_OK : pt_module_nested_error(db, error);
     sqlite3_finalize(statement);
-    return *has || rc == SQLITE_DONE ? SQLITE_OK : rc;
+    return rc;
 }
 
 /* The schema that a name without one means to SQLite: temp, main, or the first attached database
@@ -57,10 +55,8 @@ static int take_over(pt_catalog_source *source, const pt_table *table, pt_error 
                              &source->session, error);
 }
 
-/*
- * Preparing a statement on the table makes SQLite connect it. SQLITE_NOTFOUND, without a text, if
- * there is no such table or it is not a ptable.
- */
+/* Preparing a statement on the table makes SQLite connect it. SQLITE_NOTFOUND, without a text, if
+ * it is not a ptable. */
 static int find_by_name(pt_catalog_source *source, const char *schema, const char *name,
                         pt_error *error)
 {
@@ -76,15 +72,25 @@ static int find_by_name(pt_catalog_source *source, const char *schema, const cha
         pt_connected *connected = pt_connection_find_table(source->connection, schema, name);
         rc = connected != NULL ? take_over(source, pt_table_of_connected(connected), error)
                                : SQLITE_NOTFOUND;
-    } else if (rc == SQLITE_NOMEM) {
-        pt_error_nomem(error);
-    } else if (rc == SQLITE_ERROR) {
-        rc = SQLITE_NOTFOUND;
     } else {
-        pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
+        rc = pt_module_nested_error(db, error);
     }
     sqlite3_finalize(statement);
     return rc;
+}
+
+/* The same where there may be no such table, nor such a schema. */
+static int find_in_schema(pt_catalog_source *source, const char *schema, const char *name,
+                          pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(source->connection);
+    bool has = false;
+    int rc = sqlite3_db_readonly(db, schema) >= 0 ? look_into_schema(db, schema, name, &has, error)
+                                                  : SQLITE_NOTFOUND;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return has ? find_by_name(source, schema, name, error) : SQLITE_NOTFOUND;
 }
 
 static int find_qualified(pt_catalog_source *source, const char *name, const char *point,
@@ -94,7 +100,7 @@ static int find_qualified(pt_catalog_source *source, const char *name, const cha
     if (schema == NULL) {
         return pt_error_nomem(error);
     }
-    int rc = find_by_name(source, schema, point + 1, error);
+    int rc = find_in_schema(source, schema, point + 1, error);
     sqlite3_free(schema);
     return rc;
 }

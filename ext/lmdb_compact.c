@@ -9,6 +9,7 @@
 #include "lmdb_descriptors.h"
 #include "lmdb_error.h"
 #include "lmdb_info.h"
+#include "lmdb_lock_file.h"
 #include "lmdb_temporary.h"
 #include "lmdb_turn.h"
 #include "lmdb_writer.h"
@@ -180,9 +181,14 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int problem = fstat(store->fd, &self.old) == 0
-                      ? pt_lmdb_temporary_make(base->path, &self.old, &self.copy)
-                      : errno;
+    /* The new file has a lock file of its own; without one it could not be opened. */
+    int problem = pt_lmdb_lock_file_problem();
+    if (problem != 0) {
+        return pt_lmdb_fail(error, problem, base->path, "making a lock file for its copy");
+    }
+    problem = fstat(store->fd, &self.old) == 0
+                  ? pt_lmdb_temporary_make(base->path, &self.old, &self.copy)
+                  : errno;
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a copy beside it");
     }

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
+#include <sys/resource.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -52,6 +53,13 @@ static int take_room(int fd, const char *name, pt_error *error)
     return (problem == ENOSPC || problem == EDQUOT) && file.st_blocks == 0
                ? pt_lmdb_fail(error, problem, name, "making this lock file")
                : SQLITE_OK;
+}
+
+int pt_lmdb_lock_file_problem(void)
+{
+    struct rlimit limit = {.rlim_cur = RLIM_INFINITY};
+    getrlimit(RLIMIT_FSIZE, &limit);
+    return limit.rlim_cur < PT_LMDB_LOCK_FILE_SIZE ? EFBIG : 0;
 }
 
 /* --- What lies there --- */

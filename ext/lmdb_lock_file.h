@@ -29,6 +29,10 @@ int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_err
  */
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error);
 
+/* Why this process cannot make a lock file, as far as that is known: 0 or errno, EFBIG if its files
+ * may not be as large. */
+int pt_lmdb_lock_file_problem(void);
+
 /* Removes the lock file of a store that nobody has open. */
 void pt_lmdb_lock_file_remove(const char *path);
 

@@ -5,6 +5,8 @@
 SQLITE_EXTENSION_INIT1
 
 #include <dlfcn.h>
+#include <pthread.h>
+#include <stdatomic.h>
 
 #include "admin.h"
 #include "catalog.h"
@@ -21,13 +23,6 @@ SQLITE_EXTENSION_INIT1
 #include "tvf_stores.h"
 
 enum { OLDEST_SQLITE = 3040000 };
-
-/* The process keeps its open stores in the library's memory, so a loaded library must stay. */
-#ifdef SQLITE_CORE
-enum { REGISTERED = SQLITE_OK };
-#else
-enum { REGISTERED = SQLITE_OK_LOAD_PERMANENTLY };
-#endif
 
 static const pt_tvf *const table_functions[] = {&pt_tvf_partitions, &pt_tvf_properties,
                                                 &pt_tvf_batches, &pt_tvf_stores};
@@ -84,17 +79,16 @@ static const char *find_other_copy(void)
 
 static int fail(int rc, pt_error *error, char **message)
 {
-    if (error->message != NULL) {
-        *message = sqlite3_mprintf("ptable: %s", error->message);
+    if (message != NULL) {
+        *message = sqlite3_mprintf("ptable: %s",
+                                   error->message != NULL ? error->message : sqlite3_errstr(rc));
     }
     pt_error_clear(error);
     return rc;
 }
 
-int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+static int load_into(sqlite3 *db, char **message)
 {
-    SQLITE_EXTENSION_INIT2(api);
-    (void)api;
     pt_error error = PT_ERROR_NONE;
     if (sqlite3_libversion_number() < OLDEST_SQLITE) {
         pt_error_set(&error, SQLITE_ERROR, "needs SQLite 3.40.0 or newer, this is %s",
@@ -104,8 +98,11 @@ int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     /* A second set of modules would not know the transactions and tables of the first. */
     bool registered;
     int rc = pt_companion_is_registered(db, &registered);
-    if (rc != SQLITE_OK || registered) {
-        return rc == SQLITE_OK ? REGISTERED : rc;
+    if (rc != SQLITE_OK) {
+        return fail(rc, &error, message);
+    }
+    if (registered) {
+        return SQLITE_OK;
     }
     const char *other_copy = find_other_copy();
     if (other_copy != NULL) {
@@ -116,9 +113,60 @@ int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines 
     }
     pt_connection *connection = pt_connection_new(db);
     if (connection == NULL) {
-        return SQLITE_NOMEM;
+        return fail(SQLITE_NOMEM, &error, message);
     }
     rc = register_all(db, connection, &error);
     pt_connection_release(connection);
-    return rc == SQLITE_OK ? REGISTERED : fail(rc, &error, message);
+    return rc == SQLITE_OK ? rc : fail(rc, &error, message);
 }
+
+#ifdef SQLITE_CORE
+
+int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+    (void)api;
+    return load_into(db, message);
+}
+
+#else
+
+/* --- The functions of SQLite --- */
+
+static _Atomic(const sqlite3_api_routines *) first_api;
+static pthread_once_t api_once = PTHREAD_ONCE_INIT;
+
+static void use_first_api(void)
+{
+    SQLITE_EXTENSION_INIT2(atomic_load(&first_api));
+}
+
+/*
+ * Whether these are the functions that the library calls. A process may have two SQLite libraries,
+ * as that of the system and one that a language's package brings; neither knows what to do with
+ * connections of the other.
+ */
+static bool is_first_api(const sqlite3_api_routines *api)
+{
+    const sqlite3_api_routines *none = NULL;
+    atomic_compare_exchange_strong(&first_api, &none, api);
+    pthread_once(&api_once, use_first_api);
+    return sqlite3_api == api;
+}
+
+/* The text is for the other SQLite library to free. */
+static int refuse_other_api(const sqlite3_api_routines *api, char **message)
+{
+    Dl_info first = {0};
+    dladdr(sqlite3_api, &first);
+    *message = api->mprintf("ptable: this process has loaded the extension into another SQLite "
+                            "library, %Q; load it into connections of that one only",
+                            first.dli_fname);
+    return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+}
+
+int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
+{
+    return is_first_api(api) ? load_into(db, message) : refuse_other_api(api, message);
+}
+
+#endif

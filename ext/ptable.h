@@ -18,9 +18,9 @@ extern "C" {
 #endif
 
 /*
- * Registers the modules and functions of ptable with one connection. Returns SQLITE_OK or
- * SQLITE_OK_LOAD_PERMANENTLY, or an error code with *pzErrMsg set to a text that is freed with
- * sqlite3_free(). pApi is not used when linked statically and may then be NULL.
+ * Registers the modules and functions of ptable with one connection. Returns SQLITE_OK, or an error
+ * code with *pzErrMsg set to a text that is freed with sqlite3_free(). pApi is not used when linked
+ * statically and may then be NULL.
  */
 __attribute__((visibility("default"))) int sqlite3_ptable_init(sqlite3 *db, char **pzErrMsg,
                                                                const sqlite3_api_routines *pApi);

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <limits.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,18 +34,18 @@ static const char *database_file(sqlite3 *db, const char *schema)
 int pt_store_path(sqlite3 *db, const char *schema, const char *store, char **path, pt_error *error)
 {
     const char *database = database_file(db, schema);
-    bool in_file = database != NULL;
     *path = NULL;
-    if (store == NULL && !in_file) {
+    if (store == NULL && database == NULL) {
         return SQLITE_OK;
     }
-    const char *slash = in_file ? strrchr(database, '/') : NULL;
+    const char *beside = database != NULL ? database : database_file(db, "main");
+    const char *slash = beside != NULL ? strrchr(beside, '/') : NULL;
     if (store == NULL) {
         *path = sqlite3_mprintf("%s-ptable", database);
     } else if (store[0] == '/') {
         *path = sqlite3_mprintf("%s", store);
     } else if (slash != NULL) {
-        *path = sqlite3_mprintf("%.*s/%s", (int)(slash - database), database, store);
+        *path = sqlite3_mprintf("%.*s/%s", (int)(slash - beside), beside, store);
     } else {
         return current_folder_path(store, path, error);
     }

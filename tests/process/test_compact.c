@@ -465,6 +465,39 @@ static void without_room_everything_stays(void **state)
     close_database(db);
 }
 
+/* The copy of a small store is smaller than a lock file, which the new file needs, too. */
+static void without_room_for_a_lock_file_everything_stays(void **state)
+{
+    const char *folder = *state;
+    const rlim_t lock_file = 65536;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V); INSERT INTO t VALUES('p', '1', 1)");
+    struct stat before;
+    struct stat after;
+    char path[PATH_SIZE];
+    path_in(folder, STORE, path);
+    assert_int_equal(stat(path, &before), 0);
+    assert_true((rlim_t)before.st_size < lock_file - 4096);
+    signal(SIGXFSZ, SIG_IGN);
+    for (rlim_t size = (rlim_t)before.st_size; size < lock_file; size += 4096) {
+        limit_files(size);
+        int code = code_of(db, "SELECT pt_compact(NULL)");
+        int64_t rows = first_number(db, "SELECT count(*) FROM t", -1);
+        limit_files(RLIM_INFINITY);
+        assert_int_equal(code, SQLITE_FULL);
+        assert_int_equal(rows, 1);
+        assert_int_equal(stat(path, &after), 0);
+        assert_int_equal(after.st_ino, before.st_ino);
+        assert_int_equal(unfinished_files(folder), 0);
+    }
+    limit_files(lock_file);
+    int code = code_of(db, "SELECT pt_compact(NULL)");
+    limit_files(RLIM_INFINITY);
+    assert_int_equal(code, SQLITE_OK);
+    assert_number(db, 1, "SELECT count(*) FROM t");
+    close_database(db);
+}
+
 static int failing_call;
 
 static system_call_verdict fail_behind_filling(const system_call *call)
@@ -574,6 +607,48 @@ static void what_is_no_store_is_not_compacted(void **state)
     close_database(db);
 }
 
+/* --- Where nothing may be written --- */
+
+static void compact_is_refused(sqlite3 *db, const char *text)
+{
+    fails(db, SQLITE_READONLY, "SELECT pt_compact()");
+    says(db, text);
+    assert_number(db, 1, "SELECT pt_check() = 'ok'");
+}
+
+static int authorize_no_pragma(void *context, int action, const char *first, const char *second,
+                               const char *third, const char *fourth)
+{
+    (void)context, (void)first, (void)second, (void)third, (void)fourth;
+    return action == SQLITE_PRAGMA ? SQLITE_DENY : SQLITE_OK;
+}
+
+static void a_connection_that_only_reads_does_not_compact(void **state)
+{
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    sqlite3 *db = open_database(folder, "main.db");
+    fill(db);
+    int64_t size = size_of(folder, STORE);
+    run(db, "PRAGMA query_only = 1");
+    compact_is_refused(db, "query_only");
+    run(db, "SELECT pt_backup(NULL, 'first.backup'); PRAGMA query_only = 0");
+    sqlite3_set_authorizer(db, authorize_no_pragma, NULL);
+    fails(db, SQLITE_AUTH, "SELECT pt_compact()");
+    says(db, "ptable: pt_compact: not authorized");
+    close_database(db);
+    path_in(folder, "main.db", path);
+    assert_int_equal(sqlite3_open_v2(path, &db, SQLITE_OPEN_READONLY, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    compact_is_refused(db, "opened read-only");
+    run(db, "SELECT pt_backup(NULL, 'second.backup')");
+    close_database(db);
+    assert_int_equal(size_of(folder, STORE), size);
+    db = open_database(folder, "main.db");
+    assert_true(number(db, "SELECT pt_compact()") > 0);
+    close_database(db);
+}
+
 /* --- Killed --- */
 
 static void check_after_death(const char *folder, int64_t last)
@@ -643,10 +718,12 @@ int main(int argc, char **argv)
         folder_test(a_backup_never_meets_a_closed_file),
         folder_test(a_link_to_the_store_stays_one),
         folder_test(without_room_everything_stays),
+        folder_test(without_room_for_a_lock_file_everything_stays),
         folder_test(a_call_that_fails_loses_nothing),
         folder_test(a_new_file_that_is_in_place_is_used),
         folder_test(a_new_file_that_cannot_be_seen_is_found_when_opened_again),
         folder_test(what_is_no_store_is_not_compacted),
+        folder_test(a_connection_that_only_reads_does_not_compact),
         folder_test(a_killed_process_leaves_one_of_the_files),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -118,6 +118,22 @@ static void one_store_under_several_names_is_one(void **state)
     close_database(db);
 }
 
+/* Wherever the process stands: TEMP and databases in memory have no folder, but main's. */
+static void a_relative_name_means_one_file(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "ATTACH ':memory:' AS memory; CREATE VIRTUAL TABLE t USING ptable(V Int32);"
+            "INSERT INTO t VALUES('p', 'a', 1); SELECT pt_backup(NULL, 'copy.ptable')");
+    run(db, "CREATE VIRTUAL TABLE temp.u USING ptable(V Int32, store='copy.ptable', table='t');"
+            "CREATE VIRTUAL TABLE memory.v USING ptable(V Int32, store='copy.ptable', table='t')");
+    assert_number(db, 2, "SELECT u.V + v.V FROM temp.u JOIN memory.v USING(RowKey)");
+    assert_number(db, 1, "SELECT Entities FROM pt_partitions('copy.ptable', 't')");
+    run(db, "INSERT INTO u VALUES('p', 'b', 2); INSERT INTO v VALUES('p', 'c', 3)");
+    close_database(db);
+    assert_store(folder, "copy.ptable", 1, 3);
+}
+
 static void stores_in_memory_are_private(void **state)
 {
     (void)state;
@@ -253,6 +269,7 @@ int main(int argc, char **argv)
         folder_test(attached_temp_and_main_commit_together),
         folder_test(a_second_store_that_is_locked_is_busy_at_once),
         folder_test(one_store_under_several_names_is_one),
+        folder_test(a_relative_name_means_one_file),
         folder_test(stores_in_memory_are_private),
         folder_test(databases_in_memory_that_have_names_have_private_stores),
         folder_test(stores_close_and_open_again),
