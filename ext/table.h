@@ -57,7 +57,6 @@ struct pt_table {
     pt_buffer json;
     const pt_shape *last_shape;
     unsigned last_shape_epoch;
-    sqlite3_stmt *json_statement; /* of a ptable */
 };
 
 static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
