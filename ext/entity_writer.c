@@ -128,8 +128,7 @@ int pt_entity_parse_properties(pt_table *table, sqlite3_value *json, pt_error *e
         pt_bag_clear(&table->bag);
         return SQLITE_OK;
     }
-    return pt_json_parse(pt_connection_db(table->connection), &table->json_statement, json,
-                         &table->bag, error);
+    return pt_json_parse(json, &table->bag, error);
 }
 
 /* --- Storing --- */

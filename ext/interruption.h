@@ -20,7 +20,7 @@ typedef struct pt_interruption {
 } pt_interruption;
 
 /*
- * SQLITE_OK: go on, which is also the answer if it cannot be known (an authorizer forbids it).
+ * SQLITE_OK: go on, which is also the answer if it cannot be known (an authorizer forbids SELECT).
  * SQLITE_INTERRUPT; SQLITE_NOMEM. Takes about 50 microseconds.
  */
 int pt_interruption_ask(sqlite3 *db);

@@ -35,9 +35,7 @@ bool pt_argument_properties(sqlite3_context *context, sqlite3_value *argument, p
         return true;
     }
     pt_error error = PT_ERROR_NONE;
-    sqlite3_stmt *check = NULL;
-    int rc = pt_json_parse(sqlite3_context_db_handle(context), &check, argument, bag, &error);
-    sqlite3_finalize(check);
+    int rc = pt_json_parse(argument, bag, &error);
     if (rc != SQLITE_OK) {
         fail(context, &error);
     }
@@ -130,10 +128,7 @@ void pt_function_entity_properties(sqlite3_context *context, int argc, sqlite3_v
     }
     pt_error error = PT_ERROR_NONE;
     pt_bag bag = {0};
-    sqlite3_stmt *check = NULL;
-    int rc = pt_json_parse_entity(sqlite3_context_db_handle(context), &check, argv[0],
-                                  (const char *)place.data, &bag, &error);
-    sqlite3_finalize(check);
+    int rc = pt_json_parse_entity(argv[0], (const char *)place.data, &bag, &error);
     if (rc == SQLITE_OK) {
         result_properties(context, &bag);
     } else {

@@ -47,52 +47,6 @@ static int refuse_property(parse *p, pt_slice name, const char *problem, const c
                         problem, code);
 }
 
-static int statement_failed(parse *p, sqlite3 *db, int rc)
-{
-    if (rc == SQLITE_NOMEM) {
-        return pt_error_nomem(p->error);
-    }
-    return pt_error_set(p->error, rc, "%s: the JSON cannot be checked: %s", p->subject,
-                        sqlite3_errmsg(db));
-}
-
-/* Leaves the statement ready for the next use. */
-static int run_json_valid(sqlite3_stmt *statement, pt_slice text, bool *valid)
-{
-    int rc = sqlite3_bind_text64(statement, 1, (const char *)text.data, text.size, SQLITE_STATIC,
-                                 SQLITE_UTF8);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if (sqlite3_step(statement) == SQLITE_ROW) {
-        *valid = sqlite3_column_int(statement, 0) != 0;
-    }
-    rc = sqlite3_reset(statement);
-    sqlite3_clear_bindings(statement);
-    return rc;
-}
-
-static int check_well_formed(parse *p, sqlite3 *db, sqlite3_stmt **statement, pt_slice text)
-{
-    if (*statement == NULL) {
-        int rc = sqlite3_prepare_v3(db, "SELECT json_valid(?1)", -1, SQLITE_PREPARE_PERSISTENT,
-                                    statement, NULL);
-        if (rc != SQLITE_OK) {
-            return statement_failed(p, db, rc);
-        }
-    }
-    /* SQLite's answer is no also when it has run out of memory; a second try tells. */
-    bool valid = false;
-    int rc = run_json_valid(*statement, text, &valid);
-    if (rc == SQLITE_OK && !valid) {
-        rc = run_json_valid(*statement, text, &valid);
-    }
-    if (rc != SQLITE_OK) {
-        return statement_failed(p, db, rc);
-    }
-    return valid ? SQLITE_OK : refuse_text(p, "malformed JSON", text);
-}
-
 /* Cuts the suffix off an annotation's name. */
 static bool cut_type_suffix(pt_slice *name)
 {
@@ -303,7 +257,7 @@ static int handle_members(parse *p)
     return rc == SQLITE_OK ? check_keys(p) : rc;
 }
 
-/* Fills the bag from a text that has been checked, by way of a copy that is unescaped in place. */
+/* Fills the bag by way of a copy of the text that is unescaped in place. */
 static int fill_bag(parse *p, pt_slice text)
 {
     uint8_t *copy = pt_arena_alloc(&p->bag->arena, text.size);
@@ -317,7 +271,7 @@ static int fill_bag(parse *p, pt_slice text)
 }
 
 /* SQLite converts the value to UTF-8. */
-static int parse_object(parse *p, sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json)
+static int parse_object(parse *p, sqlite3_value *json)
 {
     pt_bag_clear(p->bag);
     if (sqlite3_value_type(json) != SQLITE_TEXT) {
@@ -331,10 +285,7 @@ static int parse_object(parse *p, sqlite3 *db, sqlite3_stmt **statement, sqlite3
         return pt_error_nomem(p->error);
     }
     pt_slice text = pt_slice_of(data, (size_t)sqlite3_value_bytes(json));
-    int rc = check_well_formed(p, db, statement, text);
-    if (rc == SQLITE_OK) {
-        rc = fill_bag(p, text);
-    }
+    int rc = fill_bag(p, text);
     pt_buffer_free(&p->members);
     if (rc != SQLITE_OK) {
         pt_bag_clear(p->bag);
@@ -342,16 +293,14 @@ static int parse_object(parse *p, sqlite3 *db, sqlite3_stmt **statement, sqlite3
     return rc;
 }
 
-int pt_json_parse(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json, pt_bag *bag,
-                  pt_error *error)
+int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error)
 {
     parse p = {.subject = "Properties", .bag = bag, .error = error};
-    return parse_object(&p, db, statement, json);
+    return parse_object(&p, json);
 }
 
-int pt_json_parse_entity(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json,
-                         const char *subject, pt_bag *bag, pt_error *error)
+int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error)
 {
     parse p = {.subject = subject, .entity = true, .bag = bag, .error = error};
-    return parse_object(&p, db, statement, json);
+    return parse_object(&p, json);
 }

@@ -29,20 +29,18 @@
  * SQLITE_MISMATCH with a text that names the property and the reason: not TEXT, malformed JSON, not
  * an object, nested objects or arrays, names twice, empty names, PartitionKey/RowKey/Timestamp as
  * property, half a surrogate pair, unknown annotation, value that does not fit its annotation.
- * SQLITE_NOMEM, and what SQLite answers when it cannot run the statement.
+ * What is wrong first is named. SQLITE_NOMEM.
  *
- * `statement` caches the prepared statement that checks the JSON (json_valid) for the caller, who
- * finalises it; it may be NULL at first.
+ * SQLite's json_valid is not asked: a statement that was kept prepared for it would be found, and
+ * perhaps finalized, by an application that finalizes all statements before it closes.
  */
-int pt_json_parse(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json, pt_bag *bag,
-                  pt_error *error);
+int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error);
 
 /*
  * The same for a whole entity in JSON: PartitionKey and RowKey must be there, as strings that can
  * be keys, a Timestamp may be there, and the bag gets the other members. Texts of errors begin with
  * `subject` instead of "Properties".
  */
-int pt_json_parse_entity(sqlite3 *db, sqlite3_stmt **statement, sqlite3_value *json,
-                         const char *subject, pt_bag *bag, pt_error *error);
+int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error);
 
 #endif

@@ -111,6 +111,9 @@ static pt_json_step take_string(pt_json_scan *scan, pt_json_token *token)
     uint8_t *first = scan->at;
     uint8_t *to = first;
     while (scan->at < scan->end && *scan->at != '"') {
+        if (*scan->at < ' ') {
+            return PT_JSON_MALFORMED;
+        }
         if (*scan->at != '\\') {
             *to++ = *scan->at++;
             continue;
@@ -135,18 +138,45 @@ static bool ends_word(uint8_t c)
     return is_blank(c) || c == ',' || c == '}';
 }
 
+static bool skip_digits(pt_slice word, size_t *at)
+{
+    size_t first = *at;
+    while (*at < word.size && word.data[*at] >= '0' && word.data[*at] <= '9') {
+        (*at)++;
+    }
+    return *at != first;
+}
+
+static bool skip_one_of(pt_slice word, size_t *at, char a, char b)
+{
+    bool found = *at < word.size && (word.data[*at] == (uint8_t)a || word.data[*at] == (uint8_t)b);
+    *at += found;
+    return found;
+}
+
+/* False: the word is no number. */
 static bool number_kind(pt_slice word, pt_json_kind *kind)
 {
+    size_t at = 0;
     *kind = PT_JSON_INTEGER;
-    for (size_t i = 0; i < word.size; i++) {
-        uint8_t c = word.data[i];
-        if (c == '.' || c == 'e' || c == 'E') {
-            *kind = PT_JSON_REAL;
-        } else if (c != '-' && c != '+' && (c < '0' || c > '9')) {
+    skip_one_of(word, &at, '-', '-');
+    if (!skip_one_of(word, &at, '0', '0') && !skip_digits(word, &at)) {
+        return false;
+    }
+    if (skip_one_of(word, &at, '.', '.')) {
+        *kind = PT_JSON_REAL;
+        if (!skip_digits(word, &at)) {
             return false;
         }
     }
-    return word.size != 0;
+    if (skip_one_of(word, &at, 'e', 'E')) {
+        *kind = PT_JSON_REAL;
+        skip_one_of(word, &at, '+', '-');
+        if (!skip_digits(word, &at)) {
+            return false;
+        }
+    }
+    return at == word.size;
 }
 
 /* null, true, false or a number. */

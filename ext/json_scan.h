@@ -3,8 +3,9 @@
  * place, numbers stay as they are written: SQLite's json_each would cut strings at U+0000 and
  * round numbers.
  *
- * The text is expected to be well-formed (json_valid). Any other is safe to scan, though not all
- * that is wrong in it is found.
+ * Only JSON (RFC 8259, as for json_valid) is scanned to its end, in so far as that a string may
+ * have any bytes that are not control characters. What is behind a value that ends the scan is not
+ * looked at.
  */
 #ifndef PT_JSON_SCAN_H
 #define PT_JSON_SCAN_H

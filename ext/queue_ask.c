@@ -58,20 +58,29 @@ static int look_into_schema(sqlite3 *db, const char *schema, const char *name, b
     return finish(db, columns, *is_queue || step == SQLITE_DONE, error);
 }
 
-/* The schema that a name without one means to SQLite: temp, main, or the first attached database
- * that has it. *schema = NULL: none, or what it means is no queue. */
-static int find_schema(sqlite3 *db, const char *name, const char **schema, pt_error *error)
+/*
+ * The schema that a name without one means to SQLite: temp, main, or the first attached database
+ * that has it. *schema = NULL: none, or what it means is no queue. It is a copy, from
+ * sqlite3_malloc: what an application does when it hears of our statements may detach the database.
+ */
+static int find_schema(sqlite3 *db, const char *name, char **schema, pt_error *error)
 {
+    const char *candidate = "temp";
     bool found = false;
     bool is_queue = false;
-    *schema = "temp";
-    int rc = look_into_schema(db, *schema, name, &found, &is_queue, error);
-    for (int i = 0; rc == SQLITE_OK && !found && *schema != NULL; i++) {
-        *schema = sqlite3_db_name(db, i);
+    int rc = SQLITE_OK;
+    *schema = NULL;
+    for (int i = 0; rc == SQLITE_OK && !found && candidate != NULL; i++) {
+        sqlite3_free(*schema);
+        *schema = sqlite3_mprintf("%s", candidate);
         rc = *schema != NULL ? look_into_schema(db, *schema, name, &found, &is_queue, error)
-                             : SQLITE_OK;
+                             : pt_error_nomem(error);
+        candidate = sqlite3_db_name(db, i);
     }
-    *schema = is_queue ? *schema : NULL;
+    if (!is_queue) {
+        sqlite3_free(*schema);
+        *schema = NULL;
+    }
     return rc;
 }
 
@@ -97,11 +106,16 @@ static pt_queue *connected_queue(const question *asked)
 static int answer(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
     pt_table *table = &queue->table;
+    pt_table_enter(table);
     int rc = pt_transaction_enter(table, error);
     if (rc == SQLITE_OK) {
         rc = pt_transaction_prepare_write(table, error);
     }
-    return rc == SQLITE_OK ? pt_queue_answer(queue, request, error) : rc;
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_answer(queue, request, error);
+    }
+    pt_table_leave_by_name(table);
+    return rc;
 }
 
 /* The companion's job. */
@@ -109,7 +123,11 @@ static int answer_by_name(void *context, pt_error *error)
 {
     const question *asked = context;
     pt_error own = PT_ERROR_NONE;
-    int rc = answer(connected_queue(asked), asked->request, &own);
+    pt_queue *queue = connected_queue(asked);
+    int rc = queue != NULL ? answer(queue, asked->request, &own)
+                           : pt_error_set(&own, SQLITE_LOCKED,
+                                          "has been dropped or disconnected by what was called "
+                                          "meanwhile; run the statement again");
     if (rc == SQLITE_NOMEM) {
         pt_error_nomem(error);
     } else if (rc != SQLITE_OK) {
@@ -181,10 +199,13 @@ int pt_queue_ask(pt_connection *connection, const char *name, pt_queue_request *
 {
     question asked = {.connection = connection, .name = name, .request = request};
     const char *point = strchr(name, '.');
-    int rc = find_schema(pt_connection_db(connection), name, &asked.schema, error);
+    char *schema;
+    int rc = find_schema(pt_connection_db(connection), name, &schema, error);
+    asked.schema = schema;
     if (rc == SQLITE_OK) {
-        rc = asked.schema != NULL ? ask(&asked, error) : SQLITE_NOTFOUND;
+        rc = schema != NULL ? ask(&asked, error) : SQLITE_NOTFOUND;
     }
+    sqlite3_free(schema);
     if (rc == SQLITE_NOTFOUND && point != NULL) {
         rc = ask_qualified(&asked, point, error);
     }

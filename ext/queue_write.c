@@ -162,22 +162,31 @@ static int delete_message(pt_queue *queue, sqlite3_value *key, pt_error *error)
                : rc;
 }
 
+static int write_row(pt_queue *queue, int argc, sqlite3_value **argv, sqlite3_int64 *rowid,
+                     pt_error *error)
+{
+    int rc = pt_transaction_prepare_write(&queue->table, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (argc == 1) {
+        return delete_message(queue, argv[ARGUMENT_OLD_KEY], error);
+    }
+    if (sqlite3_value_type(argv[ARGUMENT_OLD_KEY]) != SQLITE_NULL) {
+        return update(queue, argv[ARGUMENT_OLD_KEY], argv + ARGUMENT_COLUMNS, error);
+    }
+    rc = insert_or_request(queue, argv + ARGUMENT_COLUMNS, error);
+    /* SQLite copies it into last_insert_rowid(), which is none of this table's business. */
+    *rowid = sqlite3_last_insert_rowid(pt_connection_db(queue->table.connection));
+    return rc;
+}
+
 int pt_queue_write(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     pt_queue *queue = pt_queue_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_transaction_prepare_write(&queue->table, &error);
-    if (rc != SQLITE_OK) {
-        return pt_table_fail(&queue->table, &error);
-    }
-    if (argc == 1) {
-        rc = delete_message(queue, argv[ARGUMENT_OLD_KEY], &error);
-    } else if (sqlite3_value_type(argv[ARGUMENT_OLD_KEY]) != SQLITE_NULL) {
-        rc = update(queue, argv[ARGUMENT_OLD_KEY], argv + ARGUMENT_COLUMNS, &error);
-    } else {
-        rc = insert_or_request(queue, argv + ARGUMENT_COLUMNS, &error);
-        /* SQLite copies it into last_insert_rowid(), which is none of this table's business. */
-        *rowid = sqlite3_last_insert_rowid(pt_connection_db(queue->table.connection));
-    }
+    pt_table_enter(&queue->table);
+    int rc = write_row(queue, argc, argv, rowid, &error);
+    pt_table_leave(&queue->table);
     return rc == SQLITE_OK ? rc : pt_table_fail(&queue->table, &error);
 }

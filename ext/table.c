@@ -276,14 +276,31 @@ int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *cons
  * SQLite may run out of memory when it enters a new table into the transaction. It then disconnects
  * it without a callback.
  */
-int pt_table_disconnect(sqlite3_vtab *vtab)
+static void give_up(pt_table *table)
 {
-    pt_table *table = pt_table_of(vtab);
     if (table->owes_end) {
         pt_session_rollback(table->session);
     }
     free_table(table);
+}
+
+int pt_table_disconnect(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->inside != 0) {
+        table->disconnected = true;
+    } else {
+        give_up(table);
+    }
     return SQLITE_OK;
+}
+
+void pt_table_leave_by_name(pt_table *table)
+{
+    pt_table_leave(table);
+    if (table->disconnected && table->inside == 0) {
+        give_up(table);
+    }
 }
 
 /*
@@ -294,9 +311,14 @@ int pt_table_disconnect(sqlite3_vtab *vtab)
 int pt_table_destroy(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
+    if (table->inside != 0) {
+        return SQLITE_LOCKED;
+    }
     if (table->session != NULL && pt_session_is_writing(table->session)) {
         pt_error error = PT_ERROR_NONE;
+        pt_table_enter(table);
         int rc = pt_companion_join(table->connection, &error);
+        pt_table_leave(table);
         pt_error_clear(&error);
         if (rc != SQLITE_OK || !pt_connection_is_followed(table->connection)) {
             return rc != SQLITE_OK ? rc : SQLITE_LOCKED;

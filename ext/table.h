@@ -39,6 +39,8 @@ struct pt_table {
     bool read_only;      /* by option, or because the database is */
     bool other_encoding; /* the database's text is not UTF-8 */
     pt_session *session; /* NULL until the store is first needed */
+    unsigned inside;     /* calls that may run statements of their own: pt_table_enter */
+    bool disconnected;   /* inside such a call, which frees the object when it is over */
     bool joining;        /* xBegin has come and nothing since */
     bool owes_end;       /* xCreate began to write, and no end of that has been heard of yet */
     pt_table_id id;
@@ -57,7 +59,6 @@ struct pt_table {
     pt_buffer json;
     const pt_shape *last_shape;
     unsigned last_shape_epoch;
-    sqlite3_stmt *json_statement; /* of a ptable */
 };
 
 static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
@@ -88,6 +89,24 @@ int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);
 /* Enters the table into the store's catalogue if it is not there. The session must be writing.
  * SQLITE_ERROR if it is there and of another kind, and others as pt_table_directory_add. */
 int pt_table_add_if_missing(pt_table *table, pt_error *error);
+
+/*
+ * Around what may run statements, of which an application hears (a trace, a progress handler): if
+ * it drops the table there, it is told SQLITE_LOCKED. SQLite disconnects no table whose methods it
+ * calls; who has found a table by its name leaves it with pt_table_leave_by_name, which may free
+ * it.
+ */
+static inline void pt_table_enter(pt_table *table)
+{
+    table->inside++;
+}
+
+static inline void pt_table_leave(pt_table *table)
+{
+    table->inside--;
+}
+
+void pt_table_leave_by_name(pt_table *table);
 
 /* Frees what the object holds, but not what its module has added, and not the object. */
 void pt_table_clear(pt_table *table);

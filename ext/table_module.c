@@ -34,7 +34,6 @@ static char *declaration(const pt_table *table)
 static void release(pt_table *table)
 {
     pt_cursor_free(table->spare_cursor);
-    sqlite3_finalize(table->json_statement);
 }
 
 static const pt_table_form form = {

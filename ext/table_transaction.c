@@ -16,7 +16,9 @@ int pt_transaction_begin(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
+    pt_table_enter(table);
     int rc = pt_transaction_enter(table, &error);
+    pt_table_leave(table);
     table->joining = rc == SQLITE_OK;
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }
@@ -24,11 +26,14 @@ int pt_transaction_begin(sqlite3_vtab *vtab)
 int pt_transaction_sync(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
-    pt_error error = PT_ERROR_NONE;
-    if (table->session == NULL || pt_session_sync(table->session, &error) == SQLITE_OK) {
+    if (table->session == NULL) {
         return SQLITE_OK;
     }
-    return pt_table_fail(table, &error);
+    pt_error error = PT_ERROR_NONE;
+    pt_table_enter(table);
+    int rc = pt_session_sync(table->session, &error);
+    pt_table_leave(table);
+    return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }
 
 int pt_transaction_commit(sqlite3_vtab *vtab)

@@ -34,27 +34,35 @@ static int delete_entity(pt_table *table, sqlite3_value *entity_key, pt_error *e
     return rc == SQLITE_OK ? pt_entity_remove(table, pt_buffer_slice(&table->old_key), error) : rc;
 }
 
+static int write_row(pt_table *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid,
+                     pt_error *error)
+{
+    int rc = pt_transaction_prepare_write(table, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (argc == 1) {
+        return delete_entity(table, argv[ARGUMENT_OLD_KEY], error);
+    }
+    pt_write_arguments given = split_arguments(table, argv);
+    bool inserting = sqlite3_value_type(argv[ARGUMENT_OLD_KEY]) == SQLITE_NULL;
+    rc = refuse_filter(&given, inserting, error);
+    if (rc == SQLITE_OK && inserting) {
+        rc = pt_insert(table, &given, error);
+        /* SQLite copies it into last_insert_rowid(), which is none of this table's business. */
+        *rowid = sqlite3_last_insert_rowid(pt_connection_db(table->connection));
+    } else if (rc == SQLITE_OK) {
+        rc = pt_update(table, argv[ARGUMENT_OLD_KEY], &given, error);
+    }
+    return rc;
+}
+
 int pt_write_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_transaction_prepare_write(table, &error);
-    if (rc != SQLITE_OK) {
-        return pt_table_fail(table, &error);
-    }
-    if (argc == 1) {
-        rc = delete_entity(table, argv[ARGUMENT_OLD_KEY], &error);
-    } else {
-        pt_write_arguments given = split_arguments(table, argv);
-        bool inserting = sqlite3_value_type(argv[ARGUMENT_OLD_KEY]) == SQLITE_NULL;
-        rc = refuse_filter(&given, inserting, &error);
-        if (rc == SQLITE_OK && inserting) {
-            rc = pt_insert(table, &given, &error);
-            /* SQLite copies it into last_insert_rowid(), which is none of this table's business. */
-            *rowid = sqlite3_last_insert_rowid(pt_connection_db(table->connection));
-        } else if (rc == SQLITE_OK) {
-            rc = pt_update(table, argv[ARGUMENT_OLD_KEY], &given, &error);
-        }
-    }
+    pt_table_enter(table);
+    int rc = write_row(table, argc, argv, rowid, &error);
+    pt_table_leave(table);
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }

@@ -13,7 +13,6 @@
 #include "value_same.h"
 
 static sqlite3 *db;
-static sqlite3_stmt *check; /* the product's own */
 static sqlite3_stmt *is_valid;
 static sqlite3_stmt *each;
 static sqlite3_stmt *identity;
@@ -97,7 +96,8 @@ static void check_members(pt_slice text, bool valid)
         }
     }
     must_hold(!valid || step != PT_JSON_MALFORMED, "nothing in JSON is malformed");
-    if (valid && step == PT_JSON_END) {
+    if (step == PT_JSON_END) {
+        must_hold(valid, "only JSON is scanned to its end");
         must_hold(sqlite3_step(each) == SQLITE_DONE, "SQLite has no more members");
     }
     sqlite3_reset(each);
@@ -110,12 +110,12 @@ typedef int parser(sqlite3_value *json, pt_bag *bag, pt_error *error);
 
 static int parse_properties(sqlite3_value *json, pt_bag *bag, pt_error *error)
 {
-    return pt_json_parse(db, &check, json, bag, error);
+    return pt_json_parse(json, bag, error);
 }
 
 static int parse_entity(sqlite3_value *json, pt_bag *bag, pt_error *error)
 {
-    return pt_json_parse_entity(db, &check, json, "line", bag, error);
+    return pt_json_parse_entity(json, "line", bag, error);
 }
 
 /* Whether the text can be read. The bag must not depend on it afterwards. */

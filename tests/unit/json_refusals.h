@@ -8,7 +8,7 @@ static const struct {
     const char *json;
     const char *message; /* or a part of it */
 } refused[] = {
-    {"", "Properties: malformed JSON: ; give an object such as json_object('Age', 34) "
+    {"", "Properties: not a JSON object: ; give an object such as json_object('Age', 34) "
          "(InvalidInput)"},
     {"{\"a\":1,}", "Properties: malformed JSON: {\"a\":1,}; give an object such as "
                    "json_object('Age', 34) (InvalidInput)"},
@@ -23,6 +23,7 @@ static const struct {
     {"{a:1}", "malformed JSON"},
     {"{\"a\":1}/**/", "malformed JSON"},
     {"{\"a\":\"\x01\"}", "malformed JSON"},
+    {"{\"a\x1F\":1}", "malformed JSON"},
     {"{\"a\":\"\\x41\"}", "malformed JSON"},
     {"{} {}", "malformed JSON"},
     {"[1]", "Properties: not a JSON object: [1]; give an object such as json_object('Age', 34) "
