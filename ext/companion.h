@@ -37,9 +37,9 @@ int pt_companion_join(pt_connection *connection, pt_error *error);
  * Lets `write` write to stores in a statement of its own, as part of the transaction that is open
  * or else committed when this returns. Unlike a statement on a table of the main database it needs
  * no lock of that, so that it can run inside a statement that reads: SQLite would not wait for the
- * lock. *run = false with SQLITE_OK: there is no companion, or an authorizer ignores what is written
- * to it, and nothing has been done. SQLITE_OK, the code and text of `write`, and those of a failure
- * to begin or to commit.
+ * lock. *run = false with SQLITE_OK: there is no companion, or an authorizer ignores what is
+ * written to it, and nothing has been done. SQLITE_OK, the code and text of `write`, and those of a
+ * failure to begin or to commit.
  */
 typedef int (*pt_companion_write)(void *context, pt_error *error);
 int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,

@@ -132,8 +132,8 @@ static inline const char *io_what_is_wrong(int rc, const char *message, bool fir
     if (!io_is_clear(rc, message)) {
         return "an unclear message";
     }
-    if (first && io_now.duration == ONCE && io_now.sides == 1u << SIDE_STORE && !io_is_ours(message) &&
-        rc != SQLITE_NOMEM) {
+    if (first && io_now.duration == ONCE && io_now.sides == 1u << SIDE_STORE &&
+        !io_is_ours(message) && rc != SQLITE_NOMEM) {
         return "a fault of the store's file that ptable does not explain";
     }
     return NULL;

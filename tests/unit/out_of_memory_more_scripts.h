@@ -374,18 +374,17 @@ static const char *const only_reading[] = {
     NULL};
 
 /* The companion is made again: before a statement runs, and inside one. */
-static const char *const emptying_temp[] = {
-    "PRAGMA temp_store = 2",
-    "BEGIN",
-    "SELECT count(*) FROM W",
-    "INSERT INTO W VALUES ('e', '1', 1)",
-    "COMMIT",
-    "DROP TABLE IF EXISTS temp.ptable_companion",
-    "BEGIN",
-    "UPDATE W SET v = v + 1",
-    "SELECT sum(v) FROM W",
-    "ROLLBACK",
-    NULL};
+static const char *const emptying_temp[] = {"PRAGMA temp_store = 2",
+                                            "BEGIN",
+                                            "SELECT count(*) FROM W",
+                                            "INSERT INTO W VALUES ('e', '1', 1)",
+                                            "COMMIT",
+                                            "DROP TABLE IF EXISTS temp.ptable_companion",
+                                            "BEGIN",
+                                            "UPDATE W SET v = v + 1",
+                                            "SELECT sum(v) FROM W",
+                                            "ROLLBACK",
+                                            NULL};
 
 static const char *const many_keys[] = {
     "SELECT count(*) FROM W WHERE PartitionKey = 'p' AND RowKey IN (WITH RECURSIVE n(i) AS (SELECT "
