@@ -120,15 +120,7 @@ static int load_into(sqlite3 *db, char **message)
     return rc == SQLITE_OK ? rc : fail(rc, &error, message);
 }
 
-#ifdef SQLITE_CORE
-
-int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
-{
-    (void)api;
-    return load_into(db, message);
-}
-
-#else
+#ifndef SQLITE_CORE
 
 /* --- The functions of SQLite --- */
 
@@ -164,9 +156,15 @@ static int refuse_other_api(const sqlite3_api_routines *api, char **message)
     return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }
 
+#endif
+
 int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
-    return is_first_api(api) ? load_into(db, message) : refuse_other_api(api, message);
-}
-
+#ifndef SQLITE_CORE
+    if (!is_first_api(api)) {
+        return refuse_other_api(api, message);
+    }
 #endif
+    (void)api;
+    return load_into(db, message);
+}
