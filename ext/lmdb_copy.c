@@ -30,7 +30,9 @@ typedef struct copying {
 
 static int on_target(copying *self, int mdb_rc)
 {
-    self->target_failed = self->target_failed || mdb_rc != MDB_SUCCESS;
+    if (mdb_rc != MDB_SUCCESS) {
+        self->target_failed = true;
+    }
     return mdb_rc;
 }
 

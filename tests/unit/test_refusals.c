@@ -129,6 +129,14 @@ static void why_a_table_cannot_be_connected_is_told(void **state)
     }
 }
 
+static void what_a_schema_lacks_is_named(void **state)
+{
+    (void)state;
+    int rc = sqlite3_exec(db, "SELECT * FROM pt_partitions('main.Nothing')", NULL, NULL, NULL);
+    assert_int_equal(rc, SQLITE_ERROR);
+    assert_non_null(strstr(sqlite3_errmsg(db), "'main.Nothing' is not the name of a ptable"));
+}
+
 /* Denies every SELECT but the first. */
 static int authorize_one(void *selects, int action, const char *table, const char *column,
                          const char *schema, const char *trigger)
@@ -172,6 +180,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(interrupted_transactions_end),
         TEST(forbidden_tables_stay_so),
+        TEST(what_a_schema_lacks_is_named),
         TEST(why_a_table_cannot_be_connected_is_told),
         TEST(what_cannot_be_asked_for_interrupts_goes_on),
         TEST(without_memory_nothing_can_be_asked),
