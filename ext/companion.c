@@ -230,8 +230,9 @@ int pt_companion_ensure(pt_connection *connection, pt_error *error)
 {
     int outcome;
     int rc = make_unless_busy(pt_connection_db(connection), &outcome, error);
-    bool again = rc == SQLITE_OK && outcome == SQLITE_SCHEMA && !pt_connection_is_again(connection);
-    pt_connection_set_again(connection, outcome == SQLITE_SCHEMA);
+    bool again =
+        rc == SQLITE_OK && outcome == SQLITE_SCHEMA && !pt_connection_is_reconnecting(connection);
+    pt_connection_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
     return again ? pt_error_set(error, SQLITE_SCHEMA, "TEMP was emptied; try again") : rc;
 }
 

@@ -22,7 +22,7 @@ struct pt_connection {
     uint32_t last_number; /* of the sessions */
     pt_connected *tables;
     bool joining;
-    bool again;
+    bool reconnecting; /* tables, since the companion could not be made: once is enough */
     bool beside_main;
     bool followed;       /* the companion takes part in the transaction that is open */
     bool keeps_open;     /* until the transaction is over */
@@ -437,14 +437,14 @@ void pt_connection_set_joining(pt_connection *connection, bool joining)
     connection->joining = joining;
 }
 
-bool pt_connection_is_again(const pt_connection *connection)
+bool pt_connection_is_reconnecting(const pt_connection *connection)
 {
-    return connection->again;
+    return connection->reconnecting;
 }
 
-void pt_connection_set_again(pt_connection *connection, bool again)
+void pt_connection_set_reconnecting(pt_connection *connection, bool reconnecting)
 {
-    connection->again = again;
+    connection->reconnecting = reconnecting;
 }
 
 bool pt_connection_is_followed(const pt_connection *connection)

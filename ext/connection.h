@@ -98,8 +98,8 @@ bool pt_connection_is_joining(const pt_connection *connection);
 void pt_connection_set_joining(pt_connection *connection, bool joining);
 
 /* Whether tables are connected again since the companion could not be made: once is enough. */
-bool pt_connection_is_again(const pt_connection *connection);
-void pt_connection_set_again(pt_connection *connection, bool again);
+bool pt_connection_is_reconnecting(const pt_connection *connection);
+void pt_connection_set_reconnecting(pt_connection *connection, bool reconnecting);
 
 bool pt_connection_is_followed(const pt_connection *connection);
 void pt_connection_follow(pt_connection *connection);

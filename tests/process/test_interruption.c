@@ -250,19 +250,25 @@ static int stop(void *context)
     return ++*(int *)context > 0;
 }
 
-static void a_progress_handler_ends_a_search_that_finds_nothing(void **state)
+/* Each at its first question: the search, and pt_check. */
+static void expect_handler_to_stop(sqlite3 *db, const char *search)
 {
     enum { INSTRUCTIONS = 1000 };
-    interrupting self = begin(*state);
     int calls = 0;
+    sqlite3_progress_handler(db, INSTRUCTIONS, stop, &calls);
+    fails(db, SQLITE_INTERRUPT, "%s", search);
+    assert_int_equal(calls, 1);
+    fails(db, SQLITE_INTERRUPT, "SELECT pt_check()");
+    assert_int_equal(calls, 2);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+}
+
+static void a_progress_handler_ends_a_search_that_finds_nothing(void **state)
+{
+    interrupting self = begin(*state);
     self.entities = SEARCHED_ENTITIES;
     fill(&self);
-    sqlite3_progress_handler(self.db, INSTRUCTIONS, stop, &calls);
-    fails(self.db, SQLITE_INTERRUPT, "SELECT * FROM t('V eq -1')");
-    assert_int_equal(calls, 1);
-    fails(self.db, SQLITE_INTERRUPT, "SELECT pt_check()");
-    assert_int_equal(calls, 2);
-    sqlite3_progress_handler(self.db, 0, NULL, NULL);
+    expect_handler_to_stop(self.db, "SELECT * FROM t('V eq -1')");
     close_database(self.db);
 }
 
@@ -294,18 +300,11 @@ static void set_low_limits(sqlite3 *db)
 
 static void little_need_be_allowed_to_interrupt(void **state)
 {
-    enum { INSTRUCTIONS = 1000 };
     interrupting self = begin(*state);
-    int calls = 0;
     fill(&self);
     sqlite3_set_authorizer(self.db, allow_searches, NULL);
     set_low_limits(self.db);
-    sqlite3_progress_handler(self.db, INSTRUCTIONS, stop, &calls);
-    fails(self.db, SQLITE_INTERRUPT, "SELECT V FROM t('V eq -1')");
-    assert_int_equal(calls, 1);
-    fails(self.db, SQLITE_INTERRUPT, "SELECT pt_check()");
-    assert_int_equal(calls, 2);
-    sqlite3_progress_handler(self.db, 0, NULL, NULL);
+    expect_handler_to_stop(self.db, "SELECT V FROM t('V eq -1')");
     sqlite3_set_authorizer(self.db, NULL, NULL);
     close_database(self.db);
 }
