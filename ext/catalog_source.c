@@ -5,14 +5,16 @@
 #include "companion.h"
 #include "key.h"
 #include "module.h"
+#include "schema_search.h"
 #include "table.h"
 
 /* --- By the name of a ptable --- */
 
-/* Whether a schema has a table or view of that name. */
-static int look_into_schema(sqlite3 *db, const char *schema, const char *name, bool *has,
+/* Whether a schema has a table or view of the name that is the context. */
+static int look_into_schema(sqlite3 *db, const char *schema, void *context, bool *has,
                             pt_error *error)
 {
+    const char *name = *(const char **)context;
     sqlite3_stmt *statement = NULL;
     char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE "
                                 "AND type IN ('table', 'view')",
@@ -27,20 +29,6 @@ static int look_into_schema(sqlite3 *db, const char *schema, const char *name, b
     bool known = rc == SQLITE_ROW || rc == SQLITE_DONE;
     rc = known ? SQLITE_OK : pt_module_nested_error(db, error);
     sqlite3_finalize(statement);
-    return rc;
-}
-
-/* The schema that a name without one means to SQLite: temp, main, or the first attached database
- * that has it. *schema = NULL: none. */
-static int find_schema(sqlite3 *db, const char *name, const char **schema, pt_error *error)
-{
-    bool has = false;
-    *schema = "temp";
-    int rc = look_into_schema(db, *schema, name, &has, error);
-    for (int i = 0; rc == SQLITE_OK && !has && *schema != NULL; i++) {
-        *schema = sqlite3_db_name(db, i);
-        rc = *schema != NULL ? look_into_schema(db, *schema, name, &has, error) : SQLITE_OK;
-    }
     return rc;
 }
 
@@ -85,7 +73,7 @@ static int find_in_schema(pt_catalog_source *source, const char *schema, const c
 {
     sqlite3 *db = pt_connection_db(source->connection);
     bool has = false;
-    int rc = sqlite3_db_readonly(db, schema) >= 0 ? look_into_schema(db, schema, name, &has, error)
+    int rc = sqlite3_db_readonly(db, schema) >= 0 ? look_into_schema(db, schema, &name, &has, error)
                                                   : SQLITE_NOTFOUND;
     if (rc != SQLITE_OK) {
         return rc;
@@ -108,11 +96,13 @@ static int find_qualified(pt_catalog_source *source, const char *name, const cha
 static int find_ptable(pt_catalog_source *source, const char *name, pt_error *error)
 {
     const char *point = strchr(name, '.');
-    const char *schema = NULL;
-    int rc = find_schema(pt_connection_db(source->connection), name, &schema, error);
+    char *schema;
+    int rc = pt_schema_search(pt_connection_db(source->connection), look_into_schema, &name,
+                              &schema, error);
     if (rc == SQLITE_OK) {
         rc = schema != NULL ? find_by_name(source, schema, name, error) : SQLITE_NOTFOUND;
     }
+    sqlite3_free(schema);
     if (rc == SQLITE_NOTFOUND && point != NULL) {
         rc = find_qualified(source, name, point, error);
     }

@@ -3,6 +3,7 @@
 #include "companion.h"
 #include "module.h"
 #include "queue_get.h"
+#include "schema_search.h"
 #include "table_transaction.h"
 
 /* Frees the text of the statement, which is NULL when there was no memory for it. */
@@ -58,30 +59,16 @@ static int look_into_schema(sqlite3 *db, const char *schema, const char *name, b
     return finish(db, columns, *is_queue || step == SQLITE_DONE, error);
 }
 
-/*
- * The schema that a name without one means to SQLite: temp, main, or the first attached database
- * that has it. *schema = NULL: none, or what it means is no queue. It is a copy, from
- * sqlite3_malloc: what an application does when it hears of our statements may detach the database.
- */
-static int find_schema(sqlite3 *db, const char *name, char **schema, pt_error *error)
+typedef struct sought {
+    const char *name;
+    bool is_queue;
+} sought;
+
+static int look_for_queue(sqlite3 *db, const char *schema, void *context, bool *has,
+                          pt_error *error)
 {
-    const char *candidate = "temp";
-    bool found = false;
-    bool is_queue = false;
-    int rc = SQLITE_OK;
-    *schema = NULL;
-    for (int i = 0; rc == SQLITE_OK && !found && candidate != NULL; i++) {
-        sqlite3_free(*schema);
-        *schema = sqlite3_mprintf("%s", candidate);
-        rc = *schema != NULL ? look_into_schema(db, *schema, name, &found, &is_queue, error)
-                             : pt_error_nomem(error);
-        candidate = sqlite3_db_name(db, i);
-    }
-    if (!is_queue) {
-        sqlite3_free(*schema);
-        *schema = NULL;
-    }
-    return rc;
+    sought *self = context;
+    return look_into_schema(db, schema, self->name, has, &self->is_queue, error);
 }
 
 /* --- Asking it --- */
@@ -200,10 +187,11 @@ int pt_queue_ask(pt_connection *connection, const char *name, pt_queue_request *
     question asked = {.connection = connection, .name = name, .request = request};
     const char *point = strchr(name, '.');
     char *schema;
-    int rc = find_schema(pt_connection_db(connection), name, &schema, error);
+    sought queue = {.name = name};
+    int rc = pt_schema_search(pt_connection_db(connection), look_for_queue, &queue, &schema, error);
     asked.schema = schema;
     if (rc == SQLITE_OK) {
-        rc = schema != NULL ? ask(&asked, error) : SQLITE_NOTFOUND;
+        rc = queue.is_queue ? ask(&asked, error) : SQLITE_NOTFOUND;
     }
     sqlite3_free(schema);
     if (rc == SQLITE_NOTFOUND && point != NULL) {

@@ -21,7 +21,7 @@ layer_of() {
     table | table_module | table_transaction | module | follower | companion | whole_rollback) echo 4 ;;
     planner | cursor | row | columns | row_filter | match_function) echo 4 ;;
     write | write_mode | insert | update | entity_writer | entity_rules | entity_patch) echo 4 ;;
-    catalog | catalog_* | tvf | tvf_* | store_path) echo 4 ;;
+    catalog | catalog_* | tvf | tvf_* | store_path | schema_search) echo 4 ;;
     queue | queue_*) echo 4 ;;
     admin | admin_*) echo 4 ;;
     functions | *_functions | function_arguments) echo 4 ;;
