@@ -120,6 +120,7 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
     mdb_env_set_maxdbs(created, PT_LMDB_DATABASES);
     mdb_env_set_maxreaders(created, PT_LMDB_READERS_MAX);
     env->env = created;
+    pt_lmdb_map_enter();
     return MDB_SUCCESS;
 }
 
@@ -366,8 +367,11 @@ int pt_lmdb_env_open(pt_lmdb_env *env, const char *path, int fd, bool writable, 
 
 void pt_lmdb_env_close(pt_lmdb_env *env)
 {
-    mdb_env_close(env->env);
-    env->env = NULL;
+    if (env->env != NULL) {
+        mdb_env_close(env->env);
+        env->env = NULL;
+        pt_lmdb_map_leave();
+    }
 }
 
 static bool is_disk_full(const pt_lmdb_env *env, int fd)

@@ -2,6 +2,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
@@ -15,6 +16,18 @@
 enum { MAP_UNIT = 1 << 16 };
 
 /* --- Its size --- */
+
+static atomic_size_t maps_in_use;
+
+void pt_lmdb_map_enter(void)
+{
+    atomic_fetch_add(&maps_in_use, 1);
+}
+
+void pt_lmdb_map_leave(void)
+{
+    atomic_fetch_sub(&maps_in_use, 1);
+}
 
 static size_t size_from_environment(void)
 {
@@ -50,26 +63,43 @@ static size_t round_up(size_t size)
     return (size + MAP_UNIT - 1) / MAP_UNIT * MAP_UNIT;
 }
 
+static bool can_reserve_times(size_t size, size_t times)
+{
+    return size <= SIZE_MAX / times && can_reserve(size * times);
+}
+
+/*
+ * Half of a k-th of what is left, for the k-th map: what is left then falls with the root of their
+ * number only, so that thousands of stores find room, and the rest of the process does.
+ */
+static size_t share(size_t largest)
+{
+    size_t times = 2 * (atomic_load(&maps_in_use) + 1);
+    size_t size = largest;
+    while (size > MAP_UNIT && !can_reserve_times(size, times)) {
+        size = round_up(size / 2);
+    }
+    return size;
+}
+
+/* As `share`, but a large file shall have room to grow among however many. */
+static size_t share_for(size_t least, size_t largest)
+{
+    size_t size = share(largest);
+    size_t twice = least < largest / 2 ? 2 * least : largest;
+    return size < twice && can_reserve_times(twice, 2) ? twice : size;
+}
+
 size_t pt_lmdb_map_size(size_t needed)
 {
     size_t least = round_up(needed > 0 ? needed : 1);
-    size_t size = round_up(size_from_environment());
-    if (size == 0) {
-        size = LARGEST_MAP;
-    }
-    if (size <= least) {
-        return can_reserve(least) ? least : 0;
-    }
-    if (can_reserve(size)) {
-        return size;
-    }
-    do {
-        size = round_up(size / 2);
-    } while (size > least && !can_reserve(size));
-    /* Only half of what is left: the rest of the process needs address space too. */
-    size = round_up(size / 2);
-    if (size > least) {
-        return size;
+    size_t asked = round_up(size_from_environment());
+    size_t largest = asked > 0 ? asked : LARGEST_MAP;
+    if (least < largest) {
+        size_t size = asked > 0 && can_reserve(asked) ? asked : share_for(least, largest);
+        if (size > least) {
+            return size;
+        }
     }
     return can_reserve(least) ? least : 0;
 }

@@ -7,11 +7,15 @@
 #include "lmdb_env.h"
 
 /*
- * Bytes of address space for a map that must hold `needed` bytes: 1 TiB, or PTABLE_MAP_SIZE of the
- * process environment (bytes, or with K, M, G or T behind; anything else is ignored), or less where
- * less is to be had; 0 if not even `needed`.
+ * Bytes of address space for a map that must hold `needed` bytes: PTABLE_MAP_SIZE of the process
+ * environment (bytes, or with K, M, G or T behind; anything else is ignored), if that is to be had.
+ * Otherwise 1 TiB, or a fair share of what is left; 0 if not even `needed` is.
  */
 size_t pt_lmdb_map_size(size_t needed);
+
+/* Counts the maps of this process: the more there are, the smaller is the share of the next. */
+void pt_lmdb_map_enter(void);
+void pt_lmdb_map_leave(void);
 
 /*
  * After opening, or changing the map's size: keeps the map out of core dumps, which would take

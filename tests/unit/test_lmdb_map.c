@@ -2,7 +2,9 @@
 #include <stdarg.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 
 #include <cmocka.h>
@@ -85,13 +87,47 @@ static void little_room_is_shared(void **state)
     assert_int_equal(too_much, 0);
 }
 
+/* Also what does not come from a setting leaves room for many more: stores without end. */
+static void a_thousand_maps_leave_room(void **state)
+{
+    (void)state;
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    skip();
+#endif
+    enum { MAPS = 1000 };
+    static void *maps[MAPS];
+    static size_t sizes[MAPS];
+    unsetenv("PTABLE_MAP_SIZE");
+    size_t first = pt_lmdb_map_size(0);
+    if (first < (size_t)1 << 40) {
+        skip(); /* as under valgrind, and where addresses are short */
+    }
+    for (int i = 0; i < MAPS; i++) {
+        sizes[i] = pt_lmdb_map_size(0);
+        maps[i] =
+            mmap(NULL, sizes[i], PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+        assert_ptr_not_equal(maps[i], MAP_FAILED);
+        pt_lmdb_map_enter();
+    }
+    size_t last = pt_lmdb_map_size(0);
+    size_t of_a_large_file = pt_lmdb_map_size((size_t)100 << 30);
+    for (int i = 0; i < MAPS; i++) {
+        munmap(maps[i], sizes[i]);
+        pt_lmdb_map_leave();
+    }
+    printf("# the first map has %zu MiB, the thousandth %zu MiB\n", first >> 20,
+           sizes[MAPS - 1] >> 20);
+    assert_true(last >= (size_t)1 << 30);
+    assert_int_equal(of_a_large_file, (size_t)200 << 30);
+    assert_int_equal(pt_lmdb_map_size(0), first);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(settings_are_read),
-        cmocka_unit_test(other_settings_are_ignored),
-        cmocka_unit_test(what_is_needed_comes_first),
-        cmocka_unit_test(little_room_is_shared),
+        cmocka_unit_test(settings_are_read),          cmocka_unit_test(other_settings_are_ignored),
+        cmocka_unit_test(what_is_needed_comes_first), cmocka_unit_test(little_room_is_shared),
+        cmocka_unit_test(a_thousand_maps_leave_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
