@@ -49,7 +49,7 @@ static int path_of(pt_connection *connection, sqlite3_value *argument, char **pa
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "%Q is a URI; give a path, without file:", name);
     }
-    int rc = pt_store_path(pt_connection_db(connection), "main", name, path, error);
+    int rc = pt_store_path(connection, "main", name, path, error);
     if (rc == SQLITE_OK) {
         rc = pt_connection_check_name(*path, error);
         if (rc != SQLITE_OK) {

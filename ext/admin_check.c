@@ -10,7 +10,7 @@ static int check_file(const pt_admin_call *call, char **text, pt_error *error)
 {
     char *path = NULL;
     pt_error ours = PT_ERROR_NONE;
-    int rc = pt_store_path(pt_connection_db(call->connection), "main", call->store, &path, &ours);
+    int rc = pt_store_path(call->connection, "main", call->store, &path, &ours);
     if (rc == SQLITE_OK && path != NULL) {
         rc = pt_check(path, NULL, call->watch, text, &ours);
     }

@@ -65,7 +65,7 @@ int pt_catalog_use_store(pt_connection *connection, const char *name, pt_session
         return use_private(connection, name, session, error);
     }
     char *path;
-    int rc = pt_store_path(pt_connection_db(connection), "main", name, &path, error);
+    int rc = pt_store_path(connection, "main", name, &path, error);
     if (rc == SQLITE_OK) {
         rc = pt_connection_use(connection, path, "main", false, session, error);
         sqlite3_free(path);
@@ -77,7 +77,7 @@ int pt_catalog_use_default_store(pt_connection *connection, pt_session **session
 {
     *session = NULL;
     char *path;
-    int rc = pt_store_path(pt_connection_db(connection), "main", NULL, &path, error);
+    int rc = pt_store_path(connection, "main", NULL, &path, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

@@ -17,6 +17,7 @@ typedef struct opened {
 
 struct pt_connection {
     sqlite3 *db;
+    char *folder;
     unsigned references;
     opened *sessions;
     uint32_t last_number; /* of the sessions */
@@ -59,12 +60,23 @@ void pt_connection_release(pt_connection *connection)
         connection->sessions = entry->next;
         free_opened(entry);
     }
+    sqlite3_free(connection->folder);
     sqlite3_free(connection);
 }
 
 sqlite3 *pt_connection_db(const pt_connection *connection)
 {
     return connection->db;
+}
+
+const char *pt_connection_folder(const pt_connection *connection)
+{
+    return connection->folder;
+}
+
+void pt_connection_set_folder(pt_connection *connection, char *folder)
+{
+    connection->folder = folder;
 }
 
 /* --- What sessions ask --- */

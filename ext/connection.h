@@ -18,6 +18,11 @@ void pt_connection_release(pt_connection *connection);
 
 sqlite3 *pt_connection_db(const pt_connection *connection);
 
+/* The folder at which paths start where there is no database file; NULL as long as none is set. */
+const char *pt_connection_folder(const pt_connection *connection);
+/* To be set once. Takes over `folder`, from sqlite3_malloc. */
+void pt_connection_set_folder(pt_connection *connection, char *folder);
+
 /*
  * The session for a store file (absolute path), or, with path NULL, for the private store of a
  * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if need be,

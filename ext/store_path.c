@@ -5,16 +5,35 @@
 #include <string.h>
 #include <unistd.h>
 
-static int current_folder_path(const char *name, char **path, pt_error *error)
+#include "sqlite.h"
+
+static int remember_folder(pt_connection *connection, const char *store, pt_error *error)
 {
-    char folder[PATH_MAX];
-    if (getcwd(folder, sizeof folder) == NULL) {
+    char current[PATH_MAX];
+    if (getcwd(current, sizeof current) == NULL) {
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "the current folder is not known (%s), so store %Q cannot be found; "
                             "give an absolute path",
-                            strerror(errno), name);
+                            strerror(errno), store);
     }
-    *path = sqlite3_mprintf("%s/%s", folder, name);
+    char *folder = sqlite3_mprintf("%s", current);
+    if (folder == NULL) {
+        return pt_error_nomem(error);
+    }
+    pt_connection_set_folder(connection, folder);
+    return SQLITE_OK;
+}
+
+static int path_in_folder(pt_connection *connection, const char *store, char **path,
+                          pt_error *error)
+{
+    if (pt_connection_folder(connection) == NULL) {
+        int rc = remember_folder(connection, store, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    *path = sqlite3_mprintf("%s/%s", pt_connection_folder(connection), store);
     return *path != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
@@ -31,8 +50,10 @@ static const char *database_file(sqlite3 *db, const char *schema)
     return vfs != NULL && strcmp(vfs->zName, "memdb") == 0 ? NULL : name;
 }
 
-int pt_store_path(sqlite3 *db, const char *schema, const char *store, char **path, pt_error *error)
+int pt_store_path(pt_connection *connection, const char *schema, const char *store, char **path,
+                  pt_error *error)
 {
+    sqlite3 *db = pt_connection_db(connection);
     const char *database = database_file(db, schema);
     *path = NULL;
     if (store == NULL && database == NULL) {
@@ -47,7 +68,7 @@ int pt_store_path(sqlite3 *db, const char *schema, const char *store, char **pat
     } else if (slash != NULL) {
         *path = sqlite3_mprintf("%.*s/%s", (int)(slash - beside), beside, store);
     } else {
-        return current_folder_path(store, path, error);
+        return path_in_folder(connection, store, path, error);
     }
     return *path != NULL ? SQLITE_OK : pt_error_nomem(error);
 }

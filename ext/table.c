@@ -141,7 +141,7 @@ static int configure(pt_table *table, int argc, const char *const *argv, pt_erro
     if (table->schema == NULL) {
         return pt_error_nomem(error);
     }
-    rc = pt_store_path(db, table->schema, table->config.store, &table->path, error);
+    rc = pt_store_path(table->connection, table->schema, table->config.store, &table->path, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

@@ -1,10 +1,13 @@
 /*
  * Transactions over several stores: of one database, of attached ones, of TEMP and in memory.
  */
+#include <sys/resource.h>
+#include <sys/stat.h>
+
 #include "peer.h"
 #include "store.h"
 
-enum { PATIENCE_MS = 20000 };
+enum { PATIENCE_MS = 20000, MANY_STORES = 60 };
 
 #define TABLES                                                                                     \
     "CREATE VIRTUAL TABLE a USING ptable(V Int32, store='a.ptable', sync='off');"                  \
@@ -134,6 +137,38 @@ static void a_relative_name_means_one_file(void **state)
     assert_store(folder, "copy.ptable", 1, 3);
 }
 
+static void go_to(const char *folder, const char *name)
+{
+    char path[PATH_SIZE];
+    path_in(folder, name, path);
+    mkdir(path, 0700);
+    assert_int_equal(chdir(path), 0);
+}
+
+/* SQLite connects tables anew after a change of the schema that is rolled back. */
+static void a_program_that_changes_its_folder_keeps_its_stores(void **state)
+{
+    const char *folder = *state;
+    char before[1000];
+    assert_non_null(getcwd(before, sizeof before));
+    go_to(folder, "here");
+    sqlite3 *db = open_database(folder, ":memory:");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='a.ptable', sync='off');"
+            "CREATE VIRTUAL TABLE temp.u USING ptable(V Int32, store='a.ptable', table=t);"
+            "INSERT INTO t VALUES('p', '1', 1)");
+    go_to(folder, "there");
+    sqlite3 *other = open_database(folder, ":memory:");
+    run(other, "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='a.ptable', sync='off')");
+    run(db, "INSERT INTO t VALUES('p', '2', 2); BEGIN; CREATE TABLE o(x); ROLLBACK;"
+            "INSERT INTO t VALUES('p', '3', 3); INSERT INTO u VALUES('p', '4', 4)");
+    assert_number(db, 4, "SELECT Entities FROM pt_tables WHERE Store = 'a.ptable'");
+    assert_number(other, 0, "SELECT count(*) FROM t");
+    close_database(db);
+    close_database(other);
+    assert_int_equal(chdir(before), 0);
+    assert_store(folder, "here/a.ptable", 1, 4);
+}
+
 static void stores_in_memory_are_private(void **state)
 {
     (void)state;
@@ -172,6 +207,32 @@ static void databases_in_memory_that_have_names_have_private_stores(void **state
 }
 
 /* The last user's end closes the store, the next opens it anew. */
+/* Each reserves addresses for what it may become, and must leave some to the others. */
+static void many_stores_are_open_in_little_address_space(void **state)
+{
+    (void)state;
+#if defined __SANITIZE_ADDRESS__ || defined __SANITIZE_THREAD__
+    skip(); /* which have taken more of it for themselves */
+#endif
+    struct rlimit before;
+    assert_int_equal(getrlimit(RLIMIT_AS, &before), 0);
+    struct rlimit narrow = {.rlim_cur = (rlim_t)4 << 30, .rlim_max = before.rlim_max};
+    assert_int_equal(setrlimit(RLIMIT_AS, &narrow), 0);
+    sqlite3 *stores[MANY_STORES];
+    int rc = SQLITE_OK;
+    int count = 0;
+    for (; rc == SQLITE_OK && count < MANY_STORES; count++) {
+        stores[count] = open_database("", ":memory:");
+        rc = code_of(stores[count], "CREATE VIRTUAL TABLE t USING ptable(V);"
+                                    "INSERT INTO t VALUES('p', '1', zeroblob(300000))");
+    }
+    setrlimit(RLIMIT_AS, &before);
+    for (int i = 0; i < count; i++) {
+        close_database(stores[i]);
+    }
+    assert_int_equal(rc, SQLITE_OK);
+}
+
 static void stores_close_and_open_again(void **state)
 {
     const char *folder = *state;
@@ -270,8 +331,10 @@ int main(int argc, char **argv)
         folder_test(a_second_store_that_is_locked_is_busy_at_once),
         folder_test(one_store_under_several_names_is_one),
         folder_test(a_relative_name_means_one_file),
+        folder_test(a_program_that_changes_its_folder_keeps_its_stores),
         folder_test(stores_in_memory_are_private),
         folder_test(databases_in_memory_that_have_names_have_private_stores),
+        cmocka_unit_test(many_stores_are_open_in_little_address_space),
         folder_test(stores_close_and_open_again),
         folder_test(processes_make_one_store_at_once),
         folder_test(a_database_in_wal_and_one_with_a_journal_commit_together),

@@ -466,7 +466,7 @@ static void a_folder_that_is_gone_is_reported(void **state)
     assert_int_equal(mkdir(file_name("folder"), 0700), 0);
     assert_int_equal(chdir(file_name("folder")), 0);
     assert_int_equal(rmdir(file_name("folder")), 0);
-    assert_fails(pt_store_path(db, "main", "a.ptable", &path, &error), SQLITE_CANTOPEN,
+    assert_fails(pt_store_path(connection, "main", "a.ptable", &path, &error), SQLITE_CANTOPEN,
                  "the current folder is not known");
     assert_null(path);
     assert_int_equal(chdir(before), 0);
