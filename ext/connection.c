@@ -69,6 +69,11 @@ sqlite3 *pt_connection_db(const pt_connection *connection)
     return connection->db;
 }
 
+const char *pt_connection_schema(const pt_connection *connection, const char *name)
+{
+    return sqlite3_stricmp(name, sqlite3_db_name(connection->db, 0)) == 0 ? "main" : name;
+}
+
 const char *pt_connection_folder(const pt_connection *connection)
 {
     return connection->folder;
@@ -391,8 +396,9 @@ void pt_connection_take_out(pt_connection *connection, pt_connected *table)
 pt_connected *pt_connection_find_table(const pt_connection *connection, const char *schema,
                                        const char *name)
 {
+    const char *lasting = pt_connection_schema(connection, schema);
     pt_connected *table = connection->tables;
-    while (table != NULL && (sqlite3_stricmp(table->schema, schema) != 0 ||
+    while (table != NULL && (sqlite3_stricmp(table->schema, lasting) != 0 ||
                              sqlite3_stricmp(table->name, name) != 0)) {
         table = table->next;
     }

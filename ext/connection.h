@@ -18,6 +18,10 @@ void pt_connection_release(pt_connection *connection);
 
 sqlite3 *pt_connection_db(const pt_connection *connection);
 
+/* "main" for the name that a program may have given the main database, and may change
+ * (SQLITE_DBCONFIG_MAINDBNAME); any other name of a schema as it is. */
+const char *pt_connection_schema(const pt_connection *connection, const char *name);
+
 /* The folder at which paths start where there is no database file; NULL as long as none is set. */
 const char *pt_connection_folder(const pt_connection *connection);
 /* To be set once. Takes over `folder`, from sqlite3_malloc. */

@@ -137,7 +137,7 @@ static int configure(pt_table *table, int argc, const char *const *argv, pt_erro
     if (rc != SQLITE_OK) {
         return rc;
     }
-    table->schema = sqlite3_mprintf("%s", argv[1]);
+    table->schema = sqlite3_mprintf("%s", pt_connection_schema(table->connection, argv[1]));
     if (table->schema == NULL) {
         return pt_error_nomem(error);
     }

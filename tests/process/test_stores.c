@@ -206,6 +206,32 @@ static void databases_in_memory_that_have_names_have_private_stores(void **state
     close_database(db);
 }
 
+static void name_main(sqlite3 *db, const char *name)
+{
+    assert_int_equal(sqlite3_db_config(db, SQLITE_DBCONFIG_MAINDBNAME, name), SQLITE_OK);
+}
+
+static void a_main_database_may_have_another_name(void **state)
+{
+    (void)state;
+    sqlite3 *db = NULL;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    name_main(db, "first");
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32); CREATE VIRTUAL TABLE q USING pt_queue;"
+            "INSERT INTO first.t VALUES('p', 'a', 1); INSERT INTO q(Body) VALUES('b');"
+            "INSERT INTO pt_tables(TableName) VALUES('u'); SELECT pt_compact()");
+    assert_number(db, 1, "SELECT pt_check() = 'ok'");
+    assert_number(db, 1, "SELECT Entities FROM pt_partitions('first.t')");
+    name_main(db, "second");
+    run(db, "BEGIN; CREATE TABLE o(x); ROLLBACK; INSERT INTO t VALUES('p', 'b', 2)");
+    assert_number(db, 2, "SELECT count(*) FROM second.t");
+    assert_number(db, 2, "SELECT Entities FROM pt_partitions('main.t')");
+    assert_number(db, 1, "SELECT count(*) FROM pt_queue_get('second.q')");
+    assert_number(db, 1, "SELECT count(*) FROM pt_stores WHERE Store = '(private)'");
+    close_database(db);
+}
+
 /* The last user's end closes the store, the next opens it anew. */
 /* Each reserves addresses for what it may become, and must leave some to the others. */
 static void many_stores_are_open_in_little_address_space(void **state)
@@ -334,6 +360,7 @@ int main(int argc, char **argv)
         folder_test(a_program_that_changes_its_folder_keeps_its_stores),
         folder_test(stores_in_memory_are_private),
         folder_test(databases_in_memory_that_have_names_have_private_stores),
+        cmocka_unit_test(a_main_database_may_have_another_name),
         cmocka_unit_test(many_stores_are_open_in_little_address_space),
         folder_test(stores_close_and_open_again),
         folder_test(processes_make_one_store_at_once),
