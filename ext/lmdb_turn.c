@@ -95,6 +95,8 @@ int64_t pt_lmdb_tick(pt_store *base)
     int64_t stored = atomic_load(&store->newest_clock);
     int64_t last = store->last_tick > stored ? store->last_tick : stored;
     int64_t now = pt_ticks_now();
-    store->last_tick = now > last ? now : last + 1;
+    int64_t next = now > last ? now : last + 1;
+    /* What is later could not be read again: the store would count as damaged. */
+    store->last_tick = next < PT_TICKS_MAX ? next : PT_TICKS_MAX;
     return store->last_tick;
 }

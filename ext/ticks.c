@@ -25,11 +25,19 @@ enum {
     DAYS_BEFORE_0001 = DAYS_PER_400_YEARS + 306, /* 1 March -400 to 1 January 0001 */
 };
 
+/* Seconds since 1970: 0001-01-01T00:00:00Z and 9999-01-01T00:00:00Z. */
+static const int64_t first_second = -PT_TICKS_UNIX_EPOCH / PT_TICKS_PER_SECOND;
+static const int64_t end_of_seconds = INT64_C(253370764800);
+
 int64_t pt_ticks_now(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_REALTIME, &now);
-    return PT_TICKS_UNIX_EPOCH + (int64_t)now.tv_sec * PT_TICKS_PER_SECOND +
+    int64_t seconds = now.tv_sec;
+    if (seconds < first_second || seconds >= end_of_seconds) {
+        return 0;
+    }
+    return PT_TICKS_UNIX_EPOCH + seconds * PT_TICKS_PER_SECOND +
            (int64_t)now.tv_nsec / NANOSECONDS_PER_TICK;
 }
 

@@ -13,7 +13,10 @@
 
 enum { PT_DATETIME_TEXT_SIZE = 28, PT_INVERTED_TICKS_SIZE = 19 };
 
-/* The clock now. */
+/*
+ * The system's clock now. 0 if it is set to a time before the year 1, or to 9999 or later: such a
+ * clock tells nothing, and the years up to there leave ticks to count on from any other.
+ */
 int64_t pt_ticks_now(void);
 
 /*
