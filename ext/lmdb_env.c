@@ -256,6 +256,19 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
                                  : pt_lmdb_fail(error, mdb_rc, path, "opening its tables");
 }
 
+/* The first reader locks the byte of the lock file that has its process's number. */
+static int fail_begin(pt_error *error, const char *path, int mdb_rc)
+{
+    if (mdb_rc != EAGAIN) {
+        return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+    }
+    return pt_error_set(error, SQLITE_BUSY,
+                        "store %Q is open in another process of the same number, %d, as containers "
+                        "have them; let them share their process numbers (docker run --pid), or "
+                        "use it from one of them",
+                        path, (int)getpid());
+}
+
 /* Begins a transaction whose pages have been looked at. */
 static int begin_verified(const pt_lmdb_env *env, const char *path, MDB_txn **txn, pt_error *error)
 {
@@ -265,7 +278,7 @@ static int begin_verified(const pt_lmdb_env *env, const char *path, MDB_txn **tx
     for (int tries = 0; again && tries < BEGIN_TRIES; tries++) {
         int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, txn);
         if (mdb_rc != MDB_SUCCESS) {
-            return pt_lmdb_fail(error, mdb_rc, path, "opening it");
+            return fail_begin(error, path, mdb_rc);
         }
         int rc = pt_lmdb_verify_version(fd, path, mdb_txn_id(*txn), &again, error);
         if (rc != SQLITE_OK || again) {

@@ -99,6 +99,45 @@ static void a_lock_file_deleted_while_in_use_keeps_others_out(void **state)
     assert_store(all->folder, STORE, 1, 3);
 }
 
+static pid_t lock_byte(const char *path, off_t byte)
+{
+    int ready[2];
+    char locked = 0;
+    assert_int_equal(pipe(ready), 0);
+    pid_t pid = fork_process();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        struct flock lock = {.l_type = F_WRLCK, .l_start = byte, .l_len = 1};
+        int fd = open(path, O_RDWR);
+        locked = fd >= 0 && fcntl(fd, F_SETLK, &lock) == 0;
+        if (write(ready[1], &locked, 1) == 1) {
+            pause();
+        }
+        _exit(1);
+    }
+    assert_int_equal(read(ready[0], &locked, 1), 1);
+    assert_true(locked);
+    close(ready[0]);
+    close(ready[1]);
+    return pid;
+}
+
+/* As in two containers, each with a first process. */
+static void two_processes_of_one_number_take_turns(void **state)
+{
+    scene *all = *state;
+    close_own(all);
+    pid_t twin = lock_byte(in(all, STORE "-lock"), getpid());
+    all->db = open_database("", ":memory:");
+    fails(all->db, SQLITE_BUSY, TABLE, all->folder, STORE);
+    says(all->db, "in another process of the same number");
+    assert_int_equal(kill(twin, SIGKILL), 0);
+    assert_int_equal(waitpid(twin, NULL, 0), twin);
+    run(all->db, TABLE "; INSERT INTO t VALUES('p', '2', 2)", all->folder, STORE);
+    close_own(all);
+    assert_store(all->folder, STORE, 1, 2);
+}
+
 /* --- The file --- */
 
 static void a_store_deleted_while_open_is_not_written_any_more(void **state)
@@ -396,6 +435,7 @@ int main(int argc, char **argv)
     const struct CMUnitTest tests[] = {
         scene_test(a_lock_file_deleted_while_nobody_has_it_is_made_again),
         scene_test(a_lock_file_deleted_while_in_use_keeps_others_out),
+        scene_test(two_processes_of_one_number_take_turns),
         scene_test(a_store_deleted_while_open_is_not_written_any_more),
         scene_test(a_store_replaced_while_open_is_not_mixed_with_the_new_one),
         scene_test(a_store_moved_while_open_is_opened_by_nobody_else),
