@@ -10,6 +10,7 @@
 #include "lmdb_error.h"
 #include "lmdb_find.h"
 #include "lmdb_foreign.h"
+#include "lmdb_forks.h"
 #include "lmdb_lock_file.h"
 #include "lmdb_place.h"
 #include "lmdb_temporary.h"
@@ -22,6 +23,7 @@ typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
 /* What lasts over the tries to open a store. */
 typedef struct opening {
+    unsigned forks; /* when the file was not yet open */
     retry when;
     pt_lmdb_patience patience;
 } opening;
@@ -38,10 +40,12 @@ static bool fork_is_noticed;
 static void before_fork(void)
 {
     pthread_mutex_lock(&registry_mutex);
+    pt_lmdb_forks_begin();
 }
 
 static void after_fork_in_parent(void)
 {
+    pt_lmdb_forks_end_in_parent();
     pthread_mutex_unlock(&registry_mutex);
 }
 
@@ -56,6 +60,7 @@ static void after_fork_in_child(void)
         }
     }
     registry = NULL;
+    pt_lmdb_forks_end_in_child();
     pthread_mutex_unlock(&registry_mutex);
 }
 
@@ -212,8 +217,7 @@ static void adopt(pt_lmdb_store *store, pt_lmdb_temporary *copy, const struct st
 {
     pt_lmdb_lock_file_remove(store->base.path);
     close(store->fd);
-    store->fd = copy->fd;
-    copy->fd = -1;
+    store->fd = pt_lmdb_temporary_take(copy);
     store->device = file->st_dev;
     store->inode = file->st_ino;
     store->renamed = true;
@@ -361,6 +365,12 @@ static retry retry_by_name(const struct stat *file, const char *path)
     return pt_lmdb_has_lost_name(file, path) ? RETRY_NOW : RETRY_NEVER;
 }
 
+static int fail_forked(pt_error *error, const char *path)
+{
+    return pt_error_set(error, SQLITE_BUSY,
+                        "store %Q cannot be opened while this process forks; try again", path);
+}
+
 /* A store for a file that this process does not have open. Takes `fd` over. */
 static int open_store(const char *path, int fd, bool writable, const struct stat *file,
                       pt_lmdb_store **opened, opening *self, pt_error *error)
@@ -369,6 +379,11 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
         self->when = retry_by_name(file, path);
         close(fd);
         return pt_lmdb_fail_moved(error, SQLITE_CANTOPEN, path);
+    }
+    if (pt_lmdb_forks() != self->forks) {
+        self->when = RETRY_LATER;
+        close(fd);
+        return fail_forked(error, path);
     }
     pt_lmdb_store *store = new_store(path, fd);
     if (store == NULL) {
@@ -430,6 +445,7 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
         int fd;
         bool writable;
         self.when = RETRY_NEVER;
+        self.forks = pt_lmdb_forks();
         pt_error_clear(error);
         rc = pt_lmdb_find_file(path, create, &fd, &writable, error);
         if (rc == SQLITE_OK) {
