@@ -35,7 +35,7 @@ typedef struct parent {
     sqlite3 *other;    /* what the child inherits beside it; NULL: nothing */
     int (*deed)(void); /* the work */
     int at;            /* the call of the work at which it forks */
-    int calls;         /* of the work, so far */
+    atomic_int calls;  /* of the work, so far */
     int code;          /* of the work */
     sem_t is_there;
     sem_t has_forked;
@@ -185,7 +185,8 @@ static void be_parent(const int to[2], const int from[2])
     sem_post(&self.has_forked);
     pthread_join(self.thread, NULL);
     if (pid < 0) {
-        write_all(from[1], &self.calls, sizeof self.calls);
+        int calls = self.calls;
+        write_all(from[1], &calls, sizeof calls);
         _exit(NO_SUCH_CALL);
     }
     die_writing();
