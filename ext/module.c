@@ -58,6 +58,11 @@ int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error)
     if (rc == SQLITE_NOMEM) {
         return pt_error_nomem(error);
     }
+    if (rc == SQLITE_MISUSE) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "this statement's connection was closed with sqlite3_close_v2; run it "
+                            "in another one");
+    }
     if (!is_error(rc) || (rc & 0xFF) == SQLITE_AUTH) {
         return pt_error_set(error, SQLITE_AUTH, "%s; let the authorizer allow %s",
                             is_error(rc) ? sqlite3_errmsg(db) : "not authorized", needs);
