@@ -47,7 +47,7 @@ int pt_module_fail(char **message, const char *name, pt_error *error)
 
 static bool is_error(int rc)
 {
-    return rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE;
+    return rc != SQLITE_ROW && rc != SQLITE_DONE;
 }
 
 int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error)
@@ -74,7 +74,7 @@ int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error)
 
 bool pt_module_is_ignored(sqlite3_stmt *statement)
 {
-    return statement != NULL && sqlite3_column_count(statement) == 0;
+    return sqlite3_column_count(statement) == 0;
 }
 
 int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8)
