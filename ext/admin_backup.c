@@ -112,8 +112,7 @@ static int ask_for_query_only(sqlite3 *db, bool *query_only, pt_error *error)
     int rc = sqlite3_prepare_v2(db, "PRAGMA query_only", -1, &statement, NULL);
     rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
     *query_only = rc == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
-    bool known = rc == SQLITE_ROW || rc == SQLITE_DONE;
-    rc = known ? SQLITE_OK : pt_module_nested_error(db, error);
+    rc = rc == SQLITE_ROW ? SQLITE_OK : pt_module_nested_error(db, "PRAGMA query_only", error);
     sqlite3_finalize(statement);
     return rc;
 }
@@ -169,9 +168,12 @@ static int compact(const pt_admin_call *call, pt_error *error)
         return rc;
     }
     pt_store *store = pt_session_store(session);
+    int wait_ms;
     rc = check_for_compacting(call->connection, session, call->watch, error);
     if (rc == SQLITE_OK) {
-        int wait_ms = pt_connection_busy_timeout(call->connection);
+        rc = pt_connection_busy_timeout(call->connection, &wait_ms, error);
+    }
+    if (rc == SQLITE_OK) {
         rc = store->engine->compact(store, wait_ms, call->watch, &bytes, error);
     }
     pt_connection_leave(call->connection, session);

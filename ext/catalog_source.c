@@ -16,8 +16,11 @@ static int look_into_schema(sqlite3 *db, const char *schema, void *context, bool
 {
     const char *name = *(const char **)context;
     sqlite3_stmt *statement = NULL;
-    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".sqlite_schema WHERE name = %Q COLLATE NOCASE "
-                                "AND type IN ('table', 'view')",
+    /* What an authorizer hides is NULL; so is all but the rowid of a table that is being made. */
+    char *sql = sqlite3_mprintf("SELECT rowid NOT NULL AND name NOT NULL AND type NOT NULL FROM "
+                                "\"%w\".sqlite_schema WHERE rowid IS NULL OR (name IS NULL) <> "
+                                "(type IS NULL) OR name = %Q COLLATE NOCASE AND type IN "
+                                "('table', 'view')",
                                 schema, name);
     if (sql == NULL) {
         return pt_error_nomem(error);
@@ -25,9 +28,9 @@ static int look_into_schema(sqlite3 *db, const char *schema, void *context, bool
     int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     sqlite3_free(sql);
     rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
-    *has = rc == SQLITE_ROW;
-    bool known = rc == SQLITE_ROW || rc == SQLITE_DONE;
-    rc = known ? SQLITE_OK : pt_module_nested_error(db, error);
+    *has = rc == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
+    bool known = *has || (rc == SQLITE_DONE && !pt_module_is_ignored(statement));
+    rc = known ? SQLITE_OK : pt_module_nested_error(db, "SELECT from sqlite_schema", error);
     sqlite3_finalize(statement);
     return rc;
 }
@@ -61,7 +64,7 @@ static int find_by_name(pt_catalog_source *source, const char *schema, const cha
         rc = connected != NULL ? take_over(source, pt_table_of_connected(connected), error)
                                : SQLITE_NOTFOUND;
     } else {
-        rc = pt_module_nested_error(db, error);
+        rc = pt_module_nested_error(db, "SELECT from the table", error);
     }
     sqlite3_finalize(statement);
     return rc;

@@ -299,7 +299,7 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
         pt_connection_set_joining(connection, false);
     }
     if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {
-        pt_module_nested_error(db, error);
+        pt_module_nested_error(db, "INSERT into temp." COMPANION, error);
     }
     sqlite3_finalize(insert);
     return error->rc;

@@ -97,34 +97,39 @@ static int busy_timeout(sqlite3 *db, int *milliseconds)
     return rc == SQLITE_OK ? sqlite3_finalize(statement) : rc;
 }
 
-int pt_connection_busy_timeout(const pt_connection *connection)
+/* Where it is not known for another reason, as an authorizer's, nothing is waited for. */
+int pt_connection_busy_timeout(const pt_connection *connection, int *milliseconds, pt_error *error)
 {
-    int milliseconds;
-    busy_timeout(connection->db, &milliseconds);
-    return milliseconds;
+    switch (busy_timeout(connection->db, milliseconds)) {
+    case SQLITE_INTERRUPT:
+        return pt_error_set(error, SQLITE_INTERRUPT, "the statement was interrupted");
+    case SQLITE_NOMEM:
+        return pt_error_nomem(error);
+    default:
+        return SQLITE_OK;
+    }
 }
 
 /* Who holds one store's lock must not wait for another's: two such could wait for each other. So
  * could one that reads the main database and one that is to commit it. */
-static int lock_wait(void *context, const char **advice)
+static int lock_wait(void *context, int *wait_ms, const char **advice, pt_error *error)
 {
+    *wait_ms = 0;
     const pt_connection *connection = context;
     if (connection->beside_main && pt_main_lock_hinders_writers(connection->db)) {
         *advice = "try again; a statement that reads a database with a rollback journal cannot "
                   "wait for that: BEGIN IMMEDIATE before it, or use PRAGMA journal_mode=WAL";
-        return 0;
+        return SQLITE_OK;
     }
     for (const opened *entry = connection->sessions; entry != NULL; entry = entry->next) {
         if (pt_session_is_writing(entry->session)) {
             *advice = "ROLLBACK and try again; a transaction that writes to another store cannot "
                       "wait for that";
-            return 0;
+            return SQLITE_OK;
         }
     }
     *advice = "try again, or wait longer with PRAGMA busy_timeout";
-    int milliseconds;
-    busy_timeout(connection->db, &milliseconds);
-    return milliseconds;
+    return pt_connection_busy_timeout(connection, wait_ms, error);
 }
 
 static bool follows_transaction(void *context)
@@ -141,6 +146,7 @@ static int before_commit(void *context, pt_error *error)
     if (rc != SQLITE_BUSY) {
         return rc;
     }
+    /* Interrupted, it is busy like any commit that was not waited for: the transaction stays. */
     int milliseconds;
     if (busy_timeout(db, &milliseconds) == SQLITE_NOMEM) {
         return pt_error_nomem(error);

@@ -46,8 +46,8 @@ void pt_connection_keep_open(pt_connection *connection);
  * a database. SQLITE_CANTOPEN, SQLITE_NOMEM. */
 int pt_connection_check_name(const char *path, pt_error *error);
 
-/* In ms, as PRAGMA busy_timeout says. */
-int pt_connection_busy_timeout(const pt_connection *connection);
+/* In ms, as PRAGMA busy_timeout says. SQLITE_OK, SQLITE_INTERRUPT, SQLITE_NOMEM. */
+int pt_connection_busy_timeout(const pt_connection *connection, int *milliseconds, pt_error *error);
 
 /* The session of a schema's private store, or NULL; not a use of it. */
 pt_session *pt_connection_find_private(const pt_connection *connection, const char *schema);

@@ -250,8 +250,9 @@ static uint64_t commit_behind(const pt_lmdb_file *file, const pt_lmdb_meta *meta
 }
 
 /*
- * A damaged number can make the newer of the two meta pages look like the older one. In a store
- * that is open it may also be overwritten at this moment: then it is another one afterwards.
+ * A damaged number can make the newer of the two meta pages look like the older one, or like one of
+ * the same commit, of which LMDB takes page 0. In a store that is open it may also be overwritten
+ * at this moment: then it is another one afterwards.
  */
 static int check_other_meta(pt_lmdb_checking *checking, const pt_lmdb_metas *metas, uint64_t number,
                             pt_error *error)
@@ -259,7 +260,7 @@ static int check_other_meta(pt_lmdb_checking *checking, const pt_lmdb_metas *met
     pt_lmdb_metas again;
     pt_lmdb_file file = checking->file;
     const pt_lmdb_meta *meta = &metas->metas[number];
-    uint64_t commit = metas->wrong[number] == NULL && meta->version < checking->meta.version &&
+    uint64_t commit = metas->wrong[number] == NULL && meta->version <= checking->meta.version &&
                               pt_lmdb_root_judge(&meta->main, file.pages) == NULL
                           ? commit_behind(&file, meta)
                           : 0;

@@ -55,7 +55,7 @@ int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *
         int mdb_rc = mdb_cursor_open(snapshot->reader.txn, store->env.entities, &opened->cursor);
         if (mdb_rc != MDB_SUCCESS) {
             sqlite3_free(opened);
-            return pt_lmdb_fail(error, mdb_rc, store->base.path, "opening a cursor");
+            return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "opening a cursor");
         }
         opened->long_cursor = NULL;
         size_t page_size = store->env.page_size;
@@ -135,7 +135,7 @@ static int end_nowhere(pt_lmdb_cursor *cursor, int mdb_rc, pt_error *error)
     lose_position(cursor);
     const char *path = cursor->base.snapshot->store->path;
     return mdb_rc == MDB_NOTFOUND ? SQLITE_OK
-                                  : pt_lmdb_fail(error, mdb_rc, path, "moving a cursor");
+                                  : pt_lmdb_fail_reading(error, mdb_rc, path, "moving a cursor");
 }
 
 /* Whether an entry is one that can be looked at; long keys are composed, and not in a page. */

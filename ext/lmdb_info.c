@@ -105,7 +105,7 @@ static int read_info(pt_lmdb_snapshot *snapshot, pt_store_info *info, pt_error *
         mdb_rc = mdb_stat(txn, store->env.garbage, &garbage);
     }
     if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, store->base.path, "looking at its free pages");
+        return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "looking at its free pages");
     }
     mdb_env_info(store->env.env, &environment);
     int64_t pages = (int64_t)environment.me_last_pgno + 1;

@@ -2,7 +2,7 @@
 
 #include <errno.h>
 
-#include "lmdb_error.h"
+#include "lmdb_find.h"
 #include "lmdb_foreign.h"
 #include "lmdb_store.h"
 #include "sqlite.h"
@@ -72,7 +72,7 @@ int pt_lmdb_inspect_store(pt_store *base, pt_lmdb_inspection *inspection, pt_err
 int pt_lmdb_inspect_file(const char *path, pt_lmdb_inspection *inspection, pt_error *error)
 {
     *inspection = (pt_lmdb_inspection){.file = {.path = path}};
-    int rc = pt_lmdb_open_data_file(path, &inspection->file.fd, &inspection->writable, error);
+    int rc = pt_lmdb_find_file(path, false, &inspection->file.fd, &inspection->writable, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

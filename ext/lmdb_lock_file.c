@@ -7,13 +7,11 @@
 #include <stdint.h>
 #include <string.h>
 #include <sys/resource.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "lmdb_access.h"
 #include "lmdb_error.h"
 #include "lmdb_foreign.h"
-#include "lmdb_locks.h"
 #include "lmdb_registry.h"
 #include "sqlite.h"
 
@@ -21,7 +19,7 @@
  * A process that ends lets go of its locks one after the other, the store's last; on a busy machine
  * that may take long. But it leaves the lock file there.
  */
-enum { LOOKS = 50, LOOKS_AT_ENDING = 3000, NS_BETWEEN_LOOKS = 1000000 };
+enum { LOOKS = 50, LOOKING_MS = 50, LOOKING_AT_ENDING_MS = 3000 };
 
 /* A lock file begins with a magic number and that of its format; a mutex follows. */
 enum { NUMBERS = 8, PRIVATE_MODE = 0600 };
@@ -179,53 +177,80 @@ int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_err
 
 /* --- Who uses it --- */
 
-/* LMDB locks the first byte, in the name of the process. */
-static bool is_used(const char *lock_file)
+/* LMDB locks the first byte, in the name of the process. 0, or errno if that cannot be said. */
+static int look_at_users(const char *lock_file, bool *used)
 {
+    *used = false;
     int fd = open(lock_file, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
     if (fd < 0) {
-        return false;
+        return errno == ENOENT ? 0 : errno;
     }
     struct flock lock = {.l_type = F_WRLCK, .l_whence = SEEK_SET, .l_len = 1};
-    bool used = fcntl(fd, F_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    int problem = fcntl(fd, F_GETLK, &lock) == 0 ? 0 : errno;
+    *used = problem == 0 && lock.l_type != F_UNLCK;
     close(fd);
-    return used;
+    return problem;
 }
 
-/* Whether the store's file and its lock file have users both, or neither has. */
-static bool is_consistent(const char *lock_file, int fd, bool *in_use)
+/* Whether it may still be seen otherwise; notes that it has been seen. */
+static bool may_look_again(pt_lmdb_patience *patience, bool is_ending)
 {
-    int most = LOOKS;
-    for (int looks = 0; looks < most; looks++) {
-        *in_use = pt_lock_is_held(fd, PT_LOCK_PRESENCE);
-        if (*in_use == is_used(lock_file)) {
-            return true;
-        }
-        most = *in_use && access(lock_file, F_OK) == 0 ? LOOKS_AT_ENDING : LOOKS;
-        nanosleep(&(struct timespec){.tv_nsec = NS_BETWEEN_LOOKS}, NULL);
+    if (patience->looks == 0) {
+        patience->end = pt_deadline_in(LOOKING_MS);
+        patience->end_of_ending = pt_deadline_in(LOOKING_AT_ENDING_MS);
     }
-    return false;
+    patience->looks++;
+    pt_deadline end = is_ending ? patience->end_of_ending : patience->end;
+    return patience->looks < LOOKS || !pt_deadline_has_passed(end);
 }
 
-int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error)
+/* Of the store's file and its lock file one has users, and the other none. */
+static int judge_difference(const char *path, const char *lock_file, bool in_use,
+                            pt_lmdb_patience *patience, pt_error *error)
+{
+    if (may_look_again(patience, in_use && access(lock_file, F_OK) == 0)) {
+        return pt_error_set(error, SQLITE_BUSY,
+                            "store %Q is being opened or closed by another process; try again",
+                            path);
+    }
+    if (in_use) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q is open in another process that does not use its lock file "
+                            "%Q: the lock file was deleted, or the store is open there under "
+                            "another name; close it there first",
+                            path, lock_file);
+    }
+    unlink(lock_file);
+    return SQLITE_OK;
+}
+
+static int check_users(const char *path, const char *lock_file, int fd, pt_lmdb_patience *patience,
+                       pt_error *error)
 {
     bool in_use;
+    bool used;
+    int problem = pt_lock_look(fd, PT_LOCK_PRESENCE, &in_use);
+    if (problem == 0) {
+        problem = look_at_users(lock_file, &used);
+    }
+    if (problem != 0) {
+        pt_lmdb_fail(error, problem, path, "looking who uses its lock file");
+        error->rc = error->rc == SQLITE_READONLY ? SQLITE_CANTOPEN : error->rc;
+        return error->rc;
+    }
+    return in_use == used ? SQLITE_OK : judge_difference(path, lock_file, in_use, patience, error);
+}
+
+int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience, pt_error *error)
+{
     char *lock_file = lock_file_of(path);
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
     /* First, for to look at the locks of another file of this process is to lose them. */
     int rc = check_existing(lock_file, error);
-    if (rc == SQLITE_OK && !is_consistent(lock_file, fd, &in_use)) {
-        if (in_use) {
-            rc = pt_error_set(error, SQLITE_CANTOPEN,
-                              "store %Q is open in another process that does not use its lock file "
-                              "%Q: the lock file was deleted, or the store is open there under "
-                              "another name; close it there first",
-                              path, lock_file);
-        } else {
-            unlink(lock_file);
-        }
+    if (rc == SQLITE_OK) {
+        rc = check_users(path, lock_file, fd, patience, error);
     }
     sqlite3_free(lock_file);
     return rc;

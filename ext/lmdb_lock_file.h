@@ -10,6 +10,14 @@
 #include <sys/stat.h>
 
 #include "error.h"
+#include "lmdb_locks.h"
+
+/* How often an opener has been told to look again, and until when it will be; zeros: not yet. */
+typedef struct pt_lmdb_patience {
+    int looks;
+    pt_deadline end;
+    pt_deadline end_of_ending; /* where a process may be about to end */
+} pt_lmdb_patience;
 
 /*
  * Before LMDB opens the lock file of the store at `path`, which is `store`: makes it, for whom the
@@ -25,9 +33,11 @@ int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_err
  * lock file that this process is going to use, and nobody else may use that. A lock file of others
  * that have another file open is removed; they keep it, without its name. `fd` is open for writing;
  * its gate is held, and this process has no store of that name open. SQLITE_CANTOPEN if the file is
- * open elsewhere with another lock file, or as above; SQLITE_NOMEM.
+ * open elsewhere with another lock file, or as above; SQLITE_BUSY if that may be so for a moment
+ * only: it is to be asked again, soon and with the same `patience`, but without the gate;
+ * SQLITE_IOERR if it cannot be seen; SQLITE_NOMEM.
  */
-int pt_lmdb_lock_file_check(const char *path, int fd, pt_error *error);
+int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience, pt_error *error);
 
 /* Why this process cannot make a lock file, as far as that is known: 0 or errno, EFBIG if its files
  * may not be as large. */

@@ -97,10 +97,12 @@ void pt_lock_release(int fd, pt_lock_byte byte)
     set_lock(fd, byte, F_UNLCK);
 }
 
-bool pt_lock_is_held(int fd, pt_lock_byte byte)
+int pt_lock_look(int fd, pt_lock_byte byte, bool *held)
 {
     struct flock lock = lock_of(byte, F_WRLCK);
-    return fcntl(fd, F_OFD_GETLK, &lock) == 0 && lock.l_type != F_UNLCK;
+    int problem = fcntl(fd, F_OFD_GETLK, &lock) == 0 ? 0 : errno;
+    *held = problem == 0 && lock.l_type != F_UNLCK;
+    return problem;
 }
 
 bool pt_writer_queue_init(pt_writer_queue *queue)

@@ -37,8 +37,9 @@ bool pt_lock_pause(pt_deadline deadline);
 int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline);
 void pt_lock_release(int fd, pt_lock_byte byte);
 
-/* Whether somebody holds the lock through another descriptor, shared or not. */
-bool pt_lock_is_held(int fd, pt_lock_byte byte);
+/* Whether somebody holds the lock through another descriptor, shared or not. 0, or errno if that
+ * cannot be said. */
+int pt_lock_look(int fd, pt_lock_byte byte, bool *held);
 
 typedef struct pt_queue_place pt_queue_place;
 

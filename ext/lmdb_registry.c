@@ -1,16 +1,16 @@
 #include "lmdb_registry.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include "lmdb_create.h"
-#include "lmdb_descriptors.h"
 #include "lmdb_error.h"
+#include "lmdb_find.h"
 #include "lmdb_foreign.h"
+#include "lmdb_forks.h"
 #include "lmdb_lock_file.h"
 #include "lmdb_place.h"
 #include "lmdb_temporary.h"
@@ -18,8 +18,15 @@
 
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
 
-/* What may help after a failure to open: to begin anew, or to do so when the gate is free. */
+/* What may help after a failure to open: to begin anew, at once or after a moment. */
 typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
+
+/* What lasts over the tries to open a store. */
+typedef struct opening {
+    unsigned forks; /* when the file was not yet open */
+    retry when;
+    pt_lmdb_patience patience;
+} opening;
 
 atomic_uint pt_lmdb_generation;
 
@@ -33,10 +40,12 @@ static bool fork_is_noticed;
 static void before_fork(void)
 {
     pthread_mutex_lock(&registry_mutex);
+    pt_lmdb_forks_begin();
 }
 
 static void after_fork_in_parent(void)
 {
+    pt_lmdb_forks_end_in_parent();
     pthread_mutex_unlock(&registry_mutex);
 }
 
@@ -51,6 +60,7 @@ static void after_fork_in_child(void)
         }
     }
     registry = NULL;
+    pt_lmdb_forks_end_in_child();
     pthread_mutex_unlock(&registry_mutex);
 }
 
@@ -113,23 +123,27 @@ static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
                : rc;
 }
 
-static int open_environment(pt_lmdb_store *store, retry *when, pt_error *error)
+/* SQLITE_BUSY: not now. Nothing is waited for, as the registry is locked. */
+static int come_in(pt_lmdb_store *store, pt_lmdb_patience *patience, pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
+    if (rc == SQLITE_OK) {
+        rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, 0);
+    }
     if (rc != SQLITE_OK) {
-        *when = rc == SQLITE_BUSY ? RETRY_LATER : RETRY_NEVER;
         return fail_lock(error, store->base.path, rc);
     }
-    rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, pt_deadline_in(GATE_WAIT_MS));
-    if (rc != SQLITE_OK) {
-        rc = fail_lock(error, store->base.path, rc);
-    } else {
-        /* Another file's lock file is none of ours. */
-        rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
-    }
-    if (rc == SQLITE_OK && store->writable) {
-        rc = pt_lmdb_lock_file_check(store->base.path, store->fd, error);
-    }
+    /* Another file's lock file is none of ours. */
+    rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+    return rc == SQLITE_OK && store->writable
+               ? pt_lmdb_lock_file_check(store->base.path, store->fd, patience, error)
+               : rc;
+}
+
+static int open_environment(pt_lmdb_store *store, opening *self, pt_error *error)
+{
+    int rc = come_in(store, &self->patience, error);
+    self->when = rc == SQLITE_BUSY ? RETRY_LATER : RETRY_NEVER;
     if (rc == SQLITE_OK) {
         rc = open_behind_gate(store, error);
     }
@@ -203,8 +217,7 @@ static void adopt(pt_lmdb_store *store, pt_lmdb_temporary *copy, const struct st
 {
     pt_lmdb_lock_file_remove(store->base.path);
     close(store->fd);
-    store->fd = copy->fd;
-    copy->fd = -1;
+    store->fd = pt_lmdb_temporary_take(copy);
     store->device = file->st_dev;
     store->inode = file->st_ino;
     store->renamed = true;
@@ -337,58 +350,6 @@ static pt_lmdb_store *find_store(const struct stat *file)
 
 /* --- Opening --- */
 
-/* open() may be interrupted where the file system is slow. */
-static int open_patiently(const char *path, int flags)
-{
-    int fd;
-    do {
-        fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    } while (fd < 0 && errno == EINTR);
-    return fd;
-}
-
-/* Opens the data file, for writing if possible. 0 or errno. */
-static int open_data_file(const char *path, int *fd, bool *writable)
-{
-    if (pt_lmdb_foreign_take(path, fd, writable)) {
-        return 0;
-    }
-    *writable = true;
-    *fd = open_patiently(path, O_RDWR);
-    if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
-        *writable = false;
-        *fd = open_patiently(path, O_RDONLY);
-    }
-    return *fd >= 0 ? 0 : errno;
-}
-
-static int fail_opening(pt_error *error, const char *path, int problem)
-{
-    switch (problem) {
-    case ENOENT:
-        return pt_error_set(
-            error, SQLITE_CANTOPEN,
-            "store %Q does not exist; bring it back, if it was moved or left behind, or "
-            "make a new one by CREATE VIRTUAL TABLE, after DROP TABLE where one is "
-            "declared",
-            path);
-    case ENOTDIR:
-        return pt_error_set(
-            error, SQLITE_CANTOPEN,
-            "store %Q cannot be there: a part of its path is not a folder; name another", path);
-    case EACCES:
-    case EPERM:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be opened: no permission; ask its owner for it", path);
-    case ENOMEM:
-        return pt_error_nomem(error);
-    default:
-        pt_lmdb_fail(error, problem, path, "opening it");
-        error->rc = error->rc == SQLITE_IOERR ? SQLITE_CANTOPEN : error->rc;
-        return error->rc;
-    }
-}
-
 static pt_lmdb_store *find_by_path(const char *path)
 {
     pt_lmdb_store *store = registry;
@@ -404,14 +365,25 @@ static retry retry_by_name(const struct stat *file, const char *path)
     return pt_lmdb_has_lost_name(file, path) ? RETRY_NOW : RETRY_NEVER;
 }
 
+static int fail_forked(pt_error *error, const char *path)
+{
+    return pt_error_set(error, SQLITE_BUSY,
+                        "store %Q cannot be opened while this process forks; try again", path);
+}
+
 /* A store for a file that this process does not have open. Takes `fd` over. */
 static int open_store(const char *path, int fd, bool writable, const struct stat *file,
-                      pt_lmdb_store **opened, retry *when, pt_error *error)
+                      pt_lmdb_store **opened, opening *self, pt_error *error)
 {
     if (find_by_path(path) != NULL) {
-        *when = retry_by_name(file, path);
+        self->when = retry_by_name(file, path);
         close(fd);
         return pt_lmdb_fail_moved(error, SQLITE_CANTOPEN, path);
+    }
+    if (pt_lmdb_forks() != self->forks) {
+        self->when = RETRY_LATER;
+        close(fd);
+        return fail_forked(error, path);
     }
     pt_lmdb_store *store = new_store(path, fd);
     if (store == NULL) {
@@ -421,9 +393,9 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     store->found = true;
     store->device = file->st_dev;
     store->inode = file->st_ino;
-    int rc = open_environment(store, when, error);
+    int rc = open_environment(store, self, error);
     if (rc != SQLITE_OK) {
-        *when = *when == RETRY_LATER ? RETRY_LATER : retry_by_name(file, path);
+        self->when = self->when == RETRY_LATER ? RETRY_LATER : retry_by_name(file, path);
         discard_store(store);
         return rc;
     }
@@ -434,7 +406,7 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
 
 /* Takes `fd` over. */
 static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store **opened,
-                         retry *when, pt_error *error)
+                         opening *self, pt_error *error)
 {
     struct stat file;
     int rc = pt_lmdb_check_file(fd, path, &file, error);
@@ -445,7 +417,7 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
     /* LMDB's lock file is named after the data file, which therefore must have one name. */
     char *canonical = realpath(path, NULL);
     if (canonical == NULL) {
-        rc = fail_opening(error, path, errno);
+        rc = pt_lmdb_fail_finding(error, path, errno);
         close(fd);
         return rc;
     }
@@ -456,66 +428,32 @@ static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store 
         *opened = store;
         close(fd);
     } else {
-        rc = open_store(canonical, fd, writable, &file, opened, when, error);
+        rc = open_store(canonical, fd, writable, &file, opened, self, error);
     }
     pthread_mutex_unlock(&registry_mutex);
     free(canonical);
     return rc;
 }
 
-static int check_kind(const char *path, pt_error *error)
-{
-    struct stat file;
-    if (stat(path, &file) != 0) {
-        return errno == ENOENT ? SQLITE_OK : fail_opening(error, path, errno);
-    }
-    return pt_lmdb_check_kind(&file, path, error);
-}
-
-/* Opens the data file, making it if need be and wanted. */
-static int find_or_create(const char *path, bool create, int *fd, bool *writable, pt_error *error)
-{
-    int rc = check_kind(path, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_lmdb_fill_descriptors(path, error);
-    }
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    int problem = open_data_file(path, fd, writable);
-    for (int tries = 1; problem == ENOENT && create && tries < OPENING_TRIES; tries++) {
-        rc = pt_lmdb_create_file(path, NULL, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-        problem = open_data_file(path, fd, writable);
-    }
-    return problem == 0 ? SQLITE_OK : fail_opening(error, path, problem);
-}
-
 static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_error *error)
 {
     pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
+    opening self = {0};
     int tries = 0;
-    retry when;
     int rc;
     do {
         int fd;
         bool writable;
-        when = RETRY_NEVER;
+        self.when = RETRY_NEVER;
+        self.forks = pt_lmdb_forks();
         pt_error_clear(error);
-        rc = find_or_create(path, create, &fd, &writable, error);
+        rc = pt_lmdb_find_file(path, create, &fd, &writable, error);
         if (rc == SQLITE_OK) {
-            rc = share_or_open(path, fd, writable, opened, &when, error);
+            rc = share_or_open(path, fd, writable, opened, &self, error);
         }
-    } while ((when == RETRY_NOW && ++tries < OPENING_TRIES) ||
-             (when == RETRY_LATER && pt_lock_pause(deadline)));
+    } while ((self.when == RETRY_NOW && ++tries < OPENING_TRIES) ||
+             (self.when == RETRY_LATER && pt_lock_pause(deadline)));
     return rc;
-}
-
-int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error)
-{
-    return find_or_create(path, false, fd, writable, error);
 }
 
 static int open_private(pt_lmdb_store **opened, pt_error *error)

@@ -72,12 +72,6 @@ int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error);
 int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *error);
 void pt_lmdb_close(pt_store *store);
 
-/*
- * Opens a store's file beside the registry, for writing if possible; the descriptor is given back
- * with pt_lmdb_foreign_keep. SQLITE_CANTOPEN if there is none, or it is not a regular file.
- */
-int pt_lmdb_open_data_file(const char *path, int *fd, bool *writable, pt_error *error);
-
 /* Closes the environment and opens it again. On failure it may stay closed. */
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
 

@@ -28,7 +28,7 @@ int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *stat
     }
     return mdb_rc == MDB_SUCCESS
                ? SQLITE_OK
-               : pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its state");
+               : pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading its state");
 }
 
 void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock)
@@ -65,7 +65,7 @@ static int load_entries(pt_lmdb_snapshot *snapshot, unsigned known, unsigned sto
             return fail_dictionary(error, store, kind, id, "missing");
         }
         if (mdb_rc != MDB_SUCCESS) {
-            return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its dictionary");
+            return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading its dictionary");
         }
         pt_slice content;
         int rc = pt_unseal(pt_lmdb_slice(mdb_key), pt_lmdb_slice(value), &content)
@@ -277,7 +277,7 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
         mdb_rc = MDB_CORRUPTED;
     }
     if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading a record");
+        return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading a record");
     }
     *found = true;
     *record = pt_lmdb_slice(value);
@@ -300,7 +300,7 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
         return SQLITE_OK;
     }
     if (mdb_rc != MDB_SUCCESS) {
-        return pt_lmdb_fail(error, mdb_rc, store->base.path, "reading its counts");
+        return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading its counts");
     }
     if (!pt_format_read_counts(pt_lmdb_slice(mdb_key), pt_lmdb_slice(value), counts)) {
         return fail_damaged(error, store, "the counts of a table are damaged");

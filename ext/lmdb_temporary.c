@@ -87,23 +87,27 @@ static int claim(int fd)
     return fstat(fd, &file) == 0 && file.st_nlink > 0 ? 0 : EEXIST;
 }
 
-/* errno; EEXIST: another name may be free. */
-static int make_named(const char *name, const struct stat *like, int *fd)
+/* 0 or errno; EEXIST: another name may be free, or a child was forked just then. */
+static int make_named(const char *name, const struct stat *like, pt_lmdb_temporary *made)
 {
     mode_t mode = like != NULL ? MODE_UNTIL_SHARED : MODE_OF_NEW_FILES;
-    *fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (*fd < 0) {
+    unsigned forks = pt_lmdb_forks();
+    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
+    if (fd < 0) {
         return errno;
     }
-    int problem = claim(*fd);
+    int problem = pt_lmdb_own(&made->owned, fd, forks) ? claim(fd) : EEXIST;
     if (problem == 0 && like != NULL) {
-        problem = pt_lmdb_share_like(*fd, like);
+        problem = pt_lmdb_share_like(fd, like);
     }
     if (problem != 0) {
         unlink(name);
-        close(*fd);
+        pt_lmdb_disown(&made->owned);
+        close(fd);
+        return problem;
     }
-    return problem;
+    made->fd = fd;
+    return 0;
 }
 
 int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_temporary *temporary)
@@ -119,10 +123,10 @@ int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_te
         if (name == NULL) {
             return ENOMEM;
         }
-        int fd;
-        problem = make_named(name, like, &fd);
+        *temporary = (pt_lmdb_temporary){.fd = -1};
+        problem = make_named(name, like, temporary);
         if (problem == 0) {
-            *temporary = (pt_lmdb_temporary){.name = name, .fd = fd};
+            temporary->name = name;
             return 0;
         }
         sqlite3_free(name);
@@ -185,6 +189,14 @@ int pt_lmdb_temporary_replace(pt_lmdb_temporary *temporary, const char *path)
     return 0;
 }
 
+int pt_lmdb_temporary_take(pt_lmdb_temporary *temporary)
+{
+    int fd = temporary->fd;
+    pt_lmdb_disown(&temporary->owned);
+    temporary->fd = -1;
+    return fd;
+}
+
 void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary)
 {
     if (temporary->name != NULL) {
@@ -192,8 +204,9 @@ void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary)
         sqlite3_free(temporary->name);
     }
     if (temporary->fd >= 0) {
-        /* A child that was forked meanwhile has a copy of the descriptor. */
+        /* A child that is being forked has a copy of the descriptor. */
         pt_lock_release(temporary->fd, PT_LOCK_GATE);
+        pt_lmdb_disown(&temporary->owned);
         close(temporary->fd);
     }
 }

@@ -9,10 +9,14 @@
 
 #include <sys/stat.h>
 
-/* `fd` is open for writing and holds the gate exclusively; -1: somebody has taken it over. */
+#include "lmdb_forks.h"
+
+/* `fd` is open for writing and holds the gate exclusively; -1: somebody has taken it over. It must
+ * not be moved in memory. */
 typedef struct pt_lmdb_temporary {
     char *name; /* from sqlite3_malloc; NULL: it has got its own name */
     int fd;
+    pt_lmdb_owned owned; /* fd */
 } pt_lmdb_temporary;
 
 /*
@@ -29,6 +33,9 @@ int pt_lmdb_temporary_publish(pt_lmdb_temporary *temporary, const char *path);
 
 /* Gives it the name `path` in place of the file that has it, not yet durably. 0 or errno. */
 int pt_lmdb_temporary_replace(pt_lmdb_temporary *temporary, const char *path);
+
+/* Gives the descriptor away: it is the caller's, and no child has it, as long as none is forked. */
+int pt_lmdb_temporary_take(pt_lmdb_temporary *temporary);
 
 /* Closes the file, and removes it unless it was published. */
 void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary);

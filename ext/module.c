@@ -45,7 +45,12 @@ int pt_module_fail(char **message, const char *name, pt_error *error)
     return rc;
 }
 
-int pt_module_nested_error(sqlite3 *db, pt_error *error)
+static bool is_error(int rc)
+{
+    return rc != SQLITE_ROW && rc != SQLITE_DONE;
+}
+
+int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error)
 {
     static const char prefix[] = "ptable: ";
     const size_t prefix_size = sizeof prefix - 1;
@@ -53,9 +58,23 @@ int pt_module_nested_error(sqlite3 *db, pt_error *error)
     if (rc == SQLITE_NOMEM) {
         return pt_error_nomem(error);
     }
+    if (rc == SQLITE_MISUSE) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "this statement's connection was closed with sqlite3_close_v2; run it "
+                            "in another one");
+    }
+    if (!is_error(rc) || (rc & 0xFF) == SQLITE_AUTH) {
+        return pt_error_set(error, SQLITE_AUTH, "%s; let the authorizer allow %s",
+                            is_error(rc) ? sqlite3_errmsg(db) : "not authorized", needs);
+    }
     const char *text = sqlite3_errmsg(db);
     bool own = strncmp(text, prefix, prefix_size) == 0;
     return pt_error_set(error, rc, "%s", own ? text + prefix_size : text);
+}
+
+bool pt_module_is_ignored(sqlite3_stmt *statement)
+{
+    return sqlite3_column_count(statement) == 0;
 }
 
 int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8)

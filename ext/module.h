@@ -28,9 +28,18 @@ int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_modul
  */
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
-/* Records the connection's last error, that of a nested statement: its code and its text without
- * the "ptable: " that pt_module_fail puts in front. Returns the code. */
-int pt_module_nested_error(sqlite3 *db, pt_error *error);
+/*
+ * Records the connection's last error, that of a nested statement: its code and its text without
+ * the "ptable: " that pt_module_fail puts in front. Where it was not allowed, the text also says
+ * what an authorizer must allow, `needs`; so it was if there is no error, for then it was ignored:
+ * SQLITE_AUTH. A closed connection, whose last statements may go on, runs none of ours:
+ * SQLITE_ERROR. Returns the code.
+ */
+int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error);
+
+/* Whether an authorizer has made a statement that was prepared, and gives columns, one that does
+ * nothing (SQLITE_IGNORE). */
+bool pt_module_is_ignored(sqlite3_stmt *statement);
 
 /*
  * Whether a schema's text is in UTF-8; in doubt it is not: then fewer conditions become key ranges.

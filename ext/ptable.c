@@ -149,6 +149,9 @@ static bool is_first_api(const sqlite3_api_routines *api)
 static int refuse_other_api(const sqlite3_api_routines *api, char **message)
 {
     Dl_info first = {0};
+    if (message == NULL) {
+        return SQLITE_ERROR;
+    }
     dladdr(sqlite3_api, &first);
     *message = api->mprintf("ptable: this process has loaded the extension into another SQLite "
                             "library, %Q; load it into connections of that one only",

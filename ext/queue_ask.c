@@ -18,10 +18,11 @@ static int prepare(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *e
     return SQLITE_OK;
 }
 
-/* Ends a statement, which is NULL if it could not be prepared. */
-static int finish(sqlite3 *db, sqlite3_stmt *statement, bool done, pt_error *error)
+/* Ends a statement, which is NULL if it could not be prepared; `needs` as for an authorizer. */
+static int finish(sqlite3 *db, sqlite3_stmt *statement, bool done, const char *needs,
+                  pt_error *error)
 {
-    int rc = done ? SQLITE_OK : pt_module_nested_error(db, error);
+    int rc = done ? SQLITE_OK : pt_module_nested_error(db, needs, error);
     sqlite3_finalize(statement);
     return rc;
 }
@@ -56,7 +57,8 @@ static int look_into_schema(sqlite3 *db, const char *schema, const char *name, b
         *found = true;
         *is_queue = shows_request(columns);
     }
-    return finish(db, columns, *is_queue || step == SQLITE_DONE, error);
+    bool done = *is_queue || (step == SQLITE_DONE && !pt_module_is_ignored(columns));
+    return finish(db, columns, done, "PRAGMA table_xinfo", error);
 }
 
 typedef struct sought {
@@ -138,7 +140,7 @@ static int insert_request(const question *asked, pt_error *error)
         insert != NULL &&
         sqlite3_bind_pointer(insert, 1, asked->request, PT_QUEUE_REQUEST_TYPE, NULL) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
-    return finish(db, insert, done, error);
+    return finish(db, insert, done, "INSERT into the queue", error);
 }
 
 static int ask(question *asked, pt_error *error)

@@ -263,7 +263,11 @@ static int lock_store(pt_session *session, pt_error *error)
         return rc;
     }
     const char *advice;
-    int wait_ms = session->host.lock_wait(session->host.context, &advice);
+    int wait_ms;
+    int asked = session->host.lock_wait(session->host.context, &wait_ms, &advice, error);
+    if (asked != SQLITE_OK) {
+        return asked;
+    }
     if (wait_ms > 0) {
         pt_error_clear(error);
         rc = engine->lock(session->store, wait_ms, error);

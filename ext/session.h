@@ -28,8 +28,9 @@ typedef struct pt_session pt_session;
 /* What a session needs to know of its connection. */
 typedef struct pt_session_host {
     void *context;
-    /* How long to wait for a writer lock, in ms, and what to do when that was not long enough. */
-    int (*lock_wait)(void *context, const char **advice);
+    /* How long to wait for a writer lock, in ms, and what to do when that was not long enough.
+     * SQLITE_OK; SQLITE_INTERRUPT, SQLITE_NOMEM: not at all. */
+    int (*lock_wait)(void *context, int *wait_ms, const char **advice, pt_error *error);
     /* An explicit transaction is followed from its first statement on, so reads keep their view. */
     bool (*follows_transaction)(void *context);
     /* Takes what locks can make the main database's commit fail later. */

@@ -32,7 +32,7 @@ typedef enum system_call_kind {
     CALL_SIZE,   /* ftruncate */
     CALL_ROOM,   /* fallocate */
     CALL_NAME,   /* link, unlink, rename, mkdtemp: a folder changes */
-    CALL_LOOK,   /* stat, fstat, fstatfs, access, realpath, lseek */
+    CALL_LOOK,   /* stat, fstat, fstatfs, access, realpath, lseek, fcntl for who has a lock */
     CALL_LOCK,   /* fcntl for locks; never one that only gives a lock back */
     CALL_UNLOCK, /* fcntl that only gives a lock back */
     CALL_MAP,    /* mmap of a file */
@@ -329,6 +329,10 @@ UNWATCHED static int system_call_fcntl(int fd, int command, void *argument)
     bool locks = command == F_SETLK || command == F_SETLKW || command == F_OFD_SETLK ||
                  command == F_OFD_SETLKW;
     if (locks && system_call_on(lock->l_type == F_UNLCK ? CALL_UNLOCK : CALL_LOCK, "fcntl", fd)) {
+        return -1;
+    }
+    bool looks = command == F_GETLK || command == F_OFD_GETLK;
+    if (looks && system_call_on(CALL_LOOK, "fcntl", fd)) {
         return -1;
     }
     return (int)syscall(SYS_fcntl, fd, command, argument);

@@ -14,10 +14,18 @@
 #include "store.h"
 #include "write_order.h"
 
-enum { DEFAULT_BACKUPS = 6, DEFAULT_KILLS = 25, ROWS = 50, LOADERS = 2 };
+enum { DEFAULT_BACKUPS = 6, DEFAULT_KILLS = 25, ROWS = 50, LOADERS = 2, ROUND = 6 };
 
 #define STORE "shared.ptable"
+#define COPY "copy.ptable"
 #define TABLE "CREATE VIRTUAL TABLE IF NOT EXISTS t USING ptable(V Int32, store='%s', sync='off')"
+
+static void remove_file(const char *folder, const char *name)
+{
+    char path[PATH_SIZE];
+    path_in(folder, name, path);
+    unlink(path);
+}
 
 /* --- Under load --- */
 
@@ -71,39 +79,63 @@ static void check_backup(const char *folder, const char *name, const int64_t *ac
     check_sound(folder, name);
 }
 
-static void backups_under_load_are_commits(void **state)
+static void start_loaders(child *loaders, const char *path)
 {
-    const char *folder = *state;
-    char path[PATH_SIZE];
-    child loaders[LOADERS];
-    int64_t acknowledged[LOADERS] = {0};
-    int64_t backups = setting("N", DEFAULT_BACKUPS);
-    path_in(folder, STORE, path);
-    sqlite3 *db = open_database(folder, "main.db");
-    run(db, TABLE, path);
     for (int i = 0; i < LOADERS; i++) {
         const char writer[] = {(char)('a' + i), 0};
         const char *const arguments[] = {path, writer, NULL};
         loaders[i] = start_child("load", arguments);
     }
+}
+
+static void back_up_under_load(const char *folder, sqlite3 *db, child *loaders,
+                               int64_t *acknowledged)
+{
+    for (int i = 0; i < LOADERS; i++) {
+        assert_true(read_all(loaders[i].from, &acknowledged[i], sizeof acknowledged[i]));
+        acknowledged[i] = read_acknowledged(&loaders[i], acknowledged[i], now_ns() + 20000000);
+    }
+    run(db, "SELECT pt_backup('" STORE "', '" COPY "')");
+    check_backup(folder, COPY, acknowledged);
+    remove_file(folder, COPY);
+    remove_file(folder, COPY "-lock");
+}
+
+/* As many as ROUND of one store, which grows meanwhile. Returns the batches that were written. */
+static int64_t backups_of_one_store(const char *folder, int64_t backups)
+{
+    char path[PATH_SIZE];
+    child loaders[LOADERS];
+    int64_t acknowledged[LOADERS] = {0};
+    int64_t batches = 0;
+    path_in(folder, STORE, path);
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, TABLE, path);
+    start_loaders(loaders, path);
     for (int64_t i = 0; i < backups; i++) {
-        char name[32];
-        snprintf(name, sizeof name, "%lld.ptable", (long long)i);
-        for (int j = 0; j < LOADERS; j++) {
-            assert_true(read_all(loaders[j].from, &acknowledged[j], sizeof acknowledged[j]));
-            acknowledged[j] = read_acknowledged(&loaders[j], acknowledged[j], now_ns() + 20000000);
-        }
-        run(db, "SELECT pt_backup('%s', '%s')", path, name);
-        check_backup(folder, name, acknowledged);
+        back_up_under_load(folder, db, loaders, acknowledged);
     }
     for (int i = 0; i < LOADERS; i++) {
         kill_child(&loaders[i]);
+        batches += acknowledged[i];
     }
-    print_message(
-        "# %lld backups while %d processes wrote %lld and %lld batches: each one commit\n",
-        (long long)backups, LOADERS, (long long)acknowledged[0], (long long)acknowledged[1]);
     assert_int_equal(unfinished_files(folder), 0);
+    run(db, "DROP TABLE t");
     close_database(db);
+    remove_file(folder, STORE);
+    remove_file(folder, STORE "-lock");
+    return batches;
+}
+
+static void backups_under_load_are_commits(void **state)
+{
+    int64_t backups = setting("N", DEFAULT_BACKUPS);
+    int64_t batches = 0;
+    for (int64_t made = 0; made < backups; made += ROUND) {
+        batches += backups_of_one_store(*state, backups - made < ROUND ? backups - made : ROUND);
+    }
+    print_message("# %lld backups while %d processes wrote %lld batches: each one commit\n",
+                  (long long)backups, LOADERS, (long long)batches);
 }
 
 /* --- Damage --- */
@@ -363,13 +395,6 @@ static void a_backup_can_be_interrupted(void **state)
 }
 
 /* --- Killed --- */
-
-static void remove_file(const char *folder, const char *name)
-{
-    char path[PATH_SIZE];
-    path_in(folder, name, path);
-    unlink(path);
-}
 
 /* Most of the calls fill the file; the first and the last ones are the interesting ones. */
 static void a_killed_backup_is_whole_or_not_there(void **state)

@@ -120,6 +120,68 @@ static void reading_may_fail(void **state)
     expect_ok();
 }
 
+/* Where a text lies in the file, which has it once. */
+static long find_text(const char *text)
+{
+    static char bytes[1 << 20];
+    FILE *file = open_file();
+    size_t size = fread(bytes, 1, sizeof bytes, file);
+    assert_int_equal(fclose(file), 0);
+    const char *found = memmem(bytes, size, text, strlen(text));
+    assert_non_null(found);
+    const char *rest = found + 1;
+    assert_null(memmem(rest, size - (size_t)(rest - bytes), text, strlen(text)));
+    return (long)(found - bytes);
+}
+
+/* Makes the page at which a text lies one of no kind. */
+static void damage_page_with(const char *text)
+{
+    enum { FLAGS = 10 };
+    FILE *file = open_file();
+    assert_int_equal(fseek(file, find_text(text) / PAGE * PAGE + FLAGS, SEEK_SET), 0);
+    assert_int_equal(fwrite("\0\0", 1, 2, file), 2);
+    assert_int_equal(fclose(file), 0);
+}
+
+static void assert_reads(pt_snapshot *snapshot, int code)
+{
+    bool found;
+    pt_slice record;
+    test_key key = key_of(1, "text");
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(engine->get(snapshot, key_slice(&key), &found, &record, &error), code);
+    pt_error_clear(&error);
+}
+
+/* Only who reads an older state meets it. */
+static void what_is_superseded_is_not_checked(void **state)
+{
+    (void)state;
+    unlink(fixture_path);
+    open_one = open_store(fixture_path);
+    store_text(open_one, 1, "text", "the older version");
+    pt_snapshot *old = begin_snapshot(open_one);
+    store_text(open_one, 1, "text", "a newer version");
+    damage_page_with("the older version");
+    assert_reads(old, SQLITE_CORRUPT);
+    pt_error error = PT_ERROR_NONE;
+    char *text = NULL;
+    assert_int_equal(check_open(&text, &error), SQLITE_OK);
+    assert_null(strstr(text, "cannot be read"));
+    assert_null(strstr(text, "page"));
+    sqlite3_free(text);
+    engine->snapshot_end(old);
+    assert_int_equal(engine->snapshot_begin(old, &error), SQLITE_OK);
+    assert_reads(old, SQLITE_OK);
+    engine->snapshot_free(old);
+    damage_page_with("a newer version");
+    assert_int_equal(check_open(&text, &error), SQLITE_OK);
+    assert_non_null(strstr(text, "page"));
+    sqlite3_free(text);
+    engine->close(open_one);
+}
+
 static int reads_before_failure;
 
 static system_call_verdict fail_one_read(const system_call *call)
@@ -212,6 +274,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(a_version_that_is_overwritten_is_not_checked),
         TEST(a_meta_page_damaged_in_use_is_named),
+        TEST(what_is_superseded_is_not_checked),
         TEST(reading_may_fail),
         TEST(each_read_may_fail),
         TEST(a_meta_page_is_damaged_only_if_it_stays_so),

@@ -301,13 +301,16 @@ static void want_of_memory_does_not_tear_a_transaction(void **state)
     assert_true(points > 0);
 }
 
-static bool told; /* by the log, that a transaction is torn */
+static bool told;       /* by the log, that a transaction is torn */
+static int told_closed; /* how often, that a connection is closed */
 
 static void watch_log(void *context, int code, const char *message)
 {
     (void)context;
     (void)code;
     told = told || strstr(message, "but not the rest of it; ROLLBACK") != NULL;
+    told_closed += strstr(message, "ptable: pt_") != NULL &&
+                   strstr(message, "closed with sqlite3_close_v2; run it in another one") != NULL;
 }
 
 static void where_there_is_no_memory_at_all_the_log_tells(void **state)
@@ -398,6 +401,33 @@ static void statements_left_by_close_v2_commit_nothing(void **state)
     assert_number(all->db, 10, "SELECT sum(V) FROM o");
 }
 
+/* Which cannot run statements of ours any more; SQLite has only the log to say why in. */
+static void statements_left_by_close_v2_say_why_they_fail(void **state)
+{
+    static const char *const left[] = {"SELECT * FROM pt_partitions('t')",
+                                       "SELECT * FROM pt_properties('main.t')",
+                                       "SELECT * FROM pt_queue_get('q')", "SELECT pt_compact()"};
+    enum { LEFT = sizeof left / sizeof left[0] };
+    sqlite3_stmt *statements[LEFT];
+    scene *all = *state;
+    run(all->db, "CREATE VIRTUAL TABLE q USING pt_queue");
+    for (int i = 0; i < LEFT; i++) {
+        statements[i] = prepare(all->db, left[i]);
+    }
+    assert_int_equal(sqlite3_close_v2(all->db), SQLITE_OK);
+    told_closed = 0;
+    for (int i = 0; i < LEFT; i++) {
+        int code = sqlite3_step(statements[i]);
+        if (code != SQLITE_ERROR || told_closed != i + 1) {
+            fail_msg("%s: %d, told %d times", left[i], code, told_closed);
+        }
+    }
+    for (int i = 0; i < LEFT; i++) {
+        sqlite3_finalize(statements[i]);
+    }
+    all->db = open_database(all->folder, "main.db");
+}
+
 int main(int argc, char **argv)
 {
     if (is_peer(argc, argv)) {
@@ -424,6 +454,7 @@ int main(int argc, char **argv)
         scene_test(a_true_rollback_is_left_to_sqlite),
         scene_test(a_close_in_a_transaction_leaves_nothing_locked),
         scene_test(statements_left_by_close_v2_commit_nothing),
+        scene_test(statements_left_by_close_v2_say_why_they_fail),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

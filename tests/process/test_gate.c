@@ -1,7 +1,7 @@
 /*
- * A process that stands still in the gate of a store, stopped or in a debugger: who opens, closes
- * or compacts that store waits for it, and nobody else does. Here the test itself is in the gate,
- * by a descriptor of its own, and a thread wants to pass.
+ * A process that stands still in the gate of a store, stopped or in a debugger, or is slow to end:
+ * who opens, closes or compacts that store waits for it, and nobody else does. Here the test itself
+ * is in the gate, by a descriptor of its own, and a thread wants to pass.
  */
 #include <pthread.h>
 #include <semaphore.h>
@@ -14,7 +14,7 @@
 
 #define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/%s', sync='off')"
 
-enum { NS_PER_SECOND = 1000000000, SLEEP_OF_AN_HOUR = 3600 };
+enum { NS_PER_SECOND = 1000000000, NS_PER_MS = 1000000, AN_HOUR = 3600000, A_MOMENT = 100 };
 
 typedef struct scene {
     char *folder;
@@ -29,16 +29,17 @@ typedef struct scene {
 
 static sem_t waits;
 static atomic_bool awaited;
-static atomic_bool hours_pass; /* with each sleep */
-static atomic_int hours;
+static atomic_int ms_of_a_sleep; /* seem to pass; 0: as long as it is */
+static atomic_llong ms_slept;
 
 int nanosleep(const struct timespec *time, struct timespec *left)
 {
     if (atomic_exchange(&awaited, false)) {
         sem_post(&waits);
     }
-    if (atomic_load(&hours_pass)) {
-        atomic_fetch_add(&hours, 1);
+    int ms = atomic_load(&ms_of_a_sleep);
+    if (ms != 0) {
+        atomic_fetch_add(&ms_slept, ms);
         return 0;
     }
     int problem = clock_nanosleep(CLOCK_MONOTONIC, 0, time, left);
@@ -49,7 +50,11 @@ int nanosleep(const struct timespec *time, struct timespec *left)
 UNWATCHED int clock_gettime(clockid_t clock, struct timespec *now)
 {
     int result = (int)syscall(SYS_clock_gettime, clock, now);
-    now->tv_sec += clock == CLOCK_MONOTONIC ? atomic_load(&hours) * SLEEP_OF_AN_HOUR : 0;
+    if (clock == CLOCK_MONOTONIC) {
+        long long ns = now->tv_nsec + atomic_load(&ms_slept) * NS_PER_MS;
+        now->tv_sec += ns / NS_PER_SECOND;
+        now->tv_nsec = ns % NS_PER_SECOND;
+    }
     return result;
 }
 
@@ -97,7 +102,7 @@ static int tear_down(void **state)
 {
     scene *all = *state;
     void *folder = all->folder;
-    atomic_store(&hours_pass, false);
+    atomic_store(&ms_of_a_sleep, 0);
     system_call_judge = NULL;
     sqlite3_close(all->db);
     close(all->gate);
@@ -118,6 +123,13 @@ static void end(scene *all, int code)
 {
     assert_int_equal(pthread_join(all->thread, NULL), 0);
     assert_int_equal(all->code, code);
+}
+
+static bool is_present(const scene *all)
+{
+    bool held = false;
+    assert_int_equal(pt_lock_look(all->gate, PT_LOCK_PRESENCE, &held), 0);
+    return held;
 }
 
 /* --- What others do meanwhile --- */
@@ -188,6 +200,49 @@ static void opening_waits_alone(void **state)
     run(all->db, "INSERT INTO t VALUES('p', '2', 2)");
 }
 
+/* Of its locks a process that ends, or another file's user, has only that on the store. */
+static void an_opener_waits_alone_for_who_is_about_to_end(void **state)
+{
+    scene *all = *state;
+    assert_int_equal(pt_lock_take(all->gate, PT_LOCK_PRESENCE, false, 0), SQLITE_OK);
+    atomic_store(&awaited, true);
+    begin(all, open_x);
+    others_go_on(all);
+    assert_false(atomic_load(&all->done));
+    pt_lock_release(all->gate, PT_LOCK_PRESENCE);
+    end(all, SQLITE_OK);
+    assert_number(all->db, 1, "SELECT sum(V) FROM t");
+    run(all->db, "DROP TABLE t");
+    assert_int_equal(pt_lock_take(all->gate, PT_LOCK_PRESENCE, false, 0), SQLITE_OK);
+    atomic_store(&ms_of_a_sleep, A_MOMENT);
+    fails(all->db, SQLITE_CANTOPEN, TABLE, all->folder, "x.ptable");
+    says(all->db, "is open in another process that does not use its lock file");
+}
+
+static int failing_look;
+
+static system_call_verdict fail_look(const system_call *call)
+{
+    bool is_one = call->kind == CALL_LOOK && strcmp(call->name, "fcntl") == 0;
+    return (system_call_verdict){.error = is_one && failing_look-- == 0 ? ENOLCK : 0};
+}
+
+/* Whether the store's file has users, and whether the lock file has. */
+static void who_cannot_see_them_does_not_take_files_for_unused(void **state)
+{
+    enum { LOOKS = 2 };
+    scene *all = *state;
+    system_call_judge = fail_look;
+    for (int look = 0; look < LOOKS; look++) {
+        failing_look = look;
+        fails(all->db, SQLITE_IOERR, TABLE, all->folder, "x.ptable");
+        says(all->db, "looking who uses its lock file; put it on a file system whose locks work");
+    }
+    failing_look = LOOKS;
+    run(all->db, TABLE, all->folder, "x.ptable");
+    assert_int_equal(failing_look, 0);
+}
+
 static void closing_waits_alone(void **state)
 {
     scene *all = *state;
@@ -198,7 +253,7 @@ static void closing_waits_alone(void **state)
     assert_false(atomic_load(&all->done));
     leave_gate(all);
     end(all, SQLITE_OK);
-    assert_false(pt_lock_is_held(all->gate, PT_LOCK_PRESENCE));
+    assert_false(is_present(all));
 }
 
 /* Its last user then need not close it, nor pass the gate. */
@@ -211,12 +266,12 @@ static void a_store_that_waits_to_be_closed_can_be_used_again(void **state)
     sqlite3 *db = open_database("", ":memory:");
     run(db, TABLE, all->folder, "x.ptable");
     end(all, SQLITE_OK);
-    assert_true(pt_lock_is_held(all->gate, PT_LOCK_PRESENCE));
+    assert_true(is_present(all));
     run(db, "INSERT INTO t VALUES('p', '2', 2)");
     assert_number(db, 3, "SELECT sum(V) FROM t");
     leave_gate(all);
     close_database(db);
-    assert_false(pt_lock_is_held(all->gate, PT_LOCK_PRESENCE));
+    assert_false(is_present(all));
 }
 
 static const scene *compacting;
@@ -250,7 +305,7 @@ static void nobody_waits_for_ever(void **state)
     scene *all = *state;
     sqlite3 *db = open_database("", ":memory:");
     enter_gate(all);
-    atomic_store(&hours_pass, true);
+    atomic_store(&ms_of_a_sleep, AN_HOUR);
     fails(db, SQLITE_BUSY, TABLE, all->folder, "x.ptable");
     says(db, "is being opened or replaced by another process");
     leave_gate(all);
@@ -259,7 +314,7 @@ static void nobody_waits_for_ever(void **state)
     fails(db, SQLITE_BUSY, "SELECT pt_compact('%s/x.ptable')", all->folder);
     close_database(db);
     leave_gate(all);
-    assert_false(pt_lock_is_held(all->gate, PT_LOCK_PRESENCE));
+    assert_false(is_present(all));
 }
 
 #define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
@@ -268,6 +323,8 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         scene_test(opening_waits_alone),
+        scene_test(an_opener_waits_alone_for_who_is_about_to_end),
+        scene_test(who_cannot_see_them_does_not_take_files_for_unused),
         scene_test(closing_waits_alone),
         scene_test(a_store_that_waits_to_be_closed_can_be_used_again),
         scene_test(compacting_waits_alone),

@@ -138,6 +138,7 @@ static void a_second_sqlite_library_is_refused(void **state)
                                     "SQLite library, '"));
     assert_int_equal(find_entry_point()(NULL, &message, &poor), SQLITE_NOMEM);
     assert_null(message);
+    assert_int_equal(find_entry_point()(NULL, NULL, &other), SQLITE_ERROR);
     assert_works();
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }

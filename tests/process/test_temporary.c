@@ -263,6 +263,33 @@ static void what_is_in_use_is_not_removed(void **state)
     assert_false(stays());
 }
 
+/* --- Forks --- */
+
+static char shared[PATH_SIZE];
+
+/* As the handlers of pthread_atfork see it. */
+static void begin_and_end_fork(const system_call *call)
+{
+    snprintf(shared, sizeof shared, "%s", call->path);
+    pt_lmdb_forks_begin();
+    pt_lmdb_forks_end_in_parent();
+}
+
+static void a_file_that_a_child_may_have_is_made_anew(void **state)
+{
+    pt_lmdb_temporary temporary = {.fd = -1};
+    plan_event("open", 0, begin_and_end_fork);
+    assert_int_equal(pt_lmdb_temporary_make(place, NULL, &temporary), 0);
+    assert_int_equal(planned_times, 0);
+    assert_string_not_equal(temporary.name, shared);
+    assert_int_equal(unfinished_files(*state), 1);
+    pt_lmdb_temporary_close(&temporary);
+    plan_event("open", 0, begin_and_end_fork);
+    planned_times = NAME_TRIES;
+    make_fails(*state, NULL, EEXIST);
+    end_plan();
+}
+
 /* --- The end --- */
 
 static void publishing_is_durable_or_undone(void **state)
@@ -346,6 +373,7 @@ int main(void)
         place_test(a_file_taken_for_abandoned_is_made_again),
         place_test(only_temporary_files_are_removed),
         place_test(what_is_in_use_is_not_removed),
+        place_test(a_file_that_a_child_may_have_is_made_anew),
         place_test(publishing_is_durable_or_undone),
         place_test(a_file_that_cannot_be_replaced_is_removed),
         place_test(a_file_is_for_no_more_than_its_model),

@@ -59,12 +59,14 @@ typedef struct test_host {
     int commits_asked;
 } test_host;
 
-static inline int test_lock_wait(void *context, const char **advice)
+static inline int test_lock_wait(void *context, int *wait_ms, const char **advice, pt_error *error)
 {
     test_host *host = context;
+    (void)error;
     *advice = "advice";
+    *wait_ms = host->wait_ms;
     host->waits_asked++;
-    return host->wait_ms;
+    return SQLITE_OK;
 }
 
 static inline bool test_follows(void *context)

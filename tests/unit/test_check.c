@@ -295,6 +295,28 @@ static void meta_pages_are_checked(void **state)
     assert_int_equal(fclose(file), 0);
 }
 
+static void commit_once(void)
+{
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    commit_write(begin_write(store));
+    engine->unlock(store);
+    engine->close(store);
+}
+
+/* LMDB takes page 0 then: the commit before, which is whole. */
+static void two_meta_pages_of_one_commit_are_found(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    if (newest_meta(file) == 0) {
+        commit_once();
+    }
+    set_number(file, PAGE + 144, number_at(file, 144));
+    assert_int_equal(fclose(file), 0);
+    expect("page 1, a meta page, is damaged: what it leads to is commit");
+}
+
 static void less_than_a_page_is_left(void **state)
 {
     (void)state;
@@ -453,6 +475,7 @@ int main(void)
         TEST(missing_parts_are_named),
         TEST(free_pages_are_checked),
         TEST(meta_pages_are_checked),
+        TEST(two_meta_pages_of_one_commit_are_found),
         TEST(less_than_a_page_is_left),
         TEST(long_checks_go_on),
         TEST(reports_end_after_a_hundred_lines),

@@ -399,6 +399,44 @@ static void sizes_that_leave_the_page_are_reported(void **state)
     }
 }
 
+static int get_row(pt_snapshot *snapshot, int row, pt_error *error)
+{
+    char text[16];
+    bool found;
+    pt_slice record;
+    snprintf(text, sizeof text, "%06d", row);
+    test_key key = key_of(1, text);
+    return engine->get(snapshot, key_slice(&key), &found, &record, error);
+}
+
+/* LMDB then refuses everything, and does not say why. */
+static void a_snapshot_that_met_damage_goes_on_saying_so(void **state)
+{
+    (void)state;
+    static const char again[] = "damage was met in this transaction";
+    pt_engine_cursor *cursor = NULL;
+    pt_table_counts counts;
+    make_rows();
+    size_t size = read_file();
+    for (size_t at = find_row(ROWS / 2, 0, size); at < size;
+         at = find_row(ROWS / 2, at + 1, size)) {
+        pt_put_le16(file_bytes + at / PAGE * PAGE + FLAGS, 0);
+    }
+    write_file(size);
+    pt_store *store = open_store(fixture_path);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_fails(get_row(snapshot, ROWS / 2, &error), SQLITE_CORRUPT, "see what pt_check says");
+    assert_fails(get_row(snapshot, 0, &error), SQLITE_CORRUPT, again);
+    assert_fails(get_row(snapshot, 0, &error), SQLITE_CORRUPT, "restore it from a backup");
+    assert_fails(engine->cursor_open(snapshot, &cursor, &error), SQLITE_CORRUPT, again);
+    assert_fails(engine->counts(snapshot, 1, &counts, &error), SQLITE_CORRUPT, again);
+    engine->snapshot_end(snapshot);
+    assert_ok(engine->snapshot_begin(snapshot, &error));
+    assert_ok(get_row(snapshot, 0, &error));
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
 #define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
 
 int main(void)
@@ -413,6 +451,7 @@ int main(void)
         TEST(garbage_behind_damaged_links_is_reported),
         TEST(leaf_whose_header_is_strange_is_read),
         TEST(sizes_that_leave_the_page_are_reported),
+        TEST(a_snapshot_that_met_damage_goes_on_saying_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

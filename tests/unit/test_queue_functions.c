@@ -113,7 +113,8 @@ static void test_authorizer(void **state)
     (void)state;
     sqlite3_set_authorizer(db, deny_inserts, NULL);
     assert_fails("SELECT * FROM pt_queue_get('jobs')", SQLITE_AUTH,
-                 "ptable: pt_queue_get: not authorized");
+                 "ptable: pt_queue_get: not authorized; let the authorizer allow INSERT into the "
+                 "queue");
     sqlite3_set_authorizer(db, NULL, NULL);
     assert_handed_out(0);
 }

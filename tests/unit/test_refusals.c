@@ -82,6 +82,43 @@ static void interrupted_transactions_end(void **state)
     execute("SELECT v FROM T; INSERT INTO T VALUES ('c', '1', 3)");
 }
 
+/* Only the innermost statement that runs is stopped by it. */
+static int interrupt_once(void *context)
+{
+    (void)context;
+    return steps_left-- == 0;
+}
+
+/* Asking how long to wait is a part of the statement, too. */
+static void who_is_interrupted_is_not_called_busy(void **state)
+{
+    static const char *const statements[] = {"INSERT INTO temp.S VALUES ('c', '1', 3)",
+                                             "SELECT pt_compact('%s')"};
+    assert_int_equal(fixture_setup(state), 0);
+    pt_store *store = open_store(fixture_path);
+    char *sql =
+        sqlite3_mprintf("CREATE VIRTUAL TABLE temp.S USING ptable(v, store=%Q)", fixture_path);
+    execute(sql);
+    sqlite3_free(sql);
+    lock_store(store);
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        int rc = SQLITE_INTERRUPT;
+        sql = sqlite3_mprintf(statements[i], fixture_path);
+        for (int steps = 0; rc == SQLITE_INTERRUPT; steps++) {
+            steps_left = steps;
+            sqlite3_progress_handler(db, 1, interrupt_once, NULL);
+            rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+            sqlite3_progress_handler(db, 0, NULL, NULL);
+            assert_int_equal(rc, steps_left < 0 ? SQLITE_INTERRUPT : SQLITE_BUSY);
+        }
+        sqlite3_free(sql);
+    }
+    store->engine->unlock(store);
+    store->engine->close(store);
+    execute("DROP TABLE temp.S");
+    fixture_teardown(state);
+}
+
 static int authorize(void *context, int action, const char *table, const char *column,
                      const char *schema, const char *trigger)
 {
@@ -90,6 +127,69 @@ static int authorize(void *context, int action, const char *table, const char *c
     (void)schema;
     (void)trigger;
     return action == SQLITE_READ && strcmp(table, forbidden) == 0 ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* Hides all that ptable itself asks for, of that action. */
+typedef struct hiding {
+    int action;
+    const char *first;  /* its first argument, or NULL: any */
+    int left;           /* how many there are before */
+    const char *second; /* its second one, or NULL */
+} hiding;
+
+static int hide(void *context, int action, const char *first, const char *second,
+                const char *schema, const char *trigger)
+{
+    hiding *self = context;
+    (void)schema;
+    (void)trigger;
+    bool is_one = action == self->action &&
+                  (self->first == NULL || strcmp(first, self->first) == 0) &&
+                  (self->second == NULL || strcmp(second, self->second) == 0);
+    return is_one && self->left-- <= 0 ? SQLITE_IGNORE : SQLITE_OK;
+}
+
+/* What an authorizer lets nobody see is not taken for missing, or for allowed. */
+static void what_is_hidden_is_said_to_be(void **state)
+{
+    (void)state;
+    static const struct {
+        hiding hidden;
+        const char *sql;
+        const char *needs;
+    } cases[] = {
+        {{SQLITE_SELECT, NULL, 1, NULL},
+         "SELECT * FROM pt_partitions('T')",
+         "SELECT from sqlite_schema"},
+        {{SQLITE_READ, "sqlite_master", 0, NULL},
+         "SELECT * FROM pt_partitions('T')",
+         "SELECT from sqlite_schema"},
+        {{SQLITE_READ, "sqlite_master", 0, NULL},
+         "SELECT * FROM pt_properties('main.T')",
+         "SELECT from sqlite_schema"},
+        {{SQLITE_READ, "sqlite_master", 0, "name"},
+         "SELECT * FROM pt_partitions('T')",
+         "SELECT from sqlite_schema"},
+        {{SQLITE_READ, "sqlite_master", 0, "type"},
+         "SELECT * FROM pt_partitions('T')",
+         "SELECT from sqlite_schema"},
+        {{SQLITE_PRAGMA, "table_xinfo", 0, NULL},
+         "SELECT * FROM pt_queue_get('q')",
+         "PRAGMA table_xinfo"},
+        {{SQLITE_PRAGMA, "query_only", 0, NULL}, "SELECT pt_compact()", "PRAGMA query_only"},
+    };
+    execute("CREATE VIRTUAL TABLE q USING pt_queue");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        hiding hidden = cases[i].hidden;
+        assert_int_equal(sqlite3_set_authorizer(db, hide, &hidden), SQLITE_OK);
+        int rc = sqlite3_exec(db, cases[i].sql, NULL, NULL, NULL);
+        sqlite3_set_authorizer(db, NULL, NULL);
+        if (rc != SQLITE_AUTH || strstr(sqlite3_errmsg(db), cases[i].needs) == NULL) {
+            fail_msg("%s: %d, %s", cases[i].sql, rc, sqlite3_errmsg(db));
+        }
+        execute(cases[i].sql);
+    }
+    execute("DROP TABLE q");
 }
 
 static void assert_forbidden(const char *table)
@@ -179,7 +279,9 @@ int main(void)
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
         TEST(interrupted_transactions_end),
+        TEST(who_is_interrupted_is_not_called_busy),
         TEST(forbidden_tables_stay_so),
+        TEST(what_is_hidden_is_said_to_be),
         TEST(what_a_schema_lacks_is_named),
         TEST(why_a_table_cannot_be_connected_is_told),
         TEST(what_cannot_be_asked_for_interrupts_goes_on),

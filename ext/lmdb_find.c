@@ -1,0 +1,95 @@
+#include "lmdb_find.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "lmdb_create.h"
+#include "lmdb_descriptors.h"
+#include "lmdb_env.h"
+#include "lmdb_error.h"
+#include "lmdb_foreign.h"
+#include "sqlite.h"
+
+enum { FINDING_TRIES = 3 };
+
+/* open() may be interrupted where the file system is slow. */
+static int open_patiently(const char *path, int flags)
+{
+    int fd;
+    do {
+        fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    } while (fd < 0 && errno == EINTR);
+    return fd;
+}
+
+/* Opens the data file, for writing if possible. 0 or errno. */
+static int open_data_file(const char *path, int *fd, bool *writable)
+{
+    if (pt_lmdb_foreign_take(path, fd, writable)) {
+        return 0;
+    }
+    *writable = true;
+    *fd = open_patiently(path, O_RDWR);
+    if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
+        *writable = false;
+        *fd = open_patiently(path, O_RDONLY);
+    }
+    return *fd >= 0 ? 0 : errno;
+}
+
+int pt_lmdb_fail_finding(pt_error *error, const char *path, int problem)
+{
+    switch (problem) {
+    case ENOENT:
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q does not exist; bring it back, if it was moved or left behind, or "
+            "make a new one by CREATE VIRTUAL TABLE, after DROP TABLE where one is "
+            "declared",
+            path);
+    case ENOTDIR:
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q cannot be there: a part of its path is not a folder; name another", path);
+    case EACCES:
+    case EPERM:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be opened: no permission; ask its owner for it", path);
+    case ENOMEM:
+        return pt_error_nomem(error);
+    default:
+        pt_lmdb_fail(error, problem, path, "opening it");
+        error->rc = error->rc == SQLITE_IOERR ? SQLITE_CANTOPEN : error->rc;
+        return error->rc;
+    }
+}
+
+static int check_kind(const char *path, pt_error *error)
+{
+    struct stat file;
+    if (stat(path, &file) != 0) {
+        return errno == ENOENT ? SQLITE_OK : pt_lmdb_fail_finding(error, path, errno);
+    }
+    return pt_lmdb_check_kind(&file, path, error);
+}
+
+int pt_lmdb_find_file(const char *path, bool create, int *fd, bool *writable, pt_error *error)
+{
+    int rc = check_kind(path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_fill_descriptors(path, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    int problem = open_data_file(path, fd, writable);
+    for (int tries = 1; problem == ENOENT && create && tries < FINDING_TRIES; tries++) {
+        rc = pt_lmdb_create_file(path, NULL, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        problem = open_data_file(path, fd, writable);
+    }
+    return problem == 0 ? SQLITE_OK : pt_lmdb_fail_finding(error, path, problem);
+}
