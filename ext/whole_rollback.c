@@ -30,10 +30,25 @@ static int roll_back_by_interruption(sqlite3 *db)
     return rc;
 }
 
+/*
+ * Where no statement is left, the program is done with the connection, and what it gave for these
+ * to call may be freed. If a backup keeps the connection from closing after all, they are not set
+ * any more.
+ */
+static void take_out_callbacks(sqlite3 *db)
+{
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    sqlite3_set_authorizer(db, NULL, NULL);
+    sqlite3_trace_v2(db, 0, NULL, NULL);
+}
+
 void pt_whole_rollback(sqlite3 *db)
 {
     if (!is_still_open(db)) {
         return;
+    }
+    if (sqlite3_next_stmt(db, NULL) == NULL) {
+        take_out_callbacks(db);
     }
     bool in_statement = sqlite3_get_autocommit(db);
     sqlite3_exec(db, in_statement ? "BEGIN; ROLLBACK" : "ROLLBACK", NULL, NULL, NULL);

@@ -380,6 +380,70 @@ static void a_close_in_a_transaction_leaves_nothing_locked(void **state)
     assert_number(all->db, 20, "SELECT (SELECT sum(V) FROM t) + (SELECT sum(V) FROM o)");
 }
 
+/* --- What a program gives to be called --- */
+
+static int count_progress(void *calls)
+{
+    count_call(calls);
+    return 0;
+}
+
+static int count_permission(void *calls, int action, const char *a, const char *b, const char *c,
+                            const char *d)
+{
+    (void)action;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    count_call(calls);
+    return SQLITE_OK;
+}
+
+static int count_event(unsigned event, void *calls, void *statement, void *sql)
+{
+    (void)event;
+    (void)statement;
+    (void)sql;
+    count_call(calls);
+    return 0;
+}
+
+static void watch_statements(sqlite3 *db, int *calls)
+{
+    sqlite3_progress_handler(db, 1, count_progress, calls);
+    sqlite3_set_authorizer(db, count_permission, calls);
+    sqlite3_trace_v2(db, SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE, count_event, calls);
+}
+
+/* Who closes a connection may have freed what they need: so does Python's sqlite3. */
+static void a_close_calls_nothing_of_the_program(void **state)
+{
+    scene *all = *state;
+    int calls = 0;
+    run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (1)");
+    watch_statements(all->db, &calls);
+    assert_int_equal(sqlite3_close(all->db), SQLITE_OK);
+    assert_int_equal(calls, 0);
+    all->db = open_database(all->folder, "main.db");
+    assert_number(all->db, 0, "SELECT (SELECT count(*) FROM t) + (SELECT count(*) FROM o)");
+}
+
+static void a_refused_close_leaves_what_the_program_gave(void **state)
+{
+    scene *all = *state;
+    int calls = 0;
+    run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1)");
+    watch_statements(all->db, &calls);
+    refuse_close(all->db);
+    calls = 0;
+    run(all->db, "SELECT * FROM o");
+    assert_true(calls >= 3);
+    sqlite3_progress_handler(all->db, 0, NULL, NULL);
+    sqlite3_set_authorizer(all->db, NULL, NULL);
+    sqlite3_trace_v2(all->db, 0, NULL, NULL);
+}
+
 /* The connection lives on until its last statement is finalized. */
 static void statements_left_by_close_v2_commit_nothing(void **state)
 {
@@ -423,6 +487,8 @@ int main(int argc, char **argv)
         scene_test(where_there_is_no_memory_at_all_the_log_tells),
         scene_test(a_true_rollback_is_left_to_sqlite),
         scene_test(a_close_in_a_transaction_leaves_nothing_locked),
+        scene_test(a_close_calls_nothing_of_the_program),
+        scene_test(a_refused_close_leaves_what_the_program_gave),
         scene_test(statements_left_by_close_v2_commit_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
