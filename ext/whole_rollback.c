@@ -31,15 +31,18 @@ static int roll_back_by_interruption(sqlite3 *db)
 }
 
 /*
- * Where no statement is left, the program is done with the connection, and what it gave for these
- * to call may be freed. If a backup keeps the connection from closing after all, they are not set
- * any more.
+ * Who closes a connection may have freed what it gave for statements to call, so nothing of that
+ * may be called: Python's sqlite3 frees it. A close that is refused after all leaves the connection
+ * without. Where statements are left it keeps its authorizer, on which a program may rely that goes
+ * on with it.
  */
 static void take_out_callbacks(sqlite3 *db)
 {
     sqlite3_progress_handler(db, 0, NULL, NULL);
-    sqlite3_set_authorizer(db, NULL, NULL);
     sqlite3_trace_v2(db, 0, NULL, NULL);
+    if (sqlite3_next_stmt(db, NULL) == NULL) {
+        sqlite3_set_authorizer(db, NULL, NULL);
+    }
 }
 
 void pt_whole_rollback(sqlite3 *db)
@@ -47,9 +50,7 @@ void pt_whole_rollback(sqlite3 *db)
     if (!is_still_open(db)) {
         return;
     }
-    if (sqlite3_next_stmt(db, NULL) == NULL) {
-        take_out_callbacks(db);
-    }
+    take_out_callbacks(db);
     bool in_statement = sqlite3_get_autocommit(db);
     sqlite3_exec(db, in_statement ? "BEGIN; ROLLBACK" : "ROLLBACK", NULL, NULL, NULL);
     int rc = is_still_open(db) ? roll_back_by_interruption(db) : SQLITE_OK;
