@@ -28,6 +28,12 @@ int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_modul
  */
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
+/*
+ * The same for xUpdate. What OR IGNORE passes over gets no message: SQLite would show it with
+ * whatever ends the statement later, as an interruption.
+ */
+int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error *error);
+
 /* Records the connection's last error, that of a nested statement: its code and its text without
  * the "ptable: " that pt_module_fail puts in front. Returns the code. */
 int pt_module_nested_error(sqlite3 *db, pt_error *error);

@@ -9,6 +9,12 @@ int pt_table_fail(pt_table *table, pt_error *error)
     return pt_module_fail(&table->base.zErrMsg, table->config.sql_name, error);
 }
 
+int pt_table_fail_write(pt_table *table, pt_error *error)
+{
+    return pt_module_fail_write(pt_connection_db(table->connection), &table->base.zErrMsg,
+                                table->config.sql_name, error);
+}
+
 static int use_store(pt_table *table, bool create, pt_error *error)
 {
     if (table->session != NULL) {
