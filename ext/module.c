@@ -88,3 +88,13 @@ int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8)
     sqlite3_finalize(statement);
     return name == NULL && sqlite3_errcode(db) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
 }
+
+bool pt_module_is_any_statement_busy(sqlite3 *db)
+{
+    for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
+        if (sqlite3_stmt_busy(s)) {
+            return true;
+        }
+    }
+    return false;
+}

@@ -44,4 +44,7 @@ int pt_module_nested_error(sqlite3 *db, pt_error *error);
  */
 int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8);
 
+/* Whether a statement of the connection runs. */
+bool pt_module_is_any_statement_busy(sqlite3 *db);
+
 #endif
