@@ -217,7 +217,9 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     } else {
         rc = make(tables, argv + COLUMNS, rowid, &error);
     }
-    return rc == SQLITE_OK ? rc : pt_tables_fail(vtab, &error);
+    return rc == SQLITE_OK ? rc
+                           : pt_module_fail_write(pt_connection_db(tables->follower.connection),
+                                                  &vtab->zErrMsg, "pt_tables", &error);
 }
 
 /* A statement that did not come to read must not let a later one take the lock: nothing would free

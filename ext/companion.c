@@ -177,16 +177,6 @@ static const sqlite3_module companion_module = {
 
 /* --- Making it and letting it join --- */
 
-static bool is_any_statement_busy(sqlite3 *db)
-{
-    for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
-        if (sqlite3_stmt_busy(s)) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /*
  * A statement that may fail, as under PRAGMA query_only; *outcome is its code. But one that runs
  * out of memory or is interrupted takes the whole transaction back, and whatever it is part of must
@@ -219,7 +209,7 @@ static int try_to_make(sqlite3 *db, int *outcome, pt_error *error)
 static int make_unless_busy(sqlite3 *db, int *outcome, pt_error *error)
 {
     *outcome = SQLITE_OK;
-    return is_any_statement_busy(db) ? SQLITE_OK : try_to_make(db, outcome, error);
+    return pt_module_is_any_statement_busy(db) ? SQLITE_OK : try_to_make(db, outcome, error);
 }
 
 /*

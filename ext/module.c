@@ -1,5 +1,6 @@
 #include "module.h"
 
+#include <stdbool.h>
 #include <string.h>
 
 static void release(void *connection)
@@ -40,6 +41,18 @@ int pt_module_fail(char **message, const char *name, pt_error *error)
         sqlite3_free(*message);
         *message = sqlite3_mprintf("ptable: %s: %s", name, error->message);
         rc = *message != NULL ? rc : SQLITE_NOMEM;
+    }
+    pt_error_clear(error);
+    return rc;
+}
+
+int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error *error)
+{
+    bool ignored =
+        (error->rc & 0xFF) == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(db) == SQLITE_IGNORE;
+    int rc = error->rc;
+    if (!ignored) {
+        return pt_module_fail(message, name, error);
     }
     pt_error_clear(error);
     return rc;
@@ -93,4 +106,14 @@ int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8)
     sqlite3_free(sql);
     sqlite3_finalize(statement);
     return name == NULL && sqlite3_errcode(db) == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+bool pt_module_is_any_statement_busy(sqlite3 *db)
+{
+    for (sqlite3_stmt *s = sqlite3_next_stmt(db, NULL); s != NULL; s = sqlite3_next_stmt(db, s)) {
+        if (sqlite3_stmt_busy(s)) {
+            return true;
+        }
+    }
+    return false;
 }

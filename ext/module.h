@@ -29,6 +29,12 @@ int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_modul
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
 /*
+ * The same for xUpdate. What OR IGNORE passes over gets no message: SQLite would show it with
+ * whatever ends the statement later, as an interruption.
+ */
+int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error *error);
+
+/*
  * Records the connection's last error, that of a nested statement: its code and its text without
  * the "ptable: " that pt_module_fail puts in front. Where it was not allowed, the text also says
  * what an authorizer must allow, `needs`; so it was if there is no error, for then it was ignored:
@@ -46,5 +52,8 @@ bool pt_module_is_ignored(sqlite3_stmt *statement);
  * SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8);
+
+/* Whether a statement of the connection runs. */
+bool pt_module_is_any_statement_busy(sqlite3 *db);
 
 #endif

@@ -188,5 +188,5 @@ int pt_queue_write(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_i
     pt_table_enter(&queue->table);
     int rc = write_row(queue, argc, argv, rowid, &error);
     pt_table_leave(&queue->table);
-    return rc == SQLITE_OK ? rc : pt_table_fail(&queue->table, &error);
+    return rc == SQLITE_OK ? rc : pt_table_fail_write(&queue->table, &error);
 }

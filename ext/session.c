@@ -178,6 +178,11 @@ bool pt_session_is_current(const pt_session *session, const pt_view *view)
     return session->view == view;
 }
 
+bool pt_session_is_being_read(const pt_session *session)
+{
+    return session->cursors > 0;
+}
+
 static bool view_is_held(const pt_session *session)
 {
     return session->writing || session->cursors > 0 ||

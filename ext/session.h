@@ -73,6 +73,9 @@ int pt_session_read(pt_session *session, pt_view **view, pt_error *error);
 /* Whether it is the view that pt_session_read gives now. */
 bool pt_session_is_current(const pt_session *session, const pt_view *view);
 
+/* Whether cursors are open: then an autocommit view may be older than the store. */
+bool pt_session_is_being_read(const pt_session *session);
+
 /* Cursors hold an autocommit view together; with the last one closed it ends. */
 void pt_session_cursor_opened(pt_session *session);
 void pt_session_cursor_closed(pt_session *session);

@@ -9,6 +9,12 @@ int pt_table_fail(pt_table *table, pt_error *error)
     return pt_module_fail(&table->base.zErrMsg, table->config.sql_name, error);
 }
 
+int pt_table_fail_write(pt_table *table, pt_error *error)
+{
+    return pt_module_fail_write(pt_connection_db(table->connection), &table->base.zErrMsg,
+                                table->config.sql_name, error);
+}
+
 static int use_store(pt_table *table, bool create, pt_error *error)
 {
     if (table->session != NULL) {
@@ -223,7 +229,8 @@ static int make_in_store(pt_table *table, pt_error *error)
         rc = find_in_store(table, error);
     }
     bool goes_on = !sqlite3_get_autocommit(pt_connection_db(table->connection));
-    if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && goes_on)) {
+    bool may_be_gone = pt_session_is_being_read(table->session);
+    if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && (goes_on || may_be_gone))) {
         rc = begin_and_enter(table, error);
     }
     if (rc != SQLITE_OK && !was_writing) {

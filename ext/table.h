@@ -75,6 +75,9 @@ static inline pt_table *pt_table_of_connected(pt_connected *connected)
  * code. */
 int pt_table_fail(pt_table *table, pt_error *error);
 
+/* The same for xUpdate: see pt_module_fail_write. */
+int pt_table_fail_write(pt_table *table, pt_error *error);
+
 /* Opens the store if that has not happened yet. It is not created. SQLITE_CANTOPEN and so on as
  * pt_connection_use. */
 int pt_table_open_store(pt_table *table, pt_error *error);

@@ -64,5 +64,5 @@ int pt_write_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_
     pt_table_enter(table);
     int rc = write_row(table, argc, argv, rowid, &error);
     pt_table_leave(table);
-    return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
+    return rc == SQLITE_OK ? rc : pt_table_fail_write(table, &error);
 }

@@ -178,7 +178,7 @@ static void a_backup_of_the_database_keeps_it_from_closing(void **state)
 
 /* --- Statements that are being stepped --- */
 
-static void statements_that_only_read_go_on(void **state)
+static void statements_that_only_read_are_interrupted(void **state)
 {
     scene *all = *state;
     run(all->db, "INSERT INTO t VALUES ('p', '1', 1), ('p', '2', 2); INSERT INTO o VALUES (1), (2);"
@@ -186,14 +186,12 @@ static void statements_that_only_read_go_on(void **state)
     sqlite3_stmt *entities = start(all->db, "SELECT V FROM t");
     sqlite3_stmt *rows = start(all->db, "SELECT V FROM o");
     assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
-    assert_int_equal(sqlite3_step(rows), SQLITE_ROW);
-    assert_int_equal(sqlite3_step(rows), SQLITE_DONE);
-    assert_int_equal(sqlite3_step(entities), SQLITE_ROW);
-    assert_int_equal(sqlite3_column_int(entities, 0), 2);
-    assert_int_equal(sqlite3_step(entities), SQLITE_DONE);
-    assert_int_equal(sqlite3_finalize(entities), SQLITE_OK);
-    assert_int_equal(sqlite3_finalize(rows), SQLITE_OK);
+    assert_int_equal(sqlite3_step(rows), SQLITE_INTERRUPT);
+    assert_int_equal(sqlite3_step(entities), SQLITE_INTERRUPT);
+    sqlite3_finalize(entities);
+    sqlite3_finalize(rows);
     expect_no_transaction(all->db);
+    assert_number(all->db, 22, "SELECT (SELECT count(*) FROM t) || (SELECT count(*) FROM o)");
 }
 
 static void a_statement_that_reads_what_is_rolled_back_fails(void **state)
@@ -202,7 +200,7 @@ static void a_statement_that_reads_what_is_rolled_back_fails(void **state)
     run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1), ('p', '2', 2)");
     sqlite3_stmt *entities = start(all->db, "SELECT V FROM t");
     assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
-    assert_int_equal(sqlite3_step(entities), SQLITE_ABORT_ROLLBACK);
+    assert_int_equal(sqlite3_step(entities), SQLITE_INTERRUPT);
     sqlite3_finalize(entities);
     expect_no_transaction(all->db);
 }
@@ -383,6 +381,96 @@ static void a_close_in_a_transaction_leaves_nothing_locked(void **state)
     assert_number(all->db, 20, "SELECT (SELECT sum(V) FROM t) + (SELECT sum(V) FROM o)");
 }
 
+/* --- What a program gives to be called --- */
+
+static int count_progress(void *calls)
+{
+    count_call(calls);
+    return 0;
+}
+
+static int count_permission(void *calls, int action, const char *a, const char *b, const char *c,
+                            const char *d)
+{
+    (void)action;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    count_call(calls);
+    return SQLITE_OK;
+}
+
+static int count_event(unsigned event, void *calls, void *statement, void *sql)
+{
+    (void)event;
+    (void)statement;
+    (void)sql;
+    count_call(calls);
+    return 0;
+}
+
+static void watch_statements(sqlite3 *db, unsigned events, int *calls)
+{
+    sqlite3_progress_handler(db, 1, count_progress, calls);
+    sqlite3_set_authorizer(db, count_permission, calls);
+    sqlite3_trace_v2(db, events, count_event, calls);
+}
+
+static void watch_nothing(sqlite3 *db)
+{
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    sqlite3_set_authorizer(db, NULL, NULL);
+    sqlite3_trace_v2(db, 0, NULL, NULL);
+}
+
+/* Who closes a connection may have freed what they need: so does Python's sqlite3. */
+static void a_close_calls_nothing_of_the_program(void **state)
+{
+    scene *all = *state;
+    int calls = 0;
+    run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (1)");
+    watch_statements(all->db, SQLITE_TRACE_STMT | SQLITE_TRACE_PROFILE, &calls);
+    assert_int_equal(sqlite3_close(all->db), SQLITE_OK);
+    assert_int_equal(calls, 0);
+    all->db = open_database(all->folder, "main.db");
+    assert_number(all->db, 0, "SELECT (SELECT count(*) FROM t) + (SELECT count(*) FROM o)");
+}
+
+/* Python closes by sqlite3_close_v2() while a statement runs whose cursor has not been read to its
+ * end. */
+static void a_close_beside_a_statement_that_runs_calls_nothing_of_the_program(void **state)
+{
+    scene *all = *state;
+    int calls = 0;
+    run(all->db, "INSERT INTO o VALUES (1), (2);"
+                 "BEGIN; INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (3)");
+    sqlite3_stmt *left = start(all->db, "SELECT V FROM o");
+    watch_statements(all->db, SQLITE_TRACE_STMT, &calls);
+    assert_int_equal(sqlite3_close_v2(all->db), SQLITE_OK);
+    assert_int_equal(calls, 0);
+    peer_run(&all->other, "INSERT INTO t VALUES ('p', '1', 10); INSERT INTO o VALUES (10)");
+    sqlite3_finalize(left);
+    all->db = open_database(all->folder, "main.db");
+    assert_number(all->db, 23, "SELECT (SELECT sum(V) FROM t) + (SELECT sum(V) FROM o)");
+}
+
+static void a_refused_close_leaves_what_the_program_gave(void **state)
+{
+    scene *all = *state;
+    int calls = 0;
+    run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1)");
+    watch_statements(all->db, SQLITE_TRACE_STMT, &calls);
+    refuse_close(all->db);
+    calls = 0;
+    run(all->db, "SELECT 1");
+    int authorized = 1;
+    int traced = 1;
+    assert_true(calls > authorized + traced);
+    expect_no_transaction(all->db);
+    watch_nothing(all->db);
+}
+
 /* The connection lives on until its last statement is finalized. */
 static void statements_left_by_close_v2_commit_nothing(void **state)
 {
@@ -443,7 +531,7 @@ int main(int argc, char **argv)
         scene_test(a_transaction_without_ptables_goes_on_after_a_refused_close),
         scene_test(a_transaction_that_read_writes_nothing_after_a_refused_close),
         scene_test(a_backup_of_the_database_keeps_it_from_closing),
-        scene_test(statements_that_only_read_go_on),
+        scene_test(statements_that_only_read_are_interrupted),
         scene_test(a_statement_that_reads_what_is_rolled_back_fails),
         scene_test(an_insert_that_is_not_done_fails),
         scene_test(a_statement_that_tries_to_close_writes_nothing),
@@ -453,6 +541,9 @@ int main(int argc, char **argv)
         scene_test(where_there_is_no_memory_at_all_the_log_tells),
         scene_test(a_true_rollback_is_left_to_sqlite),
         scene_test(a_close_in_a_transaction_leaves_nothing_locked),
+        scene_test(a_close_calls_nothing_of_the_program),
+        scene_test(a_close_beside_a_statement_that_runs_calls_nothing_of_the_program),
+        scene_test(a_refused_close_leaves_what_the_program_gave),
         scene_test(statements_left_by_close_v2_commit_nothing),
         scene_test(statements_left_by_close_v2_say_why_they_fail),
     };

@@ -202,6 +202,24 @@ static void another_process_waits_for_create(void **state)
     peer_run(&all->other, "INSERT INTO n VALUES('p', 'b', 2)");
 }
 
+/* What the statement that runs reads is old. */
+static void create_makes_a_table_that_was_dropped_while_a_statement_runs(void **state)
+{
+    scene *all = *state;
+    sqlite3_stmt *reading = NULL;
+    run(all->db, "INSERT INTO t VALUES('p', 'b', 2);"
+                 "CREATE VIRTUAL TABLE n USING ptable(V Int32); DROP TABLE n");
+    assert_int_equal(sqlite3_prepare_v2(all->db, "SELECT V FROM t", -1, &reading, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(reading), SQLITE_ROW);
+    peer_run(&all->other, "DELETE FROM pt_tables WHERE TableName = 'n'");
+    run(all->db, "CREATE VIRTUAL TABLE n USING ptable(V Int32)");
+    peer_run(&all->other, "INSERT INTO n VALUES('p', 'a', 1)");
+    assert_int_equal(sqlite3_step(reading), SQLITE_ROW);
+    assert_int_equal(sqlite3_finalize(reading), SQLITE_OK);
+    run(all->db, "INSERT INTO n VALUES('p', 'b', 1)");
+    assert_number(all->db, 2, "SELECT count(*) FROM n");
+}
+
 static void a_create_that_fails_leaves_the_store_free(void **state)
 {
     scene *all = *state;
@@ -282,6 +300,7 @@ int main(int argc, char **argv)
         scene_test(without_the_companion_drop_after_writes_is_refused),
         scene_test(a_table_is_used_by_another_process_at_once),
         scene_test(another_process_waits_for_create),
+        scene_test(create_makes_a_table_that_was_dropped_while_a_statement_runs),
         scene_test(a_create_that_fails_leaves_the_store_free),
         scene_test(rename_is_refused_where_the_name_tells_the_table),
         scene_test(rename_keeps_pending_writes),

@@ -541,6 +541,37 @@ static void checking_a_damaged_file_can_be_interrupted(void **state)
     end(&self, "a damaged file");
 }
 
+/* interrupt_this(): NULL, and the statement is interrupted. */
+static void interrupt_this(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_interrupt(sqlite3_context_db_handle(context));
+}
+
+/* Not that there was an entity, which OR IGNORE passed over before. */
+static void an_interrupted_statement_says_so(void **state)
+{
+    static const char *const statements[] = {
+        "INSERT OR IGNORE INTO t SELECT 'p', 'a', 1 UNION ALL SELECT 'p', 'b', interrupt_this()",
+        "UPDATE OR IGNORE t SET RowKey = CASE RowKey WHEN 'x' THEN 'a' END WHERE RowKey = 'x' OR "
+        "interrupt_this() IS NULL",
+        "INSERT OR IGNORE INTO pt_tables(TableName) SELECT 't' UNION ALL SELECT interrupt_this()",
+        "INSERT OR IGNORE INTO q(Body) SELECT NULL UNION ALL SELECT interrupt_this()",
+    };
+    sqlite3 *db = open_database(*state, "main.db");
+    sqlite3_create_function(db, "interrupt_this", 0, SQLITE_UTF8, NULL, interrupt_this, NULL, NULL);
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V); CREATE VIRTUAL TABLE q USING pt_queue();"
+            "INSERT INTO t VALUES ('p', 'a', 0), ('p', 'x', 0)");
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        fails(db, SQLITE_INTERRUPT, "%s", statements[i]);
+        assert_string_equal(sqlite3_errmsg(db), "interrupted");
+    }
+    fails(db, SQLITE_CONSTRAINT_PRIMARYKEY, "INSERT INTO t VALUES ('p', 'a', 1)");
+    says(db, "exists");
+    close_database(db);
+}
+
 #define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(void)
@@ -558,6 +589,7 @@ int main(void)
         folder_test(copying_stops_at_the_next_slice),
         folder_test(collecting_can_be_interrupted),
         folder_test(checking_a_damaged_file_can_be_interrupted),
+        folder_test(an_interrupted_statement_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
