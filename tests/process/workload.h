@@ -23,12 +23,13 @@ static const workload workloads[] = {
               "DELETE FROM t WHERE PartitionKey = 'q' AND RowKey <> '?1';"},
     {.name = "large",
      .tables = "CREATE VIRTUAL TABLE t USING ptable(V String, sync='%s');",
-     .steps = "INSERT OR REPLACE INTO t WITH k(r) AS (VALUES ('a'), (hex(zeroblob(300))),"
-              " (hex(zeroblob(300)) || '1'), (hex(zeroblob(900))))"
-              " SELECT 'p' || (?1 % 4), r, printf('%.*c', 1500 * (?1 % 5) + length(r), 'x') FROM k;"
-              "UPDATE t SET RowKey = RowKey || 'm' WHERE PartitionKey = 'p' || ((?1 + 3) % 4)"
-              " AND length(RowKey) < 1900;"
-              "DELETE FROM t WHERE PartitionKey = 'p' || ((?1 + 1) % 4);"},
+     .steps =
+         "INSERT OR REPLACE INTO t WITH k(r) AS (VALUES ('a'), (hex(zeroblob(300))),"
+         " (hex(zeroblob(300)) || '1'), (hex(zeroblob(900))))"
+         " SELECT 'p' || (?1 % 4), r, printf('%.*c', 1500 * (?1 % 5) + length(r), 'x') FROM k;"
+         "UPDATE OR REPLACE t SET RowKey = RowKey || 'm' WHERE PartitionKey = 'p' || ((?1 + 3) % 4)"
+         " AND length(RowKey) < 1900;"
+         "DELETE FROM t WHERE PartitionKey = 'p' || ((?1 + 1) % 4);"},
     {.name = "drop",
      .tables = "CREATE VIRTUAL TABLE t USING ptable(V String, sync='%s');"
                "CREATE VIRTUAL TABLE d USING ptable(V String, sync='%s');",
