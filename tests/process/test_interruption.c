@@ -21,7 +21,7 @@ enum {
     MESSAGES = 30000,
     ENTITIES_BETWEEN_QUESTIONS = 8192, /* interruption.h */
     INSTRUCTIONS_OF_A_QUESTION = 1000, /* at least */
-    LAST_INSTRUCTIONS = 60             /* that may follow the moment */
+    LAST_INSTRUCTIONS = 150 /* that may follow the moment: SQLite looks only when it jumps */
 };
 
 typedef struct statement {
@@ -368,7 +368,8 @@ static void setting_poison_messages_aside_can_be_interrupted(void **state)
     expects_all_messages(self.db);
     int64_t calls = moments_of(&self, &get);
     assert_asks_often(&get, calls - otherwise);
-    interrupt_often(&self, &get, calls, nothing, expects_all_messages);
+    /* The SAVEPOINT in which they were counted has added some. */
+    interrupt_often(&self, &get, calls / 3 * 2, nothing, expects_all_messages);
     end(&self, "a queue");
 }
 
