@@ -13,29 +13,24 @@
 
 enum { FINDING_TRIES = 3 };
 
-/* open() may be interrupted where the file system is slow. */
-static int open_patiently(const char *path, int flags)
+static int open_as(const char *path, int access, pt_lmdb_owned *file)
 {
-    int fd;
-    do {
-        fd = open(path, flags | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    } while (fd < 0 && errno == EINTR);
-    return fd;
+    return pt_lmdb_open_owned(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, file);
 }
 
 /* Opens the data file, for writing if possible. 0 or errno. */
-static int open_data_file(const char *path, int *fd, bool *writable)
+static int open_data_file(const char *path, pt_lmdb_owned *file, bool *writable)
 {
-    if (pt_lmdb_foreign_take(path, fd, writable)) {
+    if (pt_lmdb_foreign_take(path, file, writable)) {
         return 0;
     }
     *writable = true;
-    *fd = open_patiently(path, O_RDWR);
-    if (*fd < 0 && (errno == EACCES || errno == EPERM || errno == EROFS || errno == EISDIR)) {
+    int problem = open_as(path, O_RDWR, file);
+    if (problem == EACCES || problem == EPERM || problem == EROFS || problem == EISDIR) {
         *writable = false;
-        *fd = open_patiently(path, O_RDONLY);
+        problem = open_as(path, O_RDONLY, file);
     }
-    return *fd >= 0 ? 0 : errno;
+    return problem;
 }
 
 int pt_lmdb_fail_finding(pt_error *error, const char *path, int problem)
@@ -74,7 +69,8 @@ static int check_kind(const char *path, pt_error *error)
     return pt_lmdb_check_kind(&file, path, error);
 }
 
-int pt_lmdb_find_file(const char *path, bool create, int *fd, bool *writable, pt_error *error)
+int pt_lmdb_find_file(const char *path, bool create, pt_lmdb_owned *file, bool *writable,
+                      pt_error *error)
 {
     int rc = check_kind(path, error);
     if (rc == SQLITE_OK) {
@@ -83,13 +79,13 @@ int pt_lmdb_find_file(const char *path, bool create, int *fd, bool *writable, pt
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int problem = open_data_file(path, fd, writable);
+    int problem = open_data_file(path, file, writable);
     for (int tries = 1; problem == ENOENT && create && tries < FINDING_TRIES; tries++) {
         rc = pt_lmdb_create_file(path, NULL, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
-        problem = open_data_file(path, fd, writable);
+        problem = open_data_file(path, file, writable);
     }
     return problem == 0 ? SQLITE_OK : pt_lmdb_fail_finding(error, path, problem);
 }

@@ -7,14 +7,16 @@
 #include <stdbool.h>
 
 #include "error.h"
+#include "lmdb_forks.h"
 
 /*
  * Opens the data file, for writing if possible, and makes it before if there is none and that is
- * wanted. The descriptor is given back with pt_lmdb_foreign_keep, or closed when a store has it.
+ * wanted. It is given back with pt_lmdb_foreign_keep, or closed when a store has it.
  * SQLITE_CANTOPEN if there is none, or it is not a regular file, or cannot be opened; what making
  * it may fail with; SQLITE_NOMEM.
  */
-int pt_lmdb_find_file(const char *path, bool create, int *fd, bool *writable, pt_error *error);
+int pt_lmdb_find_file(const char *path, bool create, pt_lmdb_owned *file, bool *writable,
+                      pt_error *error);
 
 /* That a file cannot be opened, as of errno: SQLITE_CANTOPEN, SQLITE_NOMEM or the code of
  * pt_lmdb_fail. */

@@ -9,6 +9,8 @@ typedef struct kept {
     struct kept *next;
     int fd;
     bool writable;
+    dev_t device;
+    ino_t inode;
 } kept;
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
@@ -42,30 +44,35 @@ static void give_back(kept *entry)
 }
 
 /* Not from sqlite3_malloc: it outlives sqlite3_shutdown(). */
-void pt_lmdb_foreign_keep(int fd, bool writable)
+void pt_lmdb_foreign_keep(pt_lmdb_owned *owned, bool writable)
 {
-    struct stat file;
-    if (fstat(fd, &file) == 0 && !S_ISREG(file.st_mode)) {
-        close(fd);
+    struct stat file = {0};
+    if (fstat(owned->fd, &file) == 0 && !S_ISREG(file.st_mode)) {
+        pt_lmdb_close_owned(owned);
         return;
     }
     kept *entry = calloc(1, sizeof *entry);
     pthread_mutex_lock(&mutex);
     entry = entry != NULL ? entry : from_reserve();
+    int fd = pt_lmdb_disown(owned);
     if (entry != NULL) {
-        *entry = (kept){.next = all, .fd = fd, .writable = writable};
+        *entry = (kept){.next = all,
+                        .fd = fd,
+                        .writable = writable,
+                        .device = file.st_dev,
+                        .inode = file.st_ino};
         all = entry;
     }
     pthread_mutex_unlock(&mutex);
 }
 
-static bool is_of(const kept *entry, const struct stat *file)
+static bool is_of(const kept *entry, dev_t device, ino_t inode)
 {
     struct stat own;
-    return fstat(entry->fd, &own) == 0 && own.st_dev == file->st_dev && own.st_ino == file->st_ino;
+    return fstat(entry->fd, &own) == 0 && own.st_dev == device && own.st_ino == inode;
 }
 
-bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
+bool pt_lmdb_foreign_take(const char *path, pt_lmdb_owned *owned, bool *writable)
 {
     struct stat file;
     if (stat(path, &file) != 0) {
@@ -73,16 +80,41 @@ bool pt_lmdb_foreign_take(const char *path, int *fd, bool *writable)
     }
     pthread_mutex_lock(&mutex);
     kept **link = &all;
-    while (*link != NULL && !is_of(*link, &file)) {
+    while (*link != NULL && !is_of(*link, file.st_dev, file.st_ino)) {
         link = &(*link)->next;
     }
     kept *found = *link;
     if (found != NULL) {
         *link = found->next;
-        *fd = found->fd;
+        pt_lmdb_own(found->fd, owned);
         *writable = found->writable;
         give_back(found);
     }
     pthread_mutex_unlock(&mutex);
     return found != NULL;
+}
+
+void pt_lmdb_foreign_forks_begin(void)
+{
+    pthread_mutex_lock(&mutex);
+}
+
+void pt_lmdb_foreign_forks_end_in_parent(void)
+{
+    pthread_mutex_unlock(&mutex);
+}
+
+/* The locks on these files are the parent's, and stay. A number may be another file's by now: who
+ * makes a daemon of itself closes all descriptors, and then forks. */
+void pt_lmdb_foreign_forks_end_in_child(void)
+{
+    while (all != NULL) {
+        kept *entry = all;
+        all = entry->next;
+        if (is_of(entry, entry->device, entry->inode)) {
+            close(entry->fd);
+        }
+        give_back(entry);
+    }
+    pthread_mutex_unlock(&mutex);
 }

@@ -1,51 +1,73 @@
 #include "lmdb_forks.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stddef.h>
 #include <unistd.h>
 
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pt_lmdb_owned *all;
-static atomic_uint forks;
 
-unsigned pt_lmdb_forks(void)
+static void enter(pt_lmdb_owned *owned, int fd)
 {
-    return atomic_load(&forks);
+    *owned = (pt_lmdb_owned){.fd = fd, .next = all, .link = &all};
+    if (all != NULL) {
+        all->link = &owned->next;
+    }
+    all = owned;
 }
 
-bool pt_lmdb_own(pt_lmdb_owned *owned, int fd, unsigned known)
+int pt_lmdb_open_owned(const char *path, int flags, mode_t mode, pt_lmdb_owned *owned)
 {
+    int fd;
+    *owned = (pt_lmdb_owned){.fd = -1};
     pthread_mutex_lock(&mutex);
-    bool is_ours = atomic_load(&forks) == known;
-    if (is_ours) {
-        *owned = (pt_lmdb_owned){.fd = fd, .next = all, .link = &all};
-        if (all != NULL) {
-            all->link = &owned->next;
-        }
-        all = owned;
+    do {
+        fd = open(path, flags, mode);
+    } while (fd < 0 && errno == EINTR);
+    int problem = fd < 0 ? errno : 0;
+    if (problem == 0) {
+        enter(owned, fd);
     }
     pthread_mutex_unlock(&mutex);
-    return is_ours;
+    return problem;
 }
 
-void pt_lmdb_disown(pt_lmdb_owned *owned)
+void pt_lmdb_own(int fd, pt_lmdb_owned *owned)
 {
     pthread_mutex_lock(&mutex);
+    enter(owned, fd);
+    pthread_mutex_unlock(&mutex);
+}
+
+int pt_lmdb_disown(pt_lmdb_owned *owned)
+{
+    pthread_mutex_lock(&mutex);
+    int fd = owned->fd;
     if (owned->link != NULL) {
         *owned->link = owned->next;
         if (owned->next != NULL) {
             owned->next->link = owned->link;
         }
-        *owned = (pt_lmdb_owned){0};
     }
+    *owned = (pt_lmdb_owned){.fd = -1};
     pthread_mutex_unlock(&mutex);
+    return fd;
+}
+
+/* In this order: closed first, its number could be another file's when a child closes it. */
+void pt_lmdb_close_owned(pt_lmdb_owned *owned)
+{
+    int fd = pt_lmdb_disown(owned);
+    if (fd >= 0) {
+        close(fd);
+    }
 }
 
 void pt_lmdb_forks_begin(void)
 {
     pthread_mutex_lock(&mutex);
-    atomic_fetch_add(&forks, 1);
 }
 
 void pt_lmdb_forks_end_in_parent(void)
@@ -56,9 +78,11 @@ void pt_lmdb_forks_end_in_parent(void)
 /* Those who owned them are threads of the parent. */
 void pt_lmdb_forks_end_in_child(void)
 {
-    for (const pt_lmdb_owned *owned = all; owned != NULL; owned = owned->next) {
+    while (all != NULL) {
+        pt_lmdb_owned *owned = all;
+        all = owned->next;
         close(owned->fd);
+        *owned = (pt_lmdb_owned){.fd = -1};
     }
-    all = NULL;
     pthread_mutex_unlock(&mutex);
 }

@@ -1,29 +1,32 @@
 /*
- * Descriptors through which locks are taken. A child process has copies of them, which would keep
- * the locks alive when this process has given them back by its death.
+ * Descriptors through which locks are taken, or may be. A child process has copies of them, which
+ * would keep the locks alive when this process has given them back by its death, and would share
+ * those that the child takes.
  */
 #ifndef PT_LMDB_FORKS_H
 #define PT_LMDB_FORKS_H
 
-#include <stdbool.h>
+#include <sys/types.h>
 
-/* A descriptor that a child closes; zeros: none. It must not be moved in memory. */
+/* A descriptor that a child closes; fd -1: none. It must not be moved in memory. */
 typedef struct pt_lmdb_owned {
     int fd;
     struct pt_lmdb_owned *next;
     struct pt_lmdb_owned **link;
 } pt_lmdb_owned;
 
-/* How many forks of this process have begun. A descriptor opened since is in no child as long as
- * that stays so. */
-unsigned pt_lmdb_forks(void);
+/* open(), of which no child ever has the descriptor: no fork begins meanwhile. 0, or errno and
+ * there is none. */
+int pt_lmdb_open_owned(const char *path, int flags, mode_t mode, pt_lmdb_owned *owned);
 
-/* From now on a child closes it. False, and nothing is done: a child may have it, for there were
- * `forks` when it was not yet open, and are more now. */
-bool pt_lmdb_own(pt_lmdb_owned *owned, int fd, unsigned forks);
+/* From now on a child closes it. */
+void pt_lmdb_own(int fd, pt_lmdb_owned *owned);
 
-/* Before it is closed, or while forks are kept from beginning. */
-void pt_lmdb_disown(pt_lmdb_owned *owned);
+/* Gives the descriptor away, -1 if there is none: to whom closes it in a child himself, or before a
+ * fork can begin. */
+int pt_lmdb_disown(pt_lmdb_owned *owned);
+
+void pt_lmdb_close_owned(pt_lmdb_owned *owned);
 
 /* For the handlers of pthread_atfork. */
 void pt_lmdb_forks_begin(void);

@@ -72,10 +72,11 @@ int pt_lmdb_inspect_store(pt_store *base, pt_lmdb_inspection *inspection, pt_err
 int pt_lmdb_inspect_file(const char *path, pt_lmdb_inspection *inspection, pt_error *error)
 {
     *inspection = (pt_lmdb_inspection){.file = {.path = path}};
-    int rc = pt_lmdb_find_file(path, false, &inspection->file.fd, &inspection->writable, error);
+    int rc = pt_lmdb_find_file(path, false, &inspection->owned, &inspection->writable, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
+    inspection->file.fd = inspection->owned.fd;
     rc = pt_lmdb_file_metas(&inspection->file, &inspection->metas, error);
     inspection->meta = pt_lmdb_newest_meta(&inspection->metas);
     if (rc == SQLITE_OK && inspection->meta == NULL) {
@@ -97,6 +98,6 @@ void pt_lmdb_inspect_end(pt_lmdb_inspection *inspection)
         pt_lmdb_snapshot_free(inspection->snapshot);
         inspection->snapshot = NULL;
     } else {
-        pt_lmdb_foreign_keep(inspection->file.fd, inspection->writable);
+        pt_lmdb_foreign_keep(&inspection->owned, inspection->writable);
     }
 }

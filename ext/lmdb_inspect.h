@@ -6,12 +6,15 @@
 
 #include "engine.h"
 #include "lmdb_file.h"
+#include "lmdb_forks.h"
 
+/* It must not be moved in memory. */
 typedef struct pt_lmdb_inspection {
     pt_lmdb_file file;
     pt_lmdb_metas metas;
     const pt_lmdb_meta *meta; /* of the version */
     pt_snapshot *snapshot;    /* NULL: nothing keeps the version's pages from being used again */
+    pt_lmdb_owned owned;      /* file.fd, without a snapshot */
     bool writable;
 } pt_lmdb_inspection;
 

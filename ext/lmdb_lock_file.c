@@ -111,8 +111,8 @@ static int check_content(const char *name, const struct stat *file, pt_error *er
 {
     uint8_t start[NUMBERS];
     bool writable = false;
-    int fd;
-    if (!pt_lmdb_foreign_take(name, &fd, &writable)) {
+    pt_lmdb_owned owned;
+    if (!pt_lmdb_foreign_take(name, &owned, &writable)) {
         if (is_open_here(file)) {
             return pt_error_set(error, SQLITE_CANTOPEN,
                                 "lock file %Q is in use in this process, by another copy of the "
@@ -121,18 +121,17 @@ static int check_content(const char *name, const struct stat *file, pt_error *er
                                 name);
         }
         const int flags = O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY;
-        fd = open(name, O_RDWR | flags);
-        fd = fd < 0 ? open(name, O_RDONLY | flags) : fd;
+        if (pt_lmdb_open_owned(name, O_RDWR | flags, 0, &owned) != 0 &&
+            pt_lmdb_open_owned(name, O_RDONLY | flags, 0, &owned) != 0) {
+            return SQLITE_OK;
+        }
     }
-    if (fd < 0) {
-        return SQLITE_OK;
-    }
-    if (!is_lock_file(start, pread(fd, start, sizeof start, 0))) {
-        pt_lmdb_foreign_keep(fd, writable);
+    if (!is_lock_file(start, pread(owned.fd, start, sizeof start, 0))) {
+        pt_lmdb_foreign_keep(&owned, writable);
         return refuse(error, name, "its content is something else");
     }
-    int rc = take_room(fd, name, error);
-    close(fd);
+    int rc = take_room(owned.fd, name, error);
+    pt_lmdb_close_owned(&owned);
     return rc;
 }
 

@@ -23,7 +23,6 @@ typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
 /* What lasts over the tries to open a store. */
 typedef struct opening {
-    unsigned forks; /* when the file was not yet open */
     retry when;
     pt_lmdb_patience patience;
 } opening;
@@ -40,12 +39,14 @@ static bool fork_is_noticed;
 static void before_fork(void)
 {
     pthread_mutex_lock(&registry_mutex);
+    pt_lmdb_foreign_forks_begin();
     pt_lmdb_forks_begin();
 }
 
 static void after_fork_in_parent(void)
 {
     pt_lmdb_forks_end_in_parent();
+    pt_lmdb_foreign_forks_end_in_parent();
     pthread_mutex_unlock(&registry_mutex);
 }
 
@@ -61,6 +62,7 @@ static void after_fork_in_child(void)
     }
     registry = NULL;
     pt_lmdb_forks_end_in_child();
+    pt_lmdb_foreign_forks_end_in_child();
     pthread_mutex_unlock(&registry_mutex);
 }
 
@@ -365,12 +367,6 @@ static retry retry_by_name(const struct stat *file, const char *path)
     return pt_lmdb_has_lost_name(file, path) ? RETRY_NOW : RETRY_NEVER;
 }
 
-static int fail_forked(pt_error *error, const char *path)
-{
-    return pt_error_set(error, SQLITE_BUSY,
-                        "store %Q cannot be opened while this process forks; try again", path);
-}
-
 /* A store for a file that this process does not have open. Takes `fd` over. */
 static int open_store(const char *path, int fd, bool writable, const struct stat *file,
                       pt_lmdb_store **opened, opening *self, pt_error *error)
@@ -379,11 +375,6 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
         self->when = retry_by_name(file, path);
         close(fd);
         return pt_lmdb_fail_moved(error, SQLITE_CANTOPEN, path);
-    }
-    if (pt_lmdb_forks() != self->forks) {
-        self->when = RETRY_LATER;
-        close(fd);
-        return fail_forked(error, path);
     }
     pt_lmdb_store *store = new_store(path, fd);
     if (store == NULL) {
@@ -404,24 +395,25 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     return SQLITE_OK;
 }
 
-/* Takes `fd` over. */
-static int share_or_open(const char *path, int fd, bool writable, pt_lmdb_store **opened,
-                         opening *self, pt_error *error)
+/* Takes the descriptor over. */
+static int share_or_open(const char *path, pt_lmdb_owned *owned, bool writable,
+                         pt_lmdb_store **opened, opening *self, pt_error *error)
 {
     struct stat file;
-    int rc = pt_lmdb_check_file(fd, path, &file, error);
+    int rc = pt_lmdb_check_file(owned->fd, path, &file, error);
     if (rc != SQLITE_OK) {
-        pt_lmdb_foreign_keep(fd, writable);
+        pt_lmdb_foreign_keep(owned, writable);
         return rc;
     }
     /* LMDB's lock file is named after the data file, which therefore must have one name. */
     char *canonical = realpath(path, NULL);
     if (canonical == NULL) {
         rc = pt_lmdb_fail_finding(error, path, errno);
-        close(fd);
+        pt_lmdb_close_owned(owned);
         return rc;
     }
-    pthread_mutex_lock(&registry_mutex);
+    pthread_mutex_lock(&registry_mutex); /* no fork begins now */
+    int fd = pt_lmdb_disown(owned);
     pt_lmdb_store *store = find_store(&file);
     if (store != NULL) {
         store->references++;
@@ -442,14 +434,13 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
     int tries = 0;
     int rc;
     do {
-        int fd;
+        pt_lmdb_owned owned;
         bool writable;
         self.when = RETRY_NEVER;
-        self.forks = pt_lmdb_forks();
         pt_error_clear(error);
-        rc = pt_lmdb_find_file(path, create, &fd, &writable, error);
+        rc = pt_lmdb_find_file(path, create, &owned, &writable, error);
         if (rc == SQLITE_OK) {
-            rc = share_or_open(path, fd, writable, opened, &self, error);
+            rc = share_or_open(path, &owned, writable, opened, &self, error);
         }
     } while ((self.when == RETRY_NOW && ++tries < OPENING_TRIES) ||
              (self.when == RETRY_LATER && pt_lock_pause(deadline)));

@@ -87,23 +87,23 @@ static int claim(int fd)
     return fstat(fd, &file) == 0 && file.st_nlink > 0 ? 0 : EEXIST;
 }
 
-/* 0 or errno; EEXIST: another name may be free, or a child was forked just then. */
+/* 0 or errno; EEXIST: another name may be free. */
 static int make_named(const char *name, const struct stat *like, pt_lmdb_temporary *made)
 {
     mode_t mode = like != NULL ? MODE_UNTIL_SHARED : MODE_OF_NEW_FILES;
-    unsigned forks = pt_lmdb_forks();
-    int fd = open(name, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, mode);
-    if (fd < 0) {
-        return errno;
+    const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    int problem = pt_lmdb_open_owned(name, flags, mode, &made->owned);
+    if (problem != 0) {
+        return problem;
     }
-    int problem = pt_lmdb_own(&made->owned, fd, forks) ? claim(fd) : EEXIST;
+    int fd = made->owned.fd;
+    problem = claim(fd);
     if (problem == 0 && like != NULL) {
         problem = pt_lmdb_share_like(fd, like);
     }
     if (problem != 0) {
         unlink(name);
-        pt_lmdb_disown(&made->owned);
-        close(fd);
+        pt_lmdb_close_owned(&made->owned);
         return problem;
     }
     made->fd = fd;
@@ -191,10 +191,8 @@ int pt_lmdb_temporary_replace(pt_lmdb_temporary *temporary, const char *path)
 
 int pt_lmdb_temporary_take(pt_lmdb_temporary *temporary)
 {
-    int fd = temporary->fd;
-    pt_lmdb_disown(&temporary->owned);
     temporary->fd = -1;
-    return fd;
+    return pt_lmdb_disown(&temporary->owned);
 }
 
 void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary)
@@ -206,7 +204,6 @@ void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary)
     if (temporary->fd >= 0) {
         /* A child that is being forked has a copy of the descriptor. */
         pt_lock_release(temporary->fd, PT_LOCK_GATE);
-        pt_lmdb_disown(&temporary->owned);
-        close(temporary->fd);
+        pt_lmdb_close_owned(&temporary->owned);
     }
 }

@@ -31,13 +31,28 @@ static bool is_open(int fd)
     return fcntl(fd, F_GETFD) >= 0;
 }
 
+static void keep(int fd, bool writable)
+{
+    pt_lmdb_owned owned;
+    pt_lmdb_own(fd, &owned);
+    pt_lmdb_foreign_keep(&owned, writable);
+    assert_int_equal(owned.fd, -1);
+}
+
+/* -1: none. */
+static int taken_by_path(const char *path, bool *writable)
+{
+    pt_lmdb_owned owned = {.fd = -1};
+    assert_true(pt_lmdb_foreign_take(path, &owned, writable) == (owned.fd >= 0));
+    return owned.fd >= 0 ? pt_lmdb_disown(&owned) : -1;
+}
+
 /* The descriptor that is kept of the file; -1: none. */
 static int taken(int number, bool *writable)
 {
     char path[128];
-    int fd = -1;
     path_of(number, path);
-    return pt_lmdb_foreign_take(path, &fd, writable) ? fd : -1;
+    return taken_by_path(path, writable);
 }
 
 static void descriptors_are_kept_by_file(void **state)
@@ -46,8 +61,8 @@ static void descriptors_are_kept_by_file(void **state)
     bool writable = false;
     int first = make_file(1);
     int second = make_file(2);
-    pt_lmdb_foreign_keep(first, true);
-    pt_lmdb_foreign_keep(second, false);
+    keep(first, true);
+    keep(second, false);
     assert_int_equal(taken(3, &writable), -1);
     close(make_file(3));
     assert_int_equal(taken(3, &writable), -1);
@@ -65,7 +80,7 @@ static void only_regular_files_are_kept(void **state)
 {
     (void)state;
     int fd = open(fixture_folder, O_RDONLY | O_CLOEXEC);
-    pt_lmdb_foreign_keep(fd, false);
+    keep(fd, false);
     assert_false(is_open(fd));
 }
 
@@ -75,7 +90,7 @@ static void a_closed_descriptor_is_of_no_file(void **state)
     (void)state;
     bool writable = false;
     int fd = make_file(1);
-    pt_lmdb_foreign_keep(fd, true);
+    keep(fd, true);
     close(fd);
     assert_int_equal(taken(1, &writable), -1);
     int again = make_file(1);
@@ -90,14 +105,12 @@ static void files_of_other_devices_are_others(void **state)
     (void)state;
     bool writable = false;
     char path[40];
-    int found = -1;
     int elsewhere = memfd_create("elsewhere", MFD_CLOEXEC);
     close(make_file(1));
-    pt_lmdb_foreign_keep(elsewhere, true);
+    keep(elsewhere, true);
     assert_int_equal(taken(1, &writable), -1);
     snprintf(path, sizeof path, "/proc/self/fd/%d", elsewhere);
-    assert_true(pt_lmdb_foreign_take(path, &found, &writable));
-    assert_int_equal(found, elsewhere);
+    assert_int_equal(taken_by_path(path, &writable), elsewhere);
     close(elsewhere);
 }
 
@@ -115,7 +128,7 @@ static void without_memory_some_are_kept(void **state)
             fds[i] = make_file(i);
             failing_malloc_elsewhere = true;
             failing_malloc_arm(0, false);
-            pt_lmdb_foreign_keep(fds[i], true);
+            keep(fds[i], true);
             assert_true(failing_malloc_disarm());
             assert_true(is_open(fds[i]));
         }
