@@ -302,6 +302,66 @@ static void a_child_may_fork_again(void **state)
     let_go(&forked);
 }
 
+/* --- Files that were opened as stores and were none --- */
+
+static void write_file(const char *path, const char *content, size_t size)
+{
+    int fd = open(path, O_WRONLY | O_TRUNC | O_CLOEXEC);
+    child_expects(fd >= 0 && write(fd, content, size) == (ssize_t)size && close(fd) == 0);
+}
+
+/* Writes over the store, tries to open it and restores it, in the same file; then forks. The child
+ * lives on when this process has died in a transaction. */
+static void die_after_restoring(const char *folder, int from_child)
+{
+    static char content[1 << 20];
+    char path[256];
+    snprintf(path, sizeof path, "%s/" STORE, folder);
+    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    ssize_t size = read(fd, content, sizeof content);
+    child_expects(size > 0 && close(fd) == 0);
+    sqlite3 *db = open_with_table(folder);
+    child_expects(sqlite3_close(db) == SQLITE_OK);
+    write_file(path, "", 0);
+    db = try_open(":memory:");
+    child_expects(code_of(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s')", path) ==
+                  SQLITE_CANTOPEN);
+    write_file(path, content, (size_t)size);
+    pid_t pid = fork();
+    child_expects(pid >= 0);
+    if (pid == 0) {
+        char nothing;
+        read_all(from_child, &nothing, 1); /* until the test lets go */
+        _exit(0);
+    }
+    child_expects(code_of(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s')", path) ==
+                  SQLITE_OK);
+    child_expects(code_of(db, "BEGIN; INSERT INTO t VALUES('p', 'x', 10)") == SQLITE_OK);
+    _exit(0);
+}
+
+static void a_child_has_no_descriptor_of_what_was_no_store(void **state)
+{
+    scene *all = *state;
+    int to[2];
+    int status = -1;
+    close_database(all->db);
+    assert_int_equal(pipe2(to, O_CLOEXEC), 0);
+    pid_t pid = fork_process();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        close(to[1]);
+        die_after_restoring(all->folder, to[0]);
+    }
+    close(to[0]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    all->db = open_with_table(all->folder);
+    run(all->db, "PRAGMA busy_timeout = 0; INSERT INTO t VALUES('p', 'y', 100)");
+    assert_number(all->db, 106, "SELECT sum(V) FROM t");
+    close(to[1]);
+}
+
 #define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
@@ -315,6 +375,7 @@ int main(void)
         scene_test(a_walk_goes_on_in_the_parent_only),
         scene_test(a_private_store_is_the_parents_too),
         scene_test(a_child_may_fork_again),
+        scene_test(a_child_has_no_descriptor_of_what_was_no_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

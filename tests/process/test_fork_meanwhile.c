@@ -314,12 +314,126 @@ static void a_child_forked_while_a_store_is_closed_harms_nobody(void **state)
     fork_within("closing", close_store, false);
 }
 
+/* --- A fork that has begun --- */
+
+static sem_t fork_has_begun;
+static atomic_bool lets_open;
+
+/* Called last before the fork: its handler was the first to be registered. */
+static void let_other_open(void)
+{
+    if (atomic_load(&lets_open)) {
+        sem_post(&fork_has_begun);
+        self.at = INT_MAX;
+        wait_for_fork();
+    }
+}
+
+static void *open_in_fork(void *nothing)
+{
+    while (sem_wait(&fork_has_begun) != 0) {
+    }
+    self.code = open_store();
+    return nothing;
+}
+
+static void fork_while_opening_begins(const int to[2], const int from[2])
+{
+    expects(sem_init(&self.is_there, 0, 0) == 0 && sem_init(&self.has_forked, 0, 0) == 0, NULL);
+    expects(sem_init(&fork_has_begun, 0, 0) == 0, NULL);
+    expects(pthread_create(&self.thread, NULL, open_in_fork, NULL) == 0, NULL);
+    atomic_store(&lets_open, true);
+    pid_t pid = fork();
+    expects(pid >= 0, NULL);
+    if (pid == 0) {
+        be_child(to, from);
+    }
+    atomic_store(&lets_open, false);
+    pthread_join(self.thread, NULL);
+    die_writing();
+    _exit(0);
+}
+
+static void a_store_opened_while_a_fork_has_begun_is_in_no_child(void **state)
+{
+    scene all = {0};
+    int status = -1;
+    (void)state;
+    assert_int_equal(make_folder(&all.folder), 0);
+    make_store(all.folder);
+    assert_int_equal(pipe2(all.to, O_CLOEXEC), 0);
+    assert_int_equal(pipe2(all.from, O_CLOEXEC), 0);
+    pid_t pid = fork_process();
+    assert_true(pid >= 0);
+    if (pid == 0) {
+        self = (parent){.folder = all.folder, .deed = open_store};
+        self.db = try_open(":memory:");
+        fork_while_opening_begins(all.to, all.from);
+    }
+    close(all.to[0]);
+    close(all.from[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    check_store(&all, ROWS);
+    let_child_go(&all);
+    assert_int_equal(remove_folder(&all.folder), 0);
+}
+
+/* --- A program that forks all the time --- */
+
+static atomic_bool is_over;
+
+static void *fork_again_and_again(void *nothing)
+{
+    int forks = 0;
+    while (!atomic_load(&is_over)) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            _exit(0);
+        }
+        forks++;
+        while (waitpid(-1, NULL, WNOHANG) > 0) {
+        }
+    }
+    while (waitpid(-1, NULL, 0) > 0) {
+    }
+    print_message("# %d forks while stores were made\n", forks);
+    return nothing;
+}
+
+static void who_forks_all_the_time_makes_stores(void **state)
+{
+    void *folder;
+    pthread_t forking;
+    int stores = (int)setting("N", DEFAULT_FORKS);
+    (void)state;
+    assert_int_equal(make_folder(&folder), 0);
+    atomic_store(&is_over, false);
+    assert_int_equal(pthread_create(&forking, NULL, fork_again_and_again, NULL), 0);
+    int made = 0;
+    for (int i = 0; i < stores; i++) {
+        sqlite3 *db = try_open(":memory:");
+        made += code_of(db, "CREATE VIRTUAL TABLE t USING ptable(V, store='%s/%d', sync='off')",
+                        (const char *)folder, i) == SQLITE_OK;
+        sqlite3_close(db);
+    }
+    atomic_store(&is_over, true);
+    pthread_join(forking, NULL);
+    assert_int_equal(made, stores);
+    assert_int_equal(remove_folder(&folder), 0);
+}
+
 int main(void)
 {
+    if (pthread_atfork(let_other_open, NULL, NULL) != 0) {
+        return 1;
+    }
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_child_forked_while_a_store_is_compacted_harms_nobody),
         cmocka_unit_test(a_child_forked_while_a_store_is_opened_harms_nobody),
         cmocka_unit_test(a_child_forked_while_a_store_is_closed_harms_nobody),
+        cmocka_unit_test(a_store_opened_while_a_fork_has_begun_is_in_no_child),
+        cmocka_unit_test(who_forks_all_the_time_makes_stores),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

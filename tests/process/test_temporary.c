@@ -2,7 +2,10 @@
  * Files that appear whole or not at all, while system calls fail and others come in between: what
  * is nobody's is removed and nothing else, and no failure leaves a file behind.
  */
+#include <pthread.h>
+#include <semaphore.h>
 #include <sys/random.h>
+#include <time.h>
 
 #include "folder.h"
 #include "lmdb_access.h"
@@ -265,29 +268,63 @@ static void what_is_in_use_is_not_removed(void **state)
 
 /* --- Forks --- */
 
-static char shared[PATH_SIZE];
+enum { FORK_WAIT_MS = 10 };
+
+static sem_t has_begun;
+static bool began_meanwhile;
+static pthread_t forking;
 
 /* As the handlers of pthread_atfork see it. */
-static void begin_and_end_fork(const system_call *call)
+static void *begin_and_end_fork(void *nothing)
 {
-    snprintf(shared, sizeof shared, "%s", call->path);
     pt_lmdb_forks_begin();
+    sem_post(&has_begun);
     pt_lmdb_forks_end_in_parent();
+    return nothing;
 }
 
-static void a_file_that_a_child_may_have_is_made_anew(void **state)
+static void try_to_fork(const system_call *call)
+{
+    (void)call;
+    struct timespec until;
+    clock_gettime(CLOCK_REALTIME, &until);
+    until.tv_nsec += FORK_WAIT_MS * 1000000;
+    until.tv_sec += until.tv_nsec / 1000000000;
+    until.tv_nsec %= 1000000000;
+    assert_int_equal(sem_init(&has_begun, 0, 0), 0);
+    assert_int_equal(pthread_create(&forking, NULL, begin_and_end_fork, NULL), 0);
+    began_meanwhile = sem_timedwait(&has_begun, &until) == 0;
+}
+
+/* A child would have the descriptor, and the lock that is taken through it. */
+static void no_fork_begins_while_a_file_is_opened(void **state)
 {
     pt_lmdb_temporary temporary = {.fd = -1};
-    plan_event("open", 0, begin_and_end_fork);
+    (void)state;
+    plan_event("open", 0, try_to_fork);
     assert_int_equal(pt_lmdb_temporary_make(place, NULL, &temporary), 0);
     assert_int_equal(planned_times, 0);
-    assert_string_not_equal(temporary.name, shared);
-    assert_int_equal(unfinished_files(*state), 1);
-    pt_lmdb_temporary_close(&temporary);
-    plan_event("open", 0, begin_and_end_fork);
-    planned_times = NAME_TRIES;
-    make_fails(*state, NULL, EEXIST);
     end_plan();
+    pthread_join(forking, NULL);
+    assert_false(began_meanwhile);
+    pt_lmdb_temporary_close(&temporary);
+}
+
+/* Then the file is the parent's. */
+static void a_child_has_no_temporary_file(void **state)
+{
+    pt_lmdb_temporary temporary = {.fd = -1};
+    (void)state;
+    assert_int_equal(pt_lmdb_temporary_make(place, NULL, &temporary), 0);
+    int fd = temporary.fd;
+    pt_lmdb_forks_begin();
+    pt_lmdb_forks_end_in_child();
+    assert_int_equal(fcntl(fd, F_GETFD), -1);
+    int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
+    assert_int_equal(other, fd); /* the same number */
+    pt_lmdb_temporary_close(&temporary);
+    assert_true(fcntl(other, F_GETFD) >= 0);
+    close(other);
 }
 
 /* --- The end --- */
@@ -373,7 +410,8 @@ int main(void)
         place_test(a_file_taken_for_abandoned_is_made_again),
         place_test(only_temporary_files_are_removed),
         place_test(what_is_in_use_is_not_removed),
-        place_test(a_file_that_a_child_may_have_is_made_anew),
+        place_test(no_fork_begins_while_a_file_is_opened),
+        place_test(a_child_has_no_temporary_file),
         place_test(publishing_is_durable_or_undone),
         place_test(a_file_that_cannot_be_replaced_is_removed),
         place_test(a_file_is_for_no_more_than_its_model),
