@@ -246,17 +246,34 @@ int pt_companion_is_registered(sqlite3 *db, bool *registered)
     return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
 }
 
+/* Each lets it take part and changes nothing; an authorizer may deny one of them and allow others.
+ * Not kept prepared: a statement keeps its table connected, so the connection could not close. */
+static int try_to_join(sqlite3 *db, int *outcome, pt_error *error)
+{
+    static const char *const statements[] = {
+        "DELETE FROM temp." COMPANION " WHERE 0",
+        "INSERT INTO temp." COMPANION " SELECT NULL WHERE 0",
+        "UPDATE temp." COMPANION " SET job = NULL WHERE 0",
+    };
+    int rc = SQLITE_OK;
+    *outcome = SQLITE_AUTH;
+    for (size_t i = 0;
+         rc == SQLITE_OK && *outcome == SQLITE_AUTH && i < sizeof statements / sizeof statements[0];
+         i++) {
+        rc = try_to_run(db, statements[i], outcome, error);
+    }
+    return rc;
+}
+
 int pt_companion_join(pt_connection *connection, pt_error *error)
 {
     sqlite3 *db = pt_connection_db(connection);
     if (pt_connection_is_followed(connection) || sqlite3_get_autocommit(db)) {
         return SQLITE_OK;
     }
-    /* Not kept prepared: a statement keeps its table connected, so the connection could not close.
-     */
     int outcome;
     pt_connection_set_joining(connection, true);
-    int rc = try_to_run(db, "DELETE FROM temp." COMPANION " WHERE 0", &outcome, error);
+    int rc = try_to_join(db, &outcome, error);
     pt_connection_set_joining(connection, false);
     /* PRAGMA temp_store empties TEMP. The statement that runs may be aborted, but an update that
      * is lost would be worse. */

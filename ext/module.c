@@ -60,7 +60,7 @@ int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error
 
 static bool is_error(int rc)
 {
-    return rc != SQLITE_ROW && rc != SQLITE_DONE;
+    return rc != SQLITE_OK && rc != SQLITE_ROW && rc != SQLITE_DONE;
 }
 
 int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error)

@@ -136,8 +136,9 @@ static int insert_request(const question *asked, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* One that an authorizer has ignored does nothing. */
     bool done =
-        insert != NULL &&
+        insert != NULL && !sqlite3_stmt_readonly(insert) &&
         sqlite3_bind_pointer(insert, 1, asked->request, PT_QUEUE_REQUEST_TYPE, NULL) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
     return finish(db, insert, done, "INSERT into the queue", error);

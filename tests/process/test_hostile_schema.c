@@ -230,6 +230,17 @@ static int authorize(void *context, int action, const char *first, const char *s
     return SQLITE_DENY;
 }
 
+static int deny_kinds(void *kinds, int action, const char *first, const char *second,
+                      const char *schema, const char *trigger)
+{
+    const int *denied = kinds;
+    (void)first;
+    (void)second;
+    (void)schema;
+    (void)trigger;
+    return action == denied[0] || action == denied[1] ? SQLITE_DENY : SQLITE_OK;
+}
+
 static void an_authorizer_sees_what_is_done(void **state)
 {
     sqlite3 *db = open_database(*state, "m.db");
@@ -256,6 +267,32 @@ static void an_authorizer_sees_what_is_done(void **state)
     }
     sqlite3_set_authorizer(db, NULL, NULL);
     close_database(db);
+}
+
+/* Who may not delete, say, may still write, and must not write over what he has not seen. */
+static void an_authorizer_that_denies_a_kind_of_write_leaves_transactions_isolated(void **state)
+{
+    static const int denied[][2] = {
+        {SQLITE_DELETE, 0}, {SQLITE_INSERT, 0}, {SQLITE_UPDATE, 0}, {SQLITE_DELETE, SQLITE_INSERT}};
+    for (size_t i = 0; i < sizeof denied / sizeof denied[0]; i++) {
+        sqlite3 *db = open_database("", ":memory:");
+        sqlite3 *other = open_database("", ":memory:");
+        int kinds[] = {denied[i][0], denied[i][1]};
+        run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/i')", (char *)*state);
+        run(other, "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/i')", (char *)*state);
+        run(db, "INSERT OR REPLACE INTO t VALUES('p', 'a', 1)");
+        sqlite3_set_authorizer(db, deny_kinds, kinds);
+        run(db, "BEGIN");
+        assert_number(db, 1, "SELECT V FROM t");
+        run(other, "UPDATE t SET V = 10");
+        assert_number(db, 1, "SELECT V FROM t");
+        const char *write = kinds[0] == SQLITE_UPDATE ? "DELETE FROM t" : "UPDATE t SET V = 2";
+        assert_int_equal(code_of(db, "%s", write), SQLITE_BUSY_SNAPSHOT);
+        sqlite3_set_authorizer(db, NULL, NULL);
+        run(db, "ROLLBACK");
+        close_database(other);
+        close_database(db);
+    }
 }
 
 /* Results stay right whatever a program forbids SQLite beside its own statements. */
@@ -439,6 +476,7 @@ int main(void)
         folder_test(names_are_never_sql),
         folder_test(an_authorizer_sees_what_is_done),
         folder_test(what_an_authorizer_denies_us_makes_nothing_wrong),
+        folder_test(an_authorizer_that_denies_a_kind_of_write_leaves_transactions_isolated),
         folder_test(a_defensive_connection_works),
         folder_test(small_limits_are_kept),
         folder_test(nesting_has_bounds),
