@@ -26,11 +26,11 @@ static int roll_back_by_interruption(sqlite3 *db)
     return sqlite3_exec(db, "VACUUM;", NULL, NULL, NULL);
 }
 
-/* Where ROLLBACK cannot be run: beside a statement that runs. */
+/* Where no statement runs. One that is only explained needs nobody's permission either. */
 static int roll_back_beside_another(sqlite3 *db)
 {
     sqlite3_stmt *running = NULL;
-    sqlite3_prepare_v2(db, "SELECT 1", -1, &running, NULL);
+    sqlite3_prepare_v2(db, "EXPLAIN VACUUM", -1, &running, NULL);
     if (running != NULL) {
         sqlite3_step(running);
     }
@@ -39,18 +39,19 @@ static int roll_back_beside_another(sqlite3 *db)
     return rc;
 }
 
+/* ROLLBACK, which calls what the program gave, is for when there was no memory for the other. */
+static int roll_back(sqlite3 *db)
+{
+    int rc = roll_back_beside_another(db);
+    return is_still_open(db) ? sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) : rc;
+}
+
 /* They are not set any more if a backup keeps the connection from closing after all. */
 static void take_out_callbacks(sqlite3 *db)
 {
     sqlite3_progress_handler(db, 0, NULL, NULL);
     sqlite3_set_authorizer(db, NULL, NULL);
     sqlite3_trace_v2(db, 0, NULL, NULL);
-}
-
-static int roll_back(sqlite3 *db)
-{
-    sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
-    return is_still_open(db) ? roll_back_beside_another(db) : SQLITE_OK;
 }
 
 /*

@@ -455,6 +455,22 @@ static void a_close_beside_a_statement_that_runs_calls_nothing_of_the_program(vo
     assert_number(all->db, 23, "SELECT (SELECT sum(V) FROM t) + (SELECT sum(V) FROM o)");
 }
 
+/* Nor beside one that has not begun, or was reset. */
+static void a_close_beside_an_idle_statement_calls_nothing_of_the_program(void **state)
+{
+    scene *all = *state;
+    int calls = 0;
+    run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (3)");
+    sqlite3_stmt *left = prepare(all->db, "SELECT V FROM o");
+    watch_statements(all->db, SQLITE_TRACE_STMT | SQLITE_TRACE_ROW, &calls);
+    assert_int_equal(sqlite3_close_v2(all->db), SQLITE_OK);
+    assert_int_equal(calls, 0);
+    peer_run(&all->other, "INSERT INTO t VALUES ('p', '1', 10); INSERT INTO o VALUES (10)");
+    sqlite3_finalize(left);
+    all->db = open_database(all->folder, "main.db");
+    assert_number(all->db, 20, "SELECT (SELECT sum(V) FROM t) + (SELECT sum(V) FROM o)");
+}
+
 static void a_refused_close_leaves_what_the_program_gave(void **state)
 {
     scene *all = *state;
@@ -543,6 +559,7 @@ int main(int argc, char **argv)
         scene_test(a_close_in_a_transaction_leaves_nothing_locked),
         scene_test(a_close_calls_nothing_of_the_program),
         scene_test(a_close_beside_a_statement_that_runs_calls_nothing_of_the_program),
+        scene_test(a_close_beside_an_idle_statement_calls_nothing_of_the_program),
         scene_test(a_refused_close_leaves_what_the_program_gave),
         scene_test(statements_left_by_close_v2_commit_nothing),
         scene_test(statements_left_by_close_v2_say_why_they_fail),
