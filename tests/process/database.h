@@ -84,7 +84,8 @@ static inline int deny_companion(void *context, int action, const char *table, c
     (void)column;
     (void)schema;
     (void)trigger;
-    bool joins = action == SQLITE_CREATE_VTABLE || action == SQLITE_DELETE;
+    bool joins = action == SQLITE_CREATE_VTABLE || action == SQLITE_DELETE ||
+                 action == SQLITE_INSERT || action == SQLITE_UPDATE;
     return joins && strcmp(table, "ptable_companion") == 0 ? SQLITE_DENY : SQLITE_OK;
 }
 
