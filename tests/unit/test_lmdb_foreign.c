@@ -99,6 +99,28 @@ static void a_closed_descriptor_is_of_no_file(void **state)
     close(again);
 }
 
+/* But not what has the number of one that somebody else has closed. */
+static void a_child_closes_what_is_kept(void **state)
+{
+    (void)state;
+    bool writable = false;
+    int kept = make_file(1);
+    int closed = make_file(2);
+    keep(kept, true);
+    keep(closed, true);
+    close(closed);
+    int other = make_file(3);
+    assert_int_equal(other, closed); /* the same number */
+    pt_lmdb_foreign_forks_begin();
+    pt_lmdb_foreign_forks_end_in_child();
+    assert_false(is_open(kept));
+    assert_true(is_open(other));
+    assert_int_equal(taken(3, &writable), -1);
+    close(make_file(1));
+    assert_int_equal(taken(1, &writable), -1);
+    close(other);
+}
+
 /* It has the number of a file on another device, perhaps. */
 static void files_of_other_devices_are_others(void **state)
 {
@@ -146,6 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(descriptors_are_kept_by_file),      TEST(only_regular_files_are_kept),
         TEST(a_closed_descriptor_is_of_no_file), TEST(files_of_other_devices_are_others),
+        TEST(a_child_closes_what_is_kept),       TEST(files_of_other_devices_are_others),
         TEST(without_memory_some_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
