@@ -168,8 +168,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         TEST(descriptors_are_kept_by_file),      TEST(only_regular_files_are_kept),
         TEST(a_closed_descriptor_is_of_no_file), TEST(files_of_other_devices_are_others),
-        TEST(a_child_closes_what_is_kept),       TEST(files_of_other_devices_are_others),
-        TEST(without_memory_some_are_kept),
+        TEST(a_child_closes_what_is_kept),       TEST(without_memory_some_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
