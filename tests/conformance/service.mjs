@@ -51,6 +51,8 @@ export async function withService(work) {
     "127.0.0.1",
     "--tablePort",
     String(port),
+    "--tableKeepAliveTimeout", // seconds: on a busy machine a client may pause while it closes
+    "600",
     "--inMemoryPersistence",
     "--silent",
     "--disableTelemetry",
