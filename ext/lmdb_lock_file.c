@@ -72,11 +72,11 @@ static int refuse(pt_error *error, const char *name, const char *what)
 
 /* LMDB writes the two numbers last: they are missing where its process, or the power, ended then.
  */
-static bool is_lock_file(const uint8_t *start, ssize_t size)
+static bool is_lock_file(const uint8_t *start, size_t size)
 {
     static const uint8_t zeros[NUMBERS];
-    return size >= 0 && ((size == NUMBERS && memcmp(start, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0) ||
-                         memcmp(start, zeros, (size_t)size) == 0);
+    return (size == NUMBERS && memcmp(start, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0) ||
+           memcmp(start, zeros, size) == 0;
 }
 
 /* Whether the descriptor is of this file. In /proc, a descriptor's name leads to its file. */
@@ -126,9 +126,12 @@ static int check_content(const char *name, const struct stat *file, pt_error *er
             return SQLITE_OK;
         }
     }
-    if (!is_lock_file(start, pread(owned.fd, start, sizeof start, 0))) {
+    ssize_t size = pread(owned.fd, start, sizeof start, 0);
+    if (size < 0 || !is_lock_file(start, (size_t)size)) {
+        int problem = errno;
         pt_lmdb_foreign_keep(&owned, writable);
-        return refuse(error, name, "its content is something else");
+        return size < 0 ? pt_lmdb_fail(error, problem, name, "reading this lock file")
+                        : refuse(error, name, "its content is something else");
     }
     int rc = take_room(owned.fd, name, error);
     pt_lmdb_close_owned(&owned);

@@ -23,8 +23,8 @@ typedef struct pt_lmdb_patience {
  * Before LMDB opens the lock file of the store at `path`, which is `store`: makes it, for whom the
  * store is, or looks at what is there, for LMDB follows links and writes over anything.
  * SQLITE_CANTOPEN, with a text, unless it is a lock file, or empty, has no other name, and nobody
- * in this process has it open; SQLITE_FULL; SQLITE_NOMEM. What cannot be made or looked at is left
- * to LMDB to complain of.
+ * in this process has it open; SQLITE_IOERR if it cannot be read; SQLITE_FULL; SQLITE_NOMEM. What
+ * cannot be made or looked at is left to LMDB to complain of.
  */
 int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error);
 

@@ -285,6 +285,32 @@ static void file_that_becomes_a_folder_is_no_store(void **state)
     assert_int_equal(rmdir(fixture_path), 0);
 }
 
+/* The call after its opening reads it. */
+static void spoil_lock_file(const system_call *call)
+{
+    if (call->kind == CALL_OPEN && strstr(call->path, "-lock") != NULL &&
+        (call->flags & O_EXCL) == 0) {
+        before_call = NULL;
+        fail_call("pread", EIO, 0, 1);
+    }
+}
+
+/* Its content is not something else then. */
+static void lock_file_that_cannot_be_read_is_an_error(void **state)
+{
+    (void)state;
+    pt_store *store = NULL;
+    engine->close(open_store(fixture_path));
+    before_call = spoil_lock_file;
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_IOERR,
+                 "while reading this lock file");
+    assert_null(before_call);
+    heal();
+    store = open_store(fixture_path);
+    assert_store_works(store);
+    engine->close(store);
+}
+
 enum { REPLACEMENTS = 8 };
 
 static int replacements;
@@ -596,6 +622,81 @@ static int compact(pt_store *store, pt_error *error)
     return engine->compact(store, 0, &watch, &bytes, error);
 }
 
+/* --- Reading beside that --- */
+
+static struct {
+    pt_snapshot *snapshot;
+    pthread_t thread;
+    atomic_int number; /* of the thread, as the kernel has it; 0: not begun */
+    atomic_bool done;
+    bool waited;
+    int rc;
+    bool found;
+} reader;
+
+static void *read_beside(void *unused)
+{
+    pt_error failure = PT_ERROR_NONE;
+    pt_slice record;
+    test_key key = key_of(1, "a");
+    atomic_store(&reader.number, (int)syscall(SYS_gettid));
+    reader.rc = engine->snapshot_begin(reader.snapshot, &failure);
+    if (reader.rc == SQLITE_OK) {
+        reader.rc = engine->get(reader.snapshot, key_slice(&key), &reader.found, &record, &failure);
+    }
+    pt_error_clear(&failure);
+    atomic_store(&reader.done, true);
+    return unused;
+}
+
+/* Whether that thread waits for a mutex. */
+static bool is_waiting(int number)
+{
+    char name[64];
+    long call = -1;
+    snprintf(name, sizeof name, "/proc/self/task/%d/syscall", number);
+    FILE *file = fopen(name, "r");
+    bool known = file != NULL && fscanf(file, "%ld", &call) == 1;
+    if (file != NULL) {
+        fclose(file);
+    }
+    return known && call == SYS_futex;
+}
+
+/* While the environment is closed, a reader comes, and waits. */
+static void let_reader_come(const system_call *call)
+{
+    if (strcmp(call->name, "rename") != 0) {
+        return;
+    }
+    before_call = NULL;
+    assert_int_equal(pthread_create(&reader.thread, NULL, read_beside, NULL), 0);
+    while (!reader.waited && !atomic_load(&reader.done)) {
+        sched_yield();
+        int number = atomic_load(&reader.number);
+        reader.waited = number != 0 && is_waiting(number);
+    }
+}
+
+static void who_reads_waits_for_the_exchange(void **state)
+{
+    (void)state;
+    memset(&reader, 0, sizeof reader);
+    pt_store *store = open_store(fixture_path);
+    assert_store_works(store);
+    reader.snapshot = new_snapshot(store);
+    before_call = let_reader_come;
+    assert_ok(compact(store, &error));
+    assert_null(before_call);
+    pthread_join(reader.thread, NULL);
+    assert_true(reader.waited);
+    assert_int_equal(reader.rc, SQLITE_OK);
+    assert_true(reader.found);
+    engine->snapshot_free(reader.snapshot);
+    assert_store_works(store);
+    engine->close(store);
+}
+
 /* Whichever call on locks, names and files it is: the store is the old one, or the new one. */
 static void failing_exchange_keeps_the_store(void **state)
 {
@@ -651,6 +752,7 @@ int main(void)
         TEST(interrupted_open_is_tried_again),
         TEST(file_that_cannot_be_written_is_read),
         TEST(file_that_becomes_a_folder_is_no_store),
+        TEST(lock_file_that_cannot_be_read_is_an_error),
         TEST(file_replaced_again_and_again_is_given_up),
         TEST(stores_of_several_devices_are_told_apart),
         TEST(store_is_made_without_the_file_it_is_to_be_like),
@@ -664,6 +766,7 @@ int main(void)
         TEST(private_store_is_opened_again_through_a_link),
         TEST(store_is_opened_again_when_its_gate_can_be_passed),
         TEST(size_that_cannot_be_seen_is_estimated),
+        TEST(who_reads_waits_for_the_exchange),
         TEST(failing_exchange_keeps_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

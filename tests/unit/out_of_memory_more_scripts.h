@@ -96,6 +96,33 @@ static const char *const limits_and_batches[] = {
     "DELETE FROM New WHERE PartitionKey = 'p'",
     NULL};
 
+static const char *const others_hold_the_lock[] = {
+    ".write",
+    "!INSERT INTO W VALUES ('l', '1', 1)",
+    "!INSERT OR IGNORE INTO W VALUES ('p', '1', 1)",
+    "!DELETE FROM pt_tables WHERE TableName = 'Bare'",
+    "!CREATE VIRTUAL TABLE New USING ptable(v Int32, sync=off)",
+    "!SELECT pt_compact(NULL)",
+    "BEGIN",
+    "SELECT count(*) FROM W",
+    "!UPDATE W SET v = v + 1",
+    "INSERT INTO U VALUES ('l', '1', 1)",
+    "!UPDATE W SET v = v + 1",
+    "COMMIT",
+    ".unread",
+    "INSERT INTO W SELECT 'l', PartitionKey || RowKey, v FROM U",
+    NULL};
+
+/* Relative paths start at the folder that is the current one. */
+static const char *const stores_without_a_folder[] = {
+    "!SELECT * FROM pt_tables WHERE Store = 'no folder/none.ptable'",
+    "!SELECT * FROM pt_tables WHERE Store = 'no folder/none.ptable'",
+    "!CREATE VIRTUAL TABLE New USING ptable(v, store='no folder/new.ptable')",
+    "!SELECT pt_check('no folder/none.ptable')",
+    "!SELECT pt_backup(NULL, 'no folder/copy.ptable')",
+    "SELECT v FROM W",
+    NULL};
+
 static const char *const mixture[] = {
     "BEGIN",
     "INSERT INTO W VALUES ('x', 'é', 1), ('x', '😀', 2)",

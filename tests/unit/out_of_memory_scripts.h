@@ -591,6 +591,8 @@ static const memory_script scripts[] = {
     {"emptying temp", emptying_temp, JOURNAL},
     {"many keys", many_keys, JOURNAL | UTF16},
     {"two databases", two_databases, JOURNAL | WAL},
+    {"others hold the lock", others_hold_the_lock, JOURNAL | WAL},
+    {"stores without a folder", stores_without_a_folder, MEMORY},
 };
 
 enum { SCRIPTS = sizeof scripts / sizeof scripts[0] };

@@ -7,7 +7,8 @@
  *     .refuse             the commit hook says no
  *     .accept             it says yes again
  *     .read               another connection begins to read the main database
- *     .unread             it ends
+ *     .write              another connection with ptable begins to write to the store
+ *     .unread             either ends
  *     .elsewhere <SQL>    another connection with ptable runs it
  *     .attach <name>      attaches another database of the folder
  */
@@ -267,6 +268,19 @@ static inline int begin_to_read(script_side *side)
                : sqlite3_exec(side->reader, "BEGIN; SELECT * FROM sqlite_schema", NULL, NULL, NULL);
 }
 
+/* Not to the main database; what it writes is taken back when it ends. */
+static inline int begin_to_write(script_side *side)
+{
+    const script_side beside = {.host = HOST_MEMORY};
+    int rc = connect_to(&beside, &side->reader);
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE W USING ptable(v, store='%q/main.db-ptable', "
+                                "sync=off); BEGIN; DELETE FROM W",
+                                side->folder);
+    rc = rc == SQLITE_OK ? sqlite3_exec(side->reader, sql, NULL, NULL, NULL) : rc;
+    sqlite3_free(sql);
+    return rc;
+}
+
 /* Another database in the side's folder, which has the given name in SQL, too. */
 static inline int attach(const script_side *side, const char *name)
 {
@@ -305,6 +319,9 @@ static inline int obey(script_side *side, const char *step, FILE *out)
     }
     if (is_step(step, ".read", &rest)) {
         return begin_to_read(side);
+    }
+    if (is_step(step, ".write", &rest)) {
+        return begin_to_write(side);
     }
     if (is_step(step, ".unread", &rest)) {
         end_reader(side);

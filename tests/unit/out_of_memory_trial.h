@@ -284,6 +284,18 @@ static void let_go(memory_trial *trial, const char *step)
     }
 }
 
+/*
+ * A statement that is busy, and then cannot be taken back for want of memory: SQLite takes the
+ * whole transaction back, and says only that it was busy.
+ */
+static void follow_lost_transaction(memory_trial *trial, const step_outcome *got, bool was_open)
+{
+    if (got->rc == SQLITE_BUSY && failing_malloc_hit && was_open && !is_open(&trial->subject) &&
+        is_open(&trial->model)) {
+        follow_on_model(trial, "ROLLBACK");
+    }
+}
+
 /* Whether the rest of the script is to be run. */
 static bool take_failure(memory_trial *trial, const char *const *step, bool was_open)
 {
@@ -312,6 +324,7 @@ static void run_steps(memory_trial *trial)
             goes_on = take_failure(trial, step, was_open);
         } else {
             compare(trial, *step, &got);
+            follow_lost_transaction(trial, &got, was_open);
         }
         free(got.rows);
     }

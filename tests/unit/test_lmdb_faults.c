@@ -161,6 +161,12 @@ static void map_that_cannot_grow_is_made_anew(void **state)
     engine->close(store);
 }
 
+static bool is_never_over(void *context)
+{
+    (void)context;
+    return false;
+}
+
 static void map_needs_address_space(void **state)
 {
     (void)state;
@@ -175,6 +181,24 @@ static void map_needs_address_space(void **state)
     lmdb_map_is_refused = true;
     assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "ulimit -v");
     lmdb_forget_faults();
+}
+
+static void copy_needs_address_space(void **state)
+{
+    (void)state;
+    char path[128];
+    snprintf(path, sizeof path, "%s/copy", fixture_folder);
+    const pt_watch watch = {.is_over = is_never_over};
+    int64_t bytes;
+    pt_error none = PT_ERROR_NONE; /* it has no text */
+    pt_store *store = open_filled_store();
+    lmdb_map_is_refused = true;
+    assert_int_equal(engine->backup(store, path, &watch, &bytes, &none), SQLITE_NOMEM);
+    assert_int_equal(fixture_file_count(), 2);
+    lmdb_forget_faults();
+    assert_ok(engine->backup(store, path, &watch, &bytes, &error));
+    check_recovered(store);
+    engine->close(store);
 }
 
 static void endless_growth_is_an_error(void **state)
@@ -564,6 +588,7 @@ int main(void)
         TEST(failing_writes_are_reported),
         TEST(map_that_cannot_grow_is_made_anew),
         TEST(map_needs_address_space),
+        TEST(copy_needs_address_space),
         TEST(endless_growth_is_an_error),
         TEST(store_that_cannot_be_opened_again_is_tried_again),
         TEST(store_closed_for_good_can_be_closed),

@@ -81,7 +81,9 @@ static void little_room_is_shared(void **state)
     size_t size = pt_lmdb_map_size(0);
     size_t most = pt_lmdb_map_size((size_t)3 << 30);
     size_t too_much = pt_lmdb_map_size((size_t)5 << 30);
+    size_t asked = size_with("8G", 0);
     setrlimit(RLIMIT_AS, &before);
+    assert_int_equal(asked, 1 << 30);
     assert_int_equal(size, 1 << 30);
     assert_int_equal(most, (size_t)3 << 30);
     assert_int_equal(too_much, 0);
@@ -111,6 +113,7 @@ static void a_thousand_maps_leave_room(void **state)
     }
     size_t last = pt_lmdb_map_size(0);
     size_t of_a_large_file = pt_lmdb_map_size((size_t)100 << 30);
+    size_t of_a_huge_file = pt_lmdb_map_size((size_t)600 << 30);
     for (int i = 0; i < MAPS; i++) {
         munmap(maps[i], sizes[i]);
         pt_lmdb_map_leave();
@@ -119,6 +122,7 @@ static void a_thousand_maps_leave_room(void **state)
            sizes[MAPS - 1] >> 20);
     assert_true(last >= (size_t)1 << 30);
     assert_int_equal(of_a_large_file, (size_t)200 << 30);
+    assert_int_equal(of_a_huge_file, (size_t)1 << 40);
     assert_int_equal(pt_lmdb_map_size(0), first);
 }
 

@@ -287,6 +287,7 @@ static void rows_of_functions(void **state)
 }
 
 /* Of the tables that were registered none is left over. */
+/* Every other time there is no place for the reason. */
 static void loading(void **state)
 {
     (void)state;
@@ -297,7 +298,7 @@ static void loading(void **state)
         assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
         sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
         failing_malloc_arm(n, false);
-        int rc = sqlite3_ptable_init(db, &message, NULL);
+        int rc = sqlite3_ptable_init(db, n % 2 == 0 ? &message : NULL, NULL);
         hit = failing_malloc_disarm();
         failures += hit;
         assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
