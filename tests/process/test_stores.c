@@ -232,7 +232,6 @@ static void a_main_database_may_have_another_name(void **state)
     close_database(db);
 }
 
-/* The last user's end closes the store, the next opens it anew. */
 /* Each reserves addresses for what it may become, and must leave some to the others. */
 static void many_stores_are_open_in_little_address_space(void **state)
 {
@@ -259,6 +258,7 @@ static void many_stores_are_open_in_little_address_space(void **state)
     assert_int_equal(rc, SQLITE_OK);
 }
 
+/* The last user's end closes the store, the next opens it anew. */
 static void stores_close_and_open_again(void **state)
 {
     const char *folder = *state;

@@ -345,17 +345,23 @@ static int walk(pt_store *store, pt_direction direction, int expected)
     return rows;
 }
 
+/* In the header of each leaf that has, or had, the row in the middle. */
+static void set_in_headers(size_t field, uint16_t value)
+{
+    size_t size = read_file();
+    for (size_t at = find_row(ROWS / 2, 0, size); at < size;
+         at = find_row(ROWS / 2, at + 1, size)) {
+        pt_put_le16(file_bytes + at / PAGE * PAGE + field, value);
+    }
+    write_file(size);
+}
+
 /* What LMDB has no use for: its leaf is then read by LMDB alone. */
 static void leaf_whose_header_is_strange_is_read(void **state)
 {
     (void)state;
     make_rows();
-    size_t size = read_file();
-    for (size_t at = find_row(ROWS / 2, 0, size); at < size;
-         at = find_row(ROWS / 2, at + 1, size)) {
-        pt_put_le16(file_bytes + at / PAGE * PAGE + UPPER, 0xFFFF);
-    }
-    write_file(size);
+    set_in_headers(UPPER, 0xFFFF);
     pt_store *store = open_store(fixture_path);
     assert_int_equal(walk(store, PT_FORWARD, SQLITE_OK), ROWS);
     assert_int_equal(walk(store, PT_BACKWARD, SQLITE_OK), ROWS);
@@ -417,12 +423,7 @@ static void a_snapshot_that_met_damage_goes_on_saying_so(void **state)
     pt_engine_cursor *cursor = NULL;
     pt_table_counts counts;
     make_rows();
-    size_t size = read_file();
-    for (size_t at = find_row(ROWS / 2, 0, size); at < size;
-         at = find_row(ROWS / 2, at + 1, size)) {
-        pt_put_le16(file_bytes + at / PAGE * PAGE + FLAGS, 0);
-    }
-    write_file(size);
+    set_in_headers(FLAGS, 0);
     pt_store *store = open_store(fixture_path);
     pt_snapshot *snapshot = begin_snapshot(store);
     assert_fails(get_row(snapshot, ROWS / 2, &error), SQLITE_CORRUPT, "see what pt_check says");
