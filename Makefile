@@ -234,7 +234,8 @@ check-tsan: deps
 run-check-tsan: $(BUILD)/unlocked_memory.o
 	@$(SUBMAKE) all $(TEST_PROGRAMS)
 	@rm -rf $(BUILD)/races && mkdir -p $(BUILD)/races
-	@TSAN_OPTIONS="log_path=$(abspath $(BUILD))/races/found $$TSAN_OPTIONS" \
+	@TSAN_OPTIONS="log_path=$(abspath $(BUILD))/races/found \
+	    suppressions=$(abspath tests/tsan)/suppressions $$TSAN_OPTIONS" \
 	    $(RUN) $(filter-out $(TSAN_LEAVES_OUT),$(PROCESS_TESTS) $(RANDOM_TESTS) \
 	    $(CONFORMANCE_TESTS) $(FUZZ_TESTS) $(UNIT_TESTS)); \
 	    status=$$?; cat $(BUILD)/races/* 2>/dev/null && status=1; exit $$status
