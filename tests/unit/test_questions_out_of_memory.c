@@ -286,8 +286,8 @@ static void rows_of_functions(void **state)
     close_connection();
 }
 
-/* Of the tables that were registered none is left over. */
-/* Every other time there is no place for the reason. */
+/* Of the tables that were registered none is left over. Every other time there is no place for the
+ * reason. */
 static void loading(void **state)
 {
     (void)state;
