@@ -50,7 +50,7 @@ VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \
     --suppressions=$(abspath tests/valgrind.supp)
 VERSION = $(shell sed -n 's/^\#define PT_VERSION "\(.*\)"/\1/p' ext/version.h)
 
-SOURCES := $(wildcard ext/*.c)
+SOURCES := $(sort $(shell find ext -name '*.c'))
 LOADABLE_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
 STATIC_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/static/%.o)
 
@@ -97,11 +97,11 @@ $(OUT)/libptable.a: $(STATIC_OBJECTS)
 
 $(BUILD)/loadable/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(COMPILE) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
+	$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/%: tests/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
@@ -336,7 +336,7 @@ bench-plot:
 
 # --- lint -------------------------------------------------------------------------------------
 
-C_FILES = $(wildcard ext/*.[ch] tests/*/*.[ch] examples/*.[ch])
+C_FILES = $(sort $(shell find ext tests examples -name '*.[ch]'))
 SCRIPTS = .ci/deps .ci/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 CHECKS := gcc clang exports format tidy cppcheck includes sizes shell words
 
@@ -365,14 +365,14 @@ format:
 lint-tidy: $(SOURCES:ext/%.c=$(BUILD)/tidy/%.txt)
 	@echo 'ok: clang-tidy has no remarks'
 
-$(BUILD)/tidy/%.txt: ext/%.c $(wildcard ext/*.h) .clang-tidy
+$(BUILD)/tidy/%.txt: ext/%.c $(shell find ext -name '*.h') .clang-tidy
 	@mkdir -p $(@D)
-	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -DSQLITE_CORE -DXXH_DEBUGLEVEL=1 \
+	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -DSQLITE_CORE -Iext -DXXH_DEBUGLEVEL=1 \
 	    >$@ 2>&1 || { cat $@; exit 1; }
 
 lint-cppcheck:
 	@cppcheck --quiet --std=c11 --enable=warning,portability,performance --inline-suppr \
-	    --error-exitcode=1 -DSQLITE_CORE '-DRB_GENERATE_INTERNAL(name,type,link,order,scope)=' ext
+	    --error-exitcode=1 -Iext -DSQLITE_CORE '-DRB_GENERATE_INTERNAL(name,type,link,order,scope)=' ext
 	@echo 'ok: cppcheck has no remarks'
 
 lint-includes lint-sizes lint-words: lint-%:

@@ -8,19 +8,19 @@ SQLITE_EXTENSION_INIT1
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "admin.h"
-#include "catalog.h"
-#include "companion.h"
-#include "connection.h"
-#include "functions.h"
+#include "catalog/admin.h"
+#include "catalog/batches.h"
+#include "catalog/catalog.h"
+#include "catalog/partitions.h"
+#include "catalog/properties.h"
+#include "catalog/stores.h"
+#include "functions/functions.h"
+#include "module/companion.h"
 #include "ptable.h"
-#include "queue.h"
-#include "queue_functions.h"
-#include "table_module.h"
-#include "tvf_batches.h"
-#include "tvf_partitions.h"
-#include "tvf_properties.h"
-#include "tvf_stores.h"
+#include "queue/functions.h"
+#include "queue/queue.h"
+#include "table/table_module.h"
+#include "transaction/connection.h"
 
 enum { OLDEST_SQLITE = 3040000 };
 

@@ -23,7 +23,7 @@
 
 #include "../process/database.h"
 
-#include "buffer.h"
+#include "base/buffer.h"
 
 typedef struct corpus {
     const char *path;

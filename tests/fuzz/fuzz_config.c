@@ -6,8 +6,8 @@
  */
 #include <sqlite3.h>
 
-#include "../../ext/declaration.h"
 #include "fuzz.h"
+#include "table/declaration.h"
 
 enum { ARGUMENTS_MAX = 24, FIRST_ARGUMENT = 3 };
 

@@ -14,13 +14,13 @@
 #include <inttypes.h>
 #include <math.h>
 
-#include "../../ext/filter_keys.h"
-#include "../../ext/filter_parse.h"
-#include "../../ext/key_condition.h"
-#include "../../ext/ticks.h"
+#include "base/sqlite.h"
+#include "base/ticks.h"
 #include "filter_entity.h"
 #include "fuzz.h"
-#include "sqlite.h"
+#include "query/filter_keys.h"
+#include "query/filter_parse.h"
+#include "query/key_condition.h"
 
 enum { TEXTS = 6, SETS = 7, ENTITIES = TEXTS * TEXTS * SETS, PROPERTIES_MAX = ENTITY_PLACES_MAX };
 

@@ -5,11 +5,11 @@
  */
 #include <sqlite3.h>
 
-#include "../../ext/json_read.h"
-#include "../../ext/json_scan.h"
-#include "../../ext/json_write.h"
 #include "fuzz.h"
 #include "json_text.h"
+#include "value/json_read.h"
+#include "value/json_scan.h"
+#include "value/json_write.h"
 #include "value_same.h"
 
 static sqlite3 *db;

@@ -2,7 +2,7 @@
  * Keys (key.h): what is joined can be split, the order of the bytes is the order of what they mean,
  * texts are valid if they are so by the definition of UTF-8, and the end of a prefix is just that.
  */
-#include "../../ext/key.h"
+#include "entity/key.h"
 #include "fuzz.h"
 
 enum { KEYS_MAX = 6, TEXT_MAX = 700 };

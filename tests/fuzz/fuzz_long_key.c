@@ -3,10 +3,10 @@
  * keys, many of which begin with the same bytes, gives commits up, and looks for keys; a sorted
  * array says what is to be found. In the end all are deleted, and nothing is left of them.
  */
-#include "../../ext/engine.h"
-#include "../../ext/key.h"
-#include "../../ext/sqlite.h"
+#include "base/sqlite.h"
+#include "entity/key.h"
 #include "fuzz.h"
+#include "store/engine.h"
 
 enum { KEYS_MAX = 48, KEY_MAX = 4096 };
 

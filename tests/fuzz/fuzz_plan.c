@@ -6,8 +6,8 @@
 #include "range_model.h"
 #include "term_table.h"
 
-#include "../../ext/range_walk.h"
 #include "fuzz.h"
+#include "query/range_walk.h"
 
 enum { CONSTRAINTS_MAX = 8, ORDER_MAX = 3, EK_FIRST = PT_TERM_EK_EQ, RK_FIRST = PT_TERM_RK_EQ };
 

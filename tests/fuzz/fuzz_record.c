@@ -11,9 +11,9 @@
 
 #include <cmocka.h>
 
+#include "base/sqlite.h"
 #include "fuzz.h"
 #include "sample_records.h"
-#include "sqlite.h"
 #include "value_same.h"
 
 enum { FIELDS_MAX = 64, DESCRIPTION_MAX = 2048, ROOM = 1 << 17 };

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "../../ext/check.h"
+#include "catalog/check.h"
 #include "fuzz.h"
 #include "ptable.h"
 

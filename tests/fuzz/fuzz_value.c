@@ -7,11 +7,11 @@
 #include <math.h>
 #include <sqlite3.h>
 
-#include "../../ext/base64.h"
-#include "../../ext/number.h"
-#include "../../ext/ticks.h"
-#include "../../ext/value.h"
+#include "base/base64.h"
+#include "base/number.h"
+#include "base/ticks.h"
 #include "fuzz.h"
+#include "value/value.h"
 #include "value_same.h"
 
 /* --- Numbers --- */

@@ -5,7 +5,7 @@
 #ifndef JSON_TEXT_H
 #define JSON_TEXT_H
 
-#include "../../ext/bytes.h"
+#include "base/bytes.h"
 
 enum { JSON_TEXT_DEPTH = 500 };
 

@@ -5,8 +5,8 @@ set -eu
 cd "$(dirname "$0")/../.."
 
 wrong=$(
-    wc -l ext/*.[ch] | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines; at most 600" }'
-    ctags -x --language-force=C --kinds-C=f --_xformat='%F %N %n %e' ext/*.[ch] |
+    find ext -name '*.[ch]' -exec wc -l {} + | awk '$2 != "total" && $1 > 600 { print $2 ": " $1 " lines; at most 600" }'
+    ctags -x --language-force=C --kinds-C=f --_xformat='%F %N %n %e' -R ext |
         awk '$4 - $3 + 1 > 60 { print $1 ": " $2 "() has " $4 - $3 + 1 " lines; at most 60" }'
 )
 if [ -n "$wrong" ]; then

@@ -8,9 +8,9 @@
 #include <lmdb.h>
 
 #include "database.h"
-#include "key.h"
-#include "lmdb_format.h"
-#include "lmdb_long_key.h"
+#include "entity/key.h"
+#include "lmdb/long_key.h"
+#include "lmdb/page/format.h"
 
 enum { ANATOMY_DATABASES = 8, ANATOMY_MAX = 20000 };
 

@@ -7,11 +7,11 @@
 #include <dlfcn.h>
 #include <lmdb.h>
 
+#include "entity/key.h"
 #include "failing_malloc.h"
-#include "key.h"
-#include "lmdb_format.h"
-#include "lmdb_locks.h"
-#include "lmdb_long_key.h"
+#include "lmdb/file/locks.h"
+#include "lmdb/long_key.h"
+#include "lmdb/page/format.h"
 #include "sealed.h"
 #include "store_fixture.h"
 #include "system_calls.h"

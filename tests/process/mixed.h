@@ -12,7 +12,7 @@
 #define MIXED_H
 
 #include "anatomy.h"
-#include "large_value.h"
+#include "transaction/large_value.h"
 
 enum {
     MIXED_FIRST = 60, /* the number of the first batch: a multiple of all cycles */

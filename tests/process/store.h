@@ -5,8 +5,8 @@
 #define STORE_H
 
 #include "database.h"
-#include "engine.h"
-#include "key.h"
+#include "entity/key.h"
+#include "store/engine.h"
 
 typedef struct store_content {
     int64_t tables;   /* entries of the catalogue */

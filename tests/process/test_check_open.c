@@ -3,7 +3,7 @@
  * looked at is looked at again.
  */
 #include "check_store.h"
-#include "lmdb_page.h"
+#include "lmdb/page/page.h"
 #include "system_calls.h"
 
 enum { ALWAYS = 1000000 };

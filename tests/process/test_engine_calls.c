@@ -10,9 +10,9 @@
 #include <sys/time.h>
 #include <time.h>
 
-#include "lmdb_env.h"
-#include "lmdb_foreign.h"
-#include "lmdb_locks.h"
+#include "lmdb/env.h"
+#include "lmdb/file/foreign.h"
+#include "lmdb/file/locks.h"
 #include "store_fixture.h"
 
 /* --- Faults --- */

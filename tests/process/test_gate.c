@@ -9,7 +9,7 @@
 #include <time.h>
 
 #include "database.h"
-#include "lmdb_locks.h"
+#include "lmdb/file/locks.h"
 #include "system_calls.h"
 
 #define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/%s', sync='off')"

@@ -10,7 +10,7 @@
 
 #include "anatomy.h"
 #include "child.h"
-#include "large_value.h"
+#include "transaction/large_value.h"
 
 enum {
     DEFAULT_MS = 600,

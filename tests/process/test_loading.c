@@ -14,8 +14,8 @@
 
 #include <cmocka.h>
 
+#include "base/sqlite.h"
 #include "failing_malloc.h"
-#include "sqlite.h"
 
 typedef int entry_point(sqlite3 *, char **, const sqlite3_api_routines *);
 

@@ -9,7 +9,7 @@
 #include <sys/wait.h>
 
 #include "child.h"
-#include "lmdb_locks.h"
+#include "lmdb/file/locks.h"
 #include "write_order.h"
 
 #define STORE "shared.ptable"

@@ -8,7 +8,7 @@
  */
 #include <lmdb.h>
 
-#include "bytes.h"
+#include "base/bytes.h"
 #include "damage.h"
 #include "files.h"
 

@@ -8,9 +8,9 @@
 #include <time.h>
 
 #include "folder.h"
-#include "lmdb_access.h"
-#include "lmdb_locks.h"
-#include "lmdb_temporary.h"
+#include "lmdb/file/access.h"
+#include "lmdb/file/locks.h"
+#include "lmdb/file/temporary.h"
 #include "system_calls.h"
 
 enum { NAME_TRIES = 10, SOME_USER = 12345, SOME_GROUP = 23456 };

@@ -6,7 +6,7 @@
 
 #include "term_table.h"
 
-#include "../../ext/ranges.h"
+#include "query/ranges.h"
 
 static sqlite3 *db;
 static pt_ranges ranges;

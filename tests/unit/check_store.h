@@ -9,9 +9,9 @@
 
 #include <lmdb.h>
 
-#include "check.h"
+#include "catalog/check.h"
+#include "entity/key.h"
 #include "failing_malloc.h"
-#include "key.h"
 #include "ptable.h"
 #include "sealed.h"
 

@@ -4,7 +4,7 @@
 #ifndef FILLED_STORE_H
 #define FILLED_STORE_H
 
-#include "key.h"
+#include "entity/key.h"
 #include "store_fixture.h"
 
 enum { LONG = 1400 }; /* bytes of a long key that is behind three links */

@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "../../ext/filter_eval.h"
+#include "query/filter_eval.h"
 #include "sample_shapes.h"
 
 enum { ENTITY_FIELDS_MAX = 8, ENTITY_PLACES_MAX = 64 };

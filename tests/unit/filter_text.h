@@ -8,9 +8,9 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-#include "../../ext/buffer.h"
-#include "../../ext/filter.h"
-#include "../../ext/ticks.h"
+#include "base/buffer.h"
+#include "base/ticks.h"
+#include "query/filter.h"
 
 static void append_value(pt_buffer *text, const pt_value *value)
 {

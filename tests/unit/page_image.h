@@ -15,7 +15,7 @@
 
 #include <cmocka.h>
 
-#include "lmdb_page.h"
+#include "lmdb/page/page.h"
 
 enum { PAGE = 512, PAGES = 8, LAST = PAGES - 1, BRANCH = 1, LEAF = 2, OVERFLOW = 4, META = 8 };
 

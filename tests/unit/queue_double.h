@@ -9,8 +9,8 @@
 #ifndef QUEUE_DOUBLE_H
 #define QUEUE_DOUBLE_H
 
-#include "queue_request.h"
-#include "ticks.h"
+#include "base/ticks.h"
+#include "queue/request.h"
 
 enum { DOUBLE_LEVELS = 8 };
 

@@ -14,11 +14,11 @@
 
 #include <cmocka.h>
 
-#include "companion.h"
 #include "failing_malloc.h"
+#include "module/companion.h"
 #include "ptable.h"
+#include "queue/functions.h"
 #include "queue_double.h"
-#include "queue_functions.h"
 
 enum { TEXT_SIZE = 400 };
 

@@ -6,7 +6,7 @@
 #define QUEUE_REQUESTS_H
 
 #include "../process/database.h"
-#include "queue_request.h"
+#include "queue/request.h"
 
 static inline sqlite3_value *evaluate(sqlite3 *db, const char *expression)
 {

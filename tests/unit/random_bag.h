@@ -6,8 +6,8 @@
 
 #include <math.h>
 
-#include "../../ext/bag.h"
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
+#include "entity/bag.h"
 
 static uint64_t random_state = 88172645463325252;
 

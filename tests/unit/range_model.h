@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "../../ext/ranges.h"
+#include "query/ranges.h"
 
 enum { TEXTS = 14, KEYS_MAX = 60, LIST_MAX = 4 };
 

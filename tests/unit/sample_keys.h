@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "pending.h"
+#include "transaction/pending.h"
 
 enum { SAMPLE_KEY_MAX = 68 };
 

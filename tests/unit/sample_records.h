@@ -7,8 +7,8 @@
 
 #include <stdlib.h>
 
-#include "../../ext/entity.h"
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
+#include "entity/entity.h"
 #include "sample_shapes.h"
 
 #define XXH_INLINE_ALL

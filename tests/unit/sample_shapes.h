@@ -7,7 +7,7 @@
 
 #include <string.h>
 
-#include "../../ext/shape.h"
+#include "entity/shape.h"
 
 static const char *const sample_names[] = {
     NULL,    "FirstName", "LastName", "Age",   "Email", "Total",

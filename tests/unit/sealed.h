@@ -7,7 +7,7 @@
 #include <assert.h>
 #include <string.h>
 
-#include "seal.h"
+#include "base/seal.h"
 
 enum { SEALED_MAX = 1000 };
 

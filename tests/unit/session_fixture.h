@@ -7,8 +7,8 @@
 
 #include "failing_malloc.h"
 #include "faulty_engine.h"
-#include "scan.h"
-#include "session.h"
+#include "transaction/scan.h"
+#include "transaction/session.h"
 
 enum { SESSION_TABLE = 7 };
 

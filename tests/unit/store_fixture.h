@@ -17,8 +17,8 @@
 
 #include <cmocka.h>
 
-#include "engine.h"
-#include "sqlite.h"
+#include "base/sqlite.h"
+#include "store/engine.h"
 
 static const pt_engine *const engine = &pt_lmdb_engine;
 static char fixture_folder[64];

@@ -14,7 +14,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/ranges.h"
+#include "query/ranges.h"
 
 /* What the test does with the arguments; its result is xFilter's. */
 static int (*term_table_filter)(unsigned bits, int argc, sqlite3_value **argv);

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/arena.h"
+#include "base/arena.h"
 #include "failing_malloc.h"
 
 static void memory_is_aligned_and_apart(void **state)

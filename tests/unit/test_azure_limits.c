@@ -1,8 +1,8 @@
 #include "failing_malloc.h"
 #include "store_fixture.h"
 
-#include "azure_limits.h"
-#include "ticks.h"
+#include "base/ticks.h"
+#include "entity/azure_limits.h"
 
 enum { TEXT_MAX = 140000 };
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/bag.h"
+#include "entity/bag.h"
 #include "failing_malloc.h"
 #include "value_same.h"
 

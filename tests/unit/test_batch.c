@@ -1,10 +1,10 @@
 #include "faulty_engine.h"
 
-#include "batch.h"
+#include "entity/key.h"
 #include "failing_malloc.h"
-#include "key.h"
-#include "memtable.h"
 #include "sealed.h"
+#include "transaction/batch.h"
+#include "transaction/memtable.h"
 
 enum { TABLE = 7 };
 

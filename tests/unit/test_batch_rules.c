@@ -1,8 +1,8 @@
 #include "session_fixture.h"
 
-#include "batch_rules.h"
-#include "key.h"
-#include "large_value.h"
+#include "entity/key.h"
+#include "transaction/batch_rules.h"
+#include "transaction/large_value.h"
 
 static sqlite3 *db;
 static pt_connection *connection;

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/buffer.h"
+#include "base/buffer.h"
 #include "failing_malloc.h"
 
 static void appends_follow_each_other(void **state)

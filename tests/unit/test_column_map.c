@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "column_map.h"
 #include "failing_malloc.h"
 #include "sample_shapes.h"
+#include "table/column_map.h"
 
 enum { COLUMNS = 4 };
 

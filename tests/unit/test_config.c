@@ -5,9 +5,9 @@
 
 #include <cmocka.h>
 
-#include "../../ext/config.h"
-#include "../../ext/sqlite.h"
+#include "base/sqlite.h"
 #include "failing_malloc.h"
+#include "table/config.h"
 
 enum { ARGUMENTS_MAX = 10 };
 

@@ -2,8 +2,8 @@
 
 #include <sys/stat.h>
 
-#include "connection.h"
-#include "store_path.h"
+#include "module/store_path.h"
+#include "transaction/connection.h"
 
 static sqlite3 *db;
 static pt_connection *connection;

@@ -12,10 +12,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base64.h"
-#include "json_read.h"
+#include "base/base64.h"
 #include "ptable.h"
 #include "random_bag.h"
+#include "value/json_read.h"
 #include "value_same.h"
 
 enum { ENTITIES = 12000, PROPERTIES = 8, NAMES = 40 };

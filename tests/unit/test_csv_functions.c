@@ -5,9 +5,9 @@
 
 #include <cmocka.h>
 
-#include "csv_functions.h"
 #include "function_fixture.h"
-#include "json_functions.h"
+#include "functions/csv_functions.h"
+#include "functions/json_functions.h"
 
 static sqlite3 *open_with_functions(void)
 {

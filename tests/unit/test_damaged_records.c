@@ -2,9 +2,9 @@
  * Stores of which single records of the engine's own are missing, damaged or say what no commit
  * writes, and entries whose sizes cannot be: what needs them is told so, and nothing else happens.
  */
-#include "key.h"
-#include "lmdb_format.h"
-#include "lmdb_long_key.h"
+#include "entity/key.h"
+#include "lmdb/long_key.h"
+#include "lmdb/page/format.h"
 #include "raw_store.h"
 #include "sealed.h"
 

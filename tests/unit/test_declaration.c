@@ -5,9 +5,9 @@
 
 #include <cmocka.h>
 
-#include "../../ext/declaration.h"
-#include "../../ext/sqlite.h"
+#include "base/sqlite.h"
 #include "failing_malloc.h"
+#include "table/declaration.h"
 
 static int connect_module(sqlite3 *db, void *context, int argc, const char *const *argv,
                           sqlite3_vtab **vtab, char **message)

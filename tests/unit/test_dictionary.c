@@ -9,8 +9,8 @@
 
 #include <cmocka.h>
 
-#include "dictionary.h"
 #include "failing_malloc.h"
+#include "store/dictionary.h"
 
 #define LONG_NAME                                                                                  \
     "0123456789012345678901234567890123456789012345678901234567890123456789"                       \

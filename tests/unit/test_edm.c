@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-#include "../../ext/edm.h"
+#include "entity/edm.h"
 
 static const struct {
     pt_type type;

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/excerpt.h"
+#include "entity/excerpt.h"
 
 static void assert_excerpt(const char *text, size_t size, const char *expected)
 {

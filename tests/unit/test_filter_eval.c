@@ -8,9 +8,9 @@
 
 #include <math.h>
 
+#include "base/sqlite.h"
 #include "filter_entity.h"
-#include "filter_parse.h"
-#include "sqlite.h"
+#include "query/filter_parse.h"
 
 static pt_filter filter;
 

@@ -11,12 +11,12 @@
 
 #include <cmocka.h>
 
+#include "base/sqlite.h"
+#include "entity/key.h"
 #include "failing_malloc.h"
 #include "filter_entity.h"
-#include "filter_keys.h"
-#include "filter_parse.h"
-#include "key.h"
-#include "sqlite.h"
+#include "query/filter_keys.h"
+#include "query/filter_parse.h"
 
 static pt_filter filter;
 static pt_filter_keys keys;

@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
+#include "base/sqlite.h"
 #include "failing_malloc.h"
-#include "filter_parse.h"
 #include "filter_text.h"
-#include "sqlite.h"
+#include "query/filter_parse.h"
 
 static pt_filter filter;
 

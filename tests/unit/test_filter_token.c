@@ -6,10 +6,10 @@
 
 #include <cmocka.h>
 
+#include "base/sqlite.h"
 #include "failing_malloc.h"
 #include "filter_text.h"
-#include "filter_token.h"
-#include "sqlite.h"
+#include "query/filter_token.h"
 
 static pt_arena arena;
 

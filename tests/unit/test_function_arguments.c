@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "function_arguments.h"
 #include "function_fixture.h"
+#include "functions/function_arguments.h"
 
 static void text_back(sqlite3_context *context, int argc, sqlite3_value **argv)
 {

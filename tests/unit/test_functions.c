@@ -5,10 +5,10 @@
 
 #include <cmocka.h>
 
-#include "engine.h"
+#include "base/version.h"
 #include "function_fixture.h"
-#include "functions.h"
-#include "version.h"
+#include "functions/functions.h"
+#include "store/engine.h"
 
 #define COUNT_FUNCTIONS "count(*) FROM pragma_function_list WHERE name GLOB 'pt_*'"
 

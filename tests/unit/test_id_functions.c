@@ -10,10 +10,10 @@
 
 #include <cmocka.h>
 
-#include "edm.h"
+#include "base/ticks.h"
+#include "entity/edm.h"
 #include "function_fixture.h"
-#include "id_functions.h"
-#include "ticks.h"
+#include "functions/id_functions.h"
 
 enum { THREADS = 4, CALLS = 5000, UUID_TEXT = PT_GUID_TEXT_SIZE + 1 };
 

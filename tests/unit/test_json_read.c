@@ -8,14 +8,14 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../../ext/json_read.h"
-#include "../../ext/json_write.h"
-#include "../../ext/ticks.h"
 #include "../fuzz/json_text.h"
+#include "base/ticks.h"
 #include "failing_malloc.h"
 #include "json_mutations.h"
 #include "json_refusals.h"
 #include "random_bag.h"
+#include "value/json_read.h"
+#include "value/json_write.h"
 #include "value_same.h"
 
 #define GUID "0f8fad5b-d9cb-469f-a165-70867728950e"

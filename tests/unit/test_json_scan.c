@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../ext/json_scan.h"
+#include "value/json_scan.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -12,9 +12,9 @@
 
 #include <stdlib.h>
 
-#include "../../ext/json_scan.h"
-#include "../../ext/sqlite.h"
 #include "../fuzz/json_text.h"
+#include "base/sqlite.h"
+#include "value/json_scan.h"
 
 enum { TEXT_MAX = 100, WORD_MAX = 5 };
 

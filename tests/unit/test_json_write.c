@@ -7,9 +7,9 @@
 
 #include <math.h>
 
-#include "../../ext/json_write.h"
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
 #include "failing_malloc.h"
+#include "value/json_write.h"
 
 #define GUID "0f8fad5b-d9cb-469f-a165-70867728950e"
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])

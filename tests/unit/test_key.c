@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../ext/key.h"
+#include "entity/key.h"
 #include "failing_malloc.h"
 
 enum { LAST_CODE_POINT = 0x10FFFF };

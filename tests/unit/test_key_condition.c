@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/key_condition.h"
+#include "query/key_condition.h"
 
 static pt_slice text(const char *string)
 {

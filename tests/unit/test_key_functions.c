@@ -6,7 +6,7 @@
 #include <cmocka.h>
 
 #include "function_fixture.h"
-#include "key_functions.h"
+#include "functions/key_functions.h"
 
 static sqlite3 *open_with_functions(void)
 {

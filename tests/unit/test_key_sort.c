@@ -5,8 +5,8 @@
 
 #include <cmocka.h>
 
-#include "key_sort.h"
 #include "sample_keys.h"
+#include "transaction/key_sort.h"
 
 enum { LARGEST = 20000 };
 

@@ -4,7 +4,7 @@
  */
 #include "session_fixture.h"
 
-#include "large_value.h"
+#include "transaction/large_value.h"
 
 #define XXH_INLINE_ALL
 #include <xxhash.h>

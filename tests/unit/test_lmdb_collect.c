@@ -5,7 +5,7 @@
 
 #include <sys/stat.h>
 
-#include "key.h"
+#include "entity/key.h"
 #include "sealed.h"
 
 enum {

@@ -1,4 +1,4 @@
-#include "key.h"
+#include "entity/key.h"
 #include "sealed.h"
 #include "store_fixture.h"
 

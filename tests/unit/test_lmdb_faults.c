@@ -8,11 +8,11 @@
 #include <errno.h>
 #include <sys/stat.h>
 
-#include "check.h"
-#include "key.h"
-#include "lmdb_registry.h"
-#include "lmdb_tree.h"
-#include "ticks.h"
+#include "base/ticks.h"
+#include "catalog/check.h"
+#include "entity/key.h"
+#include "lmdb/registry.h"
+#include "lmdb/tree.h"
 
 /* --- Every call of LMDB's --- */
 

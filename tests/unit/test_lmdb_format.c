@@ -8,7 +8,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "lmdb_format.h"
+#include "lmdb/page/format.h"
 
 static void keys_are_as_documented(void **state)
 {

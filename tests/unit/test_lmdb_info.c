@@ -2,10 +2,10 @@
 
 #include <sys/stat.h>
 
+#include "entity/key.h"
 #include "failing_malloc.h"
-#include "key.h"
-#include "lmdb_info.h"
-#include "lmdb_registry.h"
+#include "lmdb/info.h"
+#include "lmdb/registry.h"
 
 static pt_store_info info_of(pt_store *store)
 {

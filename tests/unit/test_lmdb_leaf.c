@@ -4,7 +4,7 @@
  */
 #include "raw_store.h"
 
-#include "lmdb_leaf.h"
+#include "lmdb/leaf.h"
 #include "sample_keys.h"
 
 enum {

@@ -5,7 +5,7 @@
 #include <signal.h>
 #include <time.h>
 
-#include "lmdb_locks.h"
+#include "lmdb/file/locks.h"
 
 /* Two pipes to make a child process take turns with its parent. */
 static int to_child[2];

@@ -3,8 +3,8 @@
  */
 #include "raw_store.h"
 
+#include "entity/key.h"
 #include "failing_malloc.h"
-#include "key.h"
 
 enum { KEYS = 20000, KEY_MAX = 4700, BYTES_MAX = 1 << 25, TABLES = 2 };
 

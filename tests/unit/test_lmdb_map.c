@@ -9,7 +9,7 @@
 
 #include <cmocka.h>
 
-#include "lmdb_map.h"
+#include "lmdb/map.h"
 
 static size_t size_with(const char *setting, size_t needed)
 {

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 
-#include "lmdb_bounds.h"
-#include "lmdb_file.h"
-#include "sqlite.h"
+#include "base/sqlite.h"
+#include "lmdb/bounds.h"
+#include "lmdb/page/file.h"
 
 static int reads_before_failure = -1; /* -1: none fails */
 

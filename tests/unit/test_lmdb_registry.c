@@ -7,7 +7,7 @@
 #include <sys/stat.h>
 
 #include "failing_malloc.h"
-#include "lmdb_registry.h"
+#include "lmdb/registry.h"
 #include "sealed.h"
 
 static void write_file(const char *path, const void *bytes, size_t size)

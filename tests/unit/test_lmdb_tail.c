@@ -15,8 +15,8 @@
 
 #include <cmocka.h>
 
-#include "lmdb_tail.h"
-#include "sqlite.h"
+#include "base/sqlite.h"
+#include "lmdb/page/tail.h"
 
 enum { PAGES_MAX = 20000, VALUE = 3000, FREE_DBI = 0 };
 

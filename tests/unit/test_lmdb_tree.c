@@ -4,7 +4,7 @@
  */
 #include "raw_store.h"
 
-#include "key.h"
+#include "entity/key.h"
 
 enum { ROWS = 4000 };
 

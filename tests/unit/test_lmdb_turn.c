@@ -4,7 +4,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "ticks.h"
+#include "base/ticks.h"
 
 static const int64_t *set_clock; /* in seconds since 1970; NULL: the system's */
 

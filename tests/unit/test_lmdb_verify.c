@@ -4,10 +4,10 @@
  */
 #include "page_image.h"
 
+#include "base/sqlite.h"
 #include "failing_malloc.h"
-#include "lmdb_format.h"
-#include "lmdb_verify.h"
-#include "sqlite.h"
+#include "lmdb/page/format.h"
+#include "lmdb/page/verify.h"
 
 enum { VERSION = 9 };
 

@@ -3,10 +3,10 @@
  */
 #include "page_image.h"
 
+#include "base/sqlite.h"
 #include "failing_malloc.h"
-#include "lmdb_tail.h"
-#include "lmdb_walk.h"
-#include "sqlite.h"
+#include "lmdb/page/tail.h"
+#include "lmdb/page/walk.h"
 
 typedef struct tally {
     int problems;

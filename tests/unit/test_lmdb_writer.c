@@ -1,7 +1,7 @@
 #include "store_fixture.h"
 
+#include "entity/key.h"
 #include "failing_malloc.h"
-#include "key.h"
 
 /* --- Against a model --- */
 

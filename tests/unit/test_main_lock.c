@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "failing_malloc.h"
-#include "main_lock.h"
+#include "transaction/main_lock.h"
 
 static sqlite3 *writer, *reader;
 static sqlite3_stmt *reading; /* an open statement of the reader */

@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "failing_malloc.h"
-#include "memtable.h"
 #include "sample_keys.h"
+#include "transaction/memtable.h"
 
 enum { KEYS = 300, TABLES = 3, MARKS = 8, RECORD_MAX = 40 };
 

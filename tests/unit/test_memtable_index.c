@@ -6,8 +6,8 @@
 #include <cmocka.h>
 
 #include "failing_malloc.h"
-#include "memtable_index.h"
 #include "sample_keys.h"
+#include "transaction/memtable_index.h"
 
 enum { KEYS = 1000, STEPS = 40000 };
 

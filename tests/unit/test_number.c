@@ -11,7 +11,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "../../ext/number.h"
+#include "base/number.h"
 
 enum { RANDOM_DOUBLES = 100000 };
 

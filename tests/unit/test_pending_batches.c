@@ -1,9 +1,9 @@
 #include "failing_malloc.h"
 #include "store_fixture.h"
 
-#include "key.h"
+#include "entity/key.h"
 #include "own_shape.h"
-#include "pending_batches.h"
+#include "transaction/pending_batches.h"
 
 static pt_memtable *memtable;
 static pt_buffer position;

@@ -15,9 +15,9 @@
 
 #include <cmocka.h>
 
-#include "../../ext/plan.h"
-#include "../../ext/sqlite.h"
+#include "base/sqlite.h"
 #include "failing_malloc.h"
+#include "query/plan.h"
 
 enum { CONSTRAINTS_MAX = 48, ORDER_MAX = 6 };
 

@@ -6,8 +6,8 @@
 
 #include <lmdb.h>
 
-#include "entity.h"
-#include "seal.h"
+#include "base/seal.h"
+#include "entity/entity.h"
 
 static sqlite3 *db;
 

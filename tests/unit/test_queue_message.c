@@ -6,9 +6,9 @@
 
 #include <cmocka.h>
 
-#include "../../ext/key.h"
-#include "../../ext/queue_message.h"
-#include "../../ext/sqlite.h"
+#include "base/sqlite.h"
+#include "entity/key.h"
+#include "queue/message.h"
 
 #define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
 #define RECEIPT "c86658ca-b200-4a26-b032-6b2c8a3ed221"

@@ -3,9 +3,9 @@
  */
 #include "value_fixture.h"
 
-#include "../../ext/queue_plan.h"
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
 #include "failing_malloc.h"
+#include "queue/plan.h"
 
 /* Ticks at which texts change much, and their neighbours. */
 static const int64_t times[] = {0,

@@ -2,8 +2,8 @@
 
 #include "failing_malloc.h"
 
-#include "../../ext/queue_rules.h"
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
+#include "queue/rules.h"
 
 #define SECOND PT_TICKS_PER_SECOND
 #define WEEK (604800 * SECOND)

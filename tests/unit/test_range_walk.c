@@ -1,7 +1,7 @@
 #include "asked_ranges.h"
 
-#include "../../ext/range_walk.h"
 #include "failing_malloc.h"
+#include "query/range_walk.h"
 
 static pt_range_walk walk;
 

@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/sqlite.h"
+#include "base/sqlite.h"
 #include "sample_records.h"
 
 /* In place of the values of sample_records.h, each of the same size. */

@@ -5,8 +5,8 @@
 #include "store_fixture.h"
 
 #include "failing_malloc.h"
-#include "interruption.h"
 #include "ptable.h"
+#include "store/interruption.h"
 
 enum { MOST_STEPS = 100000 };
 

@@ -4,8 +4,8 @@
  */
 #include "value_fixture.h"
 
-#include "../../ext/row_filter.h"
 #include "failing_malloc.h"
+#include "table/row_filter.h"
 
 enum { CHUNK = 4096 }; /* the first one of an arena */
 

@@ -2,7 +2,7 @@
 
 #include "failing_malloc.h"
 #include "sample_keys.h"
-#include "scan.h"
+#include "transaction/scan.h"
 
 enum { KEYS = 120, MARKS = 4, RECORD = 4 };
 

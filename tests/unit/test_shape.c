@@ -7,7 +7,7 @@
 
 #include <stdlib.h>
 
-#include "../../ext/shape.h"
+#include "entity/shape.h"
 #include "sample_shapes.h"
 
 enum { DESCRIPTION_MAX = 1024 };

@@ -1,6 +1,6 @@
 #include "session_fixture.h"
 
-#include "table_counts.h"
+#include "transaction/table_counts.h"
 
 static test_host host;
 static pt_session *session;

@@ -1,7 +1,7 @@
 #include "two_sessions.h"
 
 #include "sealed.h"
-#include "table_directory.h"
+#include "transaction/table_directory.h"
 
 static int find(pt_session *user, const char *name, pt_table_id *table, pt_error *error)
 {

@@ -1,7 +1,7 @@
 #include "session_fixture.h"
 
-#include "key.h"
-#include "table_names.h"
+#include "entity/key.h"
+#include "transaction/table_names.h"
 
 static test_host host;
 static pt_session *session;

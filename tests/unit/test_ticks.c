@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <time.h>
 
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
 
 #define TICKS_PER_DAY (INT64_C(86400) * PT_TICKS_PER_SECOND)
 

@@ -10,9 +10,9 @@
 
 #include <cmocka.h>
 
+#include "base/ticks.h"
 #include "function_fixture.h"
-#include "ticks.h"
-#include "time_functions.h"
+#include "functions/time_functions.h"
 
 enum { THREADS = 4, CALLS = 5000, INVERTED_SIZE = PT_INVERTED_TICKS_SIZE + 1 };
 

@@ -12,8 +12,8 @@
 #include <cmocka.h>
 
 #include "failing_malloc.h"
-#include "ranges.h"
-#include "tvf.h"
+#include "module/tvf.h"
+#include "query/ranges.h"
 
 enum { KEY, NUMBER, ARGUMENTS };
 

@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
 #include "failing_malloc.h"
 #include "value_conversions.h"
 #include "value_same.h"

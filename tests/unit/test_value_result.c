@@ -3,7 +3,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "../../ext/ticks.h"
+#include "base/ticks.h"
 #include "value_same.h"
 
 #define GUID "0f8fad5b-d9cb-469f-a165-70867728950e"

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "../../ext/value_text.h"
+#include "value/value_text.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -1,7 +1,7 @@
 #include "faulty_engine.h"
 
 #include "failing_malloc.h"
-#include "view.h"
+#include "transaction/view.h"
 
 enum { TABLE = 7 };
 

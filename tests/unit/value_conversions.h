@@ -4,7 +4,7 @@
 #ifndef VALUE_CONVERSIONS_H
 #define VALUE_CONVERSIONS_H
 
-#include "../../ext/edm.h"
+#include "entity/edm.h"
 
 #define GUID "0f8fad5b-d9cb-469f-a165-70867728950e"
 #define GUID_HEX "0f8fad5bd9cb469fa16570867728950e"

@@ -11,7 +11,7 @@
 
 #include <cmocka.h>
 
-#include "../../ext/value.h"
+#include "value/value.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

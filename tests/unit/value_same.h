@@ -4,7 +4,7 @@
 #ifndef VALUE_SAME_H
 #define VALUE_SAME_H
 
-#include "edm.h"
+#include "entity/edm.h"
 
 /* Same type and same bits (NaN equals the same NaN, 0.0 differs from -0.0). */
 static inline bool value_same(const pt_value *a, const pt_value *b)

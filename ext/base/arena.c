@@ -1,0 +1,120 @@
+#include "base/arena.h"
+
+#include <stdalign.h>
+
+#include "base/large_pages.h"
+#include "base/sqlite.h"
+
+/* sqlite3_malloc promises no alignment beyond 8 bytes. */
+enum { ALIGNMENT = 8, FIRST_CHUNK = 4096, LARGEST_CHUNK = 16 << 20, LARGEST_KEPT = 4 << 20 };
+
+struct pt_arena_chunk {
+    pt_arena_chunk *older;
+    size_t capacity;
+    alignas(ALIGNMENT) uint8_t bytes[];
+};
+
+static size_t aligned(size_t size)
+{
+    return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+}
+
+static size_t next_capacity(const pt_arena *arena, size_t size)
+{
+    size_t capacity = arena->top == NULL ? FIRST_CHUNK : arena->top->capacity * 2;
+    if (capacity > LARGEST_CHUNK) {
+        capacity = LARGEST_CHUNK;
+    }
+    return size > capacity ? size : capacity;
+}
+
+void *pt_arena_alloc(pt_arena *arena, size_t size)
+{
+    if (size > SIZE_MAX / 4) {
+        return NULL;
+    }
+    size = aligned(size != 0 ? size : 1);
+    if (arena->top == NULL || size > arena->top->capacity - arena->used) {
+        size_t capacity = next_capacity(arena, size);
+        pt_arena_chunk *chunk = sqlite3_malloc64(sizeof *chunk + capacity);
+        if (chunk == NULL) {
+            return NULL;
+        }
+        pt_large_pages_ask(chunk, sizeof *chunk + capacity);
+        chunk->older = arena->top;
+        chunk->capacity = capacity;
+        arena->top = chunk;
+        arena->used = 0;
+        arena->total += capacity;
+    }
+    void *memory = arena->top->bytes + arena->used;
+    arena->used += size;
+    return memory;
+}
+
+pt_slice pt_arena_copy_with(pt_arena *arena, pt_slice slice, uint8_t byte)
+{
+    uint8_t *copy = pt_arena_alloc(arena, slice.size + 1);
+    if (copy == NULL) {
+        return (pt_slice){0};
+    }
+    if (slice.size != 0) {
+        memcpy(copy, slice.data, slice.size);
+    }
+    copy[slice.size] = byte;
+    return pt_slice_of(copy, slice.size + 1);
+}
+
+pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice)
+{
+    pt_slice terminated = pt_arena_copy_with(arena, slice, 0);
+    return pt_slice_of(terminated.data, terminated.data != NULL ? slice.size : 0);
+}
+
+static void drop_top(pt_arena *arena)
+{
+    pt_arena_chunk *chunk = arena->top;
+    arena->top = chunk->older;
+    arena->total -= chunk->capacity;
+    sqlite3_free(chunk);
+}
+
+static bool holds(const pt_arena_chunk *chunk, const void *memory)
+{
+    uintptr_t first = (uintptr_t)chunk->bytes;
+    uintptr_t address = (uintptr_t)memory;
+    return address >= first && address < first + chunk->capacity;
+}
+
+void pt_arena_give_back(pt_arena *arena, void *memory)
+{
+    while (!holds(arena->top, memory)) {
+        drop_top(arena);
+    }
+    arena->used = (size_t)((uint8_t *)memory - arena->top->bytes);
+}
+
+void pt_arena_clear(pt_arena *arena)
+{
+    pt_arena_chunk *kept = arena->top;
+    if (kept == NULL || kept->capacity > LARGEST_KEPT) {
+        pt_arena_free(arena);
+        return;
+    }
+    arena->top = kept->older;
+    while (arena->top != NULL) {
+        drop_top(arena);
+    }
+    kept->older = NULL;
+    arena->top = kept;
+    arena->used = 0;
+    arena->total = kept->capacity;
+}
+
+void pt_arena_free(pt_arena *arena)
+{
+    while (arena->top != NULL) {
+        drop_top(arena);
+    }
+    arena->used = 0;
+}

@@ -1,0 +1,235 @@
+#include "base/ticks.h"
+
+#include <time.h>
+
+enum {
+    NANOSECONDS_PER_TICK = 100,
+    FRACTION_DIGITS = 7,
+    SECONDS_PER_MINUTE = 60,
+    SECONDS_PER_DAY = 86400,
+    MINUTES_PER_HOUR = 60,
+    LARGEST_OFFSET = 14 * MINUTES_PER_HOUR,
+    DAYS_PER_400_YEARS = 146097,
+    DAYS_PER_100_YEARS = 36524,
+    DAYS_PER_4_YEARS = 1461,
+    DAYS_PER_YEAR = 365,
+};
+
+/*
+ * The calendar is computed in years that begin on 1 March, so that the leap day is their last, and
+ * counted from 1 March of the year -400, so that no number is negative. In such a year month m
+ * (0: March) begins on day (153 m + 2) / 5.
+ */
+enum {
+    FIRST_YEAR = -400,
+    DAYS_BEFORE_0001 = DAYS_PER_400_YEARS + 306, /* 1 March -400 to 1 January 0001 */
+};
+
+/* Seconds since 1970: 0001-01-01T00:00:00Z and 9999-01-01T00:00:00Z. */
+static const int64_t first_second = -PT_TICKS_UNIX_EPOCH / PT_TICKS_PER_SECOND;
+static const int64_t end_of_seconds = INT64_C(253370764800);
+
+int64_t pt_ticks_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    int64_t seconds = now.tv_sec;
+    if (seconds < first_second || seconds >= end_of_seconds) {
+        return 0;
+    }
+    return PT_TICKS_UNIX_EPOCH + seconds * PT_TICKS_PER_SECOND +
+           (int64_t)now.tv_nsec / NANOSECONDS_PER_TICK;
+}
+
+/* Days since 0001-01-01, negative before. */
+static int64_t days_from_date(int year, int month, int day)
+{
+    int64_t years = year - FIRST_YEAR - (month <= 2);
+    int month_from_march = month > 2 ? month - 3 : month + 9;
+    return years * DAYS_PER_YEAR + years / 4 - years / 100 + years / 400 +
+           (153 * month_from_march + 2) / 5 + day - 1 - DAYS_BEFORE_0001;
+}
+
+static void date_from_days(int64_t days, int *year, int *month, int *day)
+{
+    days += DAYS_BEFORE_0001;
+    int64_t cycle = days / DAYS_PER_400_YEARS;
+    int64_t rest = days % DAYS_PER_400_YEARS;
+    /* Without the leap days that are over, the cycle's last day among them, a year has 365 days. */
+    int64_t year_of_cycle = (rest - rest / (DAYS_PER_4_YEARS - 1) + rest / DAYS_PER_100_YEARS -
+                             rest / (DAYS_PER_400_YEARS - 1)) /
+                            DAYS_PER_YEAR;
+    int day_of_year =
+        (int)(rest - (year_of_cycle * DAYS_PER_YEAR + year_of_cycle / 4 - year_of_cycle / 100));
+    int month_from_march = (5 * day_of_year + 2) / 153;
+    *day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
+    *month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
+    *year = (int)(cycle * 400 + year_of_cycle) + FIRST_YEAR + (*month <= 2);
+}
+
+static int days_in_month(int year, int month)
+{
+    static const uint8_t days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return days[month - 1] + (month == 2 && leap);
+}
+
+static bool take_char(pt_slice *rest, char wanted)
+{
+    if (rest->size == 0 || rest->data[0] != (uint8_t)wanted) {
+        return false;
+    }
+    *rest = pt_slice_of(rest->data + 1, rest->size - 1);
+    return true;
+}
+
+static bool take_digit(pt_slice *rest, int *digit)
+{
+    if (rest->size == 0 || rest->data[0] < '0' || rest->data[0] > '9') {
+        return false;
+    }
+    *digit = rest->data[0] - '0';
+    *rest = pt_slice_of(rest->data + 1, rest->size - 1);
+    return true;
+}
+
+static bool take_number(pt_slice *rest, int digits, int low, int high, int *number)
+{
+    int value = 0;
+    for (int i = 0; i < digits; i++) {
+        int digit;
+        if (!take_digit(rest, &digit)) {
+            return false;
+        }
+        value = value * 10 + digit;
+    }
+    *number = value;
+    return value >= low && value <= high;
+}
+
+static bool take_date(pt_slice *rest, int64_t *days)
+{
+    int year;
+    int month;
+    int day;
+    if (!take_number(rest, 4, 0, 9999, &year) || !take_char(rest, '-') ||
+        !take_number(rest, 2, 1, 12, &month) || !take_char(rest, '-') ||
+        !take_number(rest, 2, 1, days_in_month(year, month), &day)) {
+        return false;
+    }
+    *days = days_from_date(year, month, day);
+    return true;
+}
+
+/* The digits behind the point, at least one; those finer than a tick must be zeros. */
+static bool take_fraction(pt_slice *rest, int64_t *ticks)
+{
+    int64_t unit = PT_TICKS_PER_SECOND;
+    int digit;
+    *ticks = 0;
+    if (!take_digit(rest, &digit)) {
+        return false;
+    }
+    do {
+        unit /= 10;
+        if (unit == 0 && digit != 0) {
+            return false;
+        }
+        *ticks += digit * unit;
+    } while (take_digit(rest, &digit));
+    return true;
+}
+
+static bool take_time(pt_slice *rest, int64_t *ticks)
+{
+    int hour;
+    int minute;
+    int second = 0;
+    int64_t fraction = 0;
+    if (!take_number(rest, 2, 0, 23, &hour) || !take_char(rest, ':') ||
+        !take_number(rest, 2, 0, 59, &minute)) {
+        return false;
+    }
+    if (take_char(rest, ':')) {
+        if (!take_number(rest, 2, 0, 59, &second)) {
+            return false;
+        }
+        if (take_char(rest, '.') && !take_fraction(rest, &fraction)) {
+            return false;
+        }
+    }
+    int minutes = hour * MINUTES_PER_HOUR + minute;
+    *ticks = (minutes * SECONDS_PER_MINUTE + second) * PT_TICKS_PER_SECOND + fraction;
+    return true;
+}
+
+/* Minutes that the text's clock is ahead of UTC; 0 if no zone is given. */
+static bool take_zone(pt_slice *rest, int *ahead)
+{
+    *ahead = 0;
+    if (rest->size == 0 || take_char(rest, 'Z') || take_char(rest, 'z')) {
+        return true;
+    }
+    bool behind = take_char(rest, '-');
+    int hours;
+    int minutes;
+    if ((!behind && !take_char(rest, '+')) || !take_number(rest, 2, 0, 14, &hours) ||
+        !take_char(rest, ':') || !take_number(rest, 2, 0, 59, &minutes)) {
+        return false;
+    }
+    int offset = hours * MINUTES_PER_HOUR + minutes;
+    *ahead = behind ? -offset : offset;
+    return offset <= LARGEST_OFFSET;
+}
+
+bool pt_ticks_parse(pt_slice text, int64_t *ticks)
+{
+    int64_t days;
+    int64_t time = 0;
+    int ahead = 0;
+    if (!take_date(&text, &days)) {
+        return false;
+    }
+    if (take_char(&text, 'T') || take_char(&text, ' ')) {
+        if (!take_time(&text, &time) || !take_zone(&text, &ahead)) {
+            return false;
+        }
+    }
+    int64_t seconds = days * SECONDS_PER_DAY - (int64_t)ahead * SECONDS_PER_MINUTE;
+    int64_t parsed = seconds * PT_TICKS_PER_SECOND + time;
+    if (text.size != 0 || parsed < 0 || parsed > PT_TICKS_MAX) {
+        return false;
+    }
+    *ticks = parsed;
+    return true;
+}
+
+/* Writes `digits` decimal digits and the character that follows them. */
+static char *put_number(char *text, int64_t number, int digits, char follower)
+{
+    for (int i = digits - 1; i >= 0; i--) {
+        text[i] = (char)('0' + number % 10);
+        number /= 10;
+    }
+    text[digits] = follower;
+    return text + digits + 1;
+}
+
+void pt_ticks_format(int64_t ticks, char text[PT_DATETIME_TEXT_SIZE + 1])
+{
+    int64_t seconds = ticks / PT_TICKS_PER_SECOND;
+    int64_t minutes = seconds / SECONDS_PER_MINUTE;
+    int64_t hours = minutes / MINUTES_PER_HOUR;
+    int year;
+    int month;
+    int day;
+    date_from_days(seconds / SECONDS_PER_DAY, &year, &month, &day);
+    text = put_number(text, year, 4, '-');
+    text = put_number(text, month, 2, '-');
+    text = put_number(text, day, 2, 'T');
+    text = put_number(text, hours % 24, 2, ':');
+    text = put_number(text, minutes % MINUTES_PER_HOUR, 2, ':');
+    text = put_number(text, seconds % SECONDS_PER_MINUTE, 2, '.');
+    text = put_number(text, ticks % PT_TICKS_PER_SECOND, FRACTION_DIGITS, 'Z');
+    *text = 0;
+}

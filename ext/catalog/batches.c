@@ -1,0 +1,152 @@
+#include "catalog/batches.h"
+
+#include "catalog/store.h"
+#include "transaction/pending_batches.h"
+#include "transaction/table_names.h"
+
+enum { STORE, TABLE, PARTITION_KEY, OPERATIONS, BYTES, ARGUMENTS };
+
+typedef struct batches {
+    pt_tvf_cursor base;
+    uint32_t number; /* of the current session */
+    char *store;     /* what it is called */
+    pt_buffer position;
+    pt_pending_batch batch;
+    pt_table_names names; /* of the current session's tables */
+    uint64_t changes;     /* of the catalogue when they were read */
+    bool named;           /* they were */
+    const char *table;    /* the batch's */
+} batches;
+
+static batches *batches_of(pt_tvf_cursor *cursor)
+{
+    return (batches *)cursor;
+}
+
+static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+{
+    (void)keys;
+    (void)error;
+    batches_of(cursor)->number = 0;
+    return SQLITE_OK;
+}
+
+static void end(pt_tvf_cursor *cursor)
+{
+    batches *self = batches_of(cursor);
+    sqlite3_free(self->store);
+    self->store = NULL;
+    pt_buffer_free(&self->position);
+    pt_table_names_free(&self->names);
+}
+
+/* The next session becomes the current one; eof if there is none. */
+static int enter_session(batches *self, pt_error *error)
+{
+    const pt_session *session = pt_connection_session_above(self->base.connection, self->number);
+    self->base.eof = session == NULL;
+    if (session == NULL) {
+        return SQLITE_OK;
+    }
+    self->number = pt_connection_number_of(self->base.connection, session);
+    pt_buffer_clear(&self->position);
+    self->named = false;
+    sqlite3_free(self->store);
+    self->store = pt_catalog_store_name(self->base.connection, session);
+    return self->store != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+/* SQLITE_NOTFOUND if the transaction has dropped the batch's table. */
+static int name_table(batches *self, pt_session *session, pt_error *error)
+{
+    uint64_t changes = pt_session_catalog_changes(session);
+    if (!self->named || self->changes != changes) {
+        pt_view *view = NULL;
+        pt_table_names_clear(&self->names);
+        int rc = pt_session_read(session, &view, error);
+        if (rc == SQLITE_OK) {
+            rc = pt_table_names_add_all(&self->names, view, error);
+        }
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        self->named = true;
+        self->changes = changes;
+    }
+    self->table = pt_table_names_find(&self->names, self->batch.table_id);
+    return self->table != NULL ? SQLITE_OK : SQLITE_NOTFOUND;
+}
+
+/* *found: the current session has another batch, which is now the current one. */
+static int next_in_session(batches *self, pt_session *session, bool *found, pt_error *error)
+{
+    pt_memtable *memtable = session != NULL ? pt_session_memtable(session) : NULL;
+    *found = false;
+    while (memtable != NULL) {
+        pt_shape_source shapes = pt_dictionary_source(pt_session_store(session)->dictionary);
+        int rc = pt_pending_batches_next(memtable, &shapes, &self->position, &self->batch);
+        if (rc == SQLITE_NOMEM) {
+            return pt_error_nomem(error);
+        }
+        if (rc == SQLITE_DONE) {
+            return SQLITE_OK;
+        }
+        rc = name_table(self, session, error);
+        *found = rc == SQLITE_OK;
+        if (rc != SQLITE_NOTFOUND) {
+            return rc;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int next(pt_tvf_cursor *cursor, pt_error *error)
+{
+    batches *self = batches_of(cursor);
+    for (;;) {
+        bool found;
+        pt_session *session = pt_connection_session_of(cursor->connection, self->number);
+        int rc = next_in_session(self, session, &found, error);
+        if (rc == SQLITE_OK && !found) {
+            rc = enter_session(self, error);
+        }
+        if (rc != SQLITE_OK || found || cursor->eof) {
+            return rc;
+        }
+    }
+}
+
+static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+{
+    const batches *self = batches_of(cursor);
+    switch (index) {
+    case STORE:
+        sqlite3_result_text(context, self->store, -1, SQLITE_TRANSIENT);
+        break;
+    case TABLE:
+        sqlite3_result_text(context, self->table, -1, SQLITE_TRANSIENT);
+        break;
+    case PARTITION_KEY:
+        pt_tvf_result_text(context, self->batch.partition_key);
+        break;
+    case OPERATIONS:
+        sqlite3_result_int64(context, (sqlite3_int64)self->batch.operations);
+        break;
+    default:
+        sqlite3_result_int64(context, (sqlite3_int64)self->batch.bytes);
+        break;
+    }
+}
+
+const pt_tvf pt_tvf_batches = {
+    .name = "pt_batches",
+    .declaration = "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, PartitionKey TEXT, "
+                   "Operations INT, Bytes INT)",
+    .first_argument = ARGUMENTS,
+    .key_column = -1,
+    .cursor_size = sizeof(batches),
+    .begin = begin,
+    .next = next,
+    .column = column,
+    .end = end,
+};

@@ -1,0 +1,130 @@
+#include "entity/shape.h"
+
+#include <stdalign.h>
+
+enum { COUNT_SIZE = 2, ENTRY_SIZE = 3, NAME_HEADER_SIZE = 2 };
+
+_Static_assert(sizeof(pt_shape) % alignof(pt_property) == 0, "properties follow the shape");
+
+/* A position in a description whose lengths were found right. */
+typedef struct shape_reader {
+    const uint8_t *entry;
+    const uint8_t *inline_name;
+    uint8_t *name_memory; /* where the next inline name is copied to */
+} shape_reader;
+
+static bool has_entries(pt_slice description)
+{
+    return description.size >= COUNT_SIZE &&
+           description.size - COUNT_SIZE >= (size_t)pt_get_le16(description.data) * ENTRY_SIZE;
+}
+
+size_t pt_shape_memory(pt_slice description)
+{
+    if (!has_entries(description)) {
+        return 0;
+    }
+    size_t count = pt_get_le16(description.data);
+    const uint8_t *entry = description.data + COUNT_SIZE;
+    const uint8_t *name = entry + count * ENTRY_SIZE;
+    const uint8_t *end = description.data + description.size;
+    size_t names_size = 0;
+    for (size_t i = 0; i < count; i++, entry += ENTRY_SIZE) {
+        if (pt_get_le16(entry) != 0) {
+            continue;
+        }
+        if (end - name < NAME_HEADER_SIZE ||
+            end - name - NAME_HEADER_SIZE < (ptrdiff_t)pt_get_le16(name)) {
+            return 0;
+        }
+        names_size += pt_get_le16(name) + 1u;
+        name += NAME_HEADER_SIZE + pt_get_le16(name);
+    }
+    if (name != end) {
+        return 0;
+    }
+    return sizeof(pt_shape) + count * sizeof(pt_property) + description.size + names_size;
+}
+
+static pt_slice copy_inline_name(shape_reader *reader)
+{
+    size_t size = pt_get_le16(reader->inline_name);
+    uint8_t *copy = reader->name_memory;
+    memcpy(copy, reader->inline_name + NAME_HEADER_SIZE, size);
+    copy[size] = 0;
+    reader->inline_name += NAME_HEADER_SIZE + size;
+    reader->name_memory += size + 1;
+    return pt_slice_of(copy, size);
+}
+
+static bool is_after(const pt_property *property, const pt_property *previous)
+{
+    if (property->name_id != 0) {
+        return property->name_id > previous->name_id && previous->name_id != 0;
+    }
+    return previous->name_id != 0 || pt_slice_compare(property->name, previous->name) > 0;
+}
+
+/* Reads the entry where the reader stands, except for the slot. */
+static bool read_property(shape_reader *reader, pt_name_lookup lookup, void *context,
+                          pt_property *property)
+{
+    property->name_id = pt_get_le16(reader->entry);
+    property->type = reader->entry[2];
+    reader->entry += ENTRY_SIZE;
+    if (property->type == PT_NONE || property->type > PT_STORED_TYPE_LAST) {
+        return false;
+    }
+    if (property->name_id == 0) {
+        property->name = copy_inline_name(reader);
+        return true;
+    }
+    return lookup(context, property->name_id, &property->name);
+}
+
+static void place(pt_shape *shape, pt_property *property)
+{
+    unsigned size = pt_type_fixed_size((pt_type)property->type);
+    if (size == 0) {
+        property->slot = shape->variable++;
+    } else {
+        property->slot = shape->fixed_size;
+        shape->fixed_size += size;
+    }
+}
+
+pt_shape *pt_shape_parse(pt_slice description, pt_name_lookup lookup, void *context, void *memory)
+{
+    if (pt_shape_memory(description) == 0) {
+        return NULL;
+    }
+    uint16_t count = pt_get_le16(description.data);
+    pt_shape *shape = memory;
+    pt_property *properties = (pt_property *)(shape + 1);
+    uint8_t *copy = (uint8_t *)(properties + count);
+    memcpy(copy, description.data, description.size);
+    *shape = (pt_shape){.count = count,
+                        .description = pt_slice_of(copy, description.size),
+                        .properties = properties};
+    shape_reader reader = {.entry = copy + COUNT_SIZE,
+                           .inline_name = copy + COUNT_SIZE + (size_t)count * ENTRY_SIZE,
+                           .name_memory = copy + description.size};
+    for (unsigned i = 0; i < count; i++) {
+        if (!read_property(&reader, lookup, context, &properties[i]) ||
+            (i != 0 && !is_after(&properties[i], &properties[i - 1]))) {
+            return NULL;
+        }
+        place(shape, &properties[i]);
+    }
+    return shape;
+}
+
+int pt_shape_find(const pt_shape *shape, pt_slice name)
+{
+    for (int i = 0; i < shape->count; i++) {
+        if (pt_slice_equal(shape->properties[i].name, name)) {
+            return i;
+        }
+    }
+    return -1;
+}

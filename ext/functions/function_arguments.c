@@ -1,0 +1,129 @@
+#include "functions/function_arguments.h"
+
+#include <stdarg.h>
+
+#include "base/number.h"
+#include "entity/excerpt.h"
+#include "entity/key.h"
+
+bool pt_arguments_have_null(int argc, sqlite3_value **argv)
+{
+    for (int i = 0; i < argc; i++) {
+        if (sqlite3_value_type(argv[i]) == SQLITE_NULL) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The order matters: only after the conversion to text the size is that of the text. */
+static pt_slice value_text(sqlite3_value *value)
+{
+    const unsigned char *text = sqlite3_value_text(value);
+    return pt_slice_of(text, text != NULL ? (size_t)sqlite3_value_bytes(value) : 0);
+}
+
+bool pt_argument_text(sqlite3_context *context, sqlite3_value *argument, pt_slice *text)
+{
+    int type = sqlite3_value_type(argument);
+    if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
+        pt_argument_refuse(context, argument, "is %s; give TEXT or INTEGER",
+                           type == SQLITE_BLOB ? "not text" : "REAL");
+        return false;
+    }
+    *text = value_text(argument);
+    if (text->data == NULL) {
+        sqlite3_result_error_nomem(context);
+        return false;
+    }
+    return true;
+}
+
+bool pt_argument_integer(sqlite3_context *context, sqlite3_value *argument, int64_t *integer)
+{
+    int type = sqlite3_value_type(argument);
+    if (type == SQLITE_INTEGER) {
+        *integer = sqlite3_value_int64(argument);
+        return true;
+    }
+    if (type == SQLITE_TEXT) {
+        pt_slice text = value_text(argument);
+        if (text.data == NULL) {
+            sqlite3_result_error_nomem(context);
+            return false;
+        }
+        if (pt_integer_parse(text, integer)) {
+            return true;
+        }
+    }
+    pt_argument_refuse(context, argument,
+                       "is not an integer of 64 bits; give an INTEGER, or a text of digits only");
+    return false;
+}
+
+static char *described_text(sqlite3_value *value)
+{
+    pt_slice text = value_text(value);
+    if (text.data == NULL) {
+        return NULL;
+    }
+    if (!pt_key_is_valid_text(text)) {
+        return sqlite3_mprintf("a text of size %lld with U+0000 or malformed UTF-8",
+                               (sqlite3_int64)text.size);
+    }
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(text, excerpt);
+    return sqlite3_mprintf("%Q", excerpt);
+}
+
+static char *described(sqlite3_value *value)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_INTEGER:
+        return sqlite3_mprintf("%lld", sqlite3_value_int64(value));
+    case SQLITE_FLOAT:
+        return sqlite3_mprintf("%!.15g", sqlite3_value_double(value));
+    case SQLITE_BLOB:
+        return sqlite3_mprintf("a BLOB of size %d", sqlite3_value_bytes(value));
+    case SQLITE_TEXT:
+        return described_text(value);
+    default:
+        return sqlite3_mprintf("NULL");
+    }
+}
+
+void pt_argument_refuse(sqlite3_context *context, sqlite3_value *argument, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *reason = sqlite3_vmprintf(format, args);
+    va_end(args);
+    char *value = described(argument);
+    char *message = NULL;
+    if (reason != NULL && value != NULL) {
+        const char *function = sqlite3_user_data(context);
+        message = sqlite3_mprintf("%s: %s %s", function, value, reason);
+    }
+    if (message != NULL) {
+        sqlite3_result_error(context, message, -1);
+    } else {
+        sqlite3_result_error_nomem(context);
+    }
+    sqlite3_free(reason);
+    sqlite3_free(value);
+    sqlite3_free(message);
+}
+
+void pt_result_text(sqlite3_context *context, pt_buffer *buffer)
+{
+    if (buffer->failed) {
+        sqlite3_result_error_nomem(context);
+    } else if (buffer->size == 0) {
+        sqlite3_result_text(context, "", 0, SQLITE_STATIC);
+    } else {
+        sqlite3_result_text64(context, (const char *)buffer->data, buffer->size, sqlite3_free,
+                              SQLITE_UTF8);
+        buffer->data = NULL;
+    }
+    pt_buffer_free(buffer);
+}

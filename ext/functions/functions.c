@@ -1,0 +1,125 @@
+#include "functions/functions.h"
+
+#include "base/version.h"
+#include "functions/csv_functions.h"
+#include "functions/id_functions.h"
+#include "functions/json_functions.h"
+#include "functions/key_functions.h"
+#include "functions/time_functions.h"
+#include "store/engine.h"
+
+#if defined(__clang__)
+#define COMPILER "clang " __clang_version__
+#elif defined(__GNUC__)
+#define COMPILER "gcc " __VERSION__
+#else
+#define COMPILER "unknown"
+#endif
+
+#ifdef SQLITE_CORE
+#define LINKAGE "static (SQLITE_CORE)"
+#else
+#define LINKAGE "loadable"
+#endif
+
+#ifdef NDEBUG
+#define ASSERTIONS "off"
+#else
+#define ASSERTIONS "on"
+#endif
+
+#ifndef __has_feature
+#define __has_feature(name) 0
+#endif
+#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
+#define SANITIZER "address"
+#elif defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
+#define SANITIZER "thread"
+#else
+#define SANITIZER "none"
+#endif
+
+static void version(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_text(context, PT_VERSION, -1, SQLITE_STATIC);
+}
+
+/* libuuid tells its version neither in its header nor at run time. */
+static void debug(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    char *lines = sqlite3_mprintf("ptable: %s\n"
+                                  "SQLite: %s (compiled against %s)\n"
+                                  "engine: %s\n"
+                                  "libuuid: present\n"
+                                  "compiler: %s\n"
+                                  "linkage: %s\n"
+                                  "assertions: %s\n"
+                                  "sanitizer: %s",
+                                  PT_VERSION, sqlite3_libversion(), SQLITE_VERSION,
+                                  pt_engine_version(), COMPILER, LINKAGE, ASSERTIONS, SANITIZER);
+    if (lines == NULL) {
+        sqlite3_result_error_nomem(context);
+    } else {
+        sqlite3_result_text(context, lines, -1, sqlite3_free);
+    }
+}
+
+enum {
+    ANY_NUMBER = -1,
+    IMPURE = SQLITE_UTF8 | SQLITE_INNOCUOUS, /* reads the clock or a random source */
+    PURE = IMPURE | SQLITE_DETERMINISTIC,
+};
+
+static const struct {
+    const char *name;
+    int arguments;
+    int flags;
+    void (*call)(sqlite3_context *, int, sqlite3_value **);
+} functions[] = {
+    {"pt_ticks", 0, IMPURE, pt_function_ticks},
+    {"pt_ticks", 1, PURE, pt_function_ticks},
+    {"pt_datetime", 0, IMPURE, pt_function_datetime},
+    {"pt_datetime", 1, PURE, pt_function_datetime},
+    {"pt_inverted_ticks", 0, IMPURE, pt_function_inverted_ticks},
+    {"pt_inverted_ticks", 1, PURE, pt_function_inverted_ticks},
+    {"pt_inverted_datetime", 1, PURE, pt_function_inverted_datetime},
+    {"pt_starts_with", 2, PURE, pt_function_starts_with},
+    {"pt_prefix_end", 1, PURE, pt_function_prefix_end},
+    {"pt_compound_key", ANY_NUMBER, PURE, pt_function_compound_key},
+    {"pt_compound_key_sep", ANY_NUMBER, PURE, pt_function_compound_key_sep},
+    {"pt_key_part", 2, PURE, pt_function_key_part},
+    {"pt_key_part", 3, PURE, pt_function_key_part},
+    {"pt_pad", 2, PURE, pt_function_pad},
+    {"pt_hash_bucket", 2, PURE, pt_function_hash_bucket},
+    {"pt_guid", 0, IMPURE, pt_function_guid},
+    {"pt_uuid7", 0, IMPURE, pt_function_uuid7},
+    {"pt_entity_key", 2, PURE, pt_function_entity_key},
+    {"pt_entity_json", 4, PURE, pt_function_entity_json},
+    {"pt_entity_properties", 2, PURE, pt_function_entity_properties},
+    {"pt_csv_header", 1, PURE, pt_function_csv_header},
+    {"pt_csv_line", 5, PURE, pt_function_csv_line},
+    {"pt_csv_member", 4, PURE, pt_function_csv_member},
+    {"pt_version", 0, PURE, version},
+    {"pt_debug", 0, PURE, debug},
+};
+
+int pt_functions_register(sqlite3 *db, pt_error *error)
+{
+    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
+        const char *name = functions[i].name;
+        int rc = sqlite3_create_function_v2(db, name, functions[i].arguments, functions[i].flags,
+                                            (void *)name, functions[i].call, NULL, NULL, NULL);
+        if (rc == SQLITE_NOMEM) {
+            return pt_error_nomem(error);
+        }
+        if (rc != SQLITE_OK) {
+            return pt_error_set(error, rc, "the function %s cannot be registered: %s", name,
+                                sqlite3_errmsg(db));
+        }
+    }
+    return SQLITE_OK;
+}

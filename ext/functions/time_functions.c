@@ -1,0 +1,160 @@
+#include "functions/time_functions.h"
+
+#include <stdatomic.h>
+
+#include "base/ticks.h"
+#include "base/word.h"
+#include "functions/function_arguments.h"
+
+typedef enum time_forms { TIME_ONLY, TIME_OR_TICKS } time_forms;
+
+static void refuse_time(sqlite3_context *context, sqlite3_value *argument, time_forms forms)
+{
+    pt_argument_refuse(context, argument,
+                       "is not a time; give YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM]%s, "
+                       "from year 0001 to 9999, nothing finer than 100 ns",
+                       forms == TIME_OR_TICKS ? ", or ticks as INTEGER" : "");
+}
+
+static bool parse_time(sqlite3_context *context, sqlite3_value *argument, time_forms forms,
+                       int64_t *ticks)
+{
+    pt_slice text;
+    if (!pt_argument_text(context, argument, &text)) {
+        return false;
+    }
+    if (pt_ticks_parse(text, ticks)) {
+        return true;
+    }
+    if (pt_is_word(text, "now")) {
+        pt_argument_refuse(context, argument,
+                           "is not taken as an argument; call the function without argument");
+    } else {
+        refuse_time(context, argument, forms);
+    }
+    return false;
+}
+
+static bool read_ticks(sqlite3_context *context, sqlite3_value *argument, int64_t *ticks)
+{
+    *ticks = sqlite3_value_int64(argument);
+    if (*ticks < 0 || *ticks > PT_TICKS_MAX) {
+        pt_argument_refuse(context, argument,
+                           "is not a number of ticks; give 0 (year 0001) to %lld (end of 9999)",
+                           PT_TICKS_MAX);
+        return false;
+    }
+    return true;
+}
+
+/* False when there is nothing more to do: the argument was NULL or has been refused. */
+static bool time_argument(sqlite3_context *context, sqlite3_value *argument, time_forms forms,
+                          int64_t *ticks)
+{
+    int type = sqlite3_value_type(argument);
+    if (type == SQLITE_NULL) {
+        return false;
+    }
+    if (type == SQLITE_TEXT) {
+        return parse_time(context, argument, forms, ticks);
+    }
+    if (type == SQLITE_INTEGER && forms == TIME_OR_TICKS) {
+        return read_ticks(context, argument, ticks);
+    }
+    refuse_time(context, argument, forms);
+    return false;
+}
+
+static void result_datetime(sqlite3_context *context, int64_t ticks)
+{
+    char text[PT_DATETIME_TEXT_SIZE + 1];
+    pt_ticks_format(ticks, text);
+    sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+}
+
+void pt_function_ticks(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    int64_t ticks;
+    if (argc == 0) {
+        ticks = pt_ticks_now();
+    } else if (!time_argument(context, argv[0], TIME_ONLY, &ticks)) {
+        return;
+    }
+    sqlite3_result_int64(context, ticks);
+}
+
+void pt_function_datetime(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    int64_t ticks;
+    if (argc == 0) {
+        ticks = pt_ticks_now();
+    } else if (!time_argument(context, argv[0], TIME_OR_TICKS, &ticks)) {
+        return;
+    }
+    result_datetime(context, ticks);
+}
+
+/* The clock inverted, or one less than the last value when the clock has not gone on since. */
+static int64_t next_inverted_now(void)
+{
+    static _Atomic int64_t last = INT64_MAX;
+    int64_t now = PT_TICKS_MAX - pt_ticks_now();
+    int64_t previous = atomic_load(&last);
+    int64_t next;
+    do {
+        next = now < previous ? now : previous - 1;
+    } while (!atomic_compare_exchange_weak(&last, &previous, next));
+    return next;
+}
+
+void pt_function_inverted_ticks(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    int64_t inverted;
+    if (argc == 0) {
+        inverted = next_inverted_now();
+    } else {
+        int64_t ticks;
+        if (!time_argument(context, argv[0], TIME_OR_TICKS, &ticks)) {
+            return;
+        }
+        inverted = PT_TICKS_MAX - ticks;
+    }
+    char text[PT_INVERTED_TICKS_SIZE + 1];
+    sqlite3_snprintf(sizeof text, text, "%019lld", inverted);
+    sqlite3_result_text(context, text, PT_INVERTED_TICKS_SIZE, SQLITE_TRANSIENT);
+}
+
+static bool parse_inverted(pt_slice text, int64_t *inverted)
+{
+    if (text.size != PT_INVERTED_TICKS_SIZE) {
+        return false;
+    }
+    uint64_t sum = 0; /* 19 digits always fit */
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] < '0' || text.data[i] > '9') {
+            return false;
+        }
+        sum = sum * 10 + (uint64_t)(text.data[i] - '0');
+    }
+    *inverted = (int64_t)sum;
+    return sum <= (uint64_t)PT_TICKS_MAX;
+}
+
+void pt_function_inverted_datetime(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    if (pt_arguments_have_null(argc, argv)) {
+        return;
+    }
+    pt_slice text;
+    int64_t inverted;
+    if (!pt_argument_text(context, argv[0], &text)) {
+        return;
+    }
+    if (!parse_inverted(text, &inverted)) {
+        pt_argument_refuse(context, argv[0],
+                           "is not 19 digits up to %lld; give what pt_inverted_ticks made",
+                           PT_TICKS_MAX);
+        return;
+    }
+    result_datetime(context, PT_TICKS_MAX - inverted);
+}

@@ -1,0 +1,90 @@
+#include "lmdb/backup.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
+#include "lmdb/copy.h"
+#include "lmdb/file/descriptors.h"
+#include "lmdb/file/error.h"
+#include "lmdb/file/temporary.h"
+
+static int fail(pt_error *error, const char *path, int problem)
+{
+    switch (problem) {
+    case EEXIST:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "backup %Q cannot be made: there is a file of that name, and it is not "
+                            "overwritten; name another, or remove it first",
+                            path);
+    case ENOENT:
+    case ENOTDIR:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "backup %Q cannot be made: its folder does not exist; create it first, "
+                            "or name another",
+                            path);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+    case ELOOP:
+    case ENAMETOOLONG:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "backup %Q cannot be made: %s; ask for write permission on its folder, "
+                            "or name another",
+                            path, strerror(problem));
+    default:
+        return pt_lmdb_fail(error, problem, path, "making the backup");
+    }
+}
+
+/* Who may read the store may read its backup. 0 or errno. */
+static int make_copy(const pt_lmdb_store *store, const char *path, pt_lmdb_temporary *copy)
+{
+    struct stat original;
+    bool is_file;
+    int problem = pt_lmdb_look(store, &is_file, &original);
+    return problem == 0 ? pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy) : problem;
+}
+
+static int publish(pt_lmdb_temporary *temporary, const char *path, int64_t *bytes, pt_error *error)
+{
+    struct stat copy;
+    int problem = fstat(temporary->fd, &copy) == 0 ? 0 : errno;
+    if (problem == 0) {
+        problem = pt_lmdb_temporary_publish(temporary, path);
+    }
+    if (problem != 0) {
+        return fail(error, path, problem);
+    }
+    *bytes = (int64_t)copy.st_size;
+    return SQLITE_OK;
+}
+
+int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int64_t *bytes,
+                   pt_error *error)
+{
+    const pt_lmdb_store *store = (const pt_lmdb_store *)base;
+    pt_lmdb_temporary temporary = {.fd = -1};
+    struct stat other;
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    if (lstat(path, &other) == 0) {
+        return fail(error, path, EEXIST);
+    }
+    int rc = pt_lmdb_fill_descriptors(base->path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    int problem = make_copy(store, path, &temporary);
+    if (problem != 0) {
+        return fail(error, path, problem);
+    }
+    rc = pt_lmdb_copy(base, temporary.name, path, watch, error);
+    if (rc == SQLITE_OK) {
+        rc = publish(&temporary, path, bytes, error);
+    }
+    pt_lmdb_temporary_close(&temporary);
+    return rc;
+}

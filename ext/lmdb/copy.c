@@ -1,0 +1,383 @@
+#include "lmdb/copy.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
+#include "lmdb/create.h"
+#include "lmdb/file/error.h"
+#include "lmdb/long_key.h"
+#include "lmdb/map.h"
+
+/*
+ * The copy is written in slices, each a commit: what a commit writes is on the heap until then.
+ */
+enum { SLICE_BYTES = 4 << 20, SPARE_ROOM = 16 << 20, COUNTS_KEY_SIZE = 5 };
+
+typedef struct copying {
+    const pt_lmdb_env *source;
+    MDB_txn *from;
+    pt_lmdb_env target;
+    MDB_txn *to;      /* NULL between slices */
+    MDB_cursor *last; /* in the database that is being filled, of `to` */
+    size_t put;       /* bytes since the slice began */
+    const pt_watch *watch;
+    bool target_failed;
+    uint32_t asked; /* the table that is_dropped was asked for, */
+    bool dropped;   /* and what it said */
+} copying;
+
+static int on_target(copying *self, int mdb_rc)
+{
+    if (mdb_rc != MDB_SUCCESS) {
+        self->target_failed = true;
+    }
+    return mdb_rc;
+}
+
+/* --- Slices --- */
+
+static int begin_slice(copying *self, MDB_dbi dbi)
+{
+    if (self->watch->is_over(self->watch->context)) {
+        return ECANCELED;
+    }
+    int mdb_rc = mdb_txn_begin(self->target.env, NULL, 0, &self->to);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = mdb_cursor_open(self->to, dbi, &self->last);
+    }
+    self->put = 0;
+    return on_target(self, mdb_rc);
+}
+
+static int end_slice(copying *self)
+{
+    MDB_txn *ended = self->to;
+    self->to = NULL;
+    return on_target(self, mdb_txn_commit(ended));
+}
+
+/* Begins the next slice if this one is large enough. */
+static int go_on(copying *self, MDB_dbi dbi)
+{
+    if (self->put < SLICE_BYTES) {
+        return MDB_SUCCESS;
+    }
+    int mdb_rc = end_slice(self);
+    return mdb_rc == MDB_SUCCESS ? begin_slice(self, dbi) : mdb_rc;
+}
+
+/* A key that is not behind all others shows that the source is damaged. */
+static int append(copying *self, MDB_val *key, MDB_val *value)
+{
+    self->put += key->mv_size + value->mv_size;
+    int mdb_rc = mdb_cursor_put(self->last, key, value, MDB_APPEND);
+    return mdb_rc == MDB_KEYEXIST || mdb_rc == MDB_BAD_VALSIZE ? MDB_CORRUPTED
+                                                               : on_target(self, mdb_rc);
+}
+
+static int put_new(copying *self, MDB_dbi dbi, MDB_val *key, MDB_val *value)
+{
+    self->put += key->mv_size + value->mv_size;
+    int mdb_rc = mdb_put(self->to, dbi, key, value, MDB_NOOVERWRITE);
+    return mdb_rc == MDB_KEYEXIST || mdb_rc == MDB_BAD_VALSIZE ? MDB_CORRUPTED
+                                                               : on_target(self, mdb_rc);
+}
+
+/* --- Dropped tables --- */
+
+static int is_dropped(copying *self, uint32_t table, bool *dropped)
+{
+    if (self->asked != table) {
+        uint8_t bytes[2 * PT_KEY_TABLE_SIZE];
+        pt_put_be32(bytes, PT_TABLE_GARBAGE);
+        pt_put_be32(bytes + PT_KEY_TABLE_SIZE, table);
+        MDB_val key = pt_lmdb_val(pt_slice_of(bytes, sizeof bytes));
+        MDB_val value;
+        int mdb_rc = mdb_get(self->from, self->source->garbage, &key, &value);
+        if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
+            return mdb_rc;
+        }
+        self->asked = table;
+        self->dropped = mdb_rc == MDB_SUCCESS;
+    }
+    *dropped = self->dropped;
+    return MDB_SUCCESS;
+}
+
+/* Moves behind the keys that begin with the same `size` bytes, of which the last 4 are a table. */
+static int pass_table(MDB_cursor *cursor, MDB_val *key, MDB_val *value, size_t size)
+{
+    uint8_t next[2 * PT_KEY_TABLE_SIZE];
+    memcpy(next, key->mv_data, size);
+    pt_put_be32(next + size - PT_KEY_TABLE_SIZE, pt_get_be32(next + size - PT_KEY_TABLE_SIZE) + 1);
+    *key = pt_lmdb_val(pt_slice_of(next, size));
+    return mdb_cursor_get(cursor, key, value, MDB_SET_RANGE);
+}
+
+/* --- Long keys --- */
+
+/* What a link leads to. Each bucket is met once; a second time, and any circle, ends it. */
+static int copy_bucket(copying *self, const MDB_val *link_key, const MDB_val *link, int depth)
+{
+    uint64_t bucket;
+    MDB_cursor *cursor;
+    if (depth > PT_LMDB_DEPTH_MAX ||
+        !pt_format_read_bucket(pt_lmdb_slice(*link_key), pt_lmdb_slice(*link), &bucket)) {
+        return MDB_CORRUPTED;
+    }
+    int mdb_rc = mdb_cursor_open(self->from, self->source->long_keys, &cursor);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    uint8_t prefix[PT_LMDB_BUCKET_PREFIX];
+    pt_lmdb_put_bucket_prefix(prefix, bucket);
+    MDB_val key = pt_lmdb_val(pt_slice_of(prefix, sizeof prefix));
+    MDB_val value;
+    mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
+    while (mdb_rc == MDB_SUCCESS && pt_lmdb_is_in_bucket(&key, bucket)) {
+        mdb_rc = put_new(self, self->target.long_keys, &key, &value);
+        if (mdb_rc == MDB_SUCCESS && key.mv_size == PT_LMDB_LINK_SIZE) {
+            mdb_rc = copy_bucket(self, &key, &value, depth + 1);
+        }
+        if (mdb_rc == MDB_SUCCESS) {
+            mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        }
+    }
+    mdb_cursor_close(cursor);
+    return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
+}
+
+/* --- Entities and chunks --- */
+
+/* A sub-database whose keys have a table's id at the end of their first `prefix` bytes. */
+typedef struct part {
+    MDB_dbi from;
+    MDB_dbi to;
+    size_t prefix;
+    bool has_links;
+} part;
+
+static int copy_record(copying *self, const part *which, MDB_val *key, MDB_val *value)
+{
+    int mdb_rc = append(self, key, value);
+    if (mdb_rc == MDB_SUCCESS && which->has_links && key->mv_size == PT_LMDB_LINK_SIZE) {
+        mdb_rc = copy_bucket(self, key, value, 1);
+    }
+    return mdb_rc == MDB_SUCCESS ? go_on(self, which->to) : mdb_rc;
+}
+
+/* Copies the record under the cursor, or passes its table over, and moves on. */
+static int copy_one(copying *self, const part *which, MDB_cursor *cursor, MDB_val *key,
+                    MDB_val *value)
+{
+    bool dropped;
+    if (key->mv_size < which->prefix) {
+        return MDB_CORRUPTED;
+    }
+    const uint8_t *bytes = key->mv_data;
+    int mdb_rc = is_dropped(self, pt_get_be32(bytes + which->prefix - PT_KEY_TABLE_SIZE), &dropped);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    if (dropped) {
+        return pass_table(cursor, key, value, which->prefix);
+    }
+    mdb_rc = copy_record(self, which, key, value);
+    return mdb_rc == MDB_SUCCESS ? mdb_cursor_get(cursor, key, value, MDB_NEXT) : mdb_rc;
+}
+
+static int copy_part(copying *self, const part *which)
+{
+    MDB_cursor *cursor;
+    MDB_val key;
+    MDB_val value;
+    int mdb_rc = mdb_cursor_open(self->from, which->from, &cursor);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    mdb_rc = begin_slice(self, which->to);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    }
+    while (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = copy_one(self, which, cursor, &key, &value);
+    }
+    mdb_cursor_close(cursor);
+    return mdb_rc == MDB_NOTFOUND ? end_slice(self) : mdb_rc;
+}
+
+/* --- The main database --- */
+
+static bool is_name_of_part(const MDB_val *key)
+{
+    static const char *const names[] = {PT_FORMAT_ENTITIES, PT_FORMAT_LONG_KEYS, PT_FORMAT_CHUNKS,
+                                        PT_FORMAT_GARBAGE};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        if (pt_slice_equal(pt_lmdb_slice(*key), pt_slice_text(names[i]))) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The roots of the sub-databases are the target's own, and dropped tables have no counts there. */
+static int is_left_out(copying *self, const MDB_val *key, bool *left_out)
+{
+    const uint8_t *bytes = key->mv_data;
+    *left_out = is_name_of_part(key);
+    if (key->mv_size == COUNTS_KEY_SIZE && bytes[0] == 'c') {
+        return is_dropped(self, pt_get_be32(bytes + 1), left_out);
+    }
+    return MDB_SUCCESS;
+}
+
+static int copy_meta_records(copying *self, MDB_cursor *cursor)
+{
+    MDB_val key;
+    MDB_val value;
+    int mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
+    while (mdb_rc == MDB_SUCCESS) {
+        bool left_out;
+        mdb_rc = is_left_out(self, &key, &left_out);
+        if (mdb_rc == MDB_SUCCESS && !left_out) {
+            mdb_rc = on_target(self, mdb_put(self->to, self->target.meta, &key, &value, 0));
+        }
+        if (mdb_rc == MDB_SUCCESS) {
+            mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
+        }
+    }
+    return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
+}
+
+/* The version in the state is the number of LMDB's transaction. */
+static int put_state(copying *self)
+{
+    pt_format_state state;
+    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    MDB_val key = pt_lmdb_val(pt_format_state_key());
+    MDB_val value;
+    int mdb_rc = mdb_get(self->from, self->source->meta, &key, &value);
+    if (mdb_rc != MDB_SUCCESS || !pt_format_read_state(pt_lmdb_slice(value), &state)) {
+        return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
+    }
+    state.version = mdb_txn_id(self->to);
+    pt_format_write_state(&state, bytes);
+    value = pt_lmdb_val(pt_slice_of(bytes, sizeof bytes));
+    return on_target(self, mdb_put(self->to, self->target.meta, &key, &value, 0));
+}
+
+static int copy_meta(copying *self)
+{
+    MDB_cursor *cursor;
+    int mdb_rc = mdb_cursor_open(self->from, self->source->meta, &cursor);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    mdb_rc = begin_slice(self, self->target.meta);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = copy_meta_records(self, cursor);
+    }
+    mdb_cursor_close(cursor);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = put_state(self);
+    }
+    return mdb_rc == MDB_SUCCESS ? end_slice(self) : mdb_rc;
+}
+
+/* --- All of it --- */
+
+static int copy_all(copying *self)
+{
+    const pt_lmdb_env *from = self->source;
+    const pt_lmdb_env *to = &self->target;
+    const part entities = {from->entities, to->entities, PT_KEY_TABLE_SIZE, true};
+    const part chunks = {from->chunks, to->chunks, (size_t)2 * PT_KEY_TABLE_SIZE, false};
+    int mdb_rc = copy_part(self, &entities);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = copy_part(self, &chunks);
+    }
+    return mdb_rc == MDB_SUCCESS ? copy_meta(self) : mdb_rc;
+}
+
+/* LMDB may leave a last page unwritten that it has taken and given back (lmdb/commit.c). */
+static int finish(copying *self)
+{
+    int fd;
+    struct stat file;
+    MDB_envinfo info;
+    mdb_env_info(self->target.env, &info);
+    mdb_env_get_fd(self->target.env, &fd);
+    off_t size = (off_t)((info.me_last_pgno + 1) * self->target.page_size);
+    if (fstat(fd, &file) != 0 || (file.st_size < size && ftruncate(fd, size) != 0)) {
+        return on_target(self, errno);
+    }
+    return on_target(self, mdb_env_sync(self->target.env, 1));
+}
+
+static int open_target(copying *self, const char *name)
+{
+    MDB_envinfo info;
+    mdb_env_info(self->source->env, &info);
+    size_t map_size =
+        pt_lmdb_map_size((info.me_last_pgno + 1) * self->source->page_size * 2 + SPARE_ROOM);
+    return on_target(self,
+                     map_size == 0 ? ENOMEM : pt_lmdb_create_in(&self->target, name, map_size));
+}
+
+static int fail(const copying *self, const pt_lmdb_store *store, const char *place, int mdb_rc,
+                pt_error *error)
+{
+    if (mdb_rc == ECANCELED) {
+        return pt_error_set(error, SQLITE_INTERRUPT, "copying store %Q was interrupted",
+                            store->base.path);
+    }
+    return self->target_failed ? pt_lmdb_fail(error, mdb_rc, place, "writing the copy")
+                               : pt_lmdb_fail(error, mdb_rc, store->base.path, "copying it");
+}
+
+static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, const char *place,
+                         const pt_watch *watch, pt_error *error)
+{
+    const pt_lmdb_store *store = snapshot->store;
+    copying self = {.source = &store->env,
+                    .from = snapshot->reader.txn,
+                    .watch = watch,
+                    .asked = PT_TABLE_GARBAGE};
+    int mdb_rc = open_target(&self, name);
+    if (mdb_rc != MDB_SUCCESS) {
+        return fail(&self, store, place, mdb_rc, error);
+    }
+    mdb_rc = copy_all(&self);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = finish(&self);
+    }
+    if (mdb_rc == MDB_SUCCESS && watch->is_over(watch->context)) {
+        mdb_rc = ECANCELED; /* nobody waits for it any more, and it has no name yet */
+    }
+    if (self.to != NULL) {
+        mdb_txn_abort(self.to);
+    }
+    if (self.target_failed) {
+        mdb_rc = pt_lmdb_env_write_problem(&self.target, mdb_rc);
+    }
+    pt_lmdb_env_close(&self.target);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(&self, store, place, mdb_rc, error);
+}
+
+int pt_lmdb_copy(pt_store *store, const char *name, const char *place, const pt_watch *watch,
+                 pt_error *error)
+{
+    pt_snapshot *snapshot = NULL;
+    int rc = pt_lmdb_snapshot_new(store, &snapshot, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = pt_lmdb_snapshot_begin(snapshot, error);
+    if (rc == SQLITE_OK) {
+        rc = copy_snapshot(pt_lmdb_own_snapshot(snapshot), name, place, watch, error);
+    }
+    pt_lmdb_snapshot_free(snapshot);
+    return rc;
+}

@@ -1,0 +1,319 @@
+#include "lmdb/create.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
+#include "lmdb/file/descriptors.h"
+#include "lmdb/file/error.h"
+#include "lmdb/file/lock_file.h"
+#include "lmdb/file/network.h"
+#include "lmdb/file/temporary.h"
+#include "lmdb/map.h"
+#include "lmdb/page/format.h"
+
+/*
+ * LMDB keeps the list of free pages in records whose keys must be smaller than the id of the oldest
+ * transaction in use. With small ids a long list becomes a few records of many contiguous pages,
+ * and every later commit then searches for such a run: 152 ms instead of 0.05 ms after a mass
+ * delete in a store of 4 GB. A store is therefore born with some thousands of commits behind it. A
+ * private store is small and must open quickly.
+ */
+enum { COMMITS_OF_A_FILE = 4096, COMMITS_OF_A_PRIVATE_STORE = 512 };
+
+enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
+
+static int put(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
+{
+    MDB_val mdb_key = pt_lmdb_val(key);
+    MDB_val value = pt_lmdb_val(pt_slice_of(bytes, size));
+    return mdb_put(txn, dbi, &mdb_key, &value, 0);
+}
+
+static int put_state(pt_lmdb_env *env, MDB_txn *txn)
+{
+    uint8_t bytes[PT_FORMAT_STATE_SIZE];
+    pt_format_state state = {.version = mdb_txn_id(txn), .next_table_id = 1};
+    pt_format_write_state(&state, bytes);
+    return put(txn, env->meta, pt_format_state_key(), bytes, sizeof bytes);
+}
+
+static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
+{
+    uint8_t header[PT_FORMAT_HEADER_SIZE];
+    pt_format_write_header(header);
+    int mdb_rc = pt_lmdb_env_open_databases(env, txn, MDB_CREATE);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = put(txn, env->meta, pt_format_header_key(), header, sizeof header);
+    }
+    return mdb_rc;
+}
+
+static int commit_once(pt_lmdb_env *env, bool first)
+{
+    MDB_txn *txn;
+    int mdb_rc = mdb_txn_begin(env->env, NULL, 0, &txn);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    if (first) {
+        mdb_rc = put_first_records(env, txn);
+    }
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = put_state(env, txn);
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        mdb_txn_abort(txn);
+        return mdb_rc;
+    }
+    return mdb_txn_commit(txn);
+}
+
+/* Opens a new environment at `path` and fills it; closed again on failure. */
+static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned flags, mode_t mode,
+                   int commits)
+{
+    MDB_stat stat;
+    *env = (pt_lmdb_env){0};
+    int mdb_rc = pt_lmdb_env_configure(env, map_size);
+    if (mdb_rc == MDB_SUCCESS) {
+        flags |= MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC;
+        mdb_rc = mdb_env_open(env->env, path, flags, mode);
+        if (mdb_rc == MDB_INVALID) {
+            mdb_rc = EAGAIN; /* the file is ours: it was the first lock that LMDB could not take */
+        }
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        pt_lmdb_env_close(env);
+        return mdb_rc;
+    }
+    mdb_env_stat(env->env, &stat);
+    env->page_size = stat.ms_psize;
+    for (int i = 0; mdb_rc == MDB_SUCCESS && i < commits; i++) {
+        mdb_rc = commit_once(env, i == 0);
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        mdb_rc = pt_lmdb_env_write_problem(env, mdb_rc);
+        pt_lmdb_env_close(env);
+    }
+    return mdb_rc;
+}
+
+/* --- Files --- */
+
+int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size)
+{
+    return prepare(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
+}
+
+static int fill_file(const char *name)
+{
+    pt_lmdb_env env;
+    int mdb_rc = pt_lmdb_create_in(&env, name, MAP_SIZE_WHILE_PREPARING);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = mdb_env_sync(env.env, 1);
+        pt_lmdb_env_close(&env);
+    }
+    return mdb_rc;
+}
+
+static int fail_creating(pt_error *error, const char *path, int problem)
+{
+    switch (problem) {
+    case ENOENT:
+    case ENOTDIR:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: its folder does not exist; create it "
+                            "first, or name another",
+                            path);
+    case EACCES:
+    case EPERM:
+    case EROFS:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: %s; ask for write permission on its "
+                            "folder, or name another",
+                            path, strerror(problem));
+    case ELOOP:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: links lead from one to the other; name "
+                            "another",
+                            path);
+    case ENAMETOOLONG:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be created: its name is too long, as it must leave "
+                            "room for the names of temporary files; choose a shorter one",
+                            path);
+    default:
+        return pt_lmdb_fail(error, problem, path, "creating it");
+    }
+}
+
+/* Whether there is a file of that name. 0 or errno if that cannot be said. */
+static int look_for(const char *path, struct stat *file, bool *found)
+{
+    *found = stat(path, file) == 0;
+    return *found || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+}
+
+int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
+{
+    pt_lmdb_temporary temporary;
+    struct stat file;
+    bool exists;
+    bool shared = false;
+    int problem = look_for(path, &file, &exists);
+    if (exists) {
+        return SQLITE_OK;
+    }
+    int rc = pt_lmdb_fill_descriptors(path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (problem == 0 && like != NULL) {
+        problem = look_for(like, &file, &shared);
+    }
+    if (problem == 0) {
+        problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+    }
+    if (problem != 0) {
+        return fail_creating(error, path, problem);
+    }
+    rc = pt_lmdb_check_network(temporary.fd, path, error);
+    if (rc != SQLITE_OK) {
+        pt_lmdb_temporary_close(&temporary);
+        return rc;
+    }
+    problem = fill_file(temporary.name);
+    if (problem == 0) {
+        problem = pt_lmdb_temporary_publish(&temporary, path);
+    }
+    if (problem == EEXIST) {
+        problem = pt_lmdb_sync_folder(path);
+    }
+    pt_lmdb_temporary_close(&temporary);
+    return problem == 0 ? SQLITE_OK : fail_creating(error, path, problem);
+}
+
+/* --- Private stores --- */
+
+/*
+ * A new folder under the first usable place for temporary files. The name is for sqlite3_free; NULL
+ * after an error.
+ */
+static char *make_private_folder(pt_error *error)
+{
+    const char *places[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (places[i] == NULL || places[i][0] == 0) {
+            continue;
+        }
+        char *folder = sqlite3_mprintf("%s/ptable-XXXXXX", places[i]);
+        if (folder == NULL) {
+            pt_error_nomem(error);
+            return NULL;
+        }
+        if (mkdtemp(folder) != NULL) {
+            return folder;
+        }
+        sqlite3_free(folder);
+    }
+    pt_error_set(error, SQLITE_CANTOPEN,
+                 "no folder for temporary files can be written; set SQLITE_TMPDIR to one that can");
+    return NULL;
+}
+
+/* Work on a private store's file, under a name that it has only meanwhile. LMDB's code or errno. */
+typedef int (*private_work)(pt_lmdb_env *env, const char *file);
+
+static int create_nameless(pt_lmdb_env *env, const char *file)
+{
+    return prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
+}
+
+static int open_handles(pt_lmdb_env *env)
+{
+    MDB_txn *txn;
+    int mdb_rc = mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    mdb_rc = pt_lmdb_env_open_databases(env, txn, 0);
+    if (mdb_rc != MDB_SUCCESS) {
+        mdb_txn_abort(txn);
+        return mdb_rc;
+    }
+    return mdb_txn_commit(txn);
+}
+
+/* The name leads to the open descriptor of the file, which has no other name any more. */
+static int open_nameless(pt_lmdb_env *env, const char *file)
+{
+    int fd;
+    char link[32];
+    pt_lmdb_env opened;
+    mdb_env_get_fd(env->env, &fd);
+    sqlite3_snprintf((int)sizeof link, link, "/proc/self/fd/%d", fd);
+    if (symlink(link, file) != 0) {
+        return errno;
+    }
+    int mdb_rc = prepare(&opened, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, 0);
+    if (mdb_rc == MDB_SUCCESS) {
+        mdb_rc = open_handles(&opened);
+        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened);
+    }
+    if (mdb_rc == MDB_SUCCESS) {
+        *env = opened;
+    }
+    return mdb_rc;
+}
+
+static int work_in_private_folder(pt_lmdb_env *env, private_work work, const char *doing,
+                                  pt_error *error)
+{
+    int rc = pt_lmdb_fill_descriptors("(private)", error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    char *folder = make_private_folder(error);
+    if (folder == NULL) {
+        return error->rc;
+    }
+    int mdb_rc = ENOMEM;
+    struct stat place;
+    char *file = sqlite3_mprintf("%s/store", folder);
+    char *lock_file = sqlite3_mprintf("%s/store-lock", folder);
+    if (file != NULL && lock_file != NULL) {
+        mdb_rc = stat(folder, &place) == 0 ? MDB_SUCCESS : errno;
+        if (mdb_rc == MDB_SUCCESS) {
+            rc = pt_lmdb_lock_file_prepare(file, &place, error);
+        }
+        if (mdb_rc == MDB_SUCCESS && rc == SQLITE_OK) {
+            mdb_rc = work(env, file);
+        }
+        unlink(file);
+        unlink(lock_file);
+    }
+    rmdir(folder);
+    sqlite3_free(lock_file);
+    sqlite3_free(file);
+    sqlite3_free(folder);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, "(private)", doing);
+    }
+    return pt_lmdb_env_settle(env, "(private)", error);
+}
+
+int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
+{
+    return work_in_private_folder(env, create_nameless, "creating it", error);
+}
+
+int pt_lmdb_reopen_private(pt_lmdb_env *env, pt_error *error)
+{
+    return work_in_private_folder(env, open_nameless, "opening it again", error);
+}

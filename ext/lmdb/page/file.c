@@ -1,0 +1,113 @@
+#include "lmdb/page/file.h"
+
+#include <errno.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
+
+static int fail(const pt_lmdb_file *file, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_IOERR_READ, "store %Q cannot be read: %s; check the disk",
+                        file->path, strerror(errno));
+}
+
+/* All of it, or as much as the file has. Bytes that were read, or -1 with errno. */
+static ssize_t read_all(int fd, uint8_t *bytes, size_t size, off_t from)
+{
+    size_t done = 0;
+    while (done < size) {
+        ssize_t part = pread(fd, bytes + done, size - done, from + (off_t)done);
+        if (part < 0 && errno == EINTR) {
+            continue;
+        }
+        if (part < 0) {
+            return -1;
+        }
+        if (part == 0) {
+            break;
+        }
+        done += (size_t)part;
+    }
+    return (ssize_t)done;
+}
+
+int pt_lmdb_file_read(const pt_lmdb_file *file, uint64_t page, uint64_t count, uint8_t *bytes,
+                      bool *there, pt_error *error)
+{
+    size_t size = (size_t)count * file->page_size;
+    ssize_t read = read_all(file->fd, bytes, size, (off_t)(page * file->page_size));
+    *there = read == (ssize_t)size;
+    return read >= 0 ? SQLITE_OK : fail(file, error);
+}
+
+/* --- Meta pages --- */
+
+static int read_meta(const pt_lmdb_file *file, uint64_t number, uint32_t page_size,
+                     pt_lmdb_metas *metas, pt_error *error)
+{
+    uint8_t bytes[PT_LMDB_META_SIZE];
+    ssize_t read = read_all(file->fd, bytes, sizeof bytes, (off_t)(number * page_size));
+    if (read < 0) {
+        return fail(file, error);
+    }
+    metas->wrong[number] = read < (ssize_t)sizeof bytes
+                               ? "is missing: the file ends before it"
+                               : pt_lmdb_meta_read(bytes, number, &metas->metas[number]);
+    return SQLITE_OK;
+}
+
+/* The second one lies where the first one says, or, if that is damaged, where it finds itself. */
+static int read_second_meta(const pt_lmdb_file *file, pt_lmdb_metas *metas, pt_error *error)
+{
+    if (metas->wrong[0] == NULL) {
+        return read_meta(file, 1, metas->metas[0].page_size, metas, error);
+    }
+    int rc = SQLITE_OK;
+    metas->wrong[1] = metas->wrong[0];
+    for (uint32_t size = PT_LMDB_PAGE_MIN;
+         rc == SQLITE_OK && metas->wrong[1] != NULL && size <= PT_LMDB_PAGE_MAX; size *= 2) {
+        rc = read_meta(file, 1, size, metas, error);
+        if (rc == SQLITE_OK && metas->wrong[1] == NULL && metas->metas[1].page_size != size) {
+            metas->wrong[1] = "says a page size that cannot be";
+        }
+    }
+    return rc;
+}
+
+int pt_lmdb_file_metas(pt_lmdb_file *file, pt_lmdb_metas *metas, pt_error *error)
+{
+    struct stat status;
+    *metas = (pt_lmdb_metas){0};
+    if (fstat(file->fd, &status) != 0) {
+        return fail(file, error);
+    }
+    int rc = read_meta(file, 0, 0, metas, error);
+    if (rc == SQLITE_OK) {
+        rc = read_second_meta(file, metas, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    const pt_lmdb_meta *first = &metas->metas[0];
+    if (metas->wrong[0] == NULL && metas->wrong[1] == NULL &&
+        first->page_size != metas->metas[1].page_size) {
+        metas->wrong[1] = "says another page size than page 0";
+    }
+    const pt_lmdb_meta *newest = pt_lmdb_newest_meta(metas);
+    if (newest != NULL) {
+        file->page_size = newest->page_size;
+        file->pages = (uint64_t)status.st_size / file->page_size;
+    }
+    return SQLITE_OK;
+}
+
+const pt_lmdb_meta *pt_lmdb_newest_meta(const pt_lmdb_metas *metas)
+{
+    const pt_lmdb_meta *first = metas->wrong[0] == NULL ? &metas->metas[0] : NULL;
+    const pt_lmdb_meta *second = metas->wrong[1] == NULL ? &metas->metas[1] : NULL;
+    if (first == NULL || second == NULL) {
+        return first != NULL ? first : second;
+    }
+    return first->version < second->version ? second : first;
+}

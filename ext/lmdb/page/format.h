@@ -1,0 +1,75 @@
+/*
+ * What is inside a store's file: the records of its main database. Format in lmdb/page/format.c.
+ */
+#ifndef PT_LMDB_PAGE_FORMAT_H
+#define PT_LMDB_PAGE_FORMAT_H
+
+#include "base/seal.h"
+#include "store/engine.h"
+
+#define PT_FORMAT_ENTITIES "entities"
+#define PT_FORMAT_LONG_KEYS "long_keys"
+#define PT_FORMAT_CHUNKS "chunks"
+#define PT_FORMAT_GARBAGE "garbage"
+
+enum {
+    PT_FORMAT_NONCE_SIZE = 16,
+    PT_FORMAT_HEADER_SIZE = 20 + PT_SEAL_SIZE,
+    PT_FORMAT_STATE_SIZE = 48 + PT_SEAL_SIZE,
+    PT_FORMAT_COUNTS_SIZE = 24 + PT_SEAL_SIZE,
+    PT_FORMAT_BUCKET_SIZE = 8 + PT_SEAL_SIZE,
+};
+
+/* The record "current": what every commit renews. */
+typedef struct pt_format_state {
+    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* tells this commit from every other */
+    uint64_t version;                    /* LMDB's transaction id of the commit */
+    uint64_t catalog_generation;
+    int64_t clock;
+    uint32_t next_table_id;
+    uint16_t names;  /* highest name id of the dictionary */
+    uint16_t shapes; /* highest shape id */
+} pt_format_state;
+
+typedef struct pt_format_key {
+    uint8_t bytes[5];
+    size_t size;
+} pt_format_key;
+
+typedef enum pt_format_kind {
+    PT_FORMAT_OURS,
+    PT_FORMAT_FOREIGN,   /* not a header of ours */
+    PT_FORMAT_DAMAGED,   /* one of ours whose checksum is wrong */
+    PT_FORMAT_OLDER,     /* of a store whose records have no checksums */
+    PT_FORMAT_NEWER,     /* has features that must be known for reading */
+    PT_FORMAT_READ_ONLY, /* has features that must be known for writing */
+} pt_format_kind;
+
+pt_slice pt_format_header_key(void);
+pt_slice pt_format_state_key(void);
+pt_slice pt_format_last_bucket_key(void);
+pt_format_key pt_format_name_key(uint16_t id);
+pt_format_key pt_format_shape_key(uint16_t id);
+pt_format_key pt_format_counts_key(uint32_t table_id);
+
+void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE]);
+pt_format_kind pt_format_read_header(pt_slice record);
+
+void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT_STATE_SIZE]);
+
+/* False if the record is damaged or too short, or says what no commit writes. */
+bool pt_format_read_state(pt_slice record, pt_format_state *state);
+
+void pt_format_write_counts(pt_slice key, const pt_table_counts *counts,
+                            uint8_t record[PT_FORMAT_COUNTS_SIZE]);
+
+/* False if the record is damaged or too short. */
+bool pt_format_read_counts(pt_slice key, pt_slice record, pt_table_counts *counts);
+
+/* The number of a bucket of long keys, as the last one given out or as the value of a link. */
+void pt_format_write_bucket(pt_slice key, uint64_t bucket, uint8_t record[PT_FORMAT_BUCKET_SIZE]);
+
+/* False if the record is damaged, has another size, or is 0, which no bucket has. */
+bool pt_format_read_bucket(pt_slice key, pt_slice record, uint64_t *bucket);
+
+#endif

@@ -1,0 +1,281 @@
+#include "lmdb/page/page.h"
+
+enum { FLAG_BRANCH = 1, FLAG_LEAF = 2, FLAG_OVERFLOW = 4, FLAG_META = 8 };
+
+enum {
+    FLAGS_AT = 10,
+    LOWER_AT = 12,
+    UPPER_AT = 14,
+    SLOT = 2,
+    MAGIC_AT = 16,
+    VERSION_AT = 20,
+    FREE_ROOT_AT = 40,
+    MAIN_ROOT_AT = 88,
+    LAST_PAGE_AT = 136,
+    COMMIT_AT = 144,
+    DATA_VERSION = 1,
+    TAIL_PAGES = 65536,
+    BIG_VALUE = 8,           /* bytes in the page that stand for it */
+    FREE_LIST_FLAGS = 8,     /* integers as keys */
+    FLAG_NO_FOLDER = 0x4000, /* how the file was made: without a folder of its own */
+    NUMBER_SIZE = 8,
+    UNITS_MAX = PT_LMDB_PAGE_MAX / 2, /* entries begin at even places */
+    UNITS_IN_WORD = 64,
+};
+
+#define MAGIC UINT32_C(0xBEEFC0DE)
+
+/* --- Meta pages --- */
+
+void pt_lmdb_root_read(const uint8_t bytes[PT_LMDB_ROOT_SIZE], pt_lmdb_root *root)
+{
+    *root = (pt_lmdb_root){
+        .flags = pt_get_le16(bytes + 4),
+        .depth = pt_get_le16(bytes + 6),
+        .branch_pages = pt_get_le64(bytes + 8),
+        .leaf_pages = pt_get_le64(bytes + 16),
+        .overflow_pages = pt_get_le64(bytes + 24),
+        .entries = pt_get_le64(bytes + 32),
+        .page = pt_get_le64(bytes + 40),
+    };
+}
+
+static bool is_page_size(uint32_t size)
+{
+    return size >= PT_LMDB_PAGE_MIN && size <= PT_LMDB_PAGE_MAX && (size & (size - 1)) == 0;
+}
+
+const char *pt_lmdb_meta_read(const uint8_t *bytes, uint64_t number, pt_lmdb_meta *meta)
+{
+    if (pt_get_le32(bytes + MAGIC_AT) != MAGIC) {
+        return "is not a meta page: it does not have LMDB's magic number";
+    }
+    if (pt_get_le16(bytes + FLAGS_AT) != FLAG_META || pt_get_le64(bytes) != number) {
+        return "is not a meta page: its header is that of another page";
+    }
+    if (pt_get_le32(bytes + VERSION_AT) != DATA_VERSION) {
+        return "is a meta page of another version of LMDB";
+    }
+    meta->page_size = pt_get_le32(bytes + FREE_ROOT_AT);
+    if (!is_page_size(meta->page_size)) {
+        return "says a page size that cannot be";
+    }
+    pt_lmdb_root_read(bytes + FREE_ROOT_AT, &meta->free);
+    pt_lmdb_root_read(bytes + MAIN_ROOT_AT, &meta->main);
+    if ((meta->free.flags & ~(unsigned)FLAG_NO_FOLDER) != FREE_LIST_FLAGS) {
+        return "says flags of the file that a store does not have";
+    }
+    meta->last_page = pt_get_le64(bytes + LAST_PAGE_AT);
+    meta->version = pt_get_le64(bytes + COMMIT_AT);
+    return NULL;
+}
+
+const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page)
+{
+    bool empty = root->page == PT_LMDB_NO_PAGE;
+    if (empty != (root->depth == 0) || empty != (root->entries == 0) ||
+        empty != (root->leaf_pages == 0) || root->depth > PT_LMDB_DEPTH_LIMIT) {
+        return "says a root that cannot be: its numbers contradict each other";
+    }
+    if (!empty && (root->page < PT_LMDB_METAS || root->page > last_page)) {
+        return "says a root that is not one of the file's pages";
+    }
+    if (root->branch_pages > last_page || root->leaf_pages > last_page ||
+        root->overflow_pages > last_page) {
+        return "says a root that cannot be: it has more pages than the file";
+    }
+    return NULL;
+}
+
+/* A file may lack pages that its last commits took and gave back, but not most of them. */
+static bool is_last_page(uint64_t last_page, uint64_t pages)
+{
+    return last_page >= PT_LMDB_METAS - 1 && last_page / 2 <= pages + TAIL_PAGES;
+}
+
+const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t number, uint64_t pages)
+{
+    if (!is_last_page(meta->last_page, pages)) {
+        return "says more pages than the file has: part of the file is missing";
+    }
+    if (meta->version % PT_LMDB_METAS != number) {
+        return "says a commit that is not written there";
+    }
+    const char *wrong = pt_lmdb_root_judge(&meta->free, meta->last_page);
+    return wrong != NULL ? wrong : pt_lmdb_root_judge(&meta->main, meta->last_page);
+}
+
+const char *pt_lmdb_free_list_judge(const pt_lmdb_entry *entry, const pt_lmdb_meta *meta)
+{
+    uint64_t commit = pt_get_le64(entry->key.data);
+    if (commit == 0 || commit > meta->version) {
+        return "has an entry of a commit that there was not";
+    }
+    if (entry->flags > PT_LMDB_ENTRY_BIG || entry->value.size < NUMBER_SIZE ||
+        pt_get_le64(entry->value.data) > entry->value.size / NUMBER_SIZE - 1) {
+        return "has an entry that is no list";
+    }
+    uint64_t count = pt_get_le64(entry->value.data);
+    uint64_t before = meta->last_page + 1;
+    for (uint64_t i = 1; i <= count; i++) {
+        uint64_t page = pt_get_le64(entry->value.data + NUMBER_SIZE * i);
+        if (page < PT_LMDB_METAS || page >= before) {
+            return "has a page that cannot be there";
+        }
+        before = page;
+    }
+    return NULL;
+}
+
+/* --- Branch and leaf pages --- */
+
+int pt_lmdb_compare_numbers(pt_slice a, pt_slice b)
+{
+    uint64_t left = pt_get_le64(a.data);
+    uint64_t right = pt_get_le64(b.data);
+    return (left > right) - (left < right);
+}
+
+static const uint8_t *entry_at(const pt_lmdb_page *page, unsigned index)
+{
+    return page->bytes + pt_get_le16(page->bytes + PT_LMDB_PAGE_HEADER + (size_t)index * SLOT);
+}
+
+/* Keys on leaf pages, and those of a branch that are looked at, are not empty. */
+static bool is_key_size(const pt_lmdb_page *page, unsigned index, size_t size, pt_lmdb_order order)
+{
+    if (!page->is_leaf && index == 0) {
+        return size <= PT_LMDB_KEY_MAX;
+    }
+    return order == pt_lmdb_compare_numbers ? size == NUMBER_SIZE
+                                            : size != 0 && size <= PT_LMDB_KEY_MAX;
+}
+
+/* Takes the units of 2 bytes that an entry covers; false if another has one of them. */
+static bool take_units(uint64_t *taken, size_t first, size_t count)
+{
+    uint64_t before = 0;
+    for (size_t unit = first; unit < first + count;) {
+        size_t bit = unit % UNITS_IN_WORD;
+        size_t run = UNITS_IN_WORD - bit;
+        run = run < first + count - unit ? run : first + count - unit;
+        uint64_t mask = (run == UNITS_IN_WORD ? UINT64_MAX : (UINT64_C(1) << run) - 1) << bit;
+        before |= taken[unit / UNITS_IN_WORD] & mask;
+        taken[unit / UNITS_IN_WORD] |= mask;
+        unit += run;
+    }
+    return before == 0;
+}
+
+static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t upper,
+                               pt_lmdb_order order, size_t *size)
+{
+    size_t at = (size_t)(entry_at(page, index) - page->bytes);
+    if (at < upper || at % 2 != 0 || at + PT_LMDB_ENTRY_HEADER > page->size) {
+        return "has an entry outside of its bounds";
+    }
+    const uint8_t *entry = page->bytes + at;
+    size_t key_size = pt_get_le16(entry + 6);
+    uint64_t value_size = 0;
+    if (!is_key_size(page, index, key_size, order)) {
+        return "has a key of a size that cannot be";
+    }
+    if (page->is_leaf) {
+        unsigned flags = pt_get_le16(entry + 4);
+        if (flags > PT_LMDB_ENTRY_ROOT) {
+            return "has an entry with flags that no store has";
+        }
+        value_size = flags == PT_LMDB_ENTRY_BIG ? BIG_VALUE : pt_get_le32(entry);
+    }
+    uint64_t whole = PT_LMDB_ENTRY_HEADER + key_size + value_size;
+    whole += whole % 2;
+    if (whole > page->size - at) {
+        return "has an entry that goes beyond its end";
+    }
+    *size = (size_t)whole;
+    return NULL;
+}
+
+static const char *judge_entries(const pt_lmdb_page *page, size_t upper, pt_lmdb_order order)
+{
+    uint64_t taken[UNITS_MAX / UNITS_IN_WORD];
+    size_t sum = 0;
+    memset(taken, 0, page->size / 2 / 8);
+    for (unsigned i = 0; i < page->count; i++) {
+        size_t size = 0;
+        const char *wrong = judge_entry(page, i, upper, order, &size);
+        if (wrong != NULL) {
+            return wrong;
+        }
+        size_t at = (size_t)(entry_at(page, i) - page->bytes);
+        if (!take_units(taken, at / 2, size / 2)) {
+            return "has entries that overlap";
+        }
+        sum += size;
+    }
+    return sum == page->size - upper ? NULL : "has gaps between its entries";
+}
+
+static const char *judge_order(const pt_lmdb_page *page, pt_lmdb_order order)
+{
+    unsigned first = page->is_leaf ? 0 : 1;
+    for (unsigned i = first + 1; i < page->count; i++) {
+        pt_slice before = pt_lmdb_page_entry(page, i - 1).key;
+        pt_slice key = pt_lmdb_page_entry(page, i).key;
+        if (order(before, key) >= 0) {
+            return "has keys that are not in order";
+        }
+    }
+    return NULL;
+}
+
+const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t size,
+                              uint64_t number, pt_lmdb_order order)
+{
+    unsigned flags = pt_get_le16(bytes + FLAGS_AT);
+    size_t lower = pt_get_le16(bytes + LOWER_AT);
+    size_t upper = pt_get_le16(bytes + UPPER_AT);
+    if (pt_get_le64(bytes) != number) {
+        return "is another page: it has the number of another one";
+    }
+    if (flags != FLAG_BRANCH && flags != FLAG_LEAF) {
+        return "is a page of another kind";
+    }
+    if (lower <= PT_LMDB_PAGE_HEADER || lower % SLOT != 0 || lower > upper || upper > size) {
+        return "has a header that cannot be";
+    }
+    *page = (pt_lmdb_page){.bytes = bytes,
+                           .size = size,
+                           .count = (unsigned)(lower - PT_LMDB_PAGE_HEADER) / SLOT,
+                           .is_leaf = flags == FLAG_LEAF};
+    const char *wrong = judge_entries(page, upper, order);
+    return wrong != NULL ? wrong : judge_order(page, order);
+}
+
+pt_lmdb_entry pt_lmdb_page_entry(const pt_lmdb_page *page, unsigned index)
+{
+    const uint8_t *entry = entry_at(page, index);
+    size_t key_size = pt_get_le16(entry + 6);
+    uint64_t low = pt_get_le32(entry);
+    uint16_t flags = pt_get_le16(entry + 4);
+    const uint8_t *key = entry + PT_LMDB_ENTRY_HEADER;
+    if (!page->is_leaf) {
+        return (pt_lmdb_entry){.key = pt_slice_of(key, index == 0 ? 0 : key_size),
+                               .child = low | (uint64_t)flags << 32};
+    }
+    size_t in_page = flags == PT_LMDB_ENTRY_BIG ? BIG_VALUE : (size_t)low;
+    return (pt_lmdb_entry){.key = pt_slice_of(key, key_size),
+                           .flags = flags,
+                           .value_size = low,
+                           .value = pt_slice_of(key + key_size, in_page)};
+}
+
+const char *pt_lmdb_overflow_judge(const uint8_t *bytes, uint64_t number, uint64_t count)
+{
+    if (pt_get_le64(bytes) != number || pt_get_le16(bytes + FLAGS_AT) != FLAG_OVERFLOW) {
+        return "is another page than the first one of a long value";
+    }
+    return pt_get_le32(bytes + LOWER_AT) == count ? NULL
+                                                  : "is the first of another number of pages than "
+                                                    "its value needs";
+}

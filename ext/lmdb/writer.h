@@ -1,0 +1,17 @@
+/*
+ * Writing a store: its write transactions. The functions are pt_engine's methods.
+ */
+#ifndef PT_LMDB_WRITER_H
+#define PT_LMDB_WRITER_H
+
+#include "store/engine.h"
+
+int pt_lmdb_write_begin(pt_store *store, pt_writer **writer, pt_error *error);
+int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error);
+int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error);
+int pt_lmdb_write_delete(pt_writer *writer, pt_slice key, pt_error *error);
+int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error);
+int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error);
+void pt_lmdb_write_abort(pt_writer *writer);
+
+#endif

@@ -1,0 +1,313 @@
+#include "module/companion.h"
+
+#include <stdbool.h>
+
+#include "module/follower.h"
+#include "module/module.h"
+
+#define COMPANION "ptable_companion"
+#define JOB_TYPE "ptable_companion_job"
+
+/* What an INSERT is to do: it comes as a pointer in the column `job`. */
+typedef struct companion_job {
+    pt_companion_write write;
+    void *context;
+    pt_error *error;
+    bool *run;
+} companion_job;
+
+static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
+                   sqlite3_vtab **vtab, char **message)
+{
+    (void)argc;
+    if (sqlite3_stricmp(argv[1], "temp") != 0 || sqlite3_stricmp(argv[2], COMPANION) != 0) {
+        *message = sqlite3_mprintf(COMPANION " is made by ptable itself, in the TEMP schema");
+        return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
+    }
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(job)");
+    if (rc != SQLITE_OK) {
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+        return rc;
+    }
+    pt_follower *self = sqlite3_malloc64(sizeof *self);
+    if (self == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *self = (pt_follower){.connection = context};
+    *vtab = &self->base;
+    return SQLITE_OK;
+}
+
+/* Made inside a transaction, the table takes part in it from then on, without xBegin. */
+static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
+                  sqlite3_vtab **vtab, char **message)
+{
+    int rc = connect(db, context, argc, argv, vtab, message);
+    if (rc == SQLITE_OK && !sqlite3_get_autocommit(db)) {
+        pt_connection_follow(context);
+    }
+    return rc;
+}
+
+static int disconnect(sqlite3_vtab *vtab)
+{
+    sqlite3_free(pt_follower_of(vtab));
+    return SQLITE_OK;
+}
+
+/* Dropped inside a transaction, it would not hear of the end. */
+static int destroy(sqlite3_vtab *vtab)
+{
+    return pt_connection_is_followed(pt_follower_of(vtab)->connection) ? SQLITE_LOCKED
+                                                                       : disconnect(vtab);
+}
+
+/* --- An empty table --- */
+
+static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    (void)vtab;
+    info->estimatedRows = 0;
+    info->estimatedCost = 1;
+    return SQLITE_OK;
+}
+
+static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor)
+{
+    (void)vtab;
+    *cursor = sqlite3_malloc64(sizeof **cursor);
+    return *cursor != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int close_cursor(sqlite3_vtab_cursor *cursor)
+{
+    sqlite3_free(cursor);
+    return SQLITE_OK;
+}
+
+static int filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
+                  sqlite3_value **argv)
+{
+    (void)cursor;
+    (void)number;
+    (void)text;
+    (void)argc;
+    (void)argv;
+    return SQLITE_OK;
+}
+
+static int next(sqlite3_vtab_cursor *cursor)
+{
+    (void)cursor;
+    return SQLITE_OK;
+}
+
+static int eof(sqlite3_vtab_cursor *cursor)
+{
+    (void)cursor;
+    return 1;
+}
+
+static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int index)
+{
+    (void)cursor;
+    (void)index;
+    sqlite3_result_null(context);
+    return SQLITE_OK;
+}
+
+static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
+{
+    (void)cursor;
+    *id = 0;
+    return SQLITE_OK;
+}
+
+static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *id)
+{
+    enum { JOB = 2 };
+    const companion_job *job =
+        argc > JOB ? sqlite3_value_pointer(argv[JOB], JOB_TYPE) : (companion_job *)NULL;
+    pt_connection *connection = pt_follower_of(vtab)->connection;
+    if (job != NULL) {
+        /* Savepoints announced before were open already; the job's own ones are news. */
+        pt_connection_set_joining(connection, false);
+        *job->run = true;
+        *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
+        return job->write(job->context, job->error);
+    }
+    vtab->zErrMsg = sqlite3_mprintf(COMPANION " holds no rows; write to another table");
+    return vtab->zErrMsg != NULL ? SQLITE_READONLY : SQLITE_NOMEM;
+}
+
+/* --- Transactions --- */
+
+static int begin(sqlite3_vtab *vtab)
+{
+    pt_connection *connection = pt_follower_of(vtab)->connection;
+    if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
+        pt_connection_follow(connection);
+    }
+    return SQLITE_OK;
+}
+
+static const sqlite3_module companion_module = {
+    .iVersion = 2,
+    .xCreate = create,
+    .xConnect = connect,
+    .xBestIndex = best_index,
+    .xDisconnect = disconnect,
+    .xDestroy = destroy,
+    .xOpen = open_cursor,
+    .xClose = close_cursor,
+    .xFilter = filter,
+    .xNext = next,
+    .xEof = eof,
+    .xColumn = column,
+    .xRowid = rowid,
+    .xUpdate = update,
+    .xBegin = begin,
+    .xSync = pt_follower_sync,
+    .xCommit = pt_follower_commit,
+    .xRollback = pt_follower_rollback,
+    .xSavepoint = pt_follower_savepoint,
+    .xRelease = pt_follower_release,
+    .xRollbackTo = pt_follower_rollback_to,
+};
+
+/* --- Making it and letting it join --- */
+
+/*
+ * A statement that may fail, as under PRAGMA query_only; *outcome is its code. But one that runs
+ * out of memory or is interrupted takes the whole transaction back, and whatever it is part of must
+ * not go on.
+ */
+static int try_to_run(sqlite3 *db, const char *sql, int *outcome, pt_error *error)
+{
+    bool was_open = !sqlite3_get_autocommit(db);
+    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+    bool rolled_back = rc != SQLITE_OK && was_open && sqlite3_get_autocommit(db);
+    *outcome = rc;
+    /* It ran out of memory, too, if SQLITE_SCHEMA is what remained: for which SQLite prepares the
+     * outer statement again, as if nothing had happened. */
+    if (rc == SQLITE_NOMEM || (rolled_back && rc == SQLITE_SCHEMA)) {
+        return pt_error_nomem(error);
+    }
+    if (rolled_back) {
+        return pt_error_set(error, rc, "the transaction has been rolled back: %s; run it again",
+                            sqlite3_errstr(rc));
+    }
+    return SQLITE_OK;
+}
+
+static int try_to_make(sqlite3 *db, int *outcome, pt_error *error)
+{
+    return try_to_run(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
+                      outcome, error);
+}
+
+static int make_unless_busy(sqlite3 *db, int *outcome, pt_error *error)
+{
+    *outcome = SQLITE_OK;
+    return pt_module_is_any_statement_busy(db) ? SQLITE_OK : try_to_make(db, outcome, error);
+}
+
+/*
+ * After PRAGMA temp_store SQLite finds that TEMP is another one, and cannot forget the old one
+ * while a table is connected. It does when that fails for this reason, and connects once more.
+ */
+int pt_companion_ensure(pt_connection *connection, pt_error *error)
+{
+    int outcome;
+    int rc = make_unless_busy(pt_connection_db(connection), &outcome, error);
+    bool again =
+        rc == SQLITE_OK && outcome == SQLITE_SCHEMA && !pt_connection_is_reconnecting(connection);
+    pt_connection_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
+    return again ? pt_error_set(error, SQLITE_SCHEMA, "TEMP was emptied; try again") : rc;
+}
+
+int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error)
+{
+    int outcome;
+    int rc = pt_module_register(db, COMPANION, &companion_module, connection);
+    return rc == SQLITE_OK ? make_unless_busy(db, &outcome, error) : rc;
+}
+
+int pt_companion_is_registered(sqlite3 *db, bool *registered)
+{
+    sqlite3_stmt *modules = NULL;
+    *registered = false;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
+    while (rc == SQLITE_OK && !*registered && sqlite3_step(modules) == SQLITE_ROW) {
+        *registered =
+            sqlite3_stricmp((const char *)sqlite3_column_text(modules, 0), COMPANION) == 0;
+    }
+    int end = sqlite3_finalize(modules);
+    return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+/* Each lets it take part and changes nothing; an authorizer may deny one of them and allow others.
+ * Not kept prepared: a statement keeps its table connected, so the connection could not close. */
+static int try_to_join(sqlite3 *db, int *outcome, pt_error *error)
+{
+    static const char *const statements[] = {
+        "DELETE FROM temp." COMPANION " WHERE 0",
+        "INSERT INTO temp." COMPANION " SELECT NULL WHERE 0",
+        "UPDATE temp." COMPANION " SET job = NULL WHERE 0",
+    };
+    int rc = SQLITE_OK;
+    *outcome = SQLITE_AUTH;
+    for (size_t i = 0;
+         rc == SQLITE_OK && *outcome == SQLITE_AUTH && i < sizeof statements / sizeof statements[0];
+         i++) {
+        rc = try_to_run(db, statements[i], outcome, error);
+    }
+    return rc;
+}
+
+int pt_companion_join(pt_connection *connection, pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(connection);
+    if (pt_connection_is_followed(connection) || sqlite3_get_autocommit(db)) {
+        return SQLITE_OK;
+    }
+    int outcome;
+    pt_connection_set_joining(connection, true);
+    int rc = try_to_join(db, &outcome, error);
+    pt_connection_set_joining(connection, false);
+    /* PRAGMA temp_store empties TEMP. The statement that runs may be aborted, but an update that
+     * is lost would be worse. */
+    return rc == SQLITE_OK && outcome == SQLITE_ERROR ? try_to_make(db, &outcome, error) : rc;
+}
+
+int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,
+                     pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(connection);
+    companion_job job = {.write = write, .context = context, .error = error, .run = run};
+    sqlite3_stmt *insert = NULL;
+    *run = false;
+    int rc = pt_companion_join(connection, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = sqlite3_prepare_v2(db, "INSERT INTO temp." COMPANION " VALUES (?1)", -1, &insert, NULL);
+    if (rc == SQLITE_ERROR) {
+        return SQLITE_OK;
+    }
+    if (rc == SQLITE_OK) {
+        rc = sqlite3_bind_pointer(insert, 1, &job, JOB_TYPE, NULL);
+    }
+    if (rc == SQLITE_OK) {
+        pt_connection_set_joining(connection, true);
+        pt_connection_set_beside_main(connection, true);
+        rc = sqlite3_step(insert);
+        pt_connection_set_beside_main(connection, false);
+        pt_connection_set_joining(connection, false);
+    }
+    if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {
+        pt_module_nested_error(db, "INSERT into temp." COMPANION, error);
+    }
+    sqlite3_finalize(insert);
+    return error->rc;
+}

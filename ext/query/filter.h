@@ -1,0 +1,99 @@
+/*
+ * A Filter: a condition on an entity as the Table service's $filter writes it, parsed.
+ *
+ *     filter      empty (all entities), or:
+ *     expression  conjunction { "or" conjunction }
+ *     conjunction negation { "and" negation }
+ *     negation    "not" negation | "(" expression ")" | comparison | property | "true" | "false"
+ *     comparison  property operator constant | constant operator property
+ *     operator    "eq" | "ne" | "gt" | "ge" | "lt" | "le"
+ *     constant    'it''s' | 3 | 3L | 3.0 | 3e0 | 3D | true | false | datetime'2026-11-21T08:43:22Z'
+ *                 | guid'...' | X'0a1b' | binary'0a1b'
+ *
+ * A property alone asks whether it is the Boolean true.
+ *
+ * The logic has two values. A comparison with a property that the entity lacks is false, with ne
+ * too. A constant is widened to the property's type (Int32 to Int64 and Double, Int64 to Double),
+ * the property never; of other types that differ the property counts as less than the constant.
+ */
+#ifndef PT_QUERY_FILTER_H
+#define PT_QUERY_FILTER_H
+
+#include "base/arena.h"
+#include "table/config.h"
+
+typedef enum pt_filter_kind {
+    PT_FILTER_CONSTANT,
+    PT_FILTER_COMPARISON,
+    PT_FILTER_AND,
+    PT_FILTER_OR,
+} pt_filter_kind;
+
+typedef enum pt_filter_op {
+    PT_FILTER_EQ,
+    PT_FILTER_NE,
+    PT_FILTER_GT,
+    PT_FILTER_GE,
+    PT_FILTER_LT,
+    PT_FILTER_LE,
+} pt_filter_op;
+
+/* What a comparison looks at. All but PT_FILTER_PROPERTY are in every entity, and of one type. */
+typedef enum pt_filter_subject {
+    PT_FILTER_PROPERTY,
+    PT_FILTER_PARTITION_KEY,
+    PT_FILTER_ROW_KEY,
+    PT_FILTER_TIMESTAMP,
+} pt_filter_subject;
+
+/* How a property stands to a constant. */
+typedef enum pt_filter_order {
+    PT_FILTER_LESS,
+    PT_FILTER_EQUAL,
+    PT_FILTER_GREATER,
+    PT_FILTER_UNORDERED, /* NaN */
+} pt_filter_order;
+
+typedef struct pt_filter_node {
+    pt_filter_kind kind;
+    bool negated; /* the whole node is under a "not" */
+    bool value;   /* CONSTANT */
+
+    /* COMPARISON; the constant stands right, the operator is turned round if it did not. */
+    pt_filter_subject subject;
+    pt_filter_op op;
+    int property;      /* of PT_FILTER_PROPERTY: index in the filter's properties */
+    pt_value constant; /* a STRING has a NUL behind its size and none inside */
+
+    struct pt_filter_node *first; /* AND, OR: two operands or more */
+    struct pt_filter_node *next;  /* the next operand of the same node */
+} pt_filter_node;
+
+/* All zeros before its first use; it may then be parsed again and again. */
+typedef struct pt_filter {
+    pt_filter_node *root;
+    pt_column *properties; /* names, one for each comparison with a property */
+    int property_count;
+    bool reads_record; /* it looks at more than the keys */
+    pt_arena arena;
+} pt_filter;
+
+static inline bool pt_filter_op_holds(pt_filter_op op, pt_filter_order order)
+{
+    switch (op) {
+    case PT_FILTER_EQ:
+        return order == PT_FILTER_EQUAL;
+    case PT_FILTER_NE:
+        return order != PT_FILTER_EQUAL;
+    case PT_FILTER_GT:
+        return order == PT_FILTER_GREATER;
+    case PT_FILTER_GE:
+        return order == PT_FILTER_GREATER || order == PT_FILTER_EQUAL;
+    case PT_FILTER_LT:
+        return order == PT_FILTER_LESS;
+    default:
+        return order == PT_FILTER_LESS || order == PT_FILTER_EQUAL;
+    }
+}
+
+#endif

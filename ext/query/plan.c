@@ -1,0 +1,397 @@
+#include "query/plan.h"
+
+#include <stddef.h>
+
+#include "base/sqlite.h"
+
+/* Beyond these SQLite ignores or forbids the request. */
+enum { OMIT_CONSTRAINTS = 16, OMIT_ARGUMENTS = 16, IN_CONSTRAINTS = 32 };
+
+static const struct term {
+    pt_plan_column column;
+    pt_plan_op op;
+    bool in;
+    const char *text;
+} terms[PT_TERM_COUNT] = {
+    [PT_TERM_PK_EQ] = {PT_PLAN_PK, PT_OP_EQ, false, "PartitionKey=?"},
+    [PT_TERM_PK_IN] = {PT_PLAN_PK, PT_OP_EQ, true, "PartitionKey IN (?)"},
+    [PT_TERM_PK_GT] = {PT_PLAN_PK, PT_OP_GT, false, "PartitionKey>?"},
+    [PT_TERM_PK_GE] = {PT_PLAN_PK, PT_OP_GE, false, "PartitionKey>=?"},
+    [PT_TERM_PK_LT] = {PT_PLAN_PK, PT_OP_LT, false, "PartitionKey<?"},
+    [PT_TERM_PK_LE] = {PT_PLAN_PK, PT_OP_LE, false, "PartitionKey<=?"},
+    [PT_TERM_PK_PREFIX] = {PT_PLAN_PK, PT_OP_PREFIX, false, "pt_starts_with(PartitionKey,?)"},
+    [PT_TERM_RK_EQ] = {PT_PLAN_RK, PT_OP_EQ, false, "RowKey=?"},
+    [PT_TERM_RK_IN] = {PT_PLAN_RK, PT_OP_EQ, true, "RowKey IN (?)"},
+    [PT_TERM_RK_GT] = {PT_PLAN_RK, PT_OP_GT, false, "RowKey>?"},
+    [PT_TERM_RK_GE] = {PT_PLAN_RK, PT_OP_GE, false, "RowKey>=?"},
+    [PT_TERM_RK_LT] = {PT_PLAN_RK, PT_OP_LT, false, "RowKey<?"},
+    [PT_TERM_RK_LE] = {PT_PLAN_RK, PT_OP_LE, false, "RowKey<=?"},
+    [PT_TERM_RK_PREFIX] = {PT_PLAN_RK, PT_OP_PREFIX, false, "pt_starts_with(RowKey,?)"},
+    [PT_TERM_EK_EQ] = {PT_PLAN_EK, PT_OP_EQ, false, "EntityKey=?"},
+    [PT_TERM_EK_IN] = {PT_PLAN_EK, PT_OP_EQ, true, "EntityKey IN (?)"},
+    [PT_TERM_EK_GT] = {PT_PLAN_EK, PT_OP_GT, false, "EntityKey>?"},
+    [PT_TERM_EK_GE] = {PT_PLAN_EK, PT_OP_GE, false, "EntityKey>=?"},
+    [PT_TERM_EK_LT] = {PT_PLAN_EK, PT_OP_LT, false, "EntityKey<?"},
+    [PT_TERM_EK_LE] = {PT_PLAN_EK, PT_OP_LE, false, "EntityKey<=?"},
+    [PT_TERM_FILTER] = {PT_PLAN_FILTER, PT_OP_MATCH, false, "Filter"},
+};
+
+static bool has(unsigned bits, int term)
+{
+    return (bits & PT_PLAN_TERM(term)) != 0;
+}
+
+/* Whether any of the terms `first` to `last` is there. */
+static bool has_any(unsigned bits, int first, int last)
+{
+    return (bits & (PT_PLAN_TERM(last + 1) - PT_PLAN_TERM(first))) != 0;
+}
+
+/* --- Terms --- */
+
+/* The term that a constraint can become, or PT_TERM_COUNT. */
+static int term_of(const pt_plan_query *query, int index)
+{
+    const pt_plan_constraint *constraint = &query->constraints[index];
+    if (constraint->column == PT_PLAN_FILTER) {
+        bool used = constraint->usable && constraint->op == PT_OP_MATCH;
+        return used ? PT_TERM_FILTER : PT_TERM_COUNT;
+    }
+    bool other_order = query->other_text_order && constraint->column != PT_PLAN_EK;
+    bool as_number = constraint->number && constraint->op != PT_OP_PREFIX;
+    if (!constraint->usable || !constraint->binary || as_number ||
+        (other_order && constraint->op != PT_OP_EQ)) {
+        return PT_TERM_COUNT;
+    }
+    bool in = constraint->in && index < IN_CONSTRAINTS;
+    int term = 0;
+    while (term < PT_TERM_COUNT && (terms[term].column != constraint->column ||
+                                    terms[term].op != constraint->op || terms[term].in != in)) {
+        term++;
+    }
+    return term;
+}
+
+/*
+ * Whether SQLite takes our word for a constraint. In a database of another encoding texts may
+ * become equal when they are made UTF-8.
+ */
+static bool may_omit(const pt_plan_query *query, int index, int argument)
+{
+    pt_plan_column column = query->constraints[index].column;
+    bool decided = column == PT_PLAN_FILTER || column == PT_PLAN_EK || !query->other_text_order;
+    return decided && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
+}
+
+/* The argument of a table-valued function comes twice beside an OR: once as a part of it. */
+pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
+{
+    int filters = 0;
+    bool equals = false;
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        if (constraint->column != PT_PLAN_FILTER || constraint->op != PT_OP_MATCH) {
+            continue;
+        }
+        if (!constraint->usable && constraint->equals) {
+            return PT_PLAN_FILTER_LATER;
+        }
+        if (!constraint->usable) {
+            continue; /* match() can be asked */
+        }
+        if (constraint->in) {
+            return PT_PLAN_FILTER_IN;
+        }
+        filters += constraint->equals && equals ? 0 : 1;
+        equals = equals || constraint->equals;
+    }
+    return filters > 1 ? PT_PLAN_FILTER_TWICE : PT_PLAN_FILTER_FITS;
+}
+
+/* Takes the first constraint of each kind and numbers the arguments; returns the terms' bits. */
+static unsigned choose_terms(const pt_plan_query *query, pt_plan_use *uses)
+{
+    int chosen[PT_TERM_COUNT];
+    unsigned bits = 0;
+    for (int i = 0; i < query->constraint_count; i++) {
+        uses[i] = (pt_plan_use){0};
+        int term = term_of(query, i);
+        if (term < PT_TERM_COUNT && !has(bits, term)) {
+            bits |= PT_PLAN_TERM(term);
+            chosen[term] = i;
+        }
+    }
+    int argument = 0;
+    for (int term = 0; term < PT_TERM_COUNT; term++) {
+        if (has(bits, term)) {
+            int i = chosen[term];
+            argument++;
+            uses[i] = (pt_plan_use){
+                .argument = argument, .omit = may_omit(query, i, argument), .in = terms[term].in};
+        }
+    }
+    return bits;
+}
+
+/* --- Order --- */
+
+/* How far an ORDER BY has been followed. */
+typedef struct ordering {
+    bool partition; /* PartitionKey needs no more ordering */
+    bool row;       /* nor does RowKey inside a partition */
+    bool directed;  /* a column that varies has set the direction */
+    bool descending;
+} ordering;
+
+static bool take_direction(ordering *state, bool descending)
+{
+    bool agrees = !state->directed || state->descending == descending;
+    state->directed = true;
+    state->descending = descending;
+    return agrees;
+}
+
+/* Whether key order goes on giving the order with this column behind the ones before. */
+static bool follow(ordering *state, const pt_plan_order *order)
+{
+    if (state->partition && state->row) {
+        return true;
+    }
+    switch (order->column) {
+    case PT_PLAN_PK:
+        if (state->partition) {
+            return true;
+        }
+        state->partition = true;
+        return take_direction(state, order->descending);
+    case PT_PLAN_RK:
+        if (state->row) {
+            return true;
+        }
+        state->row = true;
+        return state->partition && take_direction(state, order->descending);
+    case PT_PLAN_EK:
+        state->partition = true;
+        state->row = true;
+        return take_direction(state, order->descending);
+    case PT_PLAN_FILTER:
+    case PT_PLAN_OTHER:
+        break;
+    }
+    return false;
+}
+
+static bool follows(const pt_plan_query *query, ordering *state)
+{
+    for (int i = 0; i < query->order_count; i++) {
+        if (!follow(state, &query->order[i])) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static void consume_order(const pt_plan_query *query, pt_plan *plan)
+{
+    bool by_entity_key = query->order_count > 0 && query->order[0].column == PT_PLAN_EK;
+    if (query->other_text_order && !by_entity_key) {
+        return;
+    }
+    bool one_row = has(plan->bits, PT_TERM_EK_EQ);
+    ordering order = {.partition = one_row || has(plan->bits, PT_TERM_PK_EQ),
+                      .row = one_row || has(plan->bits, PT_TERM_RK_EQ)};
+    if (!follows(query, &order)) {
+        return;
+    }
+    plan->order_consumed = query->order_count > 0;
+    plan->bits |= order.descending ? PT_PLAN_DESCENDING : 0;
+}
+
+/*
+ * Whether one row of each partition stands for all: every row in the ranges passes, or what is left
+ * to check depends on the PartitionKey alone.
+ */
+static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, const pt_plan *plan)
+{
+    if (!query->distinct || !query->partition_only || !plan->order_consumed ||
+        has(plan->bits, PT_TERM_FILTER)) {
+        return false;
+    }
+    for (int i = 0; i < query->order_count; i++) {
+        if (query->order[i].column != PT_PLAN_PK) {
+            return false;
+        }
+    }
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        bool hint = constraint->op == PT_OP_LIMIT || constraint->op == PT_OP_OFFSET;
+        bool same_for_all = uses[i].argument != 0 && constraint->column == PT_PLAN_PK;
+        if (!hint && !same_for_all && !uses[i].omit) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Cost --- */
+
+/* The table that costs are reckoned for; stepping to the next row costs 1. */
+static const double PARTITIONS = 50000;
+static const double PARTITION_ROWS = 200;
+static const double IN_VALUES = 10;
+static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
+static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
+static const double FILTER_SHARE = 0.02; /* what a Filter leaves */
+static const double SEEK_COST = 5;
+static const double LEFT_FILTER_FACTOR =
+    1e6; /* any order of tables in which it is known is better */
+
+static double at_least_one(double number)
+{
+    return number < 1 ? 1 : number;
+}
+
+/* How many of `all` values the terms of a column leave, which begin at `first`. */
+static double values_left(unsigned bits, int first, double all)
+{
+    double values = all;
+    if (has(bits, first + PT_TERM_PK_EQ)) {
+        values = 1;
+    } else if (has(bits, first + PT_TERM_PK_IN)) {
+        values = IN_VALUES;
+    }
+    if (has_any(bits, first + PT_TERM_PK_GT, first + PT_TERM_PK_GE)) {
+        values *= BOUND_SHARE;
+    }
+    if (has_any(bits, first + PT_TERM_PK_LT, first + PT_TERM_PK_LE)) {
+        values *= BOUND_SHARE;
+    }
+    if (first != PT_TERM_EK_EQ && has(bits, first + PT_TERM_PK_PREFIX)) {
+        values *= PREFIX_SHARE;
+    }
+    return values;
+}
+
+static void estimate(pt_plan *plan)
+{
+    unsigned bits = plan->bits;
+    double table_rows = PARTITIONS * PARTITION_ROWS;
+    double partitions = values_left(bits, PT_TERM_PK_EQ, PARTITIONS) *
+                        values_left(bits, PT_TERM_EK_EQ, table_rows) / table_rows;
+    double rows = at_least_one(partitions * values_left(bits, PT_TERM_RK_EQ, PARTITION_ROWS));
+    bool partition_points = has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN);
+    bool row_points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
+    bool entity_points = has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN);
+    bool row_terms = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
+    double seeks = 1;
+    if (row_points || entity_points) {
+        seeks = rows;
+    } else if (row_terms || partition_points) {
+        seeks = at_least_one(partitions);
+    }
+    if (row_terms && !partition_points && !entity_points) {
+        seeks += at_least_one(partitions); /* to find each partition */
+    }
+    plan->cost = rows + seeks * SEEK_COST;
+    if (has(bits, PT_TERM_FILTER)) {
+        /* It is expected to bound the keys. SQLite must find several with OR between cheaper than
+         * looking at all rows, for it cannot check them. */
+        double expected = table_rows * FILTER_SHARE + SEEK_COST;
+        plan->cost = plan->cost < expected ? plan->cost : expected;
+        rows = at_least_one(rows * FILTER_SHARE);
+    }
+    plan->rows = (int64_t)rows;
+}
+
+/* Whether a Filter is left to match(), which looks at each row. */
+static bool leaves_filter(const pt_plan_query *query)
+{
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        if (constraint->column == PT_PLAN_FILTER && constraint->op == PT_OP_MATCH &&
+            !constraint->usable) {
+            return true;
+        }
+    }
+    return false;
+}
+
+void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
+{
+    *plan = (pt_plan){.bits = choose_terms(query, uses)};
+    plan->unique = (has(plan->bits, PT_TERM_PK_EQ) && has(plan->bits, PT_TERM_RK_EQ)) ||
+                   has(plan->bits, PT_TERM_EK_EQ);
+    estimate(plan);
+    plan->cost *= leaves_filter(query) ? LEFT_FILTER_FACTOR : 1;
+    consume_order(query, plan);
+    if (query->keys_only) {
+        plan->bits |= PT_PLAN_KEYS_ONLY;
+    }
+    if (is_distinct(query, uses, plan)) {
+        plan->bits |= PT_PLAN_DISTINCT;
+    }
+}
+
+bool pt_plan_is_table_scan(unsigned bits)
+{
+    return !has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_PREFIX) &&
+           !has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_LE);
+}
+
+/* --- Sentence --- */
+
+/* What the service calls a query by these terms. */
+static const char *kind_of_query(unsigned bits)
+{
+    bool row = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
+    bool row_points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
+    bool part = row || has_any(bits, PT_TERM_EK_GT, PT_TERM_EK_LE);
+    if ((bits & PT_PLAN_DISTINCT) != 0) {
+        return "distinct partitions";
+    }
+    if (has(bits, PT_TERM_EK_EQ) || (has(bits, PT_TERM_PK_EQ) && has(bits, PT_TERM_RK_EQ))) {
+        return "point query";
+    }
+    if (has(bits, PT_TERM_EK_IN) || (has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) && row_points)) {
+        return "point queries";
+    }
+    if (has(bits, PT_TERM_PK_EQ)) {
+        return part ? "range query" : "partition scan";
+    }
+    if (has(bits, PT_TERM_PK_IN)) {
+        return part ? "range queries" : "partition scans";
+    }
+    if (has_any(bits, PT_TERM_PK_GT, PT_TERM_PK_PREFIX)) {
+        return "partition range scan";
+    }
+    if (has_any(bits, PT_TERM_EK_GT, PT_TERM_EK_LE)) {
+        return "key range";
+    }
+    if (row) {
+        return "RowKey range over all partitions";
+    }
+    return has(bits, PT_TERM_FILTER) ? "key range from Filter" : "table scan";
+}
+
+char *pt_plan_sentence(unsigned bits)
+{
+    sqlite3_str *sentence = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(sentence, kind_of_query(bits));
+    const char *joint = ": ";
+    for (int term = 0; term < PT_TERM_FILTER; term++) {
+        if (has(bits, term)) {
+            sqlite3_str_appendf(sentence, "%s%s", joint, terms[term].text);
+            joint = " AND ";
+        }
+    }
+    if (has(bits, PT_TERM_FILTER) && has_any(bits, PT_TERM_PK_EQ, PT_TERM_EK_LE)) {
+        sqlite3_str_appendall(sentence, ", Filter");
+    }
+    if ((bits & PT_PLAN_KEYS_ONLY) != 0) {
+        sqlite3_str_appendall(sentence, ", keys only");
+    }
+    if ((bits & PT_PLAN_DESCENDING) != 0) {
+        sqlite3_str_appendall(sentence, ", descending");
+    }
+    return sqlite3_str_finish(sentence);
+}

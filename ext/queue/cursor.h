@@ -1,0 +1,22 @@
+/*
+ * Reading a queue: its messages that have not expired, hidden or not, in the order in which they
+ * are handed out.
+ */
+#ifndef PT_QUEUE_CURSOR_H
+#define PT_QUEUE_CURSOR_H
+
+#include "queue/queue.h"
+
+/*
+ * The module's methods of these names. xFilter with MessageId and PopReceipt refuses a receipt that
+ * is not the current one: SQLITE_CONSTRAINT_VTAB (PopReceiptMismatch).
+ */
+int pt_queue_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor);
+int pt_queue_cursor_close(sqlite3_vtab_cursor *cursor);
+int pt_queue_cursor_filter(sqlite3_vtab_cursor *cursor, int plan_bits, const char *sentence,
+                           int argc, sqlite3_value **argv);
+int pt_queue_cursor_next(sqlite3_vtab_cursor *cursor);
+int pt_queue_cursor_eof(sqlite3_vtab_cursor *cursor);
+int pt_queue_cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column);
+
+#endif

@@ -1,0 +1,239 @@
+#include "queue/plan.h"
+
+#include "base/ticks.h"
+#include "queue/queue.h"
+#include "table/planner.h"
+#include "value/value.h"
+
+/*
+ * By its PopReceipt a row has another key than by other plans, and SQLite knows by their keys which
+ * rows the arms of an OR have in common. So an OR must not be made of several plans, but where all
+ * find by PopReceipt: nothing else costs less than reading the whole queue.
+ */
+#define SCAN_COST 1e5
+#define SCAN_ROWS 10000
+#define HELD_COST 10.0
+
+/* --- Which terms to use --- */
+
+/* Indexes of the constraints, or -1. */
+typedef struct terms {
+    int id;
+    int receipt;
+    int key;
+    int equal;
+    int low;
+    int high;
+} terms;
+
+static bool is_low(unsigned char op)
+{
+    return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
+}
+
+/* The term is a comparison. */
+static void take_term(terms *found, int column, unsigned char op, int i)
+{
+    bool equal = pt_planner_comparison(op) == PT_OP_EQ;
+    if (column == PT_QUEUE_MESSAGE_ID && equal) {
+        found->id = i;
+    } else if (column == PT_QUEUE_POP_RECEIPT && equal) {
+        found->receipt = i;
+    } else if (column == PT_QUEUE_MESSAGE_KEY && equal) {
+        found->key = i;
+    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && equal) {
+        found->equal = i;
+    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_low(op)) {
+        found->low = i;
+    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE) {
+        found->high = i;
+    }
+}
+
+static terms find_terms(sqlite3_index_info *info)
+{
+    terms found = {-1, -1, -1, -1, -1, -1};
+    for (int i = 0; i < info->nConstraint; i++) {
+        unsigned char op = info->aConstraint[i].op;
+        bool compares = pt_planner_comparison(op) != PT_OP_OTHER; /* not LIMIT, without a column */
+        if (!compares || !info->aConstraint[i].usable) {
+            continue;
+        }
+        if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0) {
+            take_term(&found, info->aConstraint[i].iColumn, op, i);
+        }
+    }
+    return found;
+}
+
+/* SQLite checks all terms again. */
+static void use(sqlite3_index_info *info, int term, int *arguments)
+{
+    info->aConstraintUsage[term].argvIndex = ++*arguments;
+}
+
+static unsigned use_bounds(sqlite3_index_info *info, const terms *found, int *arguments)
+{
+    unsigned plan = 0;
+    if (found->equal >= 0) {
+        use(info, found->equal, arguments);
+        return PT_QUEUE_PLAN_EQUAL;
+    }
+    if (found->low >= 0) {
+        use(info, found->low, arguments);
+        bool open = info->aConstraint[found->low].op == SQLITE_INDEX_CONSTRAINT_GT;
+        plan |= PT_QUEUE_PLAN_LOW | (open ? PT_QUEUE_PLAN_LOW_OPEN : 0U);
+    }
+    if (found->high >= 0) {
+        use(info, found->high, arguments);
+        bool open = info->aConstraint[found->high].op == SQLITE_INDEX_CONSTRAINT_LT;
+        plan |= PT_QUEUE_PLAN_HIGH | (open ? PT_QUEUE_PLAN_HIGH_OPEN : 0U);
+    }
+    return plan;
+}
+
+static unsigned use_terms(sqlite3_index_info *info, const terms *found)
+{
+    int arguments = 0;
+    if (found->id >= 0 && found->receipt >= 0) {
+        use(info, found->id, &arguments);
+        use(info, found->receipt, &arguments);
+        return PT_QUEUE_PLAN_HELD;
+    }
+    if (found->key >= 0) {
+        use(info, found->key, &arguments);
+        return PT_QUEUE_PLAN_KEY;
+    }
+    return use_bounds(info, found, &arguments);
+}
+
+/* --- Order --- */
+
+/* Whether ORDER BY is a beginning of TimeNextVisible, MessageId, or the key, in one direction. */
+static bool is_own_order(const sqlite3_index_info *info)
+{
+    static const int own[] = {PT_QUEUE_TIME_NEXT_VISIBLE, PT_QUEUE_MESSAGE_ID};
+    if (info->nOrderBy == 1 && info->aOrderBy[0].iColumn == PT_QUEUE_MESSAGE_KEY) {
+        return true;
+    }
+    for (int i = 0; i < info->nOrderBy; i++) {
+        if (i >= (int)(sizeof own / sizeof *own) || info->aOrderBy[i].iColumn != own[i] ||
+            info->aOrderBy[i].desc != info->aOrderBy[0].desc) {
+            return false;
+        }
+    }
+    return info->nOrderBy > 0;
+}
+
+/* --- For people --- */
+
+/* From sqlite3_malloc; NULL when out of memory. */
+static char *sentence(unsigned plan)
+{
+    const char *order = (plan & PT_QUEUE_PLAN_DESCENDING) != 0 ? ", descending" : "";
+    if ((plan & PT_QUEUE_PLAN_HELD) != 0) {
+        return sqlite3_mprintf("message held: MessageId=? AND PopReceipt=?");
+    }
+    if ((plan & PT_QUEUE_PLAN_KEY) != 0) {
+        return sqlite3_mprintf("message: MessageKey=?");
+    }
+    if ((plan & PT_QUEUE_PLAN_EQUAL) != 0) {
+        return sqlite3_mprintf("messages: TimeNextVisible=?%s", order);
+    }
+    if ((plan & (PT_QUEUE_PLAN_LOW | PT_QUEUE_PLAN_HIGH)) == 0) {
+        return sqlite3_mprintf("all messages%s", order);
+    }
+    bool low = (plan & PT_QUEUE_PLAN_LOW) != 0;
+    bool high = (plan & PT_QUEUE_PLAN_HIGH) != 0;
+    const char *above = (plan & PT_QUEUE_PLAN_LOW_OPEN) != 0 ? ">?" : ">=?";
+    const char *below = (plan & PT_QUEUE_PLAN_HIGH_OPEN) != 0 ? "<?" : "<=?";
+    return sqlite3_mprintf("messages: %s%s%s%s%s%s", low ? "TimeNextVisible" : "", low ? above : "",
+                           low && high ? " AND " : "", high ? "TimeNextVisible" : "",
+                           high ? below : "", order);
+}
+
+int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    (void)vtab;
+    terms found = find_terms(info);
+    unsigned plan = use_terms(info, &found);
+    bool one = (plan & (PT_QUEUE_PLAN_HELD | PT_QUEUE_PLAN_KEY)) != 0;
+    bool held = (plan & PT_QUEUE_PLAN_HELD) != 0;
+    info->orderByConsumed = one || is_own_order(info);
+    if (!one && info->orderByConsumed && info->aOrderBy[0].desc) {
+        plan |= PT_QUEUE_PLAN_DESCENDING;
+    }
+    info->idxNum = (int)plan;
+    info->idxStr = sentence(plan);
+    info->needToFreeIdxStr = 1;
+    info->estimatedCost = held ? HELD_COST : SCAN_COST;
+    info->estimatedRows = held ? 1 : SCAN_ROWS;
+    info->idxFlags = one ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+    return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* --- Bounds --- */
+
+/* The first ticks whose text is greater than a text, or, with `equal`, equal to it;
+ * PT_TICKS_MAX + 1: there are none. */
+static int64_t first_ticks(pt_slice text, bool equal)
+{
+    int64_t low = 0;
+    int64_t high = PT_TICKS_MAX + 1;
+    while (low < high) {
+        int64_t middle = low + (high - low) / 2;
+        char time[PT_DATETIME_TEXT_SIZE + 1];
+        pt_ticks_format(middle, time);
+        int order = pt_slice_compare(pt_slice_of(time, PT_DATETIME_TEXT_SIZE), text);
+        if (order > 0 || (equal && order == 0)) {
+            high = middle;
+        } else {
+            low = middle + 1;
+        }
+    }
+    return low;
+}
+
+/* Beyond ASCII the order of texts depends on their encoding. */
+static bool is_plain(pt_slice text)
+{
+    for (size_t i = 0; i < text.size; i++) {
+        if (text.data[i] >= 0x80) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* The first ticks at which a bound by this argument begins or ends; `otherwise` if it is none. */
+static int64_t bound(sqlite3_value *argument, bool equal, int64_t otherwise)
+{
+    if (sqlite3_value_type(argument) != SQLITE_TEXT) {
+        return otherwise;
+    }
+    const unsigned char *text = sqlite3_value_text(argument);
+    pt_slice whole = pt_slice_of(text, text != NULL ? (size_t)sqlite3_value_bytes(argument) : 0);
+    return text != NULL && is_plain(whole) ? first_ticks(whole, equal) : otherwise;
+}
+
+bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *bounds)
+{
+    *bounds = (pt_queue_bounds){.low = 0, .high = PT_TICKS_MAX + 1};
+    int argument = 0;
+    bool equal = (plan & PT_QUEUE_PLAN_EQUAL) != 0;
+    if (equal || (plan & PT_QUEUE_PLAN_LOW) != 0) {
+        if (sqlite3_value_type(argv[argument]) == SQLITE_NULL) {
+            return false;
+        }
+        bounds->low = bound(argv[argument], (plan & PT_QUEUE_PLAN_LOW_OPEN) == 0, 0);
+        argument += equal ? 0 : 1;
+    }
+    if (equal || (plan & PT_QUEUE_PLAN_HIGH) != 0) {
+        if (sqlite3_value_type(argv[argument]) == SQLITE_NULL) {
+            return false;
+        }
+        bounds->high =
+            bound(argv[argument], (plan & PT_QUEUE_PLAN_HIGH_OPEN) != 0, PT_TICKS_MAX + 1);
+    }
+    return bounds->low < bounds->high;
+}

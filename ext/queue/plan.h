@@ -1,0 +1,38 @@
+/*
+ * How a queue's messages are found: xBestIndex, and the bounds of TimeNextVisible.
+ */
+#ifndef PT_QUEUE_PLAN_H
+#define PT_QUEUE_PLAN_H
+
+#include "base/bytes.h"
+#include "base/sqlite.h"
+
+/* Bits of a plan. Each of the first five means one argument (MessageId and PopReceipt: two), in
+ * this order. */
+enum {
+    PT_QUEUE_PLAN_HELD = 1,       /* MessageId = ? AND PopReceipt = ?; without bounds */
+    PT_QUEUE_PLAN_KEY = 2,        /* MessageKey = ?; without bounds */
+    PT_QUEUE_PLAN_EQUAL = 4,      /* TimeNextVisible = ?; without other bounds */
+    PT_QUEUE_PLAN_LOW = 8,        /* TimeNextVisible >= ? */
+    PT_QUEUE_PLAN_HIGH = 16,      /* TimeNextVisible <= ? */
+    PT_QUEUE_PLAN_LOW_OPEN = 32,  /* > */
+    PT_QUEUE_PLAN_HIGH_OPEN = 64, /* < */
+    PT_QUEUE_PLAN_DESCENDING = 128,
+};
+
+/* The module's xBestIndex. */
+int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
+
+/* Ticks from low on and below high. */
+typedef struct pt_queue_bounds {
+    int64_t low;
+    int64_t high;
+} pt_queue_bounds;
+
+/*
+ * Which TimeNextVisible fit the bounds of a plan, as SQLite compares their texts with the
+ * arguments. Arguments that are no plain text bound nothing, but NULL: false, nothing fits.
+ */
+bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *bounds);
+
+#endif

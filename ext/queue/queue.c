@@ -1,0 +1,123 @@
+#include "queue/queue.h"
+
+#include "module/module.h"
+#include "queue/cursor.h"
+#include "queue/plan.h"
+#include "queue/rules.h"
+#include "queue/write.h"
+#include "table/table_transaction.h"
+
+static const struct {
+    const char *name;
+    const char *declared; /* as, with the blank before it */
+} columns[PT_QUEUE_COLUMNS] = {
+    [PT_QUEUE_MESSAGE_ID] = {"MessageId", " TEXT"},
+    [PT_QUEUE_BODY] = {"Body", ""},
+    [PT_QUEUE_INSERTION_TIME] = {"InsertionTime", " TEXT"},
+    [PT_QUEUE_EXPIRATION_TIME] = {"ExpirationTime", " TEXT"},
+    [PT_QUEUE_TIME_NEXT_VISIBLE] = {"TimeNextVisible", " TEXT"},
+    [PT_QUEUE_DEQUEUE_COUNT] = {"DequeueCount", " INTEGER"},
+    [PT_QUEUE_POP_RECEIPT] = {"PopReceipt", " TEXT HIDDEN"},
+    [PT_QUEUE_VISIBILITY_TIMEOUT] = {"VisibilityTimeout", " HIDDEN"},
+    [PT_QUEUE_TIME_TO_LIVE] = {"TimeToLive", " HIDDEN"},
+    [PT_QUEUE_REQUEST] = {"Request", " HIDDEN"},
+    [PT_QUEUE_MESSAGE_KEY] = {"MessageKey", " BLOB HIDDEN PRIMARY KEY"},
+};
+
+const char *pt_queue_column_name(int column)
+{
+    return columns[column].name;
+}
+
+static char *declaration(const pt_table *table)
+{
+    (void)table;
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(text, "CREATE TABLE x(");
+    for (int i = 0; i < PT_QUEUE_COLUMNS; i++) {
+        sqlite3_str_appendf(text, "%s%s%s", i == 0 ? "" : ", ", columns[i].name,
+                            columns[i].declared);
+    }
+    sqlite3_str_appendall(text, ") WITHOUT ROWID");
+    return sqlite3_str_finish(text);
+}
+
+static int configure_poison(pt_queue *queue, pt_error *error)
+{
+    pt_table *poison = &queue->poison;
+    poison->form = queue->table.form;
+    poison->config.sync = queue->table.config.sync;
+    poison->config.table = sqlite3_mprintf("%s" PT_POISON_ENDING, queue->table.config.table);
+    return poison->config.table != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+/* A message's limits are others than an entity's. */
+static int configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
+{
+    pt_queue *queue = pt_queue_of(&table->base);
+    queue->poison.connection = table->connection;
+    int rc = pt_config_parse_queue(argc, argv, &table->config, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    queue->azure_limits = table->config.azure_limits;
+    table->config.azure_limits = false;
+    table->map.columns = pt_message_properties;
+    table->map.column_count = PT_MESSAGE_PROPERTIES;
+    return configure_poison(queue, error);
+}
+
+static int check_name(const pt_table *table, pt_error *error)
+{
+    const pt_queue *queue = (const pt_queue *)table;
+    return pt_queue_check_name(queue->azure_limits, table->config.table,
+                               table->config.max_dequeue_count > 0, error);
+}
+
+static void release(pt_table *table)
+{
+    pt_queue *queue = pt_queue_of(&table->base);
+    pt_scan_free(&queue->scan);
+    pt_buffer_free(&queue->front.key);
+    pt_table_clear(&queue->poison);
+}
+
+static const pt_table_form form = {
+    .kind = PT_TABLE_OF_MESSAGES,
+    .module = "pt_queue",
+    .size = sizeof(pt_queue),
+    .configure = configure,
+    .check_name = check_name,
+    .declaration = declaration,
+    .release = release,
+};
+
+static const sqlite3_module queue_module = {
+    .iVersion = 2,
+    .xCreate = pt_table_create,
+    .xConnect = pt_table_connect,
+    .xBestIndex = pt_queue_best_index,
+    .xDisconnect = pt_table_disconnect,
+    .xDestroy = pt_table_destroy,
+    .xOpen = pt_queue_cursor_open,
+    .xClose = pt_queue_cursor_close,
+    .xFilter = pt_queue_cursor_filter,
+    .xNext = pt_queue_cursor_next,
+    .xEof = pt_queue_cursor_eof,
+    .xColumn = pt_queue_cursor_column,
+    .xRowid = pt_table_compile_again,
+    .xUpdate = pt_queue_write,
+    .xBegin = pt_transaction_begin,
+    .xSync = pt_transaction_sync,
+    .xCommit = pt_transaction_commit,
+    .xRollback = pt_transaction_rollback,
+    .xRename = pt_table_rename,
+    .xSavepoint = pt_transaction_savepoint,
+    .xRelease = pt_transaction_release,
+    .xRollbackTo = pt_transaction_rollback_to,
+};
+
+int pt_queue_register(sqlite3 *db, pt_connection *connection)
+{
+    return pt_module_register_shared(db, form.module, &queue_module, connection, &form);
+}

@@ -1,0 +1,115 @@
+#include "queue/store.h"
+
+#include "entity/excerpt.h"
+#include "table/columns.h"
+#include "table/entity_writer.h"
+
+/* --- Finding --- */
+
+/* A receipt of the usual length is shown whole. */
+static void show(pt_slice text, char shown[PT_EXCERPT_SIZE])
+{
+    if (text.size == PT_MESSAGE_RECEIPT_SIZE) {
+        memcpy(shown, text.data, text.size);
+        shown[text.size] = 0;
+    } else {
+        pt_excerpt(text, shown);
+    }
+}
+
+int pt_queue_refuse_receipt(pt_slice id, pt_slice receipt, pt_error *error)
+{
+    char shown_id[PT_EXCERPT_SIZE];
+    char shown_receipt[PT_EXCERPT_SIZE];
+    show(id, shown_id);
+    show(receipt, shown_receipt);
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "message '%s' is not held under PopReceipt '%s' any more: it was handed "
+                        "out again, changed, deleted or has expired; get it again "
+                        "(PopReceiptMismatch)",
+                        shown_id, shown_receipt);
+}
+
+int pt_queue_read(pt_queue *queue, pt_slice key, bool *found, pt_message *message, pt_error *error)
+{
+    pt_record record = {0};
+    int rc = pt_entity_open_old(&queue->table, key, found, &record, error);
+    if (rc == SQLITE_CORRUPT_VTAB) {
+        return pt_message_report_damage(key, error);
+    }
+    return rc == SQLITE_OK && *found
+               ? pt_message_read(&record, key, &queue->table.map, message, error)
+               : rc;
+}
+
+int pt_queue_read_held(pt_queue *queue, const pt_message *held, int64_t now, pt_message *message,
+                       pt_error *error)
+{
+    if (!pt_message_make_key(held, queue->table.id.id, &queue->table.old_key)) {
+        return pt_error_nomem(error);
+    }
+    bool found = false;
+    int rc = pt_queue_read(queue, pt_buffer_slice(&queue->table.old_key), &found, message, error);
+    if (rc != SQLITE_OK || (found && pt_message_is_held(message, held, now))) {
+        return rc;
+    }
+    char receipt[PT_MESSAGE_RECEIPT_SIZE + 1];
+    pt_message_format_receipt(held, receipt);
+    return pt_queue_refuse_receipt(pt_slice_text(held->id), pt_slice_text(receipt), error);
+}
+
+static int refuse_length(const pt_message *message, int limit, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_TOOBIG,
+                        "the Body of message '%s' has %lld bytes, and this connection takes %d; "
+                        "raise its SQLITE_LIMIT_LENGTH",
+                        message->id, (sqlite3_int64)message->body.large.size, limit);
+}
+
+int pt_queue_whole_body(const pt_table *table, pt_view *view, pt_slice key,
+                        const pt_message *message, pt_buffer *bytes, pt_value *body,
+                        pt_error *error)
+{
+    *body = message->body;
+    if (!pt_type_is_large(body->type)) {
+        return SQLITE_OK;
+    }
+    int limit = sqlite3_limit(pt_connection_db(table->connection), SQLITE_LIMIT_LENGTH, -1);
+    if (body->large.size > (uint64_t)limit) {
+        return refuse_length(message, limit, error);
+    }
+    int rc = pt_large_read(view, pt_get_be32(key.data), body, bytes, error);
+    return rc == SQLITE_CORRUPT_VTAB ? pt_report_damaged_property(key, pt_slice_text("Body"), error)
+                                     : rc;
+}
+
+/* --- Changing --- */
+
+/* Makes the message's key in table->key and its entity in table->bag. */
+static int put_together(pt_table *table, const pt_message *message, pt_error *error)
+{
+    bool made = pt_message_make_key(message, table->id.id, &table->key) &&
+                pt_message_fill_bag(message, &table->bag);
+    return made ? SQLITE_OK : pt_error_nomem(error);
+}
+
+int pt_queue_add(pt_table *table, const pt_message *message, pt_error *error)
+{
+    int rc = put_together(table, message, error);
+    return rc == SQLITE_OK ? pt_entity_put(table, pt_buffer_slice(&table->key), PT_INSERT, error)
+                           : rc;
+}
+
+int pt_queue_change(pt_queue *queue, const pt_message *message, pt_error *error)
+{
+    pt_table *table = &queue->table;
+    int rc = put_together(table, message, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_slice old_key = pt_buffer_slice(&table->old_key);
+    pt_slice new_key = pt_buffer_slice(&table->key);
+    return pt_slice_equal(old_key, new_key)
+               ? pt_entity_put(table, new_key, PT_REPLACE, error)
+               : pt_entity_move(table, old_key, new_key, PT_INSERT, error);
+}

@@ -1,0 +1,21 @@
+/*
+ * Reading a ptable: a cursor walks the key ranges of its plan over the session's view.
+ */
+#ifndef PT_TABLE_CURSOR_H
+#define PT_TABLE_CURSOR_H
+
+#include "table/table.h"
+
+/* The module's methods of these names. */
+int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor);
+int pt_cursor_close(sqlite3_vtab_cursor *cursor);
+int pt_cursor_filter(sqlite3_vtab_cursor *cursor, int plan_bits, const char *sentence, int argc,
+                     sqlite3_value **argv);
+int pt_cursor_next(sqlite3_vtab_cursor *cursor);
+int pt_cursor_eof(sqlite3_vtab_cursor *cursor);
+int pt_cursor_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int column);
+
+/* Frees a cursor that a table keeps for its next statement. NULL is allowed. */
+void pt_cursor_free(pt_cursor *cursor);
+
+#endif

@@ -1,0 +1,362 @@
+#include "table/table.h"
+
+#include "module/companion.h"
+#include "module/module.h"
+#include "module/store_path.h"
+
+int pt_table_fail(pt_table *table, pt_error *error)
+{
+    return pt_module_fail(&table->base.zErrMsg, table->config.sql_name, error);
+}
+
+int pt_table_fail_write(pt_table *table, pt_error *error)
+{
+    return pt_module_fail_write(pt_connection_db(table->connection), &table->base.zErrMsg,
+                                table->config.sql_name, error);
+}
+
+static int use_store(pt_table *table, bool create, pt_error *error)
+{
+    if (table->session != NULL) {
+        return SQLITE_OK;
+    }
+    return pt_connection_use(table->connection, table->path, table->schema, create, &table->session,
+                             error);
+}
+
+int pt_table_open_store(pt_table *table, pt_error *error)
+{
+    return use_store(table, false, error);
+}
+
+static const char *module_of(pt_table_kind kind)
+{
+    switch (kind) {
+    case PT_TABLE_OF_ENTITIES:
+        return "USING ptable";
+    case PT_TABLE_OF_MESSAGES:
+        return "USING pt_queue";
+    default:
+        return "by a later version of ptable";
+    }
+}
+
+static int refuse_kind(const pt_table *table, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ERROR,
+                        "table %Q of store %Q was made %s and cannot be used by %s; choose another "
+                        "name with table=..., or drop it with all that it holds: DELETE FROM "
+                        "pt_tables WHERE Store = %Q AND TableName = %Q",
+                        table->config.table, pt_session_store(table->session)->path,
+                        module_of(table->id.kind), table->form->module,
+                        pt_session_store(table->session)->path, table->config.table);
+}
+
+/* SQLITE_NOTFOUND, without a text, if the store does not have the table. */
+static int look_up(pt_table *table, pt_view *view, pt_error *error)
+{
+    int rc = pt_table_directory_find(table->session, view, table->config.table, &table->id, error);
+    return rc == SQLITE_OK && table->id.kind != table->form->kind ? refuse_kind(table, error) : rc;
+}
+
+static int refuse_missing(const pt_table *table, pt_error *error)
+{
+    const char *store = pt_session_store(table->session)->path;
+    const char *writable = table->read_only ? " without readonly=1" : "";
+    if (table->form->kind == PT_TABLE_OF_MESSAGES) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "store %Q has no queue %Q; DROP TABLE and CREATE VIRTUAL TABLE%s make "
+                            "it (QueueNotFound)",
+                            store, table->config.table, writable);
+    }
+    return pt_error_set(
+        error, SQLITE_ERROR,
+        "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) makes it, and so do "
+        "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
+        store, table->config.table, writable);
+}
+
+int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
+{
+    int rc = look_up(table, view, error);
+    return rc == SQLITE_NOTFOUND ? refuse_missing(table, error) : rc;
+}
+
+int pt_table_check_writable(const pt_table *table, pt_error *error)
+{
+    if (!table->read_only) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_READONLY,
+                        table->config.read_only
+                            ? "is read-only by its option; DROP TABLE and CREATE VIRTUAL TABLE "
+                              "without readonly=1 to write (the entities stay)"
+                            : "its database was opened read-only; open it for writing");
+}
+
+/* --- Making and dropping --- */
+
+void pt_table_clear(pt_table *table)
+{
+    pt_connection_take_out(table->connection, &table->connected);
+    if (table->session != NULL) {
+        pt_connection_leave(table->connection, table->session);
+    }
+    pt_column_map_free(&table->map);
+    pt_bag_free(&table->bag);
+    pt_bag_free(&table->columns);
+    pt_buffer_free(&table->key);
+    pt_buffer_free(&table->old_key);
+    pt_buffer_free(&table->old_record);
+    pt_buffer_free(&table->old_shape);
+    pt_buffer_free(&table->new_shape);
+    pt_buffer_free(&table->json);
+    pt_config_free(&table->config);
+    sqlite3_free(table->schema);
+    sqlite3_free(table->path);
+    sqlite3_free(table->base.zErrMsg);
+}
+
+static void free_table(pt_table *table)
+{
+    table->form->release(table);
+    pt_table_clear(table);
+    sqlite3_free(table);
+}
+
+static int declare(sqlite3 *db, const pt_table *table, pt_error *error)
+{
+    char *declaration = table->form->declaration(table);
+    if (declaration == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = sqlite3_declare_vtab(db, declaration);
+    sqlite3_free(declaration);
+    sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    return rc == SQLITE_OK ? rc : pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
+}
+
+static int configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(table->connection);
+    int rc = table->form->configure(table, argc, argv, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    table->schema = sqlite3_mprintf("%s", pt_connection_schema(table->connection, argv[1]));
+    if (table->schema == NULL) {
+        return pt_error_nomem(error);
+    }
+    rc = pt_store_path(table->connection, table->schema, table->config.store, &table->path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    table->read_only = table->config.read_only || sqlite3_db_readonly(db, table->schema) == 1;
+    bool utf8;
+    if (pt_module_is_utf8(db, table->schema, &utf8) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    table->other_encoding = !utf8;
+    return declare(db, table, error);
+}
+
+/* NULL, with the error set, if it cannot be made. */
+static pt_table *new_table(const pt_module_registration *registration, int argc,
+                           const char *const *argv, pt_error *error)
+{
+    const pt_table_form *form = registration->description;
+    pt_connection *connection = registration->connection;
+    pt_table *table = sqlite3_malloc64(form->size);
+    if (table == NULL) {
+        pt_error_nomem(error);
+        return NULL;
+    }
+    memset(table, 0, form->size);
+    table->form = form;
+    table->connection = connection;
+    if (configure(table, argc, argv, error) != SQLITE_OK) {
+        free_table(table);
+        return NULL;
+    }
+    table->connected.schema = table->schema;
+    table->connected.name = table->config.sql_name;
+    pt_connection_enter(connection, &table->connected);
+    return table;
+}
+
+/* The same for who has no view. */
+static int find_in_store(pt_table *table, pt_error *error)
+{
+    pt_view *view;
+    int rc = pt_session_read(table->session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = look_up(table, view, error);
+    }
+    pt_session_end_read(table->session);
+    return rc;
+}
+
+int pt_table_add_if_missing(pt_table *table, pt_error *error)
+{
+    int rc = find_in_store(table, error);
+    if (rc != SQLITE_NOTFOUND) {
+        return rc;
+    }
+    pt_session_require_sync(table->session, table->config.sync);
+    return pt_table_directory_add(table->session, table->config.table, table->form->kind, error);
+}
+
+static int begin_and_enter(pt_table *table, pt_error *error)
+{
+    int rc = pt_session_begin(table->session, error);
+    /* It is looked for again: somebody else may have been quicker. */
+    return rc == SQLITE_OK ? pt_table_add_if_missing(table, error) : rc;
+}
+
+/*
+ * Makes the store and the table in it, as far as they are not there. SQLite lets a new table take
+ * part in the transaction without xBegin, so one that goes on begins to write here.
+ */
+static int make_in_store(pt_table *table, pt_error *error)
+{
+    int rc = use_store(table, true, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool was_writing = pt_session_is_writing(table->session);
+    rc = pt_companion_join(table->connection, error);
+    if (rc == SQLITE_OK) {
+        rc = find_in_store(table, error);
+    }
+    bool goes_on = !sqlite3_get_autocommit(pt_connection_db(table->connection));
+    bool may_be_gone = pt_session_is_being_read(table->session);
+    if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && (goes_on || may_be_gone))) {
+        rc = begin_and_enter(table, error);
+    }
+    if (rc != SQLITE_OK && !was_writing) {
+        /* No callback will come for a table that could not be made. */
+        pt_session_rollback(table->session);
+    }
+    table->owes_end = !was_writing && pt_session_is_writing(table->session);
+    return rc;
+}
+
+int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                    sqlite3_vtab **vtab, char **message)
+{
+    (void)db;
+    pt_error error = PT_ERROR_NONE;
+    pt_table *table = new_table(registration, argc, argv, &error);
+    if (table == NULL) {
+        return pt_module_fail(message, argv[2], &error);
+    }
+    int rc = table->form->check_name(table, &error);
+    if (rc == SQLITE_OK && !table->read_only) {
+        rc = make_in_store(table, &error);
+    }
+    if (rc != SQLITE_OK) {
+        free_table(table);
+        return pt_module_fail(message, argv[2], &error);
+    }
+    *vtab = &table->base;
+    return SQLITE_OK;
+}
+
+int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *const *argv,
+                     sqlite3_vtab **vtab, char **message)
+{
+    (void)db;
+    const pt_module_registration *registered = registration;
+    pt_error error = PT_ERROR_NONE;
+    pt_table *table = NULL;
+    if (pt_companion_ensure(registered->connection, &error) == SQLITE_OK) {
+        table = new_table(registered, argc, argv, &error);
+    }
+    if (table == NULL) {
+        return pt_module_fail(message, argv[2], &error);
+    }
+    *vtab = &table->base;
+    return SQLITE_OK;
+}
+
+/*
+ * SQLite may run out of memory when it enters a new table into the transaction. It then disconnects
+ * it without a callback.
+ */
+static void give_up(pt_table *table)
+{
+    if (table->owes_end) {
+        pt_session_rollback(table->session);
+    }
+    free_table(table);
+}
+
+int pt_table_disconnect(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->inside != 0) {
+        table->disconnected = true;
+    } else {
+        give_up(table);
+    }
+    return SQLITE_OK;
+}
+
+void pt_table_leave_by_name(pt_table *table)
+{
+    pt_table_leave(table);
+    if (table->disconnected && table->inside == 0) {
+        give_up(table);
+    }
+}
+
+/*
+ * After a DROP nothing calls back for the table; only the companion hears of the transaction's end.
+ * Without it what was written would never be committed, so it must be committed first. SQLite shows
+ * no text of xDestroy.
+ */
+int pt_table_destroy(sqlite3_vtab *vtab)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->inside != 0) {
+        return SQLITE_LOCKED;
+    }
+    if (table->session != NULL && pt_session_is_writing(table->session)) {
+        pt_error error = PT_ERROR_NONE;
+        pt_table_enter(table);
+        int rc = pt_companion_join(table->connection, &error);
+        pt_table_leave(table);
+        pt_error_clear(&error);
+        if (rc != SQLITE_OK || !pt_connection_is_followed(table->connection)) {
+            return rc != SQLITE_OK ? rc : SQLITE_LOCKED;
+        }
+    }
+    free_table(table);
+    return SQLITE_OK;
+}
+
+int pt_table_rename(sqlite3_vtab *vtab, const char *name)
+{
+    pt_table *table = pt_table_of(vtab);
+    if (table->config.table_given) {
+        return SQLITE_OK;
+    }
+    pt_error error = PT_ERROR_NONE;
+    pt_error_set(
+        &error, SQLITE_ERROR,
+        "cannot be renamed to %Q, for the name tells which table of the store it is; DROP TABLE "
+        "(the entities stay) and CREATE VIRTUAL TABLE \"%w\" USING %s(..., table=%Q)",
+        name, name, table->form->module, table->config.table);
+    return pt_table_fail(table, &error);
+}
+
+/*
+ * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
+ * before it knows that there are no rowids. Compiled again, it knows.
+ */
+int pt_table_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+    (void)cursor;
+    (void)rowid;
+    return SQLITE_SCHEMA;
+}

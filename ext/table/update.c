@@ -1,0 +1,375 @@
+#include "table/update.h"
+
+#include "base/ticks.h"
+#include "entity/key.h"
+#include "table/columns.h"
+#include "table/entity_patch.h"
+#include "table/entity_rules.h"
+#include "value/value.h"
+
+/* Whether a value given for a text column is the one that it has. */
+static bool is_bytes(sqlite3_value *given, pt_slice text)
+{
+    return pt_value_equals_sql(&(pt_value){.type = PT_STRING, .bytes = text}, given);
+}
+
+static bool is_text(sqlite3_value *given, const char *text)
+{
+    return is_bytes(given, pt_slice_text(text));
+}
+
+static int refuse_change(pt_error *error, const char *column)
+{
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "%s cannot be changed, the store sets it; leave it out of SET", column);
+}
+
+/* SQLite 3.40 gives all columns of an UPDATE ... FROM: those that are NULL are not set. */
+static int refuse_write_form(const pt_write_arguments *given, pt_error *error)
+{
+    bool mode = sqlite3_value_type(given->tail[PT_TAIL_WRITE_MODE]) != SQLITE_NULL;
+    if (!mode && sqlite3_value_type(given->tail[PT_TAIL_IF_MATCH]) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "%s can be given in INSERT only; leave it out of SET, and compare the "
+                        "ETag in WHERE if it matters (InvalidInput)",
+                        mode ? "WriteMode" : "IfMatch");
+}
+
+/* What an entity written at some time shows as Timestamp and ETag. */
+typedef struct stamp {
+    char timestamp[PT_DATETIME_TEXT_SIZE + 1];
+    char etag[PT_ETAG_SIZE + 1];
+} stamp;
+
+static stamp stamp_of(int64_t ticks)
+{
+    stamp made = {{0}, {0}};
+    pt_ticks_format(ticks, made.timestamp);
+    pt_etag_format(ticks, made.etag);
+    return made;
+}
+
+/* SQLite 3.40 gives all columns of an UPDATE ... FROM, as they were when the statement began; else
+ * it tells which ones SET does not name. */
+static bool tells_what_is_set(const pt_write_arguments *given)
+{
+    return sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]) != 0;
+}
+
+/* Whether Timestamp and ETag are those of an older version. */
+static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
+{
+    sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
+    int64_t older;
+    if (sqlite3_value_type(timestamp) != SQLITE_TEXT) {
+        return false;
+    }
+    const unsigned char *text = sqlite3_value_text(timestamp);
+    if (text == NULL ||
+        !pt_ticks_parse(pt_slice_of(text, (size_t)sqlite3_value_bytes(timestamp)), &older) ||
+        older >= ticks) {
+        return false;
+    }
+    stamp then = stamp_of(older);
+    return is_text(timestamp, then.timestamp) && is_text(given->tail[PT_TAIL_ETAG], then.etag);
+}
+
+static int check_stamp(const pt_write_arguments *given, int64_t ticks, pt_error *error)
+{
+    sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
+    sqlite3_value *etag = given->tail[PT_TAIL_ETAG];
+    bool sets_timestamp = !sqlite3_value_nochange(timestamp);
+    bool sets_etag = !sqlite3_value_nochange(etag);
+    if (!sets_timestamp && !sets_etag) {
+        return SQLITE_OK;
+    }
+    stamp now = stamp_of(ticks);
+    if (sets_timestamp && !is_text(timestamp, now.timestamp)) {
+        return refuse_change(error, "Timestamp");
+    }
+    if (sets_etag && !is_text(etag, now.etag)) {
+        return refuse_change(error, "ETag");
+    }
+    return SQLITE_OK;
+}
+
+static int check_system_columns(const pt_write_arguments *given, pt_slice old_key, int64_t ticks,
+                                pt_error *error)
+{
+    sqlite3_value *entity_key = given->tail[PT_TAIL_ENTITY_KEY];
+    if (!sqlite3_value_nochange(entity_key)) {
+        bool same = sqlite3_value_type(entity_key) == SQLITE_BLOB &&
+                    pt_slice_equal(old_key, pt_slice_of(sqlite3_value_blob(entity_key),
+                                                        (size_t)sqlite3_value_bytes(entity_key)));
+        if (!same) {
+            return refuse_change(error, "EntityKey");
+        }
+    }
+    return check_stamp(given, ticks, error);
+}
+
+/* An UPDATE ... FROM may meet an entity several times, and one of them counts: the first. */
+static bool was_met_before(const pt_write_arguments *given, int64_t ticks)
+{
+    return !tells_what_is_set(given) && is_older_stamp(given, ticks);
+}
+
+static int key_after_update(sqlite3_value *given, const char *column, pt_slice old, pt_slice *key,
+                            pt_error *error)
+{
+    if (sqlite3_value_nochange(given)) {
+        *key = old;
+        return SQLITE_OK;
+    }
+    return pt_entity_key_text(given, column, key, error);
+}
+
+/* The logical key after the update: the old one, or in table->key. One that stays has passed all
+ * checks but those of limits='azure', which may be new. */
+static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_slice old_key,
+                        pt_slice *new_key, pt_error *error)
+{
+    bool stays = sqlite3_value_nochange(given->keys[0]) && sqlite3_value_nochange(given->keys[1]);
+    *new_key = old_key;
+    if (stays && !table->config.azure_limits) {
+        return SQLITE_OK;
+    }
+    pt_keys keys = pt_keys_of(old_key);
+    int rc =
+        key_after_update(given->keys[0], "PartitionKey", keys.partition, &keys.partition, error);
+    if (rc == SQLITE_OK) {
+        rc = key_after_update(given->keys[1], "RowKey", keys.row, &keys.row, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_make_key(table, keys.partition, keys.row, error);
+    }
+    if (rc == SQLITE_OK && !pt_slice_equal(old_key, pt_buffer_slice(&table->key))) {
+        *new_key = pt_buffer_slice(&table->key);
+    }
+    return rc;
+}
+
+static bool is_same_key(pt_slice old_key, pt_slice new_key)
+{
+    return old_key.data == new_key.data;
+}
+
+/* A value that cannot be read is none that somebody can have read and gives back. */
+static bool cannot_be_read(int rc, pt_error *error)
+{
+    if (rc != SQLITE_CORRUPT_VTAB) {
+        return false;
+    }
+    pt_error_clear(error);
+    return true;
+}
+
+/* Whether the value given for Properties is what reading gives. */
+static int is_same_bag(pt_table *table, const pt_record *record, sqlite3_value *given, pt_slice key,
+                       bool *same, pt_error *error)
+{
+    pt_buffer bytes = {0};
+    pt_entity_source source = {.key = key, .bytes = &bytes};
+    int rc = pt_session_read(table->session, &source.view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_to_json(record, &source, &table->json, error);
+    }
+    pt_buffer_free(&bytes);
+    *same = rc == SQLITE_OK && is_bytes(given, pt_buffer_slice(&table->json));
+    return cannot_be_read(rc, error) ? SQLITE_OK : rc;
+}
+
+/* The new base: what Properties is set to, or what there was. A value equal to what reading gives
+ * sets nothing. */
+static int update_properties(pt_table *table, const pt_record *record, sqlite3_value *given,
+                             pt_slice key, bool *replaced, pt_error *error)
+{
+    bool same = true;
+    if (!sqlite3_value_nochange(given)) {
+        int rc = is_same_bag(table, record, given, key, &same, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    *replaced = !same;
+    return same ? pt_entity_keep_properties(table, record, key, error)
+                : pt_entity_parse_properties(table, given, error);
+}
+
+/* The same for a large value and a text or blob that is given for its column. */
+static int is_same_large(pt_table *table, const pt_value *old, sqlite3_value *given, bool *same,
+                         pt_error *error)
+{
+    int type = old->type == PT_LARGE_STRING ? SQLITE_TEXT : SQLITE_BLOB;
+    *same = sqlite3_value_type(given) == type &&
+            (uint64_t)sqlite3_value_bytes(given) == old->large.size;
+    if (!*same) {
+        return SQLITE_OK;
+    }
+    pt_view *view = NULL;
+    pt_buffer bytes = {0};
+    pt_value whole = *old;
+    int rc = pt_session_read(table->session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_large_read(view, table->id.id, &whole, &bytes, error);
+    }
+    *same = rc == SQLITE_OK && pt_value_equals_sql(&whole, given);
+    pt_buffer_free(&bytes);
+    return cannot_be_read(rc, error) ? SQLITE_OK : rc;
+}
+
+/* Whether a value given for the property at a place (-1: it is not there) is what reading gives. */
+static int is_same_value(pt_table *table, const pt_record *record, int place, sqlite3_value *given,
+                         pt_slice key, bool *same, pt_error *error)
+{
+    pt_value old = {.type = PT_NONE};
+    if (place >= 0 && pt_record_value(record, (unsigned)place, &old) != SQLITE_OK) {
+        return pt_report_damage(key, error);
+    }
+    if (pt_type_is_large(old.type)) {
+        return is_same_large(table, &old, given, same, error);
+    }
+    *same = pt_value_equals_sql(&old, given);
+    return SQLITE_OK;
+}
+
+/* The columns that an UPDATE changes, in table->columns, with the name ids that the record's shape
+ * has for them; PT_NONE removes. */
+static int collect_changes(pt_table *table, const pt_record *record,
+                           const pt_write_arguments *given, pt_slice key, pt_error *error)
+{
+    const pt_column_places *places = pt_column_map_find(&table->map, record->shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    pt_bag_clear(&table->columns);
+    for (int i = 0; i < table->config.column_count; i++) {
+        if (sqlite3_value_nochange(given->declared[i])) {
+            continue;
+        }
+        bool same = false;
+        int rc =
+            is_same_value(table, record, places->place[i], given->declared[i], key, &same, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (same) {
+            continue;
+        }
+        pt_field field;
+        rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        field.name_id = pt_column_places_name_id(places, i);
+        if (!pt_bag_append(&table->columns, &field)) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* Lays the columns that SET names over a new base. A value equal to what the base has sets nothing.
+ */
+static int set_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    for (int i = 0; i < table->config.column_count; i++) {
+        if (sqlite3_value_nochange(given->declared[i])) {
+            continue;
+        }
+        pt_field field;
+        const pt_value nothing = {.type = PT_NONE};
+        const pt_field *base = pt_bag_find(&table->bag, pt_entity_column_name(table, i));
+        if (pt_value_equals_sql(base != NULL ? &base->value : &nothing, given->declared[i])) {
+            continue;
+        }
+        int rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (!pt_bag_set(&table->bag, &field)) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* Stores the bag under a new key and removes the old one. */
+static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_error *error)
+{
+    bool replace = pt_write_replaces(table);
+    int rc = pt_entity_check(table, new_key, error);
+    if (rc == SQLITE_OK && !replace) {
+        rc = pt_entity_check_absent(table, new_key, "UPDATE OR REPLACE", error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return pt_entity_move(table, old_key, new_key, replace ? PT_REPLACE : PT_INSERT, error);
+}
+
+/* Puts together the entity that there is to be, and stores it. */
+static int put_anew(pt_table *table, const pt_record *record, const pt_write_arguments *given,
+                    pt_slice old_key, pt_slice new_key, pt_error *error)
+{
+    bool replaced = false;
+    int rc = update_properties(table, record, given->tail[PT_TAIL_PROPERTIES], old_key, &replaced,
+                               error);
+    if (rc == SQLITE_OK) {
+        rc = replaced && tells_what_is_set(given) ? set_columns(table, given, error)
+                                                  : pt_entity_set_columns(table, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return is_same_key(old_key, new_key) ? pt_entity_put(table, new_key, PT_MERGE, error)
+                                         : move_entity(table, old_key, new_key, error);
+}
+
+static int change_entity(pt_table *table, const pt_record *record, const pt_write_arguments *given,
+                         pt_slice old_key, pt_slice new_key, pt_error *error)
+{
+    sqlite3_value *properties = given->tail[PT_TAIL_PROPERTIES];
+    int rc = collect_changes(table, record, given, old_key, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (sqlite3_value_nochange(properties) && is_same_key(old_key, new_key) &&
+        pt_entity_can_be_patched(table, record)) {
+        return pt_entity_patch(table, record, new_key, error);
+    }
+    return put_anew(table, record, given, old_key, new_key, error);
+}
+
+int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_arguments *given,
+              pt_error *error)
+{
+    int rc = pt_entity_make_old_key(table, entity_key, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_slice old_key = pt_buffer_slice(&table->old_key);
+    pt_slice new_key;
+    pt_record record = {0};
+    bool found;
+    rc = pt_entity_open_old(table, old_key, &found, &record, error);
+    if (rc != SQLITE_OK || !found) {
+        return rc; /* gone since the statement chose its rows: nothing to update */
+    }
+    rc = refuse_write_form(given, error);
+    if (rc == SQLITE_OK && was_met_before(given, record.ticks)) {
+        return SQLITE_OK;
+    }
+    if (rc == SQLITE_OK) {
+        rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = make_new_key(table, given, old_key, &new_key, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return change_entity(table, &record, given, old_key, new_key, error);
+}

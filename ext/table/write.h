@@ -1,0 +1,13 @@
+/*
+ * Writing a ptable: INSERT, UPDATE and DELETE of one row. Each is all or nothing, for SQLite opens
+ * no savepoint around a single row.
+ */
+#ifndef PT_TABLE_WRITE_H
+#define PT_TABLE_WRITE_H
+
+#include "table/table.h"
+
+/* The module's xUpdate. */
+int pt_write_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid);
+
+#endif

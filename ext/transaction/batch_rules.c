@@ -1,0 +1,138 @@
+#include "transaction/batch_rules.h"
+
+#include "base/sqlite.h"
+#include "entity/excerpt.h"
+#include "entity/key.h"
+#include "transaction/large_value.h"
+
+/* What the connection has done so far, seen from the operation that is to follow. */
+typedef struct survey {
+    const pt_session *session; /* of the operation */
+    pt_slice key;
+    pt_slice partition;
+    size_t operations;
+    uint64_t bytes;
+    pt_slice other_partition; /* of this table */
+    bool has_other_partition;
+    bool has_other_table;
+    bool has_same_entity;
+} survey;
+
+static bool is_entity(uint32_t table_id)
+{
+    return table_id != PT_TABLE_CATALOG && table_id < PT_TABLE_ID_LIMIT;
+}
+
+static void compare(survey *seen, const pt_session *session, pt_slice key)
+{
+    if (session != seen->session || pt_get_be32(key.data) != pt_get_be32(seen->key.data)) {
+        seen->has_other_table = true;
+    } else if (!pt_key_is_in_partition(key, seen->partition)) {
+        seen->has_other_partition = true;
+        seen->other_partition = pt_key_partition(key);
+    } else if (pt_slice_equal(key, seen->key)) {
+        seen->has_same_entity = true;
+    }
+}
+
+static void survey_entry(survey *seen, const pt_session *session, const pt_pending *pending)
+{
+    pt_slice key = pt_pending_key(pending);
+    uint32_t table_id = pt_get_be32(key.data);
+    if (table_id == PT_TABLE_CHUNKS && pending->operation != PT_DELETE) {
+        seen->bytes += pending->record_size - PT_CHUNK_HEADER;
+    } else if (is_entity(table_id)) {
+        seen->operations++;
+        seen->bytes += (uint64_t)pending->key_size + pending->record_size;
+        compare(seen, session, key);
+    }
+}
+
+static void survey_session(survey *seen, const pt_session *session)
+{
+    const pt_memtable *memtable = pt_session_memtable(session);
+    size_t length = memtable != NULL ? pt_memtable_length(memtable) : 0;
+    for (size_t i = 0; i < length; i++) {
+        const pt_pending *pending = pt_memtable_entry(memtable, i);
+        if (pending->newest) {
+            survey_entry(seen, session, pending);
+        }
+    }
+}
+
+/* --- Refusals: each says which operation it is, counted from 0 --- */
+
+static int refuse_table(const survey *seen, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "operation %llu (from 0) of a transaction with batch='azure' is on another "
+                        "table than earlier ones; write each table in a transaction of its own "
+                        "(CommandsInBatchActOnDifferentPartitions)",
+                        (unsigned long long)seen->operations);
+}
+
+static int refuse_partition(const survey *seen, pt_error *error)
+{
+    char before[PT_EXCERPT_SIZE];
+    char now[PT_EXCERPT_SIZE];
+    pt_excerpt(pt_key_entity(seen->other_partition), before);
+    pt_excerpt(pt_key_entity(seen->partition), now);
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "operation %llu (from 0) of a transaction with batch='azure' is on "
+                        "PartitionKey %Q, an earlier one on %Q; write each partition in a "
+                        "transaction of its own (CommandsInBatchActOnDifferentPartitions)",
+                        (unsigned long long)seen->operations, now, before);
+}
+
+static int refuse_entity(const survey *seen, pt_error *error)
+{
+    pt_keys keys = pt_keys_of(seen->key);
+    char partition_text[PT_EXCERPT_SIZE];
+    char row_text[PT_EXCERPT_SIZE];
+    pt_excerpt(keys.partition, partition_text);
+    pt_excerpt(keys.row, row_text);
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "operation %llu (from 0) of a transaction with batch='azure' is the second "
+                        "on the entity with PartitionKey %Q, RowKey %Q; write each entity once in "
+                        "a transaction (InvalidDuplicateRow)",
+                        (unsigned long long)seen->operations, partition_text, row_text);
+}
+
+static int refuse_count(const survey *seen, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "operation %llu (from 0) of a transaction with batch='azure' is one too "
+                        "many, %d are allowed; COMMIT before it (InvalidInput)",
+                        (unsigned long long)seen->operations, PT_BATCH_OPERATIONS_MAX);
+}
+
+static int refuse_bytes(const survey *seen, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "operation %llu (from 0) of a transaction with batch='azure' takes it over "
+                        "%d bytes; COMMIT before it (RequestBodyTooLarge)",
+                        (unsigned long long)seen->operations, PT_BATCH_BYTES_MAX);
+}
+
+int pt_batch_rules_check(const pt_connection *connection, const pt_session *session, pt_slice key,
+                         size_t bytes, pt_error *error)
+{
+    survey seen = {.session = session, .key = key, .partition = pt_key_partition(key)};
+    const pt_session *at = NULL;
+    while ((at = pt_connection_next_session(connection, at)) != NULL) {
+        survey_session(&seen, at);
+    }
+    if (seen.has_other_table) {
+        return refuse_table(&seen, error);
+    }
+    if (seen.has_other_partition) {
+        return refuse_partition(&seen, error);
+    }
+    if (seen.has_same_entity) {
+        return refuse_entity(&seen, error);
+    }
+    if (seen.operations >= PT_BATCH_OPERATIONS_MAX) {
+        return refuse_count(&seen, error);
+    }
+    return seen.bytes + bytes > PT_BATCH_BYTES_MAX ? refuse_bytes(&seen, error) : SQLITE_OK;
+}

@@ -1,0 +1,244 @@
+#include "transaction/large_value.h"
+
+#include "base/seal.h"
+#include "base/sqlite.h"
+#include "entity/key.h"
+
+enum { TICKS_AT = 2 * PT_KEY_TABLE_SIZE, ORDINAL_AT = TICKS_AT + 8, NUMBER_AT = ORDINAL_AT + 2 };
+
+_Static_assert(NUMBER_AT + 4 == PT_CHUNK_KEY_SIZE, "the number is a key's last part");
+
+typedef struct chunk_key {
+    uint8_t bytes[PT_CHUNK_KEY_SIZE];
+} chunk_key;
+
+/* The key of a large value's first chunk. */
+static chunk_key first_key(uint32_t table_id, const pt_large *large)
+{
+    chunk_key key = {{0}};
+    pt_put_be32(key.bytes, PT_TABLE_CHUNKS);
+    pt_put_be32(key.bytes + PT_KEY_TABLE_SIZE, table_id);
+    pt_put_be32(key.bytes + TICKS_AT, (uint32_t)((uint64_t)large->ticks >> 32));
+    pt_put_be32(key.bytes + TICKS_AT + 4, (uint32_t)large->ticks);
+    key.bytes[ORDINAL_AT] = (uint8_t)(large->ordinal >> 8);
+    key.bytes[ORDINAL_AT + 1] = (uint8_t)large->ordinal;
+    return key;
+}
+
+static pt_slice nth_key(chunk_key *key, uint32_t number)
+{
+    pt_put_be32(key->bytes + NUMBER_AT, number);
+    return pt_slice_of(key->bytes, sizeof key->bytes);
+}
+
+uint32_t pt_large_chunk_count(const pt_large *large)
+{
+    return (uint32_t)((large->size + PT_CHUNK_SIZE - 1) / PT_CHUNK_SIZE);
+}
+
+size_t pt_large_chunk_size(const pt_large *large, uint32_t number)
+{
+    uint64_t rest = large->size - (uint64_t)number * PT_CHUNK_SIZE;
+    return rest < PT_CHUNK_SIZE ? (size_t)rest : PT_CHUNK_SIZE;
+}
+
+/* --- Writing --- */
+
+bool pt_large_is_needed(const pt_value *value, uint64_t inline_bytes)
+{
+    if (value->type != PT_STRING && value->type != PT_BINARY) {
+        return false;
+    }
+    return value->bytes.size > PT_INLINE_SIZE_MAX ||
+           (inline_bytes > PT_INLINE_BYTES_MAX && value->bytes.size > PT_INLINE_SMALL_SIZE_MAX);
+}
+
+int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t ordinal,
+                 pt_value *value, pt_error *error)
+{
+    pt_large large = {.size = value->bytes.size, .ticks = ticks, .ordinal = ordinal};
+    chunk_key key = first_key(table_id, &large);
+    for (uint32_t i = 0; i < pt_large_chunk_count(&large); i++) {
+        pt_slice bytes = pt_slice_of(value->bytes.data + (size_t)i * PT_CHUNK_SIZE,
+                                     pt_large_chunk_size(&large, i));
+        pt_slice chunk = nth_key(&key, i);
+        uint8_t *record = pt_session_put(session, chunk, PT_INSERT, PT_CHUNK_HEADER + bytes.size);
+        if (record == NULL) {
+            return pt_error_nomem(error);
+        }
+        pt_put_le32(record, pt_seal_of(chunk, bytes));
+        memcpy(record + PT_CHUNK_HEADER, bytes.data, bytes.size);
+    }
+    value->type = value->type == PT_STRING ? PT_LARGE_STRING : PT_LARGE_BINARY;
+    value->large = large;
+    return SQLITE_OK;
+}
+
+int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *large, pt_error *error)
+{
+    chunk_key key = first_key(table_id, large);
+    int rc = SQLITE_OK;
+    for (uint32_t i = 0; rc == SQLITE_OK && i < pt_large_chunk_count(large); i++) {
+        rc = pt_session_remove(session, nth_key(&key, i), error);
+    }
+    return rc;
+}
+
+/* --- Reading --- */
+
+int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large *large,
+                        bool *pending)
+{
+    chunk_key key = first_key(table_id, large);
+    pt_pending *first;
+    int rc = pt_memtable_find(memtable, nth_key(&key, 0), &first);
+    *pending = rc == SQLITE_OK && first != NULL && first->operation != PT_DELETE;
+    return rc;
+}
+
+/* What the transaction has written under a key that is used once, also if it has deleted it since.
+ */
+static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
+{
+    *found = false;
+    if (!pt_view_has_pending(view)) {
+        return SQLITE_OK;
+    }
+    pt_pending *pending;
+    if (pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    while (pending != NULL && pending->operation == PT_DELETE) {
+        pending = pending->older;
+    }
+    if (pending != NULL) {
+        *found = true;
+        *record = pt_pending_record(pending);
+    }
+    return SQLITE_OK;
+}
+
+/* A chunk that is neither stored nor pending: only one of this transaction can have been taken
+ * back. */
+static int report_missing(const pt_view *view, const pt_large *large, pt_error *error)
+{
+    if (large->ticks <= view->snapshot->clock) {
+        return SQLITE_CORRUPT_VTAB;
+    }
+    return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
+                        "a large value that this statement was reading has been rolled back; run "
+                        "the statement again");
+}
+
+static int find_chunk(pt_view *view, pt_slice key, const pt_large *large, pt_slice *record,
+                      pt_error *error)
+{
+    bool found;
+    int rc = view->snapshot->store->engine->get(view->snapshot, key, &found, record, error);
+    if (rc == SQLITE_OK && !found) {
+        rc = find_pending(view, key, &found, record, error);
+    }
+    return rc != SQLITE_OK || found ? rc : report_missing(view, large, error);
+}
+
+bool pt_large_is_chunk(pt_slice key, pt_slice record, size_t size)
+{
+    return record.size == PT_CHUNK_HEADER + size &&
+           pt_get_le32(record.data) ==
+               pt_seal_of(key, pt_slice_of(record.data + PT_CHUNK_HEADER, size));
+}
+
+static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large, pt_buffer *bytes,
+                         pt_error *error)
+{
+    chunk_key first = first_key(table_id, large);
+    for (uint32_t i = 0; i < pt_large_chunk_count(large); i++) {
+        pt_slice key = nth_key(&first, i);
+        size_t size = pt_large_chunk_size(large, i);
+        pt_slice record;
+        int rc = find_chunk(view, key, large, &record, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (!pt_large_is_chunk(key, record, size)) {
+            return SQLITE_CORRUPT_VTAB;
+        }
+        pt_buffer_append(bytes, record.data + PT_CHUNK_HEADER, size);
+    }
+    return SQLITE_OK;
+}
+
+/* Exactly so much, for the buffer may be handed to SQLite. */
+static bool make_room(pt_buffer *bytes, size_t size)
+{
+    pt_buffer_clear(bytes);
+    if (bytes->capacity < size) {
+        pt_buffer_free(bytes);
+        bytes->data = sqlite3_malloc64(size);
+        bytes->capacity = bytes->data != NULL ? size : 0;
+    }
+    return bytes->data != NULL;
+}
+
+int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *bytes,
+                  pt_error *error)
+{
+    if (!pt_type_is_large(value->type)) {
+        return SQLITE_OK;
+    }
+    if (!make_room(bytes, value->large.size + 1)) {
+        return pt_error_nomem(error);
+    }
+    int rc = append_chunks(view, table_id, &value->large, bytes, error);
+    if (rc == SQLITE_OK) {
+        bytes->data[bytes->size] = 0;
+        value->type = value->type == PT_LARGE_STRING ? PT_STRING : PT_BINARY;
+        value->bytes = pt_buffer_slice(bytes);
+    }
+    return rc;
+}
+
+bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk)
+{
+    if (key.size != PT_CHUNK_KEY_SIZE) {
+        return false;
+    }
+    const uint8_t *ticks = key.data + TICKS_AT;
+    *chunk = (pt_chunk_key){
+        .table_id = pt_get_be32(key.data + PT_KEY_TABLE_SIZE),
+        .ticks = (int64_t)((uint64_t)pt_get_be32(ticks) << 32 | pt_get_be32(ticks + 4)),
+        .ordinal = (uint16_t)(key.data[ORDINAL_AT] << 8 | key.data[ORDINAL_AT + 1]),
+        .number = pt_get_be32(key.data + NUMBER_AT),
+    };
+    return true;
+}
+
+/* --- Tables without large values --- */
+
+static int ask_snapshot(pt_view *view, uint32_t table_id, pt_chunks_known *answer, pt_error *error)
+{
+    pt_table_counts counts;
+    int rc = view->snapshot->store->engine->counts(view->snapshot, table_id, &counts, error);
+    if (rc == SQLITE_OK) {
+        *answer = (pt_chunks_known){.table_id = table_id, .known = true, .any = counts.chunks != 0};
+    }
+    return rc;
+}
+
+int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possible,
+                             pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = pt_session_read(session, &view, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_chunks_known *known = &view->chunks[table_id % PT_VIEW_CHUNKS_KNOWN];
+    if (!known->known || known->table_id != table_id) {
+        rc = ask_snapshot(view, table_id, known, error);
+    }
+    if (rc == SQLITE_OK) {
+        *possible = known->any || pt_memtable_may_hold(view->memtable, PT_TABLE_CHUNKS);
+    }
+    return rc;
+}

@@ -1,0 +1,114 @@
+#include "transaction/main_lock.h"
+
+#include <stdint.h>
+#include <time.h>
+
+#include "base/sqlite.h"
+
+/* Where a database file says how it is written: 1 rollback journal, 2 WAL (SQLite's file format,
+ * section 1.3). */
+enum { WRITE_VERSION_OFFSET = 18, WRITE_VERSION_WAL = 2, POLL_NANOSECONDS = 500000 };
+
+static int64_t monotonic_ms(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+static void pause_briefly(void)
+{
+    const struct timespec pause = {.tv_nsec = POLL_NANOSECONDS};
+    nanosleep(&pause, NULL);
+}
+
+/* The open file of a schema, or NULL if it is in memory. */
+static sqlite3_file *file_of(sqlite3 *db, const char *schema)
+{
+    const char *name = sqlite3_db_filename(db, schema);
+    sqlite3_file *file = NULL;
+    if (name == NULL || name[0] == 0 ||
+        sqlite3_file_control(db, schema, SQLITE_FCNTL_FILE_POINTER, &file) != SQLITE_OK) {
+        return NULL;
+    }
+    return file != NULL && file->pMethods != NULL ? file : NULL;
+}
+
+static bool is_wal(sqlite3_file *file)
+{
+    unsigned char version = 0;
+    int rc = file->pMethods->xRead(file, &version, 1, WRITE_VERSION_OFFSET);
+    return rc == SQLITE_OK && version == WRITE_VERSION_WAL;
+}
+
+/*
+ * Whether the database is written under its write-ahead log. A rollback journal takes a reserved
+ * lock before it is written; who writes with less than that needs no look into the file.
+ */
+static bool writes_wal(sqlite3_file *file)
+{
+    int lock = SQLITE_LOCK_EXCLUSIVE;
+    int rc = file->pMethods->xFileControl(file, SQLITE_FCNTL_LOCKSTATE, &lock);
+    return (rc == SQLITE_OK && lock <= SQLITE_LOCK_SHARED) || is_wal(file);
+}
+
+static int lock_file(sqlite3_file *file, int64_t deadline)
+{
+    for (;;) {
+        int rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
+        if (rc != SQLITE_BUSY || monotonic_ms() >= deadline) {
+            return rc;
+        }
+        pause_briefly();
+    }
+}
+
+static int fail_lock(pt_error *error, int rc, const char *schema)
+{
+    if (rc == SQLITE_BUSY) {
+        return pt_error_set(
+            error, rc,
+            "database %Q is being read by another connection, so the "
+            "transaction cannot commit now; try again (an open one by COMMIT), or use WAL mode",
+            schema);
+    }
+    return pt_error_set(error, rc,
+                        "database %Q cannot be locked for the commit: %s; check its file "
+                        "system",
+                        schema, sqlite3_errstr(rc));
+}
+
+int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
+{
+    int64_t deadline = wait_ms > 0 ? monotonic_ms() + wait_ms : 0;
+    for (int i = 0;; i++) {
+        const char *schema = sqlite3_db_name(db, i);
+        if (schema == NULL) {
+            return SQLITE_OK;
+        }
+        if (sqlite3_txn_state(db, schema) != SQLITE_TXN_WRITE) {
+            continue;
+        }
+        sqlite3_file *file = file_of(db, schema);
+        if (file == NULL || writes_wal(file)) {
+            continue;
+        }
+        int rc = lock_file(file, deadline);
+        if (rc != SQLITE_OK) {
+            return fail_lock(error, rc, schema);
+        }
+    }
+}
+
+bool pt_main_lock_hinders_writers(sqlite3 *db)
+{
+    const char *schema;
+    for (int i = 0; (schema = sqlite3_db_name(db, i)) != NULL; i++) {
+        sqlite3_file *file =
+            sqlite3_txn_state(db, schema) == SQLITE_TXN_READ ? file_of(db, schema) : NULL;
+        if (file != NULL && !is_wal(file)) {
+            return true;
+        }
+    }
+    return false;
+}

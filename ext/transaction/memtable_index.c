@@ -1,0 +1,184 @@
+#include "transaction/memtable_index.h"
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+#include "base/large_pages.h"
+#include "base/sqlite.h"
+
+enum { FIRST_SLOTS = 256 };
+
+uint32_t pt_hash_index_hash(pt_slice key)
+{
+    return (uint32_t)XXH3_64bits(key.data, key.size);
+}
+
+/* The slot of the key, or the empty one where it belongs. */
+static size_t find_slot(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                        uint32_t hash)
+{
+    size_t mask = index->slot_count - 1;
+    size_t at = hash & mask;
+    for (; index->slots[at].behind != 0; at = (at + 1) & mask) {
+        const pt_hash_slot *slot = &index->slots[at];
+        if (slot->hash == hash && pt_slice_equal(pt_pending_key(log[slot->behind - 1]), key)) {
+            break;
+        }
+    }
+    return at;
+}
+
+static void move_into(pt_hash_index *to, const pt_hash_index *from)
+{
+    size_t mask = to->slot_count - 1;
+    for (size_t i = 0; i < from->slot_count; i++) {
+        if (from->slots[i].behind != 0) {
+            size_t at = from->slots[i].hash & mask;
+            while (to->slots[at].behind != 0) {
+                at = (at + 1) & mask;
+            }
+            to->slots[at] = from->slots[i];
+        }
+    }
+    to->used = from->used;
+}
+
+bool pt_hash_index_reserve(pt_hash_index *index, size_t more)
+{
+    size_t slots = index->slot_count == 0 ? FIRST_SLOTS : index->slot_count;
+    while ((index->used + more) * 4 > slots * 3) {
+        slots *= 2;
+    }
+    if (slots == index->slot_count) {
+        return true;
+    }
+    pt_hash_index larger = {.slot_count = slots};
+    larger.slots = sqlite3_malloc64(slots * sizeof *larger.slots);
+    if (larger.slots == NULL) {
+        return false;
+    }
+    pt_large_pages_ask(larger.slots, slots * sizeof *larger.slots);
+    memset(larger.slots, 0, slots * sizeof *larger.slots);
+    move_into(&larger, index);
+    sqlite3_free(index->slots);
+    *index = larger;
+    return true;
+}
+
+pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                               uint32_t hash)
+{
+    uint32_t behind = index->slots[find_slot(index, log, key, hash)].behind;
+    return behind != 0 ? log[behind - 1] : NULL;
+}
+
+void pt_hash_index_set(pt_hash_index *index, pt_pending *const *log, const pt_pending *pending,
+                       uint32_t hash)
+{
+    pt_hash_slot *slot = &index->slots[find_slot(index, log, pt_pending_key(pending), hash)];
+    index->used += slot->behind == 0;
+    *slot = (pt_hash_slot){.hash = hash, .behind = pending->position + 1};
+}
+
+void pt_hash_index_remove(pt_hash_index *index, pt_pending *const *log, pt_slice key, uint32_t hash)
+{
+    size_t mask = index->slot_count - 1;
+    size_t hole = find_slot(index, log, key, hash);
+    if (index->slots[hole].behind == 0) {
+        return;
+    }
+    /* Entries behind the hole move up if their probe sequence passes it. */
+    for (size_t at = (hole + 1) & mask; index->slots[at].behind != 0; at = (at + 1) & mask) {
+        size_t home = index->slots[at].hash & mask;
+        if (((at - home) & mask) >= ((at - hole) & mask)) {
+            index->slots[hole] = index->slots[at];
+            hole = at;
+        }
+    }
+    index->slots[hole].behind = 0;
+    index->used--;
+}
+
+void pt_hash_index_free(pt_hash_index *index)
+{
+    sqlite3_free(index->slots);
+    *index = (pt_hash_index){0};
+}
+
+static int compare_nodes(const pt_memtable_node *a, const pt_memtable_node *b)
+{
+    return pt_slice_compare(a->key, b->key);
+}
+
+RB_GENERATE_INTERNAL(pt_memtable_tree, pt_memtable_node, link, compare_nodes,
+                     __attribute__((__unused__)) static)
+
+static void give_spare(pt_tree_index *index, pt_memtable_node *node)
+{
+    RB_LEFT(node, link) = index->spare;
+    index->spare = node;
+}
+
+bool pt_tree_index_reserve(pt_tree_index *index)
+{
+    if (index->spare == NULL) {
+        pt_memtable_node *node = pt_arena_alloc(&index->arena, sizeof *node);
+        if (node == NULL) {
+            return false;
+        }
+        give_spare(index, node);
+    }
+    return true;
+}
+
+void pt_tree_index_set(pt_tree_index *index, pt_pending *pending)
+{
+    pt_memtable_node *node = index->spare;
+    index->spare = RB_LEFT(node, link);
+    node->key = pt_pending_key(pending);
+    node->pending = pending;
+    pt_memtable_node *present = RB_INSERT(pt_memtable_tree, &index->tree, node);
+    if (present != NULL) {
+        present->key = node->key;
+        present->pending = pending;
+        give_spare(index, node);
+    }
+}
+
+void pt_tree_index_remove(pt_tree_index *index, pt_slice key)
+{
+    pt_memtable_node wanted = {.key = key};
+    pt_memtable_node *node = RB_FIND(pt_memtable_tree, &index->tree, &wanted);
+    if (node != NULL) {
+        RB_REMOVE(pt_memtable_tree, &index->tree, node);
+        give_spare(index, node);
+    }
+}
+
+pt_memtable_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key)
+{
+    pt_memtable_node wanted = {.key = key};
+    return RB_NFIND(pt_memtable_tree, &index->tree, &wanted);
+}
+
+pt_memtable_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key)
+{
+    pt_memtable_node *behind = pt_tree_index_first_from(index, key);
+    return behind != NULL ? pt_tree_index_previous(behind) : RB_MAX(pt_memtable_tree, &index->tree);
+}
+
+pt_memtable_node *pt_tree_index_next(pt_memtable_node *node)
+{
+    return RB_NEXT(pt_memtable_tree, NULL, node);
+}
+
+pt_memtable_node *pt_tree_index_previous(pt_memtable_node *node)
+{
+    return RB_PREV(pt_memtable_tree, NULL, node);
+}
+
+void pt_tree_index_free(pt_tree_index *index)
+{
+    pt_arena_free(&index->arena);
+    *index = (pt_tree_index){0};
+}

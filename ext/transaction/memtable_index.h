@@ -1,0 +1,68 @@
+/*
+ * The memtable's two indexes over the newest operation of each key.
+ */
+#ifndef PT_TRANSACTION_MEMTABLE_INDEX_H
+#define PT_TRANSACTION_MEMTABLE_INDEX_H
+
+#include <bsd/sys/tree.h>
+
+#include "base/arena.h"
+#include "transaction/pending.h"
+
+/*
+ * An operation by its place in the memtable's log. The hash beside it settles nearly every
+ * comparison, and every move into a larger table, without a look at the operation itself.
+ */
+typedef struct pt_hash_slot {
+    uint32_t hash;
+    uint32_t behind; /* its position + 1; 0: the slot is empty */
+} pt_hash_slot;
+
+/*
+ * A hash table with linear probing. All zeros is the empty one. `log` is where the operations are
+ * by their positions, `hash` that of the key.
+ */
+typedef struct pt_hash_index {
+    pt_hash_slot *slots;
+    size_t slot_count; /* a power of two, or 0 */
+    size_t used;
+} pt_hash_index;
+
+/* Makes room for `more` keys. False when out of memory. */
+bool pt_hash_index_reserve(pt_hash_index *index, size_t more);
+uint32_t pt_hash_index_hash(pt_slice key);
+pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                               uint32_t hash);
+/* Enters an operation, replacing that of the same key. Room must have been reserved. */
+void pt_hash_index_set(pt_hash_index *index, pt_pending *const *log, const pt_pending *pending,
+                       uint32_t hash);
+void pt_hash_index_remove(pt_hash_index *index, pt_pending *const *log, pt_slice key,
+                          uint32_t hash);
+void pt_hash_index_free(pt_hash_index *index);
+
+typedef struct pt_memtable_node {
+    RB_ENTRY(pt_memtable_node) link;
+    pt_slice key; /* in `pending` */
+    pt_pending *pending;
+} pt_memtable_node;
+
+/* A red-black tree in key order. All zeros is the empty one. */
+typedef struct pt_tree_index {
+    RB_HEAD(pt_memtable_tree, pt_memtable_node) tree;
+    pt_arena arena;
+    pt_memtable_node *spare; /* nodes to use again, linked through RB_LEFT */
+} pt_tree_index;
+
+/* Makes sure that the next pt_tree_index_set finds a node. False when out of memory. */
+bool pt_tree_index_reserve(pt_tree_index *index);
+void pt_tree_index_set(pt_tree_index *index, pt_pending *pending);
+void pt_tree_index_remove(pt_tree_index *index, pt_slice key);
+/* The first node with a key >= `key`, or NULL. */
+pt_memtable_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key);
+/* The last node with a key < `key`, or NULL. */
+pt_memtable_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key);
+pt_memtable_node *pt_tree_index_next(pt_memtable_node *node);
+pt_memtable_node *pt_tree_index_previous(pt_memtable_node *node);
+void pt_tree_index_free(pt_tree_index *index);
+
+#endif

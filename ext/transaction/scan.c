@@ -1,0 +1,286 @@
+#include "transaction/scan.h"
+
+#include "base/sqlite.h"
+
+/* A memtable version that no memtable has: the place in it must be sought. */
+#define NEVER_SEEN UINT64_MAX
+
+int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error)
+{
+    pt_scan_close(scan);
+    scan->engine = view->snapshot->store->engine;
+    int rc = scan->engine->cursor_open(view->snapshot, &scan->base, error);
+    if (rc == SQLITE_OK) {
+        scan->view = pt_view_retain(view);
+        scan->horizon = SIZE_MAX;
+    }
+    return rc;
+}
+
+void pt_scan_freeze(pt_scan *scan)
+{
+    const pt_memtable *memtable = scan->view->memtable;
+    scan->horizon = memtable != NULL ? pt_memtable_length(memtable) : 0;
+}
+
+void pt_scan_close(pt_scan *scan)
+{
+    if (scan->view != NULL) {
+        scan->engine->cursor_close(scan->base);
+        pt_view_release(scan->view);
+    }
+    scan->view = NULL;
+    scan->base = NULL;
+    scan->node = NULL;
+    scan->point = NULL;
+    scan->valid = false;
+}
+
+void pt_scan_free(pt_scan *scan)
+{
+    pt_scan_close(scan);
+    pt_buffer_free(&scan->limit);
+    pt_buffer_free(&scan->key_copy);
+    pt_buffer_free(&scan->behind_key);
+    pt_buffer_free(&scan->record_copy);
+}
+
+static bool within_limit(const pt_scan *scan, pt_slice key)
+{
+    int order = pt_slice_compare(key, pt_buffer_slice(&scan->limit));
+    return scan->direction == PT_FORWARD ? order < 0 : order >= 0;
+}
+
+static int withdrawn(pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
+                        "the transaction whose writes this statement was reading has been rolled "
+                        "back; run the statement again");
+}
+
+/* Whether pending operations, of which the view shows some, may come into the scan's way. Writes to
+ * other tables do not. */
+static bool merges(const pt_scan *scan)
+{
+    const pt_memtable *memtable = scan->view->memtable;
+    if (scan->horizon == 0) {
+        return false;
+    }
+    return scan->node != NULL || scan->point != NULL ||
+           (pt_memtable_version(memtable) != scan->seen_version &&
+            pt_memtable_may_hold(memtable, scan->table_id));
+}
+
+/* Whether the scan's bounds hold no other key than this one. */
+static bool holds_only(const pt_scan *scan, pt_slice key)
+{
+    pt_slice limit = pt_buffer_slice(&scan->limit);
+    return scan->direction == PT_FORWARD && limit.size == key.size + 1 &&
+           limit.data[key.size] == 0 && pt_slice_has_prefix(limit, key);
+}
+
+/* Finds the next pending operation at or behind `from` (forward), or before it (backward). */
+static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
+{
+    pt_memtable *memtable = scan->view->memtable;
+    scan->node = NULL;
+    scan->point = NULL;
+    scan->seen_version = NEVER_SEEN;
+    if (memtable == NULL || scan->horizon == 0) {
+        return SQLITE_OK;
+    }
+    scan->seen_version = pt_memtable_version(memtable);
+    if (!pt_memtable_may_hold(memtable, scan->table_id)) {
+        return SQLITE_OK;
+    }
+    int rc = holds_only(scan, from)
+                 ? pt_memtable_find(memtable, from, &scan->point)
+                 : pt_memtable_seek(memtable, from, scan->direction, &scan->node);
+    return rc == SQLITE_OK ? rc : pt_error_nomem(error);
+}
+
+/* Seeks the pending operations again behind the current row, after the memtable has changed. */
+static int follow_memtable(pt_scan *scan, pt_error *error)
+{
+    if (scan->direction == PT_BACKWARD) {
+        return seek_pending(scan, scan->key, error);
+    }
+    /* The smallest key behind k is k followed by 00. */
+    pt_buffer *behind = &scan->behind_key;
+    pt_buffer_assign(behind, scan->key);
+    pt_buffer_append_byte(behind, 0);
+    return behind->failed ? pt_error_nomem(error)
+                          : seek_pending(scan, pt_buffer_slice(behind), error);
+}
+
+/* The operation on a key as it was before the horizon; NULL if the key was not pending then. */
+static const pt_pending *before_horizon(const pt_scan *scan, const pt_pending *pending)
+{
+    while (pending != NULL && pending->position >= scan->horizon) {
+        pending = pending->older;
+    }
+    return pending;
+}
+
+/* The next pending operation as it was before the horizon; keys that were not pending then are
+ * passed over. */
+static const pt_pending *next_pending(pt_scan *scan)
+{
+    if (scan->point != NULL) {
+        return before_horizon(scan, scan->point);
+    }
+    for (; scan->node != NULL; scan->node = pt_memtable_step(scan->node, scan->direction)) {
+        const pt_pending *pending = pt_memtable_at(scan->node);
+        if (!within_limit(scan, pt_pending_key(pending))) {
+            return NULL;
+        }
+        pending = before_horizon(scan, pending);
+        if (pending != NULL) {
+            return pending;
+        }
+    }
+    return NULL;
+}
+
+/* Which of two keys the scan meets first: < 0 the first, 0 both at once. */
+static int meeting_order(const pt_scan *scan, pt_slice a, pt_slice b)
+{
+    int order = pt_slice_compare(a, b);
+    return scan->direction == PT_FORWARD ? order : -order;
+}
+
+static int advance(pt_scan *scan, pt_error *error)
+{
+    if (scan->on_pending && scan->point != NULL) {
+        scan->point = NULL;
+    } else if (scan->on_pending) {
+        scan->node = pt_memtable_step(scan->node, scan->direction);
+    }
+    if (scan->on_base) {
+        return scan->engine->cursor_step(scan->base, scan->direction, error);
+    }
+    return SQLITE_OK;
+}
+
+static int show_pending(pt_scan *scan, const pt_pending *pending, pt_error *error)
+{
+    if (!pt_buffer_assign(&scan->key_copy, pt_pending_key(pending)) ||
+        !pt_buffer_assign(&scan->record_copy, pt_pending_record(pending))) {
+        scan->valid = false;
+        return pt_error_nomem(error);
+    }
+    scan->key = pt_buffer_slice(&scan->key_copy);
+    scan->record = pt_buffer_slice(&scan->record_copy);
+    return SQLITE_OK;
+}
+
+/* Chooses the current row from the two sources, passing over pending deletions. */
+static int settle(pt_scan *scan, pt_error *error)
+{
+    for (;;) {
+        const pt_pending *pending = next_pending(scan);
+        scan->on_pending = pending != NULL;
+        scan->on_base = scan->base->valid;
+        if (scan->on_pending && scan->on_base) {
+            int order = meeting_order(scan, pt_pending_key(pending), scan->base->key);
+            scan->on_pending = order <= 0;
+            scan->on_base = order >= 0;
+        }
+        scan->valid = scan->on_pending || scan->on_base;
+        if (!scan->valid) {
+            return SQLITE_OK;
+        }
+        if (!scan->on_pending) {
+            scan->key = scan->base->key;
+            scan->record = scan->base->record;
+            return SQLITE_OK;
+        }
+        if (pending->operation != PT_DELETE) {
+            return show_pending(scan, pending, error);
+        }
+        int rc = pt_view_step(scan->view, error);
+        if (rc == SQLITE_OK) {
+            rc = advance(scan, error);
+        }
+        if (rc != SQLITE_OK) {
+            scan->valid = false;
+            return rc;
+        }
+    }
+}
+
+int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error)
+{
+    scan->valid = false;
+    if (scan->view->withdrawn) {
+        return withdrawn(error);
+    }
+    int rc = scan->engine->cursor_seek(scan->base, from, pt_buffer_slice(&scan->limit),
+                                       scan->direction, error);
+    if (rc == SQLITE_OK) {
+        rc = seek_pending(scan, from, error);
+    }
+    return rc == SQLITE_OK ? settle(scan, error) : rc;
+}
+
+int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
+                 pt_error *error)
+{
+    bool forward = direction == PT_FORWARD;
+    scan->valid = false;
+    scan->direction = direction;
+    scan->table_id = pt_get_be32(low.data);
+    if (!pt_buffer_assign(&scan->limit, forward ? high : low)) {
+        return pt_error_nomem(error);
+    }
+    return pt_scan_leap(scan, forward ? low : high, error);
+}
+
+int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error)
+{
+    if (!pt_buffer_assign(&scan->limit, limit)) {
+        return pt_error_nomem(error);
+    }
+    scan->engine->cursor_narrow(scan->base, pt_buffer_slice(&scan->limit));
+    return SQLITE_OK;
+}
+
+static int step_merged(pt_scan *scan, pt_error *error)
+{
+    bool changed = pt_memtable_version(scan->view->memtable) != scan->seen_version;
+    scan->on_pending = scan->on_pending && !changed;
+    int rc = changed ? follow_memtable(scan, error) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = advance(scan, error);
+    }
+    return rc == SQLITE_OK ? settle(scan, error) : rc;
+}
+
+/* A step that no pending operation comes into the way of. */
+static inline int step_base(pt_scan *scan, pt_error *error)
+{
+    int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
+    scan->valid = rc == SQLITE_OK && scan->base->valid;
+    if (scan->valid) {
+        scan->key = pt_slice_copy(&scan->base->key);
+        scan->record = pt_slice_copy(&scan->base->record);
+    }
+    return rc;
+}
+
+/* Not inlined, so that pt_scan_step need not save registers for it. */
+__attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error *error)
+{
+    scan->valid = false;
+    if (scan->view->withdrawn) {
+        return withdrawn(error);
+    }
+    return merges(scan) ? step_merged(scan, error) : step_base(scan, error);
+}
+
+int pt_scan_step(pt_scan *scan, pt_error *error)
+{
+    const pt_view *view = scan->view;
+    bool untouched = view->memtable == NULL && !view->withdrawn;
+    return untouched ? step_base(scan, error) : step_beside_writes(scan, error);
+}

@@ -1,0 +1,232 @@
+#include "transaction/table_directory.h"
+
+#include "base/seal.h"
+#include "base/sqlite.h"
+#include "entity/key.h"
+
+enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_SIZE + PT_TABLE_NAME_MAX };
+
+enum {
+    GARBAGE_FORMAT = 1,
+    GARBAGE_KEY_SIZE = PT_KEY_TABLE_SIZE + 4,
+    GARBAGE_RECORD_SIZE = 1 + PT_SEAL_SIZE,
+};
+
+static uint8_t lower_case(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
+}
+
+/* Writes at most PT_TABLE_NAME_MAX bytes of the name. */
+static size_t write_key(pt_slice name, uint8_t key[KEY_MAX])
+{
+    size_t length = name.size < PT_TABLE_NAME_MAX ? name.size : PT_TABLE_NAME_MAX;
+    pt_put_be32(key, PT_TABLE_CATALOG);
+    for (size_t i = 0; i < length; i++) {
+        key[PT_KEY_TABLE_SIZE + i] = lower_case(name.data[i]);
+    }
+    return PT_KEY_TABLE_SIZE + length;
+}
+
+static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_error *error)
+{
+    size_t length = strlen(name);
+    if (length > PT_TABLE_NAME_MAX) {
+        return pt_error_set(error, SQLITE_TOOBIG,
+                            "the table's name has %lld bytes; choose one of at most %d "
+                            "(OutOfRangeInput)",
+                            (long long)length, PT_TABLE_NAME_MAX);
+    }
+    *size = write_key(pt_slice_text(name), key);
+    return SQLITE_OK;
+}
+
+bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
+{
+    size_t length = key.size - PT_KEY_TABLE_SIZE;
+    pt_slice content;
+    if (!pt_unseal(key, record, &content) || content.size < RECORD_NAME + length ||
+        content.data[0] != RECORD_FORMAT) {
+        return false;
+    }
+    entry->id = pt_get_le32(content.data + 1);
+    entry->name = pt_slice_of(content.data + RECORD_NAME, length);
+    bool has_kind = content.size > RECORD_NAME + length;
+    entry->kind =
+        has_kind ? (pt_table_kind)content.data[RECORD_NAME + length] : PT_TABLE_OF_ENTITIES;
+    return entry->id != 0 && entry->id < PT_TABLE_ID_LIMIT;
+}
+
+bool pt_table_entry_is_of(const pt_table_entry *entry, pt_slice key)
+{
+    uint8_t own[KEY_MAX];
+    return pt_slice_equal(pt_slice_of(own, write_key(entry->name, own)), key);
+}
+
+static int report_damage(const pt_view *view, pt_slice name, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                        "the catalogue entry of table '%.*q' is damaged in store %Q; restore the "
+                        "store from a backup",
+                        (int)name.size, (const char *)name.data, view->snapshot->store->path);
+}
+
+int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *entry, pt_error *error)
+{
+    uint8_t key[KEY_MAX];
+    size_t size = 0;
+    int rc = make_key(name, key, &size, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool found;
+    pt_slice record;
+    rc = pt_view_get(view, pt_slice_of(key, size), &found, &record, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!found) {
+        return SQLITE_NOTFOUND;
+    }
+    return pt_table_entry_read(pt_slice_of(key, size), record, entry)
+               ? SQLITE_OK
+               : report_damage(view, pt_slice_text(name), error);
+}
+
+int pt_table_directory_find(pt_session *session, pt_view *view, const char *name,
+                            pt_table_id *table, pt_error *error)
+{
+    uint64_t generation = view->snapshot->catalog_generation;
+    uint64_t changes = pt_session_directory_changes(session);
+    /* A view that only an older statement reads shows nothing of the session's changes. */
+    bool current = pt_session_is_current(session, view);
+    if (current && table->known && table->generation == generation && table->changes == changes) {
+        return SQLITE_OK;
+    }
+    table->known = false;
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, name, &entry, error);
+    if (rc == SQLITE_OK) {
+        table->known = current;
+        table->id = entry.id;
+        table->kind = entry.kind;
+        table->generation = generation;
+        table->changes = changes;
+    }
+    return rc;
+}
+
+int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind kind,
+                           pt_error *error)
+{
+    uint8_t key[KEY_MAX];
+    size_t size = 0;
+    int rc = make_key(name, key, &size, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    uint32_t id = pt_session_new_table_id(session);
+    if (id >= PT_TABLE_ID_LIMIT) {
+        return pt_error_set(error, SQLITE_FULL,
+                            "store %Q has given out all its table ids; use another store",
+                            pt_session_store(session)->path);
+    }
+    size_t length = size - PT_KEY_TABLE_SIZE;
+    size_t kind_size = kind != PT_TABLE_OF_ENTITIES ? 1 : 0;
+    size_t record_size = RECORD_NAME + length + kind_size + PT_SEAL_SIZE;
+    uint8_t *record = pt_session_put(session, pt_slice_of(key, size), PT_INSERT, record_size);
+    if (record == NULL) {
+        return pt_error_nomem(error);
+    }
+    record[0] = RECORD_FORMAT;
+    pt_put_le32(record + 1, id);
+    memcpy(record + RECORD_NAME, name, length);
+    if (kind_size != 0) {
+        record[RECORD_NAME + length] = (uint8_t)kind;
+    }
+    pt_seal(pt_slice_of(key, size), record, record_size);
+    pt_session_note_catalog_change(session);
+    return SQLITE_OK;
+}
+
+/* Both operations or none. */
+static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
+{
+    uint8_t bytes[GARBAGE_KEY_SIZE];
+    pt_slice garbage = pt_slice_of(bytes, sizeof bytes);
+    pt_put_be32(bytes, PT_TABLE_GARBAGE);
+    pt_put_be32(bytes + PT_KEY_TABLE_SIZE, id);
+    size_t row = pt_session_begin_row(session);
+    int rc = pt_session_remove(session, key, error);
+    if (rc == SQLITE_OK) {
+        uint8_t *record = pt_session_put(session, garbage, PT_INSERT, GARBAGE_RECORD_SIZE);
+        if (record != NULL) {
+            record[0] = GARBAGE_FORMAT;
+            pt_seal(garbage, record, GARBAGE_RECORD_SIZE);
+        }
+        rc = record != NULL ? SQLITE_OK : pt_error_nomem(error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(session);
+    } else {
+        pt_session_give_up_row(session, row);
+    }
+    return rc;
+}
+
+int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name, pt_error *error)
+{
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, name, &entry, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    uint8_t key[KEY_MAX];
+    size_t size = write_key(pt_slice_text(name), key);
+    rc = replace_by_garbage(session, pt_slice_of(key, size), entry.id, error);
+    if (rc == SQLITE_OK) {
+        pt_session_note_catalog_change(session);
+    }
+    return rc;
+}
+
+/* --- All tables --- */
+
+int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_error *error)
+{
+    uint8_t low[KEY_MAX];
+    uint8_t high[PT_KEY_TABLE_SIZE];
+    size_t low_size = write_key(from, low);
+    pt_put_be32(high, PT_TABLE_CATALOG + 1);
+    walk->begun = false;
+    int rc = pt_scan_open(&walk->scan, view, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_scan_freeze(&walk->scan);
+    return pt_scan_seek(&walk->scan, pt_slice_of(low, low_size), pt_slice_of(high, sizeof high),
+                        PT_FORWARD, error);
+}
+
+int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, pt_error *error)
+{
+    int rc = pt_view_step(walk->scan.view, error);
+    if (rc == SQLITE_OK && walk->begun && walk->scan.valid) {
+        rc = pt_scan_step(&walk->scan, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    walk->begun = true;
+    *found = walk->scan.valid;
+    if (!*found || pt_table_entry_read(walk->scan.key, walk->scan.record, entry)) {
+        return SQLITE_OK;
+    }
+    return report_damage(walk->scan.view, pt_key_entity(walk->scan.key), error);
+}
+
+void pt_table_walk_close(pt_table_walk *walk)
+{
+    pt_scan_free(&walk->scan);
+    *walk = (pt_table_walk){0};
+}

@@ -1,0 +1,306 @@
+#include "value/json_read.h"
+
+#include <stdlib.h>
+
+#include "entity/excerpt.h"
+#include "entity/key.h"
+#include "entity/odata.h"
+#include "value/json_scan.h"
+#include "value/json_value.h"
+
+/* A property, or the annotation of one. */
+typedef struct member {
+    pt_slice name; /* the property's */
+    bool annotation;
+    pt_json_token value;
+} member;
+
+/* The members of an entity that are no properties. */
+typedef enum system_member { PARTITION_KEY, ROW_KEY, TIMESTAMP, SYSTEM_MEMBERS } system_member;
+
+static const char *const system_names[SYSTEM_MEMBERS] = {"PartitionKey", "RowKey", "Timestamp"};
+
+typedef struct parse {
+    const char *subject; /* what the text is, for errors */
+    bool entity;         /* system members are expected */
+    bool has[SYSTEM_MEMBERS];
+    pt_bag *bag;
+    pt_buffer members; /* array of member */
+    pt_error *error;
+} parse;
+
+static int refuse_text(parse *p, const char *problem, pt_slice text)
+{
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(text, excerpt);
+    return pt_error_set(p->error, SQLITE_MISMATCH,
+                        "%s: %s: %s; give an object such as json_object('Age', 34) "
+                        "(InvalidInput)",
+                        p->subject, problem, excerpt);
+}
+
+static int refuse_property(parse *p, pt_slice name, const char *problem, const char *code)
+{
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(name, excerpt);
+    return pt_error_set(p->error, SQLITE_MISMATCH, "%s: property %s: %s (%s)", p->subject, excerpt,
+                        problem, code);
+}
+
+/* Cuts the suffix off an annotation's name. */
+static bool cut_type_suffix(pt_slice *name)
+{
+    pt_slice suffix = pt_slice_text(PT_ODATA_TYPE_SUFFIX);
+    bool found = pt_slice_has_suffix(*name, suffix);
+    name->size -= found ? suffix.size : 0;
+    return found;
+}
+
+static int add_member(parse *p, pt_slice name, const pt_json_token *value)
+{
+    if (value->kind == PT_JSON_NESTED) {
+        return refuse_property(p, name,
+                               "is an object or array, which no property type can hold; give its "
+                               "JSON text as a string",
+                               "InvalidInput");
+    }
+    if (pt_slice_has_prefix(name, pt_slice_text(PT_ODATA_CONTROL_PREFIX))) {
+        return SQLITE_OK;
+    }
+    member added = {.name = name, .value = *value};
+    added.annotation = cut_type_suffix(&added.name);
+    pt_buffer_append(&p->members, &added, sizeof added);
+    return p->members.failed ? pt_error_nomem(p->error) : SQLITE_OK;
+}
+
+static int collect_members(parse *p, pt_slice text, pt_json_scan *scan)
+{
+    for (;;) {
+        pt_slice name;
+        pt_json_token value;
+        int rc = SQLITE_OK;
+        switch (pt_json_scan_next(scan, &name, &value)) {
+        case PT_JSON_MEMBER:
+            rc = add_member(p, name, &value);
+            if (rc != SQLITE_OK) {
+                return rc;
+            }
+            break;
+        case PT_JSON_END:
+            return SQLITE_OK;
+        case PT_JSON_NO_OBJECT:
+            return refuse_text(p, "not a JSON object", text);
+        case PT_JSON_MALFORMED:
+            return refuse_text(p, "malformed JSON", text);
+        case PT_JSON_HALF_SURROGATE:
+            return refuse_property(p, name.size != 0 ? name : pt_slice_text("name"),
+                                   "half of a surrogate pair is no character; write both halves, "
+                                   "such as \\ud83d\\ude00",
+                                   "InvalidInput");
+        }
+    }
+}
+
+/* By name, a property before its annotation. */
+static int compare_members(const void *a, const void *b)
+{
+    const member *left = a;
+    const member *right = b;
+    int order = pt_slice_compare(left->name, right->name);
+    return order != 0 ? order : left->annotation - right->annotation;
+}
+
+static int refuse_duplicate(parse *p, const member *twice)
+{
+    return refuse_property(p, twice->name,
+                           twice->annotation ? "has two annotations; leave one out"
+                                             : "is there twice; leave one out",
+                           "DuplicatePropertiesSpecified");
+}
+
+static pt_type annotation_type(pt_slice text)
+{
+    pt_slice prefix = pt_slice_text(PT_ODATA_TYPE_PREFIX);
+    if (!pt_slice_has_prefix(text, prefix)) {
+        return PT_NONE;
+    }
+    pt_slice name = pt_slice_of(text.data + prefix.size, text.size - prefix.size);
+    for (int type = PT_NONE + 1; type <= PT_TYPE_LAST; type++) {
+        if (pt_slice_equal(name, pt_slice_text(pt_type_name((pt_type)type)))) {
+            return (pt_type)type;
+        }
+    }
+    return PT_NONE;
+}
+
+static int read_annotation(parse *p, const member *annotation, pt_type *type)
+{
+    pt_slice text = pt_json_token_text(&annotation->value);
+    if (annotation->value.kind == PT_JSON_STRING) {
+        *type = annotation_type(text);
+    }
+    if (*type != PT_NONE) {
+        return SQLITE_OK;
+    }
+    char name[PT_EXCERPT_SIZE];
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(annotation->name, name);
+    pt_excerpt(text, excerpt);
+    return pt_error_set(p->error, SQLITE_MISMATCH,
+                        "%s: %s%s: '%s' is no type; write \"Edm.String\", \"Edm.Int32\", "
+                        "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", "
+                        "\"Edm.Guid\" or \"Edm.Binary\" (InvalidInput)",
+                        p->subject, name, PT_ODATA_TYPE_SUFFIX, excerpt);
+}
+
+static int refuse_value(parse *p, const member *property, pt_type type)
+{
+    char name[PT_EXCERPT_SIZE];
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(property->name, name);
+    pt_excerpt(pt_json_token_text(&property->value), excerpt);
+    const char *quote = property->value.kind == PT_JSON_STRING ? "\"" : "";
+    return pt_error_set(p->error, SQLITE_MISMATCH,
+                        "%s: property %s: %s%s%s is not %s (InvalidValueType)", p->subject, name,
+                        quote, excerpt, quote, pt_json_expectation(type));
+}
+
+static system_member find_system_member(pt_slice name)
+{
+    system_member found = 0;
+    while (found < SYSTEM_MEMBERS && !pt_slice_equal(name, pt_slice_text(system_names[found]))) {
+        found++;
+    }
+    return found;
+}
+
+static int take_system_member(parse *p, const member *property, system_member which)
+{
+    if (!p->entity) {
+        return refuse_property(p, property->name, "is a system property; leave it out of the JSON",
+                               "PropertyNameInvalid");
+    }
+    if (which != TIMESTAMP && (property->value.kind != PT_JSON_STRING ||
+                               !pt_key_is_valid_text(pt_json_token_text(&property->value)))) {
+        return refuse_property(p, property->name,
+                               "is no key; write a string of UTF-8 without U+0000",
+                               "OutOfRangeInput");
+    }
+    p->has[which] = true;
+    return SQLITE_OK;
+}
+
+static int check_keys(parse *p)
+{
+    for (system_member key = PARTITION_KEY; p->entity && key <= ROW_KEY; key++) {
+        if (!p->has[key]) {
+            return refuse_property(p, pt_slice_text(system_names[key]),
+                                   "is missing; write a string, which may be empty",
+                                   "PropertiesNeedValue");
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* `type` is its annotation's, or PT_NONE. */
+static int add_property(parse *p, const member *property, pt_type type)
+{
+    system_member which = find_system_member(property->name);
+    if (which != SYSTEM_MEMBERS) {
+        return take_system_member(p, property, which);
+    }
+    if (property->name.size == 0) {
+        return pt_error_set(p->error, SQLITE_MISMATCH,
+                            "%s: a property has the empty name \"\"; give it a name "
+                            "(PropertyNameInvalid)",
+                            p->subject);
+    }
+    if (property->value.kind == PT_JSON_NULL) {
+        return SQLITE_OK;
+    }
+    if (type == PT_NONE) {
+        type = pt_json_own_type(&property->value);
+    }
+    pt_field field = {.name = property->name};
+    if (!pt_json_to_value(&property->value, type, &field.value)) {
+        return refuse_value(p, property, type);
+    }
+    return pt_bag_append(p->bag, &field) ? SQLITE_OK : pt_error_nomem(p->error);
+}
+
+/* Handles the first of the members; `next` is the one behind it, or NULL. */
+static int handle_member(parse *p, const member *first, const member *next)
+{
+    bool related = next != NULL && pt_slice_equal(first->name, next->name);
+    if (related && first->annotation == next->annotation) {
+        return refuse_duplicate(p, first);
+    }
+    pt_type type = PT_NONE;
+    if (first->annotation) {
+        return read_annotation(p, first, &type);
+    }
+    int rc = related ? read_annotation(p, next, &type) : SQLITE_OK;
+    return rc == SQLITE_OK ? add_property(p, first, type) : rc;
+}
+
+static int handle_members(parse *p)
+{
+    member *members = (member *)(void *)p->members.data;
+    size_t count = p->members.size / sizeof *members;
+    if (count > 1) {
+        qsort(members, count, sizeof *members, compare_members);
+    }
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
+        rc = handle_member(p, &members[i], i + 1 < count ? &members[i + 1] : NULL);
+    }
+    return rc == SQLITE_OK ? check_keys(p) : rc;
+}
+
+/* Fills the bag by way of a copy of the text that is unescaped in place. */
+static int fill_bag(parse *p, pt_slice text)
+{
+    uint8_t *copy = pt_arena_alloc(&p->bag->arena, text.size);
+    if (copy == NULL) {
+        return pt_error_nomem(p->error);
+    }
+    memcpy(copy, text.data, text.size);
+    pt_json_scan scan = pt_json_scan_of(copy, text.size);
+    int rc = collect_members(p, text, &scan);
+    return rc == SQLITE_OK ? handle_members(p) : rc;
+}
+
+/* SQLite converts the value to UTF-8. */
+static int parse_object(parse *p, sqlite3_value *json)
+{
+    pt_bag_clear(p->bag);
+    if (sqlite3_value_type(json) != SQLITE_TEXT) {
+        return pt_error_set(p->error, SQLITE_MISMATCH,
+                            "%s: not TEXT; give a JSON object such as json_object('Age', "
+                            "34) (InvalidInput)",
+                            p->subject);
+    }
+    const unsigned char *data = sqlite3_value_text(json);
+    if (data == NULL) {
+        return pt_error_nomem(p->error);
+    }
+    pt_slice text = pt_slice_of(data, (size_t)sqlite3_value_bytes(json));
+    int rc = fill_bag(p, text);
+    pt_buffer_free(&p->members);
+    if (rc != SQLITE_OK) {
+        pt_bag_clear(p->bag);
+    }
+    return rc;
+}
+
+int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error)
+{
+    parse p = {.subject = "Properties", .bag = bag, .error = error};
+    return parse_object(&p, json);
+}
+
+int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error)
+{
+    parse p = {.subject = subject, .entity = true, .bag = bag, .error = error};
+    return parse_object(&p, json);
+}

@@ -1,0 +1,62 @@
+/*
+ * The members of a flat JSON object, taken from its text one by one. Strings are unescaped in
+ * place, numbers stay as they are written: SQLite's json_each would cut strings at U+0000 and
+ * round numbers.
+ *
+ * Only JSON (RFC 8259, as for json_valid) is scanned to its end, in so far as that a string may
+ * have any bytes that are not control characters. What is behind a value that ends the scan is not
+ * looked at.
+ */
+#ifndef PT_VALUE_JSON_SCAN_H
+#define PT_VALUE_JSON_SCAN_H
+
+#include "base/bytes.h"
+
+typedef enum pt_json_kind {
+    PT_JSON_NULL,
+    PT_JSON_FALSE,
+    PT_JSON_TRUE,
+    PT_JSON_INTEGER, /* digits only */
+    PT_JSON_REAL,    /* with point or exponent */
+    PT_JSON_STRING,
+    PT_JSON_NESTED, /* an object or array: the scan cannot go on */
+} pt_json_kind;
+
+typedef struct pt_json_token {
+    pt_json_kind kind;
+    uint8_t *data; /* a string's unescaped bytes, with a NUL behind; else the token as written */
+    size_t size;
+} pt_json_token;
+
+typedef enum pt_json_step {
+    PT_JSON_MEMBER,
+    PT_JSON_END,
+    PT_JSON_NO_OBJECT,
+    PT_JSON_MALFORMED,
+    PT_JSON_HALF_SURROGATE, /* \uD800 to \uDFFF without its other half, in name or value */
+} pt_json_step;
+
+typedef struct pt_json_scan {
+    uint8_t *at;
+    uint8_t *end;
+    bool begun;
+} pt_json_scan;
+
+/* `text` may be NULL when `size` is 0. */
+static inline pt_json_scan pt_json_scan_of(uint8_t *text, size_t size)
+{
+    return (pt_json_scan){.at = text, .end = size != 0 ? text + size : text};
+}
+
+/*
+ * Reads the next member. After PT_JSON_HALF_SURROGATE in a value `name` is set, in a name it is
+ * empty. After anything but PT_JSON_MEMBER the scan is over.
+ */
+pt_json_step pt_json_scan_next(pt_json_scan *scan, pt_slice *name, pt_json_token *value);
+
+static inline pt_slice pt_json_token_text(const pt_json_token *token)
+{
+    return pt_slice_of(token->data, token->size);
+}
+
+#endif

@@ -1,0 +1,446 @@
+#include "value/value.h"
+
+#include <math.h>
+
+#include "base/number.h"
+#include "base/ticks.h"
+#include "base/word.h"
+#include "entity/excerpt.h"
+
+/* Integers beyond have neighbours that are the same double. */
+#define DOUBLE_INTEGER_MAX (INT64_C(1) << 53)
+
+/* A value being converted. `bytes` are those of TEXT and BLOB, and a number's text if the target
+ * is String. */
+typedef struct source {
+    sqlite3_value *value;
+    int type;
+    pt_slice bytes;
+} source;
+
+pt_type pt_value_integer_type(int64_t integer)
+{
+    return integer >= INT32_MIN && integer <= INT32_MAX ? PT_INT32 : PT_INT64;
+}
+
+/* The order matters: only after the conversion to text the size is that of the text. */
+static int read_text(sqlite3_value *value, pt_slice *text)
+{
+    const unsigned char *data = sqlite3_value_text(value);
+    if (data == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *text = pt_slice_of(data, (size_t)sqlite3_value_bytes(value));
+    return SQLITE_OK;
+}
+
+/* A zeroblob gets its bytes only here, and becomes a NULL without memory for them. */
+int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob)
+{
+    const void *data = sqlite3_value_blob(value);
+    *blob = pt_slice_of(data, (size_t)sqlite3_value_bytes(value));
+    return data == NULL && sqlite3_value_type(value) != SQLITE_BLOB ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+/* The text of a value that is TEXT. */
+static int read_argument(sqlite3_value *value, pt_slice *text)
+{
+    if (sqlite3_value_encoding(value) != SQLITE_UTF8) {
+        return read_text(value, text);
+    }
+    const void *data = sqlite3_value_blob(value);
+    size_t size = (size_t)sqlite3_value_bytes(value);
+    *text = pt_slice_of(data != NULL ? data : "", size);
+    return data == NULL && size != 0 ? SQLITE_NOMEM : SQLITE_OK;
+}
+
+int pt_value_argument_text(sqlite3_value *value, pt_slice *text)
+{
+    return sqlite3_value_type(value) == SQLITE_TEXT ? read_argument(value, text)
+                                                    : read_text(value, text);
+}
+
+/* The bytes of what is not NULL. */
+static int read_source(source *from, pt_type declared)
+{
+    switch (from->type) {
+    case SQLITE_BLOB:
+        return pt_value_argument_blob(from->value, &from->bytes);
+    case SQLITE_TEXT:
+        return read_argument(from->value, &from->bytes);
+    default:
+        return declared == PT_STRING ? read_text(from->value, &from->bytes) : SQLITE_OK;
+    }
+}
+
+/* Of what is neither NULL nor TEXT. */
+static pt_type own_type(const source *from)
+{
+    switch (from->type) {
+    case SQLITE_INTEGER:
+        return pt_value_integer_type(sqlite3_value_int64(from->value));
+    case SQLITE_FLOAT:
+        return PT_DOUBLE;
+    default:
+        return PT_BINARY;
+    }
+}
+
+static bool is_text(const source *from, const char *text)
+{
+    return from->type == SQLITE_TEXT && pt_slice_equal(from->bytes, pt_slice_text(text));
+}
+
+static bool is_text_in_any_case(const source *from, const char *text)
+{
+    return from->type == SQLITE_TEXT && pt_is_word(from->bytes, text);
+}
+
+/* SQLite writes a REAL with 15 digits, which is not always the same number. */
+static bool to_string(const source *from, pt_value *out)
+{
+    double written;
+    out->bytes = from->bytes;
+    if (from->type == SQLITE_FLOAT) {
+        return pt_double_parse(from->bytes, &written) &&
+               written == sqlite3_value_double(from->value);
+    }
+    return from->type != SQLITE_BLOB;
+}
+
+static bool integral_real(double real, int64_t *integer)
+{
+    const double limit = 9223372036854775808.0;
+    if (!(real >= -limit && real < limit)) {
+        return false;
+    }
+    *integer = (int64_t)real;
+    return (double)*integer == real;
+}
+
+static bool to_int64(const source *from, pt_value *out)
+{
+    switch (from->type) {
+    case SQLITE_INTEGER:
+        out->integer = sqlite3_value_int64(from->value);
+        return true;
+    case SQLITE_FLOAT:
+        return integral_real(sqlite3_value_double(from->value), &out->integer);
+    case SQLITE_TEXT:
+        return pt_integer_parse(from->bytes, &out->integer);
+    default:
+        return false;
+    }
+}
+
+static bool to_int32(const source *from, pt_value *out)
+{
+    return to_int64(from, out) && pt_value_integer_type(out->integer) == PT_INT32;
+}
+
+static bool integer_to_double(int64_t integer, double *real)
+{
+    *real = (double)integer;
+    return integer >= -DOUBLE_INTEGER_MAX && integer <= DOUBLE_INTEGER_MAX;
+}
+
+static bool to_double(const source *from, pt_value *out)
+{
+    switch (from->type) {
+    case SQLITE_INTEGER:
+        return integer_to_double(sqlite3_value_int64(from->value), &out->real);
+    case SQLITE_FLOAT:
+        out->real = sqlite3_value_double(from->value);
+        return true;
+    case SQLITE_TEXT:
+        return pt_double_parse(from->bytes, &out->real) ||
+               pt_double_parse_name(from->bytes, &out->real);
+    default:
+        return false;
+    }
+}
+
+static bool to_boolean(const source *from, pt_value *out)
+{
+    if (from->type == SQLITE_INTEGER) {
+        out->integer = sqlite3_value_int64(from->value);
+        return out->integer == 0 || out->integer == 1;
+    }
+    out->integer = is_text_in_any_case(from, "true") || is_text(from, "1");
+    return out->integer == 1 || is_text_in_any_case(from, "false") || is_text(from, "0");
+}
+
+static bool to_datetime(const source *from, pt_value *out)
+{
+    return from->type == SQLITE_TEXT && pt_ticks_parse(from->bytes, &out->integer);
+}
+
+static bool to_guid(const source *from, pt_value *out)
+{
+    if (from->type == SQLITE_BLOB && from->bytes.size == PT_GUID_SIZE) {
+        memcpy(out->guid, from->bytes.data, PT_GUID_SIZE);
+        return true;
+    }
+    return from->type == SQLITE_TEXT && pt_guid_parse(from->bytes, out->guid);
+}
+
+static bool to_binary(const source *from, pt_value *out)
+{
+    out->bytes = from->bytes;
+    return from->type == SQLITE_BLOB;
+}
+
+static const struct {
+    bool (*convert)(const source *from, pt_value *out);
+    const char *name;
+    const char *remedy;
+} conversions[] = {
+    [PT_STRING] = {to_string, "a String", "give text, for example by CAST(... AS TEXT)"},
+    [PT_INT32] = {to_int32, "an Int32", "give an integer from -2147483648 to 2147483647"},
+    [PT_INT64] = {to_int64, "an Int64",
+                  "give an integer from -9223372036854775808 to 9223372036854775807"},
+    [PT_DOUBLE] =
+        {to_double, "a Double",
+         "give a REAL, an integer up to 9007199254740992 (beyond it by CAST(... AS REAL)), "
+         "or 'NaN', 'Infinity', '-Infinity'"},
+    [PT_BOOLEAN] = {to_boolean, "a Boolean", "give 0, 1, 'false' or 'true'"},
+    [PT_DATETIME] = {to_datetime, "a DateTime",
+                     "give text of the form YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM], from "
+                     "year 0001 to 9999"},
+    [PT_GUID] = {to_guid, "a Guid",
+                 "give text of the form '0f8fad5b-d9cb-469f-a165-70867728950e' or a BLOB of 16 "
+                 "bytes"},
+    [PT_BINARY] = {to_binary, "a Binary", "give a BLOB, such as x'0011' or CAST(... AS BLOB)"},
+};
+
+enum { SHOWN_BLOB = 16, DESCRIPTION_SIZE = PT_EXCERPT_SIZE + 32 };
+
+static void describe_blob(pt_slice blob, char description[DESCRIPTION_SIZE])
+{
+    char hex[2 * SHOWN_BLOB + 1] = "";
+    for (size_t i = 0; i < blob.size && i < SHOWN_BLOB; i++) {
+        sqlite3_snprintf(3, hex + 2 * i, "%02x", blob.data[i]);
+    }
+    if (blob.size <= SHOWN_BLOB) {
+        sqlite3_snprintf(DESCRIPTION_SIZE, description, "x'%s'", hex);
+    } else {
+        sqlite3_snprintf(DESCRIPTION_SIZE, description, "x'%s...' (%lld bytes)", hex,
+                         (sqlite3_int64)blob.size);
+    }
+}
+
+static void describe_real(double real, char description[DESCRIPTION_SIZE])
+{
+    const char *name = pt_double_name(real);
+    if (name != NULL) {
+        sqlite3_snprintf(DESCRIPTION_SIZE, description, "%s", name);
+    } else {
+        pt_double_format(real, description);
+    }
+}
+
+static void describe(const source *from, char description[DESCRIPTION_SIZE])
+{
+    char excerpt[PT_EXCERPT_SIZE];
+    switch (from->type) {
+    case SQLITE_INTEGER:
+        sqlite3_snprintf(DESCRIPTION_SIZE, description, "%lld", sqlite3_value_int64(from->value));
+        break;
+    case SQLITE_FLOAT:
+        describe_real(sqlite3_value_double(from->value), description);
+        break;
+    case SQLITE_BLOB:
+        describe_blob(from->bytes, description);
+        break;
+    default:
+        pt_excerpt(from->bytes, excerpt);
+        sqlite3_snprintf(DESCRIPTION_SIZE, description, "'%s'", excerpt);
+        break;
+    }
+}
+
+static int refuse(const source *from, pt_type type, const char *column, pt_error *error)
+{
+    char description[DESCRIPTION_SIZE];
+    describe(from, description);
+    return pt_error_set(error, SQLITE_MISMATCH, "column %s: %s is not %s; %s (InvalidValueType)",
+                        column, description, conversions[type].name, conversions[type].remedy);
+}
+
+/* What .import sends for an empty field. */
+static bool is_empty_field(const source *from)
+{
+    return from->type == SQLITE_TEXT && from->bytes.size == 0;
+}
+
+static int convert(const source *from, pt_type type, const char *column, pt_value *out,
+                   pt_error *error)
+{
+    pt_value converted = {.type = type};
+    if (!conversions[type].convert(from, &converted)) {
+        return refuse(from, type, column, error);
+    }
+    *out = converted;
+    return SQLITE_OK;
+}
+
+int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
+                      pt_error *error)
+{
+    source from = {.value = value, .type = sqlite3_value_type(value)};
+    if (from.type == SQLITE_NULL) {
+        out->type = PT_NONE;
+        return SQLITE_OK;
+    }
+    if (read_source(&from, declared) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (from.type == SQLITE_TEXT && (declared == PT_STRING || declared == PT_NONE)) {
+        out->type = PT_STRING;
+        out->bytes = from.bytes;
+        return SQLITE_OK;
+    }
+    if (is_empty_field(&from)) {
+        out->type = PT_NONE;
+        return SQLITE_OK;
+    }
+    return convert(&from, declared != PT_NONE ? declared : own_type(&from), column, out, error);
+}
+
+/* SQLite takes a NULL pointer for SQL's NULL. */
+static const char *result_data(pt_slice bytes)
+{
+    return bytes.size != 0 ? (const char *)bytes.data : "";
+}
+
+/*
+ * A text with a NUL behind it. With an explicit length SQLite copies it as soon as somebody asks
+ * for its terminated form; with -1 it knows that the NUL is there.
+ */
+static void result_terminated(sqlite3_context *context, const char *data, size_t size,
+                              sqlite3_destructor_type destructor)
+{
+    if (strlen(data) == size) {
+        sqlite3_result_text(context, data, -1, destructor);
+    } else {
+        sqlite3_result_text64(context, data, size, destructor, SQLITE_UTF8);
+    }
+}
+
+static void result_string(sqlite3_context *context, pt_slice text, bool lasting)
+{
+    const char *data = result_data(text);
+    if (lasting) {
+        result_terminated(context, data, text.size, SQLITE_STATIC);
+    } else {
+        sqlite3_result_text64(context, data, text.size, SQLITE_TRANSIENT, SQLITE_UTF8);
+    }
+}
+
+static void result_double(sqlite3_context *context, double real)
+{
+    if (isnan(real)) {
+        sqlite3_result_text(context, pt_double_name(real), -1, SQLITE_STATIC);
+    } else {
+        sqlite3_result_double(context, real);
+    }
+}
+
+void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasting)
+{
+    char text[PT_GUID_TEXT_SIZE + 1];
+    switch (value->type) {
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
+    case PT_NONE:
+        sqlite3_result_null(context);
+        break;
+    case PT_STRING:
+        result_string(context, value->bytes, lasting);
+        break;
+    case PT_INT32:
+    case PT_INT64:
+    case PT_BOOLEAN:
+        sqlite3_result_int64(context, value->integer);
+        break;
+    case PT_DOUBLE:
+        result_double(context, value->real);
+        break;
+    case PT_DATETIME:
+        pt_ticks_format(value->integer, text);
+        sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+        break;
+    case PT_GUID:
+        pt_guid_format(value->guid, text);
+        sqlite3_result_text(context, text, PT_GUID_TEXT_SIZE, SQLITE_TRANSIENT);
+        break;
+    case PT_BINARY:
+        sqlite3_result_blob64(context, result_data(value->bytes), value->bytes.size,
+                              lasting ? SQLITE_STATIC : SQLITE_TRANSIENT);
+        break;
+    }
+}
+
+void pt_value_result_buffer(sqlite3_context *context, pt_type type, pt_buffer *bytes)
+{
+    char *data = (char *)bytes->data;
+    size_t size = bytes->size;
+    *bytes = (pt_buffer){0};
+    if (type == PT_STRING) {
+        result_terminated(context, data, size, sqlite3_free);
+    } else {
+        sqlite3_result_blob64(context, data, size, sqlite3_free);
+    }
+}
+
+static bool equals_text(sqlite3_value *sql, pt_slice text)
+{
+    pt_slice present;
+    return sqlite3_value_type(sql) == SQLITE_TEXT && read_text(sql, &present) == SQLITE_OK &&
+           pt_slice_equal(present, text);
+}
+
+static bool equals_blob(sqlite3_value *sql, pt_slice blob)
+{
+    pt_slice present;
+    return sqlite3_value_type(sql) == SQLITE_BLOB &&
+           pt_value_argument_blob(sql, &present) == SQLITE_OK && pt_slice_equal(present, blob);
+}
+
+static bool equals_double(sqlite3_value *sql, double real)
+{
+    if (isnan(real)) {
+        return equals_text(sql, pt_slice_text(pt_double_name(real)));
+    }
+    double present = sqlite3_value_double(sql);
+    return sqlite3_value_type(sql) == SQLITE_FLOAT && memcmp(&present, &real, sizeof present) == 0;
+}
+
+bool pt_value_equals_sql(const pt_value *value, sqlite3_value *sql)
+{
+    char text[PT_GUID_TEXT_SIZE + 1];
+    switch (value->type) {
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
+    case PT_NONE:
+        return sqlite3_value_type(sql) == SQLITE_NULL;
+    case PT_STRING:
+        return equals_text(sql, value->bytes);
+    case PT_INT32:
+    case PT_INT64:
+    case PT_BOOLEAN:
+        return sqlite3_value_type(sql) == SQLITE_INTEGER &&
+               sqlite3_value_int64(sql) == value->integer;
+    case PT_DOUBLE:
+        return equals_double(sql, value->real);
+    case PT_DATETIME:
+        pt_ticks_format(value->integer, text);
+        return equals_text(sql, pt_slice_text(text));
+    case PT_GUID:
+        pt_guid_format(value->guid, text);
+        return equals_text(sql, pt_slice_text(text));
+    case PT_BINARY:
+        return equals_blob(sql, value->bytes);
+    }
+    return false;
+}
