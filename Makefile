@@ -24,6 +24,7 @@
 #                        virtual table can be at best; also
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
+#   make walk            which files of ext/ a SELECT and an INSERT pass
 #   make demo            build and run the demonstration
 #   make test-clients    the extension in ten languages' bindings of SQLite: tests/test_clients.sh
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
@@ -73,6 +74,7 @@ SUBMAKE = $(MAKE) --no-print-directory $(PARALLEL)
 
 .DELETE_ON_ERROR:
 .SUFFIXES:
+.SECONDARY: $(TEST_PROGRAMS:=.o)
 
 # --- products ---------------------------------------------------------------------------------
 
@@ -103,10 +105,12 @@ $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/%: tests/%.c $(OUT)/libptable.a
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(OUT)/libptable.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libptable.a $(TEST_LIBS)
+
+$(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -DSQLITE_CORE -Iext -Itests/unit -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< \
-	    $(OUT)/libptable.a $(TEST_LIBS)
+	$(COMPILE) -DSQLITE_CORE -Iext -Itests/unit -MMD -MP -c -o $@ $<
 
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
@@ -334,11 +338,21 @@ $(BENCHES:%=run-%): run-%: $(BENCH_PROGRAMS)
 bench-plot:
 	@sqlite3 -batch :memory: '.read tests/bench/plot.sql'
 
+# Which files of ext/ a SELECT and an INSERT pass, function by function.
+.PHONY: walk run-walk
+walk:
+	@.ci/deps build
+	@$(SUBMAKE) BUILD=build/walk OUT=build/walk CFLAGS='-O0 -g -finstrument-functions' \
+	    LDFLAGS='-no-pie $(LDFLAGS)' run-walk
+
+run-walk: $(BUILD)/tests/walk/walk
+	@tests/walk/report.sh $<
+
 # --- lint -------------------------------------------------------------------------------------
 
 C_FILES = $(sort $(shell find ext tests examples -name '*.[ch]'))
 SCRIPTS = .ci/deps .ci/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
-CHECKS := gcc clang exports format tidy cppcheck includes sizes shell words
+CHECKS := gcc clang exports format tidy cppcheck includes circles names sizes shell words
 
 .PHONY: lint run-lint $(CHECKS:%=lint-%) format
 lint:
@@ -375,7 +389,10 @@ lint-cppcheck:
 	    --error-exitcode=1 -Iext -DSQLITE_CORE '-DRB_GENERATE_INTERNAL(name,type,link,order,scope)=' ext
 	@echo 'ok: cppcheck has no remarks'
 
-lint-includes lint-sizes lint-words: lint-%:
+lint-circles: lint-gcc
+	@tests/lint/circles.sh build/lint-gcc/static
+
+lint-includes lint-names lint-sizes lint-words: lint-%:
 	@tests/lint/$*.sh
 
 lint-shell:
