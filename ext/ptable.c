@@ -10,10 +10,10 @@ SQLITE_EXTENSION_INIT1
 
 #include "catalog/admin.h"
 #include "catalog/batches.h"
-#include "catalog/catalog.h"
 #include "catalog/partitions.h"
 #include "catalog/properties.h"
 #include "catalog/stores.h"
+#include "catalog/tables.h"
 #include "functions/functions.h"
 #include "module/companion.h"
 #include "ptable.h"

@@ -1,8 +1,9 @@
 #include "base/arena.h"
 
 #include <stdalign.h>
+#include <stdint.h>
+#include <sys/mman.h>
 
-#include "base/large_pages.h"
 #include "base/sqlite.h"
 
 /* sqlite3_malloc promises no alignment beyond 8 bytes. */
@@ -117,4 +118,19 @@ void pt_arena_free(pt_arena *arena)
         drop_top(arena);
     }
     arena->used = 0;
+}
+
+/* --- Large pages --- */
+
+enum { LARGE_PAGE = 2 << 20 };
+
+void pt_large_pages_ask(void *memory, size_t size)
+{
+    uintptr_t before_first = ((uintptr_t)memory + LARGE_PAGE - 1) % LARGE_PAGE;
+    size_t skipped = LARGE_PAGE - 1 - (size_t)before_first;
+    if (size < skipped + LARGE_PAGE) {
+        return;
+    }
+    size_t whole = (size - skipped) / LARGE_PAGE * LARGE_PAGE;
+    madvise((char *)memory + skipped, whole, MADV_HUGEPAGE);
 }

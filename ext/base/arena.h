@@ -4,6 +4,8 @@
 #ifndef PT_BASE_ARENA_H
 #define PT_BASE_ARENA_H
 
+#include <stddef.h>
+
 #include "base/bytes.h"
 
 typedef struct pt_arena_chunk pt_arena_chunk;
@@ -35,5 +37,16 @@ void pt_arena_give_back(pt_arena *arena, void *memory);
 void pt_arena_clear(pt_arena *arena);
 
 void pt_arena_free(pt_arena *arena);
+
+/*
+ * Memory in large pages: memory that fills up from its start takes a page fault for each 2 MiB of
+ * it instead of each 4 KiB.
+ */
+
+/*
+ * Asks the kernel for large pages where they fit into the memory; smaller memory is left alone.
+ * What is not touched stays unused, up to the next 2 MiB. A wish: it may have no effect.
+ */
+void pt_large_pages_ask(void *memory, size_t size);
 
 #endif

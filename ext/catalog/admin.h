@@ -33,4 +33,11 @@ void pt_admin_run(sqlite3_context *context, const char *name, pt_admin_work *wor
  */
 int pt_admin_use_store(const pt_admin_call *call, pt_session **session, pt_error *error);
 
+/*
+ * pt_check([store]): whether a store is sound, as text: ok, or a line for each problem and one that
+ * says what to do. Not in views and triggers.
+ */
+
+void pt_admin_check(sqlite3_context *context, int argc, sqlite3_value **argv);
+
 #endif

@@ -2,7 +2,7 @@
 
 #include "catalog/store.h"
 #include "transaction/pending_batches.h"
-#include "transaction/table_names.h"
+#include "transaction/table_directory.h"
 
 enum { STORE, TABLE, PARTITION_KEY, OPERATIONS, BYTES, ARGUMENTS };
 

@@ -1,10 +1,9 @@
 #include "catalog/check.h"
 
+#include <stdlib.h>
+
 #include "base/seal.h"
 #include "base/sqlite.h"
-#include "catalog/check_large.h"
-#include "catalog/check_tables.h"
-#include "entity/excerpt.h"
 #include "entity/key.h"
 #include "transaction/table_directory.h"
 
@@ -347,4 +346,199 @@ int pt_check(const char *path, pt_store *store, const pt_watch *watch, char **te
     }
     *text = found;
     return SQLITE_OK;
+}
+
+/* --- Check large --- */
+
+enum { FIRST_CAPACITY = 64 };
+
+bool pt_check_values_add(pt_check_values *values, uint32_t table_id, const pt_large *large,
+                         pt_slice key)
+{
+    if (values->count == values->capacity) {
+        size_t capacity = values->capacity != 0 ? 2 * values->capacity : FIRST_CAPACITY;
+        pt_check_value *larger = sqlite3_realloc64(values->values, capacity * sizeof *larger);
+        if (larger == NULL) {
+            return false;
+        }
+        values->values = larger;
+        values->capacity = capacity;
+    }
+    pt_slice copy = pt_arena_copy(&values->keys, key);
+    if (copy.data == NULL) {
+        return false;
+    }
+    values->values[values->count++] =
+        (pt_check_value){.table_id = table_id, .large = *large, .key = copy};
+    return true;
+}
+
+/* --- Order: that of the keys of the parts --- */
+
+static int compare_places(uint32_t table_a, int64_t ticks_a, uint16_t ordinal_a, uint32_t table_b,
+                          int64_t ticks_b, uint16_t ordinal_b)
+{
+    if (table_a != table_b) {
+        return table_a < table_b ? -1 : 1;
+    }
+    if (ticks_a != ticks_b) {
+        return ticks_a < ticks_b ? -1 : 1;
+    }
+    return (ordinal_a > ordinal_b) - (ordinal_a < ordinal_b);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const pt_check_value *left = a;
+    const pt_check_value *right = b;
+    return compare_places(left->table_id, left->large.ticks, left->large.ordinal, right->table_id,
+                          right->large.ticks, right->large.ordinal);
+}
+
+static int compare_with_part(const pt_check_value *value, const pt_chunk_key *chunk)
+{
+    return compare_places(value->table_id, value->large.ticks, value->large.ordinal,
+                          chunk->table_id, chunk->ticks, chunk->ordinal);
+}
+
+static void sort(pt_check_values *values)
+{
+    if (!values->sorted && values->count != 0) {
+        qsort(values->values, values->count, sizeof *values->values, compare_values);
+    }
+    values->sorted = true;
+}
+
+/* --- Parts --- */
+
+/* On to the next value; of two that say the same place, the second finds nothing left. */
+static void go_on(pt_check_values *values)
+{
+    values->next++;
+    values->number = 0;
+}
+
+const pt_check_value *pt_check_values_lacking(pt_check_values *values, const pt_chunk_key *before)
+{
+    sort(values);
+    while (values->next < values->count) {
+        const pt_check_value *value = &values->values[values->next];
+        int order = before != NULL ? compare_with_part(value, before) : -1;
+        if (order > 0) {
+            return NULL;
+        }
+        bool lacks = order < 0 ? values->number < pt_large_chunk_count(&value->large)
+                               : values->number < before->number;
+        if (order == 0 && !lacks) {
+            return NULL;
+        }
+        if (order < 0) {
+            go_on(values);
+        } else {
+            values->number = before->number;
+        }
+        if (lacks) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+pt_check_part pt_check_values_take(pt_check_values *values, const pt_chunk_key *chunk, pt_slice key,
+                                   pt_slice record, const pt_check_value **value)
+{
+    const pt_check_value *next =
+        values->next < values->count ? &values->values[values->next] : NULL;
+    if (next == NULL || compare_with_part(next, chunk) != 0 || values->number != chunk->number ||
+        chunk->number >= pt_large_chunk_count(&next->large)) {
+        return PT_CHECK_PART_ORPHAN;
+    }
+    values->number++;
+    *value = next;
+    return pt_large_is_chunk(key, record, pt_large_chunk_size(&next->large, chunk->number))
+               ? PT_CHECK_PART_SOUND
+               : PT_CHECK_PART_DAMAGED;
+}
+
+void pt_check_values_free(pt_check_values *values)
+{
+    sqlite3_free(values->values);
+    pt_arena_free(&values->keys);
+    *values = (pt_check_values){0};
+}
+
+/* --- Check tables --- */
+
+enum { FIRST_TABLES_CAPACITY = 16 };
+
+/* The place of the first table whose id is not below this one. */
+static size_t place_of(const pt_check_tables *tables, uint32_t id)
+{
+    size_t low = 0;
+    size_t high = tables->count;
+    /* Ids are mostly met in their order. */
+    if (high != 0 && tables->tables[high - 1].id < id) {
+        return high;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tables->tables[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+pt_check_table *pt_check_tables_find(pt_check_tables *tables, uint32_t id)
+{
+    if (tables->last < tables->count && tables->tables[tables->last].id == id) {
+        return &tables->tables[tables->last];
+    }
+    size_t place = place_of(tables, id);
+    if (place == tables->count || tables->tables[place].id != id) {
+        return NULL;
+    }
+    tables->last = place;
+    return &tables->tables[place];
+}
+
+static bool make_room(pt_check_tables *tables)
+{
+    if (tables->count < tables->capacity) {
+        return true;
+    }
+    size_t capacity = tables->capacity != 0 ? 2 * tables->capacity : FIRST_TABLES_CAPACITY;
+    pt_check_table *larger = sqlite3_realloc64(tables->tables, capacity * sizeof *larger);
+    if (larger == NULL) {
+        return false;
+    }
+    tables->tables = larger;
+    tables->capacity = capacity;
+    return true;
+}
+
+pt_check_table *pt_check_tables_add(pt_check_tables *tables, uint32_t id)
+{
+    pt_check_table *found = pt_check_tables_find(tables, id);
+    if (found != NULL || !make_room(tables)) {
+        return found;
+    }
+    size_t place = place_of(tables, id);
+    pt_check_table *added = &tables->tables[place];
+    memmove(added + 1, added, (tables->count - place) * sizeof *added);
+    *added = (pt_check_table){.id = id};
+    tables->count++;
+    tables->last = place;
+    return added;
+}
+
+void pt_check_tables_free(pt_check_tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++) {
+        sqlite3_free(tables->tables[i].name);
+    }
+    sqlite3_free(tables->tables);
+    *tables = (pt_check_tables){0};
 }

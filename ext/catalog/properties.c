@@ -1,8 +1,11 @@
 #include "catalog/properties.h"
 
-#include "catalog/census.h"
-#include "catalog/source.h"
-#include "table/columns.h"
+#include "base/number.h"
+#include "base/sqlite.h"
+#include "base/ticks.h"
+#include "catalog/tables_source.h"
+#include "entity/key.h"
+#include "table/row.h"
 
 enum { NAME, TYPE, ENTITIES, SHARE, EXAMPLE, ARGUMENTS };
 
@@ -125,3 +128,215 @@ const pt_tvf pt_tvf_properties = {
     .column = column,
     .end = end,
 };
+
+/* --- Census --- */
+
+enum { FIRST_CAPACITY = 32, BINARY_EXAMPLE = 16, EXAMPLE_SIZE = PT_EXCERPT_SIZE };
+
+/* A large value is one of its type like others. */
+static pt_type plain_type(uint8_t type)
+{
+    switch (type) {
+    case PT_LARGE_STRING:
+        return PT_STRING;
+    case PT_LARGE_BINARY:
+        return PT_BINARY;
+    default:
+        return (pt_type)type;
+    }
+}
+
+/* --- Examples --- */
+
+static void write_binary(pt_slice bytes, char example[EXAMPLE_SIZE])
+{
+    size_t shown = bytes.size < BINARY_EXAMPLE ? bytes.size : BINARY_EXAMPLE;
+    char *end = example;
+    *end++ = 'x';
+    *end++ = '\'';
+    for (size_t i = 0; i < shown; i++, end += 2) {
+        sqlite3_snprintf(3, end, "%02x", bytes.data[i]);
+    }
+    sqlite3_snprintf(5, end, shown < bytes.size ? "...'" : "'");
+}
+
+static void write_double(double real, char example[EXAMPLE_SIZE])
+{
+    const char *name = pt_double_name(real);
+    if (name != NULL) {
+        sqlite3_snprintf(EXAMPLE_SIZE, example, "%s", name);
+    } else {
+        pt_double_format(real, example);
+    }
+}
+
+static void write_example(const pt_value *value, char example[EXAMPLE_SIZE])
+{
+    switch (value->type) {
+    case PT_STRING:
+        pt_excerpt(value->bytes, example);
+        break;
+    case PT_BINARY:
+        write_binary(value->bytes, example);
+        break;
+    case PT_INT32:
+    case PT_INT64:
+    case PT_BOOLEAN:
+        sqlite3_snprintf(EXAMPLE_SIZE, example, "%lld", (long long)value->integer);
+        break;
+    case PT_DOUBLE:
+        write_double(value->real, example);
+        break;
+    case PT_DATETIME:
+        pt_ticks_format(value->integer, example);
+        break;
+    case PT_GUID:
+        pt_guid_format(value->guid, example);
+        break;
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
+        sqlite3_snprintf(EXAMPLE_SIZE, example, "(%llu bytes)",
+                         (unsigned long long)value->large.size);
+        break;
+    case PT_NONE:
+        example[0] = 0;
+        break;
+    }
+}
+
+/* --- Properties in order --- */
+
+static int compare(const pt_census_property *a, pt_slice name, pt_type type)
+{
+    int order = pt_slice_compare(a->name, name);
+    return order != 0 ? order : (int)a->type - (int)type;
+}
+
+/* Where the property is or would be; *found says which. */
+static size_t place_of(const pt_census *census, pt_slice name, pt_type type, bool *found)
+{
+    size_t low = 0;
+    size_t high = census->count;
+    *found = false;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        int order = compare(&census->properties[middle], name, type);
+        if (order == 0) {
+            *found = true;
+            return middle;
+        }
+        if (order < 0) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+static bool reserve(pt_census *census)
+{
+    if (census->count < census->capacity) {
+        return true;
+    }
+    size_t capacity = census->capacity == 0 ? FIRST_CAPACITY : census->capacity * 2;
+    pt_census_property *grown = sqlite3_realloc64(census->properties, capacity * sizeof *grown);
+    if (grown == NULL) {
+        return false;
+    }
+    census->properties = grown;
+    census->capacity = capacity;
+    return true;
+}
+
+static bool insert(pt_census *census, size_t place, pt_slice name, pt_type type,
+                   const pt_value *value)
+{
+    char example[EXAMPLE_SIZE];
+    write_example(value, example);
+    pt_slice own_name = pt_arena_copy(&census->arena, name);
+    pt_slice own_example = pt_arena_copy(&census->arena, pt_slice_text(example));
+    if (own_name.data == NULL || own_example.data == NULL || !reserve(census)) {
+        return false;
+    }
+    pt_census_property *at = &census->properties[place];
+    memmove(at + 1, at, (census->count - place) * sizeof *at);
+    *at = (pt_census_property){
+        .name = own_name, .type = type, .example = (const char *)own_example.data};
+    census->count++;
+    return true;
+}
+
+/* --- Counting --- */
+
+bool pt_census_count(pt_census *census, uint16_t shape_id, bool *seen)
+{
+    if (shape_id >= census->shape_capacity) {
+        size_t capacity = (size_t)shape_id + FIRST_CAPACITY;
+        int64_t *shapes = sqlite3_realloc64(census->shapes, capacity * sizeof *shapes);
+        if (shapes == NULL) {
+            return false;
+        }
+        memset(shapes + census->shape_capacity, 0,
+               (capacity - census->shape_capacity) * sizeof *shapes);
+        census->shapes = shapes;
+        census->shape_capacity = capacity;
+    }
+    *seen = census->shapes[shape_id] != 0;
+    census->shapes[shape_id]++;
+    census->entities++;
+    return true;
+}
+
+int pt_census_look(pt_census *census, const pt_record *record)
+{
+    int64_t entities = record->shape->id == 0 ? 1 : 0;
+    for (unsigned i = 0; i < record->shape->count; i++) {
+        const pt_property *property = &record->shape->properties[i];
+        pt_type type = plain_type(property->type);
+        pt_value value;
+        bool found;
+        if (pt_record_value(record, i, &value) != SQLITE_OK) {
+            return SQLITE_CORRUPT_VTAB;
+        }
+        size_t place = place_of(census, property->name, type, &found);
+        if (!found && !insert(census, place, property->name, type, &value)) {
+            return SQLITE_NOMEM;
+        }
+        census->properties[place].entities += entities;
+    }
+    census->entities += entities;
+    return SQLITE_OK;
+}
+
+static void add_shape(pt_census *census, const pt_shape *shape, int64_t entities)
+{
+    for (unsigned i = 0; i < shape->count; i++) {
+        const pt_property *property = &shape->properties[i];
+        bool found;
+        size_t place = place_of(census, property->name, plain_type(property->type), &found);
+        if (found) {
+            census->properties[place].entities += entities;
+        }
+    }
+}
+
+void pt_census_finish(pt_census *census, const pt_shape_source *source)
+{
+    for (size_t id = 1; id < census->shape_capacity; id++) {
+        const pt_shape *shape =
+            census->shapes[id] != 0 ? source->shape(source->context, (uint16_t)id) : NULL;
+        if (shape != NULL) {
+            add_shape(census, shape, census->shapes[id]);
+        }
+        census->shapes[id] = 0;
+    }
+}
+
+void pt_census_free(pt_census *census)
+{
+    sqlite3_free(census->properties);
+    sqlite3_free(census->shapes);
+    pt_arena_free(&census->arena);
+    *census = (pt_census){0};
+}

@@ -2,7 +2,6 @@
 
 #include "base/ticks.h"
 #include "catalog/store.h"
-#include "transaction/table_counts.h"
 #include "transaction/table_directory.h"
 
 enum {

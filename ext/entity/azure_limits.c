@@ -2,7 +2,6 @@
 
 #include "base/sqlite.h"
 #include "base/ticks.h"
-#include "entity/excerpt.h"
 #include "entity/key.h"
 
 enum {

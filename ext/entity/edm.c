@@ -1,6 +1,6 @@
 #include "entity/edm.h"
 
-#include "base/word.h"
+#include "base/text.h"
 #include "entity/odata.h"
 
 static const char *const type_names[] = {

@@ -18,6 +18,7 @@
 #define PT_ENTITY_KEY_H
 
 #include "base/buffer.h"
+#include "base/bytes.h"
 #include "base/error.h"
 
 enum {
@@ -77,5 +78,17 @@ bool pt_key_prefix_end(pt_slice prefix, pt_buffer *end);
 
 /* Whether the bytes are well-formed UTF-8 without U+0000: what a key must be. */
 bool pt_key_is_valid_text(pt_slice text);
+
+/*
+ * The beginning of a text, short enough for an error message.
+ */
+
+enum { PT_EXCERPT_CHARACTERS = 40, PT_EXCERPT_SIZE = 4 * PT_EXCERPT_CHARACTERS + 4 };
+
+/*
+ * Writes at most PT_EXCERPT_CHARACTERS characters and a NUL. Ends before a U+0000 and never inside
+ * a UTF-8 character; "..." shows that something was left out, '?' stands for what is not UTF-8.
+ */
+void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE]);
 
 #endif

@@ -1,13 +1,13 @@
 #include "functions/csv_functions.h"
 
-#include "base/word.h"
-#include "entity/excerpt.h"
+#include "base/text.h"
+#include "entity/key.h"
 #include "entity/odata.h"
 #include "functions/function_arguments.h"
 #include "functions/json_functions.h"
 #include "value/json_scan.h"
 #include "value/json_write.h"
-#include "value/value_text.h"
+#include "value/value.h"
 
 static const char type_suffix[] = "@type";
 

@@ -3,7 +3,6 @@
 #include <stdarg.h>
 
 #include "base/number.h"
-#include "entity/excerpt.h"
 #include "entity/key.h"
 
 bool pt_arguments_have_null(int argc, sqlite3_value **argv)

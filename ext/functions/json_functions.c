@@ -3,7 +3,7 @@
 #include "functions/function_arguments.h"
 #include "value/json_read.h"
 #include "value/json_write.h"
-#include "value/value_text.h"
+#include "value/value.h"
 
 /* Fails the function with "<name>: <text>". */
 static void fail(sqlite3_context *context, pt_error *error)

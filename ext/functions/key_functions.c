@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <xxhash.h>
 
-#include "entity/excerpt.h"
 #include "entity/key.h"
 #include "functions/function_arguments.h"
 

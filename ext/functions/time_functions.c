@@ -2,8 +2,8 @@
 
 #include <stdatomic.h>
 
+#include "base/text.h"
 #include "base/ticks.h"
-#include "base/word.h"
 #include "functions/function_arguments.h"
 
 typedef enum time_forms { TIME_ONLY, TIME_OR_TICKS } time_forms;

@@ -1,8 +1,8 @@
 #include "lmdb/collect.h"
 
-#include "lmdb/long_key.h"
+#include "lmdb/long_keys.h"
+#include "lmdb/map.h"
 #include "lmdb/page/format.h"
-#include "lmdb/room.h"
 
 /*
  * A slice is over when so many pages are gone, or so many places were visited that may each have

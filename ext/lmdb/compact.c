@@ -5,15 +5,15 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
-#include "lmdb/begin.h"
 #include "lmdb/copy.h"
-#include "lmdb/file/descriptors.h"
-#include "lmdb/file/error.h"
+#include "lmdb/file/errors.h"
+#include "lmdb/file/guards.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
-#include "lmdb/turn.h"
+#include "lmdb/snapshot.h"
 #include "lmdb/writer.h"
+#include "lmdb/writer_lock.h"
 
 enum { NS_BETWEEN_TRIES = 200000 };
 

@@ -6,8 +6,8 @@
 
 #include "base/sqlite.h"
 #include "lmdb/create.h"
-#include "lmdb/file/error.h"
-#include "lmdb/long_key.h"
+#include "lmdb/file/errors.h"
+#include "lmdb/long_keys.h"
 #include "lmdb/map.h"
 
 /*
@@ -301,7 +301,7 @@ static int copy_all(copying *self)
     return mdb_rc == MDB_SUCCESS ? copy_meta(self) : mdb_rc;
 }
 
-/* LMDB may leave a last page unwritten that it has taken and given back (lmdb/commit.c). */
+/* LMDB may leave a last page unwritten that it has taken and given back (lmdb/writer.c). */
 static int finish(copying *self)
 {
     int fd;

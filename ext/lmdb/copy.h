@@ -5,7 +5,7 @@
 #ifndef PT_LMDB_COPY_H
 #define PT_LMDB_COPY_H
 
-#include "lmdb/store.h"
+#include "lmdb/snapshot.h"
 
 /*
  * Fills the empty file `name`, which nobody else knows, with the newest version; all of it has

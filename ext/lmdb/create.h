@@ -7,7 +7,7 @@
 #include "lmdb/env.h"
 
 /*
- * Makes a new, empty store at `path`, durably, for whom the file `like` is (lmdb/file/access.h);
+ * Makes a new, empty store at `path`, durably, for whom the file `like` is (lmdb/file/guards.h);
  * NULL, or one that is not there: as the umask says. A file that is there already, or that somebody
  * else was quicker to make, stays, which counts as success. SQLITE_CANTOPEN with a text if the
  * folder is missing or not writable, SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM.

@@ -5,12 +5,12 @@
 #include "lmdb/check.h"
 #include "lmdb/compact.h"
 #include "lmdb/create.h"
-#include "lmdb/cursor.h"
 #include "lmdb/info.h"
 #include "lmdb/registry.h"
-#include "lmdb/store.h"
-#include "lmdb/turn.h"
+#include "lmdb/snapshot.h"
+#include "lmdb/store_cursor.h"
 #include "lmdb/writer.h"
+#include "lmdb/writer_lock.h"
 
 const pt_engine pt_lmdb_engine = {
     .open = pt_lmdb_open,

@@ -5,9 +5,9 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
-#include "lmdb/file/error.h"
-#include "lmdb/room.h"
-#include "lmdb/store.h"
+#include "lmdb/file/errors.h"
+#include "lmdb/map.h"
+#include "lmdb/snapshot.h"
 
 /*
  * LMDB lists its readers as text, a line each that ends with the id of the transaction the reader

@@ -3,6 +3,8 @@
 #include <lmdb.h>
 #include <unistd.h>
 
+#include "lmdb/page/page.h"
+
 enum {
     PAGE_FLAGS = 10,
     PAGE_LOWER = 12,
@@ -145,4 +147,20 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     leaf->left = limit.size == 0 ? to_go : count_within(leaf, to_go, limit);
     leaf->at_limit = leaf->left < to_go && is_beyond(leaf, leaf->left + 1);
     return true;
+}
+
+/* --- Bounds --- */
+
+bool pt_lmdb_is_on_overflow_pages(const pt_lmdb_env *env, const MDB_val *value)
+{
+    const uint8_t *first = (const uint8_t *)value->mv_data - PT_LMDB_PAGE_HEADER;
+    if (pt_lmdb_offset_in_page(env, first) != 0) {
+        return false;
+    }
+    MDB_envinfo info;
+    mdb_env_info(env->env, &info);
+    uint64_t page = pt_get_le64(first);
+    uint64_t pages = pt_lmdb_overflow_pages(value->mv_size, env->page_size);
+    return pt_lmdb_overflow_judge(first, page, pages) == NULL && page <= info.me_last_pgno &&
+           pages <= info.me_last_pgno - page + 1;
 }

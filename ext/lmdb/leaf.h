@@ -24,6 +24,7 @@
 #ifndef PT_LMDB_LEAF_H
 #define PT_LMDB_LEAF_H
 
+#include "lmdb/env.h"
 #include "store/engine.h"
 
 enum {
@@ -117,6 +118,30 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     *key = pt_slice_of(found, key_size);
     *value = pt_slice_of(found + key_size, value_size);
     return true;
+}
+
+/*
+ * Whether what LMDB hands out lies where it can: a damaged page may say any size, and LMDB does not
+ * look.
+ */
+
+/* Of a value that does not lie in one page: whether it is on overflow pages that the store has. */
+bool pt_lmdb_is_on_overflow_pages(const pt_lmdb_env *env, const MDB_val *value);
+
+/* How far behind its page's first byte something lies. */
+static inline size_t pt_lmdb_offset_in_page(const pt_lmdb_env *env, const void *bytes)
+{
+    return ((uintptr_t)bytes - env->misalignment) & (env->page_size - 1);
+}
+
+static inline bool pt_lmdb_is_in_page(const pt_lmdb_env *env, const MDB_val *bytes)
+{
+    return pt_lmdb_offset_in_page(env, bytes->mv_data) + bytes->mv_size <= env->page_size;
+}
+
+static inline bool pt_lmdb_is_in_store(const pt_lmdb_env *env, const MDB_val *value)
+{
+    return pt_lmdb_is_in_page(env, value) || pt_lmdb_is_on_overflow_pages(env, value);
 }
 
 #endif

@@ -8,13 +8,11 @@
 
 #include "base/sqlite.h"
 #include "lmdb/create.h"
-#include "lmdb/file/error.h"
-#include "lmdb/file/foreign.h"
+#include "lmdb/data_file.h"
+#include "lmdb/file/errors.h"
 #include "lmdb/file/forks.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/temporary.h"
-#include "lmdb/find.h"
-#include "lmdb/place.h"
 
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
 

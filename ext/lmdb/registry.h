@@ -38,7 +38,7 @@ typedef struct pt_lmdb_store {
     unsigned generation; /* of pt_lmdb_generation, when it was opened */
     struct pt_lmdb_store *next;
 
-    /* Transactions against changes of the environment: lmdb/begin.h. */
+    /* Transactions against changes of the environment: lmdb/snapshot.h. */
     atomic_uint active;
     atomic_bool changing;
     atomic_bool broken;

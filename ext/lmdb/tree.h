@@ -4,7 +4,10 @@
 #ifndef PT_LMDB_TREE_H
 #define PT_LMDB_TREE_H
 
-#include "lmdb/long_key.h"
+#include <lmdb.h>
+
+#include "lmdb/env.h"
+#include "lmdb/page/format.h"
 
 /*
  * How a key beyond the last one is put. MDB_APPEND saves the search, but relies on what the cursor

@@ -29,4 +29,13 @@ int pt_follower_savepoint(sqlite3_vtab *vtab, int level);
 int pt_follower_release(sqlite3_vtab *vtab, int level);
 int pt_follower_rollback_to(sqlite3_vtab *vtab, int level);
 
+/*
+ * sqlite3_close() has virtual tables roll back before it looks whether the connection can be closed
+ * at all. If a statement is left, SQLite would go on with the rest of the transaction, and commit
+ * it without what was written to stores. So the rest is rolled back, too.
+ */
+
+/* What xRollback does first: ends the connection's transaction, unless SQLite has done so. */
+void pt_whole_rollback(sqlite3 *db);
+
 #endif

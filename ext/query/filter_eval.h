@@ -4,7 +4,7 @@
 #ifndef PT_QUERY_FILTER_EVAL_H
 #define PT_QUERY_FILTER_EVAL_H
 
-#include "entity/entity.h"
+#include "entity/record.h"
 #include "query/filter.h"
 
 /* Turns a value of a large type into the STRING or BINARY that it is. The bytes need to last until

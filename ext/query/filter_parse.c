@@ -1,8 +1,7 @@
 #include "query/filter_parse.h"
 
 #include "base/sqlite.h"
-#include "base/word.h"
-#include "entity/excerpt.h"
+#include "base/text.h"
 #include "entity/key.h"
 #include "query/filter_token.h"
 

@@ -5,7 +5,7 @@
 #include "base/number.h"
 #include "base/sqlite.h"
 #include "base/ticks.h"
-#include "entity/excerpt.h"
+#include "entity/key.h"
 
 /* --- Characters --- */
 

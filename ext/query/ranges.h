@@ -73,4 +73,44 @@ pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range
  */
 pt_ranges_step pt_ranges_previous(pt_ranges *ranges, const pt_slice *at, pt_interval *range);
 
+/*
+ * From one term of a plan and its argument to a condition on keys.
+ */
+
+/*
+ * Adds what a term of the plan asks to the ranges' conditions. SQLITE_NOMEM; SQLITE_MISMATCH: a
+ * number that is refused (query/ranges.h); or the code with which the values of an IN could not be
+ * read.
+ */
+int pt_ranges_apply_term(pt_ranges *ranges, int term, sqlite3_value *argument);
+
+/*
+ * The way through the ranges of a query, from one to the next, in either direction.
+ */
+
+typedef struct pt_range_walk {
+    pt_direction direction;
+    bool begun;
+    bool at_end;  /* nothing lies behind the range that was left last */
+    pt_buffer at; /* where to look for the next range */
+} pt_range_walk;
+
+/* Begins at the first range, or at the last one. */
+void pt_range_walk_begin(pt_range_walk *walk, pt_direction direction);
+void pt_range_walk_free(pt_range_walk *walk);
+
+/* The next range, or where a key must be looked for to find it (query/ranges.h). */
+pt_ranges_step pt_range_walk_next(pt_range_walk *walk, pt_ranges *ranges, pt_interval *range);
+
+/* --- Where to go on from; false: out of memory --- */
+
+/* Behind a range. */
+bool pt_range_walk_leave(pt_range_walk *walk, const pt_interval *range);
+
+/* At the entity that a probe has found. */
+bool pt_range_walk_follow(pt_range_walk *walk, pt_slice entity_key);
+
+/* Behind all entities of a partition. */
+bool pt_range_walk_pass(pt_range_walk *walk, pt_slice partition);
+
 #endif

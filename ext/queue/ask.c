@@ -3,7 +3,7 @@
 #include "module/companion.h"
 #include "module/module.h"
 #include "module/schema_search.h"
-#include "queue/get.h"
+#include "queue/hand_out.h"
 #include "table/table_transaction.h"
 
 /* Frees the text of the statement, which is NULL when there was no memory for it. */

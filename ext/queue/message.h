@@ -19,8 +19,8 @@
 #include "base/error.h"
 #include "base/ticks.h"
 #include "entity/bag.h"
-#include "entity/entity.h"
-#include "table/column_map.h"
+#include "entity/record.h"
+#include "table/config.h"
 
 enum {
     PT_MESSAGE_TICKS_SIZE = 19,

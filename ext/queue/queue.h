@@ -34,7 +34,7 @@ enum {
     PT_QUEUE_HELD_KEY_SIZE = PT_MESSAGE_ROW_KEY_SIZE + PT_GUID_SIZE,
 };
 
-/* The last message that a transaction has looked at when it handed out some: queue/get.c. */
+/* The last message that a transaction has looked at when it handed out some: queue/hand_out.c. */
 typedef struct pt_queue_front {
     pt_buffer key;    /* empty: none yet */
     uint64_t changes; /* of the session's catalogue then; others: it may have been rolled back */

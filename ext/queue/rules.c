@@ -4,7 +4,7 @@
 
 #include "base/number.h"
 #include "base/ticks.h"
-#include "entity/excerpt.h"
+#include "entity/key.h"
 #include "table/config.h"
 #include "transaction/table_directory.h"
 #include "value/value.h"

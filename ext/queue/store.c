@@ -1,8 +1,8 @@
 #include "queue/store.h"
 
-#include "entity/excerpt.h"
-#include "table/columns.h"
+#include "entity/key.h"
 #include "table/entity_writer.h"
+#include "table/row.h"
 
 /* --- Finding --- */
 
@@ -112,4 +112,44 @@ int pt_queue_change(pt_queue *queue, const pt_message *message, pt_error *error)
     return pt_slice_equal(old_key, new_key)
                ? pt_entity_put(table, new_key, PT_REPLACE, error)
                : pt_entity_move(table, old_key, new_key, PT_INSERT, error);
+}
+
+/* --- Poison --- */
+
+bool pt_queue_is_poison(const pt_queue *queue, const pt_message *message)
+{
+    int64_t most = queue->table.config.max_dequeue_count;
+    return most > 0 && message->dequeue_count >= most;
+}
+
+static int open_poison(pt_queue *queue, pt_error *error)
+{
+    pt_view *view = NULL;
+    pt_table *poison = &queue->poison;
+    if (poison->session == NULL) {
+        poison->session = queue->table.session;
+        pt_connection_use_again(poison->connection, poison->session);
+    }
+    int rc = pt_table_add_if_missing(poison, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(poison->session, &view, error);
+    }
+    return rc == SQLITE_OK ? pt_table_find_id(poison, view, error) : rc;
+}
+
+int pt_queue_move_to_poison(pt_queue *queue, const pt_message *message, const pt_value *body,
+                            int64_t now, pt_error *error)
+{
+    pt_message moved = *message;
+    moved.next_visible = now;
+    moved.expires = PT_TICKS_MAX;
+    moved.body = *body;
+    pt_message_make_receipt(&moved);
+    int rc = open_poison(queue, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_add(&queue->poison, &moved, error);
+    }
+    return rc == SQLITE_OK
+               ? pt_entity_remove(&queue->table, pt_buffer_slice(&queue->table.old_key), error)
+               : rc;
 }

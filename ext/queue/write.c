@@ -1,7 +1,7 @@
 #include "queue/write.h"
 
 #include "queue/columns.h"
-#include "queue/get.h"
+#include "queue/hand_out.h"
 #include "queue/rules.h"
 #include "queue/store.h"
 #include "table/entity_writer.h"

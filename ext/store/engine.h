@@ -1,6 +1,6 @@
 /*
  * What a store engine must do. A store is an ordered map from logical keys (entity/key.h) to
- * records (entity/entity.h) with snapshots and one writer at a time, over all processes. Everything
+ * records (entity/record.h) with snapshots and one writer at a time, over all processes. Everything
  * above this line works with any engine that offers these methods.
  *
  * Protocol of a write, where the last line happens within one call of the layer above:

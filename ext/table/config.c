@@ -1,11 +1,9 @@
 #include "table/config.h"
 
-#include "base/config_text.h"
 #include "base/number.h"
 #include "base/sqlite.h"
-#include "base/word.h"
+#include "base/text.h"
 #include "entity/odata.h"
-#include "table/declaration.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, FIRST_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
@@ -453,4 +451,125 @@ void pt_config_free(pt_config *config)
     sqlite3_free(config->table);
     sqlite3_free(config->store);
     *config = (pt_config){0};
+}
+
+/* --- Declaration --- */
+
+static const struct {
+    const char *name;
+    const char *declared; /* as, with the blank before it */
+} tail[PT_TAIL_COUNT] = {
+    [PT_TAIL_FILTER] = {"Filter", " TEXT HIDDEN"},
+    [PT_TAIL_PROPERTIES] = {"Properties", " TEXT"},
+    [PT_TAIL_TIMESTAMP] = {"Timestamp", " TEXT HIDDEN"},
+    [PT_TAIL_ETAG] = {"ETag", " TEXT HIDDEN"},
+    [PT_TAIL_WRITE_MODE] = {"WriteMode", " TEXT HIDDEN"},
+    [PT_TAIL_IF_MATCH] = {"IfMatch", " TEXT HIDDEN"},
+    [PT_TAIL_ENTITY_KEY] = {"EntityKey", " BLOB HIDDEN PRIMARY KEY"},
+};
+
+bool pt_declaration_reserves(const char *name)
+{
+    for (int i = 0; i < PT_TAIL_COUNT; i++) {
+        if (sqlite3_stricmp(name, tail[i].name) == 0) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The SQL type of a column, with the blank before it. */
+static const char *declared_type(pt_type type)
+{
+    switch (type) {
+    case PT_STRING:
+    case PT_DATETIME:
+    case PT_GUID:
+        return " TEXT";
+    case PT_INT32:
+    case PT_INT64:
+    case PT_BOOLEAN:
+        return " INTEGER";
+    case PT_DOUBLE:
+        return " REAL";
+    case PT_BINARY:
+        return " BLOB";
+    case PT_LARGE_STRING:
+    case PT_LARGE_BINARY:
+    case PT_NONE:
+        break;
+    }
+    return "";
+}
+
+char *pt_declaration_text(const pt_config *config)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(text, "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL");
+    for (int i = 0; i < config->column_count; i++) {
+        const pt_column *column = &config->columns[i];
+        sqlite3_str_appendf(text, ", \"%w\"%s", column->name, declared_type(column->type));
+    }
+    for (int i = 0; i < PT_TAIL_COUNT; i++) {
+        bool hidden = i == PT_TAIL_PROPERTIES && config->column_count > 0;
+        sqlite3_str_appendf(text, ", %s%s%s", tail[i].name, tail[i].declared,
+                            hidden ? " HIDDEN" : "");
+    }
+    sqlite3_str_appendall(text, ") WITHOUT ROWID");
+    return sqlite3_str_finish(text);
+}
+
+/* --- Column map --- */
+
+enum { FIRST_MAP_CAPACITY = 16 };
+
+static bool grow(pt_column_map *map, unsigned id)
+{
+    unsigned capacity = map->capacity == 0 ? FIRST_MAP_CAPACITY : map->capacity;
+    while (capacity <= id) {
+        capacity *= 2;
+    }
+    pt_column_places **by_id = sqlite3_realloc64(map->by_id, capacity * sizeof *by_id);
+    if (by_id == NULL) {
+        return false;
+    }
+    memset(by_id + map->capacity, 0, (capacity - map->capacity) * sizeof *by_id);
+    map->by_id = by_id;
+    map->capacity = capacity;
+    return true;
+}
+
+const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *shape)
+{
+    if (shape->id >= map->capacity && !grow(map, shape->id)) {
+        return NULL;
+    }
+    pt_column_places *places = map->by_id[shape->id];
+    if (places != NULL && places->shape == shape && shape->id != 0) {
+        return places;
+    }
+    if (places == NULL) {
+        size_t size = sizeof *places + (size_t)map->column_count * sizeof places->place[0];
+        places = sqlite3_malloc64(size);
+        if (places == NULL) {
+            return NULL;
+        }
+        map->by_id[shape->id] = places;
+    }
+    places->shape = shape;
+    for (int i = 0; i < map->column_count; i++) {
+        pt_slice name = pt_slice_of(map->columns[i].name, map->columns[i].name_size);
+        places->place[i] = pt_shape_find(shape, name);
+    }
+    return places;
+}
+
+void pt_column_map_free(pt_column_map *map)
+{
+    for (unsigned i = 0; i < map->capacity; i++) {
+        sqlite3_free(map->by_id[i]);
+    }
+    sqlite3_free(map->by_id);
+    map->by_id = NULL;
+    map->capacity = 0;
 }

@@ -1,9 +1,8 @@
 #include "table/cursor.h"
 
 #include "entity/key.h"
-#include "query/range_walk.h"
-#include "table/columns.h"
-#include "table/row_filter.h"
+#include "query/ranges.h"
+#include "table/row.h"
 #include "table/table_transaction.h"
 #include "transaction/scan.h"
 #include "value/value.h"

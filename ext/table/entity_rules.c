@@ -2,7 +2,7 @@
 
 #include "entity/azure_limits.h"
 #include "entity/key.h"
-#include "table/columns.h"
+#include "table/row.h"
 #include "transaction/batch_rules.h"
 
 /* --- limits='azure' --- */

@@ -3,10 +3,10 @@
 #include "entity/azure_limits.h"
 #include "functions/key_functions.h"
 #include "module/module.h"
+#include "table/config.h"
 #include "table/cursor.h"
-#include "table/declaration.h"
-#include "table/match_function.h"
 #include "table/planner.h"
+#include "table/row.h"
 #include "table/table_transaction.h"
 #include "table/write.h"
 

@@ -1,7 +1,7 @@
 #include "table/table_transaction.h"
 
 #include "module/companion.h"
-#include "module/whole_rollback.h"
+#include "module/follower.h"
 
 int pt_transaction_enter(pt_table *table, pt_error *error)
 {

@@ -2,9 +2,9 @@
 
 #include "base/ticks.h"
 #include "entity/key.h"
-#include "table/columns.h"
-#include "table/entity_patch.h"
 #include "table/entity_rules.h"
+#include "table/entity_writer.h"
+#include "table/row.h"
 #include "value/value.h"
 
 /* Whether a value given for a text column is the one that it has. */

@@ -1,7 +1,6 @@
 #include "transaction/batch_rules.h"
 
 #include "base/sqlite.h"
-#include "entity/excerpt.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
 

@@ -1,6 +1,6 @@
 #include "transaction/memtable.h"
 
-#include "base/large_pages.h"
+#include "base/arena.h"
 #include "base/sqlite.h"
 #include "transaction/key_sort.h"
 #include "transaction/memtable_index.h"

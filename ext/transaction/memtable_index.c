@@ -3,7 +3,7 @@
 #define XXH_INLINE_ALL
 #include <xxhash.h>
 
-#include "base/large_pages.h"
+#include "base/arena.h"
 #include "base/sqlite.h"
 
 enum { FIRST_SLOTS = 256 };

@@ -5,7 +5,7 @@
 #define PT_TRANSACTION_PENDING_BATCHES_H
 
 #include "base/buffer.h"
-#include "entity/entity.h"
+#include "entity/record.h"
 #include "transaction/memtable.h"
 
 typedef struct pt_pending_batch {

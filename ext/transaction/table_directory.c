@@ -1,5 +1,7 @@
 #include "transaction/table_directory.h"
 
+#include <stdlib.h>
+
 #include "base/seal.h"
 #include "base/sqlite.h"
 #include "entity/key.h"
@@ -229,4 +231,171 @@ void pt_table_walk_close(pt_table_walk *walk)
 {
     pt_scan_free(&walk->scan);
     *walk = (pt_table_walk){0};
+}
+
+/* --- Table names --- */
+
+enum { FIRST_CAPACITY = 16 };
+
+static bool make_room(pt_table_names *names)
+{
+    if (names->count < names->capacity) {
+        return true;
+    }
+    size_t capacity = names->capacity != 0 ? 2 * names->capacity : FIRST_CAPACITY;
+    pt_table_name *larger = sqlite3_realloc64(names->names, capacity * sizeof *larger);
+    if (larger == NULL) {
+        return false;
+    }
+    names->names = larger;
+    names->capacity = capacity;
+    return true;
+}
+
+bool pt_table_names_add(pt_table_names *names, int64_t id, pt_slice name)
+{
+    if (!make_room(names)) {
+        return false;
+    }
+    size_t offset = names->texts.size;
+    pt_buffer_append_slice(&names->texts, name);
+    pt_buffer_append_byte(&names->texts, 0);
+    if (names->texts.failed) {
+        return false;
+    }
+    names->names[names->count++] = (pt_table_name){id, offset};
+    names->sorted = false;
+    return true;
+}
+
+int pt_table_names_add_all(pt_table_names *names, pt_view *view, pt_error *error)
+{
+    pt_table_walk walk = {0};
+    pt_table_entry entry;
+    bool found = true;
+    int rc = pt_table_walk_open(&walk, view, (pt_slice){0}, error);
+    while (rc == SQLITE_OK && found) {
+        rc = pt_table_walk_next(&walk, &entry, &found, error);
+        if (rc == SQLITE_OK && found && !pt_table_names_add(names, entry.id, entry.name)) {
+            rc = pt_error_nomem(error);
+        }
+    }
+    pt_table_walk_close(&walk);
+    return rc;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const pt_table_name *left = a;
+    const pt_table_name *right = b;
+    if (left->id != right->id) {
+        return left->id < right->id ? -1 : 1;
+    }
+    return (left->offset > right->offset) - (left->offset < right->offset);
+}
+
+const char *pt_table_names_find(pt_table_names *names, int64_t id)
+{
+    if (!names->sorted && names->count != 0) {
+        qsort(names->names, names->count, sizeof *names->names, compare);
+    }
+    names->sorted = true;
+    size_t low = 0;
+    size_t high = names->count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (names->names[middle].id <= id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    bool found = low != 0 && names->names[low - 1].id == id;
+    return found ? (const char *)names->texts.data + names->names[low - 1].offset : NULL;
+}
+
+void pt_table_names_clear(pt_table_names *names)
+{
+    names->count = 0;
+    pt_buffer_clear(&names->texts);
+}
+
+void pt_table_names_free(pt_table_names *names)
+{
+    sqlite3_free(names->names);
+    pt_buffer_free(&names->texts);
+    *names = (pt_table_names){0};
+}
+
+/* --- Table counts --- */
+
+/* What the pending operations on the keys that begin so change, in records and bytes. */
+typedef struct changes {
+    int64_t records;
+    int64_t bytes;
+} changes;
+
+static int add_change(pt_view *view, const pt_pending *pending, changes *sum, pt_error *error)
+{
+    pt_slice key = pt_pending_key(pending);
+    bool found;
+    pt_slice before;
+    int rc = view->snapshot->store->engine->get(view->snapshot, key, &found, &before, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (found) {
+        sum->records--;
+        sum->bytes -= (int64_t)(key.size + before.size);
+    }
+    if (pending->operation != PT_DELETE) {
+        sum->records++;
+        sum->bytes += (int64_t)(key.size + pending->record_size);
+    }
+    return SQLITE_OK;
+}
+
+static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *error)
+{
+    if (!pt_view_has_pending(view) ||
+        !pt_memtable_may_hold(view->memtable, pt_get_be32(prefix.data))) {
+        return SQLITE_OK;
+    }
+    pt_memtable_node *node;
+    if (pt_memtable_seek(view->memtable, prefix, PT_FORWARD, &node) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && node != NULL &&
+           pt_slice_has_prefix(pt_pending_key(pt_memtable_at(node)), prefix)) {
+        rc = add_change(view, pt_memtable_at(node), sum, error);
+        rc = rc == SQLITE_OK ? pt_view_step(view, error) : rc;
+        node = pt_memtable_step(node, PT_FORWARD);
+    }
+    return rc;
+}
+
+int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts, pt_error *error)
+{
+    uint8_t entities[PT_KEY_TABLE_SIZE];
+    uint8_t chunks[2 * PT_KEY_TABLE_SIZE];
+    changes of_entities = {0};
+    changes of_chunks = {0};
+    pt_table_counts stored;
+    pt_put_be32(entities, table_id);
+    pt_put_be32(chunks, PT_TABLE_CHUNKS);
+    pt_put_be32(chunks + PT_KEY_TABLE_SIZE, table_id);
+    int rc = view->snapshot->store->engine->counts(view->snapshot, table_id, &stored, error);
+    if (rc == SQLITE_OK) {
+        rc = add_changes(view, pt_slice_of(entities, sizeof entities), &of_entities, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = add_changes(view, pt_slice_of(chunks, sizeof chunks), &of_chunks, error);
+    }
+    if (rc == SQLITE_OK) {
+        counts->entities = pt_add_counts(stored.entities, of_entities.records);
+        counts->bytes = pt_add_counts(stored.bytes, of_entities.bytes + of_chunks.bytes);
+        counts->chunks = pt_add_counts(stored.chunks, of_chunks.records);
+    }
+    return rc;
 }

@@ -14,6 +14,7 @@
 
 #include "transaction/scan.h"
 #include "transaction/session.h"
+#include "transaction/view.h"
 
 enum { PT_TABLE_NAME_MAX = 500 };
 
@@ -91,5 +92,48 @@ int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, 
 
 /* Lets the view go and frees the memory. */
 void pt_table_walk_close(pt_table_walk *walk);
+
+/*
+ * Names of tables by their ids. To look for one id, the catalogue must be walked through;
+ * statements that come upon many tables gather their names in one walk.
+ */
+
+typedef struct pt_table_name {
+    int64_t id;
+    size_t offset; /* into the texts */
+} pt_table_name;
+
+/* All zeros is an empty list. */
+typedef struct pt_table_names {
+    pt_table_name *names;
+    size_t count;
+    size_t capacity;
+    bool sorted;
+    pt_buffer texts; /* with a NUL behind each */
+} pt_table_names;
+
+/* Adds a name; the id is that of a table, or one that tells more. False: out of memory. */
+bool pt_table_names_add(pt_table_names *names, int64_t id, pt_slice name);
+
+/* Adds all tables of the view. Codes as pt_table_walk_next. */
+int pt_table_names_add_all(pt_table_names *names, pt_view *view, pt_error *error);
+
+/* The name that was added last with this id, valid until the next one is added; NULL: none was. */
+const char *pt_table_names_find(pt_table_names *names, int64_t id);
+
+/* Empties the list; the memory is kept for the next use. */
+void pt_table_names_clear(pt_table_names *names);
+
+void pt_table_names_free(pt_table_names *names);
+
+/*
+ * How much a table holds, as a transaction sees it.
+ */
+
+/*
+ * The counts of the snapshot and what pending operations add to them: exact, in time that grows
+ * with the table's pending operations only. SQLITE_OK, SQLITE_NOMEM, and what the engine answers.
+ */
+int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts, pt_error *error);
 
 #endif

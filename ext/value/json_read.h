@@ -8,6 +8,8 @@
 #include "base/error.h"
 #include "base/sqlite.h"
 #include "entity/bag.h"
+#include "entity/edm.h"
+#include "value/json_scan.h"
 
 /*
  * Reads an object into `bag` (emptied first), in the order of the names. Names and strings are
@@ -43,5 +45,21 @@ int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error);
  * `subject` instead of "Properties".
  */
 int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error);
+
+/*
+ * From the value of a JSON member to a typed value.
+ */
+
+/* The type of a value without annotation; neither null nor nested. */
+pt_type pt_json_own_type(const pt_json_token *token);
+
+/*
+ * Converts to a type as value/json_read.h says. Bytes point into the token, and those of a BINARY
+ * take the place of its text. False if the token is no value of that type.
+ */
+bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value);
+
+/* What would have been one: "an Int32; write an integer from ...". */
+const char *pt_json_expectation(pt_type type);
 
 #endif

@@ -3,7 +3,7 @@
 #include "base/number.h"
 #include "base/sqlite.h"
 #include "entity/odata.h"
-#include "value/value_text.h"
+#include "value/value.h"
 
 /* The characters of a JSON string, without its quotes. */
 static void append_escaped(pt_buffer *json, pt_slice text)

@@ -62,4 +62,15 @@ void pt_value_result_buffer(sqlite3_context *context, pt_type type, pt_buffer *b
 /* Whether an SQL value is exactly what pt_value_result would give for this property. */
 bool pt_value_equals_sql(const pt_value *value, sqlite3_value *sql);
 
+/*
+ * The text of a property's value, as JSON and CSV have it.
+ */
+
+/*
+ * Appends a STRING as it is, an integer's digits, a DOUBLE's (base/number.h) or its name, true or
+ * false, a DATETIME or GUID in its canonical form, a BINARY in base64. Nothing for PT_NONE and the
+ * large types.
+ */
+void pt_value_append_text(pt_buffer *buffer, const pt_value *value);
+
 #endif

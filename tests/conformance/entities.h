@@ -8,8 +8,8 @@
 
 #include "sql.h"
 
-#include "base/base64.h"
 #include "base/buffer.h"
+#include "base/text.h"
 
 /* A JSON string's text between the quotes, with every escape of a control character as \u00XX. */
 static inline void append_string(pt_buffer *out, const char *json, size_t size)

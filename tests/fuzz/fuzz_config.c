@@ -7,7 +7,7 @@
 #include <sqlite3.h>
 
 #include "fuzz.h"
-#include "table/declaration.h"
+#include "table/config.h"
 
 enum { ARGUMENTS_MAX = 24, FIRST_ARGUMENT = 3 };
 

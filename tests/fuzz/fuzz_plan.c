@@ -7,7 +7,7 @@
 #include "term_table.h"
 
 #include "fuzz.h"
-#include "query/range_walk.h"
+#include "query/ranges.h"
 
 enum { CONSTRAINTS_MAX = 8, ORDER_MAX = 3, EK_FIRST = PT_TERM_EK_EQ, RK_FIRST = PT_TERM_RK_EQ };
 

@@ -7,8 +7,8 @@
 #include <math.h>
 #include <sqlite3.h>
 
-#include "base/base64.h"
 #include "base/number.h"
+#include "base/text.h"
 #include "base/ticks.h"
 #include "fuzz.h"
 #include "value/value.h"

@@ -9,7 +9,7 @@
 
 #include "database.h"
 #include "entity/key.h"
-#include "lmdb/long_key.h"
+#include "lmdb/long_keys.h"
 #include "lmdb/page/format.h"
 
 enum { ANATOMY_DATABASES = 8, ANATOMY_MAX = 20000 };

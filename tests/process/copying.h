@@ -10,7 +10,7 @@
 #include "entity/key.h"
 #include "failing_malloc.h"
 #include "lmdb/file/locks.h"
-#include "lmdb/long_key.h"
+#include "lmdb/long_keys.h"
 #include "lmdb/page/format.h"
 #include "sealed.h"
 #include "store_fixture.h"

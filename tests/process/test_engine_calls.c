@@ -11,7 +11,7 @@
 #include <time.h>
 
 #include "lmdb/env.h"
-#include "lmdb/file/foreign.h"
+#include "lmdb/file/forks.h"
 #include "lmdb/file/locks.h"
 #include "store_fixture.h"
 

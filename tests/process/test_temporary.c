@@ -8,7 +8,7 @@
 #include <time.h>
 
 #include "folder.h"
-#include "lmdb/file/access.h"
+#include "lmdb/file/guards.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "system_calls.h"

@@ -8,7 +8,7 @@
 #include <stdlib.h>
 
 #include "base/ticks.h"
-#include "entity/entity.h"
+#include "entity/record.h"
 #include "sample_shapes.h"
 
 #define XXH_INLINE_ALL

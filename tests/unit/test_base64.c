@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "base/base64.h"
+#include "base/text.h"
 #include "failing_malloc.h"
 
 /* RFC 4648 section 10, and its alphabet's last characters. */

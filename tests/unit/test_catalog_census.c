@@ -6,7 +6,7 @@
 
 #include <cmocka.h>
 
-#include "catalog/census.h"
+#include "catalog/properties.h"
 #include "failing_malloc.h"
 #include "own_shape.h"
 

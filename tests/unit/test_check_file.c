@@ -3,7 +3,7 @@
  */
 #include "check_store.h"
 
-#include "lmdb/long_key.h"
+#include "lmdb/long_keys.h"
 
 /* --- Long keys --- */
 

@@ -8,7 +8,7 @@
 
 #include "failing_malloc.h"
 #include "sample_shapes.h"
-#include "table/column_map.h"
+#include "table/config.h"
 
 enum { COLUMNS = 4 };
 

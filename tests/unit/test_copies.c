@@ -12,7 +12,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "base/base64.h"
+#include "base/text.h"
 #include "ptable.h"
 #include "random_bag.h"
 #include "value/json_read.h"

@@ -3,7 +3,7 @@
  * writes, and entries whose sizes cannot be: what needs them is told so, and nothing else happens.
  */
 #include "entity/key.h"
-#include "lmdb/long_key.h"
+#include "lmdb/long_keys.h"
 #include "lmdb/page/format.h"
 #include "raw_store.h"
 #include "sealed.h"

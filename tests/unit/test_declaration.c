@@ -7,7 +7,7 @@
 
 #include "base/sqlite.h"
 #include "failing_malloc.h"
-#include "table/declaration.h"
+#include "table/config.h"
 
 static int connect_module(sqlite3 *db, void *context, int argc, const char *const *argv,
                           sqlite3_vtab **vtab, char **message)

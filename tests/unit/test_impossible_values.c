@@ -4,7 +4,7 @@
  */
 #include "store_fixture.h"
 
-#include "entity/entity.h"
+#include "entity/record.h"
 #include "ptable.h"
 
 static sqlite3 *db;

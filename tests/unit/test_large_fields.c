@@ -3,7 +3,7 @@
  */
 #include "session_fixture.h"
 
-#include "transaction/large_fields.h"
+#include "transaction/large_value.h"
 
 static test_host host;
 static pt_session *session;

@@ -9,7 +9,7 @@
 #include <lmdb.h>
 #include <sqlite3.h>
 
-#include "lmdb/file/error.h"
+#include "lmdb/file/errors.h"
 
 /* What each failure is to SQLite, and what is said to be done. */
 static void failures_have_a_remedy(void **state)

@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "lmdb/file/foreign.h"
+#include "lmdb/file/forks.h"
 
 enum { FILES = 9, RESERVED = 8 };
 

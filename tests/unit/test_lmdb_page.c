@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 
 #include "base/sqlite.h"
-#include "lmdb/bounds.h"
+#include "lmdb/leaf.h"
 #include "lmdb/page/file.h"
 
 static int reads_before_failure = -1; /* -1: none fails */

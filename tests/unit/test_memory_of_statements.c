@@ -6,11 +6,11 @@
 #include "store_fixture.h"
 
 #include "base/ticks.h"
-#include "entity/entity.h"
-#include "entity/shape_fields.h"
+#include "entity/record.h"
+#include "entity/shape.h"
 #include "failing_malloc.h"
 #include "ptable.h"
-#include "table/write_mode.h"
+#include "table/operation.h"
 
 #define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
 #define MESSAGE "0639308784992341940_" ID

@@ -7,7 +7,7 @@
 #include <lmdb.h>
 
 #include "base/seal.h"
-#include "entity/entity.h"
+#include "entity/record.h"
 
 static sqlite3 *db;
 

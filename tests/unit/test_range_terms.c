@@ -1,6 +1,6 @@
 #include "asked_ranges.h"
 #include "failing_malloc.h"
-#include "query/range_terms.h"
+#include "query/ranges.h"
 
 static void assert_interval(const pt_key_condition *condition, pt_slice low, pt_slice high)
 {

@@ -1,7 +1,7 @@
 #include "asked_ranges.h"
 
 #include "failing_malloc.h"
-#include "query/range_walk.h"
+#include "query/ranges.h"
 
 static pt_range_walk walk;
 

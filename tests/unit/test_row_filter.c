@@ -5,7 +5,7 @@
 #include "value_fixture.h"
 
 #include "failing_malloc.h"
-#include "table/row_filter.h"
+#include "table/row.h"
 
 enum { CHUNK = 4096 }; /* the first one of an arena */
 

@@ -1,6 +1,6 @@
 #include "session_fixture.h"
 
-#include "transaction/table_counts.h"
+#include "transaction/table_directory.h"
 
 static test_host host;
 static pt_session *session;

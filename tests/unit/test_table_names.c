@@ -1,7 +1,7 @@
 #include "session_fixture.h"
 
 #include "entity/key.h"
-#include "transaction/table_names.h"
+#include "transaction/table_directory.h"
 
 static test_host host;
 static pt_session *session;

@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-#include "value/value_text.h"
+#include "value/value.h"
 
 #define COUNT(array) (sizeof(array) / sizeof(array)[0])
 

@@ -10,9 +10,9 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
-#include "lmdb/file/access.h"
-#include "lmdb/file/error.h"
-#include "lmdb/file/foreign.h"
+#include "lmdb/file/errors.h"
+#include "lmdb/file/forks.h"
+#include "lmdb/file/guards.h"
 #include "lmdb/registry.h"
 
 /*

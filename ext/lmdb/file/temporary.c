@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
-#include "lmdb/file/access.h"
+#include "lmdb/file/guards.h"
 #include "lmdb/file/locks.h"
 
 #define INFIX "-new-"

@@ -20,7 +20,7 @@ typedef struct pt_lmdb_temporary {
 } pt_lmdb_temporary;
 
 /*
- * Makes an empty file for `path` (absolute), for whom the file `like` is (lmdb/file/access.h) or,
+ * Makes an empty file for `path` (absolute), for whom the file `like` is (lmdb/file/guards.h) or,
  * with NULL, as the umask says, and removes what others have left behind. 0 or errno.
  */
 int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_temporary *temporary);

@@ -2,7 +2,7 @@
  * A store is one LMDB environment (the data file, and beside it LMDB's lock file with "-lock" at
  * the end of its name) with four named sub-databases, all in memcmp order without duplicates.
  *
- * `entities`: logical key (entity/key.h) -> record (entity/entity.h). Table id 0 is the catalogue.
+ * `entities`: logical key (entity/key.h) -> record (entity/record.h). Table id 0 is the catalogue.
  * LMDB's keys have at most 511 bytes; of a logical key of more than 510 the first 510 and 00 are
  * the key here, whose value is the u64 number of a bucket, sealed (base/seal.h): a link. No other
  * key here has 511 bytes.

@@ -5,7 +5,18 @@
 #define PT_LMDB_PAGE_FORMAT_H
 
 #include "base/seal.h"
+#include "entity/key.h"
 #include "store/engine.h"
+
+/* Logical keys in LMDB's keys, which have 511 bytes at most. */
+enum {
+    PT_LMDB_SHORT_KEY_MAX = 510,  /* bytes of a logical key that needs no link */
+    PT_LMDB_LINK_SIZE = 511,      /* bytes of an LMDB key that is a link */
+    PT_LMDB_BUCKET_PREFIX = 8,    /* bytes of the number in front of a key in a bucket */
+    PT_LMDB_BUCKET_KEY_MAX = 502, /* bytes of logical key behind it */
+    PT_LMDB_DEPTH_MAX = (PT_KEY_LOGICAL_MAX - PT_LMDB_SHORT_KEY_MAX + PT_LMDB_BUCKET_KEY_MAX - 1) /
+                        PT_LMDB_BUCKET_KEY_MAX,
+};
 
 #define PT_FORMAT_ENTITIES "entities"
 #define PT_FORMAT_LONG_KEYS "long_keys"

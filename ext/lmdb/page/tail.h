@@ -2,7 +2,7 @@
  * Pages that a store's file lacks at its end.
  *
  * LMDB does not write a page that a transaction has taken and given back. If that is the last one,
- * the commit leaves a file that ends before it, until the file is made longer (lmdb/commit.c). A
+ * the commit leaves a file that ends before it, until the file is made longer (lmdb/writer.c). A
  * process killed in between, or a power failure, leaves it so for good; nothing is missing, for a
  * free page is never read. A file that was truncated looks the same, but lacks pages in use.
  *

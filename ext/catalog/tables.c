@@ -1,0 +1,265 @@
+#include "catalog/tables.h"
+
+#include "catalog/store.h"
+#include "catalog/tables_cursor.h"
+#include "module/companion.h"
+#include "module/module.h"
+
+static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
+                   sqlite3_vtab **vtab, char **message)
+{
+    (void)argc;
+    (void)argv;
+    int rc = sqlite3_declare_vtab(
+        db, "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, Entities INT, Bytes INT)");
+    if (rc != SQLITE_OK) {
+        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
+        return rc;
+    }
+    sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    pt_tables *tables = sqlite3_malloc64(sizeof *tables);
+    if (tables == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *tables = (pt_tables){.follower = {.connection = context}};
+    *vtab = &tables->follower.base;
+    return SQLITE_OK;
+}
+
+static int disconnect(sqlite3_vtab *vtab)
+{
+    pt_tables *tables = pt_tables_of(vtab);
+    pt_buffer_free(&tables->named);
+    pt_table_names_free(&tables->names);
+    sqlite3_free(tables);
+    return SQLITE_OK;
+}
+
+/* Which store will be written to is not known yet: xUpdate begins its session. */
+static int begin(sqlite3_vtab *vtab)
+{
+    pt_tables *tables = pt_tables_of(vtab);
+    pt_connection_keep_open(tables->follower.connection);
+    tables->follower.joining = true;
+    tables->follower.joined = true;
+    tables->begun = true;
+    return SQLITE_OK;
+}
+
+/* Begins to write to a store; the view shows what the transaction sees there. */
+static int begin_store(pt_session *session, pt_view **view, pt_error *error)
+{
+    int rc = pt_session_begin(session, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(session, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_require_sync(session, PT_SYNC_FULL);
+    }
+    return rc;
+}
+
+/* --- DELETE --- */
+
+/* A table that somebody else dropped since the row was read is gone, which is what was asked for.
+ */
+static int drop(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
+{
+    uint32_t number = (uint32_t)((uint64_t)rowid >> 32);
+    pt_session *session = pt_connection_session_of(tables->follower.connection, number);
+    const char *name = pt_table_names_find(&tables->names, rowid);
+    if (!pt_tables_is_named(tables, number) || session == NULL || name == NULL) {
+        return pt_catalog_ask_for_store(tables->follower.connection, error);
+    }
+    pt_view *view = NULL;
+    pt_table_entry entry = {0};
+    int rc = begin_store(session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_read(view, name, &entry, error);
+    }
+    if (rc == SQLITE_OK && entry.id == (uint32_t)rowid) {
+        rc = pt_table_directory_remove(session, view, name, error);
+    }
+    return rc == SQLITE_NOTFOUND ? SQLITE_OK : rc;
+}
+
+/* --- INSERT --- */
+
+static int check_name(sqlite3_value *value, const char **name, pt_error *error)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_NOTNULL,
+                            "TableName is NULL; give the new table a name (PropertiesNeedValue)");
+    }
+    if (type == SQLITE_BLOB || type == SQLITE_FLOAT) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "TableName is a %s; give a text (InvalidResourceName)",
+                            type == SQLITE_BLOB ? "BLOB" : "REAL");
+    }
+    *name = (const char *)sqlite3_value_text(value);
+    if (*name == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (**name == 0) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "TableName is empty; give a text of 1 to %d bytes (OutOfRangeInput)",
+                            PT_TABLE_NAME_MAX);
+    }
+    if (strlen(*name) != (size_t)sqlite3_value_bytes(value)) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "TableName %Q is followed by a U+0000; leave it out "
+                            "(InvalidResourceName)",
+                            *name);
+    }
+    return SQLITE_OK;
+}
+
+static int refuse_existing(const pt_tables *tables, const pt_session *session, const char *name,
+                           pt_error *error)
+{
+    bool replaces =
+        sqlite3_vtab_on_conflict(pt_connection_db(tables->follower.connection)) == SQLITE_REPLACE;
+    return pt_error_set(
+        error, SQLITE_CONSTRAINT_PRIMARYKEY,
+        replaces ? "store %Q has a table %Q, and INSERT OR REPLACE does not drop its entities; "
+                   "DELETE it first if that is what you want (TableAlreadyExists)"
+                 : "store %Q has a table %Q; use it, or INSERT OR IGNORE (TableAlreadyExists)",
+        pt_session_store(session)->path, name);
+}
+
+static int make_in(pt_tables *tables, pt_session *session, const char *name, sqlite3_int64 *rowid,
+                   pt_error *error)
+{
+    pt_view *view = NULL;
+    pt_table_entry entry = {0};
+    int rc = begin_store(session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_read(view, name, &entry, error);
+    }
+    if (rc == SQLITE_OK) {
+        return refuse_existing(tables, session, name, error);
+    }
+    if (rc == SQLITE_NOTFOUND) {
+        rc = pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_table_directory_read(view, name, &entry, error);
+    }
+    if (rc == SQLITE_OK) {
+        uint32_t number = pt_connection_number_of(tables->follower.connection, session);
+        *rowid = pt_tables_rowid(number, entry.id);
+    }
+    return rc;
+}
+
+/* The store to make a table in, in use. */
+static int use_store(const pt_tables *tables, sqlite3_value *store, pt_session **session,
+                     pt_error *error)
+{
+    pt_connection *connection = tables->follower.connection;
+    int rc;
+    if (sqlite3_value_type(store) == SQLITE_NULL) {
+        rc = pt_catalog_use_default_store(connection, session, error);
+        return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
+                                                   : rc;
+    }
+    const char *name = (const char *)sqlite3_value_text(store);
+    return name != NULL ? pt_catalog_use_store(connection, name, session, error)
+                        : pt_error_nomem(error);
+}
+
+static int make(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid, pt_error *error)
+{
+    const char *name = NULL;
+    pt_session *session = NULL;
+    if (sqlite3_value_type(columns[PT_TABLES_ENTITIES]) != SQLITE_NULL ||
+        sqlite3_value_type(columns[PT_TABLES_BYTES]) != SQLITE_NULL) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "Entities and Bytes are counted; give Store and TableName only");
+    }
+    int rc = check_name(columns[PT_TABLES_NAME], &name, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_companion_join(tables->follower.connection, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = use_store(tables, columns[PT_TABLES_STORE], &session, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = make_in(tables, session, name, rowid, error);
+        pt_connection_leave(tables->follower.connection, session);
+    }
+    return rc;
+}
+
+/* --- xUpdate --- */
+
+static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    enum { OLD_ROWID, NEW_ROWID, COLUMNS };
+    pt_tables *tables = pt_tables_of(vtab);
+    pt_error error = PT_ERROR_NONE;
+    int rc;
+    tables->follower.joining = false;
+    tables->begun = false;
+    if (!tables->follower.joined) {
+        rc = pt_session_refuse_withdrawn(&error);
+    } else if (argc == 1) {
+        rc = drop(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
+    } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {
+        rc = pt_error_set(&error, SQLITE_ERROR,
+                          "a table cannot be changed by UPDATE; INSERT makes one, DELETE drops one "
+                          "with its entities, and a ptable writes into it");
+    } else if (sqlite3_value_type(argv[NEW_ROWID]) != SQLITE_NULL) {
+        rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
+                          "rowids are given out; give Store and TableName only");
+    } else {
+        rc = make(tables, argv + COLUMNS, rowid, &error);
+    }
+    return rc == SQLITE_OK ? rc
+                           : pt_module_fail_write(pt_connection_db(tables->follower.connection),
+                                                  &vtab->zErrMsg, "pt_tables", &error);
+}
+
+/* A statement that did not come to read must not let a later one take the lock: nothing would free
+ * it again. */
+static int commit(sqlite3_vtab *vtab)
+{
+    pt_tables_of(vtab)->begun = false;
+    return pt_follower_commit(vtab);
+}
+
+static int rollback(sqlite3_vtab *vtab)
+{
+    pt_tables_of(vtab)->begun = false;
+    return pt_follower_rollback(vtab);
+}
+
+/* Without xCreate it is there by its own name, once, in every connection. */
+static const sqlite3_module tables_module = {
+    .iVersion = 2,
+    .xConnect = connect,
+    .xBestIndex = pt_tables_best_index,
+    .xDisconnect = disconnect,
+    .xOpen = pt_tables_open,
+    .xClose = pt_tables_close,
+    .xFilter = pt_tables_filter,
+    .xNext = pt_tables_next,
+    .xEof = pt_tables_eof,
+    .xColumn = pt_tables_column,
+    .xRowid = pt_tables_cursor_rowid,
+    .xUpdate = update,
+    .xBegin = begin,
+    .xSync = pt_follower_sync,
+    .xCommit = commit,
+    .xRollback = rollback,
+    .xSavepoint = pt_follower_savepoint,
+    .xRelease = pt_follower_release,
+    .xRollbackTo = pt_follower_rollback_to,
+};
+
+int pt_catalog_register(sqlite3 *db, pt_connection *connection)
+{
+    return pt_module_register(db, "pt_tables", &tables_module, connection);
+}

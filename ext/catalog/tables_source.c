@@ -1,0 +1,250 @@
+#include "catalog/tables_source.h"
+
+#include "catalog/store.h"
+#include "entity/key.h"
+#include "module/companion.h"
+#include "module/module.h"
+#include "module/schema_search.h"
+#include "table/row.h"
+#include "table/table.h"
+
+/* --- By the name of a ptable --- */
+
+/* Whether a schema has a table or view of the name that is the context. */
+static int look_into_schema(sqlite3 *db, const char *schema, void *context, bool *has,
+                            pt_error *error)
+{
+    const char *name = *(const char **)context;
+    sqlite3_stmt *statement = NULL;
+    /* What an authorizer hides is NULL; so is all but the rowid of a table that is being made. */
+    char *sql = sqlite3_mprintf("SELECT rowid NOT NULL AND name NOT NULL AND type NOT NULL FROM "
+                                "\"%w\".sqlite_schema WHERE rowid IS NULL OR (name IS NULL) <> "
+                                "(type IS NULL) OR name = %Q COLLATE NOCASE AND type IN "
+                                "('table', 'view')",
+                                schema, name);
+    if (sql == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
+    *has = rc == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
+    bool known = *has || (rc == SQLITE_DONE && !pt_module_is_ignored(statement));
+    rc = known ? SQLITE_OK : pt_module_nested_error(db, "SELECT from sqlite_schema", error);
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+/* Takes over what a connected ptable says of itself. */
+static int take_over(pt_catalog_source *source, const pt_table *table, pt_error *error)
+{
+    source->table = sqlite3_mprintf("%s", table->config.table);
+    if (source->table == NULL) {
+        return pt_error_nomem(error);
+    }
+    return pt_connection_use(source->connection, table->path, table->schema, false,
+                             &source->session, error);
+}
+
+/* Preparing a statement on the table makes SQLite connect it. SQLITE_NOTFOUND, without a text, if
+ * it is not a ptable. */
+static int find_by_name(pt_catalog_source *source, const char *schema, const char *name,
+                        pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(source->connection);
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
+    if (sql == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    if (rc == SQLITE_OK) {
+        pt_connected *connected = pt_connection_find_table(source->connection, schema, name);
+        rc = connected != NULL ? take_over(source, pt_table_of_connected(connected), error)
+                               : SQLITE_NOTFOUND;
+    } else {
+        rc = pt_module_nested_error(db, "SELECT from the table", error);
+    }
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+/* The same where there may be no such table, nor such a schema. */
+static int find_in_schema(pt_catalog_source *source, const char *schema, const char *name,
+                          pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(source->connection);
+    bool has = false;
+    int rc = sqlite3_db_readonly(db, schema) >= 0 ? look_into_schema(db, schema, &name, &has, error)
+                                                  : SQLITE_NOTFOUND;
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return has ? find_by_name(source, schema, name, error) : SQLITE_NOTFOUND;
+}
+
+static int find_qualified(pt_catalog_source *source, const char *name, const char *point,
+                          pt_error *error)
+{
+    char *schema = sqlite3_mprintf("%.*s", (int)(point - name), name);
+    if (schema == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = find_in_schema(source, schema, point + 1, error);
+    sqlite3_free(schema);
+    return rc;
+}
+
+static int find_ptable(pt_catalog_source *source, const char *name, pt_error *error)
+{
+    const char *point = strchr(name, '.');
+    char *schema;
+    int rc = pt_schema_search(pt_connection_db(source->connection), look_into_schema, &name,
+                              &schema, error);
+    if (rc == SQLITE_OK) {
+        rc = schema != NULL ? find_by_name(source, schema, name, error) : SQLITE_NOTFOUND;
+    }
+    sqlite3_free(schema);
+    if (rc == SQLITE_NOTFOUND && point != NULL) {
+        rc = find_qualified(source, name, point, error);
+    }
+    if (rc == SQLITE_NOTFOUND) {
+        rc = pt_error_set(error, SQLITE_ERROR,
+                          "%Q is not the name of a ptable; give the name of a table that was made "
+                          "USING ptable, or two arguments: a store and a table's name there",
+                          name);
+    }
+    return rc;
+}
+
+/* --- By a store and a table --- */
+
+static int find_in_store(pt_catalog_source *source, const char *store, const char *table,
+                         pt_error *error)
+{
+    source->table = sqlite3_mprintf("%s", table);
+    if (source->table == NULL) {
+        return pt_error_nomem(error);
+    }
+    return pt_catalog_use_store(source->connection, store, &source->session, error);
+}
+
+/* --- Opening and closing --- */
+
+static int find_store(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    const char *text[PT_TVF_ARGUMENTS_MAX] = {NULL};
+    for (int i = 0; i < cursor->argument_count; i++) {
+        text[i] = (const char *)sqlite3_value_text(cursor->arguments[i]);
+        if (text[i] == NULL) {
+            return pt_error_nomem(error);
+        }
+    }
+    int rc = cursor->argument_count == 1 ? find_ptable(source, text[0], error)
+                                         : find_in_store(source, text[0], text[1], error);
+    if (rc != SQLITE_OK) {
+        source->session = NULL;
+        return rc;
+    }
+    pt_session_cursor_opened(source->session);
+    source->store = pt_catalog_store_name(source->connection, source->session);
+    return source->store != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+static int find_table(pt_catalog_source *source, pt_view *view, pt_error *error)
+{
+    pt_table_entry entry = {0};
+    int rc = pt_table_directory_read(view, source->table, &entry, error);
+    if (rc == SQLITE_NOTFOUND) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "store %Q has no table %Q; SELECT TableName FROM pt_tables WHERE "
+                            "Store = %Q shows those it has (TableNotFound)",
+                            source->store, source->table, source->store);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    char *name = sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data);
+    if (name == NULL) {
+        return pt_error_nomem(error);
+    }
+    sqlite3_free(source->table);
+    source->table = name;
+    source->table_id = entry.id;
+    return SQLITE_OK;
+}
+
+int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    source->connection = cursor->connection;
+    pt_view *view = NULL;
+    int rc = pt_companion_join(source->connection, error);
+    if (rc == SQLITE_OK) {
+        rc = find_store(source, cursor, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(source->session, &view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = find_table(source, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_scan_open(&source->scan, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_scan_freeze(&source->scan);
+    }
+    return rc;
+}
+
+void pt_catalog_source_close(pt_catalog_source *source)
+{
+    pt_scan_free(&source->scan);
+    pt_buffer_free(&source->low);
+    pt_buffer_free(&source->high);
+    pt_buffer_free(&source->shape);
+    sqlite3_free(source->store);
+    sqlite3_free(source->table);
+    if (source->session != NULL) {
+        pt_session_cursor_closed(source->session);
+        pt_connection_leave(source->connection, source->session);
+    }
+    *source = (pt_catalog_source){0};
+}
+
+/* --- Reading --- */
+
+int pt_catalog_source_seek(pt_catalog_source *source, pt_slice low, pt_slice high, bool bounded,
+                           pt_direction direction, pt_error *error)
+{
+    pt_key_begin(&source->low, source->table_id);
+    pt_buffer_append_slice(&source->low, low);
+    pt_key_begin(&source->high, bounded ? source->table_id : source->table_id + 1);
+    if (bounded) {
+        pt_buffer_append_slice(&source->high, high);
+    }
+    if (source->low.failed || source->high.failed) {
+        return pt_error_nomem(error);
+    }
+    return pt_scan_seek(&source->scan, pt_buffer_slice(&source->low),
+                        pt_buffer_slice(&source->high), direction, error);
+}
+
+int pt_catalog_source_record(pt_catalog_source *source, pt_record *record, pt_error *error)
+{
+    pt_shape_source shapes = pt_dictionary_source(pt_session_store(source->session)->dictionary);
+    pt_slice key = source->scan.key;
+    int rc = pt_record_open(record, key, source->scan.record, &shapes, &source->shape);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return rc == SQLITE_OK ? rc : pt_report_damage(key, error);
+}
+
+uint16_t pt_catalog_source_shape(const pt_catalog_source *source)
+{
+    enum { SHAPE_ID = 2 };
+    pt_slice record = source->scan.record;
+    return record.size >= PT_RECORD_HEADER ? pt_get_le16(record.data + SHAPE_ID) : 0;
+}

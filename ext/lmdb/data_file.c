@@ -1,0 +1,143 @@
+#include "lmdb/data_file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/stat.h>
+
+#include "base/sqlite.h"
+#include "lmdb/create.h"
+#include "lmdb/env.h"
+#include "lmdb/file/errors.h"
+#include "lmdb/file/forks.h"
+#include "lmdb/file/guards.h"
+#include "lmdb/file/temporary.h"
+
+enum { FINDING_TRIES = 3 };
+
+static int open_as(const char *path, int access, pt_lmdb_owned *file)
+{
+    return pt_lmdb_open_owned(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, file);
+}
+
+/* Opens the data file, for writing if possible. 0 or errno. */
+static int open_data_file(const char *path, pt_lmdb_owned *file, bool *writable)
+{
+    if (pt_lmdb_foreign_take(path, file, writable)) {
+        return 0;
+    }
+    *writable = true;
+    int problem = open_as(path, O_RDWR, file);
+    if (problem == EACCES || problem == EPERM || problem == EROFS || problem == EISDIR) {
+        *writable = false;
+        problem = open_as(path, O_RDONLY, file);
+    }
+    return problem;
+}
+
+int pt_lmdb_fail_finding(pt_error *error, const char *path, int problem)
+{
+    switch (problem) {
+    case ENOENT:
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q does not exist; bring it back, if it was moved or left behind, or "
+            "make a new one by CREATE VIRTUAL TABLE, after DROP TABLE where one is "
+            "declared",
+            path);
+    case ENOTDIR:
+        return pt_error_set(
+            error, SQLITE_CANTOPEN,
+            "store %Q cannot be there: a part of its path is not a folder; name another", path);
+    case EACCES:
+    case EPERM:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be opened: no permission; ask its owner for it", path);
+    case ENOMEM:
+        return pt_error_nomem(error);
+    default:
+        pt_lmdb_fail(error, problem, path, "opening it");
+        error->rc = error->rc == SQLITE_IOERR ? SQLITE_CANTOPEN : error->rc;
+        return error->rc;
+    }
+}
+
+static int check_kind(const char *path, pt_error *error)
+{
+    struct stat file;
+    if (stat(path, &file) != 0) {
+        return errno == ENOENT ? SQLITE_OK : pt_lmdb_fail_finding(error, path, errno);
+    }
+    return pt_lmdb_check_kind(&file, path, error);
+}
+
+int pt_lmdb_find_file(const char *path, bool create, pt_lmdb_owned *file, bool *writable,
+                      pt_error *error)
+{
+    int rc = check_kind(path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_fill_descriptors(path, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    int problem = open_data_file(path, file, writable);
+    for (int tries = 1; problem == ENOENT && create && tries < FINDING_TRIES; tries++) {
+        rc = pt_lmdb_create_file(path, NULL, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        problem = open_data_file(path, file, writable);
+    }
+    return problem == 0 ? SQLITE_OK : pt_lmdb_fail_finding(error, path, problem);
+}
+
+/* --- Place --- */
+
+/* Whether the file of this name is this one. 0 or errno if that cannot be said. */
+static int look_at_name(const char *path, dev_t device, ino_t inode, bool *same)
+{
+    struct stat named;
+    *same = false;
+    if (stat(path, &named) != 0) {
+        return errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    }
+    *same = named.st_dev == device && named.st_ino == inode;
+    return 0;
+}
+
+bool pt_lmdb_has_lost_name(const struct stat *file, const char *path)
+{
+    bool same;
+    return look_at_name(path, file->st_dev, file->st_ino, &same) == 0 && !same;
+}
+
+int pt_lmdb_fail_moved(pt_error *error, int rc, const char *path)
+{
+    return pt_error_set(error, rc,
+                        "store %Q was moved, replaced or deleted while it is open; close all "
+                        "connections to it, and open it where it is now",
+                        path);
+}
+
+int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
+{
+    bool same;
+    int problem = look_at_name(store->base.path, store->device, store->inode, &same);
+    if (problem != 0) {
+        return pt_lmdb_fail(error, problem, store->base.path, "looking at its name");
+    }
+    return same ? SQLITE_OK : pt_lmdb_fail_moved(error, code, store->base.path);
+}
+
+int pt_lmdb_settle_name(pt_lmdb_store *store, pt_error *error)
+{
+    if (store->renamed || store->found) {
+        int problem = pt_lmdb_sync_folder(store->base.path);
+        if (problem != 0) {
+            return pt_lmdb_fail(error, problem, store->base.path, "making its name durable");
+        }
+        store->renamed = false;
+        store->found = false;
+    }
+    return SQLITE_OK;
+}
