@@ -6,6 +6,7 @@
 #define SABOTEUR_H
 
 #include <sqlite3.h>
+#include <stddef.h>
 
 static int saboteur_code;
 static int saboteur_syncs;
