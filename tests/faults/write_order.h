@@ -11,7 +11,7 @@
 
 /* Each run of calls as a letter: w writes to an unfinished file, s its sync, n its new name, f the
  * folder's sync, W a write to any other file. */
-static char order[40];
+static char letters[40];
 
 static inline char order_letter(const system_call *call)
 {
@@ -34,9 +34,10 @@ static inline char order_letter(const system_call *call)
 static inline system_call_verdict note_order(const system_call *call)
 {
     char letter = order_letter(call);
-    size_t length = strlen(order);
-    if (letter != 0 && (length == 0 || order[length - 1] != letter) && length < sizeof order - 1) {
-        order[length] = letter;
+    size_t length = strlen(letters);
+    if (letter != 0 && (length == 0 || letters[length - 1] != letter) &&
+        length < sizeof letters - 1) {
+        letters[length] = letter;
     }
     return (system_call_verdict){0};
 }
@@ -44,12 +45,12 @@ static inline system_call_verdict note_order(const system_call *call)
 /* What the statement does to files, as above. */
 static inline const char *order_of(sqlite3 *db, const char *sql)
 {
-    memset(order, 0, sizeof order);
+    memset(letters, 0, sizeof letters);
     system_call_judge = note_order;
     int code = code_of(db, "%s", sql);
     system_call_judge = NULL;
     assert_int_equal(code, SQLITE_OK);
-    return order;
+    return letters;
 }
 
 #endif
