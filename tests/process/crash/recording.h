@@ -68,9 +68,9 @@ enum { MARK_BEGUN, MARK_DONE };
 typedef struct recording {
     const scenario *of;
     disk_log log;
-    content states[TRANSACTIONS + 1];  /* after each transaction */
-    content failing[TRANSACTIONS + 1]; /* while it fails */
-    int64_t begun[TRANSACTIONS + 1];   /* the events */
+    database_content states[TRANSACTIONS + 1];  /* after each transaction */
+    database_content failing[TRANSACTIONS + 1]; /* while it fails */
+    int64_t begun[TRANSACTIONS + 1];            /* the events */
     int64_t done[TRANSACTIONS + 1];
     int64_t in_store[TRANSACTIONS + 1]; /* the store's part begins to be on the disk */
     int64_t in_main[TRANSACTIONS + 1];  /* the main database's part is certain to be there;
@@ -191,7 +191,7 @@ static inline void settle_parts(recording *all)
 
 /* What others see of a transaction that fails, after the store's commit. */
 static sqlite3 *witness;
-static content witnessed;
+static database_content witnessed;
 
 static inline void look_on(void)
 {

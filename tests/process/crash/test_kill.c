@@ -185,7 +185,7 @@ static void remember(history *all, int commits, uint64_t digest, int number)
 
 static void remember_state(sqlite3 *db, int number)
 {
-    content there = content_of(db, false);
+    database_content there = content_of(db, false);
     if (there.code != SQLITE_OK) {
         _exit(4);
     }
@@ -244,7 +244,7 @@ static bool goes_on(sqlite3 *db)
            wrong("the next transaction", sqlite3_errmsg(db));
 }
 
-static bool is_as_committed(const content *there)
+static bool is_as_committed(const database_content *there)
 {
     int store = ours->store_commits;
     int main = ours->main_commits;
@@ -264,7 +264,7 @@ static bool is_as_committed(const content *there)
 
 static bool check(sqlite3 *db, bool goes)
 {
-    content there = content_of(db, false);
+    database_content there = content_of(db, false);
     if (there.code != SQLITE_OK) {
         return wrong("reading", there.text);
     }

@@ -89,7 +89,7 @@ static bool found_wrong(findings *found, const char *what, const char *more)
 }
 
 /* The state of the store, with the main database in a state that goes with it, or -1. */
-static int state_of(const recording *all, int64_t event, const content *there, bool *apart)
+static int state_of(const recording *all, int64_t event, const database_content *there, bool *apart)
 {
     promise promised = promise_at(all, event);
     int fails = promised.last;
@@ -112,7 +112,8 @@ static int state_of(const recording *all, int64_t event, const content *there, b
 }
 
 /* In words: which states the two databases are in. */
-static void describe(const recording *all, int64_t event, const content *there, findings *found)
+static void describe(const recording *all, int64_t event, const database_content *there,
+                     findings *found)
 {
     promise promised = promise_at(all, event);
     int in_store = -1;
@@ -152,7 +153,7 @@ static bool check_database(sqlite3 *db, const recording *all, int64_t event, fin
     if (!main_is_sound(db)) {
         return found_wrong(found, "integrity_check", sqlite3_errmsg(db));
     }
-    content there = content_of(db, true);
+    database_content there = content_of(db, true);
     if (there.code != SQLITE_OK) {
         return found_wrong(found, "reading", there.text);
     }
