@@ -6,7 +6,7 @@
 
 #include "failing_malloc.h"
 #include "ptable.h"
-#include "store/interruption.h"
+#include "transaction/interruption.h"
 
 enum { MOST_STEPS = 100000 };
 
