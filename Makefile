@@ -56,9 +56,10 @@ LOADABLE_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
 STATIC_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/static/%.o)
 
 programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
-UNIT_TESTS := $(call programs,tests/unit/test_*.c)
-RANDOM_TESTS := $(call programs,tests/random/*.c)
-PROCESS_TESTS := $(call programs,tests/process/*.c)
+tests_below = $(patsubst %.c,$(BUILD)/%,$(sort $(shell find $(1) -name 'test_*.c')))
+UNIT_TESTS := $(call tests_below,tests/unit)
+RANDOM_TESTS := $(call tests_below,tests/random)
+PROCESS_TESTS := $(call tests_below,tests/process)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
 FUZZ_TESTS := $(call programs,tests/fuzz/fuzz_*.c)
 EXAMPLES := $(call programs,examples/*.c)
@@ -110,7 +111,7 @@ $(BUILD)/tests/%: $(BUILD)/tests/%.o $(OUT)/libptable.a
 
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -DSQLITE_CORE -Iext -Itests/unit -MMD -MP -c -o $@ $<
+	$(COMPILE) -DSQLITE_CORE -Iext -Itests -MMD -MP -c -o $@ $<
 
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
@@ -121,7 +122,7 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_SHARED) $(OUT)/libptable.a
 
 $(BENCH_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -Iext -DCOMPILER_FLAGS='"$(CFLAGS)"' -MMD -MP -c -o $@ $<
+	$(COMPILE) -Iext -Itests -DCOMPILER_FLAGS='"$(CFLAGS)"' -MMD -MP -c -o $@ $<
 
 # Changes only when the compile command does; everything compiled depends on it.
 $(BUILD)/flags: FORCE
@@ -173,21 +174,19 @@ run-test-readme: loadable
 	$(RUN) tests/test_readme.sh
 
 # Suites of one program, which `make test` runs in a short form and N makes longer.
-SUITES := $(wildcard tests/unit/test_out_of_memory.c tests/process/test_io_errors.c \
-    tests/process/test_kill.c tests/process/test_kill_load.c tests/process/test_power_loss.c \
-    tests/process/test_isolation.c tests/process/test_damage.c tests/process/test_backup.c \
-    tests/process/test_compact.c tests/process/test_sealed_records.c \
-    tests/process/test_interruption.c tests/process/test_thread_mix.c)
-suite_target = $(subst _,-,$(basename $(notdir $(1))))
+SUITES := out-of-memory io-errors kill kill-load power-loss isolation damage backup compact \
+    sealed-records interruption thread-mix
+suite_program = $(or $(filter %/test_$(subst -,_,$(1)),$(UNIT_TESTS) $(PROCESS_TESTS)),\
+    $(error no program for the suite test-$(1)))
 
 define suite_rules
-.PHONY: $(1) run-$(1)
-$(1): deps
-	@$$(SUBMAKE) run-$(1)
-run-$(1): loadable $(2)
+.PHONY: test-$(1) run-test-$(1)
+test-$(1): deps
+	@$$(SUBMAKE) run-test-$(1)
+run-test-$(1): loadable $(2)
 	PT_PROGRAM_TIMEOUT=0 $$(RUN) $(2)
 endef
-$(foreach suite,$(SUITES),$(eval $(call suite_rules,$(call suite_target,$(suite)),$(suite:%.c=$(BUILD)/%))))
+$(foreach suite,$(SUITES),$(eval $(call suite_rules,$(suite),$(call suite_program,$(suite)))))
 
 .PHONY: conformance run-conformance
 conformance:
@@ -228,7 +227,7 @@ check-asan: deps
 # for functions (mmap, sysconf) which the sanitizer calls before it is ready. What it finds, in
 # child processes too, is in BUILD/races, printed at the end, and a failure. PTABLE_MAP_SIZE because
 # the sanitizer leaves little address space.
-TSAN_LEAVES_OUT := %/test_sql_scripts %/test_lmdb_faults %/test_lmdb_page_size
+TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_faults %/unit/lmdb/page/test_page_size
 
 check-tsan: deps
 	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
@@ -318,7 +317,7 @@ fuzzers:
 run-fuzzers: $(FUZZERS)
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/libptable.a
-	$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE -DLIBFUZZER -Iext -Itests/unit -MMD -MP -MF $@.d \
+	$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE -DLIBFUZZER -Iext -Itests -MMD -MP -MF $@.d \
 	    -c -o $@.o $<
 	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/libptable.a $(TEST_LIBS)
 

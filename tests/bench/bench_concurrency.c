@@ -7,10 +7,10 @@
  */
 #include <stdio.h>
 
-#include "format.h"
-#include "load.h"
-#include "machine.h"
-#include "workers.h"
+#include "bench/format.h"
+#include "bench/load.h"
+#include "bench/machine.h"
+#include "bench/workers.h"
 
 enum { REPEATS = 3 };
 

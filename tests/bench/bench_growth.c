@@ -5,14 +5,14 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-#include "commits.h"
-#include "format.h"
-#include "freelist.h"
-#include "load.h"
-#include "machine.h"
-#include "other_table.h"
-#include "raw_side.h"
-#include "sql_side.h"
+#include "bench/commits.h"
+#include "bench/format.h"
+#include "bench/freelist.h"
+#include "bench/load.h"
+#include "bench/machine.h"
+#include "bench/other_table.h"
+#include "bench/raw_side.h"
+#include "bench/sql_side.h"
 
 #define LOAD "load in key order, 1 durable commit"
 

@@ -17,13 +17,13 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "child.h"
-#include "format.h"
-#include "load.h"
-#include "machine.h"
-#include "pressure.h"
-#include "sql_side.h"
-#include "watch.h"
+#include "bench/child.h"
+#include "bench/format.h"
+#include "bench/load.h"
+#include "bench/machine.h"
+#include "bench/pressure.h"
+#include "bench/sql_side.h"
+#include "bench/watch.h"
 
 enum { TRANSACTION_SIZE = 20000000, LIMIT_MB = 16, MB = 1000000, ROWS = 1000, NUMBER_SIZE = 24 };
 

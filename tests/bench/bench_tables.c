@@ -2,10 +2,10 @@
  * make bench: reads and writes of one set of entities kept in five ways, side by side; reads and
  * loads beside the floor too. settings.h says what can be set.
  */
-#include "format.h"
-#include "load.h"
-#include "machine.h"
-#include "report.h"
+#include "bench/format.h"
+#include "bench/load.h"
+#include "bench/machine.h"
+#include "bench/report.h"
 
 /* Made by make. */
 #define CSV_PATH "build/bench/bench.csv"

@@ -1,4 +1,4 @@
-#include "child.h"
+#include "bench/child.h"
 
 #include <spawn.h>
 #include <stdio.h>

@@ -5,7 +5,7 @@
 #ifndef CHILD_H
 #define CHILD_H
 
-#include "support.h"
+#include "bench/support.h"
 
 enum { CHILD_NUMBERS = 6 };
 

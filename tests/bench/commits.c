@@ -1,4 +1,4 @@
-#include "commits.h"
+#include "bench/commits.h"
 
 summary commit_often(commit_run *run, unsigned count)
 {

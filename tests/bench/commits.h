@@ -4,8 +4,8 @@
 #ifndef COMMITS_H
 #define COMMITS_H
 
-#include "side.h"
-#include "statistics.h"
+#include "bench/side.h"
+#include "bench/statistics.h"
 
 enum { COMMITS_MAX = 1000 };
 

@@ -1,4 +1,4 @@
-#include "data.h"
+#include "bench/data.h"
 
 #include <string.h>
 

@@ -10,7 +10,7 @@
 #ifndef DATA_H
 #define DATA_H
 
-#include "settings.h"
+#include "bench/settings.h"
 
 enum { KEY_SIZE = 10, EMAIL_SIZE = 24 };
 

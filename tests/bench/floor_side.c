@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sql_side.h"
+#include "bench/sql_side.h"
 
 typedef struct floor_cursor {
     sqlite3_vtab_cursor base;

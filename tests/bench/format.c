@@ -1,4 +1,4 @@
-#include "format.h"
+#include "bench/format.h"
 
 #include <inttypes.h>
 #include <stdio.h>

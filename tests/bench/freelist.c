@@ -1,14 +1,14 @@
-#include "freelist.h"
+#include "bench/freelist.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <time.h>
 
-#include "commits.h"
-#include "format.h"
-#include "other_table.h"
-#include "raw_side.h"
-#include "sql_side.h"
+#include "bench/commits.h"
+#include "bench/format.h"
+#include "bench/other_table.h"
+#include "bench/raw_side.h"
+#include "bench/sql_side.h"
 
 enum {
     MILLIONS = 10,

@@ -9,7 +9,7 @@
 #ifndef FREELIST_H
 #define FREELIST_H
 
-#include "side.h"
+#include "bench/side.h"
 
 /* Prints a table; the sides have their folders inside `folder`, one at a time. */
 void freelist_measure(const side_lineup *lineup, const char *folder);

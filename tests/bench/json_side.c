@@ -1,7 +1,7 @@
 /*
  * The usual way to have no schema: an ordinary table with the properties as JSON.
  */
-#include "sql_side.h"
+#include "bench/sql_side.h"
 
 static void *open_json(const side_opening *opening)
 {

@@ -1,12 +1,12 @@
-#include "load.h"
+#include "bench/load.h"
 
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "child.h"
-#include "watch.h"
+#include "bench/child.h"
+#include "bench/watch.h"
 
 enum { NUMBER_SIZE = 24, LOAD_NUMBERS = 3 };
 

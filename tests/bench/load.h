@@ -4,7 +4,7 @@
 #ifndef LOAD_H
 #define LOAD_H
 
-#include "measure.h"
+#include "bench/measure.h"
 
 typedef struct load_result {
     double seconds;

@@ -1,4 +1,4 @@
-#include "machine.h"
+#include "bench/machine.h"
 
 #include <mntent.h>
 #include <stdio.h>
@@ -7,8 +7,8 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "format.h"
-#include "sql_side.h"
+#include "bench/format.h"
+#include "bench/sql_side.h"
 
 enum { LINE_SIZE = 400, MIB = 1 << 20 };
 

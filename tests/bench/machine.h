@@ -4,7 +4,7 @@
 #ifndef MACHINE_H
 #define MACHINE_H
 
-#include "settings.h"
+#include "bench/settings.h"
 
 void machine_print(const bench_settings *settings);
 

@@ -5,8 +5,8 @@
 #ifndef MEASURE_H
 #define MEASURE_H
 
-#include "side.h"
-#include "statistics.h"
+#include "bench/side.h"
+#include "bench/statistics.h"
 
 enum { RUNS = 5 };
 

@@ -2,7 +2,7 @@
  * What a user would have instead: an ordinary table with the primary key of a ptable and typed
  * columns, in a file in WAL mode.
  */
-#include "sql_side.h"
+#include "bench/sql_side.h"
 
 static void *open_ordinary(const side_opening *opening)
 {

@@ -1,7 +1,7 @@
-#include "other_table.h"
+#include "bench/other_table.h"
 
-#include "raw_side.h"
-#include "sql_side.h"
+#include "bench/raw_side.h"
+#include "bench/sql_side.h"
 
 enum { OTHER_TABLE = 2 };
 

@@ -5,7 +5,7 @@
 #ifndef OTHER_TABLE_H
 #define OTHER_TABLE_H
 
-#include "side.h"
+#include "bench/side.h"
 
 /* In the folder of the side, which is absolute, if it is not there yet. */
 void other_table_declare(const bench_side *side, void *session, const char *folder);

@@ -1,4 +1,4 @@
-#include "pressure.h"
+#include "bench/pressure.h"
 
 #include <inttypes.h>
 #include <stdio.h>

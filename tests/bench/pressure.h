@@ -10,7 +10,7 @@
 #include <pthread.h>
 #include <stdatomic.h>
 
-#include "support.h"
+#include "bench/support.h"
 
 typedef struct memory_pressure {
     pthread_t thread;

@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "sql_side.h"
+#include "bench/sql_side.h"
 
 static const char *const sync_options[] = {
     [DURABLE] = "full", [LOSES_LAST] = "normal", [NO_PROMISE] = "off", [ORDINARY_SAFER] = "off"};

@@ -1,7 +1,7 @@
 /*
  * The operations of LMDB's side, by access.
  */
-#include "raw_side.h"
+#include "bench/raw_side.h"
 
 static const uint8_t *bytes_of(MDB_val value)
 {

@@ -1,4 +1,4 @@
-#include "raw_record.h"
+#include "bench/raw_record.h"
 
 enum { SALARY_AT = 16, AGE_AT = 24, ENDS_AT = 28, DATA_AT = 36 };
 

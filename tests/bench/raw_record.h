@@ -9,8 +9,8 @@
 #ifndef RAW_RECORD_H
 #define RAW_RECORD_H
 
-#include "data.h"
-#include "digest.h"
+#include "bench/data.h"
+#include "bench/digest.h"
 
 enum {
     RAW_TABLE_SIZE = 4,

@@ -1,4 +1,4 @@
-#include "raw_side.h"
+#include "bench/raw_side.h"
 
 #include <stdlib.h>
 

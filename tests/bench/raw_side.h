@@ -7,8 +7,8 @@
 
 #include <lmdb.h>
 
-#include "raw_record.h"
-#include "side.h"
+#include "bench/raw_record.h"
+#include "bench/side.h"
 
 typedef struct raw_session {
     MDB_env *env;

@@ -1,9 +1,9 @@
-#include "report.h"
+#include "bench/report.h"
 
 #include <inttypes.h>
 #include <string.h>
 
-#include "format.h"
+#include "bench/format.h"
 
 enum { NAME_WIDTH = 43, CELL_WIDTH = 16 };
 

@@ -6,7 +6,7 @@
 
 #include <stdio.h>
 
-#include "measure.h"
+#include "bench/measure.h"
 
 /* How much faster a side is than the lineup's first. */
 double report_ratio(const measurement *result, unsigned side);

@@ -1,4 +1,4 @@
-#include "settings.h"
+#include "bench/settings.h"
 
 #include <errno.h>
 #include <fnmatch.h>

@@ -10,7 +10,7 @@
 #ifndef SETTINGS_H
 #define SETTINGS_H
 
-#include "support.h"
+#include "bench/support.h"
 
 /* How many entities, in partitions of one size. */
 typedef struct table_extent {

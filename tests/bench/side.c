@@ -1,4 +1,4 @@
-#include "side.h"
+#include "bench/side.h"
 
 #include <stdio.h>
 #include <string.h>

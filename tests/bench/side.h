@@ -13,8 +13,8 @@
 #ifndef SIDE_H
 #define SIDE_H
 
-#include "digest.h"
-#include "workload.h"
+#include "bench/digest.h"
+#include "bench/workload.h"
 
 typedef struct side_opening {
     const char *folder; /* the side's own */

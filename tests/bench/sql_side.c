@@ -1,4 +1,4 @@
-#include "sql_side.h"
+#include "bench/sql_side.h"
 
 #include <stdarg.h>
 #include <stdlib.h>

@@ -7,7 +7,7 @@
 
 #include <sqlite3.h>
 
-#include "side.h"
+#include "bench/side.h"
 
 enum { BUSY_MS = 60000 };
 

@@ -1,4 +1,4 @@
-#include "support.h"
+#include "bench/support.h"
 
 #include <errno.h>
 #include <fcntl.h>

@@ -1,8 +1,8 @@
-#include "watch.h"
+#include "bench/watch.h"
 
 #include <time.h>
 
-#include "child.h"
+#include "bench/child.h"
 
 enum { INTERVAL_NS = 10000000 };
 

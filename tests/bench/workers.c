@@ -1,4 +1,4 @@
-#include "workers.h"
+#include "bench/workers.h"
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -4,7 +4,7 @@
 #ifndef WORKERS_H
 #define WORKERS_H
 
-#include "side.h"
+#include "bench/side.h"
 
 enum { WORKERS_MAX = 16 };
 

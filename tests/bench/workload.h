@@ -5,7 +5,7 @@
 #ifndef WORKLOAD_H
 #define WORKLOAD_H
 
-#include "data.h"
+#include "bench/data.h"
 
 /* What LMDB's side does, where the others have SQL. */
 typedef enum work_access {

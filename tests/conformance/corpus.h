@@ -21,7 +21,7 @@
 #ifndef CORPUS_H
 #define CORPUS_H
 
-#include "../process/database.h"
+#include "fixtures/database.h"
 
 #include "base/buffer.h"
 

@@ -6,7 +6,7 @@
 #ifndef ENTITIES_H
 #define ENTITIES_H
 
-#include "sql.h"
+#include "conformance/sql.h"
 
 #include "base/buffer.h"
 #include "base/text.h"

@@ -7,7 +7,7 @@
 #ifndef PERFORM_H
 #define PERFORM_H
 
-#include "entities.h"
+#include "conformance/entities.h"
 
 enum { CODE_SIZE = 80, NO_INDEX = -1 };
 

@@ -2,8 +2,8 @@
  * Performs corpora of operations on ptables and compares outcomes with what they expect: the
  * recorded one, or those named as arguments, then with counts of what was done.
  */
-#include "corpus.h"
-#include "perform.h"
+#include "conformance/corpus.h"
+#include "conformance/perform.h"
 
 enum { CORPORA_MAX = 64, DIFFERENCES_MAX = 10, SHOWN = 600 };
 

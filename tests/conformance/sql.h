@@ -4,7 +4,7 @@
 #ifndef SQL_H
 #define SQL_H
 
-#include "../process/database.h"
+#include "fixtures/database.h"
 
 /* Binds text parameters ?1, ?2, ...; NULL texts as NULL. */
 static inline sqlite3_stmt *prepare_with(sqlite3 *db, const char *sql, int count,

@@ -8,7 +8,7 @@
 
 #include <stdint.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 static pt_slice chosen; /* the input */
 

@@ -87,6 +87,6 @@ static inline int sign(int number)
     return (number > 0) - (number < 0);
 }
 
-#include "replay.h"
+#include "fuzz/replay.h"
 
 #endif

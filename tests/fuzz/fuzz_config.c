@@ -6,7 +6,7 @@
  */
 #include <sqlite3.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 #include "table/config.h"
 
 enum { ARGUMENTS_MAX = 24, FIRST_ARGUMENT = 3 };

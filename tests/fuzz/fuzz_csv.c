@@ -5,7 +5,7 @@
  */
 #include <sqlite3.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 #include "ptable.h"
 
 enum { FIELDS_MAX = 512, KEY_FIELDS = 3 };

@@ -16,8 +16,8 @@
 
 #include "base/sqlite.h"
 #include "base/ticks.h"
-#include "filter_entity.h"
-#include "fuzz.h"
+#include "fixtures/filter_entity.h"
+#include "fuzz/fuzz.h"
 #include "query/filter_keys.h"
 #include "query/filter_parse.h"
 #include "query/key_condition.h"

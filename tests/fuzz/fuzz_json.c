@@ -5,12 +5,12 @@
  */
 #include <sqlite3.h>
 
-#include "fuzz.h"
-#include "json_text.h"
+#include "fixtures/json_text.h"
+#include "fixtures/value_same.h"
+#include "fuzz/fuzz.h"
 #include "value/json_read.h"
 #include "value/json_scan.h"
 #include "value/json_write.h"
-#include "value_same.h"
 
 static sqlite3 *db;
 static sqlite3_stmt *is_valid;

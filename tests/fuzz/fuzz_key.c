@@ -3,7 +3,7 @@
  * texts are valid if they are so by the definition of UTF-8, and the end of a prefix is just that.
  */
 #include "entity/key.h"
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 
 enum { KEYS_MAX = 6, TEXT_MAX = 700 };
 

@@ -3,10 +3,10 @@
  * looked at one by one. What a plan says it uses is used, its ranges hold exactly the keys for
  * which those constraints hold, in the order and as unique and distinct as it says.
  */
-#include "range_model.h"
-#include "term_table.h"
+#include "fixtures/range_model.h"
+#include "fixtures/term_table.h"
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 #include "query/ranges.h"
 
 enum { CONSTRAINTS_MAX = 8, ORDER_MAX = 3, EK_FIRST = PT_TERM_EK_EQ, RK_FIRST = PT_TERM_RK_EQ };

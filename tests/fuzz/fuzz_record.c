@@ -12,9 +12,9 @@
 #include <cmocka.h>
 
 #include "base/sqlite.h"
-#include "fuzz.h"
-#include "sample_records.h"
-#include "value_same.h"
+#include "fixtures/sample_records.h"
+#include "fixtures/value_same.h"
+#include "fuzz/fuzz.h"
 
 enum { FIELDS_MAX = 64, DESCRIPTION_MAX = 2048, ROOM = 1 << 17 };
 

@@ -10,7 +10,7 @@
 #include <sqlite3.h>
 #include <time.h>
 
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 #include "ptable.h"
 
 enum { USES = 500, PROGRESS_STEP = 1000, PROGRESS_MAX = 200, VALUE_MAX = 100000 };

@@ -10,7 +10,7 @@
 #include <unistd.h>
 
 #include "catalog/check.h"
-#include "fuzz.h"
+#include "fuzz/fuzz.h"
 #include "ptable.h"
 
 enum { PAGE = 4096, CHANGES_MAX = 16, VERSIONS = 4 };

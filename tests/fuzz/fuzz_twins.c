@@ -5,10 +5,10 @@
  *
  * Making stores takes long, so the databases are used again and only emptied.
  */
-#include "chosen.h"
+#include "fuzz/chosen.h"
 
-#include "../random/generate.h"
-#include "../random/perform.h"
+#include "random/generate.h"
+#include "random/perform.h"
 
 enum { STEPS_MAX = 24 };
 

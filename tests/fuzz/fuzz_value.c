@@ -10,9 +10,9 @@
 #include "base/number.h"
 #include "base/text.h"
 #include "base/ticks.h"
-#include "fuzz.h"
+#include "fixtures/value_same.h"
+#include "fuzz/fuzz.h"
 #include "value/value.h"
-#include "value_same.h"
 
 /* --- Numbers --- */
 

@@ -19,8 +19,8 @@
 #include <signal.h>
 #include <unistd.h>
 
-#include "../random/environment.h"
-#include "corpus.h"
+#include "fuzz/corpus.h"
+#include "random/environment.h"
 
 enum { DEFAULT_MUTATIONS = 300, DEFAULT_SEED = 1, INPUT_SECONDS = 60 };
 

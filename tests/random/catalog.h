@@ -7,8 +7,8 @@
 #ifndef CATALOG_H
 #define CATALOG_H
 
-#include "grammar.h"
-#include "twins.h"
+#include "random/grammar.h"
+#include "random/twins.h"
 
 #define IN_OTHER_STORE "Store = '" OTHER_STORE "' AND TableName = 'T3'"
 

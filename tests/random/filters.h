@@ -10,7 +10,7 @@
 #ifndef FILTERS_H
 #define FILTERS_H
 
-#include "grammar.h"
+#include "random/grammar.h"
 
 /* A key as a constant inside the SQL text of a filter. */
 #define FILTER_KEY "''' || {literal_key} || '''"

@@ -4,12 +4,12 @@
 #ifndef GENERATE_H
 #define GENERATE_H
 
-#include "catalog.h"
-#include "filters.h"
-#include "operations.h"
-#include "statements.h"
-#include "twins.h"
-#include "values.h"
+#include "random/catalog.h"
+#include "random/filters.h"
+#include "random/operations.h"
+#include "random/statements.h"
+#include "random/twins.h"
+#include "random/values.h"
 
 enum { SAVEPOINTS = 5 };
 

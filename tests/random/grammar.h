@@ -17,8 +17,8 @@
 
 #include <stdbool.h>
 
-#include "random.h"
-#include "step.h"
+#include "random/random.h"
+#include "random/step.h"
 
 typedef struct sql_rule {
     const char *name;

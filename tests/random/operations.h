@@ -6,7 +6,7 @@
 #ifndef OPERATIONS_H
 #define OPERATIONS_H
 
-#include "grammar.h"
+#include "random/grammar.h"
 
 static const sql_rule operation_rules[] = {
     {"mode", FORMS("'insert'", "'replace'", "'replace'", "'merge'", "'merge'", "'Merge'", "NULL")},

@@ -4,8 +4,8 @@
 #ifndef PERFORM_H
 #define PERFORM_H
 
-#include "twin_operation.h"
-#include "twins.h"
+#include "random/twin_operation.h"
+#include "random/twins.h"
 
 typedef enum outcome {
     SAME,

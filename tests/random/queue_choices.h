@@ -4,8 +4,8 @@
 #ifndef QUEUE_CHOICES_H
 #define QUEUE_CHOICES_H
 
-#include "queue_judge.h"
-#include "random.h"
+#include "random/queue_judge.h"
+#include "random/random.h"
 
 #define CHOOSE(random, list) (&(list)[random_below(random, sizeof(list) / sizeof(list)[0])])
 

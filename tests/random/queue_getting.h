@@ -4,7 +4,7 @@
 #ifndef QUEUE_GETTING_H
 #define QUEUE_GETTING_H
 
-#include "queue_writing.h"
+#include "random/queue_writing.h"
 
 /* --- What is around it --- */
 

@@ -4,7 +4,7 @@
 #ifndef QUEUE_JUDGE_H
 #define QUEUE_JUDGE_H
 
-#include "queue_world.h"
+#include "random/queue_world.h"
 
 /* The columns of a message, as the functions of queues show them. */
 enum {

@@ -10,7 +10,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "step.h"
+#include "random/step.h"
 
 enum { QUEUE_MAX = 300, OUTBOX_KEYS = 6 };
 

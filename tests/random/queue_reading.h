@@ -4,7 +4,7 @@
 #ifndef QUEUE_READING_H
 #define QUEUE_READING_H
 
-#include "queue_choices.h"
+#include "random/queue_choices.h"
 
 /* A statement that reads, on its way. */
 typedef struct read_run {

@@ -5,9 +5,9 @@
 #ifndef QUEUE_STEPS_H
 #define QUEUE_STEPS_H
 
-#include "queue_getting.h"
-#include "queue_reading.h"
-#include "queue_updating.h"
+#include "random/queue_getting.h"
+#include "random/queue_reading.h"
+#include "random/queue_updating.h"
 
 /* --- Transactions --- */
 

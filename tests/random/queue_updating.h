@@ -4,7 +4,7 @@
 #ifndef QUEUE_UPDATING_H
 #define QUEUE_UPDATING_H
 
-#include "queue_writing.h"
+#include "random/queue_writing.h"
 
 typedef struct update_run {
     write_run write;

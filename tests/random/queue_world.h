@@ -6,8 +6,8 @@
 #ifndef QUEUE_WORLD_H
 #define QUEUE_WORLD_H
 
-#include "queue_model.h"
-#include "run.h"
+#include "random/queue_model.h"
+#include "random/run.h"
 
 enum { CONNECTIONS = 3, SAVEPOINTS_MAX = 4 };
 

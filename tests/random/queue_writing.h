@@ -4,7 +4,7 @@
 #ifndef QUEUE_WRITING_H
 #define QUEUE_WRITING_H
 
-#include "queue_choices.h"
+#include "random/queue_choices.h"
 
 /* --- How a statement that writes begins and ends --- */
 

@@ -7,7 +7,7 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-#include "twins.h"
+#include "random/twins.h"
 
 /* What a statement did. */
 typedef struct sql_effect {

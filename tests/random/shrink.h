@@ -4,7 +4,7 @@
 #ifndef SHRINK_H
 #define SHRINK_H
 
-#include "perform.h"
+#include "random/perform.h"
 
 typedef struct step_history {
     test_step *steps;

@@ -17,7 +17,7 @@
 #ifndef STATEMENTS_H
 #define STATEMENTS_H
 
-#include "grammar.h"
+#include "random/grammar.h"
 
 static const sql_rule query_rules[] = {
     {"table", FORMS("t1", "t1", "t2", "t3", "again")},

@@ -3,10 +3,10 @@
  * changes() and the same kind of error. N is the number of steps, SEED the first number of their
  * sequence; with the same two the steps are the same. Prints the Test Anything Protocol.
  */
-#include "environment.h"
-#include "generate.h"
-#include "perform.h"
-#include "shrink.h"
+#include "random/environment.h"
+#include "random/generate.h"
+#include "random/perform.h"
+#include "random/shrink.h"
 
 enum { DEFAULT_STEPS = 14000, DEFAULT_SEED = 1, EPISODE_STEPS = 500, PRINTED_STEPS = 60 };
 

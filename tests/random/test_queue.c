@@ -6,8 +6,8 @@
  */
 #include <time.h>
 
-#include "environment.h"
-#include "queue_steps.h"
+#include "random/environment.h"
+#include "random/queue_steps.h"
 
 /* An episode ends, on a slow machine before its last step, while what it hides for
  * NOT_SO_LONG_TIME, 30 seconds, is still hidden. */

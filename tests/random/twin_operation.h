@@ -5,7 +5,7 @@
 #ifndef TWIN_OPERATION_H
 #define TWIN_OPERATION_H
 
-#include "run.h"
+#include "random/run.h"
 
 /* The columns of the query whose rows are the operations. */
 enum {

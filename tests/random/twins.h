@@ -13,7 +13,7 @@
 #include <unistd.h>
 
 #include "ptable.h"
-#include "step.h"
+#include "random/step.h"
 
 /* A kind of main database. */
 typedef struct twin_host {

@@ -4,7 +4,7 @@
 #ifndef VALUES_H
 #define VALUES_H
 
-#include "grammar.h"
+#include "random/grammar.h"
 
 #define LONG_KEY                                                                                   \
     "'k234567890123456789012345678901234567890123456789012345678901234567890123456789012345678"    \

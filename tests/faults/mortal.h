@@ -1,0 +1,80 @@
+/*
+ * Lets the process die in the middle of its work: as if by kill -9, at the n-th system call that
+ * changes a file.
+ */
+#ifndef MORTAL_H
+#define MORTAL_H
+
+#include <signal.h>
+
+#include "faults/system_calls.h"
+
+/* How much of its last call a process still makes. */
+typedef enum mortal_death {
+    DIES_BEFORE,
+    DIES_WITHIN, /* a write: half of it, whole sectors; other calls: before */
+    DIES_AFTER,  /* a write: before what is changed in shared memory then */
+    DEATHS,
+} mortal_death;
+
+enum { MORTAL_SECTOR = 512 };
+
+static int64_t mortal_calls; /* so far */
+static int64_t mortal_last;  /* the call that the process dies of, or 0 */
+static mortal_death mortal_way;
+static void (*mortal_note)(const system_call *call); /* of each call that is made, or NULL */
+
+static inline bool mortal_changes(const system_call *call)
+{
+    return call->kind == CALL_WRITE || call->kind == CALL_SYNC || call->kind == CALL_SIZE ||
+           call->kind == CALL_ROOM || call->kind == CALL_NAME ||
+           (call->kind == CALL_OPEN && (call->flags & (O_CREAT | O_TRUNC)) != 0);
+}
+
+static inline void mortal_write(const system_call *call, bool whole)
+{
+    struct iovec part = call->parts[0];
+    part.iov_len = part.iov_len / 2 / MORTAL_SECTOR * MORTAL_SECTOR;
+    const struct iovec *parts = whole ? call->parts : &part;
+    int count = whole ? call->part_count : 1;
+    if (call->offset < 0) {
+        syscall(SYS_writev, call->fd, parts, count);
+    } else {
+        syscall(SYS_pwritev, call->fd, parts, count, call->offset, 0);
+    }
+}
+
+static inline void mortal_die(const system_call *call)
+{
+    if (call->kind == CALL_WRITE && mortal_way != DIES_BEFORE) {
+        mortal_write(call, mortal_way == DIES_AFTER);
+        if (mortal_way == DIES_AFTER && mortal_note != NULL) {
+            mortal_note(call);
+        }
+    }
+    raise(SIGKILL);
+}
+
+static inline system_call_verdict mortal_judge(const system_call *call)
+{
+    if (mortal_changes(call)) {
+        mortal_calls++;
+        if (mortal_calls == mortal_last) {
+            mortal_die(call);
+        }
+        if (mortal_note != NULL) {
+            mortal_note(call);
+        }
+    }
+    return (system_call_verdict){0};
+}
+
+/* Counts from now on; the process dies before the call of this number, or lives with 0. */
+static inline void mortal_begin(int64_t last)
+{
+    mortal_calls = 0;
+    mortal_last = last;
+    system_call_judge = mortal_judge;
+}
+
+#endif

@@ -1,0 +1,277 @@
+/*
+ * A process that works on a store and its main database, recorded for test_power_loss.c: the
+ * scenarios, what there is after each transaction, and when its parts come to lie on the disk.
+ */
+#ifndef RECORDING_H
+#define RECORDING_H
+
+#include "faults/saboteur.h"
+#include "fixtures/workload.h"
+#include "process/crash/power.h"
+
+enum {
+    TRANSACTIONS = 12,
+    FULL_EVERY = 4,
+    FAILS_EVERY = 3,
+    EARLIER = 100, /* the number of the first transaction on what a power failure has left */
+    NEVER = -1,
+};
+
+#define STORE "main.db-ptable"
+
+typedef struct scenario {
+    const char *name;
+    const char *work;
+    const char *journal_mode;
+    const char *synchronous; /* of the main database */
+    const char *sync;        /* of the store */
+    bool mixed;              /* the main database changes too */
+    bool some_full;          /* every FULL_EVERY-th transaction also writes to a table with full */
+    bool creates;            /* the first transaction declares the tables */
+    bool undoes;             /* some transactions fail after the store's commit (needs WAL) */
+    bool again;              /* on what an earlier power failure has left */
+} scenario;
+
+static const scenario scenarios[] = {
+    {"rows", "rows", "delete", "full", "full", false, false, false, false, false},
+    {"shrink", "shrink", "delete", "full", "full", false, false, false, false, false},
+    {"large", "large", "wal", "full", "full", false, false, false, false, false},
+    {"drop", "drop", "delete", "full", "full", false, false, false, false, false},
+    {"queue", "queue", "wal", "full", "full", false, false, false, false, false},
+    {"delete", "rows", "delete", "full", "full", true, false, false, false, false},
+    {"delete-extra", "queue", "delete", "extra", "full", true, false, false, false, false},
+    {"truncate", "rows", "truncate", "full", "full", true, false, false, false, false},
+    {"persist", "rows", "persist", "full", "full", true, false, false, false, false},
+    {"wal", "large", "wal", "full", "full", true, false, false, false, false},
+    {"wal-normal", "rows", "wal", "normal", "full", true, false, false, false, false},
+    {"normal", "rows", "delete", "full", "normal", false, false, false, false, false},
+    {"normal-mixed", "drop", "wal", "full", "normal", true, false, false, false, false},
+    {"normal-full", "shrink", "wal", "full", "normal", false, true, false, false, false},
+    {"off-full", "drop", "delete", "full", "off", false, true, false, false, false},
+    {"off-full-mixed", "rows", "wal", "full", "off", true, true, false, false, false},
+    {"create", "rows", "delete", "full", "full", true, false, true, false, false},
+    {"create-wal", "drop", "wal", "full", "full", true, false, true, false, false},
+    {"undo", "large", "wal", "full", "full", true, false, false, true, false},
+    {"undo-rows", "rows", "wal", "full", "full", false, false, false, true, false},
+    {"again", "large", "delete", "full", "full", true, false, false, false, true},
+    {"again-wal", "rows", "wal", "full", "full", true, false, false, false, true},
+    {"again-drop", "drop", "wal", "full", "full", false, false, false, false, true},
+};
+
+enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
+
+/* --- The process that writes --- */
+
+enum { MARK_BEGUN, MARK_DONE };
+
+/* All that is known of a run. */
+typedef struct recording {
+    const scenario *of;
+    disk_log log;
+    database_content states[TRANSACTIONS + 1];  /* after each transaction */
+    database_content failing[TRANSACTIONS + 1]; /* while it fails */
+    int64_t begun[TRANSACTIONS + 1];            /* the events */
+    int64_t done[TRANSACTIONS + 1];
+    int64_t in_store[TRANSACTIONS + 1]; /* the store's part begins to be on the disk */
+    int64_t in_main[TRANSACTIONS + 1];  /* the main database's part is certain to be there;
+                                           NEVER: not within the log */
+} recording;
+
+static inline bool is_full(const scenario *of, int number)
+{
+    return strcmp(of->sync, "full") == 0 || (of->some_full && number % FULL_EVERY == 0);
+}
+
+static inline int declare(sqlite3 *db, const scenario *of)
+{
+    int code = workload_declare(db, workload_of(of->work), of->sync);
+    return code != SQLITE_OK || !of->some_full
+               ? code
+               : code_of(db, "CREATE VIRTUAL TABLE f USING ptable(V Int64, sync='full')");
+}
+
+static inline bool fails_here(const scenario *of, int number)
+{
+    return of->undoes && number % FAILS_EVERY == 0;
+}
+
+static inline int transact(sqlite3 *db, const scenario *of, int number)
+{
+    if (of->creates && number == 1) {
+        int code = code_of(db, "BEGIN");
+        code = code == SQLITE_OK ? declare(db, of) : code;
+        return code == SQLITE_OK ? code_of(db, "COMMIT") : code;
+    }
+    int code = workload_begin(db, workload_of(of->work), number, of->mixed);
+    if (code == SQLITE_OK && of->some_full && number % FULL_EVERY == 0) {
+        code = code_of(db, "INSERT OR REPLACE INTO f VALUES('f', 'f', %d)", number);
+    }
+    if (code == SQLITE_OK && of->undoes) {
+        saboteur_code = fails_here(of, number) ? SQLITE_ERROR : SQLITE_OK;
+        code = code_of(db, "INSERT INTO temp.s VALUES(1)");
+    }
+    return code == SQLITE_OK ? code_of(db, "COMMIT") : code;
+}
+
+static inline sqlite3 *open_main(const char *folder, const scenario *of)
+{
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, "PRAGMA journal_mode = %s; PRAGMA synchronous = %s", of->journal_mode, of->synchronous);
+    if (of->undoes) {
+        sqlite3_create_module(db, "saboteur", &saboteur_module, NULL);
+        run(db, "CREATE VIRTUAL TABLE temp.s USING saboteur");
+    }
+    return db;
+}
+
+/* The main database's part of a transaction is ended by this event. */
+static inline bool commits_main(const recording *all, const disk_event *event)
+{
+    const char *mode = all->of->journal_mode;
+    const char *name = event->name >= 0 ? all->log.names[event->name] : "";
+    int journal = -1;
+    for (int i = 0; i < all->log.name_count; i++) {
+        bool is_journal = strcmp(all->log.names[i], "main.db-journal") == 0 ||
+                          strcmp(all->log.names[i], "main.db-wal") == 0;
+        journal = is_journal ? all->log.at[i] : journal;
+    }
+    if (strcmp(mode, "delete") == 0) {
+        return event->kind == DISK_UNLINK && strcmp(name, "main.db-journal") == 0;
+    }
+    if (event->file != journal) {
+        return false;
+    }
+    return strcmp(mode, "truncate") == 0 ? event->kind == DISK_RESIZE && event->size == 0
+           : strcmp(mode, "persist") == 0
+               ? event->kind == DISK_WRITE && event->offset == 0 && event->size == 28
+               : event->kind == DISK_WRITE;
+}
+
+/* The first event from `from` on that makes an event durable. */
+static inline int64_t made_durable(const disk_log *log, int64_t from)
+{
+    const disk_event *event = &log->events[from];
+    disk_kind sync = power_is_of_folder(event) ? DISK_SYNC_FOLDER : DISK_SYNC;
+    for (size_t i = (size_t)from; i < log->count; i++) {
+        if (log->events[i].kind == sync &&
+            (sync == DISK_SYNC_FOLDER || log->events[i].file == event->file)) {
+            return (int64_t)i;
+        }
+    }
+    return NEVER;
+}
+
+/* Where the parts of a transaction come to lie on the disk. */
+static inline void note_parts(recording *all, int number)
+{
+    int64_t main_part = NEVER;
+    int store = -1;
+    for (int i = 0; i < all->log.name_count; i++) {
+        store = strcmp(all->log.names[i], STORE) == 0 ? all->log.at[i] : store;
+    }
+    all->in_store[number] = all->done[number];
+    for (int64_t i = all->begun[number]; i < all->done[number]; i++) {
+        const disk_event *event = &all->log.events[i];
+        if (event->kind == DISK_WRITE && event->durable && event->file == store) {
+            all->in_store[number] = i;
+        }
+        main_part = commits_main(all, event) ? i : main_part;
+    }
+    all->in_main[number] = main_part;
+}
+
+static inline void settle_parts(recording *all)
+{
+    for (int number = 1; number <= TRANSACTIONS; number++) {
+        all->in_main[number] = all->in_main[number] == NEVER
+                                   ? all->begun[number]
+                                   : made_durable(&all->log, all->in_main[number]);
+    }
+}
+
+/* What others see of a transaction that fails, after the store's commit. */
+static sqlite3 *witness;
+static database_content witnessed;
+
+static inline void look_on(void)
+{
+    if (saboteur_code != SQLITE_OK) {
+        witnessed = content_of(witness, true);
+    }
+}
+
+/* `before`: the number of those that an earlier process has made. */
+static inline void record_transaction(recording *all, sqlite3 *db, int number, int before)
+{
+    bool fails = fails_here(all->of, number);
+    all->begun[number] = (int64_t)all->log.count;
+    disk_mark(&all->log, MARK_BEGUN, number);
+    int code = transact(db, all->of, before + number);
+    if ((code != SQLITE_OK) != fails) {
+        fail_msg("%s: transaction %d: %s", all->of->name, number, sqlite3_errmsg(db));
+    }
+    all->done[number] = (int64_t)all->log.count;
+    disk_mark(&all->log, MARK_DONE, number);
+    note_parts(all, number);
+    all->states[number] = content_of(db, true);
+    assert_int_equal(all->states[number].code, SQLITE_OK);
+    if (fails) {
+        all->failing[number] = witnessed;
+        assert_true(witnessed.store != all->states[number].store);
+        assert_true(all->states[number].store == all->states[number - 1].store);
+    }
+}
+
+/* What is in the folder is on the disk. */
+static inline void record_session(recording *all, const char *folder, int before)
+{
+    disk_record(&all->log, folder);
+    sqlite3 *db = open_main(folder, all->of);
+    witness = all->of->undoes ? open_database(folder, "main.db") : NULL;
+    saboteur_watch = all->of->undoes ? look_on : NULL;
+    all->states[0] = content_of(db, true);
+    for (int number = 1; number <= TRANSACTIONS; number++) {
+        record_transaction(all, db, number, before);
+    }
+    disk_stop();
+    saboteur_watch = NULL;
+    saboteur_code = SQLITE_OK;
+    close_database(db);
+    sqlite3_close(witness);
+    settle_parts(all);
+}
+
+/* Leaves in the folder what a power failure leaves of the session. */
+static inline void lose_power(const recording *all, const char *folder, uint64_t seed)
+{
+    power_disk disk;
+    uint64_t random = seed;
+    power_random(&random, 2);
+    power_begin(&disk, &all->log);
+    power_advance(&disk, power_random(&random, (uint32_t)all->log.count));
+    empty_folder(folder);
+    assert_true(power_make(&disk, power_choose(&disk, random), folder));
+    power_end(&disk);
+}
+
+static inline void record(recording *all, const scenario *of, const char *folder, bool drops_syncs,
+                          uint64_t seed)
+{
+    *all = (recording){.of = of, .log = {.drops_syncs = drops_syncs}};
+    sqlite3 *db = open_main(folder, of);
+    if (of->creates) {
+        run(db, "CREATE TABLE before(a)");
+    } else {
+        assert_int_equal(declare(db, of), SQLITE_OK);
+    }
+    close_database(db);
+    record_session(all, folder, 0);
+    if (of->again) {
+        lose_power(all, folder, seed);
+        disk_free(&all->log);
+        *all = (recording){.of = of};
+        record_session(all, folder, EARLIER);
+    }
+}
+
+#endif

@@ -1,0 +1,492 @@
+/*
+ * pt_check on stores whose file holds what no commit writes: each kind of damage is found, and is
+ * called what it is.
+ */
+#include "fixtures/check_store.h"
+#include "fixtures/own_shape.h"
+
+static void a_sound_store_is_ok(void **state)
+{
+    (void)state;
+    char *text = check();
+    assert_string_equal(text, "ok");
+    sqlite3_free(text);
+}
+
+/* What is not written by a commit of ours does not renew the state. */
+static void foreign_commits_are_found(void **state)
+{
+    (void)state;
+    put_sealed(NULL, BYTES("header"), BYTES("ptable\0\1\1\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("its state record (current) is that of commit");
+}
+
+static void entities_are_checked(void **state)
+{
+    (void)state;
+    flip("entities", BYTES(ENTITY));
+    expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged");
+    put("entities", BYTES("\0\0\0\1mm"), BYTES("no record"));
+    expect("table 'One', PartitionKey 'mm': its key is damaged: it has no end");
+    put("entities", BYTES("\0\0\0\1a\0\xFF"), BYTES("no record"));
+    expect("its keys are damaged: they are not UTF-8");
+    put("entities", BYTES("\0\0\0\1\xFF\0b"), BYTES("no record"));
+    expect("its keys are damaged: they are not UTF-8");
+    put("entities", BYTES("\0\0\1"), BYTES("no record"));
+    expect("a key of 3 bytes: it is too short to be a key");
+    put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
+    expect("table number 9: the catalogue does not have it, but there are 1 entities");
+}
+
+static void put_own_record(int64_t ticks, uint8_t active)
+{
+    record_bytes record = own_record(ticks, active);
+    put("entities", sample_key(), slice_of(&record));
+    free(record.data);
+}
+
+static void what_a_right_checksum_hides_is_found(void **state)
+{
+    (void)state;
+    put_own_record(sample_ticks, 2);
+    expect("PartitionKey 'Sales', RowKey '000223': the entity is damaged");
+    put_own_record(PT_TICKS_MAX, 1);
+    expect("PartitionKey 'Sales', RowKey '000223': its Timestamp is later than the store's");
+    record_bytes record = own_large_record(5000);
+    put("entities", sample_key(), slice_of(&record));
+    free(record.data);
+    expect("PartitionKey 'Sales', RowKey '000223': a large value of the entity is incomplete");
+}
+
+static void the_catalogue_is_checked(void **state)
+{
+    (void)state;
+    flip("entities", BYTES("\0\0\0\0two"));
+    expect("the catalogue's table 'two': its entry is damaged");
+    flip("entities", BYTES("\0\0\0\0two"));
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Four"));
+    expect("another table, or a dropped one, has the same number");
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\3\0\0\0Four"));
+    expect("another table, or a dropped one, has the same number");
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
+    expect("the catalogue's table 'four': its entry is damaged");
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Five"));
+    expect("the catalogue's table 'four': its entry is damaged");
+    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
+    expect("the catalogue's table 'four': its entry is damaged");
+    take_out("entities", BYTES("\0\0\0\0one"));
+    expect("table number 1: the catalogue does not have it, but there are 4 entities and 3 parts");
+}
+
+static void counts_are_compared(void **state)
+{
+    (void)state;
+    put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("table 'Two': the store says that it has 1 entities, 0 parts of large values and 0 "
+           "bytes, but 0, 0 and 0 were found");
+    put(NULL, BYTES("c\0\0\0\2"), BYTES("\1"));
+    expect("the counts of table number 2 are damaged");
+    put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    expect("table number 7: the catalogue does not have it");
+    put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0"));
+    expect("table 'Two': the store says that it has 0 entities, 1 parts of large values and 0 "
+           "bytes, but 0, 0 and 0 were found");
+    take_out("entities", BYTES(ENTITY));
+    expect("table 'One': the store says that it has 4 entities, 3 parts");
+}
+
+static void large_values_are_checked(void **state)
+{
+    (void)state;
+    static const char value[] = "PartitionKey 'a', RowKey '2': a large value of the entity is ";
+    char damaged[200];
+    snprintf(damaged, sizeof damaged, "%sdamaged", value);
+    flip("chunks", BYTES(CHUNK));
+    expect(damaged);
+    take_out("chunks", BYTES(CHUNK));
+    snprintf(damaged, sizeof damaged, "%sincomplete: parts of it are missing", value);
+    expect(damaged);
+    put("chunks", BYTES(CHUNK "\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("large values of table 'One': a part belongs to no entity");
+    put("chunks", BYTES(CHUNK "\0\0\0\1\0\0"), BYTES("12345"));
+    expect("large values of table 'One': a part has a key that no version writes");
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("a part is damaged");
+    put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("1234"));
+    expect("a part is damaged");
+    take_out("entities", BYTES("\0\0\0\1a\0002"));
+    expect("large values of table 'One': a part belongs to no entity");
+}
+
+static void the_last_parts_of_a_large_value_are_missed(void **state)
+{
+    (void)state;
+    for (int part = 0; part < 3; part++) {
+        take_out("chunks", BYTES(CHUNK));
+    }
+    expect("RowKey '2': a large value of the entity is incomplete");
+}
+
+static void links_are_followed(void **state)
+{
+    (void)state;
+    put_link("entities", "\0\0\0\1z\0", 6, 1);
+    expect("bucket 1 of long keys is led to by several keys");
+    put_link("entities", "\0\0\0\1z\0", 6, 99);
+    expect("table number 1: a link to long keys leads nowhere");
+    put_link("entities", "\0\0\0\1z\0", 6, 0);
+    expect("table number 1: a link to long keys leads nowhere");
+}
+
+static void buckets_are_compared_with_links(void **state)
+{
+    (void)state;
+    static const char numbers[] = "\x63\0\0\0\0\0\0\0";
+    put_sealed(NULL, BYTES("bucket"), BYTES(numbers));
+    put("long_keys", BYTES("\0\0\0\0\0\0\0\x40key"), BYTES("record"));
+    expect("bucket 64 of long keys holds entities that no key leads to");
+    put_link("entities", "\0\0\0\1z\0", 6, 0x50);
+    expect("bucket 80 of long keys is empty, but a key leads to it");
+    put("long_keys", BYTES("\0\0\0\0\0\0\0"), BYTES("record"));
+    expect("long_keys: a key is too short to be one");
+}
+
+/* Two buckets that lead to each other: each has its link, but nothing leads to them. */
+static void circles_of_links_are_found(void **state)
+{
+    (void)state;
+    static const char numbers[] = "\x63\0\0\0\0\0\0\0";
+    put_sealed(NULL, BYTES("bucket"), BYTES(numbers));
+    put_link("long_keys", "\0\0\0\0\0\0\0\x40", 8, 0x41);
+    put_link("long_keys", "\0\0\0\0\0\0\0\x41", 8, 0x40);
+    expect("long_keys: 2 entries are not reached from any entity's key");
+    put_link("entities", "\0\0\0\1z\0", 6, 0x40);
+    expect("bucket 64 of long keys is led to by several keys");
+}
+
+static void the_dictionary_is_checked(void **state)
+{
+    (void)state;
+    put_sealed(NULL, BYTES("s\0\1"), BYTES("\1\0\1\0\x63"));
+    expect("the dictionary: shape 1 is malformed");
+    put_sealed(NULL, BYTES("n\0\x63"), BYTES("Name"));
+    expect("the dictionary: property name 99 is malformed, or those before it are missing");
+    take_out(NULL, BYTES("n\0\x63"));
+    take_out(NULL, BYTES("s\0\1"));
+    take_out(NULL, BYTES("n\0\1"));
+    expect("the dictionary");
+}
+
+static void the_main_database_is_checked(void **state)
+{
+    (void)state;
+    put(NULL, BYTES("something"), BYTES("else"));
+    expect("the main database: a record of 4 bytes has a key that no store has");
+    put("another", BYTES("key"), BYTES("value"));
+    expect("the main database: it has a sub-database that no store has");
+    put(NULL, BYTES("bucket"), BYTES("\0"));
+    expect("the number of its last bucket of long keys is damaged");
+    put(NULL, BYTES("current"), BYTES("\0"));
+    expect("its state record (current) is damaged");
+    put(NULL, BYTES("header"), BYTES("\0"));
+    expect("its header is not that of a ptable store");
+    take_out(NULL, BYTES("header"));
+    expect("its header is missing");
+    take_out(NULL, BYTES("current"));
+    expect("there is no state record (current) that can be read");
+}
+
+static void garbage_is_checked(void **state)
+{
+    (void)state;
+    put("garbage", BYTES("\xFF\0\0\0\0\0\0"), BYTES("\1"));
+    expect("the note that it is to be deleted is damaged");
+}
+
+static void garbage_has_a_number_that_was_given_out(void **state)
+{
+    (void)state;
+    static const char *const numbers[] = {"\0\0\0\0", "\0\0\1\0", "\xFF\0\0\0"};
+    for (int i = 0; i < 3; i++) {
+        uint8_t key[8] = {0xFF};
+        memcpy(key + 4, numbers[i], 4);
+        put_sealed("garbage", pt_slice_of(key, sizeof key), BYTES("\1"));
+        expect("the note that it is to be deleted is damaged");
+        take_out("garbage", pt_slice_of(key, sizeof key));
+    }
+    static const pt_slice contents[] = {{(const uint8_t *)"\2", 1}, {(const uint8_t *)"\1\1", 2}};
+    for (int i = 0; i < 2; i++) {
+        put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), contents[i]);
+        expect("the note that it is to be deleted is damaged");
+    }
+    put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    expect("the note that it is to be deleted is damaged");
+}
+
+static void missing_parts_are_named(void **state)
+{
+    (void)state;
+    raw self = raw_begin("chunks");
+    assert_int_equal(mdb_drop(self.txn, self.dbi, 1), 0);
+    raw_end(&self);
+    expect("the sub-database chunks is missing");
+}
+
+/* --- The file's own structures, byte by byte --- */
+
+/* Makes the first entry of the list of free pages one of this page and perhaps another. */
+static void set_free_list(uint64_t page, uint64_t another)
+{
+    FILE *file = open_file();
+    long leaf = (long)number_at(file, newest_meta(file) + 80) * PAGE;
+    long entry = leaf + (long)(number_at(file, leaf + 16) & 0xFFFF);
+    set_number(file, entry + 16, another != 0 ? 2 : 1);
+    set_number(file, entry + 24, page);
+    if (another != 0) {
+        set_number(file, entry + 32, another);
+    }
+    assert_int_equal(fclose(file), 0);
+}
+
+static void free_pages_are_checked(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    uint64_t root = number_at(file, newest_meta(file) + 128);
+    assert_int_equal(fclose(file), 0);
+    set_free_list(root, 0);
+    expect("is in use, and in the list of free pages too: later commits may overwrite it");
+    expect("neither in use nor in the list of free pages");
+    set_free_list(0, 0);
+    expect("the list of free pages has a page that cannot be there");
+    set_free_list(root, root);
+    expect("the list of free pages has a page that cannot be there");
+}
+
+static void meta_pages_are_checked(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    long meta = newest_meta(file);
+    uint64_t commit = number_at(file, meta + 144);
+    set_number(file, meta + 144, commit + 1);
+    fflush(file);
+    expect("says a commit that is not written there");
+    set_number(file, meta + 144, commit + 2);
+    fflush(file);
+    expect("its state record (current) is that of commit");
+    set_number(file, meta + 144, commit - 2);
+    fflush(file);
+    expect("a meta page, is damaged: what it leads to is commit");
+    set_number(file, meta + 144, commit);
+    uint64_t entries = number_at(file, meta + 120);
+    set_number(file, meta + 120, entries + 1);
+    fflush(file);
+    expect("the sub-database main database has another number of entries than its root says");
+    set_number(file, meta + 120, entries);
+    set_number(file, meta + 136, UINT64_C(1) << 40);
+    fflush(file);
+    expect("says more pages than the file has");
+    set_number(file, meta + 16, 0);
+    fflush(file);
+    expect("does not have LMDB's magic number");
+    assert_int_equal(fclose(file), 0);
+}
+
+static void commit_once(void)
+{
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    commit_write(begin_write(store));
+    engine->unlock(store);
+    engine->close(store);
+}
+
+/* LMDB takes page 0 then: the commit before, which is whole. */
+static void two_meta_pages_of_one_commit_are_found(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    if (newest_meta(file) == 0) {
+        commit_once();
+    }
+    set_number(file, PAGE + 144, number_at(file, 144));
+    assert_int_equal(fclose(file), 0);
+    expect("page 1, a meta page, is damaged: what it leads to is commit");
+}
+
+static void less_than_a_page_is_left(void **state)
+{
+    (void)state;
+    FILE *file = open_file();
+    assert_int_equal(ftruncate(fileno(file), PAGE / 4), 0);
+    expect("page 1 is missing");
+    set_number(file, 128, UINT64_C(1) << 50);
+    set_number(file, 136, UINT64_MAX);
+    assert_int_equal(fclose(file), 0);
+    expect("says more pages than the file has");
+}
+
+/* Nobody watches this one. */
+static void long_checks_go_on(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql = sqlite3_mprintf(
+        "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q, sync=off);"
+        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 9000) "
+        "INSERT INTO One SELECT 'many', printf('%%05d', k), k, '' FROM n",
+        fixture_path);
+    run(db, sql);
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    expect("ok");
+}
+
+/* --- The report --- */
+
+static void reports_end_after_a_hundred_lines(void **state)
+{
+    (void)state;
+    pt_check_report report = {0};
+    for (int i = 0; i < PT_CHECK_LINES_MAX + 5; i++) {
+        pt_check_problem(&report, "problem %d", i);
+    }
+    char *text = pt_check_report_text(&report);
+    assert_non_null(strstr(text, "problem 99\n105 problems, of which 5 are not shown: restore"));
+    assert_null(strstr(text, "problem 100\n"));
+    sqlite3_free(text);
+}
+
+/* --- Out of memory --- */
+
+/* More tables and large values than there is room for at first, of two tables one behind the other,
+ * none counted, the last with parts that are missing. */
+static void many_things_without_memory(void **state)
+{
+    (void)state;
+    sqlite3 *db;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql =
+        sqlite3_mprintf("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
+                        "CREATE VIRTUAL TABLE Two USING ptable(S String, store=%Q);"
+                        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 70) "
+                        "INSERT INTO Two SELECT 'p', k, printf('%%.2500c', 'x') FROM n;"
+                        "INSERT INTO One VALUES('z', '1', 1, printf('%%.2500c', 'x'));"
+                        "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20) "
+                        "INSERT INTO pt_tables(Store, TableName) SELECT %Q, 'More' || k FROM n",
+                        fixture_path, fixture_path, fixture_path);
+    run(db, sql);
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    check_without_memory();
+    put_own_record(sample_ticks, 1);
+    take_out(NULL, BYTES("c\0\0\0\1"));
+    take_out(NULL, BYTES("c\0\0\0\2"));
+    take_out("chunks", BYTES(CHUNK "\0\0\0\1"));
+    take_out("chunks", BYTES(CHUNK "\0\0\0\2"));
+    check_without_memory();
+}
+
+/* With the catalogue and the counts gone, what is read first is the first that is known. */
+static void unknown_tables_without_memory(void **state)
+{
+    (void)state;
+    take_out("entities", BYTES("\0\0\0\0one"));
+    take_out("entities", BYTES("\0\0\0\0two"));
+    take_out(NULL, BYTES("c\0\0\0\1"));
+    check_without_memory();
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    check_without_memory();
+    take_out("garbage", BYTES("\xFF\0\0\0"));
+    raw self = raw_begin("entities");
+    assert_int_equal(mdb_drop(self.txn, self.dbi, 0), 0);
+    raw_end(&self);
+    check_without_memory();
+}
+
+/* A part behind the last of a value, and one of a table before those whose values are known. */
+static void parts_too_many_are_found(void **state)
+{
+    (void)state;
+    uint8_t key[22];
+    raw self = raw_begin("chunks");
+    MDB_cursor *cursor;
+    MDB_val found;
+    MDB_val value;
+    assert_int_equal(mdb_cursor_open(self.txn, self.dbi, &cursor), 0);
+    assert_int_equal(mdb_cursor_get(cursor, &found, &value, MDB_LAST), 0);
+    assert_true(found.mv_size <= sizeof key);
+    memcpy(key, found.mv_data, found.mv_size);
+    key[found.mv_size - 1]++;
+    found.mv_data = key;
+    value = (MDB_val){.mv_size = 5, .mv_data = "12345"};
+    assert_int_equal(mdb_put(self.txn, self.dbi, &found, &value, 0), 0);
+    mdb_cursor_close(cursor);
+    raw_end(&self);
+    expect("large values of table 'One': a part belongs to no entity");
+    put("chunks", BYTES(CHUNK "\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("large values of table number 0: a part belongs to no entity");
+}
+
+static void dropped_tables_without_memory(void **state)
+{
+    (void)state;
+    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
+    put("chunks", BYTES(CHUNK "\0\0\0\x8\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    check_without_memory();
+}
+
+static void memory_may_run_out(void **state)
+{
+    (void)state;
+    check_without_memory();
+    flip("entities", BYTES(ENTITY));
+    flip("chunks", BYTES(CHUNK));
+    put_link("entities", "\0\0\0\1z\0", 6, 1);
+    put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
+    check_without_memory();
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, make_store, drop_store)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(a_sound_store_is_ok),
+        TEST(foreign_commits_are_found),
+        TEST(entities_are_checked),
+        TEST(the_catalogue_is_checked),
+        TEST(counts_are_compared),
+        TEST(large_values_are_checked),
+        TEST(the_last_parts_of_a_large_value_are_missed),
+        TEST(links_are_followed),
+        TEST(buckets_are_compared_with_links),
+        TEST(circles_of_links_are_found),
+        TEST(the_dictionary_is_checked),
+        TEST(the_main_database_is_checked),
+        TEST(garbage_is_checked),
+        TEST(missing_parts_are_named),
+        TEST(free_pages_are_checked),
+        TEST(meta_pages_are_checked),
+        TEST(two_meta_pages_of_one_commit_are_found),
+        TEST(less_than_a_page_is_left),
+        TEST(long_checks_go_on),
+        TEST(reports_end_after_a_hundred_lines),
+        TEST(memory_may_run_out),
+        TEST(many_things_without_memory),
+        TEST(dropped_tables_without_memory),
+        TEST(unknown_tables_without_memory),
+        TEST(parts_too_many_are_found),
+        TEST(what_a_right_checksum_hides_is_found),
+        TEST(garbage_has_a_number_that_was_given_out),
+    };
+    failing_malloc_install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

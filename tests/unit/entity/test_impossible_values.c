@@ -1,0 +1,240 @@
+/*
+ * Entities whose records have a right checksum and values that no type has: each way to the value
+ * reports it, nothing is made of it, and the entity can be repaired.
+ */
+#include "fixtures/store_fixture.h"
+
+#include "entity/record.h"
+#include "ptable.h"
+
+static sqlite3 *db;
+
+static int setup(void **state)
+{
+    if (fixture_setup(state) != 0) {
+        return -1;
+    }
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t USING ptable(s String, y Binary, z Binary, "
+                                "b Boolean, w DateTime, l String, n, store=%Q)",
+                                fixture_path);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(sql);
+    return 0;
+}
+
+static int teardown(void **state)
+{
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    return fixture_teardown(state);
+}
+
+static void run(const char *sql)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+}
+
+static void assert_damaged(const char *sql)
+{
+    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_CORRUPT) {
+        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
+    }
+    assert_int_equal(sqlite3_extended_errcode(db), SQLITE_CORRUPT_VTAB);
+    assert_non_null(strstr(sqlite3_errmsg(db), "ptable: t: the entity with PartitionKey 'p', "
+                                               "RowKey '1' is damaged in the store; DELETE or"));
+}
+
+/* --- Records --- */
+
+enum { RECORD_MAX = 200 };
+
+static pt_slice the_key(void)
+{
+    return pt_slice_of("\0\0\0\1p\0001", 7);
+}
+
+static void replace_record(pt_store *store, uint8_t *bytes, size_t size)
+{
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    pt_record_seal((int64_t)pt_get_le64(bytes + 8), the_key(), bytes, size);
+    assert_ok(engine->write_put(writer, the_key(), pt_slice_of(bytes, size), &error));
+    commit_write(writer);
+    engine->unlock(store);
+}
+
+/* Writes bytes into the entity's record, at a place in it or so many bytes from its end. */
+static void overwrite(int at, const char *change, size_t size)
+{
+    uint8_t bytes[RECORD_MAX];
+    pt_store *store = open_store(fixture_path);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    bool found = false;
+    pt_slice record;
+    assert_ok(engine->get(snapshot, the_key(), &found, &record, &error));
+    assert_true(found && record.size <= sizeof bytes);
+    memcpy(bytes, record.data, record.size);
+    size_t place = at >= 0 ? (size_t)at : record.size - (size_t)-at;
+    assert_true(place + size <= record.size);
+    assert_memory_not_equal(bytes + place, change, size);
+    memcpy(bytes + place, change, size);
+    replace_record(store, bytes, record.size);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
+/* --- Values --- */
+
+static const struct impossible {
+    const char *column;
+    const char *insert;
+    const char *other; /* a value of its type */
+    int at;            /* in the record; negative: from its end */
+    const char *bytes;
+    size_t size;
+} impossibles[] = {
+    {"s", "INSERT INTO t(PartitionKey, RowKey, s) VALUES ('p', '1', 'abc')", "'abd'", -1, "x", 1},
+    {"y", "INSERT INTO t(PartitionKey, RowKey, y, z) VALUES ('p', '1', x'01', x'02')", "x'03'",
+     PT_RECORD_HEADER, "\xFF\xFF", 2},
+    {"b", "INSERT INTO t(PartitionKey, RowKey, b) VALUES ('p', '1', 1)", "0", PT_RECORD_HEADER,
+     "\2", 1},
+    {"w", "INSERT INTO t(PartitionKey, RowKey, w) VALUES ('p', '1', '2026-11-21')", "'2026-11-22'",
+     PT_RECORD_HEADER, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8},
+    {"l", "INSERT INTO t(PartitionKey, RowKey, l) VALUES ('p', '1', hex(zeroblob(3000)))", "'x'",
+     PT_RECORD_HEADER, "\0\0\0\0\0\0\0\0", 8},
+};
+
+enum { IMPOSSIBLES = sizeof impossibles / sizeof impossibles[0] };
+
+static void make(const struct impossible *value)
+{
+    run("DELETE FROM t");
+    run(value->insert);
+    overwrite(value->at, value->bytes, value->size);
+}
+
+static void assert_way_is_damaged(const char *format, const struct impossible *value)
+{
+    char *sql = sqlite3_mprintf(format, value->column, value->other);
+    assert_damaged(sql);
+    sqlite3_free(sql);
+}
+
+static void impossible_values_are_reported(void **state)
+{
+    (void)state;
+    for (int i = 0; i < IMPOSSIBLES; i++) {
+        make(&impossibles[i]);
+        assert_way_is_damaged("SELECT %s FROM t", &impossibles[i]);
+        assert_way_is_damaged("SELECT Properties FROM t", &impossibles[i]);
+        assert_way_is_damaged("SELECT 1 FROM t WHERE Filter MATCH '%s eq ''x'''", &impossibles[i]);
+        assert_way_is_damaged("UPDATE t SET %s = %s", &impossibles[i]);
+        assert_way_is_damaged("UPDATE t SET n = 1", &impossibles[i]);
+        assert_way_is_damaged("UPDATE t SET RowKey = '2'", &impossibles[i]);
+        assert_way_is_damaged("INSERT INTO t(PartitionKey, RowKey, n, WriteMode) VALUES ('p', '1', "
+                              "1, 'merge')",
+                              &impossibles[i]);
+        run("SELECT PartitionKey, RowKey, Timestamp, ETag, n FROM t");
+    }
+}
+
+/* Not even a value that could be written over in its place. */
+static void values_beside_an_impossible_one_are_not_changed(void **state)
+{
+    (void)state;
+    run("INSERT INTO t(PartitionKey, RowKey, s, b) VALUES ('p', '1', 'abc', 1)");
+    overwrite(-1, "x", 1);
+    assert_damaged("UPDATE t SET b = 0");
+    run("SELECT b FROM t");
+}
+
+static void entities_with_impossible_values_are_repaired(void **state)
+{
+    (void)state;
+    static const char *const repairs[] = {
+        "DELETE FROM t",
+        "UPDATE t SET Properties = '{\"n\":1}'",
+        "INSERT OR REPLACE INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 1)",
+    };
+    for (int i = 0; i < IMPOSSIBLES; i++) {
+        for (size_t r = 0; r < sizeof repairs / sizeof repairs[0]; r++) {
+            make(&impossibles[i]);
+            run(repairs[r]);
+            run("SELECT s, y, z, b, w, l, n, Properties FROM t");
+        }
+    }
+}
+
+/* --- Names --- */
+
+/* One property has its name's id and another one, of the same name, the name itself. */
+static void names_that_occur_twice_are_reported(void **state)
+{
+    (void)state;
+    static const uint8_t with_two_names[] = {
+        PT_RECORD_FORMAT,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0, /* checksum */
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0,
+        0, /* ticks */
+        11,
+        0,
+        0,
+        0,
+        2,
+        0,
+        1,
+        0,
+        PT_INT32,
+        0,
+        0,
+        PT_INT32,
+        1,
+        0,
+        'n', /* description */
+        5,
+        0,
+        0,
+        0,
+        6,
+        0,
+        0,
+        0,
+    };
+    uint8_t bytes[sizeof with_two_names];
+    memcpy(bytes, with_two_names, sizeof bytes);
+    run("INSERT INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 1)");
+    pt_store *store = open_store(fixture_path);
+    replace_record(store, bytes, sizeof bytes);
+    engine->close(store);
+    run("SELECT n, Properties FROM t");
+    assert_damaged("UPDATE t SET s = 'x'");
+    run("DELETE FROM t");
+}
+
+#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
+
+int main(void)
+{
+    const struct CMUnitTest tests[] = {
+        TEST(impossible_values_are_reported),
+        TEST(values_beside_an_impossible_one_are_not_changed),
+        TEST(entities_with_impossible_values_are_repaired),
+        TEST(names_that_occur_twice_are_reported),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

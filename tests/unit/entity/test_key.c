@@ -1,0 +1,447 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "entity/key.h"
+#include "faults/failing_malloc.h"
+
+enum { LAST_CODE_POINT = 0x10FFFF };
+
+static bool is_surrogate(uint32_t code_point)
+{
+    return code_point >= 0xD800 && code_point <= 0xDFFF;
+}
+
+/* UTF-8 as its definition draws it: xxxxxxx, yyyyy xxxxxx, zzzz yyyyyy xxxxxx, ... */
+static size_t encode(uint32_t code_point, uint8_t bytes[4])
+{
+    if (code_point < 0x80) {
+        bytes[0] = (uint8_t)code_point;
+        return 1;
+    }
+    if (code_point < 0x800) {
+        bytes[0] = (uint8_t)(0xC0 + code_point / 64);
+        bytes[1] = (uint8_t)(0x80 + code_point % 64);
+        return 2;
+    }
+    if (code_point < 0x10000) {
+        bytes[0] = (uint8_t)(0xE0 + code_point / 4096);
+        bytes[1] = (uint8_t)(0x80 + code_point / 64 % 64);
+        bytes[2] = (uint8_t)(0x80 + code_point % 64);
+        return 3;
+    }
+    bytes[0] = (uint8_t)(0xF0 + code_point / 262144);
+    bytes[1] = (uint8_t)(0x80 + code_point / 4096 % 64);
+    bytes[2] = (uint8_t)(0x80 + code_point / 64 % 64);
+    bytes[3] = (uint8_t)(0x80 + code_point % 64);
+    return 4;
+}
+
+static const char *const key_texts[] = {
+    "",
+    "\x01",
+    " ",
+    "0",
+    "00",
+    "1",
+    "A",
+    "Aa",
+    "B",
+    "a",
+    "aa",
+    "ab",
+    "b",
+    "empid_000123",
+    "empid_000123_2012",
+    "\x7F",
+    "\xC2\x80",
+    "\xC3\xA9",
+    "\xEF\xBF\xBF",
+    "\xF0\x90\x80\x80",
+    "\xF4\x8F\xBF\xBF",
+};
+
+enum { KEY_TEXTS = sizeof key_texts / sizeof key_texts[0] };
+
+static void bytes_order_is_partition_then_row_order(void **state)
+{
+    (void)state;
+    pt_buffer a = {0};
+    pt_buffer b = {0};
+    for (unsigned i = 0; i < KEY_TEXTS * KEY_TEXTS; i++) {
+        const char *pk = key_texts[i / KEY_TEXTS];
+        const char *rk = key_texts[i % KEY_TEXTS];
+        pt_buffer_clear(&a);
+        pt_key_append(&a, pt_slice_text(pk), pt_slice_text(rk));
+        for (unsigned k = 0; k < KEY_TEXTS * KEY_TEXTS; k++) {
+            const char *other_pk = key_texts[k / KEY_TEXTS];
+            const char *other_rk = key_texts[k % KEY_TEXTS];
+            pt_buffer_clear(&b);
+            pt_key_append(&b, pt_slice_text(other_pk), pt_slice_text(other_rk));
+            int expected = strcmp(pk, other_pk) != 0 ? strcmp(pk, other_pk) : strcmp(rk, other_rk);
+            int order = pt_slice_compare(pt_buffer_slice(&a), pt_buffer_slice(&b));
+            assert_int_equal(order < 0, expected < 0);
+            assert_int_equal(order > 0, expected > 0);
+        }
+    }
+    pt_buffer_free(&a);
+    pt_buffer_free(&b);
+}
+
+static void appended_keys_split_again(void **state)
+{
+    (void)state;
+    pt_buffer key = {0};
+    for (unsigned i = 0; i < KEY_TEXTS; i++) {
+        for (unsigned k = 0; k < KEY_TEXTS; k++) {
+            pt_slice pk = pt_slice_text(key_texts[i]);
+            pt_slice rk = pt_slice_text(key_texts[k]);
+            pt_slice found_pk;
+            pt_slice found_rk;
+            pt_buffer_assign(&key, pt_slice_of("\0\0\0\1", PT_KEY_TABLE_SIZE));
+            pt_key_append(&key, pk, rk);
+            assert_int_equal(key.size, PT_KEY_TABLE_SIZE + pk.size + 1 + rk.size);
+            pt_slice entity_key = pt_key_entity(pt_buffer_slice(&key));
+            assert_true(pt_key_split(entity_key, &found_pk, &found_rk));
+            assert_true(pt_slice_equal(found_pk, pk));
+            assert_true(pt_slice_equal(found_rk, rk));
+        }
+    }
+    pt_buffer_free(&key);
+}
+
+static void splitting_takes_the_first_nul(void **state)
+{
+    (void)state;
+    pt_slice pk = {0};
+    pt_slice rk = {0};
+    assert_true(pt_key_split(pt_slice_of("a\0b\0c", 5), &pk, &rk));
+    assert_true(pt_slice_equal(pk, pt_slice_text("a")));
+    assert_true(pt_slice_equal(rk, pt_slice_of("b\0c", 3)));
+    assert_false(pt_key_split(pt_slice_text("abc"), &pk, &rk));
+    assert_false(pt_key_split((pt_slice){0}, &pk, &rk));
+    assert_true(pt_slice_equal(pk, pt_slice_text("a")));
+}
+
+static pt_slice logical_key(pt_buffer *buffer, uint32_t table, const char *partition,
+                            const char *row)
+{
+    pt_key_begin(buffer, table);
+    pt_key_append(buffer, pt_slice_text(partition), pt_slice_text(row));
+    return pt_buffer_slice(buffer);
+}
+
+static void a_logical_key_gives_both_keys(void **state)
+{
+    (void)state;
+    pt_buffer buffer = {0};
+    pt_keys keys = pt_keys_of(logical_key(&buffer, 1, "p", "r"));
+    assert_true(pt_slice_equal(keys.partition, pt_slice_text("p")));
+    assert_true(pt_slice_equal(keys.row, pt_slice_text("r")));
+    keys = pt_keys_of(pt_slice_text("1234no NUL"));
+    assert_int_equal(keys.partition.size, 0);
+    assert_int_equal(keys.row.size, 0);
+    pt_buffer_free(&buffer);
+}
+
+static void a_partition_is_told_from_its_neighbours(void **state)
+{
+    (void)state;
+    pt_buffer key = {0};
+    pt_buffer other = {0};
+    pt_slice partition = pt_key_partition(logical_key(&key, 7, "ab", "row"));
+    assert_true(pt_slice_equal(partition, pt_slice_of("\0\0\0\7ab", 6)));
+    assert_true(pt_key_is_in_partition(logical_key(&other, 7, "ab", ""), partition));
+    assert_true(pt_key_is_in_partition(logical_key(&other, 7, "ab", "\xff"), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 7, "a", "b"), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 7, "abc", ""), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 8, "ab", "row"), partition));
+    partition = pt_key_partition(logical_key(&key, 7, "", "row"));
+    assert_int_equal(partition.size, PT_KEY_TABLE_SIZE);
+    assert_true(pt_key_is_in_partition(logical_key(&other, 7, "", "x"), partition));
+    assert_false(pt_key_is_in_partition(logical_key(&other, 7, "x", ""), partition));
+
+    /* Keys of what is no entity have no 00; they may be as short as a table id. */
+    pt_key_begin(&key, 0);
+    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, PT_KEY_TABLE_SIZE);
+    pt_buffer_append_text(&key, "name");
+    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, PT_KEY_TABLE_SIZE + 4);
+    pt_buffer_free(&key);
+    pt_buffer_free(&other);
+}
+
+static void every_code_point_but_nul_is_valid(void **state)
+{
+    (void)state;
+    for (uint32_t code_point = 0; code_point <= LAST_CODE_POINT; code_point++) {
+        uint8_t bytes[6] = {'x'};
+        size_t size = encode(code_point, bytes + 1);
+        bytes[size + 1] = 'y';
+        bool expected = code_point != 0 && !is_surrogate(code_point);
+        assert_int_equal(pt_key_is_valid_text(pt_slice_of(bytes, size + 2)), expected);
+    }
+    assert_true(pt_key_is_valid_text((pt_slice){0}));
+}
+
+/* Long texts are looked at several bytes at a time. */
+static void one_byte_makes_a_long_text_invalid(void **state)
+{
+    (void)state;
+    enum { LONGEST = 40 };
+    static const uint8_t wrong[] = {0x00, 0x80, 0xC3, 0xFF};
+    for (size_t size = 1; size <= LONGEST; size++) {
+        uint8_t bytes[LONGEST];
+        memset(bytes, 0x7F, size);
+        assert_true(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+        for (size_t at = 0; at < size; at++) {
+            for (size_t i = 0; i < sizeof wrong; i++) {
+                bytes[at] = wrong[i];
+                assert_false(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+            }
+            bytes[at] = 0x01;
+            assert_true(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+            if (at + 1 < size) {
+                memcpy(bytes + at, "\xC3\xA9", 2);
+                assert_true(pt_key_is_valid_text(pt_slice_of(bytes, size)));
+                bytes[at + 1] = 0x7F;
+            }
+            bytes[at] = 0x7F;
+        }
+    }
+}
+
+/* Marks what `encode` makes of all code points; whatever else has that many bytes is invalid. */
+static void other_sequences_are_invalid(void **state)
+{
+    (void)state;
+    uint8_t *marked = calloc(1 << 24, 1);
+    assert_non_null(marked);
+    for (uint32_t code_point = 1; code_point < 0x10000; code_point++) {
+        uint8_t bytes[4];
+        size_t size = encode(code_point, bytes);
+        uint32_t index = 0;
+        for (size_t i = 0; i < size; i++) {
+            index = index << 8 | bytes[i];
+        }
+        marked[index] = !is_surrogate(code_point);
+    }
+    for (uint32_t index = 0; index < 1 << 24; index++) {
+        uint8_t bytes[3] = {(uint8_t)(index >> 16), (uint8_t)(index >> 8), (uint8_t)index};
+        size_t size = index < 1 << 8 ? 1 : index < 1 << 16 ? 2 : 3;
+        if (size > 1 && bytes[3 - size] < 0x80) {
+            continue; /* starts with a complete character */
+        }
+        if (size == 3 && bytes[0] >= 0xC2 && bytes[0] < 0xE0) {
+            continue; /* decided by the first two bytes */
+        }
+        if (pt_key_is_valid_text(pt_slice_of(bytes + 3 - size, size)) != (marked[index] != 0)) {
+            fail_msg("%06x", index);
+        }
+    }
+    free(marked);
+}
+
+static void four_byte_sequences_have_tight_bounds(void **state)
+{
+    (void)state;
+    static const uint8_t edges[] = {0x00, 0x7F, 0x80, 0x8F, 0x90, 0x9F, 0xA0, 0xBF, 0xC0, 0xFF};
+    enum { EDGES = sizeof edges };
+    for (unsigned lead = 0xF0; lead <= 0xFF; lead++) {
+        for (unsigned i = 0; i < EDGES * EDGES * EDGES; i++) {
+            uint8_t bytes[4] = {(uint8_t)lead, edges[i / EDGES / EDGES], edges[i / EDGES % EDGES],
+                                edges[i % EDGES]};
+            uint32_t code_point = (lead - 0xF0) * 262144 + (bytes[1] - 0x80u) % 64 * 4096 +
+                                  (bytes[2] - 0x80u) % 64 * 64 + (bytes[3] - 0x80u) % 64;
+            uint8_t again[4];
+            bool expected = code_point >= 0x10000 && code_point <= LAST_CODE_POINT &&
+                            encode(code_point, again) == 4 && memcmp(bytes, again, 4) == 0;
+            assert_int_equal(pt_key_is_valid_text(pt_slice_of(bytes, 4)), expected);
+        }
+    }
+}
+
+static void sequences_cut_off_are_invalid(void **state)
+{
+    (void)state;
+    static const uint32_t code_points[] = {0x80, 0x7FF, 0x800, 0xFFFF, 0x10000, LAST_CODE_POINT};
+    for (unsigned i = 0; i < sizeof code_points / sizeof code_points[0]; i++) {
+        uint8_t bytes[4];
+        size_t size = encode(code_points[i], bytes);
+        for (size_t cut = 1; cut < size; cut++) {
+            uint8_t *exact = malloc(cut);
+            assert_non_null(exact);
+            memcpy(exact, bytes, cut);
+            assert_false(pt_key_is_valid_text(pt_slice_of(exact, cut)));
+            free(exact);
+        }
+    }
+}
+
+/* The end of the prefix "a" + code point is "a" + the next code point. */
+static void the_last_character_is_raised_by_one(void **state)
+{
+    (void)state;
+    pt_buffer end = {0};
+    for (uint32_t code_point = 1; code_point < LAST_CODE_POINT; code_point++) {
+        if (is_surrogate(code_point)) {
+            continue;
+        }
+        uint8_t prefix[5] = {'a'};
+        uint8_t expected[5] = {'a'};
+        uint32_t next = code_point == 0xD7FF ? 0xE000 : code_point + 1;
+        size_t size = 1 + encode(code_point, prefix + 1);
+        size_t expected_size = 1 + encode(next, expected + 1);
+        assert_true(pt_key_prefix_end(pt_slice_of(prefix, size), &end));
+        assert_true(pt_slice_equal(pt_buffer_slice(&end), pt_slice_of(expected, expected_size)));
+    }
+    pt_buffer_free(&end);
+}
+
+static void trailing_last_code_points_are_dropped(void **state)
+{
+    (void)state;
+    pt_buffer end = {0};
+    assert_true(pt_key_prefix_end(pt_slice_text("a\xF4\x8F\xBF\xBF\xF4\x8F\xBF\xBF"), &end));
+    assert_true(pt_slice_equal(pt_buffer_slice(&end), pt_slice_text("b")));
+    assert_true(pt_key_prefix_end(pt_slice_text("\xF4\x8F\xBF\xBE\xF4\x8F\xBF\xBF"), &end));
+    assert_true(pt_slice_equal(pt_buffer_slice(&end), pt_slice_text("\xF4\x8F\xBF\xBF")));
+    assert_true(pt_key_prefix_end(pt_slice_of("a\0", 2), &end));
+    assert_true(pt_slice_equal(pt_buffer_slice(&end), pt_slice_text("a\x01")));
+    assert_false(pt_key_prefix_end(pt_slice_text(""), &end));
+    assert_false(pt_key_prefix_end((pt_slice){0}, &end));
+    assert_false(pt_key_prefix_end(pt_slice_text("\xF4\x8F\xBF\xBF\xF4\x8F\xBF\xBF"), &end));
+    pt_buffer_free(&end);
+}
+
+enum { LETTERS = 11, TEXTS = 1 + LETTERS + LETTERS * LETTERS + LETTERS * LETTERS * LETTERS };
+
+static const char *const letters[LETTERS] = {
+    "\x01",
+    "a",
+    "b",
+    "\x7F",
+    "\xC2\x80",
+    "\xDF\xBF",
+    "\xE0\xA0\x80",
+    "\xED\x9F\xBF",
+    "\xEE\x80\x80",
+    "\xEF\xBF\xBF",
+    "\xF4\x8F\xBF\xBF",
+};
+
+/* All texts of up to three letters. */
+static void make_texts(char texts[TEXTS][16])
+{
+    unsigned count = 1;
+    texts[0][0] = 0;
+    for (unsigned from = 0, to = 1; count < TEXTS; from = to, to = count) {
+        for (unsigned i = from; i < to; i++) {
+            for (unsigned letter = 0; letter < LETTERS; letter++) {
+                snprintf(texts[count++], 16, "%s%s", texts[i], letters[letter]);
+            }
+        }
+    }
+}
+
+static void exactly_the_texts_with_the_prefix_lie_before_its_end(void **state)
+{
+    (void)state;
+    static char texts[TEXTS][16];
+    make_texts(texts);
+    pt_buffer end = {0};
+    for (unsigned i = 0; i < TEXTS; i++) {
+        pt_slice prefix = pt_slice_text(texts[i]);
+        bool bounded = pt_key_prefix_end(prefix, &end);
+        assert_true(!bounded || pt_key_is_valid_text(pt_buffer_slice(&end)));
+        for (unsigned k = 0; k < TEXTS; k++) {
+            pt_slice text = pt_slice_text(texts[k]);
+            bool within = pt_slice_compare(text, prefix) >= 0 &&
+                          (!bounded || pt_slice_compare(text, pt_buffer_slice(&end)) < 0);
+            if (within != pt_slice_has_prefix(text, prefix)) {
+                fail_msg("prefix %s, text %s", texts[i], texts[k]);
+            }
+        }
+    }
+    pt_buffer_free(&end);
+}
+
+/* Bytes that are no UTF-8 are the caller's mistake, but no other memory is touched. */
+static void a_malformed_prefix_does_no_harm(void **state)
+{
+    (void)state;
+    pt_buffer end = {0};
+    for (uint32_t pattern = 0; pattern < 1 << 16; pattern += 7) {
+        uint8_t *exact = malloc(2);
+        assert_non_null(exact);
+        exact[0] = (uint8_t)(pattern >> 8);
+        exact[1] = (uint8_t)pattern;
+        if (pt_key_prefix_end(pt_slice_of(exact, 2), &end)) {
+            assert_true(end.size >= 1 && end.size <= 5);
+        }
+        free(exact);
+    }
+    pt_buffer_free(&end);
+}
+
+static void running_out_of_memory_shows_in_the_buffer(void **state)
+{
+    (void)state;
+    pt_buffer buffer = {0};
+    failing_malloc_arm(0, false);
+    pt_key_append(&buffer, pt_slice_text("Sales"), pt_slice_text("000223"));
+    assert_true(failing_malloc_disarm());
+    assert_true(buffer.failed);
+    pt_buffer_clear(&buffer);
+    failing_malloc_arm(0, false);
+    pt_key_prefix_end(pt_slice_text("Sales"), &buffer);
+    assert_true(failing_malloc_disarm());
+    assert_true(buffer.failed);
+    pt_buffer_free(&buffer);
+}
+
+static void a_logical_key_begins_with_the_table(void **state)
+{
+    (void)state;
+    pt_buffer key = {0};
+    pt_buffer_append_text(&key, "what was there before");
+    pt_key_begin(&key, 0x01020304);
+    pt_key_append(&key, pt_slice_text("p"), pt_slice_text("r"));
+    assert_false(key.failed);
+    assert_int_equal(key.size, 7);
+    assert_memory_equal(key.data, "\1\2\3\4p\0r", 7);
+    pt_buffer_free(&key);
+    failing_malloc_arm(0, true);
+    pt_key_begin(&key, 1);
+    assert_true(failing_malloc_disarm());
+    assert_true(key.failed);
+}
+
+int main(void)
+{
+    failing_malloc_install();
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(bytes_order_is_partition_then_row_order),
+        cmocka_unit_test(appended_keys_split_again),
+        cmocka_unit_test(splitting_takes_the_first_nul),
+        cmocka_unit_test(a_logical_key_begins_with_the_table),
+        cmocka_unit_test(a_logical_key_gives_both_keys),
+        cmocka_unit_test(a_partition_is_told_from_its_neighbours),
+        cmocka_unit_test(every_code_point_but_nul_is_valid),
+        cmocka_unit_test(one_byte_makes_a_long_text_invalid),
+        cmocka_unit_test(other_sequences_are_invalid),
+        cmocka_unit_test(four_byte_sequences_have_tight_bounds),
+        cmocka_unit_test(sequences_cut_off_are_invalid),
+        cmocka_unit_test(the_last_character_is_raised_by_one),
+        cmocka_unit_test(trailing_last_code_points_are_dropped),
+        cmocka_unit_test(exactly_the_texts_with_the_prefix_lie_before_its_end),
+        cmocka_unit_test(a_malformed_prefix_does_no_harm),
+        cmocka_unit_test(running_out_of_memory_shows_in_the_buffer),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,146 @@
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include "base/version.h"
+#include "functions/functions.h"
+#include "store/engine.h"
+#include "unit/functions/function_fixture.h"
+
+#define COUNT_FUNCTIONS "count(*) FROM pragma_function_list WHERE name GLOB 'pt_*'"
+
+static sqlite3 *open_with_functions(void)
+{
+    sqlite3 *db = fixture_open();
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_functions_register(db, &error), SQLITE_OK);
+    assert_null(error.message);
+    return db;
+}
+
+/* The functions with just these of the two flags, each with its number of arguments. */
+static void expect_with_flags(sqlite3 *db, int flags, const char *functions)
+{
+    char *list = sqlite3_mprintf(
+        "group_concat(name || narg, ' ') FROM (SELECT name, narg FROM pragma_function_list "
+        "WHERE name GLOB 'pt_*' AND flags & %d = %d ORDER BY name, narg)",
+        SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, flags);
+    fixture_expect(db, list, functions);
+    sqlite3_free(list);
+}
+
+static void every_function_is_there(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    fixture_expect(db, COUNT_FUNCTIONS, "25");
+    expect_with_flags(
+        db, SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS,
+        "pt_compound_key-1 pt_compound_key_sep-1 pt_csv_header1 pt_csv_line5 pt_csv_member4 "
+        "pt_datetime1 pt_debug0 pt_entity_json4 pt_entity_key2 pt_entity_properties2 "
+        "pt_hash_bucket2 pt_inverted_datetime1 pt_inverted_ticks1 pt_key_part2 "
+        "pt_key_part3 pt_pad2 pt_prefix_end1 pt_starts_with2 pt_ticks1 pt_version0");
+    expect_with_flags(db, SQLITE_INNOCUOUS,
+                      "pt_datetime0 pt_guid0 pt_inverted_ticks0 pt_ticks0 pt_uuid70");
+    fixture_close(db);
+}
+
+static void errors_name_the_function(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    fixture_expect(db, "pt_pad(12345, 3)",
+                   "pt_pad: 12345 has more than 3 digits; give a larger width");
+    fixture_expect(db, "PT_KEY_PART('a', 0, '-')",
+                   "pt_key_part: 0 is no part; count from 1, or from -1 backwards from the end");
+    fixture_expect(db, "pt_compound_key_sep('-', 'a-b')",
+                   "pt_compound_key_sep: 'a-b' contains the separator '-'; choose another "
+                   "separator with pt_compound_key_sep, or join with ||");
+    fixture_close(db);
+}
+
+static void version_and_debug_tell_versions(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    fixture_expect(db, "pt_version()", PT_VERSION);
+    char *head =
+        sqlite3_mprintf("ptable: %s\nSQLite: %s (compiled against %s)\nengine: %s\n", PT_VERSION,
+                        sqlite3_libversion(), SQLITE_VERSION, pt_engine_version());
+    char *call = sqlite3_mprintf("substr(pt_debug(), 1, %d)", (int)strlen(head));
+    fixture_expect(db, call, head);
+    fixture_expect(db,
+                   "pt_debug() GLOB '*\nlibuuid: ?*\ncompiler: ?*\nlinkage: ?*\n"
+                   "assertions: o[nf]*\nsanitizer: ?*[^\n]'",
+                   "1");
+    sqlite3_free(head);
+    sqlite3_free(call);
+    fixture_close(db);
+}
+
+/* SQLite may get along without what it wanted memory for; then all functions are there. */
+static void registering_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    bool hit = true;
+    int failures = 0;
+    for (int n = 0; hit; n++) {
+        sqlite3 *db = fixture_open();
+        pt_error error = PT_ERROR_NONE;
+        failing_malloc_arm(n, n % 2 != 0);
+        int rc = pt_functions_register(db, &error);
+        hit = failing_malloc_disarm();
+        failures += hit;
+        assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
+        assert_int_equal(error.rc, rc);
+        assert_null(error.message);
+        if (rc == SQLITE_OK) {
+            fixture_expect(db, COUNT_FUNCTIONS, "25");
+        }
+        fixture_close(db);
+    }
+    assert_true(failures >= 20);
+}
+
+static void registering_under_a_running_statement_is_refused(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1 UNION ALL SELECT 2", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_functions_register(db, &error), SQLITE_BUSY);
+    assert_non_null(strstr(error.message, "pt_ticks cannot be registered: "));
+    pt_error_clear(&error);
+    sqlite3_finalize(statement);
+    fixture_close(db);
+}
+
+static void version_and_debug_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    fixture_expect_without_memory(db, "pt_version() || ''", PT_VERSION, false);
+    fixture_expect_without_memory(db, "pt_debug() GLOB 'ptable: *'", "1", false);
+    fixture_expect_without_memory(db, "pt_debug() GLOB 'ptable: *'", "1", true);
+    fixture_close(db);
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_function_is_there),
+        cmocka_unit_test(errors_name_the_function),
+        cmocka_unit_test(version_and_debug_tell_versions),
+        cmocka_unit_test(registering_may_run_out_of_memory),
+        cmocka_unit_test(registering_under_a_running_statement_is_refused),
+        cmocka_unit_test(version_and_debug_may_run_out_of_memory),
+    };
+    failing_malloc_install();
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,55 @@
+/*
+ * Filters of rows: out of memory in any part of taking a text, which can then be taken again. (What
+ * they find: the SQL scripts and test_filter_keys.c.)
+ */
+#include "fixtures/value_fixture.h"
+
+#include "faults/failing_malloc.h"
+#include "table/row.h"
+
+enum { CHUNK = 4096 }; /* the first one of an arena */
+
+/* Compared with a name of so many letters, and with a key whose successor must be made. */
+static sqlite3_value *filter_with_name(int size)
+{
+    char *expression = sqlite3_mprintf(
+        "replace(hex(zeroblob(%d)), '0', 'a') || 'a eq 1 and PartitionKey gt ''b'''", size / 2);
+    sqlite3_value *text = value_of(expression);
+    sqlite3_free(expression);
+    return text;
+}
+
+/* The longer the name, the sooner the arena needs its second chunk. */
+static void texts_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    int failed[3] = {0};
+    for (int size = 8; size <= CHUNK; size += 8) {
+        sqlite3_value *text = filter_with_name(size);
+        for (int n = 0; n < 3; n++) {
+            pt_row_filter filter = {0};
+            pt_error error = PT_ERROR_NONE;
+            failing_malloc_arm(n, false);
+            int rc = pt_row_filter_set(&filter, text, &error);
+            bool hit = failing_malloc_disarm();
+            assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+            assert_int_equal(error.rc, rc);
+            failed[n] += hit;
+            pt_error_clear(&error);
+            assert_int_equal(pt_row_filter_set(&filter, text, &error), SQLITE_OK);
+            assert_true(pt_row_filter_bounds_partitions(&filter));
+            pt_row_filter_free(&filter);
+        }
+        sqlite3_value_free(text);
+    }
+    assert_int_equal(failed[0], CHUNK / 8);
+    assert_int_equal(failed[1], CHUNK / 8);
+    assert_in_range(failed[2], 1, CHUNK / 8 - 1);
+}
+
+int main(void)
+{
+    failing_malloc_install();
+    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_may_run_out_of_memory)};
+    return cmocka_run_group_tests(tests, open_shared, close_shared);
+}
