@@ -6,7 +6,7 @@
 #include "catalog/check.h"
 #include "catalog/store.h"
 #include "module/store_path.h"
-#include "store/interruption.h"
+#include "transaction/interruption.h"
 
 static const struct {
     const char *name;
@@ -84,7 +84,7 @@ void pt_admin_run(sqlite3_context *context, const char *name, pt_admin_work *wor
     int rc = store_name(argc > 0 ? argv[0] : NULL, &call.store, &error);
     if (rc == SQLITE_OK) {
         rc = work(&call, &error);
-        rc = pt_interruption_settle(&interruption, rc, &error);
+        rc = pt_interruption_result(&interruption, rc, &error);
     }
     if (rc != SQLITE_OK) {
         fail(context, name, &error);
