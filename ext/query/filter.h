@@ -20,7 +20,7 @@
 #define PT_QUERY_FILTER_H
 
 #include "base/arena.h"
-#include "table/config.h"
+#include "entity/column.h"
 
 typedef enum pt_filter_kind {
     PT_FILTER_CONSTANT,

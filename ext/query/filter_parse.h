@@ -4,6 +4,7 @@
 #ifndef PT_QUERY_FILTER_PARSE_H
 #define PT_QUERY_FILTER_PARSE_H
 
+#include "base/error.h"
 #include "query/filter.h"
 
 /* Parentheses inside each other. */

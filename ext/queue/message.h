@@ -19,6 +19,7 @@
 #include "base/error.h"
 #include "base/ticks.h"
 #include "entity/bag.h"
+#include "entity/column.h"
 #include "entity/record.h"
 #include "table/config.h"
 

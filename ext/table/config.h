@@ -6,15 +6,9 @@
 #define PT_TABLE_CONFIG_H
 
 #include "base/error.h"
-#include "entity/edm.h"
+#include "entity/column.h"
 #include "entity/shape.h"
 #include "store/engine.h"
-
-typedef struct pt_column {
-    char *name;
-    size_t name_size;
-    pt_type type; /* PT_NONE: keeps each value's own */
-} pt_column;
 
 typedef struct pt_config {
     char *sql_name;   /* the virtual table's name */
