@@ -6,7 +6,7 @@
 #include "catalog/stores.h"
 #include "module/module.h"
 #include "module/store_path.h"
-#include "store/interruption.h"
+#include "transaction/interruption.h"
 
 /* --- The frame of a call --- */
 
@@ -69,7 +69,7 @@ static void run_call(sqlite3_context *context, const char *name, admin_work *wor
     int rc = store_name(argc > 0 ? argv[0] : NULL, &call.store, &error);
     if (rc == SQLITE_OK) {
         rc = work(&call, &error);
-        rc = pt_interruption_settle(&interruption, rc, &error);
+        rc = pt_interruption_result(&interruption, rc, &error);
     }
     if (rc != SQLITE_OK) {
         fail_call(context, name, &error);
@@ -96,7 +96,8 @@ static int check_file(const admin_call *call, char **text, pt_error *error)
     pt_error ours = PT_ERROR_NONE;
     int rc = pt_store_path(call->connection, "main", call->store, &path, &ours);
     if (rc == SQLITE_OK && path != NULL) {
-        rc = pt_check_store(path, NULL, call->watch, text, &ours);
+        rc = pt_check_store(pt_connection_engine(call->connection), path, NULL, call->watch, text,
+                            &ours);
     }
     sqlite3_free(path);
     bool is_said = rc == SQLITE_OK && *text != NULL && strcmp(*text, "ok") != 0;
@@ -122,7 +123,7 @@ static int check_store(const admin_call *call, pt_error *error)
     int rc = use_store_of_call(call, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
-        rc = pt_check_store(store->path, store, call->watch, &text, error);
+        rc = pt_check_store(store->engine, store->path, store, call->watch, &text, error);
         pt_connection_leave(call->connection, session);
     }
     if (rc == SQLITE_CANTOPEN || rc == SQLITE_CORRUPT) {
@@ -147,7 +148,7 @@ static int check_soundness(const pt_session *session, const pt_watch *watch, pt_
 {
     pt_store *store = pt_session_store(session);
     char *found = NULL;
-    int rc = pt_check_store(store->path, store, watch, &found, error);
+    int rc = pt_check_store(store->engine, store->path, store, watch, &found, error);
     if (rc == SQLITE_OK && strcmp(found, "ok") != 0) {
         rc =
             pt_error_set(error, SQLITE_CORRUPT,

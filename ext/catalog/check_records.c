@@ -570,8 +570,8 @@ static int compare_tables(record_check *self)
     return rc;
 }
 
-int pt_check_store(const char *path, pt_store *store, const pt_watch *watch, char **text,
-                   pt_error *error)
+int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
+                   const pt_watch *watch, char **text, pt_error *error)
 {
     record_check self = {0};
     bool complete = false;
@@ -580,7 +580,6 @@ int pt_check_store(const char *path, pt_store *store, const pt_watch *watch, cha
                                       .begin = note_facts,
                                       .record = check_record,
                                       .describe = describe_key};
-    const pt_engine *engine = store != NULL ? store->engine : &pt_lmdb_engine;
     int rc = engine->check(path, store, watch, &visitor, &self.report, &complete, error);
     if (rc == SQLITE_OK && complete && compare_tables(&self) != SQLITE_OK) {
         rc = pt_error_nomem(error);

@@ -1,9 +1,9 @@
 #include "catalog/partitions.h"
 
 #include "catalog/tables_source.h"
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "query/ranges.h"
-#include "table/row.h"
 
 enum {
     PARTITIONS_STORE,
