@@ -6,7 +6,7 @@
 #include "entity/key.h"
 #include "entity/record.h"
 #include "query/filter_eval.h"
-#include "query/filter_parse.h"
+#include "query/filter.h"
 #include "transaction/large_value.h"
 #include "value/json_write.h"
 #include "value/value.h"
