@@ -227,7 +227,7 @@ static void what_the_service_lacks_is_named(void **state)
                                     "be a property (NotImplemented)");
     assert_refused(
         "Score eq NaN",
-        "Filter: Score with NaN compares two properties, for there is not a constant NaN or "
+        "Filter: Score with NaN compares two properties, since there is no constant NaN or "
         "Infinity; use a condition in SQL, such as Score = 'NaN' (NotImplemented)");
 }
 
