@@ -7,7 +7,7 @@
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"
 #include "lmdb/page/format.h"
-#include "lmdb/page/verify.h"
+#include "lmdb/page/verify_on_open.h"
 
 enum { VERSION = 9 };
 
