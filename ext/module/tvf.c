@@ -1,39 +1,40 @@
 #include "module/tvf.h"
 
+#include "module/constraints.h"
 #include "module/module.h"
-#include "module/tvf_plan.h"
+#include "query/plan.h"
 
 typedef struct tvf_table {
     sqlite3_vtab base;
     pt_connection *connection;
     const pt_tvf *tvf;
-    bool other_text_order; /* the database orders text otherwise than UTF-8 */
+    bool other_text_order; /* text in the database is UTF-16, which sorts differently */
 } tvf_table;
 
-static tvf_table *table_of(sqlite3_vtab *vtab)
+static tvf_table *tvf_table_of(sqlite3_vtab *vtab)
 {
     return (tvf_table *)vtab;
 }
 
-static pt_tvf_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+static pt_tvf_cursor *tvf_cursor_of(sqlite3_vtab_cursor *cursor)
 {
     return (pt_tvf_cursor *)cursor;
 }
 
 static const pt_tvf *tvf_of(const pt_tvf_cursor *cursor)
 {
-    return table_of(cursor->base.pVtab)->tvf;
+    return tvf_table_of(cursor->base.pVtab)->tvf;
 }
 
-static int fail(sqlite3_vtab *vtab, pt_error *error)
+static int tvf_fail(sqlite3_vtab *vtab, pt_error *error)
 {
-    return pt_module_fail(&vtab->zErrMsg, table_of(vtab)->tvf->name, error);
+    return pt_module_fail(&vtab->zErrMsg, tvf_table_of(vtab)->tvf->name, error);
 }
 
 /* --- The table --- */
 
-static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
-                   sqlite3_vtab **vtab, char **message)
+static int tvf_connect(sqlite3 *db, void *context, int argc, const char *const *argv,
+                       sqlite3_vtab **vtab, char **message)
 {
     (void)argc;
     (void)argv;
@@ -61,23 +62,114 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *vtab)
+static int tvf_disconnect(sqlite3_vtab *vtab)
 {
-    sqlite3_free(table_of(vtab));
+    sqlite3_free(tvf_table_of(vtab));
     return SQLITE_OK;
 }
 
-static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+/* --- xBestIndex --- */
+
+enum { ARGUMENT_COUNT_SHIFT = 28 };
+
+/* A call without its arguments fails in xFilter, not here: another loop order, or another arm of an
+ * OR, may give them. The cost makes SQLite choose any other plan first. */
+#define COST_ARGUMENTS_MISSING 1e12
+#define COST_WITHOUT_KEYS 1000
+
+/* Hands the arguments to xFilter, from the first up to the first that is missing. SQLITE_CONSTRAINT
+ * if the value of an argument is not known yet in this order of a join. */
+static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, int *count)
 {
-    const tvf_table *table = table_of(vtab);
-    return pt_tvf_plan(table->tvf, table->other_text_order, info);
+    int index[PT_TVF_ARGUMENTS_MAX] = {-1, -1};
+    for (int i = 0; i < info->nConstraint; i++) {
+        int argument = info->aConstraint[i].iColumn - tvf->first_argument;
+        if (argument < 0 || argument >= tvf->most_arguments ||
+            pt_constraint_comparison(info->aConstraint[i].op) != PT_OP_EQ) {
+            continue;
+        }
+        if (!info->aConstraint[i].usable) {
+            return SQLITE_CONSTRAINT;
+        }
+        index[argument] = i;
+    }
+    for (*count = 0; *count < tvf->most_arguments && index[*count] >= 0; ++*count) {
+        info->aConstraintUsage[index[*count]].argvIndex = *count + 1;
+        info->aConstraintUsage[index[*count]].omit = 1;
+    }
+    return SQLITE_OK;
+}
+
+static pt_plan_constraint tvf_constraint(const pt_tvf *tvf, sqlite3_index_info *info, int i)
+{
+    pt_plan_constraint constraint = {.op = pt_constraint_comparison(info->aConstraint[i].op),
+                                     .usable = info->aConstraint[i].usable != 0};
+    bool on_key = info->aConstraint[i].iColumn == tvf->key_column;
+    if (on_key && constraint.op != PT_OP_OTHER && constraint.usable) {
+        constraint.column = PT_PLAN_PK;
+        pt_constraint_describe_key(info, i, &constraint);
+    }
+    return constraint;
+}
+
+/* Plans conditions and ORDER BY on the key column. */
+static int plan_keys(const tvf_table *table, sqlite3_index_info *info, int arguments)
+{
+    const pt_tvf *tvf = table->tvf;
+    pt_plan_use *uses;
+    pt_plan_order *order;
+    pt_plan_constraint *constraints = pt_constraints_alloc(info, &uses, &order);
+    if (constraints == NULL) {
+        return SQLITE_NOMEM;
+    }
+    for (int i = 0; i < info->nConstraint; i++) {
+        constraints[i] = tvf_constraint(tvf, info, i);
+    }
+    for (int i = 0; i < info->nOrderBy; i++) {
+        bool on_key = info->aOrderBy[i].iColumn == tvf->key_column;
+        order[i] = (pt_plan_order){.column = on_key ? PT_PLAN_PK : PT_PLAN_OTHER,
+                                   .descending = info->aOrderBy[i].desc != 0};
+    }
+    const pt_plan_query query = {.constraints = constraints,
+                                 .constraint_count = info->nConstraint,
+                                 .order = order,
+                                 .order_count = info->nOrderBy,
+                                 .other_text_order = table->other_text_order};
+    pt_plan plan;
+    pt_plan_make(&query, &plan, uses);
+    pt_constraints_apply(info, uses, arguments);
+    sqlite3_free(constraints);
+    info->idxNum |= (int)plan.bits;
+    info->idxStr = pt_plan_sentence(plan.bits);
+    info->needToFreeIdxStr = 1;
+    info->orderByConsumed = plan.order_consumed;
+    info->estimatedCost = plan.cost;
+    info->estimatedRows = plan.rows;
+    return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int tvf_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    const tvf_table *table = tvf_table_of(vtab);
+    int arguments;
+    int rc = use_arguments(table->tvf, info, &arguments);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    info->idxNum = arguments << ARGUMENT_COUNT_SHIFT;
+    info->estimatedCost = COST_WITHOUT_KEYS;
+    if (arguments < table->tvf->least_arguments) {
+        info->estimatedCost = COST_ARGUMENTS_MISSING;
+        return SQLITE_OK;
+    }
+    return table->tvf->key_column >= 0 ? plan_keys(table, info, arguments) : SQLITE_OK;
 }
 
 /* --- The cursor --- */
 
-static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+static int tvf_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 {
-    const tvf_table *table = table_of(vtab);
+    const tvf_table *table = tvf_table_of(vtab);
     pt_tvf_cursor *cursor = sqlite3_malloc64(table->tvf->cursor_size);
     if (cursor == NULL) {
         return SQLITE_NOMEM;
@@ -88,7 +180,7 @@ static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static void end(pt_tvf_cursor *cursor)
+static void tvf_end(pt_tvf_cursor *cursor)
 {
     tvf_of(cursor)->end(cursor);
     for (int i = 0; i < cursor->argument_count; i++) {
@@ -98,24 +190,24 @@ static void end(pt_tvf_cursor *cursor)
     cursor->eof = true;
 }
 
-static int close_cursor(sqlite3_vtab_cursor *cursor)
+static int tvf_close(sqlite3_vtab_cursor *cursor)
 {
-    end(cursor_of(cursor));
+    tvf_end(tvf_cursor_of(cursor));
     sqlite3_free(cursor);
     return SQLITE_OK;
 }
 
-static int ask_for_arguments(const pt_tvf *tvf, pt_error *error)
+static int refuse_missing_arguments(const pt_tvf *tvf, pt_error *error)
 {
     return pt_error_set(error, SQLITE_ERROR, "needs to be told which table; write %s", tvf->usage);
 }
 
-/* Keeps the arguments, for columns show them. *complete: none of them is NULL. */
+/* Copies the arguments, which the hidden columns return. *complete = false if one is NULL. */
 static int take_arguments(pt_tvf_cursor *cursor, int count, sqlite3_value **argv, bool *complete,
                           pt_error *error)
 {
     if (count < tvf_of(cursor)->least_arguments) {
-        return ask_for_arguments(tvf_of(cursor), error);
+        return refuse_missing_arguments(tvf_of(cursor), error);
     }
     *complete = true;
     for (int i = 0; i < count; i++) {
@@ -129,18 +221,19 @@ static int take_arguments(pt_tvf_cursor *cursor, int count, sqlite3_value **argv
     return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int index_number, const char *sentence, int argc,
-                  sqlite3_value **argv)
+static int tvf_filter(sqlite3_vtab_cursor *base, int index_number, const char *sentence, int argc,
+                      sqlite3_value **argv)
 {
     (void)sentence;
-    pt_tvf_cursor *cursor = cursor_of(base);
+    pt_tvf_cursor *cursor = tvf_cursor_of(base);
     const pt_tvf *tvf = tvf_of(cursor);
-    int arguments = pt_tvf_argument_count(index_number);
-    const pt_tvf_keys keys = {
-        .plan = pt_tvf_plan_bits(index_number), .argc = argc - arguments, .argv = argv + arguments};
+    int arguments = index_number >> ARGUMENT_COUNT_SHIFT;
+    const pt_tvf_keys keys = {.plan = (unsigned)index_number & ((1u << ARGUMENT_COUNT_SHIFT) - 1),
+                              .argc = argc - arguments,
+                              .argv = argv + arguments};
     pt_error error = PT_ERROR_NONE;
     bool complete = false;
-    end(cursor);
+    tvf_end(cursor);
     int rc = take_arguments(cursor, arguments, argv, &complete, &error);
     if (rc == SQLITE_OK && complete) {
         cursor->eof = false;
@@ -148,26 +241,26 @@ static int filter(sqlite3_vtab_cursor *base, int index_number, const char *sente
         rc = tvf->begin(cursor, &keys, &error);
         rc = rc == SQLITE_OK ? tvf->next(cursor, &error) : rc;
     }
-    return rc == SQLITE_OK ? rc : fail(base->pVtab, &error);
+    return rc == SQLITE_OK ? rc : tvf_fail(base->pVtab, &error);
 }
 
-static int next(sqlite3_vtab_cursor *base)
+static int tvf_next(sqlite3_vtab_cursor *base)
 {
-    pt_tvf_cursor *cursor = cursor_of(base);
+    pt_tvf_cursor *cursor = tvf_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     cursor->row++;
     int rc = tvf_of(cursor)->next(cursor, &error);
-    return rc == SQLITE_OK ? rc : fail(base->pVtab, &error);
+    return rc == SQLITE_OK ? rc : tvf_fail(base->pVtab, &error);
 }
 
-static int eof(sqlite3_vtab_cursor *cursor)
+static int tvf_eof(sqlite3_vtab_cursor *cursor)
 {
-    return cursor_of(cursor)->eof;
+    return tvf_cursor_of(cursor)->eof;
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
+static int tvf_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
 {
-    pt_tvf_cursor *cursor = cursor_of(base);
+    pt_tvf_cursor *cursor = tvf_cursor_of(base);
     int argument = index - tvf_of(cursor)->first_argument;
     if (argument < 0) {
         tvf_of(cursor)->column(cursor, context, index);
@@ -177,9 +270,9 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
     return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
+static int tvf_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 {
-    *id = cursor_of(cursor)->row;
+    *id = tvf_cursor_of(cursor)->row;
     return SQLITE_OK;
 }
 
@@ -191,16 +284,16 @@ void pt_tvf_result_text(sqlite3_context *context, pt_slice text)
 
 static const sqlite3_module tvf_module = {
     .iVersion = 1,
-    .xConnect = connect,
-    .xBestIndex = best_index,
-    .xDisconnect = disconnect,
-    .xOpen = open_cursor,
-    .xClose = close_cursor,
-    .xFilter = filter,
-    .xNext = next,
-    .xEof = eof,
-    .xColumn = column,
-    .xRowid = rowid,
+    .xConnect = tvf_connect,
+    .xBestIndex = tvf_best_index,
+    .xDisconnect = tvf_disconnect,
+    .xOpen = tvf_open,
+    .xClose = tvf_close,
+    .xFilter = tvf_filter,
+    .xNext = tvf_next,
+    .xEof = tvf_eof,
+    .xColumn = tvf_column,
+    .xRowid = tvf_rowid,
 };
 
 int pt_tvf_register(sqlite3 *db, pt_connection *connection, const pt_tvf *tvf)

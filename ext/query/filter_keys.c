@@ -1,7 +1,6 @@
 #include "query/filter_keys.h"
 
-#include <assert.h>
-
+#include "base/assert.h"
 #include "base/sqlite.h"
 #include "entity/key.h"
 
@@ -232,7 +231,7 @@ static pt_interval interval_around(key_search *search, const pt_key_condition *c
     if (!condition->listed) {
         return condition->interval;
     }
-    assert(condition->points != NULL);
+    PT_ASSERT(condition->points != NULL);
     return (pt_interval){.low = condition->points[0],
                          .high = after(search, condition->points[condition->point_count - 1]),
                          .bounded = true};

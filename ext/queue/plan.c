@@ -1,8 +1,8 @@
 #include "queue/plan.h"
 
 #include "base/ticks.h"
+#include "module/constraints.h"
 #include "queue/queue.h"
-#include "table/planner.h"
 #include "value/value.h"
 
 /*
@@ -34,7 +34,7 @@ static bool is_low(unsigned char op)
 /* The term is a comparison. */
 static void take_term(terms *found, int column, unsigned char op, int i)
 {
-    bool equal = pt_planner_comparison(op) == PT_OP_EQ;
+    bool equal = pt_constraint_comparison(op) == PT_OP_EQ;
     if (column == PT_QUEUE_MESSAGE_ID && equal) {
         found->id = i;
     } else if (column == PT_QUEUE_POP_RECEIPT && equal) {
@@ -55,7 +55,8 @@ static terms find_terms(sqlite3_index_info *info)
     terms found = {-1, -1, -1, -1, -1, -1};
     for (int i = 0; i < info->nConstraint; i++) {
         unsigned char op = info->aConstraint[i].op;
-        bool compares = pt_planner_comparison(op) != PT_OP_OTHER; /* not LIMIT, without a column */
+        bool compares =
+            pt_constraint_comparison(op) != PT_OP_OTHER; /* not LIMIT, without a column */
         if (!compares || !info->aConstraint[i].usable) {
             continue;
         }

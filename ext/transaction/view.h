@@ -5,7 +5,7 @@
 #ifndef PT_TRANSACTION_VIEW_H
 #define PT_TRANSACTION_VIEW_H
 
-#include "store/interruption.h"
+#include "transaction/interruption.h"
 #include "transaction/memtable.h"
 
 /* Whether a table has large values in the view's snapshot, as far as it has been asked. */

@@ -6,7 +6,7 @@
 
 #include "faults/failing_malloc.h"
 #include "ptable.h"
-#include "store/interruption.h"
+#include "transaction/interruption.h"
 
 enum { MOST_STEPS = 100000 };
 

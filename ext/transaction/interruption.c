@@ -1,4 +1,4 @@
-#include "store/interruption.h"
+#include "transaction/interruption.h"
 
 #include "base/sqlite.h"
 
@@ -6,19 +6,21 @@
 #define ROWS_24 "(VALUES" ROWS_6 "," ROWS_6 "," ROWS_6 "," ROWS_6 ")"
 
 /*
- * Not kept prepared: an application may finalize all statements that it finds, and none of ours may
- * keep it from closing the connection. So the question has more than 1,000 instructions, for SQLite
- * counts those of each statement for itself until it calls a progress handler. It comes to them
- * without anything that an authorizer could forbid, but for SELECT itself, or that a low limit of
- * the connection excludes: functions, tables, recursion, UNION, deep expressions, many columns.
+ * Prepared again each time: an application may finalize every statement that it finds, and a
+ * statement of ours must not keep it from closing the connection.
+ *
+ * SQLite calls a progress handler after so many instructions of one statement, so ours has more
+ * than 1,000 of them. It uses nothing that an authorizer could forbid except SELECT itself, and
+ * nothing that a low limit of the connection could exclude: no function, table, recursion, UNION,
+ * deep expression or long list of columns.
  */
-static const char question[] =
+static const char long_statement[] =
     "SELECT 1 FROM " ROWS_24 " CROSS JOIN " ROWS_24 " LIMIT 1 OFFSET 1000";
 
-int pt_interruption_ask(sqlite3 *db)
+static int run_long_statement(sqlite3 *db)
 {
     sqlite3_stmt *statement = NULL;
-    int rc = sqlite3_prepare_v2(db, question, -1, &statement, NULL);
+    int rc = sqlite3_prepare_v2(db, long_statement, -1, &statement, NULL);
     if (rc == SQLITE_OK) {
         sqlite3_step(statement);
         rc = sqlite3_finalize(statement);
@@ -28,26 +30,26 @@ int pt_interruption_ask(sqlite3 *db)
 
 int pt_interruption_check(sqlite3 *db, pt_error *error)
 {
-    int rc = pt_interruption_ask(db);
+    int rc = run_long_statement(db);
     if (rc == SQLITE_INTERRUPT) {
         return pt_error_set(error, rc, "the statement was interrupted");
     }
     return rc == SQLITE_OK ? rc : pt_error_nomem(error);
 }
 
-static bool is_over(void *context)
+static bool must_stop(void *context)
 {
     pt_interruption *interruption = context;
-    interruption->answer = pt_interruption_ask(interruption->db);
+    interruption->answer = run_long_statement(interruption->db);
     return interruption->answer != SQLITE_OK;
 }
 
 pt_watch pt_interruption_watch(pt_interruption *interruption)
 {
-    return (pt_watch){.context = interruption, .is_over = is_over};
+    return (pt_watch){.context = interruption, .is_over = must_stop};
 }
 
-int pt_interruption_settle(const pt_interruption *interruption, int rc, pt_error *error)
+int pt_interruption_result(const pt_interruption *interruption, int rc, pt_error *error)
 {
     if (rc != SQLITE_INTERRUPT || interruption->answer != SQLITE_NOMEM) {
         return rc;

@@ -1,0 +1,71 @@
+#include "module/constraints.h"
+
+#include <string.h>
+
+pt_plan_constraint *pt_constraints_alloc(const sqlite3_index_info *info, pt_plan_use **uses,
+                                         pt_plan_order **order)
+{
+    size_t constraints = (size_t)info->nConstraint;
+    size_t size = constraints * (sizeof(pt_plan_constraint) + sizeof(pt_plan_use)) +
+                  (size_t)info->nOrderBy * sizeof(pt_plan_order);
+    /* One byte more: sqlite3_malloc64(0) returns NULL, which would look like out of memory. */
+    pt_plan_constraint *all = sqlite3_malloc64(size + 1);
+    if (all != NULL) {
+        *uses = (pt_plan_use *)(all + constraints);
+        *order = (pt_plan_order *)(*uses + constraints);
+        memset(*uses, 0, constraints * sizeof **uses);
+    }
+    return all;
+}
+
+pt_plan_op pt_constraint_comparison(unsigned char op)
+{
+    switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_EQ:
+    case SQLITE_INDEX_CONSTRAINT_IS:
+        return PT_OP_EQ;
+    case SQLITE_INDEX_CONSTRAINT_GT:
+        return PT_OP_GT;
+    case SQLITE_INDEX_CONSTRAINT_GE:
+        return PT_OP_GE;
+    case SQLITE_INDEX_CONSTRAINT_LT:
+        return PT_OP_LT;
+    case SQLITE_INDEX_CONSTRAINT_LE:
+        return PT_OP_LE;
+    default:
+        return PT_OP_OTHER;
+    }
+}
+
+/* sqlite3_vtab_rhs_value knows literals only: a parameter or an expression is not a number here. */
+static bool is_number_literal(sqlite3_index_info *info, int i)
+{
+    sqlite3_value *value = NULL;
+    if (sqlite3_vtab_rhs_value(info, i, &value) != SQLITE_OK) {
+        return false;
+    }
+    int type = sqlite3_value_type(value);
+    return type == SQLITE_INTEGER || type == SQLITE_FLOAT;
+}
+
+void pt_constraint_describe_key(sqlite3_index_info *info, int i, pt_plan_constraint *constraint)
+{
+    const char *collation = sqlite3_vtab_collation(info, i);
+    constraint->binary = sqlite3_stricmp(collation, "BINARY") == 0;
+    constraint->in = sqlite3_vtab_in(info, i, -1) != 0;
+    constraint->number = is_number_literal(info, i);
+}
+
+void pt_constraints_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arguments_before)
+{
+    for (int i = 0; i < info->nConstraint; i++) {
+        if (uses[i].argument == 0) {
+            continue;
+        }
+        info->aConstraintUsage[i].argvIndex = arguments_before + uses[i].argument;
+        info->aConstraintUsage[i].omit = uses[i].omit;
+        if (uses[i].in) {
+            sqlite3_vtab_in(info, i, 1);
+        }
+    }
+}

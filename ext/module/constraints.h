@@ -1,0 +1,29 @@
+/*
+ * xBestIndex for tables that plan with query/plan.h: SQLite's constraints go into the planner's
+ * query, and what the planner decides goes back into sqlite3_index_info.
+ */
+#ifndef PT_MODULE_CONSTRAINTS_H
+#define PT_MODULE_CONSTRAINTS_H
+
+#include "base/sqlite.h"
+#include "query/plan.h"
+
+/*
+ * Allocates the planner's arrays for as many constraints and ORDER BY terms as SQLite gives. The
+ * uses are zeroed: SQLite checks every constraint itself. All three arrays are one allocation; free
+ * it by calling sqlite3_free on the result. NULL when out of memory.
+ */
+pt_plan_constraint *pt_constraints_alloc(const sqlite3_index_info *info, pt_plan_use **uses,
+                                         pt_plan_order **order);
+
+/* The planner's operator for a comparison (IS is =), or PT_OP_OTHER if `op` is not one. */
+pt_plan_op pt_constraint_comparison(unsigned char op);
+
+/* Sets `binary`, `in` and `number`: how SQLite compares a key column in usable constraint `i`. */
+void pt_constraint_describe_key(sqlite3_index_info *info, int i, pt_plan_constraint *constraint);
+
+/* Sets SQLite's aConstraintUsage from the planner's uses. The first `arguments_before` arguments of
+ * xFilter are taken already. */
+void pt_constraints_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arguments_before);
+
+#endif
