@@ -95,7 +95,7 @@ static int take_living_row(queue_cursor *cursor, pt_error *error)
     return rc;
 }
 
-static int seek_range(queue_cursor *cursor, pt_error *error)
+static int seek_messages(queue_cursor *cursor, pt_error *error)
 {
     if (cursor->low.failed || cursor->high.failed) {
         return pt_error_nomem(error);
@@ -123,7 +123,7 @@ static int seek_bounds(queue_cursor *cursor, unsigned plan, sqlite3_value **argv
         pt_message_format_ticks(bounds.high, ticks);
         pt_key_append(&cursor->high, (pt_slice){0}, pt_slice_text(ticks));
     }
-    return seek_range(cursor, error);
+    return seek_messages(cursor, error);
 }
 
 /* Moves to the message with this id and next_visible. */
@@ -133,7 +133,7 @@ static int seek_message(queue_cursor *cursor, const pt_message *message, pt_erro
         pt_buffer_assign(&cursor->high, pt_buffer_slice(&cursor->low));
         pt_buffer_append_byte(&cursor->high, 0);
     }
-    return seek_range(cursor, error);
+    return seek_messages(cursor, error);
 }
 
 static int seek_held(queue_cursor *cursor, const pt_message *held, pt_error *error)

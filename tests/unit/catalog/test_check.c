@@ -27,7 +27,7 @@ static void entities_are_checked(void **state)
     flip("entities", BYTES(ENTITY));
     expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged");
     put("entities", BYTES("\0\0\0\1mm"), BYTES("no record"));
-    expect("table 'One', PartitionKey 'mm': its key is damaged: it has no end");
+    expect("table 'One', PartitionKey 'mm': its key is damaged: the PartitionKey does not end");
     put("entities", BYTES("\0\0\0\1a\0\xFF"), BYTES("no record"));
     expect("its keys are damaged: they are not UTF-8");
     put("entities", BYTES("\0\0\0\1\xFF\0b"), BYTES("no record"));

@@ -59,8 +59,8 @@ static void test_names_of_queues(void **state)
 }
 
 #define NO_QUEUE(name)                                                                             \
-    "ptable: pt_queue_get: '" name "' is not the name of a queue; give the name of a table that "  \
-    "was made USING pt_queue"
+    "ptable: pt_queue_get: '" name "' is not the name of a queue; give the name of a table "       \
+    "created USING pt_queue"
 #define GET_USAGE "write pt_queue_get('queue', count, seconds) with the last two or without"
 
 static void test_wrong_arguments(void **state)
