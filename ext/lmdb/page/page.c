@@ -8,7 +8,7 @@ enum {
     META_LAST_PAGE_AT = 136,
     META_COMMIT_AT = 144,
     DATA_VERSION = 1,
-    MISSING_PAGES_MAX = 65536, /* beyond half of the file: see is_possible_last_page */
+    MISSING_PAGES_MAX = 65536, /* in a small file; see is_possible_last_page */
     BIG_VALUE_SIZE = 8,        /* bytes in the page that stand for a value on overflow pages */
     FREE_LIST_FLAGS = 8,       /* MDB_INTEGERKEY */
     FLAG_NO_FOLDER = 0x4000,   /* MDB_NOSUBDIR, kept in the flags of the list of free pages */
@@ -82,7 +82,8 @@ const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page)
     return NULL;
 }
 
-/* A file may lack pages that its last commits took and gave back, but not most of them. */
+/* A file may lack pages that its last commits allocated and freed again, but not most of its pages,
+ * unless it is small. */
 static bool is_possible_last_page(uint64_t last_page, uint64_t pages)
 {
     return last_page >= PT_LMDB_METAS - 1 && last_page / 2 <= pages + MISSING_PAGES_MAX;
@@ -137,7 +138,7 @@ static const uint8_t *entry_at(const pt_lmdb_page *page, unsigned index)
            pt_get_le16(page->bytes + PT_LMDB_PAGE_HEADER + (size_t)index * PT_LMDB_PAGE_SLOT);
 }
 
-/* Keys on leaf pages, and those of a branch that are looked at, are not empty. */
+/* Keys are not empty, except the first one of a branch page, which is not used. */
 static bool is_possible_key_size(const pt_lmdb_page *page, unsigned index, size_t size,
                                  pt_lmdb_order order)
 {
@@ -148,8 +149,8 @@ static bool is_possible_key_size(const pt_lmdb_page *page, unsigned index, size_
                                             : size != 0 && size <= PT_LMDB_KEY_MAX;
 }
 
-/* Takes the units of 2 bytes that an entry covers; false if another has one of them. */
-static bool take_units(uint64_t *taken, size_t first, size_t count)
+/* Marks the units of 2 bytes that an entry covers; false if another entry covers one of them. */
+static bool mark_units(uint64_t *marked, size_t first, size_t count)
 {
     uint64_t before = 0;
     for (size_t unit = first; unit < first + count;) {
@@ -157,8 +158,8 @@ static bool take_units(uint64_t *taken, size_t first, size_t count)
         size_t run = UNITS_IN_WORD - bit;
         run = run < first + count - unit ? run : first + count - unit;
         uint64_t mask = (run == UNITS_IN_WORD ? UINT64_MAX : (UINT64_C(1) << run) - 1) << bit;
-        before |= taken[unit / UNITS_IN_WORD] & mask;
-        taken[unit / UNITS_IN_WORD] |= mask;
+        before |= marked[unit / UNITS_IN_WORD] & mask;
+        marked[unit / UNITS_IN_WORD] |= mask;
         unit += run;
     }
     return before == 0;
@@ -195,9 +196,9 @@ static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t 
 
 static const char *judge_entries(const pt_lmdb_page *page, size_t upper, pt_lmdb_order order)
 {
-    uint64_t taken[UNITS_MAX / UNITS_IN_WORD];
+    uint64_t marked[UNITS_MAX / UNITS_IN_WORD];
     size_t sum = 0;
-    memset(taken, 0, page->size / 2 / 8);
+    memset(marked, 0, page->size / 2 / 8);
     for (unsigned i = 0; i < page->count; i++) {
         size_t size = 0;
         const char *wrong = judge_entry(page, i, upper, order, &size);
@@ -205,7 +206,7 @@ static const char *judge_entries(const pt_lmdb_page *page, size_t upper, pt_lmdb
             return wrong;
         }
         size_t at = (size_t)(entry_at(page, i) - page->bytes);
-        if (!take_units(taken, at / 2, size / 2)) {
+        if (!mark_units(marked, at / 2, size / 2)) {
             return "has entries that overlap";
         }
         sum += size;
