@@ -267,8 +267,12 @@ unsigned pt_dictionary_epoch(const pt_dictionary *dictionary)
 
 /* --- Assigning ids --- */
 
+/* SQLITE_CORRUPT_VTAB if the name is too long to have an id. */
 static int fill_name(pt_dictionary *dictionary, pt_slice name, id_entry *entry)
 {
+    if (name.size > NAME_SIZE_MAX) {
+        return SQLITE_CORRUPT_VTAB;
+    }
     entry->bytes = pt_arena_copy(&dictionary->arena, name);
     return entry->bytes.data != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
@@ -477,8 +481,7 @@ static int load_entry(pt_dictionary *dictionary, id_table *table, uint16_t id, p
 int pt_dictionary_load_name(pt_dictionary *dictionary, uint16_t id, pt_slice name)
 {
     pthread_mutex_lock(&dictionary->mutex);
-    int rc = name.size <= NAME_SIZE_MAX ? load_entry(dictionary, &dictionary->names, id, name)
-                                        : SQLITE_CORRUPT_VTAB;
+    int rc = load_entry(dictionary, &dictionary->names, id, name);
     pthread_mutex_unlock(&dictionary->mutex);
     return rc;
 }
