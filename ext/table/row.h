@@ -109,7 +109,7 @@ typedef struct pt_row_filter {
 
 /*
  * Takes the argument; without cost if it is the one that was taken last. NULL is a filter that no
- * row passes. SQLITE_MISMATCH: not text; SQLITE_ERROR: no filter (query/filter_parse.h);
+ * row passes. SQLITE_MISMATCH: not text; SQLITE_ERROR: no filter (query/filter.h);
  * SQLITE_NOMEM.
  */
 int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *error);
