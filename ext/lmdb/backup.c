@@ -15,14 +15,14 @@ static int fail_backup(pt_error *error, const char *path, int problem)
     switch (problem) {
     case EEXIST:
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "backup %Q cannot be made: there is a file of that name, and it is not "
-                            "overwritten; name another, or remove it first",
+                            "backup %Q cannot be made: a file of that name exists, and is not "
+                            "overwritten; give another name, or remove the file first",
                             path);
     case ENOENT:
     case ENOTDIR:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "backup %Q cannot be made: its folder does not exist; create it first, "
-                            "or name another",
+                            "or give another name",
                             path);
     case EACCES:
     case EPERM:
@@ -31,7 +31,7 @@ static int fail_backup(pt_error *error, const char *path, int problem)
     case ENAMETOOLONG:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "backup %Q cannot be made: %s; ask for write permission on its folder, "
-                            "or name another",
+                            "or give another name",
                             path, strerror(problem));
     default:
         return pt_lmdb_fail(error, problem, path, "making the backup");

@@ -11,7 +11,7 @@
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
-#include "lmdb/snapshot.h"
+#include "lmdb/txn.h"
 #include "lmdb/writer.h"
 #include "lmdb/writer_lock.h"
 
@@ -74,11 +74,11 @@ static int fail_not_alone(pt_lmdb_store *store, pt_error *error)
     if (processes == NULL) {
         return pt_error_nomem(error);
     }
-    pt_error_set(error, SQLITE_BUSY,
-                 "store %Q cannot be made smaller while another process has it open%s%s; close it "
-                 "there and try again (what dropped tables left behind has been collected and will "
-                 "be used again)",
-                 store->base.path, processes[0] != 0 ? ": process " : "", processes);
+    pt_error_set(
+        error, SQLITE_BUSY,
+        "store %Q cannot be compacted while another process has it open%s%s; close it "
+        "there and try again (the space of dropped tables has been collected and will be reused)",
+        store->base.path, processes[0] != 0 ? ": process " : "", processes);
     sqlite3_free(processes);
     return error->rc;
 }
@@ -101,8 +101,8 @@ static int check_one_name(const pt_lmdb_store *store, pt_error *error)
     }
     if (file.st_nlink > 1) {
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be made smaller: its file has several names (hard "
-                            "links), which would then be different files; remove the others first",
+                            "store %Q cannot be compacted: its file has several names (hard "
+                            "links), which would become different files; remove the others first",
                             path);
     }
     return SQLITE_OK;
@@ -127,10 +127,10 @@ static int finish_copy(pt_store *store, rewriting *self, pt_error *error)
 {
     int problem = copy_owner(self);
     if (problem == EPERM) {
-        return pt_error_set(error, SQLITE_READONLY,
-                            "store %Q cannot be made smaller: its file belongs to somebody else; "
-                            "let its owner do it",
-                            store->path);
+        return pt_error_set(
+            error, SQLITE_READONLY,
+            "store %Q cannot be compacted: its file belongs to another user, who can do it",
+            store->path);
     }
     if (problem == 0 && (fsync(self->copy.fd) != 0 || fstat(self->copy.fd, &self->new) != 0)) {
         problem = errno;
@@ -144,17 +144,16 @@ static int install_copy(pt_lmdb_store *store, void *context, pt_error *error)
     return pt_lmdb_take_over(store, &((rewriting *)context)->copy, error);
 }
 
-/* Waits up to `wait_ms` for the transactions of this process to end, but not for other processes.
- */
+/* Waits up to `wait_ms` for the transactions of this process, but not for other processes. */
 static int replace_file(pt_lmdb_store *store, rewriting *self, int wait_ms, const pt_watch *watch,
                         pt_error *error)
 {
     pt_deadline deadline = pt_deadline_in(wait_ms);
     for (;;) {
-        int rc = pt_lmdb_change(store, install_copy, self,
-                                "cannot be made smaller while this process reads it; end the open "
-                                "statements and transactions on it and try again",
-                                error);
+        int rc = pt_lmdb_change_env(store, install_copy, self,
+                                    "cannot be compacted while this process reads it; end the open "
+                                    "statements and transactions on it and try again",
+                                    error);
         if (rc != SQLITE_BUSY || pt_deadline_has_passed(deadline)) {
             return rc;
         }

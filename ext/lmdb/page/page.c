@@ -108,13 +108,12 @@ const char *pt_lmdb_free_list_judge(const pt_lmdb_entry *entry, const pt_lmdb_me
         return "has an entry of a commit that does not exist";
     }
     if (entry->flags > PT_LMDB_ENTRY_BIG || entry->value.size < NUMBER_SIZE ||
-        pt_get_le64(entry->value.data) > entry->value.size / NUMBER_SIZE - 1) {
+        pt_lmdb_free_list_count(entry) > entry->value.size / NUMBER_SIZE - 1) {
         return "has an entry that is not a list";
     }
-    uint64_t count = pt_get_le64(entry->value.data);
     uint64_t before = meta->last_page + 1;
-    for (uint64_t i = 1; i <= count; i++) {
-        uint64_t page = pt_get_le64(entry->value.data + NUMBER_SIZE * i);
+    for (uint64_t i = 0; i < pt_lmdb_free_list_count(entry); i++) {
+        uint64_t page = pt_lmdb_free_list_page(entry, i);
         if (page < PT_LMDB_METAS || page >= before) {
             return "has a page number that is out of range or out of order";
         }
@@ -172,14 +171,14 @@ static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t 
     if (at < upper || at % 2 != 0 || at + PT_LMDB_ENTRY_HEADER > page->size) {
         return "has an entry outside its bounds";
     }
-    const uint8_t *entry = page->bytes + at;
+    const uint8_t *entry = page->bytes + at; /* its header lies in the page */
     size_t key_size = pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT);
     uint64_t value_size = 0;
     if (!is_possible_key_size(page, index, key_size, order)) {
         return "has a key of an impossible size";
     }
     if (page->is_leaf) {
-        unsigned flags = pt_get_le16(entry + 4);
+        unsigned flags = pt_get_le16(entry + PT_LMDB_ENTRY_FLAGS_AT);
         if (flags > PT_LMDB_ENTRY_ROOT) {
             return "has an entry with flags that no store has";
         }
@@ -247,6 +246,7 @@ const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t s
                            .size = size,
                            .count = (unsigned)(lower - PT_LMDB_PAGE_HEADER) / PT_LMDB_PAGE_SLOT,
                            .is_leaf = flags == PT_LMDB_PAGE_LEAF};
+    /* judge_order trusts the bounds of the entries, so these come first. */
     const char *wrong = judge_entries(page, upper, order);
     return wrong != NULL ? wrong : judge_order(page, order);
 }
@@ -256,7 +256,7 @@ pt_lmdb_entry pt_lmdb_page_entry(const pt_lmdb_page *page, unsigned index)
     const uint8_t *entry = entry_at(page, index);
     size_t key_size = pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT);
     uint64_t low = pt_get_le32(entry);
-    uint16_t flags = pt_get_le16(entry + 4);
+    uint16_t flags = pt_get_le16(entry + PT_LMDB_ENTRY_FLAGS_AT);
     const uint8_t *key = entry + PT_LMDB_ENTRY_HEADER;
     if (!page->is_leaf) {
         return (pt_lmdb_entry){.key = pt_slice_of(key, index == 0 ? 0 : key_size),
