@@ -10,11 +10,12 @@
  *     snapshot_new, then as often as needed:
  *     snapshot_begin, get, cursor_open / cursor_seek / cursor_step / cursor_close ..., snapshot_end
  *
- * To write, with the last line inside one call of the layer above:
+ * To write:
  *
  *     lock, snapshot_begin
  *     ... statements collect their writes in a memtable ...
- *     write_begin, write_put / write_delete / write_restore ..., write_commit, unlock
+ *     write_begin, write_put / write_delete / write_restore ..., write_commit
+ *     unlock
  *
  * Threads: different connections call the methods at the same time. One snapshot and its cursors
  * are used by one thread at a time, but not always the same. The lock belongs to no thread and may
