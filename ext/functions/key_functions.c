@@ -1,10 +1,9 @@
 #include "functions/key_functions.h"
 
-#define XXH_INLINE_ALL
 #include <inttypes.h>
 #include <stdio.h>
-#include <xxhash.h>
 
+#include "base/xxhash.h"
 #include "entity/key.h"
 #include "functions/function_arguments.h"
 
