@@ -133,7 +133,7 @@ static void links_are_followed(void **state)
 {
     (void)state;
     put_link("entities", "\0\0\0\1z\0", 6, 1);
-    expect("bucket 1 of long keys is led to by several keys");
+    expect("bucket 1 of long keys has several keys that lead to it");
     put_link("entities", "\0\0\0\1z\0", 6, 99);
     expect("table number 1: a link to long keys leads nowhere");
     put_link("entities", "\0\0\0\1z\0", 6, 0);
@@ -163,7 +163,7 @@ static void circles_of_links_are_found(void **state)
     put_link("long_keys", "\0\0\0\0\0\0\0\x41", 8, 0x40);
     expect("long_keys: 2 entries are not reached from any entity's key");
     put_link("entities", "\0\0\0\1z\0", 6, 0x40);
-    expect("bucket 64 of long keys is led to by several keys");
+    expect("bucket 64 of long keys has several keys that lead to it");
 }
 
 static void the_dictionary_is_checked(void **state)
@@ -260,9 +260,9 @@ static void free_pages_are_checked(void **state)
     expect("is in use, and in the list of free pages too: later commits may overwrite it");
     expect("neither in use nor in the list of free pages");
     set_free_list(0, 0);
-    expect("the list of free pages has a page that cannot be there");
+    expect("the list of free pages has a page number that is out of range or out of order");
     set_free_list(root, root);
-    expect("the list of free pages has a page that cannot be there");
+    expect("the list of free pages has a page number that is out of range or out of order");
 }
 
 static void meta_pages_are_checked(void **state)
@@ -273,13 +273,13 @@ static void meta_pages_are_checked(void **state)
     uint64_t commit = number_at(file, meta + 144);
     set_number(file, meta + 144, commit + 1);
     fflush(file);
-    expect("says a commit that is not written there");
+    expect("has the number of a commit that belongs on the other meta page");
     set_number(file, meta + 144, commit + 2);
     fflush(file);
     expect("its state record (current) is that of commit");
     set_number(file, meta + 144, commit - 2);
     fflush(file);
-    expect("a meta page, is damaged: what it leads to is commit");
+    expect("a meta page, is damaged: it leads to commit");
     set_number(file, meta + 144, commit);
     uint64_t entries = number_at(file, meta + 120);
     set_number(file, meta + 120, entries + 1);
@@ -288,7 +288,7 @@ static void meta_pages_are_checked(void **state)
     set_number(file, meta + 120, entries);
     set_number(file, meta + 136, UINT64_C(1) << 40);
     fflush(file);
-    expect("says more pages than the file has");
+    expect("counts more pages than the file has");
     set_number(file, meta + 16, 0);
     fflush(file);
     expect("does not have LMDB's magic number");
@@ -314,7 +314,7 @@ static void two_meta_pages_of_one_commit_are_found(void **state)
     }
     set_number(file, PAGE + 144, number_at(file, 144));
     assert_int_equal(fclose(file), 0);
-    expect("page 1, a meta page, is damaged: what it leads to is commit");
+    expect("page 1, a meta page, is damaged: it leads to commit");
 }
 
 static void less_than_a_page_is_left(void **state)
@@ -326,7 +326,7 @@ static void less_than_a_page_is_left(void **state)
     set_number(file, 128, UINT64_C(1) << 50);
     set_number(file, 136, UINT64_MAX);
     assert_int_equal(fclose(file), 0);
-    expect("says more pages than the file has");
+    expect("counts more pages than the file has");
 }
 
 /* Nobody watches this one. */
