@@ -242,7 +242,8 @@ int pt_lmdb_walk_next(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *found, pt_
 /* --- Seeking --- */
 
 /* Leaf: the first entry whose key is not less than this one. Branch: the child on the way there. */
-static unsigned find_entry(const pt_lmdb_walk *walk, const pt_lmdb_page *page, pt_slice key)
+static unsigned find_entry_at_or_after(const pt_lmdb_walk *walk, const pt_lmdb_page *page,
+                                       pt_slice key)
 {
     unsigned low = page->is_leaf ? 0 : 1;
     unsigned high = page->count;
@@ -266,7 +267,8 @@ static int descend_to_leaf(pt_lmdb_walk *walk, const pt_slice *key, pt_error *er
     int rc = push_root(walk, error);
     while (rc == SQLITE_OK && walk->depth != 0 && walk->problems == problems) {
         pt_lmdb_level *level = &walk->levels[walk->depth - 1];
-        level->next = key != NULL ? find_entry(walk, &level->page, *key) : level->page.count - 1;
+        level->next =
+            key != NULL ? find_entry_at_or_after(walk, &level->page, *key) : level->page.count - 1;
         if (level->page.is_leaf) {
             break;
         }
