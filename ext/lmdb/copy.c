@@ -13,7 +13,7 @@
 /*
  * The copy is written in slices, each a commit: what a commit writes is on the heap until then.
  */
-enum { SLICE_BYTES = 4 << 20, SPARE_ROOM = 16 << 20, COUNTS_KEY_SIZE = 5 };
+enum { SLICE_BYTES = 4 << 20, SPARE_ROOM = 16 << 20 };
 
 typedef struct copying {
     const pt_lmdb_env *source;
@@ -210,27 +210,14 @@ static int copy_part(copying *self, const part *which)
 
 /* --- The main database --- */
 
-static bool is_name_of_part(const MDB_val *key)
-{
-    static const char *const names[] = {PT_FORMAT_ENTITIES, PT_FORMAT_LONG_KEYS, PT_FORMAT_CHUNKS,
-                                        PT_FORMAT_GARBAGE};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (pt_slice_equal(pt_lmdb_slice(*key), pt_slice_text(names[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
-/* The roots of the sub-databases are the target's own, and dropped tables have no counts there. */
+/* The target has roots of its own, and no counts of dropped tables. */
 static int is_left_out(copying *self, const MDB_val *key, bool *left_out)
 {
-    const uint8_t *bytes = key->mv_data;
-    *left_out = is_name_of_part(key);
-    if (key->mv_size == COUNTS_KEY_SIZE && bytes[0] == 'c') {
-        return is_dropped(self, pt_get_be32(bytes + 1), left_out);
-    }
-    return MDB_SUCCESS;
+    pt_format_database database;
+    uint32_t table;
+    *left_out = pt_format_find_database(pt_lmdb_slice(*key), &database);
+    return pt_format_is_counts_key(pt_lmdb_slice(*key), &table) ? is_dropped(self, table, left_out)
+                                                                : MDB_SUCCESS;
 }
 
 static int copy_meta_records(copying *self, MDB_cursor *cursor)

@@ -1,4 +1,4 @@
-#include "store/engine.h"
+#include "lmdb/engine.h"
 
 #include "base/sqlite.h"
 #include "lmdb/backup.h"
@@ -12,13 +12,19 @@
 #include "lmdb/writer.h"
 #include "lmdb/writer_lock.h"
 
+static int open_with_this_engine(const char *path, unsigned flags, pt_store **store,
+                                 pt_error *error)
+{
+    return pt_lmdb_open(path, flags, &pt_lmdb_engine, store, error);
+}
+
 const pt_engine pt_lmdb_engine = {
-    .open = pt_lmdb_open,
+    .open = open_with_this_engine,
     .create = pt_lmdb_create_file,
     .close = pt_lmdb_close,
     .lock = pt_lmdb_lock,
     .unlock = pt_lmdb_unlock,
-    .tick = pt_lmdb_tick,
+    .tick = pt_lmdb_next_timestamp,
     .snapshot_new = pt_lmdb_snapshot_new,
     .snapshot_begin = pt_lmdb_snapshot_begin,
     .snapshot_is_newest = pt_lmdb_snapshot_is_newest,

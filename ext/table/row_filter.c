@@ -2,8 +2,8 @@
 
 #include "entity/damage.h"
 #include "entity/key.h"
+#include "query/filter.h"
 #include "query/filter_eval.h"
-#include "query/filter_parse.h"
 #include "transaction/large_value.h"
 
 /* --- Parsing --- */

@@ -22,7 +22,7 @@ typedef struct pt_row_filter {
 
 /*
  * Parses the argument of MATCH, unless its text is the one that was parsed last. No row passes a
- * NULL. SQLITE_MISMATCH: not a text; SQLITE_ERROR: not a filter (query/filter_parse.h);
+ * NULL. SQLITE_MISMATCH: not a text; SQLITE_ERROR: not a filter (query/filter.h);
  * SQLITE_NOMEM.
  */
 int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *error);

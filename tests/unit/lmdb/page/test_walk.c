@@ -5,7 +5,7 @@
 
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"
-#include "lmdb/page/tail.h"
+#include "lmdb/page/verify_on_open.h"
 #include "lmdb/page/walk.h"
 
 typedef struct tally {
@@ -42,11 +42,11 @@ static int walk_image(const pt_lmdb_root *root, pt_lmdb_order order, size_t size
     bool found = true;
     int entries = 0;
     pt_error error = PT_ERROR_NONE;
-    const pt_lmdb_file file = {.fd = open_image(size),
-                               .path = "file",
-                               .page_size = PAGE,
-                               .last_page = LAST,
-                               .pages = size / PAGE};
+    const pt_lmdb_page_file file = {.fd = open_image(size),
+                                    .path = "file",
+                                    .page_size = PAGE,
+                                    .last_page = LAST,
+                                    .pages = size / PAGE};
     const pt_lmdb_walk_listener listener = {
         .context = sum, .claim = claim_others, .problem = note_problem};
     pt_lmdb_walk_begin(&walk, &file, "tree", root, order, &listener);
@@ -92,7 +92,7 @@ static void walks_pass_over_what_is_damaged(void **state)
     put_page(2, LEAF, leaf, 1);
     expect_walk(2, "too high or too deep", 0);
     put_page(2, BRANCH, lonely, 1);
-    expect_walk(2, "one child only", 0);
+    expect_walk(2, "only one child", 0);
     put_tree();
     put_page(4, LEAF, low, 1);
     expect_walk(4, "keys that belong on another page", 3);
@@ -107,23 +107,23 @@ static void values_on_overflow_pages_are_judged(void **state)
     const size_t value = (size_t)4 * PAGE - 30; /* of the entry "b" */
     put_tree();
     put(value + 9, 8, LAST);
-    expect_walk(LAST, "as the first one of a long value", 4);
+    expect_walk(LAST, "begins a long value", 4);
     put(value + 9, 8, 1);
-    expect_walk(1, "as the first one of a long value", 4);
+    expect_walk(1, "begins a long value", 4);
     put(value + 9, 8, UINT64_MAX);
-    expect_walk(UINT64_MAX, "as the first one of a long value", 4);
+    expect_walk(UINT64_MAX, "begins a long value", 4);
     put_tree();
     put(value, 4, 2 * PAGE);
     expect_walk(5, "another number of pages", 4);
     put(value, 4, 20 * PAGE);
-    expect_walk(5, "as the first one of a long value", 4);
+    expect_walk(5, "begins a long value", 4);
     put_tree();
     tally sum = {.refused = 5};
     assert_int_equal(walk_image(&whole_root, pt_slice_compare, sizeof image, &sum), 4);
-    expect_text(sum.what, "in use at another place too");
+    expect_text(sum.what, "also in use elsewhere");
     sum = (tally){.refused = 4};
     assert_int_equal(walk_image(&whole_root, pt_slice_compare, sizeof image, &sum), 3);
-    expect_text(sum.what, "in use at another place too");
+    expect_text(sum.what, "also in use elsewhere");
     sum = (tally){0};
     assert_int_equal(walk_image(&whole_root, pt_slice_compare, (size_t)6 * PAGE, &sum), 4);
     expect_text(sum.what, "is missing: the file ends before it");
@@ -132,14 +132,14 @@ static void values_on_overflow_pages_are_judged(void **state)
     assert_int_equal(sum.problems, 2);
 }
 
-static void begin_walk(pt_lmdb_walk *walk, pt_lmdb_file *file, tally *sum)
+static void begin_walk(pt_lmdb_walk *walk, pt_lmdb_page_file *file, tally *sum)
 {
     const pt_lmdb_walk_listener listener = {.context = sum, .problem = note_problem};
-    *file = (pt_lmdb_file){.fd = open_image(sizeof image),
-                           .path = "file",
-                           .page_size = PAGE,
-                           .last_page = LAST,
-                           .pages = PAGES};
+    *file = (pt_lmdb_page_file){.fd = open_image(sizeof image),
+                                .path = "file",
+                                .page_size = PAGE,
+                                .last_page = LAST,
+                                .pages = PAGES};
     pt_lmdb_walk_begin(walk, file, "tree", &whole_root, pt_slice_compare, &listener);
 }
 
@@ -147,7 +147,7 @@ static void values_may_be_skipped(void **state)
 {
     (void)state;
     pt_lmdb_walk walk;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_entry entry;
     bool found;
     pt_error error = PT_ERROR_NONE;
@@ -184,7 +184,7 @@ static void seeking_ends_before_what_is_damaged(void **state)
 {
     (void)state;
     pt_lmdb_walk walk;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_entry entry;
     bool found;
     pt_error error = PT_ERROR_NONE;
@@ -213,7 +213,7 @@ static void a_walk_needs_memory_and_a_file(void **state)
 {
     (void)state;
     pt_lmdb_walk walk;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_entry entry;
     bool found = true;
     tally sum = {0};
@@ -266,7 +266,7 @@ static bool tail_is_free(size_t size)
     bool is_free = true;
     pt_error error = PT_ERROR_NONE;
     int fd = open_image(size);
-    assert_int_equal(pt_lmdb_tail_is_free(fd, "file", &is_free, &error), SQLITE_OK);
+    assert_int_equal(pt_lmdb_missing_pages_are_free(fd, "file", &is_free, &error), SQLITE_OK);
     close(fd);
     return is_free;
 }
@@ -294,7 +294,8 @@ static void a_file_that_cannot_be_read_is_no_answer(void **state)
     (void)state;
     bool is_free = true;
     pt_error error = PT_ERROR_NONE;
-    assert_int_equal(pt_lmdb_tail_is_free(-1, "file", &is_free, &error), SQLITE_IOERR_READ);
+    assert_int_equal(pt_lmdb_missing_pages_are_free(-1, "file", &is_free, &error),
+                     SQLITE_IOERR_READ);
     assert_false(is_free);
     pt_error_clear(&error);
 }
