@@ -12,15 +12,16 @@
 #include "lmdb/file/temporary.h"
 #include "lmdb/map.h"
 #include "lmdb/page/format.h"
+#include "lmdb/page/page.h"
 
 /*
- * LMDB keeps the list of free pages in records whose keys must be smaller than the id of the oldest
- * transaction in use. With small ids a long list becomes a few records of many contiguous pages,
- * and every later commit then searches for such a run: 152 ms instead of 0.05 ms after a mass
- * delete in a store of 4 GB. A store is therefore born with some thousands of commits behind it. A
- * private store is small and must open quickly.
+ * LMDB keeps the list of free pages in records whose keys must be smaller than the number of the
+ * oldest commit in use. With small numbers a long list becomes a few records of many contiguous
+ * pages, and every later commit searches for such a run: 152 ms instead of 0.05 ms after a mass
+ * delete in a store of 4 GB. So the commits of a new store begin at some thousands. The number
+ * before the first is odd, because it is written to meta page 1.
  */
-enum { COMMITS_OF_A_FILE = 4096, COMMITS_OF_A_PRIVATE_STORE = 512 };
+enum { COMMIT_BEFORE_THE_FIRST = 4095 };
 
 enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
 
@@ -70,16 +71,15 @@ static int commit_once(pt_lmdb_env *env, bool first)
     return mdb_txn_commit(txn);
 }
 
-/* Opens a new environment at `path` and fills it; closed again on failure. */
-static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned flags, mode_t mode,
-                   int commits)
+/* Opens an environment of ours that nobody else knows yet; closed again on failure. */
+static int open_unshared(pt_lmdb_env *env, const char *path, size_t map_size, unsigned flags)
 {
     MDB_stat stat;
     *env = (pt_lmdb_env){0};
     int mdb_rc = pt_lmdb_env_configure(env, map_size);
     if (mdb_rc == MDB_SUCCESS) {
         flags |= MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC;
-        mdb_rc = mdb_env_open(env->env, path, flags, mode);
+        mdb_rc = mdb_env_open(env->env, path, flags, PRIVATE_MODE);
         if (mdb_rc == MDB_INVALID) {
             mdb_rc = EAGAIN; /* the file is ours: it was the first lock that LMDB could not take */
         }
@@ -90,8 +90,46 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
     }
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
-    for (int i = 0; mdb_rc == MDB_SUCCESS && i < commits; i++) {
-        mdb_rc = commit_once(env, i == 0);
+    return MDB_SUCCESS;
+}
+
+/* Writes the number of the last commit into meta page 1 of an empty environment. */
+static int number_commits(const pt_lmdb_env *env)
+{
+    mdb_filehandle_t fd;
+    uint8_t number[sizeof(uint64_t)];
+    pt_put_le64(number, COMMIT_BEFORE_THE_FIRST);
+    mdb_env_get_fd(env->env, &fd);
+    ssize_t written =
+        pwrite(fd, number, sizeof number, (off_t)(env->page_size + PT_LMDB_META_COMMIT_AT));
+    return written == (ssize_t)sizeof number ? MDB_SUCCESS : written < 0 ? errno : ENOSPC;
+}
+
+/* The second commit repeats the first, so that both meta pages lead to a whole store. */
+static int fill(pt_lmdb_env *env)
+{
+    int mdb_rc = commit_once(env, true);
+    return mdb_rc == MDB_SUCCESS ? commit_once(env, false) : mdb_rc;
+}
+
+/*
+ * Opens a new environment at `path` and fills it; closed again on failure. LMDB reads the number of
+ * the last commit when it opens an environment, so this one is opened a second time.
+ */
+static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned flags)
+{
+    int mdb_rc = open_unshared(env, path, map_size, flags);
+    if (mdb_rc != MDB_SUCCESS) {
+        return mdb_rc;
+    }
+    mdb_rc = number_commits(env);
+    if (mdb_rc == MDB_SUCCESS) {
+        pt_lmdb_env_close(env);
+        mdb_rc = open_unshared(env, path, map_size, flags);
+        if (mdb_rc != MDB_SUCCESS) {
+            return mdb_rc;
+        }
+        mdb_rc = fill(env);
     }
     if (mdb_rc != MDB_SUCCESS) {
         mdb_rc = pt_lmdb_env_write_problem(env, mdb_rc);
@@ -104,7 +142,7 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size)
 {
-    return prepare(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
+    return prepare(env, name, map_size, MDB_NOLOCK);
 }
 
 static int fill_file(const char *name)
@@ -228,7 +266,7 @@ typedef int (*private_work)(pt_lmdb_env *env, const char *file);
 
 static int create_nameless(pt_lmdb_env *env, const char *file)
 {
-    return prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
+    return prepare(env, file, pt_lmdb_map_size(0), 0);
 }
 
 static int open_handles(pt_lmdb_env *env)
@@ -257,7 +295,7 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
     if (symlink(link, file) != 0) {
         return errno;
     }
-    int mdb_rc = prepare(&opened, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, 0);
+    int mdb_rc = open_unshared(&opened, file, pt_lmdb_map_size(0), 0);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_handles(&opened);
         pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened);

@@ -6,7 +6,6 @@ enum {
     META_FREE_ROOT_AT = 40,
     META_MAIN_ROOT_AT = 88,
     META_LAST_PAGE_AT = 136,
-    META_COMMIT_AT = 144,
     DATA_VERSION = 1,
     MISSING_PAGES_MAX = 65536, /* in a small file; see is_possible_last_page */
     BIG_VALUE_SIZE = 8,        /* bytes in the page that stand for a value on overflow pages */
@@ -61,7 +60,7 @@ const char *pt_lmdb_meta_read(const uint8_t *bytes, uint64_t number, pt_lmdb_met
         return "has flags that no store has";
     }
     meta->last_page = pt_get_le64(bytes + META_LAST_PAGE_AT);
-    meta->version = pt_get_le64(bytes + META_COMMIT_AT);
+    meta->version = pt_get_le64(bytes + PT_LMDB_META_COMMIT_AT);
     return NULL;
 }
 

@@ -56,6 +56,7 @@ enum {
     PT_LMDB_ENTRY_FLAGS_AT = 4,
     PT_LMDB_ENTRY_KEY_SIZE_AT = 6,
     PT_LMDB_ENTRY_HEADER = 8,
+    PT_LMDB_META_COMMIT_AT = 144,
     PT_LMDB_META_SIZE = 152, /* bytes of a meta page that are used */
     PT_LMDB_ROOT_SIZE = 48,
     PT_LMDB_METAS = 2,
