@@ -204,7 +204,7 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     tables->follower.joining = false;
     tables->begun = false;
     if (!tables->follower.joined) {
-        rc = pt_session_refuse_withdrawn(&error);
+        rc = pt_session_refuse_rolled_back(&error);
     } else if (argc == 1) {
         rc = drop(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
     } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {

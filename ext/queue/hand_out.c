@@ -315,7 +315,7 @@ static int answer_update(pt_queue *queue, pt_queue_request *request, pt_error *e
 /* A poison queue that was made is gone again, and with it what is known of its table. */
 static void give_up(pt_queue *queue, size_t row)
 {
-    pt_session_give_up_row(queue->table.session, row);
+    pt_session_discard_row(queue->table.session, row);
     pt_session_note_catalog_change(queue->table.session);
 }
 

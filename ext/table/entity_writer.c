@@ -251,7 +251,7 @@ static int apply(pt_table *table, const entity_change *change, pt_error *error)
     if (rc == SQLITE_OK) {
         pt_session_end_row(table->session);
     } else {
-        pt_session_give_up_row(table->session, row);
+        pt_session_discard_row(table->session, row);
     }
     return rc;
 }

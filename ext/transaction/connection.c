@@ -3,7 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/sqlite.h"
-#include "transaction/main_lock.h"
+#include "transaction/main_database_lock.h"
 
 /* A session and under which name it was opened. */
 typedef struct opened {
@@ -116,7 +116,7 @@ static int lock_wait(void *context, int *wait_ms, const char **advice, pt_error 
 {
     *wait_ms = 0;
     const pt_connection *connection = context;
-    if (connection->beside_main && pt_main_lock_hinders_writers(connection->db)) {
+    if (connection->beside_main && pt_main_database_read_blocks_writers(connection->db)) {
         *advice = "try again; a statement that reads a database with a rollback journal cannot "
                   "wait for that: BEGIN IMMEDIATE before it, or use PRAGMA journal_mode=WAL";
         return SQLITE_OK;
@@ -142,7 +142,7 @@ static bool follows_transaction(void *context)
 static int before_commit(void *context, pt_error *error)
 {
     sqlite3 *db = ((const pt_connection *)context)->db;
-    int rc = pt_main_lock_all(db, 0, error);
+    int rc = pt_main_database_lock_all(db, 0, error);
     if (rc != SQLITE_BUSY) {
         return rc;
     }
@@ -155,7 +155,7 @@ static int before_commit(void *context, pt_error *error)
         return rc;
     }
     pt_error_clear(error);
-    return pt_main_lock_all(db, milliseconds, error);
+    return pt_main_database_lock_all(db, milliseconds, error);
 }
 
 /* --- Sessions --- */

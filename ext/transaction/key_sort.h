@@ -4,7 +4,7 @@
 #ifndef PT_TRANSACTION_KEY_SORT_H
 #define PT_TRANSACTION_KEY_SORT_H
 
-#include "transaction/pending.h"
+#include "transaction/write_set.h"
 
 /* An operation and eight bytes of its key, so that most comparisons touch nothing else. */
 typedef struct pt_sort_item {

@@ -212,7 +212,7 @@ static int settle(pt_scan *scan, pt_error *error)
 int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error)
 {
     scan->valid = false;
-    if (scan->view->withdrawn) {
+    if (scan->view->rolled_back) {
         return withdrawn(error);
     }
     int rc = scan->engine->cursor_seek(scan->base, from, pt_buffer_slice(&scan->limit),
@@ -272,7 +272,7 @@ static inline int step_base(pt_scan *scan, pt_error *error)
 __attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error *error)
 {
     scan->valid = false;
-    if (scan->view->withdrawn) {
+    if (scan->view->rolled_back) {
         return withdrawn(error);
     }
     return merges(scan) ? step_merged(scan, error) : step_base(scan, error);
@@ -281,6 +281,6 @@ __attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error 
 int pt_scan_step(pt_scan *scan, pt_error *error)
 {
     const pt_view *view = scan->view;
-    bool untouched = view->memtable == NULL && !view->withdrawn;
+    bool untouched = view->memtable == NULL && !view->rolled_back;
     return untouched ? step_base(scan, error) : step_beside_writes(scan, error);
 }

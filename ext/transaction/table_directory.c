@@ -171,7 +171,7 @@ static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt
     if (rc == SQLITE_OK) {
         pt_session_end_row(session);
     } else {
-        pt_session_give_up_row(session, row);
+        pt_session_discard_row(session, row);
     }
     return rc;
 }

@@ -264,7 +264,7 @@ static void a_row_given_up_begins_no_batch(void **state)
     put_freely(session, TABLE, "p|1");
     size_t row = pt_session_begin_row(session);
     put_in_batch(TABLE, "p|2");
-    pt_session_give_up_row(session, row);
+    pt_session_discard_row(session, row);
     put_freely(session, OTHER_TABLE, "q|1");
     put_freely(session, OTHER_TABLE, "q|2");
     assert_false(pt_connection_has_batch(connection));

@@ -55,7 +55,7 @@ static void pending_operations_lie_over_the_snapshot(void **state)
     assert_shown(view, "inserted", "");
     assert_shown(view, "kept", "old");
     assert_shown(view, "absent", NULL);
-    pt_memtable_cut(view->memtable, 0);
+    pt_memtable_discard(view->memtable, 0);
     assert_shown(view, "changed", "old");
     assert_shown(view, "deleted", "old");
     assert_shown(view, "inserted", NULL);
@@ -88,12 +88,12 @@ static void a_view_that_was_put_by_shows_the_newest_version(void **state)
     pt_view *view = open_view(store);
     store_text(store, TABLE, "a", "2");
     assert_shown(view, "a", "1");
-    pt_view_put_by(view);
+    pt_view_end(view);
     failing_malloc_arm(0, true);
     assert_ok(pt_view_reopen(view, &error));
     assert_false(failing_malloc_disarm());
     assert_shown(view, "a", "2");
-    pt_view_put_by(view);
+    pt_view_end(view);
     fault_next(FAULTY_SNAPSHOT_BEGIN);
     assert_fails(pt_view_reopen(view, &error), FAULTY_RC, "fire");
     assert_ok(pt_view_reopen(view, &error));

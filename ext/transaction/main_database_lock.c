@@ -1,4 +1,4 @@
-#include "transaction/main_lock.h"
+#include "transaction/main_database_lock.h"
 
 #include <stdint.h>
 #include <time.h>
@@ -78,7 +78,7 @@ static int fail_lock(pt_error *error, int rc, const char *schema)
                         schema, sqlite3_errstr(rc));
 }
 
-int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
+int pt_main_database_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
 {
     int64_t deadline = wait_ms > 0 ? monotonic_ms() + wait_ms : 0;
     for (int i = 0;; i++) {
@@ -100,7 +100,7 @@ int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
     }
 }
 
-bool pt_main_lock_hinders_writers(sqlite3 *db)
+bool pt_main_database_read_blocks_writers(sqlite3 *db)
 {
     const char *schema;
     for (int i = 0; (schema = sqlite3_db_name(db, i)) != NULL; i++) {
