@@ -49,11 +49,15 @@ SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-fra
 VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \
     --show-leak-kinds=definite --errors-for-leak-kinds=definite \
     --suppressions=$(abspath tests/valgrind.supp)
-VERSION = $(shell sed -n 's/^\#define PT_VERSION "\(.*\)"/\1/p' ext/version.h)
+# Turns on the assertions (ext/base/assert.h) in the library that tests link, BUILD/debug. A build
+# that cannot use them sets DEBUG to nothing.
+DEBUG := -DPT_DEBUG
+VERSION = $(shell sed -n 's/^\#define PT_VERSION "\(.*\)"/\1/p' ext/base/version.h)
 
 SOURCES := $(sort $(shell find ext -name '*.c'))
 LOADABLE_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
 STATIC_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/static/%.o)
+DEBUG_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/debug/%.o)
 
 programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 tests_below = $(patsubst %.c,$(BUILD)/%,$(sort $(shell find $(1) -name 'test_*.c')))
@@ -95,6 +99,8 @@ $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
 	$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(OUT)/libptable.a: $(STATIC_OBJECTS)
+$(BUILD)/debug/libptable.a: $(DEBUG_OBJECTS)
+$(OUT)/libptable.a $(BUILD)/debug/libptable.a:
 	@rm -f $@
 	$(AR) rcs $@ $^
 
@@ -106,12 +112,16 @@ $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
 
-$(BUILD)/tests/%: $(BUILD)/tests/%.o $(OUT)/libptable.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(OUT)/libptable.a $(TEST_LIBS)
+$(BUILD)/debug/%.o: ext/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE $(DEBUG) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/debug/libptable.a
+	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable.a $(TEST_LIBS)
 
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -DSQLITE_CORE -Iext -Itests -MMD -MP -c -o $@ $<
+	$(COMPILE) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
 
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
@@ -132,8 +142,8 @@ $(BUILD)/flags: FORCE
 .PHONY: FORCE
 FORCE:
 
--include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(TEST_PROGRAMS:=.d) \
-    $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
+-include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(DEBUG_OBJECTS:.o=.d) \
+    $(TEST_PROGRAMS:=.d) $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the
@@ -220,7 +230,7 @@ run-examples: loadable $(EXAMPLES)
 # ASAN_OPTIONS=fast_unwind_on_malloc=0 shows the callers beyond SQLite's functions, slowly.
 check-asan: deps
 	@PT_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
-	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g $(SANITIZE)' run-test
+	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g -DPT_DEBUG $(SANITIZE)' run-test
 
 # Only C programs: a shell that preloads this sanitizer hands it to the commands it runs, and those
 # crash; so not test_sql_scripts, which runs shells. Nor two programs of one thread that stand in
@@ -271,8 +281,9 @@ run-valgrind: loadable $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 # Not optimized, so that each branch of the source is one of the program. The suites that make
-# errors happen are longer here: what they sample in make test, branches hang on.
-COVERAGE := BUILD=build/coverage OUT=build/coverage \
+# errors happen are longer here: what they sample in make test, branches hang on. Assertions are
+# off: no test reaches the branch in which one fails.
+COVERAGE := BUILD=build/coverage OUT=build/coverage DEBUG= \
     CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
     LDFLAGS='$(abspath build/coverage)/flush.o $(LDFLAGS)'
 
@@ -316,10 +327,11 @@ fuzzers:
 
 run-fuzzers: $(FUZZERS)
 
-build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/libptable.a
-	$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE -DLIBFUZZER -Iext -Itests -MMD -MP -MF $@.d \
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/debug/libptable.a
+	$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE $(DEBUG) -DLIBFUZZER -Iext -Itests -MMD -MP \
+	    -MF $@.d \
 	    -c -o $@.o $<
-	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/libptable.a $(TEST_LIBS)
+	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/debug/libptable.a $(TEST_LIBS)
 
 # --- benchmark --------------------------------------------------------------------------------
 
@@ -341,7 +353,7 @@ bench-plot:
 .PHONY: walk run-walk
 walk:
 	@.ci/deps build
-	@$(SUBMAKE) BUILD=build/walk OUT=build/walk CFLAGS='-O0 -g -finstrument-functions' \
+	@$(SUBMAKE) BUILD=build/walk OUT=build/walk DEBUG= CFLAGS='-O0 -g -finstrument-functions' \
 	    LDFLAGS='-no-pie $(LDFLAGS)' run-walk
 
 run-walk: $(BUILD)/tests/walk/walk

@@ -15,6 +15,7 @@ SQLITE_EXTENSION_INIT1
 #include "catalog/stores.h"
 #include "catalog/tables.h"
 #include "functions/functions.h"
+#include "lmdb/engine.h"
 #include "module/companion.h"
 #include "ptable.h"
 #include "queue/functions.h"
@@ -111,7 +112,7 @@ static int load_into(sqlite3 *db, char **message)
                      other_copy);
         return fail(SQLITE_ERROR, &error, message);
     }
-    pt_connection *connection = pt_connection_new(db);
+    pt_connection *connection = pt_connection_new(db, &pt_lmdb_engine);
     if (connection == NULL) {
         return fail(SQLITE_NOMEM, &error, message);
     }

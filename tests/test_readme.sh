@@ -1,16 +1,19 @@
 #!/bin/sh
-# Runs the SQL in README.md (or in the file named) and compares what it prints. Prints TAP, one
-# test a block and one for the end of the session.
+# Runs the SQL in the READMEs (or in the files named) and compares its output. Prints TAP, one test a
+# block and one for the end of each session.
 #
-# Every fenced block marked sql runs, in order, in one session of the stock sqlite3 shell on the
-# new database file demo.db, where ./ptable is the extension. A block marked text that follows
+# The fenced blocks of a file that are marked sql run, in order, in one session of the stock sqlite3
+# shell on the new database file demo.db, where ./ptable is the extension. A block marked text that follows
 # with nothing but empty lines between is its expected output, blanks at line ends aside; without
 # one the block must print no error. Line numbers in errors are left out, as they are when typed.
 set -u
 # shellcheck source=tests/shell.sh
 . "$(dirname "$0")/shell.sh"
 
-readme=${1:-$root/README.md}
+if [ $# -eq 0 ]; then
+    set -- README.md sql/README.md
+    cd "$root" || exit 1
+fi
 
 # Writes NN.sql for each block and NN.expected where its output is given.
 split_blocks() {
@@ -70,7 +73,7 @@ check_block() {
         return 1
     elif [ -e "$work/$1.expected" ]; then
         sed -E 's/[ \t]+$//' "$work/$1.expected" >"$work/expected"
-        same "$work/expected" "$actual" "readme-$1"
+        same "$work/expected" "$actual" "$page-$1"
     elif grep -E '^(Parse error|Runtime error|Error)' "$actual" >"$work/errors"; then
         commented <"$work/errors"
         return 1
@@ -86,25 +89,43 @@ check_end() {
     fi
 }
 
-split_blocks
-count=$(find "$work" -name '*.sql' | wc -l)
-if [ "$count" -eq 0 ]; then
+# How many blocks the files have, one number a line.
+count_blocks() {
+    for readme in "$@"; do
+        grep -c '^```sql' "$readme"
+    done
+}
+
+# The name of a file in tests/newest begins with that of the page: readme-3.diff, sql-readme-2.diff.
+run_page() {
+    readme=$1
+    page=$(echo "${readme%.md}" | tr '/A-Z' '-a-z')
+    rm -f "$work"/*.sql "$work"/*.expected "$work"/*.actual "$work"/*.ended
+    split_blocks
+    count=$(find "$work" -name '*.sql' | wc -l)
+    fresh_folder "$page"
+    whole_script >"$work/script"
+    run_shell "$page" demo.db "$work/script" "$work/output"
+    split_output "$work/output"
+    for number in $(seq "$count"); do
+        check_block "$number"
+        result $((done + number)) "$readme: $(head -n 1 "$work/$number.sql" | sed 's/#/\\#/g')" $?
+    done
+    check_end
+    done=$((done + count + 1))
+    result "$done" "$readme: the session ends well" $?
+}
+
+if count_blocks "$@" | grep -qx 0; then
     echo "1..1"
-    echo "# $readme has no block marked sql"
-    result 1 "there is SQL in the README" 1
+    echo "# a page without a block marked sql, among: $*"
+    result 1 "there is SQL on each page" 1
     exit 1
 fi
 
-fresh_folder session
-whole_script >"$work/script"
-run_shell session demo.db "$work/script" "$work/output"
-split_output "$work/output"
-
-echo "1..$((count + 1))"
-for number in $(seq "$count"); do
-    check_block "$number"
-    result "$number" "$(head -n 1 "$work/$number.sql" | sed 's/#/\\#/g')" $?
+echo "1..$(count_blocks "$@" | awk '{ blocks += $1 + 1 } END { print blocks }')"
+done=0
+for page_file in "$@"; do
+    run_page "$page_file"
 done
-check_end
-result $((count + 1)) "the session ends well" $?
 test "$failures" -eq 0

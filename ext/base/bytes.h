@@ -55,6 +55,11 @@ static inline bool pt_slice_has_prefix(pt_slice text, pt_slice prefix)
            (prefix.size == 0 || memcmp(text.data, prefix.data, prefix.size) == 0);
 }
 
+static inline bool pt_slice_has_nul(pt_slice text)
+{
+    return text.size != 0 && memchr(text.data, 0, text.size) != NULL;
+}
+
 /* The suffix is not empty. */
 static inline bool pt_slice_has_suffix(pt_slice text, pt_slice suffix)
 {

@@ -111,7 +111,7 @@ static int check_file(const pt_admin_call *call, char **text, pt_error *error)
     pt_error ours = PT_ERROR_NONE;
     int rc = pt_store_path(call->connection, "main", call->store, &path, &ours);
     if (rc == SQLITE_OK && path != NULL) {
-        rc = pt_check(path, NULL, call->watch, text, &ours);
+        rc = pt_check(pt_connection_engine(call->connection), path, NULL, call->watch, text, &ours);
     }
     sqlite3_free(path);
     bool is_said = rc == SQLITE_OK && *text != NULL && strcmp(*text, "ok") != 0;
@@ -137,7 +137,7 @@ static int check(const pt_admin_call *call, pt_error *error)
     int rc = pt_admin_use_store(call, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
-        rc = pt_check(store->path, store, call->watch, &text, error);
+        rc = pt_check(store->engine, store->path, store, call->watch, &text, error);
         pt_connection_leave(call->connection, session);
     }
     if (rc == SQLITE_CANTOPEN || rc == SQLITE_CORRUPT) {

@@ -15,7 +15,7 @@ static int check_soundness(const pt_session *session, const pt_watch *watch, pt_
 {
     pt_store *store = pt_session_store(session);
     char *found = NULL;
-    int rc = pt_check(store->path, store, watch, &found, error);
+    int rc = pt_check(store->engine, store->path, store, watch, &found, error);
     if (rc == SQLITE_OK && strcmp(found, "ok") != 0) {
         rc =
             pt_error_set(error, SQLITE_CORRUPT,

@@ -319,7 +319,8 @@ static int compare(check *self)
     return rc;
 }
 
-int pt_check(const char *path, pt_store *store, const pt_watch *watch, char **text, pt_error *error)
+int pt_check(const pt_engine *engine, const char *path, pt_store *store, const pt_watch *watch,
+             char **text, pt_error *error)
 {
     check self = {0};
     bool complete = false;
@@ -328,7 +329,6 @@ int pt_check(const char *path, pt_store *store, const pt_watch *watch, char **te
                                       .begin = begin,
                                       .record = take_record,
                                       .describe = describe};
-    const pt_engine *engine = store != NULL ? store->engine : &pt_lmdb_engine;
     int rc = engine->check(path, store, watch, &visitor, &self.report, &complete, error);
     if (rc == SQLITE_OK && complete && compare(&self) != SQLITE_OK) {
         rc = pt_error_nomem(error);

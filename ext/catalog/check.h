@@ -10,13 +10,13 @@
 #include "transaction/large_value.h"
 
 /*
- * Checks an open store, or with store NULL the file at `path`, which cannot be opened. *text, from
- * sqlite3_malloc, is "ok" or the problems (store/check_report.h). With watch NULL nothing
+ * Checks an open store, or with store NULL the file at `path`, which `engine` cannot open. *text,
+ * from sqlite3_malloc, is "ok" or the problems (store/check_report.h). With watch NULL nothing
  * interrupts it. SQLITE_NOMEM, SQLITE_IOERR, SQLITE_INTERRUPT, and SQLITE_CANTOPEN if there is
  * nothing that can be checked.
  */
-int pt_check(const char *path, pt_store *store, const pt_watch *watch, char **text,
-             pt_error *error);
+int pt_check(const pt_engine *engine, const char *path, pt_store *store, const pt_watch *watch,
+             char **text, pt_error *error);
 
 /*
  * The large values that a check has come upon in records, against the parts that are stored.

@@ -1,9 +1,9 @@
 #include "catalog/partitions.h"
 
 #include "catalog/tables_source.h"
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "query/ranges.h"
-#include "table/row.h"
 
 enum { STORE, TABLE, PARTITION_KEY, ENTITIES, BYTES, FIRST_ROW_KEY, LAST_ROW_KEY, ARGUMENTS };
 

@@ -4,8 +4,8 @@
 #include "base/sqlite.h"
 #include "base/ticks.h"
 #include "catalog/tables_source.h"
+#include "entity/damage.h"
 #include "entity/key.h"
-#include "table/row.h"
 
 enum { NAME, TYPE, ENTITIES, SHARE, EXAMPLE, ARGUMENTS };
 

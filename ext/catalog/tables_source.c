@@ -1,11 +1,11 @@
 #include "catalog/tables_source.h"
 
 #include "catalog/store.h"
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "module/companion.h"
 #include "module/module.h"
 #include "module/schema_search.h"
-#include "table/row.h"
 #include "table/table.h"
 
 /* --- By the name of a ptable --- */

@@ -1,5 +1,6 @@
 #include "functions/functions.h"
 
+#include "base/assert.h"
 #include "base/version.h"
 #include "functions/csv_functions.h"
 #include "functions/id_functions.h"
@@ -20,12 +21,6 @@
 #define LINKAGE "static (SQLITE_CORE)"
 #else
 #define LINKAGE "loadable"
-#endif
-
-#ifdef NDEBUG
-#define ASSERTIONS "off"
-#else
-#define ASSERTIONS "on"
 #endif
 
 #ifndef __has_feature
@@ -60,7 +55,7 @@ static void debug(sqlite3_context *context, int argc, sqlite3_value **argv)
                                   "assertions: %s\n"
                                   "sanitizer: %s",
                                   PT_VERSION, sqlite3_libversion(), SQLITE_VERSION,
-                                  pt_engine_version(), COMPILER, LINKAGE, ASSERTIONS, SANITIZER);
+                                  pt_engine_version(), COMPILER, LINKAGE, PT_ASSERTIONS, SANITIZER);
     if (lines == NULL) {
         sqlite3_result_error_nomem(context);
     } else {

@@ -8,17 +8,6 @@
 #include "lmdb/file/forks.h"
 #include "lmdb/snapshot.h"
 
-const char *pt_lmdb_name_of_part(pt_lmdb_part_of_store part)
-{
-    static const char *const names[PT_LMDB_PARTS] = {
-        [PT_LMDB_ENTITIES] = PT_FORMAT_ENTITIES,
-        [PT_LMDB_LONG_KEYS] = PT_FORMAT_LONG_KEYS,
-        [PT_LMDB_CHUNKS] = PT_FORMAT_CHUNKS,
-        [PT_LMDB_GARBAGE] = PT_FORMAT_GARBAGE,
-    };
-    return names[part];
-}
-
 /* --- Trees --- */
 
 static void report_taken(const pt_lmdb_checking *checking, uint64_t page)
@@ -42,8 +31,9 @@ static bool claim(void *context, uint64_t first, uint64_t count)
 
 static bool has_logical_keys(const pt_lmdb_walk *walk)
 {
-    return walk->order != pt_lmdb_compare_numbers && (strcmp(walk->name, PT_FORMAT_ENTITIES) == 0 ||
-                                                      strcmp(walk->name, PT_FORMAT_CHUNKS) == 0);
+    return walk->order != pt_lmdb_compare_numbers &&
+           (strcmp(walk->name, pt_format_database_name(PT_FORMAT_ENTITIES)) == 0 ||
+            strcmp(walk->name, pt_format_database_name(PT_FORMAT_CHUNKS)) == 0);
 }
 
 /* A bound of what was lost, from sqlite3_malloc. */
@@ -194,10 +184,10 @@ static int take_record(void *context, const pt_lmdb_entry *entry, pt_error *erro
     return visitor->record(visitor->context, entry->key, entry->value, error);
 }
 
-static int check_part(pt_lmdb_checking *checking, pt_lmdb_part_of_store part, pt_error *error)
+static int check_part(pt_lmdb_checking *checking, pt_format_database part, pt_error *error)
 {
     return checking->has_root[part]
-               ? pt_lmdb_check_tree(checking, pt_lmdb_name_of_part(part), &checking->roots[part],
+               ? pt_lmdb_check_tree(checking, pt_format_database_name(part), &checking->roots[part],
                                     pt_slice_compare, take_record, checking, error)
                : SQLITE_OK;
 }
@@ -209,13 +199,13 @@ static int check_trees(pt_lmdb_checking *checking, pt_error *error)
         rc = pt_lmdb_check_main(checking, error);
     }
     if (rc == SQLITE_OK) {
-        rc = check_part(checking, PT_LMDB_GARBAGE, error);
+        rc = check_part(checking, PT_FORMAT_GARBAGE, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_check_keys(checking, error);
     }
     if (rc == SQLITE_OK) {
-        rc = check_part(checking, PT_LMDB_CHUNKS, error);
+        rc = check_part(checking, PT_FORMAT_CHUNKS, error);
     }
     if (rc == SQLITE_OK && checking->complete) {
         check_lost_pages(checking);
@@ -241,12 +231,12 @@ static int check_version(pt_lmdb_checking *checking, pt_error *error)
 }
 
 /* The commit that the other meta page leads to; 0: it cannot be read. */
-static uint64_t commit_behind(const pt_lmdb_file *file, const pt_lmdb_meta *meta)
+static uint64_t commit_behind(const pt_lmdb_page_file *file, const pt_lmdb_meta *meta)
 {
-    pt_lmdb_file other = *file;
+    pt_lmdb_page_file other = *file;
     pt_format_state state = {0};
     pt_error error = PT_ERROR_NONE;
-    other.last_page = pt_lmdb_file_last_page(file);
+    other.last_page = pt_lmdb_last_whole_page(file);
     if (pt_lmdb_find_state(&other, &meta->main, &state, &error) != SQLITE_OK) {
         pt_error_clear(&error);
     }
@@ -262,7 +252,7 @@ static int check_other_meta(pt_lmdb_checking *checking, const pt_lmdb_metas *met
                             pt_error *error)
 {
     pt_lmdb_metas again;
-    pt_lmdb_file file = checking->file;
+    pt_lmdb_page_file file = checking->file;
     const pt_lmdb_meta *meta = &metas->metas[number];
     uint64_t commit = metas->wrong[number] == NULL && meta->version <= checking->meta.version &&
                               pt_lmdb_root_judge(&meta->main, file.pages) == NULL
@@ -271,7 +261,7 @@ static int check_other_meta(pt_lmdb_checking *checking, const pt_lmdb_metas *met
     if (commit <= checking->meta.version) {
         return SQLITE_OK;
     }
-    int rc = pt_lmdb_file_metas(&file, &again, error);
+    int rc = pt_lmdb_read_metas(&file, &again, error);
     if (rc == SQLITE_OK && again.metas[number].version == meta->version) {
         pt_check_problem(checking->report,
                          "page %lld, a meta page, is damaged: what it leads to is commit %lld, "
@@ -297,7 +287,7 @@ static int check_metas(pt_lmdb_checking *checking, const pt_lmdb_metas *metas, u
     if (wrong != NULL) {
         pt_check_problem(checking->report, "page %lld, the newest of the meta pages, %s",
                          (sqlite3_int64)number, wrong);
-        uint64_t there = pt_lmdb_file_last_page(&checking->file);
+        uint64_t there = pt_lmdb_last_whole_page(&checking->file);
         checking->meta.last_page =
             checking->meta.last_page < there ? checking->meta.last_page : there;
     }
@@ -341,7 +331,7 @@ enum { SNAPSHOT_TRIES = 64 };
 static int find_meta(pt_lmdb_inspection *inspection, bool *found, pt_error *error)
 {
     uint64_t number = inspection->snapshot->version % PT_LMDB_METAS;
-    int rc = pt_lmdb_file_metas(&inspection->file, &inspection->metas, error);
+    int rc = pt_lmdb_read_metas(&inspection->file, &inspection->metas, error);
     inspection->meta = &inspection->metas.metas[number];
     *found = inspection->metas.wrong[number] == NULL &&
              inspection->meta->version == inspection->snapshot->version;
@@ -402,7 +392,7 @@ int pt_lmdb_inspect_file(const char *path, pt_lmdb_inspection *inspection, pt_er
         return rc;
     }
     inspection->file.fd = inspection->owned.fd;
-    rc = pt_lmdb_file_metas(&inspection->file, &inspection->metas, error);
+    rc = pt_lmdb_read_metas(&inspection->file, &inspection->metas, error);
     inspection->meta = pt_lmdb_newest_meta(&inspection->metas);
     if (rc == SQLITE_OK && inspection->meta == NULL) {
         rc = pt_error_set(error, SQLITE_CANTOPEN,

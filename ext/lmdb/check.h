@@ -6,7 +6,7 @@
 #define PT_LMDB_CHECK_H
 
 #include "lmdb/file/forks.h"
-#include "lmdb/page/file.h"
+#include "lmdb/page/page_file.h"
 #include "store/engine.h"
 
 int pt_lmdb_check(const char *path, pt_store *store, const pt_watch *watch,
@@ -19,7 +19,7 @@ int pt_lmdb_check(const char *path, pt_store *store, const pt_watch *watch,
 
 /* It must not be moved in memory. */
 typedef struct pt_lmdb_inspection {
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_metas metas;
     const pt_lmdb_meta *meta; /* of the version */
     pt_snapshot *snapshot;    /* NULL: nothing keeps the version's pages from being used again */

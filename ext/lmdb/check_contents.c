@@ -37,8 +37,8 @@ static bool is_key(const pt_lmdb_entry *entry, pt_slice key)
 static bool take_root(const main_check *check, const pt_lmdb_entry *entry)
 {
     pt_lmdb_checking *checking = check->checking;
-    for (pt_lmdb_part_of_store part = 0; part < PT_LMDB_PARTS; part++) {
-        const char *name = pt_lmdb_name_of_part(part);
+    for (pt_format_database part = 0; part < PT_FORMAT_DATABASES; part++) {
+        const char *name = pt_format_database_name(part);
         if (!is_key(entry, pt_slice_text(name))) {
             continue;
         }
@@ -193,8 +193,8 @@ static int take_main_entry(void *context, const pt_lmdb_entry *entry, pt_error *
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : rc;
 }
 
-int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_format_state *state,
-                       pt_error *error)
+int pt_lmdb_find_state(const pt_lmdb_page_file *file, const pt_lmdb_root *root,
+                       pt_format_state *state, pt_error *error)
 {
     pt_lmdb_walk walk;
     pt_lmdb_entry entry = {0};
@@ -225,12 +225,12 @@ static void report_missing(const main_check *check)
     if (!check->has_state) {
         report(check, "there is no state record (current) that can be read");
     }
-    for (pt_lmdb_part_of_store part = 0; part < PT_LMDB_PARTS; part++) {
+    for (pt_format_database part = 0; part < PT_FORMAT_DATABASES; part++) {
         if (!check->checking->has_root[part]) {
             check->checking->complete = false;
             pt_check_problem(check->checking->report,
                              "the sub-database %s is missing: nothing of it can be read",
-                             pt_lmdb_name_of_part(part));
+                             pt_format_database_name(part));
         }
     }
 }
@@ -509,12 +509,12 @@ static int take_key(void *context, const pt_lmdb_entry *entry, pt_error *error)
 
 /* --- The whole --- */
 
-static int check_part(key_check *check, pt_lmdb_part_of_store part, pt_lmdb_take_entry take,
+static int check_part(key_check *check, pt_format_database part, pt_lmdb_take_entry take,
                       pt_error *error)
 {
     pt_lmdb_checking *checking = check->checking;
     return checking->has_root[part]
-               ? pt_lmdb_check_tree(checking, pt_lmdb_name_of_part(part), &checking->roots[part],
+               ? pt_lmdb_check_tree(checking, pt_format_database_name(part), &checking->roots[part],
                                     pt_slice_compare, take, check, error)
                : SQLITE_OK;
 }
@@ -523,23 +523,25 @@ static void begin_long_keys(key_check *check)
 {
     pt_lmdb_checking *checking = check->checking;
     pt_lmdb_root root = {.page = PT_LMDB_NO_PAGE};
-    if (checking->has_root[PT_LMDB_LONG_KEYS] &&
-        pt_lmdb_root_judge(&checking->roots[PT_LMDB_LONG_KEYS], checking->file.last_page) == NULL) {
-        root = checking->roots[PT_LMDB_LONG_KEYS];
+    if (checking->has_root[PT_FORMAT_LONG_KEYS] &&
+        pt_lmdb_root_judge(&checking->roots[PT_FORMAT_LONG_KEYS], checking->file.last_page) ==
+            NULL) {
+        root = checking->roots[PT_FORMAT_LONG_KEYS];
     }
     const pt_lmdb_walk_listener listener = {.context = checking, .problem = pass_over};
-    pt_lmdb_walk_begin(&check->long_keys, &checking->file, PT_FORMAT_LONG_KEYS, &root,
-                       pt_slice_compare, &listener);
+    pt_lmdb_walk_begin(&check->long_keys, &checking->file,
+                       pt_format_database_name(PT_FORMAT_LONG_KEYS), &root, pt_slice_compare,
+                       &listener);
 }
 
 static int check_keys(key_check *check, pt_error *error)
 {
-    int rc = check_part(check, PT_LMDB_LONG_KEYS, take_long_key, error);
+    int rc = check_part(check, PT_FORMAT_LONG_KEYS, take_long_key, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     begin_long_keys(check);
-    rc = check_part(check, PT_LMDB_ENTITIES, take_key, error);
+    rc = check_part(check, PT_FORMAT_ENTITIES, take_key, error);
     pt_lmdb_walk_end(&check->long_keys);
     if (rc != SQLITE_OK || !check->checking->complete) {
         return rc;

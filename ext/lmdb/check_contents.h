@@ -10,16 +10,8 @@
 #include "lmdb/page/walk.h"
 #include "store/engine.h"
 
-typedef enum pt_lmdb_part_of_store {
-    PT_LMDB_ENTITIES,
-    PT_LMDB_LONG_KEYS,
-    PT_LMDB_CHUNKS,
-    PT_LMDB_GARBAGE,
-    PT_LMDB_PARTS,
-} pt_lmdb_part_of_store;
-
 typedef struct pt_lmdb_checking {
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_meta meta; /* of the version that is checked */
     pt_lmdb_pages pages;
     pt_check_report *report;
@@ -29,8 +21,8 @@ typedef struct pt_lmdb_checking {
     bool complete;    /* all records can be read so far */
 
     /* Of the main database. */
-    bool has_root[PT_LMDB_PARTS];
-    pt_lmdb_root roots[PT_LMDB_PARTS];
+    bool has_root[PT_FORMAT_DATABASES];
+    pt_lmdb_root roots[PT_FORMAT_DATABASES];
     pt_dictionary *dictionary;
     pt_format_state state;
     uint64_t last_bucket;
@@ -51,16 +43,13 @@ int pt_lmdb_check_tree(pt_lmdb_checking *checking, const char *name, const pt_lm
 int pt_lmdb_check_go_on(pt_lmdb_checking *checking, pt_error *error);
 
 /* Reads the record "current" of a main database; SQLITE_CORRUPT if it cannot be read. */
-int pt_lmdb_find_state(const pt_lmdb_file *file, const pt_lmdb_root *root, pt_format_state *state,
-                       pt_error *error);
+int pt_lmdb_find_state(const pt_lmdb_page_file *file, const pt_lmdb_root *root,
+                       pt_format_state *state, pt_error *error);
 
 /* The main database: sets what is known from it, and tells the visitor. The same codes. */
 int pt_lmdb_check_main(pt_lmdb_checking *checking, pt_error *error);
 
 /* Entities and long keys: every record of either. The same codes. */
 int pt_lmdb_check_keys(pt_lmdb_checking *checking, pt_error *error);
-
-/* The name of a part, which is that of its sub-database. */
-const char *pt_lmdb_name_of_part(pt_lmdb_part_of_store part);
 
 #endif

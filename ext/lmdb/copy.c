@@ -210,23 +210,12 @@ static int copy_part(copying *self, const part *which)
 
 /* --- The main database --- */
 
-static bool is_name_of_part(const MDB_val *key)
-{
-    static const char *const names[] = {PT_FORMAT_ENTITIES, PT_FORMAT_LONG_KEYS, PT_FORMAT_CHUNKS,
-                                        PT_FORMAT_GARBAGE};
-    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        if (pt_slice_equal(pt_lmdb_slice(*key), pt_slice_text(names[i]))) {
-            return true;
-        }
-    }
-    return false;
-}
-
 /* The roots of the sub-databases are the target's own, and dropped tables have no counts there. */
 static int is_left_out(copying *self, const MDB_val *key, bool *left_out)
 {
     const uint8_t *bytes = key->mv_data;
-    *left_out = is_name_of_part(key);
+    pt_format_database database;
+    *left_out = pt_format_find_database(pt_lmdb_slice(*key), &database);
     if (key->mv_size == COUNTS_KEY_SIZE && bytes[0] == 'c') {
         return is_dropped(self, pt_get_be32(bytes + 1), left_out);
     }

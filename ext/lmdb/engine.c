@@ -1,4 +1,4 @@
-#include "store/engine.h"
+#include "lmdb/engine.h"
 
 #include "base/sqlite.h"
 #include "lmdb/backup.h"
@@ -12,8 +12,14 @@
 #include "lmdb/writer.h"
 #include "lmdb/writer_lock.h"
 
+static int open_with_this_engine(const char *path, unsigned flags, pt_store **store,
+                                 pt_error *error)
+{
+    return pt_lmdb_open(path, flags, &pt_lmdb_engine, store, error);
+}
+
 const pt_engine pt_lmdb_engine = {
-    .open = pt_lmdb_open,
+    .open = open_with_this_engine,
     .create = pt_lmdb_create_file,
     .close = pt_lmdb_close,
     .lock = pt_lmdb_lock,

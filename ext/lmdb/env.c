@@ -14,8 +14,7 @@
 #include "lmdb/file/lock_file.h"
 #include "lmdb/map.h"
 #include "lmdb/page/format.h"
-#include "lmdb/page/tail.h"
-#include "lmdb/page/verify.h"
+#include "lmdb/page/verify_on_open.h"
 
 enum {
     LOOKS_AT_SIZE = 20,
@@ -116,7 +115,7 @@ int pt_lmdb_env_configure(pt_lmdb_env *env, size_t map_size)
         return mdb_rc;
     }
     mdb_env_set_mapsize(created, map_size);
-    mdb_env_set_maxdbs(created, PT_LMDB_DATABASES);
+    mdb_env_set_maxdbs(created, PT_FORMAT_DATABASES);
     mdb_env_set_maxreaders(created, PT_LMDB_READERS_MAX);
     env->env = created;
     pt_lmdb_map_enter();
@@ -135,13 +134,13 @@ static int look_at_size(const pt_lmdb_env *env, const char *path, bool *whole, p
         return pt_lmdb_fail(error, errno, path, "opening it");
     }
     *whole = info.me_last_pgno < (size_t)file.st_size / env->page_size;
-    return *whole ? SQLITE_OK : pt_lmdb_tail_is_free(fd, path, whole, error);
+    return *whole ? SQLITE_OK : pt_lmdb_missing_pages_are_free(fd, path, whole, error);
 }
 
 /*
  * Whether the file has all its pages that are in use. Others may be missing at its end
- * (lmdb/page/tail.h); while commits change them that may be hard to see, so the answer no is not
- * believed at once.
+ * (lmdb/page/verify_on_open.h); while commits change them that may be hard to see, so the answer no
+ * is not believed at once.
  */
 static int is_whole(const pt_lmdb_env *env, const char *path, bool *whole, pt_error *error)
 {
@@ -194,18 +193,15 @@ static int open_main(MDB_txn *txn, MDB_dbi *dbi)
 
 int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags)
 {
-    const struct {
-        const char *name;
-        MDB_dbi *dbi;
-    } databases[PT_LMDB_DATABASES] = {
-        {PT_FORMAT_ENTITIES, &env->entities},
-        {PT_FORMAT_LONG_KEYS, &env->long_keys},
-        {PT_FORMAT_CHUNKS, &env->chunks},
-        {PT_FORMAT_GARBAGE, &env->garbage},
+    MDB_dbi *const databases[PT_FORMAT_DATABASES] = {
+        [PT_FORMAT_ENTITIES] = &env->entities,
+        [PT_FORMAT_LONG_KEYS] = &env->long_keys,
+        [PT_FORMAT_CHUNKS] = &env->chunks,
+        [PT_FORMAT_GARBAGE] = &env->garbage,
     };
     int mdb_rc = open_main(txn, &env->meta);
-    for (int i = 0; mdb_rc == MDB_SUCCESS && i < PT_LMDB_DATABASES; i++) {
-        mdb_rc = open_database(txn, databases[i].name, flags, databases[i].dbi);
+    for (pt_format_database i = 0; mdb_rc == MDB_SUCCESS && i < PT_FORMAT_DATABASES; i++) {
+        mdb_rc = open_database(txn, pt_format_database_name(i), flags, databases[i]);
     }
     return mdb_rc;
 }

@@ -10,7 +10,7 @@
 #include "base/bytes.h"
 #include "base/error.h"
 
-enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_LOCK_FILE_SIZE = 65536, PT_LMDB_DATABASES = 4 };
+enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_LOCK_FILE_SIZE = 65536 };
 
 typedef struct pt_lmdb_env {
     MDB_env *env;     /* NULL: not open */

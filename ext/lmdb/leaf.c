@@ -3,15 +3,7 @@
 #include <lmdb.h>
 #include <unistd.h>
 
-#include "lmdb/page/page.h"
-
 enum {
-    PAGE_FLAGS = 10,
-    PAGE_LOWER = 12,
-    PAGE_UPPER = 14,
-    PAGE_SLOTS = 16,
-    FLAG_LEAF = 2,
-    ENTRY_KEY_SIZE = 6,
     NEXT_PAGE_FIRST_LINES = 2, /* of cache: its header and slots */
     NEXT_PAGE_LAST_LINES = 5,  /* where an entry lies that was put into an empty page first */
     NEXT_PAGE_LAST_BYTES = NEXT_PAGE_LAST_LINES * PT_LMDB_LEAF_LINE,
@@ -27,13 +19,13 @@ bool pt_lmdb_leaf_is_known(size_t page_size)
     long memory_page = sysconf(_SC_PAGESIZE);
     return major == 0 && minor == 9 && patch < FIRST_OF_NEXT_FORMAT &&
            __BYTE_ORDER__ == __ORDER_LITTLE_ENDIAN__ && sizeof(size_t) == 8 && memory_page > 0 &&
-           page_size > PAGE_SLOTS && page_size <= (size_t)memory_page &&
+           page_size > PT_LMDB_PAGE_HEADER && page_size <= (size_t)memory_page &&
            (page_size & (page_size - 1)) == 0;
 }
 
 static const uint8_t *slot_at(const uint8_t *page, size_t at)
 {
-    return page + PAGE_SLOTS + at * PT_LMDB_LEAF_SLOT;
+    return page + PT_LMDB_PAGE_HEADER + at * PT_LMDB_PAGE_SLOT;
 }
 
 /* The number of the slot that leads to an entry; `count` if there is none. */
@@ -50,12 +42,13 @@ static unsigned find_slot(const uint8_t *page, unsigned count, size_t offset)
 static bool key_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice *key)
 {
     size_t offset = pt_get_le16(leaf->slot + (ptrdiff_t)ahead * leaf->stride);
-    if (offset > leaf->page_size - PT_LMDB_LEAF_ENTRY_HEADER) {
+    if (offset > leaf->page_size - PT_LMDB_ENTRY_HEADER) {
         return false;
     }
     const uint8_t *entry = leaf->page + offset;
-    *key = pt_slice_of(entry + PT_LMDB_LEAF_ENTRY_HEADER, pt_get_le16(entry + ENTRY_KEY_SIZE));
-    return offset + PT_LMDB_LEAF_ENTRY_HEADER + key->size <= leaf->page_size;
+    *key =
+        pt_slice_of(entry + PT_LMDB_ENTRY_HEADER, pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT));
+    return offset + PT_LMDB_ENTRY_HEADER + key->size <= leaf->page_size;
 }
 
 static bool is_within(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
@@ -125,14 +118,15 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     *leaf = (pt_lmdb_leaf){0};
     size_t key_offset = (uintptr_t)key & (page_size - 1);
     const uint8_t *page = key - key_offset;
-    size_t lower = pt_get_le16(page + PAGE_LOWER);
-    size_t upper = pt_get_le16(page + PAGE_UPPER);
-    if (pt_get_le16(page + PAGE_FLAGS) != FLAG_LEAF || lower < PAGE_SLOTS || lower > upper ||
-        upper > page_size || key_offset < PT_LMDB_LEAF_ENTRY_HEADER) {
+    size_t lower = pt_get_le16(page + PT_LMDB_PAGE_LOWER_AT);
+    size_t upper = pt_get_le16(page + PT_LMDB_PAGE_UPPER_AT);
+    if (pt_get_le16(page + PT_LMDB_PAGE_FLAGS_AT) != PT_LMDB_PAGE_LEAF ||
+        lower < PT_LMDB_PAGE_HEADER || lower > upper || upper > page_size ||
+        key_offset < PT_LMDB_ENTRY_HEADER) {
         return false;
     }
-    unsigned count = (unsigned)(lower - PAGE_SLOTS) / PT_LMDB_LEAF_SLOT;
-    unsigned at = find_slot(page, count, key_offset - PT_LMDB_LEAF_ENTRY_HEADER);
+    unsigned count = (unsigned)(lower - PT_LMDB_PAGE_HEADER) / PT_LMDB_PAGE_SLOT;
+    unsigned at = find_slot(page, count, key_offset - PT_LMDB_ENTRY_HEADER);
     if (at == count) {
         return false;
     }
@@ -140,7 +134,7 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     leaf->page = page;
     leaf->page_size = page_size;
     leaf->slot = slot_at(page, at);
-    leaf->stride = forward ? PT_LMDB_LEAF_SLOT : -PT_LMDB_LEAF_SLOT;
+    leaf->stride = forward ? PT_LMDB_PAGE_SLOT : -PT_LMDB_PAGE_SLOT;
     leaf->direction = direction;
     unsigned to_go = forward ? count - 1 - at : at;
     prefetch_way(leaf, to_go);

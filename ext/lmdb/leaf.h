@@ -1,21 +1,8 @@
 /*
  * Walking a leaf page of LMDB's without calling LMDB for every entry.
  *
- * A page of data version 1 on a 64-bit little-endian machine, all numbers little-endian:
- *
- *     0   8 bytes   number of the page
- *     8   2 bytes   unused
- *    10   2 bytes   flags; exactly 2 on a leaf page of a tree without duplicates
- *    12   2 bytes   lower: where the slots end
- *    14   2 bytes   upper: where the entries begin
- *    16   slots of 2 bytes, in the order of the keys: where the entry begins in the page
- *
- * and an entry, in no order behind `upper`:
- *
- *     0   4 bytes   size of the value
- *     4   2 bytes   flags; 0 for one whose value follows its key, not on overflow pages
- *     6   2 bytes   size of the key
- *     8   the key, then the value
+ * The layout of a page is in lmdb/page/page.h. A leaf that this module walks has the flags of a
+ * leaf page and no others; an entry that it hands out has no flags, so its value follows its key.
  *
  * A page of a snapshot does not change while its read transaction lives, and not longer may a leaf
  * be used. Nothing depends on it but speed: what is not as above is left to LMDB, and nothing
@@ -25,6 +12,7 @@
 #define PT_LMDB_LEAF_H
 
 #include "lmdb/env.h"
+#include "lmdb/page/page.h"
 #include "store/engine.h"
 
 enum {
@@ -33,9 +21,6 @@ enum {
     PT_LMDB_LEAF_AHEAD = 4,     /* entries: how far in front one is asked for */
     PT_LMDB_LEAF_LINES = 3,     /* cache lines of it */
     PT_LMDB_LEAF_LINE = 64,     /* bytes */
-    PT_LMDB_LEAF_SLOTS = 16,    /* bytes before the first one */
-    PT_LMDB_LEAF_SLOT = 2,
-    PT_LMDB_LEAF_ENTRY_HEADER = 8,
 };
 
 /* A place in a leaf page and the way from there in one direction. All zeros: none. */
@@ -65,8 +50,8 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
 static inline bool pt_lmdb_leaf_is_first(const uint8_t *key, size_t page_size)
 {
     size_t offset = (uintptr_t)key & (page_size - 1);
-    size_t first = pt_get_le16(key - offset + PT_LMDB_LEAF_SLOTS);
-    return first + PT_LMDB_LEAF_ENTRY_HEADER == offset;
+    size_t first = pt_get_le16(key - offset + PT_LMDB_PAGE_HEADER);
+    return first + PT_LMDB_ENTRY_HEADER == offset;
 }
 
 /* Asks for lines to be brought to the cache, wherever that is. Always inlined: compilers drop calls
@@ -96,7 +81,7 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     }
     const uint8_t *slot = leaf->slot + leaf->stride;
     size_t offset = pt_get_le16(slot);
-    if (offset > leaf->page_size - PT_LMDB_LEAF_ENTRY_HEADER) {
+    if (offset > leaf->page_size - PT_LMDB_ENTRY_HEADER) {
         return false;
     }
     const uint8_t *entry = leaf->page + offset;
@@ -106,7 +91,7 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     size_t key_size = upper >> 16 | upper << 16;        /* any flag makes it too large */
     size_t behind_id = key_size - PT_LMDB_LEAF_KEY_MIN; /* large if the key is too small */
     if (behind_id > PT_LMDB_LEAF_KEY_MAX - PT_LMDB_LEAF_KEY_MIN ||
-        offset + PT_LMDB_LEAF_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
+        offset + PT_LMDB_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
         return false;
     }
     leaf->slot = slot;
@@ -114,7 +99,7 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     if (leaf->left >= PT_LMDB_LEAF_AHEAD) {
         pt_lmdb_leaf_prefetch_entry(leaf, slot + PT_LMDB_LEAF_AHEAD * leaf->stride);
     }
-    const uint8_t *found = entry + PT_LMDB_LEAF_ENTRY_HEADER;
+    const uint8_t *found = entry + PT_LMDB_ENTRY_HEADER;
     *key = pt_slice_of(found, key_size);
     *value = pt_slice_of(found + key_size, value_size);
     return true;

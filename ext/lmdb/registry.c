@@ -21,6 +21,7 @@ typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
 /* What lasts over the tries to open a store. */
 typedef struct opening {
+    const pt_engine *engine;
     retry when;
     pt_lmdb_patience patience;
 } opening;
@@ -289,15 +290,14 @@ static void free_store(pt_lmdb_store *store)
 }
 
 /* A store without environment; NULL when out of memory. Takes `fd` over, also on failure. */
-static pt_lmdb_store *new_store(const char *path, int fd)
+static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engine)
 {
     pt_lmdb_store *store = sqlite3_malloc64(sizeof *store);
     if (store == NULL) {
         close(fd);
         return NULL;
     }
-    *store = (pt_lmdb_store){.fd = fd, .references = 1};
-    store->base.engine = &pt_lmdb_engine;
+    *store = (pt_lmdb_store){.base = {.engine = engine}, .fd = fd, .references = 1};
     store->generation = atomic_load(&pt_lmdb_generation);
     store->base.path = sqlite3_mprintf("%s", path);
     store->base.dictionary = pt_dictionary_new();
@@ -374,7 +374,7 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
         close(fd);
         return pt_lmdb_fail_moved(error, SQLITE_CANTOPEN, path);
     }
-    pt_lmdb_store *store = new_store(path, fd);
+    pt_lmdb_store *store = new_store(path, fd, self->engine);
     if (store == NULL) {
         return pt_error_nomem(error);
     }
@@ -425,10 +425,11 @@ static int share_or_open(const char *path, pt_lmdb_owned *owned, bool writable,
     return rc;
 }
 
-static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_error *error)
+static int open_file(const char *path, bool create, const pt_engine *engine, pt_lmdb_store **opened,
+                     pt_error *error)
 {
     pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
-    opening self = {0};
+    opening self = {.engine = engine};
     int tries = 0;
     int rc;
     do {
@@ -445,9 +446,9 @@ static int open_file(const char *path, bool create, pt_lmdb_store **opened, pt_e
     return rc;
 }
 
-static int open_private(pt_lmdb_store **opened, pt_error *error)
+static int open_private(const pt_engine *engine, pt_lmdb_store **opened, pt_error *error)
 {
-    pt_lmdb_store *store = new_store("(private)", -1);
+    pt_lmdb_store *store = new_store("(private)", -1, engine);
     if (store == NULL) {
         return pt_error_nomem(error);
     }
@@ -463,7 +464,8 @@ static int open_private(pt_lmdb_store **opened, pt_error *error)
     return SQLITE_OK;
 }
 
-int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *error)
+int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_store **store,
+                 pt_error *error)
 {
     pthread_once(&fork_once, notice_forks);
     if (!fork_is_noticed) {
@@ -471,8 +473,8 @@ int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *e
     }
     pt_lmdb_store *opened = NULL;
     int rc = (flags & PT_OPEN_PRIVATE) != 0
-                 ? open_private(&opened, error)
-                 : open_file(path, (flags & PT_OPEN_CREATE) != 0, &opened, error);
+                 ? open_private(engine, &opened, error)
+                 : open_file(path, (flags & PT_OPEN_CREATE) != 0, engine, &opened, error);
     if (rc == SQLITE_OK) {
         *store = &opened->base;
     }

@@ -68,8 +68,9 @@ static inline bool pt_lmdb_is_inherited(const pt_lmdb_store *store)
 /* The error of every method on an inherited store. */
 int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error);
 
-/* pt_engine's open and close. */
-int pt_lmdb_open(const char *path, unsigned flags, pt_store **store, pt_error *error);
+/* pt_engine's open and close. A new store gets `engine` as its methods. */
+int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_store **store,
+                 pt_error *error);
 void pt_lmdb_close(pt_store *store);
 
 /* Closes the environment and opens it again. On failure it may stay closed. */

@@ -1,5 +1,6 @@
 /*
- * A Filter: a condition on an entity as the Table service's $filter writes it, parsed.
+ * A Filter: a condition on an entity in the language of the Table service's $filter. Its syntax
+ * tree and its parser.
  *
  *     filter      empty (all entities), or:
  *     expression  conjunction { "or" conjunction }
@@ -10,16 +11,18 @@
  *     constant    'it''s' | 3 | 3L | 3.0 | 3e0 | 3D | true | false | datetime'2026-11-21T08:43:22Z'
  *                 | guid'...' | X'0a1b' | binary'0a1b'
  *
- * A property alone asks whether it is the Boolean true.
+ * A property alone is true if its value is the Boolean true.
  *
- * The logic has two values. A comparison with a property that the entity lacks is false, with ne
- * too. A constant is widened to the property's type (Int32 to Int64 and Double, Int64 to Double),
- * the property never; of other types that differ the property counts as less than the constant.
+ * Logic has two values. A comparison with a property that the entity lacks is false, with ne too. A
+ * constant is widened to the property's type (Int32 to Int64 and Double, Int64 to Double), but the
+ * property never to the constant's. Where the types still differ, the property is less than the
+ * constant.
  */
 #ifndef PT_QUERY_FILTER_H
 #define PT_QUERY_FILTER_H
 
 #include "base/arena.h"
+#include "base/error.h"
 #include "entity/column.h"
 
 typedef enum pt_filter_kind {
@@ -38,7 +41,8 @@ typedef enum pt_filter_op {
     PT_FILTER_LE,
 } pt_filter_op;
 
-/* What a comparison looks at. All but PT_FILTER_PROPERTY are in every entity, and of one type. */
+/* The left side of a comparison. All but PT_FILTER_PROPERTY exist in every entity and have a fixed
+ * type. */
 typedef enum pt_filter_subject {
     PT_FILTER_PROPERTY,
     PT_FILTER_PARTITION_KEY,
@@ -46,7 +50,7 @@ typedef enum pt_filter_subject {
     PT_FILTER_TIMESTAMP,
 } pt_filter_subject;
 
-/* How a property stands to a constant. */
+/* How the left side compares with the constant. */
 typedef enum pt_filter_order {
     PT_FILTER_LESS,
     PT_FILTER_EQUAL,
@@ -56,25 +60,25 @@ typedef enum pt_filter_order {
 
 typedef struct pt_filter_node {
     pt_filter_kind kind;
-    bool negated; /* the whole node is under a "not" */
+    bool negated; /* "not" applies to the whole node */
     bool value;   /* CONSTANT */
 
-    /* COMPARISON; the constant stands right, the operator is turned round if it did not. */
+    /* COMPARISON. The constant is on the right; if it was on the left, the operator is mirrored. */
     pt_filter_subject subject;
     pt_filter_op op;
-    int property;      /* of PT_FILTER_PROPERTY: index in the filter's properties */
-    pt_value constant; /* a STRING has a NUL behind its size and none inside */
+    int property;      /* PT_FILTER_PROPERTY: index in the filter's properties */
+    pt_value constant; /* a STRING has a NUL after its size and none inside */
 
     struct pt_filter_node *first; /* AND, OR: two operands or more */
     struct pt_filter_node *next;  /* the next operand of the same node */
 } pt_filter_node;
 
-/* All zeros before its first use; it may then be parsed again and again. */
+/* Zero it before its first use. It may then be parsed again and again. */
 typedef struct pt_filter {
     pt_filter_node *root;
-    pt_column *properties; /* names, one for each comparison with a property */
+    pt_column *properties; /* one for each comparison with a property; type PT_NONE */
     int property_count;
-    bool reads_record; /* it looks at more than the keys */
+    bool reads_record; /* evaluation needs more than the keys */
     pt_arena arena;
 } pt_filter;
 
@@ -95,5 +99,19 @@ static inline bool pt_filter_op_holds(pt_filter_op op, pt_filter_order order)
         return order == PT_FILTER_LESS || order == PT_FILTER_EQUAL;
     }
 }
+
+/* How deep parentheses may be nested. */
+enum { PT_FILTER_DEPTH_MAX = 100 };
+
+/*
+ * Parses a text into `filter`, replacing what it was. The text need not outlive the call.
+ * SQLITE_NOMEM, or SQLITE_ERROR with a text that begins with "Filter" and says where the problem is
+ * and what to do: (InvalidInput) if this is no filter, (NotImplemented) for OData that the service
+ * lacks: functions, arithmetic, comparisons of two properties or two constants. After a failure the
+ * filter may only be parsed again or freed.
+ */
+int pt_filter_parse(pt_filter *filter, pt_slice text, pt_error *error);
+
+void pt_filter_free(pt_filter *filter);
 
 #endif

@@ -21,7 +21,7 @@ static pt_filter_order compare_doubles(double a, double b)
     return isnan(a) ? PT_FILTER_UNORDERED : order_of((a > b) - (a < b));
 }
 
-/* Exact, also where a double cannot hold the integer. */
+/* Exact, even if no double equals the integer. */
 static pt_filter_order compare_double_to_integer(double real, int64_t integer)
 {
     const double limit = 9223372036854775808.0; /* 2^63 */
@@ -39,7 +39,7 @@ static pt_filter_order compare_double_to_integer(double real, int64_t integer)
                             : compare_doubles(real, (double)whole);
 }
 
-/* A double, whose type all numbers are widened to. */
+/* Compares a Double, to which all numeric constants are widened. */
 static pt_filter_order compare_double(double real, const pt_value *constant)
 {
     switch (constant->type) {
@@ -53,7 +53,7 @@ static pt_filter_order compare_double(double real, const pt_value *constant)
     }
 }
 
-/* How a value, which is of no large type, stands to a constant. */
+/* Compares a value, not of a large type, with a constant. */
 static pt_filter_order order_to_constant(const pt_value *value, const pt_value *constant)
 {
     if (value->type == PT_DOUBLE) {
@@ -76,7 +76,7 @@ static pt_filter_order order_to_constant(const pt_value *value, const pt_value *
 
 /* --- Entities --- */
 
-/* Whether the constant is of the type that the large value has. */
+/* True if the types agree, so that the bytes of the large value decide. */
 static bool needs_fetch(const pt_value *value, const pt_value *constant)
 {
     return constant->type == (value->type == PT_LARGE_STRING ? PT_STRING : PT_BINARY);
@@ -101,8 +101,8 @@ static int compare_property(const pt_filter_node *node, const pt_filter_entity *
     return rc;
 }
 
-static int compare(const pt_filter_node *node, const pt_filter_entity *entity, bool *result,
-                   pt_error *error)
+static int compare_subject(const pt_filter_node *node, const pt_filter_entity *entity, bool *result,
+                           pt_error *error)
 {
     pt_value value = {.type = PT_STRING};
     switch (node->subject) {
@@ -131,10 +131,10 @@ static int evaluate(const pt_filter_node *node, const pt_filter_entity *entity, 
         *result = node->value;
         break;
     case PT_FILTER_COMPARISON:
-        rc = compare(node, entity, result, error);
+        rc = compare_subject(node, entity, result, error);
         break;
     default: {
-        /* The first operand that decides ends it. */
+        /* Stops at the first operand that decides the result. */
         bool decides = node->kind == PT_FILTER_OR;
         *result = !decides;
         for (const pt_filter_node *operand = node->first;

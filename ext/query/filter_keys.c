@@ -1,21 +1,17 @@
 #include "query/filter_keys.h"
 
-#include <assert.h>
-
+#include "base/assert.h"
 #include "base/sqlite.h"
 #include "entity/key.h"
 
-/* In keys, which contain no NUL, the first string behind `a` is a 01. */
-enum { AFTER_TEXT = 0x01 };
-
 typedef struct key_search {
     pt_arena *arena;
-    bool failed; /* out of memory; what is found is worth nothing */
+    bool failed; /* out of memory: the result is useless */
 } key_search;
 
-/* The conditions of an "or" on one column, while they are put together. */
+/* The conditions of the operands of an "or" on one column, put together one by one. */
 typedef struct combined {
-    pt_key_condition all; /* the interval around them and, if all are lists, all points */
+    pt_key_condition all; /* the interval around all of them; the points if all are listed */
     unsigned capacity;
     bool begun;
 } combined;
@@ -44,30 +40,18 @@ static void *allocate(key_search *search, size_t size)
     return memory;
 }
 
-/* The first text behind a text; empty on failure. */
+/* The first text after a text; empty on failure. */
 static pt_slice after(key_search *search, pt_slice text)
 {
-    pt_slice copy = pt_arena_copy_with(search->arena, text, AFTER_TEXT);
+    pt_slice copy = pt_arena_copy_with(search->arena, text, PT_AFTER_TEXT);
     search->failed = search->failed || copy.data == NULL;
     return copy;
 }
 
 static void add_point(key_search *search, combined *list, pt_slice point)
 {
-    pt_key_condition *all = &list->all;
-    if (all->point_count == list->capacity) {
-        unsigned capacity = list->capacity == 0 ? 1 : list->capacity * 4;
-        pt_slice *larger = allocate(search, capacity * sizeof *larger);
-        if (larger == NULL) {
-            return;
-        }
-        if (all->point_count != 0) {
-            memcpy(larger, all->points, all->point_count * sizeof *larger);
-        }
-        all->points = larger;
-        list->capacity = capacity;
-    }
-    all->points[all->point_count++] = point;
+    search->failed = search->failed ||
+                     !pt_condition_add_point(&list->all, &list->capacity, point, search->arena);
 }
 
 /* --- Comparisons --- */
@@ -118,8 +102,8 @@ static pt_key_condition text_condition(key_search *search, pt_filter_op op, pt_s
     return condition;
 }
 
-/* Keys and Timestamp are never absent, so a comparison with a constant of another type is decided,
- * and a "not" turns the operator round. */
+/* Keys and Timestamp are never absent. So a comparison with a constant of another type is always
+ * true or always false, and "not" means the opposite operator. */
 static pt_filter_keys comparison_keys(key_search *search, const pt_filter_node *node, bool negated)
 {
     if (node->subject == PT_FILTER_PROPERTY) {
@@ -141,29 +125,18 @@ static pt_filter_keys comparison_keys(key_search *search, const pt_filter_node *
 
 /* --- And --- */
 
-static void drop_points_outside(pt_key_condition *condition)
-{
-    unsigned kept = 0;
-    for (unsigned i = 0; i < condition->point_count; i++) {
-        if (pt_interval_contains(&condition->interval, condition->points[i])) {
-            condition->points[kept++] = condition->points[i];
-        }
-    }
-    condition->point_count = kept;
-}
-
 static void intersect(pt_key_condition *condition, const pt_key_condition *other)
 {
     pt_interval_intersect(&condition->interval, &other->interval);
     if (other->listed) {
         pt_condition_restrict(condition, other);
     }
-    drop_points_outside(condition);
+    pt_condition_drop_outside(condition);
 }
 
 /*
- * Lists the entities where both keys are listed, unless these are many partitions with many rows
- * each: then the two lists say it in less space.
+ * If PartitionKeys and RowKeys are both listed, lists the entity keys. Not for several partitions
+ * with several rows each: two lists need less space than all pairs.
  */
 static void list_entities(key_search *search, pt_filter_keys *keys)
 {
@@ -183,7 +156,7 @@ static void list_entities(key_search *search, pt_filter_keys *keys)
             if (key == NULL) {
                 return;
             }
-            /* Points have a NUL behind their size. */
+            /* The NUL after each point separates the keys and ends the new point. */
             memcpy(key, partition.data, partition.size + 1);
             memcpy(key + partition.size + 1, row.data, row.size + 1);
             add_point(search, &list, pt_slice_of(key, size));
@@ -191,23 +164,6 @@ static void list_entities(key_search *search, pt_filter_keys *keys)
     }
     list.all.listed = true;
     keys->entity = list.all;
-}
-
-/* Leaves of the listed entities those that meet the conditions on both keys. */
-static void drop_entities_outside(pt_filter_keys *keys)
-{
-    unsigned kept = 0;
-    for (unsigned i = 0; i < keys->entity.point_count; i++) {
-        pt_slice partition;
-        pt_slice row;
-        pt_slice point = keys->entity.points[i];
-        if (pt_key_split(point, &partition, &row) &&
-            pt_condition_holds(&keys->partition, partition) &&
-            pt_condition_holds(&keys->row, row)) {
-            keys->entity.points[kept++] = point;
-        }
-    }
-    keys->entity.point_count = kept;
 }
 
 static pt_filter_keys keys_of_all(key_search *search, const pt_filter_node *first, bool negated)
@@ -220,19 +176,19 @@ static pt_filter_keys keys_of_all(key_search *search, const pt_filter_node *firs
         intersect(&keys.entity, &more.entity);
     }
     list_entities(search, &keys);
-    drop_entities_outside(&keys);
+    pt_condition_drop_entities(&keys.entity, &keys.partition, &keys.row);
     return is_never(&keys) ? constant_keys(false) : keys;
 }
 
 /* --- Or --- */
 
-/* The interval around the condition's keys; there is one at least. */
+/* The interval around the condition's keys, of which there is at least one. */
 static pt_interval interval_around(key_search *search, const pt_key_condition *condition)
 {
     if (!condition->listed) {
         return condition->interval;
     }
-    assert(condition->points != NULL);
+    PT_ASSERT(condition->points != NULL);
     return (pt_interval){.low = condition->points[0],
                          .high = after(search, condition->points[condition->point_count - 1]),
                          .bounded = true};
@@ -249,7 +205,7 @@ static void widen(pt_interval *interval, const pt_interval *other)
     }
 }
 
-static void combine(key_search *search, combined *list, const pt_key_condition *condition)
+static void add_alternative(key_search *search, combined *list, const pt_key_condition *condition)
 {
     pt_interval around = interval_around(search, condition);
     if (list->begun) {
@@ -285,9 +241,9 @@ static pt_filter_keys keys_of_any(key_search *search, const pt_filter_node *firs
         if (search->failed || is_never(&more)) {
             continue;
         }
-        combine(search, &partition, &more.partition);
-        combine(search, &row, &more.row);
-        combine(search, &entity, &more.entity);
+        add_alternative(search, &partition, &more.partition);
+        add_alternative(search, &row, &more.row);
+        add_alternative(search, &entity, &more.entity);
     }
     if (!partition.begun || search->failed) {
         return constant_keys(false);

@@ -9,18 +9,18 @@
 
 /* --- Characters --- */
 
-/* The byte there, or 0 behind the end: a filter contains none. */
+/* The byte at a position, or 0 after the end. A filter contains no other 0. */
 static uint8_t byte_at(const pt_filter_lexer *lexer, size_t at)
 {
     return at < lexer->filter.size ? lexer->filter.data[at] : 0;
 }
 
-static bool is_blank(uint8_t c)
+static bool is_blank_character(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool is_digit(uint8_t c)
+static bool is_ascii_digit(uint8_t c)
 {
     return c >= '0' && c <= '9';
 }
@@ -32,12 +32,12 @@ static bool begins_word(uint8_t c)
 
 static bool is_in_word(uint8_t c)
 {
-    return begins_word(c) || is_digit(c);
+    return begins_word(c) || is_ascii_digit(c);
 }
 
 /*
- * A blank or quote of formatted text, which is easily taken for one of ASCII, and no part of a
- * name: U+00A0, U+2000 to U+200A, U+2018 to U+201F, U+202F, U+3000, U+FEFF.
+ * True for a blank or quote that word processors write instead of the ASCII one. It is never part
+ * of a name: U+00A0, U+2000 to U+200A, U+2018 to U+201F, U+202F, U+3000, U+FEFF.
  */
 static bool is_lookalike(const pt_filter_lexer *lexer, size_t at)
 {
@@ -48,7 +48,7 @@ static bool is_lookalike(const pt_filter_lexer *lexer, size_t at)
            three == 0xEFBBBF;
 }
 
-/* Where the word ends whose inside is at `at`. */
+/* The end of the word that `at` is in. */
 static size_t skip_word(const pt_filter_lexer *lexer, size_t at)
 {
     while (is_in_word(byte_at(lexer, at)) && !is_lookalike(lexer, at)) {
@@ -57,9 +57,9 @@ static size_t skip_word(const pt_filter_lexer *lexer, size_t at)
     return at;
 }
 
-static int hex_digit(uint8_t c)
+static int hex_digit_value(uint8_t c)
 {
-    if (is_digit(c)) {
+    if (is_ascii_digit(c)) {
         return c - '0';
     }
     uint8_t lower = c | 0x20;
@@ -68,7 +68,7 @@ static int hex_digit(uint8_t c)
 
 /* --- Errors --- */
 
-static sqlite3_int64 position_of(const pt_filter_lexer *lexer, const uint8_t *at)
+static sqlite3_int64 utf16_position(const pt_filter_lexer *lexer, const uint8_t *at)
 {
     sqlite3_int64 units = 0;
     for (const uint8_t *byte = lexer->filter.data; byte < at; byte++) {
@@ -91,50 +91,50 @@ int pt_filter_syntax_error(const pt_filter_lexer *lexer, const uint8_t *at, pt_e
     int rc = pt_error_set(error, SQLITE_ERROR,
                           "Filter: syntax error at position %lld (counted from 0): %s "
                           "(InvalidInput)",
-                          position_of(lexer, at), what);
+                          utf16_position(lexer, at), what);
     sqlite3_free(what);
     return rc;
 }
 
-/* The token is no constant; `remedy` says how one is written. */
+/* The token is a malformed constant. `remedy` says how to write it. */
 static int refuse_constant(const pt_filter_lexer *lexer, const pt_filter_token *token,
                            const char *remedy, pt_error *error)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(token->text, excerpt);
-    return pt_filter_syntax_error(lexer, token->text.data, error, "%s is no constant; %s", excerpt,
-                                  remedy);
+    return pt_filter_syntax_error(lexer, token->text.data, error, "%s is not a constant; %s",
+                                  excerpt, remedy);
 }
 
 /* --- Numbers --- */
 
-static size_t skip_digits(const pt_filter_lexer *lexer, size_t at)
+static size_t skip_ascii_digits(const pt_filter_lexer *lexer, size_t at)
 {
-    while (is_digit(byte_at(lexer, at))) {
+    while (is_ascii_digit(byte_at(lexer, at))) {
         at++;
     }
     return at;
 }
 
-/* Where a fraction and an exponent end that begin at `at`; `at` if there is neither. */
+/* The end of the fraction and exponent that begin at `at`. `at` itself if there is neither. */
 static size_t skip_fraction(const pt_filter_lexer *lexer, size_t at)
 {
-    if (byte_at(lexer, at) == '.' && is_digit(byte_at(lexer, at + 1))) {
-        at = skip_digits(lexer, at + 1);
+    if (byte_at(lexer, at) == '.' && is_ascii_digit(byte_at(lexer, at + 1))) {
+        at = skip_ascii_digits(lexer, at + 1);
     }
     if ((byte_at(lexer, at) | 0x20) == 'e') {
         uint8_t sign = byte_at(lexer, at + 1);
         size_t digits = at + (sign == '+' || sign == '-' ? 2 : 1);
-        if (is_digit(byte_at(lexer, digits))) {
-            at = skip_digits(lexer, digits);
+        if (is_ascii_digit(byte_at(lexer, digits))) {
+            at = skip_ascii_digits(lexer, digits);
         }
     }
     return at;
 }
 
 /*
- * An integer without L is an Int32. One beyond 32 bits is refused, as the service refuses it: taken
- * as Int64 it would be unequal to, and greater than, every Int32.
+ * An integer without L is an Int32. The service refuses one that does not fit into 32 bits, and so
+ * do we: as an Int64 it would be greater than every Int32.
  */
 static bool integer_value(pt_slice digits, bool is_long, pt_value *value)
 {
@@ -153,33 +153,34 @@ static int read_number(pt_filter_lexer *lexer, pt_filter_token *token, pt_error 
 {
     const uint8_t *start = lexer->filter.data + lexer->at;
     size_t sign = *start == '-' ? 1 : 0;
-    size_t point = skip_digits(lexer, lexer->at + sign);
+    size_t point = skip_ascii_digits(lexer, lexer->at + sign);
     size_t end = skip_fraction(lexer, point);
     pt_slice digits = pt_slice_of(start, end - lexer->at);
     uint8_t suffix = byte_at(lexer, end) | 0x20;
-    size_t behind = skip_word(lexer, end);
+    size_t word_end = skip_word(lexer, end);
     token->kind = PT_TOKEN_CONSTANT;
-    token->text = pt_slice_of(start, behind - lexer->at);
-    lexer->at = behind;
+    token->text = pt_slice_of(start, word_end - lexer->at);
+    lexer->at = word_end;
     bool whole = end == point;
     bool understood = false;
-    if (behind == end) {
+    if (word_end == end) {
         understood = whole ? integer_value(digits, false, &token->value)
                            : double_value(digits, &token->value);
-    } else if (behind == end + 1) {
+    } else if (word_end == end + 1) {
         understood = (suffix == 'l' && whole && integer_value(digits, true, &token->value)) ||
                      (suffix == 'd' && double_value(digits, &token->value));
     }
     return understood ? SQLITE_OK
                       : refuse_constant(lexer, token,
-                                        "write 3 for an Int32, 3L for an Int64 (for what is beyond "
-                                        "32 bits, too), 3.0 or 3e0 for a Double",
+                                        "write 3 for an Int32, 3L for an Int64 (always beyond 32 "
+                                        "bits), 3.0 or 3e0 for a Double",
                                         error);
 }
 
 /* --- Constants in quotes --- */
 
-/* Reads from one quote to the other and gives what is between, as written. */
+/* Reads from the opening to the closing quote. `content` is the text between them as written, with
+ * quotes still doubled. */
 static int read_quoted(pt_filter_lexer *lexer, pt_slice *content, pt_error *error)
 {
     size_t start = lexer->at + 1;
@@ -195,8 +196,8 @@ static int read_quoted(pt_filter_lexer *lexer, pt_slice *content, pt_error *erro
         }
     }
     return pt_filter_syntax_error(lexer, lexer->filter.data + lexer->at, error,
-                                  "the text that begins here has no ' at its end; a ' inside is "
-                                  "written twice");
+                                  "the text that begins here has no closing '; write a ' inside it "
+                                  "twice");
 }
 
 static int string_value(pt_filter_lexer *lexer, pt_slice content, pt_value *value, pt_error *error)
@@ -224,19 +225,19 @@ static int binary_value(pt_filter_lexer *lexer, const pt_filter_token *token, pt
     }
     bool understood = content.size % 2 == 0;
     for (size_t i = 0; understood && i < content.size; i += 2) {
-        int high = hex_digit(content.data[i]);
-        int low = hex_digit(content.data[i + 1]);
+        int high = hex_digit_value(content.data[i]);
+        int low = hex_digit_value(content.data[i + 1]);
         understood = high >= 0 && low >= 0;
         bytes[i / 2] = (uint8_t)(understood ? high << 4 | low : 0);
     }
     *value = (pt_value){.type = PT_BINARY, .bytes = pt_slice_of(bytes, content.size / 2)};
-    return understood
-               ? SQLITE_OK
-               : refuse_constant(lexer, token,
-                                 "write two hexadecimal digits for each byte, as X'0a1b'", error);
+    return understood ? SQLITE_OK
+                      : refuse_constant(lexer, token,
+                                        "write two hexadecimal digits for each byte, as in X'0a1b'",
+                                        error);
 }
 
-static bool is_text(pt_slice slice, const char *text)
+static bool text_is(pt_slice slice, const char *text)
 {
     return pt_slice_equal(slice, pt_slice_text(text));
 }
@@ -246,10 +247,10 @@ static int prefixed_value(pt_filter_lexer *lexer, pt_filter_token *token, pt_sli
                           pt_slice content, pt_error *error)
 {
     pt_value *value = &token->value;
-    if (is_text(prefix, "X") || is_text(prefix, "x") || is_text(prefix, "binary")) {
+    if (text_is(prefix, "X") || text_is(prefix, "x") || text_is(prefix, "binary")) {
         return binary_value(lexer, token, content, value, error);
     }
-    if (is_text(prefix, "datetime")) {
+    if (text_is(prefix, "datetime")) {
         value->type = PT_DATETIME;
         return pt_ticks_parse(content, &value->integer)
                    ? SQLITE_OK
@@ -257,7 +258,7 @@ static int prefixed_value(pt_filter_lexer *lexer, pt_filter_token *token, pt_sli
                                      "write a time as datetime'2026-11-21T08:43:22.5484454Z'",
                                      error);
     }
-    if (is_text(prefix, "guid")) {
+    if (text_is(prefix, "guid")) {
         value->type = PT_GUID;
         return pt_guid_parse(content, value->guid)
                    ? SQLITE_OK
@@ -265,8 +266,8 @@ static int prefixed_value(pt_filter_lexer *lexer, pt_filter_token *token, pt_sli
                                      "write a Guid as guid'01234567-89ab-cdef-0123-456789abcdef'",
                                      error);
     }
-    return refuse_constant(lexer, token,
-                           "what may stand before a ' is datetime, guid, X and binary", error);
+    return refuse_constant(lexer, token, "only datetime, guid, X and binary may come before a '",
+                           error);
 }
 
 /* --- Tokens --- */
@@ -306,7 +307,7 @@ static int read_word(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *e
 
 int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *error)
 {
-    while (is_blank(byte_at(lexer, lexer->at))) {
+    while (is_blank_character(byte_at(lexer, lexer->at))) {
         lexer->at++;
     }
     uint8_t c = byte_at(lexer, lexer->at);
@@ -317,13 +318,13 @@ int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_erro
     if (c == '\'') {
         return read_string(lexer, token, error);
     }
-    if (is_digit(c) || (c == '-' && is_digit(byte_at(lexer, lexer->at + 1)))) {
+    if (is_ascii_digit(c) || (c == '-' && is_ascii_digit(byte_at(lexer, lexer->at + 1)))) {
         return read_number(lexer, token, error);
     }
     if (is_lookalike(lexer, lexer->at)) {
-        return pt_filter_syntax_error(lexer, token->text.data, error,
-                                      "here is a blank or quote that is not ASCII's; write a plain "
-                                      "blank, or '");
+        return pt_filter_syntax_error(
+            lexer, token->text.data, error,
+            "this blank or quote is not ASCII; write a plain blank, or '");
     }
     if (begins_word(c)) {
         return read_word(lexer, token, error);

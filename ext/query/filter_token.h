@@ -1,5 +1,5 @@
 /*
- * The words of a filter (query/filter.h): from text to tokens, and the values of constants.
+ * The tokens of a filter (query/filter.h), with the values of constants.
  */
 #ifndef PT_QUERY_FILTER_TOKEN_H
 #define PT_QUERY_FILTER_TOKEN_H
@@ -14,13 +14,13 @@ typedef enum pt_filter_token_kind {
     PT_TOKEN_CONSTANT,
     PT_TOKEN_OPEN,
     PT_TOKEN_CLOSE,
-    PT_TOKEN_OTHER, /* a character that begins nothing else */
+    PT_TOKEN_OTHER, /* any other character */
 } pt_filter_token_kind;
 
 typedef struct pt_filter_token {
     pt_filter_token_kind kind;
     pt_slice text;  /* as written, inside the filter */
-    pt_value value; /* of a CONSTANT; its bytes are in the arena, a STRING's with a NUL behind */
+    pt_value value; /* of a CONSTANT; bytes are in the arena, a STRING's with a NUL after them */
 } pt_filter_token;
 
 typedef struct pt_filter_lexer {
@@ -29,14 +29,14 @@ typedef struct pt_filter_lexer {
     pt_arena *arena;
 } pt_filter_lexer;
 
-/* Reads the next token. SQLITE_OK, SQLITE_NOMEM, or SQLITE_ERROR for a malformed constant, and
- * for blanks and quotes beyond ASCII. */
+/* Reads the next token. SQLITE_NOMEM. SQLITE_ERROR for a malformed constant, and for a blank or
+ * quote that is not ASCII. */
 int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *error);
 
 /*
- * SQLITE_ERROR with "Filter: syntax error at position N (counted from 0): ... (InvalidInput)". `at`
- * is where in the filter. Positions are counted in UTF-16 units, as the service counts them. The
- * format is pt_error_set's.
+ * Sets and returns SQLITE_ERROR with "Filter: syntax error at position N (counted from 0): ...
+ * (InvalidInput)". `at` points into the filter. Positions count UTF-16 units, as the service's do.
+ * The format is pt_error_set's.
  */
 int pt_filter_syntax_error(const pt_filter_lexer *lexer, const uint8_t *at, pt_error *error,
                            const char *format, ...);

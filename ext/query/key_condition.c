@@ -2,6 +2,8 @@
 
 #include <stdlib.h>
 
+#include "entity/key.h"
+
 bool pt_interval_is_empty(const pt_interval *interval)
 {
     return interval->bounded && pt_slice_compare(interval->low, interval->high) >= 0;
@@ -89,6 +91,28 @@ bool pt_condition_is_never(const pt_key_condition *condition)
            (condition->listed && condition->point_count == 0);
 }
 
+/* --- Lists of points --- */
+
+bool pt_condition_add_point(pt_key_condition *condition, unsigned *capacity, pt_slice point,
+                            pt_arena *arena)
+{
+    unsigned count = condition->point_count;
+    if (count == *capacity) {
+        *capacity = count == 0 ? 1 : count * 4;
+        pt_slice *larger = pt_arena_alloc(arena, *capacity * sizeof *larger);
+        if (larger == NULL) {
+            *capacity = count;
+            return false;
+        }
+        if (count != 0) {
+            memcpy(larger, condition->points, count * sizeof *larger);
+        }
+        condition->points = larger;
+    }
+    condition->points[condition->point_count++] = point;
+    return true;
+}
+
 static int compare_points(const void *a, const void *b)
 {
     return pt_slice_compare(*(const pt_slice *)a, *(const pt_slice *)b);
@@ -104,7 +128,7 @@ static bool is_ascending(const pt_key_condition *condition)
     return i >= condition->point_count;
 }
 
-/* What SQLite lists is in order mostly. */
+/* SQLite hands over the values of an IN in order, so most lists are sorted already. */
 void pt_condition_sort(pt_key_condition *condition)
 {
     if (is_ascending(condition)) {
@@ -136,4 +160,30 @@ void pt_condition_restrict(pt_key_condition *condition, const pt_key_condition *
         }
     }
     condition->point_count = kept;
+}
+
+void pt_condition_drop_outside(pt_key_condition *condition)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < condition->point_count; i++) {
+        if (pt_interval_contains(&condition->interval, condition->points[i])) {
+            condition->points[kept++] = condition->points[i];
+        }
+    }
+    condition->point_count = kept;
+}
+
+void pt_condition_drop_entities(pt_key_condition *entities, const pt_key_condition *partition,
+                                const pt_key_condition *row)
+{
+    unsigned kept = 0;
+    for (unsigned i = 0; i < entities->point_count; i++) {
+        pt_slice partition_key;
+        pt_slice row_key;
+        if (pt_key_split(entities->points[i], &partition_key, &row_key) &&
+            pt_condition_holds(row, row_key) && pt_condition_holds(partition, partition_key)) {
+            entities->points[kept++] = entities->points[i];
+        }
+    }
+    entities->point_count = kept;
 }

@@ -1,54 +1,79 @@
 /*
- * Intervals of byte strings, and what a query asks of one key column.
+ * Intervals of byte strings, and conditions on one key column: an interval, or a list of points, or
+ * both.
+ *
+ * All intervals are half-open. A bound that includes or excludes its own value becomes half-open by
+ * one appended byte: see the enum below.
  */
 #ifndef PT_QUERY_KEY_CONDITION_H
 #define PT_QUERY_KEY_CONDITION_H
 
+#include "base/arena.h"
 #include "base/bytes.h"
 #include "store/engine.h"
 
-/* A half-open interval of byte strings. */
+/*
+ * The byte that, appended to a string, makes the first string after it. Among texts that contain no
+ * NUL, as keys do, it is 01. Among all byte strings it is 00. FF, which is in no UTF-8 text, makes
+ * a string greater than all texts with that prefix.
+ */
+enum { PT_AFTER_BYTES = 0x00, PT_AFTER_TEXT = 0x01, PT_AFTER_PREFIX = 0xFF };
+
 typedef struct pt_interval {
-    pt_slice low;  /* first string inside */
-    pt_slice high; /* first string behind; ignored if unbounded */
-    bool bounded;  /* there is a high end */
+    pt_slice low;  /* the first string inside */
+    pt_slice high; /* the first string after the interval; ignored if not bounded */
+    bool bounded;  /* there is an upper end */
 } pt_interval;
 
-/* What is asked of one column: an interval, and, if `listed`, only these points of it (ascending,
- * distinct, each with a NUL behind its size). */
 typedef struct pt_key_condition {
     pt_interval interval;
-    pt_slice *points;
+    pt_slice *points; /* ascending, distinct, each with a NUL after its size */
     unsigned point_count;
-    bool listed;
+    bool listed; /* only the points hold */
 } pt_key_condition;
 
 bool pt_interval_is_empty(const pt_interval *interval);
 bool pt_interval_contains(const pt_interval *interval, pt_slice point);
 
-/* Narrow an interval; bounds outside it change nothing. */
+/* These narrow an interval. A bound outside the interval changes nothing. */
 void pt_interval_raise_low(pt_interval *interval, pt_slice low);
 void pt_interval_lower_high(pt_interval *interval, pt_slice high);
 void pt_interval_intersect(pt_interval *interval, const pt_interval *other);
 
-/* How many of the points lie before `bound`. */
+/* How many points are less than `bound`. */
 unsigned pt_condition_points_before(const pt_key_condition *condition, pt_slice bound);
 
-/* The first (forward) or last listed point inside `within`, as an interval of its own. */
+/* The first (forward) or last (backward) point inside `within`, as an interval that contains
+ * nothing else. False if there is no such point. */
 bool pt_condition_outermost(const pt_key_condition *condition, const pt_interval *within,
                             pt_direction direction, pt_interval *point);
 
 bool pt_condition_holds(const pt_key_condition *condition, pt_slice key);
 
-/* Whether it excludes no key, or every key. */
+/* True if every key meets the condition, or no key does. */
 bool pt_condition_is_always(const pt_key_condition *condition);
 bool pt_condition_is_never(const pt_key_condition *condition);
 
-/* Sorts the points and removes double ones. */
+/* --- Lists of points --- */
+
+/*
+ * Appends a point, which is not copied, to an array in the arena. `capacity` begins at 0 and
+ * belongs to the condition while it is built. Sort afterwards. False when out of memory.
+ */
+bool pt_condition_add_point(pt_key_condition *condition, unsigned *capacity, pt_slice point,
+                            pt_arena *arena);
+
+/* Sorts the points and removes duplicates. */
 void pt_condition_sort(pt_key_condition *condition);
 
-/* Asks for one of these points (ascending, distinct) besides what is asked already; their array
- * may become the condition's. */
+/* Narrows the condition to these points (ascending, distinct). It may keep their array. */
 void pt_condition_restrict(pt_key_condition *condition, const pt_key_condition *points);
+
+/* Removes the points outside the condition's own interval. */
+void pt_condition_drop_outside(pt_key_condition *condition);
+
+/* Removes the entity keys whose PartitionKey or RowKey does not meet its condition. */
+void pt_condition_drop_entities(pt_key_condition *entities, const pt_key_condition *partition,
+                                const pt_key_condition *row);
 
 #endif

@@ -4,7 +4,7 @@
 
 #include "base/sqlite.h"
 
-/* Beyond these SQLite ignores or forbids the request. */
+/* SQLite honours requests only for constraints and arguments below these numbers. */
 enum { OMIT_CONSTRAINTS = 16, OMIT_ARGUMENTS = 16, IN_CONSTRAINTS = 32 };
 
 static const struct term {
@@ -12,7 +12,7 @@ static const struct term {
     pt_plan_op op;
     bool in;
     const char *text;
-} terms[PT_TERM_COUNT] = {
+} plan_terms[PT_TERM_COUNT] = {
     [PT_TERM_PK_EQ] = {PT_PLAN_PK, PT_OP_EQ, false, "PartitionKey=?"},
     [PT_TERM_PK_IN] = {PT_PLAN_PK, PT_OP_EQ, true, "PartitionKey IN (?)"},
     [PT_TERM_PK_GT] = {PT_PLAN_PK, PT_OP_GT, false, "PartitionKey>?"},
@@ -36,21 +36,21 @@ static const struct term {
     [PT_TERM_FILTER] = {PT_PLAN_FILTER, PT_OP_MATCH, false, "Filter"},
 };
 
-static bool has(unsigned bits, int term)
+static bool has_term(unsigned bits, int term)
 {
     return (bits & PT_PLAN_TERM(term)) != 0;
 }
 
-/* Whether any of the terms `first` to `last` is there. */
-static bool has_any(unsigned bits, int first, int last)
+/* True if any of the terms from `first` to `last` is in the plan. */
+static bool has_any_term(unsigned bits, int first, int last)
 {
     return (bits & (PT_PLAN_TERM(last + 1) - PT_PLAN_TERM(first))) != 0;
 }
 
 /* --- Terms --- */
 
-/* The term that a constraint can become, or PT_TERM_COUNT. */
-static int term_of(const pt_plan_query *query, int index)
+/* The term that expresses a constraint, or PT_TERM_COUNT. */
+static int term_for(const pt_plan_query *query, int index)
 {
     const pt_plan_constraint *constraint = &query->constraints[index];
     if (constraint->column == PT_PLAN_FILTER) {
@@ -65,16 +65,17 @@ static int term_of(const pt_plan_query *query, int index)
     }
     bool in = constraint->in && index < IN_CONSTRAINTS;
     int term = 0;
-    while (term < PT_TERM_COUNT && (terms[term].column != constraint->column ||
-                                    terms[term].op != constraint->op || terms[term].in != in)) {
+    while (term < PT_TERM_COUNT &&
+           (plan_terms[term].column != constraint->column ||
+            plan_terms[term].op != constraint->op || plan_terms[term].in != in)) {
         term++;
     }
     return term;
 }
 
 /*
- * Whether SQLite takes our word for a constraint. In a database of another encoding texts may
- * become equal when they are made UTF-8.
+ * True if SQLite need not check the constraint again. In a UTF-16 database it must, since different
+ * malformed texts may become equal when converted to UTF-8.
  */
 static bool may_omit(const pt_plan_query *query, int index, int argument)
 {
@@ -83,7 +84,8 @@ static bool may_omit(const pt_plan_query *query, int index, int argument)
     return decided && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
 }
 
-/* The argument of a table-valued function comes twice beside an OR: once as a part of it. */
+/* Beside an OR, SQLite passes the argument of a table-valued function twice, once as part of the
+ * OR. So several terms written with = count as one. */
 pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
 {
     int filters = 0;
@@ -97,7 +99,7 @@ pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
             return PT_PLAN_FILTER_LATER;
         }
         if (!constraint->usable) {
-            continue; /* match() can be asked */
+            continue; /* SQLite calls match() for each row */
         }
         if (constraint->in) {
             return PT_PLAN_FILTER_IN;
@@ -108,26 +110,27 @@ pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
     return filters > 1 ? PT_PLAN_FILTER_TWICE : PT_PLAN_FILTER_FITS;
 }
 
-/* Takes the first constraint of each kind and numbers the arguments; returns the terms' bits. */
-static unsigned choose_terms(const pt_plan_query *query, pt_plan_use *uses)
+/* Chooses the first constraint for each term and numbers the arguments. Returns the terms' bits. */
+static unsigned choose_plan_terms(const pt_plan_query *query, pt_plan_use *uses)
 {
     int chosen[PT_TERM_COUNT];
     unsigned bits = 0;
     for (int i = 0; i < query->constraint_count; i++) {
         uses[i] = (pt_plan_use){0};
-        int term = term_of(query, i);
-        if (term < PT_TERM_COUNT && !has(bits, term)) {
+        int term = term_for(query, i);
+        if (term < PT_TERM_COUNT && !has_term(bits, term)) {
             bits |= PT_PLAN_TERM(term);
             chosen[term] = i;
         }
     }
     int argument = 0;
     for (int term = 0; term < PT_TERM_COUNT; term++) {
-        if (has(bits, term)) {
+        if (has_term(bits, term)) {
             int i = chosen[term];
             argument++;
-            uses[i] = (pt_plan_use){
-                .argument = argument, .omit = may_omit(query, i, argument), .in = terms[term].in};
+            uses[i] = (pt_plan_use){.argument = argument,
+                                    .omit = may_omit(query, i, argument),
+                                    .in = plan_terms[term].in};
         }
     }
     return bits;
@@ -135,11 +138,11 @@ static unsigned choose_terms(const pt_plan_query *query, pt_plan_use *uses)
 
 /* --- Order --- */
 
-/* How far an ORDER BY has been followed. */
+/* What an ORDER BY has ordered by its first columns. */
 typedef struct ordering {
-    bool partition; /* PartitionKey needs no more ordering */
-    bool row;       /* nor does RowKey inside a partition */
-    bool directed;  /* a column that varies has set the direction */
+    bool partition; /* rows are ordered by PartitionKey, or have only one */
+    bool row;       /* the same of RowKey inside a partition */
+    bool directed;  /* a column has set the direction */
     bool descending;
 } ordering;
 
@@ -151,8 +154,8 @@ static bool take_direction(ordering *state, bool descending)
     return agrees;
 }
 
-/* Whether key order goes on giving the order with this column behind the ones before. */
-static bool follow(ordering *state, const pt_plan_order *order)
+/* True if key order is still the order asked for with this column added. */
+static bool keeps_order(ordering *state, const pt_plan_order *order)
 {
     if (state->partition && state->row) {
         return true;
@@ -181,10 +184,10 @@ static bool follow(ordering *state, const pt_plan_order *order)
     return false;
 }
 
-static bool follows(const pt_plan_query *query, ordering *state)
+static bool keeps_whole_order(const pt_plan_query *query, ordering *state)
 {
     for (int i = 0; i < query->order_count; i++) {
-        if (!follow(state, &query->order[i])) {
+        if (!keeps_order(state, &query->order[i])) {
             return false;
         }
     }
@@ -197,10 +200,10 @@ static void consume_order(const pt_plan_query *query, pt_plan *plan)
     if (query->other_text_order && !by_entity_key) {
         return;
     }
-    bool one_row = has(plan->bits, PT_TERM_EK_EQ);
-    ordering order = {.partition = one_row || has(plan->bits, PT_TERM_PK_EQ),
-                      .row = one_row || has(plan->bits, PT_TERM_RK_EQ)};
-    if (!follows(query, &order)) {
+    bool one_row = has_term(plan->bits, PT_TERM_EK_EQ);
+    ordering order = {.partition = one_row || has_term(plan->bits, PT_TERM_PK_EQ),
+                      .row = one_row || has_term(plan->bits, PT_TERM_RK_EQ)};
+    if (!keeps_whole_order(query, &order)) {
         return;
     }
     plan->order_consumed = query->order_count > 0;
@@ -208,13 +211,13 @@ static void consume_order(const pt_plan_query *query, pt_plan *plan)
 }
 
 /*
- * Whether one row of each partition stands for all: every row in the ranges passes, or what is left
- * to check depends on the PartitionKey alone.
+ * True if the first row of a partition can stand for all its rows: either every row in the ranges
+ * passes, or what SQLite still checks depends on PartitionKey alone.
  */
 static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, const pt_plan *plan)
 {
     if (!query->distinct || !query->partition_only || !plan->order_consumed ||
-        has(plan->bits, PT_TERM_FILTER)) {
+        has_term(plan->bits, PT_TERM_FILTER)) {
         return false;
     }
     for (int i = 0; i < query->order_count; i++) {
@@ -235,54 +238,54 @@ static bool is_distinct(const pt_plan_query *query, const pt_plan_use *uses, con
 
 /* --- Cost --- */
 
-/* The table that costs are reckoned for; stepping to the next row costs 1. */
+/* Costs are estimated for a table of this size. A step to the next row costs 1. */
 static const double PARTITIONS = 50000;
 static const double PARTITION_ROWS = 200;
 static const double IN_VALUES = 10;
-static const double BOUND_SHARE = 0.25;  /* what an inequality leaves */
-static const double PREFIX_SHARE = 0.05; /* what a prefix leaves */
-static const double FILTER_SHARE = 0.02; /* what a Filter leaves */
+static const double BOUND_SHARE = 0.25;  /* of the keys meet an inequality */
+static const double PREFIX_SHARE = 0.05; /* of the keys have the prefix */
+static const double FILTER_SHARE = 0.02; /* of the rows pass a Filter */
 static const double SEEK_COST = 5;
 static const double LEFT_FILTER_FACTOR =
-    1e6; /* any order of tables in which it is known is better */
+    1e6; /* any order of tables in which its value is known is better */
 
 static double at_least_one(double number)
 {
     return number < 1 ? 1 : number;
 }
 
-/* How many of `all` values the terms of a column leave, which begin at `first`. */
+/* How many of `all` values of a column meet its terms, the first of which is `first`. */
 static double values_left(unsigned bits, int first, double all)
 {
     double values = all;
-    if (has(bits, first + PT_TERM_PK_EQ)) {
+    if (has_term(bits, first + PT_TERM_PK_EQ)) {
         values = 1;
-    } else if (has(bits, first + PT_TERM_PK_IN)) {
+    } else if (has_term(bits, first + PT_TERM_PK_IN)) {
         values = IN_VALUES;
     }
-    if (has_any(bits, first + PT_TERM_PK_GT, first + PT_TERM_PK_GE)) {
+    if (has_any_term(bits, first + PT_TERM_PK_GT, first + PT_TERM_PK_GE)) {
         values *= BOUND_SHARE;
     }
-    if (has_any(bits, first + PT_TERM_PK_LT, first + PT_TERM_PK_LE)) {
+    if (has_any_term(bits, first + PT_TERM_PK_LT, first + PT_TERM_PK_LE)) {
         values *= BOUND_SHARE;
     }
-    if (first != PT_TERM_EK_EQ && has(bits, first + PT_TERM_PK_PREFIX)) {
+    if (first != PT_TERM_EK_EQ && has_term(bits, first + PT_TERM_PK_PREFIX)) {
         values *= PREFIX_SHARE;
     }
     return values;
 }
 
-static void estimate(pt_plan *plan)
+static void estimate_cost(pt_plan *plan)
 {
     unsigned bits = plan->bits;
     double table_rows = PARTITIONS * PARTITION_ROWS;
     double partitions = values_left(bits, PT_TERM_PK_EQ, PARTITIONS) *
                         values_left(bits, PT_TERM_EK_EQ, table_rows) / table_rows;
     double rows = at_least_one(partitions * values_left(bits, PT_TERM_RK_EQ, PARTITION_ROWS));
-    bool partition_points = has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN);
-    bool row_points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
-    bool entity_points = has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN);
-    bool row_terms = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
+    bool partition_points = has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN);
+    bool row_points = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
+    bool entity_points = has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN);
+    bool row_terms = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
     double seeks = 1;
     if (row_points || entity_points) {
         seeks = rows;
@@ -293,9 +296,9 @@ static void estimate(pt_plan *plan)
         seeks += at_least_one(partitions); /* to find each partition */
     }
     plan->cost = rows + seeks * SEEK_COST;
-    if (has(bits, PT_TERM_FILTER)) {
-        /* It is expected to bound the keys. SQLite must find several with OR between cheaper than
-         * looking at all rows, for it cannot check them. */
+    if (has_term(bits, PT_TERM_FILTER)) {
+        /* We expect it to bound the keys. SQLite cannot check a Filter itself, so several of them
+         * joined by OR must look cheaper than a scan of all rows. */
         double expected = table_rows * FILTER_SHARE + SEEK_COST;
         plan->cost = plan->cost < expected ? plan->cost : expected;
         rows = at_least_one(rows * FILTER_SHARE);
@@ -303,7 +306,7 @@ static void estimate(pt_plan *plan)
     plan->rows = (int64_t)rows;
 }
 
-/* Whether a Filter is left to match(), which looks at each row. */
+/* True if SQLite has to call match() for each row. */
 static bool leaves_filter(const pt_plan_query *query)
 {
     for (int i = 0; i < query->constraint_count; i++) {
@@ -318,10 +321,10 @@ static bool leaves_filter(const pt_plan_query *query)
 
 void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
 {
-    *plan = (pt_plan){.bits = choose_terms(query, uses)};
-    plan->unique = (has(plan->bits, PT_TERM_PK_EQ) && has(plan->bits, PT_TERM_RK_EQ)) ||
-                   has(plan->bits, PT_TERM_EK_EQ);
-    estimate(plan);
+    *plan = (pt_plan){.bits = choose_plan_terms(query, uses)};
+    plan->unique = (has_term(plan->bits, PT_TERM_PK_EQ) && has_term(plan->bits, PT_TERM_RK_EQ)) ||
+                   has_term(plan->bits, PT_TERM_EK_EQ);
+    estimate_cost(plan);
     plan->cost *= leaves_filter(query) ? LEFT_FILTER_FACTOR : 1;
     consume_order(query, plan);
     if (query->keys_only) {
@@ -334,57 +337,59 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
 
 bool pt_plan_is_table_scan(unsigned bits)
 {
-    return !has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_PREFIX) &&
-           !has_any(bits, PT_TERM_EK_EQ, PT_TERM_EK_LE);
+    return !has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_PREFIX) &&
+           !has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_EK_LE);
 }
 
 /* --- Sentence --- */
 
-/* What the service calls a query by these terms. */
+/* The service's name for a query with these terms. */
 static const char *kind_of_query(unsigned bits)
 {
-    bool row = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
-    bool row_points = has_any(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
-    bool part = row || has_any(bits, PT_TERM_EK_GT, PT_TERM_EK_LE);
+    bool row = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
+    bool row_points = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
+    bool part = row || has_any_term(bits, PT_TERM_EK_GT, PT_TERM_EK_LE);
     if ((bits & PT_PLAN_DISTINCT) != 0) {
         return "distinct partitions";
     }
-    if (has(bits, PT_TERM_EK_EQ) || (has(bits, PT_TERM_PK_EQ) && has(bits, PT_TERM_RK_EQ))) {
+    if (has_term(bits, PT_TERM_EK_EQ) ||
+        (has_term(bits, PT_TERM_PK_EQ) && has_term(bits, PT_TERM_RK_EQ))) {
         return "point query";
     }
-    if (has(bits, PT_TERM_EK_IN) || (has_any(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) && row_points)) {
+    if (has_term(bits, PT_TERM_EK_IN) ||
+        (has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) && row_points)) {
         return "point queries";
     }
-    if (has(bits, PT_TERM_PK_EQ)) {
+    if (has_term(bits, PT_TERM_PK_EQ)) {
         return part ? "range query" : "partition scan";
     }
-    if (has(bits, PT_TERM_PK_IN)) {
+    if (has_term(bits, PT_TERM_PK_IN)) {
         return part ? "range queries" : "partition scans";
     }
-    if (has_any(bits, PT_TERM_PK_GT, PT_TERM_PK_PREFIX)) {
+    if (has_any_term(bits, PT_TERM_PK_GT, PT_TERM_PK_PREFIX)) {
         return "partition range scan";
     }
-    if (has_any(bits, PT_TERM_EK_GT, PT_TERM_EK_LE)) {
+    if (has_any_term(bits, PT_TERM_EK_GT, PT_TERM_EK_LE)) {
         return "key range";
     }
     if (row) {
         return "RowKey range over all partitions";
     }
-    return has(bits, PT_TERM_FILTER) ? "key range from Filter" : "table scan";
+    return has_term(bits, PT_TERM_FILTER) ? "key range from Filter" : "table scan";
 }
 
 char *pt_plan_sentence(unsigned bits)
 {
     sqlite3_str *sentence = sqlite3_str_new(NULL);
     sqlite3_str_appendall(sentence, kind_of_query(bits));
-    const char *joint = ": ";
+    const char *separator = ": ";
     for (int term = 0; term < PT_TERM_FILTER; term++) {
-        if (has(bits, term)) {
-            sqlite3_str_appendf(sentence, "%s%s", joint, terms[term].text);
-            joint = " AND ";
+        if (has_term(bits, term)) {
+            sqlite3_str_appendf(sentence, "%s%s", separator, plan_terms[term].text);
+            separator = " AND ";
         }
     }
-    if (has(bits, PT_TERM_FILTER) && has_any(bits, PT_TERM_PK_EQ, PT_TERM_EK_LE)) {
+    if (has_term(bits, PT_TERM_FILTER) && has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_EK_LE)) {
         sqlite3_str_appendall(sentence, ", Filter");
     }
     if ((bits & PT_PLAN_KEYS_ONLY) != 0) {

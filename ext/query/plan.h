@@ -1,10 +1,10 @@
 /*
- * From WHERE terms to a plan. Pure: no SQLite object, no store.
+ * From the terms of a WHERE clause to a plan. Pure: uses no SQLite object and no store.
  *
- * A plan is a set of terms, at most one of each kind: its bits are idxNum, its arguments come to
- * xFilter in the order of the bits, and its rows are exactly those for which all of them hold
- * (query/ranges.h), so SQLite need not check them again. What cannot be used is left to SQLite to
- * check.
+ * A plan is a set of terms, at most one of each kind. Its bits are idxNum. xFilter gets the terms'
+ * arguments in the order of the bits. The rows read are exactly those for which all terms hold
+ * (query/ranges.h), so SQLite need not check these terms again. It checks the terms that the plan
+ * cannot use.
  */
 #ifndef PT_QUERY_PLAN_H
 #define PT_QUERY_PLAN_H
@@ -42,7 +42,7 @@ enum {
 #define PT_PLAN_TERMS (PT_PLAN_TERM(PT_TERM_COUNT) - 1)
 #define PT_PLAN_DESCENDING (1u << 24) /* deliver in descending key order */
 #define PT_PLAN_KEYS_ONLY (1u << 25)  /* only PartitionKey, RowKey and EntityKey will be read */
-#define PT_PLAN_DISTINCT (1u << 26)   /* one row for each partition will do */
+#define PT_PLAN_DISTINCT (1u << 26)   /* one row of each partition is enough */
 
 typedef enum pt_plan_column {
     PT_PLAN_OTHER,
@@ -52,7 +52,7 @@ typedef enum pt_plan_column {
     PT_PLAN_FILTER,
 } pt_plan_column;
 
-/* How a term compares. Everything that cannot become a key range is PT_OP_OTHER. */
+/* How a term compares. PT_OP_OTHER: in a way that no key range expresses. */
 typedef enum pt_plan_op {
     PT_OP_OTHER,
     PT_OP_EQ,
@@ -61,9 +61,9 @@ typedef enum pt_plan_op {
     PT_OP_LT,
     PT_OP_LE,
     PT_OP_PREFIX,
-    PT_OP_MATCH, /* on Filter also what is written with = */
+    PT_OP_MATCH, /* on Filter, = is a MATCH too */
     PT_OP_LIMIT,
-    PT_OP_OFFSET, /* LIMIT and OFFSET have no column and are left to SQLite */
+    PT_OP_OFFSET, /* LIMIT and OFFSET have no column; SQLite applies them */
 } pt_plan_op;
 
 typedef struct pt_plan_constraint {
@@ -71,9 +71,9 @@ typedef struct pt_plan_constraint {
     pt_plan_op op;
     bool usable;
     bool binary; /* compared with the BINARY collation */
-    bool in;     /* an EQ whose values can all be had in one call */
-    bool number; /* the right-hand side is a number that stands in the statement */
-    bool equals; /* a MATCH written with =, which SQLite can check against the column */
+    bool in;     /* an EQ that is an IN: xFilter can get all values in one call */
+    bool number; /* the right-hand side is a numeric literal */
+    bool equals; /* a MATCH written with = */
 } pt_plan_constraint;
 
 typedef struct pt_plan_order {
@@ -86,18 +86,17 @@ typedef struct pt_plan_query {
     int constraint_count;
     const pt_plan_order *order;
     int order_count;
-    bool distinct;         /* duplicates over the order columns may be left out */
-    bool keys_only;        /* no column but PartitionKey, RowKey, EntityKey is used */
-    bool partition_only;   /* no column but PartitionKey is used */
-    bool other_text_order; /* the database orders text otherwise than UTF-8: of texts only = and IN
-                              count */
+    bool distinct;         /* rows with equal order columns may be left out but for one */
+    bool keys_only;        /* only PartitionKey, RowKey and EntityKey are used */
+    bool partition_only;   /* only PartitionKey is used */
+    bool other_text_order; /* text is not ordered as in UTF-8: only = and IN become text terms */
 } pt_plan_query;
 
-/* What is to be done with one constraint. */
+/* How the plan uses one constraint. */
 typedef struct pt_plan_use {
-    int argument; /* 1-based, 0: not used */
+    int argument; /* its number in xFilter, from 1; 0: not used */
     bool omit;    /* SQLite need not check it again */
-    bool in;      /* all values of the IN in one call */
+    bool in;      /* pass all values of the IN in one call */
 } pt_plan_use;
 
 typedef struct pt_plan {
@@ -109,26 +108,26 @@ typedef struct pt_plan {
 } pt_plan;
 
 typedef enum pt_plan_filter {
-    PT_PLAN_FILTER_FITS,  /* there is none, or it can be used */
-    PT_PLAN_FILTER_LATER, /* the value it is to equal is not known yet: there is no plan in this
-                             order of tables */
-    PT_PLAN_FILTER_TWICE,
-    PT_PLAN_FILTER_IN, /* one of several filters is asked for */
+    PT_PLAN_FILTER_FITS,  /* no Filter, or one that can be used */
+    PT_PLAN_FILTER_LATER, /* its value is not known yet: no plan with the tables in this order */
+    PT_PLAN_FILTER_TWICE, /* two Filters at once */
+    PT_PLAN_FILTER_IN,    /* Filter IN (...) */
 } pt_plan_filter;
 
-/* Whether there is a plan. What a Filter is to equal cannot be left to SQLite to check. */
+/* Tells if there is a plan. Call it first: SQLite cannot check Filter = ... if the plan does not
+ * use it. */
 pt_plan_filter pt_plan_check_filter(const pt_plan_query *query);
 
-/* `uses` has constraint_count elements. The Filter must fit. */
+/* `uses` has constraint_count elements. pt_plan_check_filter has returned PT_PLAN_FILTER_FITS. */
 void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses);
 
-/* Whether no PartitionKey and no EntityKey term bounds what the plan reads. A Filter may still do
- * so; only its text tells. */
+/* True if no term on PartitionKey or EntityKey bounds what the plan reads. The text of a Filter may
+ * still bound it. */
 bool pt_plan_is_table_scan(unsigned bits);
 
 /*
- * The plan in the service's words, e.g. "range query: PartitionKey=? AND RowKey>=? AND RowKey<?",
- * from sqlite3_malloc; NULL when out of memory.
+ * Describes the plan in the service's words, e.g. "range query: PartitionKey=? AND RowKey>=? AND
+ * RowKey<?", from sqlite3_malloc; NULL when out of memory.
  */
 char *pt_plan_sentence(unsigned bits);
 

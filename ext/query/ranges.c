@@ -5,58 +5,251 @@
 #include "entity/key.h"
 #include "value/value.h"
 
-/* --- Conditions --- */
+/* --- Terms: from one term of a plan and its argument to a condition --- */
 
-/* What partition and row conditions and the interval of entity keys say about one key. */
-static bool key_fits(const pt_ranges *ranges, pt_slice entity_key)
-{
-    pt_slice partition_key;
-    pt_slice row_key;
-    return pt_key_split(entity_key, &partition_key, &row_key) &&
-           pt_interval_contains(&ranges->entity.interval, entity_key) &&
-           pt_condition_holds(&ranges->row, row_key) &&
-           pt_condition_holds(&ranges->partition, partition_key);
-}
+/* How a term compares: its position among the terms of its column. */
+typedef enum comparison { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, PREFIXED } comparison;
 
-static bool partition_fits(const pt_ranges *ranges, pt_slice partition_key)
-{
-    return pt_interval_contains(&ranges->partition.interval, partition_key);
-}
+static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_PREFIX == PREFIXED &&
+                  PT_TERM_RK_PREFIX - PT_TERM_RK_EQ == PREFIXED &&
+                  PT_TERM_EK_LE - PT_TERM_EK_EQ == UP_TO,
+              "the terms of each column are listed in the same order");
 
-static bool row_fits(const pt_ranges *ranges, pt_slice row_key)
+static comparison comparison_of(int term)
 {
-    return pt_interval_contains(&ranges->row.interval, row_key);
-}
-
-static void keep_points(const pt_ranges *ranges, pt_key_condition *condition,
-                        bool (*fits)(const pt_ranges *ranges, pt_slice key))
-{
-    unsigned kept = 0;
-    for (unsigned i = 0; i < condition->point_count; i++) {
-        if (fits(ranges, condition->points[i])) {
-            condition->points[kept++] = condition->points[i];
-        }
+    if (term >= PT_TERM_EK_EQ) {
+        return (comparison)(term - PT_TERM_EK_EQ);
     }
-    condition->point_count = kept;
+    return (comparison)(term >= PT_TERM_RK_EQ ? term - PT_TERM_RK_EQ : term - PT_TERM_PK_EQ);
+}
+
+/* Converts a copy: an argument that xFilter was given must not change its type. */
+static int text_of_copy(pt_arena *arena, sqlite3_value *value, pt_slice *text)
+{
+    sqlite3_value *copy = sqlite3_value_dup(value);
+    pt_slice converted = {0};
+    int rc = copy != NULL ? pt_value_argument_text(copy, &converted) : SQLITE_NOMEM;
+    if (rc == SQLITE_OK) {
+        *text = pt_arena_copy(arena, converted);
+        rc = text->data != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    }
+    sqlite3_value_free(copy);
+    return rc;
+}
+
+/* --- Points and bounds --- */
+
+typedef struct point_list {
+    pt_key_condition points;
+    unsigned capacity;
+} point_list;
+
+static int copy_point(pt_arena *arena, point_list *list, pt_slice point)
+{
+    pt_slice copy = pt_arena_copy(arena, point);
+    bool added =
+        copy.data != NULL && pt_condition_add_point(&list->points, &list->capacity, copy, arena);
+    return added ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int apply_point(pt_ranges *ranges, pt_key_condition *condition, pt_slice point)
+{
+    point_list list = {0};
+    int rc = copy_point(&ranges->arena, &list, point);
+    if (rc == SQLITE_OK) {
+        pt_condition_restrict(condition, &list.points);
+    }
+    return rc;
+}
+
+static int apply_prefix(pt_ranges *ranges, pt_key_condition *condition, pt_slice prefix)
+{
+    if (prefix.size == 0) {
+        return SQLITE_OK;
+    }
+    pt_slice end = pt_arena_copy_with(&ranges->arena, prefix, PT_AFTER_PREFIX);
+    if (end.data == NULL) {
+        return SQLITE_NOMEM;
+    }
+    pt_interval_raise_low(&condition->interval, pt_slice_of(end.data, prefix.size));
+    pt_interval_lower_high(&condition->interval, end);
+    return SQLITE_OK;
+}
+
+/* An inequality. `after` is PT_AFTER_TEXT or PT_AFTER_BYTES. */
+static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+                       pt_slice bound, uint8_t after)
+{
+    pt_slice edge = pt_arena_copy_with(&ranges->arena, bound, after);
+    if (edge.data == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (how == FROM || how == BELOW) {
+        edge.size = bound.size;
+    }
+    if (how == ABOVE || how == FROM) {
+        pt_interval_raise_low(&condition->interval, edge);
+    } else {
+        pt_interval_lower_high(&condition->interval, edge);
+    }
+    return SQLITE_OK;
+}
+
+/* --- PartitionKey and RowKey --- */
+
+/* The text is "a", a NUL, and maybe more. No key equals it. A key is less if it is <= "a", and
+ * greater if it is > "a". */
+static int apply_text_with_nul(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+                               pt_slice text)
+{
+    if (how == EQUAL || how == PREFIXED) {
+        ranges->nothing = true;
+        return SQLITE_OK;
+    }
+    comparison same = how == ABOVE || how == FROM ? ABOVE : UP_TO;
+    pt_slice start = pt_slice_text((const char *)text.data);
+    return apply_bound(ranges, condition, same, start, PT_AFTER_TEXT);
+}
+
+static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison how, pt_slice text)
+{
+    if (pt_slice_has_nul(text)) {
+        return apply_text_with_nul(ranges, condition, how, text);
+    }
+    if (how == EQUAL) {
+        return apply_point(ranges, condition, text);
+    }
+    return how == PREFIXED ? apply_prefix(ranges, condition, text)
+                           : apply_bound(ranges, condition, how, text, PT_AFTER_TEXT);
 }
 
 /*
- * Carries each condition over to the others. A PartitionKey ends with a NUL in an entity key and
- * contains none, so an interval of PartitionKeys is, byte for byte, one of entity keys.
+ * The text that SQLite would compare the key with. pt_starts_with converts all values to text. In a
+ * comparison, TEXT affinity does so with an integer that is bound to a parameter.
  */
-static void combine(pt_ranges *ranges)
+static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, pt_slice *text)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_TEXT) {
+        return pt_value_argument_text(value, text);
+    }
+    bool as_text = how == PREFIXED || (type == SQLITE_INTEGER && sqlite3_value_frombind(value));
+    return as_text ? text_of_copy(arena, value, text) : SQLITE_MISMATCH;
+}
+
+static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+                         sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type == SQLITE_NULL) {
+        ranges->nothing = true;
+        return SQLITE_OK;
+    }
+    if (type == SQLITE_BLOB && how != PREFIXED) {
+        ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
+        return SQLITE_OK;
+    }
+    pt_slice text;
+    int rc = compared_text(&ranges->arena, how, value, &text);
+    return rc == SQLITE_OK ? apply_text(ranges, condition, how, text) : rc;
+}
+
+/* --- EntityKey --- */
+
+/* Every BLOB is greater than all numbers and texts. */
+static int apply_to_blob(pt_ranges *ranges, comparison how, sqlite3_value *value)
+{
+    int type = sqlite3_value_type(value);
+    if (type != SQLITE_BLOB) {
+        bool always = type != SQLITE_NULL && (how == ABOVE || how == FROM);
+        ranges->nothing = ranges->nothing || !always;
+        return SQLITE_OK;
+    }
+    pt_slice blob;
+    int rc = pt_value_argument_blob(value, &blob);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return how == EQUAL ? apply_point(ranges, &ranges->entity, blob)
+                        : apply_bound(ranges, &ranges->entity, how, blob, PT_AFTER_BYTES);
+}
+
+/* --- IN --- */
+
+/* Adds one value of an IN, unless no key can equal it. SQLite has applied TEXT affinity to a
+ * written list; only a subquery can deliver a number. */
+static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlite3_value *value,
+                     point_list *list)
+{
+    int type = sqlite3_value_type(value);
+    bool is_entity = condition == &ranges->entity;
+    if (!is_entity && (type == SQLITE_INTEGER || type == SQLITE_FLOAT)) {
+        return SQLITE_MISMATCH;
+    }
+    if (type != (is_entity ? SQLITE_BLOB : SQLITE_TEXT)) {
+        return SQLITE_OK;
+    }
+    pt_slice key;
+    int rc = is_entity ? pt_value_argument_blob(value, &key) : pt_value_argument_text(value, &key);
+    if (rc != SQLITE_OK || (!is_entity && pt_slice_has_nul(key))) {
+        return rc;
+    }
+    return copy_point(&ranges->arena, list, key);
+}
+
+static int apply_in(pt_ranges *ranges, pt_key_condition *condition, sqlite3_value *argument)
+{
+    point_list list = {0};
+    sqlite3_value *value;
+    int rc = sqlite3_vtab_in_first(argument, &value);
+    while (rc == SQLITE_OK) {
+        rc = add_value(ranges, condition, value, &list);
+        if (rc == SQLITE_OK) {
+            rc = sqlite3_vtab_in_next(argument, &value);
+        }
+    }
+    if (rc != SQLITE_DONE) {
+        return rc;
+    }
+    pt_condition_sort(&list.points);
+    pt_condition_restrict(condition, &list.points);
+    return SQLITE_OK;
+}
+
+static int apply_term(pt_ranges *ranges, int term, sqlite3_value *argument)
+{
+    pt_key_condition *condition = &ranges->partition;
+    if (term >= PT_TERM_EK_EQ) {
+        condition = &ranges->entity;
+    } else if (term >= PT_TERM_RK_EQ) {
+        condition = &ranges->row;
+    }
+    comparison how = comparison_of(term);
+    if (how == AMONG) {
+        return apply_in(ranges, condition, argument);
+    }
+    return condition == &ranges->entity ? apply_to_blob(ranges, how, argument)
+                                        : apply_to_text(ranges, condition, how, argument);
+}
+
+/* --- All terms of a plan --- */
+
+/*
+ * Each condition narrows the others. A PartitionKey ends with a NUL in an entity key and contains
+ * none, so an interval of PartitionKeys is, byte for byte, also one of entity keys.
+ */
+static void combine_conditions(pt_ranges *ranges)
 {
     pt_interval_intersect(&ranges->entity.interval, &ranges->partition.interval);
-    keep_points(ranges, &ranges->partition, partition_fits);
-    keep_points(ranges, &ranges->row, row_fits);
-    keep_points(ranges, &ranges->entity, key_fits);
+    pt_condition_drop_outside(&ranges->partition);
+    pt_condition_drop_outside(&ranges->row);
+    pt_condition_drop_outside(&ranges->entity);
+    pt_condition_drop_entities(&ranges->entity, &ranges->partition, &ranges->row);
     ranges->nothing = ranges->nothing || pt_condition_is_never(&ranges->partition) ||
                       pt_condition_is_never(&ranges->row) || pt_condition_is_never(&ranges->entity);
 }
 
-/* --- Setting --- */
-
-static void reset(pt_ranges *ranges)
+static void reset_ranges(pt_ranges *ranges)
 {
     pt_arena_clear(&ranges->arena);
     *ranges = (pt_ranges){.arena = ranges->arena,
@@ -83,17 +276,17 @@ static int fail_term(int rc, int term, pt_error *error)
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
                   pt_error *error)
 {
-    reset(ranges);
+    reset_ranges(ranges);
     int next = 0;
     for (int term = 0; term < PT_TERM_COUNT && next < argc; term++) {
         if ((plan_bits & PT_PLAN_TERM(term)) != 0) {
-            int rc = pt_ranges_apply_term(ranges, term, argv[next++]);
+            int rc = apply_term(ranges, term, argv[next++]);
             if (rc != SQLITE_OK) {
                 return fail_term(rc, term, error);
             }
         }
     }
-    combine(ranges);
+    combine_conditions(ranges);
     return SQLITE_OK;
 }
 
@@ -122,7 +315,7 @@ bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
     bool done = restrict_condition(&ranges->arena, &ranges->partition, partition) &&
                 restrict_condition(&ranges->arena, &ranges->row, row) &&
                 restrict_condition(&ranges->arena, &ranges->entity, entity);
-    combine(ranges);
+    combine_conditions(ranges);
     return done;
 }
 
@@ -134,9 +327,9 @@ void pt_ranges_free(pt_ranges *ranges)
     *ranges = (pt_ranges){0};
 }
 
-/* --- Ranges --- */
+/* --- From one range to the next --- */
 
-static void put_key(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
+static void put_range_key(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
 {
     pt_buffer_clear(buffer);
     pt_key_append(buffer, partition_key, row_key);
@@ -144,14 +337,14 @@ static void put_key(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
 
 static void put_partition_end(pt_buffer *buffer, pt_slice partition_key)
 {
-    put_key(buffer, partition_key, (pt_slice){0});
+    put_range_key(buffer, partition_key, (pt_slice){0});
     if (!buffer->failed) {
         buffer->data[buffer->size - 1] = PT_KEY_PARTITION_END;
     }
 }
 
-/* Where a position lies seen from a partition: -1 before its RowKeys, 1 behind them, 0 at `row_key`
- * among them. */
+/* Compares a position with the RowKeys of a partition: -1 before all, 1 after all, 0 at `row_key`.
+ */
 static int locate(pt_slice position, pt_slice partition_key, pt_slice *row_key)
 {
     size_t size = partition_key.size;
@@ -163,7 +356,7 @@ static int locate(pt_slice position, pt_slice partition_key, pt_slice *row_key)
     return pt_slice_compare(position, partition_key) <= 0 ? -1 : 1;
 }
 
-/* The RowKeys of a partition that a window of entity keys shows. */
+/* The RowKeys that a window of entity keys shows of one partition. False if it shows none. */
 static bool rows_in_window(const pt_interval *window, pt_slice partition_key, pt_interval *rows)
 {
     *rows = (pt_interval){0};
@@ -197,9 +390,9 @@ static bool range_in_partition(pt_ranges *ranges, pt_slice partition_key, const 
     if (ranges->row.listed && !pt_condition_outermost(&ranges->row, &rows, direction, &rows)) {
         return false;
     }
-    put_key(&ranges->low_buffer, partition_key, rows.low);
+    put_range_key(&ranges->low_buffer, partition_key, rows.low);
     if (rows.bounded) {
-        put_key(&ranges->high_buffer, partition_key, rows.high);
+        put_range_key(&ranges->high_buffer, partition_key, rows.high);
     } else {
         put_partition_end(&ranges->high_buffer, partition_key);
     }
@@ -209,15 +402,15 @@ static bool range_in_partition(pt_ranges *ranges, pt_slice partition_key, const 
     return true;
 }
 
-static pt_ranges_step step_listed(pt_ranges *ranges, const pt_interval *window,
-                                  pt_direction direction, pt_interval *range)
+static pt_ranges_step find_in_listed_partitions(pt_ranges *ranges, const pt_interval *window,
+                                                pt_direction direction, pt_interval *range)
 {
     const pt_key_condition *partition = &ranges->partition;
     unsigned first = pt_condition_points_before(partition, window->low);
     unsigned end = window->bounded ? pt_condition_points_before(partition, window->high)
                                    : partition->point_count;
     if (first > 0) {
-        first--; /* the window may begin inside the one before */
+        first--; /* the window may begin inside the partition before it */
     }
     while (first < end) {
         unsigned i = direction == PT_FORWARD ? first++ : --end;
@@ -228,20 +421,20 @@ static pt_ranges_step step_listed(pt_ranges *ranges, const pt_interval *window,
     return PT_RANGE_END;
 }
 
-/* The window without a partition at its near end. */
-static void leave_partition(pt_ranges *ranges, pt_slice partition_key, pt_direction direction,
-                            pt_interval *window)
+/* Cuts a partition off the end of the window where the search begins. */
+static void cut_off_partition(pt_ranges *ranges, pt_slice partition_key, pt_direction direction,
+                              pt_interval *window)
 {
     if (direction == PT_FORWARD) {
         put_partition_end(&ranges->low_buffer, partition_key);
         window->low = pt_buffer_slice(&ranges->low_buffer);
     } else {
-        put_key(&ranges->high_buffer, partition_key, (pt_slice){0});
+        put_range_key(&ranges->high_buffer, partition_key, (pt_slice){0});
         window->high = pt_buffer_slice(&ranges->high_buffer);
     }
 }
 
-/* Whether all RowKeys that are asked for have been passed, as they have where a range was left. */
+/* True if no wanted RowKey of this partition is left, as is so where the walk left a range. */
 static bool rows_are_passed(const pt_ranges *ranges, pt_slice row_key, pt_direction direction)
 {
     const pt_interval *rows = &ranges->row.interval;
@@ -251,9 +444,12 @@ static bool rows_are_passed(const pt_ranges *ranges, pt_slice row_key, pt_direct
     return rows->bounded && pt_slice_compare(row_key, rows->high) >= 0;
 }
 
-/* The near end of the window tells of one partition; which one comes next the store must say. */
-static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
-                                   pt_direction direction, pt_interval *range)
+/*
+ * The partitions are not listed, and each can hold one range. The end of the window where the
+ * search begins names one partition. Only the store knows the next one, so the caller has to probe.
+ */
+static pt_ranges_step find_in_unknown_partitions(pt_ranges *ranges, const pt_interval *window,
+                                                 pt_direction direction, pt_interval *range)
 {
     pt_interval rest = *window;
     pt_slice position = direction == PT_FORWARD ? window->low : window->high;
@@ -265,7 +461,7 @@ static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
             range_in_partition(ranges, partition_key, window, direction, range)) {
             return PT_RANGE_FOUND;
         }
-        leave_partition(ranges, partition_key, direction, &rest);
+        cut_off_partition(ranges, partition_key, direction, &rest);
     }
     if (pt_interval_is_empty(&rest)) {
         return PT_RANGE_END;
@@ -274,8 +470,8 @@ static pt_ranges_step step_unknown(pt_ranges *ranges, const pt_interval *window,
     return PT_RANGE_PROBE;
 }
 
-static pt_ranges_step step(pt_ranges *ranges, const pt_interval *window, pt_direction direction,
-                           pt_interval *range)
+static pt_ranges_step find_range(pt_ranges *ranges, const pt_interval *window,
+                                 pt_direction direction, pt_interval *range)
 {
     if (ranges->nothing || pt_interval_is_empty(window)) {
         return PT_RANGE_END;
@@ -285,21 +481,21 @@ static pt_ranges_step step(pt_ranges *ranges, const pt_interval *window, pt_dire
         return found ? PT_RANGE_FOUND : PT_RANGE_END;
     }
     if (ranges->partition.listed) {
-        return step_listed(ranges, window, direction, range);
+        return find_in_listed_partitions(ranges, window, direction, range);
     }
     if (!pt_condition_is_always(&ranges->row)) {
-        return step_unknown(ranges, window, direction, range);
+        return find_in_unknown_partitions(ranges, window, direction, range);
     }
     *range = *window;
     return PT_RANGE_FOUND;
 }
 
-static pt_ranges_step checked_step(pt_ranges *ranges, const pt_interval *window,
-                                   pt_direction direction, pt_interval *range)
+static pt_ranges_step find_range_checked(pt_ranges *ranges, const pt_interval *window,
+                                         pt_direction direction, pt_interval *range)
 {
     pt_buffer_clear(&ranges->low_buffer);
     pt_buffer_clear(&ranges->high_buffer);
-    pt_ranges_step result = step(ranges, window, direction, range);
+    pt_ranges_step result = find_range(ranges, window, direction, range);
     bool failed = ranges->low_buffer.failed || ranges->high_buffer.failed;
     return failed ? PT_RANGE_NOMEM : result;
 }
@@ -308,7 +504,7 @@ pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range
 {
     pt_interval window = ranges->entity.interval;
     pt_interval_raise_low(&window, at);
-    return checked_step(ranges, &window, PT_FORWARD, range);
+    return find_range_checked(ranges, &window, PT_FORWARD, range);
 }
 
 pt_ranges_step pt_ranges_previous(pt_ranges *ranges, const pt_slice *at, pt_interval *range)
@@ -317,263 +513,10 @@ pt_ranges_step pt_ranges_previous(pt_ranges *ranges, const pt_slice *at, pt_inte
     if (at != NULL) {
         pt_interval_lower_high(&window, *at);
     }
-    return checked_step(ranges, &window, PT_BACKWARD, range);
+    return find_range_checked(ranges, &window, PT_BACKWARD, range);
 }
 
-/* --- Range terms --- */
-
-/*
- * Bounds are normalised to half-open intervals. In texts, which contain no NUL, the first string
- * behind `a` is a 01 and all texts with prefix p lie in [p, p FF); in byte strings the first string
- * behind `b` is b 00.
- */
-enum { AFTER_BYTES = 0x00, AFTER_TEXT = 0x01, AFTER_PREFIX = 0xFF };
-
-/* How a term compares: its place among the terms of its column. */
-typedef enum comparison { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, PREFIXED } comparison;
-
-static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_PREFIX == PREFIXED &&
-                  PT_TERM_RK_PREFIX - PT_TERM_RK_EQ == PREFIXED &&
-                  PT_TERM_EK_LE - PT_TERM_EK_EQ == UP_TO,
-              "the terms of each column are listed in the same order");
-
-static comparison comparison_of(int term)
-{
-    if (term >= PT_TERM_EK_EQ) {
-        return (comparison)(term - PT_TERM_EK_EQ);
-    }
-    return (comparison)(term >= PT_TERM_RK_EQ ? term - PT_TERM_RK_EQ : term - PT_TERM_PK_EQ);
-}
-
-/* A list of points while it grows in the arena. */
-typedef struct point_list {
-    pt_key_condition points;
-    unsigned capacity;
-} point_list;
-
-static bool has_nul(pt_slice text)
-{
-    return text.size != 0 && memchr(text.data, 0, text.size) != NULL;
-}
-
-/* A copy, for what an argument is must not change: it may be looked at again. */
-static int text_of_copy(pt_arena *arena, sqlite3_value *value, pt_slice *text)
-{
-    sqlite3_value *copy = sqlite3_value_dup(value);
-    pt_slice converted = {0};
-    int rc = copy != NULL ? pt_value_argument_text(copy, &converted) : SQLITE_NOMEM;
-    if (rc == SQLITE_OK) {
-        *text = pt_arena_copy(arena, converted);
-        rc = text->data != NULL ? SQLITE_OK : SQLITE_NOMEM;
-    }
-    sqlite3_value_free(copy);
-    return rc;
-}
-
-/* --- Points and bounds --- */
-
-static int add_point(pt_arena *arena, point_list *list, pt_slice point)
-{
-    pt_key_condition *points = &list->points;
-    if (points->point_count == list->capacity) {
-        unsigned capacity = list->capacity == 0 ? 1 : list->capacity * 4;
-        pt_slice *larger = pt_arena_alloc(arena, capacity * sizeof *larger);
-        if (larger == NULL) {
-            return SQLITE_NOMEM;
-        }
-        if (points->point_count != 0) {
-            memcpy(larger, points->points, points->point_count * sizeof *larger);
-        }
-        points->points = larger;
-        list->capacity = capacity;
-    }
-    pt_slice copy = pt_arena_copy(arena, point);
-    if (copy.data == NULL) {
-        return SQLITE_NOMEM;
-    }
-    points->points[points->point_count++] = copy;
-    return SQLITE_OK;
-}
-
-static int apply_point(pt_ranges *ranges, pt_key_condition *condition, pt_slice point)
-{
-    point_list list = {0};
-    int rc = add_point(&ranges->arena, &list, point);
-    if (rc == SQLITE_OK) {
-        pt_condition_restrict(condition, &list.points);
-    }
-    return rc;
-}
-
-static int apply_prefix(pt_ranges *ranges, pt_key_condition *condition, pt_slice prefix)
-{
-    if (prefix.size == 0) {
-        return SQLITE_OK;
-    }
-    pt_slice end = pt_arena_copy_with(&ranges->arena, prefix, AFTER_PREFIX);
-    if (end.data == NULL) {
-        return SQLITE_NOMEM;
-    }
-    pt_interval_raise_low(&condition->interval, pt_slice_of(end.data, prefix.size));
-    pt_interval_lower_high(&condition->interval, end);
-    return SQLITE_OK;
-}
-
-/* An inequality; `after` makes the first string behind the bound. */
-static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, comparison how,
-                       pt_slice bound, uint8_t after)
-{
-    pt_slice edge = pt_arena_copy_with(&ranges->arena, bound, after);
-    if (edge.data == NULL) {
-        return SQLITE_NOMEM;
-    }
-    if (how == FROM || how == BELOW) {
-        edge.size = bound.size;
-    }
-    if (how == ABOVE || how == FROM) {
-        pt_interval_raise_low(&condition->interval, edge);
-    } else {
-        pt_interval_lower_high(&condition->interval, edge);
-    }
-    return SQLITE_OK;
-}
-
-/* --- PartitionKey and RowKey --- */
-
-/* A key compares with "a", NUL and more as with "a", but is never equal to it. */
-static int apply_text_with_nul(pt_ranges *ranges, pt_key_condition *condition, comparison how,
-                               pt_slice text)
-{
-    if (how == EQUAL || how == PREFIXED) {
-        ranges->nothing = true;
-        return SQLITE_OK;
-    }
-    comparison same = how == ABOVE || how == FROM ? ABOVE : UP_TO;
-    pt_slice start = pt_slice_text((const char *)text.data);
-    return apply_bound(ranges, condition, same, start, AFTER_TEXT);
-}
-
-static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison how, pt_slice text)
-{
-    if (has_nul(text)) {
-        return apply_text_with_nul(ranges, condition, how, text);
-    }
-    if (how == EQUAL) {
-        return apply_point(ranges, condition, text);
-    }
-    return how == PREFIXED ? apply_prefix(ranges, condition, text)
-                           : apply_bound(ranges, condition, how, text, AFTER_TEXT);
-}
-
-/*
- * The text that an argument is compared as. pt_starts_with takes everything as text. Of the rest,
- * an integer that is bound is compared as its text, which TEXT affinity makes of it.
- */
-static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, pt_slice *text)
-{
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_TEXT) {
-        return pt_value_argument_text(value, text);
-    }
-    bool as_text = how == PREFIXED || (type == SQLITE_INTEGER && sqlite3_value_frombind(value));
-    return as_text ? text_of_copy(arena, value, text) : SQLITE_MISMATCH;
-}
-
-static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, comparison how,
-                         sqlite3_value *value)
-{
-    int type = sqlite3_value_type(value);
-    if (type == SQLITE_NULL) {
-        ranges->nothing = true;
-        return SQLITE_OK;
-    }
-    if (type == SQLITE_BLOB && how != PREFIXED) {
-        ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
-        return SQLITE_OK;
-    }
-    pt_slice text;
-    int rc = compared_text(&ranges->arena, how, value, &text);
-    return rc == SQLITE_OK ? apply_text(ranges, condition, how, text) : rc;
-}
-
-/* --- EntityKey --- */
-
-/* Numbers and texts compare as less than every BLOB. */
-static int apply_to_blob(pt_ranges *ranges, comparison how, sqlite3_value *value)
-{
-    int type = sqlite3_value_type(value);
-    if (type != SQLITE_BLOB) {
-        bool always = type != SQLITE_NULL && (how == ABOVE || how == FROM);
-        ranges->nothing = ranges->nothing || !always;
-        return SQLITE_OK;
-    }
-    pt_slice blob;
-    int rc = pt_value_argument_blob(value, &blob);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    return how == EQUAL ? apply_point(ranges, &ranges->entity, blob)
-                        : apply_bound(ranges, &ranges->entity, how, blob, AFTER_BYTES);
-}
-
-/* --- IN --- */
-
-/* Adds one value of an IN, unless no key can equal it. Those of a written list come as texts. */
-static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlite3_value *value,
-                     point_list *list)
-{
-    int type = sqlite3_value_type(value);
-    bool is_entity = condition == &ranges->entity;
-    if (!is_entity && (type == SQLITE_INTEGER || type == SQLITE_FLOAT)) {
-        return SQLITE_MISMATCH;
-    }
-    if (type != (is_entity ? SQLITE_BLOB : SQLITE_TEXT)) {
-        return SQLITE_OK;
-    }
-    pt_slice key;
-    int rc = is_entity ? pt_value_argument_blob(value, &key) : pt_value_argument_text(value, &key);
-    if (rc != SQLITE_OK || (!is_entity && has_nul(key))) {
-        return rc;
-    }
-    return add_point(&ranges->arena, list, key);
-}
-
-static int apply_in(pt_ranges *ranges, pt_key_condition *condition, sqlite3_value *argument)
-{
-    point_list list = {0};
-    sqlite3_value *value;
-    int rc = sqlite3_vtab_in_first(argument, &value);
-    while (rc == SQLITE_OK) {
-        rc = add_value(ranges, condition, value, &list);
-        if (rc == SQLITE_OK) {
-            rc = sqlite3_vtab_in_next(argument, &value);
-        }
-    }
-    if (rc != SQLITE_DONE) {
-        return rc;
-    }
-    pt_condition_sort(&list.points);
-    pt_condition_restrict(condition, &list.points);
-    return SQLITE_OK;
-}
-
-int pt_ranges_apply_term(pt_ranges *ranges, int term, sqlite3_value *argument)
-{
-    pt_key_condition *condition = &ranges->partition;
-    if (term >= PT_TERM_EK_EQ) {
-        condition = &ranges->entity;
-    } else if (term >= PT_TERM_RK_EQ) {
-        condition = &ranges->row;
-    }
-    comparison how = comparison_of(term);
-    if (how == AMONG) {
-        return apply_in(ranges, condition, argument);
-    }
-    return condition == &ranges->entity ? apply_to_blob(ranges, how, argument)
-                                        : apply_to_text(ranges, condition, how, argument);
-}
-
-/* --- Range walk --- */
+/* --- Walk --- */
 
 void pt_range_walk_begin(pt_range_walk *walk, pt_direction direction)
 {
@@ -608,7 +551,7 @@ bool pt_range_walk_leave(pt_range_walk *walk, const pt_interval *range)
     return walk->at_end || pt_buffer_assign(&walk->at, range->high);
 }
 
-/* Backwards the search begins before a key, so it is the first one behind that is told. */
+/* Backward, the search begins before `at`, so `at` is the first string after the key. */
 bool pt_range_walk_follow(pt_range_walk *walk, pt_slice entity_key)
 {
     pt_buffer_assign(&walk->at, entity_key);

@@ -1,8 +1,8 @@
 /*
- * From a plan and its arguments to key ranges. Pure: no store is touched; where the next range
- * depends on which partitions exist, the caller is told to look.
+ * From a plan and its arguments to key ranges, one after the other. Reads no store: if the next
+ * range depends on which partitions exist, the caller is asked to look (PT_RANGE_PROBE).
  *
- * All positions are byte strings in the space of entity keys (PartitionKey, 00, RowKey;
+ * All positions are byte strings that are compared with entity keys (PartitionKey, 00, RowKey;
  * entity/key.h).
  */
 #ifndef PT_QUERY_RANGES_H
@@ -16,101 +16,91 @@
 #include "query/plan.h"
 
 typedef struct pt_ranges {
-    pt_key_condition partition; /* over PartitionKeys */
-    pt_key_condition row;       /* over RowKeys */
-    pt_key_condition entity;    /* over entity keys */
-    bool nothing;               /* the conditions contradict each other */
+    pt_key_condition partition; /* on PartitionKeys */
+    pt_key_condition row;       /* on RowKeys */
+    pt_key_condition entity;    /* on entity keys */
+    bool nothing;               /* no key meets all conditions */
     pt_arena arena;
-    pt_buffer low_buffer, high_buffer; /* of the last range given */
+    pt_buffer low_buffer, high_buffer; /* bounds of the last range returned */
 } pt_ranges;
 
 /*
- * Takes the plan's bits and xFilter's arguments, that for the Filter left out. The ranges hold
- * exactly the keys that SQLite would find. TEXT makes a bound; NULL matches nothing; BLOB compares
- * as greater than every text (for PartitionKey and RowKey; for EntityKey a TEXT compares less and a
- * number too). Text with an embedded NUL is compared as SQLite compares it; no key contains one.
+ * Sets the conditions from a plan's bits and xFilter's arguments, without the Filter's. The ranges
+ * then hold exactly the keys that SQLite would find:
  *
- * An integer that is bound compares with PartitionKey and RowKey as its text, also through a CAST
- * and in the place of a column that the statement compares with it, for which SQLite may put it.
- * Any other number may come from a column or a CAST and mean its value, which several keys can have
- * ('5', '05'), or be equal to no text; xFilter cannot tell: SQLITE_MISMATCH.
+ * NULL matches nothing. TEXT is a bound. If it contains a NUL it is compared as SQLite would
+ * compare it; no key contains one. PartitionKey and RowKey are less than every BLOB. EntityKey is
+ * greater than every TEXT and number.
  *
- * All is copied. SQLITE_NOMEM; other codes of sqlite3_vtab_in_first/next with text. `ranges` is
- * zeroed before its first use and may then be set again and again.
+ * A number compared with PartitionKey or RowKey is a bound, its text, if it is an integer bound to
+ * a parameter. This holds for CAST(? AS ...) too, and where SQLite puts the parameter in place of a
+ * column that the statement says is equal to it. Any other number is refused with SQLITE_MISMATCH:
+ * it may come from a numeric column or a CAST and be meant by value, which several keys can have
+ * ('5', '05'), and xFilter cannot tell.
+ *
+ * Arguments are copied. SQLITE_NOMEM. If the values of an IN cannot be read, the code of SQLite's
+ * function. Zero `ranges` before its first use; it may then be set again and again.
  */
 int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value **argv,
                   pt_error *error);
 
 /*
- * Asks for more besides: conditions on the partitions, rows and entities of ranges that have just
- * been set. They are copied, but for the bytes of their bounds and points, which must last as long
- * as the ranges. False when out of memory.
+ * Narrows ranges that have just been set by more conditions. The bytes of their bounds and points
+ * are not copied and must last as long as the ranges. False when out of memory.
  */
 bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
                         const pt_key_condition *row, const pt_key_condition *entity);
 
 void pt_ranges_free(pt_ranges *ranges);
 
+/* --- From one range to the next --- */
+
 typedef enum pt_ranges_step {
-    PT_RANGE_END,   /* nothing more in this direction */
-    PT_RANGE_FOUND, /* range->low, range->high: every key in it matches */
-    PT_RANGE_PROBE, /* look at the first key >= range->low (forward) or the last key < range->high
-                       (backward, if bounded) and ask again from there; end if there is none */
+    PT_RANGE_END,   /* no more ranges in this direction */
+    PT_RANGE_FOUND, /* every key from range->low to range->high matches */
+    PT_RANGE_PROBE, /* find the first key >= range->low (forward) or the last key < range->high
+                       (backward; the last of all if not bounded) and ask again from that key. If
+                       there is no such key, there are no more ranges. */
     PT_RANGE_NOMEM,
 } pt_ranges_step;
 
 /*
  * Forward: the first range with keys >= `at`, cut off below `at`. After a PROBE ask again with `at`
- * = the key that was found. The slices stay valid until the next call, as long as `at` does, and
- * are not to be its `at`.
+ * = the key found. The bounds are valid until the next call, as long as `at` is; do not pass them
+ * as the next `at`.
  */
 pt_ranges_step pt_ranges_next(pt_ranges *ranges, pt_slice at, pt_interval *range);
 
 /*
- * Backward: the last range with keys < `at` (or from the very end if `at` is NULL), cut off at
- * `at`. After a PROBE ask again with `at` = the key that was found followed by one 00 byte, so that
- * the key itself is inside.
+ * Backward: the last range with keys < `at` (NULL: the last range of all), cut off at `at`. After a
+ * PROBE ask again with `at` = the key found and one 00 byte, so that the key itself is included.
  */
 pt_ranges_step pt_ranges_previous(pt_ranges *ranges, const pt_slice *at, pt_interval *range);
 
-/*
- * From one term of a plan and its argument to a condition on keys.
- */
-
-/*
- * Adds what a term of the plan asks to the ranges' conditions. SQLITE_NOMEM; SQLITE_MISMATCH: a
- * number that is refused (query/ranges.h); or the code with which the values of an IN could not be
- * read.
- */
-int pt_ranges_apply_term(pt_ranges *ranges, int term, sqlite3_value *argument);
-
-/*
- * The way through the ranges of a query, from one to the next, in either direction.
- */
+/* --- Walk: through all ranges in one direction --- */
 
 typedef struct pt_range_walk {
     pt_direction direction;
     bool begun;
-    bool at_end;  /* nothing lies behind the range that was left last */
-    pt_buffer at; /* where to look for the next range */
+    bool at_end;  /* the range that was left last reached to the end of all keys */
+    pt_buffer at; /* where the search for the next range begins */
 } pt_range_walk;
 
-/* Begins at the first range, or at the last one. */
+/* Begins before the first range, or after the last one. */
 void pt_range_walk_begin(pt_range_walk *walk, pt_direction direction);
 void pt_range_walk_free(pt_range_walk *walk);
 
-/* The next range, or where a key must be looked for to find it (query/ranges.h). */
+/* The next range from where the walk is. It stays there: say where to go on with one of the
+ * functions below, which return false when out of memory. */
 pt_ranges_step pt_range_walk_next(pt_range_walk *walk, pt_ranges *ranges, pt_interval *range);
 
-/* --- Where to go on from; false: out of memory --- */
-
-/* Behind a range. */
+/* Goes on after a range. */
 bool pt_range_walk_leave(pt_range_walk *walk, const pt_interval *range);
 
-/* At the entity that a probe has found. */
+/* Goes on at the entity that a probe has found. */
 bool pt_range_walk_follow(pt_range_walk *walk, pt_slice entity_key);
 
-/* Behind all entities of a partition. */
+/* Goes on after all entities of a partition. */
 bool pt_range_walk_pass(pt_range_walk *walk, pt_slice partition);
 
 #endif

@@ -1,8 +1,9 @@
 #include "queue/store.h"
 
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "table/entity_writer.h"
-#include "table/row.h"
+#include "transaction/large_value.h"
 
 /* --- Finding --- */
 

@@ -234,8 +234,6 @@ struct pt_engine {
     void (*write_abort)(pt_writer *writer); /* NULL is allowed */
 };
 
-extern const pt_engine pt_lmdb_engine;
-
 /* Name and version of the engine's library, e.g. "LMDB 0.9.24". */
 const char *pt_engine_version(void);
 

@@ -1,5 +1,6 @@
 #include "table/cursor.h"
 
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "query/ranges.h"
 #include "table/row.h"

@@ -1,9 +1,10 @@
 #include "table/entity_rules.h"
 
 #include "entity/azure_limits.h"
+#include "entity/damage.h"
 #include "entity/key.h"
-#include "table/row.h"
 #include "transaction/batch_rules.h"
+#include "transaction/large_value.h"
 
 /* --- limits='azure' --- */
 

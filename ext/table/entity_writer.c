@@ -1,10 +1,10 @@
 #include "table/entity_writer.h"
 
 #include "entity/azure_limits.h"
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "entity/shape.h"
 #include "table/entity_rules.h"
-#include "table/row.h"
 #include "transaction/large_value.h"
 #include "value/json_read.h"
 #include "value/value.h"

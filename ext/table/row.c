@@ -3,10 +3,11 @@
 #include <math.h>
 
 #include "base/ticks.h"
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "entity/record.h"
+#include "query/filter.h"
 #include "query/filter_eval.h"
-#include "query/filter_parse.h"
 #include "transaction/large_value.h"
 #include "value/json_write.h"
 #include "value/value.h"
@@ -152,27 +153,6 @@ int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int co
 enum { JSON_SUBTYPE = 'J' };
 
 enum { COPIED_JSON_MAX = 65536 }; /* longer objects are handed to SQLite with their memory */
-
-int pt_report_damage(pt_slice logical_key, pt_error *error)
-{
-    pt_keys keys = pt_keys_of(logical_key);
-    return pt_error_set(
-        error, SQLITE_CORRUPT_VTAB,
-        "the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the store; "
-        "DELETE or REPLACE it, or restore the store from a backup",
-        (int)keys.partition.size, keys.partition.data, (int)keys.row.size, keys.row.data);
-}
-
-int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error)
-{
-    pt_keys keys = pt_keys_of(logical_key);
-    return pt_error_set(
-        error, SQLITE_CORRUPT_VTAB,
-        "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the "
-        "store; UPDATE it to another value, or restore the store from a backup",
-        (const char *)name.data, (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
-        keys.row.data);
-}
 
 /* The value of a property of an entity's record, a large one with its bytes. */
 static int value_of(const pt_record *record, unsigned index, const pt_entity_source *source,

@@ -75,12 +75,6 @@ int pt_property_column(const pt_row *row, const pt_table *table, sqlite3_context
 int pt_key_column(pt_row *row, sqlite3_context *context, int column, bool only_row,
                   pt_error *error);
 
-/* The text of a record that does not decode, naming its keys. */
-int pt_report_damage(pt_slice logical_key, pt_error *error);
-
-/* The text of a large value that cannot be read, naming its keys and property. */
-int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error);
-
 /* What the large values of an entity are read with. */
 typedef struct pt_entity_source {
     pt_view *view;
@@ -115,7 +109,7 @@ typedef struct pt_row_filter {
 
 /*
  * Takes the argument; without cost if it is the one that was taken last. NULL is a filter that no
- * row passes. SQLITE_MISMATCH: not text; SQLITE_ERROR: no filter (query/filter_parse.h);
+ * row passes. SQLITE_MISMATCH: not text; SQLITE_ERROR: no filter (query/filter.h);
  * SQLITE_NOMEM.
  */
 int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *error);

@@ -1,6 +1,7 @@
 #include "table/update.h"
 
 #include "base/ticks.h"
+#include "entity/damage.h"
 #include "entity/key.h"
 #include "table/entity_rules.h"
 #include "table/entity_writer.h"

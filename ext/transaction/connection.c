@@ -17,6 +17,7 @@ typedef struct opened {
 
 struct pt_connection {
     sqlite3 *db;
+    const pt_engine *engine;
     char *folder;
     unsigned references;
     opened *sessions;
@@ -30,11 +31,11 @@ struct pt_connection {
     bool may_have_batch; /* false: no session has a batch */
 };
 
-pt_connection *pt_connection_new(sqlite3 *db)
+pt_connection *pt_connection_new(sqlite3 *db, const pt_engine *engine)
 {
     pt_connection *connection = sqlite3_malloc64(sizeof *connection);
     if (connection != NULL) {
-        *connection = (pt_connection){.db = db, .references = 1};
+        *connection = (pt_connection){.db = db, .engine = engine, .references = 1};
     }
     return connection;
 }
@@ -67,6 +68,11 @@ void pt_connection_release(pt_connection *connection)
 sqlite3 *pt_connection_db(const pt_connection *connection)
 {
     return connection->db;
+}
+
+const pt_engine *pt_connection_engine(const pt_connection *connection)
+{
+    return connection->engine;
 }
 
 const char *pt_connection_schema(const pt_connection *connection, const char *name)
@@ -266,10 +272,10 @@ static int open_store(const pt_connection *connection, const char *path, const c
     }
     const char *like = create ? sqlite3_db_filename(connection->db, schema) : NULL;
     if (like == NULL || like[0] == 0) {
-        return pt_lmdb_engine.open(path, create ? PT_OPEN_CREATE : 0, store, error);
+        return connection->engine->open(path, create ? PT_OPEN_CREATE : 0, store, error);
     }
-    rc = pt_lmdb_engine.create(path, like, error);
-    return rc == SQLITE_OK ? pt_lmdb_engine.open(path, 0, store, error) : rc;
+    rc = connection->engine->create(path, like, error);
+    return rc == SQLITE_OK ? connection->engine->open(path, 0, store, error) : rc;
 }
 
 /* Opens the store; another name of a file that is open already leads to its session. */
@@ -277,7 +283,7 @@ static int open_session(pt_connection *connection, const char *path, const char 
                         bool create, opened **entry, pt_error *error)
 {
     pt_store *store;
-    int rc = path == NULL ? pt_lmdb_engine.open("", PT_OPEN_PRIVATE, &store, error)
+    int rc = path == NULL ? connection->engine->open("", PT_OPEN_PRIVATE, &store, error)
                           : open_store(connection, path, schema, create, &store, error);
     if (rc != SQLITE_OK) {
         return rc;

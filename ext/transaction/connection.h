@@ -10,13 +10,14 @@
 typedef struct sqlite3 sqlite3;
 typedef struct pt_connection pt_connection;
 
-/* With one reference; NULL when out of memory. */
-pt_connection *pt_connection_new(sqlite3 *db);
+/* With one reference; its stores are opened by `engine`. NULL when out of memory. */
+pt_connection *pt_connection_new(sqlite3 *db, const pt_engine *engine);
 void pt_connection_retain(pt_connection *connection);
 /* The last reference closes all stores. */
 void pt_connection_release(pt_connection *connection);
 
 sqlite3 *pt_connection_db(const pt_connection *connection);
+const pt_engine *pt_connection_engine(const pt_connection *connection);
 
 /* "main" for the name that a program may have given the main database, and may change
  * (SQLITE_DBCONFIG_MAINDBNAME); any other name of a schema as it is. */

@@ -18,8 +18,8 @@
 #include "base/ticks.h"
 #include "fixtures/filter_entity.h"
 #include "fuzz/fuzz.h"
+#include "query/filter.h"
 #include "query/filter_keys.h"
-#include "query/filter_parse.h"
 #include "query/key_condition.h"
 
 enum { TEXTS = 6, SETS = 7, ENTITIES = TEXTS * TEXTS * SETS, PROPERTIES_MAX = ENTITY_PLACES_MAX };

@@ -6,7 +6,7 @@
 #include "base/sqlite.h"
 #include "entity/key.h"
 #include "fuzz/fuzz.h"
-#include "store/engine.h"
+#include "lmdb/engine.h"
 
 enum { KEYS_MAX = 48, KEY_MAX = 4096 };
 

@@ -43,12 +43,33 @@
 #include "base/ticks.h"
 #include "entity/key.h"
 
-static const uint8_t MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
+static const uint8_t STORE_MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
 
 /* Features whose ignorance forbids opening. All stores have the seals. */
 enum { SEALED = 1, KNOWN_INCOMPATIBLE = SEALED, KNOWN_READ_ONLY_COMPATIBLE = 0 };
 
 enum { UNSEALED_HEADER_SIZE = 20, READ_ONLY_AT = 12, FEATURES_AT = 8 };
+
+const char *pt_format_database_name(pt_format_database database)
+{
+    static const char *const names[PT_FORMAT_DATABASES] = {
+        [PT_FORMAT_ENTITIES] = "entities",
+        [PT_FORMAT_LONG_KEYS] = "long_keys",
+        [PT_FORMAT_CHUNKS] = "chunks",
+        [PT_FORMAT_GARBAGE] = "garbage",
+    };
+    return names[database];
+}
+
+bool pt_format_find_database(pt_slice name, pt_format_database *database)
+{
+    *database = 0;
+    while (*database < PT_FORMAT_DATABASES &&
+           !pt_slice_equal(name, pt_slice_text(pt_format_database_name(*database)))) {
+        (*database)++;
+    }
+    return *database < PT_FORMAT_DATABASES;
+}
 
 pt_slice pt_format_header_key(void)
 {
@@ -90,7 +111,7 @@ pt_format_key pt_format_counts_key(uint32_t table_id)
 void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE])
 {
     memset(bytes, 0, PT_FORMAT_HEADER_SIZE);
-    memcpy(bytes, MAGIC, sizeof MAGIC);
+    memcpy(bytes, STORE_MAGIC, sizeof STORE_MAGIC);
     pt_put_le32(bytes + FEATURES_AT, SEALED);
     pt_seal(pt_format_header_key(), bytes, PT_FORMAT_HEADER_SIZE);
 }
@@ -98,7 +119,8 @@ void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE])
 pt_format_kind pt_format_read_header(pt_slice record)
 {
     pt_slice content;
-    if (record.size < UNSEALED_HEADER_SIZE || memcmp(record.data, MAGIC, sizeof MAGIC) != 0) {
+    if (record.size < UNSEALED_HEADER_SIZE ||
+        memcmp(record.data, STORE_MAGIC, sizeof STORE_MAGIC) != 0) {
         return PT_FORMAT_FOREIGN;
     }
     uint32_t features = pt_get_le32(record.data + FEATURES_AT);

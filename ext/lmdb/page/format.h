@@ -18,10 +18,14 @@ enum {
                         PT_LMDB_BUCKET_KEY_MAX,
 };
 
-#define PT_FORMAT_ENTITIES "entities"
-#define PT_FORMAT_LONG_KEYS "long_keys"
-#define PT_FORMAT_CHUNKS "chunks"
-#define PT_FORMAT_GARBAGE "garbage"
+/* The sub-databases. */
+typedef enum pt_format_database {
+    PT_FORMAT_ENTITIES,
+    PT_FORMAT_LONG_KEYS,
+    PT_FORMAT_CHUNKS,
+    PT_FORMAT_GARBAGE,
+    PT_FORMAT_DATABASES,
+} pt_format_database;
 
 enum {
     PT_FORMAT_NONCE_SIZE = 16,
@@ -55,6 +59,11 @@ typedef enum pt_format_kind {
     PT_FORMAT_NEWER,     /* has features that must be known for reading */
     PT_FORMAT_READ_ONLY, /* has features that must be known for writing */
 } pt_format_kind;
+
+const char *pt_format_database_name(pt_format_database database);
+
+/* Finds the sub-database of this name; false if there is none. */
+bool pt_format_find_database(pt_slice name, pt_format_database *database);
 
 pt_slice pt_format_header_key(void);
 pt_slice pt_format_state_key(void);

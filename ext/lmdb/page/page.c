@@ -1,29 +1,23 @@
 #include "lmdb/page/page.h"
 
-enum { FLAG_BRANCH = 1, FLAG_LEAF = 2, FLAG_OVERFLOW = 4, FLAG_META = 8 };
-
 enum {
-    FLAGS_AT = 10,
-    LOWER_AT = 12,
-    UPPER_AT = 14,
-    SLOT = 2,
-    MAGIC_AT = 16,
-    VERSION_AT = 20,
-    FREE_ROOT_AT = 40,
-    MAIN_ROOT_AT = 88,
-    LAST_PAGE_AT = 136,
-    COMMIT_AT = 144,
+    META_MAGIC_AT = 16,
+    META_VERSION_AT = 20,
+    META_FREE_ROOT_AT = 40,
+    META_MAIN_ROOT_AT = 88,
+    META_LAST_PAGE_AT = 136,
+    META_COMMIT_AT = 144,
     DATA_VERSION = 1,
-    TAIL_PAGES = 65536,
-    BIG_VALUE = 8,           /* bytes in the page that stand for it */
-    FREE_LIST_FLAGS = 8,     /* integers as keys */
-    FLAG_NO_FOLDER = 0x4000, /* how the file was made: without a folder of its own */
+    MISSING_PAGES_MAX = 65536, /* beyond half of the file: see is_possible_last_page */
+    BIG_VALUE_SIZE = 8,        /* bytes in the page that stand for a value on overflow pages */
+    FREE_LIST_FLAGS = 8,       /* MDB_INTEGERKEY */
+    FLAG_NO_FOLDER = 0x4000,   /* MDB_NOSUBDIR, kept in the flags of the list of free pages */
     NUMBER_SIZE = 8,
-    UNITS_MAX = PT_LMDB_PAGE_MAX / 2, /* entries begin at even places */
+    UNITS_MAX = PT_LMDB_PAGE_MAX / 2, /* entries begin at even offsets */
     UNITS_IN_WORD = 64,
 };
 
-#define MAGIC UINT32_C(0xBEEFC0DE)
+#define META_MAGIC UINT32_C(0xBEEFC0DE)
 
 /* --- Meta pages --- */
 
@@ -47,26 +41,27 @@ static bool is_page_size(uint32_t size)
 
 const char *pt_lmdb_meta_read(const uint8_t *bytes, uint64_t number, pt_lmdb_meta *meta)
 {
-    if (pt_get_le32(bytes + MAGIC_AT) != MAGIC) {
+    if (pt_get_le32(bytes + META_MAGIC_AT) != META_MAGIC) {
         return "is not a meta page: it does not have LMDB's magic number";
     }
-    if (pt_get_le16(bytes + FLAGS_AT) != FLAG_META || pt_get_le64(bytes) != number) {
+    if (pt_get_le16(bytes + PT_LMDB_PAGE_FLAGS_AT) != PT_LMDB_PAGE_META ||
+        pt_get_le64(bytes) != number) {
         return "is not a meta page: its header is that of another page";
     }
-    if (pt_get_le32(bytes + VERSION_AT) != DATA_VERSION) {
+    if (pt_get_le32(bytes + META_VERSION_AT) != DATA_VERSION) {
         return "is a meta page of another version of LMDB";
     }
-    meta->page_size = pt_get_le32(bytes + FREE_ROOT_AT);
+    meta->page_size = pt_get_le32(bytes + META_FREE_ROOT_AT);
     if (!is_page_size(meta->page_size)) {
         return "says a page size that cannot be";
     }
-    pt_lmdb_root_read(bytes + FREE_ROOT_AT, &meta->free);
-    pt_lmdb_root_read(bytes + MAIN_ROOT_AT, &meta->main);
+    pt_lmdb_root_read(bytes + META_FREE_ROOT_AT, &meta->free);
+    pt_lmdb_root_read(bytes + META_MAIN_ROOT_AT, &meta->main);
     if ((meta->free.flags & ~(unsigned)FLAG_NO_FOLDER) != FREE_LIST_FLAGS) {
         return "says flags of the file that a store does not have";
     }
-    meta->last_page = pt_get_le64(bytes + LAST_PAGE_AT);
-    meta->version = pt_get_le64(bytes + COMMIT_AT);
+    meta->last_page = pt_get_le64(bytes + META_LAST_PAGE_AT);
+    meta->version = pt_get_le64(bytes + META_COMMIT_AT);
     return NULL;
 }
 
@@ -88,14 +83,14 @@ const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page)
 }
 
 /* A file may lack pages that its last commits took and gave back, but not most of them. */
-static bool is_last_page(uint64_t last_page, uint64_t pages)
+static bool is_possible_last_page(uint64_t last_page, uint64_t pages)
 {
-    return last_page >= PT_LMDB_METAS - 1 && last_page / 2 <= pages + TAIL_PAGES;
+    return last_page >= PT_LMDB_METAS - 1 && last_page / 2 <= pages + MISSING_PAGES_MAX;
 }
 
 const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t number, uint64_t pages)
 {
-    if (!is_last_page(meta->last_page, pages)) {
+    if (!is_possible_last_page(meta->last_page, pages)) {
         return "says more pages than the file has: part of the file is missing";
     }
     if (meta->version % PT_LMDB_METAS != number) {
@@ -138,11 +133,13 @@ int pt_lmdb_compare_numbers(pt_slice a, pt_slice b)
 
 static const uint8_t *entry_at(const pt_lmdb_page *page, unsigned index)
 {
-    return page->bytes + pt_get_le16(page->bytes + PT_LMDB_PAGE_HEADER + (size_t)index * SLOT);
+    return page->bytes +
+           pt_get_le16(page->bytes + PT_LMDB_PAGE_HEADER + (size_t)index * PT_LMDB_PAGE_SLOT);
 }
 
 /* Keys on leaf pages, and those of a branch that are looked at, are not empty. */
-static bool is_key_size(const pt_lmdb_page *page, unsigned index, size_t size, pt_lmdb_order order)
+static bool is_possible_key_size(const pt_lmdb_page *page, unsigned index, size_t size,
+                                 pt_lmdb_order order)
 {
     if (!page->is_leaf && index == 0) {
         return size <= PT_LMDB_KEY_MAX;
@@ -175,9 +172,9 @@ static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t 
         return "has an entry outside of its bounds";
     }
     const uint8_t *entry = page->bytes + at;
-    size_t key_size = pt_get_le16(entry + 6);
+    size_t key_size = pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT);
     uint64_t value_size = 0;
-    if (!is_key_size(page, index, key_size, order)) {
+    if (!is_possible_key_size(page, index, key_size, order)) {
         return "has a key of a size that cannot be";
     }
     if (page->is_leaf) {
@@ -185,7 +182,7 @@ static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t 
         if (flags > PT_LMDB_ENTRY_ROOT) {
             return "has an entry with flags that no store has";
         }
-        value_size = flags == PT_LMDB_ENTRY_BIG ? BIG_VALUE : pt_get_le32(entry);
+        value_size = flags == PT_LMDB_ENTRY_BIG ? BIG_VALUE_SIZE : pt_get_le32(entry);
     }
     uint64_t whole = PT_LMDB_ENTRY_HEADER + key_size + value_size;
     whole += whole % 2;
@@ -232,22 +229,23 @@ static const char *judge_order(const pt_lmdb_page *page, pt_lmdb_order order)
 const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t size,
                               uint64_t number, pt_lmdb_order order)
 {
-    unsigned flags = pt_get_le16(bytes + FLAGS_AT);
-    size_t lower = pt_get_le16(bytes + LOWER_AT);
-    size_t upper = pt_get_le16(bytes + UPPER_AT);
+    unsigned flags = pt_get_le16(bytes + PT_LMDB_PAGE_FLAGS_AT);
+    size_t lower = pt_get_le16(bytes + PT_LMDB_PAGE_LOWER_AT);
+    size_t upper = pt_get_le16(bytes + PT_LMDB_PAGE_UPPER_AT);
     if (pt_get_le64(bytes) != number) {
         return "is another page: it has the number of another one";
     }
-    if (flags != FLAG_BRANCH && flags != FLAG_LEAF) {
+    if (flags != PT_LMDB_PAGE_BRANCH && flags != PT_LMDB_PAGE_LEAF) {
         return "is a page of another kind";
     }
-    if (lower <= PT_LMDB_PAGE_HEADER || lower % SLOT != 0 || lower > upper || upper > size) {
+    if (lower <= PT_LMDB_PAGE_HEADER || lower % PT_LMDB_PAGE_SLOT != 0 || lower > upper ||
+        upper > size) {
         return "has a header that cannot be";
     }
     *page = (pt_lmdb_page){.bytes = bytes,
                            .size = size,
-                           .count = (unsigned)(lower - PT_LMDB_PAGE_HEADER) / SLOT,
-                           .is_leaf = flags == FLAG_LEAF};
+                           .count = (unsigned)(lower - PT_LMDB_PAGE_HEADER) / PT_LMDB_PAGE_SLOT,
+                           .is_leaf = flags == PT_LMDB_PAGE_LEAF};
     const char *wrong = judge_entries(page, upper, order);
     return wrong != NULL ? wrong : judge_order(page, order);
 }
@@ -255,7 +253,7 @@ const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t s
 pt_lmdb_entry pt_lmdb_page_entry(const pt_lmdb_page *page, unsigned index)
 {
     const uint8_t *entry = entry_at(page, index);
-    size_t key_size = pt_get_le16(entry + 6);
+    size_t key_size = pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT);
     uint64_t low = pt_get_le32(entry);
     uint16_t flags = pt_get_le16(entry + 4);
     const uint8_t *key = entry + PT_LMDB_ENTRY_HEADER;
@@ -263,7 +261,7 @@ pt_lmdb_entry pt_lmdb_page_entry(const pt_lmdb_page *page, unsigned index)
         return (pt_lmdb_entry){.key = pt_slice_of(key, index == 0 ? 0 : key_size),
                                .child = low | (uint64_t)flags << 32};
     }
-    size_t in_page = flags == PT_LMDB_ENTRY_BIG ? BIG_VALUE : (size_t)low;
+    size_t in_page = flags == PT_LMDB_ENTRY_BIG ? BIG_VALUE_SIZE : (size_t)low;
     return (pt_lmdb_entry){.key = pt_slice_of(key, key_size),
                            .flags = flags,
                            .value_size = low,
@@ -272,10 +270,12 @@ pt_lmdb_entry pt_lmdb_page_entry(const pt_lmdb_page *page, unsigned index)
 
 const char *pt_lmdb_overflow_judge(const uint8_t *bytes, uint64_t number, uint64_t count)
 {
-    if (pt_get_le64(bytes) != number || pt_get_le16(bytes + FLAGS_AT) != FLAG_OVERFLOW) {
+    if (pt_get_le64(bytes) != number ||
+        pt_get_le16(bytes + PT_LMDB_PAGE_FLAGS_AT) != PT_LMDB_PAGE_OVERFLOW) {
         return "is another page than the first one of a long value";
     }
-    return pt_get_le32(bytes + LOWER_AT) == count ? NULL
-                                                  : "is the first of another number of pages than "
-                                                    "its value needs";
+    return pt_get_le32(bytes + PT_LMDB_PAGE_LOWER_AT) == count
+               ? NULL
+               : "is the first of another number of pages than "
+                 "its value needs";
 }

@@ -1,40 +1,44 @@
 /*
- * The pages of LMDB's file, read without trusting them: nothing here reads outside the bytes it was
- * given, whatever they are.
+ * The pages of LMDB's file, read without trusting them: no function here reads outside the bytes it
+ * is given, whatever they contain.
  *
- * A page of data version 1 on a 64-bit little-endian machine, all numbers little-endian:
+ * This is the layout of a page in LMDB's data version 1 on a 64-bit little-endian machine. All
+ * numbers are little-endian:
  *
  *     0   8 bytes   number of the page
  *     8   2 bytes   unused
  *    10   2 bytes   flags: 1 branch, 2 leaf, 4 overflow, 8 meta
- *    12   2 bytes   lower: where the slots end         (overflow pages: 4 bytes, how many there are
- *    14   2 bytes   upper: where the entries begin      in a row, of which only the first has this)
- *    16   slots of 2 bytes, in the order of the keys: where the entry begins in the page
+ *    12   2 bytes   lower: where the slots end. On the first page of a run of overflow pages bytes
+ *                   12 to 15 are the number of pages in the run; its other pages have no header
+ *    14   2 bytes   upper: where the entries begin
+ *    16   slots of 2 bytes, in key order: the offset of an entry in the page
  *
- * and an entry, at an even place behind `upper`, where the entries leave no gaps:
+ * The entries lie between `upper` and the end of the page, at even offsets, in any order and
+ * without gaps. An entry:
  *
- *     0   4 bytes   leaf: size of the value; branch: low half of the child's page number
- *     4   2 bytes   leaf: flags, 1 the value is on overflow pages and 8 bytes, their number, stand
- *                   for it, 2 the value is the root of a sub-database; branch: the number goes on
+ *     0   4 bytes   leaf: size of the value; branch: low 32 bits of the child's page number
+ *     4   2 bytes   leaf: flags. 1: the value is on overflow pages, and the entry holds the number
+ *                   of the first, 8 bytes, in its place; 2: the value is the root of a
+ *                   sub-database. Branch: high 16 bits of the child's page number
  *     6   2 bytes   size of the key
- *     8   the key (not looked at in the first entry of a branch), then the value
+ *     8   the key (not used in the first entry of a branch page), then the value
  *
- * The root of a sub-database, as a value or in a meta page:
+ * The root of a tree, as the value of an entry or in a meta page:
  *
- *     0   4 bytes   unused; of the list of free pages: the page size
+ *     0   4 bytes   unused; in the root of the list of free pages: the page size
  *     4   2 bytes   flags of the database
  *     6   2 bytes   depth
- *     8   8 bytes each: branch pages, leaf pages, overflow pages, entries, page of the root or all
- *         ones
+ *     8   8 bytes each: branch pages, leaf pages, overflow pages, entries, page number of the root
+ *         (all ones if the tree is empty)
  *
- * Pages 0 and 1 are meta pages; a commit writes the one with its number's last bit:
+ * Pages 0 and 1 are meta pages. A commit writes page 0 if its number is even, page 1 if it is odd:
  *
- *    16   4 bytes   magic
+ *    16   4 bytes   magic number
  *    20   4 bytes   version: 1
  *    24   8 bytes   unused
  *    32   8 bytes   size of the map
- *    40   the root of the list of free pages
- *    88   the root of the main database
+ *    40   root of the list of free pages
+ *    88   root of the main database
  *   136   8 bytes   number of the last page
  *   144   8 bytes   number of the commit
  */
@@ -44,15 +48,28 @@
 #include "base/bytes.h"
 
 enum {
-    PT_LMDB_PAGE_HEADER = 16,
+    PT_LMDB_PAGE_FLAGS_AT = 10,
+    PT_LMDB_PAGE_LOWER_AT = 12,
+    PT_LMDB_PAGE_UPPER_AT = 14,
+    PT_LMDB_PAGE_HEADER = 16, /* bytes before the first slot */
+    PT_LMDB_PAGE_SLOT = 2,
+    PT_LMDB_ENTRY_KEY_SIZE_AT = 6,
     PT_LMDB_ENTRY_HEADER = 8,
-    PT_LMDB_META_SIZE = 152, /* bytes of a meta page that mean something */
+    PT_LMDB_META_SIZE = 152, /* bytes of a meta page that are used */
     PT_LMDB_ROOT_SIZE = 48,
     PT_LMDB_METAS = 2,
     PT_LMDB_KEY_MAX = 511,
     PT_LMDB_PAGE_MIN = 256,
     PT_LMDB_PAGE_MAX = 32768,
     PT_LMDB_DEPTH_LIMIT = 32,
+};
+
+/* Flags of pages. */
+enum {
+    PT_LMDB_PAGE_BRANCH = 1,
+    PT_LMDB_PAGE_LEAF = 2,
+    PT_LMDB_PAGE_OVERFLOW = 4,
+    PT_LMDB_PAGE_META = 8,
 };
 
 /* Flags of entries on leaf pages. */
@@ -67,7 +84,7 @@ typedef struct pt_lmdb_root {
     uint64_t leaf_pages;
     uint64_t overflow_pages;
     uint64_t entries;
-    uint64_t page; /* PT_LMDB_NO_PAGE: there are no entries */
+    uint64_t page; /* PT_LMDB_NO_PAGE: the tree is empty */
 } pt_lmdb_root;
 
 typedef struct pt_lmdb_meta {
@@ -88,49 +105,64 @@ typedef struct pt_lmdb_page {
 
 typedef struct pt_lmdb_entry {
     pt_slice key;
-    uint64_t child;      /* on a branch page: of the page */
-    uint16_t flags;      /* on a leaf page, and so below */
+    uint64_t child;      /* branch page: page number of the child */
+    uint16_t flags;      /* leaf page, and so for the other members */
     uint64_t value_size; /* bytes */
-    pt_slice value;      /* what lies in the page */
+    pt_slice value;      /* the part of the value that lies in this page */
 } pt_lmdb_entry;
 
-/* What keys are compared as: LMDB's list of free pages has integers. */
+/* Compares two keys: pt_slice_compare, or for LMDB's list of free pages pt_lmdb_compare_numbers. */
 typedef int (*pt_lmdb_order)(pt_slice a, pt_slice b);
 int pt_lmdb_compare_numbers(pt_slice a, pt_slice b); /* of 8 bytes each */
 
 /*
- * These return NULL, or what is wrong, in words that go on after "page 7 ".
+ * The next functions return NULL if all is well, or a text that continues "page 7 ...".
  */
 
-/* Reads PT_LMDB_META_SIZE bytes of meta page `number`. What commits change is not judged. */
+/* Reads PT_LMDB_META_SIZE bytes of meta page `number`. Values that change with each commit are not
+ * checked: pt_lmdb_meta_judge does that. */
 const char *pt_lmdb_meta_read(const uint8_t *bytes, uint64_t number, pt_lmdb_meta *meta);
 
 /*
- * Whether what commits change can be so in meta page `number` of a file of so many pages. The file
- * may lack free pages at its end.
+ * Checks the values that change with each commit, for meta page `number` of a file that has this
+ * many pages. The file may lack free pages at its end.
  */
 const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t number, uint64_t pages);
 
-/* Whether a root can be one in a file with this last page. */
+/* Checks that a root is possible in a file with this last page. */
 const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page);
 
-/* Looks at every entry of a branch or leaf page: its bounds, its size, the order of the keys. */
+/* Checks every entry of a branch or leaf page: its bounds, its size, the order of the keys. */
 const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t size,
                               uint64_t number, pt_lmdb_order order);
 
-/* Whether a page is the first of so many overflow pages. */
+/* Checks that a page is the first of a run of `count` overflow pages. */
 const char *pt_lmdb_overflow_judge(const uint8_t *bytes, uint64_t number, uint64_t count);
 
-/* Whether an entry of the list of free pages is a list of pages, of a commit before this version or
- * of it: its length, then so many numbers that fall, of 8 bytes each. */
+/*
+ * Checks an entry of the list of free pages. Its key is the number of a commit, which must not be
+ * later than this version. Its value is a count and that many page numbers in falling order, of 8
+ * bytes each.
+ */
 const char *pt_lmdb_free_list_judge(const pt_lmdb_entry *entry, const pt_lmdb_meta *meta);
+
+/* The count, and the page numbers, of a sound entry of the list of free pages. */
+static inline uint64_t pt_lmdb_free_list_count(const pt_lmdb_entry *entry)
+{
+    return pt_get_le64(entry->value.data);
+}
+
+static inline uint64_t pt_lmdb_free_list_page(const pt_lmdb_entry *entry, uint64_t index)
+{
+    return pt_get_le64(entry->value.data + sizeof(uint64_t) * (index + 1));
+}
 
 void pt_lmdb_root_read(const uint8_t bytes[PT_LMDB_ROOT_SIZE], pt_lmdb_root *root);
 
 /* An entry of a sound page. The key of the first one on a branch page is empty. */
 pt_lmdb_entry pt_lmdb_page_entry(const pt_lmdb_page *page, unsigned index);
 
-/* Overflow pages of a value. */
+/* The number of overflow pages that a value needs. */
 static inline uint64_t pt_lmdb_overflow_pages(uint64_t value_size, size_t page_size)
 {
     return (PT_LMDB_PAGE_HEADER + value_size + page_size - 1) / page_size;

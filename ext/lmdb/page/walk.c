@@ -2,7 +2,7 @@
 
 #include "base/sqlite.h"
 
-void pt_lmdb_walk_begin(pt_lmdb_walk *walk, const pt_lmdb_file *file, const char *name,
+void pt_lmdb_walk_begin(pt_lmdb_walk *walk, const pt_lmdb_page_file *file, const char *name,
                         const pt_lmdb_root *root, pt_lmdb_order order,
                         const pt_lmdb_walk_listener *listener)
 {
@@ -101,7 +101,7 @@ static int load(const pt_lmdb_walk *walk, pt_lmdb_level *level, uint64_t number,
     if (level->bytes == NULL) {
         return pt_error_nomem(error);
     }
-    int rc = pt_lmdb_file_read(walk->file, number, 1, level->bytes, &there, error);
+    int rc = pt_lmdb_read_pages(walk->file, number, 1, level->bytes, &there, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -182,7 +182,7 @@ static int read_overflow(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *whole, 
         if (bytes == NULL) {
             return pt_error_nomem(error);
         }
-        int rc = pt_lmdb_file_read(walk->file, first, count, bytes, &there, error);
+        int rc = pt_lmdb_read_pages(walk->file, first, count, bytes, &there, error);
         if (rc != SQLITE_OK) {
             return rc;
         }

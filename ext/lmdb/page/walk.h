@@ -6,7 +6,7 @@
 #define PT_LMDB_PAGE_WALK_H
 
 #include "base/buffer.h"
-#include "lmdb/page/file.h"
+#include "lmdb/page/page_file.h"
 
 typedef struct pt_lmdb_walk pt_lmdb_walk;
 
@@ -35,7 +35,7 @@ typedef struct pt_lmdb_level {
 } pt_lmdb_level;
 
 struct pt_lmdb_walk {
-    const pt_lmdb_file *file;
+    const pt_lmdb_page_file *file;
     const char *name; /* of the tree, for messages */
     pt_lmdb_root root;
     pt_lmdb_order order;
@@ -57,7 +57,7 @@ struct pt_lmdb_walk {
 
 /* Before the first entry of a tree whose root was judged. The walk is ended with
  * pt_lmdb_walk_end. */
-void pt_lmdb_walk_begin(pt_lmdb_walk *walk, const pt_lmdb_file *file, const char *name,
+void pt_lmdb_walk_begin(pt_lmdb_walk *walk, const pt_lmdb_page_file *file, const char *name,
                         const pt_lmdb_root *root, pt_lmdb_order order,
                         const pt_lmdb_walk_listener *listener);
 

@@ -5,6 +5,7 @@
 
 #include <cmocka.h>
 
+#include "base/assert.h"
 #include "base/version.h"
 #include "functions/functions.h"
 #include "store/engine.h"
@@ -74,7 +75,7 @@ static void version_and_debug_tell_versions(void **state)
     fixture_expect(db, call, head);
     fixture_expect(db,
                    "pt_debug() GLOB '*\nlibuuid: ?*\ncompiler: ?*\nlinkage: ?*\n"
-                   "assertions: o[nf]*\nsanitizer: ?*[^\n]'",
+                   "assertions: " PT_ASSERTIONS "\nsanitizer: ?*[^\n]'",
                    "1");
     sqlite3_free(head);
     sqlite3_free(call);

@@ -106,7 +106,7 @@ static void fail_each_call(lmdb_function function, int code, int expected, work 
 static int check_all(pt_store *store, pt_error *error)
 {
     char *text = NULL;
-    int rc = pt_check(fixture_path, store, NULL, &text, error);
+    int rc = pt_check(&pt_lmdb_engine, fixture_path, store, NULL, &text, error);
     sqlite3_free(text);
     return rc;
 }

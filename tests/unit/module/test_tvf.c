@@ -12,6 +12,7 @@
 #include <cmocka.h>
 
 #include "faults/failing_malloc.h"
+#include "lmdb/engine.h"
 #include "module/tvf.h"
 #include "query/ranges.h"
 
@@ -124,7 +125,7 @@ static int setup(void **state)
         return -1;
     }
     sqlite3_extended_result_codes(db, 1);
-    connection = pt_connection_new(db);
+    connection = pt_connection_new(db, &pt_lmdb_engine);
     return pt_tvf_register(db, connection, &letters_function);
 }
 

@@ -10,7 +10,7 @@
 
 #include "base/sqlite.h"
 #include "fixtures/filter_entity.h"
-#include "query/filter_parse.h"
+#include "query/filter.h"
 
 static pt_filter filter;
 

@@ -15,8 +15,8 @@
 #include "entity/key.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/filter_entity.h"
+#include "query/filter.h"
 #include "query/filter_keys.h"
-#include "query/filter_parse.h"
 
 static pt_filter filter;
 static pt_filter_keys keys;

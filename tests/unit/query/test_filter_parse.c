@@ -8,7 +8,7 @@
 
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"
-#include "query/filter_parse.h"
+#include "query/filter.h"
 #include "unit/query/filter_text.h"
 
 static pt_filter filter;
@@ -179,11 +179,11 @@ static void bad_syntax_is_told_with_its_position(void **state)
         {"1 lt Age lt 3", 9, "and, or or the end, not ", "lt"},
         {"(Age) gt 3", 6, "and, or or the end, not ", "gt"},
         {"a/b eq 3", 1, op, "/"},
-        {"Age GT 30", 4, op, "GT; keywords are in lower case"},
-        {"a eq 1 AND b eq 2", 7, "and, or or the end, not ", "AND; keywords are in lower case"},
-        {"NOT Active", 0, operand, "NOT; keywords are in lower case"},
-        {"Active eq TRUE", 10, "a constant, not ", "TRUE; keywords are in lower case"},
-        {"Name eq \"x\"", 8, operand, "\"; a text stands between two '"},
+        {"Age GT 30", 4, op, "GT; keywords are lower-case"},
+        {"a eq 1 AND b eq 2", 7, "and, or or the end, not ", "AND; keywords are lower-case"},
+        {"NOT Active", 0, operand, "NOT; keywords are lower-case"},
+        {"Active eq TRUE", 10, "a constant, not ", "TRUE; keywords are lower-case"},
+        {"Name eq \"x\"", 8, operand, "\"; write a text between single quotes"},
         {"Age gt +3", 7, operand, "+"},
         {"Age gt .5", 7, operand, "."},
     };
@@ -192,39 +192,32 @@ static void bad_syntax_is_told_with_its_position(void **state)
         snprintf(expectation, sizeof expectation, "%s%s", cases[i].expected, cases[i].found);
         assert_unexpected(cases[i].text, cases[i].position, expectation);
     }
-    assert_refused("Age eq null",
-                   "Filter: syntax error at position 7 (counted from 0): there is no null; Age is "
-                   "absent where not (Age ge '' or Age lt ''), or in SQL where Age IS NULL "
-                   "(InvalidInput)");
+    assert_refused(
+        "Age eq null",
+        "Filter: syntax error at position 7 (counted from 0): there is no null; to find entities "
+        "without Age write not (Age ge '' or Age lt ''), or Age IS NULL in SQL (InvalidInput)");
 }
 
 static void what_the_service_lacks_is_named(void **state)
 {
     (void)state;
     assert_refused("startswith(Name, 'x')",
-                   "Filter: the function startswith() is not known to filters; use RowKey ge 'x' "
-                   "and RowKey lt 'y', or SQL's pt_starts_with(RowKey, 'x') (NotImplemented)");
+                   "Filter: filters have no function startswith(); use RowKey ge 'x' and RowKey lt "
+                   "'y', or SQL's pt_starts_with(RowKey, 'x') (NotImplemented)");
     assert_refused("Age gt 3 and substringof('x', Name)",
-                   "Filter: the function substringof() is not known to filters; use a condition in "
-                   "SQL, as instr(Name, 'x') (NotImplemented)");
-    assert_refused(
-        "tolower(Name) eq 'x'",
-        "Filter: the function tolower() is not known to filters; use a condition in SQL, "
-        "as lower(Name) = 'x' (NotImplemented)");
-    assert_refused("3 eq length (Name)",
-                   "Filter: the function length() is not known to filters; use a condition in SQL "
-                   "beside the Filter (NotImplemented)");
-    assert_refused(
-        "Age add 1 gt 30",
-        "Filter: a filter does not calculate (add); use a condition in SQL, as Age + 1 > "
-        "30 (NotImplemented)");
-    assert_refused(
-        "Age gt 30 sub 1",
-        "Filter: a filter does not calculate (sub); use a condition in SQL, as Age + 1 > "
-        "30 (NotImplemented)");
-    assert_refused("-Age lt 30",
-                   "Filter: a filter does not calculate (-); use a condition in SQL, as Age + 1 > "
-                   "30 (NotImplemented)");
+                   "Filter: filters have no function substringof(); use a condition in SQL, such "
+                   "as instr(Name, 'x') (NotImplemented)");
+    assert_refused("tolower(Name) eq 'x'",
+                   "Filter: filters have no function tolower(); use a condition in SQL, such as "
+                   "lower(Name) = 'x' (NotImplemented)");
+    assert_refused("3 eq length (Name)", "Filter: filters have no function length(); use a "
+                                         "condition in SQL beside the Filter (NotImplemented)");
+    assert_refused("Age add 1 gt 30", "Filter: no arithmetic in a filter (add); use a condition in "
+                                      "SQL, such as Age + 1 > 30 (NotImplemented)");
+    assert_refused("Age gt 30 sub 1", "Filter: no arithmetic in a filter (sub); use a condition in "
+                                      "SQL, such as Age + 1 > 30 (NotImplemented)");
+    assert_refused("-Age lt 30", "Filter: no arithmetic in a filter (-); use a condition in SQL, "
+                                 "such as Age + 1 > 30 (NotImplemented)");
     assert_refused("Age eq Badge",
                    "Filter: Age with Badge compares two properties; use a condition "
                    "in SQL (NotImplemented)");
@@ -234,8 +227,8 @@ static void what_the_service_lacks_is_named(void **state)
                                     "be a property (NotImplemented)");
     assert_refused(
         "Score eq NaN",
-        "Filter: Score with NaN compares two properties, for there is no constant NaN or "
-        "Infinity; use a condition in SQL, as Score = 'NaN' (NotImplemented)");
+        "Filter: Score with NaN compares two properties, since there is no constant NaN or "
+        "Infinity; use a condition in SQL, such as Score = 'NaN' (NotImplemented)");
 }
 
 static void texts_that_are_none_are_refused(void **state)
@@ -273,9 +266,8 @@ static void nesting_has_a_limit(void **state)
     assert_int_equal(parse_slice(nested("(", 100, "a", ")"), &error), SQLITE_OK);
     assert_int_equal(parse_slice(nested("not (", 100, "a", " or b) and c"), &error), SQLITE_OK);
     assert_int_equal(parse_slice(nested("(", 101, "a", ")"), &error), SQLITE_ERROR);
-    assert_string_equal(error.message,
-                        "Filter: syntax error at position 100 (counted from 0): more than 100 "
-                        "parentheses inside each other (InvalidInput)");
+    assert_string_equal(error.message, "Filter: syntax error at position 100 (counted from 0): "
+                                       "more than 100 nested parentheses (InvalidInput)");
     assert_int_equal(parse_slice(nested("(", 100000, "", ""), &error), SQLITE_ERROR);
     pt_error_clear(&error);
     assert_int_equal(parse_slice(nested("not ", 90001, "a", ""), &error), SQLITE_OK);

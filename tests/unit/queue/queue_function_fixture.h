@@ -15,6 +15,7 @@
 #include <cmocka.h>
 
 #include "faults/failing_malloc.h"
+#include "lmdb/engine.h"
 #include "module/companion.h"
 #include "ptable.h"
 #include "queue/functions.h"
@@ -39,7 +40,7 @@ static inline int setup(void **state)
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
     sqlite3_extended_result_codes(db, 1);
     pt_error error = PT_ERROR_NONE;
-    connection = pt_connection_new(db);
+    connection = pt_connection_new(db, &pt_lmdb_engine);
     assert_int_equal(pt_companion_register(db, connection, &error), SQLITE_OK);
     assert_int_equal(pt_queue_functions_register(db, connection), SQLITE_OK);
     assert_int_equal(sqlite3_create_module_v2(db, "queue_double", &double_module, NULL, NULL),

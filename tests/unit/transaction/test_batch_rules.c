@@ -15,7 +15,7 @@ static int setup(void **state)
     if (sqlite3_open(":memory:", &db) != SQLITE_OK) {
         return -1;
     }
-    connection = pt_connection_new(db);
+    connection = pt_connection_new(db, &pt_lmdb_engine);
     assert_non_null(connection);
     assert_ok(pt_connection_use(connection, fixture_path, "main", true, &session, &error));
     begin(session);

@@ -15,7 +15,7 @@ static int setup(void **state)
     if (sqlite3_open(":memory:", &db) != SQLITE_OK) {
         return -1;
     }
-    connection = pt_connection_new(db);
+    connection = pt_connection_new(db, &pt_lmdb_engine);
     return connection != NULL ? 0 : -1;
 }
 
@@ -81,7 +81,7 @@ static void one_file_has_one_session(void **state)
 static void another_connection_has_its_own_session(void **state)
 {
     (void)state;
-    pt_connection *second = pt_connection_new(db);
+    pt_connection *second = pt_connection_new(db, &pt_lmdb_engine);
     pt_session *session = use_path(fixture_path);
     pt_session *theirs = use_of(second, fixture_path, "main");
     assert_ptr_not_equal(theirs, session);
@@ -164,7 +164,7 @@ static void the_last_reference_rolls_back_and_closes(void **state)
 {
     (void)state;
     sqlite3_int64 before = sqlite3_memory_used();
-    pt_connection *second = pt_connection_new(db);
+    pt_connection *second = pt_connection_new(db, &pt_lmdb_engine);
     assert_ptr_equal(pt_connection_db(second), db);
     pt_session *session = use_of(second, fixture_path, "main");
     use_of(second, NULL, "main");
@@ -227,7 +227,7 @@ static void a_database_that_is_being_read_stops_the_commit(void **state)
     assert_int_equal(sqlite3_open(path, &writer), SQLITE_OK);
     assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
     assert_int_equal(run(writer, "PRAGMA synchronous=off; CREATE TABLE t(x)"), SQLITE_OK);
-    pt_connection *second = pt_connection_new(writer);
+    pt_connection *second = pt_connection_new(writer, &pt_lmdb_engine);
     pt_session *session = use_of(second, fixture_path, "main");
     begin(session);
     write_text(session, "a", "1");
@@ -251,7 +251,7 @@ static void a_database_that_is_being_read_stops_the_commit(void **state)
 static void a_followed_transaction_keeps_what_it_reads(void **state)
 {
     (void)state;
-    pt_connection *second = pt_connection_new(db);
+    pt_connection *second = pt_connection_new(db, &pt_lmdb_engine);
     pt_session *session = use_path(fixture_path);
     pt_session *theirs = use_of(second, fixture_path, "main");
     void (*const ends[])(pt_connection *) = {pt_connection_commit, pt_connection_rollback};
@@ -379,7 +379,7 @@ static void out_of_memory_opens_nothing(void **state)
         }
     }
     failing_malloc_arm(0, false);
-    assert_null(pt_connection_new(db));
+    assert_null(pt_connection_new(db, &pt_lmdb_engine));
     failing_malloc_disarm();
 }
 

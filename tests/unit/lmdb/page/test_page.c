@@ -11,7 +11,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/leaf.h"
-#include "lmdb/page/file.h"
+#include "lmdb/page/page_file.h"
 
 static int reads_before_failure = -1; /* -1: none fails */
 
@@ -173,12 +173,12 @@ static void lists_of_free_pages_that_cannot_be_are_found(void **state)
 
 /* --- Meta pages --- */
 
-static pt_lmdb_metas read_metas(size_t size, pt_lmdb_file *file)
+static pt_lmdb_metas read_metas(size_t size, pt_lmdb_page_file *file)
 {
     pt_error error = PT_ERROR_NONE;
     pt_lmdb_metas metas;
-    *file = (pt_lmdb_file){.fd = open_image(size), .path = "file"};
-    assert_int_equal(pt_lmdb_file_metas(file, &metas, &error), SQLITE_OK);
+    *file = (pt_lmdb_page_file){.fd = open_image(size), .path = "file"};
+    assert_int_equal(pt_lmdb_read_metas(file, &metas, &error), SQLITE_OK);
     close(file->fd);
     return metas;
 }
@@ -199,7 +199,7 @@ static void meta_pages_that_cannot_be_are_found(void **state)
         {44, 2, 0x4018, "flags of the file"},
     };
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
-        pt_lmdb_file file;
+        pt_lmdb_page_file file;
         put_metas();
         put(damages[i].at, damages[i].size, damages[i].number);
         const pt_lmdb_metas metas = read_metas(sizeof image, &file);
@@ -214,7 +214,7 @@ static void meta_pages_that_cannot_be_are_found(void **state)
 static void the_second_meta_page_is_found_by_itself(void **state)
 {
     (void)state;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     put_metas();
     image[0] = 7;
     put(PAGE + 40, 4, 2 * PAGE);
@@ -237,7 +237,7 @@ static void the_second_meta_page_is_found_by_itself(void **state)
 static void what_meta_pages_say_is_judged(void **state)
 {
     (void)state;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     put_metas();
     pt_lmdb_metas metas = read_metas(sizeof image, &file);
     pt_lmdb_meta meta = metas.metas[1];
@@ -256,16 +256,16 @@ static void a_file_that_cannot_be_read_is_an_error(void **state)
 {
     (void)state;
     pt_lmdb_metas metas;
-    pt_lmdb_file file = {.fd = -1, .path = "file"};
+    pt_lmdb_page_file file = {.fd = -1, .path = "file"};
     pt_error error = PT_ERROR_NONE;
-    assert_int_equal(pt_lmdb_file_metas(&file, &metas, &error), SQLITE_IOERR_READ);
+    assert_int_equal(pt_lmdb_read_metas(&file, &metas, &error), SQLITE_IOERR_READ);
     expect_text(error.message, "check the disk");
     put_metas();
     image[0] = 7; /* so that the other one is looked for */
     for (int reads = 0; reads < 3; reads++) {
         file.fd = open_image(sizeof image);
         reads_before_failure = reads;
-        assert_int_equal(pt_lmdb_file_metas(&file, &metas, &error), SQLITE_IOERR_READ);
+        assert_int_equal(pt_lmdb_read_metas(&file, &metas, &error), SQLITE_IOERR_READ);
         reads_before_failure = -1;
         close(file.fd);
     }

@@ -16,7 +16,7 @@
 #include <cmocka.h>
 
 #include "base/sqlite.h"
-#include "lmdb/page/tail.h"
+#include "lmdb/page/verify_on_open.h"
 
 enum { PAGES_MAX = 20000, VALUE = 3000, FREE_DBI = 0 };
 
@@ -94,7 +94,7 @@ static bool is_free(int fd)
 {
     bool answer;
     pt_error error = PT_ERROR_NONE;
-    assert_int_equal(pt_lmdb_tail_is_free(fd, path, &answer, &error), SQLITE_OK);
+    assert_int_equal(pt_lmdb_missing_pages_are_free(fd, path, &answer, &error), SQLITE_OK);
     return answer;
 }
 

@@ -7,7 +7,7 @@
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"
 #include "lmdb/page/format.h"
-#include "lmdb/page/verify.h"
+#include "lmdb/page/verify_on_open.h"
 
 enum { VERSION = 9 };
 
@@ -113,7 +113,7 @@ static void roots_of_parts_are_judged(void **state)
     put_store(root_at(4, 33), PT_LMDB_ROOT_SIZE);
     expect_damage("entities says a root that cannot be");
     put_store(root_at(4, 1), PT_LMDB_ROOT_SIZE - 1);
-    expect_damage("entities has a root of a size that cannot be");
+    expect_damage("entities has a root of an impossible size");
     put_store(root_at(5, 1), PT_LMDB_ROOT_SIZE);
     expect_damage("page 5 (entities) is a page of another kind");
 }

@@ -5,7 +5,7 @@
 
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"
-#include "lmdb/page/tail.h"
+#include "lmdb/page/verify_on_open.h"
 #include "lmdb/page/walk.h"
 
 typedef struct tally {
@@ -42,11 +42,11 @@ static int walk_image(const pt_lmdb_root *root, pt_lmdb_order order, size_t size
     bool found = true;
     int entries = 0;
     pt_error error = PT_ERROR_NONE;
-    const pt_lmdb_file file = {.fd = open_image(size),
-                               .path = "file",
-                               .page_size = PAGE,
-                               .last_page = LAST,
-                               .pages = size / PAGE};
+    const pt_lmdb_page_file file = {.fd = open_image(size),
+                                    .path = "file",
+                                    .page_size = PAGE,
+                                    .last_page = LAST,
+                                    .pages = size / PAGE};
     const pt_lmdb_walk_listener listener = {
         .context = sum, .claim = claim_others, .problem = note_problem};
     pt_lmdb_walk_begin(&walk, &file, "tree", root, order, &listener);
@@ -132,14 +132,14 @@ static void values_on_overflow_pages_are_judged(void **state)
     assert_int_equal(sum.problems, 2);
 }
 
-static void begin_walk(pt_lmdb_walk *walk, pt_lmdb_file *file, tally *sum)
+static void begin_walk(pt_lmdb_walk *walk, pt_lmdb_page_file *file, tally *sum)
 {
     const pt_lmdb_walk_listener listener = {.context = sum, .problem = note_problem};
-    *file = (pt_lmdb_file){.fd = open_image(sizeof image),
-                           .path = "file",
-                           .page_size = PAGE,
-                           .last_page = LAST,
-                           .pages = PAGES};
+    *file = (pt_lmdb_page_file){.fd = open_image(sizeof image),
+                                .path = "file",
+                                .page_size = PAGE,
+                                .last_page = LAST,
+                                .pages = PAGES};
     pt_lmdb_walk_begin(walk, file, "tree", &whole_root, pt_slice_compare, &listener);
 }
 
@@ -147,7 +147,7 @@ static void values_may_be_skipped(void **state)
 {
     (void)state;
     pt_lmdb_walk walk;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_entry entry;
     bool found;
     pt_error error = PT_ERROR_NONE;
@@ -184,7 +184,7 @@ static void seeking_ends_before_what_is_damaged(void **state)
 {
     (void)state;
     pt_lmdb_walk walk;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_entry entry;
     bool found;
     pt_error error = PT_ERROR_NONE;
@@ -213,7 +213,7 @@ static void a_walk_needs_memory_and_a_file(void **state)
 {
     (void)state;
     pt_lmdb_walk walk;
-    pt_lmdb_file file;
+    pt_lmdb_page_file file;
     pt_lmdb_entry entry;
     bool found = true;
     tally sum = {0};
@@ -266,7 +266,7 @@ static bool tail_is_free(size_t size)
     bool is_free = true;
     pt_error error = PT_ERROR_NONE;
     int fd = open_image(size);
-    assert_int_equal(pt_lmdb_tail_is_free(fd, "file", &is_free, &error), SQLITE_OK);
+    assert_int_equal(pt_lmdb_missing_pages_are_free(fd, "file", &is_free, &error), SQLITE_OK);
     close(fd);
     return is_free;
 }
@@ -294,7 +294,8 @@ static void a_file_that_cannot_be_read_is_no_answer(void **state)
     (void)state;
     bool is_free = true;
     pt_error error = PT_ERROR_NONE;
-    assert_int_equal(pt_lmdb_tail_is_free(-1, "file", &is_free, &error), SQLITE_IOERR_READ);
+    assert_int_equal(pt_lmdb_missing_pages_are_free(-1, "file", &is_free, &error),
+                     SQLITE_IOERR_READ);
     assert_false(is_free);
     pt_error_clear(&error);
 }

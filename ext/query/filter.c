@@ -1,4 +1,4 @@
-#include "query/filter_parse.h"
+#include "query/filter.h"
 
 #include "base/sqlite.h"
 #include "base/text.h"
@@ -11,7 +11,7 @@ static const char operand_expected[] = "a property, a constant, not or (";
 typedef struct filter_parser {
     pt_filter *filter;
     pt_filter_lexer lexer;
-    pt_filter_token token; /* the next one, not yet taken */
+    pt_filter_token token; /* the next one, not consumed yet */
     unsigned depth;
     int property_capacity;
     pt_error *error;
@@ -23,12 +23,13 @@ typedef struct filter_operand {
     pt_filter_token token;
 } filter_operand;
 
-/* Functions that give a node give NULL on failure, the others false; the error is then set. */
+/* On failure, a function that returns a node returns NULL, and others return false, with the
+ * parser's error set. */
 static pt_filter_node *parse_expression(filter_parser *parser);
 
 /* --- Tokens --- */
 
-static bool advance(filter_parser *parser)
+static bool next_token(filter_parser *parser)
 {
     return pt_filter_next_token(&parser->lexer, &parser->token, parser->error) == SQLITE_OK;
 }
@@ -38,7 +39,7 @@ static bool is_word(const pt_filter_token *token, const char *word)
     return token->kind == PT_TOKEN_WORD && pt_slice_equal(token->text, pt_slice_text(word));
 }
 
-/* Which of the words (NULL at the end) the token is, or -1. */
+/* The index of the token among the words (NULL at the end), or -1. */
 static int word_index(const pt_filter_token *token, const char *const *words)
 {
     for (int i = 0; words[i] != NULL; i++) {
@@ -60,7 +61,7 @@ static bool is_keyword(const pt_filter_token *token)
     return word_index(token, keywords) >= 0;
 }
 
-/* A keyword but for its case. */
+/* True for a keyword in the wrong case. */
 static bool looks_like_keyword(const pt_filter_token *token)
 {
     for (int i = 0; token->kind == PT_TOKEN_WORD && keywords[i] != NULL; i++) {
@@ -76,13 +77,13 @@ static bool looks_like_keyword(const pt_filter_token *token)
 static const char *hint_for(const pt_filter_token *token)
 {
     if (looks_like_keyword(token)) {
-        return "; keywords are in lower case";
+        return "; keywords are lower-case";
     }
     bool quote = token->kind == PT_TOKEN_OTHER && token->text.data[0] == '"';
-    return quote ? "; a text stands between two '" : "";
+    return quote ? "; write a text between single quotes" : "";
 }
 
-/* The token is not what is expected. */
+/* The token is not what the grammar expects here. */
 static void refuse_token(filter_parser *parser, const pt_filter_token *token, const char *expected)
 {
     char found[PT_EXCERPT_SIZE] = "the end";
@@ -100,11 +101,11 @@ static void refuse_function(filter_parser *parser, const pt_filter_token *name)
         const char *instead;
     } known[] = {
         {"startswith", "RowKey ge 'x' and RowKey lt 'y', or SQL's pt_starts_with(RowKey, 'x')"},
-        {"endswith", "a condition in SQL, as Name GLOB '*x'"},
-        {"substringof", "a condition in SQL, as instr(Name, 'x')"},
-        {"contains", "a condition in SQL, as instr(Name, 'x')"},
-        {"tolower", "a condition in SQL, as lower(Name) = 'x'"},
-        {"toupper", "a condition in SQL, as upper(Name) = 'X'"},
+        {"endswith", "a condition in SQL, such as Name GLOB '*x'"},
+        {"substringof", "a condition in SQL, such as instr(Name, 'x')"},
+        {"contains", "a condition in SQL, such as instr(Name, 'x')"},
+        {"tolower", "a condition in SQL, such as lower(Name) = 'x'"},
+        {"toupper", "a condition in SQL, such as upper(Name) = 'X'"},
     };
     const char *instead = "a condition in SQL beside the Filter";
     for (size_t i = 0; i < sizeof known / sizeof known[0]; i++) {
@@ -113,8 +114,8 @@ static void refuse_function(filter_parser *parser, const pt_filter_token *name)
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name->text, excerpt);
     pt_error_set(parser->error, SQLITE_ERROR,
-                 "Filter: the function %s() is not known to filters; use %s (NotImplemented)",
-                 excerpt, instead);
+                 "Filter: filters have no function %s(); use %s (NotImplemented)", excerpt,
+                 instead);
 }
 
 static void refuse_arithmetic(filter_parser *parser)
@@ -123,16 +124,17 @@ static void refuse_arithmetic(filter_parser *parser)
     pt_excerpt(parser->token.text, excerpt);
     pt_error_set(
         parser->error, SQLITE_ERROR,
-        "Filter: a filter does not calculate (%s); use a condition in SQL, as Age + 1 > 30 "
+        "Filter: no arithmetic in a filter (%s); use a condition in SQL, such as Age + 1 > 30 "
         "(NotImplemented)",
         excerpt);
 }
 
 static void refuse_null(filter_parser *parser)
 {
-    pt_filter_syntax_error(&parser->lexer, parser->token.text.data, parser->error,
-                           "there is no null; Age is absent where not (Age ge '' or Age lt ''), "
-                           "or in SQL where Age IS NULL");
+    pt_filter_syntax_error(
+        &parser->lexer, parser->token.text.data, parser->error,
+        "there is no null; to find entities without Age write not (Age ge '' or Age lt "
+        "''), or Age IS NULL in SQL");
 }
 
 static bool is_special_number(const pt_filter_token *token)
@@ -156,8 +158,8 @@ static void refuse_pair(filter_parser *parser, const filter_operand *left,
     if (left->is_constant) {
         what = "compares two constants; one side must be a property";
     } else if (is_special_number(&left->token) || is_special_number(&right->token)) {
-        what = "compares two properties, for there is no constant NaN or Infinity; use a condition "
-               "in SQL, as Score = 'NaN'";
+        what = "compares two properties, since there is no constant NaN or Infinity; use a "
+               "condition in SQL, such as Score = 'NaN'";
     }
     pt_error_set(parser->error, SQLITE_ERROR, "Filter: %s with %s %s (NotImplemented)", left_text,
                  right_text, what);
@@ -177,7 +179,7 @@ static pt_filter_node *new_node(filter_parser *parser, pt_filter_kind kind)
 }
 
 /* Adds a name to the filter's properties. */
-static bool add_property(filter_parser *parser, pt_slice name)
+static bool add_filter_property(filter_parser *parser, pt_slice name)
 {
     pt_filter *filter = parser->filter;
     if (filter->property_count == parser->property_capacity) {
@@ -228,7 +230,7 @@ static pt_filter_node *new_comparison(filter_parser *parser, const pt_filter_tok
     parser->filter->reads_record = parser->filter->reads_record || !is_key;
     if (node->subject == PT_FILTER_PROPERTY) {
         node->property = parser->filter->property_count;
-        if (!add_property(parser, name->text)) {
+        if (!add_filter_property(parser, name->text)) {
             return NULL;
         }
     }
@@ -254,7 +256,7 @@ static pt_filter_op mirrored(pt_filter_op op)
     }
 }
 
-/* Takes a property or a constant, and finds out what it is instead if it is neither. */
+/* Consumes a property or a constant. Anything else is refused with an error that names it. */
 static bool take_operand(filter_parser *parser, filter_operand *operand)
 {
     pt_filter_token *token = &parser->token;
@@ -277,7 +279,7 @@ static bool take_operand(filter_parser *parser, filter_operand *operand)
         refuse_token(parser, token, operand_expected);
         return false;
     }
-    if (!advance(parser)) {
+    if (!next_token(parser)) {
         return false;
     }
     if (!operand->is_constant && parser->token.kind == PT_TOKEN_OPEN) {
@@ -291,14 +293,14 @@ static bool take_operand(filter_parser *parser, filter_operand *operand)
     return true;
 }
 
-/* Whether a comparison may end before the token. */
+/* True if a comparison may end before the token. */
 static bool ends_comparison(const pt_filter_token *token)
 {
     return token->kind == PT_TOKEN_END || token->kind == PT_TOKEN_CLOSE || is_word(token, "and") ||
            is_word(token, "or");
 }
 
-/* A property without an operator behind it. */
+/* A property that no operator follows. */
 static pt_filter_node *parse_boolean_property(filter_parser *parser, const pt_filter_token *name)
 {
     const pt_value yes = {.type = PT_BOOLEAN, .integer = 1};
@@ -313,7 +315,7 @@ static pt_filter_node *parse_boolean_property(filter_parser *parser, const pt_fi
     return NULL;
 }
 
-/* An operand without an operator behind it. */
+/* An operand that no operator follows. */
 static pt_filter_node *parse_alone(filter_parser *parser, const filter_operand *operand)
 {
     if (!operand->is_constant) {
@@ -341,7 +343,7 @@ static pt_filter_node *parse_comparison(filter_parser *parser)
     if (op < 0) {
         return parse_alone(parser, &left);
     }
-    if (!advance(parser) || !take_operand(parser, &right)) {
+    if (!next_token(parser) || !take_operand(parser, &right)) {
         return NULL;
     }
     if (left.is_constant == right.is_constant) {
@@ -359,17 +361,17 @@ static pt_filter_node *parse_parentheses(filter_parser *parser)
 {
     if (parser->depth == PT_FILTER_DEPTH_MAX) {
         pt_filter_syntax_error(&parser->lexer, parser->token.text.data, parser->error,
-                               "more than %d parentheses inside each other", PT_FILTER_DEPTH_MAX);
+                               "more than %d nested parentheses", PT_FILTER_DEPTH_MAX);
         return NULL;
     }
     parser->depth++;
-    pt_filter_node *node = advance(parser) ? parse_expression(parser) : NULL;
+    pt_filter_node *node = next_token(parser) ? parse_expression(parser) : NULL;
     parser->depth--;
     if (node != NULL && parser->token.kind != PT_TOKEN_CLOSE) {
         refuse_token(parser, &parser->token, "and, or or )");
         return NULL;
     }
-    return node != NULL && advance(parser) ? node : NULL;
+    return node != NULL && next_token(parser) ? node : NULL;
 }
 
 static pt_filter_node *parse_negation(filter_parser *parser)
@@ -377,7 +379,7 @@ static pt_filter_node *parse_negation(filter_parser *parser)
     bool negated = false;
     while (is_word(&parser->token, "not")) {
         negated = !negated;
-        if (!advance(parser)) {
+        if (!next_token(parser)) {
             return NULL;
         }
     }
@@ -389,7 +391,7 @@ static pt_filter_node *parse_negation(filter_parser *parser)
     return node;
 }
 
-/* One operand or several with the word between them, each read by `parse`. */
+/* One or more operands, each read by `parse`, separated by the word. */
 static pt_filter_node *parse_chain(filter_parser *parser, const char *word, pt_filter_kind kind,
                                    pt_filter_node *(*parse)(filter_parser *parser))
 {
@@ -403,7 +405,7 @@ static pt_filter_node *parse_chain(filter_parser *parser, const char *word, pt_f
     }
     chain->first = first;
     for (pt_filter_node *last = first; is_word(&parser->token, word); last = last->next) {
-        last->next = advance(parser) ? parse(parser) : NULL;
+        last->next = next_token(parser) ? parse(parser) : NULL;
         if (last->next == NULL) {
             return NULL;
         }
@@ -428,15 +430,15 @@ static int check_text(pt_slice text, pt_error *error)
     if (pt_key_is_valid_text(text)) {
         return SQLITE_OK;
     }
-    bool has_nul = memchr(text.data, 0, text.size) != NULL;
     return pt_error_set(error, SQLITE_ERROR, "Filter: the text %s (InvalidInput)",
-                        has_nul ? "contains U+0000; leave it out"
-                                : "is not UTF-8; give it in the database's encoding");
+                        pt_slice_has_nul(text)
+                            ? "contains U+0000; leave it out"
+                            : "is not UTF-8; give it in the database's encoding");
 }
 
 static pt_filter_node *parse_all(filter_parser *parser)
 {
-    if (!advance(parser)) {
+    if (!next_token(parser)) {
         return NULL;
     }
     if (parser->token.kind == PT_TOKEN_END) {
@@ -462,7 +464,7 @@ int pt_filter_parse(pt_filter *filter, pt_slice text, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* Tokens lie in the text, the end of one without an address too. */
+    /* Tokens point into the text. The end token needs an address even if the text has none. */
     pt_slice lasting = text.size != 0 ? text : pt_slice_text("");
     filter_parser parser = {
         .filter = filter, .lexer = {.filter = lasting, .arena = &filter->arena}, .error = error};

@@ -1,4 +1,4 @@
-#include "lmdb/page/file.h"
+#include "lmdb/page/page_file.h"
 
 #include <errno.h>
 #include <sys/stat.h>
@@ -6,7 +6,7 @@
 
 #include "base/sqlite.h"
 
-static int fail(const pt_lmdb_file *file, pt_error *error)
+static int fail(const pt_lmdb_page_file *file, pt_error *error)
 {
     return pt_error_set(error, SQLITE_IOERR_READ, "store %Q cannot be read: %s; check the disk",
                         file->path, strerror(errno));
@@ -32,8 +32,8 @@ static ssize_t read_all(int fd, uint8_t *bytes, size_t size, off_t from)
     return (ssize_t)done;
 }
 
-int pt_lmdb_file_read(const pt_lmdb_file *file, uint64_t page, uint64_t count, uint8_t *bytes,
-                      bool *there, pt_error *error)
+int pt_lmdb_read_pages(const pt_lmdb_page_file *file, uint64_t page, uint64_t count, uint8_t *bytes,
+                       bool *there, pt_error *error)
 {
     size_t size = (size_t)count * file->page_size;
     ssize_t read = read_all(file->fd, bytes, size, (off_t)(page * file->page_size));
@@ -43,7 +43,7 @@ int pt_lmdb_file_read(const pt_lmdb_file *file, uint64_t page, uint64_t count, u
 
 /* --- Meta pages --- */
 
-static int read_meta(const pt_lmdb_file *file, uint64_t number, uint32_t page_size,
+static int read_meta(const pt_lmdb_page_file *file, uint64_t number, uint32_t page_size,
                      pt_lmdb_metas *metas, pt_error *error)
 {
     uint8_t bytes[PT_LMDB_META_SIZE];
@@ -58,7 +58,7 @@ static int read_meta(const pt_lmdb_file *file, uint64_t number, uint32_t page_si
 }
 
 /* The second one lies where the first one says, or, if that is damaged, where it finds itself. */
-static int read_second_meta(const pt_lmdb_file *file, pt_lmdb_metas *metas, pt_error *error)
+static int read_second_meta(const pt_lmdb_page_file *file, pt_lmdb_metas *metas, pt_error *error)
 {
     if (metas->wrong[0] == NULL) {
         return read_meta(file, 1, metas->metas[0].page_size, metas, error);
@@ -75,7 +75,7 @@ static int read_second_meta(const pt_lmdb_file *file, pt_lmdb_metas *metas, pt_e
     return rc;
 }
 
-int pt_lmdb_file_metas(pt_lmdb_file *file, pt_lmdb_metas *metas, pt_error *error)
+int pt_lmdb_read_metas(pt_lmdb_page_file *file, pt_lmdb_metas *metas, pt_error *error)
 {
     struct stat status;
     *metas = (pt_lmdb_metas){0};
