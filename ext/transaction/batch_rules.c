@@ -22,7 +22,7 @@ static bool is_entity(uint32_t table_id)
     return table_id != PT_TABLE_CATALOG && table_id < PT_TABLE_ID_LIMIT;
 }
 
-static void compare(survey *seen, const pt_session *session, pt_slice key)
+static void compare_operation(survey *seen, const pt_session *session, pt_slice key)
 {
     if (session != seen->session || pt_get_be32(key.data) != pt_get_be32(seen->key.data)) {
         seen->has_other_table = true;
@@ -43,7 +43,7 @@ static void survey_entry(survey *seen, const pt_session *session, const pt_pendi
     } else if (is_entity(table_id)) {
         seen->operations++;
         seen->bytes += (uint64_t)pending->key_size + pending->record_size;
-        compare(seen, session, key);
+        compare_operation(seen, session, key);
     }
 }
 

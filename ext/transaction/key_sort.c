@@ -47,7 +47,7 @@ static void insertion_sort(pt_sort_item *items, size_t count)
     }
 }
 
-static void swap(pt_sort_item *a, pt_sort_item *b)
+static void swap_items(pt_sort_item *a, pt_sort_item *b)
 {
     pt_sort_item item = *a;
     *a = *b;
@@ -69,13 +69,13 @@ static size_t move_ended_first(pt_sort_item *items, size_t count, size_t depth)
     size_t ended = 0;
     for (size_t i = 0; i < count; i++) {
         if (items[i].pending->key_size <= depth + CHUNK) {
-            swap(&items[i], &items[ended++]);
+            swap_items(&items[i], &items[ended++]);
         }
     }
     return ended;
 }
 
-static void sort(pt_sort_item *items, size_t count, size_t depth);
+static void sort_by_chunks(pt_sort_item *items, size_t count, size_t depth);
 
 static void sort_equal(pt_sort_item *items, size_t count, size_t depth)
 {
@@ -85,11 +85,11 @@ static void sort_equal(pt_sort_item *items, size_t count, size_t depth)
     size_t ended = move_ended_first(items, count, depth);
     insertion_sort(items, ended);
     load_chunks(items + ended, count - ended, depth + CHUNK);
-    sort(items + ended, count - ended, depth + CHUNK);
+    sort_by_chunks(items + ended, count - ended, depth + CHUNK);
 }
 
 /* The chunks hold the bytes from `depth` on, before which all keys are equal. */
-static void sort(pt_sort_item *items, size_t count, size_t depth)
+static void sort_by_chunks(pt_sort_item *items, size_t count, size_t depth)
 {
     while (count > SMALL) {
         uint64_t pivot = median(items[0].chunk, items[count / 2].chunk, items[count - 1].chunk);
@@ -97,20 +97,20 @@ static void sort(pt_sort_item *items, size_t count, size_t depth)
         size_t greater = count;
         for (size_t i = 0; i < greater;) {
             if (items[i].chunk < pivot) {
-                swap(&items[i++], &items[less++]);
+                swap_items(&items[i++], &items[less++]);
             } else if (items[i].chunk > pivot) {
-                swap(&items[i], &items[--greater]);
+                swap_items(&items[i], &items[--greater]);
             } else {
                 i++;
             }
         }
         sort_equal(items + less, greater - less, depth);
         if (less < count - greater) {
-            sort(items, less, depth);
+            sort_by_chunks(items, less, depth);
             items += greater;
             count -= greater;
         } else {
-            sort(items + greater, count - greater, depth);
+            sort_by_chunks(items + greater, count - greater, depth);
             count = less;
         }
     }
@@ -141,6 +141,6 @@ void pt_key_sort(pt_sort_item *items, size_t count)
     if (count > 1) {
         size_t shared = shared_prefix(items, count);
         load_chunks(items, count, shared);
-        sort(items, count, shared);
+        sort_by_chunks(items, count, shared);
     }
 }

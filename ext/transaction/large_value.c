@@ -4,9 +4,13 @@
 #include "base/sqlite.h"
 #include "entity/key.h"
 
-enum { TICKS_AT = 2 * PT_KEY_TABLE_SIZE, ORDINAL_AT = TICKS_AT + 8, NUMBER_AT = ORDINAL_AT + 2 };
+enum {
+    CHUNK_TICKS_AT = 2 * PT_KEY_TABLE_SIZE,
+    CHUNK_ORDINAL_AT = CHUNK_TICKS_AT + 8,
+    CHUNK_NUMBER_AT = CHUNK_ORDINAL_AT + 2
+};
 
-_Static_assert(NUMBER_AT + 4 == PT_CHUNK_KEY_SIZE, "the number is a key's last part");
+_Static_assert(CHUNK_NUMBER_AT + 4 == PT_CHUNK_KEY_SIZE, "the number is a key's last part");
 
 typedef struct chunk_key {
     uint8_t bytes[PT_CHUNK_KEY_SIZE];
@@ -18,16 +22,16 @@ static chunk_key first_key(uint32_t table_id, const pt_large *large)
     chunk_key key = {{0}};
     pt_put_be32(key.bytes, PT_TABLE_CHUNKS);
     pt_put_be32(key.bytes + PT_KEY_TABLE_SIZE, table_id);
-    pt_put_be32(key.bytes + TICKS_AT, (uint32_t)((uint64_t)large->ticks >> 32));
-    pt_put_be32(key.bytes + TICKS_AT + 4, (uint32_t)large->ticks);
-    key.bytes[ORDINAL_AT] = (uint8_t)(large->ordinal >> 8);
-    key.bytes[ORDINAL_AT + 1] = (uint8_t)large->ordinal;
+    pt_put_be32(key.bytes + CHUNK_TICKS_AT, (uint32_t)((uint64_t)large->ticks >> 32));
+    pt_put_be32(key.bytes + CHUNK_TICKS_AT + 4, (uint32_t)large->ticks);
+    key.bytes[CHUNK_ORDINAL_AT] = (uint8_t)(large->ordinal >> 8);
+    key.bytes[CHUNK_ORDINAL_AT + 1] = (uint8_t)large->ordinal;
     return key;
 }
 
 static pt_slice nth_key(chunk_key *key, uint32_t number)
 {
-    pt_put_be32(key->bytes + NUMBER_AT, number);
+    pt_put_be32(key->bytes + CHUNK_NUMBER_AT, number);
     return pt_slice_of(key->bytes, sizeof key->bytes);
 }
 
@@ -120,7 +124,7 @@ static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *reco
 
 /* A chunk that is neither stored nor pending: only one of this transaction can have been taken
  * back. */
-static int report_missing(const pt_view *view, const pt_large *large, pt_error *error)
+static int report_missing_chunk(const pt_view *view, const pt_large *large, pt_error *error)
 {
     if (large->ticks <= view->snapshot->clock) {
         return SQLITE_CORRUPT_VTAB;
@@ -138,7 +142,7 @@ static int find_chunk(pt_view *view, pt_slice key, const pt_large *large, pt_sli
     if (rc == SQLITE_OK && !found) {
         rc = find_pending(view, key, &found, record, error);
     }
-    return rc != SQLITE_OK || found ? rc : report_missing(view, large, error);
+    return rc != SQLITE_OK || found ? rc : report_missing_chunk(view, large, error);
 }
 
 bool pt_large_is_chunk(pt_slice key, pt_slice record, size_t size)
@@ -169,7 +173,7 @@ static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large
 }
 
 /* Exactly so much, for the buffer may be handed to SQLite. */
-static bool make_room(pt_buffer *bytes, size_t size)
+static bool empty_and_reserve(pt_buffer *bytes, size_t size)
 {
     pt_buffer_clear(bytes);
     if (bytes->capacity < size) {
@@ -186,7 +190,7 @@ int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *
     if (!pt_type_is_large(value->type)) {
         return SQLITE_OK;
     }
-    if (!make_room(bytes, value->large.size + 1)) {
+    if (!empty_and_reserve(bytes, value->large.size + 1)) {
         return pt_error_nomem(error);
     }
     int rc = append_chunks(view, table_id, &value->large, bytes, error);
@@ -203,12 +207,12 @@ bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk)
     if (key.size != PT_CHUNK_KEY_SIZE) {
         return false;
     }
-    const uint8_t *ticks = key.data + TICKS_AT;
+    const uint8_t *ticks = key.data + CHUNK_TICKS_AT;
     *chunk = (pt_chunk_key){
         .table_id = pt_get_be32(key.data + PT_KEY_TABLE_SIZE),
         .ticks = (int64_t)((uint64_t)pt_get_be32(ticks) << 32 | pt_get_be32(ticks + 4)),
-        .ordinal = (uint16_t)(key.data[ORDINAL_AT] << 8 | key.data[ORDINAL_AT + 1]),
-        .number = pt_get_be32(key.data + NUMBER_AT),
+        .ordinal = (uint16_t)(key.data[CHUNK_ORDINAL_AT] << 8 | key.data[CHUNK_ORDINAL_AT + 1]),
+        .number = pt_get_be32(key.data + CHUNK_NUMBER_AT),
     };
     return true;
 }

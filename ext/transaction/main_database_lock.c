@@ -52,7 +52,7 @@ static bool writes_wal(sqlite3_file *file)
     return (rc == SQLITE_OK && lock <= SQLITE_LOCK_SHARED) || is_wal(file);
 }
 
-static int lock_file(sqlite3_file *file, int64_t deadline)
+static int wait_for_exclusive(sqlite3_file *file, int64_t deadline)
 {
     for (;;) {
         int rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
@@ -63,7 +63,7 @@ static int lock_file(sqlite3_file *file, int64_t deadline)
     }
 }
 
-static int fail_lock(pt_error *error, int rc, const char *schema)
+static int report_main_lock(pt_error *error, int rc, const char *schema)
 {
     if (rc == SQLITE_BUSY) {
         return pt_error_set(
@@ -93,9 +93,9 @@ int pt_main_database_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
         if (file == NULL || writes_wal(file)) {
             continue;
         }
-        int rc = lock_file(file, deadline);
+        int rc = wait_for_exclusive(file, deadline);
         if (rc != SQLITE_OK) {
-            return fail_lock(error, rc, schema);
+            return report_main_lock(error, rc, schema);
         }
     }
 }

@@ -124,7 +124,8 @@ void pt_memtable_pin(pt_memtable *memtable)
     memtable->pinned = true;
 }
 
-/* True if a load in ascending order goes on: then the key is not pending, and no index is needed. */
+/* True if a load in ascending order goes on: then the key is not pending, and no index is needed.
+ */
 static bool is_beyond_all(const pt_memtable *memtable, pt_slice key)
 {
     return memtable->ascending &&
@@ -164,8 +165,8 @@ static int build_tree(pt_memtable *memtable)
     return SQLITE_OK;
 }
 
-/* The newest operation on a key that is not beyond all. SQLITE_NOMEM is possible only while there is
- * no index yet. */
+/* The newest operation on a key that is not beyond all. SQLITE_NOMEM is possible only while there
+ * is no index yet. */
 static int find_hashed(pt_memtable *memtable, pt_slice key, uint32_t hash, pt_pending **pending)
 {
     if (!memtable->hashed && build_hash(memtable) != SQLITE_OK) {
@@ -210,7 +211,8 @@ static bool is_unprotected(const pt_memtable *memtable, const pt_pending *pendin
     return pending->position >= memtable->protected_length;
 }
 
-static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t hash, size_t record_size)
+static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t hash,
+                                size_t record_size)
 {
     /* Reserve everywhere first: from here on nothing can fail, so log and indexes stay in step. */
     if (!reserve_log(memtable) ||

@@ -16,7 +16,7 @@
 #include "transaction/write_set.h"
 
 typedef struct pt_memtable pt_memtable;
-typedef struct pt_memtable_node pt_memtable_node; /* a place in key order */
+typedef struct pt_tree_node pt_memtable_node; /* a place in key order */
 
 /* NULL when out of memory. */
 pt_memtable *pt_memtable_new(void);
@@ -58,8 +58,8 @@ void pt_memtable_discard(pt_memtable *memtable, size_t length);
 void pt_memtable_pin(pt_memtable *memtable);
 
 /*
- * Forward: the first place with a key >= `key`. Backward: the last place with a key < `key`. *node =
- * NULL if there is none. SQLITE_OK or SQLITE_NOMEM.
+ * Forward: the first place with a key >= `key`. Backward: the last place with a key < `key`. *node
+ * = NULL if there is none. SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_memtable_seek(pt_memtable *memtable, pt_slice key, pt_direction direction,
                      pt_memtable_node **node);
@@ -78,8 +78,9 @@ typedef struct pt_mark {
 } pt_mark;
 
 /*
- * The open savepoints of a transaction. All zeros: none. They outlive the memtable, for SQLite opens
- * savepoints before the first write. In all functions, `memtable` may be NULL: nothing is pending.
+ * The open savepoints of a transaction. All zeros: none. They outlive the memtable, for SQLite
+ * opens savepoints before the first write. In all functions, `memtable` may be NULL: nothing is
+ * pending.
  */
 typedef struct pt_savepoints {
     pt_mark *marks;
@@ -100,8 +101,8 @@ int pt_savepoints_open(pt_savepoints *savepoints, pt_memtable *memtable, int lev
 /* Closes the savepoint of this level and those inside it. */
 void pt_savepoints_release(pt_savepoints *savepoints, pt_memtable *memtable, int level);
 
-/* Discards what was written since the savepoint of this level. The level stays open, those inside it
- * are closed. */
+/* Discards what was written since the savepoint of this level. The level stays open, those inside
+ * it are closed. */
 void pt_savepoints_rollback_to(pt_savepoints *savepoints, pt_memtable *memtable, int level);
 
 /* Protects the entries that the innermost savepoint needs. */

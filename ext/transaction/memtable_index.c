@@ -14,7 +14,7 @@ uint32_t pt_hash_index_hash(pt_slice key)
 
 /* The slot of the key, or the empty slot where it belongs. */
 static size_t find_hash_slot(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
-                        uint32_t hash)
+                             uint32_t hash)
 {
     size_t mask = index->slot_count - 1;
     size_t at = hash & mask;
@@ -86,8 +86,8 @@ void pt_hash_index_remove(pt_hash_index *index, pt_pending *const *log, pt_slice
     if (index->slots[hole].next == 0) {
         return;
     }
-    /* No slot may be left empty between a key and its home slot, or a search would stop too early. So
-     * an entry after the hole moves into it if its way from home leads past the hole. */
+    /* No slot may be left empty between a key and its home slot, or a search would stop too early.
+     * So an entry after the hole moves into it if its way from home leads past the hole. */
     for (size_t at = (hole + 1) & mask; index->slots[at].next != 0; at = (at + 1) & mask) {
         size_t home = index->slots[at].hash & mask;
         if (((at - home) & mask) >= ((at - hole) & mask)) {
@@ -105,15 +105,15 @@ void pt_hash_index_free(pt_hash_index *index)
     *index = (pt_hash_index){0};
 }
 
-static int compare_nodes(const struct pt_memtable_node *a, const struct pt_memtable_node *b)
+static int compare_nodes(const pt_tree_node *a, const pt_tree_node *b)
 {
     return pt_slice_compare(a->key, b->key);
 }
 
-RB_GENERATE_INTERNAL(pt_memtable_tree, pt_memtable_node, link, compare_nodes,
+RB_GENERATE_INTERNAL(pt_memtable_tree, pt_tree_node, link, compare_nodes,
                      __attribute__((__unused__)) static)
 
-static void keep_spare(pt_tree_index *index, struct pt_memtable_node *node)
+static void keep_spare(pt_tree_index *index, pt_tree_node *node)
 {
     RB_LEFT(node, link) = index->spare;
     index->spare = node;
@@ -122,7 +122,7 @@ static void keep_spare(pt_tree_index *index, struct pt_memtable_node *node)
 bool pt_tree_index_reserve(pt_tree_index *index)
 {
     if (index->spare == NULL) {
-        struct pt_memtable_node *node = pt_arena_alloc(&index->arena, sizeof *node);
+        pt_tree_node *node = pt_arena_alloc(&index->arena, sizeof *node);
         if (node == NULL) {
             return false;
         }
@@ -133,11 +133,11 @@ bool pt_tree_index_reserve(pt_tree_index *index)
 
 void pt_tree_index_set(pt_tree_index *index, pt_pending *pending)
 {
-    struct pt_memtable_node *node = index->spare;
+    pt_tree_node *node = index->spare;
     index->spare = RB_LEFT(node, link);
     node->key = pt_pending_key(pending);
     node->pending = pending;
-    struct pt_memtable_node *present = RB_INSERT(pt_memtable_tree, &index->tree, node);
+    pt_tree_node *present = RB_INSERT(pt_memtable_tree, &index->tree, node);
     /* The key must move with the operation: that of the old operation may be freed. */
     if (present != NULL) {
         present->key = node->key;
@@ -148,32 +148,32 @@ void pt_tree_index_set(pt_tree_index *index, pt_pending *pending)
 
 void pt_tree_index_remove(pt_tree_index *index, pt_slice key)
 {
-    struct pt_memtable_node wanted = {.key = key};
-    struct pt_memtable_node *node = RB_FIND(pt_memtable_tree, &index->tree, &wanted);
+    pt_tree_node wanted = {.key = key};
+    pt_tree_node *node = RB_FIND(pt_memtable_tree, &index->tree, &wanted);
     if (node != NULL) {
         RB_REMOVE(pt_memtable_tree, &index->tree, node);
         keep_spare(index, node);
     }
 }
 
-struct pt_memtable_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key)
+pt_tree_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key)
 {
-    struct pt_memtable_node wanted = {.key = key};
+    pt_tree_node wanted = {.key = key};
     return RB_NFIND(pt_memtable_tree, &index->tree, &wanted);
 }
 
-struct pt_memtable_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key)
+pt_tree_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key)
 {
-    struct pt_memtable_node *after = pt_tree_index_first_from(index, key);
+    pt_tree_node *after = pt_tree_index_first_from(index, key);
     return after != NULL ? pt_tree_index_previous(after) : RB_MAX(pt_memtable_tree, &index->tree);
 }
 
-struct pt_memtable_node *pt_tree_index_next(struct pt_memtable_node *node)
+pt_tree_node *pt_tree_index_next(pt_tree_node *node)
 {
     return RB_NEXT(pt_memtable_tree, NULL, node);
 }
 
-struct pt_memtable_node *pt_tree_index_previous(struct pt_memtable_node *node)
+pt_tree_node *pt_tree_index_previous(pt_tree_node *node)
 {
     return RB_PREV(pt_memtable_tree, NULL, node);
 }

@@ -43,17 +43,17 @@ void pt_hash_index_remove(pt_hash_index *index, pt_pending *const *log, pt_slice
                           uint32_t hash);
 void pt_hash_index_free(pt_hash_index *index);
 
-struct pt_memtable_node {
-    RB_ENTRY(pt_memtable_node) link;
+typedef struct pt_tree_node {
+    RB_ENTRY(pt_tree_node) link;
     pt_slice key; /* in `pending` */
     pt_pending *pending;
-};
+} pt_tree_node;
 
 /* A red-black tree in key order. All zeros is the empty tree. */
 typedef struct pt_tree_index {
-    RB_HEAD(pt_memtable_tree, pt_memtable_node) tree;
+    RB_HEAD(pt_memtable_tree, pt_tree_node) tree;
     pt_arena arena;
-    struct pt_memtable_node *spare; /* unused nodes, linked through RB_LEFT */
+    pt_tree_node *spare; /* unused nodes, linked through RB_LEFT */
 } pt_tree_index;
 
 /* Makes sure that the next pt_tree_index_set finds a node. False when out of memory. */
@@ -63,11 +63,11 @@ void pt_tree_index_set(pt_tree_index *index, pt_pending *pending);
 /* Does nothing if the key is not in the tree. */
 void pt_tree_index_remove(pt_tree_index *index, pt_slice key);
 /* The first node with a key >= `key`, or NULL. */
-struct pt_memtable_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key);
+pt_tree_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key);
 /* The last node with a key < `key`, or NULL. */
-struct pt_memtable_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key);
-struct pt_memtable_node *pt_tree_index_next(struct pt_memtable_node *node);
-struct pt_memtable_node *pt_tree_index_previous(struct pt_memtable_node *node);
+pt_tree_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key);
+pt_tree_node *pt_tree_index_next(pt_tree_node *node);
+pt_tree_node *pt_tree_index_previous(pt_tree_node *node);
 void pt_tree_index_free(pt_tree_index *index);
 
 #endif

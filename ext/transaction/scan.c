@@ -51,7 +51,7 @@ static bool within_limit(const pt_scan *scan, pt_slice key)
     return scan->direction == PT_FORWARD ? order < 0 : order >= 0;
 }
 
-static int withdrawn(pt_error *error)
+static int refuse_rolled_back(pt_error *error)
 {
     return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
                         "the transaction whose writes this statement was reading has been rolled "
@@ -149,7 +149,7 @@ static int meeting_order(const pt_scan *scan, pt_slice a, pt_slice b)
     return scan->direction == PT_FORWARD ? order : -order;
 }
 
-static int advance(pt_scan *scan, pt_error *error)
+static int advance_sources(pt_scan *scan, pt_error *error)
 {
     if (scan->on_pending && scan->point != NULL) {
         scan->point = NULL;
@@ -175,7 +175,7 @@ static int show_pending(pt_scan *scan, const pt_pending *pending, pt_error *erro
 }
 
 /* Chooses the current row from the two sources, passing over pending deletions. */
-static int settle(pt_scan *scan, pt_error *error)
+static int choose_row(pt_scan *scan, pt_error *error)
 {
     for (;;) {
         const pt_pending *pending = next_pending(scan);
@@ -200,7 +200,7 @@ static int settle(pt_scan *scan, pt_error *error)
         }
         int rc = pt_view_step(scan->view, error);
         if (rc == SQLITE_OK) {
-            rc = advance(scan, error);
+            rc = advance_sources(scan, error);
         }
         if (rc != SQLITE_OK) {
             scan->valid = false;
@@ -213,14 +213,14 @@ int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error)
 {
     scan->valid = false;
     if (scan->view->rolled_back) {
-        return withdrawn(error);
+        return refuse_rolled_back(error);
     }
     int rc = scan->engine->cursor_seek(scan->base, from, pt_buffer_slice(&scan->limit),
                                        scan->direction, error);
     if (rc == SQLITE_OK) {
         rc = seek_pending(scan, from, error);
     }
-    return rc == SQLITE_OK ? settle(scan, error) : rc;
+    return rc == SQLITE_OK ? choose_row(scan, error) : rc;
 }
 
 int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
@@ -251,9 +251,9 @@ static int step_merged(pt_scan *scan, pt_error *error)
     scan->on_pending = scan->on_pending && !changed;
     int rc = changed ? follow_memtable(scan, error) : SQLITE_OK;
     if (rc == SQLITE_OK) {
-        rc = advance(scan, error);
+        rc = advance_sources(scan, error);
     }
-    return rc == SQLITE_OK ? settle(scan, error) : rc;
+    return rc == SQLITE_OK ? choose_row(scan, error) : rc;
 }
 
 /* A step that no pending operation comes into the way of. */
@@ -273,7 +273,7 @@ __attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error 
 {
     scan->valid = false;
     if (scan->view->rolled_back) {
-        return withdrawn(error);
+        return refuse_rolled_back(error);
     }
     return merges(scan) ? step_merged(scan, error) : step_base(scan, error);
 }

@@ -287,7 +287,8 @@ int pt_session_begin(pt_session *session, pt_error *error)
 
 /* --- Savepoints --- */
 
-/* Writes were discarded, or the transaction is over: what it knows of the catalogue may be wrong. */
+/* Writes were discarded, or the transaction is over: what it knows of the catalogue may be wrong.
+ */
 static void note_lost_writes(pt_session *session)
 {
     session->catalog_changes++;
@@ -295,7 +296,7 @@ static void note_lost_writes(pt_session *session)
 }
 
 /* The batch is over if its first write was discarded. */
-static void check_batch(pt_session *session)
+static void forget_discarded_batch(pt_session *session)
 {
     if (pending_length(session) < session->batch_length) {
         session->batch_length = 0;
@@ -320,7 +321,7 @@ void pt_session_rollback_to(pt_session *session, int level)
     pt_memtable *memtable = pt_session_memtable(session);
     pt_savepoints_rollback_to(&session->savepoints, memtable, level);
     if (memtable != NULL) {
-        check_batch(session);
+        forget_discarded_batch(session);
         note_lost_writes(session);
     }
 }
@@ -328,7 +329,7 @@ void pt_session_rollback_to(pt_session *session, int level)
 /* --- Sync, commit, rollback --- */
 
 /* Makes the session idle. Cursors that still read the view keep it alive. */
-static void end_transaction(pt_session *session)
+static void end_writing(pt_session *session)
 {
     /* The write set points into the view's memtable: free it first. */
     pt_write_set_free(&session->applied);
@@ -400,7 +401,7 @@ void pt_session_commit(pt_session *session)
     PT_ASSERT(session->rows == 0 && phase_of(session) != SESSION_WRITING);
     pt_savepoints_clear(&session->savepoints);
     if (session->writing && !session->in_doubt) {
-        end_transaction(session);
+        end_writing(session);
     }
 }
 
@@ -414,7 +415,7 @@ static int undo_and_end(pt_session *session, pt_error *error)
     /* Before the lock is free: the next writer must find the store resolved. */
     atomic_store(&session->store->in_doubt, session->in_doubt);
     if (rc == SQLITE_OK) {
-        end_transaction(session);
+        end_writing(session);
     }
     return rc;
 }
@@ -425,7 +426,8 @@ void pt_session_rollback(pt_session *session)
     if (!session->writing) {
         return;
     }
-    /* Cursors that have shown the transaction's writes must not go on as if nothing had happened. */
+    /* Cursors that have shown the transaction's writes must not go on as if nothing had happened.
+     */
     session->current.view->rolled_back = pt_view_has_pending(session->current.view);
     pt_error error = PT_ERROR_NONE;
     if (undo_and_end(session, &error) != SQLITE_OK) {
@@ -536,7 +538,7 @@ void pt_session_discard_row(pt_session *session, size_t row)
 {
     PT_ASSERT(session->rows > 0 && row <= pending_length(session));
     pt_memtable_discard(session->current.view->memtable, row);
-    check_batch(session);
+    forget_discarded_batch(session);
     pt_session_end_row(session);
 }
 

@@ -102,8 +102,8 @@ void pt_session_end_read(pt_session *session);
 /* --- The transaction --- */
 
 /*
- * Begins to write. SQLITE_BUSY: another connection writes; SQLITE_BUSY_SNAPSHOT: the transaction has
- * read, and another connection has changed the store since; SQLITE_READONLY; SQLITE_NOMEM;
+ * Begins to write. SQLITE_BUSY: another connection writes; SQLITE_BUSY_SNAPSHOT: the transaction
+ * has read, and another connection has changed the store since; SQLITE_READONLY; SQLITE_NOMEM;
  * SQLITE_IOERR: the store is in doubt.
  */
 int pt_session_begin(pt_session *session, pt_error *error);

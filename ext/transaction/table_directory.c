@@ -235,14 +235,14 @@ void pt_table_walk_close(pt_table_walk *walk)
 
 /* --- Table names --- */
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_NAMES = 16 };
 
-static bool make_room(pt_table_names *names)
+static bool reserve_name(pt_table_names *names)
 {
     if (names->count < names->capacity) {
         return true;
     }
-    size_t capacity = names->capacity != 0 ? 2 * names->capacity : FIRST_CAPACITY;
+    size_t capacity = names->capacity != 0 ? 2 * names->capacity : FIRST_NAMES;
     pt_table_name *larger = sqlite3_realloc64(names->names, capacity * sizeof *larger);
     if (larger == NULL) {
         return false;
@@ -254,7 +254,7 @@ static bool make_room(pt_table_names *names)
 
 bool pt_table_names_add(pt_table_names *names, int64_t id, pt_slice name)
 {
-    if (!make_room(names)) {
+    if (!reserve_name(names)) {
         return false;
     }
     size_t offset = names->texts.size;
@@ -284,7 +284,7 @@ int pt_table_names_add_all(pt_table_names *names, pt_view *view, pt_error *error
     return rc;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     const pt_table_name *left = a;
     const pt_table_name *right = b;
@@ -297,7 +297,7 @@ static int compare(const void *a, const void *b)
 const char *pt_table_names_find(pt_table_names *names, int64_t id)
 {
     if (!names->sorted && names->count != 0) {
-        qsort(names->names, names->count, sizeof *names->names, compare);
+        qsort(names->names, names->count, sizeof *names->names, compare_names);
     }
     names->sorted = true;
     size_t low = 0;

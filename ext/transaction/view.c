@@ -110,8 +110,7 @@ static int get_stored(pt_view *view, pt_slice key, bool *found, pt_slice *record
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
     pt_pending *pending = NULL;
-    if (pt_view_has_pending(view) &&
-        pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
+    if (pt_view_has_pending(view) && pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     if (pending == NULL) {

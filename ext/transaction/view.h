@@ -63,8 +63,8 @@ static inline int pt_view_step(pt_view *view, pt_error *error)
     return pt_interruption_step(view->interruption, error);
 }
 
-/* The record of the logical key of an entity or a catalogue entry, as the view shows it. Valid until
- * the next write or the view's end. SQLITE_OK, SQLITE_NOMEM, and what the engine answers. */
+/* The record of the logical key of an entity or a catalogue entry, as the view shows it. Valid
+ * until the next write or the view's end. SQLITE_OK, SQLITE_NOMEM, and what the engine answers. */
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error);
 
 /* --- The view that new statements see --- */

@@ -81,7 +81,7 @@ static int undo_and_apply(pt_store *store, const pt_write_set *undo, pt_snapshot
 
 /* Collects a slice of the dropped tables in a commit of its own. False if nothing is left to
  * collect, or on failure: a later commit will collect. */
-static bool collect_slice(pt_store *store, pt_sync sync)
+static bool collect_one_slice(pt_store *store, pt_sync sync)
 {
     const pt_engine *engine = store->engine;
     const pt_commit commit = {.sync = sync};
@@ -102,9 +102,9 @@ static bool collect_slice(pt_store *store, pt_sync sync)
 }
 
 /*
- * Each commit collects one slice. If tables come and go, a large set that did no more would add data
- * faster than collecting frees it, and the file would grow for ever. So collect in proportion to the
- * set's size.
+ * Each commit collects one slice. If tables come and go, a large set that did no more would add
+ * data faster than collecting frees it, and the file would grow for ever. So collect in proportion
+ * to the set's size.
  */
 static void collect_in_proportion(pt_store *store, const pt_write_set *set, pt_sync sync)
 {
@@ -113,7 +113,7 @@ static void collect_in_proportion(pt_store *store, const pt_write_set *set, pt_s
     for (size_t i = 0; i < set->count; i++) {
         bytes += pt_pending_key(set->entries[i]).size + set->entries[i]->record_size;
         for (; bytes >= BYTES_OF_A_SLICE; bytes -= BYTES_OF_A_SLICE) {
-            if (!collect_slice(store, sync)) {
+            if (!collect_one_slice(store, sync)) {
                 return;
             }
         }
@@ -130,7 +130,7 @@ int pt_write_set_commit(pt_store *store, const pt_write_set *undo, pt_snapshot *
     if (rc == SQLITE_FULL && undo->count == 0) {
         /* The failed commit lost the slice that it had collected, and so would every later one:
          * free that space now, for the next attempt. */
-        collect_slice(store, commit->sync);
+        collect_one_slice(store, commit->sync);
     }
     return rc;
 }

@@ -3,8 +3,8 @@
 #include "entity/key.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/sealed.h"
-#include "transaction/write_set.h"
 #include "transaction/memtable.h"
+#include "transaction/write_set.h"
 
 enum { TABLE = 7 };
 
@@ -231,9 +231,11 @@ static void a_failure_changes_nothing(void **state)
         assert_stored("c", NULL);
     }
     fault_next(FAULTY_COLLECT);
-    assert_fails(pt_write_set_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC, "fire");
+    assert_fails(pt_write_set_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC,
+                 "fire");
     fault_arm(FAULTY_PUT, 1, false);
-    assert_fails(pt_write_set_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC, "fire");
+    assert_fails(pt_write_set_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC,
+                 "fire");
     assert_stored("a", "old");
     commit(&nothing, NULL, &batch);
     assert_stored("a", "newer");

@@ -148,6 +148,9 @@ static void levels_end_with_their_transaction(void **state)
                 write_text(session, "z", "1");
             }
             mark_level(0);
+            if (ends[i] == pt_session_commit) {
+                sync_now(session);
+            }
             ends[i](session);
             begin(session);
             write_text(session, "a", "1");
