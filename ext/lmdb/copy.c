@@ -13,7 +13,7 @@
 /*
  * The copy is written in slices, each a commit: what a commit writes is on the heap until then.
  */
-enum { SLICE_BYTES = 4 << 20, SPARE_ROOM = 16 << 20, COUNTS_KEY_SIZE = 5 };
+enum { SLICE_BYTES = 4 << 20, SPARE_ROOM = 16 << 20 };
 
 typedef struct copying {
     const pt_lmdb_env *source;
@@ -210,16 +210,14 @@ static int copy_part(copying *self, const part *which)
 
 /* --- The main database --- */
 
-/* The roots of the sub-databases are the target's own, and dropped tables have no counts there. */
+/* The target has roots of its own, and no counts of dropped tables. */
 static int is_left_out(copying *self, const MDB_val *key, bool *left_out)
 {
-    const uint8_t *bytes = key->mv_data;
     pt_format_database database;
+    uint32_t table;
     *left_out = pt_format_find_database(pt_lmdb_slice(*key), &database);
-    if (key->mv_size == COUNTS_KEY_SIZE && bytes[0] == 'c') {
-        return is_dropped(self, pt_get_be32(bytes + 1), left_out);
-    }
-    return MDB_SUCCESS;
+    return pt_format_is_counts_key(pt_lmdb_slice(*key), &table) ? is_dropped(self, table, left_out)
+                                                                : MDB_SUCCESS;
 }
 
 static int copy_meta_records(copying *self, MDB_cursor *cursor)

@@ -1,42 +1,50 @@
 /*
- * A store is one LMDB environment (the data file, and beside it LMDB's lock file with "-lock" at
- * the end of its name) with four named sub-databases, all in memcmp order without duplicates.
+ * The file format of a store.
  *
- * `entities`: logical key (entity/key.h) -> record (entity/record.h). Table id 0 is the catalogue.
- * LMDB's keys have at most 511 bytes; of a logical key of more than 510 the first 510 and 00 are
- * the key here, whose value is the u64 number of a bucket, sealed (base/seal.h): a link. No other
- * key here has 511 bytes.
+ * A store is one LMDB environment: a data file, and beside it LMDB's lock file, whose name has
+ * "-lock" appended. It has four named sub-databases. Their keys are in memcmp order, without
+ * duplicates.
  *
- * `long_keys`: the buckets. u64 number of the bucket in the key, and what follows in the logical
- * key -> record. If more than 502 bytes follow: number, the first 502 and 00 -> u64 number of a
- * further bucket, again a sealed link, and again nothing else has 511 bytes. A bucket has one link
- * to it, and goes with its last key.
+ * `entities`: logical key (entity/key.h) -> record (entity/record.h). Table id 0 is the catalog.
  *
- * `chunks`: logical key beginning with PT_TABLE_CHUNKS -> record (transaction/large_value.h).
+ * LMDB's keys have at most 511 bytes. A logical key of up to 510 bytes is stored as it is. A longer
+ * one is stored in two parts. The first is a link in `entities`: its key is the first 510 bytes of
+ * the logical key and 00, its value the u64 number of a bucket, sealed (base/seal.h). All long keys
+ * with the same first 510 bytes share this link. No other key has 511 bytes, and the 00 keeps the
+ * order: a link comes after the key of exactly those 510 bytes and before all that are greater.
  *
- * `garbage`: logical key beginning with PT_TABLE_GARBAGE -> u8 format: 1, sealed (entity/key.h).
+ * `long_keys`: the buckets. u64 number of the bucket | rest of the logical key -> record. A rest of
+ * more than 502 bytes is again stored in two parts: the key of a link is the bucket number, the
+ * first 502 bytes of the rest and 00, its value the sealed u64 number of another bucket, and again
+ * no other key has 511 bytes. Exactly one link leads to each bucket. Both are deleted with the last
+ * key of the bucket.
  *
- * The main database, in which LMDB keeps the roots of those four under their names, holds what is
- * known of the store. A commit that touches any of the four renews their roots, so that its records
- * cost no page of their own; the names order the roots, the current state and the counts beside
- * each other. They are sealed, but for the roots, which are LMDB's. Integers in keys are
+ * `chunks`: logical key that begins with PT_TABLE_CHUNKS -> record (transaction/large_value.h).
+ *
+ * `garbage`: logical key that begins with PT_TABLE_GARBAGE -> u8 format: 1, sealed (entity/key.h).
+ *
+ * The main database contains the records below, and under the names of the four sub-databases their
+ * roots, which LMDB keeps there. A commit that changes a sub-database replaces its root, so the
+ * records cost no page of their own: their names are chosen such that roots, state and counts are
+ * neighbours. All records are sealed; the roots, which are LMDB's, are not. Integers in keys are
  * big-endian, those in values little-endian:
  *
- *     "header"   8 bytes "ptable", 00, 01; then u32 features whose ignorance forbids opening, u32
- *                features whose ignorance forbids writing, u32 features that may be ignored
- *     "current"  renewed by every commit: 16 bytes nonce, u64 id of the LMDB transaction, u64
- *                catalogue generation, i64 last timestamp given out, u32 next table id, u16 highest
- *                name id, u16 highest shape id
+ *     "header"   8 bytes "ptable", 00, 01; then three u32 sets of features. A program that does not
+ *                know a feature of the first set must not open the store, of the second must not
+ *                write to it; features of the third may be ignored
+ *     "current"  the state, replaced by every commit: 16 bytes nonce, u64 id of the LMDB
+ *                transaction, u64 catalog generation, i64 last timestamp given out, u32 next table
+ *                id, u16 highest name id, u16 highest shape id
  *     "n" id     u16 name id in the key; the property name, UTF-8
  *     "s" id     u16 shape id in the key; the shape's description (entity/shape.h)
  *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records and of
- *                their chunks, i64 chunks; absent for tables without entities
- *     "bucket"   u64 number of the last bucket made; absent: 0. None is given out twice
+ *                their chunks, i64 chunks. A table without entities has none
+ *     "bucket"   u64 number of the last bucket made; 0 if absent. Numbers are never used again
  *
- * Header and state may be longer than this, before their seals: what follows is ignored here and
- * not kept, so a format that appends to the state must also set a feature whose ignorance forbids
- * writing. A header of 20 bytes without features is that of a store without seals, which is
- * refused.
+ * Header and state may be longer, with more fields before the seal. This program ignores such
+ * fields and drops them when it writes; so a format that appends to the state must also set a
+ * feature of the second set. A header of 20 bytes without features and without a seal belongs to an
+ * old store, which is refused.
  */
 #include "lmdb/page/format.h"
 
@@ -45,10 +53,12 @@
 
 static const uint8_t STORE_MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
 
-/* Features whose ignorance forbids opening. All stores have the seals. */
-enum { SEALED = 1, KNOWN_INCOMPATIBLE = SEALED, KNOWN_READ_ONLY_COMPATIBLE = 0 };
+/* Features that a program must know to open a store, and to write to it. All stores are sealed. */
+enum { FEATURE_SEALED = 1, KNOWN_TO_OPEN = FEATURE_SEALED, KNOWN_TO_WRITE = 0 };
 
-enum { UNSEALED_HEADER_SIZE = 20, READ_ONLY_AT = 12, FEATURES_AT = 8 };
+enum { FEATURES_TO_OPEN_AT = 8, FEATURES_TO_WRITE_AT = 12, UNSEALED_HEADER_SIZE = 20 };
+
+enum { ID_KEY_SIZE = 3, COUNTS_KEY_SIZE = 5 };
 
 const char *pt_format_database_name(pt_format_database database)
 {
@@ -86,33 +96,62 @@ pt_slice pt_format_last_bucket_key(void)
     return pt_slice_text("bucket");
 }
 
-static pt_format_key short_key(char kind, uint16_t id)
+static pt_format_key make_id_key(char kind, uint16_t id)
 {
-    return (pt_format_key){.bytes = {(uint8_t)kind, (uint8_t)(id >> 8), (uint8_t)id}, .size = 3};
+    return (pt_format_key){.bytes = {(uint8_t)kind, (uint8_t)(id >> 8), (uint8_t)id},
+                           .size = ID_KEY_SIZE};
+}
+
+static bool read_id_key(pt_slice key, char kind, uint16_t *id)
+{
+    if (key.size != ID_KEY_SIZE || key.data[0] != (uint8_t)kind) {
+        return false;
+    }
+    *id = (uint16_t)(key.data[1] << 8 | key.data[2]);
+    return true;
 }
 
 pt_format_key pt_format_name_key(uint16_t id)
 {
-    return short_key('n', id);
+    return make_id_key('n', id);
+}
+
+bool pt_format_is_name_key(pt_slice key, uint16_t *id)
+{
+    return read_id_key(key, 'n', id);
 }
 
 pt_format_key pt_format_shape_key(uint16_t id)
 {
-    return short_key('s', id);
+    return make_id_key('s', id);
+}
+
+bool pt_format_is_shape_key(pt_slice key, uint16_t *id)
+{
+    return read_id_key(key, 's', id);
 }
 
 pt_format_key pt_format_counts_key(uint32_t table_id)
 {
-    pt_format_key key = {.bytes = {'c'}, .size = 5};
+    pt_format_key key = {.bytes = {'c'}, .size = COUNTS_KEY_SIZE};
     pt_put_be32(key.bytes + 1, table_id);
     return key;
+}
+
+bool pt_format_is_counts_key(pt_slice key, uint32_t *table_id)
+{
+    if (key.size != COUNTS_KEY_SIZE || key.data[0] != 'c') {
+        return false;
+    }
+    *table_id = pt_get_be32(key.data + 1);
+    return true;
 }
 
 void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE])
 {
     memset(bytes, 0, PT_FORMAT_HEADER_SIZE);
     memcpy(bytes, STORE_MAGIC, sizeof STORE_MAGIC);
-    pt_put_le32(bytes + FEATURES_AT, SEALED);
+    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, FEATURE_SEALED);
     pt_seal(pt_format_header_key(), bytes, PT_FORMAT_HEADER_SIZE);
 }
 
@@ -123,7 +162,7 @@ pt_format_kind pt_format_read_header(pt_slice record)
         memcmp(record.data, STORE_MAGIC, sizeof STORE_MAGIC) != 0) {
         return PT_FORMAT_FOREIGN;
     }
-    uint32_t features = pt_get_le32(record.data + FEATURES_AT);
+    uint32_t features = pt_get_le32(record.data + FEATURES_TO_OPEN_AT);
     if (record.size == UNSEALED_HEADER_SIZE && features == 0) {
         return PT_FORMAT_OLDER;
     }
@@ -131,10 +170,10 @@ pt_format_kind pt_format_read_header(pt_slice record)
         content.size < UNSEALED_HEADER_SIZE) {
         return PT_FORMAT_DAMAGED;
     }
-    if ((features & ~(uint32_t)KNOWN_INCOMPATIBLE) != 0) {
+    if ((features & ~(uint32_t)KNOWN_TO_OPEN) != 0) {
         return PT_FORMAT_NEWER;
     }
-    if ((pt_get_le32(record.data + READ_ONLY_AT) & ~(uint32_t)KNOWN_READ_ONLY_COMPATIBLE) != 0) {
+    if ((pt_get_le32(record.data + FEATURES_TO_WRITE_AT) & ~(uint32_t)KNOWN_TO_WRITE) != 0) {
         return PT_FORMAT_READ_ONLY;
     }
     return PT_FORMAT_OURS;

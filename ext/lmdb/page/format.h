@@ -1,5 +1,6 @@
 /*
- * What is inside a store's file: the records of its main database. Format in lmdb/page/format.c.
+ * What a store's file contains: keys in LMDB's databases, and the records of the main database. The
+ * format is described in lmdb/page/format.c.
  */
 #ifndef PT_LMDB_PAGE_FORMAT_H
 #define PT_LMDB_PAGE_FORMAT_H
@@ -7,16 +8,6 @@
 #include "base/seal.h"
 #include "entity/key.h"
 #include "store/engine.h"
-
-/* Logical keys in LMDB's keys, which have 511 bytes at most. */
-enum {
-    PT_LMDB_SHORT_KEY_MAX = 510,  /* bytes of a logical key that needs no link */
-    PT_LMDB_LINK_SIZE = 511,      /* bytes of an LMDB key that is a link */
-    PT_LMDB_BUCKET_PREFIX = 8,    /* bytes of the number in front of a key in a bucket */
-    PT_LMDB_BUCKET_KEY_MAX = 502, /* bytes of logical key behind it */
-    PT_LMDB_DEPTH_MAX = (PT_KEY_LOGICAL_MAX - PT_LMDB_SHORT_KEY_MAX + PT_LMDB_BUCKET_KEY_MAX - 1) /
-                        PT_LMDB_BUCKET_KEY_MAX,
-};
 
 /* The sub-databases. */
 typedef enum pt_format_database {
@@ -27,6 +18,28 @@ typedef enum pt_format_database {
     PT_FORMAT_DATABASES,
 } pt_format_database;
 
+const char *pt_format_database_name(pt_format_database database);
+
+/* Finds the sub-database of this name; false if there is none. */
+bool pt_format_find_database(pt_slice name, pt_format_database *database);
+
+/*
+ * Keys of `entities` and `long_keys`.
+ */
+
+enum {
+    PT_LMDB_SHORT_KEY_MAX = 510,  /* bytes of a logical key that is stored without a link */
+    PT_LMDB_LINK_SIZE = 511,      /* bytes of an LMDB key that is a link */
+    PT_LMDB_BUCKET_PREFIX = 8,    /* bytes of the bucket number that begins a key in a bucket */
+    PT_LMDB_BUCKET_KEY_MAX = 502, /* bytes of the logical key that may follow it */
+    PT_LMDB_DEPTH_MAX = (PT_KEY_LOGICAL_MAX - PT_LMDB_SHORT_KEY_MAX + PT_LMDB_BUCKET_KEY_MAX - 1) /
+                        PT_LMDB_BUCKET_KEY_MAX, /* buckets on the way to the longest key */
+};
+
+/*
+ * The main database.
+ */
+
 enum {
     PT_FORMAT_NONCE_SIZE = 16,
     PT_FORMAT_HEADER_SIZE = 20 + PT_SEAL_SIZE,
@@ -35,9 +48,9 @@ enum {
     PT_FORMAT_BUCKET_SIZE = 8 + PT_SEAL_SIZE,
 };
 
-/* The record "current": what every commit renews. */
+/* The record "current", which every commit replaces. */
 typedef struct pt_format_state {
-    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* tells this commit from every other */
+    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random: no two commits have the same */
     uint64_t version;                    /* LMDB's transaction id of the commit */
     uint64_t catalog_generation;
     int64_t clock;
@@ -53,17 +66,12 @@ typedef struct pt_format_key {
 
 typedef enum pt_format_kind {
     PT_FORMAT_OURS,
-    PT_FORMAT_FOREIGN,   /* not a header of ours */
-    PT_FORMAT_DAMAGED,   /* one of ours whose checksum is wrong */
-    PT_FORMAT_OLDER,     /* of a store whose records have no checksums */
-    PT_FORMAT_NEWER,     /* has features that must be known for reading */
-    PT_FORMAT_READ_ONLY, /* has features that must be known for writing */
+    PT_FORMAT_FOREIGN,   /* not the header of a store */
+    PT_FORMAT_DAMAGED,   /* the header of a store, but its checksum is wrong */
+    PT_FORMAT_OLDER,     /* the store's records have no checksums */
+    PT_FORMAT_NEWER,     /* unknown features forbid reading */
+    PT_FORMAT_READ_ONLY, /* unknown features forbid writing */
 } pt_format_kind;
-
-const char *pt_format_database_name(pt_format_database database);
-
-/* Finds the sub-database of this name; false if there is none. */
-bool pt_format_find_database(pt_slice name, pt_format_database *database);
 
 pt_slice pt_format_header_key(void);
 pt_slice pt_format_state_key(void);
@@ -72,12 +80,17 @@ pt_format_key pt_format_name_key(uint16_t id);
 pt_format_key pt_format_shape_key(uint16_t id);
 pt_format_key pt_format_counts_key(uint32_t table_id);
 
+/* These recognize a key that the functions above made, and read the id in it. */
+bool pt_format_is_name_key(pt_slice key, uint16_t *id);
+bool pt_format_is_shape_key(pt_slice key, uint16_t *id);
+bool pt_format_is_counts_key(pt_slice key, uint32_t *table_id);
+
 void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE]);
 pt_format_kind pt_format_read_header(pt_slice record);
 
 void pt_format_write_state(const pt_format_state *state, uint8_t bytes[PT_FORMAT_STATE_SIZE]);
 
-/* False if the record is damaged or too short, or says what no commit writes. */
+/* False if the record is damaged or too short, or has values that no commit writes. */
 bool pt_format_read_state(pt_slice record, pt_format_state *state);
 
 void pt_format_write_counts(pt_slice key, const pt_table_counts *counts,
@@ -86,10 +99,10 @@ void pt_format_write_counts(pt_slice key, const pt_table_counts *counts,
 /* False if the record is damaged or too short. */
 bool pt_format_read_counts(pt_slice key, pt_slice record, pt_table_counts *counts);
 
-/* The number of a bucket of long keys, as the last one given out or as the value of a link. */
+/* A bucket number: the record of the last bucket, or the value of a link. */
 void pt_format_write_bucket(pt_slice key, uint64_t bucket, uint8_t record[PT_FORMAT_BUCKET_SIZE]);
 
-/* False if the record is damaged, has another size, or is 0, which no bucket has. */
+/* False if the record is damaged, has another size, or is 0, which is no bucket's number. */
 bool pt_format_read_bucket(pt_slice key, pt_slice record, uint64_t *bucket);
 
 #endif

@@ -53,12 +53,12 @@ const char *pt_lmdb_meta_read(const uint8_t *bytes, uint64_t number, pt_lmdb_met
     }
     meta->page_size = pt_get_le32(bytes + META_FREE_ROOT_AT);
     if (!is_page_size(meta->page_size)) {
-        return "says a page size that cannot be";
+        return "gives an impossible page size";
     }
     pt_lmdb_root_read(bytes + META_FREE_ROOT_AT, &meta->free);
     pt_lmdb_root_read(bytes + META_MAIN_ROOT_AT, &meta->main);
     if ((meta->free.flags & ~(unsigned)FLAG_NO_FOLDER) != FREE_LIST_FLAGS) {
-        return "says flags of the file that a store does not have";
+        return "has flags that no store has";
     }
     meta->last_page = pt_get_le64(bytes + META_LAST_PAGE_AT);
     meta->version = pt_get_le64(bytes + META_COMMIT_AT);
@@ -70,14 +70,14 @@ const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page)
     bool empty = root->page == PT_LMDB_NO_PAGE;
     if (empty != (root->depth == 0) || empty != (root->entries == 0) ||
         empty != (root->leaf_pages == 0) || root->depth > PT_LMDB_DEPTH_LIMIT) {
-        return "says a root that cannot be: its numbers contradict each other";
+        return "has an impossible root: its numbers contradict each other";
     }
     if (!empty && (root->page < PT_LMDB_METAS || root->page > last_page)) {
-        return "says a root that is not one of the file's pages";
+        return "has a root that is not one of the file's pages";
     }
     if (root->branch_pages > last_page || root->leaf_pages > last_page ||
         root->overflow_pages > last_page) {
-        return "says a root that cannot be: it has more pages than the file";
+        return "has an impossible root: it has more pages than the file";
     }
     return NULL;
 }
@@ -91,10 +91,10 @@ static bool is_possible_last_page(uint64_t last_page, uint64_t pages)
 const char *pt_lmdb_meta_judge(const pt_lmdb_meta *meta, uint64_t number, uint64_t pages)
 {
     if (!is_possible_last_page(meta->last_page, pages)) {
-        return "says more pages than the file has: part of the file is missing";
+        return "counts more pages than the file has: part of the file is missing";
     }
     if (meta->version % PT_LMDB_METAS != number) {
-        return "says a commit that is not written there";
+        return "has the number of a commit that belongs on the other meta page";
     }
     const char *wrong = pt_lmdb_root_judge(&meta->free, meta->last_page);
     return wrong != NULL ? wrong : pt_lmdb_root_judge(&meta->main, meta->last_page);
@@ -104,18 +104,18 @@ const char *pt_lmdb_free_list_judge(const pt_lmdb_entry *entry, const pt_lmdb_me
 {
     uint64_t commit = pt_get_le64(entry->key.data);
     if (commit == 0 || commit > meta->version) {
-        return "has an entry of a commit that there was not";
+        return "has an entry of a commit that does not exist";
     }
     if (entry->flags > PT_LMDB_ENTRY_BIG || entry->value.size < NUMBER_SIZE ||
         pt_get_le64(entry->value.data) > entry->value.size / NUMBER_SIZE - 1) {
-        return "has an entry that is no list";
+        return "has an entry that is not a list";
     }
     uint64_t count = pt_get_le64(entry->value.data);
     uint64_t before = meta->last_page + 1;
     for (uint64_t i = 1; i <= count; i++) {
         uint64_t page = pt_get_le64(entry->value.data + NUMBER_SIZE * i);
         if (page < PT_LMDB_METAS || page >= before) {
-            return "has a page that cannot be there";
+            return "has a page number that is out of range or out of order";
         }
         before = page;
     }
@@ -169,13 +169,13 @@ static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t 
 {
     size_t at = (size_t)(entry_at(page, index) - page->bytes);
     if (at < upper || at % 2 != 0 || at + PT_LMDB_ENTRY_HEADER > page->size) {
-        return "has an entry outside of its bounds";
+        return "has an entry outside its bounds";
     }
     const uint8_t *entry = page->bytes + at;
     size_t key_size = pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT);
     uint64_t value_size = 0;
     if (!is_possible_key_size(page, index, key_size, order)) {
-        return "has a key of a size that cannot be";
+        return "has a key of an impossible size";
     }
     if (page->is_leaf) {
         unsigned flags = pt_get_le16(entry + 4);
@@ -233,14 +233,14 @@ const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t s
     size_t lower = pt_get_le16(bytes + PT_LMDB_PAGE_LOWER_AT);
     size_t upper = pt_get_le16(bytes + PT_LMDB_PAGE_UPPER_AT);
     if (pt_get_le64(bytes) != number) {
-        return "is another page: it has the number of another one";
+        return "is the wrong page: it has the number of another one";
     }
     if (flags != PT_LMDB_PAGE_BRANCH && flags != PT_LMDB_PAGE_LEAF) {
-        return "is a page of another kind";
+        return "is neither a branch nor a leaf";
     }
     if (lower <= PT_LMDB_PAGE_HEADER || lower % PT_LMDB_PAGE_SLOT != 0 || lower > upper ||
         upper > size) {
-        return "has a header that cannot be";
+        return "has an impossible header";
     }
     *page = (pt_lmdb_page){.bytes = bytes,
                            .size = size,
@@ -272,10 +272,9 @@ const char *pt_lmdb_overflow_judge(const uint8_t *bytes, uint64_t number, uint64
 {
     if (pt_get_le64(bytes) != number ||
         pt_get_le16(bytes + PT_LMDB_PAGE_FLAGS_AT) != PT_LMDB_PAGE_OVERFLOW) {
-        return "is another page than the first one of a long value";
+        return "is not the first page of a long value";
     }
     return pt_get_le32(bytes + PT_LMDB_PAGE_LOWER_AT) == count
                ? NULL
-               : "is the first of another number of pages than "
-                 "its value needs";
+               : "begins a run of another number of pages than its value needs";
 }

@@ -69,7 +69,7 @@ static int read_second_meta(const pt_lmdb_page_file *file, pt_lmdb_metas *metas,
          rc == SQLITE_OK && metas->wrong[1] != NULL && size <= PT_LMDB_PAGE_MAX; size *= 2) {
         rc = read_meta(file, 1, size, metas, error);
         if (rc == SQLITE_OK && metas->wrong[1] == NULL && metas->metas[1].page_size != size) {
-            metas->wrong[1] = "says a page size that cannot be";
+            metas->wrong[1] = "gives an impossible page size";
         }
     }
     return rc;
@@ -92,7 +92,7 @@ int pt_lmdb_read_metas(pt_lmdb_page_file *file, pt_lmdb_metas *metas, pt_error *
     const pt_lmdb_meta *first = &metas->metas[0];
     if (metas->wrong[0] == NULL && metas->wrong[1] == NULL &&
         first->page_size != metas->metas[1].page_size) {
-        metas->wrong[1] = "says another page size than page 0";
+        metas->wrong[1] = "gives another page size than page 0";
     }
     const pt_lmdb_meta *newest = pt_lmdb_newest_meta(metas);
     if (newest != NULL) {

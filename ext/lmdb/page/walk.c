@@ -84,7 +84,7 @@ static const char *judge_level(const pt_lmdb_walk *walk, const pt_lmdb_level *le
         return "lies too high or too deep in its tree";
     }
     if (!is_last && level->page.count < 2 && walk->order != pt_lmdb_compare_numbers) {
-        return "has one child only";
+        return "has only one child";
     }
     return is_within_bounds(walk, level) ? NULL : "has keys that belong on another page";
 }
@@ -128,7 +128,7 @@ static int push(pt_lmdb_walk *walk, uint64_t number, pt_slice low, pt_slice high
     if (!is_in_file(walk, number, 1)) {
         what = "is not one of the file's pages";
     } else if (!claim(walk, number, 1)) {
-        what = "is in use at another place too";
+        what = "is also in use elsewhere";
     } else if (!is_loaded) {
         int rc = load(walk, level, number, is_last, &what, error);
         if (rc != SQLITE_OK) {
@@ -173,9 +173,9 @@ static int read_overflow(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *whole, 
     const char *what = NULL;
     bool there = true;
     if (!is_in_file(walk, first, count)) {
-        what = "is not one of the file's pages, as the first one of a long value";
+        what = "begins a long value, but is not one of the file's pages";
     } else if (!claim(walk, first, count)) {
-        what = "is in use at another place too";
+        what = "is also in use elsewhere";
     } else if (!walk->skips_values) {
         pt_buffer_clear(&walk->value);
         uint8_t *bytes = pt_buffer_extend(&walk->value, (size_t)count * walk->file->page_size);

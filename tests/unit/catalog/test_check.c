@@ -27,7 +27,7 @@ static void entities_are_checked(void **state)
     flip("entities", BYTES(ENTITY));
     expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged");
     put("entities", BYTES("\0\0\0\1mm"), BYTES("no record"));
-    expect("table 'One', PartitionKey 'mm': its key is damaged: it has no end");
+    expect("table 'One', PartitionKey 'mm': its key is damaged: the PartitionKey does not end");
     put("entities", BYTES("\0\0\0\1a\0\xFF"), BYTES("no record"));
     expect("its keys are damaged: they are not UTF-8");
     put("entities", BYTES("\0\0\0\1\xFF\0b"), BYTES("no record"));
@@ -35,7 +35,7 @@ static void entities_are_checked(void **state)
     put("entities", BYTES("\0\0\1"), BYTES("no record"));
     expect("a key of 3 bytes: it is too short to be a key");
     put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
-    expect("table number 9: the catalogue does not have it, but there are 1 entities");
+    expect("table number 9: it is not in the catalogue, but it has 1 entities");
 }
 
 static void put_own_record(int64_t ticks, uint8_t active)
@@ -51,7 +51,7 @@ static void what_a_right_checksum_hides_is_found(void **state)
     put_own_record(sample_ticks, 2);
     expect("PartitionKey 'Sales', RowKey '000223': the entity is damaged");
     put_own_record(PT_TICKS_MAX, 1);
-    expect("PartitionKey 'Sales', RowKey '000223': its Timestamp is later than the store's");
+    expect("PartitionKey 'Sales', RowKey '000223': its Timestamp is later than the newest one");
     record_bytes record = own_large_record(5000);
     put("entities", sample_key(), slice_of(&record));
     free(record.data);
@@ -65,10 +65,10 @@ static void the_catalogue_is_checked(void **state)
     expect("the catalogue's table 'two': its entry is damaged");
     flip("entities", BYTES("\0\0\0\0two"));
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Four"));
-    expect("another table, or a dropped one, has the same number");
+    expect("another table, or a dropped table, has the same number");
     put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\3\0\0\0Four"));
-    expect("another table, or a dropped one, has the same number");
+    expect("another table, or a dropped table, has the same number");
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
     expect("the catalogue's table 'four': its entry is damaged");
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Five"));
@@ -76,24 +76,24 @@ static void the_catalogue_is_checked(void **state)
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
     expect("the catalogue's table 'four': its entry is damaged");
     take_out("entities", BYTES("\0\0\0\0one"));
-    expect("table number 1: the catalogue does not have it, but there are 4 entities and 3 parts");
+    expect("table number 1: it is not in the catalogue, but it has 4 entities and 3 parts");
 }
 
 static void counts_are_compared(void **state)
 {
     (void)state;
     put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
-    expect("table 'Two': the store says that it has 1 entities, 0 parts of large values and 0 "
+    expect("table 'Two': the store says 1 entities, 0 parts of large values and 0 "
            "bytes, but 0, 0 and 0 were found");
     put(NULL, BYTES("c\0\0\0\2"), BYTES("\1"));
     expect("the counts of table number 2 are damaged");
     put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
-    expect("table number 7: the catalogue does not have it");
+    expect("table number 7: it is not in the catalogue");
     put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0"));
-    expect("table 'Two': the store says that it has 0 entities, 1 parts of large values and 0 "
+    expect("table 'Two': the store says 0 entities, 1 parts of large values and 0 "
            "bytes, but 0, 0 and 0 were found");
     take_out("entities", BYTES(ENTITY));
-    expect("table 'One': the store says that it has 4 entities, 3 parts");
+    expect("table 'One': the store says 4 entities, 3 parts");
 }
 
 static void large_values_are_checked(void **state)
@@ -105,12 +105,12 @@ static void large_values_are_checked(void **state)
     flip("chunks", BYTES(CHUNK));
     expect(damaged);
     take_out("chunks", BYTES(CHUNK));
-    snprintf(damaged, sizeof damaged, "%sincomplete: parts of it are missing", value);
+    snprintf(damaged, sizeof damaged, "%sincomplete: it lacks parts", value);
     expect(damaged);
     put("chunks", BYTES(CHUNK "\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("large values of table 'One': a part belongs to no entity");
     put("chunks", BYTES(CHUNK "\0\0\0\1\0\0"), BYTES("12345"));
-    expect("large values of table 'One': a part has a key that no version writes");
+    expect("large values of table 'One': the key of a part is damaged");
     put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
     put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("a part is damaged");
@@ -133,7 +133,7 @@ static void links_are_followed(void **state)
 {
     (void)state;
     put_link("entities", "\0\0\0\1z\0", 6, 1);
-    expect("bucket 1 of long keys is led to by several keys");
+    expect("bucket 1 of long keys has several keys that lead to it");
     put_link("entities", "\0\0\0\1z\0", 6, 99);
     expect("table number 1: a link to long keys leads nowhere");
     put_link("entities", "\0\0\0\1z\0", 6, 0);
@@ -163,7 +163,7 @@ static void circles_of_links_are_found(void **state)
     put_link("long_keys", "\0\0\0\0\0\0\0\x41", 8, 0x40);
     expect("long_keys: 2 entries are not reached from any entity's key");
     put_link("entities", "\0\0\0\1z\0", 6, 0x40);
-    expect("bucket 64 of long keys is led to by several keys");
+    expect("bucket 64 of long keys has several keys that lead to it");
 }
 
 static void the_dictionary_is_checked(void **state)
@@ -202,7 +202,7 @@ static void garbage_is_checked(void **state)
 {
     (void)state;
     put("garbage", BYTES("\xFF\0\0\0\0\0\0"), BYTES("\1"));
-    expect("the note that it is to be deleted is damaged");
+    expect("the note that it was dropped is damaged");
 }
 
 static void garbage_has_a_number_that_was_given_out(void **state)
@@ -213,16 +213,16 @@ static void garbage_has_a_number_that_was_given_out(void **state)
         uint8_t key[8] = {0xFF};
         memcpy(key + 4, numbers[i], 4);
         put_sealed("garbage", pt_slice_of(key, sizeof key), BYTES("\1"));
-        expect("the note that it is to be deleted is damaged");
+        expect("the note that it was dropped is damaged");
         take_out("garbage", pt_slice_of(key, sizeof key));
     }
     static const pt_slice contents[] = {{(const uint8_t *)"\2", 1}, {(const uint8_t *)"\1\1", 2}};
     for (int i = 0; i < 2; i++) {
         put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), contents[i]);
-        expect("the note that it is to be deleted is damaged");
+        expect("the note that it was dropped is damaged");
     }
     put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
-    expect("the note that it is to be deleted is damaged");
+    expect("the note that it was dropped is damaged");
 }
 
 static void missing_parts_are_named(void **state)
@@ -260,9 +260,9 @@ static void free_pages_are_checked(void **state)
     expect("is in use, and in the list of free pages too: later commits may overwrite it");
     expect("neither in use nor in the list of free pages");
     set_free_list(0, 0);
-    expect("the list of free pages has a page that cannot be there");
+    expect("the list of free pages has a page number that is out of range or out of order");
     set_free_list(root, root);
-    expect("the list of free pages has a page that cannot be there");
+    expect("the list of free pages has a page number that is out of range or out of order");
 }
 
 static void meta_pages_are_checked(void **state)
@@ -273,13 +273,13 @@ static void meta_pages_are_checked(void **state)
     uint64_t commit = number_at(file, meta + 144);
     set_number(file, meta + 144, commit + 1);
     fflush(file);
-    expect("says a commit that is not written there");
+    expect("has the number of a commit that belongs on the other meta page");
     set_number(file, meta + 144, commit + 2);
     fflush(file);
     expect("its state record (current) is that of commit");
     set_number(file, meta + 144, commit - 2);
     fflush(file);
-    expect("a meta page, is damaged: what it leads to is commit");
+    expect("a meta page, is damaged: it leads to commit");
     set_number(file, meta + 144, commit);
     uint64_t entries = number_at(file, meta + 120);
     set_number(file, meta + 120, entries + 1);
@@ -288,7 +288,7 @@ static void meta_pages_are_checked(void **state)
     set_number(file, meta + 120, entries);
     set_number(file, meta + 136, UINT64_C(1) << 40);
     fflush(file);
-    expect("says more pages than the file has");
+    expect("counts more pages than the file has");
     set_number(file, meta + 16, 0);
     fflush(file);
     expect("does not have LMDB's magic number");
@@ -314,7 +314,7 @@ static void two_meta_pages_of_one_commit_are_found(void **state)
     }
     set_number(file, PAGE + 144, number_at(file, 144));
     assert_int_equal(fclose(file), 0);
-    expect("page 1, a meta page, is damaged: what it leads to is commit");
+    expect("page 1, a meta page, is damaged: it leads to commit");
 }
 
 static void less_than_a_page_is_left(void **state)
@@ -326,7 +326,7 @@ static void less_than_a_page_is_left(void **state)
     set_number(file, 128, UINT64_C(1) << 50);
     set_number(file, 136, UINT64_MAX);
     assert_int_equal(fclose(file), 0);
-    expect("says more pages than the file has");
+    expect("counts more pages than the file has");
 }
 
 /* Nobody watches this one. */

@@ -119,11 +119,13 @@ static void roots_are_judged(void **state)
     enum { NAME = 9 };
     FILE *file = open_file();
     long root = root_of(file, "long_keys");
-    expect_with(file, root - NAME - 4, 0, "the record of the sub-database long_keys is none");
-    expect_with(file, root - NAME - 8, 49, "the record of the sub-database long_keys is none");
+    expect_with(file, root - NAME - 4, 0, "the record of the sub-database long_keys is not a root");
+    expect_with(file, root - NAME - 8, 49,
+                "the record of the sub-database long_keys is not a root");
     expect_with(file, root + 4, 4, "the record of the sub-database long_keys has flags that no");
-    expect_with(file, root + 6, 33, "the record of the sub-database long_keys says a root");
-    expect_with(file, newest_meta(file) + 92, 4, "another order of the main database");
+    expect_with(file, root + 6, 33,
+                "the record of the sub-database long_keys has an impossible root");
+    expect_with(file, newest_meta(file) + 92, 4, "flags of the main database that no store has");
     assert_int_equal(fclose(file), 0);
 }
 
@@ -158,7 +160,7 @@ static void a_copy_by_lmdb_itself_is_sound(void **state)
     mdb_txn_abort(self.txn);
     assert_int_equal(mdb_env_copy2(self.env, path, MDB_CP_COMPACT), 0);
     mdb_env_close(self.env);
-    assert_int_equal(pt_check(&pt_lmdb_engine, path, NULL, NULL, &text, &error), SQLITE_OK);
+    assert_int_equal(pt_check_store(&pt_lmdb_engine, path, NULL, NULL, &text, &error), SQLITE_OK);
     assert_string_equal(text, "ok");
     sqlite3_free(text);
 }
@@ -215,7 +217,7 @@ static void what_is_lost_is_said_also_without_memory(void **state)
     long child = (long)(number_at(file, entry) & 0xFFFFFFFF);
     set_number(file, child * PAGE, 1);
     fflush(file);
-    expect("is another page: it has the number of another one; what lies on it is lost: from "
+    expect("is the wrong page: it has the number of another one; what lies on it is lost: from "
            "table 'One', PartitionKey 'b', RowKey '0");
     check_without_memory();
     set_number(file, branch, 1);

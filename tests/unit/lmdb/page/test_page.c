@@ -36,19 +36,19 @@ static void damaged_pages_are_not_read(void **state)
         uint64_t number;
         const char *words;
     } damages[] = {
-        {0, 8, 4, "is another page"},
-        {10, 2, OVERFLOW, "a page of another kind"},
-        {10, 2, BRANCH | LEAF, "a page of another kind"},
-        {12, 2, 16, "a header that cannot be"},
-        {12, 2, 21, "a header that cannot be"},
-        {12, 2, PAGE, "a header that cannot be"},
-        {14, 2, PAGE + 2, "a header that cannot be"},
-        {16, 2, 18, "an entry outside of its bounds"},
-        {16, 2, PAGE - 1, "an entry outside of its bounds"},
-        {16, 2, PAGE - 11, "an entry outside of its bounds"},
-        {16, 2, PAGE - 4, "an entry outside of its bounds"},
-        {PAGE - 12 + 6, 2, 0, "a key of a size that cannot be"},
-        {PAGE - 12 + 6, 2, 512, "a key of a size that cannot be"},
+        {0, 8, 4, "is the wrong page"},
+        {10, 2, OVERFLOW, "is neither a branch nor a leaf"},
+        {10, 2, BRANCH | LEAF, "is neither a branch nor a leaf"},
+        {12, 2, 16, "an impossible header"},
+        {12, 2, 21, "an impossible header"},
+        {12, 2, PAGE, "an impossible header"},
+        {14, 2, PAGE + 2, "an impossible header"},
+        {16, 2, 18, "an entry outside its bounds"},
+        {16, 2, PAGE - 1, "an entry outside its bounds"},
+        {16, 2, PAGE - 11, "an entry outside its bounds"},
+        {16, 2, PAGE - 4, "an entry outside its bounds"},
+        {PAGE - 12 + 6, 2, 0, "a key of an impossible size"},
+        {PAGE - 12 + 6, 2, 512, "a key of an impossible size"},
         {PAGE - 12 + 4, 2, 3, "flags that no store has"},
         {PAGE - 12, 4, 400, "goes beyond its end"},
         {PAGE - 12, 4, UINT32_MAX, "goes beyond its end"},
@@ -77,15 +77,17 @@ static void keys_of_branches_and_lists_have_their_sizes(void **state)
     pt_lmdb_page page;
     uint8_t *bytes = image + (size_t)2 * PAGE;
     put_page(2, BRANCH, nameless, 2);
-    expect_text(pt_lmdb_page_open(&page, bytes, PAGE, 2, pt_slice_compare), "a key of a size");
+    expect_text(pt_lmdb_page_open(&page, bytes, PAGE, 2, pt_slice_compare),
+                "a key of an impossible size");
     put_page(2, BRANCH, nameless, 1);
     assert_null(pt_lmdb_page_open(&page, bytes, PAGE, 2, pt_slice_compare));
     assert_int_equal(pt_lmdb_page_entry(&page, 0).key.size, 0);
     put((size_t)3 * PAGE - 10 + 6, 2, 512);
-    expect_text(pt_lmdb_page_open(&page, bytes, PAGE, 2, pt_slice_compare), "a key of a size");
+    expect_text(pt_lmdb_page_open(&page, bytes, PAGE, 2, pt_slice_compare),
+                "a key of an impossible size");
     put_page(2, LEAF, list, 2);
     expect_text(pt_lmdb_page_open(&page, bytes, PAGE, 2, pt_lmdb_compare_numbers),
-                "a key of a size");
+                "a key of an impossible size");
 }
 
 static void overflow_pages_are_recognised(void **state)
@@ -94,10 +96,10 @@ static void overflow_pages_are_recognised(void **state)
     uint8_t *bytes = image + (size_t)5 * PAGE;
     put_tree();
     assert_null(pt_lmdb_overflow_judge(bytes, 5, 2));
-    expect_text(pt_lmdb_overflow_judge(bytes, 6, 2), "is another page");
+    expect_text(pt_lmdb_overflow_judge(bytes, 6, 2), "is not the first page");
     expect_text(pt_lmdb_overflow_judge(bytes, 5, 3), "another number of pages");
     bytes[10] = LEAF;
-    expect_text(pt_lmdb_overflow_judge(bytes, 5, 2), "is another page");
+    expect_text(pt_lmdb_overflow_judge(bytes, 5, 2), "is not the first page");
 }
 
 /* --- Roots and lists --- */
@@ -142,14 +144,14 @@ static void lists_of_free_pages_that_cannot_be_are_found(void **state)
     } lists[] = {
         {9, 0, 24, {2, 7, 2}, NULL},
         {1, 0, 8, {0}, NULL},
-        {0, 0, 24, {2, 7, 2}, "a commit that there was not"},
-        {10, 0, 24, {2, 7, 2}, "a commit that there was not"},
-        {9, PT_LMDB_ENTRY_ROOT, 24, {2, 7, 2}, "no list"},
-        {9, 0, 7, {0}, "no list"},
-        {9, 0, 24, {3, 7, 2}, "no list"},
-        {9, 0, 24, {2, 7, 7}, "a page that cannot be there"},
-        {9, 0, 24, {2, 8, 2}, "a page that cannot be there"},
-        {9, 0, 24, {2, 7, 1}, "a page that cannot be there"},
+        {0, 0, 24, {2, 7, 2}, "a commit that does not exist"},
+        {10, 0, 24, {2, 7, 2}, "a commit that does not exist"},
+        {9, PT_LMDB_ENTRY_ROOT, 24, {2, 7, 2}, "not a list"},
+        {9, 0, 7, {0}, "not a list"},
+        {9, 0, 24, {3, 7, 2}, "not a list"},
+        {9, 0, 24, {2, 7, 7}, "out of range or out of order"},
+        {9, 0, 24, {2, 8, 2}, "out of range or out of order"},
+        {9, 0, 24, {2, 7, 1}, "out of range or out of order"},
     };
     const pt_lmdb_meta meta = {.last_page = LAST, .version = 9};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
@@ -192,11 +194,15 @@ static void meta_pages_that_cannot_be_are_found(void **state)
         uint64_t number;
         const char *words;
     } damages[] = {
-        {16, 4, 0, "magic number"},           {10, 2, LEAF, "header is that of another page"},
-        {0, 8, 1, "header is that"},          {20, 4, 2, "another version of LMDB"},
-        {40, 4, 128, "a page size"},          {40, 4, 65536, "a page size"},
-        {40, 4, 768, "a page size"},          {44, 2, 0, "flags of the file"},
-        {44, 2, 0x4018, "flags of the file"},
+        {16, 4, 0, "magic number"},
+        {10, 2, LEAF, "header is that of another page"},
+        {0, 8, 1, "header is that"},
+        {20, 4, 2, "another version of LMDB"},
+        {40, 4, 128, "an impossible page size"},
+        {40, 4, 65536, "an impossible page size"},
+        {40, 4, 768, "an impossible page size"},
+        {44, 2, 0, "flags that no store has"},
+        {44, 2, 0x4018, "flags that no store has"},
     };
     for (size_t i = 0; i < sizeof damages / sizeof damages[0]; i++) {
         pt_lmdb_page_file file;
@@ -242,7 +248,7 @@ static void what_meta_pages_say_is_judged(void **state)
     pt_lmdb_metas metas = read_metas(sizeof image, &file);
     pt_lmdb_meta meta = metas.metas[1];
     assert_null(pt_lmdb_meta_judge(&meta, 1, PAGES));
-    expect_text(pt_lmdb_meta_judge(&meta, 0, PAGES), "a commit that is not written there");
+    expect_text(pt_lmdb_meta_judge(&meta, 0, PAGES), "belongs on the other meta page");
     meta.last_page = 0;
     expect_text(pt_lmdb_meta_judge(&meta, 1, PAGES), "more pages than the file has");
     meta.last_page = 1 << 20;

@@ -89,13 +89,14 @@ static void damage_of_what_lmdb_reads_is_found(void **state)
         uint64_t number;
         const char *words;
     } damages[] = {
-        {PAGE + 136, 8, 0, "page 1 says more pages than the file has"},
+        {PAGE + 136, 8, 0, "page 1 counts more pages than the file has"},
         {PAGE + 94, 2, 2, "page 3 (main database) lies too high or too deep"},
-        {PAGE + 104, 8, 0, "page 1 says a root that cannot be"},
-        {3 * PAGE, 8, 4, "page 3 (main database) is another page"},
-        {4 * PAGE, 8, 5, "page 4 (entities) is another page"},
-        {2 * PAGE, 8, 5, "page 2 (the list of free pages) is another page"},
-        {3 * PAGE - 16, 8, 1, "the list of free pages has a page that cannot be there"},
+        {PAGE + 104, 8, 0, "page 1 has an impossible root"},
+        {3 * PAGE, 8, 4, "page 3 (main database) is the wrong page"},
+        {4 * PAGE, 8, 5, "page 4 (entities) is the wrong page"},
+        {2 * PAGE, 8, 5, "page 2 (the list of free pages) is the wrong page"},
+        {3 * PAGE - 16, 8, 1,
+         "the list of free pages has a page number that is out of range or out of order"},
         {3 * PAGE - 40, 4, 7, "page 2 (the list of free pages) has gaps"},
     };
     put_sound_store();
@@ -111,11 +112,11 @@ static void roots_of_parts_are_judged(void **state)
 {
     (void)state;
     put_store(root_at(4, 33), PT_LMDB_ROOT_SIZE);
-    expect_damage("entities says a root that cannot be");
+    expect_damage("entities has an impossible root");
     put_store(root_at(4, 1), PT_LMDB_ROOT_SIZE - 1);
     expect_damage("entities has a root of an impossible size");
     put_store(root_at(5, 1), PT_LMDB_ROOT_SIZE);
-    expect_damage("page 5 (entities) is a page of another kind");
+    expect_damage("page 5 (entities) is neither a branch nor a leaf");
 }
 
 /* Or else damage could make it go on and on. */
@@ -136,7 +137,7 @@ static void more_pages_than_the_root_says_are_not_looked_at(void **state)
     put(PAGE + 104, 8, 2);
     expect_sound();
     put(PAGE + 104, 8, 1);
-    expect_damage("page 5 (main database) is in use at another place too");
+    expect_damage("page 5 (main database) is also in use elsewhere");
 }
 
 /* A long list costs no time: what lies behind its beginning is not looked at. */
@@ -160,7 +161,7 @@ static void the_list_of_free_pages_is_looked_at_up_to_its_64th_page(void **state
                                     .value_size = 8};
     const image_entry shorter[] = {short_list, lists[1]};
     put_page(2, LEAF, shorter, 2);
-    expect_damage("the list of free pages has an entry of a commit that there was not");
+    expect_damage("the list of free pages has an entry of a commit that does not exist");
     file_size = sizeof image;
 }
 
@@ -169,7 +170,7 @@ static void a_file_that_ends_before_the_main_database_is_refused(void **state)
     (void)state;
     put_sound_store();
     file_size = (size_t)3 * PAGE;
-    expect_damage("main database says a root that is not one of the file's pages");
+    expect_damage("main database has a root that is not one of the file's pages");
     file_size = sizeof image;
 }
 
@@ -236,7 +237,7 @@ static void both_meta_pages_must_be_sound(void **state)
     put(144, 8, 12);
     put(136, 8, 0);
     assert_int_equal(verify_metas(&error), SQLITE_CORRUPT);
-    expect_text(error.message, "page 0 says more pages than the file has");
+    expect_text(error.message, "page 0 counts more pages than the file has");
     assert_int_equal(pt_lmdb_verify_metas(-1, "file", &error), SQLITE_IOERR_READ);
     pt_error_clear(&error);
 }

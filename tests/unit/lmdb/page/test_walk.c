@@ -92,7 +92,7 @@ static void walks_pass_over_what_is_damaged(void **state)
     put_page(2, LEAF, leaf, 1);
     expect_walk(2, "too high or too deep", 0);
     put_page(2, BRANCH, lonely, 1);
-    expect_walk(2, "one child only", 0);
+    expect_walk(2, "only one child", 0);
     put_tree();
     put_page(4, LEAF, low, 1);
     expect_walk(4, "keys that belong on another page", 3);
@@ -107,23 +107,23 @@ static void values_on_overflow_pages_are_judged(void **state)
     const size_t value = (size_t)4 * PAGE - 30; /* of the entry "b" */
     put_tree();
     put(value + 9, 8, LAST);
-    expect_walk(LAST, "as the first one of a long value", 4);
+    expect_walk(LAST, "begins a long value", 4);
     put(value + 9, 8, 1);
-    expect_walk(1, "as the first one of a long value", 4);
+    expect_walk(1, "begins a long value", 4);
     put(value + 9, 8, UINT64_MAX);
-    expect_walk(UINT64_MAX, "as the first one of a long value", 4);
+    expect_walk(UINT64_MAX, "begins a long value", 4);
     put_tree();
     put(value, 4, 2 * PAGE);
     expect_walk(5, "another number of pages", 4);
     put(value, 4, 20 * PAGE);
-    expect_walk(5, "as the first one of a long value", 4);
+    expect_walk(5, "begins a long value", 4);
     put_tree();
     tally sum = {.refused = 5};
     assert_int_equal(walk_image(&whole_root, pt_slice_compare, sizeof image, &sum), 4);
-    expect_text(sum.what, "in use at another place too");
+    expect_text(sum.what, "also in use elsewhere");
     sum = (tally){.refused = 4};
     assert_int_equal(walk_image(&whole_root, pt_slice_compare, sizeof image, &sum), 3);
-    expect_text(sum.what, "in use at another place too");
+    expect_text(sum.what, "also in use elsewhere");
     sum = (tally){0};
     assert_int_equal(walk_image(&whole_root, pt_slice_compare, (size_t)6 * PAGE, &sum), 4);
     expect_text(sum.what, "is missing: the file ends before it");
