@@ -8,7 +8,7 @@
 #include "base/sqlite.h"
 #include "entity/bag.h"
 #include "table/config.h"
-#include "transaction/connection.h"
+#include "transaction/connected_tables.h"
 #include "transaction/table_directory.h"
 
 typedef struct pt_cursor pt_cursor;
