@@ -7,6 +7,8 @@
 #include "module/module.h"
 #include "module/store_path.h"
 #include "transaction/interruption.h"
+#include "transaction/main_database_lock.h"
+#include "transaction/store_name.h"
 
 /* --- The frame of a call --- */
 
@@ -184,7 +186,7 @@ static int path_of(pt_connection *connection, sqlite3_value *argument, char **pa
     }
     int rc = pt_store_path(connection, "main", name, path, error);
     if (rc == SQLITE_OK) {
-        rc = pt_connection_check_name(*path, error);
+        rc = pt_store_name_check(*path, error);
         if (rc != SQLITE_OK) {
             sqlite3_free(*path);
         }
@@ -304,7 +306,7 @@ static int compact(const admin_call *call, pt_error *error)
     int wait_ms;
     rc = check_for_compacting(call->connection, session, call->watch, error);
     if (rc == SQLITE_OK) {
-        rc = pt_connection_busy_timeout(call->connection, &wait_ms, error);
+        rc = pt_busy_timeout(pt_connection_db(call->connection), &wait_ms, error);
     }
     if (rc == SQLITE_OK) {
         rc = store->engine->compact(store, wait_ms, call->watch, &bytes, error);

@@ -60,7 +60,7 @@ static int find_connected_table(pt_catalog_source *source, const char *schema, c
     int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     sqlite3_free(sql);
     if (rc == SQLITE_OK) {
-        pt_connected *connected = pt_connection_find_table(source->connection, schema, name);
+        pt_connected *connected = pt_connected_tables_find(source->connection, schema, name);
         rc = connected != NULL
                  ? use_connected_table(source, pt_table_of_connected(connected), error)
                  : SQLITE_NOTFOUND;

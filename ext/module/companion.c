@@ -4,6 +4,7 @@
 
 #include "module/follower.h"
 #include "module/module.h"
+#include "transaction/explicit_transaction.h"
 
 #define COMPANION "ptable_companion"
 #define JOB_TYPE "ptable_companion_job"
@@ -44,7 +45,7 @@ static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
 {
     int rc = connect(db, context, argc, argv, vtab, message);
     if (rc == SQLITE_OK && !sqlite3_get_autocommit(db)) {
-        pt_connection_follow(context);
+        pt_explicit_transaction_follow(context);
     }
     return rc;
 }
@@ -131,7 +132,7 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     pt_connection *connection = pt_follower_of(vtab)->connection;
     if (job != NULL) {
         /* Savepoints announced before were open already; the job's own ones are news. */
-        pt_connection_set_joining(connection, false);
+        pt_explicit_transaction_set_joining(connection, false);
         *job->run = true;
         *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
         return job->write(job->context, job->error);
@@ -146,7 +147,7 @@ static int begin(sqlite3_vtab *vtab)
 {
     pt_connection *connection = pt_follower_of(vtab)->connection;
     if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
-        pt_connection_follow(connection);
+        pt_explicit_transaction_follow(connection);
     }
     return SQLITE_OK;
 }
@@ -220,9 +221,9 @@ int pt_companion_ensure(pt_connection *connection, pt_error *error)
 {
     int outcome;
     int rc = make_unless_busy(pt_connection_db(connection), &outcome, error);
-    bool again =
-        rc == SQLITE_OK && outcome == SQLITE_SCHEMA && !pt_connection_is_reconnecting(connection);
-    pt_connection_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
+    bool again = rc == SQLITE_OK && outcome == SQLITE_SCHEMA &&
+                 !pt_explicit_transaction_is_reconnecting(connection);
+    pt_explicit_transaction_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
     return again ? pt_error_set(error, SQLITE_SCHEMA, "TEMP was emptied; try again") : rc;
 }
 
@@ -272,9 +273,9 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
         return SQLITE_OK;
     }
     int outcome;
-    pt_connection_set_joining(connection, true);
+    pt_explicit_transaction_set_joining(connection, true);
     int rc = try_to_join(db, &outcome, error);
-    pt_connection_set_joining(connection, false);
+    pt_explicit_transaction_set_joining(connection, false);
     /* PRAGMA temp_store empties TEMP. The statement that runs may be aborted, but an update that
      * is lost would be worse. */
     return rc == SQLITE_OK && outcome == SQLITE_ERROR ? try_to_make(db, &outcome, error) : rc;
@@ -299,11 +300,11 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
         rc = sqlite3_bind_pointer(insert, 1, &job, JOB_TYPE, NULL);
     }
     if (rc == SQLITE_OK) {
-        pt_connection_set_joining(connection, true);
-        pt_connection_set_beside_main(connection, true);
+        pt_explicit_transaction_set_joining(connection, true);
+        pt_explicit_transaction_set_beside_main(connection, true);
         rc = sqlite3_step(insert);
-        pt_connection_set_beside_main(connection, false);
-        pt_connection_set_joining(connection, false);
+        pt_explicit_transaction_set_beside_main(connection, false);
+        pt_explicit_transaction_set_joining(connection, false);
     }
     if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {
         pt_module_nested_error(db, "INSERT into temp." COMPANION, error);

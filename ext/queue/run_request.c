@@ -87,7 +87,7 @@ typedef struct named_request {
 /* NULL if the table is not ours, but only behaves like a queue. */
 static pt_queue *connected_queue(const named_request *self)
 {
-    pt_connected *connected = pt_connection_find_table(self->connection, self->schema, self->name);
+    pt_connected *connected = pt_connected_tables_find(self->connection, self->schema, self->name);
     pt_table *table = connected != NULL ? pt_table_of_connected(connected) : NULL;
     bool is_queue = table != NULL && table->form->kind == PT_TABLE_OF_MESSAGES;
     return is_queue ? pt_queue_of(&table->base) : NULL;

@@ -46,7 +46,7 @@ static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
 
 static bool is_in_batch(const pt_table *table)
 {
-    return table->config.azure_batch || pt_connection_has_batch(table->connection);
+    return table->config.azure_batch || pt_batch_rules_apply(table->connection);
 }
 
 /* Bytes of the bag's record, as far as they can be told before it has a shape. */
@@ -91,6 +91,6 @@ int pt_entity_check_removal(pt_table *table, pt_slice key, pt_error *error)
 void pt_entity_note_write(const pt_table *table)
 {
     if (table->config.azure_batch) {
-        pt_connection_note_batch(table->connection, table->session);
+        pt_batch_rules_begin(table->connection, table->session);
     }
 }

@@ -9,7 +9,7 @@
 #include "entity/bag.h"
 #include "table/column_map.h"
 #include "table/config.h"
-#include "transaction/connection.h"
+#include "transaction/connected_tables.h"
 #include "transaction/table_directory.h"
 
 typedef struct pt_cursor pt_cursor;

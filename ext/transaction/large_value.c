@@ -100,8 +100,8 @@ int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large
     return rc;
 }
 
-/* What the transaction has written under a key that is used once, also if it has deleted it since.
- */
+/* What the transaction has written under a chunk's key, even if it has deleted the chunk since.
+ * Each chunk's key is used once, so an older version holds the same bytes. */
 static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
     *found = false;
@@ -122,8 +122,8 @@ static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *reco
     return SQLITE_OK;
 }
 
-/* A chunk that is neither stored nor pending: only one of this transaction can have been taken
- * back. */
+/* A chunk is neither stored nor pending. If the snapshot is older than the value, this transaction
+ * wrote the value and discarded it; otherwise the store is damaged. */
 static int report_missing_chunk(const pt_view *view, const pt_large *large, pt_error *error)
 {
     if (large->ticks <= view->snapshot->clock) {
@@ -138,6 +138,7 @@ static int find_chunk(pt_view *view, pt_slice key, const pt_large *large, pt_sli
                       pt_error *error)
 {
     bool found;
+    /* The snapshot first: a pending operation on a stored chunk can only be its deletion. */
     int rc = view->snapshot->store->engine->get(view->snapshot, key, &found, record, error);
     if (rc == SQLITE_OK && !found) {
         rc = find_pending(view, key, &found, record, error);
@@ -172,7 +173,7 @@ static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large
     return SQLITE_OK;
 }
 
-/* Exactly so much, for the buffer may be handed to SQLite. */
+/* Allocates exactly `size` bytes, since SQLite may take ownership of the buffer. */
 static bool empty_and_reserve(pt_buffer *bytes, size_t size)
 {
     pt_buffer_clear(bytes);
@@ -249,7 +250,7 @@ int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possi
 
 /* --- Large fields --- */
 
-/* Bytes of the strings and binaries that are not too long for the record by themselves. */
+/* The size of the strings and binaries that are short enough to stay in the record. */
 static uint64_t inline_bytes_of(const pt_bag *bag)
 {
     uint64_t bytes = 0;

@@ -5,7 +5,7 @@
 
 #include "base/sqlite.h"
 
-/* Where a database file says how it is written: 1 rollback journal, 2 WAL (SQLite's file format,
+/* This byte of a database file is 1 for a rollback journal, 2 for WAL (SQLite's file format,
  * section 1.3). */
 enum { WRITE_VERSION_OFFSET = 18, WRITE_VERSION_WAL = 2, POLL_NANOSECONDS = 500000 };
 
@@ -41,10 +41,8 @@ static bool is_wal(sqlite3_file *file)
     return rc == SQLITE_OK && version == WRITE_VERSION_WAL;
 }
 
-/*
- * Whether the database is written under its write-ahead log. A rollback journal takes a reserved
- * lock before it is written; who writes with less than that needs no look into the file.
- */
+/* With a rollback journal, SQLite takes a reserved lock before it writes. So a transaction that
+ * writes with less than that uses WAL, and we need not read the file. */
 static bool writes_wal(sqlite3_file *file)
 {
     int lock = SQLITE_LOCK_EXCLUSIVE;
@@ -52,6 +50,7 @@ static bool writes_wal(sqlite3_file *file)
     return (rc == SQLITE_OK && lock <= SQLITE_LOCK_SHARED) || is_wal(file);
 }
 
+/* A raw xLock does not call the busy handler, so poll. */
 static int wait_for_exclusive(sqlite3_file *file, int64_t deadline)
 {
     for (;;) {
@@ -93,6 +92,8 @@ int pt_main_database_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
         if (file == NULL || writes_wal(file)) {
             continue;
         }
+        /* Locks already taken stay on failure: SQLite releases them with its own, at COMMIT or
+         * ROLLBACK. */
         int rc = wait_for_exclusive(file, deadline);
         if (rc != SQLITE_OK) {
             return report_main_lock(error, rc, schema);
@@ -111,4 +112,47 @@ bool pt_main_database_read_blocks_writers(sqlite3 *db)
         }
     }
     return false;
+}
+
+static int ask_busy_timeout(sqlite3 *db, int *milliseconds)
+{
+    sqlite3_stmt *statement = NULL;
+    *milliseconds = 0;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA busy_timeout", -1, &statement, NULL);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        *milliseconds = sqlite3_column_int(statement, 0);
+    }
+    return rc == SQLITE_OK ? sqlite3_finalize(statement) : rc;
+}
+
+int pt_busy_timeout(sqlite3 *db, int *milliseconds, pt_error *error)
+{
+    switch (ask_busy_timeout(db, milliseconds)) {
+    case SQLITE_INTERRUPT:
+        return pt_error_set(error, SQLITE_INTERRUPT, "the statement was interrupted");
+    case SQLITE_NOMEM:
+        return pt_error_nomem(error);
+    default:
+        return SQLITE_OK;
+    }
+}
+
+int pt_main_database_lock_for_commit(sqlite3 *db, pt_error *error)
+{
+    /* Asking for the busy timeout costs a statement: do it only if a lock is taken. */
+    int rc = pt_main_database_lock_all(db, 0, error);
+    if (rc != SQLITE_BUSY) {
+        return rc;
+    }
+    /* SQLITE_INTERRUPT would roll the transaction back. It stays open if we answer SQLITE_BUSY, as
+     * for a lock that is not waited for. */
+    int milliseconds;
+    if (ask_busy_timeout(db, &milliseconds) == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (milliseconds <= 0) {
+        return rc;
+    }
+    pt_error_clear(error);
+    return pt_main_database_lock_all(db, milliseconds, error);
 }

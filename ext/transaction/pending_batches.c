@@ -4,7 +4,7 @@
 #include "entity/key.h"
 #include "transaction/large_value.h"
 
-/* Table ids begin at 1: before them lies the catalogue. */
+/* Table ids begin at 1, after the catalogue. */
 static bool begin_position(pt_buffer *position)
 {
     if (position->size != 0) {
@@ -14,7 +14,8 @@ static bool begin_position(pt_buffer *position)
     return !position->failed;
 }
 
-/* Adds the large values of a record that the transaction has stored. A damaged one has none. */
+/* Adds the sizes of the record's large values that this transaction has written. Adds nothing for a
+ * damaged record. */
 static int add_pending_large_values(pt_memtable *memtable, const pt_shape_source *shapes,
                                     const pt_pending *pending, pt_pending_batch *batch)
 {
@@ -36,7 +37,7 @@ static int add_pending_large_values(pt_memtable *memtable, const pt_shape_source
     return rc == SQLITE_NOMEM ? rc : SQLITE_OK;
 }
 
-/* Counts the operations on a partition, from its first one on. SQLITE_OK or SQLITE_NOMEM. */
+/* Counts the operations on a partition, starting at `node`. SQLITE_OK or SQLITE_NOMEM. */
 static int count_operations(pt_memtable *memtable, const pt_shape_source *shapes,
                             pt_memtable_node *node, pt_slice partition, pt_pending_batch *batch)
 {
@@ -56,7 +57,7 @@ static int count_operations(pt_memtable *memtable, const pt_shape_source *shapes
     return rc;
 }
 
-/* The keys that follow a partition's. */
+/* Sets the position after all keys of the partition. */
 static bool go_after_partition(pt_buffer *position, pt_slice partition)
 {
     pt_buffer_assign(position, partition);

@@ -100,7 +100,8 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
 {
     uint64_t generation = view->snapshot->catalog_generation;
     uint64_t changes = pt_session_directory_changes(session);
-    /* A view that only an older statement reads shows nothing of the session's changes. */
+    /* An older view, which only cursors still read, does not show the session's changes, so the
+     * cache is not for it. */
     bool current = pt_session_is_current(session, view);
     if (current && table->known && table->generation == generation && table->changes == changes) {
         return SQLITE_OK;
@@ -151,7 +152,7 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
     return SQLITE_OK;
 }
 
-/* Both operations or none. */
+/* Does both operations or nothing. */
 static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
 {
     uint8_t bytes[GARBAGE_KEY_SIZE];
@@ -329,7 +330,7 @@ void pt_table_names_free(pt_table_names *names)
 
 /* --- Table counts --- */
 
-/* What the pending operations on the keys that begin so change, in records and bytes. */
+/* How pending operations change the number of records and bytes. */
 typedef struct changes {
     int64_t records;
     int64_t bytes;
