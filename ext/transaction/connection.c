@@ -40,6 +40,8 @@ void pt_connection_release(pt_connection *connection)
     sqlite3_free(connection);
 }
 
+/* --- Properties --- */
+
 sqlite3 *pt_connection_db(const pt_connection *connection)
 {
     return connection->db;
@@ -98,6 +100,7 @@ static int lock_wait(void *context, int *wait_ms, const char **advice, pt_error 
     return pt_busy_timeout(connection->db, wait_ms, error);
 }
 
+/* A session asks this whenever it could drop its view. */
 static bool follows_transaction(void *context)
 {
     return pt_connection_is_followed(context);
@@ -216,6 +219,7 @@ static int open_store_file(const pt_connection *connection, const char *path, co
     if (like == NULL || like[0] == 0) {
         return connection->engine->open(path, create ? PT_OPEN_CREATE : 0, store, error);
     }
+    /* Does nothing if there is a file: whoever makes it first, all open the same one. */
     rc = connection->engine->create(path, like, error);
     return rc == SQLITE_OK ? connection->engine->open(path, 0, store, error) : rc;
 }
@@ -274,6 +278,7 @@ void pt_connection_close_unused(pt_connection *connection)
     pt_open_session **link = &connection->sessions;
     while (*link != NULL) {
         pt_open_session *open = *link;
+        /* Closing a private store would lose its tables. */
         if (open->uses == 0 && !open->is_private && !pt_session_is_writing(open->session)) {
             *link = open->next;
             close_session(open);

@@ -66,6 +66,7 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
         pt_slice bytes = pt_slice_of(value->bytes.data + (size_t)i * PT_CHUNK_SIZE,
                                      pt_large_chunk_size(&large, i));
         pt_slice chunk = nth_key(&key, i);
+        /* The timestamp in the key is new, so no older chunk has this key. */
         uint8_t *record = pt_session_put(session, chunk, PT_INSERT, PT_CHUNK_HEADER + bytes.size);
         if (record == NULL) {
             return pt_error_nomem(error);
@@ -73,6 +74,7 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
         pt_put_le32(record, pt_seal_of(chunk, bytes));
         memcpy(record + PT_CHUNK_HEADER, bytes.data, bytes.size);
     }
+    /* Last, for `large` and `bytes` share their memory in the value. */
     value->type = value->type == PT_STRING ? PT_LARGE_STRING : PT_LARGE_BINARY;
     value->large = large;
     return SQLITE_OK;
@@ -93,6 +95,7 @@ int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *larg
 int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large *large,
                         bool *pending)
 {
+    /* All chunks are written and deleted together: the first one stands for all. */
     chunk_key key = first_key(table_id, large);
     pt_pending *first;
     int rc = pt_memtable_find(memtable, nth_key(&key, 0), &first);
@@ -165,6 +168,7 @@ static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large
         if (rc != SQLITE_OK) {
             return rc;
         }
+        /* Check before copying: the record's size comes from the store. */
         if (!pt_large_is_chunk(key, record, size)) {
             return SQLITE_CORRUPT_VTAB;
         }
@@ -238,6 +242,7 @@ int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possi
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* One slot for several tables: the one asked for last keeps it. */
     pt_chunks_known *known = &view->chunks[table_id % PT_VIEW_CHUNKS_KNOWN];
     if (!known->known || known->table_id != table_id) {
         rc = ask_snapshot(view, table_id, known, error);
@@ -340,6 +345,7 @@ int pt_large_fields_find_gone(pt_session *session, pt_slice key, const pt_bag *k
     if (rc != SQLITE_OK || !possible) {
         return rc;
     }
+    /* The record is valid until the next write: list its large values before chunks are deleted. */
     rc = pt_session_find(session, key, &found, &bytes, error);
     return rc == SQLITE_OK && found ? find_in_record(session, key, bytes, kept, gone, error) : rc;
 }

@@ -25,6 +25,7 @@ static size_t find_hash_slot(const pt_hash_index *index, pt_pending *const *log,
     return at;
 }
 
+/* The stored hashes suffice: keys are distinct, so each goes to the next empty slot. */
 static void move_slots(pt_hash_index *to, const pt_hash_index *from)
 {
     size_t mask = to->slot_count - 1;
@@ -43,6 +44,7 @@ static void move_slots(pt_hash_index *to, const pt_hash_index *from)
 bool pt_hash_index_reserve(pt_hash_index *index, size_t more)
 {
     size_t slots = index->slot_count == 0 ? FIRST_SLOTS : index->slot_count;
+    /* At most three quarters full, or linear probing gets slow. */
     while ((index->used + more) * 4 > slots * 3) {
         slots *= 2;
     }
@@ -54,6 +56,7 @@ bool pt_hash_index_reserve(pt_hash_index *index, size_t more)
     if (larger.slots == NULL) {
         return false;
     }
+    /* Before memset touches the memory, or it already has small pages. */
     pt_large_pages_ask(larger.slots, slots * sizeof *larger.slots);
     memset(larger.slots, 0, slots * sizeof *larger.slots);
     move_slots(&larger, index);
@@ -111,6 +114,7 @@ static int compare_nodes(const pt_tree_node *a, const pt_tree_node *b)
 RB_GENERATE_INTERNAL(pt_memtable_tree, pt_tree_node, link, compare_nodes,
                      __attribute__((__unused__)) static)
 
+/* Nodes are never freed one by one: the arena frees them all. */
 static void keep_spare(pt_tree_index *index, pt_tree_node *node)
 {
     RB_LEFT(node, link) = index->spare;

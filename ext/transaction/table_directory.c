@@ -47,6 +47,7 @@ bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
 {
     size_t length = key.size - PT_KEY_TABLE_SIZE;
     pt_slice content;
+    /* The seal also covers the key, so an entry that moved to another name does not open. */
     if (!pt_unseal(key, record, &content) || content.size < RECORD_NAME + length ||
         content.data[0] != RECORD_FORMAT) {
         return false;
@@ -106,6 +107,7 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
     if (current && table->known && table->generation == generation && table->changes == changes) {
         return SQLITE_OK;
     }
+    /* On failure nothing is known: the next statement looks again. */
     table->known = false;
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
@@ -159,6 +161,7 @@ static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt
     pt_slice garbage = pt_slice_of(bytes, sizeof bytes);
     pt_put_be32(bytes, PT_TABLE_GARBAGE);
     pt_put_be32(bytes + PT_KEY_TABLE_SIZE, id);
+    /* In one row, so that a failure after the removal brings the entry back. */
     size_t row = pt_session_begin_row(session);
     int rc = pt_session_remove(session, key, error);
     if (rc == SQLITE_OK) {
@@ -206,6 +209,7 @@ int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_err
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* A statement that makes a table for each one it walks over must come to an end. */
     pt_scan_freeze(&walk->scan);
     return pt_scan_seek(&walk->scan, pt_slice_of(low, low_size), pt_slice_of(high, sizeof high),
                         PT_FORWARD, error);
@@ -297,6 +301,8 @@ static int compare_names(const void *a, const void *b)
 
 const char *pt_table_names_find(pt_table_names *names, int64_t id)
 {
+    /* Sort on the first look-up after names were added. Equal ids stay in the order of adding, so
+     * the search for the last one finds the newest name. */
     if (!names->sorted && names->count != 0) {
         qsort(names->names, names->count, sizeof *names->names, compare_names);
     }
@@ -345,6 +351,7 @@ static int add_change(pt_view *view, const pt_pending *pending, changes *sum, pt
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* The operation replaces the stored record: subtract the old one, add the new one. */
     if (found) {
         sum->records--;
         sum->bytes -= (int64_t)(key.size + before.size);
@@ -367,6 +374,7 @@ static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *e
         return pt_error_nomem(error);
     }
     int rc = SQLITE_OK;
+    /* Nothing writes while we walk, so the node stays valid. */
     while (rc == SQLITE_OK && node != NULL &&
            pt_slice_has_prefix(pt_pending_key(pt_memtable_at(node)), prefix)) {
         rc = add_change(view, pt_memtable_at(node), sum, error);

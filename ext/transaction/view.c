@@ -1,5 +1,6 @@
 #include "transaction/view.h"
 
+#include "base/assert.h"
 #include "base/sqlite.h"
 #include "entity/key.h"
 
@@ -40,6 +41,7 @@ void pt_view_release(pt_view *view)
 
 bool pt_view_begin_writing(pt_view *view)
 {
+    /* A spare memtable keeps its memory, so a small transaction allocates nothing. */
     view->memtable = view->spare != NULL ? view->spare : pt_memtable_new();
     view->spare = NULL;
     return view->memtable != NULL;
@@ -60,10 +62,12 @@ static int find_last_entity(pt_view *view, uint32_t table_id, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* Unknown until the search has succeeded: a failure must not leave half an answer. */
     pt_buffer_clear(&last->key);
     last->known = false;
     rc = engine->cursor_seek(cursor, pt_slice_of(high, sizeof high), pt_slice_of(low, sizeof low),
                              PT_BACKWARD, error);
+    /* Copy the key: it is valid only until the cursor is closed. */
     if (rc == SQLITE_OK && cursor->valid && !pt_buffer_assign(&last->key, cursor->key)) {
         rc = pt_error_nomem(error);
     }
@@ -131,6 +135,7 @@ static void end_view(pt_view *view)
         view->spare = view->memtable;
         view->memtable = NULL;
     }
+    /* What is remembered of the snapshot ends with it. */
     view->rolled_back = false;
     view->last_key.known = false;
     memset(view->chunks, 0, sizeof view->chunks);
@@ -148,7 +153,7 @@ void pt_current_view_drop(pt_current_view *current)
         pt_view_release(view);
         return;
     }
-    /* There is no other spare one: what was current last had taken its place. */
+    PT_ASSERT(current->spare == NULL);
     end_view(view);
     current->spare = view;
 }
@@ -156,6 +161,7 @@ void pt_current_view_drop(pt_current_view *current)
 int pt_current_view_renew(pt_current_view *current, pt_store *store, pt_interruption *interruption,
                           pt_error *error)
 {
+    /* Drop first: an unused view becomes the spare one, and is begun again here. */
     pt_current_view_drop(current);
     pt_view *view = current->spare;
     int rc = view != NULL ? store->engine->snapshot_begin(view->snapshot, error)
