@@ -36,9 +36,8 @@ void pt_explicit_transaction_rollback_to(pt_connection *connection, int level)
 int pt_explicit_transaction_sync(pt_connection *connection, pt_error *error)
 {
     int rc = SQLITE_OK;
-    /* Stop at the first failure: SQLite will call xRollback, which undoes the stores already
-     * synced.
-     */
+    /* Stop at the first failure. SQLite then rolls back or repeats COMMIT; both undo what the other
+     * sessions have synced. */
     for (pt_open_session *open = connection->sessions; rc == SQLITE_OK && open != NULL;
          open = open->next) {
         rc = pt_session_sync(open->session, error);
