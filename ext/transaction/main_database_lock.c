@@ -62,7 +62,7 @@ static int wait_for_exclusive(sqlite3_file *file, int64_t deadline)
     }
 }
 
-static int report_main_lock(pt_error *error, int rc, const char *schema)
+static int report_lock_failure(pt_error *error, int rc, const char *schema)
 {
     if (rc == SQLITE_BUSY) {
         return pt_error_set(
@@ -96,7 +96,7 @@ int pt_main_database_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
          * ROLLBACK. */
         int rc = wait_for_exclusive(file, deadline);
         if (rc != SQLITE_OK) {
-            return report_main_lock(error, rc, schema);
+            return report_lock_failure(error, rc, schema);
         }
     }
 }
