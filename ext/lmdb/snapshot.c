@@ -4,6 +4,7 @@
 #include "lmdb/file/errors.h"
 #include "lmdb/leaf.h"
 #include "lmdb/long_keys.h"
+#include "lmdb/map.h"
 #include "lmdb/store_cursor.h"
 
 enum { REMEDIES_MAX = 3 };
@@ -57,7 +58,7 @@ static void count_in(pt_lmdb_store *store)
 static int remap(pt_lmdb_store *store, void *context, pt_error *error)
 {
     (void)context;
-    int rc = pt_lmdb_env_remap(&store->env, store->base.path, error);
+    int rc = pt_lmdb_map_grow(&store->env, store->base.path, error);
     if (rc != SQLITE_OK) {
         atomic_store(&store->broken, true);
     }

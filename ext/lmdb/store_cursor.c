@@ -8,7 +8,7 @@
 typedef struct pt_lmdb_cursor {
     pt_engine_cursor base;  /* first */
     pt_lmdb_leaf leaf;      /* around the position, all zeros if it is not known */
-    unsigned generation;    /* the store's: lmdb/registry.h */
+    unsigned fork_count;    /* the store's: lmdb/registry.h */
     pt_direction direction; /* that was sought in */
     pt_slice limit;         /* in that direction; empty: none */
     bool is_behind;   /* LMDB's cursor is not where this one is, but somewhere else on the leaf */
@@ -61,7 +61,7 @@ int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *
         opened->leaf_size = pt_lmdb_leaf_is_known(page_size) ? page_size : 0;
     }
     opened->base = (pt_engine_cursor){.snapshot = base};
-    opened->generation = store->generation;
+    opened->fork_count = store->fork_count;
     forget_leaf(opened);
     opened->long_cursor_is_renewed = false;
     opened->next_spare = NULL;
@@ -296,7 +296,7 @@ static int seek(pt_lmdb_cursor *cursor, pt_slice from, pt_direction direction, p
 
 static bool is_inherited(const pt_lmdb_cursor *cursor)
 {
-    return cursor->generation != atomic_load_explicit(&pt_lmdb_generation, memory_order_relaxed);
+    return cursor->fork_count != atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);
 }
 
 static int fail_inherited(const pt_lmdb_cursor *cursor, pt_error *error)

@@ -6,7 +6,6 @@
 
 #include "base/sqlite.h"
 #include "lmdb/collect.h"
-#include "lmdb/data_file.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
@@ -401,7 +400,7 @@ static int put_rest(pt_writer *writer, const pt_commit *commit)
 int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error)
 {
     pt_lmdb_store *store = writer->store;
-    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_settle_name(store, error) : SQLITE_OK;
+    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_make_name_durable(store, error) : SQLITE_OK;
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(writer);
         return rc;

@@ -4,7 +4,6 @@
 
 #include "base/sqlite.h"
 #include "base/ticks.h"
-#include "lmdb/data_file.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/registry.h"
 #include "lmdb/writer.h"
@@ -24,7 +23,7 @@ static int lock_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *error
     if (rc != SQLITE_OK) {
         return pt_lmdb_fail(error, errno, store->base.path, "locking it");
     }
-    rc = pt_lmdb_check_place(store, SQLITE_READONLY_DBMOVED, error);
+    rc = pt_lmdb_check_name(store, SQLITE_READONLY_DBMOVED, error);
     if (rc != SQLITE_OK) {
         pt_lock_release(store->fd, PT_LOCK_WRITER);
     }
