@@ -5,69 +5,61 @@
 #include <stdlib.h>
 
 /*
- * strtod and printf round correctly, but their radix character is the locale's. Therefore strtod
- * only gets whole digits with an exponent, and of printf's output only the digits are used.
+ * strtod and snprintf round correctly, but the radix character is the one of the host's locale.
+ * Therefore strtod gets "1.25" as "125e-2", and only the digits of snprintf's output are used.
+ * strtod_l would need a terminated copy of a text of any length, and memory for it.
  *
- * No decimal halfway between two doubles has more than 767 significant digits: a digit '1' in place
- * of all that follow rounds as they would.
+ * No decimal halfway between two doubles has more than 767 significant digits. The digits after
+ * DIGITS_MAX therefore only matter if one of them is not 0, and then an odd last digit stands for
+ * them.
  */
-enum { DIGITS_MAX = 800, EXPONENT_LIMIT = 100000 };
+enum { DIGITS_MAX = 800, EXPONENT_LIMIT = 100000, EXPONENT_SIZE = sizeof "e-100000" };
 
-/* digits * 10^exponent; the digits, without leading zeros, are the text's significant ones. */
+/* digits * 10^exponent */
 typedef struct decimal {
-    char digits[DIGITS_MAX + 1];
+    char digits[DIGITS_MAX + EXPONENT_SIZE]; /* without leading zeros; not terminated */
     int count;
-    bool cut; /* digits other than 0 were left out */
     int64_t exponent;
 } decimal;
 
-typedef struct reader {
+typedef struct number_reader {
     const uint8_t *at;
     const uint8_t *end;
-} reader;
+} number_reader;
 
-static reader reader_of(pt_slice text)
+static number_reader number_reader_of(pt_slice text)
 {
-    return (reader){.at = text.data, .end = text.data + text.size};
+    return (number_reader){.at = text.data, .end = text.data + text.size};
 }
 
-static bool is_digit(uint8_t c)
+static bool at_digit(const number_reader *text)
 {
-    return c >= '0' && c <= '9';
+    return text->at < text->end && *text->at >= '0' && *text->at <= '9';
 }
 
-static bool at_digit(const reader *text)
+static bool take_symbol(number_reader *text, char symbol)
 {
-    return text->at < text->end && is_digit(*text->at);
-}
-
-static bool take(reader *text, char c)
-{
-    if (text->at == text->end || *text->at != (uint8_t)c) {
+    if (text->at == text->end || *text->at != (uint8_t)symbol) {
         return false;
     }
     text->at++;
     return true;
 }
 
-/* Whether it is a minus sign. */
-static bool take_sign(reader *text)
+/* Takes a sign, if there is one. True if it is a minus sign. */
+static bool take_minus(number_reader *text)
 {
-    if (take(text, '-')) {
-        return true;
-    }
-    take(text, '+');
-    return false;
+    return !take_symbol(text, '+') && take_symbol(text, '-');
 }
 
 bool pt_integer_parse(pt_slice slice, int64_t *integer)
 {
-    reader text = reader_of(slice);
-    bool negative = take_sign(&text);
+    number_reader text = number_reader_of(slice);
+    bool negative = take_minus(&text);
     if (!at_digit(&text)) {
         return false;
     }
-    int64_t sum = 0; /* kept negative, whose range is the larger one */
+    int64_t sum = 0; /* kept negative: INT64_MIN has no positive counterpart */
     for (; at_digit(&text); text.at++) {
         int digit = *text.at - '0';
         if (sum < (INT64_MIN + digit) / 10) {
@@ -84,19 +76,16 @@ bool pt_integer_parse(pt_slice slice, int64_t *integer)
 
 static void add_digit(decimal *number, char digit)
 {
-    if (digit == '0' && number->count == 0) {
-        return;
-    }
-    if (number->count < DIGITS_MAX) {
+    if (number->count == DIGITS_MAX) {
+        number->exponent++;
+        number->digits[DIGITS_MAX - 1] |= digit != '0';
+    } else if (digit != '0' || number->count != 0) {
         number->digits[number->count++] = digit;
-        return;
     }
-    number->exponent++;
-    number->cut = number->cut || digit != '0';
 }
 
-/* How many. */
-static ptrdiff_t take_digits(reader *text, decimal *number)
+/* Returns how many there are. */
+static ptrdiff_t take_digits(number_reader *text, decimal *number)
 {
     const uint8_t *first = text->at;
     for (; at_digit(text); text->at++) {
@@ -105,61 +94,57 @@ static ptrdiff_t take_digits(reader *text, decimal *number)
     return text->at - first;
 }
 
-/* What follows an 'e'. Exponents of absurd size are cut down to one that is absurd enough. */
-static bool take_exponent(reader *text, int64_t *exponent)
+/* Adds the number after an 'e' to *exponent. It may have any size: the sum stops growing in time.
+ */
+static bool take_exponent(number_reader *text, int64_t *exponent)
 {
-    bool negative = take_sign(text);
-    if (!at_digit(text)) {
-        return false;
-    }
+    bool negative = take_minus(text);
+    const uint8_t *first = text->at;
     int64_t sum = 0;
     for (; at_digit(text); text->at++) {
         sum = sum > INT64_MAX / 100 ? sum : sum * 10 + (*text->at - '0');
     }
-    *exponent = negative ? -sum : sum;
-    return true;
+    *exponent += negative ? -sum : sum;
+    return text->at != first;
 }
 
-static bool take_decimal(reader *text, decimal *number)
+/* Takes all of the text. */
+static bool take_decimal(number_reader *text, decimal *number)
 {
     ptrdiff_t digits = take_digits(text, number);
-    if (take(text, '.')) {
+    if (take_symbol(text, '.')) {
         ptrdiff_t fraction = take_digits(text, number);
         number->exponent -= fraction;
         digits += fraction;
     }
-    int64_t exponent = 0;
-    if (digits == 0 || ((take(text, 'e') || take(text, 'E')) && !take_exponent(text, &exponent))) {
-        return false;
-    }
-    number->exponent += exponent;
-    return text->at == text->end;
+    bool has_exponent = take_symbol(text, 'e') || take_symbol(text, 'E');
+    return digits != 0 && (!has_exponent || take_exponent(text, &number->exponent)) &&
+           text->at == text->end;
 }
 
-/* The nearest double; `digits` has at least one. */
-static double nearest(const char *digits, int count, int64_t exponent)
+/* The double nearest to the decimal. Writes the exponent after the digits, or a NUL if it is 0. */
+static double nearest_double(char *digits, int count, int64_t exponent)
 {
     exponent = exponent > EXPONENT_LIMIT ? EXPONENT_LIMIT : exponent;
     exponent = exponent < -EXPONENT_LIMIT ? -EXPONENT_LIMIT : exponent;
-    char text[DIGITS_MAX + 16];
-    snprintf(text, sizeof text, "%.*se%d", count, digits, (int)exponent);
-    return strtod(text, NULL);
+    digits[count] = 0;
+    if (exponent != 0) {
+        snprintf(digits + count, EXPONENT_SIZE, "e%d", (int)exponent);
+    }
+    return strtod(digits, NULL); /* of no digits: 0 */
 }
 
 bool pt_double_parse(pt_slice slice, double *real)
 {
-    reader text = reader_of(slice);
-    bool negative = take_sign(&text);
-    decimal number = {.count = 0};
+    number_reader text = number_reader_of(slice);
+    bool negative = take_minus(&text);
+    decimal number;
+    number.count = 0;
+    number.exponent = 0;
     if (!take_decimal(&text, &number)) {
         return false;
     }
-    if (number.cut) {
-        number.digits[number.count++] = '1';
-        number.exponent--;
-    }
-    double magnitude =
-        number.count == 0 ? 0.0 : nearest(number.digits, number.count, number.exponent);
+    double magnitude = nearest_double(number.digits, number.count, number.exponent);
     if (isinf(magnitude)) {
         return false;
     }
@@ -167,92 +152,69 @@ bool pt_double_parse(pt_slice slice, double *real)
     return true;
 }
 
-enum { ROUND_TRIP_DIGITS = 17 };
+/* 17 significant digits tell any two doubles apart; 15 survive as the digits of a double. */
+enum {
+    DIGITS_KEPT = 15,
+    ROUND_TRIP_DIGITS = 17,
+    ROUND_TRIP_SIZE = ROUND_TRIP_DIGITS + EXPONENT_SIZE
+};
 
 /* Returns the exponent of the first digit: d.ddd * 10^exponent. */
-static int significant_digits(double magnitude, int count, char digits[ROUND_TRIP_DIGITS + 1])
+static int significant_digits(double magnitude, int count, char *digits)
 {
-    char text[ROUND_TRIP_DIGITS + 16];
+    char text[ROUND_TRIP_DIGITS + 16]; /* the radix character may have several bytes */
     snprintf(text, sizeof text, "%.*e", count - 1, magnitude);
     const char *at = text;
     for (; *at != 'e'; at++) {
-        if (is_digit((uint8_t)*at)) {
+        if (*at >= '0' && *at <= '9') {
             *digits++ = *at;
         }
     }
-    *digits = 0;
     return (int)strtol(at + 1, NULL, 10);
 }
 
-static int round_trip_digits(double magnitude, char digits[ROUND_TRIP_DIGITS + 1])
+/* The fewest digits that are read back as the same double, without trailing zeros. */
+static int round_trip_digits(double magnitude, char digits[ROUND_TRIP_SIZE])
 {
-    int count = 15;
+    int count = DIGITS_KEPT;
     int exponent = significant_digits(magnitude, count, digits);
     while (count < ROUND_TRIP_DIGITS &&
-           nearest(digits, count, exponent - (count - 1)) != magnitude) {
+           nearest_double(digits, count, exponent - (count - 1)) != magnitude) {
         exponent = significant_digits(magnitude, ++count, digits);
     }
-    return exponent;
-}
-
-static void drop_trailing_zeros(char *digits)
-{
-    size_t count = strlen(digits);
     while (count > 1 && digits[count - 1] == '0') {
         count--;
     }
     digits[count] = 0;
+    return exponent;
 }
 
-static char *write_text(char *at, const char *text)
-{
-    size_t size = strlen(text);
-    memcpy(at, text, size);
-    return at + size;
-}
-
-static char *write_zeros(char *at, int count)
-{
-    for (int i = 0; i < count; i++) {
-        *at++ = '0';
-    }
-    return at;
-}
-
-/* Digits with the point behind the first `whole` of them, and zeros where there is none. */
-static char *write_positional(char *at, const char *digits, int whole)
-{
-    int count = (int)strlen(digits);
-    if (whole <= 0) {
-        at = write_text(at, "0.");
-        at = write_zeros(at, -whole);
-        return write_text(at, digits);
-    }
-    for (int i = 0; i < whole; i++) {
-        *at++ = i < count ? digits[i] : '0';
-    }
-    *at++ = '.';
-    return write_text(at, whole < count ? digits + whole : "0");
-}
-
-enum { POSITIONAL_MIN = -5, POSITIONAL_MAX = 16 }; /* exponents that are not written as such */
+/* The exponents of numbers that are written without one. */
+enum { POSITIONAL_MIN = -5, POSITIONAL_MAX = 16 };
 
 void pt_double_format(double real, char text[PT_DOUBLE_TEXT_SIZE])
 {
-    char digits[ROUND_TRIP_DIGITS + 1];
+    static const char zeros[] = "0000000000000000";
+    char digits[ROUND_TRIP_SIZE];
     int exponent = round_trip_digits(fabs(real), digits);
-    drop_trailing_zeros(digits);
+    int count = (int)strlen(digits);
+    bool positional = exponent >= POSITIONAL_MIN && exponent <= POSITIONAL_MAX;
+    int whole = positional ? exponent + 1 : 1; /* digits before the point */
     char *at = text;
     if (signbit(real)) {
         *at++ = '-';
     }
-    if (exponent >= POSITIONAL_MIN && exponent <= POSITIONAL_MAX) {
-        at = write_positional(at, digits, exponent + 1);
-        *at = 0;
-        return;
+    size_t room = (size_t)(text + PT_DOUBLE_TEXT_SIZE - at);
+    if (whole <= 0) {
+        at += snprintf(at, room, "0.%.*s%s", -whole, zeros, digits);
+    } else if (whole < count) {
+        at += snprintf(at, room, "%.*s.%s", whole, digits, digits + whole);
+    } else {
+        at += snprintf(at, room, "%s%.*s.0", digits, whole - count, zeros);
     }
-    at = write_positional(at, digits, 1);
-    snprintf(at, (size_t)(text + PT_DOUBLE_TEXT_SIZE - at), "e%+03d", exponent);
+    if (!positional) {
+        snprintf(at, (size_t)(text + PT_DOUBLE_TEXT_SIZE - at), "e%+03d", exponent);
+    }
 }
 
 const char *pt_double_name(double real)

@@ -1,7 +1,6 @@
 #include "base/seal.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
+#include "base/xxhash.h"
 
 uint32_t pt_seal_of(pt_slice key, pt_slice content)
 {

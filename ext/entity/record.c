@@ -1,10 +1,8 @@
 #include "entity/record.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/sqlite.h"
 #include "base/ticks.h"
+#include "base/xxhash.h"
 
 enum {
     FLAGS_AT = 1,

@@ -15,6 +15,7 @@
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/page/format.h"
+#include "lmdb/writer_state.h"
 #include "store/engine.h"
 
 struct pt_lmdb_reader;
@@ -41,7 +42,7 @@ typedef struct pt_lmdb_store {
     unsigned fork_count; /* pt_lmdb_fork_count when it was opened */
     struct pt_lmdb_store *next;
 
-    /* Keeps transactions and changes of the environment apart: lmdb/snapshot.h. */
+    /* Keeps transactions and changes of the environment apart: lmdb/txn.h. */
     atomic_uint active;
     atomic_bool changing;
     atomic_bool broken;
@@ -50,10 +51,11 @@ typedef struct pt_lmdb_store {
 
     /* Writing: lmdb/writer.h. */
     pt_writer_queue queue;
+    pt_writer_state writer_state;
     pt_writer *spare_writer;             /* this and the rest: guarded by the writer lock */
     pt_lmdb_outcome committed;           /* by this process; version 0: nothing yet */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; the nonces of commits are made from it */
-    int64_t last_tick;
+    int64_t last_timestamp;              /* given out by this process */
     unsigned commits;
     off_t file_size;              /* the file is at least as large */
     _Atomic int64_t newest_clock; /* of all states that were read */
@@ -93,10 +95,10 @@ int pt_lmdb_check_alone(pt_lmdb_store *store, pt_error *error);
 
 /*
  * Puts a finished copy in the place of the store's file, under its name, and opens it. No
- * transaction of this process may be open (pt_lmdb_change), and the writer lock must be held; then
- * it is held on the new file too. After a failure the copy is unchanged, and the store is unchanged
- * too, or closed until pt_lmdb_change opens it again. SQLITE_BUSY as above; SQLITE_CANTOPEN if the
- * store's file no longer has its name; SQLITE_IOERR.
+ * transaction of this process may be open (pt_lmdb_change_env), and the writer lock must be held;
+ * then it is held on the new file too. After a failure the copy is unchanged, and the store is
+ * unchanged too, or closed until pt_lmdb_change_env opens it again. SQLITE_BUSY as above;
+ * SQLITE_CANTOPEN if the store's file no longer has its name; SQLITE_IOERR.
  */
 int pt_lmdb_replace_file(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error);
 

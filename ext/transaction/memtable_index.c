@@ -1,10 +1,8 @@
 #include "transaction/memtable_index.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 #include "base/arena.h"
 #include "base/sqlite.h"
+#include "base/xxhash.h"
 
 enum { FIRST_SLOTS = 256 };
 

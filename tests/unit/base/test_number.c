@@ -13,7 +13,7 @@
 
 #include "base/number.h"
 
-enum { RANDOM_DOUBLES = 100000 };
+enum { RANDOM_DOUBLES = 100000, RANDOM_TEXTS = 100000, LONGEST_TEXT = 4000 };
 
 static uint64_t random_state = 88172645463325252;
 
@@ -243,6 +243,58 @@ static void halves_between_doubles_are_told_apart_by_their_last_digit(void **sta
     assert_true(same_bits(real, 0x1p-1074));
 }
 
+static char *put_random_digits(char *at, unsigned most)
+{
+    unsigned kind = (unsigned)(random_bits() % 8);
+    for (unsigned count = (unsigned)(random_bits() % (most + 1)); count > 0; count--) {
+        *at++ = kind == 0 ? '0' : kind == 1 ? '9' : (char)('0' + random_bits() % 10);
+    }
+    return at;
+}
+
+/* A number, or nearly one: parts may be missing, and now and then a character is changed. */
+static size_t make_random_text(char text[LONGEST_TEXT])
+{
+    static const char others[] = "0123456789.eE+-xpinfaN ,";
+    static const unsigned most[] = {3, 3, 20, 20, 20, 900};
+    char *at = text;
+    if (random_bits() % 3 == 0) {
+        *at++ = "+-"[random_bits() % 2];
+    }
+    at = put_random_digits(at, most[random_bits() % 6]);
+    if (random_bits() % 3 != 0) {
+        *at++ = '.';
+        at = put_random_digits(at, most[random_bits() % 6]);
+    }
+    if (random_bits() % 2 == 0) {
+        *at++ = "eE"[random_bits() % 2];
+        at += random_bits() % 40 == 0 ? 0 : sprintf(at, "%d", (int)(random_bits() % 700) - 350);
+    }
+    if (at != text && random_bits() % 10 == 0) {
+        text[random_bits() % (size_t)(at - text)] = others[random_bits() % (sizeof others - 1)];
+    }
+    return (size_t)(at - text);
+}
+
+/* In the C locale strtod reads what pt_double_parse does, and some texts with other characters. */
+static void random_texts_are_read_as_strtod_reads_them(void **state)
+{
+    (void)state;
+    char text[LONGEST_TEXT];
+    for (int i = 0; i < RANDOM_TEXTS; i++) {
+        size_t size = make_random_text(text);
+        text[size] = 0;
+        char *end;
+        double expected = strtod(text, &end);
+        bool is_number = size != 0 && strspn(text, "+-.0123456789eE") == size &&
+                         end == text + size && !isinf(expected);
+        text[size] = (char)('0' + random_bits() % 10); /* must not be read */
+        double real = 99;
+        assert_int_equal(pt_double_parse(pt_slice_of(text, size), &real), is_number);
+        assert_true(same_bits(real, is_number ? expected : 99));
+    }
+}
+
 static void assert_formatted(double real, const char *expected)
 {
     char text[PT_DOUBLE_TEXT_SIZE];
@@ -376,6 +428,7 @@ int main(void)
         cmocka_unit_test(other_texts_are_no_doubles),
         cmocka_unit_test(any_number_of_digits_counts),
         cmocka_unit_test(halves_between_doubles_are_told_apart_by_their_last_digit),
+        cmocka_unit_test(random_texts_are_read_as_strtod_reads_them),
         cmocka_unit_test(doubles_are_written_short_and_with_a_point),
         cmocka_unit_test(random_doubles_survive_to_the_bit),
         cmocka_unit_test(decimals_of_15_digits_come_back_as_they_were),
