@@ -190,7 +190,7 @@ static int begin_verified(const pt_lmdb_env *env, const char *path, MDB_txn **tx
                  : SQLITE_OK;
 }
 
-static int check_header(pt_lmdb_env *env, const char *path, pt_error *error)
+static int read_header(pt_lmdb_env *env, const char *path, pt_error *error)
 {
     MDB_txn *txn;
     int rc = begin_verified(env, path, &txn, error);
@@ -241,7 +241,7 @@ static int open_checked_file(pt_lmdb_env *env, const char *path, const struct st
     mdb_reader_check(env->env, NULL);
     rc = check_opened(env, path, file, error);
     if (rc == SQLITE_OK) {
-        rc = check_header(env, path, error);
+        rc = read_header(env, path, error);
     }
     return rc == SQLITE_OK ? pt_lmdb_finish_opening(env, path, error) : rc;
 }

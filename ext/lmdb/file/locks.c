@@ -131,14 +131,30 @@ void pt_writer_queue_destroy(pt_writer_queue *queue)
     pthread_mutex_destroy(&queue->mutex);
 }
 
-/* The link that leads to this place; with NULL, the link at the end of the queue. */
-static pt_queue_place **link_to(pt_writer_queue *queue, const pt_queue_place *place)
+static void append_place(pt_writer_queue *queue, pt_queue_place *place)
 {
-    pt_queue_place **link = &queue->first;
-    while (*link != place) {
-        link = &(*link)->next;
+    if (queue->last == NULL) {
+        queue->first = place;
+    } else {
+        queue->last->next = place;
     }
-    return link;
+    queue->last = place;
+}
+
+static void remove_place(pt_writer_queue *queue, pt_queue_place *place)
+{
+    pt_queue_place *before = NULL;
+    for (pt_queue_place *at = queue->first; at != place; at = at->next) {
+        before = at;
+    }
+    if (before == NULL) {
+        queue->first = place->next;
+    } else {
+        before->next = place->next;
+    }
+    if (queue->last == place) {
+        queue->last = before;
+    }
 }
 
 /* Each place has a condition of its own: a broadcast would wake all sessions for one to go on. */
@@ -152,13 +168,13 @@ static int wait_in_queue(pt_writer_queue *queue, pt_deadline deadline)
     if (pthread_cond_init(&place.condition, &queue->monotonic) != 0) {
         return SQLITE_NOMEM;
     }
-    *link_to(queue, NULL) = &place;
+    append_place(queue, &place);
     int waited = 0;
     while (!place.granted && waited == 0) {
         waited = pthread_cond_timedwait(&place.condition, &queue->mutex, &until);
     }
     if (!place.granted) {
-        *link_to(queue, &place) = place.next;
+        remove_place(queue, &place);
     }
     pthread_cond_destroy(&place.condition);
     return place.granted ? SQLITE_OK : SQLITE_BUSY;
@@ -180,7 +196,7 @@ void pt_writer_queue_leave(pt_writer_queue *queue)
     if (next == NULL) {
         queue->taken = false;
     } else {
-        queue->first = next->next;
+        remove_place(queue, next);
         next->granted = true;
         pthread_cond_signal(&next->condition); /* mutex held: afterwards its place may be gone */
     }

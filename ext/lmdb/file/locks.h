@@ -48,7 +48,7 @@ typedef struct pt_writer_queue {
     pthread_mutex_t mutex;
     pthread_condattr_t monotonic; /* the clock of deadlines */
     bool taken;
-    pt_queue_place *first; /* of the waiting sessions */
+    pt_queue_place *first, *last; /* waiting sessions */
 } pt_writer_queue;
 
 /* False if the system refuses. */
