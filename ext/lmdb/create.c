@@ -163,7 +163,7 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
     pt_lmdb_temporary temporary;
     struct stat file;
     bool exists;
-    bool shared = false;
+    bool has_like = false;
     int problem = stat_if_there(path, &file, &exists);
     if (exists) {
         return SQLITE_OK;
@@ -173,10 +173,10 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         return rc;
     }
     if (problem == 0 && like != NULL) {
-        problem = stat_if_there(like, &file, &shared);
+        problem = stat_if_there(like, &file, &has_like);
     }
     if (problem == 0) {
-        problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+        problem = pt_lmdb_temporary_make(path, has_like ? &file : NULL, &temporary);
     }
     if (problem != 0) {
         return fail_creating(error, path, problem);
@@ -186,6 +186,7 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         pt_lmdb_temporary_close(&temporary);
         return rc;
     }
+    /* Filled before it gets its name: no process sees, and no crash leaves, half a store. */
     problem = fill_file(temporary.name);
     if (problem == 0) {
         problem = pt_lmdb_temporary_publish(&temporary, path);
@@ -262,7 +263,7 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
     int mdb_rc = open_and_commit(&opened, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, 0);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_handles(&opened);
-        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened);
+        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened); /* the file is now open twice */
     }
     if (mdb_rc == MDB_SUCCESS) {
         *env = opened;
@@ -293,6 +294,7 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
         if (mdb_rc == MDB_SUCCESS && rc == SQLITE_OK) {
             mdb_rc = work(env, file);
         }
+        /* LMDB has both files open. Without names they vanish with the process, however it ends. */
         unlink(file);
         unlink(lock_file);
     }

@@ -84,6 +84,7 @@ static bool is_at_limit(const pt_lmdb_env *env, int fd)
            (rlim_t)file.st_size + env->page_size > limit.rlim_cur;
 }
 
+/* The limit first: at the limit the disk may be full too, but making room on it would not help. */
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
 {
     int fd;

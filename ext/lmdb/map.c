@@ -17,6 +17,7 @@ enum { MAP_UNIT = 1 << 16 };
 
 /* --- Size --- */
 
+/* PTABLE_MAP_SIZE, or 0 if it is not set, not valid or too large. */
 static size_t size_from_environment(void)
 {
     const char *text = getenv("PTABLE_MAP_SIZE");
@@ -36,6 +37,7 @@ static size_t size_from_environment(void)
     return (size_t)size << shift;
 }
 
+/* Takes address space for a moment, and no memory. */
 static bool can_reserve(size_t size)
 {
     void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -136,6 +138,7 @@ static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
     return *rest == ' ';
 }
 
+/* LMDB does not tell where its map is, so /proc/self/maps is searched for an address in it. */
 static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
 {
     FILE *maps = fopen("/proc/self/maps", "re");

@@ -209,9 +209,8 @@ int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
 
 /* --- Replacing the file --- */
 
-/* With the gate held: SQLITE_OK if no other process has the store open. Otherwise releases the
- * gate.
- */
+/* Called with the gate held. SQLITE_OK if no other process has the store open; else the gate has
+ * been released. */
 static int lock_out_others(const pt_lmdb_store *store, pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, true, 0);
@@ -259,7 +258,8 @@ static void switch_to_copy(pt_lmdb_store *store, pt_lmdb_temporary *copy, const 
     store->file_size = 0;
 }
 
-/* After the old file was closed there is no way back; but both files have the same content. */
+/* Once the old file is closed it may be impossible to open either file, and the store stays closed.
+ * Nothing is lost, as both files have the same content. */
 static int exchange_files(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
 {
     struct stat file;
@@ -412,8 +412,8 @@ static retry retry_by_name(const struct stat *file, const char *path)
 static int open_new_store(const char *path, int fd, bool writable, const struct stat *file,
                           pt_lmdb_store **opened, opening *self, pt_error *error)
 {
-    /* An open store has this path, but another file: it has lost its name, and the lock file of
-     * that name is still the open store's. */
+    /* A store that is open has lost its name to this file, but still uses the lock file of that
+     * name. */
     if (find_by_path(path) != NULL) {
         self->when = retry_by_name(file, path);
         close(fd);
@@ -438,7 +438,7 @@ static int open_new_store(const char *path, int fd, bool writable, const struct 
     return SQLITE_OK;
 }
 
-/* Takes over the descriptor. */
+/* Uses the store that has this file open, or opens a new one. Takes over the descriptor. */
 static int share_or_open(const char *path, pt_lmdb_owned *owned, bool writable,
                          pt_lmdb_store **opened, opening *self, pt_error *error)
 {

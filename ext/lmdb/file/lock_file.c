@@ -21,7 +21,7 @@
 enum { LOOKS = 50, LOOKING_MS = 50, LOOKING_AT_ENDING_MS = 3000 };
 
 /* A lock file begins with a magic number and the number of its format; a mutex follows. */
-enum { NUMBERS_SIZE = 8, MODE_BEFORE_SHARING = 0600 };
+enum { NUMBERS_SIZE = 8, LOCK_FILE_MODE = 0600 };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
 static char *lock_file_of(const char *path)
@@ -144,10 +144,10 @@ static int check_existing(const char *name, pt_error *error)
     }
     if (!S_ISREG(file.st_mode)) {
         return refuse_as_lock_file(error, name,
-                                   S_ISLNK(file.st_mode) ? "is a link" : "is no regular file");
+                                   S_ISLNK(file.st_mode) ? "is a link" : "is not a regular file");
     }
     if (file.st_nlink > 1) {
-        return refuse_as_lock_file(error, name, "has another name, too");
+        return refuse_as_lock_file(error, name, "has another name too");
     }
     return check_content(name, &file, error);
 }
@@ -155,8 +155,7 @@ static int check_existing(const char *name, pt_error *error)
 /* SQLITE_OK for a file that cannot be made: LMDB reports it. */
 static int make_or_check(const char *lock_file, const struct stat *store, pt_error *error)
 {
-    int fd =
-        open(lock_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, MODE_BEFORE_SHARING);
+    int fd = open(lock_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, LOCK_FILE_MODE);
     if (fd < 0) {
         return errno == EEXIST ? check_existing(lock_file, error) : SQLITE_OK;
     }
@@ -179,10 +178,9 @@ int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_err
 
 /* --- Its users --- */
 
-/* Every process that uses a lock file has LMDB's fcntl() lock on its first byte. Returns 0 or
- * errno.
- */
-static int has_users(const char *lock_file, bool *used)
+/* LMDB has an fcntl() lock on the first byte of a lock file for each process that uses it. Returns
+ * 0 or errno. */
+static int look_for_users(const char *lock_file, bool *used)
 {
     *used = false;
     int fd = open(lock_file, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -208,22 +206,25 @@ static bool may_look_again(pt_lmdb_patience *patience, bool is_ending)
     return patience->looks < LOOKS || !pt_deadline_has_passed(end);
 }
 
-/* Either the store's file has users and the lock file has not, or the reverse. */
-static int judge_difference(const char *path, const char *lock_file, bool in_use,
-                            pt_lmdb_patience *patience, pt_error *error)
+/* Either the store's file has users and the lock file has none, or the reverse. */
+static int handle_difference(const char *path, const char *lock_file, bool file_used,
+                             pt_lmdb_patience *patience, pt_error *error)
 {
-    if (may_look_again(patience, in_use && access(lock_file, F_OK) == 0)) {
+    /* If the lock file is there, a process may be ending: the kernel has released its lock on the
+     * lock file, and not yet the one on the store's file. */
+    if (may_look_again(patience, file_used && access(lock_file, F_OK) == 0)) {
         return pt_error_set(error, SQLITE_BUSY,
                             "store %Q is being opened or closed by another process; try again",
                             path);
     }
-    if (in_use) {
+    if (file_used) {
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q is open in another process that does not use its lock file "
                             "%Q: the lock file was deleted, or the store is open there under "
                             "another name; close it there first",
                             path, lock_file);
     }
+    /* The users of another store's file keep it open without its name. */
     unlink(lock_file);
     return SQLITE_OK;
 }
@@ -231,18 +232,20 @@ static int judge_difference(const char *path, const char *lock_file, bool in_use
 static int check_users(const char *path, const char *lock_file, int fd, pt_lmdb_patience *patience,
                        pt_error *error)
 {
-    bool in_use;
-    bool used;
-    int problem = pt_lock_look(fd, PT_LOCK_PRESENCE, &in_use);
+    bool file_used;
+    bool lock_file_used;
+    int problem = pt_lock_look(fd, PT_LOCK_PRESENCE, &file_used);
     if (problem == 0) {
-        problem = has_users(lock_file, &used);
+        problem = look_for_users(lock_file, &lock_file_used);
     }
     if (problem != 0) {
-        pt_lmdb_fail(error, problem, path, "looking who uses its lock file");
+        pt_lmdb_fail(error, problem, path, "checking which processes use its lock file");
         error->rc = error->rc == SQLITE_READONLY ? SQLITE_CANTOPEN : error->rc;
         return error->rc;
     }
-    return in_use == used ? SQLITE_OK : judge_difference(path, lock_file, in_use, patience, error);
+    return file_used == lock_file_used
+               ? SQLITE_OK
+               : handle_difference(path, lock_file, file_used, patience, error);
 }
 
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience, pt_error *error)

@@ -15,7 +15,7 @@
 
 #define INFIX "-new-"
 
-enum { DIGITS = 16, NAME_TRIES = 10, MODE_OF_NEW_FILES = 0644, MODE_UNTIL_SHARED = 0600 };
+enum { DIGITS = 16, NAME_TRIES = 10, MODE_OF_NEW_FILES = 0644, MODE_AT_FIRST = 0600 };
 
 /* `path` up to its last slash, from sqlite3_malloc; NULL when out of memory. */
 static char *folder_of(const char *path)
@@ -92,7 +92,7 @@ static int take_new_gate(int fd)
 /* Returns 0 or errno; EEXIST: try another name. */
 static int make_named(const char *name, const struct stat *like, pt_lmdb_temporary *made)
 {
-    mode_t mode = like != NULL ? MODE_UNTIL_SHARED : MODE_OF_NEW_FILES;
+    mode_t mode = like != NULL ? MODE_AT_FIRST : MODE_OF_NEW_FILES;
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int problem = pt_lmdb_open_owned(name, flags, mode, &made->owned);
     if (problem != 0) {
@@ -157,6 +157,7 @@ int pt_lmdb_sync_folder(const char *path)
 
 int pt_lmdb_temporary_publish(pt_lmdb_temporary *temporary, const char *path)
 {
+    /* Not rename(): link() fails if another process has made the file first. */
     if (fsync(temporary->fd) != 0 || link(temporary->name, path) != 0) {
         return errno;
     }
