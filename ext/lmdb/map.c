@@ -184,8 +184,8 @@ int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error)
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_IOERR,
-                        "store %Q has larger pages than this machine, and where they are in memory "
-                        "cannot be read from /proc/self/maps; see to it that it can, and try again",
+                        "store %Q has larger pages than this machine, and /proc/self/maps does not "
+                        "tell where they are in memory; make that file readable and try again",
                         path);
 }
 

@@ -25,7 +25,7 @@ static int fail_to_open(pt_error *error, const char *path, int mdb_rc)
     case MDB_INVALID: /* not the data file: its first pages have been verified */
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q cannot be opened: its lock file (-lock) is not ready, or "
-                            "the file was changed meanwhile; try again",
+                            "the file has just changed; try again",
                             path);
     case MDB_VERSION_MISMATCH:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -124,8 +124,8 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
         return pt_lmdb_fail_foreign(error, path, "another program's LMDB file");
     case PT_FORMAT_DAMAGED:
         return pt_error_set(error, SQLITE_CORRUPT,
-                            "store %Q is damaged: its header has a wrong checksum; restore it from "
-                            "a backup, or see what pt_check says",
+                            "store %Q is damaged: its header has a wrong checksum; pt_check lists "
+                            "the damage; restore it from a backup",
                             path);
     case PT_FORMAT_OLDER:
         return pt_error_set(error, SQLITE_CANTOPEN,

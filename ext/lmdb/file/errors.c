@@ -56,7 +56,7 @@ static const char *advice_for(int mdb_rc)
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
-        return "; the file is damaged: see what pt_check says, and restore it from a backup";
+        return "; the file is damaged: pt_check lists the damage; restore it from a backup";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -85,6 +85,6 @@ int pt_lmdb_fail_reading(pt_error *error, int mdb_rc, const char *path, const ch
         return pt_lmdb_fail(error, mdb_rc, path, doing);
     }
     return pt_error_set(error, SQLITE_CORRUPT,
-                        "store %Q: damage was met in this transaction, before %s%s", path, doing,
+                        "store %Q: this transaction has met damage before %s%s", path, doing,
                         advice_for(MDB_CORRUPTED));
 }

@@ -43,8 +43,8 @@ int pt_lmdb_fill_descriptors(const char *path, pt_error *error)
         return pt_error_nomem(error);
     }
     return pt_error_set(error, SQLITE_CANTOPEN,
-                        "store %Q is not opened while descriptor 0, 1 or 2 of this process is "
-                        "closed, as what is printed would go into it, and /dev/null cannot be "
-                        "opened in its place: %s; keep all three open",
+                        "store %Q cannot be opened: descriptor 0, 1 or 2 of this process is "
+                        "closed, so what it prints would be written into the store, and /dev/null "
+                        "cannot be opened in its place: %s; keep all three open",
                         path, strerror(problem));
 }
