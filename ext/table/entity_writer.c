@@ -23,7 +23,13 @@ static const pt_shape *last_shape_of(const pt_table *table)
 const pt_column_places *pt_entity_last_places(pt_table *table)
 {
     const pt_shape *shape = last_shape_of(table);
-    return shape != NULL ? pt_column_map_find(&table->map, shape) : NULL;
+    if (shape == NULL) {
+        return NULL;
+    }
+    if (table->last_places == NULL || table->last_places->shape != shape) {
+        table->last_places = pt_column_map_find(&table->map, shape);
+    }
+    return table->last_places;
 }
 
 /* --- The entity that is there --- */
@@ -230,15 +236,14 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
 /* Finds or makes the shape of the bag and puts its record. */
 static int put_bag(pt_table *table, const pt_entity_change *change, int64_t ticks, pt_error *error)
 {
-    pt_dictionary *dictionary = dictionary_of(table);
     const pt_shape *shape;
-    int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count,
+    int rc = pt_dictionary_shape(dictionary_of(table), table->bag.fields, table->bag.count,
                                  last_shape_of(table), &table->new_shape, &shape);
     if (rc != SQLITE_OK) {
         return refuse_shape(table, *change->put, rc, error);
     }
     table->last_shape = shape->id != 0 ? shape : NULL;
-    table->last_shape_epoch = pt_dictionary_epoch(dictionary);
+    table->last_shape_epoch = pt_dictionary_epoch(dictionary_of(table));
     size_t size = pt_record_size(shape, table->bag.fields);
     if (size == 0) {
         return pt_error_set(error, SQLITE_TOOBIG,
