@@ -102,7 +102,7 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
 {
     pt_cursor *cursor = table_cursor_of(base);
     pt_table *table = cursor->table;
-    if (table->fresh_cursor == cursor) {
+    if (table->fresh_cursor == cursor) { /* closed without having been used */
         table->fresh_cursor = NULL;
     } else if (table->fresh_cursor != NULL && table->fresh_cursor->scan.view == NULL) {
         hand_scan_to(cursor, table->fresh_cursor);

@@ -53,7 +53,7 @@ static int refuse_kind(const pt_table *table, pt_error *error)
 }
 
 /* SQLITE_NOTFOUND, without a text, if the store does not have the table. */
-static int find_table_id(pt_table *table, pt_view *view, pt_error *error)
+static int find_id_of_kind(pt_table *table, pt_view *view, pt_error *error)
 {
     int rc = pt_table_directory_find(table->session, view, table->config.table, &table->id, error);
     return rc == SQLITE_OK && table->id.kind != table->form->kind ? refuse_kind(table, error) : rc;
@@ -78,7 +78,7 @@ static int refuse_missing_table(const pt_table *table, pt_error *error)
 
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 {
-    int rc = find_table_id(table, view, error);
+    int rc = find_id_of_kind(table, view, error);
     return rc == SQLITE_NOTFOUND ? refuse_missing_table(table, error) : rc;
 }
 
@@ -204,13 +204,13 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     return table;
 }
 
-/* Finds the table in a view of its own. SQLITE_NOTFOUND as find_table_id. */
+/* Finds the table in a view of its own. SQLITE_NOTFOUND as find_id_of_kind. */
 static int find_in_own_view(pt_table *table, pt_error *error)
 {
     pt_view *view;
     int rc = pt_session_read(table->session, &view, error);
     if (rc == SQLITE_OK) {
-        rc = find_table_id(table, view, error);
+        rc = find_id_of_kind(table, view, error);
     }
     pt_session_end_read(table->session);
     return rc;
@@ -245,11 +245,14 @@ static int create_in_store(pt_table *table, pt_error *error)
         return rc;
     }
     bool was_writing = pt_session_is_writing(table->session);
+    /* Join before the transaction reads or writes: after DROP TABLE or ROLLBACK TO the companion is
+     * all that hears of its end. */
     rc = pt_companion_join(table->connection, error);
     if (rc == SQLITE_OK) {
         rc = find_in_own_view(table, error);
     }
     bool goes_on = !sqlite3_get_autocommit(pt_connection_db(table->connection));
+    /* While cursors are open, our view may be older than the store. */
     bool may_be_gone = pt_session_is_being_read(table->session);
     if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && (goes_on || may_be_gone))) {
         rc = begin_and_add(table, error);
