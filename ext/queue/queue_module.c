@@ -30,6 +30,7 @@ static int configure_queue(pt_table *table, int argc, const char *const *argv, p
 {
     pt_queue *queue = pt_queue_of(&table->base);
     queue->poison.connection = table->connection;
+    queue->poison.db = table->db;
     int rc = pt_config_parse_queue(argc, argv, &table->config, error);
     if (rc != SQLITE_OK) {
         return rc;

@@ -93,17 +93,22 @@ static int bag_from_record(pt_table *table, const pt_record *record, pt_slice ke
     return SQLITE_OK;
 }
 
+int pt_entity_set_columns(pt_table *table, pt_error *error)
+{
+    for (unsigned i = 0; i < table->columns.count; i++) {
+        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
 /* Fills table->bag with the entity `over` and lays table->columns over it. */
 static int bag_from_change(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     pt_slice key = change->remove != NULL ? *change->remove : *change->put;
     int rc = bag_from_record(table, change->over, key, error);
-    for (unsigned i = 0; rc == SQLITE_OK && i < table->columns.count; i++) {
-        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
-            rc = pt_error_nomem(error);
-        }
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_entity_set_columns(table, error) : rc;
 }
 
 /*

@@ -229,7 +229,7 @@ static int refuse_large_column(const pt_row *row, unsigned place, uint64_t size,
 static int large_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
                         unsigned place, uint64_t size, pt_error *error)
 {
-    int limit = sqlite3_limit(pt_connection_db(table->connection), SQLITE_LIMIT_LENGTH, -1);
+    int limit = sqlite3_limit(table->db, SQLITE_LIMIT_LENGTH, -1);
     if (size > (uint64_t)limit) {
         return refuse_large_column(row, place, size, limit, error);
     }

@@ -11,8 +11,7 @@ int pt_table_fail(pt_table *table, pt_error *error)
 
 int pt_table_fail_write(pt_table *table, pt_error *error)
 {
-    return pt_module_fail_write(pt_connection_db(table->connection), &table->base.zErrMsg,
-                                table->config.sql_name, error);
+    return pt_module_fail_write(table->db, &table->base.zErrMsg, table->config.sql_name, error);
 }
 
 static int open_or_create_store(pt_table *table, bool create, pt_error *error)
@@ -158,7 +157,7 @@ static int declare_table(sqlite3 *db, const pt_table *table, pt_error *error)
 
 static int configure_table(pt_table *table, int argc, const char *const *argv, pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(table->connection);
+    sqlite3 *db = table->db;
     int rc = table->form->configure(table, argc, argv, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -194,6 +193,7 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     memset(table, 0, form->size);
     table->form = form;
     table->connection = connection;
+    table->db = pt_connection_db(connection);
     if (configure_table(table, argc, argv, error) != SQLITE_OK) {
         free_table(table);
         return NULL;
@@ -251,7 +251,7 @@ static int create_in_store(pt_table *table, pt_error *error)
     if (rc == SQLITE_OK) {
         rc = find_in_own_view(table, error);
     }
-    bool goes_on = !sqlite3_get_autocommit(pt_connection_db(table->connection));
+    bool goes_on = !sqlite3_get_autocommit(table->db);
     /* While cursors are open, our view may be older than the store. */
     bool may_be_gone = pt_session_is_being_read(table->session);
     if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && (goes_on || may_be_gone))) {

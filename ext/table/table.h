@@ -34,6 +34,7 @@ struct pt_table {
     sqlite3_vtab base;
     const pt_table_form *form;
     pt_connection *connection;
+    sqlite3 *db; /* of the connection */
     pt_connected connected;
     pt_config config;
     char *schema;                /* the table is declared in this schema */

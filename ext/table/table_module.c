@@ -114,7 +114,7 @@ static int write_table_row(pt_table *table, int argc, sqlite3_value **argv, sqli
         return pt_update(table, argv[0], &given, error);
     }
     /* SQLite sets last_insert_rowid() to this. An INSERT here must not change it. */
-    *rowid = sqlite3_last_insert_rowid(pt_connection_db(table->connection));
+    *rowid = sqlite3_last_insert_rowid(table->db);
     return pt_insert(table, &given, error);
 }
 
