@@ -4,6 +4,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 /*
  * strtod and snprintf round correctly, but the radix character is the one of the host's locale.
  * Therefore strtod gets "1.25" as "125e-2", and only the digits of snprintf's output are used.
@@ -34,7 +36,7 @@ static number_reader number_reader_of(pt_slice text)
 
 static bool at_digit(const number_reader *text)
 {
-    return text->at < text->end && *text->at >= '0' && *text->at <= '9';
+    return text->at < text->end && pt_is_digit(*text->at);
 }
 
 static bool take_symbol(number_reader *text, char symbol)
@@ -166,7 +168,7 @@ static int significant_digits(double magnitude, int count, char *digits)
     snprintf(text, sizeof text, "%.*e", count - 1, magnitude);
     const char *at = text;
     for (; *at != 'e'; at++) {
-        if (*at >= '0' && *at <= '9') {
+        if (pt_is_digit((uint8_t)*at)) {
             *digits++ = *at;
         }
     }

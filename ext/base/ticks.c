@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "base/text.h"
+
 enum {
     NANOSECONDS_PER_TICK = 100,
     FRACTION_DIGITS = 7,
@@ -85,7 +87,7 @@ static bool take_char(pt_slice *rest, char wanted)
 
 static bool take_digit(pt_slice *rest, int *digit)
 {
-    if (rest->size == 0 || rest->data[0] < '0' || rest->data[0] > '9') {
+    if (rest->size == 0 || !pt_is_digit(rest->data[0])) {
         return false;
     }
     *digit = rest->data[0] - '0';

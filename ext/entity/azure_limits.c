@@ -1,6 +1,7 @@
 #include "entity/azure_limits.h"
 
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "base/ticks.h"
 #include "entity/key.h"
 
@@ -24,24 +25,12 @@ enum { ENTITY_BASE = 4, PROPERTY_BASE = 8, VARIABLE_BASE = 4, UNIT_BYTES = 2 };
 
 /* --- Characters --- */
 
-static uint32_t decode(const uint8_t *bytes, size_t size)
-{
-    uint32_t character = size == 1 ? bytes[0] : bytes[0] & (0x7Fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        character = character << 6 | (bytes[i] & 0x3Fu);
-    }
-    return character;
-}
-
 /* Takes the first character off a text that is not empty; NOT_UTF8 for a byte that begins none. */
 static uint32_t take_character(pt_slice *text)
 {
-    uint8_t lead = text->data[0];
-    size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    bool whole =
-        size == 1 || (size <= text->size && pt_key_is_valid_text(pt_slice_of(text->data, size)));
-    uint32_t character = whole ? decode(text->data, size) : NOT_UTF8;
-    size_t taken = whole ? size : 1;
+    size_t size = pt_utf8_size(*text);
+    uint32_t character = size != 0 ? pt_utf8_decode(text->data, size) : NOT_UTF8;
+    size_t taken = size != 0 ? size : 1;
     *text = pt_slice_of(text->data + taken, text->size - taken);
     return character;
 }

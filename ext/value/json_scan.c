@@ -1,5 +1,7 @@
 #include "value/json_scan.h"
 
+#include "base/text.h"
+
 static bool is_blank(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
@@ -31,37 +33,13 @@ static int32_t code_unit(const uint8_t *at, const uint8_t *end)
     }
     int32_t unit = 0;
     for (int i = 0; i < 4; i++) {
-        static const char digits[] = "0123456789abcdefABCDEF";
-        const char *digit = at[i] != 0 ? strchr(digits, at[i]) : NULL;
-        if (digit == NULL) {
+        int digit = pt_hex_digit(at[i]);
+        if (digit < 0) {
             return -1;
         }
-        int32_t index = (int32_t)(digit - digits);
-        unit = unit << 4 | (index < 16 ? index : index - 6);
+        unit = unit << 4 | digit;
     }
     return unit;
-}
-
-/* Fewer bytes than the escape sequence has. */
-static uint8_t *put_utf8(uint8_t *to, int32_t code)
-{
-    if (code < 0x80) {
-        *to++ = (uint8_t)code;
-        return to;
-    }
-    if (code < 0x800) {
-        *to++ = (uint8_t)(0xC0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            *to++ = (uint8_t)(0xE0 | code >> 12);
-        } else {
-            *to++ = (uint8_t)(0xF0 | code >> 18);
-            *to++ = (uint8_t)(0x80 | (code >> 12 & 63));
-        }
-        *to++ = (uint8_t)(0x80 | (code >> 6 & 63));
-    }
-    *to++ = (uint8_t)(0x80 | (code & 63));
-    return to;
 }
 
 /* Reads behind "\u"; the second half of a pair must follow the first. */
@@ -81,7 +59,7 @@ static pt_json_step unescape_unicode(pt_json_scan *scan, uint8_t **to)
         scan->at += 6;
         code = 0x10000 + ((code - 0xD800) << 10 | (low - 0xDC00));
     }
-    *to = put_utf8(*to, code);
+    *to = pt_utf8_put(*to, (uint32_t)code); /* fewer bytes than the escape sequence has */
     return PT_JSON_MEMBER;
 }
 
@@ -141,7 +119,7 @@ static bool ends_word(uint8_t c)
 static bool skip_digits(pt_slice word, size_t *at)
 {
     size_t first = *at;
-    while (*at < word.size && word.data[*at] >= '0' && word.data[*at] <= '9') {
+    while (*at < word.size && pt_is_digit(word.data[*at])) {
         (*at)++;
     }
     return *at != first;
