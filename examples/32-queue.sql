@@ -38,7 +38,7 @@ SELECT Body, DequeueCount FROM Held;
 SELECT quote(Body) AS body FROM pt_queue_get('Mail', 1, 60);
 
 .print
-.print == Done: a message is deleted by who holds it
+.print == Done: deleting a message needs its PopReceipt
 DELETE FROM Mail WHERE (MessageId, PopReceipt) IN
   (SELECT MessageId, PopReceipt FROM Held WHERE Body = 'to ann');
 SELECT changes();

@@ -19,7 +19,7 @@ SQLITE_EXTENSION_INIT1
 #include "module/companion.h"
 #include "ptable.h"
 #include "queue/functions.h"
-#include "queue/queue.h"
+#include "queue/queue_module.h"
 #include "table/table_module.h"
 #include "transaction/connection.h"
 

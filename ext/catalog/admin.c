@@ -2,38 +2,23 @@
 
 #include <string.h>
 
-#include "catalog/backup.h"
-#include "catalog/check.h"
-#include "catalog/store.h"
+#include "catalog/check_records.h"
+#include "catalog/stores.h"
+#include "module/module.h"
 #include "module/store_path.h"
 #include "transaction/interruption.h"
 
-static const struct {
-    const char *name;
-    int arguments;
-    void (*call)(sqlite3_context *, int, sqlite3_value **);
-} functions[] = {
-    {"pt_backup", 2, pt_admin_backup},   {"pt_compact", 0, pt_admin_compact},
-    {"pt_compact", 1, pt_admin_compact}, {"pt_check", 0, pt_admin_check},
-    {"pt_check", 1, pt_admin_check},
-};
+/* --- The frame of a call --- */
 
-static void release(void *connection)
-{
-    pt_connection_release(connection);
-}
+typedef struct admin_call {
+    sqlite3_context *context; /* for the result of a call that succeeds */
+    pt_connection *connection;
+    const char *store;       /* the first argument; NULL: the store of main's tables */
+    sqlite3_value *argument; /* the second one, if the function has two */
+    const pt_watch *watch;
+} admin_call;
 
-int pt_admin_register(sqlite3 *db, pt_connection *connection)
-{
-    int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++) {
-        pt_connection_retain(connection); /* also released by a registration that fails */
-        rc = sqlite3_create_function_v2(db, functions[i].name, functions[i].arguments,
-                                        SQLITE_UTF8 | SQLITE_DIRECTONLY, connection,
-                                        functions[i].call, NULL, NULL, release);
-    }
-    return rc;
-}
+typedef int admin_work(const admin_call *call, pt_error *error);
 
 /* Its text is valid as long as the argument; NULL, or no argument: no name. */
 static int store_name(sqlite3_value *argument, const char **name, pt_error *error)
@@ -56,7 +41,7 @@ static int store_name(sqlite3_value *argument, const char **name, pt_error *erro
     return SQLITE_OK;
 }
 
-static void fail(sqlite3_context *context, const char *name, pt_error *error)
+static void fail_call(sqlite3_context *context, const char *name, pt_error *error)
 {
     char *text =
         error->message != NULL ? sqlite3_mprintf("ptable: %s: %s", name, error->message) : NULL;
@@ -70,28 +55,28 @@ static void fail(sqlite3_context *context, const char *name, pt_error *error)
     pt_error_clear(error);
 }
 
-void pt_admin_run(sqlite3_context *context, const char *name, pt_admin_work *work, int argc,
-                  sqlite3_value **argv)
+static void run_call(sqlite3_context *context, const char *name, admin_work *work, int argc,
+                     sqlite3_value **argv)
 {
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
     pt_interruption interruption = {.db = pt_connection_db(connection)};
     const pt_watch watch = pt_interruption_watch(&interruption);
-    pt_admin_call call = {.context = context,
-                          .connection = connection,
-                          .argument = argc > 1 ? argv[1] : NULL,
-                          .watch = &watch};
+    admin_call call = {.context = context,
+                       .connection = connection,
+                       .argument = argc > 1 ? argv[1] : NULL,
+                       .watch = &watch};
     int rc = store_name(argc > 0 ? argv[0] : NULL, &call.store, &error);
     if (rc == SQLITE_OK) {
         rc = work(&call, &error);
         rc = pt_interruption_result(&interruption, rc, &error);
     }
     if (rc != SQLITE_OK) {
-        fail(context, name, &error);
+        fail_call(context, name, &error);
     }
 }
 
-int pt_admin_use_store(const pt_admin_call *call, pt_session **session, pt_error *error)
+static int use_store_of_call(const admin_call *call, pt_session **session, pt_error *error)
 {
     if (call->store != NULL) {
         return pt_catalog_use_store(call->connection, call->store, session, error);
@@ -101,17 +86,18 @@ int pt_admin_use_store(const pt_admin_call *call, pt_session **session, pt_error
                                                : rc;
 }
 
-/* --- Admin check --- */
+/* --- pt_check --- */
 
 /* What is wrong with a store that cannot be opened or read; if that cannot be said, the error says
  * why it could not. */
-static int check_file(const pt_admin_call *call, char **text, pt_error *error)
+static int check_file(const admin_call *call, char **text, pt_error *error)
 {
     char *path = NULL;
     pt_error ours = PT_ERROR_NONE;
     int rc = pt_store_path(call->connection, "main", call->store, &path, &ours);
     if (rc == SQLITE_OK && path != NULL) {
-        rc = pt_check(pt_connection_engine(call->connection), path, NULL, call->watch, text, &ours);
+        rc = pt_check_store(pt_connection_engine(call->connection), path, NULL, call->watch, text,
+                            &ours);
     }
     sqlite3_free(path);
     bool is_said = rc == SQLITE_OK && *text != NULL && strcmp(*text, "ok") != 0;
@@ -130,14 +116,14 @@ static int check_file(const pt_admin_call *call, char **text, pt_error *error)
     return error->rc;
 }
 
-static int check(const pt_admin_call *call, pt_error *error)
+static int check_store(const admin_call *call, pt_error *error)
 {
     char *text = NULL;
     pt_session *session;
-    int rc = pt_admin_use_store(call, &session, error);
+    int rc = use_store_of_call(call, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
-        rc = pt_check(store->engine, store->path, store, call->watch, &text, error);
+        rc = pt_check_store(store->engine, store->path, store, call->watch, &text, error);
         pt_connection_leave(call->connection, session);
     }
     if (rc == SQLITE_CANTOPEN || rc == SQLITE_CORRUPT) {
@@ -149,7 +135,218 @@ static int check(const pt_admin_call *call, pt_error *error)
     return rc;
 }
 
-void pt_admin_check(sqlite3_context *context, int argc, sqlite3_value **argv)
+static void call_check(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    pt_admin_run(context, "pt_check", check, argc, argv);
+    run_call(context, "pt_check", check_store, argc, argv);
+}
+
+/* --- Before a copy is made --- */
+
+/* What can still be read of a damaged store would be lost with the rest, if the process did not end
+ * while copying it. */
+static int check_soundness(const pt_session *session, const pt_watch *watch, pt_error *error)
+{
+    pt_store *store = pt_session_store(session);
+    char *found = NULL;
+    int rc = pt_check_store(store->engine, store->path, store, watch, &found, error);
+    if (rc == SQLITE_OK && strcmp(found, "ok") != 0) {
+        rc =
+            pt_error_set(error, SQLITE_CORRUPT,
+                         "store %Q is damaged: %.*s; SELECT pt_check(...) lists what is concerned: "
+                         "restore a backup, or copy what can be read with INSERT ... SELECT",
+                         store->path, (int)strcspn(found, "\n"), found);
+    }
+    sqlite3_free(found);
+    return rc;
+}
+
+/* --- pt_backup --- */
+
+/* The absolute path of the new file, from sqlite3_malloc. */
+static int path_of(pt_connection *connection, sqlite3_value *argument, char **path, pt_error *error)
+{
+    const char *name = (const char *)sqlite3_value_text(argument);
+    if (sqlite3_value_type(argument) == SQLITE_NULL) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "the path is NULL; give the name of a new file, as in "
+                            "pt_backup('contoso.ptable', 'backup.ptable')");
+    }
+    if (name == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (name[0] == 0 || strlen(name) != (size_t)sqlite3_value_bytes(argument)) {
+        return pt_error_set(error, SQLITE_CANTOPEN, "%Q is not the name of a file; name a new one",
+                            name);
+    }
+    if (strncmp(name, "file:", strlen("file:")) == 0) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "%Q is a URI; give a path, without file:", name);
+    }
+    int rc = pt_store_path(connection, "main", name, path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_connection_check_name(*path, error);
+        if (rc != SQLITE_OK) {
+            sqlite3_free(*path);
+        }
+    }
+    return rc;
+}
+
+/* The view is asked for only because a store in doubt refuses it. */
+static int check_for_backup(pt_session *session, const pt_watch *watch, pt_error *error)
+{
+    pt_view *view;
+    if (pt_session_has_pending(session)) {
+        return pt_error_set(error, SQLITE_LOCKED,
+                            "this transaction has written to store %Q, and a backup holds what is "
+                            "committed; COMMIT first",
+                            pt_session_store(session)->path);
+    }
+    int rc = pt_session_read(session, &view, error);
+    pt_session_end_read(session);
+    return rc == SQLITE_OK ? check_soundness(session, watch, error) : rc;
+}
+
+static int back_up(const admin_call *call, pt_error *error)
+{
+    char *path = NULL;
+    int64_t bytes = 0;
+    pt_session *session = NULL;
+    int rc = path_of(call->connection, call->argument, &path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    rc = use_store_of_call(call, &session, error);
+    if (rc == SQLITE_OK) {
+        pt_store *store = pt_session_store(session);
+        rc = check_for_backup(session, call->watch, error);
+        if (rc == SQLITE_OK) {
+            rc = store->engine->backup(store, path, call->watch, &bytes, error);
+        }
+        pt_connection_leave(call->connection, session);
+    }
+    sqlite3_free(path);
+    if (rc == SQLITE_OK) {
+        sqlite3_result_int64(call->context, bytes);
+    }
+    return rc;
+}
+
+static void call_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    run_call(context, "pt_backup", back_up, argc, argv);
+}
+
+/* --- pt_compact --- */
+
+static int ask_for_query_only(sqlite3 *db, bool *query_only, pt_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA query_only", -1, &statement, NULL);
+    rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
+    *query_only = rc == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
+    rc = rc == SQLITE_ROW ? SQLITE_OK : pt_module_nested_error(db, "PRAGMA query_only", error);
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+/* What SQLite sees to where a table is written to. */
+static int check_writable(sqlite3 *db, const char *path, pt_error *error)
+{
+    bool query_only = false;
+    if (sqlite3_db_readonly(db, "main") == 1) {
+        return pt_error_set(error, SQLITE_READONLY,
+                            "store %Q cannot be compacted by a connection whose main database was "
+                            "opened read-only; open it for writing",
+                            path);
+    }
+    int rc = ask_for_query_only(db, &query_only, error);
+    if (rc == SQLITE_OK && query_only) {
+        rc = pt_error_set(error, SQLITE_READONLY,
+                          "store %Q cannot be compacted under PRAGMA query_only; turn that off "
+                          "first",
+                          path);
+    }
+    return rc;
+}
+
+static int check_for_compacting(pt_connection *connection, pt_session *session,
+                                const pt_watch *watch, pt_error *error)
+{
+    const char *path = pt_session_store(session)->path;
+    int rc = check_writable(pt_connection_db(connection), path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
+        return pt_error_set(error, SQLITE_ERROR,
+                            "store %Q cannot be compacted inside a transaction; COMMIT first",
+                            path);
+    }
+    if (pt_session_is_writing(session)) {
+        return pt_error_set(error, SQLITE_LOCKED,
+                            "store %Q cannot be compacted by a statement that writes to it; "
+                            "use a SELECT of its own",
+                            path);
+    }
+    return check_soundness(session, watch, error);
+}
+
+static int compact(const admin_call *call, pt_error *error)
+{
+    int64_t bytes = 0;
+    pt_session *session = NULL;
+    int rc = use_store_of_call(call, &session, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_store *store = pt_session_store(session);
+    int wait_ms;
+    rc = check_for_compacting(call->connection, session, call->watch, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_connection_busy_timeout(call->connection, &wait_ms, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = store->engine->compact(store, wait_ms, call->watch, &bytes, error);
+    }
+    pt_connection_leave(call->connection, session);
+    if (rc == SQLITE_OK) {
+        sqlite3_result_int64(call->context, bytes);
+    }
+    return rc;
+}
+
+static void call_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    run_call(context, "pt_compact", compact, argc, argv);
+}
+
+/* --- Registration --- */
+
+static const struct {
+    const char *name;
+    int arguments;
+    void (*call)(sqlite3_context *, int, sqlite3_value **);
+} admin_functions[] = {
+    {"pt_backup", 2, call_backup}, {"pt_compact", 0, call_compact}, {"pt_compact", 1, call_compact},
+    {"pt_check", 0, call_check},   {"pt_check", 1, call_check},
+};
+
+static void release_admin_connection(void *connection)
+{
+    pt_connection_release(connection);
+}
+
+int pt_admin_register(sqlite3 *db, pt_connection *connection)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof admin_functions / sizeof admin_functions[0];
+         i++) {
+        pt_connection_retain(connection); /* also released by a registration that fails */
+        rc = sqlite3_create_function_v2(db, admin_functions[i].name, admin_functions[i].arguments,
+                                        SQLITE_UTF8 | SQLITE_DIRECTONLY, connection,
+                                        admin_functions[i].call, NULL, NULL,
+                                        release_admin_connection);
+    }
+    return rc;
 }

@@ -1,12 +1,19 @@
 #include "catalog/batches.h"
 
-#include "catalog/store.h"
+#include "catalog/stores.h"
 #include "transaction/pending_batches.h"
 #include "transaction/table_directory.h"
 
-enum { STORE, TABLE, PARTITION_KEY, OPERATIONS, BYTES, ARGUMENTS };
+enum {
+    BATCHES_STORE,
+    BATCHES_TABLE,
+    BATCHES_PARTITION_KEY,
+    BATCHES_OPERATIONS,
+    BATCHES_BYTES,
+    BATCHES_ARGUMENTS
+};
 
-typedef struct batches {
+typedef struct batches_cursor {
     pt_tvf_cursor base;
     uint32_t number; /* of the current session */
     char *store;     /* what it is called */
@@ -16,14 +23,14 @@ typedef struct batches {
     uint64_t changes;     /* of the catalogue when they were read */
     bool named;           /* they were */
     const char *table;    /* the batch's */
-} batches;
+} batches_cursor;
 
-static batches *batches_of(pt_tvf_cursor *cursor)
+static batches_cursor *batches_of(pt_tvf_cursor *cursor)
 {
-    return (batches *)cursor;
+    return (batches_cursor *)cursor;
 }
 
-static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+static int begin_batches(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
 {
     (void)keys;
     (void)error;
@@ -31,9 +38,9 @@ static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error
     return SQLITE_OK;
 }
 
-static void end(pt_tvf_cursor *cursor)
+static void end_batches(pt_tvf_cursor *cursor)
 {
-    batches *self = batches_of(cursor);
+    batches_cursor *self = batches_of(cursor);
     sqlite3_free(self->store);
     self->store = NULL;
     pt_buffer_free(&self->position);
@@ -41,7 +48,7 @@ static void end(pt_tvf_cursor *cursor)
 }
 
 /* The next session becomes the current one; eof if there is none. */
-static int enter_session(batches *self, pt_error *error)
+static int enter_session(batches_cursor *self, pt_error *error)
 {
     const pt_session *session = pt_connection_session_above(self->base.connection, self->number);
     self->base.eof = session == NULL;
@@ -57,7 +64,7 @@ static int enter_session(batches *self, pt_error *error)
 }
 
 /* SQLITE_NOTFOUND if the transaction has dropped the batch's table. */
-static int name_table(batches *self, pt_session *session, pt_error *error)
+static int find_batch_table(batches_cursor *self, pt_session *session, pt_error *error)
 {
     uint64_t changes = pt_session_catalog_changes(session);
     if (!self->named || self->changes != changes) {
@@ -78,7 +85,7 @@ static int name_table(batches *self, pt_session *session, pt_error *error)
 }
 
 /* *found: the current session has another batch, which is now the current one. */
-static int next_in_session(batches *self, pt_session *session, bool *found, pt_error *error)
+static int next_in_session(batches_cursor *self, pt_session *session, bool *found, pt_error *error)
 {
     pt_memtable *memtable = session != NULL ? pt_session_memtable(session) : NULL;
     *found = false;
@@ -91,7 +98,7 @@ static int next_in_session(batches *self, pt_session *session, bool *found, pt_e
         if (rc == SQLITE_DONE) {
             return SQLITE_OK;
         }
-        rc = name_table(self, session, error);
+        rc = find_batch_table(self, session, error);
         *found = rc == SQLITE_OK;
         if (rc != SQLITE_NOTFOUND) {
             return rc;
@@ -100,9 +107,9 @@ static int next_in_session(batches *self, pt_session *session, bool *found, pt_e
     return SQLITE_OK;
 }
 
-static int next(pt_tvf_cursor *cursor, pt_error *error)
+static int next_batch(pt_tvf_cursor *cursor, pt_error *error)
 {
-    batches *self = batches_of(cursor);
+    batches_cursor *self = batches_of(cursor);
     for (;;) {
         bool found;
         pt_session *session = pt_connection_session_of(cursor->connection, self->number);
@@ -116,20 +123,20 @@ static int next(pt_tvf_cursor *cursor, pt_error *error)
     }
 }
 
-static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+static void batch_column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
-    const batches *self = batches_of(cursor);
+    const batches_cursor *self = batches_of(cursor);
     switch (index) {
-    case STORE:
+    case BATCHES_STORE:
         sqlite3_result_text(context, self->store, -1, SQLITE_TRANSIENT);
         break;
-    case TABLE:
+    case BATCHES_TABLE:
         sqlite3_result_text(context, self->table, -1, SQLITE_TRANSIENT);
         break;
-    case PARTITION_KEY:
+    case BATCHES_PARTITION_KEY:
         pt_tvf_result_text(context, self->batch.partition_key);
         break;
-    case OPERATIONS:
+    case BATCHES_OPERATIONS:
         sqlite3_result_int64(context, (sqlite3_int64)self->batch.operations);
         break;
     default:
@@ -142,11 +149,11 @@ const pt_tvf pt_tvf_batches = {
     .name = "pt_batches",
     .declaration = "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, PartitionKey TEXT, "
                    "Operations INT, Bytes INT)",
-    .first_argument = ARGUMENTS,
+    .first_argument = BATCHES_ARGUMENTS,
     .key_column = -1,
-    .cursor_size = sizeof(batches),
-    .begin = begin,
-    .next = next,
-    .column = column,
-    .end = end,
+    .cursor_size = sizeof(batches_cursor),
+    .begin = begin_batches,
+    .next = next_batch,
+    .column = batch_column,
+    .end = end_batches,
 };

@@ -5,9 +5,18 @@
 #include "entity/key.h"
 #include "query/ranges.h"
 
-enum { STORE, TABLE, PARTITION_KEY, ENTITIES, BYTES, FIRST_ROW_KEY, LAST_ROW_KEY, ARGUMENTS };
+enum {
+    PARTITIONS_STORE,
+    PARTITIONS_TABLE,
+    PARTITIONS_PARTITION_KEY,
+    PARTITIONS_ENTITIES,
+    PARTITIONS_BYTES,
+    PARTITIONS_FIRST_ROW_KEY,
+    PARTITIONS_LAST_ROW_KEY,
+    PARTITIONS_ARGUMENTS
+};
 
-typedef struct partitions {
+typedef struct partitions_cursor {
     pt_tvf_cursor base;
     pt_catalog_source source;
     pt_ranges ranges;
@@ -19,16 +28,16 @@ typedef struct partitions {
     pt_buffer first_row;
     pt_buffer last_row;
     uint16_t small_shape; /* an id whose records have no large values; 0: none known */
-} partitions;
+} partitions_cursor;
 
-static partitions *partitions_of(pt_tvf_cursor *cursor)
+static partitions_cursor *partitions_of(pt_tvf_cursor *cursor)
 {
-    return (partitions *)cursor;
+    return (partitions_cursor *)cursor;
 }
 
-static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+static int begin_partitions(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
 {
-    partitions *self = partitions_of(cursor);
+    partitions_cursor *self = partitions_of(cursor);
     bool descending = (keys->plan & PT_PLAN_DESCENDING) != 0;
     pt_range_walk_begin(&self->walk, descending ? PT_BACKWARD : PT_FORWARD);
     self->small_shape = 0;
@@ -36,9 +45,9 @@ static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error
     return rc == SQLITE_OK ? pt_catalog_source_open(&self->source, cursor, error) : rc;
 }
 
-static void end(pt_tvf_cursor *cursor)
+static void end_partitions(pt_tvf_cursor *cursor)
 {
-    partitions *self = partitions_of(cursor);
+    partitions_cursor *self = partitions_of(cursor);
     pt_catalog_source_close(&self->source);
     pt_ranges_free(&self->ranges);
     pt_range_walk_free(&self->walk);
@@ -50,13 +59,14 @@ static void end(pt_tvf_cursor *cursor)
 
 /* --- The next partition --- */
 
-static pt_slice entity_key(const partitions *self)
+static pt_slice entity_key(const partitions_cursor *self)
 {
     return pt_key_entity(self->source.scan.key);
 }
 
 /* Splits the key that the scan stands on. */
-static int split(const partitions *self, pt_slice *partition, pt_slice *row, pt_error *error)
+static int split_current_key(const partitions_cursor *self, pt_slice *partition, pt_slice *row,
+                             pt_error *error)
 {
     if (pt_key_split(entity_key(self), partition, row)) {
         return SQLITE_OK;
@@ -66,7 +76,7 @@ static int split(const partitions *self, pt_slice *partition, pt_slice *row, pt_
 
 /* Moves the scan to an entity of the next partition; eof if there is none. Only PartitionKeys are
  * asked for, so every range is whole partitions, and none has to be probed for. */
-static int find_partition(partitions *self, pt_error *error)
+static int find_partition(partitions_cursor *self, pt_error *error)
 {
     for (;;) {
         pt_interval range;
@@ -100,7 +110,7 @@ static int find_partition(partitions *self, pt_error *error)
 /* --- What is in it --- */
 
 /* Adds the large values of the record that the scan stands on. Most shapes have none. */
-static int add_large_values(partitions *self, pt_error *error)
+static int add_large_value_bytes(partitions_cursor *self, pt_error *error)
 {
     uint16_t shape_id = pt_catalog_source_shape(&self->source);
     if (shape_id != 0 && shape_id == self->small_shape) {
@@ -126,11 +136,11 @@ static int add_large_values(partitions *self, pt_error *error)
     return SQLITE_OK;
 }
 
-static int add_entity(partitions *self, pt_error *error)
+static int add_entity(partitions_cursor *self, pt_error *error)
 {
     pt_slice partition;
     pt_slice row;
-    int rc = split(self, &partition, &row, error);
+    int rc = split_current_key(self, &partition, &row, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -140,11 +150,11 @@ static int add_entity(partitions *self, pt_error *error)
     }
     self->entities++;
     self->bytes += (int64_t)(self->source.scan.key.size + self->source.scan.record.size);
-    return add_large_values(self, error);
+    return add_large_value_bytes(self, error);
 }
 
 /* Sets one of the bounds of a partition's entities. */
-static bool bound(pt_buffer *key, pt_slice partition, uint8_t last)
+static bool set_partition_bound(pt_buffer *key, pt_slice partition, uint8_t last)
 {
     pt_buffer_assign(key, partition);
     pt_buffer_append_byte(key, last);
@@ -152,15 +162,16 @@ static bool bound(pt_buffer *key, pt_slice partition, uint8_t last)
 }
 
 /* Reads the partition that the scan stands in, from its first entity on. */
-static int read_partition(partitions *self, pt_error *error)
+static int read_partition(partitions_cursor *self, pt_error *error)
 {
     pt_slice partition;
     pt_slice row;
-    int rc = split(self, &partition, &row, error);
+    int rc = split_current_key(self, &partition, &row, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (!bound(&self->key, partition, 0) || !bound(&self->end, partition, 1) ||
+    if (!set_partition_bound(&self->key, partition, 0) ||
+        !set_partition_bound(&self->end, partition, 1) ||
         !pt_range_walk_pass(&self->walk, partition)) {
         return pt_error_nomem(error);
     }
@@ -176,34 +187,34 @@ static int read_partition(partitions *self, pt_error *error)
     return rc;
 }
 
-static int next(pt_tvf_cursor *cursor, pt_error *error)
+static int next_partition(pt_tvf_cursor *cursor, pt_error *error)
 {
-    partitions *self = partitions_of(cursor);
+    partitions_cursor *self = partitions_of(cursor);
     int rc = find_partition(self, error);
     return rc == SQLITE_OK && !cursor->eof ? read_partition(self, error) : rc;
 }
 
-static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+static void partition_column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
-    const partitions *self = partitions_of(cursor);
+    const partitions_cursor *self = partitions_of(cursor);
     const pt_buffer *last = self->entities > 1 ? &self->last_row : &self->first_row;
     switch (index) {
-    case STORE:
+    case PARTITIONS_STORE:
         sqlite3_result_text(context, self->source.store, -1, SQLITE_TRANSIENT);
         break;
-    case TABLE:
+    case PARTITIONS_TABLE:
         sqlite3_result_text(context, self->source.table, -1, SQLITE_TRANSIENT);
         break;
-    case PARTITION_KEY:
+    case PARTITIONS_PARTITION_KEY:
         pt_tvf_result_text(context, pt_slice_of(self->key.data, self->key.size - 1));
         break;
-    case ENTITIES:
+    case PARTITIONS_ENTITIES:
         sqlite3_result_int64(context, self->entities);
         break;
-    case BYTES:
+    case PARTITIONS_BYTES:
         sqlite3_result_int64(context, self->bytes);
         break;
-    case FIRST_ROW_KEY:
+    case PARTITIONS_FIRST_ROW_KEY:
         pt_tvf_result_text(context, pt_buffer_slice(&self->first_row));
         break;
     default:
@@ -218,14 +229,14 @@ const pt_tvf pt_tvf_partitions = {
                    "Entities INT, Bytes INT, FirstRowKey TEXT, LastRowKey TEXT, "
                    "argument1 HIDDEN, argument2 HIDDEN)",
     .usage = "pt_partitions('table'), or pt_partitions('store', 'table')",
-    .first_argument = ARGUMENTS,
+    .first_argument = PARTITIONS_ARGUMENTS,
     .least_arguments = 1,
     .most_arguments = 2,
-    .key_column = PARTITION_KEY,
+    .key_column = PARTITIONS_PARTITION_KEY,
     .opens_stores = true,
-    .cursor_size = sizeof(partitions),
-    .begin = begin,
-    .next = next,
-    .column = column,
-    .end = end,
+    .cursor_size = sizeof(partitions_cursor),
+    .begin = begin_partitions,
+    .next = next_partition,
+    .column = partition_column,
+    .end = end_partitions,
 };

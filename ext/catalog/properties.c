@@ -7,23 +7,30 @@
 #include "entity/damage.h"
 #include "entity/key.h"
 
-enum { NAME, TYPE, ENTITIES, SHARE, EXAMPLE, ARGUMENTS };
+enum {
+    PROPERTIES_NAME,
+    PROPERTIES_TYPE,
+    PROPERTIES_ENTITIES,
+    PROPERTIES_SHARE,
+    PROPERTIES_EXAMPLE,
+    PROPERTIES_ARGUMENTS
+};
 
-typedef struct properties {
+typedef struct properties_cursor {
     pt_tvf_cursor base;
     pt_catalog_source source;
     pt_census census;
     size_t place; /* of the current row, from 1 on */
-} properties;
+} properties_cursor;
 
-static properties *properties_of(pt_tvf_cursor *cursor)
+static properties_cursor *properties_cursor_of(pt_tvf_cursor *cursor)
 {
-    return (properties *)cursor;
+    return (properties_cursor *)cursor;
 }
 
 /* --- Counting --- */
 
-static int look(properties *self, pt_error *error)
+static int look_into_entity(properties_cursor *self, pt_error *error)
 {
     pt_record record;
     int rc = pt_catalog_source_record(&self->source, &record, error);
@@ -37,20 +44,20 @@ static int look(properties *self, pt_error *error)
     return rc == SQLITE_OK ? rc : pt_report_damage(self->source.scan.key, error);
 }
 
-static int count_entity(properties *self, pt_error *error)
+static int count_entity(properties_cursor *self, pt_error *error)
 {
     uint16_t shape_id = pt_catalog_source_shape(&self->source);
     bool seen = false;
     if (shape_id != 0 && !pt_census_count(&self->census, shape_id, &seen)) {
         return pt_error_nomem(error);
     }
-    return seen ? SQLITE_OK : look(self, error);
+    return seen ? SQLITE_OK : look_into_entity(self, error);
 }
 
-static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+static int begin_properties(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
 {
     (void)keys;
-    properties *self = properties_of(cursor);
+    properties_cursor *self = properties_cursor_of(cursor);
     const pt_slice all = {0};
     int rc = pt_catalog_source_open(&self->source, cursor, error);
     if (rc == SQLITE_OK) {
@@ -71,39 +78,39 @@ static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error
     return rc;
 }
 
-static void end(pt_tvf_cursor *cursor)
+static void end_properties(pt_tvf_cursor *cursor)
 {
-    properties *self = properties_of(cursor);
+    properties_cursor *self = properties_cursor_of(cursor);
     pt_catalog_source_close(&self->source);
     pt_census_free(&self->census);
 }
 
 /* --- Rows --- */
 
-static int next(pt_tvf_cursor *cursor, pt_error *error)
+static int next_property(pt_tvf_cursor *cursor, pt_error *error)
 {
     (void)error;
-    properties *self = properties_of(cursor);
+    properties_cursor *self = properties_cursor_of(cursor);
     cursor->eof = self->place == self->census.count;
     self->place++;
     return SQLITE_OK;
 }
 
-static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+static void property_column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
-    const properties *self = properties_of(cursor);
+    const properties_cursor *self = properties_cursor_of(cursor);
     const pt_census_property *property = &self->census.properties[self->place - 1];
     switch (index) {
-    case NAME:
+    case PROPERTIES_NAME:
         pt_tvf_result_text(context, property->name);
         break;
-    case TYPE:
+    case PROPERTIES_TYPE:
         sqlite3_result_text(context, pt_type_name(property->type), -1, SQLITE_STATIC);
         break;
-    case ENTITIES:
+    case PROPERTIES_ENTITIES:
         sqlite3_result_int64(context, property->entities);
         break;
-    case SHARE:
+    case PROPERTIES_SHARE:
         sqlite3_result_double(context, (double)property->entities / (double)self->census.entities);
         break;
     default:
@@ -117,21 +124,21 @@ const pt_tvf pt_tvf_properties = {
     .declaration = "CREATE TABLE x(Name TEXT, Type TEXT, Entities INT, Share REAL, Example TEXT, "
                    "argument1 HIDDEN, argument2 HIDDEN)",
     .usage = "pt_properties('table'), or pt_properties('store', 'table')",
-    .first_argument = ARGUMENTS,
+    .first_argument = PROPERTIES_ARGUMENTS,
     .least_arguments = 1,
     .most_arguments = 2,
     .key_column = -1,
     .opens_stores = true,
-    .cursor_size = sizeof(properties),
-    .begin = begin,
-    .next = next,
-    .column = column,
-    .end = end,
+    .cursor_size = sizeof(properties_cursor),
+    .begin = begin_properties,
+    .next = next_property,
+    .column = property_column,
+    .end = end_properties,
 };
 
 /* --- Census --- */
 
-enum { FIRST_CAPACITY = 32, BINARY_EXAMPLE = 16, EXAMPLE_SIZE = PT_EXCERPT_SIZE };
+enum { FIRST_CENSUS_CAPACITY = 32, BINARY_EXAMPLE = 16, EXAMPLE_SIZE = PT_EXCERPT_SIZE };
 
 /* A large value is one of its type like others. */
 static pt_type plain_type(uint8_t type)
@@ -206,21 +213,21 @@ static void write_example(const pt_value *value, char example[EXAMPLE_SIZE])
 
 /* --- Properties in order --- */
 
-static int compare(const pt_census_property *a, pt_slice name, pt_type type)
+static int compare_counted_property(const pt_census_property *a, pt_slice name, pt_type type)
 {
     int order = pt_slice_compare(a->name, name);
     return order != 0 ? order : (int)a->type - (int)type;
 }
 
 /* Where the property is or would be; *found says which. */
-static size_t place_of(const pt_census *census, pt_slice name, pt_type type, bool *found)
+static size_t find_property(const pt_census *census, pt_slice name, pt_type type, bool *found)
 {
     size_t low = 0;
     size_t high = census->count;
     *found = false;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        int order = compare(&census->properties[middle], name, type);
+        int order = compare_counted_property(&census->properties[middle], name, type);
         if (order == 0) {
             *found = true;
             return middle;
@@ -234,12 +241,12 @@ static size_t place_of(const pt_census *census, pt_slice name, pt_type type, boo
     return low;
 }
 
-static bool reserve(pt_census *census)
+static bool reserve_property(pt_census *census)
 {
     if (census->count < census->capacity) {
         return true;
     }
-    size_t capacity = census->capacity == 0 ? FIRST_CAPACITY : census->capacity * 2;
+    size_t capacity = census->capacity == 0 ? FIRST_CENSUS_CAPACITY : census->capacity * 2;
     pt_census_property *grown = sqlite3_realloc64(census->properties, capacity * sizeof *grown);
     if (grown == NULL) {
         return false;
@@ -249,14 +256,14 @@ static bool reserve(pt_census *census)
     return true;
 }
 
-static bool insert(pt_census *census, size_t place, pt_slice name, pt_type type,
-                   const pt_value *value)
+static bool insert_property(pt_census *census, size_t place, pt_slice name, pt_type type,
+                            const pt_value *value)
 {
     char example[EXAMPLE_SIZE];
     write_example(value, example);
     pt_slice own_name = pt_arena_copy(&census->arena, name);
     pt_slice own_example = pt_arena_copy(&census->arena, pt_slice_text(example));
-    if (own_name.data == NULL || own_example.data == NULL || !reserve(census)) {
+    if (own_name.data == NULL || own_example.data == NULL || !reserve_property(census)) {
         return false;
     }
     pt_census_property *at = &census->properties[place];
@@ -272,7 +279,7 @@ static bool insert(pt_census *census, size_t place, pt_slice name, pt_type type,
 bool pt_census_count(pt_census *census, uint16_t shape_id, bool *seen)
 {
     if (shape_id >= census->shape_capacity) {
-        size_t capacity = (size_t)shape_id + FIRST_CAPACITY;
+        size_t capacity = (size_t)shape_id + FIRST_CENSUS_CAPACITY;
         int64_t *shapes = sqlite3_realloc64(census->shapes, capacity * sizeof *shapes);
         if (shapes == NULL) {
             return false;
@@ -299,8 +306,8 @@ int pt_census_look(pt_census *census, const pt_record *record)
         if (pt_record_value(record, i, &value) != SQLITE_OK) {
             return SQLITE_CORRUPT_VTAB;
         }
-        size_t place = place_of(census, property->name, type, &found);
-        if (!found && !insert(census, place, property->name, type, &value)) {
+        size_t place = find_property(census, property->name, type, &found);
+        if (!found && !insert_property(census, place, property->name, type, &value)) {
             return SQLITE_NOMEM;
         }
         census->properties[place].entities += entities;
@@ -314,7 +321,7 @@ static void add_shape(pt_census *census, const pt_shape *shape, int64_t entities
     for (unsigned i = 0; i < shape->count; i++) {
         const pt_property *property = &shape->properties[i];
         bool found;
-        size_t place = place_of(census, property->name, plain_type(property->type), &found);
+        size_t place = find_property(census, property->name, plain_type(property->type), &found);
         if (found) {
             census->properties[place].entities += entities;
         }

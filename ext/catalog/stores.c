@@ -1,38 +1,167 @@
 #include "catalog/stores.h"
 
+#include <errno.h>
+#include <unistd.h>
+
+#include "base/sqlite.h"
 #include "base/ticks.h"
-#include "catalog/store.h"
+#include "module/store_path.h"
 #include "transaction/table_directory.h"
 
+#define PRIVATE "(private"
+
+char *pt_catalog_store_name(const pt_connection *connection, const pt_session *session)
+{
+    const char *schema = pt_connection_private_schema(connection, session);
+    if (schema == NULL) {
+        return sqlite3_mprintf("%s", pt_session_store(session)->path);
+    }
+    return sqlite3_stricmp(schema, "main") == 0 ? sqlite3_mprintf(PRIVATE ")")
+                                                : sqlite3_mprintf(PRIVATE " %s)", schema);
+}
+
+/* The open private store of that name, or NULL. */
+static int find_private(const pt_connection *connection, const char *name, pt_session **session,
+                        pt_error *error)
+{
+    uint32_t number = 0;
+    *session = NULL;
+    for (pt_session *open;
+         *session == NULL && (open = pt_connection_session_above(connection, number)) != NULL;) {
+        number = pt_connection_number_of(connection, open);
+        char *own = pt_catalog_store_name(connection, open);
+        if (own == NULL) {
+            return pt_error_nomem(error);
+        }
+        bool same = pt_connection_private_schema(connection, open) != NULL &&
+                    sqlite3_stricmp(own, name) == 0;
+        *session = same ? open : NULL;
+        sqlite3_free(own);
+    }
+    return SQLITE_OK;
+}
+
+static int use_private(pt_connection *connection, const char *name, pt_session **session,
+                       pt_error *error)
+{
+    pt_session *found;
+    int rc = find_private(connection, name, &found, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (found == NULL) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "this connection has no store %Q open; CREATE VIRTUAL TABLE without "
+                            "store= makes a private store, or name a file",
+                            name);
+    }
+    pt_connection_use_again(connection, found);
+    *session = found;
+    return SQLITE_OK;
+}
+
+int pt_catalog_use_store(pt_connection *connection, const char *name, pt_session **session,
+                         pt_error *error)
+{
+    if (strncmp(name, PRIVATE, strlen(PRIVATE)) == 0) {
+        return use_private(connection, name, session, error);
+    }
+    char *path;
+    int rc = pt_store_path(connection, "main", name, &path, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_connection_use(connection, path, "main", false, session, error);
+        sqlite3_free(path);
+    }
+    return rc;
+}
+
+int pt_catalog_use_default_store(pt_connection *connection, pt_session **session, pt_error *error)
+{
+    *session = NULL;
+    char *path;
+    int rc = pt_store_path(connection, "main", NULL, &path, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    bool there = path != NULL ? access(path, F_OK) == 0 || errno != ENOENT
+                              : pt_connection_find_private(connection, "main") != NULL;
+    if (there) {
+        rc = pt_connection_use(connection, path, "main", false, session, error);
+    }
+    sqlite3_free(path);
+    return rc;
+}
+
+/* The names of the open stores, from sqlite3_malloc; NULL when out of memory. */
+static char *list_stores(const pt_connection *connection)
+{
+    sqlite3_str *list = sqlite3_str_new(NULL);
+    uint32_t number = 0;
+    const char *joint = "";
+    for (const pt_session *open;
+         (open = pt_connection_session_above(connection, number)) != NULL;) {
+        number = pt_connection_number_of(connection, open);
+        char *name = pt_catalog_store_name(connection, open);
+        if (name == NULL) {
+            sqlite3_free(sqlite3_str_finish(list));
+            return NULL;
+        }
+        sqlite3_str_appendf(list, "%s%Q", joint, name);
+        sqlite3_free(name);
+        joint = ", ";
+    }
+    if (sqlite3_str_length(list) == 0) {
+        sqlite3_str_appendall(list, "none");
+    }
+    return sqlite3_str_finish(list);
+}
+
+int pt_catalog_ask_for_store(const pt_connection *connection, pt_error *error)
+{
+    char *list = list_stores(connection);
+    if (list == NULL) {
+        return pt_error_nomem(error);
+    }
+    pt_error_set(
+        error, SQLITE_ERROR,
+        "the main database has no store of its own yet; CREATE VIRTUAL TABLE makes it, or name "
+        "another, as in Store = 'contoso.ptable'; open stores: %s",
+        list);
+    sqlite3_free(list);
+    return error->rc;
+}
+
+/* --- pt_stores --- */
+
 enum {
-    STORE,
-    TABLES,
-    ENTITIES,
-    FILE_BYTES,
-    USED_BYTES,
-    DROPPED,
-    READERS,
-    OLDEST_READER,
-    LAST_TRANSACTION,
-    LAST_WRITE,
-    ARGUMENTS
+    STORES_STORE,
+    STORES_TABLES,
+    STORES_ENTITIES,
+    STORES_FILE_BYTES,
+    STORES_USED_BYTES,
+    STORES_DROPPED,
+    STORES_READERS,
+    STORES_OLDEST_READER,
+    STORES_LAST_TRANSACTION,
+    STORES_LAST_WRITE,
+    STORES_ARGUMENTS
 };
 
-typedef struct stores {
+typedef struct stores_cursor {
     pt_tvf_cursor base;
     uint32_t number; /* of the current session */
     char *name;
     pt_store_info info;
     int64_t tables;
     int64_t entities;
-} stores;
+} stores_cursor;
 
-static stores *stores_of(pt_tvf_cursor *cursor)
+static stores_cursor *stores_of(pt_tvf_cursor *cursor)
 {
-    return (stores *)cursor;
+    return (stores_cursor *)cursor;
 }
 
-static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+static int begin_stores(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
 {
     (void)keys;
     (void)error;
@@ -40,14 +169,14 @@ static int begin(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error
     return SQLITE_OK;
 }
 
-static void end(pt_tvf_cursor *cursor)
+static void end_stores(pt_tvf_cursor *cursor)
 {
-    stores *self = stores_of(cursor);
+    stores_cursor *self = stores_of(cursor);
     sqlite3_free(self->name);
     self->name = NULL;
 }
 
-static int count_tables(stores *self, pt_view *view, pt_error *error)
+static int count_tables(stores_cursor *self, pt_view *view, pt_error *error)
 {
     pt_table_walk walk = {0};
     pt_table_entry entry;
@@ -69,7 +198,7 @@ static int count_tables(stores *self, pt_view *view, pt_error *error)
 }
 
 /* The engine is asked first, for the view that counts the tables is a reader too. */
-static int describe(stores *self, pt_session *session, pt_error *error)
+static int read_store(stores_cursor *self, pt_session *session, pt_error *error)
 {
     pt_store *store = pt_session_store(session);
     pt_view *view = NULL;
@@ -89,16 +218,16 @@ static int describe(stores *self, pt_session *session, pt_error *error)
     return rc;
 }
 
-static int next(pt_tvf_cursor *cursor, pt_error *error)
+static int next_store(pt_tvf_cursor *cursor, pt_error *error)
 {
-    stores *self = stores_of(cursor);
+    stores_cursor *self = stores_of(cursor);
     pt_session *session = pt_connection_session_above(cursor->connection, self->number);
     cursor->eof = session == NULL;
     if (cursor->eof) {
         return SQLITE_OK;
     }
     self->number = pt_connection_number_of(cursor->connection, session);
-    return describe(self, session, error);
+    return read_store(self, session, error);
 }
 
 static void result_time(sqlite3_context *context, int64_t ticks)
@@ -108,37 +237,37 @@ static void result_time(sqlite3_context *context, int64_t ticks)
     sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
 }
 
-static void column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+static void store_column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
-    const stores *self = stores_of(cursor);
+    const stores_cursor *self = stores_of(cursor);
     switch (index) {
-    case STORE:
+    case STORES_STORE:
         sqlite3_result_text(context, self->name, -1, SQLITE_TRANSIENT);
         break;
-    case TABLES:
+    case STORES_TABLES:
         sqlite3_result_int64(context, self->tables);
         break;
-    case ENTITIES:
+    case STORES_ENTITIES:
         sqlite3_result_int64(context, self->entities);
         break;
-    case FILE_BYTES:
+    case STORES_FILE_BYTES:
         sqlite3_result_int64(context, self->info.file_bytes);
         break;
-    case USED_BYTES:
+    case STORES_USED_BYTES:
         sqlite3_result_int64(context, self->info.used_bytes);
         break;
-    case DROPPED:
+    case STORES_DROPPED:
         sqlite3_result_int64(context, self->info.garbage);
         break;
-    case READERS:
+    case STORES_READERS:
         sqlite3_result_int64(context, self->info.readers);
         break;
-    case OLDEST_READER:
+    case STORES_OLDEST_READER:
         if (self->info.oldest_reader != 0) {
             sqlite3_result_int64(context, self->info.version - self->info.oldest_reader);
         }
         break;
-    case LAST_TRANSACTION:
+    case STORES_LAST_TRANSACTION:
         sqlite3_result_int64(context, self->info.version);
         break;
     default:
@@ -152,11 +281,11 @@ const pt_tvf pt_tvf_stores = {
     .declaration = "CREATE TABLE x(Store TEXT, Tables INT, Entities INT, FileBytes INT, "
                    "UsedBytes INT, Dropped INT, Readers INT, OldestReader INT, "
                    "LastTransaction INT, LastWrite TEXT)",
-    .first_argument = ARGUMENTS,
+    .first_argument = STORES_ARGUMENTS,
     .key_column = -1,
-    .cursor_size = sizeof(stores),
-    .begin = begin,
-    .next = next,
-    .column = column,
-    .end = end,
+    .cursor_size = sizeof(stores_cursor),
+    .begin = begin_stores,
+    .next = next_store,
+    .column = store_column,
+    .end = end_stores,
 };

@@ -1,12 +1,12 @@
 #include "catalog/tables.h"
 
-#include "catalog/store.h"
+#include "catalog/stores.h"
 #include "catalog/tables_cursor.h"
 #include "module/companion.h"
 #include "module/module.h"
 
-static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
-                   sqlite3_vtab **vtab, char **message)
+static int connect_tables(sqlite3 *db, void *context, int argc, const char *const *argv,
+                          sqlite3_vtab **vtab, char **message)
 {
     (void)argc;
     (void)argv;
@@ -27,7 +27,7 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     return SQLITE_OK;
 }
 
-static int disconnect(sqlite3_vtab *vtab)
+static int disconnect_tables(sqlite3_vtab *vtab)
 {
     pt_tables *tables = pt_tables_of(vtab);
     pt_buffer_free(&tables->named);
@@ -37,7 +37,7 @@ static int disconnect(sqlite3_vtab *vtab)
 }
 
 /* Which store will be written to is not known yet: xUpdate begins its session. */
-static int begin(sqlite3_vtab *vtab)
+static int begin_write(sqlite3_vtab *vtab)
 {
     pt_tables *tables = pt_tables_of(vtab);
     pt_connection_keep_open(tables->follower.connection);
@@ -64,7 +64,7 @@ static int begin_store(pt_session *session, pt_view **view, pt_error *error)
 
 /* A table that somebody else dropped since the row was read is gone, which is what was asked for.
  */
-static int drop(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
+static int drop_table(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
 {
     uint32_t number = (uint32_t)((uint64_t)rowid >> 32);
     pt_session *session = pt_connection_session_of(tables->follower.connection, number);
@@ -86,7 +86,7 @@ static int drop(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
 
 /* --- INSERT --- */
 
-static int check_name(sqlite3_value *value, const char **name, pt_error *error)
+static int check_new_name(sqlite3_value *value, const char **name, pt_error *error)
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL) {
@@ -129,8 +129,8 @@ static int refuse_existing(const pt_tables *tables, const pt_session *session, c
         pt_session_store(session)->path, name);
 }
 
-static int make_in(pt_tables *tables, pt_session *session, const char *name, sqlite3_int64 *rowid,
-                   pt_error *error)
+static int make_table_in(pt_tables *tables, pt_session *session, const char *name,
+                         sqlite3_int64 *rowid, pt_error *error)
 {
     pt_view *view = NULL;
     pt_table_entry entry = {0};
@@ -155,8 +155,8 @@ static int make_in(pt_tables *tables, pt_session *session, const char *name, sql
 }
 
 /* The store to make a table in, in use. */
-static int use_store(const pt_tables *tables, sqlite3_value *store, pt_session **session,
-                     pt_error *error)
+static int use_given_store(const pt_tables *tables, sqlite3_value *store, pt_session **session,
+                           pt_error *error)
 {
     pt_connection *connection = tables->follower.connection;
     int rc;
@@ -170,7 +170,8 @@ static int use_store(const pt_tables *tables, sqlite3_value *store, pt_session *
                         : pt_error_nomem(error);
 }
 
-static int make(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid, pt_error *error)
+static int make_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid,
+                      pt_error *error)
 {
     const char *name = NULL;
     pt_session *session = NULL;
@@ -179,15 +180,15 @@ static int make(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                             "Entities and Bytes are counted; give Store and TableName only");
     }
-    int rc = check_name(columns[PT_TABLES_NAME], &name, error);
+    int rc = check_new_name(columns[PT_TABLES_NAME], &name, error);
     if (rc == SQLITE_OK) {
         rc = pt_companion_join(tables->follower.connection, error);
     }
     if (rc == SQLITE_OK) {
-        rc = use_store(tables, columns[PT_TABLES_STORE], &session, error);
+        rc = use_given_store(tables, columns[PT_TABLES_STORE], &session, error);
     }
     if (rc == SQLITE_OK) {
-        rc = make_in(tables, session, name, rowid, error);
+        rc = make_table_in(tables, session, name, rowid, error);
         pt_connection_leave(tables->follower.connection, session);
     }
     return rc;
@@ -195,9 +196,9 @@ static int make(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid
 
 /* --- xUpdate --- */
 
-static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
-    enum { OLD_ROWID, NEW_ROWID, COLUMNS };
+    enum { OLD_ROWID, NEW_ROWID, NEW_COLUMNS };
     pt_tables *tables = pt_tables_of(vtab);
     pt_error error = PT_ERROR_NONE;
     int rc;
@@ -206,7 +207,7 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     if (!tables->follower.joined) {
         rc = pt_session_refuse_withdrawn(&error);
     } else if (argc == 1) {
-        rc = drop(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
+        rc = drop_table(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
     } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_ERROR,
                           "a table cannot be changed by UPDATE; INSERT makes one, DELETE drops one "
@@ -215,7 +216,7 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
         rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
                           "rowids are given out; give Store and TableName only");
     } else {
-        rc = make(tables, argv + COLUMNS, rowid, &error);
+        rc = make_table(tables, argv + NEW_COLUMNS, rowid, &error);
     }
     return rc == SQLITE_OK ? rc
                            : pt_module_fail_write(pt_connection_db(tables->follower.connection),
@@ -224,13 +225,13 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
 
 /* A statement that did not come to read must not let a later one take the lock: nothing would free
  * it again. */
-static int commit(sqlite3_vtab *vtab)
+static int commit_tables(sqlite3_vtab *vtab)
 {
     pt_tables_of(vtab)->begun = false;
     return pt_follower_commit(vtab);
 }
 
-static int rollback(sqlite3_vtab *vtab)
+static int rollback_tables(sqlite3_vtab *vtab)
 {
     pt_tables_of(vtab)->begun = false;
     return pt_follower_rollback(vtab);
@@ -239,9 +240,9 @@ static int rollback(sqlite3_vtab *vtab)
 /* Without xCreate it is there by its own name, once, in every connection. */
 static const sqlite3_module tables_module = {
     .iVersion = 2,
-    .xConnect = connect,
+    .xConnect = connect_tables,
     .xBestIndex = pt_tables_best_index,
-    .xDisconnect = disconnect,
+    .xDisconnect = disconnect_tables,
     .xOpen = pt_tables_open,
     .xClose = pt_tables_close,
     .xFilter = pt_tables_filter,
@@ -249,11 +250,11 @@ static const sqlite3_module tables_module = {
     .xEof = pt_tables_eof,
     .xColumn = pt_tables_column,
     .xRowid = pt_tables_cursor_rowid,
-    .xUpdate = update,
-    .xBegin = begin,
+    .xUpdate = update_tables,
+    .xBegin = begin_write,
     .xSync = pt_follower_sync,
-    .xCommit = commit,
-    .xRollback = rollback,
+    .xCommit = commit_tables,
+    .xRollback = rollback_tables,
     .xSavepoint = pt_follower_savepoint,
     .xRelease = pt_follower_release,
     .xRollbackTo = pt_follower_rollback_to,

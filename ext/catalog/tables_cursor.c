@@ -1,6 +1,6 @@
 #include "catalog/tables_cursor.h"
 
-#include "catalog/store.h"
+#include "catalog/stores.h"
 #include "module/companion.h"
 #include "module/module.h"
 #include "transaction/table_directory.h"
@@ -22,7 +22,7 @@ typedef struct tables_cursor {
     pt_buffer table; /* the current table's name */
 } tables_cursor;
 
-static tables_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+static tables_cursor *tables_cursor_of(sqlite3_vtab_cursor *cursor)
 {
     return (tables_cursor *)cursor;
 }
@@ -44,7 +44,7 @@ int pt_tables_fail(sqlite3_vtab *vtab, pt_error *error)
 
 /* --- Planning --- */
 
-static int term_of(sqlite3_index_info *info, int i)
+static int store_or_name(sqlite3_index_info *info, int i)
 {
     const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
     if (constraint->op != SQLITE_INDEX_CONSTRAINT_EQ &&
@@ -65,12 +65,12 @@ static int term_of(sqlite3_index_info *info, int i)
 
 /* Which terms can be used, the index of each; *waiting: a Store is given by a table that this one
  * is read before. */
-static int choose_terms(sqlite3_index_info *info, int index[BY_NAME + 1], bool *waiting)
+static int choose_store_and_name(sqlite3_index_info *info, int index[BY_NAME + 1], bool *waiting)
 {
     int plan = 0;
     *waiting = false;
     for (int i = 0; i < info->nConstraint; i++) {
-        int term = term_of(info, i);
+        int term = store_or_name(info, i);
         if (term != 0 && !info->aConstraint[i].usable) {
             *waiting = *waiting || term == BY_STORE;
         } else if (term != 0) {
@@ -85,7 +85,7 @@ static int choose_terms(sqlite3_index_info *info, int index[BY_NAME + 1], bool *
  * Without its Store other rows would be read, so joins and OR must find a way that gives it if
  * there is any.
  */
-static double cost_of(int plan, bool waiting)
+static double cost_of_store_and_name(int plan, bool waiting)
 {
     if ((plan & BY_STORE) != 0) {
         return 10;
@@ -100,7 +100,7 @@ int pt_tables_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     (void)vtab;
     int index[BY_NAME + 1] = {0};
     bool waiting;
-    int plan = choose_terms(info, index, &waiting);
+    int plan = choose_store_and_name(info, index, &waiting);
     int arguments = 0;
     for (int term = BY_STORE; term <= BY_NAME; term++) {
         if ((plan & term) != 0) {
@@ -110,7 +110,7 @@ int pt_tables_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     info->idxNum = plan;
     info->idxStr = (char *)(uintptr_t)sentences[plan];
     info->estimatedRows = (plan & BY_NAME) != 0 ? 1 : 100;
-    info->estimatedCost = cost_of(plan, waiting);
+    info->estimatedCost = cost_of_store_and_name(plan, waiting);
     return SQLITE_OK;
 }
 
@@ -132,7 +132,7 @@ int pt_tables_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     return SQLITE_OK;
 }
 
-static void leave_store(tables_cursor *cursor)
+static void leave_current_store(tables_cursor *cursor)
 {
     pt_table_walk_close(&cursor->walk);
     sqlite3_free(cursor->store);
@@ -147,8 +147,8 @@ static void leave_store(tables_cursor *cursor)
 
 int pt_tables_close(sqlite3_vtab_cursor *base)
 {
-    tables_cursor *cursor = cursor_of(base);
-    leave_store(cursor);
+    tables_cursor *cursor = tables_cursor_of(base);
+    leave_current_store(cursor);
     tables_of(cursor)->cursors--;
     pt_buffer_free(&cursor->table);
     sqlite3_free(cursor->name);
@@ -169,7 +169,7 @@ bool pt_tables_is_named(const pt_tables *tables, uint32_t session)
 }
 
 /* Remembers that the current store was asked for. */
-static int note_named(const tables_cursor *cursor, pt_error *error)
+static int note_named_store(const tables_cursor *cursor, pt_error *error)
 {
     pt_tables *tables = tables_of(cursor);
     if (!pt_tables_is_named(tables, cursor->number)) {
@@ -183,14 +183,14 @@ static int note_named(const tables_cursor *cursor, pt_error *error)
 }
 
 /* The session, which the cursor uses from now on, becomes the current one. */
-static void enter_store(tables_cursor *cursor, pt_session *session)
+static void set_current_store(tables_cursor *cursor, pt_session *session)
 {
     cursor->session = session;
     cursor->number = pt_connection_number_of(connection_of(cursor), session);
     pt_session_cursor_opened(session);
 }
 
-static int find_store(tables_cursor *cursor, const char *store, pt_error *error)
+static int find_store_to_list(tables_cursor *cursor, const char *store, pt_error *error)
 {
     pt_session *session = NULL;
     int rc = store != NULL ? pt_catalog_use_store(connection_of(cursor), store, &session, error)
@@ -203,16 +203,16 @@ static int find_store(tables_cursor *cursor, const char *store, pt_error *error)
     if (session == NULL) {
         return SQLITE_OK;
     }
-    enter_store(cursor, session);
+    set_current_store(cursor, session);
     cursor->store = store != NULL ? sqlite3_mprintf("%s", store) : NULL;
     return store != NULL && cursor->store == NULL ? pt_error_nomem(error)
-                                                  : note_named(cursor, error);
+                                                  : note_named_store(cursor, error);
 }
 
 /* --- Rows --- */
 
 /* Begins to read the current store. */
-static int read_store(tables_cursor *cursor, pt_error *error)
+static int open_table_walk(tables_cursor *cursor, pt_error *error)
 {
     if (cursor->store == NULL) {
         cursor->store = pt_catalog_store_name(connection_of(cursor), cursor->session);
@@ -253,7 +253,7 @@ static int next_in_store(tables_cursor *cursor, bool *found, pt_error *error)
 }
 
 /* Goes on in the current store and, if all are read, in those behind it. */
-static int next_table(tables_cursor *cursor, pt_error *error)
+static int next_listed_table(tables_cursor *cursor, pt_error *error)
 {
     for (;;) {
         if (cursor->session != NULL) {
@@ -263,7 +263,7 @@ static int next_table(tables_cursor *cursor, pt_error *error)
             if (!cursor->eof || rc != SQLITE_OK || !cursor->all) {
                 return rc;
             }
-            leave_store(cursor);
+            leave_current_store(cursor);
         }
         pt_session *next = pt_connection_session_above(connection_of(cursor), cursor->number);
         if (next == NULL) {
@@ -271,8 +271,8 @@ static int next_table(tables_cursor *cursor, pt_error *error)
             return SQLITE_OK;
         }
         pt_connection_use_again(connection_of(cursor), next);
-        enter_store(cursor, next);
-        int rc = read_store(cursor, error);
+        set_current_store(cursor, next);
+        int rc = open_table_walk(cursor, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -280,7 +280,7 @@ static int next_table(tables_cursor *cursor, pt_error *error)
 }
 
 /* Copies an argument's text; what is not text or a number equals no text. */
-static int take_text(sqlite3_value *value, char **text, bool *nothing, pt_error *error)
+static int copy_text_argument(sqlite3_value *value, char **text, bool *nothing, pt_error *error)
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_NULL || type == SQLITE_BLOB) {
@@ -293,33 +293,34 @@ static int take_text(sqlite3_value *value, char **text, bool *nothing, pt_error 
 }
 
 /* A number may be meant as a number, which several names can equal: SQLite looks at all of them. */
-static int take_name(tables_cursor *cursor, sqlite3_value *value, bool *nothing, pt_error *error)
+static int copy_table_name(tables_cursor *cursor, sqlite3_value *value, bool *nothing,
+                           pt_error *error)
 {
     int type = sqlite3_value_type(value);
     bool is_number = type == SQLITE_INTEGER || type == SQLITE_FLOAT;
-    return is_number ? SQLITE_OK : take_text(value, &cursor->name, nothing, error);
+    return is_number ? SQLITE_OK : copy_text_argument(value, &cursor->name, nothing, error);
 }
 
 /*
  * A statement that may write takes the lock before it reads, so that what it has read is still
  * true when it writes.
  */
-static int begin_to_read(tables_cursor *cursor, const char *store, pt_error *error)
+static int begin_listing(tables_cursor *cursor, const char *store, pt_error *error)
 {
     pt_tables *tables = tables_of(cursor);
     bool writes = tables->begun;
     tables->begun = false;
     int rc = pt_companion_join(connection_of(cursor), error);
     if (rc == SQLITE_OK) {
-        rc = find_store(cursor, store, error);
+        rc = find_store_to_list(cursor, store, error);
     }
     if (rc == SQLITE_OK && cursor->session != NULL && writes) {
         rc = pt_session_begin(cursor->session, error);
     }
     if (rc == SQLITE_OK && cursor->session != NULL) {
-        rc = read_store(cursor, error);
+        rc = open_table_walk(cursor, error);
     }
-    return rc == SQLITE_OK ? next_table(cursor, error) : rc;
+    return rc == SQLITE_OK ? next_listed_table(cursor, error) : rc;
 }
 
 int pt_tables_filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int argc,
@@ -327,23 +328,23 @@ int pt_tables_filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, 
 {
     (void)sentence;
     (void)argc;
-    tables_cursor *cursor = cursor_of(base);
+    tables_cursor *cursor = tables_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     char *store = NULL;
     bool nothing = false;
     int rc = SQLITE_OK;
-    leave_store(cursor);
+    leave_current_store(cursor);
     sqlite3_free(cursor->name);
     cursor->name = NULL;
     cursor->eof = true;
     if ((plan & BY_STORE) != 0) {
-        rc = take_text(argv[0], &store, &nothing, &error);
+        rc = copy_text_argument(argv[0], &store, &nothing, &error);
     }
     if (rc == SQLITE_OK && (plan & BY_NAME) != 0) {
-        rc = take_name(cursor, argv[plan == (BY_STORE | BY_NAME)], &nothing, &error);
+        rc = copy_table_name(cursor, argv[plan == (BY_STORE | BY_NAME)], &nothing, &error);
     }
     if (rc == SQLITE_OK && !nothing) {
-        rc = begin_to_read(cursor, store, &error);
+        rc = begin_listing(cursor, store, &error);
     }
     sqlite3_free(store);
     return rc == SQLITE_OK ? rc : pt_tables_fail(base->pVtab, &error);
@@ -352,13 +353,13 @@ int pt_tables_filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, 
 int pt_tables_next(sqlite3_vtab_cursor *base)
 {
     pt_error error = PT_ERROR_NONE;
-    int rc = next_table(cursor_of(base), &error);
+    int rc = next_listed_table(tables_cursor_of(base), &error);
     return rc == SQLITE_OK ? rc : pt_tables_fail(base->pVtab, &error);
 }
 
 int pt_tables_eof(sqlite3_vtab_cursor *base)
 {
-    return cursor_of(base)->eof;
+    return tables_cursor_of(base)->eof;
 }
 
 static int result_count(const tables_cursor *cursor, sqlite3_context *context, int column,
@@ -375,7 +376,7 @@ static int result_count(const tables_cursor *cursor, sqlite3_context *context, i
 
 int pt_tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    const tables_cursor *cursor = cursor_of(base);
+    const tables_cursor *cursor = tables_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     int rc = SQLITE_OK;
     if (column == PT_TABLES_STORE) {
@@ -391,7 +392,7 @@ int pt_tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
 
 int pt_tables_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)
 {
-    const tables_cursor *cursor = cursor_of(base);
+    const tables_cursor *cursor = tables_cursor_of(base);
     pt_tables *tables = tables_of(cursor);
     *rowid = pt_tables_rowid(cursor->number, cursor->entry.id);
     if (!tables->follower.joined) {

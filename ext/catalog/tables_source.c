@@ -1,6 +1,6 @@
 #include "catalog/tables_source.h"
 
-#include "catalog/store.h"
+#include "catalog/stores.h"
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "module/companion.h"
@@ -11,8 +11,8 @@
 /* --- By the name of a ptable --- */
 
 /* Whether a schema has a table or view of the name that is the context. */
-static int look_into_schema(sqlite3 *db, const char *schema, void *context, bool *has,
-                            pt_error *error)
+static int find_name_in_schema(sqlite3 *db, const char *schema, void *context, bool *has,
+                               pt_error *error)
 {
     const char *name = *(const char **)context;
     sqlite3_stmt *statement = NULL;
@@ -36,7 +36,7 @@ static int look_into_schema(sqlite3 *db, const char *schema, void *context, bool
 }
 
 /* Takes over what a connected ptable says of itself. */
-static int take_over(pt_catalog_source *source, const pt_table *table, pt_error *error)
+static int use_connected_table(pt_catalog_source *source, const pt_table *table, pt_error *error)
 {
     source->table = sqlite3_mprintf("%s", table->config.table);
     if (source->table == NULL) {
@@ -48,8 +48,8 @@ static int take_over(pt_catalog_source *source, const pt_table *table, pt_error 
 
 /* Preparing a statement on the table makes SQLite connect it. SQLITE_NOTFOUND, without a text, if
  * it is not a ptable. */
-static int find_by_name(pt_catalog_source *source, const char *schema, const char *name,
-                        pt_error *error)
+static int find_connected_table(pt_catalog_source *source, const char *schema, const char *name,
+                                pt_error *error)
 {
     sqlite3 *db = pt_connection_db(source->connection);
     sqlite3_stmt *statement = NULL;
@@ -61,8 +61,9 @@ static int find_by_name(pt_catalog_source *source, const char *schema, const cha
     sqlite3_free(sql);
     if (rc == SQLITE_OK) {
         pt_connected *connected = pt_connection_find_table(source->connection, schema, name);
-        rc = connected != NULL ? take_over(source, pt_table_of_connected(connected), error)
-                               : SQLITE_NOTFOUND;
+        rc = connected != NULL
+                 ? use_connected_table(source, pt_table_of_connected(connected), error)
+                 : SQLITE_NOTFOUND;
     } else {
         rc = pt_module_nested_error(db, "SELECT from the table", error);
     }
@@ -76,12 +77,13 @@ static int find_in_schema(pt_catalog_source *source, const char *schema, const c
 {
     sqlite3 *db = pt_connection_db(source->connection);
     bool has = false;
-    int rc = sqlite3_db_readonly(db, schema) >= 0 ? look_into_schema(db, schema, &name, &has, error)
-                                                  : SQLITE_NOTFOUND;
+    int rc = sqlite3_db_readonly(db, schema) >= 0
+                 ? find_name_in_schema(db, schema, &name, &has, error)
+                 : SQLITE_NOTFOUND;
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return has ? find_by_name(source, schema, name, error) : SQLITE_NOTFOUND;
+    return has ? find_connected_table(source, schema, name, error) : SQLITE_NOTFOUND;
 }
 
 static int find_qualified(pt_catalog_source *source, const char *name, const char *point,
@@ -100,10 +102,10 @@ static int find_ptable(pt_catalog_source *source, const char *name, pt_error *er
 {
     const char *point = strchr(name, '.');
     char *schema;
-    int rc = pt_schema_search(pt_connection_db(source->connection), look_into_schema, &name,
+    int rc = pt_schema_search(pt_connection_db(source->connection), find_name_in_schema, &name,
                               &schema, error);
     if (rc == SQLITE_OK) {
-        rc = schema != NULL ? find_by_name(source, schema, name, error) : SQLITE_NOTFOUND;
+        rc = schema != NULL ? find_connected_table(source, schema, name, error) : SQLITE_NOTFOUND;
     }
     sqlite3_free(schema);
     if (rc == SQLITE_NOTFOUND && point != NULL) {
@@ -120,8 +122,8 @@ static int find_ptable(pt_catalog_source *source, const char *name, pt_error *er
 
 /* --- By a store and a table --- */
 
-static int find_in_store(pt_catalog_source *source, const char *store, const char *table,
-                         pt_error *error)
+static int find_store_and_table(pt_catalog_source *source, const char *store, const char *table,
+                                pt_error *error)
 {
     source->table = sqlite3_mprintf("%s", table);
     if (source->table == NULL) {
@@ -132,7 +134,7 @@ static int find_in_store(pt_catalog_source *source, const char *store, const cha
 
 /* --- Opening and closing --- */
 
-static int find_store(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
 {
     const char *text[PT_TVF_ARGUMENTS_MAX] = {NULL};
     for (int i = 0; i < cursor->argument_count; i++) {
@@ -142,7 +144,7 @@ static int find_store(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt
         }
     }
     int rc = cursor->argument_count == 1 ? find_ptable(source, text[0], error)
-                                         : find_in_store(source, text[0], text[1], error);
+                                         : find_store_and_table(source, text[0], text[1], error);
     if (rc != SQLITE_OK) {
         source->session = NULL;
         return rc;
@@ -152,7 +154,7 @@ static int find_store(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt
     return source->store != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-static int find_table(pt_catalog_source *source, pt_view *view, pt_error *error)
+static int find_table_id(pt_catalog_source *source, pt_view *view, pt_error *error)
 {
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, source->table, &entry, error);
@@ -181,13 +183,13 @@ int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *curso
     pt_view *view = NULL;
     int rc = pt_companion_join(source->connection, error);
     if (rc == SQLITE_OK) {
-        rc = find_store(source, cursor, error);
+        rc = find_source(source, cursor, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_session_read(source->session, &view, error);
     }
     if (rc == SQLITE_OK) {
-        rc = find_table(source, view, error);
+        rc = find_table_id(source, view, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_scan_open(&source->scan, view, error);

@@ -95,7 +95,7 @@ static int refuse_constant(const pt_filter_lexer *lexer, const pt_filter_token *
 
 /* --- Numbers --- */
 
-static size_t skip_ascii_digits(const pt_filter_lexer *lexer, size_t at)
+static size_t skip_number_digits(const pt_filter_lexer *lexer, size_t at)
 {
     while (pt_is_digit(byte_at(lexer, at))) {
         at++;
@@ -107,13 +107,13 @@ static size_t skip_ascii_digits(const pt_filter_lexer *lexer, size_t at)
 static size_t skip_fraction(const pt_filter_lexer *lexer, size_t at)
 {
     if (byte_at(lexer, at) == '.' && pt_is_digit(byte_at(lexer, at + 1))) {
-        at = skip_ascii_digits(lexer, at + 1);
+        at = skip_number_digits(lexer, at + 1);
     }
     if ((byte_at(lexer, at) | 0x20) == 'e') {
         uint8_t sign = byte_at(lexer, at + 1);
         size_t digits = at + (sign == '+' || sign == '-' ? 2 : 1);
         if (pt_is_digit(byte_at(lexer, digits))) {
-            at = skip_ascii_digits(lexer, digits);
+            at = skip_number_digits(lexer, digits);
         }
     }
     return at;
@@ -140,7 +140,7 @@ static int read_number(pt_filter_lexer *lexer, pt_filter_token *token, pt_error 
 {
     const uint8_t *start = lexer->filter.data + lexer->at;
     size_t sign = *start == '-' ? 1 : 0;
-    size_t point = skip_ascii_digits(lexer, lexer->at + sign);
+    size_t point = skip_number_digits(lexer, lexer->at + sign);
     size_t end = skip_fraction(lexer, point);
     pt_slice digits = pt_slice_of(start, end - lexer->at);
     uint8_t suffix = byte_at(lexer, end) | 0x20;

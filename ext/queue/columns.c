@@ -1,22 +1,60 @@
 #include "queue/columns.h"
 
-static pt_value text_of(const char *text, size_t size)
+/* --- Declaration --- */
+
+static const struct {
+    const char *name;
+    const char *type; /* begins with a blank */
+} queue_columns[PT_QUEUE_COLUMNS] = {
+    [PT_QUEUE_MESSAGE_ID] = {"MessageId", " TEXT"},
+    [PT_QUEUE_BODY] = {"Body", ""},
+    [PT_QUEUE_INSERTION_TIME] = {"InsertionTime", " TEXT"},
+    [PT_QUEUE_EXPIRATION_TIME] = {"ExpirationTime", " TEXT"},
+    [PT_QUEUE_TIME_NEXT_VISIBLE] = {"TimeNextVisible", " TEXT"},
+    [PT_QUEUE_DEQUEUE_COUNT] = {"DequeueCount", " INTEGER"},
+    [PT_QUEUE_POP_RECEIPT] = {"PopReceipt", " TEXT HIDDEN"},
+    [PT_QUEUE_VISIBILITY_TIMEOUT] = {"VisibilityTimeout", " HIDDEN"},
+    [PT_QUEUE_TIME_TO_LIVE] = {"TimeToLive", " HIDDEN"},
+    [PT_QUEUE_REQUEST] = {"Request", " HIDDEN"},
+    [PT_QUEUE_MESSAGE_KEY] = {"MessageKey", " BLOB HIDDEN PRIMARY KEY"},
+};
+
+const char *pt_queue_column_name(int column)
+{
+    return queue_columns[column].name;
+}
+
+char *pt_queue_declaration(void)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(text, "CREATE TABLE x(");
+    for (int i = 0; i < PT_QUEUE_COLUMNS; i++) {
+        sqlite3_str_appendf(text, "%s%s%s", i == 0 ? "" : ", ", queue_columns[i].name,
+                            queue_columns[i].type);
+    }
+    sqlite3_str_appendall(text, ") WITHOUT ROWID");
+    return sqlite3_str_finish(text);
+}
+
+/* --- Values --- */
+
+static pt_value text_value(const char *text, size_t size)
 {
     return (pt_value){.type = PT_STRING, .bytes = pt_slice_of(text, size)};
 }
 
-static pt_value time_of(int64_t ticks)
+static pt_value time_value(int64_t ticks)
 {
     return (pt_value){.type = PT_DATETIME, .integer = ticks};
 }
 
-static pt_value expiration_of(const pt_message *message)
+static pt_value expiration_value(const pt_message *message)
 {
     bool never = message->expires == PT_TICKS_MAX;
     return (pt_value){.type = never ? PT_NONE : PT_DATETIME, .integer = message->expires};
 }
 
-static pt_value key_of(const pt_message *message, bool held, pt_queue_text_room *room)
+static pt_value key_value(const pt_message *message, bool held, pt_queue_text_room *room)
 {
     pt_message_format_row_key(message, room->bytes);
     if (held) {
@@ -30,20 +68,20 @@ pt_value pt_queue_column(const pt_message *message, int column, bool held, pt_qu
 {
     switch (column) {
     case PT_QUEUE_MESSAGE_ID:
-        return text_of(message->id, PT_MESSAGE_ID_SIZE);
+        return text_value(message->id, PT_MESSAGE_ID_SIZE);
     case PT_QUEUE_INSERTION_TIME:
-        return time_of(message->inserted);
+        return time_value(message->inserted);
     case PT_QUEUE_EXPIRATION_TIME:
-        return expiration_of(message);
+        return expiration_value(message);
     case PT_QUEUE_TIME_NEXT_VISIBLE:
-        return time_of(message->next_visible);
+        return time_value(message->next_visible);
     case PT_QUEUE_DEQUEUE_COUNT:
         return (pt_value){.type = PT_INT64, .integer = message->dequeue_count};
     case PT_QUEUE_POP_RECEIPT:
         pt_message_format_receipt(message, room->bytes);
-        return text_of(room->bytes, PT_MESSAGE_RECEIPT_SIZE);
+        return text_value(room->bytes, PT_MESSAGE_RECEIPT_SIZE);
     case PT_QUEUE_MESSAGE_KEY:
-        return key_of(message, held, room);
+        return key_value(message, held, room);
     default:
         return (pt_value){.type = PT_NONE};
     }

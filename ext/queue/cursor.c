@@ -21,7 +21,7 @@ typedef struct queue_cursor {
     pt_buffer shape;
 } queue_cursor;
 
-static queue_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+static queue_cursor *queue_cursor_of(sqlite3_vtab_cursor *cursor)
 {
     return (queue_cursor *)cursor;
 }
@@ -50,7 +50,7 @@ int pt_queue_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 
 int pt_queue_cursor_close(sqlite3_vtab_cursor *base)
 {
-    queue_cursor *cursor = cursor_of(base);
+    queue_cursor *cursor = queue_cursor_of(base);
     pt_scan_free(&cursor->scan);
     pt_session_cursor_closed(queue_of(cursor)->table.session);
     pt_buffer_free(&cursor->low);
@@ -79,7 +79,7 @@ static int read_row(queue_cursor *cursor, pt_error *error)
 }
 
 /* Takes the scan's row, or else the next one that has not expired. */
-static int take_row(queue_cursor *cursor, pt_error *error)
+static int take_living_row(queue_cursor *cursor, pt_error *error)
 {
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && cursor->scan.valid) {
@@ -95,14 +95,14 @@ static int take_row(queue_cursor *cursor, pt_error *error)
     return rc;
 }
 
-static int seek(queue_cursor *cursor, pt_error *error)
+static int seek_messages(queue_cursor *cursor, pt_error *error)
 {
     if (cursor->low.failed || cursor->high.failed) {
         return pt_error_nomem(error);
     }
     int rc = pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
                           pt_buffer_slice(&cursor->high), cursor->direction, error);
-    return rc == SQLITE_OK ? take_row(cursor, error) : rc;
+    return rc == SQLITE_OK ? take_living_row(cursor, error) : rc;
 }
 
 static int seek_bounds(queue_cursor *cursor, unsigned plan, sqlite3_value **argv, pt_error *error)
@@ -123,7 +123,7 @@ static int seek_bounds(queue_cursor *cursor, unsigned plan, sqlite3_value **argv
         pt_message_format_ticks(bounds.high, ticks);
         pt_key_append(&cursor->high, (pt_slice){0}, pt_slice_text(ticks));
     }
-    return seek(cursor, error);
+    return seek_messages(cursor, error);
 }
 
 /* Moves to the message with this id and next_visible. */
@@ -133,7 +133,7 @@ static int seek_message(queue_cursor *cursor, const pt_message *message, pt_erro
         pt_buffer_assign(&cursor->high, pt_buffer_slice(&cursor->low));
         pt_buffer_append_byte(&cursor->high, 0);
     }
-    return seek(cursor, error);
+    return seek_messages(cursor, error);
 }
 
 static int seek_held(queue_cursor *cursor, const pt_message *held, pt_error *error)
@@ -179,7 +179,7 @@ static int seek_key(queue_cursor *cursor, sqlite3_value *key, pt_error *error)
 
 /* Used again in its statement, the cursor keeps its view and its time, and sees what was written
  * since. */
-static int attach(queue_cursor *cursor, pt_error *error)
+static int open_scan(queue_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
         pt_scan_freeze(&cursor->scan);
@@ -196,9 +196,9 @@ static int attach(queue_cursor *cursor, pt_error *error)
     return rc;
 }
 
-static int begin(queue_cursor *cursor, unsigned plan, sqlite3_value **argv, pt_error *error)
+static int seek_plan(queue_cursor *cursor, unsigned plan, sqlite3_value **argv, pt_error *error)
 {
-    int rc = attach(cursor, error);
+    int rc = open_scan(cursor, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -214,30 +214,30 @@ int pt_queue_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char 
 {
     (void)sentence;
     (void)argc;
-    queue_cursor *cursor = cursor_of(base);
+    queue_cursor *cursor = queue_cursor_of(base);
     unsigned plan = (unsigned)plan_bits;
     pt_error error = PT_ERROR_NONE;
     cursor->eof = true;
     cursor->held = false;
     cursor->direction = (plan & PT_QUEUE_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
-    int rc = begin(cursor, plan, argv, &error);
+    int rc = seek_plan(cursor, plan, argv, &error);
     return rc == SQLITE_OK ? rc : pt_table_fail(&queue_of(cursor)->table, &error);
 }
 
 int pt_queue_cursor_next(sqlite3_vtab_cursor *base)
 {
-    queue_cursor *cursor = cursor_of(base);
+    queue_cursor *cursor = queue_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     int rc = pt_scan_step(&cursor->scan, &error);
     if (rc == SQLITE_OK) {
-        rc = take_row(cursor, &error);
+        rc = take_living_row(cursor, &error);
     }
     return rc == SQLITE_OK ? rc : pt_table_fail(&queue_of(cursor)->table, &error);
 }
 
 int pt_queue_cursor_eof(sqlite3_vtab_cursor *base)
 {
-    return cursor_of(base)->eof;
+    return queue_cursor_of(base)->eof;
 }
 
 /* --- Columns --- */
@@ -259,7 +259,7 @@ static int body_column(const queue_cursor *cursor, sqlite3_context *context, pt_
 
 int pt_queue_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    queue_cursor *cursor = cursor_of(base);
+    queue_cursor *cursor = queue_cursor_of(base);
     /* An UPDATE that leaves the column as it is need not read it. */
     if (sqlite3_vtab_nochange(context)) {
         return SQLITE_OK;

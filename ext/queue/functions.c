@@ -5,21 +5,21 @@
 #include "base/ticks.h"
 #include "module/companion.h"
 #include "module/module.h"
-#include "queue/ask.h"
+#include "queue/run_request.h"
 #include "value/value.h"
 
 enum {
-    MESSAGE_ID,
-    BODY,
-    INSERTION_TIME,
-    EXPIRATION_TIME,
-    TIME_NEXT_VISIBLE,
-    DEQUEUE_COUNT,
-    POP_RECEIPT,
-    ARGUMENTS
+    FUNCTION_MESSAGE_ID,
+    FUNCTION_BODY,
+    FUNCTION_INSERTION_TIME,
+    FUNCTION_EXPIRATION_TIME,
+    FUNCTION_TIME_NEXT_VISIBLE,
+    FUNCTION_DEQUEUE_COUNT,
+    FUNCTION_POP_RECEIPT,
+    FUNCTION_ARGUMENTS
 };
 
-#define COLUMNS                                                                                    \
+#define FUNCTION_COLUMNS                                                                           \
     "MessageId TEXT, Body, InsertionTime TEXT, ExpirationTime TEXT, TimeNextVisible TEXT, "        \
     "DequeueCount INT, PopReceipt TEXT, "
 
@@ -33,17 +33,17 @@ typedef struct queue_function {
     int most_arguments;
 } queue_function;
 
-static const queue_function functions[] = {
+static const queue_function queue_functions[] = {
     {.name = "pt_queue_get",
      .declaration =
-         "CREATE TABLE x(" COLUMNS "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN)",
+         "CREATE TABLE x(" FUNCTION_COLUMNS "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN)",
      .usage = "pt_queue_get('queue', count, seconds) with the last two or without",
      .plan = "hands out messages once",
      .kind = PT_QUEUE_GET,
      .least_arguments = 1,
      .most_arguments = 3},
     {.name = "pt_queue_update",
-     .declaration = "CREATE TABLE x(" COLUMNS
+     .declaration = "CREATE TABLE x(" FUNCTION_COLUMNS
                     "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN, argument4 HIDDEN, "
                     "argument5 HIDDEN)",
      .usage = "pt_queue_update('queue', id, receipt, seconds, body) with body or without",
@@ -140,7 +140,7 @@ static int find_arguments(const sqlite3_index_info *info, unsigned *given,
     unsigned unknown = 0;
     *given = 0;
     for (int i = 0; i < info->nConstraint; i++) {
-        int argument = info->aConstraint[i].iColumn - ARGUMENTS;
+        int argument = info->aConstraint[i].iColumn - FUNCTION_ARGUMENTS;
         if (argument < 0 || !is_equality(info->aConstraint[i].op)) {
             continue;
         }
@@ -244,7 +244,7 @@ static int ask(function_table *table, pt_queue_reply *asked, pt_error *error)
         return pt_error_nomem(error);
     }
     fill_request(table, asked);
-    int rc = pt_queue_ask(table->connection, name, &asked->request, error);
+    int rc = pt_queue_run_request(table->connection, name, &asked->request, error);
     if (rc == SQLITE_OK) {
         asked->first_row = table->rows + 1;
         table->rows += (sqlite3_int64)asked->request.message_count;
@@ -355,35 +355,35 @@ static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
 
 /* --- Columns --- */
 
-static pt_value text_of(const char *text)
+static pt_value function_text(const char *text)
 {
     return (pt_value){.type = PT_STRING, .bytes = pt_slice_text(text)};
 }
 
-static pt_value time_of(int64_t ticks)
+static pt_value function_time(int64_t ticks)
 {
     return (pt_value){.type = PT_DATETIME, .integer = ticks};
 }
 
-static pt_value value_of(const pt_queue_message *message, int column)
+static pt_value function_value(const pt_queue_message *message, int column)
 {
     switch (column) {
-    case MESSAGE_ID:
-        return text_of(message->id);
-    case BODY:
+    case FUNCTION_MESSAGE_ID:
+        return function_text(message->id);
+    case FUNCTION_BODY:
         return (pt_value){.type = message->body_is_text ? PT_STRING : PT_BINARY,
                           .bytes = pt_buffer_slice(&message->body)};
-    case INSERTION_TIME:
-        return time_of(message->inserted);
-    case EXPIRATION_TIME:
-        return message->expires != PT_TICKS_MAX ? time_of(message->expires)
+    case FUNCTION_INSERTION_TIME:
+        return function_time(message->inserted);
+    case FUNCTION_EXPIRATION_TIME:
+        return message->expires != PT_TICKS_MAX ? function_time(message->expires)
                                                 : (pt_value){.type = PT_NONE};
-    case TIME_NEXT_VISIBLE:
-        return time_of(message->next_visible);
-    case DEQUEUE_COUNT:
+    case FUNCTION_TIME_NEXT_VISIBLE:
+        return function_time(message->next_visible);
+    case FUNCTION_DEQUEUE_COUNT:
         return (pt_value){.type = PT_INT64, .integer = message->dequeue_count};
     default:
-        return text_of(message->receipt);
+        return function_text(message->receipt);
     }
 }
 
@@ -391,11 +391,11 @@ static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index
 {
     const function_cursor *cursor = cursor_of(base);
     const pt_queue_reply *reply = cursor->reply;
-    if (index < ARGUMENTS) {
-        pt_value value = value_of(&reply->request.messages[cursor->index], index);
+    if (index < FUNCTION_ARGUMENTS) {
+        pt_value value = function_value(&reply->request.messages[cursor->index], index);
         pt_value_result(context, &value, false);
-    } else if (reply->arguments[index - ARGUMENTS] != NULL) {
-        sqlite3_result_value(context, reply->arguments[index - ARGUMENTS]);
+    } else if (reply->arguments[index - FUNCTION_ARGUMENTS] != NULL) {
+        sqlite3_result_value(context, reply->arguments[index - FUNCTION_ARGUMENTS]);
     }
     return SQLITE_OK;
 }
@@ -417,8 +417,10 @@ static const sqlite3_module module = {
 int pt_queue_functions_register(sqlite3 *db, pt_connection *connection)
 {
     int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof functions / sizeof functions[0]; i++) {
-        rc = pt_module_register_shared(db, functions[i].name, &module, connection, &functions[i]);
+    for (size_t i = 0; rc == SQLITE_OK && i < sizeof queue_functions / sizeof queue_functions[0];
+         i++) {
+        rc = pt_module_register_shared(db, queue_functions[i].name, &module, connection,
+                                       &queue_functions[i]);
     }
     return rc;
 }
@@ -432,7 +434,7 @@ static void append_bytes(pt_buffer *question, const void *bytes, size_t size)
 }
 
 /* False when out of memory. */
-static bool append_value(pt_buffer *question, sqlite3_value *value)
+static bool append_argument(pt_buffer *question, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
     pt_buffer_append_byte(question, (uint8_t)type);
@@ -462,7 +464,7 @@ static bool add_argument(pt_queue_reply *reply, int number, sqlite3_value *argum
     }
     reply->arguments[number] = sqlite3_value_dup(argument);
     return reply->arguments[number] != NULL &&
-           append_value(&reply->question, reply->arguments[number]);
+           append_argument(&reply->question, reply->arguments[number]);
 }
 
 pt_queue_reply *pt_queue_reply_new(unsigned asker,

@@ -10,10 +10,10 @@
  * `count` (1) messages, hidden from others for `seconds` (30); pt_queue_update makes one visible in
  * so many seconds and shows it with its new PopReceipt.
  *
- * They change the queue by a statement of their own (queue/ask.h): in a transaction as part of it,
- * else committed before the first row is there. That waits for another writer of the store as long
- * as busy_timeout says; but not while a database with a rollback journal is being read, for who
- * reads keeps that writer from committing: there BEGIN IMMEDIATE waits before anything is read.
+ * They change the queue by a statement of their own (queue/run_request.h): in a transaction as part
+ * of it, else committed before the first row is there. That waits for another writer of the store
+ * as long as busy_timeout says; but not while a database with a rollback journal is being read, for
+ * who reads keeps that writer from committing: there BEGIN IMMEDIATE waits before anything is read.
  * Views and triggers cannot use the functions, but for those of the TEMP schema.
  *
  * A function that stands in a statement once hands out once in an execution, when it is first read,

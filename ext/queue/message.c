@@ -5,32 +5,38 @@
 #include "base/sqlite.h"
 #include "entity/key.h"
 
-enum { BODY, INSERTION_TIME, EXPIRATION_TIME, DEQUEUE_COUNT, RECEIPT };
+enum {
+    MESSAGE_BODY,
+    MESSAGE_INSERTION_TIME,
+    MESSAGE_EXPIRATION_TIME,
+    MESSAGE_DEQUEUE_COUNT,
+    MESSAGE_RECEIPT
+};
 
 const pt_column pt_message_properties[PT_MESSAGE_PROPERTIES] = {
-    [BODY] = {"Body", 4, PT_NONE},
-    [INSERTION_TIME] = {"InsertionTime", 13, PT_DATETIME},
-    [EXPIRATION_TIME] = {"ExpirationTime", 14, PT_DATETIME},
-    [DEQUEUE_COUNT] = {"DequeueCount", 12, PT_INT64},
-    [RECEIPT] = {"Receipt", 7, PT_GUID},
+    [MESSAGE_BODY] = {"Body", 4, PT_NONE},
+    [MESSAGE_INSERTION_TIME] = {"InsertionTime", 13, PT_DATETIME},
+    [MESSAGE_EXPIRATION_TIME] = {"ExpirationTime", 14, PT_DATETIME},
+    [MESSAGE_DEQUEUE_COUNT] = {"DequeueCount", 12, PT_INT64},
+    [MESSAGE_RECEIPT] = {"Receipt", 7, PT_GUID},
 };
 
 /* --- Identifiers --- */
 
 void pt_message_make_id(int64_t ticks, char id[PT_MESSAGE_ID_SIZE + 1])
 {
-    enum { TICKS_PER_MILLISECOND = 10000, VERSION_7 = 0x70, VARIANT = 0x80 };
+    enum { ID_TICKS_PER_MILLISECOND = 10000, ID_VERSION_7 = 0x70, ID_VARIANT = 0x80 };
     uint64_t elapsed = ticks > PT_TICKS_UNIX_EPOCH ? (uint64_t)(ticks - PT_TICKS_UNIX_EPOCH) : 0;
-    uint64_t milliseconds = elapsed / TICKS_PER_MILLISECOND;
-    unsigned fraction = (unsigned)(elapsed % TICKS_PER_MILLISECOND);
+    uint64_t milliseconds = elapsed / ID_TICKS_PER_MILLISECOND;
+    unsigned fraction = (unsigned)(elapsed % ID_TICKS_PER_MILLISECOND);
     uuid_t uuid;
     uuid_generate_random(uuid);
     pt_put_be32(uuid, (uint32_t)(milliseconds >> 16));
     uuid[4] = (uint8_t)(milliseconds >> 8);
     uuid[5] = (uint8_t)milliseconds;
-    uuid[6] = (uint8_t)(VERSION_7 | fraction >> 10);
+    uuid[6] = (uint8_t)(ID_VERSION_7 | fraction >> 10);
     uuid[7] = (uint8_t)(fraction >> 2);
-    uuid[8] = (uint8_t)(VARIANT | (fraction & 3) << 4 | (uuid[8] & 0x0F));
+    uuid[8] = (uint8_t)(ID_VARIANT | (fraction & 3) << 4 | (uuid[8] & 0x0F));
     pt_guid_format(uuid, id);
 }
 
@@ -134,17 +140,18 @@ int pt_message_report_damage(pt_slice key, pt_error *error)
 }
 
 /* The value of a property that has this type. */
-static bool read_property(const pt_record *record, const pt_column_places *places, int property,
-                          pt_value *value)
+static bool read_message_property(const pt_record *record, const pt_column_places *places,
+                                  int property, pt_value *value)
 {
     int place = places->place[property];
     return place >= 0 && pt_record_value(record, (unsigned)place, value) == SQLITE_OK &&
            value->type == pt_message_properties[property].type;
 }
 
-static bool read_body(const pt_record *record, const pt_column_places *places, pt_value *body)
+static bool read_message_body(const pt_record *record, const pt_column_places *places,
+                              pt_value *body)
 {
-    int place = places->place[BODY];
+    int place = places->place[MESSAGE_BODY];
     if (place < 0 || pt_record_value(record, (unsigned)place, body) != SQLITE_OK) {
         return false;
     }
@@ -155,8 +162,8 @@ static bool read_expiration(const pt_record *record, const pt_column_places *pla
                             int64_t *expires)
 {
     pt_value value = {.integer = PT_TICKS_MAX};
-    bool valid = places->place[EXPIRATION_TIME] < 0 ||
-                 read_property(record, places, EXPIRATION_TIME, &value);
+    bool valid = places->place[MESSAGE_EXPIRATION_TIME] < 0 ||
+                 read_message_property(record, places, MESSAGE_EXPIRATION_TIME, &value);
     *expires = value.integer;
     return valid;
 }
@@ -167,11 +174,11 @@ static bool read_properties(const pt_record *record, const pt_column_places *pla
     pt_value inserted;
     pt_value count;
     pt_value receipt;
-    if (!read_body(record, places, &message->body) ||
+    if (!read_message_body(record, places, &message->body) ||
         !read_expiration(record, places, &message->expires) ||
-        !read_property(record, places, INSERTION_TIME, &inserted) ||
-        !read_property(record, places, DEQUEUE_COUNT, &count) ||
-        !read_property(record, places, RECEIPT, &receipt)) {
+        !read_message_property(record, places, MESSAGE_INSERTION_TIME, &inserted) ||
+        !read_message_property(record, places, MESSAGE_DEQUEUE_COUNT, &count) ||
+        !read_message_property(record, places, MESSAGE_RECEIPT, &receipt)) {
         return false;
     }
     message->inserted = inserted.integer;
@@ -194,7 +201,7 @@ int pt_message_read(const pt_record *record, pt_slice key, pt_column_map *map, p
 }
 
 /* The bag has room. */
-static void append(pt_bag *bag, int property, pt_value value)
+static void append_message_property(pt_bag *bag, int property, pt_value value)
 {
     const pt_column *column = &pt_message_properties[property];
     bag->fields[bag->count++] =
@@ -209,12 +216,15 @@ bool pt_message_fill_bag(const pt_message *message, pt_bag *bag)
     if (!pt_bag_reserve(bag, PT_MESSAGE_PROPERTIES)) {
         return false;
     }
-    append(bag, BODY, message->body);
-    append(bag, INSERTION_TIME, (pt_value){.type = PT_DATETIME, .integer = message->inserted});
-    append(bag, DEQUEUE_COUNT, (pt_value){.type = PT_INT64, .integer = message->dequeue_count});
-    append(bag, RECEIPT, receipt);
+    append_message_property(bag, MESSAGE_BODY, message->body);
+    append_message_property(bag, MESSAGE_INSERTION_TIME,
+                            (pt_value){.type = PT_DATETIME, .integer = message->inserted});
+    append_message_property(bag, MESSAGE_DEQUEUE_COUNT,
+                            (pt_value){.type = PT_INT64, .integer = message->dequeue_count});
+    append_message_property(bag, MESSAGE_RECEIPT, receipt);
     if (message->expires != PT_TICKS_MAX) {
-        append(bag, EXPIRATION_TIME, (pt_value){.type = PT_DATETIME, .integer = message->expires});
+        append_message_property(bag, MESSAGE_EXPIRATION_TIME,
+                                (pt_value){.type = PT_DATETIME, .integer = message->expires});
     }
     return true;
 }

@@ -2,7 +2,7 @@
 
 #include "base/ticks.h"
 #include "module/constraints.h"
-#include "queue/queue.h"
+#include "queue/columns.h"
 #include "value/value.h"
 
 /*
@@ -17,14 +17,14 @@
 /* --- Which terms to use --- */
 
 /* Indexes of the constraints, or -1. */
-typedef struct terms {
+typedef struct queue_terms {
     int id;
     int receipt;
     int key;
     int equal;
     int low;
     int high;
-} terms;
+} queue_terms;
 
 static bool is_low(unsigned char op)
 {
@@ -32,7 +32,7 @@ static bool is_low(unsigned char op)
 }
 
 /* The term is a comparison. */
-static void take_term(terms *found, int column, unsigned char op, int i)
+static void take_term(queue_terms *found, int column, unsigned char op, int i)
 {
     bool equal = pt_constraint_comparison(op) == PT_OP_EQ;
     if (column == PT_QUEUE_MESSAGE_ID && equal) {
@@ -50,13 +50,13 @@ static void take_term(terms *found, int column, unsigned char op, int i)
     }
 }
 
-static terms find_terms(sqlite3_index_info *info)
+static queue_terms find_terms(sqlite3_index_info *info)
 {
-    terms found = {-1, -1, -1, -1, -1, -1};
+    queue_terms found = {-1, -1, -1, -1, -1, -1};
     for (int i = 0; i < info->nConstraint; i++) {
         unsigned char op = info->aConstraint[i].op;
-        bool compares =
-            pt_constraint_comparison(op) != PT_OP_OTHER; /* not LIMIT, without a column */
+        /* LIMIT and OFFSET come as constraints without a column. */
+        bool compares = pt_constraint_comparison(op) != PT_OP_OTHER;
         if (!compares || !info->aConstraint[i].usable) {
             continue;
         }
@@ -73,7 +73,7 @@ static void use(sqlite3_index_info *info, int term, int *arguments)
     info->aConstraintUsage[term].argvIndex = ++*arguments;
 }
 
-static unsigned use_bounds(sqlite3_index_info *info, const terms *found, int *arguments)
+static unsigned use_bounds(sqlite3_index_info *info, const queue_terms *found, int *arguments)
 {
     unsigned plan = 0;
     if (found->equal >= 0) {
@@ -93,7 +93,7 @@ static unsigned use_bounds(sqlite3_index_info *info, const terms *found, int *ar
     return plan;
 }
 
-static unsigned use_terms(sqlite3_index_info *info, const terms *found)
+static unsigned use_terms(sqlite3_index_info *info, const queue_terms *found)
 {
     int arguments = 0;
     if (found->id >= 0 && found->receipt >= 0) {
@@ -129,7 +129,7 @@ static bool is_own_order(const sqlite3_index_info *info)
 /* --- For people --- */
 
 /* From sqlite3_malloc; NULL when out of memory. */
-static char *sentence(unsigned plan)
+static char *describe_plan(unsigned plan)
 {
     const char *order = (plan & PT_QUEUE_PLAN_DESCENDING) != 0 ? ", descending" : "";
     if ((plan & PT_QUEUE_PLAN_HELD) != 0) {
@@ -156,7 +156,7 @@ static char *sentence(unsigned plan)
 int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     (void)vtab;
-    terms found = find_terms(info);
+    queue_terms found = find_terms(info);
     unsigned plan = use_terms(info, &found);
     bool one = (plan & (PT_QUEUE_PLAN_HELD | PT_QUEUE_PLAN_KEY)) != 0;
     bool held = (plan & PT_QUEUE_PLAN_HELD) != 0;
@@ -165,7 +165,7 @@ int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
         plan |= PT_QUEUE_PLAN_DESCENDING;
     }
     info->idxNum = (int)plan;
-    info->idxStr = sentence(plan);
+    info->idxStr = describe_plan(plan);
     info->needToFreeIdxStr = 1;
     info->estimatedCost = held ? HELD_COST : SCAN_COST;
     info->estimatedRows = held ? 1 : SCAN_ROWS;
@@ -196,7 +196,7 @@ static int64_t first_ticks(pt_slice text, bool equal)
 }
 
 /* Beyond ASCII the order of texts depends on their encoding. */
-static bool is_plain(pt_slice text)
+static bool is_ascii(pt_slice text)
 {
     for (size_t i = 0; i < text.size; i++) {
         if (text.data[i] >= 0x80) {
@@ -207,14 +207,14 @@ static bool is_plain(pt_slice text)
 }
 
 /* The first ticks at which a bound by this argument begins or ends; `otherwise` if it is none. */
-static int64_t bound(sqlite3_value *argument, bool equal, int64_t otherwise)
+static int64_t bound_of(sqlite3_value *argument, bool equal, int64_t otherwise)
 {
     if (sqlite3_value_type(argument) != SQLITE_TEXT) {
         return otherwise;
     }
     const unsigned char *text = sqlite3_value_text(argument);
     pt_slice whole = pt_slice_of(text, text != NULL ? (size_t)sqlite3_value_bytes(argument) : 0);
-    return text != NULL && is_plain(whole) ? first_ticks(whole, equal) : otherwise;
+    return text != NULL && is_ascii(whole) ? first_ticks(whole, equal) : otherwise;
 }
 
 bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *bounds)
@@ -226,7 +226,7 @@ bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *b
         if (sqlite3_value_type(argv[argument]) == SQLITE_NULL) {
             return false;
         }
-        bounds->low = bound(argv[argument], (plan & PT_QUEUE_PLAN_LOW_OPEN) == 0, 0);
+        bounds->low = bound_of(argv[argument], (plan & PT_QUEUE_PLAN_LOW_OPEN) == 0, 0);
         argument += equal ? 0 : 1;
     }
     if (equal || (plan & PT_QUEUE_PLAN_HIGH) != 0) {
@@ -234,7 +234,7 @@ bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *b
             return false;
         }
         bounds->high =
-            bound(argv[argument], (plan & PT_QUEUE_PLAN_HIGH_OPEN) != 0, PT_TICKS_MAX + 1);
+            bound_of(argv[argument], (plan & PT_QUEUE_PLAN_HIGH_OPEN) != 0, PT_TICKS_MAX + 1);
     }
     return bounds->low < bounds->high;
 }

@@ -1,28 +1,27 @@
 /*
- * What the functions pt_queue_get and pt_queue_update ask of a queue, and what they get.
+ * A request of pt_queue_get or pt_queue_update to a queue, and the queue's answer.
  *
- * SQLite calls a SELECT a read, so a function in one cannot write by itself. It runs
+ * SQLite treats a SELECT as a read, so a function in a SELECT cannot write by itself. It runs
  *
  *     INSERT INTO "schema"."queue"(Request) VALUES (?1)
  *
- * with ?1 bound to a pt_queue_request by sqlite3_bind_pointer. That is a write like any other: it
- * takes the writer lock, is part of the transaction that is open, and commits by itself if none is.
- * Usually the companion does it instead, beside the main database (queue/ask.h).
+ * with a pt_queue_request bound to ?1 by sqlite3_bind_pointer. That INSERT takes the writer lock
+ * and is part of the open transaction, or commits by itself if there is none. Usually the companion
+ * carries the request out instead, without an INSERT (queue/run_request.h).
  */
 #ifndef PT_QUEUE_REQUEST_H
 #define PT_QUEUE_REQUEST_H
 
-#include "base/buffer.h"
-#include "base/sqlite.h"
+#include "queue/queue.h"
 
 #define PT_QUEUE_REQUEST_TYPE "ptable_queue_request"
 
 typedef enum pt_queue_request_kind {
     PT_QUEUE_GET,    /* hand out messages */
-    PT_QUEUE_UPDATE, /* of one message: when it is visible again, and its body */
+    PT_QUEUE_UPDATE, /* change the visibility or body of one message */
 } pt_queue_request_kind;
 
-/* A message as the queue has left it. Texts end with a NUL; all from sqlite3_malloc. */
+/* A message of the answer. Texts end with a NUL. All memory is from sqlite3_malloc. */
 typedef struct pt_queue_message {
     char *id;
     char *receipt;
@@ -36,20 +35,28 @@ typedef struct pt_queue_message {
 
 typedef struct pt_queue_request {
     pt_queue_request_kind kind;
-    sqlite3_value *visibility; /* seconds, as the user gave them; PT_QUEUE_GET: NULL means 30 */
-    sqlite3_value *count;      /* PT_QUEUE_GET: at most so many messages; NULL: 1 */
-    sqlite3_value *id;         /* PT_QUEUE_UPDATE, and the next ones */
+    sqlite3_value *visibility; /* seconds, as given; NULL means 30 for PT_QUEUE_GET */
+    sqlite3_value *count;      /* PT_QUEUE_GET: the most messages to hand out; NULL means 1 */
+    sqlite3_value *id;         /* PT_QUEUE_UPDATE only, like the next two */
     sqlite3_value *receipt;
-    sqlite3_value *body; /* NULL: stays as it is */
+    sqlite3_value *body; /* NULL: unchanged */
 
-    /* The answer. Freed by who asked, also after a failure, with pt_queue_request_clear. */
+    /* The answer. The caller frees it with pt_queue_request_clear, even after a failure. */
     pt_queue_message *messages;
     size_t message_count;
     size_t message_capacity;
 } pt_queue_request;
 
-/* One more message, all zeros, at the end. NULL when out of memory. */
+/* Adds a zeroed message to the answer. NULL when out of memory. */
 pt_queue_message *pt_queue_request_add(pt_queue_request *request);
+
+/*
+ * Adds a copy of the message to the answer, with its whole body. The body may be new, or lie in the
+ * store under the key in table->old_key. If it cannot be read, nothing is added:
+ * SQLITE_CORRUPT_VTAB.
+ */
+int pt_queue_request_answer(pt_queue *queue, pt_queue_request *request, const pt_message *message,
+                            pt_error *error);
 
 /* Frees the answer. */
 void pt_queue_request_clear(pt_queue_request *request);

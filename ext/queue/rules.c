@@ -51,7 +51,7 @@ static int64_t ticks_of_real(double seconds)
 }
 
 /* As the value is shown in a message. */
-static void describe(sqlite3_value *value, char text[PT_EXCERPT_SIZE])
+static void describe_given(sqlite3_value *value, char text[PT_EXCERPT_SIZE])
 {
     if (sqlite3_value_type(value) == SQLITE_NULL || sqlite3_value_type(value) == SQLITE_BLOB) {
         bool blob = sqlite3_value_type(value) == SQLITE_BLOB;
@@ -66,22 +66,24 @@ static int refuse_number(sqlite3_value *value, const char *name, const char *adv
                          pt_error *error)
 {
     char text[PT_EXCERPT_SIZE];
-    describe(value, text);
+    describe_given(value, text);
     const char *quote = sqlite3_value_type(value) == SQLITE_TEXT ? "'" : "";
     return pt_error_set(error, SQLITE_MISMATCH, "%s is %s%s%s; %s (InvalidQueryParameterValue)",
                         name, quote, text, quote, advice);
 }
 
-static int refuse_range(sqlite3_value *value, const char *name, const char *advice, pt_error *error)
+static int refuse_out_of_range(sqlite3_value *value, const char *name, const char *advice,
+                               pt_error *error)
 {
     char text[PT_EXCERPT_SIZE];
-    describe(value, text);
+    describe_given(value, text);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                         "%s %s is out of range; %s (OutOfRangeQueryParameterValue)", name, text,
                         advice);
 }
 
-static int read_text(sqlite3_value *value, const char *name, int64_t *ticks, pt_error *error)
+static int read_seconds_text(sqlite3_value *value, const char *name, int64_t *ticks,
+                             pt_error *error)
 {
     pt_slice text;
     int64_t integer;
@@ -110,13 +112,13 @@ static int read_seconds(sqlite3_value *value, const char *name, int64_t *ticks, 
         *ticks = ticks_of_real(sqlite3_value_double(value));
         return SQLITE_OK;
     case SQLITE_TEXT:
-        return read_text(value, name, ticks, error);
+        return read_seconds_text(value, name, ticks, error);
     default:
         return refuse_number(value, name, "give seconds as a number", error);
     }
 }
 
-static bool is_whole(int64_t ticks)
+static bool is_whole_seconds(int64_t ticks)
 {
     return ticks % PT_TICKS_PER_SECOND == 0;
 }
@@ -135,11 +137,12 @@ int pt_queue_read_time_to_live(bool azure, sqlite3_value *seconds, int64_t *tick
         *ticks = PT_TICKS_MAX;
         return SQLITE_OK;
     }
-    if (*ticks <= 0 || (azure && !is_whole(*ticks) && *ticks != PT_TICKS_MAX)) {
-        return refuse_range(seconds, "TimeToLive",
-                            azure ? "limits='azure' takes whole seconds from 1 on, and -1 for ever"
-                                  : "give seconds above 0 (0.0000001 at least), or -1 for ever",
-                            error);
+    if (*ticks <= 0 || (azure && !is_whole_seconds(*ticks) && *ticks != PT_TICKS_MAX)) {
+        return refuse_out_of_range(
+            seconds, "TimeToLive",
+            azure ? "limits='azure' takes whole seconds from 1 on, and -1 for ever"
+                  : "give seconds above 0 (0.0000001 at least), or -1 for ever",
+            error);
     }
     return SQLITE_OK;
 }
@@ -153,11 +156,12 @@ static int read_timeout(bool azure, sqlite3_value *seconds, int64_t least, const
     if (rc != SQLITE_OK) {
         return rc;
     }
-    bool in_range = *ticks >= least && (!azure || (*ticks <= WEEK && is_whole(*ticks)));
-    return in_range ? SQLITE_OK : refuse_range(seconds, name, advice, error);
+    bool in_range = *ticks >= least && (!azure || (*ticks <= WEEK && is_whole_seconds(*ticks)));
+    return in_range ? SQLITE_OK : refuse_out_of_range(seconds, name, advice, error);
 }
 
-int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error)
+int pt_queue_read_update_timeout(bool azure, sqlite3_value *seconds, int64_t *ticks,
+                                 pt_error *error)
 {
     return read_timeout(azure, seconds, 0,
                         azure ? "limits='azure' takes whole seconds from 0 to 604800 (7 days)"
@@ -165,33 +169,33 @@ int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, 
                         ticks, error);
 }
 
-int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
-                             pt_error *error)
+int pt_queue_check_update_timeout(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
+                                  pt_error *error)
 {
     return !azure || ticks <= rest
                ? SQLITE_OK
-               : refuse_range(seconds, "VisibilityTimeout",
-                              "limits='azure' takes at most what is left of the message's "
-                              "TimeToLive",
-                              error);
+               : refuse_out_of_range(seconds, "VisibilityTimeout",
+                                     "limits='azure' takes at most what is left of the message's "
+                                     "TimeToLive",
+                                     error);
 }
 
-int pt_queue_read_delay(bool azure, sqlite3_value *seconds, int64_t time_to_live, int64_t *ticks,
-                        pt_error *error)
+int pt_queue_read_insert_timeout(bool azure, sqlite3_value *seconds, int64_t time_to_live,
+                                 int64_t *ticks, pt_error *error)
 {
     *ticks = 0;
     if (sqlite3_value_type(seconds) == SQLITE_NULL) {
         return SQLITE_OK;
     }
-    int rc = pt_queue_read_extension(azure, seconds, ticks, error);
+    int rc = pt_queue_read_update_timeout(azure, seconds, ticks, error);
     if (rc == SQLITE_OK && azure && *ticks >= time_to_live) {
-        rc = refuse_range(seconds, "VisibilityTimeout",
-                          "limits='azure' takes less than the message's TimeToLive", error);
+        rc = refuse_out_of_range(seconds, "VisibilityTimeout",
+                                 "limits='azure' takes less than the message's TimeToLive", error);
     }
     return rc;
 }
 
-int pt_queue_read_hold(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error)
+int pt_queue_read_get_timeout(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error)
 {
     return read_timeout(azure, seconds, 1,
                         azure ? "limits='azure' takes whole seconds from 1 to 604800 (7 days)"
@@ -225,10 +229,10 @@ int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_err
         return rc;
     }
     if (*count < 1 || (azure && *count > AZURE_COUNT_MAX)) {
-        return refuse_range(value, name,
-                            azure ? "limits='azure' hands out 1 to 32 at a time"
-                                  : "give an integer from 1 on",
-                            error);
+        return refuse_out_of_range(value, name,
+                                   azure ? "limits='azure' hands out 1 to 32 at a time"
+                                         : "give an integer from 1 on",
+                                   error);
     }
     return SQLITE_OK;
 }

@@ -26,19 +26,20 @@ int pt_queue_read_time_to_live(bool azure, sqlite3_value *seconds, int64_t *tick
 
 /* How long a new message, which lives so many ticks, stays hidden; NULL: not at all. With
  * limits='azure' at most 7 days and shorter than it lives. */
-int pt_queue_read_delay(bool azure, sqlite3_value *seconds, int64_t time_to_live, int64_t *ticks,
-                        pt_error *error);
+int pt_queue_read_insert_timeout(bool azure, sqlite3_value *seconds, int64_t time_to_live,
+                                 int64_t *ticks, pt_error *error);
 
 /* How long messages that are handed out stay hidden, in ticks: above 0. */
-int pt_queue_read_hold(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error);
+int pt_queue_read_get_timeout(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error);
 
 /* How long a message that is changed stays hidden, in ticks from 0 on. */
-int pt_queue_read_extension(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error);
+int pt_queue_read_update_timeout(bool azure, sqlite3_value *seconds, int64_t *ticks,
+                                 pt_error *error);
 
 /* With limits='azure' a message that is changed is not hidden for longer than the rest of its life,
  * in ticks. */
-int pt_queue_check_extension(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
-                             pt_error *error);
+int pt_queue_check_update_timeout(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
+                                  pt_error *error);
 
 /* How many messages are asked for: from 1 on. */
 int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_error *error);

@@ -5,10 +5,10 @@
 #include "table/entity_writer.h"
 #include "transaction/large_value.h"
 
-/* --- Finding --- */
+/* --- Reading --- */
 
-/* A receipt of the usual length is shown whole. */
-static void show(pt_slice text, char shown[PT_EXCERPT_SIZE])
+/* Shortens the text, but not if it has the length of a receipt. */
+static void shorten(pt_slice text, char shown[PT_EXCERPT_SIZE])
 {
     if (text.size == PT_MESSAGE_RECEIPT_SIZE) {
         memcpy(shown, text.data, text.size);
@@ -22,11 +22,11 @@ int pt_queue_refuse_receipt(pt_slice id, pt_slice receipt, pt_error *error)
 {
     char shown_id[PT_EXCERPT_SIZE];
     char shown_receipt[PT_EXCERPT_SIZE];
-    show(id, shown_id);
-    show(receipt, shown_receipt);
+    shorten(id, shown_id);
+    shorten(receipt, shown_receipt);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "message '%s' is not held under PopReceipt '%s' any more: it was handed "
-                        "out again, changed, deleted or has expired; get it again "
+                        "message '%s' is no longer held under PopReceipt '%s': it was handed "
+                        "out again, changed or deleted, or has expired; get it again "
                         "(PopReceiptMismatch)",
                         shown_id, shown_receipt);
 }
@@ -43,8 +43,8 @@ int pt_queue_read(pt_queue *queue, pt_slice key, bool *found, pt_message *messag
                : rc;
 }
 
-int pt_queue_read_held(pt_queue *queue, const pt_message *held, int64_t now, pt_message *message,
-                       pt_error *error)
+int pt_queue_check_receipt(pt_queue *queue, const pt_message *held, int64_t now,
+                           pt_message *message, pt_error *error)
 {
     if (!pt_message_make_key(held, queue->table.id.id, &queue->table.old_key)) {
         return pt_error_nomem(error);
@@ -59,11 +59,11 @@ int pt_queue_read_held(pt_queue *queue, const pt_message *held, int64_t now, pt_
     return pt_queue_refuse_receipt(pt_slice_text(held->id), pt_slice_text(receipt), error);
 }
 
-static int refuse_length(const pt_message *message, int limit, pt_error *error)
+static int refuse_body_length(const pt_message *message, int limit, pt_error *error)
 {
     return pt_error_set(error, SQLITE_TOOBIG,
-                        "the Body of message '%s' has %lld bytes, and this connection takes %d; "
-                        "raise its SQLITE_LIMIT_LENGTH",
+                        "the Body of message '%s' has %lld bytes, but this connection takes only "
+                        "%d; raise its SQLITE_LIMIT_LENGTH",
                         message->id, (sqlite3_int64)message->body.large.size, limit);
 }
 
@@ -77,17 +77,28 @@ int pt_queue_whole_body(const pt_table *table, pt_view *view, pt_slice key,
     }
     int limit = sqlite3_limit(pt_connection_db(table->connection), SQLITE_LIMIT_LENGTH, -1);
     if (body->large.size > (uint64_t)limit) {
-        return refuse_length(message, limit, error);
+        return refuse_body_length(message, limit, error);
     }
     int rc = pt_large_read(view, pt_get_be32(key.data), body, bytes, error);
     return rc == SQLITE_CORRUPT_VTAB ? pt_report_damaged_property(key, pt_slice_text("Body"), error)
                                      : rc;
 }
 
-/* --- Changing --- */
+int pt_queue_read_old_body(pt_queue *queue, const pt_message *message, pt_buffer *bytes,
+                           pt_value *body, pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = pt_session_read(queue->table.session, &view, error);
+    return rc == SQLITE_OK
+               ? pt_queue_whole_body(&queue->table, view, pt_buffer_slice(&queue->table.old_key),
+                                     message, bytes, body, error)
+               : rc;
+}
+
+/* --- Writing --- */
 
 /* Makes the message's key in table->key and its entity in table->bag. */
-static int put_together(pt_table *table, const pt_message *message, pt_error *error)
+static int make_entity(pt_table *table, const pt_message *message, pt_error *error)
 {
     bool made = pt_message_make_key(message, table->id.id, &table->key) &&
                 pt_message_fill_bag(message, &table->bag);
@@ -96,7 +107,7 @@ static int put_together(pt_table *table, const pt_message *message, pt_error *er
 
 int pt_queue_add(pt_table *table, const pt_message *message, pt_error *error)
 {
-    int rc = put_together(table, message, error);
+    int rc = make_entity(table, message, error);
     return rc == SQLITE_OK ? pt_entity_put(table, pt_buffer_slice(&table->key), PT_INSERT, error)
                            : rc;
 }
@@ -104,7 +115,7 @@ int pt_queue_add(pt_table *table, const pt_message *message, pt_error *error)
 int pt_queue_change(pt_queue *queue, const pt_message *message, pt_error *error)
 {
     pt_table *table = &queue->table;
-    int rc = put_together(table, message, error);
+    int rc = make_entity(table, message, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -115,7 +126,7 @@ int pt_queue_change(pt_queue *queue, const pt_message *message, pt_error *error)
                : pt_entity_move(table, old_key, new_key, PT_INSERT, error);
 }
 
-/* --- Poison --- */
+/* --- The poison queue --- */
 
 bool pt_queue_is_poison(const pt_queue *queue, const pt_message *message)
 {
@@ -131,6 +142,8 @@ static int open_poison(pt_queue *queue, pt_error *error)
         poison->session = queue->table.session;
         pt_connection_use_again(poison->connection, poison->session);
     }
+    /* Another transaction may have dropped the poison queue, so its table is looked up each time.
+     */
     int rc = pt_table_add_if_missing(poison, error);
     if (rc == SQLITE_OK) {
         rc = pt_session_read(poison->session, &view, error);

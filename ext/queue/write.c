@@ -4,12 +4,13 @@
 #include "queue/hand_out.h"
 #include "queue/rules.h"
 #include "queue/store.h"
+#include "queue/update.h"
 #include "table/entity_writer.h"
 #include "table/table_transaction.h"
 #include "value/value.h"
 
-/* xUpdate's arguments: the old key, a copy of the new one, then the columns. */
-enum { ARGUMENT_OLD_KEY = 0, ARGUMENT_COLUMNS = 2 };
+/* Arguments of xUpdate: the old key, the new key, then the columns. */
+enum { WRITE_OLD_KEY = 0, WRITE_COLUMNS = 2 };
 
 static int refuse_column(int column, const char *advice, pt_error *error)
 {
@@ -20,8 +21,8 @@ static int refuse_column(int column, const char *advice, pt_error *error)
 static int refuse_request(pt_error *error)
 {
     return refuse_column(PT_QUEUE_REQUEST,
-                         "written, it is for pt_queue_get and pt_queue_update; leave the column "
-                         "out",
+                         "written, because pt_queue_get and pt_queue_update use it; leave the "
+                         "column out",
                          error);
 }
 
@@ -33,19 +34,19 @@ static int check_insert(sqlite3_value **columns, pt_error *error)
         return refuse_request(error);
     }
     for (int i = 0; i < PT_QUEUE_COLUMNS; i++) {
-        bool given_to =
+        bool can_give =
             i == PT_QUEUE_BODY || i == PT_QUEUE_VISIBILITY_TIMEOUT || i == PT_QUEUE_TIME_TO_LIVE;
-        if (!given_to && sqlite3_value_type(columns[i]) != SQLITE_NULL) {
+        if (!can_give && sqlite3_value_type(columns[i]) != SQLITE_NULL) {
             return refuse_column(i,
-                                 "given, the queue sets it; INSERT Body, VisibilityTimeout and "
-                                 "TimeToLive only",
+                                 "given, because the queue sets it; INSERT only Body, "
+                                 "VisibilityTimeout and TimeToLive",
                                  error);
         }
     }
     return SQLITE_OK;
 }
 
-static int insert(pt_queue *queue, sqlite3_value **columns, pt_error *error)
+static int insert_message(pt_queue *queue, sqlite3_value **columns, pt_error *error)
 {
     bool azure = queue->azure_limits;
     pt_message message = {.dequeue_count = 0};
@@ -60,8 +61,8 @@ static int insert(pt_queue *queue, sqlite3_value **columns, pt_error *error)
             pt_queue_read_time_to_live(azure, columns[PT_QUEUE_TIME_TO_LIVE], &time_to_live, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_queue_read_delay(azure, columns[PT_QUEUE_VISIBILITY_TIMEOUT], time_to_live, &delay,
-                                 error);
+        rc = pt_queue_read_insert_timeout(azure, columns[PT_QUEUE_VISIBILITY_TIMEOUT], time_to_live,
+                                          &delay, error);
     }
     if (rc != SQLITE_OK) {
         return rc;
@@ -74,32 +75,52 @@ static int insert(pt_queue *queue, sqlite3_value **columns, pt_error *error)
     return pt_queue_add(&queue->table, &message, error);
 }
 
-static int insert_or_request(pt_queue *queue, sqlite3_value **columns, pt_error *error)
+/* --- Requests --- */
+
+int pt_queue_serve_request(pt_queue *queue, pt_queue_request *request, pt_error *error)
+{
+    pt_session *session = queue->table.session;
+    size_t row = pt_session_begin_row(session);
+    int rc = request->kind == PT_QUEUE_GET ? pt_queue_hand_out(queue, request, error)
+                                           : pt_queue_update(queue, request, error);
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(session);
+        return rc;
+    }
+    /* If the row created the poison queue, that is undone too, so ids of tables that were looked up
+     * may be wrong. */
+    pt_session_give_up_row(session, row);
+    pt_session_note_catalog_change(session);
+    return rc;
+}
+
+static int insert_or_serve(pt_queue *queue, sqlite3_value **columns, pt_error *error)
 {
     pt_queue_request *request =
         sqlite3_value_pointer(columns[PT_QUEUE_REQUEST], PT_QUEUE_REQUEST_TYPE);
-    return request != NULL ? pt_queue_answer(queue, request, error) : insert(queue, columns, error);
+    return request != NULL ? pt_queue_serve_request(queue, request, error)
+                           : insert_message(queue, columns, error);
 }
 
 /* --- UPDATE and DELETE --- */
 
-/* Reads the message that a row's key says who writes it holds. */
+/* Reads the message of a row, whose key must have a current receipt. */
 static int read_held(pt_queue *queue, sqlite3_value *key, pt_message *message, pt_error *error)
 {
     pt_message held;
     bool by_receipt;
     if (!pt_queue_parse_key(key, &held, &by_receipt) || !by_receipt) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "a message is changed or deleted by who holds it: WHERE MessageId = "
-                            "... AND PopReceipt = ..., or several WHERE (MessageId, PopReceipt) IN "
-                            "(SELECT ...) (MissingRequiredQueryParameter)");
+                            "changing or deleting a message needs its PopReceipt: WHERE MessageId "
+                            "= ... AND PopReceipt = ..., or for several messages WHERE (MessageId, "
+                            "PopReceipt) IN (SELECT ...) (MissingRequiredQueryParameter)");
     }
     int64_t now = pt_session_tick(queue->table.session);
-    return pt_queue_read_held(queue, &held, now, message, error);
+    return pt_queue_check_receipt(queue, &held, now, message, error);
 }
 
-/* SQLite 3.40 gives all columns of an UPDATE ... FROM: those that are as they are read are not set.
- */
+/* SQLite 3.40 passes all columns to an UPDATE ... FROM. A column counts as set only if its value
+ * differs from the one that is read. */
 static bool is_set(sqlite3_value **columns, int column, const pt_message *message)
 {
     if (sqlite3_value_nochange(columns[column])) {
@@ -116,18 +137,19 @@ static int check_update(sqlite3_value **columns, const pt_message *message, pt_e
         return refuse_request(error);
     }
     if (is_set(columns, PT_QUEUE_TIME_TO_LIVE, message)) {
-        return refuse_column(PT_QUEUE_TIME_TO_LIVE, "changed, it is given in INSERT only", error);
+        return refuse_column(PT_QUEUE_TIME_TO_LIVE, "changed, only given in INSERT", error);
     }
     for (int i = 0; i < PT_QUEUE_COLUMNS; i++) {
-        bool given_to = i == PT_QUEUE_BODY || i == PT_QUEUE_VISIBILITY_TIMEOUT;
-        if (!given_to && is_set(columns, i, message)) {
-            return refuse_column(i, "changed; SET VisibilityTimeout and Body only", error);
+        bool can_give = i == PT_QUEUE_BODY || i == PT_QUEUE_VISIBILITY_TIMEOUT;
+        if (!can_give && is_set(columns, i, message)) {
+            return refuse_column(i, "changed; SET only VisibilityTimeout and Body", error);
         }
     }
     return SQLITE_OK;
 }
 
-/* A timeout that is NULL is none, but in an UPDATE ... FROM of SQLite 3.40, which reads it so. */
+/* SQLite 3.40 passes all columns to an UPDATE ... FROM, and a timeout that is not set reads as
+ * NULL. In other statements a timeout of NULL is an error. */
 static bool is_timeout_set(sqlite3_value **columns)
 {
     sqlite3_value *timeout = columns[PT_QUEUE_VISIBILITY_TIMEOUT];
@@ -136,7 +158,8 @@ static bool is_timeout_set(sqlite3_value **columns)
            !(all_given && sqlite3_value_type(timeout) == SQLITE_NULL);
 }
 
-static int update(pt_queue *queue, sqlite3_value *key, sqlite3_value **columns, pt_error *error)
+static int update_message(pt_queue *queue, sqlite3_value *key, sqlite3_value **columns,
+                          pt_error *error)
 {
     pt_message message;
     int rc = read_held(queue, key, &message, error);
@@ -148,8 +171,8 @@ static int update(pt_queue *queue, sqlite3_value *key, sqlite3_value **columns, 
     }
     sqlite3_value *body = columns[PT_QUEUE_BODY];
     sqlite3_value *timeout = columns[PT_QUEUE_VISIBILITY_TIMEOUT];
-    rc = pt_queue_extend(queue, is_timeout_set(columns) ? timeout : NULL,
-                         sqlite3_value_nochange(body) ? NULL : body, &message, error);
+    rc = pt_queue_apply_update(queue, is_timeout_set(columns) ? timeout : NULL,
+                               sqlite3_value_nochange(body) ? NULL : body, &message, error);
     return rc == SQLITE_OK ? pt_queue_change(queue, &message, error) : rc;
 }
 
@@ -162,21 +185,21 @@ static int delete_message(pt_queue *queue, sqlite3_value *key, pt_error *error)
                : rc;
 }
 
-static int write_row(pt_queue *queue, int argc, sqlite3_value **argv, sqlite3_int64 *rowid,
-                     pt_error *error)
+static int write_message(pt_queue *queue, int argc, sqlite3_value **argv, sqlite3_int64 *rowid,
+                         pt_error *error)
 {
     int rc = pt_transaction_prepare_write(&queue->table, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     if (argc == 1) {
-        return delete_message(queue, argv[ARGUMENT_OLD_KEY], error);
+        return delete_message(queue, argv[WRITE_OLD_KEY], error);
     }
-    if (sqlite3_value_type(argv[ARGUMENT_OLD_KEY]) != SQLITE_NULL) {
-        return update(queue, argv[ARGUMENT_OLD_KEY], argv + ARGUMENT_COLUMNS, error);
+    if (sqlite3_value_type(argv[WRITE_OLD_KEY]) != SQLITE_NULL) {
+        return update_message(queue, argv[WRITE_OLD_KEY], argv + WRITE_COLUMNS, error);
     }
-    rc = insert_or_request(queue, argv + ARGUMENT_COLUMNS, error);
-    /* SQLite copies it into last_insert_rowid(), which is none of this table's business. */
+    rc = insert_or_serve(queue, argv + WRITE_COLUMNS, error);
+    /* SQLite sets last_insert_rowid() to this value; leave it unchanged. */
     *rowid = sqlite3_last_insert_rowid(pt_connection_db(queue->table.connection));
     return rc;
 }
@@ -186,7 +209,7 @@ int pt_queue_write(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_i
     pt_queue *queue = pt_queue_of(vtab);
     pt_error error = PT_ERROR_NONE;
     pt_table_enter(&queue->table);
-    int rc = write_row(queue, argc, argv, rowid, &error);
+    int rc = write_message(queue, argc, argv, rowid, &error);
     pt_table_leave(&queue->table);
     return rc == SQLITE_OK ? rc : pt_table_fail_write(&queue->table, &error);
 }

@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "catalog/check.h"
+#include "catalog/check_records.h"
 #include "fuzz/fuzz.h"
 #include "lmdb/engine.h"
 #include "ptable.h"
@@ -188,7 +188,7 @@ static bool is_called_sound(void)
 {
     char *text = NULL;
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_check(&pt_lmdb_engine, path, NULL, NULL, &text, &error);
+    int rc = pt_check_store(&pt_lmdb_engine, path, NULL, NULL, &text, &error);
     must_hold(rc == SQLITE_OK || error.message != NULL, "what is wrong is said");
     must_hold(rc != SQLITE_OK || (text != NULL && *text != 0), "a check says something");
     bool ok = rc == SQLITE_OK && strcmp(text, "ok") == 0;

@@ -166,14 +166,14 @@ static void a_table_is_dropped_once(void **state)
     run(all->db, "COMMIT");
 }
 
-/* A queue is asked by its name, which may mean nothing any more when it is its turn. */
+/* The queue may be dropped between the lookup of its name and the request. */
 static void a_queue_may_be_gone_when_it_is_asked(void **state)
 {
     scene *all = *state;
     meddling drop = {
         .db = all->db, .begins = "INSERT INTO temp.ptable_companion", .sql = "DROP TABLE q"};
     assert_int_equal(code_with(&drop, "SELECT Body FROM pt_queue_get('q')"), SQLITE_LOCKED);
-    says(all->db, "q: has been dropped or disconnected");
+    says(all->db, "q: was dropped or disconnected");
     assert_int_equal(drop.code, SQLITE_OK);
 }
 

@@ -50,7 +50,7 @@ static int commit_twice(void)
 
 static int check_open(char **text, pt_error *error)
 {
-    int rc = pt_check(&pt_lmdb_engine, fixture_path, open_one, NULL, text, error);
+    int rc = pt_check_store(&pt_lmdb_engine, fixture_path, open_one, NULL, text, error);
     system_call_judge = NULL;
     return rc;
 }

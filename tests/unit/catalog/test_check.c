@@ -27,7 +27,7 @@ static void entities_are_checked(void **state)
     flip("entities", BYTES(ENTITY));
     expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged");
     put("entities", BYTES("\0\0\0\1mm"), BYTES("no record"));
-    expect("table 'One', PartitionKey 'mm': its key is damaged: it has no end");
+    expect("table 'One', PartitionKey 'mm': its key is damaged: the PartitionKey does not end");
     put("entities", BYTES("\0\0\0\1a\0\xFF"), BYTES("no record"));
     expect("its keys are damaged: they are not UTF-8");
     put("entities", BYTES("\0\0\0\1\xFF\0b"), BYTES("no record"));
@@ -35,7 +35,7 @@ static void entities_are_checked(void **state)
     put("entities", BYTES("\0\0\1"), BYTES("no record"));
     expect("a key of 3 bytes: it is too short to be a key");
     put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
-    expect("table number 9: the catalogue does not have it, but there are 1 entities");
+    expect("table number 9: it is not in the catalogue, but it has 1 entities");
 }
 
 static void put_own_record(int64_t ticks, uint8_t active)
@@ -51,7 +51,7 @@ static void what_a_right_checksum_hides_is_found(void **state)
     put_own_record(sample_ticks, 2);
     expect("PartitionKey 'Sales', RowKey '000223': the entity is damaged");
     put_own_record(PT_TICKS_MAX, 1);
-    expect("PartitionKey 'Sales', RowKey '000223': its Timestamp is later than the store's");
+    expect("PartitionKey 'Sales', RowKey '000223': its Timestamp is later than the newest one");
     record_bytes record = own_large_record(5000);
     put("entities", sample_key(), slice_of(&record));
     free(record.data);
@@ -65,10 +65,10 @@ static void the_catalogue_is_checked(void **state)
     expect("the catalogue's table 'two': its entry is damaged");
     flip("entities", BYTES("\0\0\0\0two"));
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Four"));
-    expect("another table, or a dropped one, has the same number");
+    expect("another table, or a dropped table, has the same number");
     put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\3\0\0\0Four"));
-    expect("another table, or a dropped one, has the same number");
+    expect("another table, or a dropped table, has the same number");
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
     expect("the catalogue's table 'four': its entry is damaged");
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Five"));
@@ -76,24 +76,24 @@ static void the_catalogue_is_checked(void **state)
     put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
     expect("the catalogue's table 'four': its entry is damaged");
     take_out("entities", BYTES("\0\0\0\0one"));
-    expect("table number 1: the catalogue does not have it, but there are 4 entities and 3 parts");
+    expect("table number 1: it is not in the catalogue, but it has 4 entities and 3 parts");
 }
 
 static void counts_are_compared(void **state)
 {
     (void)state;
     put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
-    expect("table 'Two': the store says that it has 1 entities, 0 parts of large values and 0 "
+    expect("table 'Two': the store says 1 entities, 0 parts of large values and 0 "
            "bytes, but 0, 0 and 0 were found");
     put(NULL, BYTES("c\0\0\0\2"), BYTES("\1"));
     expect("the counts of table number 2 are damaged");
     put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
-    expect("table number 7: the catalogue does not have it");
+    expect("table number 7: it is not in the catalogue");
     put_sealed(NULL, BYTES("c\0\0\0\2"), BYTES("\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0\0"));
-    expect("table 'Two': the store says that it has 0 entities, 1 parts of large values and 0 "
+    expect("table 'Two': the store says 0 entities, 1 parts of large values and 0 "
            "bytes, but 0, 0 and 0 were found");
     take_out("entities", BYTES(ENTITY));
-    expect("table 'One': the store says that it has 4 entities, 3 parts");
+    expect("table 'One': the store says 4 entities, 3 parts");
 }
 
 static void large_values_are_checked(void **state)
@@ -105,12 +105,12 @@ static void large_values_are_checked(void **state)
     flip("chunks", BYTES(CHUNK));
     expect(damaged);
     take_out("chunks", BYTES(CHUNK));
-    snprintf(damaged, sizeof damaged, "%sincomplete: parts of it are missing", value);
+    snprintf(damaged, sizeof damaged, "%sincomplete: it lacks parts", value);
     expect(damaged);
     put("chunks", BYTES(CHUNK "\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("large values of table 'One': a part belongs to no entity");
     put("chunks", BYTES(CHUNK "\0\0\0\1\0\0"), BYTES("12345"));
-    expect("large values of table 'One': a part has a key that no version writes");
+    expect("large values of table 'One': the key of a part is damaged");
     put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
     put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("a part is damaged");
@@ -202,7 +202,7 @@ static void garbage_is_checked(void **state)
 {
     (void)state;
     put("garbage", BYTES("\xFF\0\0\0\0\0\0"), BYTES("\1"));
-    expect("the note that it is to be deleted is damaged");
+    expect("the note that it was dropped is damaged");
 }
 
 static void garbage_has_a_number_that_was_given_out(void **state)
@@ -213,16 +213,16 @@ static void garbage_has_a_number_that_was_given_out(void **state)
         uint8_t key[8] = {0xFF};
         memcpy(key + 4, numbers[i], 4);
         put_sealed("garbage", pt_slice_of(key, sizeof key), BYTES("\1"));
-        expect("the note that it is to be deleted is damaged");
+        expect("the note that it was dropped is damaged");
         take_out("garbage", pt_slice_of(key, sizeof key));
     }
     static const pt_slice contents[] = {{(const uint8_t *)"\2", 1}, {(const uint8_t *)"\1\1", 2}};
     for (int i = 0; i < 2; i++) {
         put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), contents[i]);
-        expect("the note that it is to be deleted is damaged");
+        expect("the note that it was dropped is damaged");
     }
     put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
-    expect("the note that it is to be deleted is damaged");
+    expect("the note that it was dropped is damaged");
 }
 
 static void missing_parts_are_named(void **state)

@@ -160,7 +160,7 @@ static void a_copy_by_lmdb_itself_is_sound(void **state)
     mdb_txn_abort(self.txn);
     assert_int_equal(mdb_env_copy2(self.env, path, MDB_CP_COMPACT), 0);
     mdb_env_close(self.env);
-    assert_int_equal(pt_check(&pt_lmdb_engine, path, NULL, NULL, &text, &error), SQLITE_OK);
+    assert_int_equal(pt_check_store(&pt_lmdb_engine, path, NULL, NULL, &text, &error), SQLITE_OK);
     assert_string_equal(text, "ok");
     sqlite3_free(text);
 }

@@ -53,14 +53,14 @@ static void test_names_of_queues(void **state)
     assert_fails(
         "SELECT * FROM pt_queue_get('jobs')", SQLITE_ERROR,
         "ptable: pt_queue_get: 'jobs' is not the name of a queue; give the name of a table "
-        "that was made USING pt_queue");
+        "created USING pt_queue");
     assert_rows("SELECT count(*) FROM temp.jobs", "0");
     assert_rows("SELECT MessageId FROM pt_queue_get('main.jobs')", "m3");
 }
 
 #define NO_QUEUE(name)                                                                             \
-    "ptable: pt_queue_get: '" name "' is not the name of a queue; give the name of a table that "  \
-    "was made USING pt_queue"
+    "ptable: pt_queue_get: '" name "' is not the name of a queue; give the name of a table "       \
+    "created USING pt_queue"
 #define GET_USAGE "write pt_queue_get('queue', count, seconds) with the last two or without"
 
 static void test_wrong_arguments(void **state)

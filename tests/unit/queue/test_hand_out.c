@@ -293,7 +293,7 @@ static void wrong_updates_are_refused(void **state)
         {"NULL", "PopReceipt", "1", NULL, SQLITE_CONSTRAINT_VTAB, "MessageId is NULL"},
         {"MessageId", "NULL", "1", NULL, SQLITE_CONSTRAINT_VTAB, "PopReceipt is NULL"},
         {"MessageId", "MessageId", "1", NULL, SQLITE_CONSTRAINT_VTAB, "PopReceiptMismatch"},
-        {"5", "x'00'", "1", NULL, SQLITE_CONSTRAINT_VTAB, "message '5' is not held"},
+        {"5", "x'00'", "1", NULL, SQLITE_CONSTRAINT_VTAB, "message '5' is no longer held"},
         {"MessageId", "PopReceipt", "NULL", NULL, SQLITE_MISMATCH, "VisibilityTimeout is NULL"},
         {"MessageId", "PopReceipt", "-1", NULL, SQLITE_CONSTRAINT_VTAB, "VisibilityTimeout -1"},
         {"MessageId", "PopReceipt", "1", "NULL", SQLITE_CONSTRAINT_NOTNULL, "Body is NULL"},

@@ -14,7 +14,7 @@ typedef int (*read_ticks)(bool azure, sqlite3_value *value, int64_t *ticks, pt_e
 
 static int read_delay(bool azure, sqlite3_value *value, int64_t *ticks, pt_error *error)
 {
-    return pt_queue_read_delay(azure, value, 60 * SECOND, ticks, error);
+    return pt_queue_read_insert_timeout(azure, value, 60 * SECOND, ticks, error);
 }
 
 typedef struct rule_case {
@@ -30,33 +30,33 @@ typedef struct rule_case {
 #define TYPE SQLITE_MISMATCH, "InvalidQueryParameterValue"
 
 static const rule_case cases[] = {
-    {pt_queue_read_hold, "30", BOTH, 30 * SECOND, RANGE},
-    {pt_queue_read_hold, "'30'", BOTH, 30 * SECOND, RANGE},
-    {pt_queue_read_hold, "30.0", BOTH, 30 * SECOND, RANGE},
-    {pt_queue_read_hold, "'3e1'", BOTH, 30 * SECOND, RANGE},
-    {pt_queue_read_hold, "0.25", ANY, SECOND / 4, RANGE},
-    {pt_queue_read_hold, "0.0000001", ANY, 1, RANGE},
-    {pt_queue_read_hold, "1", BOTH, SECOND, RANGE},
-    {pt_queue_read_hold, "604800", BOTH, WEEK, RANGE},
-    {pt_queue_read_hold, "604801", ANY, WEEK + SECOND, RANGE},
-    {pt_queue_read_hold, "1e300", ANY, PT_TICKS_MAX, RANGE},
-    {pt_queue_read_hold, "9e999", ANY, PT_TICKS_MAX, RANGE},
-    {pt_queue_read_hold, "9223372036854775807", ANY, PT_TICKS_MAX, RANGE},
-    {pt_queue_read_hold, "0", 0, 0, RANGE},
-    {pt_queue_read_hold, "0.00000001", 0, 0, RANGE},
-    {pt_queue_read_hold, "-1", 0, 0, RANGE},
-    {pt_queue_read_hold, "-9223372036854775807 - 1", 0, 0, RANGE},
-    {pt_queue_read_hold, "NULL", 0, 0, TYPE},
-    {pt_queue_read_hold, "''", 0, 0, TYPE},
-    {pt_queue_read_hold, "'1 s'", 0, 0, TYPE},
-    {pt_queue_read_hold, "'NaN'", 0, 0, TYPE},
-    {pt_queue_read_hold, "x'31'", 0, 0, TYPE},
-    {pt_queue_read_extension, "0", BOTH, 0, RANGE},
-    {pt_queue_read_extension, "0.5", ANY, SECOND / 2, RANGE},
-    {pt_queue_read_extension, "604800", BOTH, WEEK, RANGE},
-    {pt_queue_read_extension, "604801", ANY, WEEK + SECOND, RANGE},
-    {pt_queue_read_extension, "-1", 0, 0, RANGE},
-    {pt_queue_read_extension, "NULL", 0, 0, TYPE},
+    {pt_queue_read_get_timeout, "30", BOTH, 30 * SECOND, RANGE},
+    {pt_queue_read_get_timeout, "'30'", BOTH, 30 * SECOND, RANGE},
+    {pt_queue_read_get_timeout, "30.0", BOTH, 30 * SECOND, RANGE},
+    {pt_queue_read_get_timeout, "'3e1'", BOTH, 30 * SECOND, RANGE},
+    {pt_queue_read_get_timeout, "0.25", ANY, SECOND / 4, RANGE},
+    {pt_queue_read_get_timeout, "0.0000001", ANY, 1, RANGE},
+    {pt_queue_read_get_timeout, "1", BOTH, SECOND, RANGE},
+    {pt_queue_read_get_timeout, "604800", BOTH, WEEK, RANGE},
+    {pt_queue_read_get_timeout, "604801", ANY, WEEK + SECOND, RANGE},
+    {pt_queue_read_get_timeout, "1e300", ANY, PT_TICKS_MAX, RANGE},
+    {pt_queue_read_get_timeout, "9e999", ANY, PT_TICKS_MAX, RANGE},
+    {pt_queue_read_get_timeout, "9223372036854775807", ANY, PT_TICKS_MAX, RANGE},
+    {pt_queue_read_get_timeout, "0", 0, 0, RANGE},
+    {pt_queue_read_get_timeout, "0.00000001", 0, 0, RANGE},
+    {pt_queue_read_get_timeout, "-1", 0, 0, RANGE},
+    {pt_queue_read_get_timeout, "-9223372036854775807 - 1", 0, 0, RANGE},
+    {pt_queue_read_get_timeout, "NULL", 0, 0, TYPE},
+    {pt_queue_read_get_timeout, "''", 0, 0, TYPE},
+    {pt_queue_read_get_timeout, "'1 s'", 0, 0, TYPE},
+    {pt_queue_read_get_timeout, "'NaN'", 0, 0, TYPE},
+    {pt_queue_read_get_timeout, "x'31'", 0, 0, TYPE},
+    {pt_queue_read_update_timeout, "0", BOTH, 0, RANGE},
+    {pt_queue_read_update_timeout, "0.5", ANY, SECOND / 2, RANGE},
+    {pt_queue_read_update_timeout, "604800", BOTH, WEEK, RANGE},
+    {pt_queue_read_update_timeout, "604801", ANY, WEEK + SECOND, RANGE},
+    {pt_queue_read_update_timeout, "-1", 0, 0, RANGE},
+    {pt_queue_read_update_timeout, "NULL", 0, 0, TYPE},
     {read_delay, "NULL", BOTH, 0, RANGE},
     {read_delay, "0", BOTH, 0, RANGE},
     {read_delay, "59", BOTH, 59 * SECOND, RANGE},
@@ -106,8 +106,9 @@ static void numbers_are_read_or_refused(void **state)
 static void out_of_memory_is_no_refusal(void **state)
 {
     (void)state;
-    static const read_ticks readers[] = {pt_queue_read_hold, pt_queue_read_extension, read_delay,
-                                         pt_queue_read_time_to_live, pt_queue_read_count};
+    static const read_ticks readers[] = {pt_queue_read_get_timeout, pt_queue_read_update_timeout,
+                                         read_delay, pt_queue_read_time_to_live,
+                                         pt_queue_read_count};
     sqlite3 *other = open_database();
     assert_int_equal(sqlite3_exec(other, "PRAGMA encoding = 'UTF-16le'", NULL, NULL, NULL), 0);
     for (size_t i = 0; i < COUNT(readers); i++) {

@@ -1,45 +1,18 @@
-#include "queue/queue.h"
+#include "queue/queue_module.h"
 
 #include "module/module.h"
+#include "queue/columns.h"
 #include "queue/cursor.h"
 #include "queue/plan.h"
+#include "queue/queue.h"
 #include "queue/rules.h"
 #include "queue/write.h"
 #include "table/table_transaction.h"
 
-static const struct {
-    const char *name;
-    const char *declared; /* as, with the blank before it */
-} columns[PT_QUEUE_COLUMNS] = {
-    [PT_QUEUE_MESSAGE_ID] = {"MessageId", " TEXT"},
-    [PT_QUEUE_BODY] = {"Body", ""},
-    [PT_QUEUE_INSERTION_TIME] = {"InsertionTime", " TEXT"},
-    [PT_QUEUE_EXPIRATION_TIME] = {"ExpirationTime", " TEXT"},
-    [PT_QUEUE_TIME_NEXT_VISIBLE] = {"TimeNextVisible", " TEXT"},
-    [PT_QUEUE_DEQUEUE_COUNT] = {"DequeueCount", " INTEGER"},
-    [PT_QUEUE_POP_RECEIPT] = {"PopReceipt", " TEXT HIDDEN"},
-    [PT_QUEUE_VISIBILITY_TIMEOUT] = {"VisibilityTimeout", " HIDDEN"},
-    [PT_QUEUE_TIME_TO_LIVE] = {"TimeToLive", " HIDDEN"},
-    [PT_QUEUE_REQUEST] = {"Request", " HIDDEN"},
-    [PT_QUEUE_MESSAGE_KEY] = {"MessageKey", " BLOB HIDDEN PRIMARY KEY"},
-};
-
-const char *pt_queue_column_name(int column)
-{
-    return columns[column].name;
-}
-
-static char *declaration(const pt_table *table)
+static char *declare_queue(const pt_table *table)
 {
     (void)table;
-    sqlite3_str *text = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(text, "CREATE TABLE x(");
-    for (int i = 0; i < PT_QUEUE_COLUMNS; i++) {
-        sqlite3_str_appendf(text, "%s%s%s", i == 0 ? "" : ", ", columns[i].name,
-                            columns[i].declared);
-    }
-    sqlite3_str_appendall(text, ") WITHOUT ROWID");
-    return sqlite3_str_finish(text);
+    return pt_queue_declaration();
 }
 
 static int configure_poison(pt_queue *queue, pt_error *error)
@@ -51,8 +24,9 @@ static int configure_poison(pt_queue *queue, pt_error *error)
     return poison->config.table != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-/* A message's limits are others than an entity's. */
-static int configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
+/* The limits of messages differ from those of entities, so table->config must not apply the latter.
+ */
+static int configure_queue(pt_table *table, int argc, const char *const *argv, pt_error *error)
 {
     pt_queue *queue = pt_queue_of(&table->base);
     queue->poison.connection = table->connection;
@@ -67,14 +41,14 @@ static int configure(pt_table *table, int argc, const char *const *argv, pt_erro
     return configure_poison(queue, error);
 }
 
-static int check_name(const pt_table *table, pt_error *error)
+static int check_queue_name(const pt_table *table, pt_error *error)
 {
     const pt_queue *queue = (const pt_queue *)table;
     return pt_queue_check_name(queue->azure_limits, table->config.table,
                                table->config.max_dequeue_count > 0, error);
 }
 
-static void release(pt_table *table)
+static void release_queue(pt_table *table)
 {
     pt_queue *queue = pt_queue_of(&table->base);
     pt_scan_free(&queue->scan);
@@ -82,14 +56,14 @@ static void release(pt_table *table)
     pt_table_clear(&queue->poison);
 }
 
-static const pt_table_form form = {
+static const pt_table_form queue_form = {
     .kind = PT_TABLE_OF_MESSAGES,
     .module = "pt_queue",
     .size = sizeof(pt_queue),
-    .configure = configure,
-    .check_name = check_name,
-    .declaration = declaration,
-    .release = release,
+    .configure = configure_queue,
+    .check_name = check_queue_name,
+    .declaration = declare_queue,
+    .release = release_queue,
 };
 
 static const sqlite3_module queue_module = {
@@ -119,5 +93,5 @@ static const sqlite3_module queue_module = {
 
 int pt_queue_register(sqlite3 *db, pt_connection *connection)
 {
-    return pt_module_register_shared(db, form.module, &queue_module, connection, &form);
+    return pt_module_register_shared(db, queue_form.module, &queue_module, connection, &queue_form);
 }

@@ -1,0 +1,600 @@
+#include "catalog/check_records.h"
+
+#include <stdlib.h>
+
+#include "base/arena.h"
+#include "base/seal.h"
+#include "base/sqlite.h"
+#include "entity/key.h"
+#include "transaction/large_value.h"
+#include "transaction/table_directory.h"
+
+/* --- Tables --- */
+
+/* A table that the check has met. */
+typedef struct met_table {
+    uint32_t id;
+    bool is_listed;         /* in the catalogue */
+    bool is_dropped;        /* noted as dropped; its entities are still to be deleted */
+    pt_table_counts stored; /* what the store says */
+    pt_table_counts found;  /* what the check has counted */
+    char *name;             /* from sqlite3_malloc, or NULL */
+} met_table;
+
+/* Tables in the order of their ids. Empty if zeroed. */
+typedef struct met_tables {
+    met_table *tables;
+    size_t count;
+    size_t capacity;
+    size_t last; /* index of the table that was found last */
+} met_tables;
+
+enum { FIRST_TABLES_CAPACITY = 16 };
+
+/* The index of the first table with at least this id. */
+static size_t find_table_place(const met_tables *tables, uint32_t id)
+{
+    size_t low = 0;
+    size_t high = tables->count;
+    /* Most ids are met in ascending order. */
+    if (high != 0 && tables->tables[high - 1].id < id) {
+        return high;
+    }
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (tables->tables[middle].id < id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
+}
+
+/* The table of an id, or NULL. Valid until a table is added. */
+static met_table *find_met_table(met_tables *tables, uint32_t id)
+{
+    if (tables->last < tables->count && tables->tables[tables->last].id == id) {
+        return &tables->tables[tables->last];
+    }
+    size_t place = find_table_place(tables, id);
+    if (place == tables->count || tables->tables[place].id != id) {
+        return NULL;
+    }
+    tables->last = place;
+    return &tables->tables[place];
+}
+
+static bool reserve_table(met_tables *tables)
+{
+    if (tables->count < tables->capacity) {
+        return true;
+    }
+    size_t capacity = tables->capacity != 0 ? 2 * tables->capacity : FIRST_TABLES_CAPACITY;
+    met_table *larger = sqlite3_realloc64(tables->tables, capacity * sizeof *larger);
+    if (larger == NULL) {
+        return false;
+    }
+    tables->tables = larger;
+    tables->capacity = capacity;
+    return true;
+}
+
+/* Finds the table of an id, or adds it. NULL when out of memory. */
+static met_table *add_met_table(met_tables *tables, uint32_t id)
+{
+    met_table *found = find_met_table(tables, id);
+    if (found != NULL || !reserve_table(tables)) {
+        return found;
+    }
+    size_t place = find_table_place(tables, id);
+    met_table *added = &tables->tables[place];
+    memmove(added + 1, added, (tables->count - place) * sizeof *added);
+    *added = (met_table){.id = id};
+    tables->count++;
+    tables->last = place;
+    return added;
+}
+
+static void free_met_tables(met_tables *tables)
+{
+    for (size_t i = 0; i < tables->count; i++) {
+        sqlite3_free(tables->tables[i].name);
+    }
+    sqlite3_free(tables->tables);
+    *tables = (met_tables){0};
+}
+
+/* --- Large values --- */
+
+/*
+ * Records point to large values, whose parts are stored elsewhere. The engine gives all entities
+ * before all parts. So the check collects the values it meets, sorts them in the order of their
+ * parts, and then goes through values and parts together.
+ */
+
+typedef struct met_value {
+    uint32_t table_id;
+    pt_large large;
+    pt_slice key; /* logical, of the entity */
+} met_value;
+
+/* Empty if zeroed. */
+typedef struct met_values {
+    met_value *values;
+    size_t count;
+    size_t capacity;
+    pt_arena keys;
+    bool sorted;
+    size_t next;     /* index of the value whose parts come next */
+    uint32_t number; /* of its next part */
+} met_values;
+
+typedef enum part_state {
+    PART_SOUND,
+    PART_DAMAGED,
+    PART_ORPHAN, /* no record points to it */
+} part_state;
+
+enum { FIRST_VALUES_CAPACITY = 64 };
+
+/* False when out of memory. */
+static bool add_large_value(met_values *values, uint32_t table_id, const pt_large *large,
+                            pt_slice key)
+{
+    if (values->count == values->capacity) {
+        size_t capacity = values->capacity != 0 ? 2 * values->capacity : FIRST_VALUES_CAPACITY;
+        met_value *larger = sqlite3_realloc64(values->values, capacity * sizeof *larger);
+        if (larger == NULL) {
+            return false;
+        }
+        values->values = larger;
+        values->capacity = capacity;
+    }
+    pt_slice copy = pt_arena_copy(&values->keys, key);
+    if (copy.data == NULL) {
+        return false;
+    }
+    values->values[values->count++] =
+        (met_value){.table_id = table_id, .large = *large, .key = copy};
+    return true;
+}
+
+/* Compares two values by the keys of their parts. */
+static int compare_places(uint32_t table_a, int64_t ticks_a, uint16_t ordinal_a, uint32_t table_b,
+                          int64_t ticks_b, uint16_t ordinal_b)
+{
+    if (table_a != table_b) {
+        return table_a < table_b ? -1 : 1;
+    }
+    if (ticks_a != ticks_b) {
+        return ticks_a < ticks_b ? -1 : 1;
+    }
+    return (ordinal_a > ordinal_b) - (ordinal_a < ordinal_b);
+}
+
+static int compare_values(const void *a, const void *b)
+{
+    const met_value *left = a;
+    const met_value *right = b;
+    return compare_places(left->table_id, left->large.ticks, left->large.ordinal, right->table_id,
+                          right->large.ticks, right->large.ordinal);
+}
+
+static int compare_with_part(const met_value *value, const pt_chunk_key *chunk)
+{
+    return compare_places(value->table_id, value->large.ticks, value->large.ordinal,
+                          chunk->table_id, chunk->ticks, chunk->ordinal);
+}
+
+static void sort_large_values(met_values *values)
+{
+    if (!values->sorted && values->count != 0) {
+        qsort(values->values, values->count, sizeof *values->values, compare_values);
+    }
+    values->sorted = true;
+}
+
+/* If two records point to the same value, the second one will find no parts left. */
+static void next_large_value(met_values *values)
+{
+    values->next++;
+    values->number = 0;
+}
+
+/*
+ * The next value that lacks parts with keys below a part (NULL: that lacks any part), or NULL.
+ * Called until there is none, before match_next_part is called with that part.
+ */
+static const met_value *next_incomplete_value(met_values *values, const pt_chunk_key *before)
+{
+    sort_large_values(values);
+    while (values->next < values->count) {
+        const met_value *value = &values->values[values->next];
+        int order = before != NULL ? compare_with_part(value, before) : -1;
+        if (order > 0) {
+            return NULL;
+        }
+        bool lacks = order < 0 ? values->number < pt_large_chunk_count(&value->large)
+                               : values->number < before->number;
+        if (order == 0 && !lacks) {
+            return NULL;
+        }
+        if (order < 0) {
+            next_large_value(values);
+        } else {
+            values->number = before->number;
+        }
+        if (lacks) {
+            return value;
+        }
+    }
+    return NULL;
+}
+
+/* Judges the next part in key order; *value is the value it belongs to, unless it is an orphan. */
+static part_state match_next_part(met_values *values, const pt_chunk_key *chunk, pt_slice key,
+                                  pt_slice record, const met_value **value)
+{
+    const met_value *next = values->next < values->count ? &values->values[values->next] : NULL;
+    if (next == NULL || compare_with_part(next, chunk) != 0 || values->number != chunk->number ||
+        chunk->number >= pt_large_chunk_count(&next->large)) {
+        return PART_ORPHAN;
+    }
+    values->number++;
+    *value = next;
+    return pt_large_is_chunk(key, record, pt_large_chunk_size(&next->large, chunk->number))
+               ? PART_SOUND
+               : PART_DAMAGED;
+}
+
+static void free_large_values(met_values *values)
+{
+    sqlite3_free(values->values);
+    pt_arena_free(&values->keys);
+    *values = (met_values){0};
+}
+
+/* --- The check --- */
+
+enum { DROPPED_KEY_SIZE = 2 * PT_KEY_TABLE_SIZE };
+
+typedef struct record_check {
+    pt_check_report report;
+    pt_check_facts facts;
+    met_tables tables;
+    met_values values;
+    pt_buffer shape; /* of a record that describes its shape itself */
+} record_check;
+
+/* --- Describing a place --- */
+
+static uint32_t id_in(pt_slice key, size_t at)
+{
+    return key.size >= at + PT_KEY_TABLE_SIZE ? pt_get_be32(key.data + at) : 0;
+}
+
+/* "table 'Employee'" or "table number 7", from sqlite3_malloc. */
+static char *describe_table(record_check *self, uint32_t id)
+{
+    const met_table *table = find_met_table(&self->tables, id);
+    if (table != NULL && table->name != NULL) {
+        return sqlite3_mprintf("table %Q", table->name);
+    }
+    return sqlite3_mprintf("%stable number %lld",
+                           table != NULL && table->is_dropped ? "dropped " : "", (sqlite3_int64)id);
+}
+
+static char *describe_entity(const char *table, pt_slice key)
+{
+    pt_keys keys = pt_keys_of(key);
+    char partition[PT_EXCERPT_SIZE];
+    char row[PT_EXCERPT_SIZE];
+    bool whole = keys.partition.data != NULL;
+    pt_excerpt(whole ? keys.partition : pt_key_entity(key), partition);
+    pt_excerpt(keys.row, row);
+    return whole ? sqlite3_mprintf("%s, PartitionKey %Q, RowKey %Q", table, partition, row)
+                 : sqlite3_mprintf("%s, PartitionKey %Q", table, partition);
+}
+
+static char *describe_key(void *context, pt_slice key)
+{
+    record_check *self = context;
+    if (key.size < PT_KEY_TABLE_SIZE) {
+        return sqlite3_mprintf("a key of %d bytes", (int)key.size);
+    }
+    uint32_t id = pt_get_be32(key.data);
+    if (id == PT_TABLE_CATALOG) {
+        char name[PT_EXCERPT_SIZE];
+        pt_excerpt(pt_key_entity(key), name);
+        return sqlite3_mprintf("the catalogue's table %Q", name);
+    }
+    bool is_part = id == PT_TABLE_CHUNKS || id == PT_TABLE_GARBAGE;
+    char *table = describe_table(self, is_part ? id_in(key, PT_KEY_TABLE_SIZE) : id);
+    if (table == NULL || id == PT_TABLE_GARBAGE) {
+        return table;
+    }
+    char *text =
+        is_part ? sqlite3_mprintf("large values of %s", table) : describe_entity(table, key);
+    sqlite3_free(table);
+    return text;
+}
+
+/* Reports a problem with what is stored under a key. */
+static int report_problem(record_check *self, pt_slice key, const char *what)
+{
+    if (!pt_check_shows_more(&self->report)) {
+        self->report.problems++;
+        return SQLITE_OK;
+    }
+    char *where = describe_key(self, key);
+    if (where == NULL) {
+        return SQLITE_NOMEM;
+    }
+    pt_check_problem(&self->report, "%s: %s", where, what);
+    sqlite3_free(where);
+    return SQLITE_OK;
+}
+
+/* --- The catalogue --- */
+
+static int note_stored_counts(void *context, uint32_t id, const pt_table_counts *counts)
+{
+    record_check *self = context;
+    met_table *table = add_met_table(&self->tables, id);
+    if (table == NULL) {
+        return SQLITE_NOMEM;
+    }
+    table->stored = *counts;
+    return SQLITE_OK;
+}
+
+static void note_facts(void *context, const pt_check_facts *facts)
+{
+    record_check *self = context;
+    self->facts = *facts;
+}
+
+static bool is_id(const record_check *self, uint32_t id)
+{
+    return id != 0 && id < PT_TABLE_ID_LIMIT && id < self->facts.next_table_id;
+}
+
+static int check_dropped_table(record_check *self, pt_slice key, pt_slice record)
+{
+    uint32_t id = id_in(key, PT_KEY_TABLE_SIZE);
+    pt_slice content;
+    if (key.size != DROPPED_KEY_SIZE || !is_id(self, id) || !pt_unseal(key, record, &content) ||
+        content.size != 1 || content.data[0] != 1) {
+        return report_problem(self, key, "the note that it was dropped is damaged");
+    }
+    met_table *table = add_met_table(&self->tables, id);
+    if (table == NULL) {
+        return SQLITE_NOMEM;
+    }
+    table->is_dropped = true;
+    return SQLITE_OK;
+}
+
+static int check_catalog_entry(record_check *self, pt_slice key, pt_slice record)
+{
+    pt_table_entry entry;
+    if (!pt_table_entry_read(key, record, &entry) || !is_id(self, entry.id) ||
+        !pt_table_entry_is_of(&entry, key)) {
+        return report_problem(self, key, "its entry is damaged, so its entities cannot be reached");
+    }
+    met_table *table = add_met_table(&self->tables, entry.id);
+    if (table == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (table->is_listed || table->is_dropped) {
+        return report_problem(self, key, "another table, or a dropped table, has the same number");
+    }
+    table->is_listed = true;
+    table->name = sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data);
+    return table->name != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* Counts a record of the table with `counter`, one of table->found. */
+static void count_record(met_table *table, int64_t *counter, pt_slice key, pt_slice record)
+{
+    (*counter)++;
+    table->found.bytes += (int64_t)(key.size + record.size);
+}
+
+/* --- Entities --- */
+
+/* The problem of an entity's key, or NULL. */
+static const char *find_key_problem(pt_slice key)
+{
+    pt_slice partition;
+    pt_slice row;
+    if (!pt_key_split(pt_key_entity(key), &partition, &row)) {
+        return "its key is damaged: the PartitionKey does not end";
+    }
+    if (!pt_key_is_valid_text(partition) || !pt_key_is_valid_text(row)) {
+        return "its keys are damaged: they are not UTF-8";
+    }
+    return NULL;
+}
+
+static int note_large_values(record_check *self, uint32_t id, const pt_record *record, pt_slice key)
+{
+    for (unsigned i = 0; i < record->shape->count; i++) {
+        pt_value value;
+        if (!pt_type_is_large((pt_type)record->shape->properties[i].type) ||
+            pt_record_value(record, i, &value) != SQLITE_OK) {
+            continue;
+        }
+        if (!add_large_value(&self->values, id, &value.large, key)) {
+            return SQLITE_NOMEM;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int check_entity(record_check *self, uint32_t id, pt_slice key, pt_slice bytes)
+{
+    met_table *table = add_met_table(&self->tables, id);
+    if (table == NULL) {
+        return SQLITE_NOMEM;
+    }
+    count_record(table, &table->found.entities, key, bytes);
+    bool is_dropped = table->is_dropped;
+    const char *wrong = find_key_problem(key);
+    if (wrong != NULL) {
+        return report_problem(self, key, wrong);
+    }
+    pt_record record = {0};
+    int rc = pt_record_open(&record, key, bytes, &self->facts.shapes, &self->shape);
+    if (rc == SQLITE_NOMEM) {
+        return rc;
+    }
+    if (rc != SQLITE_OK || !pt_record_is_sound(&record)) {
+        return report_problem(self, key, "the entity is damaged; it can be replaced or deleted");
+    }
+    if (record.ticks > self->facts.clock) {
+        return report_problem(self, key, "its Timestamp is later than the newest one of the store");
+    }
+    return is_dropped ? SQLITE_OK : note_large_values(self, id, &record, key);
+}
+
+/* --- Parts of large values --- */
+
+static int report_incomplete_values(record_check *self, const pt_chunk_key *before)
+{
+    const met_value *value;
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && (value = next_incomplete_value(&self->values, before)) != NULL) {
+        rc = report_problem(self, value->key,
+                            "a large value of the entity is incomplete: it lacks parts");
+    }
+    return rc;
+}
+
+static int check_chunk(record_check *self, pt_slice key, pt_slice record)
+{
+    pt_chunk_key chunk;
+    const met_value *value = NULL;
+    if (!pt_large_read_key(key, &chunk)) {
+        return report_problem(self, key, "the key of a part is damaged");
+    }
+    met_table *table = add_met_table(&self->tables, chunk.table_id);
+    if (table == NULL) {
+        return SQLITE_NOMEM;
+    }
+    count_record(table, &table->found.chunks, key, record);
+    if (table->is_dropped) {
+        bool sound = record.size > PT_CHUNK_HEADER &&
+                     pt_large_is_chunk(key, record, record.size - PT_CHUNK_HEADER);
+        return sound ? SQLITE_OK : report_problem(self, key, "a part is damaged");
+    }
+    int rc = report_incomplete_values(self, &chunk);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    switch (match_next_part(&self->values, &chunk, key, record, &value)) {
+    case PART_DAMAGED:
+        return report_problem(self, value->key, "a large value of the entity is damaged");
+    case PART_ORPHAN:
+        return report_problem(self, key, "a part belongs to no entity");
+    case PART_SOUND:
+        break;
+    }
+    return SQLITE_OK;
+}
+
+static int check_record(void *context, pt_slice key, pt_slice record, pt_error *error)
+{
+    record_check *self = context;
+    uint32_t id = id_in(key, 0);
+    int rc;
+    if (key.size < PT_KEY_TABLE_SIZE) {
+        rc = report_problem(self, key, "it is too short to be a key");
+    } else if (id == PT_TABLE_CATALOG) {
+        rc = check_catalog_entry(self, key, record);
+    } else if (id == PT_TABLE_GARBAGE) {
+        rc = check_dropped_table(self, key, record);
+    } else if (id == PT_TABLE_CHUNKS) {
+        rc = check_chunk(self, key, record);
+    } else {
+        rc = check_entity(self, id, key, record);
+    }
+    return rc == SQLITE_NOMEM ? pt_error_nomem(error) : rc;
+}
+
+/* --- Counts --- */
+
+static bool are_equal(const pt_table_counts *a, const pt_table_counts *b)
+{
+    return a->entities == b->entities && a->bytes == b->bytes && a->chunks == b->chunks;
+}
+
+/* Reports that the counts of a table differ. */
+static int report_counts(record_check *self, const met_table *table)
+{
+    char *name = describe_table(self, table->id);
+    if (name == NULL) {
+        return SQLITE_NOMEM;
+    }
+    if (!table->is_listed) {
+        pt_check_problem(
+            &self->report,
+            "%s: it is not in the catalogue, but it has %lld entities and %lld parts of "
+            "large values, which cannot be reached, or counts",
+            name, (sqlite3_int64)table->found.entities, (sqlite3_int64)table->found.chunks);
+    } else {
+        pt_check_problem(
+            &self->report,
+            "%s: the store says %lld entities, %lld parts of large values and %lld bytes, but "
+            "%lld, %lld and %lld were found",
+            name, (sqlite3_int64)table->stored.entities, (sqlite3_int64)table->stored.chunks,
+            (sqlite3_int64)table->stored.bytes, (sqlite3_int64)table->found.entities,
+            (sqlite3_int64)table->found.chunks, (sqlite3_int64)table->found.bytes);
+    }
+    sqlite3_free(name);
+    return SQLITE_OK;
+}
+
+/* Called only if all records could be read; otherwise parts and counts would seem to be missing. */
+static int compare_tables(record_check *self)
+{
+    int rc = report_incomplete_values(self, NULL);
+    for (size_t i = 0; rc == SQLITE_OK && i < self->tables.count; i++) {
+        const met_table *table = &self->tables.tables[i];
+        if (!table->is_dropped &&
+            (!table->is_listed || !are_equal(&table->stored, &table->found))) {
+            rc = report_counts(self, table);
+        }
+    }
+    return rc;
+}
+
+int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
+                   const pt_watch *watch, char **text, pt_error *error)
+{
+    record_check self = {0};
+    bool complete = false;
+    const pt_check_visitor visitor = {.context = &self,
+                                      .counts = note_stored_counts,
+                                      .begin = note_facts,
+                                      .record = check_record,
+                                      .describe = describe_key};
+    int rc = engine->check(path, store, watch, &visitor, &self.report, &complete, error);
+    if (rc == SQLITE_OK && complete && compare_tables(&self) != SQLITE_OK) {
+        rc = pt_error_nomem(error);
+    }
+    char *found = pt_check_report_text(&self.report);
+    if (rc == SQLITE_OK && found == NULL) {
+        rc = pt_error_nomem(error);
+    }
+    free_met_tables(&self.tables);
+    free_large_values(&self.values);
+    pt_buffer_free(&self.shape);
+    if (rc != SQLITE_OK) {
+        sqlite3_free(found);
+        return rc;
+    }
+    *text = found;
+    return SQLITE_OK;
+}

@@ -1,0 +1,212 @@
+#include "queue/run_request.h"
+
+#include "module/companion.h"
+#include "module/module.h"
+#include "module/schema_search.h"
+#include "queue/write.h"
+#include "table/table_transaction.h"
+
+/* Prepares and frees the text of a statement, which is NULL if sqlite3_mprintf ran out of memory.
+ */
+static int prepare_nested(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *error)
+{
+    *statement = NULL;
+    if (sql == NULL) {
+        return pt_error_nomem(error);
+    }
+    sqlite3_prepare_v2(db, sql, -1, statement, NULL);
+    sqlite3_free(sql);
+    return SQLITE_OK;
+}
+
+/* Finalizes a statement, or NULL if it could not be prepared. Unless it is done, reports its error;
+ * `needs` is what an authorizer must allow. */
+static int finish_nested(sqlite3 *db, sqlite3_stmt *statement, bool done, const char *needs,
+                         pt_error *error)
+{
+    int rc = done ? SQLITE_OK : pt_module_nested_error(db, needs, error);
+    sqlite3_finalize(statement);
+    return rc;
+}
+
+/* --- Finding the queue --- */
+
+/* True if a row of PRAGMA table_xinfo is the hidden column Request, which only queues have. An
+ * ordinary table may have a visible column of that name, and must not be written to. */
+static bool is_request_column(sqlite3_stmt *columns)
+{
+    enum { XINFO_NAME = 1, XINFO_HIDDEN = 6, HIDDEN_IN_VIRTUAL_TABLE = 1 };
+    const unsigned char *name = sqlite3_column_text(columns, XINFO_NAME);
+    return name != NULL && strcmp((const char *)name, "Request") == 0 &&
+           sqlite3_column_int(columns, XINFO_HIDDEN) == HIDDEN_IN_VIRTUAL_TABLE;
+}
+
+/* Finds out if a schema has a table or view of that name, and if that is a queue. The PRAGMA makes
+ * SQLite connect it. */
+static int find_queue_in_schema(sqlite3 *db, const char *schema, const char *name, bool *found,
+                                bool *is_queue, pt_error *error)
+{
+    sqlite3_stmt *columns;
+    char *sql = sqlite3_mprintf("PRAGMA \"%w\".table_xinfo(%Q)", schema, name);
+    int rc = prepare_nested(db, sql, &columns, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    *found = false;
+    *is_queue = false;
+    int step = SQLITE_ERROR;
+    while (columns != NULL && !*is_queue && (step = sqlite3_step(columns)) == SQLITE_ROW) {
+        *found = true;
+        *is_queue = is_request_column(columns);
+    }
+    bool done = *is_queue || (step == SQLITE_DONE && !pt_module_is_ignored(columns));
+    return finish_nested(db, columns, done, "PRAGMA table_xinfo", error);
+}
+
+typedef struct named_queue {
+    const char *name;
+    bool is_queue;
+} named_queue;
+
+static int look_for_queue(sqlite3 *db, const char *schema, void *context, bool *has,
+                          pt_error *error)
+{
+    named_queue *self = context;
+    return find_queue_in_schema(db, schema, self->name, has, &self->is_queue, error);
+}
+
+/* --- Running the request --- */
+
+typedef struct named_request {
+    pt_connection *connection;
+    const char *schema;
+    const char *name;
+    pt_queue_request *request;
+} named_request;
+
+/* NULL if the table is not ours, but only behaves like a queue. */
+static pt_queue *connected_queue(const named_request *self)
+{
+    pt_connected *connected = pt_connection_find_table(self->connection, self->schema, self->name);
+    pt_table *table = connected != NULL ? pt_table_of_connected(connected) : NULL;
+    bool is_queue = table != NULL && table->form->kind == PT_TABLE_OF_MESSAGES;
+    return is_queue ? pt_queue_of(&table->base) : NULL;
+}
+
+static int serve(pt_queue *queue, pt_queue_request *request, pt_error *error)
+{
+    pt_table *table = &queue->table;
+    pt_table_enter(table);
+    int rc = pt_transaction_enter(table, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_transaction_prepare_write(table, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_serve_request(queue, request, error);
+    }
+    pt_table_leave_by_name(table);
+    return rc;
+}
+
+/* Runs in the companion. */
+static int serve_by_name(void *context, pt_error *error)
+{
+    const named_request *self = context;
+    pt_error own = PT_ERROR_NONE;
+    pt_queue *queue = connected_queue(self);
+    int rc = queue != NULL
+                 ? serve(queue, self->request, &own)
+                 : pt_error_set(&own, SQLITE_LOCKED,
+                                "was dropped or disconnected while this statement ran; run "
+                                "the statement again");
+    if (rc == SQLITE_NOMEM) {
+        pt_error_nomem(error);
+    } else if (rc != SQLITE_OK) {
+        rc = pt_error_set(error, rc, "%s: %s", self->name, own.message);
+    }
+    pt_error_clear(&own);
+    return rc;
+}
+
+static int insert_request(const named_request *self, pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(self->connection);
+    sqlite3_stmt *insert;
+    char *sql =
+        sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(Request) VALUES (?1)", self->schema, self->name);
+    int rc = prepare_nested(db, sql, &insert, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    /* If an authorizer ignored the INSERT, it is read-only and does nothing. */
+    bool done =
+        insert != NULL && !sqlite3_stmt_readonly(insert) &&
+        sqlite3_bind_pointer(insert, 1, self->request, PT_QUEUE_REQUEST_TYPE, NULL) == SQLITE_OK &&
+        sqlite3_step(insert) == SQLITE_DONE;
+    return finish_nested(db, insert, done, "INSERT into the queue", error);
+}
+
+static int run_in_queue(named_request *self, pt_error *error)
+{
+    bool run = false;
+    int rc = SQLITE_OK;
+    if (connected_queue(self) != NULL) {
+        rc = pt_companion_run(self->connection, serve_by_name, self, &run, error);
+    }
+    return rc == SQLITE_OK && !run ? insert_request(self, error) : rc;
+}
+
+/* --- Names --- */
+
+/* SQLITE_NOTFOUND, without a text, if the schema does not exist or has no such queue. */
+static int run_in_schema(named_request *self, pt_error *error)
+{
+    sqlite3 *db = pt_connection_db(self->connection);
+    bool found = false;
+    bool is_queue = false;
+    if (sqlite3_db_readonly(db, self->schema) >= 0) {
+        int rc = find_queue_in_schema(db, self->schema, self->name, &found, &is_queue, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    return is_queue ? run_in_queue(self, error) : SQLITE_NOTFOUND;
+}
+
+static int run_qualified(named_request *self, const char *point, pt_error *error)
+{
+    char *schema = sqlite3_mprintf("%.*s", (int)(point - self->name), self->name);
+    if (schema == NULL) {
+        return pt_error_nomem(error);
+    }
+    self->schema = schema;
+    self->name = point + 1;
+    int rc = run_in_schema(self, error);
+    sqlite3_free(schema);
+    return rc;
+}
+
+int pt_queue_run_request(pt_connection *connection, const char *name, pt_queue_request *request,
+                         pt_error *error)
+{
+    named_request self = {.connection = connection, .name = name, .request = request};
+    const char *point = strchr(name, '.');
+    char *schema;
+    named_queue queue = {.name = name};
+    int rc = pt_schema_search(pt_connection_db(connection), look_for_queue, &queue, &schema, error);
+    self.schema = schema;
+    if (rc == SQLITE_OK) {
+        rc = queue.is_queue ? run_in_queue(&self, error) : SQLITE_NOTFOUND;
+    }
+    sqlite3_free(schema);
+    if (rc == SQLITE_NOTFOUND && point != NULL) {
+        rc = run_qualified(&self, point, error);
+    }
+    if (rc == SQLITE_NOTFOUND) {
+        rc = pt_error_set(error, SQLITE_ERROR,
+                          "%Q is not the name of a queue; give the name of a table created USING "
+                          "pt_queue",
+                          name);
+    }
+    return rc;
+}
