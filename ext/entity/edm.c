@@ -22,8 +22,8 @@ static const uint8_t fixed_sizes[] = {
 };
 
 /*
- * Names of SQL and its dialects. NUMERIC, DECIMAL and DATE are missing on purpose: no service type
- * keeps all their values as they are meant.
+ * Type names of SQL and its dialects. NUMERIC, DECIMAL and DATE are left out on purpose: no type of
+ * the service holds all of their values unchanged.
  */
 static const struct {
     const char *name;
@@ -95,7 +95,7 @@ static bool is_length(pt_slice text)
     return text.size != 0;
 }
 
-/* "VARCHAR" of "VARCHAR(20)": as in SQLite a length is accepted and not enforced. */
+/* Returns "VARCHAR" for "VARCHAR(20)". As in SQLite, a length is accepted and not enforced. */
 static pt_slice without_length(pt_slice name)
 {
     if (name.size == 0 || name.data[name.size - 1] != ')') {

@@ -2,7 +2,7 @@
 
 #include "base/text.h"
 
-enum { PLAIN_STEP = 8 }; /* bytes of a text that are looked at together */
+enum { PLAIN_STEP = 8 }; /* bytes of a text that are checked together */
 enum { LAST_CODE_POINT = 0x10FFFF, BEFORE_SURROGATES = 0xD7FF, AFTER_SURROGATES = 0xE000 };
 
 void pt_key_begin(pt_buffer *buffer, uint32_t table_id)
@@ -13,7 +13,7 @@ void pt_key_begin(pt_buffer *buffer, uint32_t table_id)
     pt_buffer_append(buffer, id, sizeof id);
 }
 
-/* Keys are made for every row that is written: with one look at the buffer's room. */
+/* Checks the room in the buffer only once: every row that is written needs a key. */
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
 {
     uint8_t *at = pt_buffer_extend(buffer, partition_key.size + 1 + row_key.size);
@@ -95,22 +95,24 @@ bool pt_key_prefix_end(pt_slice prefix, pt_buffer *end)
     return false;
 }
 
-/* Whether eight bytes are ASCII without NUL: a byte of 0 borrows when 1 is taken from it. */
-static bool is_plain(const uint8_t *bytes)
+/* True if eight bytes are ASCII without NUL. Subtracting 1 from a byte of 0 borrows, which sets its
+ * high bit. */
+static bool is_plain_ascii(const uint8_t *bytes)
 {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
     return ((word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
 }
 
-/* The text without the plain bytes, or most of them, that it begins with. */
+/* Cuts off the plain bytes, or most of them, at the start of a text. */
 static pt_slice skip_plain(pt_slice text)
 {
     size_t at = 0;
-    while (text.size - at >= PLAIN_STEP && is_plain(text.data + at)) {
+    while (text.size - at >= PLAIN_STEP && is_plain_ascii(text.data + at)) {
         at += PLAIN_STEP;
     }
-    if (at != 0 && text.size - at < PLAIN_STEP && is_plain(text.data + text.size - PLAIN_STEP)) {
+    if (at != 0 && text.size - at < PLAIN_STEP &&
+        is_plain_ascii(text.data + text.size - PLAIN_STEP)) {
         at = text.size;
     }
     return pt_slice_of(text.data + at, text.size - at);
