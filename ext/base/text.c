@@ -68,6 +68,23 @@ uint8_t *pt_utf8_put(uint8_t *to, uint32_t code_point)
     return to;
 }
 
+/* --- Excerpts --- */
+
+void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE])
+{
+    size_t read = 0;
+    size_t written = 0;
+    for (int i = 0; i < PT_EXCERPT_CHARACTERS && read < text.size && text.data[read] != 0; i++) {
+        pt_slice rest = pt_slice_of(text.data + read, text.size - read);
+        size_t size = pt_utf8_size(rest);
+        memcpy(excerpt + written, size != 0 ? (const char *)rest.data : "?", size != 0 ? size : 1);
+        read += size != 0 ? size : 1;
+        written += size != 0 ? size : 1;
+    }
+    const char *tail = read < text.size ? "..." : "";
+    memcpy(excerpt + written, tail, strlen(tail) + 1);
+}
+
 /* --- Base64 --- */
 
 static const char base64_alphabet[] =

@@ -1,5 +1,5 @@
 /*
- * Text: characters in UTF-8, words, hexadecimal digits and base64.
+ * Text: words, UTF-8, excerpts for messages, hexadecimal digits and base64.
  */
 #ifndef PT_BASE_TEXT_H
 #define PT_BASE_TEXT_H
@@ -41,6 +41,17 @@ uint32_t pt_utf8_decode(const uint8_t *bytes, size_t size);
 
 /* Writes the 1 to PT_UTF8_SIZE_MAX bytes of a code point and returns their end. */
 uint8_t *pt_utf8_put(uint8_t *to, uint32_t code_point);
+
+/* --- Excerpts --- */
+
+enum { PT_EXCERPT_CHARACTERS = 40, PT_EXCERPT_SIZE = 4 * PT_EXCERPT_CHARACTERS + 4 };
+
+/*
+ * Writes the start of a text for an error message: at most PT_EXCERPT_CHARACTERS characters and a
+ * NUL. Stops before U+0000. Writes "..." if it left something out, and '?' for each byte that is
+ * not UTF-8.
+ */
+void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE]);
 
 /* --- Base64, as in RFC 4648 section 4: with + and /, padded, without line breaks --- */
 

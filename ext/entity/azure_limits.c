@@ -3,7 +3,6 @@
 #include "base/sqlite.h"
 #include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 
 enum {
     TABLE_NAME_SHORTEST = 3,

@@ -70,7 +70,8 @@ bool pt_key_is_in_partition(pt_slice logical, pt_slice partition)
 static size_t last_character(pt_slice text)
 {
     size_t start = text.size - 1;
-    while (start != 0 && (text.data[start] & 0xC0) == 0x80) {
+    while (start != 0 && text.size - start < PT_UTF8_SIZE_MAX &&
+           (text.data[start] & 0xC0) == 0x80) {
         start--;
     }
     return start;
@@ -129,21 +130,4 @@ bool pt_key_is_valid_text(pt_slice text)
         text = pt_slice_of(text.data + size, text.size - size);
     }
     return true;
-}
-
-/* --- Excerpt --- */
-
-void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE])
-{
-    size_t read = 0;
-    size_t written = 0;
-    for (int i = 0; i < PT_EXCERPT_CHARACTERS && read < text.size && text.data[read] != 0; i++) {
-        pt_slice rest = pt_slice_of(text.data + read, text.size - read);
-        size_t size = pt_utf8_size(rest);
-        memcpy(excerpt + written, size != 0 ? (const char *)rest.data : "?", size != 0 ? size : 1);
-        read += size != 0 ? size : 1;
-        written += size != 0 ? size : 1;
-    }
-    const char *tail = read < text.size ? "..." : "";
-    memcpy(excerpt + written, tail, strlen(tail) + 1);
 }

@@ -81,13 +81,4 @@ bool pt_key_prefix_end(pt_slice prefix, pt_buffer *end);
 /* True if the text can be a key: well-formed UTF-8 without U+0000. */
 bool pt_key_is_valid_text(pt_slice text);
 
-enum { PT_EXCERPT_CHARACTERS = 40, PT_EXCERPT_SIZE = 4 * PT_EXCERPT_CHARACTERS + 4 };
-
-/*
- * Writes the start of a text for an error message: at most PT_EXCERPT_CHARACTERS characters and a
- * NUL. Stops before U+0000. Writes "..." if it left something out, and '?' for each byte that is
- * not UTF-8.
- */
-void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE]);
-
 #endif

@@ -6,7 +6,6 @@
 #include "base/sqlite.h"
 #include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 
 /* --- Characters --- */
 

@@ -1,5 +1,6 @@
 #include "table/entity_writer.h"
 
+#include "base/text.h"
 #include "entity/azure_limits.h"
 #include "entity/damage.h"
 #include "entity/key.h"

@@ -6,7 +6,6 @@
 #include "base/sqlite.h"
 #include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 
 /* Above this, neighbouring integers can be the same double. */
 #define DOUBLE_INTEGER_MAX (INT64_C(1) << 53)
