@@ -26,7 +26,8 @@ SQLITE_EXTENSION_INIT1
 enum { OLDEST_SQLITE = 3040000 };
 
 static const pt_tvf *const table_functions[] = {&pt_tvf_partitions, &pt_tvf_properties,
-                                                &pt_tvf_batches, &pt_tvf_stores};
+                                                &pt_tvf_batches,    &pt_tvf_stores,
+                                                &pt_tvf_queue_get,  &pt_tvf_queue_update};
 
 static int register_table_functions(sqlite3 *db, pt_connection *connection)
 {
@@ -54,9 +55,6 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
         rc = register_table_functions(db, connection);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_queue_functions_register(db, connection);
-    }
-    if (rc == SQLITE_OK) {
         rc = pt_admin_register(db, connection);
     }
     if (rc == SQLITE_OK) {
@@ -78,7 +76,7 @@ static const char *find_other_copy(void)
     return known && first.dli_fbase != own.dli_fbase ? first.dli_fname : NULL;
 }
 
-static int fail(int rc, pt_error *error, char **message)
+static int fail_load(int rc, pt_error *error, char **message)
 {
     if (message != NULL) {
         *message = sqlite3_mprintf("ptable: %s",
@@ -94,13 +92,13 @@ static int load_into(sqlite3 *db, char **message)
     if (sqlite3_libversion_number() < OLDEST_SQLITE) {
         pt_error_set(&error, SQLITE_ERROR, "needs SQLite 3.40.0 or newer, this is %s",
                      sqlite3_libversion());
-        return fail(SQLITE_ERROR, &error, message);
+        return fail_load(SQLITE_ERROR, &error, message);
     }
     /* A second set of modules would not know the transactions and tables of the first. */
     bool registered;
     int rc = pt_companion_is_registered(db, &registered);
     if (rc != SQLITE_OK) {
-        return fail(rc, &error, message);
+        return fail_load(rc, &error, message);
     }
     if (registered) {
         return SQLITE_OK;
@@ -110,15 +108,15 @@ static int load_into(sqlite3 *db, char **message)
         pt_error_set(&error, SQLITE_ERROR,
                      "this process has loaded another copy of the extension, %Q; load that one",
                      other_copy);
-        return fail(SQLITE_ERROR, &error, message);
+        return fail_load(SQLITE_ERROR, &error, message);
     }
     pt_connection *connection = pt_connection_new(db, &pt_lmdb_engine);
     if (connection == NULL) {
-        return fail(SQLITE_NOMEM, &error, message);
+        return fail_load(SQLITE_NOMEM, &error, message);
     }
     rc = register_all(db, connection, &error);
     pt_connection_release(connection);
-    return rc == SQLITE_OK ? rc : fail(rc, &error, message);
+    return rc == SQLITE_OK ? rc : fail_load(rc, &error, message);
 }
 
 #ifndef SQLITE_CORE

@@ -55,8 +55,8 @@ static void fail_call(sqlite3_context *context, const char *name, pt_error *erro
     pt_error_clear(error);
 }
 
-static void run_call(sqlite3_context *context, const char *name, admin_work *work, int argc,
-                     sqlite3_value **argv)
+static void run_admin_call(sqlite3_context *context, const char *name, admin_work *work, int argc,
+                           sqlite3_value **argv)
 {
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
@@ -90,7 +90,7 @@ static int use_store_of_call(const admin_call *call, pt_session **session, pt_er
 
 /* What is wrong with a store that cannot be opened or read; if that cannot be said, the error says
  * why it could not. */
-static int check_file(const admin_call *call, char **text, pt_error *error)
+static int check_closed_file(const admin_call *call, char **text, pt_error *error)
 {
     char *path = NULL;
     pt_error ours = PT_ERROR_NONE;
@@ -127,7 +127,7 @@ static int check_store(const admin_call *call, pt_error *error)
         pt_connection_leave(call->connection, session);
     }
     if (rc == SQLITE_CANTOPEN || rc == SQLITE_CORRUPT) {
-        rc = check_file(call, &text, error);
+        rc = check_closed_file(call, &text, error);
     }
     if (rc == SQLITE_OK) {
         sqlite3_result_text(call->context, text, -1, sqlite3_free);
@@ -137,7 +137,7 @@ static int check_store(const admin_call *call, pt_error *error)
 
 static void call_check(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    run_call(context, "pt_check", check_store, argc, argv);
+    run_admin_call(context, "pt_check", check_store, argc, argv);
 }
 
 /* --- Before a copy is made --- */
@@ -234,7 +234,7 @@ static int back_up(const admin_call *call, pt_error *error)
 
 static void call_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    run_call(context, "pt_backup", back_up, argc, argv);
+    run_admin_call(context, "pt_backup", back_up, argc, argv);
 }
 
 /* --- pt_compact --- */
@@ -318,7 +318,7 @@ static int compact(const admin_call *call, pt_error *error)
 
 static void call_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    run_call(context, "pt_compact", compact, argc, argv);
+    run_admin_call(context, "pt_compact", compact, argc, argv);
 }
 
 /* --- Registration --- */

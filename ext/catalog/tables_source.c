@@ -136,15 +136,15 @@ static int find_store_and_table(pt_catalog_source *source, const char *store, co
 
 static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
 {
-    const char *text[PT_TVF_ARGUMENTS_MAX] = {NULL};
-    for (int i = 0; i < cursor->argument_count; i++) {
+    const char *text[2] = {NULL};
+    for (int i = 0; i < 2 && cursor->arguments[i] != NULL; i++) {
         text[i] = (const char *)sqlite3_value_text(cursor->arguments[i]);
         if (text[i] == NULL) {
             return pt_error_nomem(error);
         }
     }
-    int rc = cursor->argument_count == 1 ? find_ptable(source, text[0], error)
-                                         : find_store_and_table(source, text[0], text[1], error);
+    int rc = text[1] == NULL ? find_ptable(source, text[0], error)
+                             : find_store_and_table(source, text[0], text[1], error);
     if (rc != SQLITE_OK) {
         source->session = NULL;
         return rc;

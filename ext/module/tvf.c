@@ -1,5 +1,8 @@
 #include "module/tvf.h"
 
+#include <limits.h>
+
+#include "module/companion.h"
 #include "module/constraints.h"
 #include "module/module.h"
 #include "query/plan.h"
@@ -8,7 +11,8 @@ typedef struct tvf_table {
     sqlite3_vtab base;
     pt_connection *connection;
     const pt_tvf *tvf;
-    bool other_text_order; /* text in the database is UTF-16, which sorts differently */
+    bool other_text_order;  /* text in the database is UTF-16, which sorts differently */
+    sqlite3_int64 shared[]; /* tvf->shared_size bytes */
 } tvf_table;
 
 static tvf_table *tvf_table_of(sqlite3_vtab *vtab)
@@ -45,19 +49,25 @@ static int tvf_connect(sqlite3 *db, void *context, int argc, const char *const *
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
     }
-    if (tvf->opens_stores) {
+    if (tvf->opens_stores || tvf->writes) {
         sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     }
-    bool utf8;
-    if (pt_module_is_utf8(db, "main", &utf8) != SQLITE_OK) {
+    bool utf8 = true;
+    if (tvf->key_column >= 0 && pt_module_is_utf8(db, "main", &utf8) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
-    tvf_table *table = sqlite3_malloc64(sizeof *table);
+    pt_error error = PT_ERROR_NONE;
+    if (tvf->writes && pt_companion_ensure(registered->connection, &error) != SQLITE_OK) {
+        return pt_module_fail(message, tvf->name, &error);
+    }
+    tvf_table *table = sqlite3_malloc64(sizeof *table + tvf->shared_size);
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    *table =
-        (tvf_table){.connection = registered->connection, .tvf = tvf, .other_text_order = !utf8};
+    memset(table, 0, sizeof *table + tvf->shared_size);
+    table->connection = registered->connection;
+    table->tvf = tvf;
+    table->other_text_order = !utf8;
     *vtab = &table->base;
     return SQLITE_OK;
 }
@@ -70,34 +80,50 @@ static int tvf_disconnect(sqlite3_vtab *vtab)
 
 /* --- xBestIndex --- */
 
-enum { ARGUMENT_COUNT_SHIFT = 28 };
+/* idxNum: the arguments that are given, as bits, and above them a plan of query/plan.h or a number.
+ * xFilter gets the arguments first. */
+enum { PLAN_SHIFT = PT_TVF_ARGUMENTS_MAX, PLAN_MASK = INT_MAX >> PLAN_SHIFT };
 
 /* A call without its arguments fails in xFilter, not here: another loop order, or another arm of an
  * OR, may give them. The cost makes SQLite choose any other plan first. */
 #define COST_ARGUMENTS_MISSING 1e12
 #define COST_WITHOUT_KEYS 1000
 
-/* Hands the arguments to xFilter, from the first up to the first that is missing. SQLITE_CONSTRAINT
- * if the value of an argument is not known yet in this order of a join. */
-static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, int *count)
+static bool has_needed_arguments(const pt_tvf *tvf, unsigned given)
 {
-    int index[PT_TVF_ARGUMENTS_MAX] = {-1, -1};
+    unsigned needed = (1u << tvf->least_arguments) - 1;
+    return (given & needed) == needed;
+}
+
+/* Hands the arguments to xFilter. *given has a bit for each. SQLITE_CONSTRAINT if the value of an
+ * argument is not known yet in this order of a join. */
+static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, unsigned *given, int *count)
+{
+    int index[PT_TVF_ARGUMENTS_MAX];
+    unsigned unknown = 0;
+    *given = 0;
     for (int i = 0; i < info->nConstraint; i++) {
         int argument = info->aConstraint[i].iColumn - tvf->first_argument;
         if (argument < 0 || argument >= tvf->most_arguments ||
             pt_constraint_comparison(info->aConstraint[i].op) != PT_OP_EQ) {
             continue;
         }
+        unsigned bit = 1u << argument;
         if (!info->aConstraint[i].usable) {
-            return SQLITE_CONSTRAINT;
+            unknown |= bit;
+        } else if ((*given & bit) == 0) {
+            *given |= bit;
+            index[argument] = i;
         }
-        index[argument] = i;
     }
-    for (*count = 0; *count < tvf->most_arguments && index[*count] >= 0; ++*count) {
-        info->aConstraintUsage[index[*count]].argvIndex = *count + 1;
-        info->aConstraintUsage[index[*count]].omit = 1;
+    *count = 0;
+    for (int i = 0; i < tvf->most_arguments; i++) {
+        if ((*given & 1u << i) != 0) {
+            info->aConstraintUsage[index[i]].argvIndex = ++*count;
+            info->aConstraintUsage[index[i]].omit = 1;
+        }
     }
-    return SQLITE_OK;
+    return (unknown & ~*given) == 0 ? SQLITE_OK : SQLITE_CONSTRAINT;
 }
 
 static pt_plan_constraint tvf_constraint(const pt_tvf *tvf, sqlite3_index_info *info, int i)
@@ -139,7 +165,7 @@ static int plan_keys(const tvf_table *table, sqlite3_index_info *info, int argum
     pt_plan_make(&query, &plan, uses);
     pt_constraints_apply(info, uses, arguments);
     sqlite3_free(constraints);
-    info->idxNum |= (int)plan.bits;
+    info->idxNum |= (int)(plan.bits << PLAN_SHIFT);
     info->idxStr = pt_plan_sentence(plan.bits);
     info->needToFreeIdxStr = 1;
     info->orderByConsumed = plan.order_consumed;
@@ -150,32 +176,44 @@ static int plan_keys(const tvf_table *table, sqlite3_index_info *info, int argum
 
 static int tvf_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
-    const tvf_table *table = tvf_table_of(vtab);
+    tvf_table *table = tvf_table_of(vtab);
+    const pt_tvf *tvf = table->tvf;
+    unsigned given;
     int arguments;
-    int rc = use_arguments(table->tvf, info, &arguments);
+    int rc = use_arguments(tvf, info, &given, &arguments);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    info->idxNum = arguments << ARGUMENT_COUNT_SHIFT;
-    info->estimatedCost = COST_WITHOUT_KEYS;
-    if (arguments < table->tvf->least_arguments) {
+    info->idxNum = (int)given;
+    info->idxStr = (char *)tvf->sentence;
+    info->estimatedCost = tvf->cost != 0 ? tvf->cost : COST_WITHOUT_KEYS;
+    info->estimatedRows = tvf->rows != 0 ? tvf->rows : info->estimatedRows;
+    if (tvf->number != NULL) {
+        info->idxNum |=
+            (int)((tvf->number(table->connection, table->shared) & PLAN_MASK) << PLAN_SHIFT);
+    }
+    if (!has_needed_arguments(tvf, given)) {
         info->estimatedCost = COST_ARGUMENTS_MISSING;
         return SQLITE_OK;
     }
-    return table->tvf->key_column >= 0 ? plan_keys(table, info, arguments) : SQLITE_OK;
+    return tvf->key_column >= 0 ? plan_keys(table, info, arguments) : SQLITE_OK;
 }
 
 /* --- The cursor --- */
 
 static int tvf_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 {
-    const tvf_table *table = tvf_table_of(vtab);
+    tvf_table *table = tvf_table_of(vtab);
     pt_tvf_cursor *cursor = sqlite3_malloc64(table->tvf->cursor_size);
     if (cursor == NULL) {
         return SQLITE_NOMEM;
     }
     memset(cursor, 0, table->tvf->cursor_size);
     cursor->connection = table->connection;
+    cursor->shared = table->shared;
+    if (table->tvf->opened != NULL) {
+        table->tvf->opened(cursor);
+    }
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -183,40 +221,44 @@ static int tvf_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 static void tvf_end(pt_tvf_cursor *cursor)
 {
     tvf_of(cursor)->end(cursor);
-    for (int i = 0; i < cursor->argument_count; i++) {
+    for (int i = 0; i < PT_TVF_ARGUMENTS_MAX; i++) {
         sqlite3_value_free(cursor->arguments[i]);
+        cursor->arguments[i] = NULL;
     }
-    cursor->argument_count = 0;
     cursor->eof = true;
 }
 
 static int tvf_close(sqlite3_vtab_cursor *cursor)
 {
     tvf_end(tvf_cursor_of(cursor));
+    if (tvf_of(tvf_cursor_of(cursor))->closed != NULL) {
+        tvf_of(tvf_cursor_of(cursor))->closed(tvf_cursor_of(cursor));
+    }
     sqlite3_free(cursor);
     return SQLITE_OK;
 }
 
-static int refuse_missing_arguments(const pt_tvf *tvf, pt_error *error)
+/* Copies the arguments, which the hidden columns return, and counts them. *complete = false if one
+ * is NULL and that means no rows. */
+static int take_arguments(pt_tvf_cursor *cursor, unsigned given, sqlite3_value **argv, int *count,
+                          bool *complete, pt_error *error)
 {
-    return pt_error_set(error, SQLITE_ERROR, "needs to be told which table; write %s", tvf->usage);
-}
-
-/* Copies the arguments, which the hidden columns return. *complete = false if one is NULL. */
-static int take_arguments(pt_tvf_cursor *cursor, int count, sqlite3_value **argv, bool *complete,
-                          pt_error *error)
-{
-    if (count < tvf_of(cursor)->least_arguments) {
-        return refuse_missing_arguments(tvf_of(cursor), error);
+    const pt_tvf *tvf = tvf_of(cursor);
+    if (!has_needed_arguments(tvf, given)) {
+        return pt_error_set(error, SQLITE_ERROR, "an argument is missing; write %s", tvf->usage);
     }
+    *count = 0;
     *complete = true;
-    for (int i = 0; i < count; i++) {
-        sqlite3_value *copy = sqlite3_value_dup(argv[i]);
-        if (copy == NULL) {
+    for (int i = 0; i < tvf->most_arguments; i++) {
+        if ((given & 1u << i) == 0) {
+            continue;
+        }
+        cursor->arguments[i] = sqlite3_value_dup(argv[(*count)++]);
+        if (cursor->arguments[i] == NULL) {
             return pt_error_nomem(error);
         }
-        cursor->arguments[cursor->argument_count++] = copy;
-        *complete = *complete && sqlite3_value_type(copy) != SQLITE_NULL;
+        bool is_null = sqlite3_value_type(cursor->arguments[i]) == SQLITE_NULL;
+        *complete = *complete && (tvf->takes_null || !is_null);
     }
     return SQLITE_OK;
 }
@@ -227,15 +269,15 @@ static int tvf_filter(sqlite3_vtab_cursor *base, int index_number, const char *s
     (void)sentence;
     pt_tvf_cursor *cursor = tvf_cursor_of(base);
     const pt_tvf *tvf = tvf_of(cursor);
-    int arguments = index_number >> ARGUMENT_COUNT_SHIFT;
-    const pt_tvf_keys keys = {.plan = (unsigned)index_number & ((1u << ARGUMENT_COUNT_SHIFT) - 1),
-                              .argc = argc - arguments,
-                              .argv = argv + arguments};
     pt_error error = PT_ERROR_NONE;
+    int arguments = 0;
     bool complete = false;
     tvf_end(cursor);
-    int rc = take_arguments(cursor, arguments, argv, &complete, &error);
+    int rc = take_arguments(cursor, (unsigned)index_number, argv, &arguments, &complete, &error);
     if (rc == SQLITE_OK && complete) {
+        const pt_tvf_keys keys = {.plan = (unsigned)index_number >> PLAN_SHIFT,
+                                  .argc = argc - arguments,
+                                  .argv = argv + arguments};
         cursor->eof = false;
         cursor->row = 1;
         rc = tvf->begin(cursor, &keys, &error);
@@ -264,7 +306,7 @@ static int tvf_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int i
     int argument = index - tvf_of(cursor)->first_argument;
     if (argument < 0) {
         tvf_of(cursor)->column(cursor, context, index);
-    } else if (argument < cursor->argument_count) {
+    } else if (cursor->arguments[argument] != NULL) {
         sqlite3_result_value(context, cursor->arguments[argument]);
     }
     return SQLITE_OK;

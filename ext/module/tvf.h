@@ -14,7 +14,7 @@
 #include "base/sqlite.h"
 #include "transaction/connection.h"
 
-enum { PT_TVF_ARGUMENTS_MAX = 2 };
+enum { PT_TVF_ARGUMENTS_MAX = 5 };
 
 typedef struct pt_tvf pt_tvf;
 
@@ -23,9 +23,9 @@ typedef struct pt_tvf_cursor {
     sqlite3_vtab_cursor base;
     pt_connection *connection;
     bool eof;
-    sqlite3_int64 row; /* number of the current row, from 1 */
-    int argument_count;
-    sqlite3_value *arguments[PT_TVF_ARGUMENTS_MAX];
+    sqlite3_int64 row;                              /* number of the current row, from 1 */
+    void *shared;                                   /* see pt_tvf.shared_size */
+    sqlite3_value *arguments[PT_TVF_ARGUMENTS_MAX]; /* NULL: not given */
 } pt_tvf_cursor;
 
 /* Conditions on the key column, as pt_ranges_set takes them, and PT_PLAN_DESCENDING. The function
@@ -43,10 +43,22 @@ struct pt_tvf {
     int first_argument;      /* index of the first hidden column */
     int least_arguments;
     int most_arguments;
-    int key_column;    /* column of PartitionKeys that rows are ordered by, or -1 */
-    bool opens_stores; /* opens files by name, so views and triggers must not call it */
+    int key_column;       /* column of PartitionKeys that rows are ordered by, or -1 */
+    bool opens_stores;    /* opens files by name, so views and triggers must not call it */
+    bool takes_null;      /* a NULL argument does not mean that there are no rows */
+    bool writes;          /* a call writes to a store: like opens_stores, and needs the companion */
+    const char *sentence; /* for EXPLAIN QUERY PLAN, if there is no key column */
+    double cost;          /* with `rows`, what a call costs; 0: the default */
+    int rows;
     size_t cursor_size;
+    size_t shared_size; /* of memory that all cursors of the function share; zeroed at first */
 
+    /* For functions without a key column, or NULL. Returns a number for the plan, which `begin`
+     * gets as keys->plan. */
+    unsigned (*number)(pt_connection *connection, void *shared);
+    /* Called when a cursor was opened, and before it is freed. May be NULL. */
+    void (*opened)(pt_tvf_cursor *cursor);
+    void (*closed)(pt_tvf_cursor *cursor);
     /* Prepares for the first call of `next`. The cursor is zeroed or as `end` left it. */
     int (*begin)(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error);
     /* Moves to the next row, or sets eof. */

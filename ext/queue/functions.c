@@ -1,10 +1,6 @@
 #include "queue/functions.h"
 
-#include <limits.h>
-
 #include "base/ticks.h"
-#include "module/companion.h"
-#include "module/module.h"
 #include "queue/run_request.h"
 #include "value/value.h"
 
@@ -23,334 +19,239 @@ enum {
     "MessageId TEXT, Body, InsertionTime TEXT, ExpirationTime TEXT, TimeNextVisible TEXT, "        \
     "DequeueCount INT, PopReceipt TEXT, "
 
-typedef struct queue_function {
-    const char *name;
-    const char *declaration; /* for sqlite3_declare_vtab */
-    const char *usage;       /* how to call it, for the error of who did not */
-    const char *plan;        /* what EXPLAIN QUERY PLAN shows */
-    pt_queue_request_kind kind;
-    int least_arguments;
-    int most_arguments;
-} queue_function;
+/*
+ * What a queue has answered to a call. SQLite reads a table-valued function as often as it likes:
+ * once for each row of the outer table in a join, or for each evaluation of a correlated subquery.
+ * Messages must be handed out only once, so a cursor keeps every reply and returns it again when
+ * the same call comes again.
+ */
+typedef struct queue_reply {
+    struct queue_reply *next;
+    pt_buffer call; /* number of the statement and the arguments; equal calls have equal bytes */
+    pt_queue_request request;
+    sqlite3_int64 first_row; /* rowid of the first message */
+} queue_reply;
 
-static const queue_function queue_functions[] = {
-    {.name = "pt_queue_get",
-     .declaration =
-         "CREATE TABLE x(" FUNCTION_COLUMNS "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN)",
-     .usage = "pt_queue_get('queue', count, seconds) with the last two or without",
-     .plan = "hands out messages once",
-     .kind = PT_QUEUE_GET,
-     .least_arguments = 1,
-     .most_arguments = 3},
-    {.name = "pt_queue_update",
-     .declaration = "CREATE TABLE x(" FUNCTION_COLUMNS
-                    "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN, argument4 HIDDEN, "
-                    "argument5 HIDDEN)",
-     .usage = "pt_queue_update('queue', id, receipt, seconds, body) with body or without",
-     .plan = "updates a message once",
-     .kind = PT_QUEUE_UPDATE,
-     .least_arguments = 4,
-     .most_arguments = 5},
-};
+typedef struct function_cursor {
+    pt_tvf_cursor base;
+    queue_reply *replies; /* all replies of this cursor, until the statement ends */
+    queue_reply *reply;   /* the one being read */
+} function_cursor;
 
-typedef struct function_cursor function_cursor;
+/* Shared by all cursors of a function. */
+typedef struct function_shared {
+    sqlite3_int64 rows;           /* number of rows returned so far */
+    function_cursor *opened;      /* opened last, unless a cursor was read or closed since */
+    const sqlite3_stmt *planning; /* the statement that was planned last */
+    unsigned statements;          /* number of statements planned so far */
+} function_shared;
 
-typedef struct function_table {
-    sqlite3_vtab base;
-    pt_connection *connection;
-    const queue_function *function;
-    sqlite3_int64 rows;      /* given so far */
-    function_cursor *opened; /* last, and neither it nor another has been read or closed since */
-    const sqlite3_stmt *planning; /* the last statement that was planned */
-    unsigned statements;          /* planned so far */
-} function_table;
-
-struct function_cursor {
-    sqlite3_vtab_cursor base;
-    pt_queue_reply *replies; /* all that were given here, while the statement runs */
-    pt_queue_reply *reply;   /* the one that is read */
-    size_t index;
-};
-
-static function_table *table_of(sqlite3_vtab *vtab)
-{
-    return (function_table *)vtab;
-}
-
-static function_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+static function_cursor *function_cursor_of(pt_tvf_cursor *cursor)
 {
     return (function_cursor *)cursor;
 }
 
-/* --- The table --- */
+/* --- Calls --- */
 
-static int disconnect(sqlite3_vtab *vtab)
+/* False when out of memory. */
+static bool append_call_argument(pt_buffer *call, sqlite3_value *value)
 {
-    sqlite3_free(table_of(vtab));
-    return SQLITE_OK;
-}
-
-static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
-                   sqlite3_vtab **vtab, char **message)
-{
-    (void)argc;
-    (void)argv;
-    const pt_module_registration *registered = context;
-    const queue_function *function = registered->description;
-    int rc = sqlite3_declare_vtab(db, function->declaration);
-    if (rc != SQLITE_OK) {
-        *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
-        return rc;
-    }
-    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
-    function_table *table = sqlite3_malloc64(sizeof *table);
-    if (table == NULL) {
-        return SQLITE_NOMEM;
-    }
-    *table = (function_table){.connection = registered->connection, .function = function};
-    pt_error error = PT_ERROR_NONE;
-    if (pt_companion_ensure(table->connection, &error) != SQLITE_OK) {
-        disconnect(&table->base);
-        return pt_module_fail(message, function->name, &error);
-    }
-    *vtab = &table->base;
-    return SQLITE_OK;
-}
-
-/* --- Plans --- */
-
-/* Where the arguments are missing; that is an error, but planning also looks at parts of a WHERE
- * without them. */
-#define COST_WITHOUT_ARGUMENTS 1e12
-#define COST 10
-enum { ROWS = 10 };
-
-enum { PLAN_ARGUMENTS = PT_QUEUE_ARGUMENTS_MAX, PLAN_STATEMENT = INT_MAX >> PLAN_ARGUMENTS };
-
-static bool is_equality(unsigned char op)
-{
-    return op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS;
-}
-
-/* Which arguments are given, as bits, and by which constraint. SQLITE_CONSTRAINT: one of them is
- * not known in this order of a join. */
-static int find_arguments(const sqlite3_index_info *info, unsigned *given,
-                          int index[PT_QUEUE_ARGUMENTS_MAX])
-{
-    unsigned unknown = 0;
-    *given = 0;
-    for (int i = 0; i < info->nConstraint; i++) {
-        int argument = info->aConstraint[i].iColumn - FUNCTION_ARGUMENTS;
-        if (argument < 0 || !is_equality(info->aConstraint[i].op)) {
-            continue;
+    int type = value != NULL ? sqlite3_value_type(value) : 0;
+    pt_buffer_append_byte(call, (uint8_t)type);
+    if (type == SQLITE_INTEGER) {
+        sqlite3_int64 integer = sqlite3_value_int64(value);
+        pt_buffer_append(call, &integer, sizeof integer);
+    } else if (type == SQLITE_FLOAT) {
+        double number = sqlite3_value_double(value);
+        pt_buffer_append(call, &number, sizeof number);
+    } else if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
+        const void *bytes =
+            type == SQLITE_TEXT ? sqlite3_value_text(value) : sqlite3_value_blob(value);
+        size_t size = (size_t)sqlite3_value_bytes(value);
+        if (bytes == NULL && type == SQLITE_TEXT) {
+            return false;
         }
-        unsigned bit = 1u << argument;
-        if (!info->aConstraint[i].usable) {
-            unknown |= bit;
-        } else if ((*given & bit) == 0) {
-            *given |= bit;
-            index[argument] = i;
-        }
+        pt_buffer_append(call, &size, sizeof size);
+        pt_buffer_append(call, bytes, size);
     }
-    return (unknown & ~*given) == 0 ? SQLITE_OK : SQLITE_CONSTRAINT;
+    return !call->failed;
 }
 
-static bool are_enough(const queue_function *function, unsigned given)
+/* False when out of memory. */
+static bool describe_call(unsigned statement, sqlite3_value *const *arguments, pt_buffer *call)
 {
-    unsigned needed = (1u << function->least_arguments) - 1;
-    return (given & needed) == needed;
-}
-
-/* Numbers the statement that is being planned: it is the newest, which SQLite lists first. */
-static unsigned number_of_statement(function_table *table)
-{
-    const sqlite3_stmt *newest = sqlite3_next_stmt(pt_connection_db(table->connection), NULL);
-    if (newest != table->planning) {
-        table->planning = newest;
-        table->statements++;
+    pt_buffer_append(call, &statement, sizeof statement);
+    bool complete = !call->failed;
+    for (int i = 0; complete && i < PT_TVF_ARGUMENTS_MAX; i++) {
+        complete = append_call_argument(call, arguments[i]);
     }
-    return table->statements;
+    return complete;
 }
 
-/* idxNum: which arguments are given, as bits, and above them the statement's number. xFilter gets
- * the arguments in their order. */
-static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+/* --- Replies --- */
+
+static void free_reply(queue_reply *reply)
 {
-    function_table *table = table_of(vtab);
-    const queue_function *function = table->function;
-    int index[PT_QUEUE_ARGUMENTS_MAX];
-    unsigned given;
-    int place = 0;
-    int rc = find_arguments(info, &given, index);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    for (int i = 0; i < function->most_arguments; i++) {
-        if ((given & 1u << i) != 0) {
-            info->aConstraintUsage[index[i]].argvIndex = ++place;
-            info->aConstraintUsage[index[i]].omit = 1;
-        }
-    }
-    info->idxNum = (int)(given | (number_of_statement(table) & PLAN_STATEMENT) << PLAN_ARGUMENTS);
-    info->idxStr = (char *)function->plan;
-    info->estimatedCost = are_enough(function, given) ? COST : COST_WITHOUT_ARGUMENTS;
-    info->estimatedRows = ROWS;
-    return SQLITE_OK;
+    pt_queue_request_clear(&reply->request);
+    pt_buffer_free(&reply->call);
+    sqlite3_free(reply);
 }
 
-/* --- Asking --- */
-
-static int fail(function_table *table, pt_error *error)
+static void free_replies(queue_reply **list)
 {
-    return pt_module_fail(&table->base.zErrMsg, table->function->name, error);
-}
-
-static void fill_request(const function_table *table, pt_queue_reply *asked)
-{
-    sqlite3_value *const *arguments = asked->arguments;
-    pt_queue_request *request = &asked->request;
-    request->kind = table->function->kind;
-    if (request->kind == PT_QUEUE_GET) {
-        request->count = arguments[1];
-        request->visibility = arguments[2];
-    } else {
-        request->id = arguments[1];
-        request->receipt = arguments[2];
-        request->visibility = arguments[3];
-        request->body = arguments[4];
+    while (*list != NULL) {
+        queue_reply *first = *list;
+        *list = first->next;
+        free_reply(first);
     }
 }
 
-/* SQLITE_ERROR: without these arguments the queue is not asked. */
-static int check_arguments(const queue_function *function, unsigned given,
-                           const pt_queue_reply *asked, pt_error *error)
+/* A reply without messages. NULL when out of memory. */
+static queue_reply *new_reply(unsigned statement, sqlite3_value *const *arguments)
 {
-    if (!are_enough(function, given)) {
-        return pt_error_set(error, SQLITE_ERROR, "needs to be told more; write %s",
-                            function->usage);
+    queue_reply *reply = sqlite3_malloc64(sizeof *reply);
+    if (reply == NULL) {
+        return NULL;
     }
-    if (sqlite3_value_type(asked->arguments[0]) == SQLITE_NULL) {
+    *reply = (queue_reply){0};
+    if (!describe_call(statement, arguments, &reply->call)) {
+        free_reply(reply);
+        return NULL;
+    }
+    return reply;
+}
+
+/* The reply to the same call, or NULL. */
+static queue_reply *find_reply(queue_reply *list, const queue_reply *same)
+{
+    pt_slice call = pt_buffer_slice(&same->call);
+    while (list != NULL && !pt_slice_equal(pt_buffer_slice(&list->call), call)) {
+        list = list->next;
+    }
+    return list;
+}
+
+/* Has the queue carry out the request. Nothing after this may fail: messages that were handed out
+ * must reach the statement. */
+static int run_queue_call(function_cursor *cursor, queue_reply *reply, pt_error *error)
+{
+    function_shared *shared = cursor->base.shared;
+    sqlite3_value *queue = cursor->base.arguments[0];
+    if (sqlite3_value_type(queue) == SQLITE_NULL) {
+        const pt_tvf *tvf =
+            reply->request.kind == PT_QUEUE_GET ? &pt_tvf_queue_get : &pt_tvf_queue_update;
         return pt_error_set(error, SQLITE_ERROR, "the name of the queue is NULL; write %s",
-                            function->usage);
+                            tvf->usage);
     }
-    return SQLITE_OK;
-}
-
-/* This comes last: what the queue hands out is given to the statement, whatever happens. */
-static int ask(function_table *table, pt_queue_reply *asked, pt_error *error)
-{
-    const char *name = (const char *)sqlite3_value_text(asked->arguments[0]);
+    const char *name = (const char *)sqlite3_value_text(queue);
     if (name == NULL) {
         return pt_error_nomem(error);
     }
-    fill_request(table, asked);
-    int rc = pt_queue_run_request(table->connection, name, &asked->request, error);
+    int rc = pt_queue_run_request(cursor->base.connection, name, &reply->request, error);
     if (rc == SQLITE_OK) {
-        asked->first_row = table->rows + 1;
-        table->rows += (sqlite3_int64)asked->request.message_count;
+        reply->first_row = shared->rows + 1;
+        shared->rows += (sqlite3_int64)reply->request.message_count;
     }
     return rc;
 }
 
-/* Makes the reply to a question the current one: the one that was given before, or a new one. */
-static int reply(function_cursor *cursor, unsigned plan, pt_queue_reply *asked, pt_error *error)
+/* Makes the reply to a call the current one: an earlier reply to the same call, or a new one. */
+static int begin_call(pt_tvf_cursor *base, unsigned statement, const pt_queue_request *request,
+                      pt_error *error)
 {
-    function_table *table = table_of(cursor->base.pVtab);
-    cursor->index = 0;
-    cursor->reply = pt_queue_replies_find(cursor->replies, asked);
+    function_cursor *cursor = function_cursor_of(base);
+    function_shared *shared = base->shared;
+    shared->opened = NULL;
+    queue_reply *reply = new_reply(statement, base->arguments);
+    if (reply == NULL) {
+        return pt_error_nomem(error);
+    }
+    cursor->reply = find_reply(cursor->replies, reply);
     if (cursor->reply != NULL) {
-        pt_queue_reply_free(asked);
-        return SQLITE_OK;
+        free_reply(reply);
+    } else {
+        reply->request = *request;
+        int rc = run_queue_call(cursor, reply, error);
+        if (rc != SQLITE_OK) {
+            free_reply(reply);
+            return rc;
+        }
+        reply->next = cursor->replies;
+        cursor->replies = reply;
+        cursor->reply = reply;
     }
-    int rc = check_arguments(table->function, plan, asked, error);
-    if (rc == SQLITE_OK) {
-        rc = ask(table, asked, error);
-    }
-    if (rc != SQLITE_OK) {
-        pt_queue_reply_free(asked);
-        return rc;
-    }
-    asked->next = cursor->replies;
-    cursor->replies = asked;
-    cursor->reply = asked;
+    base->row = cursor->reply->first_row;
     return SQLITE_OK;
+}
+
+static int begin_get(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+{
+    const pt_queue_request request = {
+        .kind = PT_QUEUE_GET, .count = cursor->arguments[1], .visibility = cursor->arguments[2]};
+    return begin_call(cursor, keys->plan, &request, error);
+}
+
+static int begin_update(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error)
+{
+    const pt_queue_request request = {.kind = PT_QUEUE_UPDATE,
+                                      .id = cursor->arguments[1],
+                                      .receipt = cursor->arguments[2],
+                                      .visibility = cursor->arguments[3],
+                                      .body = cursor->arguments[4]};
+    return begin_call(cursor, keys->plan, &request, error);
 }
 
 /* --- The cursor --- */
 
-static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+/* Numbers the statement that is being planned. It is the newest one, which SQLite lists first. Its
+ * address alone is not enough, because a later statement may have the same. */
+static unsigned number_statement(pt_connection *connection, void *context)
 {
-    function_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
-    if (cursor == NULL) {
-        return SQLITE_NOMEM;
+    function_shared *shared = context;
+    const sqlite3_stmt *newest = sqlite3_next_stmt(pt_connection_db(connection), NULL);
+    if (newest != shared->planning) {
+        shared->planning = newest;
+        shared->statements++;
     }
-    *cursor = (function_cursor){0};
-    table_of(vtab)->opened = cursor;
-    table_of(vtab)->planning = NULL; /* the next to be planned may lie at the same address */
-    *out = &cursor->base;
-    return SQLITE_OK;
+    return shared->statements;
+}
+
+static void open_call(pt_tvf_cursor *cursor)
+{
+    function_shared *shared = cursor->shared;
+    shared->opened = function_cursor_of(cursor);
+    shared->planning = NULL; /* planning is over, so that address may be used again */
 }
 
 /*
- * When it comes again to where a function stands, as for each evaluation of a correlated subquery,
- * SQLite 3.40 opens the next cursor and closes the last one at once. The next one takes over what
- * the last one was answered. (Newer versions keep the cursor.) If it is one of another statement
- * that was opened last, it asks under another number.
+ * SQLite 3.40 reads a function again, as in a correlated subquery, by opening a new cursor and at
+ * once closing the old one. So the new cursor takes over the replies. (Newer versions keep the old
+ * cursor.) If the cursor that was opened last is one of another statement, the replies do no harm
+ * there, because the number of its statement differs.
  */
-static int close_cursor(sqlite3_vtab_cursor *base)
+static void close_call(pt_tvf_cursor *base)
 {
-    function_cursor *cursor = cursor_of(base);
-    function_table *table = table_of(base->pVtab);
-    if (table->opened != NULL && table->opened != cursor) {
-        table->opened->replies = cursor->replies;
+    function_cursor *cursor = function_cursor_of(base);
+    function_shared *shared = base->shared;
+    if (shared->opened != NULL && shared->opened != cursor) {
+        shared->opened->replies = cursor->replies;
     } else {
-        pt_queue_replies_free(&cursor->replies);
+        free_replies(&cursor->replies);
     }
-    table->opened = NULL;
-    sqlite3_free(cursor);
+    shared->opened = NULL;
+}
+
+static int next_message(pt_tvf_cursor *cursor, pt_error *error)
+{
+    (void)error;
+    const queue_reply *reply = function_cursor_of(cursor)->reply;
+    cursor->eof = (size_t)(cursor->row - reply->first_row) >= reply->request.message_count;
     return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, int argc,
-                  sqlite3_value **argv)
+static void end_call(pt_tvf_cursor *cursor)
 {
-    (void)sentence;
-    (void)argc;
-    function_cursor *cursor = cursor_of(base);
-    function_table *table = table_of(base->pVtab);
-    table->opened = NULL;
-    sqlite3_value *arguments[PT_QUEUE_ARGUMENTS_MAX] = {NULL};
-    for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
-        if ((plan & 1 << i) != 0) {
-            arguments[i] = *argv++;
-        }
-    }
-    pt_queue_reply *asked = pt_queue_reply_new((unsigned)plan >> PLAN_ARGUMENTS, arguments);
-    if (asked == NULL) {
-        return SQLITE_NOMEM;
-    }
-    pt_error error = PT_ERROR_NONE;
-    int rc = reply(cursor, (unsigned)plan, asked, &error);
-    return rc == SQLITE_OK ? rc : fail(table, &error);
-}
-
-static int next(sqlite3_vtab_cursor *base)
-{
-    cursor_of(base)->index++;
-    return SQLITE_OK;
-}
-
-static int eof(sqlite3_vtab_cursor *base)
-{
-    const function_cursor *cursor = cursor_of(base);
-    return cursor->index >= cursor->reply->request.message_count;
-}
-
-static int rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *id)
-{
-    const function_cursor *cursor = cursor_of(base);
-    *id = cursor->reply->first_row + (sqlite3_int64)cursor->index;
-    return SQLITE_OK;
+    function_cursor_of(cursor)->reply = NULL;
 }
 
 /* --- Columns --- */
@@ -387,130 +288,41 @@ static pt_value function_value(const pt_queue_message *message, int column)
     }
 }
 
-static int column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
+static void message_column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
-    const function_cursor *cursor = cursor_of(base);
-    const pt_queue_reply *reply = cursor->reply;
-    if (index < FUNCTION_ARGUMENTS) {
-        pt_value value = function_value(&reply->request.messages[cursor->index], index);
-        pt_value_result(context, &value, false);
-    } else if (reply->arguments[index - FUNCTION_ARGUMENTS] != NULL) {
-        sqlite3_result_value(context, reply->arguments[index - FUNCTION_ARGUMENTS]);
-    }
-    return SQLITE_OK;
+    const queue_reply *reply = function_cursor_of(cursor)->reply;
+    pt_value value =
+        function_value(&reply->request.messages[cursor->row - reply->first_row], index);
+    pt_value_result(context, &value, false);
 }
 
-static const sqlite3_module module = {
-    .iVersion = 1,
-    .xConnect = connect,
-    .xBestIndex = best_index,
-    .xDisconnect = disconnect,
-    .xOpen = open_cursor,
-    .xClose = close_cursor,
-    .xFilter = filter,
-    .xNext = next,
-    .xEof = eof,
-    .xColumn = column,
-    .xRowid = rowid,
-};
+/* --- Descriptions --- */
 
-int pt_queue_functions_register(sqlite3 *db, pt_connection *connection)
-{
-    int rc = SQLITE_OK;
-    for (size_t i = 0; rc == SQLITE_OK && i < sizeof queue_functions / sizeof queue_functions[0];
-         i++) {
-        rc = pt_module_register_shared(db, queue_functions[i].name, &module, connection,
-                                       &queue_functions[i]);
-    }
-    return rc;
-}
+#define FUNCTION_FRAME                                                                             \
+    .first_argument = FUNCTION_ARGUMENTS, .key_column = -1, .writes = true, .takes_null = true,    \
+    .cost = 10, .rows = 10, .cursor_size = sizeof(function_cursor),                                \
+    .shared_size = sizeof(function_shared), .number = number_statement, .opened = open_call,       \
+    .closed = close_call, .next = next_message, .column = message_column, .end = end_call
 
-/* --- Replies --- */
+const pt_tvf pt_tvf_queue_get = {
+    .name = "pt_queue_get",
+    .declaration =
+        "CREATE TABLE x(" FUNCTION_COLUMNS "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN)",
+    .usage = "pt_queue_get('queue', count, seconds) with the last two or without",
+    .sentence = "hands out messages once",
+    .least_arguments = 1,
+    .most_arguments = 3,
+    .begin = begin_get,
+    FUNCTION_FRAME};
 
-static void append_bytes(pt_buffer *question, const void *bytes, size_t size)
-{
-    pt_buffer_append(question, &size, sizeof size);
-    pt_buffer_append(question, bytes, size);
-}
-
-/* False when out of memory. */
-static bool append_argument(pt_buffer *question, sqlite3_value *value)
-{
-    int type = sqlite3_value_type(value);
-    pt_buffer_append_byte(question, (uint8_t)type);
-    if (type == SQLITE_INTEGER) {
-        sqlite3_int64 integer = sqlite3_value_int64(value);
-        pt_buffer_append(question, &integer, sizeof integer);
-    } else if (type == SQLITE_FLOAT) {
-        double number = sqlite3_value_double(value);
-        pt_buffer_append(question, &number, sizeof number);
-    } else if (type != SQLITE_NULL) {
-        const void *bytes =
-            type == SQLITE_TEXT ? sqlite3_value_text(value) : sqlite3_value_blob(value);
-        size_t size = (size_t)sqlite3_value_bytes(value);
-        if (bytes == NULL && type == SQLITE_TEXT) {
-            return false;
-        }
-        append_bytes(question, bytes, size);
-    }
-    return !question->failed;
-}
-
-static bool add_argument(pt_queue_reply *reply, int number, sqlite3_value *argument)
-{
-    if (argument == NULL) {
-        pt_buffer_append_byte(&reply->question, 0);
-        return !reply->question.failed;
-    }
-    reply->arguments[number] = sqlite3_value_dup(argument);
-    return reply->arguments[number] != NULL &&
-           append_argument(&reply->question, reply->arguments[number]);
-}
-
-pt_queue_reply *pt_queue_reply_new(unsigned asker,
-                                   sqlite3_value *const arguments[PT_QUEUE_ARGUMENTS_MAX])
-{
-    pt_queue_reply *reply = sqlite3_malloc64(sizeof *reply);
-    if (reply == NULL) {
-        return NULL;
-    }
-    *reply = (pt_queue_reply){0};
-    pt_buffer_append(&reply->question, &asker, sizeof asker);
-    bool complete = !reply->question.failed;
-    for (int i = 0; complete && i < PT_QUEUE_ARGUMENTS_MAX; i++) {
-        complete = add_argument(reply, i, arguments[i]);
-    }
-    if (!complete) {
-        pt_queue_reply_free(reply);
-        return NULL;
-    }
-    return reply;
-}
-
-void pt_queue_reply_free(pt_queue_reply *reply)
-{
-    for (int i = 0; i < PT_QUEUE_ARGUMENTS_MAX; i++) {
-        sqlite3_value_free(reply->arguments[i]);
-    }
-    pt_queue_request_clear(&reply->request);
-    pt_buffer_free(&reply->question);
-    sqlite3_free(reply);
-}
-
-pt_queue_reply *pt_queue_replies_find(pt_queue_reply *list, const pt_queue_reply *asked)
-{
-    pt_slice question = pt_buffer_slice(&asked->question);
-    while (list != NULL && !pt_slice_equal(pt_buffer_slice(&list->question), question)) {
-        list = list->next;
-    }
-    return list;
-}
-
-void pt_queue_replies_free(pt_queue_reply **list)
-{
-    while (*list != NULL) {
-        pt_queue_reply *first = *list;
-        *list = first->next;
-        pt_queue_reply_free(first);
-    }
-}
+const pt_tvf pt_tvf_queue_update = {
+    .name = "pt_queue_update",
+    .declaration = "CREATE TABLE x(" FUNCTION_COLUMNS
+                   "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN, argument4 HIDDEN, "
+                   "argument5 HIDDEN)",
+    .usage = "pt_queue_update('queue', id, receipt, seconds, body) with body or without",
+    .sentence = "updates a message once",
+    .least_arguments = 4,
+    .most_arguments = 5,
+    .begin = begin_update,
+    FUNCTION_FRAME};

@@ -39,8 +39,9 @@ static letters *letters_of(pt_tvf_cursor *cursor)
 
 static char letter(const pt_tvf_cursor *cursor, int argument, char otherwise)
 {
-    const unsigned char *text =
-        argument < cursor->argument_count ? sqlite3_value_text(cursor->arguments[argument]) : NULL;
+    const unsigned char *text = cursor->arguments[argument] != NULL
+                                    ? sqlite3_value_text(cursor->arguments[argument])
+                                    : NULL;
     return text != NULL ? (char)text[0] : otherwise;
 }
 
@@ -188,7 +189,7 @@ static void arguments_are_given_in_order(void **state)
 static void missing_arguments_are_asked_for(void **state)
 {
     (void)state;
-    static const char text[] = "ptable: letters: needs to be told which table; write letters('a') "
+    static const char text[] = "ptable: letters: an argument is missing; write letters('a') "
                                "or letters('a', 'z')";
     assert_refused("SELECT * FROM letters", SQLITE_ERROR, text);
     assert_refused("SELECT * FROM letters WHERE b = 'a'", SQLITE_ERROR, text);

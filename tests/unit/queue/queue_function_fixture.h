@@ -42,7 +42,8 @@ static inline int setup(void **state)
     pt_error error = PT_ERROR_NONE;
     connection = pt_connection_new(db, &pt_lmdb_engine);
     assert_int_equal(pt_companion_register(db, connection, &error), SQLITE_OK);
-    assert_int_equal(pt_queue_functions_register(db, connection), SQLITE_OK);
+    assert_int_equal(pt_tvf_register(db, connection, &pt_tvf_queue_get), SQLITE_OK);
+    assert_int_equal(pt_tvf_register(db, connection, &pt_tvf_queue_update), SQLITE_OK);
     assert_int_equal(sqlite3_create_module_v2(db, "queue_double", &double_module, NULL, NULL),
                      SQLITE_OK);
     run("CREATE VIRTUAL TABLE jobs USING queue_double; CREATE TABLE t(x INTEGER PRIMARY KEY, n);"

@@ -76,11 +76,11 @@ static void test_wrong_arguments(void **state)
     assert_fails("SELECT * FROM pt_queue_get(NULL)", SQLITE_ERROR,
                  "ptable: pt_queue_get: the name of the queue is NULL; " GET_USAGE);
     assert_fails("SELECT * FROM pt_queue_get", SQLITE_ERROR,
-                 "ptable: pt_queue_get: needs to be told more; " GET_USAGE);
+                 "ptable: pt_queue_get: an argument is missing; " GET_USAGE);
     assert_fails("SELECT * FROM pt_queue_get WHERE argument2 = 1", SQLITE_ERROR,
-                 "ptable: pt_queue_get: needs to be told more; " GET_USAGE);
+                 "ptable: pt_queue_get: an argument is missing; " GET_USAGE);
     assert_fails("SELECT * FROM pt_queue_update('jobs', 'id', 'receipt')", SQLITE_ERROR,
-                 "ptable: pt_queue_update: needs to be told more; write pt_queue_update('queue', "
+                 "ptable: pt_queue_update: an argument is missing; write pt_queue_update('queue', "
                  "id, receipt, seconds, body) with body or without");
     assert_int_equal(double_asked, 0);
 }
