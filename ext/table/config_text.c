@@ -1,4 +1,4 @@
-#include "table/argument.h"
+#include "table/config_text.h"
 
 #include <stdarg.h>
 
