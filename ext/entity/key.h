@@ -28,7 +28,7 @@ enum {
 
 /*
  * PartitionKey and PT_KEY_PARTITION_START begin every entity key of the partition. PartitionKey and
- * PT_KEY_PARTITION_END are no key, but the position after all keys of the partition.
+ * PT_KEY_PARTITION_END are not a key, but the position after all keys of the partition.
  */
 enum { PT_KEY_PARTITION_START = 0x00, PT_KEY_PARTITION_END = 0x01 };
 

@@ -22,7 +22,7 @@
  *     Edm.Int32, Edm.Int64     integer, as number or string
  *     Edm.Double               number, as number or string; "NaN", "Infinity", "-Infinity"
  *     Edm.Boolean              true, false
- *     Edm.DateTime             string in one of pt_ticks_parse's forms
+ *     Edm.DateTime             string that pt_ticks_parse reads
  *     Edm.Guid                 string
  *     Edm.Binary               string in base64
  *

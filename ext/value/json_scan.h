@@ -23,8 +23,7 @@ typedef enum pt_json_kind {
 
 typedef struct pt_json_token {
     pt_json_kind kind;
-    uint8_t
-        *data; /* a string: its unescaped bytes, which a NUL follows; else the token as written */
+    uint8_t *data; /* of a string: unescaped, and a NUL follows; else the token as written */
     size_t size;
 } pt_json_token;
 

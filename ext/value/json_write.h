@@ -21,7 +21,7 @@ void pt_json_begin(pt_buffer *json);
 void pt_json_add(pt_buffer *json, pt_slice name, const pt_value *value);
 void pt_json_end(pt_buffer *json);
 
-/* Adds an annotation to the last property, if pt_json_add adds none for its type. */
+/* Adds an annotation to the last property, if pt_json_add does not for its type. */
 void pt_json_add_annotation(pt_buffer *json, pt_slice name, pt_type type);
 
 #endif
