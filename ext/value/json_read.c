@@ -101,7 +101,7 @@ static int collect_members(json_reading *p, pt_slice text, pt_json_scan *scan)
             return refuse_json_text(p, "malformed JSON", text);
         case PT_JSON_HALF_SURROGATE:
             return refuse_member(p, name.size != 0 ? name : pt_slice_text("name"),
-                                 "half of a surrogate pair is no character; write both halves, "
+                                 "half of a surrogate pair is not a character; write both halves, "
                                  "such as \\ud83d\\ude00",
                                  "InvalidInput");
         }
@@ -154,7 +154,7 @@ static int read_type_annotation(json_reading *p, const member *annotation, pt_ty
     pt_excerpt(annotation->name, name);
     pt_excerpt(text, excerpt);
     return pt_error_set(p->error, SQLITE_MISMATCH,
-                        "%s: %s%s: '%s' is no type; write \"Edm.String\", \"Edm.Int32\", "
+                        "%s: %s%s: '%s' is not a type; write \"Edm.String\", \"Edm.Int32\", "
                         "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", "
                         "\"Edm.Guid\" or \"Edm.Binary\" (InvalidInput)",
                         p->subject, name, PT_ODATA_TYPE_SUFFIX, excerpt);
@@ -190,7 +190,8 @@ static int take_system_member(json_reading *p, const member *property, system_me
     if (which != MEMBER_TIMESTAMP &&
         (property->value.kind != PT_JSON_STRING ||
          !pt_key_is_valid_text(pt_json_token_text(&property->value)))) {
-        return refuse_member(p, property->name, "is no key; write a string of UTF-8 without U+0000",
+        return refuse_member(p, property->name,
+                             "is not a key; write a string of UTF-8 without U+0000",
                              "OutOfRangeInput");
     }
     p->has[which] = true;
