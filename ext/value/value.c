@@ -23,7 +23,8 @@ pt_type pt_value_integer_type(int64_t integer)
     return integer >= INT32_MIN && integer <= INT32_MAX ? PT_INT32 : PT_INT64;
 }
 
-/* sqlite3_value_bytes must come second: before the conversion to text the size is another one. */
+/* sqlite3_value_bytes must come second: only after the conversion to text is it the size of that
+ * text. */
 static int read_value_text(sqlite3_value *value, pt_slice *text)
 {
     const unsigned char *data = sqlite3_value_text(value);

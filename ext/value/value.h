@@ -33,7 +33,7 @@ int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob);
  *                     ("34", "+034"; neither "3.0" nor " 34")
  *     Double          REAL; INTEGER up to 2^53; text that is exactly a number (base/number.h), and
  *                     "NaN", "Infinity", "-Infinity"
- *     Boolean         0 and 1, also as text; true and false as text in any case
+ *     Boolean         0 and 1, also as text; 'true' and 'false' in any case
  *     DateTime        text that pt_ticks_parse reads
  *     Guid            a GUID's text; a BLOB of 16 bytes
  *     Binary          BLOB
