@@ -1,7 +1,6 @@
 #include "functions/csv_functions.h"
 
 #include "base/text.h"
-#include "entity/key.h"
 #include "entity/odata.h"
 #include "functions/function_arguments.h"
 #include "functions/json_functions.h"
