@@ -9,22 +9,11 @@
 #include "value/json_write.h"
 #include "value/value.h"
 
-static const char type_suffix[] = "@type";
-
-/* Fails the function with a text from sqlite3_mprintf, NULL when that was out of memory. */
-static void fail_with(sqlite3_context *context, char *message)
-{
-    if (message != NULL) {
-        sqlite3_result_error(context, message, -1);
-    } else {
-        sqlite3_result_error_nomem(context);
-    }
-    sqlite3_free(message);
-}
+static const char type_column_suffix[] = "@type";
 
 /* --- Fields --- */
 
-/* Quoted also where a reader might trim it. */
+/* True also for blanks at the ends, which a reader might trim. */
 static bool needs_quotes(pt_slice text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -37,7 +26,7 @@ static bool needs_quotes(pt_slice text)
     return false;
 }
 
-static void append_text(pt_buffer *line, pt_slice text)
+static void append_field(pt_buffer *line, pt_slice text)
 {
     if (!needs_quotes(text)) {
         pt_buffer_append_slice(line, text);
@@ -53,22 +42,18 @@ static void append_text(pt_buffer *line, pt_slice text)
     pt_buffer_append_byte(line, '"');
 }
 
-static void append_value(pt_buffer *line, const pt_value *value)
+static void append_value_field(pt_buffer *line, const pt_value *value)
 {
     if (value->type == PT_STRING) {
-        append_text(line, value->bytes);
+        append_field(line, value->bytes);
     } else {
         pt_value_append_text(line, value);
     }
 }
 
-static bool has_nul(pt_slice text)
-{
-    return text.size != 0 && memchr(text.data, 0, text.size) != NULL;
-}
-
-/* A text argument as a field; NULL is empty. */
-static bool append_argument(sqlite3_context *context, pt_buffer *line, sqlite3_value *argument)
+/* Appends a text argument as a field. NULL becomes an empty field. */
+static bool append_argument_field(sqlite3_context *context, pt_buffer *line,
+                                  sqlite3_value *argument)
 {
     if (sqlite3_value_type(argument) == SQLITE_NULL) {
         return true;
@@ -77,24 +62,24 @@ static bool append_argument(sqlite3_context *context, pt_buffer *line, sqlite3_v
     if (!pt_argument_text(context, argument, &text)) {
         return false;
     }
-    if (has_nul(text)) {
+    if (pt_slice_has_nul(text)) {
         pt_argument_refuse(context, argument, "contains U+0000, which CSV cannot hold");
         return false;
     }
-    append_text(line, text);
+    append_field(line, text);
     return true;
 }
 
 /* --- Columns --- */
 
-/* The columns while they are gone through. `text` is unescaped in place. */
-typedef struct columns {
-    pt_buffer text;
+/* Reads the argument `columns`, one name after the other. */
+typedef struct csv_columns {
+    pt_buffer text; /* a copy of the argument, unescaped in place */
     pt_json_scan scan;
-    pt_slice name; /* the current one's */
-} columns;
+    pt_slice name; /* of the current column */
+} csv_columns;
 
-static bool columns_open(sqlite3_context *context, sqlite3_value *argument, columns *c)
+static bool open_columns(sqlite3_context *context, sqlite3_value *argument, csv_columns *c)
 {
     pt_slice text;
     if (!pt_argument_text(context, argument, &text)) {
@@ -108,9 +93,9 @@ static bool columns_open(sqlite3_context *context, sqlite3_value *argument, colu
     return true;
 }
 
-/* Goes on to the next column. PT_JSON_MEMBER, PT_JSON_END, or else what the function has failed
- * with. */
-static pt_json_step columns_next(sqlite3_context *context, sqlite3_value *argument, columns *c)
+/* Moves to the next column. PT_JSON_MEMBER, or PT_JSON_END after the last. With any other result
+ * the function has failed. */
+static pt_json_step next_column(sqlite3_context *context, sqlite3_value *argument, csv_columns *c)
 {
     pt_slice last = c->name;
     pt_json_token value;
@@ -120,7 +105,7 @@ static pt_json_step columns_next(sqlite3_context *context, sqlite3_value *argume
     }
     if (step != PT_JSON_MEMBER && step != PT_JSON_END) {
         pt_argument_refuse(context, argument,
-                           "is not a JSON object with members named as the properties, in "
+                           "is not a JSON object with a member for each property, in "
                            "ascending order; make it with json_group_object(name, NULL)");
     }
     return step;
@@ -128,28 +113,29 @@ static pt_json_step columns_next(sqlite3_context *context, sqlite3_value *argume
 
 /* --- pt_csv_header --- */
 
-/* Whether the name can head a column. */
-static bool check_name(sqlite3_context *context, pt_slice name)
+/* True if a property of this name can be a column. Otherwise the function has failed. */
+static bool check_column_name(sqlite3_context *context, pt_slice name)
 {
-    if (!pt_slice_has_suffix(name, pt_slice_text(type_suffix)) && !has_nul(name)) {
+    if (!pt_slice_has_suffix(name, pt_slice_text(type_column_suffix)) && !pt_slice_has_nul(name)) {
         return true;
     }
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
-    fail_with(context, sqlite3_mprintf("%s: a property named %Q cannot be a column of this CSV; "
-                                       "leave it out, or write JSON lines",
-                                       (const char *)sqlite3_user_data(context), excerpt));
+    pt_result_error(context,
+                    "a property named %Q cannot be a column of this CSV; "
+                    "leave it out, or write JSON lines",
+                    excerpt);
     return false;
 }
 
 static void append_column_pair(pt_buffer *line, pt_slice name, pt_buffer *type_name)
 {
     pt_buffer_assign(type_name, name);
-    pt_buffer_append_text(type_name, type_suffix);
+    pt_buffer_append_text(type_name, type_column_suffix);
     pt_buffer_append_byte(line, ',');
-    append_text(line, name);
+    append_field(line, name);
     pt_buffer_append_byte(line, ',');
-    append_text(line, pt_buffer_slice(type_name));
+    append_field(line, pt_buffer_slice(type_name));
     line->failed = line->failed || type_name->failed;
 }
 
@@ -158,17 +144,17 @@ void pt_function_csv_header(sqlite3_context *context, int argc, sqlite3_value **
     if (pt_arguments_have_null(argc, argv)) {
         return;
     }
-    columns c = {.name = {0}};
+    csv_columns c = {.name = {0}};
     pt_buffer line = {0};
     pt_buffer type_name = {0};
     pt_json_step step = PT_JSON_MALFORMED;
-    if (columns_open(context, argv[0], &c)) {
+    if (open_columns(context, argv[0], &c)) {
         pt_buffer_append_text(&line, "PartitionKey,RowKey,Timestamp");
-        step = columns_next(context, argv[0], &c);
+        step = next_column(context, argv[0], &c);
     }
-    while (step == PT_JSON_MEMBER && check_name(context, c.name)) {
+    while (step == PT_JSON_MEMBER && check_column_name(context, c.name)) {
         append_column_pair(&line, c.name, &type_name);
-        step = columns_next(context, argv[0], &c);
+        step = next_column(context, argv[0], &c);
     }
     if (step == PT_JSON_END) {
         pt_result_text(context, &line);
@@ -180,51 +166,51 @@ void pt_function_csv_header(sqlite3_context *context, int argc, sqlite3_value **
 
 /* --- pt_csv_line --- */
 
-/* Fails the function for a property. The keys are argv[1] and argv[2]. */
-static void refuse_property(sqlite3_context *context, sqlite3_value **argv, pt_slice name,
-                            const char *problem)
+/* Makes the function fail because of a property. The keys are argv[1] and argv[2]. */
+static void refuse_csv_property(sqlite3_context *context, sqlite3_value **argv, pt_slice name,
+                                const char *problem)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
-    fail_with(context, sqlite3_mprintf("%s: property %s of the entity with PartitionKey '%s', "
-                                       "RowKey '%s' %s",
-                                       (const char *)sqlite3_user_data(context), excerpt,
-                                       (const char *)sqlite3_value_text(argv[1]),
-                                       (const char *)sqlite3_value_text(argv[2]), problem));
+    pt_result_error(context,
+                    "property %s of the entity with PartitionKey '%s', "
+                    "RowKey '%s' %s",
+                    excerpt, (const char *)sqlite3_value_text(argv[1]),
+                    (const char *)sqlite3_value_text(argv[2]), problem);
 }
 
-static bool append_pair(sqlite3_context *context, sqlite3_value **argv, pt_buffer *line,
-                        const pt_field *field)
+static bool append_value_pair(sqlite3_context *context, sqlite3_value **argv, pt_buffer *line,
+                              const pt_field *field)
 {
-    if (field->value.type == PT_STRING && has_nul(field->value.bytes)) {
-        refuse_property(context, argv, field->name,
-                        "contains U+0000, which CSV cannot hold; write JSON lines");
+    if (field->value.type == PT_STRING && pt_slice_has_nul(field->value.bytes)) {
+        refuse_csv_property(context, argv, field->name,
+                            "contains U+0000, which CSV cannot hold; write JSON lines");
         return false;
     }
-    append_value(line, &field->value);
+    append_value_field(line, &field->value);
     pt_buffer_append_byte(line, ',');
     pt_buffer_append_text(line, PT_ODATA_TYPE_PREFIX);
     pt_buffer_append_text(line, pt_type_name(field->value.type));
     return true;
 }
 
-/* Both the columns and the properties of the bag come in the order of their names. */
-static bool append_properties(sqlite3_context *context, sqlite3_value **argv, pt_buffer *line,
-                              columns *c, const pt_bag *bag)
+/* Columns and properties are both ordered by name, so one pass over both finds all pairs. */
+static bool append_property_pairs(sqlite3_context *context, sqlite3_value **argv, pt_buffer *line,
+                                  csv_columns *c, const pt_bag *bag)
 {
     unsigned next = 0;
     pt_json_step step;
-    while ((step = columns_next(context, argv[0], c)) == PT_JSON_MEMBER) {
+    while ((step = next_column(context, argv[0], c)) == PT_JSON_MEMBER) {
         pt_buffer_append_byte(line, ',');
         if (next == bag->count || !pt_slice_equal(bag->fields[next].name, c->name)) {
             pt_buffer_append_byte(line, ',');
-        } else if (!append_pair(context, argv, line, &bag->fields[next++])) {
+        } else if (!append_value_pair(context, argv, line, &bag->fields[next++])) {
             return false;
         }
     }
     if (step == PT_JSON_END && next < bag->count) {
-        refuse_property(context, argv, bag->fields[next].name,
-                        "is not among the columns; take them from all entities");
+        refuse_csv_property(context, argv, bag->fields[next].name,
+                            "is not among the columns; take them from all entities");
         return false;
     }
     return step == PT_JSON_END;
@@ -232,10 +218,10 @@ static bool append_properties(sqlite3_context *context, sqlite3_value **argv, pt
 
 static bool append_keys(sqlite3_context *context, sqlite3_value **argv, pt_buffer *line)
 {
-    bool good = append_argument(context, line, argv[1]);
+    bool good = append_argument_field(context, line, argv[1]);
     for (int i = 2; good && i <= 3; i++) {
         pt_buffer_append_byte(line, ',');
-        good = append_argument(context, line, argv[i]);
+        good = append_argument_field(context, line, argv[i]);
     }
     return good;
 }
@@ -243,12 +229,12 @@ static bool append_keys(sqlite3_context *context, sqlite3_value **argv, pt_buffe
 void pt_function_csv_line(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
-    columns c = {.name = {0}};
+    csv_columns c = {.name = {0}};
     pt_buffer line = {0};
     pt_bag bag = {0};
-    if (columns_open(context, argv[0], &c) && append_keys(context, argv, &line) &&
+    if (open_columns(context, argv[0], &c) && append_keys(context, argv, &line) &&
         pt_argument_properties(context, argv[4], &bag) &&
-        append_properties(context, argv, &line, &c, &bag)) {
+        append_property_pairs(context, argv, &line, &c, &bag)) {
         pt_result_text(context, &line);
     }
     pt_bag_free(&bag);
@@ -258,11 +244,11 @@ void pt_function_csv_line(sqlite3_context *context, int argc, sqlite3_value **ar
 
 /* --- pt_csv_member --- */
 
-enum { PLACE, NAME, VALUE, TYPE, MEMBER_ARGUMENTS };
+enum { MEMBER_PLACE, MEMBER_NAME, MEMBER_VALUE, MEMBER_TYPE, MEMBER_ARGUMENTS };
 
-/* NULL is what .import gives where a record is too short: an empty field. */
-static bool read_texts(sqlite3_context *context, sqlite3_value **argv,
-                       pt_slice texts[MEMBER_ARGUMENTS])
+/* NULL is an empty field: .import passes it where a record is too short. */
+static bool read_member_texts(sqlite3_context *context, sqlite3_value **argv,
+                              pt_slice texts[MEMBER_ARGUMENTS])
 {
     for (int i = 0; i < MEMBER_ARGUMENTS; i++) {
         if (sqlite3_value_type(argv[i]) == SQLITE_NULL) {
@@ -274,24 +260,24 @@ static bool read_texts(sqlite3_context *context, sqlite3_value **argv,
     return true;
 }
 
-static void refuse_type(sqlite3_context *context, const pt_slice texts[MEMBER_ARGUMENTS])
+static void refuse_member_type(sqlite3_context *context, const pt_slice texts[MEMBER_ARGUMENTS])
 {
     char name[PT_EXCERPT_SIZE];
     char value[PT_EXCERPT_SIZE];
     char type[PT_EXCERPT_SIZE];
-    pt_excerpt(texts[NAME], name);
-    pt_excerpt(texts[VALUE], value);
-    pt_excerpt(texts[TYPE], type);
-    fail_with(context, sqlite3_mprintf(
-                           "%s: %s: column %s: %Q has the type %Q in %s%s; write one of "
-                           "Edm.String, Edm.Int32, Edm.Int64, Edm.Double, Edm.Boolean, "
-                           "Edm.DateTime, Edm.Guid and Edm.Binary there (InvalidInput)",
-                           (const char *)sqlite3_user_data(context),
-                           (const char *)texts[PLACE].data, name, value, type, name, type_suffix));
+    pt_excerpt(texts[MEMBER_NAME], name);
+    pt_excerpt(texts[MEMBER_VALUE], value);
+    pt_excerpt(texts[MEMBER_TYPE], type);
+    pt_result_error(context,
+                    "%s: column %s: %Q has the type %Q in %s%s; write one of "
+                    "Edm.String, Edm.Int32, Edm.Int64, Edm.Double, Edm.Boolean, "
+                    "Edm.DateTime, Edm.Guid and Edm.Binary there (InvalidInput)",
+                    (const char *)texts[MEMBER_PLACE].data, name, value, type, name,
+                    type_column_suffix);
 }
 
-/* JSON knows a Boolean by its word; all other types are understood as strings. */
-static pt_value json_value(pt_slice text, pt_type type)
+/* In JSON a Boolean must be the word true or false. All other types may be strings. */
+static pt_value member_value(pt_slice text, pt_type type)
 {
     static const char *const words[] = {"false", "true"};
     for (int word = 0; type == PT_BOOLEAN && word < 2; word++) {
@@ -305,12 +291,12 @@ static pt_value json_value(pt_slice text, pt_type type)
 static void result_member(sqlite3_context *context, pt_slice name, pt_slice text, pt_type type)
 {
     pt_buffer json = {0};
-    pt_value value = json_value(text, type);
+    pt_value value = member_value(text, type);
     pt_json_begin(&json);
     pt_json_add(&json, name, &value);
     pt_json_add_annotation(&json, name, type);
     if (!json.failed) {
-        json.data[0] = ','; /* a member behind others, not the first one of an object */
+        json.data[0] = ','; /* not the opening brace: the result follows other members */
     }
     pt_result_text(context, &json);
 }
@@ -319,17 +305,17 @@ void pt_function_csv_member(sqlite3_context *context, int argc, sqlite3_value **
 {
     (void)argc;
     pt_slice texts[MEMBER_ARGUMENTS];
-    if (!read_texts(context, argv, texts)) {
+    if (!read_member_texts(context, argv, texts)) {
         return;
     }
-    if (texts[VALUE].size == 0 && texts[TYPE].size == 0) {
+    if (texts[MEMBER_VALUE].size == 0 && texts[MEMBER_TYPE].size == 0) {
         sqlite3_result_text(context, "", 0, SQLITE_STATIC);
         return;
     }
-    pt_type type = pt_type_from_name(texts[TYPE]);
+    pt_type type = pt_type_from_name(texts[MEMBER_TYPE]);
     if (type == PT_NONE) {
-        refuse_type(context, texts);
+        refuse_member_type(context, texts);
     } else {
-        result_member(context, texts[NAME], texts[VALUE], type);
+        result_member(context, texts[MEMBER_NAME], texts[MEMBER_VALUE], type);
     }
 }

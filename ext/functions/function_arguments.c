@@ -15,8 +15,9 @@ bool pt_arguments_have_null(int argc, sqlite3_value **argv)
     return false;
 }
 
-/* The order matters: only after the conversion to text the size is that of the text. */
-static pt_slice value_text(sqlite3_value *value)
+/* sqlite3_value_bytes() must come second: it returns the size of the text only after the value has
+ * been converted. */
+static pt_slice text_of_value(sqlite3_value *value)
 {
     const unsigned char *text = sqlite3_value_text(value);
     return pt_slice_of(text, text != NULL ? (size_t)sqlite3_value_bytes(value) : 0);
@@ -30,7 +31,7 @@ bool pt_argument_text(sqlite3_context *context, sqlite3_value *argument, pt_slic
                            type == SQLITE_BLOB ? "not text" : "REAL");
         return false;
     }
-    *text = value_text(argument);
+    *text = text_of_value(argument);
     if (text->data == NULL) {
         sqlite3_result_error_nomem(context);
         return false;
@@ -46,7 +47,7 @@ bool pt_argument_integer(sqlite3_context *context, sqlite3_value *argument, int6
         return true;
     }
     if (type == SQLITE_TEXT) {
-        pt_slice text = value_text(argument);
+        pt_slice text = text_of_value(argument);
         if (text.data == NULL) {
             sqlite3_result_error_nomem(context);
             return false;
@@ -60,9 +61,9 @@ bool pt_argument_integer(sqlite3_context *context, sqlite3_value *argument, int6
     return false;
 }
 
-static char *described_text(sqlite3_value *value)
+static char *describe_text_argument(sqlite3_value *value)
 {
-    pt_slice text = value_text(value);
+    pt_slice text = text_of_value(value);
     if (text.data == NULL) {
         return NULL;
     }
@@ -75,7 +76,7 @@ static char *described_text(sqlite3_value *value)
     return sqlite3_mprintf("%Q", excerpt);
 }
 
-static char *described(sqlite3_value *value)
+static char *describe_argument(sqlite3_value *value)
 {
     switch (sqlite3_value_type(value)) {
     case SQLITE_INTEGER:
@@ -85,10 +86,33 @@ static char *described(sqlite3_value *value)
     case SQLITE_BLOB:
         return sqlite3_mprintf("a BLOB of size %d", sqlite3_value_bytes(value));
     case SQLITE_TEXT:
-        return described_text(value);
+        return describe_text_argument(value);
     default:
         return sqlite3_mprintf("NULL");
     }
+}
+
+/* Takes ownership of the text, which is NULL when out of memory. */
+static void fail_with_text(sqlite3_context *context, char *text)
+{
+    const char *function = sqlite3_user_data(context);
+    char *message = text != NULL ? sqlite3_mprintf("%s: %s", function, text) : NULL;
+    if (message != NULL) {
+        sqlite3_result_error(context, message, -1);
+    } else {
+        sqlite3_result_error_nomem(context);
+    }
+    sqlite3_free(message);
+    sqlite3_free(text);
+}
+
+void pt_result_error(sqlite3_context *context, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *text = sqlite3_vmprintf(format, args);
+    va_end(args);
+    fail_with_text(context, text);
 }
 
 void pt_argument_refuse(sqlite3_context *context, sqlite3_value *argument, const char *format, ...)
@@ -97,20 +121,11 @@ void pt_argument_refuse(sqlite3_context *context, sqlite3_value *argument, const
     va_start(args, format);
     char *reason = sqlite3_vmprintf(format, args);
     va_end(args);
-    char *value = described(argument);
-    char *message = NULL;
-    if (reason != NULL && value != NULL) {
-        const char *function = sqlite3_user_data(context);
-        message = sqlite3_mprintf("%s: %s %s", function, value, reason);
-    }
-    if (message != NULL) {
-        sqlite3_result_error(context, message, -1);
-    } else {
-        sqlite3_result_error_nomem(context);
-    }
+    char *value = describe_argument(argument);
+    bool complete = reason != NULL && value != NULL;
+    fail_with_text(context, complete ? sqlite3_mprintf("%s %s", value, reason) : NULL);
     sqlite3_free(reason);
     sqlite3_free(value);
-    sqlite3_free(message);
 }
 
 void pt_result_text(sqlite3_context *context, pt_buffer *buffer)

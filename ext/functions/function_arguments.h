@@ -1,8 +1,8 @@
 /*
- * What the SQL functions share: reading arguments, giving results, refusing values.
+ * Shared by the SQL functions: reads arguments, returns results and errors.
  *
- * Every function is registered with its own SQL name as user data. Its errors read
- * "<name>: <value> <what is wrong>; <what to do>", with the code SQLITE_ERROR.
+ * Every function is registered with its own SQL name as user data. Its errors read "<name>: <value>
+ * <what is wrong>; <what to do>", with the code SQLITE_ERROR.
  */
 #ifndef PT_FUNCTIONS_FUNCTION_ARGUMENTS_H
 #define PT_FUNCTIONS_FUNCTION_ARGUMENTS_H
@@ -10,28 +10,33 @@
 #include "base/buffer.h"
 #include "base/sqlite.h"
 
-/* Whether one of the arguments is NULL. A function that then returns at once gives NULL. */
+/* True if an argument is NULL. If the function then returns at once, its result is NULL. */
 bool pt_arguments_have_null(int argc, sqlite3_value **argv);
 
 /*
- * The bytes of an argument that is TEXT, or INTEGER written as text; valid as long as the argument
- * is not converted otherwise. On REAL and BLOB the function fails, and so it does out of memory:
- * false, with the error set.
+ * The bytes of an argument that is TEXT, or of an INTEGER converted to text. Valid until the
+ * argument is converted to another type. REAL, BLOB and NULL, or out of memory: false, and the
+ * function has failed.
  */
 bool pt_argument_text(sqlite3_context *context, sqlite3_value *argument, pt_slice *text);
 
 /*
- * An argument that is INTEGER, or TEXT that is exactly an integer (an optional sign and digits,
- * nothing around them). Anything else: false, with the error set.
+ * The value of an INTEGER argument, or of TEXT that is an optional sign and digits and nothing
+ * else. Otherwise false, and the function has failed.
  */
 bool pt_argument_integer(sqlite3_context *context, sqlite3_value *argument, int64_t *integer);
 
-/* Fails the function: its name, the argument (shortened) and the formatted text (sqlite3_mprintf's
- * formats), which goes on after the argument. */
+/*
+ * Makes the function fail with "<name>: <formatted text>". SQLITE_NOMEM when out of memory. The
+ * format is sqlite3_mprintf's.
+ */
+void pt_result_error(sqlite3_context *context, const char *format, ...);
+
+/* Makes the function fail with "<name>: <argument, shortened> <formatted text>". */
 void pt_argument_refuse(sqlite3_context *context, sqlite3_value *argument, const char *format, ...);
 
-/* Gives the buffer's content as TEXT, or fails with SQLITE_NOMEM if the buffer has failed. The
- * buffer is empty afterwards. */
+/* Returns the buffer's content as TEXT, or SQLITE_NOMEM if the buffer has failed. Frees the buffer.
+ */
 void pt_result_text(sqlite3_context *context, pt_buffer *buffer);
 
 #endif

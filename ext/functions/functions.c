@@ -34,15 +34,15 @@
 #define SANITIZER "none"
 #endif
 
-static void version(sqlite3_context *context, int argc, sqlite3_value **argv)
+static void function_version(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
     sqlite3_result_text(context, PT_VERSION, -1, SQLITE_STATIC);
 }
 
-/* libuuid tells its version neither in its header nor at run time. */
-static void debug(sqlite3_context *context, int argc, sqlite3_value **argv)
+/* libuuid has no version in its header, and no function that returns it. */
+static void function_debug(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
@@ -74,7 +74,7 @@ static const struct {
     int arguments;
     int flags;
     void (*call)(sqlite3_context *, int, sqlite3_value **);
-} functions[] = {
+} sql_functions[] = {
     {"pt_ticks", 0, IMPURE, pt_function_ticks},
     {"pt_ticks", 1, PURE, pt_function_ticks},
     {"pt_datetime", 0, IMPURE, pt_function_datetime},
@@ -98,16 +98,17 @@ static const struct {
     {"pt_csv_header", 1, PURE, pt_function_csv_header},
     {"pt_csv_line", 5, PURE, pt_function_csv_line},
     {"pt_csv_member", 4, PURE, pt_function_csv_member},
-    {"pt_version", 0, PURE, version},
-    {"pt_debug", 0, PURE, debug},
+    {"pt_version", 0, PURE, function_version},
+    {"pt_debug", 0, PURE, function_debug},
 };
 
 int pt_functions_register(sqlite3 *db, pt_error *error)
 {
-    for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {
-        const char *name = functions[i].name;
-        int rc = sqlite3_create_function_v2(db, name, functions[i].arguments, functions[i].flags,
-                                            (void *)name, functions[i].call, NULL, NULL, NULL);
+    for (size_t i = 0; i < sizeof sql_functions / sizeof sql_functions[0]; i++) {
+        const char *name = sql_functions[i].name;
+        int rc =
+            sqlite3_create_function_v2(db, name, sql_functions[i].arguments, sql_functions[i].flags,
+                                       (void *)name, sql_functions[i].call, NULL, NULL, NULL);
         if (rc == SQLITE_NOMEM) {
             return pt_error_nomem(error);
         }

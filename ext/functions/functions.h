@@ -1,5 +1,6 @@
 /*
- * The SQL functions: pt_ticks, pt_starts_with, pt_uuid7 and so on. They need no table.
+ * Registers the SQL functions that need no table, such as pt_ticks, pt_starts_with and pt_uuid7.
+ * The table in functions.c lists them; pt_function_x implements pt_x.
  */
 #ifndef PT_FUNCTIONS_FUNCTIONS_H
 #define PT_FUNCTIONS_FUNCTIONS_H
@@ -7,7 +8,7 @@
 #include "base/error.h"
 #include "base/sqlite.h"
 
-/* Makes all of them known to a connection. SQLITE_OK, SQLITE_NOMEM, or SQLite's code with text. */
+/* SQLITE_OK, SQLITE_NOMEM, or SQLite's code with a text. */
 int pt_functions_register(sqlite3 *db, pt_error *error);
 
 #endif

@@ -6,7 +6,7 @@
 #include "base/ticks.h"
 #include "entity/edm.h"
 
-enum { TICKS_PER_MILLISECOND = 10000, FRACTION_BITS = 12, VERSION_7 = 0x70 };
+enum { MILLISECOND_TICKS = 10000, FRACTION_BITS = 12, UUID_VERSION_7 = 0x70 };
 
 static void result_uuid(sqlite3_context *context, const uuid_t uuid)
 {
@@ -25,18 +25,18 @@ void pt_function_guid(sqlite3_context *context, int argc, sqlite3_value **argv)
 }
 
 /* Milliseconds since 1970 and their fraction, as one number of 60 bits. */
-static uint64_t stamp_now(void)
+static uint64_t uuid_stamp_now(void)
 {
     int64_t ticks = pt_ticks_now() - PT_TICKS_UNIX_EPOCH;
     uint64_t elapsed = ticks > 0 ? (uint64_t)ticks : 0;
-    uint64_t fraction = (elapsed % TICKS_PER_MILLISECOND << FRACTION_BITS) / TICKS_PER_MILLISECOND;
-    return elapsed / TICKS_PER_MILLISECOND << FRACTION_BITS | fraction;
+    uint64_t fraction = (elapsed % MILLISECOND_TICKS << FRACTION_BITS) / MILLISECOND_TICKS;
+    return elapsed / MILLISECOND_TICKS << FRACTION_BITS | fraction;
 }
 
-static uint64_t next_stamp(void)
+static uint64_t next_uuid_stamp(void)
 {
     static _Atomic uint64_t last;
-    uint64_t now = stamp_now();
+    uint64_t now = uuid_stamp_now();
     uint64_t previous = atomic_load(&last);
     uint64_t next;
     do {
@@ -50,12 +50,12 @@ void pt_function_uuid7(sqlite3_context *context, int argc, sqlite3_value **argv)
     (void)argc;
     (void)argv;
     uuid_t uuid;
-    uuid_generate_random(uuid); /* brings the variant bits */
-    uint64_t stamp = next_stamp();
+    uuid_generate_random(uuid); /* sets the variant bits */
+    uint64_t stamp = next_uuid_stamp();
     pt_put_be32(uuid, (uint32_t)(stamp >> 28));
     uuid[4] = (uint8_t)(stamp >> 20);
     uuid[5] = (uint8_t)(stamp >> 12);
-    uuid[6] = (uint8_t)(VERSION_7 | (stamp >> 8 & 0x0F));
+    uuid[6] = (uint8_t)(UUID_VERSION_7 | (stamp >> 8 & 0x0F));
     uuid[7] = (uint8_t)stamp;
     result_uuid(context, uuid);
 }

@@ -1,5 +1,5 @@
 /*
- * SQL functions that make identifiers: UUIDs in lower-case text form.
+ * SQL functions that return new identifiers: UUIDs as lower-case text.
  */
 #ifndef PT_FUNCTIONS_ID_FUNCTIONS_H
 #define PT_FUNCTIONS_ID_FUNCTIONS_H
@@ -18,8 +18,8 @@ void pt_function_guid(sqlite3_context *context, int argc, sqlite3_value **argv);
  *      2 bits  variant: 10
  *     62 bits  random
  *
- * Each value made in a process is greater than those before it, whichever thread makes them: when
- * the clock has not gone on since the last one, the first 60 bits of time count up by one.
+ * Each call in a process returns a greater value than all calls before it, in any thread. If the
+ * clock has not advanced since the last call, the 60 bits of time are increased by one.
  */
 void pt_function_uuid7(sqlite3_context *context, int argc, sqlite3_value **argv);
 

@@ -5,24 +5,18 @@
 #include "value/json_write.h"
 #include "value/value.h"
 
-/* Fails the function with "<name>: <text>". */
-static void fail(sqlite3_context *context, pt_error *error)
+/* Makes the function fail with the error, and clears it. */
+static void fail_with_error(sqlite3_context *context, pt_error *error)
 {
-    char *message = NULL;
-    if (error->rc != SQLITE_NOMEM) {
-        message =
-            sqlite3_mprintf("%s: %s", (const char *)sqlite3_user_data(context), error->message);
-    }
-    if (message != NULL) {
-        sqlite3_result_error(context, message, -1);
-    } else {
+    if (error->rc == SQLITE_NOMEM) {
         sqlite3_result_error_nomem(context);
+    } else {
+        pt_result_error(context, "%s", error->message);
     }
-    sqlite3_free(message);
     pt_error_clear(error);
 }
 
-static bool is_empty(sqlite3_value *value)
+static bool is_null_or_empty(sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
     return type == SQLITE_NULL || (type == SQLITE_TEXT && sqlite3_value_bytes(value) == 0);
@@ -31,27 +25,27 @@ static bool is_empty(sqlite3_value *value)
 bool pt_argument_properties(sqlite3_context *context, sqlite3_value *argument, pt_bag *bag)
 {
     pt_bag_clear(bag);
-    if (is_empty(argument)) {
+    if (is_null_or_empty(argument)) {
         return true;
     }
     pt_error error = PT_ERROR_NONE;
     int rc = pt_json_parse(argument, bag, &error);
     if (rc != SQLITE_OK) {
-        fail(context, &error);
+        fail_with_error(context, &error);
     }
     return rc == SQLITE_OK;
 }
 
-/* --- Writing --- */
+/* --- pt_entity_json --- */
 
-static void add_text(pt_buffer *json, const char *name, pt_slice text)
+static void add_text_member(pt_buffer *json, const char *name, pt_slice text)
 {
     pt_value value = {.type = PT_STRING, .bytes = text};
     pt_json_add(json, pt_slice_text(name), &value);
 }
 
-static bool add_column(sqlite3_context *context, pt_buffer *json, const char *name,
-                       sqlite3_value *argument)
+static bool add_text_column(sqlite3_context *context, pt_buffer *json, const char *name,
+                            sqlite3_value *argument)
 {
     if (sqlite3_value_type(argument) == SQLITE_NULL) {
         return true;
@@ -60,11 +54,11 @@ static bool add_column(sqlite3_context *context, pt_buffer *json, const char *na
     if (!pt_argument_text(context, argument, &text)) {
         return false;
     }
-    add_text(json, name, text);
+    add_text_member(json, name, text);
     return true;
 }
 
-/* An Int64 is the string that the service makes of it, with its annotation. */
+/* The service writes an Int64 as a string, with its type beside it. */
 static void add_int64(pt_buffer *json, const pt_field *field, pt_buffer *digits)
 {
     pt_buffer_clear(digits);
@@ -75,7 +69,7 @@ static void add_int64(pt_buffer *json, const pt_field *field, pt_buffer *digits)
     json->failed = json->failed || digits->failed;
 }
 
-static void add_properties(pt_buffer *json, const pt_bag *bag)
+static void add_all_properties(pt_buffer *json, const pt_bag *bag)
 {
     pt_buffer digits = {0};
     for (unsigned i = 0; i < bag->count; i++) {
@@ -95,11 +89,11 @@ void pt_function_entity_json(sqlite3_context *context, int argc, sqlite3_value *
     pt_buffer json = {0};
     pt_bag bag = {0};
     pt_json_begin(&json);
-    if (add_column(context, &json, "PartitionKey", argv[0]) &&
-        add_column(context, &json, "RowKey", argv[1]) &&
-        add_column(context, &json, "Timestamp", argv[2]) &&
+    if (add_text_column(context, &json, "PartitionKey", argv[0]) &&
+        add_text_column(context, &json, "RowKey", argv[1]) &&
+        add_text_column(context, &json, "Timestamp", argv[2]) &&
         pt_argument_properties(context, argv[3], &bag)) {
-        add_properties(&json, &bag);
+        add_all_properties(&json, &bag);
         pt_json_end(&json);
         pt_result_text(context, &json);
     }
@@ -107,9 +101,9 @@ void pt_function_entity_json(sqlite3_context *context, int argc, sqlite3_value *
     pt_buffer_free(&json);
 }
 
-/* --- Reading --- */
+/* --- pt_entity_properties --- */
 
-static void result_properties(sqlite3_context *context, const pt_bag *bag)
+static void result_json_properties(sqlite3_context *context, const pt_bag *bag)
 {
     pt_buffer json = {0};
     pt_json_begin(&json);
@@ -130,9 +124,9 @@ void pt_function_entity_properties(sqlite3_context *context, int argc, sqlite3_v
     pt_bag bag = {0};
     int rc = pt_json_parse_entity(argv[0], (const char *)place.data, &bag, &error);
     if (rc == SQLITE_OK) {
-        result_properties(context, &bag);
+        result_json_properties(context, &bag);
     } else {
-        fail(context, &error);
+        fail_with_error(context, &error);
     }
     pt_bag_free(&bag);
 }

@@ -1,6 +1,6 @@
 /*
- * SQL functions between the Properties column and entities in the JSON of the Table service, in
- * which an Int64 is a string and the keys are members like others:
+ * SQL functions that convert between the Properties column and the Table service's JSON of an
+ * entity. In the latter an Int64 is a string, and the keys are members like the properties:
  *
  *     {"PartitionKey":"Sales","RowKey":"000223","Timestamp":"2026-11-21T08:43:22.5484454Z",
  *      "Age":34,"Total":"12345678901","Total@odata.type":"Edm.Int64"}
@@ -12,19 +12,20 @@
 #include "entity/bag.h"
 
 /*
- * pt_entity_json(PartitionKey, RowKey, Timestamp, Properties): an entity in that form, its
- * properties in the order of their names. A NULL is left out.
+ * pt_entity_json(PartitionKey, RowKey, Timestamp, Properties): the entity's JSON, its properties
+ * ordered by name. A NULL argument is left out.
  */
 void pt_function_entity_json(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /*
- * pt_entity_properties(json, place): the Properties of an entity in that form, without the keys,
- * Timestamp and what begins with "odata.". Errors begin with `place`, which says where the JSON was
- * found.
+ * pt_entity_properties(json, place): the Properties from an entity's JSON, without the keys,
+ * Timestamp and members whose names begin with "odata.". `place` says where the JSON was found, and
+ * errors begin with it.
  */
 void pt_function_entity_properties(sqlite3_context *context, int argc, sqlite3_value **argv);
 
-/* Reads Properties, of which NULL and an empty text have none. False: the function has failed. */
+/* Reads an argument that is a value of Properties. NULL and an empty text have no property. False
+ * if the function has failed. */
 bool pt_argument_properties(sqlite3_context *context, sqlite3_value *argument, pt_bag *bag);
 
 #endif

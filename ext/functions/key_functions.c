@@ -27,8 +27,8 @@ void pt_function_starts_with(sqlite3_context *context, int argc, sqlite3_value *
     sqlite3_result_int(context, pt_slice_has_prefix(whole, start));
 }
 
-/* A text argument that could stand in a key. */
-static bool key_argument(sqlite3_context *context, sqlite3_value *argument, pt_slice *text)
+/* A text argument that could be a key or a part of one. */
+static bool key_text_argument(sqlite3_context *context, sqlite3_value *argument, pt_slice *text)
 {
     if (!pt_argument_text(context, argument, text)) {
         return false;
@@ -43,7 +43,7 @@ static bool key_argument(sqlite3_context *context, sqlite3_value *argument, pt_s
 void pt_function_prefix_end(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     pt_slice prefix;
-    if (pt_arguments_have_null(argc, argv) || !key_argument(context, argv[0], &prefix)) {
+    if (pt_arguments_have_null(argc, argv) || !key_text_argument(context, argv[0], &prefix)) {
         return;
     }
     pt_buffer end = {0};
@@ -54,17 +54,17 @@ void pt_function_prefix_end(sqlite3_context *context, int argc, sqlite3_value **
     }
 }
 
-/* Where `sought` begins in `text`, which is text.size if it does not occur. */
-static size_t position_of(pt_slice sought, pt_slice text)
+/* Where the separator begins in the text; text.size if it does not occur. */
+static size_t find_separator(pt_slice separator, pt_slice text)
 {
-    const uint8_t *found = memmem(text.data, text.size, sought.data, sought.size);
+    const uint8_t *found = memmem(text.data, text.size, separator.data, separator.size);
     return found != NULL ? (size_t)(found - text.data) : text.size;
 }
 
-/* Appends a part and, unless it is the last, the separator. False, with the error set, if they
- * would be split otherwise. */
-static bool append_part(sqlite3_context *context, sqlite3_value *argument, pt_slice separator,
-                        bool last, pt_buffer *key)
+/* Appends a part and, unless it is the last one, the separator. Fails if pt_key_part would split
+ * them elsewhere. */
+static bool append_key_part(sqlite3_context *context, sqlite3_value *argument, pt_slice separator,
+                            bool last, pt_buffer *key)
 {
     pt_slice part;
     if (!pt_argument_text(context, argument, &part)) {
@@ -80,7 +80,7 @@ static bool append_part(sqlite3_context *context, sqlite3_value *argument, pt_sl
         return false;
     }
     pt_slice appended = pt_slice_of(key->data + begin, key->size - begin);
-    size_t split = position_of(separator, appended);
+    size_t split = find_separator(separator, appended);
     if (split != part.size) {
         char shown[PT_EXCERPT_SIZE];
         pt_excerpt(separator, shown);
@@ -93,13 +93,13 @@ static bool append_part(sqlite3_context *context, sqlite3_value *argument, pt_sl
     return true;
 }
 
-static void join_parts(sqlite3_context *context, pt_slice separator, int count,
-                       sqlite3_value **parts)
+static void join_key_parts(sqlite3_context *context, pt_slice separator, int count,
+                           sqlite3_value **parts)
 {
     pt_buffer key = {0};
-    pt_buffer_reserve(&key, separator.size); /* also an empty key has an address */
+    pt_buffer_reserve(&key, separator.size); /* so that an empty key has an address, too */
     for (int i = 0; i < count; i++) {
-        if (!append_part(context, parts[i], separator, i == count - 1, &key)) {
+        if (!append_key_part(context, parts[i], separator, i == count - 1, &key)) {
             pt_buffer_free(&key);
             return;
         }
@@ -112,7 +112,7 @@ void pt_function_compound_key(sqlite3_context *context, int argc, sqlite3_value 
     if (argc == 0) {
         sqlite3_result_error(context, "pt_compound_key: no argument; give at least one part", -1);
     } else if (!pt_arguments_have_null(argc, argv)) {
-        join_parts(context, DEFAULT_SEPARATOR, argc, argv);
+        join_key_parts(context, DEFAULT_SEPARATOR, argc, argv);
     }
 }
 
@@ -123,7 +123,7 @@ static bool separator_argument(sqlite3_context *context, sqlite3_value *argument
         pt_argument_refuse(context, argument, "is not a separator; give TEXT of any length but 0");
         return false;
     }
-    if (!key_argument(context, argument, separator)) {
+    if (!key_text_argument(context, argument, separator)) {
         return false;
     }
     if (separator->size == 0) {
@@ -142,14 +142,14 @@ void pt_function_compound_key_sep(sqlite3_context *context, int argc, sqlite3_va
             "pt_compound_key_sep: too few arguments; give a separator and at least one part", -1);
     } else if (!pt_arguments_have_null(argc, argv) &&
                separator_argument(context, argv[0], &separator)) {
-        join_parts(context, separator, argc - 1, argv + 1);
+        join_key_parts(context, separator, argc - 1, argv + 1);
     }
 }
 
-/* Takes the first part off `rest`. False when that was the last one. */
-static bool next_part(pt_slice *rest, pt_slice separator, pt_slice *part)
+/* Removes the first part from `rest`. False if it was the last one. */
+static bool next_key_part(pt_slice *rest, pt_slice separator, pt_slice *part)
 {
-    size_t end = position_of(separator, *rest);
+    size_t end = find_separator(separator, *rest);
     *part = pt_slice_of(rest->data, end);
     if (end == rest->size) {
         return false;
@@ -159,28 +159,28 @@ static bool next_part(pt_slice *rest, pt_slice separator, pt_slice *part)
     return true;
 }
 
-static int64_t count_parts(pt_slice key, pt_slice separator)
+static int64_t count_key_parts(pt_slice key, pt_slice separator)
 {
     int64_t count = 1;
     pt_slice part;
-    while (next_part(&key, separator, &part)) {
+    while (next_key_part(&key, separator, &part)) {
         count++;
     }
     return count;
 }
 
-/* The part with this number, counted from 1. False if there is none. */
-static bool find_part(pt_slice key, pt_slice separator, int64_t number, pt_slice *part)
+/* The part with this number, counted from 1. False if there are fewer parts. */
+static bool find_key_part(pt_slice key, pt_slice separator, int64_t number, pt_slice *part)
 {
     if (number < 1) {
         return false;
     }
-    bool more = next_part(&key, separator, part);
+    bool more = next_key_part(&key, separator, part);
     for (int64_t i = 1; i < number; i++) {
         if (!more) {
             return false;
         }
-        more = next_part(&key, separator, part);
+        more = next_key_part(&key, separator, part);
     }
     return true;
 }
@@ -198,13 +198,13 @@ void pt_function_key_part(sqlite3_context *context, int argc, sqlite3_value **ar
     }
     if (number == 0) {
         pt_argument_refuse(context, argv[1],
-                           "is no part; count from 1, or from -1 backwards from the end");
+                           "is not a part; count from 1, or from -1 backward from the end");
         return;
     }
     if (number < 0) {
-        number += count_parts(key, separator) + 1;
+        number += count_key_parts(key, separator) + 1;
     }
-    if (find_part(key, separator, number, &part)) {
+    if (find_key_part(key, separator, number, &part)) {
         sqlite3_result_text64(context, (const char *)part.data, part.size, SQLITE_TRANSIENT,
                               SQLITE_UTF8);
     }
@@ -257,8 +257,9 @@ void pt_function_entity_key(sqlite3_context *context, int argc, sqlite3_value **
 {
     pt_slice partition_key;
     pt_slice row_key;
-    if (pt_arguments_have_null(argc, argv) || !key_argument(context, argv[0], &partition_key) ||
-        !key_argument(context, argv[1], &row_key)) {
+    if (pt_arguments_have_null(argc, argv) ||
+        !key_text_argument(context, argv[0], &partition_key) ||
+        !key_text_argument(context, argv[1], &row_key)) {
         return;
     }
     pt_buffer key = {0};

@@ -1,6 +1,7 @@
 /*
- * SQL functions that make keys and take them apart. NULL in any argument gives NULL. Keys and
- * their parts are TEXT, or INTEGER written as text; REAL and BLOB are refused, as they are in keys.
+ * SQL functions that build keys, split them and compare their prefixes. If an argument is NULL, so
+ * is the result. Keys and their parts are TEXT, or INTEGER, which is converted to text. REAL and
+ * BLOB are refused, as they are in keys.
  */
 #ifndef PT_FUNCTIONS_KEY_FUNCTIONS_H
 #define PT_FUNCTIONS_KEY_FUNCTIONS_H
@@ -9,8 +10,8 @@
 
 /*
  * pt_starts_with(text, prefix): 1 if the bytes of `text` begin with those of `prefix`, else 0.
- * Values of all types are compared as their text. Uses no user data, so that a table can hand it
- * out for its own columns.
+ * Values of all types are converted to text. Needs no user data, so that a table's xFindFunction
+ * can return it.
  */
 void pt_function_starts_with(sqlite3_context *context, int argc, sqlite3_value **argv);
 
@@ -18,26 +19,26 @@ void pt_function_starts_with(sqlite3_context *context, int argc, sqlite3_value *
 void pt_function_prefix_end(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /*
- * pt_compound_key(part, ...) and pt_compound_key_sep(sep, part, ...): the parts with '_' or `sep`
- * between them. Refused is what pt_key_part would split otherwise: a part that contains the
- * separator, or, before another one, whose end could be the separator's beginning.
+ * pt_compound_key(part, ...) and pt_compound_key_sep(sep, part, ...): the parts joined by '_' or
+ * `sep`. Fails if pt_key_part could not return the parts: if one contains the separator, or if the
+ * end of one and the separator after it form a separator that begins earlier.
  */
 void pt_function_compound_key(sqlite3_context *context, int argc, sqlite3_value **argv);
 void pt_function_compound_key_sep(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /*
- * pt_key_part(key, n [, sep]): the n-th part, counted from 1, or from -1 at the end; NULL if there
- * are fewer. The key is split from left to right.
+ * pt_key_part(key, n [, sep]): the n-th part, counted from 1, or backward from -1. NULL if there
+ * are fewer parts. The key is split from left to right.
  */
 void pt_function_key_part(sqlite3_context *context, int argc, sqlite3_value **argv);
 
-/* pt_pad(integer, width): the digits of an integer >= 0, with zeros in front up to the width. */
+/* pt_pad(integer, width): the digits of an integer >= 0 with leading zeros, `width` characters. */
 void pt_function_pad(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /*
- * pt_hash_bucket(text, n): a number from 0 to n-1, the text's hash modulo n. The hash is XXH64 of
- * its UTF-8 bytes with seed 0, which other languages have libraries for, and whose bits are good
- * for any n:
+ * pt_hash_bucket(text, n): a number from 0 to n-1: the hash of the text modulo n. The hash is XXH64
+ * of its UTF-8 bytes with seed 0. Other languages have libraries for it, and its bits are good for
+ * any n:
  *
  *     ""        ef46db3751d8e999
  *     "a"       d24ec4f1a98c6e5b
@@ -45,7 +46,7 @@ void pt_function_pad(sqlite3_context *context, int argc, sqlite3_value **argv);
  */
 void pt_function_hash_bucket(sqlite3_context *context, int argc, sqlite3_value **argv);
 
-/* pt_entity_key(PartitionKey, RowKey): the BLOB of the column EntityKey. */
+/* pt_entity_key(PartitionKey, RowKey): the BLOB in the column EntityKey (entity/key.h). */
 void pt_function_entity_key(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 #endif

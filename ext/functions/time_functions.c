@@ -12,12 +12,12 @@ static void refuse_time(sqlite3_context *context, sqlite3_value *argument, time_
 {
     pt_argument_refuse(context, argument,
                        "is not a time; give YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM]%s, "
-                       "from year 0001 to 9999, nothing finer than 100 ns",
+                       "year 0001 to 9999, no finer than 100 ns",
                        forms == TIME_OR_TICKS ? ", or ticks as INTEGER" : "");
 }
 
-static bool parse_time(sqlite3_context *context, sqlite3_value *argument, time_forms forms,
-                       int64_t *ticks)
+static bool parse_time_argument(sqlite3_context *context, sqlite3_value *argument, time_forms forms,
+                                int64_t *ticks)
 {
     pt_slice text;
     if (!pt_argument_text(context, argument, &text)) {
@@ -28,14 +28,14 @@ static bool parse_time(sqlite3_context *context, sqlite3_value *argument, time_f
     }
     if (pt_is_word(text, "now")) {
         pt_argument_refuse(context, argument,
-                           "is not taken as an argument; call the function without argument");
+                           "is not accepted; call the function without an argument");
     } else {
         refuse_time(context, argument, forms);
     }
     return false;
 }
 
-static bool read_ticks(sqlite3_context *context, sqlite3_value *argument, int64_t *ticks)
+static bool read_ticks_argument(sqlite3_context *context, sqlite3_value *argument, int64_t *ticks)
 {
     *ticks = sqlite3_value_int64(argument);
     if (*ticks < 0 || *ticks > PT_TICKS_MAX) {
@@ -47,7 +47,7 @@ static bool read_ticks(sqlite3_context *context, sqlite3_value *argument, int64_
     return true;
 }
 
-/* False when there is nothing more to do: the argument was NULL or has been refused. */
+/* False if the result is already set: NULL for a NULL argument, or an error. */
 static bool time_argument(sqlite3_context *context, sqlite3_value *argument, time_forms forms,
                           int64_t *ticks)
 {
@@ -56,10 +56,10 @@ static bool time_argument(sqlite3_context *context, sqlite3_value *argument, tim
         return false;
     }
     if (type == SQLITE_TEXT) {
-        return parse_time(context, argument, forms, ticks);
+        return parse_time_argument(context, argument, forms, ticks);
     }
     if (type == SQLITE_INTEGER && forms == TIME_OR_TICKS) {
-        return read_ticks(context, argument, ticks);
+        return read_ticks_argument(context, argument, ticks);
     }
     refuse_time(context, argument, forms);
     return false;
@@ -94,8 +94,8 @@ void pt_function_datetime(sqlite3_context *context, int argc, sqlite3_value **ar
     result_datetime(context, ticks);
 }
 
-/* The clock inverted, or one less than the last value when the clock has not gone on since. */
-static int64_t next_inverted_now(void)
+/* The inverted clock, or one less than the last value if the clock has not advanced since. */
+static int64_t next_inverted_ticks(void)
 {
     static _Atomic int64_t last = INT64_MAX;
     int64_t now = PT_TICKS_MAX - pt_ticks_now();
@@ -111,7 +111,7 @@ void pt_function_inverted_ticks(sqlite3_context *context, int argc, sqlite3_valu
 {
     int64_t inverted;
     if (argc == 0) {
-        inverted = next_inverted_now();
+        inverted = next_inverted_ticks();
     } else {
         int64_t ticks;
         if (!time_argument(context, argv[0], TIME_OR_TICKS, &ticks)) {
@@ -124,7 +124,7 @@ void pt_function_inverted_ticks(sqlite3_context *context, int argc, sqlite3_valu
     sqlite3_result_text(context, text, PT_INVERTED_TICKS_SIZE, SQLITE_TRANSIENT);
 }
 
-static bool parse_inverted(pt_slice text, int64_t *inverted)
+static bool parse_inverted_ticks(pt_slice text, int64_t *inverted)
 {
     if (text.size != PT_INVERTED_TICKS_SIZE) {
         return false;
@@ -150,7 +150,7 @@ void pt_function_inverted_datetime(sqlite3_context *context, int argc, sqlite3_v
     if (!pt_argument_text(context, argv[0], &text)) {
         return;
     }
-    if (!parse_inverted(text, &inverted)) {
+    if (!parse_inverted_ticks(text, &inverted)) {
         pt_argument_refuse(context, argv[0],
                            "is not 19 digits up to %lld; give what pt_inverted_ticks made",
                            PT_TICKS_MAX);

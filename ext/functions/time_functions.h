@@ -1,7 +1,8 @@
 /*
- * SQL functions about time. A time argument is a text that pt_ticks_parse takes ('now' is refused);
- * NULL gives NULL. Without argument they read the clock at each call, so one statement may see
- * several times: take it once, e.g. in a CTE, where one is meant.
+ * SQL functions for times. A time argument is a text that pt_ticks_parse accepts; 'now' is refused.
+ * If the argument is NULL, so is the result. Without an argument the functions read the clock at
+ * each call, so one statement may see several times. To use one time, read the clock once, e.g. in
+ * a CTE.
  */
 #ifndef PT_FUNCTIONS_TIME_FUNCTIONS_H
 #define PT_FUNCTIONS_TIME_FUNCTIONS_H
@@ -15,13 +16,14 @@ void pt_function_ticks(sqlite3_context *context, int argc, sqlite3_value **argv)
 void pt_function_datetime(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 /*
- * pt_inverted_ticks([time or ticks]): PT_TICKS_MAX - ticks as text of 19 digits, whose order is
- * newest first. Without argument no two calls in a process give the same value, and each gives a
- * smaller one than those before it, whichever thread makes them.
+ * pt_inverted_ticks([time or ticks]): PT_TICKS_MAX - ticks as a text of 19 digits, so that the
+ * newest comes first. Without an argument each call in a process returns a smaller value than all
+ * calls before it, in any thread.
  */
 void pt_function_inverted_ticks(sqlite3_context *context, int argc, sqlite3_value **argv);
 
-/* pt_inverted_datetime(text of 19 digits): the canonical text of the time that was inverted. */
+/* pt_inverted_datetime(text of 19 digits): the canonical text of the time that pt_inverted_ticks
+ * inverted. */
 void pt_function_inverted_datetime(sqlite3_context *context, int argc, sqlite3_value **argv);
 
 #endif

@@ -11,7 +11,7 @@
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
-#include "lmdb/snapshot.h"
+#include "lmdb/txn.h"
 #include "lmdb/writer.h"
 #include "lmdb/writer_lock.h"
 
@@ -152,10 +152,11 @@ static int replace(pt_lmdb_store *store, rewriting *self, int wait_ms, const pt_
 {
     pt_deadline deadline = pt_deadline_in(wait_ms);
     for (;;) {
-        int rc = pt_lmdb_change(store, put_in_place, self,
-                                "cannot be made smaller while this process reads it; end the open "
-                                "statements and transactions on it and try again",
-                                error);
+        int rc =
+            pt_lmdb_change_env(store, put_in_place, self,
+                               "cannot be made smaller while this process reads it; end the open "
+                               "statements and transactions on it and try again",
+                               error);
         if (rc != SQLITE_BUSY || pt_deadline_has_passed(deadline)) {
             return rc;
         }

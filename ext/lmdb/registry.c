@@ -297,7 +297,8 @@ static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engin
         close(fd);
         return NULL;
     }
-    *store = (pt_lmdb_store){.base = {.engine = engine}, .fd = fd, .references = 1};
+    *store = (pt_lmdb_store){
+        .base = {.engine = engine}, .fd = fd, .references = 1, .writer_state = PT_WRITER_FREE};
     store->generation = atomic_load(&pt_lmdb_generation);
     store->base.path = sqlite3_mprintf("%s", path);
     store->base.dictionary = pt_dictionary_new();

@@ -13,6 +13,7 @@
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/page/format.h"
+#include "lmdb/writer_state.h"
 #include "store/engine.h"
 
 struct pt_lmdb_reader;
@@ -38,7 +39,7 @@ typedef struct pt_lmdb_store {
     unsigned generation; /* of pt_lmdb_generation, when it was opened */
     struct pt_lmdb_store *next;
 
-    /* Transactions against changes of the environment: lmdb/snapshot.h. */
+    /* Transactions against changes of the environment: lmdb/txn.h. */
     atomic_uint active;
     atomic_bool changing;
     atomic_bool broken;
@@ -47,10 +48,11 @@ typedef struct pt_lmdb_store {
 
     /* Writing: lmdb/writer.h. */
     pt_writer_queue queue;
+    pt_writer_state writer_state;
     pt_writer *spare_writer;             /* guarded by the writer lock, like the rest */
     pt_lmdb_outcome committed;           /* by this process; version 0: nothing */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; a commit's nonce is made from it */
-    int64_t last_tick;
+    int64_t last_timestamp;              /* given out by this process */
     unsigned commits;
     off_t file_size;              /* known to be at least this */
     _Atomic int64_t newest_clock; /* of the states that were seen */
@@ -89,10 +91,10 @@ int pt_lmdb_is_alone(pt_lmdb_store *store, pt_error *error);
 
 /*
  * Puts a finished copy in the place of the store's file, under its name, and goes on with it. No
- * transaction of this process may be open (pt_lmdb_change), and the store's lock must be held; it
- * is, on the new file too. On failure the copy is as it was and the store what it was, or closed to
- * be opened again (pt_lmdb_change). SQLITE_BUSY as above; SQLITE_CANTOPEN if the store's file is
- * not under its name any more; SQLITE_IOERR.
+ * transaction of this process may be open (pt_lmdb_change_env), and the store's lock must be held;
+ * it is, on the new file too. On failure the copy is as it was and the store what it was, or closed
+ * to be opened again (pt_lmdb_change_env). SQLITE_BUSY as above; SQLITE_CANTOPEN if the store's
+ * file is not under its name any more; SQLITE_IOERR.
  */
 int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error);
 

@@ -2,233 +2,10 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/leaf.h"
-#include "lmdb/long_keys.h"
-#include "lmdb/store_cursor.h"
 
-enum { REMEDIES_MAX = 3 };
+enum { READ_BEGIN_TRIES = 64 };
 
-void pt_lmdb_reader_enter(pt_lmdb_store *store, pt_lmdb_reader *reader)
-{
-    pthread_mutex_lock(&store->mutex);
-    reader->next = store->readers;
-    reader->link = &store->readers;
-    if (reader->next != NULL) {
-        reader->next->link = &reader->next;
-    }
-    store->readers = reader;
-    pthread_mutex_unlock(&store->mutex);
-}
-
-void pt_lmdb_reader_leave(pt_lmdb_store *store, pt_lmdb_reader *reader)
-{
-    pthread_mutex_lock(&store->mutex);
-    *reader->link = reader->next;
-    if (reader->next != NULL) {
-        reader->next->link = reader->link;
-    }
-    if (reader->txn != NULL) {
-        mdb_txn_abort(reader->txn);
-    }
-    pthread_mutex_unlock(&store->mutex);
-}
-
-/* --- Counting against changes --- */
-
-/* Until no change goes on. The store has been counted in, and is so again. */
-__attribute__((noinline)) static void wait_for_change(pt_lmdb_store *store)
-{
-    do {
-        atomic_fetch_sub(&store->active, 1);
-        pthread_mutex_lock(&store->mutex);
-        pthread_mutex_unlock(&store->mutex);
-        atomic_fetch_add(&store->active, 1);
-    } while (atomic_load(&store->changing));
-}
-
-static void count_in(pt_lmdb_store *store)
-{
-    atomic_fetch_add(&store->active, 1);
-    if (atomic_load(&store->changing)) {
-        wait_for_change(store);
-    }
-}
-
-static int remap(pt_lmdb_store *store, void *context, pt_error *error)
-{
-    (void)context;
-    int rc = pt_lmdb_env_remap(&store->env, store->base.path, error);
-    if (rc != SQLITE_OK) {
-        atomic_store(&store->broken, true);
-    }
-    return rc;
-}
-
-/* Nothing of the environment is in use any more. */
-static void abort_readers(pt_lmdb_store *store)
-{
-    for (pt_lmdb_reader *reader = store->readers; reader != NULL; reader = reader->next) {
-        if (reader->txn != NULL) {
-            mdb_txn_abort(reader->txn);
-        }
-        reader->txn = NULL;
-        reader->seen = 0;
-    }
-}
-
-static int reopen(pt_lmdb_store *store, void *context, pt_error *error)
-{
-    (void)context;
-    if (!atomic_load(&store->broken)) {
-        return SQLITE_OK; /* somebody else has done it meanwhile */
-    }
-    abort_readers(store);
-    int rc = pt_lmdb_reopen(store, error);
-    if (rc == SQLITE_OK) {
-        atomic_store(&store->broken, false);
-    }
-    return rc;
-}
-
-static int change(pt_lmdb_store *store, pt_lmdb_work work, void *context, int busy_rc,
-                  const char *busy_text, pt_error *error)
-{
-    int rc;
-    pthread_mutex_lock(&store->mutex);
-    atomic_store(&store->changing, true);
-    if (atomic_load(&store->active) == 0) {
-        rc = work(store, context, error);
-    } else {
-        rc = pt_error_set(error, busy_rc, "store %Q %s", store->base.path, busy_text);
-    }
-    atomic_store(&store->changing, false);
-    pthread_mutex_unlock(&store->mutex);
-    return rc;
-}
-
-typedef struct outer_work {
-    pt_lmdb_work work;
-    void *context;
-} outer_work;
-
-static int work_without_readers(pt_lmdb_store *store, void *context, pt_error *error)
-{
-    const outer_work *outer = context;
-    abort_readers(store);
-    int rc = outer->work(store, outer->context, error);
-    if (rc == SQLITE_OK || store->env.env == NULL) {
-        atomic_store(&store->broken, rc != SQLITE_OK);
-    }
-    return rc;
-}
-
-int pt_lmdb_change(pt_lmdb_store *store, pt_lmdb_work work, void *context, const char *busy_text,
-                   pt_error *error)
-{
-    outer_work outer = {.work = work, .context = context};
-    return change(store, work_without_readers, &outer, SQLITE_BUSY, busy_text, error);
-}
-
-/* --- Beginning --- */
-
-/* Whether there were any. The mutex keeps the environment from being changed meanwhile. */
-static bool drop_dead_readers(pt_lmdb_store *store)
-{
-    int dead = 0;
-    pthread_mutex_lock(&store->mutex);
-    if (store->env.env != NULL) {
-        mdb_reader_check(store->env.env, &dead);
-    }
-    pthread_mutex_unlock(&store->mutex);
-    return dead > 0;
-}
-
-/* SQLITE_OK: worth another try. */
-static int remedy(pt_lmdb_store *store, int mdb_rc, pt_error *error)
-{
-    switch (mdb_rc) {
-    case MDB_READERS_FULL:
-        return drop_dead_readers(store)
-                   ? SQLITE_OK
-                   : pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning to read it");
-    case MDB_MAP_RESIZED:
-        return change(store, remap, NULL, SQLITE_BUSY,
-                      "was made larger by another process; end the open statements on it in this "
-                      "process and try again",
-                      error);
-    case MDB_PANIC:
-        atomic_store(&store->broken, true);
-        return change(store, reopen, NULL, SQLITE_IOERR,
-                      "must be opened again after a failed write; end the open statements and "
-                      "transactions on it in this process, then it will be",
-                      error);
-    default:
-        return pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning a transaction");
-    }
-}
-
-static int begin_or_renew(pt_lmdb_store *store, pt_lmdb_reader *reader)
-{
-    if (reader->txn != NULL) {
-        return mdb_txn_renew(reader->txn);
-    }
-    return mdb_txn_begin(store->env.env, NULL, MDB_RDONLY, &reader->txn);
-}
-
-static int try_to_begin(pt_lmdb_store *store, pt_lmdb_reader *reader, MDB_txn **txn)
-{
-    count_in(store);
-    int mdb_rc = MDB_PANIC;
-    if (!atomic_load_explicit(&store->broken, memory_order_acquire)) {
-        mdb_rc = reader != NULL ? begin_or_renew(store, reader)
-                                : mdb_txn_begin(store->env.env, NULL, 0, txn);
-    }
-    if (mdb_rc != MDB_SUCCESS) {
-        pt_lmdb_end(store);
-    }
-    return mdb_rc;
-}
-
-/* After a first try that ended with `mdb_rc`. */
-__attribute__((noinline)) static int begin_with_remedies(pt_lmdb_store *store,
-                                                         pt_lmdb_reader *reader, MDB_txn **txn,
-                                                         int mdb_rc, pt_error *error)
-{
-    for (int remedies = 0; mdb_rc != MDB_SUCCESS; remedies++) {
-        if (remedies == REMEDIES_MAX) {
-            return pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning a transaction");
-        }
-        int rc = remedy(store, mdb_rc, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-        mdb_rc = try_to_begin(store, reader, txn);
-    }
-    return SQLITE_OK;
-}
-
-static int begin(pt_lmdb_store *store, pt_lmdb_reader *reader, MDB_txn **txn, pt_error *error)
-{
-    int mdb_rc = try_to_begin(store, reader, txn);
-    return mdb_rc == MDB_SUCCESS ? SQLITE_OK
-                                 : begin_with_remedies(store, reader, txn, mdb_rc, error);
-}
-
-int pt_lmdb_begin_read(pt_lmdb_store *store, pt_lmdb_reader *reader, pt_error *error)
-{
-    return begin(store, reader, NULL, error);
-}
-
-int pt_lmdb_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error)
-{
-    return begin(store, NULL, txn, error);
-}
-
-/* --- Store --- */
-
-enum { BEGIN_TRIES = 64 };
-
-static int fail_damaged(pt_error *error, const pt_lmdb_store *store, const char *what)
+static int fail_damaged_store(pt_error *error, const pt_lmdb_store *store, const char *what)
 {
     return pt_error_set(error, SQLITE_CORRUPT,
                         "store %Q: %s; the file is damaged: restore it from a backup",
@@ -244,7 +21,7 @@ int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *stat
     int mdb_rc = mdb_get(txn, store->env.meta, &key, &value);
     if (mdb_rc == MDB_NOTFOUND ||
         (mdb_rc == MDB_SUCCESS && !pt_format_read_state(pt_lmdb_slice(value), state))) {
-        return fail_damaged(error, store, "its state record (current) is missing or damaged");
+        return fail_damaged_store(error, store, "its state record (current) is missing or damaged");
     }
     return mdb_rc == MDB_SUCCESS
                ? SQLITE_OK
@@ -260,7 +37,7 @@ void pt_lmdb_note_clock(pt_lmdb_store *store, int64_t clock)
 
 /* --- The dictionary --- */
 
-typedef int (*load_entry)(pt_dictionary *dictionary, uint16_t id, pt_slice bytes);
+typedef int (*load_dictionary_entry)(pt_dictionary *dictionary, uint16_t id, pt_slice bytes);
 
 static int fail_dictionary(pt_error *error, const pt_lmdb_store *store, const char *kind,
                            unsigned id, const char *what)
@@ -271,9 +48,9 @@ static int fail_dictionary(pt_error *error, const pt_lmdb_store *store, const ch
                         store->base.path, kind, id, what);
 }
 
-static int load_entries(pt_lmdb_snapshot *snapshot, unsigned known, unsigned stored,
-                        const char *kind, pt_format_key (*key_of)(uint16_t id), load_entry load,
-                        pt_error *error)
+static int load_dictionary_entries(pt_lmdb_snapshot *snapshot, unsigned known, unsigned stored,
+                                   const char *kind, pt_format_key (*key_of)(uint16_t id),
+                                   load_dictionary_entry load, pt_error *error)
 {
     pt_lmdb_store *store = snapshot->store;
     for (unsigned id = known + 1; id <= stored; id++) {
@@ -305,11 +82,11 @@ static int load_dictionary(pt_lmdb_snapshot *snapshot, const pt_format_state *st
                            pt_error *error)
 {
     pt_dictionary_counts known = pt_dictionary_committed(snapshot->store->base.dictionary);
-    int rc = load_entries(snapshot, known.names, state->names, "property name", pt_format_name_key,
-                          pt_dictionary_load_name, error);
+    int rc = load_dictionary_entries(snapshot, known.names, state->names, "property name",
+                                     pt_format_name_key, pt_dictionary_load_name, error);
     if (rc == SQLITE_OK) {
-        rc = load_entries(snapshot, known.shapes, state->shapes, "shape", pt_format_shape_key,
-                          pt_dictionary_load_shape, error);
+        rc = load_dictionary_entries(snapshot, known.shapes, state->shapes, "shape",
+                                     pt_format_shape_key, pt_dictionary_load_shape, error);
     }
     return rc;
 }
@@ -327,32 +104,37 @@ int pt_lmdb_snapshot_new(pt_store *base, pt_snapshot **snapshot, pt_error *error
         return pt_error_nomem(error);
     }
     *created = (pt_lmdb_snapshot){.base = {.store = base}, .store = store};
-    pt_lmdb_reader_enter(store, &created->reader);
+    pt_lmdb_reader_add(store, &created->reader);
     *snapshot = &created->base;
     return SQLITE_OK;
 }
 
 /*
- * Between reading the number of the last commit and copying the root pages that belong to it two
- * commits can pass, and the second overwrites them. If the newest root page still has that number
- * afterwards, nothing passed. A number that stays behind is the trace of a writer killed in the
- * last step of its commit; then the state must say that the roots belong to the number.
+ * True if the newest root page still has the number of our version.
+ *
+ * To begin, LMDB reads the number of the last commit and then copies the root page that belongs to
+ * it. Two commits can pass in between, and the second one overwrites that page. If the newest
+ * number is still ours afterwards, no commit has passed.
  */
-static bool is_one_version(const pt_lmdb_snapshot *snapshot, uint64_t version)
+static bool shows_newest_version(const pt_lmdb_snapshot *snapshot, uint64_t version)
 {
     MDB_envinfo info;
     mdb_env_info(snapshot->store->env.env, &info);
     return info.me_last_txnid == version;
 }
 
-static void end_reading(const pt_lmdb_snapshot *snapshot)
+static void end_read_txn(const pt_lmdb_snapshot *snapshot)
 {
     mdb_txn_reset(snapshot->reader.txn);
-    pt_lmdb_end(snapshot->store);
+    pt_lmdb_txn_end(snapshot->store);
 }
 
-/* Ends the reading if it is not what the state says. */
-static int check_version(const pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
+/*
+ * The number stays wrong, try after try, when a writer was killed in the last step of its commit.
+ * Then the snapshot is good if the stored state has the number that LMDB gave. Ends the transaction
+ * on failure.
+ */
+static int check_state_version(const pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
 {
     pt_lmdb_store *store = snapshot->store;
     pt_format_state state = {0};
@@ -364,31 +146,32 @@ static int check_version(const pt_lmdb_snapshot *snapshot, uint64_t version, pt_
                           store->base.path);
     }
     if (rc != SQLITE_OK) {
-        end_reading(snapshot);
+        end_read_txn(snapshot);
     }
     return rc;
 }
 
-static int begin_one_version(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_error *error)
+static int begin_undisturbed(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_error *error)
 {
     pt_lmdb_reader *reader = &snapshot->reader;
     for (int tries = 1;; tries++) {
-        int rc = pt_lmdb_begin_read(snapshot->store, reader, error);
+        int rc = pt_lmdb_txn_begin_read(snapshot->store, reader, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
         *version = mdb_txn_id(reader->txn);
-        if (is_one_version(snapshot, *version)) {
+        if (shows_newest_version(snapshot, *version)) {
             return SQLITE_OK;
         }
-        if (tries == BEGIN_TRIES) {
-            return check_version(snapshot, *version, error);
+        /* Checked last: under load a few tries may fail for commits that did pass. */
+        if (tries == READ_BEGIN_TRIES) {
+            return check_state_version(snapshot, *version, error);
         }
-        end_reading(snapshot);
+        end_read_txn(snapshot);
     }
 }
 
-static int take_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
+static int load_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
 {
     pt_format_state state = {0};
     int rc = pt_lmdb_read_state(snapshot->store, snapshot->reader.txn, &state, error);
@@ -398,6 +181,7 @@ static int take_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *er
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* Only now, all or nothing: the fields belong to the version that was loaded completely. */
     snapshot->base.version = version;
     snapshot->base.catalog_generation = state.catalog_generation;
     snapshot->base.next_table_id = state.next_table_id;
@@ -413,28 +197,34 @@ int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
     if (pt_lmdb_is_inherited(snapshot->store)) {
         return pt_lmdb_fail_inherited(snapshot->store, error);
     }
+    PT_ASSERT(!snapshot->begun);
     uint64_t version;
-    int rc = begin_one_version(snapshot, &version, error);
+    int rc = begin_undisturbed(snapshot, &version, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* The state is read, and the dictionary loaded, only if somebody has committed since. */
     if (version != snapshot->reader.seen) {
-        rc = take_state(snapshot, version, error);
+        rc = load_state(snapshot, version, error);
         if (rc != SQLITE_OK) {
-            end_reading(snapshot);
+            end_read_txn(snapshot);
             return rc;
         }
     }
     snapshot->begun = true;
+    snapshot->begins++;
     return SQLITE_OK;
 }
 
-/* An environment that a failed write has left unusable tells nothing. */
+/* False also after a failed write has broken the environment: its answer would be worthless. */
 bool pt_lmdb_snapshot_is_newest(const pt_snapshot *base)
 {
     const pt_lmdb_snapshot *snapshot = (const pt_lmdb_snapshot *)base;
-    return !pt_lmdb_is_inherited(snapshot->store) && !atomic_load(&snapshot->store->broken) &&
-           is_one_version(snapshot, base->version);
+    if (pt_lmdb_is_inherited(snapshot->store)) {
+        return false;
+    }
+    PT_ASSERT(snapshot->begun && snapshot->store->writer_state != PT_WRITER_FREE);
+    return !atomic_load(&snapshot->store->broken) && shows_newest_version(snapshot, base->version);
 }
 
 void pt_lmdb_snapshot_end(pt_snapshot *base)
@@ -443,10 +233,22 @@ void pt_lmdb_snapshot_end(pt_snapshot *base)
     if (!snapshot->begun) {
         return;
     }
+    PT_ASSERT(snapshot->open_cursors == 0);
     snapshot->begun = false;
-    snapshot->left_key = (pt_slice){0};
+    snapshot->left_key = (pt_slice){0}; /* it points into a page of this version */
     if (!pt_lmdb_is_inherited(snapshot->store)) {
-        end_reading(snapshot);
+        end_read_txn(snapshot);
+    }
+}
+
+static void free_spare_cursors(pt_lmdb_snapshot *snapshot)
+{
+    while (snapshot->spares != NULL) {
+        pt_lmdb_cursor *spare = snapshot->spares;
+        snapshot->spares = spare->next_spare;
+        pt_lmdb_long_cursor_close(spare->long_cursor);
+        mdb_cursor_close(spare->cursor);
+        sqlite3_free(spare);
     }
 }
 
@@ -457,16 +259,17 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
     }
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_snapshot_end(base);
-    pt_lmdb_free_spare_cursors(snapshot);
+    /* Cursors first: LMDB's cursors outlive a reset transaction but not an aborted one. */
+    free_spare_cursors(snapshot);
     if (!pt_lmdb_is_inherited(snapshot->store)) {
-        pt_lmdb_reader_leave(snapshot->store, &snapshot->reader);
+        pt_lmdb_reader_remove(snapshot->store, &snapshot->reader);
     }
     sqlite3_free(snapshot);
 }
 
 /* --- Single records --- */
 
-static int look_up(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *value)
+static int get_value(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *value)
 {
     if (key.size > PT_LMDB_SHORT_KEY_MAX) {
         return pt_lmdb_long_get(txn, env, key, value);
@@ -479,16 +282,18 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
 {
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
+    PT_ASSERT(snapshot->begun);
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
+    /* UPDATE closes its cursor and then asks for the record of the cursor's position. */
     if (key.size != 0 && pt_slice_equal(key, snapshot->left_key)) {
         *found = true;
         *record = snapshot->left_record;
         return SQLITE_OK;
     }
     MDB_val value;
-    int mdb_rc = look_up(snapshot->reader.txn, &store->env, key, &value);
+    int mdb_rc = get_value(snapshot->reader.txn, &store->env, key, &value);
     if (mdb_rc == MDB_NOTFOUND) {
         *found = false;
         return SQLITE_OK;
@@ -508,6 +313,7 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
 {
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
+    PT_ASSERT(snapshot->begun);
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
@@ -523,7 +329,71 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
         return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "reading its counts");
     }
     if (!pt_format_read_counts(pt_lmdb_slice(mdb_key), pt_lmdb_slice(value), counts)) {
-        return fail_damaged(error, store, "the counts of a table are damaged");
+        return fail_damaged_store(error, store, "the counts of a table are damaged");
     }
     return SQLITE_OK;
+}
+
+/* --- Opening and closing cursors --- */
+
+/* A closed cursor of this snapshot, which need only be renewed; NULL if there is none. */
+static pt_lmdb_cursor *take_spare_cursor(pt_lmdb_snapshot *snapshot)
+{
+    pt_lmdb_cursor *cursor = snapshot->spares;
+    if (cursor == NULL || mdb_cursor_renew(snapshot->reader.txn, cursor->cursor) != MDB_SUCCESS) {
+        return NULL;
+    }
+    snapshot->spares = cursor->next_spare;
+    return cursor;
+}
+
+int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *error)
+{
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
+    pt_lmdb_store *store = snapshot->store;
+    PT_ASSERT(snapshot->begun);
+    if (pt_lmdb_is_inherited(store)) {
+        return pt_lmdb_fail_inherited(store, error);
+    }
+    pt_lmdb_cursor *opened = take_spare_cursor(snapshot);
+    if (opened == NULL) {
+        opened = sqlite3_malloc64(sizeof *opened);
+        if (opened == NULL) {
+            return pt_error_nomem(error);
+        }
+        int mdb_rc = mdb_cursor_open(snapshot->reader.txn, store->env.entities, &opened->cursor);
+        if (mdb_rc != MDB_SUCCESS) {
+            sqlite3_free(opened);
+            return pt_lmdb_fail_reading(error, mdb_rc, store->base.path, "opening a cursor");
+        }
+        opened->long_cursor = NULL;
+        size_t page_size = store->env.page_size;
+        opened->leaf_size = pt_lmdb_leaf_is_known(page_size) ? page_size : 0;
+    }
+    opened->base = (pt_engine_cursor){.snapshot = base};
+    opened->generation = store->generation;
+    opened->begins = snapshot->begins;
+    pt_lmdb_cursor_forget_leaf(opened);
+    opened->long_cursor_is_renewed = false;
+    opened->next_spare = NULL;
+    snapshot->open_cursors++;
+    *cursor = &opened->base;
+    return SQLITE_OK;
+}
+
+void pt_lmdb_cursor_close(pt_engine_cursor *base)
+{
+    if (base == NULL) {
+        return;
+    }
+    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
+    pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base->snapshot);
+    PT_ASSERT(pt_lmdb_cursor_is_usable(cursor) && snapshot->open_cursors > 0);
+    snapshot->open_cursors--;
+    /* pt_lmdb_get is often asked for this record next. A key that does not last is gone by then. */
+    bool lasts = cursor->base.valid && cursor->base.key_lasts;
+    snapshot->left_key = lasts ? cursor->base.key : (pt_slice){0};
+    snapshot->left_record = cursor->base.record;
+    cursor->next_spare = snapshot->spares;
+    snapshot->spares = cursor;
 }

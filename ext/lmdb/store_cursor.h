@@ -1,20 +1,19 @@
 /*
- * Cursors over the entities of a snapshot, long keys among them. The functions are pt_engine's
- * methods.
+ * Moves cursors over the entities of a snapshot, long keys among them. lmdb/snapshot.h opens and
+ * closes cursors. The functions are pt_engine's methods.
+ *
+ * A cursor steps within a leaf page by itself (lmdb/leaf.h). LMDB's own cursor is left where it was
+ * and catches up at the end of the page. On a link it stands still while a second cursor walks the
+ * long keys that the link leads to (lmdb/long_keys.h).
  */
 #ifndef PT_LMDB_STORE_CURSOR_H
 #define PT_LMDB_STORE_CURSOR_H
 
 #include "lmdb/snapshot.h"
 
-int pt_lmdb_cursor_open(pt_snapshot *snapshot, pt_engine_cursor **cursor, pt_error *error);
-void pt_lmdb_cursor_close(pt_engine_cursor *cursor);
 int pt_lmdb_cursor_seek(pt_engine_cursor *cursor, pt_slice from, pt_slice limit,
                         pt_direction direction, pt_error *error);
 void pt_lmdb_cursor_narrow(pt_engine_cursor *cursor, pt_slice limit);
 int pt_lmdb_cursor_step(pt_engine_cursor *cursor, pt_direction direction, pt_error *error);
-
-/* Frees what closed cursors have left with the snapshot. */
-void pt_lmdb_free_spare_cursors(pt_lmdb_snapshot *snapshot);
 
 #endif

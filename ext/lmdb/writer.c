@@ -1,6 +1,7 @@
 #include "lmdb/writer.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -10,7 +11,6 @@
 #include "lmdb/file/errors.h"
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
-#include "lmdb/snapshot.h"
 
 enum { CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE }; /* bytes in which a chunk's key names its table */
 
@@ -21,16 +21,17 @@ struct pt_writer {
     pt_lmdb_tree long_keys;
     pt_lmdb_tree chunks;
     pt_lmdb_tree garbage;
-    pt_lmdb_outcome next; /* begins as that of the version that is written upon */
-    bool failed;          /* the transaction is no longer whole: no commit */
+    pt_lmdb_outcome next; /* the committed one, until this transaction changes it */
+    bool failed;          /* an operation failed half-way: the transaction must not be committed */
     pt_lmdb_room room;
+    pthread_t thread; /* LMDB binds a write transaction to the thread that began it */
 
-    /* Not yet added to the stored counts of `counted_table`; the catalogue is not counted. */
+    /* Not yet added to the stored counts of `counted_table`. The catalogue is not counted. */
     uint32_t counted_table;
     pt_table_counts counted;
 };
 
-static int fail(pt_writer *writer, int mdb_rc, const char *doing, pt_error *error)
+static int fail_write(pt_writer *writer, int mdb_rc, const char *doing, pt_error *error)
 {
     writer->failed = true;
     return pt_lmdb_fail(error, mdb_rc, writer->store->base.path, doing);
@@ -38,16 +39,24 @@ static int fail(pt_writer *writer, int mdb_rc, const char *doing, pt_error *erro
 
 /* --- Begin and abort --- */
 
-/* A tree costs nothing before its first operation. */
-static void plant(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
+/* True while the writer may be used: by its own thread, before the commit. */
+static bool is_writing(const pt_writer *writer)
+{
+    return writer->store->writer_state == PT_WRITER_WRITING &&
+           pthread_equal(writer->thread, pthread_self()) != 0;
+}
+
+/* A tree opens its cursor at the first operation; those that are not used cost nothing. */
+static void init_tree(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
 {
     tree->txn = txn;
     tree->dbi = dbi;
 }
 
-static int take_state(pt_writer *writer, pt_error *error)
+static int start_from_committed(pt_writer *writer, pt_error *error)
 {
     pt_lmdb_store *store = writer->store;
+    /* Another process has committed since this one did: what we remember is out of date. */
     if (store->committed.state.version + 1 != mdb_txn_id(writer->txn)) {
         return pt_lmdb_read_state(store, writer->txn, &writer->next.state, error);
     }
@@ -55,15 +64,15 @@ static int take_state(pt_writer *writer, pt_error *error)
     return SQLITE_OK;
 }
 
-static int prepare(pt_writer *writer, pt_error *error)
+static int prepare_writer(pt_writer *writer, pt_error *error)
 {
     const pt_lmdb_env *env = &writer->store->env;
-    plant(&writer->entities, writer->txn, env->entities);
-    plant(&writer->long_keys, writer->txn, env->long_keys);
-    plant(&writer->chunks, writer->txn, env->chunks);
-    plant(&writer->garbage, writer->txn, env->garbage);
+    init_tree(&writer->entities, writer->txn, env->entities);
+    init_tree(&writer->long_keys, writer->txn, env->long_keys);
+    init_tree(&writer->chunks, writer->txn, env->chunks);
+    init_tree(&writer->garbage, writer->txn, env->garbage);
     pt_lmdb_room_measure(&writer->room, env, writer->txn);
-    return take_state(writer, error);
+    return start_from_committed(writer, error);
 }
 
 int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
@@ -80,13 +89,14 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     if (begun == NULL) {
         return pt_error_nomem(error);
     }
-    *begun = (pt_writer){.store = store};
-    int rc = pt_lmdb_begin_write(store, &begun->txn, error);
+    *begun = (pt_writer){.store = store, .thread = pthread_self()};
+    int rc = pt_lmdb_txn_begin_write(store, &begun->txn, error);
     if (rc != SQLITE_OK) {
         store->spare_writer = begun;
         return rc;
     }
-    rc = prepare(begun, error);
+    pt_writer_change_state(&store->writer_state, PT_WRITER_BETWEEN_WRITES, PT_WRITER_WRITING);
+    rc = prepare_writer(begun, error);
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(begun);
         return rc;
@@ -96,12 +106,13 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
 }
 
 /*
- * After the transaction was committed or aborted, which also closed its cursors. The writer is
- * kept: taking a commit back must not fail for want of memory.
+ * Puts the writer aside after its transaction was committed or aborted, which has also closed the
+ * trees' cursors. It is kept so that undoing a commit cannot fail for want of memory.
  */
-static void put_by(pt_writer *writer)
+static void end_writer(pt_writer *writer, pt_writer_state result)
 {
-    pt_lmdb_end(writer->store);
+    pt_lmdb_txn_end(writer->store);
+    pt_writer_change_state(&writer->store->writer_state, PT_WRITER_WRITING, result);
     writer->store->spare_writer = writer;
 }
 
@@ -110,8 +121,9 @@ void pt_lmdb_write_abort(pt_writer *writer)
     if (writer == NULL) {
         return;
     }
+    PT_ASSERT(is_writing(writer));
     mdb_txn_abort(writer->txn);
-    put_by(writer);
+    end_writer(writer, PT_WRITER_FAILED);
 }
 
 /* --- Counts --- */
@@ -123,12 +135,12 @@ static int put_meta(pt_writer *writer, pt_slice key, pt_slice bytes)
     return mdb_put(writer->txn, writer->store->env.meta, &mdb_key, &value, 0);
 }
 
-static bool is_nothing(const pt_table_counts *counts)
+static bool are_zero(const pt_table_counts *counts)
 {
     return counts->entities == 0 && counts->bytes == 0 && counts->chunks == 0;
 }
 
-/* The counts of the counted table before this change; zeros if it has none. */
+/* Reads the counts that `counted_table` had before this change; zeros if none are stored. */
 static int read_counts(const pt_writer *writer, pt_slice key, pt_table_counts *counts)
 {
     if (writer->next.counted_table == writer->counted_table) {
@@ -147,7 +159,7 @@ static int read_counts(const pt_writer *writer, pt_slice key, pt_table_counts *c
                : mdb_rc;
 }
 
-/* They are there: what has become nothing by a change that is something was not nothing. */
+/* The key exists: counts that a change makes zero were not zero before. */
 static int delete_counts(const pt_writer *writer, pt_slice key)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
@@ -166,7 +178,7 @@ static int add_counts(pt_writer *writer, pt_slice key)
     counts.chunks = pt_add_counts(counts.chunks, writer->counted.chunks);
     writer->next.counted_table = writer->counted_table;
     writer->next.counts = counts;
-    if (is_nothing(&counts)) {
+    if (are_zero(&counts)) {
         return delete_counts(writer, key);
     }
     uint8_t record[PT_FORMAT_COUNTS_SIZE];
@@ -174,10 +186,12 @@ static int add_counts(pt_writer *writer, pt_slice key)
     return put_meta(writer, key, pt_slice_of(record, sizeof record));
 }
 
+/* Adds what was counted to the stored counts. Called when the table changes, and before a commit.
+ */
 static int flush_counts(pt_writer *writer)
 {
     int mdb_rc = MDB_SUCCESS;
-    if (writer->counted_table != 0 && !is_nothing(&writer->counted)) {
+    if (writer->counted_table != 0 && !are_zero(&writer->counted)) {
         pt_format_key key = pt_format_counts_key(writer->counted_table);
         mdb_rc = add_counts(writer, pt_slice_of(key.bytes, key.size));
     }
@@ -185,7 +199,8 @@ static int flush_counts(pt_writer *writer)
     return mdb_rc;
 }
 
-static int add_to(pt_writer *writer, uint32_t table, int64_t *count, int64_t records, int64_t bytes)
+static int add_to_counts(pt_writer *writer, uint32_t table, int64_t *count, int64_t records,
+                         int64_t bytes)
 {
     if (table != writer->counted_table) {
         int mdb_rc = flush_counts(writer);
@@ -199,16 +214,18 @@ static int add_to(pt_writer *writer, uint32_t table, int64_t *count, int64_t rec
     return MDB_SUCCESS;
 }
 
-/* A chunk counts for the table whose id follows in its key; garbage is not counted. */
-static inline int count(pt_writer *writer, const pt_lmdb_tree *tree, pt_slice key, int64_t records,
-                        int64_t bytes)
+/* Counts a change for the table of the key. In the key of a chunk the table's id comes second.
+ * Garbage is not counted. */
+static inline int count_change(pt_writer *writer, const pt_lmdb_tree *tree, pt_slice key,
+                               int64_t records, int64_t bytes)
 {
     if (tree == &writer->entities) {
-        return add_to(writer, pt_get_be32(key.data), &writer->counted.entities, records, bytes);
+        return add_to_counts(writer, pt_get_be32(key.data), &writer->counted.entities, records,
+                             bytes);
     }
     if (tree == &writer->chunks && key.size >= CHUNK_KEY_MIN) {
         uint32_t table = pt_get_be32(key.data + PT_KEY_TABLE_SIZE);
-        return add_to(writer, table, &writer->counted.chunks, records, bytes);
+        return add_to_counts(writer, table, &writer->counted.chunks, records, bytes);
     }
     return MDB_SUCCESS;
 }
@@ -229,7 +246,7 @@ static pt_lmdb_long_trees long_trees(pt_writer *writer)
         .env = &writer->store->env, .entities = &writer->entities, .long_keys = &writer->long_keys};
 }
 
-static int put(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_slice record)
+static int put_value(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_slice record)
 {
     pt_lmdb_old old;
     int mdb_rc;
@@ -244,12 +261,13 @@ static int put(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_slice rec
         return mdb_rc;
     }
     int64_t size = (int64_t)record.size;
-    return old.present ? count(writer, tree, key, 0, size - (int64_t)old.size)
-                       : count(writer, tree, key, 1, (int64_t)key.size + size);
+    return old.present ? count_change(writer, tree, key, 0, size - (int64_t)old.size)
+                       : count_change(writer, tree, key, 1, (int64_t)key.size + size);
 }
 
 int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error)
 {
+    PT_ASSERT(is_writing(writer));
     pt_lmdb_tree *tree = tree_of(writer, key);
     size_t longest = tree == &writer->entities ? PT_KEY_LOGICAL_MAX : PT_LMDB_SHORT_KEY_MAX;
     if (key.size > longest) {
@@ -259,14 +277,15 @@ int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error
                             writer->store->base.path, (sqlite3_int64)key.size,
                             (sqlite3_int64)longest);
     }
-    /* Dropping a table is a way to make room. */
+    /* Garbage may always be put: dropping a table is how to make room. */
     bool checked = writer->room.watched && tree != &writer->garbage;
     int mdb_rc =
         checked ? pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn) : MDB_SUCCESS;
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put(writer, tree, key, record);
+        mdb_rc = put_value(writer, tree, key, record);
     }
-    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "writing a record", error);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK
+                                 : fail_write(writer, mdb_rc, "writing a record", error);
 }
 
 static int delete_key(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key)
@@ -280,19 +299,23 @@ static int delete_key(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key)
         mdb_rc = pt_lmdb_tree_delete(tree, key, &old);
     }
     return mdb_rc == MDB_SUCCESS && old.present
-               ? count(writer, tree, key, -1, -(int64_t)(key.size + old.size))
+               ? count_change(writer, tree, key, -1, -(int64_t)(key.size + old.size))
                : mdb_rc;
 }
 
 int pt_lmdb_write_delete(pt_writer *writer, pt_slice key, pt_error *error)
 {
+    PT_ASSERT(is_writing(writer));
     int mdb_rc = delete_key(writer, tree_of(writer, key), key);
-    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "deleting a record", error);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK
+                                 : fail_write(writer, mdb_rc, "deleting a record", error);
 }
 
-/* With whatever room there is: a commit that could not be taken back would be worse. */
+/* Does not check the room in the map: a commit that cannot be undone would be worse than a full
+ * map. */
 int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error)
 {
+    PT_ASSERT(is_writing(writer) && writer->store == pt_lmdb_own_snapshot(snapshot)->store);
     bool found;
     pt_slice record;
     int rc = pt_lmdb_get(snapshot, key, &found, &record, error);
@@ -303,30 +326,33 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
     if (!found) {
         return pt_lmdb_write_delete(writer, key, error);
     }
-    int mdb_rc = put(writer, tree_of(writer, key), key, record);
-    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(writer, mdb_rc, "restoring a record", error);
+    int mdb_rc = put_value(writer, tree_of(writer, key), key, record);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK
+                                 : fail_write(writer, mdb_rc, "restoring a record", error);
 }
 
 int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error)
 {
+    PT_ASSERT(is_writing(writer));
     *collected = false;
     if (writer->next.no_garbage) {
         return SQLITE_OK;
     }
     int mdb_rc = pt_lmdb_collect(writer->txn, &writer->store->env, collected);
     if (mdb_rc != MDB_SUCCESS) {
-        return fail(writer, mdb_rc, "deleting what is left of a dropped table", error);
+        return fail_write(writer, mdb_rc, "deleting what is left of a dropped table", error);
     }
     writer->next.no_garbage = !*collected;
+    /* The collector changes stored counts itself, perhaps those that we remember. */
     if (*collected) {
         writer->next.counted_table = 0;
     }
     return SQLITE_OK;
 }
 
-/* --- Commit --- */
+/* --- The records of a commit --- */
 
-static int put_entry(const pt_writer *writer, pt_slice key, pt_slice content)
+static int put_dictionary_entry(const pt_writer *writer, pt_slice key, pt_slice content)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
     MDB_val value = {.mv_size = content.size + PT_SEAL_SIZE};
@@ -338,17 +364,17 @@ static int put_entry(const pt_writer *writer, pt_slice key, pt_slice content)
     return mdb_rc;
 }
 
-/* Stores the ids behind `stored`, which then is the highest one assigned. */
-static int put_entries(pt_writer *writer, uint16_t *stored, uint16_t assigned,
-                       pt_format_key (*key_of)(uint16_t id),
-                       pt_slice (*bytes_of)(pt_dictionary *dictionary, uint16_t id))
+/* Stores the ids above `stored` up to `assigned`, and counts `stored` up. */
+static int put_dictionary_entries(pt_writer *writer, uint16_t *stored, uint16_t assigned,
+                                  pt_format_key (*key_of)(uint16_t id),
+                                  pt_slice (*bytes_of)(pt_dictionary *dictionary, uint16_t id))
 {
     int mdb_rc = MDB_SUCCESS;
     while (mdb_rc == MDB_SUCCESS && *stored < assigned) {
         uint16_t id = ++*stored;
         pt_format_key key = key_of(id);
-        mdb_rc = put_entry(writer, pt_slice_of(key.bytes, key.size),
-                           bytes_of(writer->store->base.dictionary, id));
+        mdb_rc = put_dictionary_entry(writer, pt_slice_of(key.bytes, key.size),
+                                      bytes_of(writer->store->base.dictionary, id));
     }
     return mdb_rc;
 }
@@ -357,11 +383,11 @@ static int put_dictionary(pt_writer *writer)
 {
     pt_format_state *state = &writer->next.state;
     pt_dictionary_counts assigned = pt_dictionary_assigned(writer->store->base.dictionary);
-    int mdb_rc = put_entries(writer, &state->names, assigned.names, pt_format_name_key,
-                             pt_dictionary_name_bytes);
+    int mdb_rc = put_dictionary_entries(writer, &state->names, assigned.names, pt_format_name_key,
+                                        pt_dictionary_name_bytes);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put_entries(writer, &state->shapes, assigned.shapes, pt_format_shape_key,
-                             pt_dictionary_shape_bytes);
+        mdb_rc = put_dictionary_entries(writer, &state->shapes, assigned.shapes,
+                                        pt_format_shape_key, pt_dictionary_shape_bytes);
     }
     return mdb_rc;
 }
@@ -372,7 +398,7 @@ static void make_nonce(const pt_writer *writer, uint8_t nonce[PT_FORMAT_NONCE_SI
     pt_put_le64(nonce, pt_get_le64(nonce) + writer->next.state.version);
 }
 
-static int put_state(pt_writer *writer, const pt_commit *commit)
+static int put_next_state(pt_writer *writer, const pt_commit *commit)
 {
     pt_format_state *state = &writer->next.state;
     state->version = mdb_txn_id(writer->txn);
@@ -389,45 +415,25 @@ static int put_state(pt_writer *writer, const pt_commit *commit)
     return put_meta(writer, pt_format_state_key(), pt_slice_of(bytes, sizeof bytes));
 }
 
-static int put_rest(pt_writer *writer, const pt_commit *commit)
+/* The state comes last: the dictionary's new size is part of it. */
+static int put_commit_records(pt_writer *writer, const pt_commit *commit)
 {
     int mdb_rc = flush_counts(writer);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put_dictionary(writer);
     }
-    return mdb_rc == MDB_SUCCESS ? put_state(writer, commit) : mdb_rc;
+    return mdb_rc == MDB_SUCCESS ? put_next_state(writer, commit) : mdb_rc;
 }
 
-int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error)
-{
-    pt_lmdb_store *store = writer->store;
-    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_settle_name(store, error) : SQLITE_OK;
-    if (rc != SQLITE_OK) {
-        pt_lmdb_write_abort(writer);
-        return rc;
-    }
-    int mdb_rc = writer->failed ? MDB_BAD_TXN : put_rest(writer, commit);
-    if (mdb_rc != MDB_SUCCESS) {
-        pt_lmdb_write_abort(writer);
-        return pt_lmdb_fail(error, mdb_rc, store->base.path, "preparing a commit");
-    }
-    rc = pt_lmdb_commit(store, writer->txn, commit->sync, &writer->next.state, error);
-    if (rc == SQLITE_OK) {
-        store->committed = writer->next;
-    }
-    put_by(writer);
-    return rc;
-}
-
-/* --- Commit --- */
+/* --- LMDB's commit, and what its failure means --- */
 
 enum { COMMITS_BETWEEN_READER_CHECKS = 256 };
 
 /*
- * A full commit flushes the whole file before it writes its root page, and that page before it
- * returns: so it also makes durable whatever earlier commits left unflushed.
+ * A full commit flushes the whole file before it writes its root page, and the root page before it
+ * returns. So it also makes durable what earlier commits left unflushed.
  */
-static int commit_transaction(const pt_lmdb_store *store, MDB_txn *txn, pt_sync sync)
+static int call_mdb_commit(const pt_lmdb_store *store, MDB_txn *txn, pt_sync sync)
 {
     MDB_env *env = store->env.env;
     bool private = store->fd < 0;
@@ -439,9 +445,9 @@ static int commit_transaction(const pt_lmdb_store *store, MDB_txn *txn, pt_sync 
     return mdb_txn_commit(txn);
 }
 
-/* Whether the newest version is this commit. SQLITE_OK or the reason why it cannot be said. */
-static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *found,
-                    pt_error *error)
+/* Compares the nonce of the newest version with this commit's. Fails if it cannot be read. */
+static int find_own_commit(pt_lmdb_store *store, const pt_format_state *state, bool *found,
+                           pt_error *error)
 {
     MDB_txn *txn;
     pt_format_state newest;
@@ -459,43 +465,47 @@ static int look_for(pt_lmdb_store *store, const pt_format_state *state, bool *fo
 }
 
 /*
- * LMDB begins nothing any more after it could not write a root page. The map still shows which root
- * page is the newest, and whoever opens the file will see that one.
+ * After LMDB has failed to write a root page it begins no transaction any more. The map still shows
+ * which root page is the newest, and that is what the next one to open the file will see.
  */
-static bool is_newest(const pt_lmdb_store *store, const pt_format_state *state)
+static bool is_newest_root(const pt_lmdb_store *store, const pt_format_state *state)
 {
     MDB_envinfo info;
     mdb_env_info(store->env.env, &info);
     return info.me_last_txnid == state->version;
 }
 
-static bool took_place(pt_lmdb_store *store, const pt_format_state *state)
+static bool commit_took_place(pt_lmdb_store *store, const pt_format_state *state)
 {
     bool found = false;
     pt_error ignored = PT_ERROR_NONE;
-    if (look_for(store, state, &found, &ignored) != SQLITE_OK) {
-        found = is_newest(store, state);
+    if (find_own_commit(store, state, &found, &ignored) != SQLITE_OK) {
+        found = is_newest_root(store, state);
     }
     pt_error_clear(&ignored);
     return found;
 }
 
-static int flush(const pt_lmdb_store *store)
+static int flush_file(const pt_lmdb_store *store)
 {
     int fd;
     mdb_env_get_fd(store->env.env, &fd);
     return fdatasync(fd);
 }
 
-/* LMDB may report a failure of a commit that nevertheless took place. */
-static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,
-                          int mdb_rc, pt_error *error)
+/*
+ * A commit that LMDB reports as failed may have taken place: the root page was written, and what
+ * came after it failed. To report it as failed would be wrong, because everybody sees it.
+ */
+static int judge_failed_commit(pt_lmdb_store *store, const pt_format_state *state, pt_sync sync,
+                               int mdb_rc, pt_error *error)
 {
-    if (!took_place(store, state)) {
+    if (!commit_took_place(store, state)) {
         return pt_lmdb_fail(error, pt_lmdb_env_write_problem(&store->env, mdb_rc), store->base.path,
                             "committing");
     }
-    if (store->fd < 0 || sync != PT_SYNC_FULL || flush(store) == 0) {
+    /* Visible, but was it flushed? A flush that succeeds now makes up for the one that failed. */
+    if (store->fd < 0 || sync != PT_SYNC_FULL || flush_file(store) == 0) {
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_IOERR,
@@ -505,8 +515,8 @@ static int settle_failure(pt_lmdb_store *store, const pt_format_state *state, pt
 }
 
 /*
- * LMDB does not write a last page that it has taken and given back in the same transaction; the
- * file then ends before the last page, which is how a truncated file looks.
+ * LMDB does not write a last page that it has allocated and freed in the same transaction. The file
+ * then ends before the last page, and would be refused as truncated when it is opened.
  */
 static void extend_file(pt_lmdb_store *store)
 {
@@ -524,7 +534,7 @@ static void extend_file(pt_lmdb_store *store)
     }
 }
 
-static void finish(pt_lmdb_store *store, const pt_format_state *state)
+static void note_commit(pt_lmdb_store *store, const pt_format_state *state)
 {
     pt_dictionary_commit(store->base.dictionary);
     pt_lmdb_note_clock(store, state->clock);
@@ -534,13 +544,40 @@ static void finish(pt_lmdb_store *store, const pt_format_state *state)
     }
 }
 
-int pt_lmdb_commit(pt_lmdb_store *store, MDB_txn *txn, pt_sync sync, const pt_format_state *state,
-                   pt_error *error)
+/*
+ * Commits and ends the transaction. SQLITE_OK: the commit took place. Otherwise it did not, or the
+ * text says that it did but may be lost.
+ */
+static int commit_txn(pt_writer *writer, pt_sync sync, pt_error *error)
 {
-    int mdb_rc = commit_transaction(store, txn, sync);
-    int rc = mdb_rc == MDB_SUCCESS ? SQLITE_OK : settle_failure(store, state, sync, mdb_rc, error);
+    pt_lmdb_store *store = writer->store;
+    const pt_format_state *state = &writer->next.state;
+    int mdb_rc = call_mdb_commit(store, writer->txn, sync);
+    int rc =
+        mdb_rc == MDB_SUCCESS ? SQLITE_OK : judge_failed_commit(store, state, sync, mdb_rc, error);
     if (rc == SQLITE_OK) {
-        finish(store, state);
+        note_commit(store, state);
+        store->committed = writer->next;
     }
+    end_writer(writer, rc == SQLITE_OK ? PT_WRITER_COMMITTED : PT_WRITER_FAILED);
     return rc;
+}
+
+int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error)
+{
+    pt_lmdb_store *store = writer->store;
+    PT_ASSERT(is_writing(writer));
+    /* First the file's name, if it is new: a durable commit in a file without a durable name would
+     * be lost with the file. */
+    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_settle_name(store, error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        pt_lmdb_write_abort(writer);
+        return rc;
+    }
+    int mdb_rc = writer->failed ? MDB_BAD_TXN : put_commit_records(writer, commit);
+    if (mdb_rc != MDB_SUCCESS) {
+        pt_lmdb_write_abort(writer);
+        return pt_lmdb_fail(error, mdb_rc, store->base.path, "preparing a commit");
+    }
+    return commit_txn(writer, commit->sync, error);
 }

@@ -9,21 +9,23 @@
 #include "lmdb/registry.h"
 #include "lmdb/writer.h"
 
-static int fail_busy(pt_error *error, const pt_lmdb_store *store, const char *holder)
+static int fail_being_written(pt_error *error, const pt_lmdb_store *store, const char *holder)
 {
     return pt_error_set(error, SQLITE_BUSY, "store %Q is being written by %s", store->base.path,
                         holder);
 }
 
-static int lock_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *error)
+static int lock_data_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_WRITER, true, deadline);
     if (rc == SQLITE_BUSY) {
-        return fail_busy(error, store, "another process");
+        return fail_being_written(error, store, "another process");
     }
     if (rc != SQLITE_OK) {
         return pt_lmdb_fail(error, errno, store->base.path, "locking it");
     }
+    /* Looked at under the lock: pt_compact puts another file in the place of this one while it
+     * holds the lock. */
     rc = pt_lmdb_check_place(store, SQLITE_READONLY_DBMOVED, error);
     if (rc != SQLITE_OK) {
         pt_lock_release(store->fd, PT_LOCK_WRITER);
@@ -43,29 +45,36 @@ int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
                             "newer version of ptable; change its permissions, or open it with that",
                             base->path);
     }
+    /* First the queue, against the other sessions of this process; then the file, against other
+     * processes. All sessions of a process lock the file through one descriptor, so the file's lock
+     * does not keep them apart. */
     pt_deadline deadline = pt_deadline_in(wait_ms);
     int rc = pt_writer_queue_enter(&store->queue, deadline);
     if (rc != SQLITE_OK) {
-        return rc == SQLITE_NOMEM ? pt_error_nomem(error)
-                                  : fail_busy(error, store, "another connection of this process");
+        return rc == SQLITE_NOMEM
+                   ? pt_error_nomem(error)
+                   : fail_being_written(error, store, "another connection of this process");
     }
-    rc = store->fd >= 0 ? lock_file(store, deadline, error) : SQLITE_OK;
+    rc = store->fd >= 0 ? lock_data_file(store, deadline, error) : SQLITE_OK;
     if (rc != SQLITE_OK) {
         pt_writer_queue_leave(&store->queue);
+        return rc;
     }
-    return rc;
+    pt_writer_change_state(&store->writer_state, PT_WRITER_FREE, PT_WRITER_HELD);
+    return SQLITE_OK;
 }
 
 /*
- * Another process counts on from the stored clock or from its own, whichever is later. Neither may
- * be behind what was given out here and then not committed, which happens when the system's clock
- * was set back. It is a precaution: failing changes nothing for this process.
+ * Stores the last Timestamp, so that other processes continue after it. They start from the stored
+ * clock or the system's, whichever is later. Both can be below our last Timestamp if the system's
+ * clock was set back and the transaction that took the Timestamp was not committed. A failure is
+ * harmless to this process, which remembers the Timestamp anyway.
  */
-static void store_last_tick(pt_lmdb_store *store)
+static void store_last_timestamp(pt_lmdb_store *store)
 {
     pt_error ignored = PT_ERROR_NONE;
     pt_writer *writer;
-    pt_commit commit = {.sync = PT_SYNC_NORMAL, .clock = store->last_tick};
+    pt_commit commit = {.sync = PT_SYNC_NORMAL, .clock = store->last_timestamp};
     if (pt_lmdb_write_begin(&store->base, &writer, &ignored) == SQLITE_OK) {
         pt_lmdb_write_commit(writer, &commit, &ignored);
     }
@@ -78,25 +87,32 @@ void pt_lmdb_unlock(pt_store *base)
     if (pt_lmdb_is_inherited(store)) {
         return;
     }
+    /* Everything that the lock guards comes before its release. */
     pt_dictionary_withdraw(base->dictionary);
+    if (store->fd >= 0 && store->last_timestamp > atomic_load(&store->newest_clock) &&
+        store->last_timestamp > pt_ticks_now()) {
+        store_last_timestamp(store);
+    }
+    pt_writer_change_state(&store->writer_state, PT_WRITER_BETWEEN_WRITES, PT_WRITER_FREE);
+    /* The file first. Otherwise the next session in the queue would lock the file through the same
+     * descriptor, and this release would take its lock away. */
     if (store->fd >= 0) {
-        if (store->last_tick > atomic_load(&store->newest_clock) &&
-            store->last_tick > pt_ticks_now()) {
-            store_last_tick(store);
-        }
         pt_lock_release(store->fd, PT_LOCK_WRITER);
     }
     pt_writer_queue_leave(&store->queue);
 }
 
-int64_t pt_lmdb_tick(pt_store *base)
+int64_t pt_lmdb_next_timestamp(pt_store *base)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
+    PT_ASSERT((store->writer_state & PT_WRITER_LOCKED) != 0);
+    /* Timestamps rise even if the system's clock is set back: above all that were committed, by any
+     * process, and above all that this process gave out and did not commit. */
     int64_t stored = atomic_load(&store->newest_clock);
-    int64_t last = store->last_tick > stored ? store->last_tick : stored;
+    int64_t last = store->last_timestamp > stored ? store->last_timestamp : stored;
     int64_t now = pt_ticks_now();
     int64_t next = now > last ? now : last + 1;
-    /* What is later could not be read again: the store would count as damaged. */
-    store->last_tick = next < PT_TICKS_MAX ? next : PT_TICKS_MAX;
-    return store->last_tick;
+    /* A later one could not be read back: the store would count as damaged. */
+    store->last_timestamp = next < PT_TICKS_MAX ? next : PT_TICKS_MAX;
+    return store->last_timestamp;
 }

@@ -1,6 +1,6 @@
 /*
- * A session's turn to write: the writer lock, and the timestamps given out under it. The functions
- * are pt_engine's methods.
+ * The writer lock of a store, and the Timestamps given out while it is held. One session of all
+ * processes holds it at a time. The functions are pt_engine's methods.
  */
 #ifndef PT_LMDB_WRITER_LOCK_H
 #define PT_LMDB_WRITER_LOCK_H
@@ -9,6 +9,6 @@
 
 int pt_lmdb_lock(pt_store *store, int wait_ms, pt_error *error);
 void pt_lmdb_unlock(pt_store *store);
-int64_t pt_lmdb_tick(pt_store *store);
+int64_t pt_lmdb_next_timestamp(pt_store *store);
 
 #endif

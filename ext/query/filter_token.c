@@ -20,7 +20,7 @@ static bool is_blank_character(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool is_ascii_digit(uint8_t c)
+static bool is_filter_digit(uint8_t c)
 {
     return c >= '0' && c <= '9';
 }
@@ -32,7 +32,7 @@ static bool begins_word(uint8_t c)
 
 static bool is_in_word(uint8_t c)
 {
-    return begins_word(c) || is_ascii_digit(c);
+    return begins_word(c) || is_filter_digit(c);
 }
 
 /*
@@ -59,7 +59,7 @@ static size_t skip_word(const pt_filter_lexer *lexer, size_t at)
 
 static int hex_digit_value(uint8_t c)
 {
-    if (is_ascii_digit(c)) {
+    if (is_filter_digit(c)) {
         return c - '0';
     }
     uint8_t lower = c | 0x20;
@@ -108,9 +108,9 @@ static int refuse_constant(const pt_filter_lexer *lexer, const pt_filter_token *
 
 /* --- Numbers --- */
 
-static size_t skip_ascii_digits(const pt_filter_lexer *lexer, size_t at)
+static size_t skip_number_digits(const pt_filter_lexer *lexer, size_t at)
 {
-    while (is_ascii_digit(byte_at(lexer, at))) {
+    while (is_filter_digit(byte_at(lexer, at))) {
         at++;
     }
     return at;
@@ -119,14 +119,14 @@ static size_t skip_ascii_digits(const pt_filter_lexer *lexer, size_t at)
 /* The end of the fraction and exponent that begin at `at`. `at` itself if there is neither. */
 static size_t skip_fraction(const pt_filter_lexer *lexer, size_t at)
 {
-    if (byte_at(lexer, at) == '.' && is_ascii_digit(byte_at(lexer, at + 1))) {
-        at = skip_ascii_digits(lexer, at + 1);
+    if (byte_at(lexer, at) == '.' && is_filter_digit(byte_at(lexer, at + 1))) {
+        at = skip_number_digits(lexer, at + 1);
     }
     if ((byte_at(lexer, at) | 0x20) == 'e') {
         uint8_t sign = byte_at(lexer, at + 1);
         size_t digits = at + (sign == '+' || sign == '-' ? 2 : 1);
-        if (is_ascii_digit(byte_at(lexer, digits))) {
-            at = skip_ascii_digits(lexer, digits);
+        if (is_filter_digit(byte_at(lexer, digits))) {
+            at = skip_number_digits(lexer, digits);
         }
     }
     return at;
@@ -153,7 +153,7 @@ static int read_number(pt_filter_lexer *lexer, pt_filter_token *token, pt_error 
 {
     const uint8_t *start = lexer->filter.data + lexer->at;
     size_t sign = *start == '-' ? 1 : 0;
-    size_t point = skip_ascii_digits(lexer, lexer->at + sign);
+    size_t point = skip_number_digits(lexer, lexer->at + sign);
     size_t end = skip_fraction(lexer, point);
     pt_slice digits = pt_slice_of(start, end - lexer->at);
     uint8_t suffix = byte_at(lexer, end) | 0x20;
@@ -318,7 +318,7 @@ int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_erro
     if (c == '\'') {
         return read_string(lexer, token, error);
     }
-    if (is_ascii_digit(c) || (c == '-' && is_ascii_digit(byte_at(lexer, lexer->at + 1)))) {
+    if (is_filter_digit(c) || (c == '-' && is_filter_digit(byte_at(lexer, lexer->at + 1)))) {
         return read_number(lexer, token, error);
     }
     if (is_lookalike(lexer, lexer->at)) {

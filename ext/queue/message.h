@@ -21,7 +21,7 @@
 #include "entity/bag.h"
 #include "entity/column.h"
 #include "entity/record.h"
-#include "table/config.h"
+#include "table/column_map.h"
 
 enum {
     PT_MESSAGE_TICKS_SIZE = 19,

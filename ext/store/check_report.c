@@ -27,7 +27,7 @@ bool pt_check_shows_more(const pt_check_report *report)
     return report->problems < PT_CHECK_LINES_MAX;
 }
 
-static char *finish(const pt_check_report *report)
+static char *format_report(const pt_check_report *report)
 {
     if (report->lines.failed) {
         return NULL;
@@ -54,7 +54,7 @@ static char *finish(const pt_check_report *report)
 
 char *pt_check_report_text(pt_check_report *report)
 {
-    char *text = finish(report);
+    char *text = format_report(report);
     pt_buffer_free(&report->lines);
     *report = (pt_check_report){0};
     return text;

@@ -1,5 +1,6 @@
 /*
- * What a check of a store has found: a line for each problem, the first hundred of them.
+ * The report of a check of a store: the number of problems, and a line for each of the first
+ * hundred.
  */
 #ifndef PT_STORE_CHECK_REPORT_H
 #define PT_STORE_CHECK_REPORT_H
@@ -11,24 +12,21 @@
 
 enum { PT_CHECK_LINES_MAX = 100 };
 
-/* All zeros is an empty report. Out of memory shows in lines.failed. */
+/* All zeros is an empty report. lines.failed: out of memory. */
 typedef struct pt_check_report {
     int64_t problems;
     pt_buffer lines;
 } pt_check_report;
 
-/*
- * Adds a problem; the format is sqlite3_mprintf's. Beyond the lines that are shown it is only
- * counted.
- */
+/* Adds a problem. The format is sqlite3_mprintf's. After the first hundred, only counts it. */
 void pt_check_problem(pt_check_report *report, const char *format, ...);
 
-/* Whether the next problem will be shown: texts that are dear to make need not be made else. */
+/* True if the next problem gets a line. If not, you can skip computing an expensive text for it. */
 bool pt_check_shows_more(const pt_check_report *report);
 
 /*
- * "ok", or the lines, of which the last one says how many problems there are and what to do. From
- * sqlite3_malloc; NULL when out of memory. The report is empty afterwards.
+ * "ok", or the lines and a last line with the number of problems and what to do. From
+ * sqlite3_malloc; NULL when out of memory. Empties the report.
  */
 char *pt_check_report_text(pt_check_report *report);
 

@@ -1,26 +1,211 @@
 #include "store/dictionary.h"
 
 #include <pthread.h>
+#include <stdatomic.h>
 
+#include "base/assert.h"
 #include "base/sqlite.h"
-#include "entity/shape.h"
 
 enum {
-    NAME_CHUNKS = (PT_NAME_IDS_MAX + 1) / PT_ID_CHUNK,
-    SHAPE_CHUNKS = (PT_SHAPE_IDS_MAX + 1) / PT_ID_CHUNK,
-    NAME_SIZE_MAX = 255, /* longer names are not entered */
+    ID_CHUNK = 256,
+    NAME_CHUNKS = (PT_NAME_IDS_MAX + 1) / ID_CHUNK,
+    SHAPE_CHUNKS = (PT_SHAPE_IDS_MAX + 1) / ID_CHUNK,
+    NAME_SIZE_MAX = 255, /* longer names get no id */
+    FIRST_BUCKETS = 64,
 };
+
+/* A name or a shape. */
+typedef struct id_entry {
+    struct id_entry *next; /* in its bucket */
+    uint32_t hash;         /* of the bytes */
+    uint16_t id;           /* 0: none, or withdrawn */
+    pt_slice bytes;        /* a name's text, with a NUL after it; a shape's description */
+    pt_shape *shape;       /* NULL for a name */
+} id_entry;
+
+typedef struct id_chunk {
+    _Atomic(id_entry *) entries[ID_CHUNK];
+} id_chunk;
+
+/*
+ * All names, or all shapes: by id, and by content in a hash table. The array of chunks never moves,
+ * and a chunk is allocated when its first id is needed. So an id can be looked up without a lock
+ * while another thread adds one. An entry whose id was withdrawn can still be found by content.
+ */
+typedef struct id_table {
+    _Atomic(id_chunk *) *chunks; /* (ids_max + 1) / ID_CHUNK of them */
+    unsigned ids_max;
+    uint16_t committed; /* highest committed id */
+    uint16_t assigned;  /* highest id in use, >= committed */
+    id_entry **buckets;
+    unsigned bucket_count; /* a power of two, or 0 */
+    unsigned entry_count;
+} id_table;
 
 struct pt_dictionary {
     pthread_mutex_t mutex;
     atomic_uint epoch;
-    pt_id_table names;
-    pt_id_table shapes;
+    id_table names;
+    id_table shapes;
     pt_arena arena;
-    pt_buffer description; /* of the shape that is looked for */
-    _Atomic(pt_id_chunk *) name_chunks[NAME_CHUNKS];
-    _Atomic(pt_id_chunk *) shape_chunks[SHAPE_CHUNKS];
+    pt_buffer description; /* of the shape that is being looked up */
+    _Atomic(id_chunk *) name_chunks[NAME_CHUNKS];
+    _Atomic(id_chunk *) shape_chunks[SHAPE_CHUNKS];
 };
+
+/* --- Entries by id --- */
+
+/* The entry of an id, or NULL. */
+static inline id_entry *entry_of_id(const id_table *table, uint16_t id)
+{
+    if (id > table->ids_max) {
+        return NULL;
+    }
+    id_chunk *chunk = atomic_load_explicit(&table->chunks[id / ID_CHUNK], memory_order_acquire);
+    if (chunk == NULL) {
+        return NULL;
+    }
+    return atomic_load_explicit(&chunk->entries[id % ID_CHUNK], memory_order_acquire);
+}
+
+/* Allocates the chunk of the next id, which must not be above ids_max. False when out of memory. */
+static bool reserve_next_id(id_table *table)
+{
+    _Atomic(id_chunk *) *slot = &table->chunks[(table->assigned + 1u) / ID_CHUNK];
+    if (atomic_load_explicit(slot, memory_order_relaxed) != NULL) {
+        return true;
+    }
+    id_chunk *chunk = sqlite3_malloc64(sizeof *chunk);
+    if (chunk == NULL) {
+        return false;
+    }
+    for (int i = 0; i < ID_CHUNK; i++) {
+        atomic_init(&chunk->entries[i], NULL);
+    }
+    /* Publish the chunk only after its entries are set: readers take no lock. */
+    atomic_store_explicit(slot, chunk, memory_order_release);
+    return true;
+}
+
+static void set_entry_id(id_entry *entry, uint16_t id)
+{
+    entry->id = id;
+    if (entry->shape != NULL) {
+        entry->shape->id = id;
+    }
+}
+
+static void set_entry_of_id(id_table *table, uint16_t id, id_entry *entry)
+{
+    id_chunk *chunk = atomic_load_explicit(&table->chunks[id / ID_CHUNK], memory_order_relaxed);
+    atomic_store_explicit(&chunk->entries[id % ID_CHUNK], entry, memory_order_release);
+}
+
+/* Gives an entry the next id, which has been reserved. */
+static void assign_next_id(id_table *table, id_entry *entry)
+{
+    table->assigned++;
+    set_entry_id(entry, table->assigned);
+    set_entry_of_id(table, table->assigned, entry);
+}
+
+/* Takes the ids that are not committed away from their entries. */
+static void withdraw_ids(id_table *table)
+{
+    while (table->assigned > table->committed) {
+        set_entry_id(entry_of_id(table, table->assigned), 0);
+        set_entry_of_id(table, table->assigned, NULL);
+        table->assigned--;
+    }
+}
+
+/* --- Entries by content --- */
+
+static uint32_t hash_of_entry(pt_slice bytes)
+{
+    uint32_t hash = 2166136261u; /* FNV-1a */
+    for (size_t i = 0; i < bytes.size; i++) {
+        hash = (hash ^ bytes.data[i]) * 16777619u;
+    }
+    return hash;
+}
+
+static void push_entry(id_entry **buckets, unsigned bucket_count, id_entry *entry)
+{
+    id_entry **bucket = &buckets[entry->hash & (bucket_count - 1)];
+    entry->next = *bucket;
+    *bucket = entry;
+}
+
+/* Makes room in the buckets for one more entry. False when out of memory. */
+static bool reserve_entry(id_table *table)
+{
+    if (table->entry_count < table->bucket_count) {
+        return true;
+    }
+    unsigned count = table->bucket_count == 0 ? FIRST_BUCKETS : table->bucket_count * 2;
+    id_entry **buckets = sqlite3_malloc64(count * sizeof(id_entry *));
+    if (buckets == NULL) {
+        return false;
+    }
+    memset(buckets, 0, count * sizeof(id_entry *));
+    for (unsigned i = 0; i < table->bucket_count; i++) {
+        while (table->buckets[i] != NULL) {
+            id_entry *moved = table->buckets[i];
+            table->buckets[i] = moved->next;
+            push_entry(buckets, count, moved);
+        }
+    }
+    sqlite3_free(table->buckets);
+    table->buckets = buckets;
+    table->bucket_count = count;
+    return true;
+}
+
+/* Frees everything but the entries, which are in the dictionary's arena. */
+static void free_id_table(id_table *table)
+{
+    for (unsigned i = 0; i < (table->ids_max + 1) / ID_CHUNK; i++) {
+        sqlite3_free(atomic_load(&table->chunks[i]));
+    }
+    sqlite3_free(table->buckets);
+}
+
+/*
+ * False if a name id in the shape's description has been withdrawn, and perhaps assigned to another
+ * name, since the shape was made. The same description then means another shape.
+ */
+static bool names_are_current(const pt_dictionary *dictionary, const pt_shape *shape)
+{
+    for (unsigned i = 0; i < shape->count; i++) {
+        const pt_property *property = &shape->properties[i];
+        if (property->name_id == 0) {
+            continue;
+        }
+        const id_entry *name = entry_of_id(&dictionary->names, property->name_id);
+        if (name == NULL || name->bytes.data != property->name.data) {
+            return false;
+        }
+    }
+    return true;
+}
+
+static id_entry *find_entry(const pt_dictionary *dictionary, const id_table *table, pt_slice bytes,
+                            uint32_t hash)
+{
+    if (table->bucket_count == 0) {
+        return NULL;
+    }
+    id_entry *entry = table->buckets[hash & (table->bucket_count - 1)];
+    while (entry != NULL &&
+           (entry->hash != hash || !pt_slice_equal(entry->bytes, bytes) ||
+            (entry->shape != NULL && !names_are_current(dictionary, entry->shape)))) {
+        entry = entry->next;
+    }
+    return entry;
+}
+
+/* --- The dictionary --- */
 
 pt_dictionary *pt_dictionary_new(void)
 {
@@ -33,10 +218,9 @@ pt_dictionary *pt_dictionary_new(void)
         sqlite3_free(dictionary);
         return NULL;
     }
-    dictionary->names =
-        (pt_id_table){.chunks = dictionary->name_chunks, .ids_max = PT_NAME_IDS_MAX};
+    dictionary->names = (id_table){.chunks = dictionary->name_chunks, .ids_max = PT_NAME_IDS_MAX};
     dictionary->shapes =
-        (pt_id_table){.chunks = dictionary->shape_chunks, .ids_max = PT_SHAPE_IDS_MAX};
+        (id_table){.chunks = dictionary->shape_chunks, .ids_max = PT_SHAPE_IDS_MAX};
     return dictionary;
 }
 
@@ -45,8 +229,8 @@ void pt_dictionary_free(pt_dictionary *dictionary)
     if (dictionary == NULL) {
         return;
     }
-    pt_id_table_free(&dictionary->names);
-    pt_id_table_free(&dictionary->shapes);
+    free_id_table(&dictionary->names);
+    free_id_table(&dictionary->shapes);
     pt_buffer_free(&dictionary->description);
     pt_arena_free(&dictionary->arena);
     pthread_mutex_destroy(&dictionary->mutex);
@@ -56,14 +240,14 @@ void pt_dictionary_free(pt_dictionary *dictionary)
 static const pt_shape *look_up_shape(void *context, uint16_t shape_id)
 {
     const pt_dictionary *dictionary = context;
-    const pt_id_entry *found = pt_id_table_get(&dictionary->shapes, shape_id);
+    const id_entry *found = entry_of_id(&dictionary->shapes, shape_id);
     return found != NULL ? found->shape : NULL;
 }
 
 static bool look_up_name(void *context, uint16_t name_id, pt_slice *name)
 {
     const pt_dictionary *dictionary = context;
-    const pt_id_entry *found = pt_id_table_get(&dictionary->names, name_id);
+    const id_entry *found = entry_of_id(&dictionary->names, name_id);
     if (found == NULL) {
         return false;
     }
@@ -81,129 +265,105 @@ unsigned pt_dictionary_epoch(const pt_dictionary *dictionary)
     return atomic_load(&dictionary->epoch);
 }
 
-/* --- Names --- */
+/* --- Assigning ids --- */
 
-static pt_id_entry *find_name(const pt_dictionary *dictionary, pt_slice name, uint32_t hash)
+/* SQLITE_CORRUPT_VTAB if the name is too long to have an id. */
+static int fill_name(pt_dictionary *dictionary, pt_slice name, id_entry *entry)
 {
-    const pt_id_table *names = &dictionary->names;
-    pt_id_entry *found = pt_id_table_bucket(names, hash);
-    while (found != NULL && (found->hash != hash || !pt_slice_equal(found->bytes, name))) {
-        found = found->next;
-    }
-    return found;
-}
-
-/* A name without id, found or made. NULL: out of memory. */
-static pt_id_entry *enter_name(pt_dictionary *dictionary, pt_slice name, uint32_t hash)
-{
-    if (!pt_id_table_make_room(&dictionary->names)) {
-        return NULL;
-    }
-    pt_id_entry *created = pt_arena_alloc(&dictionary->arena, sizeof *created);
-    if (created == NULL) {
-        return NULL;
-    }
-    pt_slice text = pt_arena_copy(&dictionary->arena, name);
-    if (text.data == NULL) {
-        pt_arena_give_back(&dictionary->arena, created);
-        return NULL;
-    }
-    *created = (pt_id_entry){.hash = hash, .bytes = text};
-    pt_id_table_insert(&dictionary->names, created);
-    return created;
-}
-
-/* The name's entry with an id; *found is NULL if the dictionary does not take it. */
-static int assign_name(pt_dictionary *dictionary, pt_slice name, pt_id_entry **found)
-{
-    *found = NULL;
     if (name.size > NAME_SIZE_MAX) {
-        return SQLITE_OK;
+        return SQLITE_CORRUPT_VTAB;
     }
-    uint32_t hash = pt_id_table_hash(name);
-    pt_id_entry *present = find_name(dictionary, name, hash);
-    if (present != NULL && present->id != 0) {
-        *found = present;
-        return SQLITE_OK;
-    }
-    if (dictionary->names.assigned == PT_NAME_IDS_MAX) {
-        return SQLITE_OK;
-    }
-    if (present == NULL) {
-        present = enter_name(dictionary, name, hash);
-    }
-    if (present == NULL || !pt_id_table_reserve(&dictionary->names)) {
-        return SQLITE_NOMEM;
-    }
-    pt_id_table_give_next(&dictionary->names, present);
-    *found = present;
-    return SQLITE_OK;
+    entry->bytes = pt_arena_copy(&dictionary->arena, name);
+    return entry->bytes.data != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-/* --- Shapes --- */
-
-/*
- * A shape holds the texts of its names. Ids may have been withdrawn and given to other names since
- * it was made; then the same description means something else.
- */
-static bool names_are_current(const pt_dictionary *dictionary, const pt_shape *shape)
-{
-    for (unsigned i = 0; i < shape->count; i++) {
-        const pt_property *property = &shape->properties[i];
-        if (property->name_id == 0) {
-            continue;
-        }
-        const pt_id_entry *name = pt_id_table_get(&dictionary->names, property->name_id);
-        if (name == NULL || name->bytes.data != property->name.data) {
-            return false;
-        }
-    }
-    return true;
-}
-
-static pt_id_entry *find_shape(const pt_dictionary *dictionary, pt_slice description, uint32_t hash)
-{
-    const pt_id_table *shapes = &dictionary->shapes;
-    pt_id_entry *found = pt_id_table_bucket(shapes, hash);
-    while (found != NULL && (found->hash != hash || !pt_slice_equal(found->bytes, description) ||
-                             !names_are_current(dictionary, found->shape))) {
-        found = found->next;
-    }
-    return found;
-}
-
-/* A shape without id. SQLITE_NOMEM, SQLITE_CORRUPT_VTAB if the description is malformed. */
-static int enter_shape(pt_dictionary *dictionary, pt_slice description, uint32_t hash,
-                       pt_id_entry **entered)
+/* SQLITE_CORRUPT_VTAB if the description is malformed. */
+static int fill_shape(pt_dictionary *dictionary, pt_slice description, id_entry *entry)
 {
     size_t size = pt_shape_memory(description);
     if (size == 0) {
         return SQLITE_CORRUPT_VTAB;
     }
-    if (!pt_id_table_make_room(&dictionary->shapes)) {
-        return SQLITE_NOMEM;
-    }
-    pt_id_entry *created = pt_arena_alloc(&dictionary->arena, sizeof *created);
-    if (created == NULL) {
-        return SQLITE_NOMEM;
-    }
     void *memory = pt_arena_alloc(&dictionary->arena, size);
     if (memory == NULL) {
-        pt_arena_give_back(&dictionary->arena, created);
         return SQLITE_NOMEM;
     }
-    pt_shape *shape = pt_shape_parse(description, look_up_name, dictionary, memory);
-    if (shape == NULL) {
-        pt_arena_give_back(&dictionary->arena, created);
+    entry->shape = pt_shape_parse(description, look_up_name, dictionary, memory);
+    if (entry->shape == NULL) {
         return SQLITE_CORRUPT_VTAB;
     }
-    *created = (pt_id_entry){.hash = hash, .bytes = shape->description, .shape = shape};
-    pt_id_table_insert(&dictionary->shapes, created);
-    *entered = created;
+    entry->bytes = entry->shape->description;
     return SQLITE_OK;
 }
 
-static int shape_in_scratch(pt_dictionary *dictionary, pt_slice description, pt_buffer *scratch,
+/* Makes an entry without an id. */
+static int make_entry(pt_dictionary *dictionary, id_table *table, pt_slice bytes, uint32_t hash,
+                      id_entry **made)
+{
+    if (!reserve_entry(table)) {
+        return SQLITE_NOMEM;
+    }
+    id_entry *entry = pt_arena_alloc(&dictionary->arena, sizeof *entry);
+    if (entry == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *entry = (id_entry){.hash = hash};
+    int rc = table == &dictionary->names ? fill_name(dictionary, bytes, entry)
+                                         : fill_shape(dictionary, bytes, entry);
+    if (rc != SQLITE_OK) {
+        pt_arena_give_back(&dictionary->arena, entry);
+        return rc;
+    }
+    push_entry(table->buckets, table->bucket_count, entry);
+    table->entry_count++;
+    *made = entry;
+    return SQLITE_OK;
+}
+
+/* Finds or makes the entry of these bytes and gives it an id if it has none. *entry is NULL if no
+ * id is left. */
+static int assign_id(pt_dictionary *dictionary, id_table *table, pt_slice bytes, id_entry **entry)
+{
+    uint32_t hash = hash_of_entry(bytes);
+    id_entry *found = find_entry(dictionary, table, bytes, hash);
+    if (found == NULL || found->id == 0) {
+        if (table->assigned == table->ids_max) {
+            *entry = NULL;
+            return SQLITE_OK;
+        }
+        if (!reserve_next_id(table)) {
+            return SQLITE_NOMEM;
+        }
+        int rc = found != NULL ? SQLITE_OK : make_entry(dictionary, table, bytes, hash, &found);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        assign_next_id(table, found);
+    }
+    *entry = found;
+    return SQLITE_OK;
+}
+
+static int assign_name_ids(pt_dictionary *dictionary, pt_field *fields, unsigned count)
+{
+    for (unsigned i = 0; i < count; i++) {
+        pt_slice name = fields[i].name;
+        if (name.size > UINT16_MAX) {
+            return SQLITE_TOOBIG;
+        }
+        id_entry *entry = NULL;
+        int rc = name.size <= NAME_SIZE_MAX
+                     ? assign_id(dictionary, &dictionary->names, name, &entry)
+                     : SQLITE_OK;
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        fields[i].name_id = entry != NULL ? entry->id : 0;
+    }
+    return SQLITE_OK;
+}
+
+static int build_in_scratch(pt_dictionary *dictionary, pt_slice description, pt_buffer *scratch,
                             const pt_shape **shape)
 {
     pt_buffer_clear(scratch);
@@ -215,47 +375,10 @@ static int shape_in_scratch(pt_dictionary *dictionary, pt_slice description, pt_
     return SQLITE_OK;
 }
 
-static int assign_shape(pt_dictionary *dictionary, pt_slice description, pt_buffer *scratch,
-                        const pt_shape **shape)
-{
-    uint32_t hash = pt_id_table_hash(description);
-    pt_id_entry *found = find_shape(dictionary, description, hash);
-    if (found == NULL || found->id == 0) {
-        if (dictionary->shapes.assigned == PT_SHAPE_IDS_MAX) {
-            return shape_in_scratch(dictionary, description, scratch, shape);
-        }
-        if (!pt_id_table_reserve(&dictionary->shapes)) {
-            return SQLITE_NOMEM;
-        }
-        int rc = found != NULL ? SQLITE_OK : enter_shape(dictionary, description, hash, &found);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-        pt_id_table_give_next(&dictionary->shapes, found);
-    }
-    *shape = found->shape;
-    return SQLITE_OK;
-}
-
-static int assign_name_ids(pt_dictionary *dictionary, pt_field *fields, unsigned count)
-{
-    for (unsigned i = 0; i < count; i++) {
-        if (fields[i].name.size > UINT16_MAX) {
-            return SQLITE_TOOBIG;
-        }
-        pt_id_entry *name;
-        int rc = assign_name(dictionary, fields[i].name, &name);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-        fields[i].name_id = name != NULL ? name->id : 0;
-    }
-    return SQLITE_OK;
-}
-
 static int find_or_assign_shape(pt_dictionary *dictionary, pt_field *fields, unsigned count,
                                 pt_buffer *scratch, const pt_shape **shape)
 {
+    /* The names come first: a description consists of their ids. */
     int rc = assign_name_ids(dictionary, fields, count);
     if (rc != SQLITE_OK) {
         return rc;
@@ -267,7 +390,17 @@ static int find_or_assign_shape(pt_dictionary *dictionary, pt_field *fields, uns
     if (dictionary->description.failed) {
         return SQLITE_NOMEM;
     }
-    return assign_shape(dictionary, pt_buffer_slice(&dictionary->description), scratch, shape);
+    pt_slice description = pt_buffer_slice(&dictionary->description);
+    id_entry *entry;
+    rc = assign_id(dictionary, &dictionary->shapes, description, &entry);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (entry == NULL) {
+        return build_in_scratch(dictionary, description, scratch, shape);
+    }
+    *shape = entry->shape;
+    return SQLITE_OK;
 }
 
 int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned count,
@@ -309,102 +442,54 @@ pt_dictionary_counts pt_dictionary_assigned(pt_dictionary *dictionary)
 
 pt_slice pt_dictionary_name_bytes(pt_dictionary *dictionary, uint16_t id)
 {
-    return pt_id_table_get(&dictionary->names, id)->bytes;
+    return entry_of_id(&dictionary->names, id)->bytes;
 }
 
 pt_slice pt_dictionary_shape_bytes(pt_dictionary *dictionary, uint16_t id)
 {
-    return pt_id_table_get(&dictionary->shapes, id)->bytes;
+    return entry_of_id(&dictionary->shapes, id)->bytes;
 }
 
-/*
- * Settles the cases that names and shapes have in common. True: `*rc` is the answer. False: the id
- * is the next one, and its entry has to be found or made.
- */
-static bool is_loaded(pt_id_table *table, uint16_t id, pt_slice bytes, int *rc)
+static int load_entry(pt_dictionary *dictionary, id_table *table, uint16_t id, pt_slice bytes)
 {
-    *rc = SQLITE_OK;
     if (id <= table->committed) {
-        return true;
+        return SQLITE_OK;
     }
-    if (id != table->committed + 1u) {
-        *rc = SQLITE_CORRUPT_VTAB;
-        return true;
+    if (id != table->committed + 1u || id > table->ids_max) {
+        return SQLITE_CORRUPT_VTAB;
     }
-    if (id > table->assigned) {
-        return false;
-    }
-    /* Assigned here, and stored since: its commit is about to be reported. */
-    if (pt_slice_equal(pt_id_table_get(table, id)->bytes, bytes)) {
-        table->committed = id;
+    if (id <= table->assigned) {
+        /* Assigned in this process and stored since. The commit has not been reported yet. */
+        if (!pt_slice_equal(entry_of_id(table, id)->bytes, bytes)) {
+            return SQLITE_CORRUPT_VTAB;
+        }
     } else {
-        *rc = SQLITE_CORRUPT_VTAB;
+        id_entry *entry;
+        int rc = assign_id(dictionary, table, bytes, &entry);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        PT_ASSERT(entry != NULL);
+        if (entry->id != id) {
+            return SQLITE_CORRUPT_VTAB; /* the same bytes are stored under two ids */
+        }
     }
-    return true;
-}
-
-static int enter_stored_name(pt_dictionary *dictionary, pt_slice name)
-{
-    pt_id_table *names = &dictionary->names;
-    if (name.size > NAME_SIZE_MAX) {
-        return SQLITE_CORRUPT_VTAB;
-    }
-    uint32_t hash = pt_id_table_hash(name);
-    pt_id_entry *found = find_name(dictionary, name, hash);
-    if (found != NULL && found->id != 0) {
-        return SQLITE_CORRUPT_VTAB;
-    }
-    if (found == NULL) {
-        found = enter_name(dictionary, name, hash);
-    }
-    if (found == NULL || !pt_id_table_reserve(names)) {
-        return SQLITE_NOMEM;
-    }
-    pt_id_table_give_next(names, found);
-    names->committed = names->assigned;
+    table->committed = id;
     return SQLITE_OK;
 }
 
 int pt_dictionary_load_name(pt_dictionary *dictionary, uint16_t id, pt_slice name)
 {
-    int rc;
     pthread_mutex_lock(&dictionary->mutex);
-    if (!is_loaded(&dictionary->names, id, name, &rc)) {
-        rc = enter_stored_name(dictionary, name);
-    }
+    int rc = load_entry(dictionary, &dictionary->names, id, name);
     pthread_mutex_unlock(&dictionary->mutex);
     return rc;
 }
 
-static int enter_stored_shape(pt_dictionary *dictionary, pt_slice description)
-{
-    pt_id_table *shapes = &dictionary->shapes;
-    uint32_t hash = pt_id_table_hash(description);
-    pt_id_entry *found = find_shape(dictionary, description, hash);
-    if (found != NULL && found->id != 0) {
-        return SQLITE_CORRUPT_VTAB;
-    }
-    if (!pt_id_table_reserve(shapes)) {
-        return SQLITE_NOMEM;
-    }
-    int rc = found != NULL ? SQLITE_OK : enter_shape(dictionary, description, hash, &found);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    pt_id_table_give_next(shapes, found);
-    shapes->committed = shapes->assigned;
-    return SQLITE_OK;
-}
-
 int pt_dictionary_load_shape(pt_dictionary *dictionary, uint16_t id, pt_slice description)
 {
-    int rc;
     pthread_mutex_lock(&dictionary->mutex);
-    if (id > PT_SHAPE_IDS_MAX) {
-        rc = SQLITE_CORRUPT_VTAB;
-    } else if (!is_loaded(&dictionary->shapes, id, description, &rc)) {
-        rc = enter_stored_shape(dictionary, description);
-    }
+    int rc = load_entry(dictionary, &dictionary->shapes, id, description);
     pthread_mutex_unlock(&dictionary->mutex);
     return rc;
 }
@@ -422,120 +507,9 @@ void pt_dictionary_withdraw(pt_dictionary *dictionary)
     pthread_mutex_lock(&dictionary->mutex);
     if (dictionary->names.assigned > dictionary->names.committed ||
         dictionary->shapes.assigned > dictionary->shapes.committed) {
-        pt_id_table_withdraw(&dictionary->names);
-        pt_id_table_withdraw(&dictionary->shapes);
+        withdraw_ids(&dictionary->names);
+        withdraw_ids(&dictionary->shapes);
         atomic_fetch_add(&dictionary->epoch, 1);
     }
     pthread_mutex_unlock(&dictionary->mutex);
-}
-
-/* --- Id table --- */
-
-enum { FIRST_BUCKETS = 64 };
-
-bool pt_id_table_reserve(pt_id_table *table)
-{
-    _Atomic(pt_id_chunk *) *slot = &table->chunks[(table->assigned + 1u) / PT_ID_CHUNK];
-    if (atomic_load_explicit(slot, memory_order_relaxed) != NULL) {
-        return true;
-    }
-    pt_id_chunk *chunk = sqlite3_malloc64(sizeof *chunk);
-    if (chunk == NULL) {
-        return false;
-    }
-    for (int i = 0; i < PT_ID_CHUNK; i++) {
-        atomic_init(&chunk->entries[i], NULL);
-    }
-    atomic_store_explicit(slot, chunk, memory_order_release);
-    return true;
-}
-
-static void set_entry(pt_id_table *table, uint16_t id, pt_id_entry *entry)
-{
-    unsigned at = id / PT_ID_CHUNK;
-    pt_id_chunk *chunk = atomic_load_explicit(&table->chunks[at], memory_order_relaxed);
-    atomic_store_explicit(&chunk->entries[id % PT_ID_CHUNK], entry, memory_order_release);
-}
-
-static void set_id(pt_id_entry *entry, uint16_t id)
-{
-    entry->id = id;
-    if (entry->shape != NULL) {
-        entry->shape->id = id;
-    }
-}
-
-void pt_id_table_give_next(pt_id_table *table, pt_id_entry *entry)
-{
-    table->assigned++;
-    set_id(entry, table->assigned);
-    set_entry(table, table->assigned, entry);
-}
-
-void pt_id_table_withdraw(pt_id_table *table)
-{
-    while (table->assigned > table->committed) {
-        set_id(pt_id_table_get(table, table->assigned), 0);
-        set_entry(table, table->assigned, NULL);
-        table->assigned--;
-    }
-}
-
-uint32_t pt_id_table_hash(pt_slice bytes)
-{
-    uint32_t hash = 2166136261u; /* FNV-1a */
-    for (size_t i = 0; i < bytes.size; i++) {
-        hash = (hash ^ bytes.data[i]) * 16777619u;
-    }
-    return hash;
-}
-
-pt_id_entry *pt_id_table_bucket(const pt_id_table *table, uint32_t hash)
-{
-    return table->bucket_count == 0 ? NULL : table->buckets[hash & (table->bucket_count - 1)];
-}
-
-static void push(pt_id_entry **buckets, unsigned bucket_count, pt_id_entry *entry)
-{
-    pt_id_entry **bucket = &buckets[entry->hash & (bucket_count - 1)];
-    entry->next = *bucket;
-    *bucket = entry;
-}
-
-bool pt_id_table_make_room(pt_id_table *table)
-{
-    if (table->entry_count < table->bucket_count) {
-        return true;
-    }
-    unsigned count = table->bucket_count == 0 ? FIRST_BUCKETS : table->bucket_count * 2;
-    pt_id_entry **buckets = sqlite3_malloc64(count * sizeof(pt_id_entry *));
-    if (buckets == NULL) {
-        return false;
-    }
-    memset(buckets, 0, count * sizeof(pt_id_entry *));
-    for (unsigned i = 0; i < table->bucket_count; i++) {
-        while (table->buckets[i] != NULL) {
-            pt_id_entry *moved = table->buckets[i];
-            table->buckets[i] = moved->next;
-            push(buckets, count, moved);
-        }
-    }
-    sqlite3_free(table->buckets);
-    table->buckets = buckets;
-    table->bucket_count = count;
-    return true;
-}
-
-void pt_id_table_insert(pt_id_table *table, pt_id_entry *entry)
-{
-    push(table->buckets, table->bucket_count, entry);
-    table->entry_count++;
-}
-
-void pt_id_table_free(pt_id_table *table)
-{
-    for (unsigned i = 0; i < (table->ids_max + 1) / PT_ID_CHUNK; i++) {
-        sqlite3_free(atomic_load(&table->chunks[i]));
-    }
-    sqlite3_free(table->buckets);
 }

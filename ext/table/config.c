@@ -6,133 +6,133 @@
 #include "entity/odata.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
-enum { COLUMNS_MAX = 1900, FIRST_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
+enum { COLUMNS_MAX = 1900, FIRST_COLUMN_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
 
-/* Which modules have an option. */
+/* The modules that have an option, as bits. */
 enum { OF_PTABLE = 1, OF_QUEUE = 2, OF_BOTH = OF_PTABLE | OF_QUEUE };
 
-typedef struct reader {
+typedef struct config_reader {
     pt_config *config;
     unsigned module;           /* OF_PTABLE or OF_QUEUE */
     pt_config_reading reading; /* of the current argument */
     int column_capacity;
-    int keys_listed; /* 1: PartitionKey, 2: RowKey was the last */
+    int keys_listed; /* last key listed as a column: 1 PartitionKey, 2 RowKey */
     unsigned options_given;
-} reader;
+} config_reader;
 
 /* --- Options --- */
 
-static int choose(reader *r, const char *value, const char *const *choices, int count,
-                  const char *advice, int *chosen)
+typedef struct config_option {
+    const char *name;
+    unsigned modules; /* that have the option */
+    int (*set)(config_reader *r, const struct config_option *option, const char *value);
+    size_t field;           /* offset in pt_config */
+    const char *choices[3]; /* the words for 0, 1, 2 */
+    const char *advice;     /* names the choices */
+} config_option;
+
+static void *field_of(const config_reader *r, const config_option *option)
 {
-    for (int i = 0; i < count; i++) {
-        if (sqlite3_stricmp(value, choices[i]) == 0) {
+    return (char *)r->config + option->field;
+}
+
+static int choose(config_reader *r, const config_option *option, const char *value, int *chosen)
+{
+    for (int i = 0; i < 3 && option->choices[i] != NULL; i++) {
+        if (sqlite3_stricmp(value, option->choices[i]) == 0) {
             *chosen = i;
             return SQLITE_OK;
         }
     }
-    return pt_config_refuse(&r->reading, advice, "unknown value \"%s\"", value);
+    return pt_config_refuse(&r->reading, option->advice, "unknown value \"%s\"", value);
 }
 
-static int set_text(reader *r, const char *value, char **text)
+static int set_flag(config_reader *r, const config_option *option, const char *value)
 {
-    if (*value == 0) {
-        return pt_config_refuse(&r->reading, "give a value or leave the option out", "empty value");
-    }
-    return pt_config_copy(&r->reading, pt_slice_text(value), text);
+    int chosen = 0;
+    int rc = choose(r, option, value, &chosen);
+    *(bool *)field_of(r, option) = chosen == 1;
+    return rc;
 }
 
-static int set_store(reader *r, const char *value)
+static int set_sync(config_reader *r, const config_option *option, const char *value)
 {
-    return set_text(r, value, &r->config->store);
-}
-
-static int set_table(reader *r, const char *value)
-{
-    r->config->table_given = true;
-    return set_text(r, value, &r->config->table);
-}
-
-static int set_sync(reader *r, const char *value)
-{
-    static const char *const choices[] = {
-        [PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"};
     int chosen = PT_SYNC_FULL;
-    int rc = choose(r, value, choices, 3, "sync is full, normal or off", &chosen);
+    int rc = choose(r, option, value, &chosen);
     r->config->sync = (pt_sync)chosen;
     return rc;
 }
 
-static int set_read_only(reader *r, const char *value)
+static int set_text(config_reader *r, const config_option *option, const char *value)
 {
-    static const char *const choices[] = {"0", "1"};
-    int chosen = 0;
-    int rc = choose(r, value, choices, 2, "readonly is 0 or 1", &chosen);
-    r->config->read_only = chosen == 1;
-    return rc;
+    if (*value == 0) {
+        return pt_config_refuse(&r->reading, "give a value or leave the option out", "empty value");
+    }
+    return pt_config_copy(&r->reading, pt_slice_text(value), field_of(r, option));
 }
 
-static int set_scan(reader *r, const char *value)
-{
-    static const char *const choices[] = {"allow", "deny"};
-    int chosen = 0;
-    int rc = choose(r, value, choices, 2, "scan is allow or deny", &chosen);
-    r->config->deny_scan = chosen == 1;
-    return rc;
-}
-
-static int set_limits(reader *r, const char *value)
-{
-    static const char *const choices[] = {"none", "azure"};
-    int chosen = 0;
-    int rc = choose(r, value, choices, 2, "limits is none or azure", &chosen);
-    r->config->azure_limits = chosen == 1;
-    return rc;
-}
-
-static int set_batch(reader *r, const char *value)
-{
-    static const char *const choices[] = {"any", "azure"};
-    int chosen = 0;
-    int rc = choose(r, value, choices, 2, "batch is any or azure", &chosen);
-    r->config->azure_batch = chosen == 1;
-    return rc;
-}
-
-static int set_max_dequeue_count(reader *r, const char *value)
+static int set_count(config_reader *r, const config_option *option, const char *value)
 {
     int64_t count;
     if (!pt_integer_parse(pt_slice_text(value), &count) || count < 0) {
-        return pt_config_refuse(&r->reading,
-                                "max_dequeue_count is an integer from 0 on (0: messages are handed "
-                                "out as often as it takes)",
-                                "unknown value \"%s\"", value);
+        return pt_config_refuse(&r->reading, option->advice, "unknown value \"%s\"", value);
     }
-    r->config->max_dequeue_count = count;
+    *(int64_t *)field_of(r, option) = count;
     return SQLITE_OK;
 }
 
-static const struct option {
-    const char *name;
-    int (*set)(reader *r, const char *value);
-    unsigned modules;
-} options[] = {
-    {"store", set_store, OF_BOTH},   {"table", set_table, OF_BOTH},
-    {"limits", set_limits, OF_BOTH}, {"batch", set_batch, OF_PTABLE},
-    {"sync", set_sync, OF_BOTH},     {"readonly", set_read_only, OF_BOTH},
-    {"scan", set_scan, OF_PTABLE},   {"max_dequeue_count", set_max_dequeue_count, OF_QUEUE},
+static const config_option options[] = {
+    {"store", OF_BOTH, set_text, offsetof(pt_config, store), {NULL}, NULL},
+    {"table", OF_BOTH, set_text, offsetof(pt_config, table), {NULL}, NULL},
+    {"limits",
+     OF_BOTH,
+     set_flag,
+     offsetof(pt_config, azure_limits),
+     {"none", "azure"},
+     "limits is none or azure"},
+    {"batch",
+     OF_PTABLE,
+     set_flag,
+     offsetof(pt_config, azure_batch),
+     {"any", "azure"},
+     "batch is any or azure"},
+    {"sync",
+     OF_BOTH,
+     set_sync,
+     offsetof(pt_config, sync),
+     {[PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"},
+     "sync is full, normal or off"},
+    {"readonly",
+     OF_BOTH,
+     set_flag,
+     offsetof(pt_config, read_only),
+     {"0", "1"},
+     "readonly is 0 or 1"},
+    {"scan",
+     OF_PTABLE,
+     set_flag,
+     offsetof(pt_config, deny_scan),
+     {"allow", "deny"},
+     "scan is allow or deny"},
+    {"max_dequeue_count",
+     OF_QUEUE,
+     set_count,
+     offsetof(pt_config, max_dequeue_count),
+     {NULL},
+     "max_dequeue_count is an integer from 0 on (0: a message may be handed out any number of "
+     "times)"},
 };
 
 #define PTABLE_OPTIONS "store, table, limits, batch, sync, readonly and scan"
 #define QUEUE_OPTIONS "store, table, limits, sync, readonly and max_dequeue_count"
 
-static const char *option_list(const reader *r)
+static const char *option_list(const config_reader *r)
 {
     return r->module == OF_QUEUE ? "the options are " QUEUE_OPTIONS
                                  : "the options are " PTABLE_OPTIONS;
 }
 
-static int read_value(reader *r, const char *cursor, char **value)
+static int read_value(config_reader *r, const char *cursor, char **value)
 {
     if (*cursor == '\'' || *cursor == '"') {
         int rc = pt_config_read_quoted(&r->reading, &cursor, value);
@@ -140,7 +140,7 @@ static int read_value(reader *r, const char *cursor, char **value)
         if (rc == SQLITE_OK && *cursor != 0) {
             return pt_config_refuse(
                 &r->reading, "give one option in each argument, with commas between arguments",
-                "unexpected \"%s\" behind the value", cursor);
+                "unexpected \"%s\" after the value", cursor);
         }
         return rc;
     }
@@ -149,13 +149,13 @@ static int read_value(reader *r, const char *cursor, char **value)
         return pt_config_refuse(&r->reading, "give a value or leave the option out", "no value");
     }
     if (strcspn(cursor, " \t\n\v\f\r'\"`") < bare.size) {
-        return pt_config_refuse(&r->reading, "put the value in quotes, or a comma behind it",
+        return pt_config_refuse(&r->reading, "put the value in quotes, or a comma after it",
                                 "blank or quote inside a bare value");
     }
     return pt_config_copy(&r->reading, bare, value);
 }
 
-static int read_option(reader *r, const char *name, const char *value_text)
+static int read_option(config_reader *r, const char *name, const char *value_text)
 {
     size_t i = 0;
     while (i < sizeof options / sizeof *options &&
@@ -173,7 +173,7 @@ static int read_option(reader *r, const char *name, const char *value_text)
     char *value = NULL;
     int rc = read_value(r, value_text, &value);
     if (rc == SQLITE_OK) {
-        rc = options[i].set(r, value);
+        rc = options[i].set(r, &options[i], value);
     }
     sqlite3_free(value);
     return rc;
@@ -182,9 +182,9 @@ static int read_option(reader *r, const char *name, const char *value_text)
 /* --- Columns --- */
 
 static const struct constraint {
-    const char *word;  /* it begins with */
+    const char *word;  /* its first word */
     const char *shown; /* in messages */
-    bool of_table;     /* may stand where a column's name does */
+    bool of_table;     /* also a table constraint, which stands where a column name does */
     const char *advice;
 } constraints[] = {
     {"NOT", "NOT NULL", false, "leave it out: any entity may lack any property"},
@@ -213,7 +213,7 @@ static const struct constraint *constraint_of_word(const char *word, size_t leng
     return NULL;
 }
 
-/* The first constraint among the words behind a column's name, or NULL. */
+/* The first constraint among the words after a column's name, or NULL. */
 static const struct constraint *find_constraint(const char *text)
 {
     while (*text != 0) {
@@ -227,7 +227,7 @@ static const struct constraint *find_constraint(const char *text)
     return NULL;
 }
 
-static int read_type(reader *r, const char *text, pt_type *type)
+static int read_type(config_reader *r, const char *text, pt_type *type)
 {
     *type = PT_NONE;
     const struct constraint *constraint = find_constraint(text);
@@ -251,8 +251,9 @@ static int read_type(reader *r, const char *text, pt_type *type)
     return SQLITE_OK;
 }
 
-/* PartitionKey (1) or RowKey (2), which may be listed but are there anyway. */
-static int read_key(reader *r, int key, pt_type type)
+/* PartitionKey (key 1) or RowKey (2). They may be listed first, as documentation: every table has
+ * them. */
+static int read_key(config_reader *r, int key, pt_type type)
 {
     const char *name = key == 1 ? "PartitionKey" : "RowKey";
     if (r->config->column_count > 0 || r->keys_listed >= key) {
@@ -271,7 +272,7 @@ static int read_key(reader *r, int key, pt_type type)
     return SQLITE_OK;
 }
 
-/* Properties shows such names as annotations of others, so they cannot be properties. */
+/* True for a name that OData reserves: JSON in Properties uses it to annotate another property. */
 static bool is_annotation(const char *name)
 {
     pt_slice whole = pt_slice_text(name);
@@ -279,7 +280,7 @@ static bool is_annotation(const char *name)
            pt_slice_has_suffix(whole, pt_slice_text(PT_ODATA_TYPE_SUFFIX));
 }
 
-static int check_name(reader *r, const char *name)
+static int check_column_name(config_reader *r, const char *name)
 {
     if (is_annotation(name)) {
         return pt_config_refuse(
@@ -311,11 +312,11 @@ static int check_name(reader *r, const char *name)
     return SQLITE_OK;
 }
 
-static int add_column(reader *r, const char *name, pt_type type)
+static int add_declared_column(config_reader *r, const char *name, pt_type type)
 {
     pt_config *config = r->config;
     if (config->column_count == r->column_capacity) {
-        int capacity = r->column_capacity == 0 ? FIRST_CAPACITY : r->column_capacity * 2;
+        int capacity = r->column_capacity == 0 ? FIRST_COLUMN_CAPACITY : r->column_capacity * 2;
         pt_column *columns = sqlite3_realloc64(config->columns, (size_t)capacity * sizeof *columns);
         if (columns == NULL) {
             return pt_error_nomem(r->reading.error);
@@ -331,7 +332,7 @@ static int add_column(reader *r, const char *name, pt_type type)
     return rc;
 }
 
-static int read_column(reader *r, const char *name, const char *type_text)
+static int read_column(config_reader *r, const char *name, const char *type_text)
 {
     pt_type type;
     int rc = read_type(r, type_text, &type);
@@ -344,13 +345,13 @@ static int read_column(reader *r, const char *name, const char *type_text)
     if (sqlite3_stricmp(name, "RowKey") == 0) {
         return read_key(r, 2, type);
     }
-    rc = check_name(r, name);
-    return rc == SQLITE_OK ? add_column(r, name, type) : rc;
+    rc = check_column_name(r, name);
+    return rc == SQLITE_OK ? add_declared_column(r, name, type) : rc;
 }
 
 /* --- Arguments --- */
 
-static int refuse_queue_column(reader *r, const char *name)
+static int refuse_queue_column(config_reader *r, const char *name)
 {
     return pt_config_refuse(&r->reading,
                             "leave it out: a queue always has the same columns; the options "
@@ -358,9 +359,9 @@ static int refuse_queue_column(reader *r, const char *name)
                             "column \"%s\"", name);
 }
 
-static int read_named(reader *r, const char *name, bool quoted, const char *behind)
+static int read_named(config_reader *r, const char *name, bool quoted, const char *after_name)
 {
-    if (r->module == OF_QUEUE && *pt_config_skip_blanks(behind) != '=') {
+    if (r->module == OF_QUEUE && *pt_config_skip_blanks(after_name) != '=') {
         return refuse_queue_column(r, name);
     }
     const struct constraint *constraint = constraint_of_word(name, strlen(name));
@@ -368,27 +369,27 @@ static int read_named(reader *r, const char *name, bool quoted, const char *behi
         return pt_config_refuse(&r->reading, constraint->advice, "constraint %s",
                                 constraint->shown);
     }
-    const char *rest = pt_config_skip_blanks(behind);
+    const char *rest = pt_config_skip_blanks(after_name);
     if (*rest == '=') {
         return read_option(r, name, pt_config_skip_blanks(rest + 1));
     }
-    if (rest == behind && *rest != 0) {
+    if (rest == after_name && *rest != 0) {
         return pt_config_refuse(
             &r->reading,
             "put a blank before a type, and quotes around a name that is not just letters, "
             "digits and _",
-            "unexpected \"%s\" behind the name", rest);
+            "unexpected \"%s\" after the name", rest);
     }
     return read_column(r, name, rest);
 }
 
-static int read_argument(reader *r, const char *argument)
+static int read_config_argument(config_reader *r, const char *argument)
 {
     r->reading.argument = argument;
     const char *cursor = pt_config_skip_blanks(argument);
     if (*cursor == 0) {
         return pt_error_set(r->reading.error, SQLITE_ERROR,
-                            "empty argument; remove the comma before or behind it");
+                            "empty argument; remove the comma before or after it");
     }
     bool quoted = pt_config_closing_quote(*cursor) != 0;
     char *name = NULL;
@@ -400,15 +401,16 @@ static int read_argument(reader *r, const char *argument)
     return rc;
 }
 
-static int parse(unsigned module, int argc, const char *const *argv, pt_config *config,
-                 pt_error *error)
+static int parse_config(unsigned module, int argc, const char *const *argv, pt_config *config,
+                        pt_error *error)
 {
-    reader r = {.config = config, .module = module, .reading = {.error = error}};
+    config_reader r = {.config = config, .module = module, .reading = {.error = error}};
     int rc = pt_config_copy(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
     for (int i = 3; i < argc && rc == SQLITE_OK; i++) {
-        rc = read_argument(&r, argv[i]);
+        rc = read_config_argument(&r, argv[i]);
     }
-    if (rc == SQLITE_OK && config->table == NULL) {
+    config->table_given = config->table != NULL;
+    if (rc == SQLITE_OK && !config->table_given) {
         rc = pt_config_copy(&r.reading, pt_slice_text(config->sql_name), &config->table);
     }
     if (rc != SQLITE_OK) {
@@ -420,10 +422,10 @@ static int parse(unsigned module, int argc, const char *const *argv, pt_config *
 int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error)
 {
     *config = (pt_config){.sync = PT_SYNC_FULL};
-    return parse(OF_PTABLE, argc, argv, config, error);
+    return parse_config(OF_PTABLE, argc, argv, config, error);
 }
 
-/* Messages that are in a poison queue already stay there. */
+/* A poison queue has no poison queue of its own: its messages stay, however often they are read. */
 static bool is_poison(const char *table)
 {
     size_t length = strlen(table);
@@ -434,7 +436,7 @@ static bool is_poison(const char *table)
 int pt_config_parse_queue(int argc, const char *const *argv, pt_config *config, pt_error *error)
 {
     *config = (pt_config){.sync = PT_SYNC_FULL, .max_dequeue_count = -1};
-    int rc = parse(OF_QUEUE, argc, argv, config, error);
+    int rc = parse_config(OF_QUEUE, argc, argv, config, error);
     if (rc == SQLITE_OK && config->max_dequeue_count < 0) {
         config->max_dequeue_count = is_poison(config->table) ? 0 : DEFAULT_MAX_DEQUEUE_COUNT;
     }
@@ -457,8 +459,8 @@ void pt_config_free(pt_config *config)
 
 static const struct {
     const char *name;
-    const char *declared; /* as, with the blank before it */
-} tail[PT_TAIL_COUNT] = {
+    const char *declared; /* type and HIDDEN, with a blank before */
+} tail_columns[PT_TAIL_COUNT] = {
     [PT_TAIL_FILTER] = {"Filter", " TEXT HIDDEN"},
     [PT_TAIL_PROPERTIES] = {"Properties", " TEXT"},
     [PT_TAIL_TIMESTAMP] = {"Timestamp", " TEXT HIDDEN"},
@@ -471,14 +473,14 @@ static const struct {
 bool pt_declaration_reserves(const char *name)
 {
     for (int i = 0; i < PT_TAIL_COUNT; i++) {
-        if (sqlite3_stricmp(name, tail[i].name) == 0) {
+        if (sqlite3_stricmp(name, tail_columns[i].name) == 0) {
             return true;
         }
     }
     return false;
 }
 
-/* The SQL type of a column, with the blank before it. */
+/* The SQL type of a column, with a blank before it. */
 static const char *declared_type(pt_type type)
 {
     switch (type) {
@@ -512,64 +514,9 @@ char *pt_declaration_text(const pt_config *config)
     }
     for (int i = 0; i < PT_TAIL_COUNT; i++) {
         bool hidden = i == PT_TAIL_PROPERTIES && config->column_count > 0;
-        sqlite3_str_appendf(text, ", %s%s%s", tail[i].name, tail[i].declared,
+        sqlite3_str_appendf(text, ", %s%s%s", tail_columns[i].name, tail_columns[i].declared,
                             hidden ? " HIDDEN" : "");
     }
     sqlite3_str_appendall(text, ") WITHOUT ROWID");
     return sqlite3_str_finish(text);
-}
-
-/* --- Column map --- */
-
-enum { FIRST_MAP_CAPACITY = 16 };
-
-static bool grow(pt_column_map *map, unsigned id)
-{
-    unsigned capacity = map->capacity == 0 ? FIRST_MAP_CAPACITY : map->capacity;
-    while (capacity <= id) {
-        capacity *= 2;
-    }
-    pt_column_places **by_id = sqlite3_realloc64(map->by_id, capacity * sizeof *by_id);
-    if (by_id == NULL) {
-        return false;
-    }
-    memset(by_id + map->capacity, 0, (capacity - map->capacity) * sizeof *by_id);
-    map->by_id = by_id;
-    map->capacity = capacity;
-    return true;
-}
-
-const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *shape)
-{
-    if (shape->id >= map->capacity && !grow(map, shape->id)) {
-        return NULL;
-    }
-    pt_column_places *places = map->by_id[shape->id];
-    if (places != NULL && places->shape == shape && shape->id != 0) {
-        return places;
-    }
-    if (places == NULL) {
-        size_t size = sizeof *places + (size_t)map->column_count * sizeof places->place[0];
-        places = sqlite3_malloc64(size);
-        if (places == NULL) {
-            return NULL;
-        }
-        map->by_id[shape->id] = places;
-    }
-    places->shape = shape;
-    for (int i = 0; i < map->column_count; i++) {
-        pt_slice name = pt_slice_of(map->columns[i].name, map->columns[i].name_size);
-        places->place[i] = pt_shape_find(shape, name);
-    }
-    return places;
-}
-
-void pt_column_map_free(pt_column_map *map)
-{
-    for (unsigned i = 0; i < map->capacity; i++) {
-        sqlite3_free(map->by_id[i]);
-    }
-    sqlite3_free(map->by_id);
-    map->by_id = NULL;
-    map->capacity = 0;
 }

@@ -4,6 +4,7 @@
 #include "entity/key.h"
 #include "query/ranges.h"
 #include "table/row.h"
+#include "table/row_filter.h"
 #include "table/table_transaction.h"
 #include "transaction/scan.h"
 #include "value/value.h"
@@ -578,7 +579,7 @@ __attribute__((noinline)) static int give_column(pt_cursor *cursor, sqlite3_cont
 {
     pt_error error = PT_ERROR_NONE;
     int rc = column < PT_COLUMN_FIRST
-                 ? pt_key_column(&cursor->row, context, column, cursor->is_point, &error)
+                 ? pt_row_key_column(&cursor->row, context, column, cursor->is_point, &error)
                  : pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
     return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
 }

@@ -7,6 +7,7 @@
 
 #include "base/sqlite.h"
 #include "entity/bag.h"
+#include "table/column_map.h"
 #include "table/config.h"
 #include "transaction/connection.h"
 #include "transaction/table_directory.h"

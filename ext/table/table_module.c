@@ -6,7 +6,7 @@
 #include "table/config.h"
 #include "table/cursor.h"
 #include "table/planner.h"
-#include "table/row.h"
+#include "table/row_filter.h"
 #include "table/table_transaction.h"
 #include "table/write.h"
 

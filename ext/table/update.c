@@ -6,6 +6,7 @@
 #include "table/entity_rules.h"
 #include "table/entity_writer.h"
 #include "table/row.h"
+#include "transaction/large_value.h"
 #include "value/value.h"
 
 /* Whether a value given for a text column is the one that it has. */
@@ -236,6 +237,13 @@ static int is_same_value(pt_table *table, const pt_record *record, int place, sq
     return SQLITE_OK;
 }
 
+/* The name id of a column's property in a shape; 0 if the shape does not have it. */
+static uint16_t name_id_of_column(const pt_column_places *places, int column)
+{
+    int place = places->place[column];
+    return place >= 0 ? places->shape->properties[place].name_id : 0;
+}
+
 /* The columns that an UPDATE changes, in table->columns, with the name ids that the record's shape
  * has for them; PT_NONE removes. */
 static int collect_changes(pt_table *table, const pt_record *record,
@@ -264,7 +272,7 @@ static int collect_changes(pt_table *table, const pt_record *record,
         if (rc != SQLITE_OK) {
             return rc;
         }
-        field.name_id = pt_column_places_name_id(places, i);
+        field.name_id = name_id_of_column(places, i);
         if (!pt_bag_append(&table->columns, &field)) {
             return pt_error_nomem(error);
         }

@@ -158,17 +158,17 @@ static void errors_say_where_and_why(void **state)
         {"pt_csv_member('row 7', 'Age', 34.5, 'Int32')",
          "pt_csv_member: 34.5 is REAL; give TEXT or INTEGER"},
         {"pt_csv_header('')",
-         "pt_csv_header: '' is not a JSON object with members named as the properties, in "
+         "pt_csv_header: '' is not a JSON object with a member for each property, in "
          "ascending order; make it with json_group_object(name, NULL)"},
         {"pt_csv_header('{\"b\":0,\"a\":0}')",
-         "pt_csv_header: '{\"b\":0,\"a\":0}' is not a JSON object with members named as the "
-         "properties, in ascending order; make it with json_group_object(name, NULL)"},
+         "pt_csv_header: '{\"b\":0,\"a\":0}' is not a JSON object with a member for each "
+         "property, in ascending order; make it with json_group_object(name, NULL)"},
         {"pt_csv_line('[]', '', '', '', '{}')",
-         "pt_csv_line: '[]' is not a JSON object with members named as the properties, in "
+         "pt_csv_line: '[]' is not a JSON object with a member for each property, in "
          "ascending order; make it with json_group_object(name, NULL)"},
         {"pt_csv_line('{\"a\":0,\"a\":0}', '', '', '', '{}')",
-         "pt_csv_line: '{\"a\":0,\"a\":0}' is not a JSON object with members named as the "
-         "properties, in ascending order; make it with json_group_object(name, NULL)"},
+         "pt_csv_line: '{\"a\":0,\"a\":0}' is not a JSON object with a member for each "
+         "property, in ascending order; make it with json_group_object(name, NULL)"},
         {"pt_csv_header('{\"a@type\":0}')",
          "pt_csv_header: a property named 'a@type' cannot be a column of this CSV; leave it out, "
          "or write JSON lines"},

@@ -56,7 +56,7 @@ static void errors_name_the_function(void **state)
     fixture_expect(db, "pt_pad(12345, 3)",
                    "pt_pad: 12345 has more than 3 digits; give a larger width");
     fixture_expect(db, "PT_KEY_PART('a', 0, '-')",
-                   "pt_key_part: 0 is no part; count from 1, or from -1 backwards from the end");
+                   "pt_key_part: 0 is not a part; count from 1, or from -1 backward from the end");
     fixture_expect(db, "pt_compound_key_sep('-', 'a-b')",
                    "pt_compound_key_sep: 'a-b' contains the separator '-'; choose another "
                    "separator with pt_compound_key_sep, or join with ||");

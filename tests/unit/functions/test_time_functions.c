@@ -208,7 +208,7 @@ static void memory_may_run_out(void **state)
                                   "9999-12-31T23:59:59.9999999Z", true);
     fixture_expect_without_memory(
         db, "pt_ticks('now')",
-        "pt_ticks: 'now' is not taken as an argument; call the function without argument", false);
+        "pt_ticks: 'now' is not accepted; call the function without an argument", false);
     fixture_expect_without_memory(
         db, "pt_datetime(-1)",
         "pt_datetime: -1 is not a number of ticks; give 0 (year 0001) to 3155378975999999999 "

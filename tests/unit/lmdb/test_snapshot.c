@@ -451,9 +451,9 @@ static void record_of_a_closed_cursor_is_not_kept(void **state)
     assert_ok(engine->cursor_open(snapshot, &cursor, &error));
     assert_ok(engine->cursor_seek(cursor, (pt_slice){0}, (pt_slice){0}, PT_FORWARD, &error));
     assert_true(cursor->valid);
+    engine->cursor_close(cursor);
     engine->snapshot_end(snapshot);
     store_text(store, 1, "a", "two");
-    engine->cursor_close(cursor);
     assert_ok(engine->snapshot_begin(snapshot, &error));
     assert_record(snapshot, 1, "a", "two");
     engine->snapshot_free(snapshot);

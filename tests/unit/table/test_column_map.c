@@ -8,7 +8,7 @@
 
 #include "faults/failing_malloc.h"
 #include "fixtures/sample_shapes.h"
-#include "table/config.h"
+#include "table/column_map.h"
 
 enum { COLUMNS = 4 };
 

@@ -166,11 +166,11 @@ static void wrong_options_are_refused(void **state)
     assert_refused(ARGUMENTS("store= "),
                    "no value in argument \"store= \"; give a value or leave the option out");
     assert_refused(ARGUMENTS("store='a' 'b'"),
-                   "unexpected \"'b'\" behind the value in argument \"store='a' 'b'\"; give one "
+                   "unexpected \"'b'\" after the value in argument \"store='a' 'b'\"; give one "
                    "option in each argument, with commas between arguments");
     assert_refused(ARGUMENTS("store=a.db table=b"),
                    "blank or quote inside a bare value in argument \"store=a.db table=b\"; put "
-                   "the value in quotes, or a comma behind it");
+                   "the value in quotes, or a comma after it");
     assert_refused(ARGUMENTS("store='a"), "unclosed quote in argument \"store='a\"; close it");
 }
 
@@ -242,11 +242,11 @@ static void wrong_columns_are_refused(void **state)
                    "column \"AGE\" beside \"Age\" in argument \"AGE Int32\"; column names must "
                    "differ in more than case; a second such property is reachable through "
                    "Properties");
-    assert_refused(ARGUMENTS("Age", " "), "empty argument; remove the comma before or behind it");
+    assert_refused(ARGUMENTS("Age", " "), "empty argument; remove the comma before or after it");
     assert_refused(ARGUMENTS("\"\" Int32"),
                    "empty name in argument \"\"\" Int32\"; give the column a name");
     assert_refused(ARGUMENTS("[Age]] Int32"),
-                   "unexpected \"] Int32\" behind the name in argument \"[Age]] Int32\"; put a "
+                   "unexpected \"] Int32\" after the name in argument \"[Age]] Int32\"; put a "
                    "blank before a type, and quotes around a name that is not just letters, digits "
                    "and _");
     assert_refused(ARGUMENTS("\"odata.etag\""),
@@ -259,7 +259,7 @@ static void wrong_columns_are_refused(void **state)
                    "Properties, and kept without a column");
     assert_refused(ARGUMENTS("[Age Int32"), "unclosed quote in argument \"[Age Int32\"; close it");
     assert_refused(ARGUMENTS("first-name String"),
-                   "unexpected \"-name String\" behind the name in argument \"first-name String\"; "
+                   "unexpected \"-name String\" after the name in argument \"first-name String\"; "
                    "put a blank before a type, and quotes around a name that is not just letters, "
                    "digits and _");
     assert_refused(ARGUMENTS("2nd String"),
@@ -410,8 +410,8 @@ static void what_queues_do_not_have_is_refused(void **state)
                          "always has the same columns; " QUEUE_OPTIONS);
     assert_queue_refused("max_dequeue_count=-1",
                          "unknown value \"-1\" in argument \"max_dequeue_count=-1\"; "
-                         "max_dequeue_count is an integer from 0 on (0: messages are handed out "
-                         "as often as it takes)");
+                         "max_dequeue_count is an integer from 0 on (0: a message may be "
+                         "handed out any number of times)");
     assert_refused(ARGUMENTS("max_dequeue_count=5"),
                    "unknown option \"max_dequeue_count\" in argument \"max_dequeue_count=5\"; the "
                    "options are store, table, limits, batch, sync, readonly and scan");

@@ -5,7 +5,7 @@
 #include "fixtures/value_fixture.h"
 
 #include "faults/failing_malloc.h"
-#include "table/row.h"
+#include "table/row_filter.h"
 
 enum { CHUNK = 4096 }; /* the first one of an arena */
 

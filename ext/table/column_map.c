@@ -1,0 +1,59 @@
+#include "table/column_map.h"
+
+#include <string.h>
+
+#include "base/sqlite.h"
+
+enum { FIRST_MAP_CAPACITY = 16 };
+
+static bool grow_column_map(pt_column_map *map, unsigned id)
+{
+    unsigned capacity = map->capacity == 0 ? FIRST_MAP_CAPACITY : map->capacity;
+    while (capacity <= id) {
+        capacity *= 2;
+    }
+    pt_column_places **by_id = sqlite3_realloc64(map->by_id, capacity * sizeof *by_id);
+    if (by_id == NULL) {
+        return false;
+    }
+    memset(by_id + map->capacity, 0, (capacity - map->capacity) * sizeof *by_id);
+    map->by_id = by_id;
+    map->capacity = capacity;
+    return true;
+}
+
+const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *shape)
+{
+    if (shape->id >= map->capacity && !grow_column_map(map, shape->id)) {
+        return NULL;
+    }
+    pt_column_places *places = map->by_id[shape->id];
+    /* Two shapes without an id may have had the same address, one after the other. */
+    if (places != NULL && places->shape == shape && shape->id != 0) {
+        return places;
+    }
+    if (places == NULL) {
+        size_t size = sizeof *places + (size_t)map->column_count * sizeof places->place[0];
+        places = sqlite3_malloc64(size);
+        if (places == NULL) {
+            return NULL;
+        }
+        map->by_id[shape->id] = places;
+    }
+    places->shape = shape;
+    for (int i = 0; i < map->column_count; i++) {
+        pt_slice name = pt_slice_of(map->columns[i].name, map->columns[i].name_size);
+        places->place[i] = pt_shape_find(shape, name);
+    }
+    return places;
+}
+
+void pt_column_map_free(pt_column_map *map)
+{
+    for (unsigned i = 0; i < map->capacity; i++) {
+        sqlite3_free(map->by_id[i]);
+    }
+    sqlite3_free(map->by_id);
+    map->by_id = NULL;
+    map->capacity = 0;
+}
