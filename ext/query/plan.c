@@ -75,7 +75,7 @@ static int term_for(const pt_plan_query *query, int index)
 
 /*
  * True if SQLite need not check the constraint again. In a UTF-16 database it must, since different
- * malformed texts may become equal when converted to UTF-8.
+ * texts may become equal when converted to UTF-8.
  */
 static bool may_omit(const pt_plan_query *query, int index, int argument)
 {

@@ -343,8 +343,7 @@ static void put_partition_end(pt_buffer *buffer, pt_slice partition_key)
     }
 }
 
-/* Compares a position with the RowKeys of a partition: -1 before all, 1 after all, 0 at `row_key`.
- */
+/* Where a position is in a partition: -1 before all RowKeys, 1 after all, 0 at `row_key`. */
 static int locate(pt_slice position, pt_slice partition_key, pt_slice *row_key)
 {
     size_t size = partition_key.size;
@@ -375,7 +374,8 @@ static bool rows_in_window(const pt_interval *window, pt_slice partition_key, pt
     return high >= 0;
 }
 
-/* The outermost range of one partition inside the window; false if there is none. */
+/* The first (forward) or last (backward) range of one partition inside the window. False if there
+ * is none. */
 static bool range_in_partition(pt_ranges *ranges, pt_slice partition_key, const pt_interval *window,
                                pt_direction direction, pt_interval *range)
 {
@@ -434,7 +434,8 @@ static void cut_off_partition(pt_ranges *ranges, pt_slice partition_key, pt_dire
     }
 }
 
-/* True if no wanted RowKey of this partition is left, as is so where the walk left a range. */
+/* True if the search is past all wanted RowKeys of a partition, as it is after their range has been
+ * returned. */
 static bool rows_are_passed(const pt_ranges *ranges, pt_slice row_key, pt_direction direction)
 {
     const pt_interval *rows = &ranges->row.interval;

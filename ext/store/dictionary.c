@@ -450,7 +450,7 @@ pt_slice pt_dictionary_shape_bytes(pt_dictionary *dictionary, uint16_t id)
     return entry_of_id(&dictionary->shapes, id)->bytes;
 }
 
-static int load_entry(pt_dictionary *dictionary, id_table *table, uint16_t id, pt_slice bytes)
+static int load_next_entry(pt_dictionary *dictionary, id_table *table, uint16_t id, pt_slice bytes)
 {
     if (id <= table->committed) {
         return SQLITE_OK;
@@ -481,7 +481,7 @@ static int load_entry(pt_dictionary *dictionary, id_table *table, uint16_t id, p
 int pt_dictionary_load_name(pt_dictionary *dictionary, uint16_t id, pt_slice name)
 {
     pthread_mutex_lock(&dictionary->mutex);
-    int rc = load_entry(dictionary, &dictionary->names, id, name);
+    int rc = load_next_entry(dictionary, &dictionary->names, id, name);
     pthread_mutex_unlock(&dictionary->mutex);
     return rc;
 }
@@ -489,7 +489,7 @@ int pt_dictionary_load_name(pt_dictionary *dictionary, uint16_t id, pt_slice nam
 int pt_dictionary_load_shape(pt_dictionary *dictionary, uint16_t id, pt_slice description)
 {
     pthread_mutex_lock(&dictionary->mutex);
-    int rc = load_entry(dictionary, &dictionary->shapes, id, description);
+    int rc = load_next_entry(dictionary, &dictionary->shapes, id, description);
     pthread_mutex_unlock(&dictionary->mutex);
     return rc;
 }
