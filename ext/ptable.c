@@ -49,7 +49,7 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
         rc = pt_queue_register(db, connection);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_catalog_register(db, connection);
+        rc = pt_tables_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = register_table_functions(db, connection);

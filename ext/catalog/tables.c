@@ -204,6 +204,8 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
     int rc;
     tables->follower.joining = false;
     tables->begun = false;
+    /* A function in the statement may have rolled it back. SQLite goes on without another xBegin.
+     */
     if (!tables->follower.joined) {
         rc = pt_session_refuse_withdrawn(&error);
     } else if (argc == 1) {
@@ -260,7 +262,7 @@ static const sqlite3_module tables_module = {
     .xRollbackTo = pt_follower_rollback_to,
 };
 
-int pt_catalog_register(sqlite3 *db, pt_connection *connection)
+int pt_tables_register(sqlite3 *db, pt_connection *connection)
 {
     return pt_module_register(db, "pt_tables", &tables_module, connection);
 }

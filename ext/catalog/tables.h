@@ -13,6 +13,6 @@
 #include "transaction/connection.h"
 
 /* Registers the module, which keeps a reference to the connection. Returns an SQLite code. */
-int pt_catalog_register(sqlite3 *db, pt_connection *connection);
+int pt_tables_register(sqlite3 *db, pt_connection *connection);
 
 #endif
