@@ -59,16 +59,11 @@ static void end_partitions(pt_tvf_cursor *cursor)
 
 /* --- The next partition --- */
 
-static pt_slice entity_key(const partitions_cursor *self)
-{
-    return pt_key_entity(self->source.scan.key);
-}
-
 /* Splits the key at the scan's position. */
 static int split_current_key(const partitions_cursor *self, pt_slice *partition, pt_slice *row,
                              pt_error *error)
 {
-    if (pt_key_split(entity_key(self), partition, row)) {
+    if (pt_key_split(pt_key_entity(self->source.scan.key), partition, row)) {
         return SQLITE_OK;
     }
     return pt_report_damage(self->source.scan.key, error);
