@@ -76,16 +76,6 @@ static void run_admin_call(sqlite3_context *context, const char *name, admin_wor
     }
 }
 
-static int use_store_of_call(const admin_call *call, pt_session **session, pt_error *error)
-{
-    if (call->store != NULL) {
-        return pt_catalog_use_store(call->connection, call->store, session, error);
-    }
-    int rc = pt_catalog_use_default_store(call->connection, session, error);
-    return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(call->connection, error)
-                                               : rc;
-}
-
 /* --- pt_check --- */
 
 /* Checks a store that cannot be opened, which gave `error`. If the check finds problems, *text
@@ -120,7 +110,7 @@ static int check_store(const admin_call *call, pt_error *error)
 {
     char *text = NULL;
     pt_session *session;
-    int rc = use_store_of_call(call, &session, error);
+    int rc = pt_catalog_use_store(call->connection, call->store, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
         rc = pt_check_store(store->engine, store->path, store, call->watch, &text, error);
@@ -213,7 +203,7 @@ static int back_up(const admin_call *call, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    rc = use_store_of_call(call, &session, error);
+    rc = pt_catalog_use_store(call->connection, call->store, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
         rc = check_for_backup(session, call->watch, error);
@@ -292,7 +282,7 @@ static int compact(const admin_call *call, pt_error *error)
 {
     int64_t bytes = 0;
     pt_session *session = NULL;
-    int rc = use_store_of_call(call, &session, error);
+    int rc = pt_catalog_use_store(call->connection, call->store, &session, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

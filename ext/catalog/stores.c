@@ -63,6 +63,11 @@ static int use_private(pt_connection *connection, const char *name, pt_session *
 int pt_catalog_use_store(pt_connection *connection, const char *name, pt_session **session,
                          pt_error *error)
 {
+    if (name == NULL) {
+        int rc = pt_catalog_use_default_store(connection, session, error);
+        return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
+                                                   : rc;
+    }
     if (strncmp(name, PRIVATE, strlen(PRIVATE)) == 0) {
         return use_private(connection, name, session, error);
     }

@@ -158,16 +158,14 @@ static int create_table_in(pt_tables *tables, pt_session *session, const char *n
 static int use_given_store(const pt_tables *tables, sqlite3_value *store, pt_session **session,
                            pt_error *error)
 {
-    pt_connection *connection = tables->follower.connection;
-    int rc;
-    if (sqlite3_value_type(store) == SQLITE_NULL) {
-        rc = pt_catalog_use_default_store(connection, session, error);
-        return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
-                                                   : rc;
+    const char *name = NULL;
+    if (sqlite3_value_type(store) != SQLITE_NULL) {
+        name = (const char *)sqlite3_value_text(store);
+        if (name == NULL) {
+            return pt_error_nomem(error);
+        }
     }
-    const char *name = (const char *)sqlite3_value_text(store);
-    return name != NULL ? pt_catalog_use_store(connection, name, session, error)
-                        : pt_error_nomem(error);
+    return pt_catalog_use_store(tables->follower.connection, name, session, error);
 }
 
 static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid,
