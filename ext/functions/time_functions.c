@@ -152,7 +152,7 @@ void pt_function_inverted_datetime(sqlite3_context *context, int argc, sqlite3_v
     }
     if (!parse_inverted_ticks(text, &inverted)) {
         pt_argument_refuse(context, argv[0],
-                           "is not 19 digits up to %lld; give what pt_inverted_ticks made",
+                           "is not 19 digits up to %lld; give a result of pt_inverted_ticks",
                            PT_TICKS_MAX);
         return;
     }

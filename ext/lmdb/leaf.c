@@ -28,8 +28,8 @@ static const uint8_t *slot_at(const uint8_t *page, size_t at)
     return page + PT_LMDB_PAGE_HEADER + at * PT_LMDB_PAGE_SLOT;
 }
 
-/* The number of the slot that leads to an entry; `count` if there is none. */
-static unsigned find_slot(const uint8_t *page, unsigned count, size_t offset)
+/* The number of the slot that points to an entry; `count` if there is none. */
+static unsigned find_slot_of_entry(const uint8_t *page, unsigned count, size_t offset)
 {
     unsigned at = 0;
     while (at < count && pt_get_le16(slot_at(page, at)) != offset) {
@@ -38,7 +38,7 @@ static unsigned find_slot(const uint8_t *page, unsigned count, size_t offset)
     return at;
 }
 
-/* The key of the entry so far in front; false if it does not lie in the page. */
+/* The key of the entry that is `ahead` steps away; false if it is not inside the page. */
 static bool key_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice *key)
 {
     size_t offset = pt_get_le16(leaf->slot + (ptrdiff_t)ahead * leaf->stride);
@@ -51,7 +51,7 @@ static bool key_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice *key)
     return offset + PT_LMDB_ENTRY_HEADER + key->size <= leaf->page_size;
 }
 
-static bool is_within(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
+static bool is_within_limit_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
 {
     pt_slice key;
     if (!key_ahead(leaf, ahead, &key)) {
@@ -62,12 +62,13 @@ static bool is_within(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
 }
 
 /*
- * How many of the entries to go are within the limit. All of them on most pages of a long walk;
- * else it is looked for near the place first, where short walks end.
+ * Counts the entries to go that are within the limit. On most pages of a long walk that is all of
+ * them, so the last one is looked at first. Otherwise the search begins near the position, where
+ * short walks end, and doubles its steps.
  */
 static unsigned count_within(const pt_lmdb_leaf *leaf, unsigned to_go, pt_slice limit)
 {
-    if (to_go == 0 || is_within(leaf, to_go, limit)) {
+    if (to_go == 0 || is_within_limit_ahead(leaf, to_go, limit)) {
         return to_go;
     }
     unsigned within = 0;
@@ -76,7 +77,7 @@ static unsigned count_within(const pt_lmdb_leaf *leaf, unsigned to_go, pt_slice 
     while (within + 1 < beyond) {
         unsigned middle = within + (beyond - within) / 2;
         unsigned probe = within + leap < middle ? within + leap : middle;
-        if (is_within(leaf, probe, limit)) {
+        if (is_within_limit_ahead(leaf, probe, limit)) {
             within = probe;
             leap *= 2;
         } else {
@@ -86,17 +87,17 @@ static unsigned count_within(const pt_lmdb_leaf *leaf, unsigned to_go, pt_slice 
     return within;
 }
 
-/* Keys behind a link begin like it and are not below it: a link that is below a limit tells nothing
- * about them. */
-static bool is_beyond(const pt_lmdb_leaf *leaf, unsigned ahead)
+/* False also for a link: the long keys it leads to begin like the link but are not below it, so its
+ * own place against the limit does not decide theirs. */
+static bool is_surely_beyond_limit(const pt_lmdb_leaf *leaf, unsigned ahead)
 {
     pt_slice key;
     return key_ahead(leaf, ahead, &key) && key.size <= PT_LMDB_LEAF_KEY_MAX;
 }
 
 /*
- * The first entries are near, and the next leaf is likely to be the next page of the file: so it is
- * where keys came in order. Together they make a sum over a table 14 % faster.
+ * Prefetches the first entries of the walk, and the page that follows in the file: where keys were
+ * put in order, that is the next leaf. Together this makes a sum over a table 14 % faster.
  */
 __attribute__((always_inline)) static inline void prefetch_way(const pt_lmdb_leaf *leaf,
                                                                unsigned to_go)
@@ -126,7 +127,7 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
         return false;
     }
     unsigned count = (unsigned)(lower - PT_LMDB_PAGE_HEADER) / PT_LMDB_PAGE_SLOT;
-    unsigned at = find_slot(page, count, key_offset - PT_LMDB_ENTRY_HEADER);
+    unsigned at = find_slot_of_entry(page, count, key_offset - PT_LMDB_ENTRY_HEADER);
     if (at == count) {
         return false;
     }
@@ -139,7 +140,7 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     unsigned to_go = forward ? count - 1 - at : at;
     prefetch_way(leaf, to_go);
     leaf->left = limit.size == 0 ? to_go : count_within(leaf, to_go, limit);
-    leaf->at_limit = leaf->left < to_go && is_beyond(leaf, leaf->left + 1);
+    leaf->at_limit = leaf->left < to_go && is_surely_beyond_limit(leaf, leaf->left + 1);
     return true;
 }
 

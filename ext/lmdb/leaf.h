@@ -1,12 +1,13 @@
 /*
- * Walking a leaf page of LMDB's without calling LMDB for every entry.
+ * Walks a leaf page of LMDB's file without calling LMDB for every entry, and checks that what LMDB
+ * returns lies inside the file.
  *
  * The layout of a page is in lmdb/page/page.h. A leaf that this module walks has the flags of a
  * leaf page and no others; an entry that it hands out has no flags, so its value follows its key.
  *
- * A page of a snapshot does not change while its read transaction lives, and not longer may a leaf
- * be used. Nothing depends on it but speed: what is not as above is left to LMDB, and nothing
- * outside the page is ever read.
+ * A leaf may be used as long as the read transaction lives: until then the page does not change.
+ * Only speed depends on leaves: whatever looks different is left to LMDB, and nothing outside the
+ * page is ever read.
  */
 #ifndef PT_LMDB_LEAF_H
 #define PT_LMDB_LEAF_H
@@ -16,37 +17,37 @@
 #include "store/engine.h"
 
 enum {
-    PT_LMDB_LEAF_KEY_MIN = 4,   /* a table's id: what is shorter is none of ours */
-    PT_LMDB_LEAF_KEY_MAX = 510, /* longer keys are links, which are for the caller to follow */
-    PT_LMDB_LEAF_AHEAD = 4,     /* entries: how far in front one is asked for */
-    PT_LMDB_LEAF_LINES = 3,     /* cache lines of it */
+    PT_LMDB_LEAF_KEY_MIN = 4,   /* a table's id: all keys begin with one */
+    PT_LMDB_LEAF_KEY_MAX = 510, /* longer keys are links, and left to the caller */
+    PT_LMDB_LEAF_AHEAD = 4,     /* entries to prefetch ahead */
+    PT_LMDB_LEAF_LINES = 3,     /* cache lines of an entry to prefetch */
     PT_LMDB_LEAF_LINE = 64,     /* bytes */
 };
 
-/* A place in a leaf page and the way from there in one direction. All zeros: none. */
+/* A position in a leaf page, and the rest of the walk in one direction. All zeros: none. */
 typedef struct pt_lmdb_leaf {
     const uint8_t *page;
     size_t page_size;
-    const uint8_t *slot; /* of the entry where the leaf stands */
-    ptrdiff_t stride;    /* from there to the next one's, in bytes */
+    const uint8_t *slot; /* of the entry at the position */
+    ptrdiff_t stride;    /* from one slot to the next, in bytes */
     unsigned left;       /* entries to go that are within the limit */
     pt_direction direction;
-    bool at_limit; /* the one behind those is beyond the limit */
+    bool at_limit; /* the entry after those is beyond the limit */
 } pt_lmdb_leaf;
 
-/* Whether pages of this size, of the library's version, are as above and lie in memory at
- * multiples of their size. */
+/* True if pages of this size have the known layout, with the LMDB that runs, and are at multiples
+ * of their size in memory. */
 bool pt_lmdb_leaf_is_known(size_t page_size);
 
 /*
- * Stands on the entry of a known page that has its key at this address. Of the entries from there
- * on in the direction those are to be walked that are within the limit: forward keys below it,
- * backward keys not below it; an empty limit is none. False if that is nothing the leaf can do.
+ * Enters a known page at the entry whose key is at this address, to walk the entries from there on
+ * that are within the limit: forward keys below it, backward keys not below it. An empty limit is
+ * none. False if the page does not look as it should.
  */
 bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size,
                         pt_direction direction, pt_slice limit);
 
-/* Whether the entry of a known page that has its key at this address is the page's first one. */
+/* True if the entry whose key is at this address is the first one of its page, which is known. */
 static inline bool pt_lmdb_leaf_is_first(const uint8_t *key, size_t page_size)
 {
     size_t offset = (uintptr_t)key & (page_size - 1);
@@ -54,8 +55,8 @@ static inline bool pt_lmdb_leaf_is_first(const uint8_t *key, size_t page_size)
     return first + PT_LMDB_ENTRY_HEADER == offset;
 }
 
-/* Asks for lines to be brought to the cache, wherever that is. Always inlined: compilers drop calls
- * of a function that does nothing else. */
+/* Prefetches cache lines; the address may be anything. Always inlined: compilers drop calls of a
+ * function that does nothing else. */
 __attribute__((always_inline)) static inline void pt_lmdb_leaf_prefetch(uintptr_t from, int lines)
 {
     for (int line = 0; line < lines; line++) {
@@ -63,7 +64,7 @@ __attribute__((always_inline)) static inline void pt_lmdb_leaf_prefetch(uintptr_
     }
 }
 
-/* Asks for the entry that a slot of the page leads to. */
+/* Prefetches the entry that a slot of the page points to. */
 __attribute__((always_inline)) static inline void
 pt_lmdb_leaf_prefetch_entry(const pt_lmdb_leaf *leaf, const uint8_t *slot)
 {
@@ -71,8 +72,8 @@ pt_lmdb_leaf_prefetch_entry(const pt_lmdb_leaf *leaf, const uint8_t *slot)
 }
 
 /*
- * Goes on to the next entry and gives its key and value, which lie in the page. False if there is
- * none within the limit on the page, or it is one for LMDB; then nothing has changed.
+ * Steps to the next entry and gives its key and value, which are in the page. False, and nothing
+ * changed, if the page has no further entry within the limit or the entry is one for LMDB.
  */
 static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice *value)
 {
@@ -88,9 +89,10 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     uint64_t header = pt_get_le64(entry);
     size_t value_size = (uint32_t)header;
     uint32_t upper = (uint32_t)(header >> 32);
-    size_t key_size = upper >> 16 | upper << 16;        /* any flag makes it too large */
-    size_t behind_id = key_size - PT_LMDB_LEAF_KEY_MIN; /* large if the key is too small */
-    if (behind_id > PT_LMDB_LEAF_KEY_MAX - PT_LMDB_LEAF_KEY_MIN ||
+    size_t key_size = upper >> 16 | upper << 16; /* too large if there is any flag */
+    size_t after_id =
+        key_size - PT_LMDB_LEAF_KEY_MIN; /* wraps, and is large, if the key is too small */
+    if (after_id > PT_LMDB_LEAF_KEY_MAX - PT_LMDB_LEAF_KEY_MIN ||
         offset + PT_LMDB_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
         return false;
     }
@@ -106,14 +108,13 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
 }
 
 /*
- * Whether what LMDB hands out lies where it can: a damaged page may say any size, and LMDB does not
- * look.
+ * Bounds: a damaged page may give any size for a key or value, and LMDB does not check it.
  */
 
-/* Of a value that does not lie in one page: whether it is on overflow pages that the store has. */
+/* True if a value that is not inside one page is on overflow pages that the file has. */
 bool pt_lmdb_is_on_overflow_pages(const pt_lmdb_env *env, const MDB_val *value);
 
-/* How far behind its page's first byte something lies. */
+/* Bytes from the beginning of its page to `bytes`. */
 static inline size_t pt_lmdb_offset_in_page(const pt_lmdb_env *env, const void *bytes)
 {
     return ((uintptr_t)bytes - env->misalignment) & (env->page_size - 1);

@@ -38,7 +38,14 @@ void pt_lmdb_part_at(pt_lmdb_part *part, pt_slice key, unsigned depth, uint64_t 
     }
 }
 
-int pt_lmdb_follow_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uint64_t *bucket)
+/* The sub-database of the parts at a depth. */
+static MDB_dbi dbi_at(const pt_lmdb_env *env, unsigned depth)
+{
+    return depth == 0 ? env->entities : env->long_keys;
+}
+
+/* Reads the bucket that a link leads to. LMDB's code: MDB_NOTFOUND if there is no such link. */
+static int read_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uint64_t *bucket)
 {
     MDB_val key = pt_lmdb_part_val(link);
     MDB_val value;
@@ -50,31 +57,33 @@ int pt_lmdb_follow_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uin
                                                                                    : MDB_CORRUPTED;
 }
 
+/* Where a key that is longer than LMDB's is found: through one link after the other, each in the
+ * bucket that the one before led to. */
 int pt_lmdb_long_get(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *record)
 {
     pt_lmdb_part part;
     uint64_t bucket = 0;
     for (unsigned depth = 0;; depth++) {
         pt_lmdb_part_at(&part, key, depth, bucket);
-        MDB_dbi dbi = pt_lmdb_part_dbi(env, depth);
+        MDB_dbi dbi = dbi_at(env, depth);
         if (part.size != PT_LMDB_LINK_SIZE) {
             MDB_val mdb_key = pt_lmdb_part_val(&part);
             return mdb_get(txn, dbi, &mdb_key, record);
         }
-        int mdb_rc = pt_lmdb_follow_link(txn, dbi, &part, &bucket);
+        int mdb_rc = read_link(txn, dbi, &part, &bucket);
         if (mdb_rc != MDB_SUCCESS) {
             return mdb_rc;
         }
     }
 }
 
-/* --- Long cursor --- */
+/* --- Cursors --- */
 
 struct pt_lmdb_long_cursor {
     MDB_cursor *cursor;                      /* on `long_keys` */
     unsigned depth;                          /* of the bucket that holds the position */
-    uint64_t buckets[PT_LMDB_DEPTH_MAX + 1]; /* by depth, from 1 on */
-    uint8_t key[PT_KEY_LOGICAL_MAX];
+    uint64_t buckets[PT_LMDB_DEPTH_MAX + 1]; /* those on the way to it, by depth, from 1 on */
+    uint8_t key[PT_KEY_LOGICAL_MAX];         /* the position's logical key, put together */
 };
 
 int pt_lmdb_long_cursor_open(MDB_txn *txn, const pt_lmdb_env *env, pt_lmdb_long_cursor **cursor)
@@ -105,15 +114,16 @@ void pt_lmdb_long_cursor_close(pt_lmdb_long_cursor *cursor)
     }
 }
 
-static uint64_t bucket_of(const pt_lmdb_long_cursor *cursor)
+static uint64_t current_bucket(const pt_lmdb_long_cursor *cursor)
 {
     return cursor->buckets[cursor->depth];
 }
 
-/* Makes the bucket a link, of this key, leads to the current one. */
-static int descend(pt_lmdb_long_cursor *cursor, pt_slice key, const MDB_val *link)
+/* Enters the bucket that a link leads to: its key and value are given. */
+static int enter_bucket(pt_lmdb_long_cursor *cursor, pt_slice key, const MDB_val *link)
 {
     uint64_t bucket;
+    /* No key is long enough for more: links that go on must run in a circle. */
     if (cursor->depth == PT_LMDB_DEPTH_MAX ||
         !pt_format_read_bucket(key, pt_lmdb_slice(*link), &bucket)) {
         return MDB_CORRUPTED;
@@ -122,19 +132,22 @@ static int descend(pt_lmdb_long_cursor *cursor, pt_slice key, const MDB_val *lin
     return MDB_SUCCESS;
 }
 
-/* Goes to the link of the current bucket; the bucket around that becomes the current one. */
-static int ascend(pt_lmdb_long_cursor *cursor, MDB_val *key, MDB_val *value)
+/* Leaves the current bucket for the one around it, and moves to the link that led here. */
+static int leave_bucket(pt_lmdb_long_cursor *cursor, MDB_val *key, MDB_val *value)
 {
     pt_lmdb_part link;
+    /* All keys of the bucket begin with the same `passed` bytes; a link stands for longer keys. */
     size_t passed = pt_lmdb_depth_offset(cursor->depth--);
-    pt_lmdb_part_at(&link, pt_slice_of(cursor->key, passed + 1), cursor->depth, bucket_of(cursor));
+    pt_lmdb_part_at(&link, pt_slice_of(cursor->key, passed + 1), cursor->depth,
+                    current_bucket(cursor));
     *key = pt_lmdb_part_val(&link);
     int mdb_rc = mdb_cursor_get(cursor->cursor, key, value, MDB_SET);
     return mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
 }
 
-/* From the first place behind what was sought to the last one before it. */
-static int go_before(pt_lmdb_long_cursor *cursor, int mdb_rc, MDB_val *key, MDB_val *value)
+/* Ends a backward search. MDB_SET_RANGE has looked for the first key that is not below the sought
+ * one, with this result; this moves to the key before it, or to the last one of all. */
+static int move_before_found(pt_lmdb_long_cursor *cursor, int mdb_rc, MDB_val *key, MDB_val *value)
 {
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
@@ -143,27 +156,32 @@ static int go_before(pt_lmdb_long_cursor *cursor, int mdb_rc, MDB_val *key, MDB_
     return mdb_cursor_get(cursor->cursor, key, value, op);
 }
 
-/* To the first or last key of the current bucket, which has some. */
-static int go_to_end(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
-                     MDB_val *value)
+/* Moves to the first (backward: last) key of the current bucket. It has one: empty buckets are
+ * deleted. */
+static int move_to_edge(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
+                        MDB_val *value)
 {
     uint8_t prefix[PT_LMDB_BUCKET_PREFIX];
     bool backward = direction == PT_BACKWARD;
-    pt_lmdb_put_bucket_prefix(prefix, bucket_of(cursor) + (backward ? 1 : 0));
+    pt_lmdb_put_bucket_prefix(prefix, current_bucket(cursor) + (backward ? 1 : 0));
     *key = pt_lmdb_val(pt_slice_of(prefix, sizeof prefix));
     int mdb_rc = mdb_cursor_get(cursor->cursor, key, value, MDB_SET_RANGE);
     if (backward) {
-        mdb_rc = go_before(cursor, mdb_rc, key, value);
+        mdb_rc = move_before_found(cursor, mdb_rc, key, value);
     }
-    if (mdb_rc == MDB_SUCCESS && pt_lmdb_is_in_bucket(key, bucket_of(cursor))) {
+    if (mdb_rc == MDB_SUCCESS && pt_lmdb_is_in_bucket(key, current_bucket(cursor))) {
         return MDB_SUCCESS;
     }
     return mdb_rc == MDB_SUCCESS || mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc;
 }
 
-/* From a key of the current bucket to the record that it, or the links that begin there, lead to.
+/*
+ * Ends a move that has come to a key of the current bucket. If the key is a link, goes on through
+ * the first (backward: last) keys of one bucket after the other, until there is a record. Puts the
+ * logical key together on the way.
  */
-static int arrive(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key, MDB_val *value)
+static int follow_first_links(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
+                              MDB_val *value)
 {
     for (;;) {
         bool link = key->mv_size == PT_LMDB_LINK_SIZE;
@@ -180,9 +198,9 @@ static int arrive(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *
             *key = pt_lmdb_val(pt_slice_of(cursor->key, offset + size));
             return MDB_SUCCESS;
         }
-        int mdb_rc = descend(cursor, pt_lmdb_slice(*key), value);
+        int mdb_rc = enter_bucket(cursor, pt_lmdb_slice(*key), value);
         if (mdb_rc == MDB_SUCCESS) {
-            mdb_rc = go_to_end(cursor, direction, key, value);
+            mdb_rc = move_to_edge(cursor, direction, key, value);
         }
         if (mdb_rc != MDB_SUCCESS) {
             return mdb_rc;
@@ -190,20 +208,24 @@ static int arrive(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *
     }
 }
 
-static int step_over(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
-                     MDB_val *value)
+static int step_in_long_keys(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
+                             MDB_val *value)
 {
     MDB_cursor_op op = direction == PT_FORWARD ? MDB_NEXT : MDB_PREV;
     return mdb_cursor_get(cursor->cursor, key, value, op);
 }
 
-/* What a move has come to; if it has left the current bucket, the search goes on around that. */
-static int settle(pt_lmdb_long_cursor *cursor, int mdb_rc, pt_direction direction, MDB_val *key,
-                  MDB_val *value)
+/*
+ * Ends a move with this result. A key of the current bucket leads to a record. Any other key, or
+ * none, means that the bucket is at its end: then continues after its link in the bucket around it,
+ * as often as needed. MDB_NOTFOUND: the outermost bucket is at its end too.
+ */
+static int find_record_from(pt_lmdb_long_cursor *cursor, int mdb_rc, pt_direction direction,
+                            MDB_val *key, MDB_val *value)
 {
     for (;;) {
-        if (mdb_rc == MDB_SUCCESS && pt_lmdb_is_in_bucket(key, bucket_of(cursor))) {
-            return arrive(cursor, direction, key, value);
+        if (mdb_rc == MDB_SUCCESS && pt_lmdb_is_in_bucket(key, current_bucket(cursor))) {
+            return follow_first_links(cursor, direction, key, value);
         }
         if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
             return mdb_rc;
@@ -211,54 +233,56 @@ static int settle(pt_lmdb_long_cursor *cursor, int mdb_rc, pt_direction directio
         if (cursor->depth == 1) {
             return MDB_NOTFOUND;
         }
-        mdb_rc = ascend(cursor, key, value);
+        mdb_rc = leave_bucket(cursor, key, value);
         if (mdb_rc == MDB_SUCCESS) {
-            mdb_rc = step_over(cursor, direction, key, value);
+            mdb_rc = step_in_long_keys(cursor, direction, key, value);
         }
     }
 }
 
-/* Begins at the link in `entities` of keys that begin as this one, which may be the cursor's. */
-static int begin(pt_lmdb_long_cursor *cursor, const void *key, const MDB_val *link)
+/* Enters the outermost bucket. `link` is the value of the link in `entities` for long keys that
+ * begin like `key`, which may be the cursor's own. */
+static int begin_at_link(pt_lmdb_long_cursor *cursor, const void *key, const MDB_val *link)
 {
     uint8_t link_key[PT_LMDB_LINK_SIZE];
     memcpy(link_key, key, PT_LMDB_SHORT_KEY_MAX);
     link_key[PT_LMDB_SHORT_KEY_MAX] = 0;
     cursor->depth = 0;
     memmove(cursor->key, key, PT_LMDB_SHORT_KEY_MAX);
-    return descend(cursor, pt_slice_of(link_key, sizeof link_key), link);
+    return enter_bucket(cursor, pt_slice_of(link_key, sizeof link_key), link);
 }
 
 int pt_lmdb_long_cursor_enter(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
                               MDB_val *record)
 {
-    int mdb_rc = begin(cursor, key->mv_data, record);
+    int mdb_rc = begin_at_link(cursor, key->mv_data, record);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = go_to_end(cursor, direction, key, record);
+        mdb_rc = move_to_edge(cursor, direction, key, record);
     }
-    return mdb_rc == MDB_SUCCESS ? arrive(cursor, direction, key, record) : mdb_rc;
+    return mdb_rc == MDB_SUCCESS ? follow_first_links(cursor, direction, key, record) : mdb_rc;
 }
 
-static bool is_link(const pt_lmdb_part *part, const MDB_val *key)
+static bool is_same_link(const pt_lmdb_part *part, const MDB_val *key)
 {
     return part->size == PT_LMDB_LINK_SIZE && key->mv_size == PT_LMDB_LINK_SIZE &&
            memcmp(part->bytes, key->mv_data, PT_LMDB_LINK_SIZE) == 0;
 }
 
-/* Follows the links that are on the way to `sought` to where there is none, and finds the first
- * place there that is not before it. */
-static int follow(pt_lmdb_long_cursor *cursor, pt_slice sought, MDB_val *key, MDB_val *value)
+/* Follows the links on the way to `sought` as far as they exist. In the last bucket, looks for the
+ * first key that is not below `sought`. */
+static int search_buckets(pt_lmdb_long_cursor *cursor, pt_slice sought, MDB_val *key,
+                          MDB_val *value)
 {
     for (;;) {
         pt_lmdb_part part;
-        pt_lmdb_part_at(&part, sought, cursor->depth, bucket_of(cursor));
+        pt_lmdb_part_at(&part, sought, cursor->depth, current_bucket(cursor));
         *key = pt_lmdb_part_val(&part);
         int mdb_rc = mdb_cursor_get(cursor->cursor, key, value, MDB_SET_RANGE);
-        if (mdb_rc != MDB_SUCCESS || !is_link(&part, key)) {
+        if (mdb_rc != MDB_SUCCESS || !is_same_link(&part, key)) {
             return mdb_rc;
         }
         size_t offset = pt_lmdb_depth_offset(cursor->depth);
-        mdb_rc = descend(cursor, pt_lmdb_slice(*key), value);
+        mdb_rc = enter_bucket(cursor, pt_lmdb_slice(*key), value);
         if (mdb_rc != MDB_SUCCESS) {
             return mdb_rc;
         }
@@ -269,26 +293,27 @@ static int follow(pt_lmdb_long_cursor *cursor, pt_slice sought, MDB_val *key, MD
 int pt_lmdb_long_cursor_seek(pt_lmdb_long_cursor *cursor, pt_slice sought, pt_direction direction,
                              MDB_val *key, MDB_val *record)
 {
-    int mdb_rc = begin(cursor, sought.data, record);
+    int mdb_rc = begin_at_link(cursor, sought.data, record);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    mdb_rc = follow(cursor, sought, key, record);
+    mdb_rc = search_buckets(cursor, sought, key, record);
     if (direction == PT_BACKWARD) {
-        mdb_rc = go_before(cursor, mdb_rc, key, record);
+        mdb_rc = move_before_found(cursor, mdb_rc, key, record);
     }
-    return settle(cursor, mdb_rc, direction, key, record);
+    return find_record_from(cursor, mdb_rc, direction, key, record);
 }
 
 int pt_lmdb_long_cursor_step(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
                              MDB_val *record)
 {
-    return settle(cursor, step_over(cursor, direction, key, record), direction, key, record);
+    return find_record_from(cursor, step_in_long_keys(cursor, direction, key, record), direction,
+                            key, record);
 }
 
-/* --- Long write --- */
+/* --- Putting --- */
 
-static MDB_txn *transaction(const pt_lmdb_long_trees *trees)
+static MDB_txn *txn_of(const pt_lmdb_long_trees *trees)
 {
     return trees->entities->txn;
 }
@@ -298,18 +323,18 @@ static pt_lmdb_tree *tree_at(const pt_lmdb_long_trees *trees, unsigned depth)
     return depth == 0 ? trees->entities : trees->long_keys;
 }
 
-static pt_slice slice_of(const pt_lmdb_part *part)
+static pt_slice part_slice(const pt_lmdb_part *part)
 {
     return pt_slice_of(part->bytes, part->size);
 }
 
-/* A number that no bucket has had. */
-static int new_bucket(const pt_lmdb_long_trees *trees, uint64_t *bucket)
+/* Assigns a number that no bucket has had. */
+static int assign_bucket(const pt_lmdb_long_trees *trees, uint64_t *bucket)
 {
     MDB_val key = pt_lmdb_val(pt_format_last_bucket_key());
     MDB_val value;
     uint64_t last = 0;
-    int mdb_rc = mdb_get(transaction(trees), trees->env->meta, &key, &value);
+    int mdb_rc = mdb_get(txn_of(trees), trees->env->meta, &key, &value);
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
     }
@@ -321,22 +346,22 @@ static int new_bucket(const pt_lmdb_long_trees *trees, uint64_t *bucket)
     *bucket = last + 1;
     pt_format_write_bucket(pt_format_last_bucket_key(), *bucket, record);
     value = pt_lmdb_val(pt_slice_of(record, sizeof record));
-    return mdb_put(transaction(trees), trees->env->meta, &key, &value, 0);
+    return mdb_put(txn_of(trees), trees->env->meta, &key, &value, 0);
 }
 
-/* Makes a link to a new bucket. */
+/* Puts a link to a new bucket. */
 static int put_link(const pt_lmdb_long_trees *trees, const pt_lmdb_part *link, unsigned depth,
                     uint64_t *bucket)
 {
     uint8_t value[PT_FORMAT_BUCKET_SIZE];
-    int mdb_rc = new_bucket(trees, bucket);
+    int mdb_rc = assign_bucket(trees, bucket);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
     pt_lmdb_old old;
-    pt_format_write_bucket(slice_of(link), *bucket, value);
-    return pt_lmdb_tree_put(tree_at(trees, depth), slice_of(link), pt_slice_of(value, sizeof value),
-                            &old);
+    pt_format_write_bucket(part_slice(link), *bucket, value);
+    return pt_lmdb_tree_put(tree_at(trees, depth), part_slice(link),
+                            pt_slice_of(value, sizeof value), &old);
 }
 
 int pt_lmdb_long_put(const pt_lmdb_long_trees *trees, pt_slice key, pt_slice record,
@@ -347,10 +372,9 @@ int pt_lmdb_long_put(const pt_lmdb_long_trees *trees, pt_slice key, pt_slice rec
     for (unsigned depth = 0;; depth++) {
         pt_lmdb_part_at(&part, key, depth, bucket);
         if (part.size != PT_LMDB_LINK_SIZE) {
-            return pt_lmdb_tree_put(tree_at(trees, depth), slice_of(&part), record, old);
+            return pt_lmdb_tree_put(tree_at(trees, depth), part_slice(&part), record, old);
         }
-        int mdb_rc = pt_lmdb_follow_link(transaction(trees), pt_lmdb_part_dbi(trees->env, depth),
-                                         &part, &bucket);
+        int mdb_rc = read_link(txn_of(trees), dbi_at(trees->env, depth), &part, &bucket);
         if (mdb_rc == MDB_NOTFOUND) {
             mdb_rc = put_link(trees, &part, depth, &bucket);
         }
@@ -362,35 +386,37 @@ int pt_lmdb_long_put(const pt_lmdb_long_trees *trees, pt_slice key, pt_slice rec
 
 /* --- Deleting --- */
 
-/* The way to a long key: the buckets by depth, from 1 on. */
-typedef struct way {
+/* The buckets on the way to a long key, by depth, from 1 on. */
+typedef struct bucket_path {
     unsigned depth;
     uint64_t buckets[PT_LMDB_DEPTH_MAX + 1];
-} way;
+} bucket_path;
 
-static int find_way(const pt_lmdb_long_trees *trees, pt_slice key, way *found, pt_lmdb_part *last)
+static int find_bucket_path(const pt_lmdb_long_trees *trees, pt_slice key, bucket_path *found,
+                            pt_lmdb_part *last)
 {
     for (found->depth = 0;; found->depth++) {
         pt_lmdb_part_at(last, key, found->depth, found->buckets[found->depth]);
         if (last->size != PT_LMDB_LINK_SIZE) {
             return MDB_SUCCESS;
         }
-        int mdb_rc =
-            pt_lmdb_follow_link(transaction(trees), pt_lmdb_part_dbi(trees->env, found->depth),
-                                last, &found->buckets[found->depth + 1]);
+        int mdb_rc = read_link(txn_of(trees), dbi_at(trees->env, found->depth), last,
+                               &found->buckets[found->depth + 1]);
         if (mdb_rc != MDB_SUCCESS) {
             return mdb_rc;
         }
     }
 }
 
-/* Deletes the links to buckets that a deletion has emptied. */
-static int delete_empty_buckets(const pt_lmdb_long_trees *trees, pt_slice key, const way *to_key)
+/* Deletes the links to buckets that a deletion has emptied, from the innermost outwards: the link
+ * may have been the last key of the bucket around it. */
+static int delete_empty_buckets(const pt_lmdb_long_trees *trees, pt_slice key,
+                                const bucket_path *path)
 {
-    for (unsigned depth = to_key->depth; depth > 0; depth--) {
+    for (unsigned depth = path->depth; depth > 0; depth--) {
         uint8_t prefix[PT_LMDB_BUCKET_PREFIX];
         bool in_use = false;
-        pt_lmdb_put_bucket_prefix(prefix, to_key->buckets[depth]);
+        pt_lmdb_put_bucket_prefix(prefix, path->buckets[depth]);
         int mdb_rc =
             pt_lmdb_tree_has_prefix(trees->long_keys, pt_slice_of(prefix, sizeof prefix), &in_use);
         if (mdb_rc != MDB_SUCCESS || in_use) {
@@ -398,8 +424,8 @@ static int delete_empty_buckets(const pt_lmdb_long_trees *trees, pt_slice key, c
         }
         pt_lmdb_part link;
         pt_lmdb_old old;
-        pt_lmdb_part_at(&link, key, depth - 1, to_key->buckets[depth - 1]);
-        mdb_rc = pt_lmdb_tree_delete(tree_at(trees, depth - 1), slice_of(&link), &old);
+        pt_lmdb_part_at(&link, key, depth - 1, path->buckets[depth - 1]);
+        mdb_rc = pt_lmdb_tree_delete(tree_at(trees, depth - 1), part_slice(&link), &old);
         if (mdb_rc != MDB_SUCCESS) {
             return mdb_rc;
         }
@@ -409,20 +435,20 @@ static int delete_empty_buckets(const pt_lmdb_long_trees *trees, pt_slice key, c
 
 int pt_lmdb_long_delete(const pt_lmdb_long_trees *trees, pt_slice key, pt_lmdb_old *old)
 {
-    way to_key;
+    bucket_path path;
     pt_lmdb_part last;
     *old = (pt_lmdb_old){.present = false};
     if (key.size > PT_KEY_LOGICAL_MAX) {
         return MDB_SUCCESS;
     }
-    to_key.buckets[0] = 0;
-    int mdb_rc = find_way(trees, key, &to_key, &last);
+    path.buckets[0] = 0;
+    int mdb_rc = find_bucket_path(trees, key, &path, &last);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
     }
-    mdb_rc = pt_lmdb_tree_delete(trees->long_keys, slice_of(&last), old);
+    mdb_rc = pt_lmdb_tree_delete(trees->long_keys, part_slice(&last), old);
     if (mdb_rc != MDB_SUCCESS || !old->present) {
         return mdb_rc;
     }
-    return delete_empty_buckets(trees, key, &to_key);
+    return delete_empty_buckets(trees, key, &path);
 }

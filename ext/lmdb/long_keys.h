@@ -1,9 +1,10 @@
 /*
- * Long keys: the way from a logical key to its record when the key does not fit into LMDB's. The
- * format, with its links and buckets, is in lmdb/page/format.c.
+ * Finds, puts and deletes keys that are longer than LMDB's keys may be. The format, with its links
+ * and buckets, is described in lmdb/page/format.c.
  *
- * A bucket has a depth: 1 if its link is in `entities`, one more than that of the bucket that holds
- * its link otherwise. All keys in it begin with the same pt_lmdb_depth_offset(depth) bytes.
+ * The depth of a bucket is 1 if its link is in `entities`; otherwise it is one more than the depth
+ * of the bucket that holds its link. All keys in a bucket begin with the same
+ * pt_lmdb_depth_offset(depth) bytes.
  */
 #ifndef PT_LMDB_LONG_KEYS_H
 #define PT_LMDB_LONG_KEYS_H
@@ -44,30 +45,22 @@ static inline MDB_val pt_lmdb_part_val(const pt_lmdb_part *part)
 
 void pt_lmdb_put_bucket_prefix(uint8_t bytes[PT_LMDB_BUCKET_PREFIX], uint64_t bucket);
 
-/* Whether a key of `long_keys` lies in the bucket. */
+/* True if a key of `long_keys` is in the bucket. */
 bool pt_lmdb_is_in_bucket(const MDB_val *key, uint64_t bucket);
 
 /*
- * The part of a logical key at a depth: depth 0 is its LMDB key in `entities` (`bucket` ignored),
- * others are in `long_keys`. The key must be longer than what lies before the depth.
+ * Gives the part of a logical key that is stored at a depth: at depth 0 its LMDB key in `entities`
+ * (`bucket` is ignored), at others its LMDB key in `long_keys`. The key must be longer than the
+ * bytes that come before this depth.
  */
 void pt_lmdb_part_at(pt_lmdb_part *part, pt_slice key, unsigned depth, uint64_t bucket);
 
-/* The sub-database of the parts at a depth. */
-static inline MDB_dbi pt_lmdb_part_dbi(const pt_lmdb_env *env, unsigned depth)
-{
-    return depth == 0 ? env->entities : env->long_keys;
-}
-
-/* The bucket a link leads to. LMDB's code: MDB_NOTFOUND, MDB_CORRUPTED if it leads nowhere. */
-int pt_lmdb_follow_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uint64_t *bucket);
-
-/* The record of a long key. LMDB's code. */
+/* Finds the record of a long key. LMDB's code. */
 int pt_lmdb_long_get(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *record);
 
 /*
- * Positions in the buckets of long keys. While a cursor on `entities` stands on a link, one of
- * these stands on one of the long keys behind it.
+ * A cursor over long keys. While a cursor on `entities` is on a link, this one is on one of the
+ * long keys that the link leads to.
  */
 
 typedef struct pt_lmdb_long_cursor pt_lmdb_long_cursor;
@@ -75,46 +68,41 @@ typedef struct pt_lmdb_long_cursor pt_lmdb_long_cursor;
 /* ENOMEM, and LMDB's codes. */
 int pt_lmdb_long_cursor_open(MDB_txn *txn, const pt_lmdb_env *env, pt_lmdb_long_cursor **cursor);
 
-/* Makes it usable in another read transaction. LMDB's code. */
+/* Makes the cursor usable in another read transaction. LMDB's code. */
 int pt_lmdb_long_cursor_renew(pt_lmdb_long_cursor *cursor, MDB_txn *txn);
 
 void pt_lmdb_long_cursor_close(pt_lmdb_long_cursor *cursor); /* NULL is allowed */
 
 /*
- * In all of these `key` and `record` receive the logical key, which is the cursor's until it moves,
- * and its record. LMDB's code; MDB_CORRUPTED: links lead nowhere, or too far.
+ * The functions that move a cursor set `key` to the logical key, which stays valid until the cursor
+ * moves, and `record` to its record. LMDB's code; MDB_CORRUPTED if links lead nowhere or too deep.
  */
 
-/* Goes to the first (forward) or last long key behind a link, whose LMDB key and value are given in
+/* Moves to the first (backward: last) long key of a link, whose LMDB key and value are given in
  * `key` and `record`. */
 int pt_lmdb_long_cursor_enter(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
                               MDB_val *record);
 
 /*
- * Goes to the first long key >= `sought` (forward) or the last one < `sought` behind the link that
- * is on the way to `sought`, whose value is given in `record`. MDB_NOTFOUND: there is none behind
- * this link.
+ * Moves to the first long key >= `sought` (backward: the last one < `sought`) of the link on the
+ * way to `sought`, whose value is given in `record`. MDB_NOTFOUND: the link leads to no such key.
  */
 int pt_lmdb_long_cursor_seek(pt_lmdb_long_cursor *cursor, pt_slice sought, pt_direction direction,
                              MDB_val *key, MDB_val *record);
 
-/* Goes to the neighbour. MDB_NOTFOUND: there is none behind this link. */
+/* Moves to the neighbour. MDB_NOTFOUND: the link leads to no further key. */
 int pt_lmdb_long_cursor_step(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB_val *key,
                              MDB_val *record);
 
-/*
- * Putting and deleting long keys, and with them the links and buckets on the way.
- */
-
-/* Where long keys go: two trees of one transaction. */
+/* The two trees, of one transaction, that hold long keys and the links to them. */
 typedef struct pt_lmdb_long_trees {
     const pt_lmdb_env *env;
     pt_lmdb_tree *entities;
     pt_lmdb_tree *long_keys;
 } pt_lmdb_long_trees;
 
-/* Both return LMDB's code, as pt_lmdb_tree_put and pt_lmdb_tree_delete do. The key to be put has at
- * most PT_KEY_LOGICAL_MAX bytes. */
+/* Put and delete a long key, together with the links on the way. LMDB's code, like pt_lmdb_tree_put
+ * and pt_lmdb_tree_delete. A key to be put has at most PT_KEY_LOGICAL_MAX bytes. */
 int pt_lmdb_long_put(const pt_lmdb_long_trees *trees, pt_slice key, pt_slice record,
                      pt_lmdb_old *old);
 int pt_lmdb_long_delete(const pt_lmdb_long_trees *trees, pt_slice key, pt_lmdb_old *old);

@@ -1,6 +1,7 @@
 #include "lmdb/tree.h"
 
-/* With a cursor of its own, so that the tree's knows nothing of the end yet. */
+/* Uses a cursor of its own, so that the tree's cursor does not remember the end from this search.
+ */
 static int find_last_key(pt_lmdb_tree *tree)
 {
     MDB_cursor *cursor;
@@ -22,7 +23,7 @@ static int find_last_key(pt_lmdb_tree *tree)
     return tree->last_key_known ? MDB_SUCCESS : mdb_rc;
 }
 
-static inline int prepare(pt_lmdb_tree *tree)
+static inline int open_tree_cursor(pt_lmdb_tree *tree)
 {
     return tree->cursor != NULL ? MDB_SUCCESS
                                 : mdb_cursor_open(tree->txn, tree->dbi, &tree->cursor);
@@ -33,7 +34,7 @@ static inline bool is_beyond_last(const pt_lmdb_tree *tree, pt_slice key)
     return pt_slice_compare(key, pt_slice_of(tree->last_key, tree->last_key_size)) > 0;
 }
 
-static int append(pt_lmdb_tree *tree, pt_slice key, pt_slice value)
+static int append_record(pt_lmdb_tree *tree, pt_slice key, pt_slice value)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
     MDB_val mdb_value = pt_lmdb_val(value);
@@ -45,7 +46,8 @@ static int append(pt_lmdb_tree *tree, pt_slice key, pt_slice value)
     return mdb_rc;
 }
 
-/* One search for both cases: a key that is there is only found, and then replaced in place. */
+/* One search serves both: MDB_NOOVERWRITE stops at a key that exists, and MDB_CURRENT replaces its
+ * value there. */
 static int insert_or_replace(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_old *old)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
@@ -63,10 +65,11 @@ int pt_lmdb_tree_put(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_o
 {
     *old = (pt_lmdb_old){.present = false};
     tree->on_next = false;
-    int mdb_rc = prepare(tree);
+    int mdb_rc = open_tree_cursor(tree);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
+    /* Most loads put keys in ascending order, so appending is tried first. */
     if (tree->appending != PT_APPEND_IS_OVER) {
         mdb_rc = tree->last_key_known ? MDB_SUCCESS : find_last_key(tree);
         if (mdb_rc != MDB_SUCCESS) {
@@ -74,8 +77,9 @@ int pt_lmdb_tree_put(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_o
         }
         if (is_beyond_last(tree, key)) {
             tree->appending = PT_APPENDING;
-            return append(tree, key, value);
+            return append_record(tree, key, value);
         }
+        /* A run that has not begun may still begin; one that has must not be resumed. */
         if (tree->appending == PT_APPENDING) {
             tree->appending = PT_APPEND_IS_OVER;
         }
@@ -83,12 +87,14 @@ int pt_lmdb_tree_put(pt_lmdb_tree *tree, pt_slice key, pt_slice value, pt_lmdb_o
     return insert_or_replace(tree, key, value, old);
 }
 
-/* Finds a key that is to be deleted: keys that lie side by side are met without a search. */
-static int find(pt_lmdb_tree *tree, pt_slice key, MDB_val *value)
+/* Finds a key to delete. Neighbours are deleted one after the other without a search. */
+static int find_to_delete(pt_lmdb_tree *tree, pt_slice key, MDB_val *value)
 {
     MDB_val mdb_key;
     if (tree->on_next) {
         tree->on_next = false;
+        /* The first MDB_NEXT after a deletion stays where it is: on the key after the deleted one.
+         */
         int mdb_rc = mdb_cursor_get(tree->cursor, &mdb_key, value, MDB_NEXT);
         if (mdb_rc == MDB_SUCCESS && pt_slice_equal(pt_lmdb_slice(mdb_key), key)) {
             return MDB_SUCCESS;
@@ -103,9 +109,9 @@ int pt_lmdb_tree_delete(pt_lmdb_tree *tree, pt_slice key, pt_lmdb_old *old)
     MDB_val value;
     *old = (pt_lmdb_old){.present = false};
     tree->appending = PT_APPEND_IS_OVER;
-    int mdb_rc = prepare(tree);
+    int mdb_rc = open_tree_cursor(tree);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = find(tree, key, &value);
+        mdb_rc = find_to_delete(tree, key, &value);
     }
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
@@ -122,7 +128,7 @@ int pt_lmdb_tree_has_prefix(pt_lmdb_tree *tree, pt_slice prefix, bool *has)
     MDB_val value;
     tree->appending = PT_APPEND_IS_OVER;
     tree->on_next = false;
-    int mdb_rc = prepare(tree);
+    int mdb_rc = open_tree_cursor(tree);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_cursor_get(tree->cursor, &key, &value, MDB_SET_RANGE);
     }

@@ -81,6 +81,7 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
+    PT_ASSERT((store->writer_state & PT_WRITER_BETWEEN_WRITES) != 0);
     pt_writer *begun = store->spare_writer;
     store->spare_writer = NULL;
     if (begun == NULL) {

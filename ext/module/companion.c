@@ -8,7 +8,7 @@
 #define COMPANION "ptable_companion"
 #define JOB_TYPE "ptable_companion_job"
 
-/* What an INSERT is to do: it comes as a pointer in the column `job`. */
+/* The work of an INSERT, passed as a pointer value in column `job`. */
 typedef struct companion_job {
     pt_companion_write write;
     void *context;
@@ -16,12 +16,12 @@ typedef struct companion_job {
     bool *run;
 } companion_job;
 
-static int connect(sqlite3 *db, void *context, int argc, const char *const *argv,
-                   sqlite3_vtab **vtab, char **message)
+static int companion_connect(sqlite3 *db, void *context, int argc, const char *const *argv,
+                             sqlite3_vtab **vtab, char **message)
 {
     (void)argc;
     if (sqlite3_stricmp(argv[1], "temp") != 0 || sqlite3_stricmp(argv[2], COMPANION) != 0) {
-        *message = sqlite3_mprintf(COMPANION " is made by ptable itself, in the TEMP schema");
+        *message = sqlite3_mprintf(COMPANION " is created by ptable itself, in the TEMP schema");
         return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
     }
     int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(job)");
@@ -38,33 +38,33 @@ static int connect(sqlite3 *db, void *context, int argc, const char *const *argv
     return SQLITE_OK;
 }
 
-/* Made inside a transaction, the table takes part in it from then on, without xBegin. */
-static int create(sqlite3 *db, void *context, int argc, const char *const *argv,
-                  sqlite3_vtab **vtab, char **message)
+/* A virtual table created inside a transaction joins it without xBegin. */
+static int companion_create(sqlite3 *db, void *context, int argc, const char *const *argv,
+                            sqlite3_vtab **vtab, char **message)
 {
-    int rc = connect(db, context, argc, argv, vtab, message);
+    int rc = companion_connect(db, context, argc, argv, vtab, message);
     if (rc == SQLITE_OK && !sqlite3_get_autocommit(db)) {
         pt_connection_follow(context);
     }
     return rc;
 }
 
-static int disconnect(sqlite3_vtab *vtab)
+static int companion_disconnect(sqlite3_vtab *vtab)
 {
     sqlite3_free(pt_follower_of(vtab));
     return SQLITE_OK;
 }
 
-/* Dropped inside a transaction, it would not hear of the end. */
-static int destroy(sqlite3_vtab *vtab)
+/* Refuses DROP TABLE while it follows a transaction: SQLite would not call back at its end. */
+static int companion_destroy(sqlite3_vtab *vtab)
 {
     return pt_connection_is_followed(pt_follower_of(vtab)->connection) ? SQLITE_LOCKED
-                                                                       : disconnect(vtab);
+                                                                       : companion_disconnect(vtab);
 }
 
-/* --- An empty table --- */
+/* --- Reading: the table is always empty --- */
 
-static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+static int companion_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     (void)vtab;
     info->estimatedRows = 0;
@@ -72,21 +72,21 @@ static int best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     return SQLITE_OK;
 }
 
-static int open_cursor(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor)
+static int companion_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor)
 {
     (void)vtab;
     *cursor = sqlite3_malloc64(sizeof **cursor);
     return *cursor != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }
 
-static int close_cursor(sqlite3_vtab_cursor *cursor)
+static int companion_close(sqlite3_vtab_cursor *cursor)
 {
     sqlite3_free(cursor);
     return SQLITE_OK;
 }
 
-static int filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
-                  sqlite3_value **argv)
+static int companion_filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int argc,
+                            sqlite3_value **argv)
 {
     (void)cursor;
     (void)number;
@@ -96,19 +96,19 @@ static int filter(sqlite3_vtab_cursor *cursor, int number, const char *text, int
     return SQLITE_OK;
 }
 
-static int next(sqlite3_vtab_cursor *cursor)
+static int companion_next(sqlite3_vtab_cursor *cursor)
 {
     (void)cursor;
     return SQLITE_OK;
 }
 
-static int eof(sqlite3_vtab_cursor *cursor)
+static int companion_eof(sqlite3_vtab_cursor *cursor)
 {
     (void)cursor;
     return 1;
 }
 
-static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int index)
+static int companion_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int index)
 {
     (void)cursor;
     (void)index;
@@ -116,21 +116,22 @@ static int column(sqlite3_vtab_cursor *cursor, sqlite3_context *context, int ind
     return SQLITE_OK;
 }
 
-static int rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
+static int companion_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *id)
 {
     (void)cursor;
     *id = 0;
     return SQLITE_OK;
 }
 
-static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *id)
+static int companion_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *id)
 {
     enum { JOB = 2 };
     const companion_job *job =
         argc > JOB ? sqlite3_value_pointer(argv[JOB], JOB_TYPE) : (companion_job *)NULL;
     pt_connection *connection = pt_follower_of(vtab)->connection;
     if (job != NULL) {
-        /* Savepoints announced before were open already; the job's own ones are news. */
+        /* xSavepoint calls until now were for savepoints opened before the statement. From now on
+         * they are for savepoints that the job opens. */
         pt_connection_set_joining(connection, false);
         *job->run = true;
         *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
@@ -140,9 +141,10 @@ static int update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_in
     return vtab->zErrMsg != NULL ? SQLITE_READONLY : SQLITE_NOMEM;
 }
 
-/* --- Transactions --- */
+/* --- xBegin --- */
 
-static int begin(sqlite3_vtab *vtab)
+/* In autocommit mode the tables that are written have their own callbacks. */
+static int companion_begin(sqlite3_vtab *vtab)
 {
     pt_connection *connection = pt_follower_of(vtab)->connection;
     if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
@@ -153,20 +155,20 @@ static int begin(sqlite3_vtab *vtab)
 
 static const sqlite3_module companion_module = {
     .iVersion = 2,
-    .xCreate = create,
-    .xConnect = connect,
-    .xBestIndex = best_index,
-    .xDisconnect = disconnect,
-    .xDestroy = destroy,
-    .xOpen = open_cursor,
-    .xClose = close_cursor,
-    .xFilter = filter,
-    .xNext = next,
-    .xEof = eof,
-    .xColumn = column,
-    .xRowid = rowid,
-    .xUpdate = update,
-    .xBegin = begin,
+    .xCreate = companion_create,
+    .xConnect = companion_connect,
+    .xBestIndex = companion_best_index,
+    .xDisconnect = companion_disconnect,
+    .xDestroy = companion_destroy,
+    .xOpen = companion_open,
+    .xClose = companion_close,
+    .xFilter = companion_filter,
+    .xNext = companion_next,
+    .xEof = companion_eof,
+    .xColumn = companion_column,
+    .xRowid = companion_rowid,
+    .xUpdate = companion_update,
+    .xBegin = companion_begin,
     .xSync = pt_follower_sync,
     .xCommit = pt_follower_commit,
     .xRollback = pt_follower_rollback,
@@ -175,21 +177,21 @@ static const sqlite3_module companion_module = {
     .xRollbackTo = pt_follower_rollback_to,
 };
 
-/* --- Making it and letting it join --- */
+/* --- Creating the table --- */
 
 /*
- * A statement that may fail, as under PRAGMA query_only; *outcome is its code. But one that runs
- * out of memory or is interrupted takes the whole transaction back, and whatever it is part of must
- * not go on.
+ * Runs a statement that may fail, for example under PRAGMA query_only. *outcome is its code, and
+ * the result SQLITE_OK. But out of memory and interrupts make SQLite roll back the whole
+ * transaction; then the result is an error, and the statement that called us must not go on.
  */
-static int try_to_run(sqlite3 *db, const char *sql, int *outcome, pt_error *error)
+static int run_optional(sqlite3 *db, const char *sql, int *outcome, pt_error *error)
 {
     bool was_open = !sqlite3_get_autocommit(db);
     int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
     bool rolled_back = rc != SQLITE_OK && was_open && sqlite3_get_autocommit(db);
     *outcome = rc;
-    /* It ran out of memory, too, if SQLITE_SCHEMA is what remained: for which SQLite prepares the
-     * outer statement again, as if nothing had happened. */
+    /* SQLITE_SCHEMA after a rollback also means out of memory. It must not be passed on: SQLite
+     * would prepare the outer statement again and run it as if nothing had happened. */
     if (rc == SQLITE_NOMEM || (rolled_back && rc == SQLITE_SCHEMA)) {
         return pt_error_nomem(error);
     }
@@ -200,37 +202,40 @@ static int try_to_run(sqlite3 *db, const char *sql, int *outcome, pt_error *erro
     return SQLITE_OK;
 }
 
-static int try_to_make(sqlite3 *db, int *outcome, pt_error *error)
+static int create_companion(sqlite3 *db, int *outcome, pt_error *error)
 {
-    return try_to_run(db, "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
-                      outcome, error);
+    return run_optional(db,
+                        "CREATE VIRTUAL TABLE IF NOT EXISTS temp." COMPANION " USING " COMPANION,
+                        outcome, error);
 }
 
-static int make_unless_busy(sqlite3 *db, int *outcome, pt_error *error)
+static int create_unless_busy(sqlite3 *db, int *outcome, pt_error *error)
 {
     *outcome = SQLITE_OK;
-    return pt_module_is_any_statement_busy(db) ? SQLITE_OK : try_to_make(db, outcome, error);
+    return pt_module_is_any_statement_busy(db) ? SQLITE_OK : create_companion(db, outcome, error);
 }
 
 /*
- * After PRAGMA temp_store SQLite finds that TEMP is another one, and cannot forget the old one
- * while a table is connected. It does when that fails for this reason, and connects once more.
+ * After PRAGMA temp_store, creating the companion fails with SQLITE_SCHEMA: SQLite still has the
+ * schema of the old TEMP and cannot drop it while it connects a table. If xConnect fails with
+ * SQLITE_SCHEMA, SQLite drops the old schema and calls xConnect again. That is done once, so that
+ * it cannot go on for ever.
  */
 int pt_companion_ensure(pt_connection *connection, pt_error *error)
 {
     int outcome;
-    int rc = make_unless_busy(pt_connection_db(connection), &outcome, error);
-    bool again =
+    int rc = create_unless_busy(pt_connection_db(connection), &outcome, error);
+    bool retry =
         rc == SQLITE_OK && outcome == SQLITE_SCHEMA && !pt_connection_is_reconnecting(connection);
     pt_connection_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
-    return again ? pt_error_set(error, SQLITE_SCHEMA, "TEMP was emptied; try again") : rc;
+    return retry ? pt_error_set(error, SQLITE_SCHEMA, "TEMP was emptied; try again") : rc;
 }
 
 int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error)
 {
     int outcome;
     int rc = pt_module_register(db, COMPANION, &companion_module, connection);
-    return rc == SQLITE_OK ? make_unless_busy(db, &outcome, error) : rc;
+    return rc == SQLITE_OK ? create_unless_busy(db, &outcome, error) : rc;
 }
 
 int pt_companion_is_registered(sqlite3 *db, bool *registered)
@@ -246,9 +251,13 @@ int pt_companion_is_registered(sqlite3 *db, bool *registered)
     return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* Each lets it take part and changes nothing; an authorizer may deny one of them and allow others.
- * Not kept prepared: a statement keeps its table connected, so the connection could not close. */
-static int try_to_join(sqlite3 *db, int *outcome, pt_error *error)
+/* --- Joining a transaction --- */
+
+/*
+ * Each of these statements makes the companion join and changes nothing. An authorizer may deny one
+ * and allow another. They are not kept prepared: sqlite3_close() fails while a statement exists.
+ */
+static int run_joining_statement(sqlite3 *db, int *outcome, pt_error *error)
 {
     static const char *const statements[] = {
         "DELETE FROM temp." COMPANION " WHERE 0",
@@ -260,7 +269,7 @@ static int try_to_join(sqlite3 *db, int *outcome, pt_error *error)
     for (size_t i = 0;
          rc == SQLITE_OK && *outcome == SQLITE_AUTH && i < sizeof statements / sizeof statements[0];
          i++) {
-        rc = try_to_run(db, statements[i], outcome, error);
+        rc = run_optional(db, statements[i], outcome, error);
     }
     return rc;
 }
@@ -273,12 +282,14 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
     }
     int outcome;
     pt_connection_set_joining(connection, true);
-    int rc = try_to_join(db, &outcome, error);
+    int rc = run_joining_statement(db, &outcome, error);
     pt_connection_set_joining(connection, false);
-    /* PRAGMA temp_store empties TEMP. The statement that runs may be aborted, but an update that
-     * is lost would be worse. */
-    return rc == SQLITE_OK && outcome == SQLITE_ERROR ? try_to_make(db, &outcome, error) : rc;
+    /* SQLITE_ERROR: there is no companion, because PRAGMA temp_store has dropped it. Creating it
+     * may abort the statement that is running, but without it an update could be lost. */
+    return rc == SQLITE_OK && outcome == SQLITE_ERROR ? create_companion(db, &outcome, error) : rc;
 }
+
+/* --- Writing from an SQL function --- */
 
 int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,
                      pt_error *error)
@@ -292,7 +303,7 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
         return rc;
     }
     rc = sqlite3_prepare_v2(db, "INSERT INTO temp." COMPANION " VALUES (?1)", -1, &insert, NULL);
-    if (rc == SQLITE_ERROR) {
+    if (rc == SQLITE_ERROR) { /* no such table */
         return SQLITE_OK;
     }
     if (rc == SQLITE_OK) {

@@ -1,12 +1,19 @@
 /*
- * The companion: a virtual table in TEMP that lets the extension follow explicit transactions.
+ * The companion: a hidden virtual table by which the extension follows explicit transactions.
  *
- * SQLite tells a virtual table nothing of transactions that only read it, nor of a ROLLBACK TO over
- * its CREATE, nor of a COMMIT after its DROP. The companion is a table nobody drops; a statement
- * that writes no row makes it a participant, and from then on it gets every callback of that
- * transaction and passes them to all sessions. If it is gone (PRAGMA temp_store empties TEMP) it is
- * made again. Where it cannot take part, as under PRAGMA query_only, snapshots last only as long as
- * cursors are open or a write has begun.
+ * SQLite calls xBegin, xSavepoint, xCommit and so on only for virtual tables that a transaction
+ * writes. It does not call them
+ *     - for a table that the transaction only reads: its snapshot could not last until COMMIT;
+ *     - after ROLLBACK TO a savepoint older than the CREATE VIRTUAL TABLE of the table;
+ *     - after a DROP TABLE: nothing would commit what had been written to the table.
+ *
+ * So there is one more table, temp.ptable_companion, which no one drops. A statement that writes no
+ * row to it (DELETE ... WHERE 0) makes it join the transaction: from then on SQLite calls all its
+ * callbacks, and it passes them to all sessions of the connection (module/follower.h). PRAGMA
+ * temp_store drops everything in TEMP; then the companion is created again.
+ *
+ * It cannot join under PRAGMA query_only, for example. Then a snapshot lasts only while cursors are
+ * open, or from the first write on.
  */
 #ifndef PT_MODULE_COMPANION_H
 #define PT_MODULE_COMPANION_H
@@ -15,39 +22,44 @@
 #include "transaction/connection.h"
 
 /*
- * Registers the module and makes the table, if no statement is running that this would abort. On
- * failure SQLite's code, with or without a text.
+ * Registers the module, and creates the table unless a statement is running, which that would
+ * abort. Returns SQLite's code, with or without a text.
  */
 int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error);
 
 /*
- * For xConnect: makes the table if it is not there and no statement is running. On failure, as for
- * want of memory, SQLite may have rolled the transaction back: the caller must fail as well, also
- * with SQLITE_SCHEMA, after which SQLite calls it once more.
+ * For xConnect of other tables: creates the companion if it does not exist and no statement is
+ * running. If this fails, SQLite may have rolled back the transaction, so xConnect must fail with
+ * the same code. After SQLITE_SCHEMA, SQLite calls xConnect once more.
  */
 int pt_companion_ensure(pt_connection *connection, pt_error *error);
 
 /*
- * In an explicit transaction: lets the companion take part from now on, if that is possible.
- * Failure as above.
+ * In an explicit transaction: makes the companion join it, if that is possible and has not been
+ * done. (pt_connection_is_followed tells.) If this fails, SQLite may have rolled back the
+ * transaction, so the caller must fail with the same code. Never to be called inside xBegin:
+ * SQLite's array of joined tables would overflow.
  */
 int pt_companion_join(pt_connection *connection, pt_error *error);
 
 /*
- * Lets `write` write to stores in a statement of its own, as part of the transaction that is open
- * or else committed when this returns. Unlike a statement on a table of the main database it needs
- * no lock of that, so that it can run inside a statement that reads: SQLite would not wait for the
- * lock. *run = false with SQLITE_OK: there is no companion, or an authorizer ignores what is
- * written to it, and nothing has been done. SQLITE_OK, the code and text of `write`, and those of a
- * failure to begin or to commit.
+ * Calls `write` inside a statement of its own (an INSERT into the companion), so that an SQL
+ * function can write to stores. The write is part of the open transaction, or is committed when
+ * this returns.
+ *
+ * The statement locks only TEMP. A statement on a table of the main database would need the lock of
+ * that, and SQLite would not wait for it inside a statement that reads.
+ *
+ * *run = false with SQLITE_OK: nothing was done, because there is no companion or an authorizer
+ * ignores writes to it. Otherwise the code and text of `write`, or of a failure to begin or commit.
  */
 typedef int (*pt_companion_write)(void *context, pt_error *error);
 int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,
                      pt_error *error);
 
 /*
- * Whether the connection has the companion's module, and so the whole extension: it is the last
- * that is registered. SQLITE_OK or SQLITE_NOMEM.
+ * *registered = true if the connection has the companion's module. It is the last module to be
+ * registered, so the connection then has the whole extension. SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_companion_is_registered(sqlite3 *db, bool *registered);
 

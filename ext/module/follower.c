@@ -5,6 +5,8 @@
 
 #include "module/module.h"
 
+/* --- Callbacks --- */
+
 int pt_follower_sync(sqlite3_vtab *vtab)
 {
     pt_error error = PT_ERROR_NONE;
@@ -35,15 +37,17 @@ int pt_follower_rollback(sqlite3_vtab *vtab)
 }
 
 /*
- * Right after xBegin SQLite announces the savepoint that is innermost already. When it was opened
- * it was announced to those that had written, so there is nothing to learn from it.
+ * Right after xBegin SQLite calls xSavepoint for the innermost open savepoint. It must not be
+ * marked now, because other tables may have written since it was opened. If the session was writing
+ * when it was opened, it has its mark from then. If not, it needs none: rolling back to a level
+ * without a mark discards all writes.
  */
 int pt_follower_savepoint(sqlite3_vtab *vtab, int level)
 {
     pt_follower *follower = pt_follower_of(vtab);
-    bool known = follower->joining || pt_connection_is_joining(follower->connection);
+    bool already_open = follower->joining || pt_connection_is_joining(follower->connection);
     follower->joining = false;
-    return known ? SQLITE_OK : pt_connection_savepoint(follower->connection, level);
+    return already_open ? SQLITE_OK : pt_connection_savepoint(follower->connection, level);
 }
 
 int pt_follower_release(sqlite3_vtab *vtab, int level)
@@ -58,72 +62,73 @@ int pt_follower_rollback_to(sqlite3_vtab *vtab, int level)
     return SQLITE_OK;
 }
 
-/* --- Whole rollback --- */
+/* --- Rolling back SQLite's databases --- */
 
 /*
- * Every statement that lets a virtual table take part writes some database, and a true rollback
- * ends that before it calls xRollback: what is left are databases that other statements read.
+ * True if SQLite has not rolled back. A statement by which a virtual table joins a transaction also
+ * puts a database into write state, and a real rollback ends that state before it calls xRollback.
+ * Databases that other statements only read may still be in a transaction.
  */
-static bool is_still_open(sqlite3 *db)
+static bool is_sqlite_still_writing(sqlite3 *db)
 {
     return sqlite3_txn_state(db, NULL) == SQLITE_TXN_WRITE;
 }
 
 /*
- * An interrupted statement that writes rolls the transaction back. An interruption lasts as long as
- * any statement runs, and SQLite then parses nothing without a semicolon or with a space. VACUUM
- * needs nobody's permission, and ends before it begins: no authorizer or progress handler hears of
- * it, nor a trace of statements.
+ * Makes SQLite roll back by interrupting a statement that writes. An interrupt stays in force only
+ * while a statement is running, so there must be one.
+ *
+ * The statement is VACUUM because it needs no authorization and fails before it does anything: no
+ * authorizer, progress handler or statement trace of the application is called. It is written
+ * exactly like this because an interrupted SQLite does not parse a statement without a semicolon,
+ * or with a space in it.
  */
-static int roll_back_by_interruption(sqlite3 *db)
+static int roll_back_by_interrupt(sqlite3 *db)
 {
     sqlite3_interrupt(db);
     return sqlite3_exec(db, "VACUUM;", NULL, NULL, NULL);
 }
 
-/* Where no statement runs. One that is only explained needs nobody's permission either. */
-static int roll_back_beside_another(sqlite3 *db)
+/* Does so when no statement is running: keeps one running meanwhile. EXPLAIN of VACUUM needs no
+ * authorization either. */
+static int roll_back_with_own_statement(sqlite3 *db)
 {
     sqlite3_stmt *running = NULL;
     sqlite3_prepare_v2(db, "EXPLAIN VACUUM", -1, &running, NULL);
     if (running != NULL) {
         sqlite3_step(running);
     }
-    int rc = roll_back_by_interruption(db);
+    int rc = roll_back_by_interrupt(db);
     sqlite3_finalize(running);
+    if (is_sqlite_still_writing(db)) {
+        /* Out of memory. ROLLBACK needs less, but calls the application's authorizer and traces. */
+        rc = sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    }
     return rc;
 }
 
-/* ROLLBACK, which calls what the program gave, is for when there was no memory for the other. */
-static int roll_back(sqlite3 *db)
-{
-    int rc = roll_back_beside_another(db);
-    return is_still_open(db) ? sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL) : rc;
-}
-
-/* They are not set any more if a backup keeps the connection from closing after all. */
-static void take_out_callbacks(sqlite3 *db)
+/* The callbacks stay removed if a backup keeps the connection from closing. */
+static void remove_application_callbacks(sqlite3 *db)
 {
     sqlite3_progress_handler(db, 0, NULL, NULL);
     sqlite3_set_authorizer(db, NULL, NULL);
     sqlite3_trace_v2(db, 0, NULL, NULL);
 }
 
-/*
- * Who closes a connection by sqlite3_close_v2(), or with nothing left of it, may have freed what it
- * gave for statements to call, as Python's sqlite3 does: it must not be called.
- */
 void pt_whole_rollback(sqlite3 *db)
 {
-    if (!is_still_open(db)) {
+    if (!is_sqlite_still_writing(db)) {
         return;
     }
+    /* With no statement left, the connection is being closed. The application may have freed what
+     * its callbacks need, as Python's sqlite3 does, so they must not be called. */
     if (sqlite3_next_stmt(db, NULL) == NULL) {
-        take_out_callbacks(db);
+        remove_application_callbacks(db);
     }
-    int rc = pt_module_is_any_statement_busy(db) ? roll_back_by_interruption(db) : roll_back(db);
-    if (is_still_open(db)) {
-        sqlite3_log(rc, "ptable: sqlite3_close() has taken back what a transaction wrote to "
+    int rc = pt_module_is_any_statement_busy(db) ? roll_back_by_interrupt(db)
+                                                 : roll_back_with_own_statement(db);
+    if (is_sqlite_still_writing(db)) {
+        sqlite3_log(rc, "ptable: sqlite3_close() has rolled back what a transaction wrote to "
                         "stores, but not the rest of it; ROLLBACK");
     }
 }

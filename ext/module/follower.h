@@ -1,6 +1,6 @@
 /*
- * What virtual tables share that take part in transactions on behalf of the whole connection: they
- * hand each callback to all its sessions.
+ * Transaction callbacks of virtual tables that stand for the whole connection: the companion and
+ * the catalogue's tables. Each callback goes to all sessions of the connection.
  */
 #ifndef PT_MODULE_FOLLOWER_H
 #define PT_MODULE_FOLLOWER_H
@@ -12,8 +12,8 @@
 typedef struct pt_follower {
     sqlite3_vtab base;
     pt_connection *connection;
-    bool joining; /* xBegin has come and nothing been written since */
-    bool joined;  /* xBegin has come, and no end of the transaction */
+    bool joining; /* xBegin was called, and no xSavepoint or xUpdate since */
+    bool joined;  /* xBegin was called, and no xCommit or xRollback since */
 } pt_follower;
 
 static inline pt_follower *pt_follower_of(sqlite3_vtab *vtab)
@@ -21,7 +21,7 @@ static inline pt_follower *pt_follower_of(sqlite3_vtab *vtab)
     return (pt_follower *)vtab;
 }
 
-/* The module's xSync, xCommit and so on. */
+/* xSync, xCommit and so on of such a table. */
 int pt_follower_sync(sqlite3_vtab *vtab);
 int pt_follower_commit(sqlite3_vtab *vtab);
 int pt_follower_rollback(sqlite3_vtab *vtab);
@@ -30,12 +30,13 @@ int pt_follower_release(sqlite3_vtab *vtab, int level);
 int pt_follower_rollback_to(sqlite3_vtab *vtab, int level);
 
 /*
- * sqlite3_close() has virtual tables roll back before it looks whether the connection can be closed
- * at all. If a statement is left, SQLite would go on with the rest of the transaction, and commit
- * it without what was written to stores. So the rest is rolled back, too.
+ * The first step of every xRollback: makes sure that SQLite rolls back its own databases, too.
+ *
+ * Usually it has. But sqlite3_close() calls xRollback of all virtual tables before it checks
+ * whether the connection can be closed. If a statement or a backup keeps the connection open,
+ * sqlite3_close() returns SQLITE_BUSY and SQLite goes on with the transaction: a later COMMIT would
+ * commit what was written to the databases, without what was written to stores.
  */
-
-/* What xRollback does first: ends the connection's transaction, unless SQLite has done so. */
 void pt_whole_rollback(sqlite3 *db);
 
 #endif

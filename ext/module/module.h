@@ -1,5 +1,6 @@
 /*
- * What the modules of virtual tables share.
+ * For every virtual table module of the extension: registration, error messages, and questions
+ * about the connection.
  */
 #ifndef PT_MODULE_MODULE_H
 #define PT_MODULE_MODULE_H
@@ -7,53 +8,54 @@
 #include "base/sqlite.h"
 #include "transaction/connection.h"
 
-/* Registers a module whose methods get the connection; it keeps a reference. SQLite's code. */
+/* Registers a module. Its xCreate and xConnect get the connection, to which it keeps a reference.
+ * Returns SQLite's code. */
 int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *module,
                        pt_connection *connection);
 
-/* What the methods of a module get that shares them with others. */
+/* xCreate and xConnect get this if several modules share them. */
 typedef struct pt_module_registration {
     pt_connection *connection;
-    const void *description; /* of what is its own */
+    const void *description; /* says how this module differs */
 } pt_module_registration;
 
-/* The same for such a module. The description stays where it is. */
+/* Registers a module that shares its methods with others. The description is not copied. */
 int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_module *module,
                               pt_connection *connection, const void *description);
 
 /*
- * Hands a failure to SQLite: "ptable: <name>: <text>" becomes the message, a table's zErrMsg or
- * what xCreate and xConnect are given, in place of one that is there. Clears the error and returns
- * its code.
+ * Reports an error to SQLite: *message becomes "ptable: <name>: <text>". It is the zErrMsg of a
+ * table, or the message argument of xCreate and xConnect. Clears the error and returns its code.
  */
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
 /*
- * The same for xUpdate. What OR IGNORE passes over gets no message: SQLite would show it with
- * whatever ends the statement later, as an interruption.
+ * Does so for xUpdate, but without a message if OR IGNORE will skip the row: SQLite would keep the
+ * message and show it with an unrelated error later in the statement.
  */
 int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error *error);
 
 /*
- * Records the connection's last error, that of a nested statement: its code and its text without
- * the "ptable: " that pt_module_fail puts in front. Where it was not allowed, the text also says
- * what an authorizer must allow, `needs`; so it was if there is no error, for then it was ignored:
- * SQLITE_AUTH. A closed connection, whose last statements may go on, runs none of ours:
- * SQLITE_ERROR. Returns the code.
+ * Sets `error` to the connection's last error, which a nested statement of ours has caused, without
+ * the prefix "ptable: ". Returns its code, except:
+ *     SQLITE_AUTH    if an authorizer has denied or ignored the statement. (An ignored statement
+ *                    leaves no error.) The text adds that the authorizer must allow `needs`.
+ *     SQLITE_ERROR   instead of SQLITE_MISUSE: after sqlite3_close_v2 the statements left can run,
+ *                    but new ones cannot be prepared.
  */
 int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error);
 
-/* Whether an authorizer has made a statement that was prepared, and gives columns, one that does
- * nothing (SQLITE_IGNORE). */
+/* True if an authorizer's SQLITE_IGNORE has made a prepared statement do nothing. The statement
+ * must be one that returns columns. */
 bool pt_module_is_ignored(sqlite3_stmt *statement);
 
 /*
- * Whether a schema's text is in UTF-8; in doubt it is not: then fewer conditions become key ranges.
- * SQLITE_OK or SQLITE_NOMEM.
+ * *utf8 = true if text in a schema is UTF-8. If that cannot be found out it is false: then fewer
+ * conditions become key ranges. SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_module_is_utf8(sqlite3 *db, const char *schema, bool *utf8);
 
-/* Whether a statement of the connection runs. */
+/* True if a statement of the connection is running. */
 bool pt_module_is_any_statement_busy(sqlite3 *db);
 
 #endif

@@ -37,8 +37,8 @@ static int path_in_folder(pt_connection *connection, const char *store, char **p
     return *path != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-/* The absolute path of a schema's database file, or NULL if it is in memory: also one that
- * sqlite3_deserialize has filled or file:/name?vfs=memdb has opened, which SQLite gives names. */
+/* The absolute path of a schema's database file, or NULL if the database is in memory. SQLite gives
+ * names also to in-memory databases of sqlite3_deserialize and file:/name?vfs=memdb. */
 static const char *database_file(sqlite3 *db, const char *schema)
 {
     const char *name = sqlite3_db_filename(db, schema);

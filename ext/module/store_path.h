@@ -1,5 +1,5 @@
 /*
- * Which file is a table's store.
+ * The path of a table's store file.
  */
 #ifndef PT_MODULE_STORE_PATH_H
 #define PT_MODULE_STORE_PATH_H
@@ -8,13 +8,16 @@
 #include "transaction/connection.h"
 
 /*
- * The absolute path, from sqlite3_malloc, for the option `store` (NULL: not given) of a table in a
- * schema. A relative path starts at the folder of the schema's database file, or of the main
- * database's for a schema without a file (TEMP). If there is neither it starts at the folder that
- * was the current one when the connection first needed it: SQLite may connect a table anew at any
- * time, and it must not become another one when the program changes its folder.
- * Without the option it is the schema's file plus "-ptable", or *path = NULL for a database without
- * a file: a private store. SQLITE_NOMEM; SQLITE_CANTOPEN if the current folder is not known.
+ * Makes the absolute path, from sqlite3_malloc, for the option `store` of a table in a schema.
+ *
+ * A relative path is relative to the folder of the schema's database file; for a schema without a
+ * file (TEMP) to that of the main database; without either, to the current folder. The current
+ * folder is remembered when the connection first needs it: SQLite may reconnect a table at any
+ * time, and the table must not change when the program changes its folder.
+ *
+ * Without the option (NULL) it is the schema's database file plus "-ptable". For a database without
+ * a file *path = NULL: a private store. SQLITE_NOMEM; SQLITE_CANTOPEN if the current folder is not
+ * known.
  */
 int pt_store_path(pt_connection *connection, const char *schema, const char *store, char **path,
                   pt_error *error);

@@ -154,15 +154,15 @@ static void refuse_pair(filter_parser *parser, const filter_operand *left,
     char right_text[PT_EXCERPT_SIZE];
     pt_excerpt(left->token.text, left_text);
     pt_excerpt(right->token.text, right_text);
-    const char *what = "compares two properties; use a condition in SQL";
+    const char *problem = "properties; use a condition in SQL";
     if (left->is_constant) {
-        what = "compares two constants; one side must be a property";
+        problem = "constants; one side must be a property";
     } else if (is_special_number(&left->token) || is_special_number(&right->token)) {
-        what = "compares two properties, since there is no constant NaN or Infinity; use a "
-               "condition in SQL, such as Score = 'NaN'";
+        problem = "properties, since there is no constant NaN or Infinity; use a condition in SQL, "
+                  "such as Score = 'NaN'";
     }
-    pt_error_set(parser->error, SQLITE_ERROR, "Filter: %s with %s %s (NotImplemented)", left_text,
-                 right_text, what);
+    pt_error_set(parser->error, SQLITE_ERROR, "Filter: %s and %s are both %s (NotImplemented)",
+                 left_text, right_text, problem);
 }
 
 /* --- Nodes --- */

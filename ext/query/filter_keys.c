@@ -2,7 +2,6 @@
 
 #include "base/assert.h"
 #include "base/sqlite.h"
-#include "entity/key.h"
 
 typedef struct key_search {
     pt_arena *arena;

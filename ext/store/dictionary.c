@@ -455,7 +455,7 @@ static int load_next_entry(pt_dictionary *dictionary, id_table *table, uint16_t 
     if (id <= table->committed) {
         return SQLITE_OK;
     }
-    if (id != table->committed + 1u || id > table->ids_max) {
+    if (id > table->ids_max || id != table->committed + 1u) {
         return SQLITE_CORRUPT_VTAB;
     }
     if (id <= table->assigned) {

@@ -8,7 +8,7 @@
 
 /* --- limits='azure' --- */
 
-/* A large value that the entity keeps is read into `large`. */
+/* The bytes of a large value that the entity keeps are read into `large` and count, too. */
 static int check_property(const pt_table *table, pt_view *view, pt_slice key, pt_field field,
                           pt_buffer *large, uint64_t *bytes, pt_error *error)
 {
@@ -44,12 +44,13 @@ static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
 
 /* --- batch='azure' --- */
 
+/* True if batch rules apply: by the option, or because another table has begun a batch. */
 static bool is_in_batch(const pt_table *table)
 {
     return table->config.azure_batch || pt_connection_has_batch(table->connection);
 }
 
-/* Bytes of the bag's record, as far as they can be told before it has a shape. */
+/* The size of the bag's record as far as it is known before the bag has a shape. */
 static size_t estimate_record(const pt_bag *bag)
 {
     size_t bytes = PT_RECORD_HEADER;
@@ -67,7 +68,7 @@ static int check_batch(const pt_table *table, pt_slice key, size_t record_size, 
                                 error);
 }
 
-/* --- Both --- */
+/* --- All rules --- */
 
 bool pt_entity_has_rules(const pt_table *table)
 {
@@ -86,11 +87,4 @@ int pt_entity_check(pt_table *table, pt_slice key, pt_error *error)
 int pt_entity_check_removal(pt_table *table, pt_slice key, pt_error *error)
 {
     return is_in_batch(table) ? check_batch(table, key, 0, error) : SQLITE_OK;
-}
-
-void pt_entity_note_write(const pt_table *table)
-{
-    if (table->config.azure_batch) {
-        pt_connection_note_batch(table->connection, table->session);
-    }
 }

@@ -1,11 +1,12 @@
 /*
- * Which operation of the Table service an INSERT is: what WriteMode and IfMatch say. Operations
- * that are named so fail with the service's error where plain SQL would pass over an entity.
+ * WriteMode and IfMatch: the operation of the Table service that an INSERT is. An operation that
+ * WriteMode names fails with the service's error where plain SQL would silently do nothing.
  */
 #ifndef PT_TABLE_OPERATION_H
 #define PT_TABLE_OPERATION_H
 
-#include "table/entity_writer.h"
+#include "entity/record.h"
+#include "table/arguments.h"
 
 typedef enum pt_write_mode {
     PT_WRITE_INSERT,
@@ -14,27 +15,30 @@ typedef enum pt_write_mode {
     PT_WRITE_DELETE,
 } pt_write_mode;
 
-typedef struct pt_write_form {
+typedef struct pt_write_request {
     pt_write_mode mode;
-    bool given;      /* by WriteMode, not by the kind of statement */
+    bool mode_given; /* by WriteMode, not by the kind of statement */
     bool must_exist; /* IfMatch is given */
-    pt_slice etag;   /* that the entity must have; data NULL: any */
-} pt_write_form;
+    pt_slice etag;   /* the entity must have this ETag; data NULL: any */
+} pt_write_request;
 
 /*
- * Reads WriteMode (without it: INSERT, or REPLACE for OR REPLACE) and IfMatch, whose bytes `etag`
- * points to. SQLITE_CONSTRAINT_VTAB (InvalidInput): an unknown mode, IfMatch neither * nor a weak
- * ETag or with a mode that takes none, properties for a DELETE.
+ * Reads WriteMode and IfMatch. Without WriteMode an INSERT inserts and an INSERT OR REPLACE
+ * replaces. The etag points into the value of IfMatch. SQLITE_CONSTRAINT_VTAB (InvalidInput) for an
+ * unknown mode, an IfMatch that is neither * nor a weak ETag or whose mode takes none, and a delete
+ * with properties; SQLITE_NOMEM.
  */
-int pt_write_form_read(const pt_table *table, const pt_write_arguments *given, pt_write_form *form,
-                       pt_error *error);
+int pt_write_request_read(const pt_table *table, const pt_write_arguments *given,
+                          pt_write_request *request, pt_error *error);
 
 /*
- * Performs the operation on the entity of a logical key, with the properties in table->bag.
- * SQLITE_CONSTRAINT_PRIMARYKEY (EntityAlreadyExists), SQLITE_CONSTRAINT_CHECK (ResourceNotFound),
- * SQLITE_CONSTRAINT_VTAB (UpdateConditionNotSatisfied), and what pt_entity_put answers. On failure
- * nothing has changed.
+ * Checks IfMatch against the entity; `record` is only read if the request has an ETag.
+ * SQLITE_CONSTRAINT_CHECK (ResourceNotFound), SQLITE_CONSTRAINT_VTAB (UpdateConditionNotSatisfied).
  */
-int pt_write_perform(pt_table *table, pt_slice key, const pt_write_form *form, pt_error *error);
+int pt_write_request_check(const pt_write_request *request, pt_slice key, bool found,
+                           const pt_record *record, pt_error *error);
+
+/* True if the statement is one with OR REPLACE. */
+bool pt_is_or_replace(const pt_table *table);
 
 #endif

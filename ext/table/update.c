@@ -3,21 +3,32 @@
 #include "base/ticks.h"
 #include "entity/damage.h"
 #include "entity/key.h"
-#include "table/entity_rules.h"
 #include "table/entity_writer.h"
+#include "table/operation.h"
 #include "table/row.h"
 #include "transaction/large_value.h"
 #include "value/value.h"
 
-/* Whether a value given for a text column is the one that it has. */
-static bool is_bytes(sqlite3_value *given, pt_slice text)
+/*
+ * SQLite says which columns SET does not name (sqlite3_value_nochange), with one exception: in
+ * UPDATE ... FROM, SQLite 3.40 passes all columns with the values that they had when the statement
+ * began. So everywhere below a value equal to what reading the column returns counts as not set.
+ * EntityKey cannot be set, so it tells the two cases apart.
+ */
+static bool tells_what_is_set(const pt_write_arguments *given)
+{
+    return sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]) != 0;
+}
+
+/* True if a value given for a text column is this text. */
+static bool is_given_bytes(sqlite3_value *given, pt_slice text)
 {
     return pt_value_equals_sql(&(pt_value){.type = PT_STRING, .bytes = text}, given);
 }
 
-static bool is_text(sqlite3_value *given, const char *text)
+static bool is_given_text(sqlite3_value *given, const char *text)
 {
-    return is_bytes(given, pt_slice_text(text));
+    return is_given_bytes(given, pt_slice_text(text));
 }
 
 static int refuse_change(pt_error *error, const char *column)
@@ -26,8 +37,8 @@ static int refuse_change(pt_error *error, const char *column)
                         "%s cannot be changed, the store sets it; leave it out of SET", column);
 }
 
-/* SQLite 3.40 gives all columns of an UPDATE ... FROM: those that are NULL are not set. */
-static int refuse_write_form(const pt_write_arguments *given, pt_error *error)
+/* NULL counts as not set: in UPDATE ... FROM SQLite 3.40 passes these columns, too. */
+static int refuse_write_request(const pt_write_arguments *given, pt_error *error)
 {
     bool mode = sqlite3_value_type(given->tail[PT_TAIL_WRITE_MODE]) != SQLITE_NULL;
     if (!mode && sqlite3_value_type(given->tail[PT_TAIL_IF_MATCH]) == SQLITE_NULL) {
@@ -39,7 +50,7 @@ static int refuse_write_form(const pt_write_arguments *given, pt_error *error)
                         mode ? "WriteMode" : "IfMatch");
 }
 
-/* What an entity written at some time shows as Timestamp and ETag. */
+/* The columns Timestamp and ETag of an entity written at some time. */
 typedef struct stamp {
     char timestamp[PT_DATETIME_TEXT_SIZE + 1];
     char etag[PT_ETAG_SIZE + 1];
@@ -53,14 +64,7 @@ static stamp stamp_of(int64_t ticks)
     return made;
 }
 
-/* SQLite 3.40 gives all columns of an UPDATE ... FROM, as they were when the statement began; else
- * it tells which ones SET does not name. */
-static bool tells_what_is_set(const pt_write_arguments *given)
-{
-    return sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]) != 0;
-}
-
-/* Whether Timestamp and ETag are those of an older version. */
+/* True if Timestamp and ETag are those of an older version of the entity. */
 static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
 {
     sqlite3_value *timestamp = given->tail[PT_TAIL_TIMESTAMP];
@@ -75,7 +79,8 @@ static bool is_older_stamp(const pt_write_arguments *given, int64_t ticks)
         return false;
     }
     stamp then = stamp_of(older);
-    return is_text(timestamp, then.timestamp) && is_text(given->tail[PT_TAIL_ETAG], then.etag);
+    return is_given_text(timestamp, then.timestamp) &&
+           is_given_text(given->tail[PT_TAIL_ETAG], then.etag);
 }
 
 static int check_stamp(const pt_write_arguments *given, int64_t ticks, pt_error *error)
@@ -88,10 +93,10 @@ static int check_stamp(const pt_write_arguments *given, int64_t ticks, pt_error 
         return SQLITE_OK;
     }
     stamp now = stamp_of(ticks);
-    if (sets_timestamp && !is_text(timestamp, now.timestamp)) {
+    if (sets_timestamp && !is_given_text(timestamp, now.timestamp)) {
         return refuse_change(error, "Timestamp");
     }
-    if (sets_etag && !is_text(etag, now.etag)) {
+    if (sets_etag && !is_given_text(etag, now.etag)) {
         return refuse_change(error, "ETag");
     }
     return SQLITE_OK;
@@ -112,8 +117,9 @@ static int check_system_columns(const pt_write_arguments *given, pt_slice old_ke
     return check_stamp(given, ticks, error);
 }
 
-/* An UPDATE ... FROM may meet an entity several times, and one of them counts: the first. */
-static bool was_met_before(const pt_write_arguments *given, int64_t ticks)
+/* True if this statement has updated the entity already. UPDATE ... FROM may find a row several
+ * times and must update it once. */
+static bool was_updated_before(const pt_write_arguments *given, int64_t ticks)
 {
     return !tells_what_is_set(given) && is_older_stamp(given, ticks);
 }
@@ -125,11 +131,11 @@ static int key_after_update(sqlite3_value *given, const char *column, pt_slice o
         *key = old;
         return SQLITE_OK;
     }
-    return pt_entity_key_text(given, column, key, error);
+    return pt_key_from_sql(given, column, key, error);
 }
 
-/* The logical key after the update: the old one, or in table->key. One that stays has passed all
- * checks but those of limits='azure', which may be new. */
+/* The logical key after the update: `old_key` itself, or a changed one in table->key. A key that
+ * stays is valid, but the option limits='azure' may be newer than the entity. */
 static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_slice old_key,
                         pt_slice *new_key, pt_error *error)
 {
@@ -145,7 +151,7 @@ static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_sli
         rc = key_after_update(given->keys[1], "RowKey", keys.row, &keys.row, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_entity_make_key(table, keys.partition, keys.row, error);
+        rc = pt_make_key(table, keys.partition, keys.row, error);
     }
     if (rc == SQLITE_OK && !pt_slice_equal(old_key, pt_buffer_slice(&table->key))) {
         *new_key = pt_buffer_slice(&table->key);
@@ -153,13 +159,9 @@ static int make_new_key(pt_table *table, const pt_write_arguments *given, pt_sli
     return rc;
 }
 
-static bool is_same_key(pt_slice old_key, pt_slice new_key)
-{
-    return old_key.data == new_key.data;
-}
-
-/* A value that cannot be read is none that somebody can have read and gives back. */
-static bool cannot_be_read(int rc, pt_error *error)
+/* Clears the error of an unreadable stored value. Nobody can have read such a value to give it
+ * back, so the given one counts as changed. */
+static bool is_unreadable(int rc, pt_error *error)
 {
     if (rc != SQLITE_CORRUPT_VTAB) {
         return false;
@@ -168,7 +170,7 @@ static bool cannot_be_read(int rc, pt_error *error)
     return true;
 }
 
-/* Whether the value given for Properties is what reading gives. */
+/* *same = true if the value given for Properties is what reading it returns. */
 static int is_same_bag(pt_table *table, const pt_record *record, sqlite3_value *given, pt_slice key,
                        bool *same, pt_error *error)
 {
@@ -179,28 +181,11 @@ static int is_same_bag(pt_table *table, const pt_record *record, sqlite3_value *
         rc = pt_entity_to_json(record, &source, &table->json, error);
     }
     pt_buffer_free(&bytes);
-    *same = rc == SQLITE_OK && is_bytes(given, pt_buffer_slice(&table->json));
-    return cannot_be_read(rc, error) ? SQLITE_OK : rc;
+    *same = rc == SQLITE_OK && is_given_bytes(given, pt_buffer_slice(&table->json));
+    return is_unreadable(rc, error) ? SQLITE_OK : rc;
 }
 
-/* The new base: what Properties is set to, or what there was. A value equal to what reading gives
- * sets nothing. */
-static int update_properties(pt_table *table, const pt_record *record, sqlite3_value *given,
-                             pt_slice key, bool *replaced, pt_error *error)
-{
-    bool same = true;
-    if (!sqlite3_value_nochange(given)) {
-        int rc = is_same_bag(table, record, given, key, &same, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-    }
-    *replaced = !same;
-    return same ? pt_entity_keep_properties(table, record, key, error)
-                : pt_entity_parse_properties(table, given, error);
-}
-
-/* The same for a large value and a text or blob that is given for its column. */
+/* *same = true if the value given for a column is the large value that it has. */
 static int is_same_large(pt_table *table, const pt_value *old, sqlite3_value *given, bool *same,
                          pt_error *error)
 {
@@ -219,10 +204,11 @@ static int is_same_large(pt_table *table, const pt_value *old, sqlite3_value *gi
     }
     *same = rc == SQLITE_OK && pt_value_equals_sql(&whole, given);
     pt_buffer_free(&bytes);
-    return cannot_be_read(rc, error) ? SQLITE_OK : rc;
+    return is_unreadable(rc, error) ? SQLITE_OK : rc;
 }
 
-/* Whether a value given for the property at a place (-1: it is not there) is what reading gives. */
+/* *same = true if the value given for the property at a place (-1: there is none) is what reading
+ * it returns. */
 static int is_same_value(pt_table *table, const pt_record *record, int place, sqlite3_value *given,
                          pt_slice key, bool *same, pt_error *error)
 {
@@ -244,8 +230,8 @@ static uint16_t name_id_of_column(const pt_column_places *places, int column)
     return place >= 0 ? places->shape->properties[place].name_id : 0;
 }
 
-/* The columns that an UPDATE changes, in table->columns, with the name ids that the record's shape
- * has for them; PT_NONE removes. */
+/* Collects the columns that change in table->columns, with their name ids from the record's shape.
+ * A column set to NULL gets PT_NONE, which removes the property. */
 static int collect_changes(pt_table *table, const pt_record *record,
                            const pt_write_arguments *given, pt_slice key, pt_error *error)
 {
@@ -268,7 +254,7 @@ static int collect_changes(pt_table *table, const pt_record *record,
             continue;
         }
         pt_field field;
-        rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        rc = pt_field_from_sql(table, i, given->declared[i], &field, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -280,21 +266,22 @@ static int collect_changes(pt_table *table, const pt_record *record,
     return SQLITE_OK;
 }
 
-/* Lays the columns that SET names over a new base. A value equal to what the base has sets nothing.
- */
-static int set_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
+/* Lays the columns that SET names over a bag that Properties has replaced. */
+static int set_update_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
     for (int i = 0; i < table->config.column_count; i++) {
         if (sqlite3_value_nochange(given->declared[i])) {
             continue;
         }
         pt_field field;
+        const pt_column *column = &table->config.columns[i];
         const pt_value nothing = {.type = PT_NONE};
-        const pt_field *base = pt_bag_find(&table->bag, pt_entity_column_name(table, i));
+        const pt_field *base =
+            pt_bag_find(&table->bag, pt_slice_of(column->name, column->name_size));
         if (pt_value_equals_sql(base != NULL ? &base->value : &nothing, given->declared[i])) {
             continue;
         }
-        int rc = pt_entity_convert(table, i, given->declared[i], &field, error);
+        int rc = pt_field_from_sql(table, i, given->declared[i], &field, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -305,57 +292,52 @@ static int set_columns(pt_table *table, const pt_write_arguments *given, pt_erro
     return SQLITE_OK;
 }
 
-/* Stores the bag under a new key and removes the old one. */
-static int move_entity(pt_table *table, pt_slice old_key, pt_slice new_key, pt_error *error)
+/* Puts the entity together in table->bag from what Properties is set to, and the columns. */
+static int replace_properties(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
-    bool replace = pt_write_replaces(table);
-    int rc = pt_entity_check(table, new_key, error);
-    if (rc == SQLITE_OK && !replace) {
-        rc = pt_entity_check_absent(table, new_key, "UPDATE OR REPLACE", error);
-    }
+    int rc = pt_bag_from_properties(table, given->tail[PT_TAIL_PROPERTIES], error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return pt_entity_move(table, old_key, new_key, replace ? PT_REPLACE : PT_INSERT, error);
-}
-
-/* Puts together the entity that there is to be, and stores it. */
-static int put_anew(pt_table *table, const pt_record *record, const pt_write_arguments *given,
-                    pt_slice old_key, pt_slice new_key, pt_error *error)
-{
-    bool replaced = false;
-    int rc = update_properties(table, record, given->tail[PT_TAIL_PROPERTIES], old_key, &replaced,
-                               error);
-    if (rc == SQLITE_OK) {
-        rc = replaced && tells_what_is_set(given) ? set_columns(table, given, error)
-                                                  : pt_entity_set_columns(table, error);
+    if (tells_what_is_set(given)) {
+        return set_update_columns(table, given, error);
     }
-    if (rc != SQLITE_OK) {
-        return rc;
+    /* Columns with their old value must not override Properties; table->columns has the others. */
+    for (unsigned i = 0; i < table->columns.count; i++) {
+        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
+            return pt_error_nomem(error);
+        }
     }
-    return is_same_key(old_key, new_key) ? pt_entity_put(table, new_key, PT_MERGE, error)
-                                         : move_entity(table, old_key, new_key, error);
+    return SQLITE_OK;
 }
 
 static int change_entity(pt_table *table, const pt_record *record, const pt_write_arguments *given,
                          pt_slice old_key, pt_slice new_key, pt_error *error)
 {
     sqlite3_value *properties = given->tail[PT_TAIL_PROPERTIES];
+    pt_entity_change change = {.put = &new_key, .operation = PT_MERGE};
+    if (old_key.data != new_key.data) {
+        bool replaces = pt_is_or_replace(table);
+        change.operation = replaces ? PT_REPLACE : PT_INSERT;
+        change.remove = &old_key;
+        change.if_absent = replaces ? NULL : "UPDATE OR REPLACE";
+    }
+    bool keeps_properties = true;
     int rc = collect_changes(table, record, given, old_key, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (rc == SQLITE_OK && !sqlite3_value_nochange(properties)) {
+        rc = is_same_bag(table, record, properties, old_key, &keeps_properties, error);
     }
-    if (sqlite3_value_nochange(properties) && is_same_key(old_key, new_key) &&
-        pt_entity_can_be_patched(table, record)) {
-        return pt_entity_patch(table, record, new_key, error);
+    if (rc == SQLITE_OK && !keeps_properties) {
+        rc = replace_properties(table, given, error);
     }
-    return put_anew(table, record, given, old_key, new_key, error);
+    change.over = keeps_properties ? record : NULL;
+    return rc == SQLITE_OK ? pt_entity_write(table, &change, error) : rc;
 }
 
 int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_arguments *given,
               pt_error *error)
 {
-    int rc = pt_entity_make_old_key(table, entity_key, error);
+    int rc = pt_make_old_key(table, entity_key, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -365,10 +347,10 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
     bool found;
     rc = pt_entity_open_old(table, old_key, &found, &record, error);
     if (rc != SQLITE_OK || !found) {
-        return rc; /* gone since the statement chose its rows: nothing to update */
+        return rc; /* deleted since the statement chose its rows */
     }
-    rc = refuse_write_form(given, error);
-    if (rc == SQLITE_OK && was_met_before(given, record.ticks)) {
+    rc = refuse_write_request(given, error);
+    if (rc == SQLITE_OK && was_updated_before(given, record.ticks)) {
         return SQLITE_OK;
     }
     if (rc == SQLITE_OK) {
@@ -377,8 +359,5 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
     if (rc == SQLITE_OK) {
         rc = make_new_key(table, given, old_key, &new_key, error);
     }
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    return change_entity(table, &record, given, old_key, new_key, error);
+    return rc == SQLITE_OK ? change_entity(table, &record, given, old_key, new_key, error) : rc;
 }

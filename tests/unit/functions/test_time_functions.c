@@ -174,7 +174,7 @@ static void what_is_no_inverted_time_is_refused(void **state)
     for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
         char *call = sqlite3_mprintf("pt_inverted_datetime(%Q)", wrong[i]);
         char *message = sqlite3_mprintf("pt_inverted_datetime: %Q is not 19 digits up to "
-                                        "3155378975999999999; give what pt_inverted_ticks made",
+                                        "3155378975999999999; give a result of pt_inverted_ticks",
                                         wrong[i]);
         fixture_expect(db, call, message);
         sqlite3_free(call);

@@ -218,17 +218,15 @@ static void what_the_service_lacks_is_named(void **state)
                                       "SQL, such as Age + 1 > 30 (NotImplemented)");
     assert_refused("-Age lt 30", "Filter: no arithmetic in a filter (-); use a condition in SQL, "
                                  "such as Age + 1 > 30 (NotImplemented)");
-    assert_refused("Age eq Badge",
-                   "Filter: Age with Badge compares two properties; use a condition "
-                   "in SQL (NotImplemented)");
-    assert_refused("1 eq 2", "Filter: 1 with 2 compares two constants; one side must be a property "
+    assert_refused("Age eq Badge", "Filter: Age and Badge are both properties; use a condition "
+                                   "in SQL (NotImplemented)");
+    assert_refused("1 eq 2", "Filter: 1 and 2 are both constants; one side must be a property "
                              "(NotImplemented)");
-    assert_refused("true eq false", "Filter: true with false compares two constants; one side must "
+    assert_refused("true eq false", "Filter: true and false are both constants; one side must "
                                     "be a property (NotImplemented)");
-    assert_refused(
-        "Score eq NaN",
-        "Filter: Score with NaN compares two properties, since there is no constant NaN or "
-        "Infinity; use a condition in SQL, such as Score = 'NaN' (NotImplemented)");
+    assert_refused("Score eq NaN",
+                   "Filter: Score and NaN are both properties, since there is no constant NaN or "
+                   "Infinity; use a condition in SQL, such as Score = 'NaN' (NotImplemented)");
 }
 
 static void texts_that_are_none_are_refused(void **state)

@@ -284,10 +284,10 @@ static void a_mode_that_is_a_number_takes_memory(void **state)
         tail[i] = mode;
     }
     const pt_write_arguments given = {.tail = tail};
-    pt_write_form form;
+    pt_write_request request;
     pt_error failure = PT_ERROR_NONE;
     failing_malloc_arm(0, false);
-    assert_int_equal(pt_write_form_read(NULL, &given, &form, &failure), SQLITE_NOMEM);
+    assert_int_equal(pt_write_request_read(NULL, &given, &request, &failure), SQLITE_NOMEM);
     assert_true(failing_malloc_disarm());
     pt_error_clear(&failure);
     sqlite3_value_free(mode);

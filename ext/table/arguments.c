@@ -1,0 +1,190 @@
+#include "table/arguments.h"
+
+#include "entity/azure_limits.h"
+#include "entity/key.h"
+#include "value/json_read.h"
+#include "value/value.h"
+
+/* --- Keys --- */
+
+static int refuse_key_type(sqlite3_value *value, const char *column, pt_error *error)
+{
+    switch (sqlite3_value_type(value)) {
+    case SQLITE_NULL:
+        return pt_error_set(
+            error, SQLITE_CONSTRAINT_NOTNULL,
+            "%s is NULL; every entity needs a PartitionKey and a RowKey, which may be "
+            "empty texts (PropertiesNeedValue)",
+            column);
+    case SQLITE_FLOAT:
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s is the number %s; give a text or an integer (InvalidValueType)",
+                            column, (const char *)sqlite3_value_text(value));
+    default:
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s is a BLOB; give a text or an integer (InvalidValueType)", column);
+    }
+}
+
+static int refuse_key_text(pt_slice text, const char *column, pt_error *error)
+{
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(text, excerpt);
+    if (memchr(text.data, 0, text.size) != NULL) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s '%s' contains U+0000, which no key may contain; remove it "
+                            "(OutOfRangeInput)",
+                            column, excerpt);
+    }
+    return pt_error_set(error, SQLITE_MISMATCH,
+                        "%s '%s' is not well-formed UTF-8; give another key (OutOfRangeInput)",
+                        column, excerpt);
+}
+
+int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error)
+{
+    int type = sqlite3_value_type(value);
+    if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
+        return refuse_key_type(value, column, error);
+    }
+    if (pt_value_argument_text(value, text) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    return pt_key_is_valid_text(*text) ? SQLITE_OK : refuse_key_text(*text, column, error);
+}
+
+static int make_table_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
+{
+    pt_key_begin(&table->key, table->id.id);
+    pt_key_append(&table->key, partition, row);
+    return table->key.failed ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
+{
+    int rc = table->config.azure_limits ? pt_limits_check_keys(partition, row, error) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = make_table_key(table, partition, row, error);
+    }
+    if (rc == SQLITE_OK && table->key.size > PT_KEY_LOGICAL_MAX) {
+        return pt_error_set(
+            error, SQLITE_TOOBIG,
+            "PartitionKey and RowKey have %lld bytes together; at most %d are possible "
+            "(PropertyValueTooLarge)",
+            (long long)partition.size + (long long)row.size,
+            PT_KEY_LOGICAL_MAX - PT_KEY_TABLE_SIZE - 1);
+    }
+    return rc;
+}
+
+int pt_make_key_of_any_length(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
+{
+    int rc = table->config.azure_limits ? pt_limits_check_key_characters(partition, row, error)
+                                        : SQLITE_OK;
+    return rc == SQLITE_OK ? make_table_key(table, partition, row, error) : rc;
+}
+
+int pt_make_old_key(pt_table *table, sqlite3_value *entity_key, pt_error *error)
+{
+    pt_key_begin(&table->old_key, table->id.id);
+    pt_buffer_append(&table->old_key, sqlite3_value_blob(entity_key),
+                     (size_t)sqlite3_value_bytes(entity_key));
+    return table->old_key.failed ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+/* --- Properties --- */
+
+int pt_field_from_sql(const pt_table *table, int column, sqlite3_value *sql, pt_field *field,
+                      pt_error *error)
+{
+    const pt_column *declared = &table->config.columns[column];
+    field->name = pt_slice_of(declared->name, declared->name_size);
+    field->name_id = 0;
+    return pt_value_from_sql(sql, declared->type, declared->name, &field->value, error);
+}
+
+int pt_bag_from_properties(pt_table *table, sqlite3_value *json, pt_error *error)
+{
+    int type = sqlite3_value_type(json);
+    /* The shell's .import gives an empty text for an empty field. */
+    if (type == SQLITE_NULL || (type == SQLITE_TEXT && sqlite3_value_bytes(json) == 0)) {
+        pt_bag_clear(&table->bag);
+        return SQLITE_OK;
+    }
+    return pt_json_parse(json, &table->bag, error);
+}
+
+/* Sets the columns in a bag that has properties already. */
+static int set_insert_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && i < table->config.column_count; i++) {
+        pt_field field;
+        rc = pt_field_from_sql(table, i, given->declared[i], &field, error);
+        if (rc == SQLITE_OK && field.value.type != PT_NONE && !pt_bag_set(&table->bag, &field)) {
+            rc = pt_error_nomem(error);
+        }
+    }
+    return rc;
+}
+
+static unsigned close_gaps(pt_field *fields, unsigned end)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < end; i++) {
+        if (fields[i].value.type != PT_NONE) {
+            fields[count++] = fields[i];
+        }
+    }
+    return count;
+}
+
+/*
+ * Fills an empty bag from the columns. A column that the last shape has goes to its place there;
+ * the others follow. Places that stay empty (NULL columns, properties without a column) are closed
+ * at the end.
+ */
+static int add_insert_columns(pt_table *table, const pt_write_arguments *given,
+                              const pt_column_places *places, pt_error *error)
+{
+    pt_bag *bag = &table->bag;
+    int count = table->config.column_count;
+    unsigned end = places != NULL ? places->shape->count : 0;
+    unsigned gaps = end;
+    if (!pt_bag_reserve(bag, end + (unsigned)count)) {
+        return pt_error_nomem(error);
+    }
+    for (unsigned i = 0; i < end; i++) {
+        bag->fields[i].value.type = PT_NONE;
+    }
+    for (int i = 0; i < count; i++) {
+        int place = places != NULL ? places->place[i] : -1;
+        pt_field *field = &bag->fields[place >= 0 ? (unsigned)place : end];
+        int rc = pt_field_from_sql(table, i, given->declared[i], field, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (field->value.type == PT_NONE) {
+            continue;
+        }
+        if (place >= 0) {
+            field->name_id = places->shape->properties[place].name_id;
+            gaps--;
+        } else {
+            end++;
+        }
+    }
+    bag->count = gaps == 0 ? end : close_gaps(bag->fields, end);
+    return SQLITE_OK;
+}
+
+int pt_bag_from_insert(pt_table *table, const pt_write_arguments *given,
+                       const pt_column_places *places, pt_error *error)
+{
+    int rc = pt_bag_from_properties(table, given->tail[PT_TAIL_PROPERTIES], error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return table->bag.count != 0 ? set_insert_columns(table, given, error)
+                                 : add_insert_columns(table, given, places, error);
+}

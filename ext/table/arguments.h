@@ -1,0 +1,50 @@
+/*
+ * The SQL values of one xUpdate call: split into keys, declared columns and the other columns, and
+ * converted to keys and properties. Nothing is stored here.
+ *
+ * Functions return SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
+ */
+#ifndef PT_TABLE_ARGUMENTS_H
+#define PT_TABLE_ARGUMENTS_H
+
+#include "table/table.h"
+
+typedef struct pt_write_arguments {
+    sqlite3_value **keys;     /* PartitionKey, RowKey */
+    sqlite3_value **declared; /* the declared columns */
+    sqlite3_value **tail;     /* by PT_TAIL_... */
+} pt_write_arguments;
+
+/* --- Keys --- */
+
+/* The text of a key. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH if it cannot be a key. */
+int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error);
+
+/* Makes the logical key in table->key. SQLITE_TOOBIG. */
+int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error);
+
+/* Makes the logical key of an entity to be deleted. If it is too long to be stored, there is just
+ * no such entity. */
+int pt_make_key_of_any_length(pt_table *table, pt_slice partition, pt_slice row, pt_error *error);
+
+/* Makes the logical key for an EntityKey in table->old_key. */
+int pt_make_old_key(pt_table *table, sqlite3_value *entity_key, pt_error *error);
+
+/* --- Properties --- */
+
+/* The value of a declared column as a property; PT_NONE for NULL. SQLITE_MISMATCH. */
+int pt_field_from_sql(const pt_table *table, int column, sqlite3_value *sql, pt_field *field,
+                      pt_error *error);
+
+/* Replaces table->bag with the properties in the value of column Properties. */
+int pt_bag_from_properties(pt_table *table, sqlite3_value *json, pt_error *error);
+
+/*
+ * Replaces table->bag with the properties of a new entity: those of Properties, and over them the
+ * columns that are not NULL. `places`, or NULL, is where the last entity stored had its columns;
+ * most entities have the same shape, and then the bag comes out in its order.
+ */
+int pt_bag_from_insert(pt_table *table, const pt_write_arguments *given,
+                       const pt_column_places *places, pt_error *error);
+
+#endif
