@@ -194,7 +194,7 @@ static int check_for_backup(pt_session *session, const pt_watch *watch, pt_error
     return rc == SQLITE_OK ? require_sound_store(session, watch, error) : rc;
 }
 
-static int back_up(const admin_call *call, pt_error *error)
+static int back_up_store(const admin_call *call, pt_error *error)
 {
     char *path = NULL;
     int64_t bytes = 0;
@@ -221,7 +221,7 @@ static int back_up(const admin_call *call, pt_error *error)
 
 static void call_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    run_admin_call(context, "pt_backup", back_up, argc, argv);
+    run_admin_call(context, "pt_backup", back_up_store, argc, argv);
 }
 
 /* --- pt_compact --- */
@@ -278,7 +278,7 @@ static int check_for_compacting(pt_connection *connection, pt_session *session,
     return require_sound_store(session, watch, error);
 }
 
-static int compact(const admin_call *call, pt_error *error)
+static int compact_store(const admin_call *call, pt_error *error)
 {
     int64_t bytes = 0;
     pt_session *session = NULL;
@@ -304,7 +304,7 @@ static int compact(const admin_call *call, pt_error *error)
 
 static void call_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    run_admin_call(context, "pt_compact", compact, argc, argv);
+    run_admin_call(context, "pt_compact", compact_store, argc, argv);
 }
 
 /* --- Registration --- */

@@ -269,7 +269,7 @@ typedef struct check_run {
 
 /* --- Describing a place --- */
 
-static uint32_t id_in(pt_slice key, size_t at)
+static uint32_t table_id_at(pt_slice key, size_t at)
 {
     return key.size >= at + PT_KEY_TABLE_SIZE ? pt_get_be32(key.data + at) : 0;
 }
@@ -310,7 +310,7 @@ static char *describe_key(void *context, pt_slice key)
         return sqlite3_mprintf("the catalogue's table %Q", name);
     }
     bool is_part = id == PT_TABLE_CHUNKS || id == PT_TABLE_GARBAGE;
-    char *table = describe_table(self, is_part ? id_in(key, PT_KEY_TABLE_SIZE) : id);
+    char *table = describe_table(self, is_part ? table_id_at(key, PT_KEY_TABLE_SIZE) : id);
     if (table == NULL || id == PT_TABLE_GARBAGE) {
         return table;
     }
@@ -355,17 +355,17 @@ static void note_facts(void *context, const pt_check_facts *facts)
     self->facts = *facts;
 }
 
-static bool is_id(const check_run *self, uint32_t id)
+static bool is_table_id(const check_run *self, uint32_t id)
 {
     return id != 0 && id < PT_TABLE_ID_LIMIT && id < self->facts.next_table_id;
 }
 
 static int check_dropped_table(check_run *self, pt_slice key, pt_slice record)
 {
-    uint32_t id = id_in(key, PT_KEY_TABLE_SIZE);
+    uint32_t id = table_id_at(key, PT_KEY_TABLE_SIZE);
     pt_slice content;
-    if (key.size != DROPPED_KEY_SIZE || !is_id(self, id) || !pt_unseal(key, record, &content) ||
-        content.size != 1 || content.data[0] != 1) {
+    if (key.size != DROPPED_KEY_SIZE || !is_table_id(self, id) ||
+        !pt_unseal(key, record, &content) || content.size != 1 || content.data[0] != 1) {
         return report_problem(self, key, "the note that it was dropped is damaged");
     }
     met_table *table = add_met_table(&self->tables, id);
@@ -379,7 +379,7 @@ static int check_dropped_table(check_run *self, pt_slice key, pt_slice record)
 static int check_catalog_entry(check_run *self, pt_slice key, pt_slice record)
 {
     pt_table_entry entry;
-    if (!pt_table_entry_read(key, record, &entry) || !is_id(self, entry.id) ||
+    if (!pt_table_entry_read(key, record, &entry) || !is_table_id(self, entry.id) ||
         !pt_table_entry_is_of(&entry, key)) {
         return report_problem(self, key, "its entry is damaged, so its entities cannot be reached");
     }
@@ -396,7 +396,7 @@ static int check_catalog_entry(check_run *self, pt_slice key, pt_slice record)
 }
 
 /* Counts a record of the table with `counter`, one of table->found. */
-static void count_record(met_table *table, int64_t *counter, pt_slice key, pt_slice record)
+static void count_table_record(met_table *table, int64_t *counter, pt_slice key, pt_slice record)
 {
     (*counter)++;
     table->found.bytes += (int64_t)(key.size + record.size);
@@ -439,7 +439,7 @@ static int check_entity(check_run *self, uint32_t id, pt_slice key, pt_slice byt
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    count_record(table, &table->found.entities, key, bytes);
+    count_table_record(table, &table->found.entities, key, bytes);
     bool is_dropped = table->is_dropped;
     const char *wrong = find_key_problem(key);
     if (wrong != NULL) {
@@ -483,7 +483,7 @@ static int check_chunk(check_run *self, pt_slice key, pt_slice record)
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    count_record(table, &table->found.chunks, key, record);
+    count_table_record(table, &table->found.chunks, key, record);
     if (table->is_dropped) {
         bool sound = record.size > PT_CHUNK_HEADER &&
                      pt_large_is_chunk(key, record, record.size - PT_CHUNK_HEADER);
@@ -507,7 +507,7 @@ static int check_chunk(check_run *self, pt_slice key, pt_slice record)
 static int check_stored_record(void *context, pt_slice key, pt_slice record, pt_error *error)
 {
     check_run *self = context;
-    uint32_t id = id_in(key, 0);
+    uint32_t id = table_id_at(key, 0);
     int rc;
     if (key.size < PT_KEY_TABLE_SIZE) {
         rc = report_problem(self, key, "it is too short to be a key");
@@ -525,7 +525,7 @@ static int check_stored_record(void *context, pt_slice key, pt_slice record, pt_
 
 /* --- Counts --- */
 
-static bool are_equal(const pt_table_counts *a, const pt_table_counts *b)
+static bool are_counts_equal(const pt_table_counts *a, const pt_table_counts *b)
 {
     return a->entities == b->entities && a->bytes == b->bytes && a->chunks == b->chunks;
 }
@@ -563,7 +563,7 @@ static int compare_tables(check_run *self)
     for (size_t i = 0; rc == SQLITE_OK && i < self->tables.count; i++) {
         const met_table *table = &self->tables.tables[i];
         if (!table->is_dropped &&
-            (!table->is_listed || !are_equal(&table->stored, &table->found))) {
+            (!table->is_listed || !are_counts_equal(&table->stored, &table->found))) {
             rc = report_counts(self, table);
         }
     }

@@ -28,7 +28,7 @@ typedef struct get_call {
 
 static int hand_out_message(const get_call *get, pt_message *message, pt_error *error)
 {
-    message->next_visible = pt_queue_hide(get->now, get->timeout, message->expires);
+    message->next_visible = pt_queue_next_visible(get->now, get->timeout, message->expires);
     message->dequeue_count += message->dequeue_count < INT64_MAX ? 1 : 0;
     pt_message_make_receipt(message);
     /* Answer first: a message whose body is damaged must stay unchanged. */

@@ -27,7 +27,7 @@ typedef struct queue_terms {
     int high;
 } queue_terms;
 
-static bool is_low(unsigned char op)
+static bool is_lower_bound(unsigned char op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
 }
@@ -44,7 +44,7 @@ static void note_term(queue_terms *found, int column, unsigned char op, int i)
         found->key = i;
     } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && equal) {
         found->equal = i;
-    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_low(op)) {
+    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_lower_bound(op)) {
         found->low = i;
     } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE) {
         found->high = i;

@@ -24,7 +24,7 @@ int64_t pt_queue_later(int64_t time, int64_t ticks)
     return ticks > PT_TICKS_MAX - time ? PT_TICKS_MAX : time + ticks;
 }
 
-int64_t pt_queue_hide(int64_t time, int64_t ticks, int64_t expires)
+int64_t pt_queue_next_visible(int64_t time, int64_t ticks, int64_t expires)
 {
     int64_t later = pt_queue_later(time, ticks);
     return later < expires ? later : expires;

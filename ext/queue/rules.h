@@ -18,7 +18,7 @@ int64_t pt_queue_later(int64_t time, int64_t ticks);
 
 /* The time at which a message that is hidden for so many ticks becomes visible. That is not later
  * than it expires, so that the next hand-out finds it and removes it. */
-int64_t pt_queue_hide(int64_t time, int64_t ticks, int64_t expires);
+int64_t pt_queue_next_visible(int64_t time, int64_t ticks, int64_t expires);
 
 /* Reads TimeToLive: above 0, or -1 for ever, which gives PT_TICKS_MAX. NULL means for ever, or 7
  * days with `azure`. */
