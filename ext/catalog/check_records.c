@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/seal.h"
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
 #include "transaction/table_directory.h"

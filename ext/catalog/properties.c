@@ -2,10 +2,10 @@
 
 #include "base/number.h"
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "base/ticks.h"
 #include "catalog/tables_source.h"
 #include "entity/damage.h"
-#include "entity/key.h"
 
 enum {
     PROPERTIES_NAME,

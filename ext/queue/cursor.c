@@ -4,7 +4,6 @@
 #include "queue/columns.h"
 #include "queue/plan.h"
 #include "queue/store.h"
-#include "table/table_transaction.h"
 #include "value/value.h"
 
 typedef struct queue_cursor {
@@ -186,7 +185,7 @@ static int open_scan(queue_cursor *cursor, pt_error *error)
         return SQLITE_OK;
     }
     pt_table *table = &queue_of(cursor)->table;
-    int rc = pt_transaction_open_scan(table, &cursor->scan, error);
+    int rc = pt_table_open_scan(table, &cursor->scan, error);
     if (rc == SQLITE_OK) {
         int64_t clock = cursor->scan.view->snapshot->clock;
         int64_t now = pt_ticks_now();

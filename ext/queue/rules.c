@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 #include "table/config.h"
 #include "transaction/table_directory.h"
 #include "value/value.h"

@@ -95,15 +95,15 @@ static pt_queue *connected_queue(const named_request *self)
 static int serve_queue(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
     pt_table *table = &queue->table;
-    pt_table_enter(table);
-    int rc = pt_transaction_enter(table, error);
+    pt_table_set_busy(table);
+    int rc = pt_transaction_begin_write(table, error);
     if (rc == SQLITE_OK) {
         rc = pt_transaction_prepare_write(table, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_queue_serve_request(queue, request, error);
     }
-    pt_table_leave_by_name(table);
+    pt_table_clear_busy_by_name(table);
     return rc;
 }
 

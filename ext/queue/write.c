@@ -208,8 +208,8 @@ int pt_queue_write(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_i
 {
     pt_queue *queue = pt_queue_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    pt_table_enter(&queue->table);
+    pt_table_set_busy(&queue->table);
     int rc = write_message(queue, argc, argv, rowid, &error);
-    pt_table_leave(&queue->table);
+    pt_table_clear_busy(&queue->table);
     return rc == SQLITE_OK ? rc : pt_table_fail_write(&queue->table, &error);
 }
