@@ -1,6 +1,7 @@
 #include "transaction/batch_rules.h"
 
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
 
