@@ -7,7 +7,7 @@
 #include "base/sqlite.h"
 #include "lmdb/copy.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/guards.h"
+#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 
 static int fail_backup(pt_error *error, const char *path, int problem)
@@ -44,7 +44,7 @@ static int make_backup_file(const pt_lmdb_store *store, const char *path, pt_lmd
 {
     struct stat original;
     bool is_file;
-    int problem = pt_lmdb_look(store, &is_file, &original);
+    int problem = pt_lmdb_stat(store, &is_file, &original);
     return problem == 0 ? pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy) : problem;
 }
 

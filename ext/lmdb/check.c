@@ -4,7 +4,7 @@
 #include "lmdb/check_keys.h"
 #include "lmdb/check_main.h"
 #include "lmdb/data_file.h"
-#include "lmdb/file/forks.h"
+#include "lmdb/file/foreign_files.h"
 #include "lmdb/snapshot.h"
 
 enum { SNAPSHOT_TRIES = 64 };
@@ -99,7 +99,7 @@ static int open_version_of_store(pt_store *base, checked_version *version, pt_er
 static int open_version_of_file(const char *path, checked_version *version, pt_error *error)
 {
     *version = (checked_version){.file = {.path = path}};
-    int rc = pt_lmdb_find_file(path, false, &version->owned, &version->writable, error);
+    int rc = pt_lmdb_open_data_file(path, false, &version->owned, &version->writable, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

@@ -7,8 +7,8 @@
 #include "base/sqlite.h"
 #include "lmdb/copy.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/guards.h"
 #include "lmdb/file/lock_file.h"
+#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
 #include "lmdb/txn.h"
@@ -141,7 +141,7 @@ static int finish_copy(pt_store *store, rewriting *self, pt_error *error)
 
 static int install_copy(pt_lmdb_store *store, void *context, pt_error *error)
 {
-    return pt_lmdb_take_over(store, &((rewriting *)context)->copy, error);
+    return pt_lmdb_replace_file(store, &((rewriting *)context)->copy, error);
 }
 
 /* Waits up to `wait_ms` for the transactions of this process, but not for other processes. */
@@ -157,7 +157,7 @@ static int replace_file(pt_lmdb_store *store, rewriting *self, int wait_ms, cons
         if (rc != SQLITE_BUSY || pt_deadline_has_passed(deadline)) {
             return rc;
         }
-        rc = pt_lmdb_is_alone(store, error);
+        rc = pt_lmdb_check_alone(store, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -218,7 +218,7 @@ int pt_lmdb_compact(pt_store *base, int wait_ms, const pt_watch *watch, int64_t 
         return rc;
     }
     bool is_private = store->fd < 0;
-    rc = is_private ? SQLITE_OK : pt_lmdb_is_alone(store, error);
+    rc = is_private ? SQLITE_OK : pt_lmdb_check_alone(store, error);
     bool alone = rc == SQLITE_OK;
     if (alone && !is_private) {
         rc = rewrite_file(base, wait_ms, watch, bytes, error);

@@ -7,10 +7,12 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/guards.h"
 #include "lmdb/file/lock_file.h"
+#include "lmdb/file/network.h"
+#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/map.h"
+#include "lmdb/opening.h"
 #include "lmdb/page/format.h"
 #include "lmdb/page/page.h"
 
@@ -25,19 +27,19 @@ enum { COMMIT_BEFORE_THE_FIRST = 4095 };
 
 enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
 
-static int put(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
+static int put_meta_record(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
     MDB_val value = pt_lmdb_val(pt_slice_of(bytes, size));
     return mdb_put(txn, dbi, &mdb_key, &value, 0);
 }
 
-static int put_state(pt_lmdb_env *env, MDB_txn *txn)
+static int put_empty_state(pt_lmdb_env *env, MDB_txn *txn)
 {
     uint8_t bytes[PT_FORMAT_STATE_SIZE];
     pt_format_state state = {.version = mdb_txn_id(txn), .next_table_id = 1};
     pt_format_write_state(&state, bytes);
-    return put(txn, env->meta, pt_format_state_key(), bytes, sizeof bytes);
+    return put_meta_record(txn, env->meta, pt_format_state_key(), bytes, sizeof bytes);
 }
 
 static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
@@ -46,12 +48,12 @@ static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
     pt_format_write_header(header);
     int mdb_rc = pt_lmdb_env_open_databases(env, txn, MDB_CREATE);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put(txn, env->meta, pt_format_header_key(), header, sizeof header);
+        mdb_rc = put_meta_record(txn, env->meta, pt_format_header_key(), header, sizeof header);
     }
     return mdb_rc;
 }
 
-static int commit_once(pt_lmdb_env *env, bool first)
+static int commit_empty_state(pt_lmdb_env *env, bool first)
 {
     MDB_txn *txn;
     int mdb_rc = mdb_txn_begin(env->env, NULL, 0, &txn);
@@ -62,7 +64,7 @@ static int commit_once(pt_lmdb_env *env, bool first)
         mdb_rc = put_first_records(env, txn);
     }
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put_state(env, txn);
+        mdb_rc = put_empty_state(env, txn);
     }
     if (mdb_rc != MDB_SUCCESS) {
         mdb_txn_abort(txn);
@@ -76,12 +78,12 @@ static int open_unshared(pt_lmdb_env *env, const char *path, size_t map_size, un
 {
     MDB_stat stat;
     *env = (pt_lmdb_env){0};
-    int mdb_rc = pt_lmdb_env_configure(env, map_size);
+    int mdb_rc = pt_lmdb_env_create(env, map_size);
     if (mdb_rc == MDB_SUCCESS) {
         flags |= MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC;
         mdb_rc = mdb_env_open(env->env, path, flags, PRIVATE_MODE);
         if (mdb_rc == MDB_INVALID) {
-            mdb_rc = EAGAIN; /* the file is ours: it was the first lock that LMDB could not take */
+            mdb_rc = EAGAIN; /* the file is ours, so LMDB could not take its first lock */
         }
     }
     if (mdb_rc != MDB_SUCCESS) {
@@ -108,8 +110,8 @@ static int number_commits(const pt_lmdb_env *env)
 /* The second commit repeats the first, so that both meta pages lead to a whole store. */
 static int fill(pt_lmdb_env *env)
 {
-    int mdb_rc = commit_once(env, true);
-    return mdb_rc == MDB_SUCCESS ? commit_once(env, false) : mdb_rc;
+    int mdb_rc = commit_empty_state(env, true);
+    return mdb_rc == MDB_SUCCESS ? commit_empty_state(env, false) : mdb_rc;
 }
 
 /*
@@ -174,8 +176,8 @@ static int fail_creating(pt_error *error, const char *path, int problem)
                             path, strerror(problem));
     case ELOOP:
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be created: links lead from one to the other; name "
-                            "another",
+                            "store %Q cannot be created: its path has a circle of symbolic links; "
+                            "name another",
                             path);
     case ENAMETOOLONG:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -187,8 +189,8 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     }
 }
 
-/* Whether there is a file of that name. 0 or errno if that cannot be said. */
-static int look_for(const char *path, struct stat *file, bool *found)
+/* Sets *found, and *file if there is one. Returns 0 or errno. */
+static int stat_if_there(const char *path, struct stat *file, bool *found)
 {
     *found = stat(path, file) == 0;
     return *found || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
@@ -199,8 +201,8 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
     pt_lmdb_temporary temporary;
     struct stat file;
     bool exists;
-    bool shared = false;
-    int problem = look_for(path, &file, &exists);
+    bool has_like = false;
+    int problem = stat_if_there(path, &file, &exists);
     if (exists) {
         return SQLITE_OK;
     }
@@ -209,10 +211,10 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         return rc;
     }
     if (problem == 0 && like != NULL) {
-        problem = look_for(like, &file, &shared);
+        problem = stat_if_there(like, &file, &has_like);
     }
     if (problem == 0) {
-        problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+        problem = pt_lmdb_temporary_make(path, has_like ? &file : NULL, &temporary);
     }
     if (problem != 0) {
         return fail_creating(error, path, problem);
@@ -222,12 +224,13 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         pt_lmdb_temporary_close(&temporary);
         return rc;
     }
+    /* Filled before it gets its name: no process sees, and no crash leaves, half a store. */
     problem = fill_file(temporary.name);
     if (problem == 0) {
         problem = pt_lmdb_temporary_publish(&temporary, path);
     }
     if (problem == EEXIST) {
-        problem = pt_lmdb_sync_folder(path);
+        problem = pt_lmdb_sync_folder(path); /* its maker may have died before doing it */
     }
     pt_lmdb_temporary_close(&temporary);
     return problem == 0 ? SQLITE_OK : fail_creating(error, path, problem);
@@ -235,10 +238,8 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 
 /* --- Private stores --- */
 
-/*
- * A new folder under the first usable place for temporary files. The name is for sqlite3_free; NULL
- * after an error.
- */
+/* Makes a folder in the first usable place for temporary files. Returns its name, from
+ * sqlite3_malloc; NULL after an error. */
 static char *make_private_folder(pt_error *error)
 {
     const char *places[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/tmp"};
@@ -261,7 +262,8 @@ static char *make_private_folder(pt_error *error)
     return NULL;
 }
 
-/* Work on a private store's file, under a name that it has only meanwhile. LMDB's code or errno. */
+/* Opens an environment on a private store's file, which has the name `file` until this returns.
+ * Returns LMDB's code or errno. */
 typedef int (*private_work)(pt_lmdb_env *env, const char *file);
 
 static int create_nameless(pt_lmdb_env *env, const char *file)
@@ -284,7 +286,7 @@ static int open_handles(pt_lmdb_env *env)
     return mdb_txn_commit(txn);
 }
 
-/* The name leads to the open descriptor of the file, which has no other name any more. */
+/* The file has no name any more, so it is opened by a link to its open descriptor. */
 static int open_nameless(pt_lmdb_env *env, const char *file)
 {
     int fd;
@@ -298,7 +300,7 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
     int mdb_rc = open_unshared(&opened, file, pt_lmdb_map_size(0), 0);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_handles(&opened);
-        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened);
+        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened); /* the file is now open twice */
     }
     if (mdb_rc == MDB_SUCCESS) {
         *env = opened;
@@ -329,6 +331,7 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
         if (mdb_rc == MDB_SUCCESS && rc == SQLITE_OK) {
             mdb_rc = work(env, file);
         }
+        /* LMDB has both files open. Without names they vanish with the process, however it ends. */
         unlink(file);
         unlink(lock_file);
     }
@@ -342,7 +345,7 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, "(private)", doing);
     }
-    return pt_lmdb_env_settle(env, "(private)", error);
+    return pt_lmdb_finish_opening(env, "(private)", error);
 }
 
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)

@@ -30,6 +30,7 @@ static int configure_queue(pt_table *table, int argc, const char *const *argv, p
 {
     pt_queue *queue = pt_queue_of(&table->base);
     queue->poison.connection = table->connection;
+    queue->poison.db = table->db;
     int rc = pt_config_parse_queue(argc, argv, &table->config, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -79,7 +80,7 @@ static const sqlite3_module queue_module = {
     .xNext = pt_queue_cursor_next,
     .xEof = pt_queue_cursor_eof,
     .xColumn = pt_queue_cursor_column,
-    .xRowid = pt_table_compile_again,
+    .xRowid = pt_table_rowid,
     .xUpdate = pt_queue_write,
     .xBegin = pt_transaction_begin,
     .xSync = pt_transaction_sync,

@@ -4,6 +4,7 @@
 #include "base/sqlite.h"
 #include "base/text.h"
 #include "entity/odata.h"
+#include "table/config_text.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, FIRST_COLUMN_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
@@ -280,7 +281,7 @@ static bool is_annotation(const char *name)
            pt_slice_has_suffix(whole, pt_slice_text(PT_ODATA_TYPE_SUFFIX));
 }
 
-static int check_column_name(config_reader *r, const char *name)
+static int check_declared_name(config_reader *r, const char *name)
 {
     if (is_annotation(name)) {
         return pt_config_refuse(
@@ -345,7 +346,7 @@ static int read_column(config_reader *r, const char *name, const char *type_text
     if (sqlite3_stricmp(name, "RowKey") == 0) {
         return read_key(r, 2, type);
     }
-    rc = check_column_name(r, name);
+    rc = check_declared_name(r, name);
     return rc == SQLITE_OK ? add_declared_column(r, name, type) : rc;
 }
 

@@ -5,34 +5,29 @@
 #include "query/ranges.h"
 #include "table/row.h"
 #include "table/row_filter.h"
-#include "table/table_transaction.h"
 #include "transaction/scan.h"
 #include "value/value.h"
 
 struct pt_cursor {
     sqlite3_vtab_cursor base;
+    pt_table *table;
     bool eof;
-    bool is_point; /* at most the one row that was sought */
-    bool is_plain; /* otherwise: all rows of the ranges */
+    bool is_point; /* at most one row, which xFilter looks up */
+    bool is_plain; /* xNext is a step of the scan: no points, no Filter, no DISTINCT */
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
     pt_row_filter filter; /* for plans with PT_TERM_FILTER */
     pt_scan scan;
     pt_row row;
-    pt_range_walk walk; /* stands behind the range that is read */
+    pt_range_walk walk; /* has passed the range that is being read */
     pt_buffer low;
     pt_buffer high;
 };
 
-static pt_cursor *cursor_of(sqlite3_vtab_cursor *cursor)
+static pt_cursor *table_cursor_of(sqlite3_vtab_cursor *cursor)
 {
     return (pt_cursor *)cursor;
-}
-
-static pt_table *table_of(const pt_cursor *cursor)
-{
-    return pt_table_of(cursor->base.pVtab);
 }
 
 static bool has_filter(const pt_cursor *cursor)
@@ -53,10 +48,13 @@ static pt_cursor *take_cursor(pt_table *table)
     return cursor;
 }
 
+/* --- Opening and closing --- */
+
 /*
- * An open cursor holds the session's view together. SQLite opens the next cursor of a correlated
- * subquery before it closes the last one, which hands its scan on: so the statement goes on with
- * one view, whatever the session's is by then, and texts that it still refers to stay.
+ * While a cursor is open the session keeps its view. SQLite opens the next cursor of a correlated
+ * subquery before it closes the last one. The last one then hands its scan to the next (see
+ * pt_cursor_close): so the whole statement reads one view, even if the session has a newer one by
+ * then, and texts returned as SQLITE_STATIC stay valid.
  */
 int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
 {
@@ -70,6 +68,7 @@ int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         return SQLITE_NOMEM;
     }
     pt_session_cursor_opened(table->session);
+    cursor->table = table;
     table->fresh_cursor = cursor;
     *out = &cursor->base;
     return SQLITE_OK;
@@ -90,8 +89,8 @@ void pt_cursor_free(pt_cursor *cursor)
     sqlite3_free(cursor);
 }
 
-/* Cursors that have read nothing yet have no scan to lose. */
-static void hand_on_scan(pt_cursor *from, pt_cursor *to)
+/* `to` has read nothing yet, so it loses no scan. */
+static void hand_scan_to(pt_cursor *from, pt_cursor *to)
 {
     pt_scan scan = to->scan;
     to->scan = from->scan;
@@ -101,12 +100,12 @@ static void hand_on_scan(pt_cursor *from, pt_cursor *to)
 
 int pt_cursor_close(sqlite3_vtab_cursor *base)
 {
-    pt_cursor *cursor = cursor_of(base);
-    pt_table *table = table_of(cursor);
-    if (table->fresh_cursor == cursor) {
+    pt_cursor *cursor = table_cursor_of(base);
+    pt_table *table = cursor->table;
+    if (table->fresh_cursor == cursor) { /* closed without having been used */
         table->fresh_cursor = NULL;
     } else if (table->fresh_cursor != NULL && table->fresh_cursor->scan.view == NULL) {
-        hand_on_scan(cursor, table->fresh_cursor);
+        hand_scan_to(cursor, table->fresh_cursor);
     }
     pt_scan_close(&cursor->scan);
     pt_session_cursor_closed(table->session);
@@ -120,8 +119,8 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
 
 /* --- Walking the ranges --- */
 
-/* A position in the store's keys for one in the table's. */
-static bool make_logical(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
+/* Makes the logical key of a position in the table: table id and entity key. */
+static bool make_position(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
 {
     pt_buffer_clear(buffer);
     uint8_t *at = pt_buffer_extend(buffer, PT_KEY_TABLE_SIZE + entity_key.size);
@@ -138,8 +137,8 @@ static bool make_logical(pt_buffer *buffer, uint32_t table_id, pt_slice entity_k
 static bool make_high(pt_cursor *cursor, const pt_interval *range)
 {
     const pt_slice table_end = {0};
-    return range->bounded ? make_logical(&cursor->high, cursor->table_id, range->high)
-                          : make_logical(&cursor->high, cursor->table_id + 1, table_end);
+    return range->bounded ? make_position(&cursor->high, cursor->table_id, range->high)
+                          : make_position(&cursor->high, cursor->table_id + 1, table_end);
 }
 
 static pt_direction direction_of(const pt_cursor *cursor)
@@ -149,7 +148,7 @@ static pt_direction direction_of(const pt_cursor *cursor)
 
 static int seek_range(pt_cursor *cursor, const pt_interval *range, pt_error *error)
 {
-    if (!make_logical(&cursor->low, cursor->table_id, range->low) || !make_high(cursor, range)) {
+    if (!make_position(&cursor->low, cursor->table_id, range->low) || !make_high(cursor, range)) {
         return pt_error_nomem(error);
     }
     return pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
@@ -161,7 +160,7 @@ static pt_slice row_key(const pt_cursor *cursor)
     return pt_key_entity(cursor->scan.key);
 }
 
-/* Divides the row's key. One that cannot be divided has no partition to go on from. */
+/* Splits the row's key. A key that cannot be split has no partition to continue from. */
 static int split_row_key(const pt_cursor *cursor, pt_slice *partition, pt_slice *row,
                          pt_error *error)
 {
@@ -170,8 +169,8 @@ static int split_row_key(const pt_cursor *cursor, pt_slice *partition, pt_slice 
                : pt_report_damage(cursor->scan.key, error);
 }
 
-/* After a probe: the next search begins at the row that it found. However many ranges are empty,
- * there is a probe now and then. */
+/* After a probe: moves the walk to the row that the probe has found. The step counts toward an
+ * interrupt check: probes may go on for long without finding a row of the result. */
 static int follow_probe(pt_cursor *cursor, pt_error *error)
 {
     pt_slice partition;
@@ -184,29 +183,30 @@ static int follow_probe(pt_cursor *cursor, pt_error *error)
     return pt_range_walk_follow(&cursor->walk, row_key(cursor)) ? SQLITE_OK : pt_error_nomem(error);
 }
 
-/* Ends the range that has been entered where this one ends. */
-static int end_range(pt_cursor *cursor, const pt_interval *range, pt_error *error)
+/* Sets the end of the scan, which is on the first row of the range. */
+static int set_range_end(pt_cursor *cursor, const pt_interval *range, pt_error *error)
 {
     return make_high(cursor, range)
                ? pt_scan_narrow(&cursor->scan, pt_buffer_slice(&cursor->high), error)
                : pt_error_nomem(error);
 }
 
-/* Enters a range; a probe may have found its first row already, and then only the far bound
- * changes. */
+/* Moves the scan to the first row of a range. If a probe has found that row already, only the end
+ * of the scan changes. */
 static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed, pt_error *error)
 {
     bool found =
         probed && direction_of(cursor) == PT_FORWARD && pt_slice_equal(range->low, row_key(cursor));
-    int rc = found ? end_range(cursor, range, error) : seek_range(cursor, range, error);
+    int rc = found ? set_range_end(cursor, range, error) : seek_range(cursor, range, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     return pt_range_walk_leave(&cursor->walk, range) ? SQLITE_OK : pt_error_nomem(error);
 }
 
-/* Looks for whatever row lies behind the range that was left last, in no range perhaps. */
-static int leap(pt_cursor *cursor, pt_error *error)
+/* Moves to the next row after the range that was read last, whether or not a range contains it, and
+ * lets the walk continue there. */
+static int leap_to_next_row(pt_cursor *cursor, pt_error *error)
 {
     pt_slice at = pt_buffer_slice(&cursor->walk.at);
     pt_interval rest = {.bounded = direction_of(cursor) == PT_BACKWARD};
@@ -216,11 +216,12 @@ static int leap(pt_cursor *cursor, pt_error *error)
     return rc != SQLITE_OK || cursor->eof ? rc : follow_probe(cursor, error);
 }
 
-/* Two long IN lists make so many ranges that not every one can be looked at in vain. */
+/* Two long IN lists make very many ranges, most of them empty. After this many empty ones a leap
+ * passes over those before the next row. */
 enum { MISSES_BEFORE_A_LEAP = 16 };
 
-/* Looks for the next row from where the walk stands. */
-static int search(pt_cursor *cursor, pt_error *error)
+/* Finds the first row in the ranges that the walk has not passed. */
+static int search_ranges(pt_cursor *cursor, pt_error *error)
 {
     bool probed = false;
     unsigned misses = 0;
@@ -246,7 +247,7 @@ static int search(pt_cursor *cursor, pt_error *error)
                 return rc;
             }
             probed = ++misses % MISSES_BEFORE_A_LEAP == 0;
-            rc = probed ? leap(cursor, error) : SQLITE_OK;
+            rc = probed ? leap_to_next_row(cursor, error) : SQLITE_OK;
             if (rc != SQLITE_OK || cursor->eof) {
                 return rc;
             }
@@ -264,37 +265,37 @@ static int search(pt_cursor *cursor, pt_error *error)
 static int search_from_start(pt_cursor *cursor, pt_error *error)
 {
     pt_range_walk_begin(&cursor->walk, direction_of(cursor));
-    return search(cursor, error);
+    return search_ranges(cursor, error);
 }
 
 /*
- * Makes the scan's row the cursor's. A rollback takes the dictionary's ids back that only pending
- * records use, and a cursor may still stand on one: it is opened while they are there.
+ * Makes the scan's entity the row. A pending record is opened at once: a rollback may come while
+ * the cursor is on the row, and it withdraws the shape ids that only pending records use.
  */
-static int take_row(pt_cursor *cursor, pt_error *error)
+static int take_scan_row(pt_cursor *cursor, pt_error *error)
 {
     pt_row_set(&cursor->row, &cursor->scan);
-    bool fleeting = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
-    return fleeting ? pt_row_open(&cursor->row, table_of(cursor), error) : SQLITE_OK;
+    bool withdrawable = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
+    return withdrawable ? pt_row_open(&cursor->row, cursor->table, error) : SQLITE_OK;
 }
 
-/* Behind a range comes the next. */
+/* Moves on to the next range. */
 __attribute__((noinline)) static int leave_range(pt_cursor *cursor, pt_error *error)
 {
     if (cursor->walk.at_end) {
         cursor->eof = true;
         return SQLITE_OK;
     }
-    return search(cursor, error);
+    return search_ranges(cursor, error);
 }
 
-/* After a step of the scan that ended with `rc`. */
-static int end_step(pt_cursor *cursor, int rc, pt_error *error)
+/* Moves on if a step of the scan, which returned `rc`, has reached the end of its range. */
+static int finish_step(pt_cursor *cursor, int rc, pt_error *error)
 {
     return rc != SQLITE_OK || cursor->scan.valid ? rc : leave_range(cursor, error);
 }
 
-/* Whether every range of the plan is one key, so that nothing follows a row in its range. */
+/* True if every range of the plan is a single key, so that no row follows in the same range. */
 static bool has_points(const pt_cursor *cursor)
 {
     const unsigned points = PT_PLAN_TERM(PT_TERM_RK_EQ) | PT_PLAN_TERM(PT_TERM_RK_IN) |
@@ -302,71 +303,70 @@ static bool has_points(const pt_cursor *cursor)
     return (cursor->plan & points) != 0;
 }
 
-static int step(pt_cursor *cursor, pt_error *error)
+static int step_to_next_row(pt_cursor *cursor, pt_error *error)
 {
     if (has_points(cursor)) {
         return leave_range(cursor, error);
     }
-    return end_step(cursor, pt_scan_step(&cursor->scan, error), error);
+    return finish_step(cursor, pt_scan_step(&cursor->scan, error), error);
 }
 
-/* Takes the scan's row, or else the next one that passes the Filter. */
+/* Takes the scan's row, or the first after it that passes the Filter. */
 static int take_passing_row(pt_cursor *cursor, pt_error *error)
 {
     bool passes = false;
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && !cursor->eof) {
-        rc = take_row(cursor, error);
+        rc = take_scan_row(cursor, error);
         if (rc == SQLITE_OK) {
-            rc = pt_row_filter_passes(&cursor->filter, table_of(cursor), &cursor->row, &passes,
-                                      error);
+            rc = pt_row_filter_passes(&cursor->filter, cursor->table, &cursor->row, &passes, error);
         }
         if (rc != SQLITE_OK || passes) {
             return rc;
         }
         rc = pt_view_step(cursor->scan.view, error);
-        rc = rc == SQLITE_OK ? step(cursor, error) : rc;
+        rc = rc == SQLITE_OK ? step_to_next_row(cursor, error) : rc;
     }
     return rc;
 }
 
-/* After a move that ended with `rc`. */
-static int land(pt_cursor *cursor, int rc, pt_error *error)
+/* Takes the row after a move that returned `rc`. */
+static int take_row_after_move(pt_cursor *cursor, int rc, pt_error *error)
 {
     if (rc != SQLITE_OK || cursor->eof) {
         return rc;
     }
-    return has_filter(cursor) ? take_passing_row(cursor, error) : take_row(cursor, error);
+    return has_filter(cursor) ? take_passing_row(cursor, error) : take_scan_row(cursor, error);
 }
 
-/* What there is to do once a move has ended. */
-static inline int arrive(pt_cursor *cursor, int rc, pt_error *error)
+/* The end of xFilter and xNext. */
+static inline int finish_move(pt_cursor *cursor, int rc, pt_error *error)
 {
-    rc = land(cursor, rc, error);
-    return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), error);
+    rc = take_row_after_move(cursor, rc, error);
+    return rc == SQLITE_OK ? rc : pt_table_fail(cursor->table, error);
 }
 
-/* --- Beginning --- */
+/* --- xFilter --- */
 
-/* Lets the cursor read the table in the session's view; used again in its statement it keeps both,
- * whatever has become of the table, and sees what was written since. */
-static int attach(pt_cursor *cursor, pt_error *error)
+/* Opens a scan of the session's view. When SQLite runs xFilter again in the same statement the
+ * cursor keeps its view, even if the table was dropped meanwhile, and sees what the transaction has
+ * written since. */
+static int open_or_reuse_scan(pt_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
         pt_scan_freeze(&cursor->scan);
         return SQLITE_OK;
     }
-    pt_table *table = table_of(cursor);
-    int rc = pt_transaction_open_scan(table, &cursor->scan, error);
+    int rc = pt_table_open_scan(cursor->table, &cursor->scan, error);
     if (rc == SQLITE_OK) {
-        cursor->table_id = table->id.id;
+        cursor->table_id = cursor->table->id.id;
     }
     return rc;
 }
 
-static int refuse_scan(const pt_cursor *cursor, pt_error *error)
+static int check_scan_is_allowed(const pt_cursor *cursor, pt_error *error)
 {
-    if (!table_of(cursor)->config.deny_scan || !pt_plan_is_table_scan(cursor->plan) ||
+    if (!cursor->table->config.deny_scan || !pt_plan_is_table_scan(cursor->plan) ||
         (has_filter(cursor) && pt_row_filter_bounds_partitions(&cursor->filter))) {
         return SQLITE_OK;
     }
@@ -375,7 +375,7 @@ static int refuse_scan(const pt_cursor *cursor, pt_error *error)
                         "condition on PartitionKey (=, IN, a range or pt_starts_with)");
 }
 
-/* Whether both keys are asked for by texts: the usual point query, which needs no ranges. */
+/* True if both keys are given as texts. This common point query needs no ranges. */
 static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv)
 {
     const unsigned both = PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_RK_EQ);
@@ -383,7 +383,7 @@ static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv)
            sqlite3_value_type(argv[1]) == SQLITE_TEXT;
 }
 
-/* Whether one partition is asked for by its text, which needs none either. */
+/* True if one partition is given as a text. This needs no ranges either. */
 static bool is_partition_query(const pt_cursor *cursor, sqlite3_value **argv)
 {
     return (cursor->plan & PT_PLAN_TERMS) == PT_PLAN_TERM(PT_TERM_PK_EQ) &&
@@ -406,8 +406,8 @@ static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_er
 }
 
 /*
- * Reading a text so changes its type, so this is the only look at the arguments. No key has a NUL,
- * which would divide it.
+ * Converting an argument to a text changes the type of the sqlite3_value, so it must not be looked
+ * at again. A text with a NUL cannot be a key: NUL divides the keys.
  */
 static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
 {
@@ -426,12 +426,12 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
 static bool make_partition_bound(pt_buffer *buffer, uint32_t table_id, pt_slice partition,
                                  uint8_t last)
 {
-    make_logical(buffer, table_id, partition);
+    make_position(buffer, table_id, partition);
     pt_buffer_append_byte(buffer, last);
     return !buffer->failed;
 }
 
-/* As search_point: the argument is looked at once, and no partition has a NUL in its name. */
+/* See search_point about arguments and NULs. */
 static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
 {
     pt_slice partition;
@@ -462,17 +462,17 @@ static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_erro
     return rc;
 }
 
-static int begin(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
+static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
     int rc = SQLITE_OK;
     if (has_filter(cursor)) {
         rc = pt_row_filter_set(&cursor->filter, argv[--argc], error);
     }
     if (rc == SQLITE_OK) {
-        rc = refuse_scan(cursor, error);
+        rc = check_scan_is_allowed(cursor, error);
     }
     if (rc == SQLITE_OK) {
-        rc = attach(cursor, error);
+        rc = open_or_reuse_scan(cursor, error);
     }
     if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
         return search_point(cursor, argv, error);
@@ -490,31 +490,31 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
                      sqlite3_value **argv)
 {
     (void)sentence;
-    pt_cursor *cursor = cursor_of(base);
+    pt_cursor *cursor = table_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
-    table_of(cursor)->fresh_cursor = NULL;
+    cursor->table->fresh_cursor = NULL;
     cursor->plan = (unsigned)plan_bits;
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     cursor->is_point = false;
-    int rc = begin(cursor, argc, argv, &error);
+    int rc = begin_query(cursor, argc, argv, &error);
     cursor->is_plain =
         !has_points(cursor) && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
-    return arrive(cursor, rc, &error);
+    return finish_move(cursor, rc, &error);
 }
 
-/* --- Moving --- */
+/* --- xNext --- */
 
-/* Whether the range that is read has room behind a position (backward: before it). */
-static bool range_goes_on(const pt_cursor *cursor, pt_slice position)
+/* True if the range that is being read has keys after a position, in the direction of the scan. */
+static bool range_continues_after(const pt_cursor *cursor, pt_slice position)
 {
     int order = pt_slice_compare(position, pt_buffer_slice(&cursor->scan.limit));
     return direction_of(cursor) == PT_FORWARD ? order < 0 : order > 0;
 }
 
 /*
- * One row stands for its whole partition: goes on behind it, or before it. Mostly one range holds
- * all partitions, and then what bounds the scan stays as it is.
+ * For PT_PLAN_DISTINCT: one row is enough for each partition, so moves past the partition of this
+ * row. Usually one range contains all partitions, and then the end of the scan stays the same.
  */
 static int skip_partition(pt_cursor *cursor, pt_error *error)
 {
@@ -530,8 +530,8 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
         return pt_error_nomem(error);
     }
     pt_slice position = pt_buffer_slice(&cursor->low);
-    if (range_goes_on(cursor, position)) {
-        return end_step(cursor, pt_scan_leap(&cursor->scan, position, error), error);
+    if (range_continues_after(cursor, position)) {
+        return finish_step(cursor, pt_scan_leap(&cursor->scan, position, error), error);
     }
     return pt_range_walk_pass(&cursor->walk, pt_key_entity(partition)) ? leave_range(cursor, error)
                                                                        : pt_error_nomem(error);
@@ -540,25 +540,25 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
 static int next_row(pt_cursor *cursor, pt_error *error)
 {
     return (cursor->plan & PT_PLAN_DISTINCT) != 0 ? skip_partition(cursor, error)
-                                                  : step(cursor, error);
+                                                  : step_to_next_row(cursor, error);
 }
 
-/* Not inlined, so that pt_cursor_next need not save registers for it; nor is leave_range. */
-__attribute__((noinline)) static int next_of_chosen(pt_cursor *cursor)
+/* noinline, as leave_range, so that pt_cursor_next need not save registers for it. */
+__attribute__((noinline)) static int next_not_plain(pt_cursor *cursor)
 {
     pt_error error = PT_ERROR_NONE;
     if (cursor->is_point) {
         cursor->eof = true;
         return SQLITE_OK;
     }
-    return arrive(cursor, next_row(cursor, &error), &error);
+    return finish_move(cursor, next_row(cursor, &error), &error);
 }
 
 int pt_cursor_next(sqlite3_vtab_cursor *base)
 {
-    pt_cursor *cursor = cursor_of(base);
+    pt_cursor *cursor = table_cursor_of(base);
     if (!cursor->is_plain) {
-        return next_of_chosen(cursor);
+        return next_not_plain(cursor);
     }
     pt_error error = PT_ERROR_NONE;
     int rc = pt_scan_step(&cursor->scan, &error);
@@ -566,35 +566,37 @@ int pt_cursor_next(sqlite3_vtab_cursor *base)
         pt_row_set(&cursor->row, &cursor->scan);
         return SQLITE_OK;
     }
-    return arrive(cursor, end_step(cursor, rc, &error), &error);
+    return finish_move(cursor, finish_step(cursor, rc, &error), &error);
 }
 
 int pt_cursor_eof(sqlite3_vtab_cursor *base)
 {
-    return cursor_of(base)->eof;
+    return table_cursor_of(base)->eof;
 }
 
-__attribute__((noinline)) static int give_column(pt_cursor *cursor, sqlite3_context *context,
-                                                 int column)
+/* --- xColumn --- */
+
+__attribute__((noinline)) static int return_column(pt_cursor *cursor, sqlite3_context *context,
+                                                   int column)
 {
     pt_error error = PT_ERROR_NONE;
     int rc = column < PT_COLUMN_FIRST
                  ? pt_row_key_column(&cursor->row, context, column, cursor->is_point, &error)
-                 : pt_row_column(&cursor->row, table_of(cursor), context, column, &error);
-    return rc == SQLITE_OK ? rc : pt_table_fail(table_of(cursor), &error);
+                 : pt_row_column(&cursor->row, cursor->table, context, column, &error);
+    return rc == SQLITE_OK ? rc : pt_table_fail(cursor->table, &error);
 }
 
-/* An UPDATE need not read a column that it leaves as it is. */
-__attribute__((noinline)) static int give_changing_column(pt_cursor *cursor,
-                                                          sqlite3_context *context, int column)
+/* Returns nothing for a column that an UPDATE does not change. xUpdate then knows that. */
+__attribute__((noinline)) static int return_changing_column(pt_cursor *cursor,
+                                                            sqlite3_context *context, int column)
 {
-    return sqlite3_vtab_nochange(context) ? SQLITE_OK : give_column(cursor, context, column);
+    return sqlite3_vtab_nochange(context) ? SQLITE_OK : return_column(cursor, context, column);
 }
 
 int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    pt_cursor *cursor = cursor_of(base);
-    bool writes = cursor->row.view->memtable != NULL;
-    return writes ? give_changing_column(cursor, context, column)
-                  : give_column(cursor, context, column);
+    pt_cursor *cursor = table_cursor_of(base);
+    bool is_writing = cursor->row.view->memtable != NULL;
+    return is_writing ? return_changing_column(cursor, context, column)
+                      : return_column(cursor, context, column);
 }

@@ -1,12 +1,13 @@
 /*
- * Reading a ptable: a cursor walks the key ranges of its plan over the session's view.
+ * Cursors of ptable: a cursor walks the key ranges of its plan (query/ranges.h) over the session's
+ * view (transaction/scan.h).
  */
 #ifndef PT_TABLE_CURSOR_H
 #define PT_TABLE_CURSOR_H
 
 #include "table/table.h"
 
-/* The module's methods of these names. */
+/* xOpen, xClose, xFilter, xNext, xEof and xColumn of the module. */
 int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor);
 int pt_cursor_close(sqlite3_vtab_cursor *cursor);
 int pt_cursor_filter(sqlite3_vtab_cursor *cursor, int plan_bits, const char *sentence, int argc,

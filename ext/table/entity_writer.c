@@ -4,6 +4,7 @@
 #include "entity/key.h"
 #include "entity/shape.h"
 #include "table/entity_rules.h"
+#include "transaction/batch_rules.h"
 #include "transaction/large_value.h"
 
 static pt_dictionary *dictionary_of(const pt_table *table)
@@ -23,7 +24,13 @@ static const pt_shape *last_shape_of(const pt_table *table)
 const pt_column_places *pt_entity_last_places(pt_table *table)
 {
     const pt_shape *shape = last_shape_of(table);
-    return shape != NULL ? pt_column_map_find(&table->map, shape) : NULL;
+    if (shape == NULL) {
+        return NULL;
+    }
+    if (table->last_places == NULL || table->last_places->shape != shape) {
+        table->last_places = pt_column_map_find(&table->map, shape);
+    }
+    return table->last_places;
 }
 
 /* --- The entity that is there --- */
@@ -87,17 +94,22 @@ static int bag_from_record(pt_table *table, const pt_record *record, pt_slice ke
     return SQLITE_OK;
 }
 
+int pt_entity_set_columns(pt_table *table, pt_error *error)
+{
+    for (unsigned i = 0; i < table->columns.count; i++) {
+        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
+            return pt_error_nomem(error);
+        }
+    }
+    return SQLITE_OK;
+}
+
 /* Fills table->bag with the entity `over` and lays table->columns over it. */
 static int bag_from_change(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     pt_slice key = change->remove != NULL ? *change->remove : *change->put;
     int rc = bag_from_record(table, change->over, key, error);
-    for (unsigned i = 0; rc == SQLITE_OK && i < table->columns.count; i++) {
-        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
-            rc = pt_error_nomem(error);
-        }
-    }
-    return rc;
+    return rc == SQLITE_OK ? pt_entity_set_columns(table, error) : rc;
 }
 
 /*
@@ -230,15 +242,14 @@ static int refuse_shape(const pt_table *table, pt_slice key, int rc, pt_error *e
 /* Finds or makes the shape of the bag and puts its record. */
 static int put_bag(pt_table *table, const pt_entity_change *change, int64_t ticks, pt_error *error)
 {
-    pt_dictionary *dictionary = dictionary_of(table);
     const pt_shape *shape;
-    int rc = pt_dictionary_shape(dictionary, table->bag.fields, table->bag.count,
+    int rc = pt_dictionary_shape(dictionary_of(table), table->bag.fields, table->bag.count,
                                  last_shape_of(table), &table->new_shape, &shape);
     if (rc != SQLITE_OK) {
         return refuse_shape(table, *change->put, rc, error);
     }
     table->last_shape = shape->id != 0 ? shape : NULL;
-    table->last_shape_epoch = pt_dictionary_epoch(dictionary);
+    table->last_shape_epoch = pt_dictionary_epoch(dictionary_of(table));
     size_t size = pt_record_size(shape, table->bag.fields);
     if (size == 0) {
         return pt_error_set(error, SQLITE_TOOBIG,
@@ -300,7 +311,7 @@ static int run_all_or_none(pt_table *table, const pt_entity_change *change, cons
     if (rc == SQLITE_OK) {
         pt_session_end_row(table->session);
     } else {
-        pt_session_give_up_row(table->session, row);
+        pt_session_discard_row(table->session, row);
     }
     return rc;
 }
@@ -363,7 +374,7 @@ int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *e
         rc = write_bag(table, change, error);
     }
     if (rc == SQLITE_OK && table->config.azure_batch) {
-        pt_connection_note_batch(table->connection, table->session);
+        pt_batch_rules_begin(table->connection, table->session);
     }
     return rc;
 }

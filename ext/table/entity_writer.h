@@ -57,6 +57,9 @@ static inline int pt_entity_remove(pt_table *table, pt_slice key, pt_error *erro
 int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *record,
                        pt_error *error);
 
+/* Lays table->columns over table->bag; PT_NONE removes a property. */
+int pt_entity_set_columns(pt_table *table, pt_error *error);
+
 /* Where the declared columns are in the shape of the last entity stored: the next one probably has
  * the same. NULL if there is none, or when out of memory. */
 const pt_column_places *pt_entity_last_places(pt_table *table);

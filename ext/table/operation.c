@@ -135,7 +135,7 @@ int pt_write_request_read(const pt_table *table, const pt_write_arguments *given
 
 bool pt_is_or_replace(const pt_table *table)
 {
-    return sqlite3_vtab_on_conflict(pt_connection_db(table->connection)) == SQLITE_REPLACE;
+    return sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE;
 }
 
 /* --- Checking IfMatch --- */

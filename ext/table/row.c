@@ -98,8 +98,8 @@ int pt_row_key_column(pt_row *row, sqlite3_context *context, int column, bool on
 /* --- Properties --- */
 
 /* Reads property `index` of a record, including the bytes of a large value. */
-static int read_property(const pt_record *record, unsigned index, const pt_entity_source *source,
-                         pt_value *value, pt_error *error)
+static int read_property_value(const pt_record *record, unsigned index,
+                               const pt_entity_source *source, pt_value *value, pt_error *error)
 {
     if (pt_record_value(record, index, value) != SQLITE_OK) {
         return pt_report_damage(source->key, error);
@@ -122,7 +122,7 @@ int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, p
     pt_json_begin(json);
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;
-        int rc = read_property(record, i, source, &value, error);
+        int rc = read_property_value(record, i, source, &value, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -229,14 +229,14 @@ static int refuse_large_column(const pt_row *row, unsigned place, uint64_t size,
 static int large_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
                         unsigned place, uint64_t size, pt_error *error)
 {
-    int limit = sqlite3_limit(pt_connection_db(table->connection), SQLITE_LIMIT_LENGTH, -1);
+    int limit = sqlite3_limit(table->db, SQLITE_LIMIT_LENGTH, -1);
     if (size > (uint64_t)limit) {
         return refuse_large_column(row, place, size, limit, error);
     }
     pt_value value;
     pt_buffer bytes = {0};
     const pt_entity_source source = {.view = row->view, .key = row->key, .bytes = &bytes};
-    int rc = read_property(&row->record, place, &source, &value, error);
+    int rc = read_property_value(&row->record, place, &source, &value, error);
     if (rc == SQLITE_OK) {
         pt_value_result_buffer(context, value.type, &bytes);
     }
@@ -245,7 +245,7 @@ static int large_column(const pt_row *row, const pt_table *table, sqlite3_contex
 }
 
 /* A property of any type. */
-__attribute__((noinline)) static int property_column(const pt_row *row, const pt_table *table,
+__attribute__((noinline)) static int any_type_column(const pt_row *row, const pt_table *table,
                                                      sqlite3_context *context, unsigned place,
                                                      pt_error *error)
 {
@@ -299,7 +299,7 @@ static inline int present_column(const pt_row *row, const pt_table *table, sqlit
     default:
         break;
     }
-    return property_column(row, table, context, place, error);
+    return any_type_column(row, table, context, place, error);
 }
 
 /* The column whose property is at `place` in the row's shape; -1: the entity does not have it. */

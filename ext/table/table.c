@@ -11,11 +11,10 @@ int pt_table_fail(pt_table *table, pt_error *error)
 
 int pt_table_fail_write(pt_table *table, pt_error *error)
 {
-    return pt_module_fail_write(pt_connection_db(table->connection), &table->base.zErrMsg,
-                                table->config.sql_name, error);
+    return pt_module_fail_write(table->db, &table->base.zErrMsg, table->config.sql_name, error);
 }
 
-static int use_store(pt_table *table, bool create, pt_error *error)
+static int open_or_create_store(pt_table *table, bool create, pt_error *error)
 {
     if (table->session != NULL) {
         return SQLITE_OK;
@@ -26,7 +25,7 @@ static int use_store(pt_table *table, bool create, pt_error *error)
 
 int pt_table_open_store(pt_table *table, pt_error *error)
 {
-    return use_store(table, false, error);
+    return open_or_create_store(table, false, error);
 }
 
 static const char *module_of(pt_table_kind kind)
@@ -43,23 +42,23 @@ static const char *module_of(pt_table_kind kind)
 
 static int refuse_kind(const pt_table *table, pt_error *error)
 {
-    return pt_error_set(error, SQLITE_ERROR,
-                        "table %Q of store %Q was made %s and cannot be used by %s; choose another "
-                        "name with table=..., or drop it with all that it holds: DELETE FROM "
-                        "pt_tables WHERE Store = %Q AND TableName = %Q",
-                        table->config.table, pt_session_store(table->session)->path,
-                        module_of(table->id.kind), table->form->module,
-                        pt_session_store(table->session)->path, table->config.table);
+    return pt_error_set(
+        error, SQLITE_ERROR,
+        "table %Q of store %Q was created %s and cannot be used by %s; choose another "
+        "name with table=..., or drop it with all that it holds: DELETE FROM "
+        "pt_tables WHERE Store = %Q AND TableName = %Q",
+        table->config.table, pt_session_store(table->session)->path, module_of(table->id.kind),
+        table->form->module, pt_session_store(table->session)->path, table->config.table);
 }
 
 /* SQLITE_NOTFOUND, without a text, if the store does not have the table. */
-static int look_up(pt_table *table, pt_view *view, pt_error *error)
+static int find_id_of_kind(pt_table *table, pt_view *view, pt_error *error)
 {
     int rc = pt_table_directory_find(table->session, view, table->config.table, &table->id, error);
     return rc == SQLITE_OK && table->id.kind != table->form->kind ? refuse_kind(table, error) : rc;
 }
 
-static int refuse_missing(const pt_table *table, pt_error *error)
+static int refuse_missing_table(const pt_table *table, pt_error *error)
 {
     const char *store = pt_session_store(table->session)->path;
     const char *writable = table->read_only ? " without readonly=1" : "";
@@ -78,8 +77,8 @@ static int refuse_missing(const pt_table *table, pt_error *error)
 
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 {
-    int rc = look_up(table, view, error);
-    return rc == SQLITE_NOTFOUND ? refuse_missing(table, error) : rc;
+    int rc = find_id_of_kind(table, view, error);
+    return rc == SQLITE_NOTFOUND ? refuse_missing_table(table, error) : rc;
 }
 
 int pt_table_check_writable(const pt_table *table, pt_error *error)
@@ -94,11 +93,31 @@ int pt_table_check_writable(const pt_table *table, pt_error *error)
                             : "its database was opened read-only; open it for writing");
 }
 
-/* --- Making and dropping --- */
+int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
+{
+    pt_view *view = NULL;
+    /* Join first: the view of a transaction that is followed lasts until its end. */
+    int rc = pt_companion_join(table->connection, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(table->session, &view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_table_find_id(table, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_scan_open(scan, view, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_scan_freeze(scan);
+    }
+    return rc;
+}
+
+/* --- Creating and connecting --- */
 
 void pt_table_clear(pt_table *table)
 {
-    pt_connection_take_out(table->connection, &table->connected);
+    pt_connected_tables_remove(table->connection, &table->connected);
     if (table->session != NULL) {
         pt_connection_leave(table->connection, table->session);
     }
@@ -124,7 +143,7 @@ static void free_table(pt_table *table)
     sqlite3_free(table);
 }
 
-static int declare(sqlite3 *db, const pt_table *table, pt_error *error)
+static int declare_table(sqlite3 *db, const pt_table *table, pt_error *error)
 {
     char *declaration = table->form->declaration(table);
     if (declaration == NULL) {
@@ -136,9 +155,9 @@ static int declare(sqlite3 *db, const pt_table *table, pt_error *error)
     return rc == SQLITE_OK ? rc : pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
 }
 
-static int configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
+static int configure_table(pt_table *table, int argc, const char *const *argv, pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(table->connection);
+    sqlite3 *db = table->db;
     int rc = table->form->configure(table, argc, argv, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -157,10 +176,10 @@ static int configure(pt_table *table, int argc, const char *const *argv, pt_erro
         return pt_error_nomem(error);
     }
     table->other_encoding = !utf8;
-    return declare(db, table, error);
+    return declare_table(db, table, error);
 }
 
-/* NULL, with the error set, if it cannot be made. */
+/* For xCreate and xConnect. NULL, with the error set, on failure. */
 static pt_table *new_table(const pt_module_registration *registration, int argc,
                            const char *const *argv, pt_error *error)
 {
@@ -174,23 +193,24 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     memset(table, 0, form->size);
     table->form = form;
     table->connection = connection;
-    if (configure(table, argc, argv, error) != SQLITE_OK) {
+    table->db = pt_connection_db(connection);
+    if (configure_table(table, argc, argv, error) != SQLITE_OK) {
         free_table(table);
         return NULL;
     }
     table->connected.schema = table->schema;
     table->connected.name = table->config.sql_name;
-    pt_connection_enter(connection, &table->connected);
+    pt_connected_tables_add(connection, &table->connected);
     return table;
 }
 
-/* The same for who has no view. */
-static int find_in_store(pt_table *table, pt_error *error)
+/* Finds the table in a view of its own. SQLITE_NOTFOUND as find_id_of_kind. */
+static int find_in_own_view(pt_table *table, pt_error *error)
 {
     pt_view *view;
     int rc = pt_session_read(table->session, &view, error);
     if (rc == SQLITE_OK) {
-        rc = look_up(table, view, error);
+        rc = find_id_of_kind(table, view, error);
     }
     pt_session_end_read(table->session);
     return rc;
@@ -198,7 +218,7 @@ static int find_in_store(pt_table *table, pt_error *error)
 
 int pt_table_add_if_missing(pt_table *table, pt_error *error)
 {
-    int rc = find_in_store(table, error);
+    int rc = find_in_own_view(table, error);
     if (rc != SQLITE_NOTFOUND) {
         return rc;
     }
@@ -206,38 +226,42 @@ int pt_table_add_if_missing(pt_table *table, pt_error *error)
     return pt_table_directory_add(table->session, table->config.table, table->form->kind, error);
 }
 
-static int begin_and_enter(pt_table *table, pt_error *error)
+static int begin_and_add(pt_table *table, pt_error *error)
 {
     int rc = pt_session_begin(table->session, error);
-    /* It is looked for again: somebody else may have been quicker. */
+    /* Look again: before we got the writer lock another connection may have added the table. */
     return rc == SQLITE_OK ? pt_table_add_if_missing(table, error) : rc;
 }
 
 /*
- * Makes the store and the table in it, as far as they are not there. SQLite lets a new table take
- * part in the transaction without xBegin, so one that goes on begins to write here.
+ * Creates the store, and the table in it, if they do not exist. A virtual table joins the
+ * transaction that creates it without xBegin, so in an explicit transaction, which may go on to
+ * write to the table, this begins the session's transaction.
  */
-static int make_in_store(pt_table *table, pt_error *error)
+static int create_in_store(pt_table *table, pt_error *error)
 {
-    int rc = use_store(table, true, error);
+    int rc = open_or_create_store(table, true, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     bool was_writing = pt_session_is_writing(table->session);
+    /* Join before the transaction reads or writes: after DROP TABLE or ROLLBACK TO the companion is
+     * all that hears of its end. */
     rc = pt_companion_join(table->connection, error);
     if (rc == SQLITE_OK) {
-        rc = find_in_store(table, error);
+        rc = find_in_own_view(table, error);
     }
-    bool goes_on = !sqlite3_get_autocommit(pt_connection_db(table->connection));
+    bool goes_on = !sqlite3_get_autocommit(table->db);
+    /* While cursors are open, our view may be older than the store. */
     bool may_be_gone = pt_session_is_being_read(table->session);
     if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && (goes_on || may_be_gone))) {
-        rc = begin_and_enter(table, error);
+        rc = begin_and_add(table, error);
     }
     if (rc != SQLITE_OK && !was_writing) {
-        /* No callback will come for a table that could not be made. */
+        /* SQLite calls no xRollback for a table whose xCreate has failed. */
         pt_session_rollback(table->session);
     }
-    table->owes_end = !was_writing && pt_session_is_writing(table->session);
+    table->created_in_transaction = !was_writing && pt_session_is_writing(table->session);
     return rc;
 }
 
@@ -252,7 +276,7 @@ int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const
     }
     int rc = table->form->check_name(table, &error);
     if (rc == SQLITE_OK && !table->read_only) {
-        rc = make_in_store(table, &error);
+        rc = create_in_store(table, &error);
     }
     if (rc != SQLITE_OK) {
         free_table(table);
@@ -279,13 +303,15 @@ int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *cons
     return SQLITE_OK;
 }
 
+/* --- Disconnecting and dropping --- */
+
 /*
- * SQLite may run out of memory when it enters a new table into the transaction. It then disconnects
- * it without a callback.
+ * If SQLite runs out of memory when it adds a new table to the transaction, it disconnects the
+ * table without xRollback.
  */
-static void give_up(pt_table *table)
+static void roll_back_and_free(pt_table *table)
 {
-    if (table->owes_end) {
+    if (table->created_in_transaction) {
         pt_session_rollback(table->session);
     }
     free_table(table);
@@ -294,38 +320,38 @@ static void give_up(pt_table *table)
 int pt_table_disconnect(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
-    if (table->inside != 0) {
+    if (table->busy != 0) {
         table->disconnected = true;
     } else {
-        give_up(table);
+        roll_back_and_free(table);
     }
     return SQLITE_OK;
 }
 
-void pt_table_leave_by_name(pt_table *table)
+void pt_table_clear_busy_by_name(pt_table *table)
 {
-    pt_table_leave(table);
-    if (table->disconnected && table->inside == 0) {
-        give_up(table);
+    pt_table_clear_busy(table);
+    if (table->disconnected && table->busy == 0) {
+        roll_back_and_free(table);
     }
 }
 
 /*
- * After a DROP nothing calls back for the table; only the companion hears of the transaction's end.
- * Without it what was written would never be committed, so it must be committed first. SQLite shows
- * no text of xDestroy.
+ * After DROP TABLE SQLite calls no callback of the table any more. If the table was written to,
+ * only the companion can commit that; if it cannot join, DROP TABLE fails and the user must COMMIT
+ * first. (SQLite shows no message of xDestroy.)
  */
 int pt_table_destroy(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
-    if (table->inside != 0) {
+    if (table->busy != 0) {
         return SQLITE_LOCKED;
     }
     if (table->session != NULL && pt_session_is_writing(table->session)) {
         pt_error error = PT_ERROR_NONE;
-        pt_table_enter(table);
+        pt_table_set_busy(table);
         int rc = pt_companion_join(table->connection, &error);
-        pt_table_leave(table);
+        pt_table_clear_busy(table);
         pt_error_clear(&error);
         if (rc != SQLITE_OK || !pt_connection_is_followed(table->connection)) {
             return rc != SQLITE_OK ? rc : SQLITE_LOCKED;
@@ -344,17 +370,18 @@ int pt_table_rename(sqlite3_vtab *vtab, const char *name)
     pt_error error = PT_ERROR_NONE;
     pt_error_set(
         &error, SQLITE_ERROR,
-        "cannot be renamed to %Q, for the name tells which table of the store it is; DROP TABLE "
+        "cannot be renamed to %Q, because its name is also its name in the store; DROP TABLE "
         "(the entities stay) and CREATE VIRTUAL TABLE \"%w\" USING %s(..., table=%Q)",
         name, name, table->form->module, table->config.table);
     return pt_table_fail(table, &error);
 }
 
 /*
- * SQLite 3.40 compiles UPDATE and DELETE ... LIMIT before it has connected the table, that is,
- * before it knows that there are no rowids. Compiled again, it knows.
+ * SQLite 3.40 prepares UPDATE and DELETE ... LIMIT before it has connected the table, so it does
+ * not know yet that the table is WITHOUT ROWID, and calls xRowid. SQLITE_SCHEMA makes it prepare
+ * the statement again; then it knows.
  */
-int pt_table_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+int pt_table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
 {
     (void)cursor;
     (void)rowid;

@@ -1,6 +1,7 @@
 /*
- * A virtual table whose rows lie in a table of a store: what the modules `ptable` and `pt_queue`
- * share.
+ * A virtual table whose rows are entities of a table in a store: the base of ptable and pt_queue.
+ * Creating, connecting and dropping it, and finding its table in the store. (Its transactions:
+ * table/table_transaction.h.)
  */
 #ifndef PT_TABLE_TABLE_H
 #define PT_TABLE_TABLE_H
@@ -9,55 +10,58 @@
 #include "entity/bag.h"
 #include "table/column_map.h"
 #include "table/config.h"
-#include "transaction/connection.h"
+#include "transaction/connected_tables.h"
+#include "transaction/scan.h"
 #include "transaction/table_directory.h"
 
 typedef struct pt_cursor pt_cursor;
 typedef struct pt_table pt_table;
 
-/* What a module says of its tables. */
+/* How the tables of one module differ from those of the other. */
 typedef struct pt_table_form {
-    pt_table_kind kind; /* of the tables in the store */
+    pt_table_kind kind; /* in the store's table directory */
     const char *module;
-    size_t size; /* of the object, which begins with a pt_table and is all zeros at first */
-    /* Reads the arguments into table->config; xCreate and xConnect. */
+    size_t size; /* of the object; it begins with a pt_table and is zeroed */
+    /* Parses the module arguments into table->config. */
     int (*configure)(pt_table *table, int argc, const char *const *argv, pt_error *error);
-    int (*check_name)(const pt_table *table, pt_error *error); /* of a new one */
+    int (*check_name)(const pt_table *table, pt_error *error); /* of a table to be created */
     /* The text for sqlite3_declare_vtab, from sqlite3_malloc; NULL when out of memory. */
     char *(*declaration)(const pt_table *table);
-    void (*release)(pt_table *table); /* frees what the module has added */
+    void (*release)(pt_table *table); /* frees the module's own members */
 } pt_table_form;
 
 struct pt_table {
     sqlite3_vtab base;
     const pt_table_form *form;
     pt_connection *connection;
+    sqlite3 *db; /* of the connection */
     pt_connected connected;
     pt_config config;
-    char *schema;        /* that the table is declared in */
-    char *path;          /* of the store; NULL: the schema's private store */
-    bool read_only;      /* by option, or because the database is */
-    bool other_encoding; /* the database's text is not UTF-8 */
-    pt_session *session; /* NULL until the store is first needed */
-    unsigned inside;     /* calls that may run statements of their own: pt_table_enter */
-    bool disconnected;   /* inside such a call, which frees the object when it is over */
-    bool joining;        /* xBegin has come and nothing since */
-    bool owes_end;       /* xCreate began to write, and no end of that has been heard of yet */
+    char *schema;                /* the table is declared in this schema */
+    char *path;                  /* of the store file; NULL: the schema's private store */
+    bool read_only;              /* by option, or because the database is */
+    bool other_encoding;         /* the database's text is not UTF-8 */
+    pt_session *session;         /* NULL until the store is first needed */
+    unsigned busy;               /* callbacks running that may run statements: pt_table_set_busy */
+    bool disconnected;           /* while busy; the object is freed when the callback is over */
+    bool joining;                /* xBegin was called, and no xSavepoint or xUpdate since */
+    bool created_in_transaction; /* xCreate began to write; no xCommit or xRollback since */
     pt_table_id id;
     pt_column_map map;
-    pt_cursor *spare_cursor; /* of a ptable */
+    pt_cursor *spare_cursor; /* closed, kept for the next xOpen, or NULL */
     pt_cursor *fresh_cursor; /* opened last and not used yet, or NULL */
 
-    /* For putting together one entity at a time: table/entity_writer.h */
+    /* For writing one entity at a time: table/entity_writer.h */
     pt_bag bag;
-    pt_bag columns; /* what a statement sets or merges */
+    pt_bag columns; /* that a statement sets or merges */
     pt_buffer key;
     pt_buffer old_key;
     pt_buffer old_record;
     pt_buffer old_shape;
     pt_buffer new_shape;
     pt_buffer json;
-    const pt_shape *last_shape;
+    const pt_shape *last_shape;          /* of the entity stored last, or NULL */
+    const pt_column_places *last_places; /* of its shape or an earlier one */
     unsigned last_shape_epoch;
 };
 
@@ -71,50 +75,56 @@ static inline pt_table *pt_table_of_connected(pt_connected *connected)
     return (pt_table *)((char *)connected - offsetof(pt_table, connected));
 }
 
-/* Hands a failure to SQLite: "ptable: <table>: <text>" becomes the table's message. Returns its
- * code. */
+/* Reports an error to SQLite as "ptable: <table>: <text>". Returns its code. */
 int pt_table_fail(pt_table *table, pt_error *error);
 
-/* The same for xUpdate: see pt_module_fail_write. */
+/* Does so for xUpdate: see pt_module_fail_write. */
 int pt_table_fail_write(pt_table *table, pt_error *error);
 
-/* Opens the store if that has not happened yet. It is not created. SQLITE_CANTOPEN and so on as
- * pt_connection_use. */
+/* Opens the store if that has not been done. Does not create it. Codes as pt_connection_use. */
 int pt_table_open_store(pt_table *table, pt_error *error);
 
-/* SQLITE_READONLY for a table that is never written to. */
+/* SQLITE_READONLY if the table must not be written to. */
 int pt_table_check_writable(const pt_table *table, pt_error *error);
 
-/* Sets table->id as the view shows it. SQLITE_ERROR: the store has no such table (TableNotFound) or
- * queue (QueueNotFound), or it is of another kind. */
+/* Sets table->id to that of the table in a view. SQLITE_ERROR: the store has no such table
+ * (TableNotFound) or queue (QueueNotFound), or one of the other kind. */
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);
 
-/* Enters the table into the store's catalogue if it is not there. The session must be writing.
- * SQLITE_ERROR if it is there and of another kind, and others as pt_table_directory_add. */
+/*
+ * At the first xFilter of a cursor, with the store open: opens a scan of the session's view, which
+ * does not see later writes, and sets table->id. Codes as pt_table_find_id and pt_session_read.
+ */
+int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error);
+
+/* Adds the table to the store's table directory if it is not there. The session must be writing.
+ * SQLITE_ERROR if it is there and of the other kind; other codes as pt_table_directory_add. */
 int pt_table_add_if_missing(pt_table *table, pt_error *error);
 
 /*
- * Around what may run statements, of which an application hears (a trace, a progress handler): if
- * it drops the table there, it is told SQLITE_LOCKED. SQLite disconnects no table whose methods it
- * calls; who has found a table by its name leaves it with pt_table_leave_by_name, which may free
- * it.
+ * Bracket code that may run nested statements. Those may call the application (a trace, a progress
+ * handler), and it may drop the table: DROP TABLE then fails with SQLITE_LOCKED.
+ *
+ * SQLite does not disconnect a table while it runs one of its methods. But code that has found the
+ * table by name (pt_connected_tables_find) must end with pt_table_clear_busy_by_name: the table may
+ * have been disconnected meanwhile, and then it is freed there.
  */
-static inline void pt_table_enter(pt_table *table)
+static inline void pt_table_set_busy(pt_table *table)
 {
-    table->inside++;
+    table->busy++;
 }
 
-static inline void pt_table_leave(pt_table *table)
+static inline void pt_table_clear_busy(pt_table *table)
 {
-    table->inside--;
+    table->busy--;
 }
 
-void pt_table_leave_by_name(pt_table *table);
+void pt_table_clear_busy_by_name(pt_table *table);
 
-/* Frees what the object holds, but not what its module has added, and not the object. */
+/* Frees the members of the object, but not those of its module, nor the object itself. */
 void pt_table_clear(pt_table *table);
 
-/* --- The modules' methods; a module is registered with its form (pt_module_register_shared) --- */
+/* --- Methods of both modules. pt_module_register_shared gets the module's form. --- */
 
 int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const *argv,
                     sqlite3_vtab **vtab, char **message);
@@ -123,7 +133,7 @@ int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *cons
 int pt_table_disconnect(sqlite3_vtab *vtab);
 int pt_table_destroy(sqlite3_vtab *vtab);
 int pt_table_rename(sqlite3_vtab *vtab, const char *name);
-/* xRowid of tables without rowids: makes SQLite compile the statement again. */
-int pt_table_compile_again(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
+/* xRowid. There are no rowids: makes SQLite prepare the statement again, see there. */
+int pt_table_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid);
 
 #endif

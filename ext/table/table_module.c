@@ -3,14 +3,17 @@
 #include "entity/azure_limits.h"
 #include "functions/key_functions.h"
 #include "module/module.h"
+#include "table/arguments.h"
 #include "table/config.h"
 #include "table/cursor.h"
+#include "table/entity_writer.h"
+#include "table/insert.h"
 #include "table/planner.h"
 #include "table/row_filter.h"
 #include "table/table_transaction.h"
-#include "table/write.h"
+#include "table/update.h"
 
-static int configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
+static int ptable_configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
 {
     int rc = pt_config_parse(argc, argv, &table->config, error);
     if (rc == SQLITE_OK) {
@@ -20,35 +23,37 @@ static int configure(pt_table *table, int argc, const char *const *argv, pt_erro
     return rc;
 }
 
-static int check_name(const pt_table *table, pt_error *error)
+static int ptable_check_name(const pt_table *table, pt_error *error)
 {
     return table->config.azure_limits ? pt_limits_check_table_name(table->config.table, error)
                                       : SQLITE_OK;
 }
 
-static char *declaration(const pt_table *table)
+static char *ptable_declaration(const pt_table *table)
 {
     return pt_declaration_text(&table->config);
 }
 
-static void release(pt_table *table)
+static void ptable_release(pt_table *table)
 {
     pt_cursor_free(table->spare_cursor);
 }
 
-static const pt_table_form form = {
+static const pt_table_form ptable_form = {
     .kind = PT_TABLE_OF_ENTITIES,
     .module = "ptable",
     .size = sizeof(pt_table),
-    .configure = configure,
-    .check_name = check_name,
-    .declaration = declaration,
-    .release = release,
+    .configure = ptable_configure,
+    .check_name = ptable_check_name,
+    .declaration = ptable_declaration,
+    .release = ptable_release,
 };
 
-/* pt_starts_with(PartitionKey or RowKey, prefix) may become a key range: table/planner.c */
-static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
-                         void (**function)(sqlite3_context *, int, sqlite3_value **), void **data)
+/* match() answers Filter MATCH where the plan does not. A result of 150 or more makes
+ * pt_starts_with(column, prefix) a constraint in xBestIndex, which can make it a key range. */
+static int ptable_find_function(sqlite3_vtab *vtab, int argc, const char *name,
+                                void (**function)(sqlite3_context *, int, sqlite3_value **),
+                                void **data)
 {
     if (argc == 2 && sqlite3_stricmp(name, "match") == 0) {
         *function = pt_function_match;
@@ -63,7 +68,68 @@ static int find_function(sqlite3_vtab *vtab, int argc, const char *name,
     return PT_CONSTRAINT_STARTS_WITH;
 }
 
-static const sqlite3_module table_module = {
+/* --- xUpdate: INSERT, UPDATE (table/insert.h, table/update.h) and DELETE --- */
+
+/* Filter is only for WHERE. SQLite 3.40 passes all columns in UPDATE ... FROM, and then Filter is
+ * what WHERE has asked for. */
+static int refuse_filter(const pt_write_arguments *given, bool inserting, pt_error *error)
+{
+    bool all_given = !inserting && !sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]);
+    if (all_given || sqlite3_value_type(given->tail[PT_TAIL_FILTER]) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "Filter cannot be written, it is there for WHERE Filter MATCH '...'; leave "
+                        "the column out");
+}
+
+static int delete_row(pt_table *table, sqlite3_value *entity_key, pt_error *error)
+{
+    int rc = pt_make_old_key(table, entity_key, error);
+    return rc == SQLITE_OK ? pt_entity_remove(table, pt_buffer_slice(&table->old_key), error) : rc;
+}
+
+/* argv[0]: the old EntityKey, NULL for INSERT; argv[1]: a copy of the new one; then the columns. */
+static int write_table_row(pt_table *table, int argc, sqlite3_value **argv, sqlite3_int64 *rowid,
+                           pt_error *error)
+{
+    int rc = pt_transaction_prepare_write(table, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (argc == 1) {
+        return delete_row(table, argv[0], error);
+    }
+    sqlite3_value **columns = argv + 2;
+    const pt_write_arguments given = {.keys = columns,
+                                      .declared = columns + PT_COLUMN_FIRST,
+                                      .tail =
+                                          columns + PT_COLUMN_FIRST + table->config.column_count};
+    bool inserting = sqlite3_value_type(argv[0]) == SQLITE_NULL;
+    rc = refuse_filter(&given, inserting, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!inserting) {
+        return pt_update(table, argv[0], &given, error);
+    }
+    /* SQLite sets last_insert_rowid() to this. An INSERT here must not change it. */
+    *rowid = sqlite3_last_insert_rowid(table->db);
+    return pt_insert(table, &given, error);
+}
+
+/* All or nothing: SQLite opens no savepoint around a single row. */
+static int ptable_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    pt_table *table = pt_table_of(vtab);
+    pt_error error = PT_ERROR_NONE;
+    pt_table_set_busy(table);
+    int rc = write_table_row(table, argc, argv, rowid, &error);
+    pt_table_clear_busy(table);
+    return rc == SQLITE_OK ? rc : pt_table_fail_write(table, &error);
+}
+
+static const sqlite3_module ptable_module = {
     .iVersion = 2,
     .xCreate = pt_table_create,
     .xConnect = pt_table_connect,
@@ -76,13 +142,13 @@ static const sqlite3_module table_module = {
     .xNext = pt_cursor_next,
     .xEof = pt_cursor_eof,
     .xColumn = pt_cursor_column,
-    .xRowid = pt_table_compile_again,
-    .xUpdate = pt_write_update,
+    .xRowid = pt_table_rowid,
+    .xUpdate = ptable_update,
     .xBegin = pt_transaction_begin,
     .xSync = pt_transaction_sync,
     .xCommit = pt_transaction_commit,
     .xRollback = pt_transaction_rollback,
-    .xFindFunction = find_function,
+    .xFindFunction = ptable_find_function,
     .xRename = pt_table_rename,
     .xSavepoint = pt_transaction_savepoint,
     .xRelease = pt_transaction_release,
@@ -91,5 +157,6 @@ static const sqlite3_module table_module = {
 
 int pt_table_register(sqlite3 *db, pt_connection *connection)
 {
-    return pt_module_register_shared(db, form.module, &table_module, connection, &form);
+    return pt_module_register_shared(db, ptable_form.module, &ptable_module, connection,
+                                     &ptable_form);
 }

@@ -3,7 +3,7 @@
 #include "module/companion.h"
 #include "module/follower.h"
 
-int pt_transaction_enter(pt_table *table, pt_error *error)
+int pt_transaction_begin_write(pt_table *table, pt_error *error)
 {
     int rc = pt_table_check_writable(table, error);
     if (rc == SQLITE_OK) {
@@ -16,9 +16,9 @@ int pt_transaction_begin(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    pt_table_enter(table);
-    int rc = pt_transaction_enter(table, &error);
-    pt_table_leave(table);
+    pt_table_set_busy(table);
+    int rc = pt_transaction_begin_write(table, &error);
+    pt_table_clear_busy(table);
     table->joining = rc == SQLITE_OK;
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }
@@ -30,16 +30,16 @@ int pt_transaction_sync(sqlite3_vtab *vtab)
         return SQLITE_OK;
     }
     pt_error error = PT_ERROR_NONE;
-    pt_table_enter(table);
+    pt_table_set_busy(table);
     int rc = pt_session_sync(table->session, &error);
-    pt_table_leave(table);
+    pt_table_clear_busy(table);
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }
 
 int pt_transaction_commit(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
-    table->owes_end = false;
+    table->created_in_transaction = false;
     if (table->session != NULL) {
         pt_session_commit(table->session);
     }
@@ -49,24 +49,23 @@ int pt_transaction_commit(sqlite3_vtab *vtab)
 int pt_transaction_rollback(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
-    table->owes_end = false;
-    pt_whole_rollback(pt_connection_db(table->connection));
+    table->created_in_transaction = false;
+    /* First: afterwards SQLite's databases must not be able to commit without the store. */
+    pt_whole_rollback(table->db);
     if (table->session != NULL) {
         pt_session_rollback(table->session);
     }
     return SQLITE_OK;
 }
 
-/*
- * Right after xBegin SQLite announces the savepoint that is innermost already. When it was opened
- * it was announced to those that have written, so there is nothing to learn from it.
- */
+/* The call right after xBegin is for a savepoint that is open already, and is ignored: see
+ * pt_follower_savepoint. */
 int pt_transaction_savepoint(sqlite3_vtab *vtab, int level)
 {
     pt_table *table = pt_table_of(vtab);
-    bool known = table->joining || table->session == NULL;
+    bool already_open = table->joining || table->session == NULL;
     table->joining = false;
-    return known ? SQLITE_OK : pt_session_savepoint(table->session, level);
+    return already_open ? SQLITE_OK : pt_session_savepoint(table->session, level);
 }
 
 int pt_transaction_release(sqlite3_vtab *vtab, int level)
@@ -87,13 +86,14 @@ int pt_transaction_rollback_to(sqlite3_vtab *vtab, int level)
     return SQLITE_OK;
 }
 
+/* A function called by the statement may have rolled back the transaction. */
 static int check_writing(const pt_table *table, pt_error *error)
 {
     bool writing = table->session != NULL && pt_session_is_writing(table->session);
-    return writing ? SQLITE_OK : pt_session_refuse_withdrawn(error);
+    return writing ? SQLITE_OK : pt_session_refuse_rolled_back(error);
 }
 
-/* Before the first write of a transaction, and of one that may be in doubt. */
+/* Before the first write of a transaction, and before every write while the store is in doubt. */
 static int prepare_first_write(pt_table *table, pt_error *error)
 {
     int rc = check_writing(table, error);
@@ -119,23 +119,4 @@ int pt_transaction_prepare_write(pt_table *table, pt_error *error)
     }
     pt_view *view = table->session != NULL ? pt_session_pending_view(table->session) : NULL;
     return view != NULL ? pt_table_find_id(table, view, error) : prepare_first_write(table, error);
-}
-
-int pt_transaction_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
-{
-    pt_view *view = NULL;
-    int rc = pt_companion_join(table->connection, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_session_read(table->session, &view, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_table_find_id(table, view, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_scan_open(scan, view, error);
-    }
-    if (rc == SQLITE_OK) {
-        pt_scan_freeze(scan);
-    }
-    return rc;
 }

@@ -1,31 +1,25 @@
 /*
- * How a table takes part in transactions: what the modules `ptable` and `pt_queue` share.
+ * The transaction callbacks of ptable and pt_queue, and what comes before a write. What each
+ * callback means for the store: transaction/session.h.
  */
 #ifndef PT_TABLE_TABLE_TRANSACTION_H
 #define PT_TABLE_TABLE_TRANSACTION_H
 
 #include "table/table.h"
-#include "transaction/scan.h"
 
 /*
- * What xBegin does: the table may be written, its store is open, and its transaction begins to
- * write. SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
+ * The work of xBegin: opens the store and begins the session's transaction. SQLITE_READONLY if the
+ * table must not be written to; SQLITE_NOMEM; other codes of pt_session_begin.
  */
-int pt_transaction_enter(pt_table *table, pt_error *error);
+int pt_transaction_begin_write(pt_table *table, pt_error *error);
 
 /*
- * At the beginning of xUpdate: the table may be written, its transaction is writing, and table->id
- * is as the transaction sees it. Codes as above.
+ * The first step of xUpdate: the table may be written to, its session is writing, and table->id is
+ * the one that the transaction sees. Codes as above.
  */
 int pt_transaction_prepare_write(pt_table *table, pt_error *error);
 
-/*
- * At the first xFilter of a cursor: opens a scan of the session's view that sees nothing of what is
- * written later, and sets table->id as the view shows it. The store is open. Codes as above.
- */
-int pt_transaction_open_scan(pt_table *table, pt_scan *scan, pt_error *error);
-
-/* The modules' methods of these names: transaction/session.h says what each call means. */
+/* xBegin, xSync and so on of both modules. */
 int pt_transaction_begin(sqlite3_vtab *vtab);
 int pt_transaction_sync(sqlite3_vtab *vtab);
 int pt_transaction_commit(sqlite3_vtab *vtab);

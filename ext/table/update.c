@@ -299,16 +299,10 @@ static int replace_properties(pt_table *table, const pt_write_arguments *given, 
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (tells_what_is_set(given)) {
-        return set_update_columns(table, given, error);
-    }
-    /* Columns with their old value must not override Properties; table->columns has the others. */
-    for (unsigned i = 0; i < table->columns.count; i++) {
-        if (!pt_bag_set(&table->bag, &table->columns.fields[i])) {
-            return pt_error_nomem(error);
-        }
-    }
-    return SQLITE_OK;
+    /* If SQLite does not tell, columns with their old value must not override Properties;
+     * table->columns has only the others. */
+    return tells_what_is_set(given) ? set_update_columns(table, given, error)
+                                    : pt_entity_set_columns(table, error);
 }
 
 static int change_entity(pt_table *table, const pt_record *record, const pt_write_arguments *given,
