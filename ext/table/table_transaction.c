@@ -99,8 +99,8 @@ static int prepare_first_write(pt_table *table, pt_error *error)
 {
     int rc = check_writing(table, error);
     /* The companion must have joined before there is anything to commit: after a DROP TABLE it
-     * alone gets xCommit. It could not join in xBegin already, where SQLite runs no such statement
-     * safely. */
+     * alone gets xCommit. (In xBegin it cannot join: SQLite's array of joined tables would
+     * overflow.) */
     if (rc == SQLITE_OK && !pt_session_has_pending(table->session)) {
         rc = pt_companion_join(table->connection, error);
     }
