@@ -4,7 +4,7 @@
 #include "lmdb/check_keys.h"
 #include "lmdb/check_main.h"
 #include "lmdb/data_file.h"
-#include "lmdb/file/forks.h"
+#include "lmdb/file/foreign_files.h"
 #include "lmdb/snapshot.h"
 
 enum { SNAPSHOT_TRIES = 64 };
@@ -99,7 +99,7 @@ static int open_version_of_store(pt_store *base, checked_version *version, pt_er
 static int open_version_of_file(const char *path, checked_version *version, pt_error *error)
 {
     *version = (checked_version){.file = {.path = path}};
-    int rc = pt_lmdb_find_file(path, false, &version->owned, &version->writable, error);
+    int rc = pt_lmdb_open_data_file(path, false, &version->owned, &version->writable, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -222,7 +222,7 @@ static int check_trees(pt_lmdb_checking *checking, pt_error *error)
     return rc;
 }
 
-static int check_file(pt_lmdb_checking *checking, pt_error *error)
+static int check_pages_and_records(pt_lmdb_checking *checking, pt_error *error)
 {
     checking->file.last_page = checking->meta.last_page;
     checking->dictionary = pt_dictionary_new();
@@ -253,7 +253,7 @@ int pt_lmdb_check(const char *path, pt_store *store, const pt_watch *watch,
     uint64_t number = version.meta == &version.metas.metas[1] ? 1 : 0;
     rc = check_metas(&checking, &version.metas, number, error);
     if (rc == SQLITE_OK) {
-        rc = check_file(&checking, error);
+        rc = check_pages_and_records(&checking, error);
     }
     close_version(&version);
     *complete = checking.complete;

@@ -223,7 +223,7 @@ static int visit_bucket(key_check *check, uint64_t bucket, unsigned depth, pt_er
     return rc;
 }
 
-static int take_entity(void *context, const pt_lmdb_entry *entry, pt_error *error)
+static int take_entity_entry(void *context, const pt_lmdb_entry *entry, pt_error *error)
 {
     key_check *check = context;
     if (!is_link_key(entry->key)) {
@@ -269,7 +269,7 @@ static int check_entities(key_check *check, pt_error *error)
         return rc;
     }
     begin_long_keys(check);
-    rc = pt_lmdb_check_database(checking, PT_FORMAT_ENTITIES, take_entity, check, error);
+    rc = pt_lmdb_check_database(checking, PT_FORMAT_ENTITIES, take_entity_entry, check, error);
     pt_lmdb_walk_end(&check->long_keys);
     /* If a page could not be read, its links and buckets are missing from the lists. */
     if (rc != SQLITE_OK || !checking->complete) {

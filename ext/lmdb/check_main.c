@@ -69,7 +69,7 @@ static void check_header(main_check *check, pt_slice record)
     }
 }
 
-static void check_state(main_check *check, pt_slice record)
+static void check_state_record(main_check *check, pt_slice record)
 {
     pt_lmdb_checking *checking = check->checking;
     check->has_state = pt_format_read_state(record, &checking->state);
@@ -132,7 +132,7 @@ static int check_record(main_check *check, const pt_lmdb_entry *entry)
     if (pt_slice_equal(entry->key, pt_format_header_key())) {
         check_header(check, entry->value);
     } else if (pt_slice_equal(entry->key, pt_format_state_key())) {
-        check_state(check, entry->value);
+        check_state_record(check, entry->value);
     } else if (pt_slice_equal(entry->key, pt_format_last_bucket_key())) {
         if (!pt_format_read_bucket(entry->key, entry->value, &check->checking->last_bucket)) {
             report_main(check, "the number of its last bucket of long keys is damaged");

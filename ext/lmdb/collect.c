@@ -5,15 +5,12 @@
 #include "lmdb/page/format.h"
 
 /*
- * A slice is over when so many pages are gone, or so many places were visited that may each have
- * changed a page or two without emptying one. The pages that a slice gives back then fit into one
- * record of LMDB's list of free pages, and that record into one page: longer ones need contiguous
- * pages and make every later commit search for them.
+ * A slice is full when it has freed this many pages, or visited this many places, each of which may
+ * have changed a page or two without emptying one. Then the pages that the slice frees fit into one
+ * record of LMDB's list of free pages, and that record fits into one page. A longer record needs
+ * contiguous pages, and every later commit would search for them.
  */
 enum { SLICE_PAGES = 64, SLICE_VISITS = 150 };
-
-/* Of a key in `garbage`, and of what a table's keys in `chunks` begin with. */
-enum { TWO_IDS = 2 * PT_KEY_TABLE_SIZE };
 
 typedef struct collection {
     MDB_txn *txn;
@@ -22,31 +19,32 @@ typedef struct collection {
     unsigned visits;
 } collection;
 
-static bool is_over(const collection *slice)
+static bool slice_is_full(const collection *slice)
 {
     return slice->visits >= SLICE_VISITS ||
            pt_lmdb_pages_in_use(slice->env, slice->txn) + SLICE_PAGES <= slice->pages_before;
 }
 
-static bool has_prefix(const MDB_val *key, pt_slice prefix)
+static bool val_has_prefix(const MDB_val *key, pt_slice prefix)
 {
     return pt_slice_has_prefix(pt_lmdb_slice(*key), prefix);
 }
 
-/* The first key with a prefix. MDB_NOTFOUND: there is none. */
-static int find_first(MDB_cursor *cursor, pt_slice prefix, MDB_val *key, MDB_val *value)
+/* Moves to the first key with a prefix. MDB_NOTFOUND: there is none. */
+static int find_first_key(MDB_cursor *cursor, pt_slice prefix, MDB_val *key, MDB_val *value)
 {
     *key = pt_lmdb_val(prefix);
     int mdb_rc = mdb_cursor_get(cursor, key, value, MDB_SET_RANGE);
-    return mdb_rc == MDB_SUCCESS && !has_prefix(key, prefix) ? MDB_NOTFOUND : mdb_rc;
+    return mdb_rc == MDB_SUCCESS && !val_has_prefix(key, prefix) ? MDB_NOTFOUND : mdb_rc;
 }
 
-/* Deletes from the key the cursor stands on, to a link, the prefix's end or the slice's. */
-static int delete_run(const collection *slice, MDB_cursor *cursor, pt_slice prefix, MDB_val key)
+/* Deletes keys from the cursor's position on. Stops at a link, at the end of the prefix, and when
+ * the slice is full. */
+static int delete_keys(const collection *slice, MDB_cursor *cursor, pt_slice prefix, MDB_val key)
 {
     int mdb_rc = MDB_SUCCESS;
-    while (mdb_rc == MDB_SUCCESS && has_prefix(&key, prefix) && key.mv_size != PT_LMDB_LINK_SIZE &&
-           !is_over(slice)) {
+    while (mdb_rc == MDB_SUCCESS && val_has_prefix(&key, prefix) &&
+           key.mv_size != PT_LMDB_LINK_SIZE && !slice_is_full(slice)) {
         mdb_rc = mdb_cursor_del(cursor, 0);
         if (mdb_rc == MDB_SUCCESS) {
             mdb_rc = mdb_cursor_get(cursor, &key, NULL, MDB_NEXT);
@@ -61,16 +59,16 @@ typedef struct bucket_prefix {
     uint8_t bytes[PT_LMDB_BUCKET_PREFIX];
 } bucket_prefix;
 
-static pt_slice prefix_of(uint64_t bucket, bucket_prefix *prefix)
+static pt_slice make_bucket_prefix(uint64_t bucket, bucket_prefix *prefix)
 {
     pt_lmdb_put_bucket_prefix(prefix->bytes, bucket);
     return pt_slice_of(prefix->bytes, sizeof prefix->bytes);
 }
 
 /*
- * From a bucket through the links that stand first, to the first bucket that does not begin with
- * one. `link` receives the link to it, and is empty if it is the first bucket itself. MDB_NOTFOUND:
- * it is empty.
+ * Follows the first key of a bucket, if that is a link, to the next bucket and so on, to a bucket
+ * that does not begin with a link, and moves to its first key. `link` receives the link to that
+ * bucket; it stays empty if no link was followed. MDB_NOTFOUND: the bucket found is empty.
  */
 static int find_innermost(MDB_cursor *cursor, uint64_t *bucket, pt_lmdb_part *link, MDB_val *key)
 {
@@ -78,7 +76,7 @@ static int find_innermost(MDB_cursor *cursor, uint64_t *bucket, pt_lmdb_part *li
     for (int depth = 0; depth < PT_LMDB_DEPTH_MAX; depth++) {
         bucket_prefix prefix;
         MDB_val value;
-        int mdb_rc = find_first(cursor, prefix_of(*bucket, &prefix), key, &value);
+        int mdb_rc = find_first_key(cursor, make_bucket_prefix(*bucket, &prefix), key, &value);
         if (mdb_rc != MDB_SUCCESS || key->mv_size != PT_LMDB_LINK_SIZE) {
             return mdb_rc;
         }
@@ -91,43 +89,43 @@ static int find_innermost(MDB_cursor *cursor, uint64_t *bucket, pt_lmdb_part *li
     return MDB_CORRUPTED;
 }
 
-/* How far the emptying of a bucket is. */
+/* The state of a bucket that is being emptied. */
 typedef enum emptying {
-    EMPTYING_SOUND,  /* all links lead to buckets that hold something */
-    EMPTYING_HOLLOW, /* some may not: who reads the table before would meet them */
-    EMPTYING_DONE,   /* the bucket itself is empty */
+    EMPTYING_SOUND,  /* every link inside leads to a bucket with keys */
+    EMPTYING_HOLLOW, /* a link may lead to an empty bucket: readers would call that damage */
+    EMPTYING_DONE,   /* the bucket is empty */
 } emptying;
 
-/* Deletes the first keys of a bucket, or of one inside it; or that one's link, once it is empty. */
+/* Deletes keys of the bucket that find_innermost finds or, if that bucket is empty, the link to it.
+ */
 static int delete_from_bucket(const collection *slice, MDB_cursor *cursor, uint64_t bucket,
                               emptying *state)
 {
     pt_lmdb_part link;
     MDB_val key;
     int mdb_rc = find_innermost(cursor, &bucket, &link, &key);
-    if (mdb_rc == MDB_SUCCESS) {
-        bucket_prefix prefix;
-        pt_slice keys = prefix_of(bucket, &prefix);
-        mdb_rc = delete_run(slice, cursor, keys, key);
-        if (mdb_rc == MDB_SUCCESS) {
-            MDB_val value;
-            mdb_rc = find_first(cursor, keys, &key, &value);
-        }
-        *state = mdb_rc == MDB_NOTFOUND ? EMPTYING_HOLLOW : EMPTYING_SOUND;
-        return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
+    if (mdb_rc == MDB_NOTFOUND) {
+        *state = link.size == 0 ? EMPTYING_DONE : EMPTYING_HOLLOW;
+        key = pt_lmdb_part_val(&link);
+        return link.size == 0 ? MDB_SUCCESS
+                              : mdb_del(slice->txn, slice->env->long_keys, &key, NULL);
     }
-    if (mdb_rc != MDB_NOTFOUND) {
+    if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    *state = link.size == 0 ? EMPTYING_DONE : EMPTYING_HOLLOW;
-    if (*state == EMPTYING_DONE) {
-        return MDB_SUCCESS;
+    bucket_prefix prefix;
+    pt_slice keys = make_bucket_prefix(bucket, &prefix);
+    mdb_rc = delete_keys(slice, cursor, keys, key);
+    if (mdb_rc == MDB_SUCCESS) {
+        MDB_val value;
+        mdb_rc = find_first_key(cursor, keys, &key, &value);
     }
-    key = pt_lmdb_part_val(&link);
-    return mdb_del(slice->txn, slice->env->long_keys, &key, NULL);
+    *state = mdb_rc == MDB_NOTFOUND ? EMPTYING_HOLLOW : EMPTYING_SOUND;
+    return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
 }
 
-/* As far as the slice goes; no link is left that leads to nothing. */
+/* Empties the bucket of a link until the slice is full, and then until each remaining link leads to
+ * a bucket with keys. */
 static int empty_bucket(collection *slice, const MDB_val *key, const MDB_val *link, bool *empty)
 {
     uint64_t bucket;
@@ -141,7 +139,7 @@ static int empty_bucket(collection *slice, const MDB_val *key, const MDB_val *li
     }
     emptying state = EMPTYING_SOUND;
     while (mdb_rc == MDB_SUCCESS && state != EMPTYING_DONE &&
-           (state == EMPTYING_HOLLOW || !is_over(slice))) {
+           (state == EMPTYING_HOLLOW || !slice_is_full(slice))) {
         slice->visits++;
         mdb_rc = delete_from_bucket(slice, cursor, bucket, &state);
     }
@@ -152,7 +150,7 @@ static int empty_bucket(collection *slice, const MDB_val *key, const MDB_val *li
 
 /* --- Tables --- */
 
-/* A link goes when nothing is left behind it. */
+/* Empties the bucket of a link; deletes the link if nothing is left in the bucket. */
 static int delete_link(collection *slice, MDB_cursor *cursor, const MDB_val *key,
                        const MDB_val *link)
 {
@@ -161,7 +159,7 @@ static int delete_link(collection *slice, MDB_cursor *cursor, const MDB_val *key
     return mdb_rc == MDB_SUCCESS && empty ? mdb_cursor_del(cursor, 0) : mdb_rc;
 }
 
-/* Deletes keys with a prefix, from the first one on. */
+/* Deletes the keys with a prefix, in order. *gone = true: there is none left. */
 static int delete_range(collection *slice, MDB_dbi dbi, pt_slice prefix, bool *gone)
 {
     MDB_cursor *cursor;
@@ -172,33 +170,35 @@ static int delete_range(collection *slice, MDB_dbi dbi, pt_slice prefix, bool *g
     while (mdb_rc == MDB_SUCCESS) {
         MDB_val key;
         MDB_val value;
-        mdb_rc = find_first(cursor, prefix, &key, &value);
-        if (mdb_rc != MDB_SUCCESS || is_over(slice)) {
+        mdb_rc = find_first_key(cursor, prefix, &key, &value);
+        if (mdb_rc != MDB_SUCCESS || slice_is_full(slice)) {
             break;
         }
         slice->visits++;
         mdb_rc = key.mv_size == PT_LMDB_LINK_SIZE ? delete_link(slice, cursor, &key, &value)
-                                                  : delete_run(slice, cursor, prefix, key);
+                                                  : delete_keys(slice, cursor, prefix, key);
     }
     mdb_cursor_close(cursor);
     *gone = mdb_rc == MDB_NOTFOUND;
     return *gone ? MDB_SUCCESS : mdb_rc;
 }
 
-static int forget(const collection *slice, uint32_t table, MDB_val *garbage_key)
+static int forget_table(const collection *slice, uint32_t table)
 {
     pt_format_key counts = pt_format_counts_key(table);
-    MDB_val counts_key = pt_lmdb_val(pt_slice_of(counts.bytes, counts.size));
-    int mdb_rc = mdb_del(slice->txn, slice->env->meta, &counts_key, NULL);
+    pt_format_key garbage = pt_format_garbage_key(table);
+    MDB_val key = pt_lmdb_val(pt_slice_of(counts.bytes, counts.size));
+    int mdb_rc = mdb_del(slice->txn, slice->env->meta, &key, NULL);
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
     }
-    return mdb_del(slice->txn, slice->env->garbage, garbage_key, NULL);
+    key = pt_lmdb_val(pt_slice_of(garbage.bytes, garbage.size));
+    return mdb_del(slice->txn, slice->env->garbage, &key, NULL);
 }
 
 static int collect_table(collection *slice, uint32_t table, bool *gone)
 {
-    uint8_t prefix[TWO_IDS];
+    uint8_t prefix[2 * PT_KEY_TABLE_SIZE];
     pt_put_be32(prefix, PT_TABLE_CHUNKS);
     pt_put_be32(prefix + PT_KEY_TABLE_SIZE, table);
     pt_slice entities = pt_slice_of(prefix + PT_KEY_TABLE_SIZE, PT_KEY_TABLE_SIZE);
@@ -206,18 +206,11 @@ static int collect_table(collection *slice, uint32_t table, bool *gone)
     if (mdb_rc == MDB_SUCCESS && *gone) {
         mdb_rc = delete_range(slice, slice->env->chunks, pt_slice_of(prefix, sizeof prefix), gone);
     }
-    if (mdb_rc == MDB_SUCCESS && *gone) {
-        uint8_t bytes[TWO_IDS];
-        pt_put_be32(bytes, PT_TABLE_GARBAGE);
-        pt_put_be32(bytes + PT_KEY_TABLE_SIZE, table);
-        MDB_val garbage_key = pt_lmdb_val(pt_slice_of(bytes, sizeof bytes));
-        mdb_rc = forget(slice, table, &garbage_key);
-    }
-    return mdb_rc;
+    return mdb_rc == MDB_SUCCESS && *gone ? forget_table(slice, table) : mdb_rc;
 }
 
-/* The table that is collected next; MDB_NOTFOUND: there is none. */
-static int next_table(const collection *slice, uint32_t *table)
+/* Finds the table to collect next. MDB_NOTFOUND: there is none. */
+static int find_garbage_table(const collection *slice, uint32_t *table)
 {
     MDB_cursor *cursor;
     MDB_val key;
@@ -233,7 +226,7 @@ static int next_table(const collection *slice, uint32_t *table)
         return mdb_rc;
     }
     const uint8_t *bytes = key.mv_data;
-    if (key.mv_size != TWO_IDS || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
+    if (key.mv_size != (size_t)2 * PT_KEY_TABLE_SIZE || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
         !pt_unseal(pt_lmdb_slice(key), pt_lmdb_slice(value), &content)) {
         return MDB_CORRUPTED;
     }
@@ -251,9 +244,9 @@ int pt_lmdb_collect(MDB_txn *txn, const pt_lmdb_env *env, bool *collected)
     }
     collection slice = {.txn = txn, .env = env, .pages_before = pt_lmdb_pages_in_use(env, txn)};
     bool gone = true;
-    while (mdb_rc == MDB_SUCCESS && gone && !is_over(&slice)) {
+    while (mdb_rc == MDB_SUCCESS && gone && !slice_is_full(&slice)) {
         uint32_t table;
-        mdb_rc = next_table(&slice, &table);
+        mdb_rc = find_garbage_table(&slice, &table);
         if (mdb_rc == MDB_SUCCESS) {
             slice.visits++;
             mdb_rc = collect_table(&slice, table, &gone);

@@ -7,8 +7,8 @@
 #include "base/sqlite.h"
 #include "lmdb/copy.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/guards.h"
 #include "lmdb/file/lock_file.h"
+#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
 #include "lmdb/txn.h"
@@ -17,7 +17,7 @@
 
 enum { NS_BETWEEN_TRIES = 200000 };
 
-/* --- Collecting --- */
+/* --- Collecting dropped tables --- */
 
 static int fail_interrupted(const pt_store *store, pt_error *error)
 {
@@ -25,7 +25,7 @@ static int fail_interrupted(const pt_store *store, pt_error *error)
                         store->path);
 }
 
-static int collect_slice(pt_store *store, bool *collected, pt_error *error)
+static int commit_collection(pt_store *store, bool *collected, pt_error *error)
 {
     static const pt_commit commit = {.sync = PT_SYNC_NORMAL};
     pt_writer *writer;
@@ -41,7 +41,7 @@ static int collect_slice(pt_store *store, bool *collected, pt_error *error)
     return pt_lmdb_write_commit(writer, &commit, error);
 }
 
-static int take_lock(pt_store *store, int wait_ms, pt_error *error)
+static int lock_to_compact(pt_store *store, int wait_ms, pt_error *error)
 {
     int rc = pt_lmdb_lock(store, wait_ms, error);
     return rc == SQLITE_BUSY
@@ -50,7 +50,7 @@ static int take_lock(pt_store *store, int wait_ms, pt_error *error)
                : rc;
 }
 
-/* What is left of dropped tables, in short commits; others may write in between. */
+/* Deletes all entities of dropped tables, in short commits; others may write between them. */
 static int collect_all(pt_store *store, int wait_ms, const pt_watch *watch, pt_error *error)
 {
     bool collected = true;
@@ -59,16 +59,14 @@ static int collect_all(pt_store *store, int wait_ms, const pt_watch *watch, pt_e
         if (watch->is_over(watch->context)) {
             return fail_interrupted(store, error);
         }
-        rc = take_lock(store, wait_ms, error);
+        rc = lock_to_compact(store, wait_ms, error);
         if (rc == SQLITE_OK) {
-            rc = collect_slice(store, &collected, error);
+            rc = commit_collection(store, &collected, error);
             pt_lmdb_unlock(store);
         }
     }
     return rc;
 }
-
-/* --- Others --- */
 
 static int fail_not_alone(pt_lmdb_store *store, pt_error *error)
 {
@@ -76,16 +74,16 @@ static int fail_not_alone(pt_lmdb_store *store, pt_error *error)
     if (processes == NULL) {
         return pt_error_nomem(error);
     }
-    pt_error_set(error, SQLITE_BUSY,
-                 "store %Q cannot be made smaller while another process has it open%s%s; close it "
-                 "there and try again (what dropped tables left behind has been collected and will "
-                 "be used again)",
-                 store->base.path, processes[0] != 0 ? ": process " : "", processes);
+    pt_error_set(
+        error, SQLITE_BUSY,
+        "store %Q cannot be compacted while another process has it open%s%s; close it "
+        "there and try again (the space of dropped tables has been collected and will be reused)",
+        store->base.path, processes[0] != 0 ? ": process " : "", processes);
     sqlite3_free(processes);
     return error->rc;
 }
 
-/* --- Rewriting --- */
+/* --- Rewriting the file --- */
 
 typedef struct rewriting {
     pt_lmdb_temporary copy;
@@ -93,8 +91,8 @@ typedef struct rewriting {
     struct stat new;
 } rewriting;
 
-/* The copy would have one of the names only. */
-static int check_names(const pt_lmdb_store *store, pt_error *error)
+/* Refuses a file with hard links: the copy would replace one of its names only. */
+static int check_one_name(const pt_lmdb_store *store, pt_error *error)
 {
     struct stat file;
     const char *path = store->base.path;
@@ -103,14 +101,14 @@ static int check_names(const pt_lmdb_store *store, pt_error *error)
     }
     if (file.st_nlink > 1) {
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be made smaller: its file has several names (hard "
-                            "links), which would then be different files; remove the others first",
+                            "store %Q cannot be compacted: its file has several names (hard "
+                            "links), which would become different files; remove the others first",
                             path);
     }
     return SQLITE_OK;
 }
 
-static int take_over_owner(const rewriting *self)
+static int copy_owner(const rewriting *self)
 {
     int fd = self->copy.fd;
     struct stat file;
@@ -124,15 +122,15 @@ static int take_over_owner(const rewriting *self)
     return fchmod(fd, self->old.st_mode & 0777) == 0 ? 0 : errno;
 }
 
-/* Owner, size, and all that has been written to the disk. */
+/* Gives the copy the owner of the old file, syncs it and notes its size. */
 static int finish_copy(pt_store *store, rewriting *self, pt_error *error)
 {
-    int problem = take_over_owner(self);
+    int problem = copy_owner(self);
     if (problem == EPERM) {
-        return pt_error_set(error, SQLITE_READONLY,
-                            "store %Q cannot be made smaller: its file belongs to somebody else; "
-                            "let its owner do it",
-                            store->path);
+        return pt_error_set(
+            error, SQLITE_READONLY,
+            "store %Q cannot be compacted: its file belongs to another user, who can do it",
+            store->path);
     }
     if (problem == 0 && (fsync(self->copy.fd) != 0 || fstat(self->copy.fd, &self->new) != 0)) {
         problem = errno;
@@ -141,26 +139,25 @@ static int finish_copy(pt_store *store, rewriting *self, pt_error *error)
                         : pt_lmdb_fail(error, problem, store->path, "finishing its copy");
 }
 
-static int put_in_place(pt_lmdb_store *store, void *context, pt_error *error)
+static int install_copy(pt_lmdb_store *store, void *context, pt_error *error)
 {
-    return pt_lmdb_take_over(store, &((rewriting *)context)->copy, error);
+    return pt_lmdb_replace_file(store, &((rewriting *)context)->copy, error);
 }
 
-/* Transactions of this process are waited for, as writers are; other processes are not. */
-static int replace(pt_lmdb_store *store, rewriting *self, int wait_ms, const pt_watch *watch,
-                   pt_error *error)
+/* Waits up to `wait_ms` for the transactions of this process, but not for other processes. */
+static int replace_file(pt_lmdb_store *store, rewriting *self, int wait_ms, const pt_watch *watch,
+                        pt_error *error)
 {
     pt_deadline deadline = pt_deadline_in(wait_ms);
     for (;;) {
-        int rc =
-            pt_lmdb_change_env(store, put_in_place, self,
-                               "cannot be made smaller while this process reads it; end the open "
-                               "statements and transactions on it and try again",
-                               error);
+        int rc = pt_lmdb_change_env(store, install_copy, self,
+                                    "cannot be compacted while this process reads it; end the open "
+                                    "statements and transactions on it and try again",
+                                    error);
         if (rc != SQLITE_BUSY || pt_deadline_has_passed(deadline)) {
             return rc;
         }
-        rc = pt_lmdb_is_alone(store, error);
+        rc = pt_lmdb_check_alone(store, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -172,9 +169,9 @@ static int replace(pt_lmdb_store *store, rewriting *self, int wait_ms, const pt_
     }
 }
 
-/* The store's lock is held. */
-static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *bytes,
-                   pt_error *error)
+/* The caller holds the store's writer lock. */
+static int rewrite_file(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *bytes,
+                        pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
     rewriting self = {.copy = {.fd = -1}};
@@ -182,7 +179,7 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* The new file has a lock file of its own; without one it could not be opened. */
+    /* The new file needs a lock file of its own, or it could not be opened: find out now. */
     int problem = pt_lmdb_lock_file_problem();
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a lock file for its copy");
@@ -193,7 +190,9 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a copy beside it");
     }
-    rc = check_names(store, error); /* a process that died may have left a second one till now */
+    /* Only now: making the temporary file has removed the second name that a process may have left
+     * when it died. */
+    rc = check_one_name(store, error);
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_copy(base, self.copy.name, base->path, watch, error);
     }
@@ -201,7 +200,7 @@ static int rewrite(pt_store *base, int wait_ms, const pt_watch *watch, int64_t *
         rc = finish_copy(base, &self, error);
     }
     if (rc == SQLITE_OK) {
-        rc = replace(store, &self, wait_ms, watch, error);
+        rc = replace_file(store, &self, wait_ms, watch, error);
     }
     pt_lmdb_temporary_close(&self.copy);
     if (rc == SQLITE_OK) {
@@ -214,16 +213,17 @@ int pt_lmdb_compact(pt_store *base, int wait_ms, const pt_watch *watch, int64_t 
                     pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    int rc = take_lock(base, wait_ms, error);
+    int rc = lock_to_compact(base, wait_ms, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     bool is_private = store->fd < 0;
-    rc = is_private ? SQLITE_OK : pt_lmdb_is_alone(store, error);
+    rc = is_private ? SQLITE_OK : pt_lmdb_check_alone(store, error);
     bool alone = rc == SQLITE_OK;
     if (alone && !is_private) {
-        rc = rewrite(base, wait_ms, watch, bytes, error);
+        rc = rewrite_file(base, wait_ms, watch, bytes, error);
     }
+    /* collect_all takes the lock for each of its commits. */
     pt_lmdb_unlock(base);
     if (is_private) {
         *bytes = 0;

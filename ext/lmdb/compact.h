@@ -1,16 +1,17 @@
 /*
- * Compacting: the store's file is replaced by a copy of itself that is as small as can be.
+ * pt_engine's compact: replaces the store's file with a copy of itself that is as small as
+ * possible.
  *
- * That needs this process to be the only one that has the store open. Readers and writers of other
- * processes would go on with the old file, which has no name any more. Within the process readers
- * go on while the copy is made, and writers wait.
+ * No other process may have the store open: its readers and writers would continue with the old
+ * file, which no longer has a name. Within this process readers continue while the copy is made;
+ * writers wait.
  */
 #ifndef PT_LMDB_COMPACT_H
 #define PT_LMDB_COMPACT_H
 
 #include "store/engine.h"
 
-/* pt_engine's compact. A private store has no file to become smaller: 0 bytes. */
+/* *bytes is 0 for a private store, which has no file. */
 int pt_lmdb_compact(pt_store *store, int wait_ms, const pt_watch *watch, int64_t *bytes,
                     pt_error *error);
 

@@ -10,9 +10,8 @@
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
 
-/*
- * The copy is written in slices, each a commit: what a commit writes is on the heap until then.
- */
+/* The copy is written in slices, one commit each, because LMDB keeps what a transaction writes on
+ * the heap until it commits. */
 enum { SLICE_BYTES = 4 << 20, SPARE_ROOM = 16 << 20 };
 
 typedef struct copying {
@@ -23,12 +22,13 @@ typedef struct copying {
     MDB_cursor *last; /* in the database that is being filled, of `to` */
     size_t put;       /* bytes since the slice began */
     const pt_watch *watch;
-    bool target_failed;
-    uint32_t asked; /* the table that is_dropped was asked for, */
-    bool dropped;   /* and what it said */
+    bool target_failed;  /* the last error is of the copy, not of the source */
+    uint32_t last_table; /* the table that is_dropped was last called for, */
+    bool last_dropped;   /* and its result */
 } copying;
 
-static int on_target(copying *self, int mdb_rc)
+/* Passes on the code of an operation on the copy. */
+static int note_target(copying *self, int mdb_rc)
 {
     if (mdb_rc != MDB_SUCCESS) {
         self->target_failed = true;
@@ -38,7 +38,7 @@ static int on_target(copying *self, int mdb_rc)
 
 /* --- Slices --- */
 
-static int begin_slice(copying *self, MDB_dbi dbi)
+static int begin_copy_slice(copying *self, MDB_dbi dbi)
 {
     if (self->watch->is_over(self->watch->context)) {
         return ECANCELED;
@@ -48,66 +48,57 @@ static int begin_slice(copying *self, MDB_dbi dbi)
         mdb_rc = mdb_cursor_open(self->to, dbi, &self->last);
     }
     self->put = 0;
-    return on_target(self, mdb_rc);
+    return note_target(self, mdb_rc);
 }
 
-static int end_slice(copying *self)
+static int end_copy_slice(copying *self)
 {
     MDB_txn *ended = self->to;
     self->to = NULL;
-    return on_target(self, mdb_txn_commit(ended));
+    return note_target(self, mdb_txn_commit(ended));
 }
 
-/* Begins the next slice if this one is large enough. */
-static int go_on(copying *self, MDB_dbi dbi)
+/* Ends the slice and begins the next one, if it is large enough. */
+static int end_full_slice(copying *self, MDB_dbi dbi)
 {
     if (self->put < SLICE_BYTES) {
         return MDB_SUCCESS;
     }
-    int mdb_rc = end_slice(self);
-    return mdb_rc == MDB_SUCCESS ? begin_slice(self, dbi) : mdb_rc;
+    int mdb_rc = end_copy_slice(self);
+    return mdb_rc == MDB_SUCCESS ? begin_copy_slice(self, dbi) : mdb_rc;
 }
 
-/* A key that is not behind all others shows that the source is damaged. */
-static int append(copying *self, MDB_val *key, MDB_val *value)
+/* After putting a record. If its key is in the copy already, or less than the last one that was
+ * appended, the source is damaged. */
+static int note_put(copying *self, const MDB_val *key, const MDB_val *value, int mdb_rc)
 {
     self->put += key->mv_size + value->mv_size;
-    int mdb_rc = mdb_cursor_put(self->last, key, value, MDB_APPEND);
     return mdb_rc == MDB_KEYEXIST || mdb_rc == MDB_BAD_VALSIZE ? MDB_CORRUPTED
-                                                               : on_target(self, mdb_rc);
-}
-
-static int put_new(copying *self, MDB_dbi dbi, MDB_val *key, MDB_val *value)
-{
-    self->put += key->mv_size + value->mv_size;
-    int mdb_rc = mdb_put(self->to, dbi, key, value, MDB_NOOVERWRITE);
-    return mdb_rc == MDB_KEYEXIST || mdb_rc == MDB_BAD_VALSIZE ? MDB_CORRUPTED
-                                                               : on_target(self, mdb_rc);
+                                                               : note_target(self, mdb_rc);
 }
 
 /* --- Dropped tables --- */
 
 static int is_dropped(copying *self, uint32_t table, bool *dropped)
 {
-    if (self->asked != table) {
-        uint8_t bytes[2 * PT_KEY_TABLE_SIZE];
-        pt_put_be32(bytes, PT_TABLE_GARBAGE);
-        pt_put_be32(bytes + PT_KEY_TABLE_SIZE, table);
-        MDB_val key = pt_lmdb_val(pt_slice_of(bytes, sizeof bytes));
+    if (self->last_table != table) {
+        pt_format_key garbage = pt_format_garbage_key(table);
+        MDB_val key = pt_lmdb_val(pt_slice_of(garbage.bytes, garbage.size));
         MDB_val value;
         int mdb_rc = mdb_get(self->from, self->source->garbage, &key, &value);
         if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
             return mdb_rc;
         }
-        self->asked = table;
-        self->dropped = mdb_rc == MDB_SUCCESS;
+        self->last_table = table;
+        self->last_dropped = mdb_rc == MDB_SUCCESS;
     }
-    *dropped = self->dropped;
+    *dropped = self->last_dropped;
     return MDB_SUCCESS;
 }
 
-/* Moves behind the keys that begin with the same `size` bytes, of which the last 4 are a table. */
-static int pass_table(MDB_cursor *cursor, MDB_val *key, MDB_val *value, size_t size)
+/* Moves to the first key after a table. The table's keys begin with the same `size` bytes, the last
+ * 4 of which are its id. */
+static int skip_table(MDB_cursor *cursor, MDB_val *key, MDB_val *value, size_t size)
 {
     uint8_t next[2 * PT_KEY_TABLE_SIZE];
     memcpy(next, key->mv_data, size);
@@ -118,7 +109,11 @@ static int pass_table(MDB_cursor *cursor, MDB_val *key, MDB_val *value, size_t s
 
 /* --- Long keys --- */
 
-/* What a link leads to. Each bucket is met once; a second time, and any circle, ends it. */
+/*
+ * Copies the bucket that a link leads to, and the buckets that its own links lead to. In a sound
+ * store one link leads to each bucket. With a second one, or a circle, a key is
+ * in the copy already (note_put).
+ */
 static int copy_bucket(copying *self, const MDB_val *link_key, const MDB_val *link, int depth)
 {
     uint64_t bucket;
@@ -137,7 +132,8 @@ static int copy_bucket(copying *self, const MDB_val *link_key, const MDB_val *li
     MDB_val value;
     mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE);
     while (mdb_rc == MDB_SUCCESS && pt_lmdb_is_in_bucket(&key, bucket)) {
-        mdb_rc = put_new(self, self->target.long_keys, &key, &value);
+        mdb_rc = mdb_put(self->to, self->target.long_keys, &key, &value, MDB_NOOVERWRITE);
+        mdb_rc = note_put(self, &key, &value, mdb_rc);
         if (mdb_rc == MDB_SUCCESS && key.mv_size == PT_LMDB_LINK_SIZE) {
             mdb_rc = copy_bucket(self, &key, &value, depth + 1);
         }
@@ -151,61 +147,64 @@ static int copy_bucket(copying *self, const MDB_val *link_key, const MDB_val *li
 
 /* --- Entities and chunks --- */
 
-/* A sub-database whose keys have a table's id at the end of their first `prefix` bytes. */
-typedef struct part {
+/* A sub-database to be copied. The first `prefix` bytes of its keys end with a table's id. */
+typedef struct copied_database {
     MDB_dbi from;
     MDB_dbi to;
     size_t prefix;
     bool has_links;
-} part;
+} copied_database;
 
-static int copy_record(copying *self, const part *which, MDB_val *key, MDB_val *value)
+static int copy_with_links(copying *self, const copied_database *database, MDB_val *key,
+                           MDB_val *value)
 {
-    int mdb_rc = append(self, key, value);
-    if (mdb_rc == MDB_SUCCESS && which->has_links && key->mv_size == PT_LMDB_LINK_SIZE) {
+    int mdb_rc = mdb_cursor_put(self->last, key, value, MDB_APPEND);
+    mdb_rc = note_put(self, key, value, mdb_rc);
+    if (mdb_rc == MDB_SUCCESS && database->has_links && key->mv_size == PT_LMDB_LINK_SIZE) {
         mdb_rc = copy_bucket(self, key, value, 1);
     }
-    return mdb_rc == MDB_SUCCESS ? go_on(self, which->to) : mdb_rc;
+    return mdb_rc == MDB_SUCCESS ? end_full_slice(self, database->to) : mdb_rc;
 }
 
-/* Copies the record under the cursor, or passes its table over, and moves on. */
-static int copy_one(copying *self, const part *which, MDB_cursor *cursor, MDB_val *key,
-                    MDB_val *value)
+/* Copies the record under the cursor and moves on; skips its table if that was dropped. */
+static int copy_or_skip(copying *self, const copied_database *database, MDB_cursor *cursor,
+                        MDB_val *key, MDB_val *value)
 {
     bool dropped;
-    if (key->mv_size < which->prefix) {
+    if (key->mv_size < database->prefix) {
         return MDB_CORRUPTED;
     }
     const uint8_t *bytes = key->mv_data;
-    int mdb_rc = is_dropped(self, pt_get_be32(bytes + which->prefix - PT_KEY_TABLE_SIZE), &dropped);
+    int mdb_rc =
+        is_dropped(self, pt_get_be32(bytes + database->prefix - PT_KEY_TABLE_SIZE), &dropped);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
     if (dropped) {
-        return pass_table(cursor, key, value, which->prefix);
+        return skip_table(cursor, key, value, database->prefix);
     }
-    mdb_rc = copy_record(self, which, key, value);
+    mdb_rc = copy_with_links(self, database, key, value);
     return mdb_rc == MDB_SUCCESS ? mdb_cursor_get(cursor, key, value, MDB_NEXT) : mdb_rc;
 }
 
-static int copy_part(copying *self, const part *which)
+static int copy_database(copying *self, const copied_database *database)
 {
     MDB_cursor *cursor;
     MDB_val key;
     MDB_val value;
-    int mdb_rc = mdb_cursor_open(self->from, which->from, &cursor);
+    int mdb_rc = mdb_cursor_open(self->from, database->from, &cursor);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    mdb_rc = begin_slice(self, which->to);
+    mdb_rc = begin_copy_slice(self, database->to);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_FIRST);
     }
     while (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = copy_one(self, which, cursor, &key, &value);
+        mdb_rc = copy_or_skip(self, database, cursor, &key, &value);
     }
     mdb_cursor_close(cursor);
-    return mdb_rc == MDB_NOTFOUND ? end_slice(self) : mdb_rc;
+    return mdb_rc == MDB_NOTFOUND ? end_copy_slice(self) : mdb_rc;
 }
 
 /* --- The main database --- */
@@ -229,7 +228,7 @@ static int copy_meta_records(copying *self, MDB_cursor *cursor)
         bool left_out;
         mdb_rc = is_left_out(self, &key, &left_out);
         if (mdb_rc == MDB_SUCCESS && !left_out) {
-            mdb_rc = on_target(self, mdb_put(self->to, self->target.meta, &key, &value, 0));
+            mdb_rc = note_target(self, mdb_put(self->to, self->target.meta, &key, &value, 0));
         }
         if (mdb_rc == MDB_SUCCESS) {
             mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT);
@@ -238,8 +237,8 @@ static int copy_meta_records(copying *self, MDB_cursor *cursor)
     return mdb_rc == MDB_NOTFOUND ? MDB_SUCCESS : mdb_rc;
 }
 
-/* The version in the state is the number of LMDB's transaction. */
-static int put_state(copying *self)
+/* Copies the state, with the id of LMDB's transaction in the copy as its version. */
+static int put_copied_state(copying *self)
 {
     pt_format_state state;
     uint8_t bytes[PT_FORMAT_STATE_SIZE];
@@ -252,7 +251,7 @@ static int put_state(copying *self)
     state.version = mdb_txn_id(self->to);
     pt_format_write_state(&state, bytes);
     value = pt_lmdb_val(pt_slice_of(bytes, sizeof bytes));
-    return on_target(self, mdb_put(self->to, self->target.meta, &key, &value, 0));
+    return note_target(self, mdb_put(self->to, self->target.meta, &key, &value, 0));
 }
 
 static int copy_meta(copying *self)
@@ -262,34 +261,35 @@ static int copy_meta(copying *self)
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    mdb_rc = begin_slice(self, self->target.meta);
+    mdb_rc = begin_copy_slice(self, self->target.meta);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = copy_meta_records(self, cursor);
     }
     mdb_cursor_close(cursor);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put_state(self);
+        mdb_rc = put_copied_state(self);
     }
-    return mdb_rc == MDB_SUCCESS ? end_slice(self) : mdb_rc;
+    return mdb_rc == MDB_SUCCESS ? end_copy_slice(self) : mdb_rc;
 }
 
-/* --- All of it --- */
+/* --- The whole store --- */
 
 static int copy_all(copying *self)
 {
     const pt_lmdb_env *from = self->source;
     const pt_lmdb_env *to = &self->target;
-    const part entities = {from->entities, to->entities, PT_KEY_TABLE_SIZE, true};
-    const part chunks = {from->chunks, to->chunks, (size_t)2 * PT_KEY_TABLE_SIZE, false};
-    int mdb_rc = copy_part(self, &entities);
+    const copied_database entities = {from->entities, to->entities, PT_KEY_TABLE_SIZE, true};
+    const copied_database chunks = {from->chunks, to->chunks, (size_t)2 * PT_KEY_TABLE_SIZE, false};
+    int mdb_rc = copy_database(self, &entities);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = copy_part(self, &chunks);
+        mdb_rc = copy_database(self, &chunks);
     }
     return mdb_rc == MDB_SUCCESS ? copy_meta(self) : mdb_rc;
 }
 
-/* LMDB may leave a last page unwritten that it has taken and given back (lmdb/writer.c). */
-static int finish(copying *self)
+/* LMDB may not have written the last page, if it was allocated and freed again (lmdb/writer.c). So
+ * the file is extended to its full size before it is synced. */
+static int finish_target(copying *self)
 {
     int fd;
     struct stat file;
@@ -298,9 +298,9 @@ static int finish(copying *self)
     mdb_env_get_fd(self->target.env, &fd);
     off_t size = (off_t)((info.me_last_pgno + 1) * self->target.page_size);
     if (fstat(fd, &file) != 0 || (file.st_size < size && ftruncate(fd, size) != 0)) {
-        return on_target(self, errno);
+        return note_target(self, errno);
     }
-    return on_target(self, mdb_env_sync(self->target.env, 1));
+    return note_target(self, mdb_env_sync(self->target.env, 1));
 }
 
 static int open_target(copying *self, const char *name)
@@ -309,12 +309,12 @@ static int open_target(copying *self, const char *name)
     mdb_env_info(self->source->env, &info);
     size_t map_size =
         pt_lmdb_map_size((info.me_last_pgno + 1) * self->source->page_size * 2 + SPARE_ROOM);
-    return on_target(self,
-                     map_size == 0 ? ENOMEM : pt_lmdb_create_in(&self->target, name, map_size));
+    return note_target(self,
+                       map_size == 0 ? ENOMEM : pt_lmdb_create_in(&self->target, name, map_size));
 }
 
-static int fail(const copying *self, const pt_lmdb_store *store, const char *place, int mdb_rc,
-                pt_error *error)
+static int fail_to_copy(const copying *self, const pt_lmdb_store *store, const char *place,
+                        int mdb_rc, pt_error *error)
 {
     if (mdb_rc == ECANCELED) {
         return pt_error_set(error, SQLITE_INTERRUPT, "copying store %Q was interrupted",
@@ -331,17 +331,17 @@ static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, con
     copying self = {.source = &store->env,
                     .from = snapshot->reader.txn,
                     .watch = watch,
-                    .asked = PT_TABLE_GARBAGE};
+                    .last_table = PT_TABLE_GARBAGE};
     int mdb_rc = open_target(&self, name);
     if (mdb_rc != MDB_SUCCESS) {
-        return fail(&self, store, place, mdb_rc, error);
+        return fail_to_copy(&self, store, place, mdb_rc, error);
     }
     mdb_rc = copy_all(&self);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = finish(&self);
+        mdb_rc = finish_target(&self);
     }
     if (mdb_rc == MDB_SUCCESS && watch->is_over(watch->context)) {
-        mdb_rc = ECANCELED; /* nobody waits for it any more, and it has no name yet */
+        mdb_rc = ECANCELED; /* not too late: the copy has no name yet */
     }
     if (self.to != NULL) {
         mdb_txn_abort(self.to);
@@ -350,7 +350,7 @@ static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, con
         mdb_rc = pt_lmdb_env_write_problem(&self.target, mdb_rc);
     }
     pt_lmdb_env_close(&self.target);
-    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail(&self, store, place, mdb_rc, error);
+    return mdb_rc == MDB_SUCCESS ? SQLITE_OK : fail_to_copy(&self, store, place, mdb_rc, error);
 }
 
 int pt_lmdb_copy(pt_store *store, const char *name, const char *place, const pt_watch *watch,

@@ -7,36 +7,38 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/guards.h"
 #include "lmdb/file/lock_file.h"
+#include "lmdb/file/network.h"
+#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/map.h"
+#include "lmdb/opening.h"
 #include "lmdb/page/format.h"
 
 /*
- * LMDB keeps the list of free pages in records whose keys must be smaller than the id of the oldest
- * transaction in use. With small ids a long list becomes a few records of many contiguous pages,
- * and every later commit then searches for such a run: 152 ms instead of 0.05 ms after a mass
- * delete in a store of 4 GB. A store is therefore born with some thousands of commits behind it. A
- * private store is small and must open quickly.
+ * LMDB keeps the list of free pages in records whose keys are smaller than the id of the oldest
+ * transaction in use. While ids are small, a long list becomes a few records of many contiguous
+ * pages each, and every later commit searches for such runs: 152 ms instead of 0.05 ms after a mass
+ * delete in a store of 4 GB. So a new store starts with some thousands of commits. A private store
+ * gets fewer, as it is small and must open quickly.
  */
 enum { COMMITS_OF_A_FILE = 4096, COMMITS_OF_A_PRIVATE_STORE = 512 };
 
 enum { MAP_SIZE_WHILE_PREPARING = 1 << 20, PRIVATE_MODE = 0600 };
 
-static int put(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
+static int put_meta_record(MDB_txn *txn, MDB_dbi dbi, pt_slice key, const void *bytes, size_t size)
 {
     MDB_val mdb_key = pt_lmdb_val(key);
     MDB_val value = pt_lmdb_val(pt_slice_of(bytes, size));
     return mdb_put(txn, dbi, &mdb_key, &value, 0);
 }
 
-static int put_state(pt_lmdb_env *env, MDB_txn *txn)
+static int put_empty_state(pt_lmdb_env *env, MDB_txn *txn)
 {
     uint8_t bytes[PT_FORMAT_STATE_SIZE];
     pt_format_state state = {.version = mdb_txn_id(txn), .next_table_id = 1};
     pt_format_write_state(&state, bytes);
-    return put(txn, env->meta, pt_format_state_key(), bytes, sizeof bytes);
+    return put_meta_record(txn, env->meta, pt_format_state_key(), bytes, sizeof bytes);
 }
 
 static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
@@ -45,12 +47,12 @@ static int put_first_records(pt_lmdb_env *env, MDB_txn *txn)
     pt_format_write_header(header);
     int mdb_rc = pt_lmdb_env_open_databases(env, txn, MDB_CREATE);
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put(txn, env->meta, pt_format_header_key(), header, sizeof header);
+        mdb_rc = put_meta_record(txn, env->meta, pt_format_header_key(), header, sizeof header);
     }
     return mdb_rc;
 }
 
-static int commit_once(pt_lmdb_env *env, bool first)
+static int commit_empty_state(pt_lmdb_env *env, bool first)
 {
     MDB_txn *txn;
     int mdb_rc = mdb_txn_begin(env->env, NULL, 0, &txn);
@@ -61,7 +63,7 @@ static int commit_once(pt_lmdb_env *env, bool first)
         mdb_rc = put_first_records(env, txn);
     }
     if (mdb_rc == MDB_SUCCESS) {
-        mdb_rc = put_state(env, txn);
+        mdb_rc = put_empty_state(env, txn);
     }
     if (mdb_rc != MDB_SUCCESS) {
         mdb_txn_abort(txn);
@@ -70,18 +72,18 @@ static int commit_once(pt_lmdb_env *env, bool first)
     return mdb_txn_commit(txn);
 }
 
-/* Opens a new environment at `path` and fills it; closed again on failure. */
-static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned flags, mode_t mode,
-                   int commits)
+/* Opens an environment on the file at `path` and makes so many commits. Closed again on failure. */
+static int open_and_commit(pt_lmdb_env *env, const char *path, size_t map_size, unsigned flags,
+                           mode_t mode, int commits)
 {
     MDB_stat stat;
     *env = (pt_lmdb_env){0};
-    int mdb_rc = pt_lmdb_env_configure(env, map_size);
+    int mdb_rc = pt_lmdb_env_create(env, map_size);
     if (mdb_rc == MDB_SUCCESS) {
         flags |= MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC;
         mdb_rc = mdb_env_open(env->env, path, flags, mode);
         if (mdb_rc == MDB_INVALID) {
-            mdb_rc = EAGAIN; /* the file is ours: it was the first lock that LMDB could not take */
+            mdb_rc = EAGAIN; /* not our file: LMDB could not take its first lock */
         }
     }
     if (mdb_rc != MDB_SUCCESS) {
@@ -91,7 +93,7 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
     mdb_env_stat(env->env, &stat);
     env->page_size = stat.ms_psize;
     for (int i = 0; mdb_rc == MDB_SUCCESS && i < commits; i++) {
-        mdb_rc = commit_once(env, i == 0);
+        mdb_rc = commit_empty_state(env, i == 0);
     }
     if (mdb_rc != MDB_SUCCESS) {
         mdb_rc = pt_lmdb_env_write_problem(env, mdb_rc);
@@ -104,7 +106,7 @@ static int prepare(pt_lmdb_env *env, const char *path, size_t map_size, unsigned
 
 int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size)
 {
-    return prepare(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
+    return open_and_commit(env, name, map_size, MDB_NOLOCK, PRIVATE_MODE, COMMITS_OF_A_FILE);
 }
 
 static int fill_file(const char *name)
@@ -136,8 +138,8 @@ static int fail_creating(pt_error *error, const char *path, int problem)
                             path, strerror(problem));
     case ELOOP:
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be created: links lead from one to the other; name "
-                            "another",
+                            "store %Q cannot be created: its path has a circle of symbolic links; "
+                            "name another",
                             path);
     case ENAMETOOLONG:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -149,8 +151,8 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     }
 }
 
-/* Whether there is a file of that name. 0 or errno if that cannot be said. */
-static int look_for(const char *path, struct stat *file, bool *found)
+/* Sets *found, and *file if there is one. Returns 0 or errno. */
+static int stat_if_there(const char *path, struct stat *file, bool *found)
 {
     *found = stat(path, file) == 0;
     return *found || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
@@ -161,8 +163,8 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
     pt_lmdb_temporary temporary;
     struct stat file;
     bool exists;
-    bool shared = false;
-    int problem = look_for(path, &file, &exists);
+    bool has_like = false;
+    int problem = stat_if_there(path, &file, &exists);
     if (exists) {
         return SQLITE_OK;
     }
@@ -171,10 +173,10 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         return rc;
     }
     if (problem == 0 && like != NULL) {
-        problem = look_for(like, &file, &shared);
+        problem = stat_if_there(like, &file, &has_like);
     }
     if (problem == 0) {
-        problem = pt_lmdb_temporary_make(path, shared ? &file : NULL, &temporary);
+        problem = pt_lmdb_temporary_make(path, has_like ? &file : NULL, &temporary);
     }
     if (problem != 0) {
         return fail_creating(error, path, problem);
@@ -184,12 +186,13 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         pt_lmdb_temporary_close(&temporary);
         return rc;
     }
+    /* Filled before it gets its name: no process sees, and no crash leaves, half a store. */
     problem = fill_file(temporary.name);
     if (problem == 0) {
         problem = pt_lmdb_temporary_publish(&temporary, path);
     }
     if (problem == EEXIST) {
-        problem = pt_lmdb_sync_folder(path);
+        problem = pt_lmdb_sync_folder(path); /* its maker may have died before doing it */
     }
     pt_lmdb_temporary_close(&temporary);
     return problem == 0 ? SQLITE_OK : fail_creating(error, path, problem);
@@ -197,10 +200,8 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 
 /* --- Private stores --- */
 
-/*
- * A new folder under the first usable place for temporary files. The name is for sqlite3_free; NULL
- * after an error.
- */
+/* Makes a folder in the first usable place for temporary files. Returns its name, from
+ * sqlite3_malloc; NULL after an error. */
 static char *make_private_folder(pt_error *error)
 {
     const char *places[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/tmp"};
@@ -223,12 +224,14 @@ static char *make_private_folder(pt_error *error)
     return NULL;
 }
 
-/* Work on a private store's file, under a name that it has only meanwhile. LMDB's code or errno. */
+/* Opens an environment on a private store's file, which has the name `file` until this returns.
+ * Returns LMDB's code or errno. */
 typedef int (*private_work)(pt_lmdb_env *env, const char *file);
 
 static int create_nameless(pt_lmdb_env *env, const char *file)
 {
-    return prepare(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, COMMITS_OF_A_PRIVATE_STORE);
+    return open_and_commit(env, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE,
+                           COMMITS_OF_A_PRIVATE_STORE);
 }
 
 static int open_handles(pt_lmdb_env *env)
@@ -246,7 +249,7 @@ static int open_handles(pt_lmdb_env *env)
     return mdb_txn_commit(txn);
 }
 
-/* The name leads to the open descriptor of the file, which has no other name any more. */
+/* The file has no name any more, so it is opened by a link to its open descriptor. */
 static int open_nameless(pt_lmdb_env *env, const char *file)
 {
     int fd;
@@ -257,10 +260,10 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
     if (symlink(link, file) != 0) {
         return errno;
     }
-    int mdb_rc = prepare(&opened, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, 0);
+    int mdb_rc = open_and_commit(&opened, file, pt_lmdb_map_size(0), 0, PRIVATE_MODE, 0);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_handles(&opened);
-        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened);
+        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened); /* the file is now open twice */
     }
     if (mdb_rc == MDB_SUCCESS) {
         *env = opened;
@@ -291,6 +294,7 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
         if (mdb_rc == MDB_SUCCESS && rc == SQLITE_OK) {
             mdb_rc = work(env, file);
         }
+        /* LMDB has both files open. Without names they vanish with the process, however it ends. */
         unlink(file);
         unlink(lock_file);
     }
@@ -304,7 +308,7 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, "(private)", doing);
     }
-    return pt_lmdb_env_settle(env, "(private)", error);
+    return pt_lmdb_finish_opening(env, "(private)", error);
 }
 
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)

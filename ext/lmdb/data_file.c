@@ -6,11 +6,9 @@
 
 #include "base/sqlite.h"
 #include "lmdb/create.h"
-#include "lmdb/env.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/forks.h"
-#include "lmdb/file/guards.h"
-#include "lmdb/file/temporary.h"
+#include "lmdb/file/foreign_files.h"
+#include "lmdb/file/standard_descriptors.h"
 
 enum { FINDING_TRIES = 3 };
 
@@ -19,9 +17,10 @@ static int open_as(const char *path, int access, pt_lmdb_owned *file)
     return pt_lmdb_open_owned(path, access | O_CLOEXEC | O_NONBLOCK | O_NOCTTY, 0, file);
 }
 
-/* Opens the data file, for writing if possible. 0 or errno. */
-static int open_data_file(const char *path, pt_lmdb_owned *file, bool *writable)
+/* Opens the data file, for writing if possible. Returns 0 or errno. */
+static int open_existing(const char *path, pt_lmdb_owned *file, bool *writable)
 {
+    /* A second descriptor could not be closed without dropping locks that the process has. */
     if (pt_lmdb_foreign_take(path, file, writable)) {
         return 0;
     }
@@ -34,7 +33,7 @@ static int open_data_file(const char *path, pt_lmdb_owned *file, bool *writable)
     return problem;
 }
 
-int pt_lmdb_fail_finding(pt_error *error, const char *path, int problem)
+int pt_lmdb_fail_opening_file(pt_error *error, const char *path, int problem)
 {
     switch (problem) {
     case ENOENT:
@@ -47,7 +46,7 @@ int pt_lmdb_fail_finding(pt_error *error, const char *path, int problem)
     case ENOTDIR:
         return pt_error_set(
             error, SQLITE_CANTOPEN,
-            "store %Q cannot be there: a part of its path is not a folder; name another", path);
+            "store %Q cannot be opened: a part of its path is not a folder; name another", path);
     case EACCES:
     case EPERM:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -61,40 +60,40 @@ int pt_lmdb_fail_finding(pt_error *error, const char *path, int problem)
     }
 }
 
-static int check_kind(const char *path, pt_error *error)
+static int check_kind_at(const char *path, pt_error *error)
 {
     struct stat file;
     if (stat(path, &file) != 0) {
-        return errno == ENOENT ? SQLITE_OK : pt_lmdb_fail_finding(error, path, errno);
+        return errno == ENOENT ? SQLITE_OK : pt_lmdb_fail_opening_file(error, path, errno);
     }
     return pt_lmdb_check_kind(&file, path, error);
 }
 
-int pt_lmdb_find_file(const char *path, bool create, pt_lmdb_owned *file, bool *writable,
-                      pt_error *error)
+int pt_lmdb_open_data_file(const char *path, bool create, pt_lmdb_owned *file, bool *writable,
+                           pt_error *error)
 {
-    int rc = check_kind(path, error);
+    int rc = check_kind_at(path, error);
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_fill_descriptors(path, error);
     }
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int problem = open_data_file(path, file, writable);
+    /* More than one try: another process may remove the file after we have made it. */
+    int problem = open_existing(path, file, writable);
     for (int tries = 1; problem == ENOENT && create && tries < FINDING_TRIES; tries++) {
         rc = pt_lmdb_create_file(path, NULL, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
-        problem = open_data_file(path, file, writable);
+        problem = open_existing(path, file, writable);
     }
-    return problem == 0 ? SQLITE_OK : pt_lmdb_fail_finding(error, path, problem);
+    return problem == 0 ? SQLITE_OK : pt_lmdb_fail_opening_file(error, path, problem);
 }
 
-/* --- Place --- */
+/* --- Its name --- */
 
-/* Whether the file of this name is this one. 0 or errno if that cannot be said. */
-static int look_at_name(const char *path, dev_t device, ino_t inode, bool *same)
+int pt_lmdb_is_named(const char *path, dev_t device, ino_t inode, bool *same)
 {
     struct stat named;
     *same = false;
@@ -105,39 +104,10 @@ static int look_at_name(const char *path, dev_t device, ino_t inode, bool *same)
     return 0;
 }
 
-bool pt_lmdb_has_lost_name(const struct stat *file, const char *path)
-{
-    bool same;
-    return look_at_name(path, file->st_dev, file->st_ino, &same) == 0 && !same;
-}
-
 int pt_lmdb_fail_moved(pt_error *error, int rc, const char *path)
 {
     return pt_error_set(error, rc,
                         "store %Q was moved, replaced or deleted while it is open; close all "
                         "connections to it, and open it where it is now",
                         path);
-}
-
-int pt_lmdb_check_place(const pt_lmdb_store *store, int code, pt_error *error)
-{
-    bool same;
-    int problem = look_at_name(store->base.path, store->device, store->inode, &same);
-    if (problem != 0) {
-        return pt_lmdb_fail(error, problem, store->base.path, "looking at its name");
-    }
-    return same ? SQLITE_OK : pt_lmdb_fail_moved(error, code, store->base.path);
-}
-
-int pt_lmdb_settle_name(pt_lmdb_store *store, pt_error *error)
-{
-    if (store->renamed || store->found) {
-        int problem = pt_lmdb_sync_folder(store->base.path);
-        if (problem != 0) {
-            return pt_lmdb_fail(error, problem, store->base.path, "making its name durable");
-        }
-        store->renamed = false;
-        store->found = false;
-    }
-    return SQLITE_OK;
 }

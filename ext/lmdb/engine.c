@@ -18,6 +18,7 @@ static int open_with_this_engine(const char *path, unsigned flags, pt_store **st
     return pt_lmdb_open(path, flags, &pt_lmdb_engine, store, error);
 }
 
+/* In the order of store/engine.h. */
 const pt_engine pt_lmdb_engine = {
     .open = open_with_this_engine,
     .create = pt_lmdb_create_file,

@@ -10,8 +10,8 @@
 #include "lmdb/snapshot.h"
 
 /*
- * LMDB lists its readers as text, a line each that ends with the id of the transaction the reader
- * shows, or with "-" if it shows none; other lines are headings.
+ * LMDB lists the reader table as text. A reader's line ends with the version that it shows, or with
+ * "-" if it shows none. Other lines are headings.
  */
 static int note_reader(const char *line, void *context)
 {
@@ -29,7 +29,7 @@ static int note_reader(const char *line, void *context)
     return 0;
 }
 
-/* The mutex keeps the environment from being changed meanwhile. */
+/* The mutex keeps other threads from closing the environment. */
 static void list_readers(pt_lmdb_store *store, MDB_msg_func *note, void *context)
 {
     pthread_mutex_lock(&store->mutex);
@@ -49,7 +49,7 @@ typedef struct processes {
     int count;
 } processes;
 
-/* The lines begin with the reader's process. */
+/* A reader's line begins with its process. */
 static int note_process(const char *line, void *context)
 {
     processes *found = context;
@@ -71,15 +71,11 @@ char *pt_lmdb_list_processes(pt_lmdb_store *store)
 {
     processes found = {.count = 0};
     list_readers(store, note_process, &found);
-    sqlite3_str *list = sqlite3_str_new(NULL);
-    for (int i = 0; i < found.count; i++) {
-        sqlite3_str_appendf(list, "%s%lld", i > 0 ? ", " : "", (sqlite3_int64)found.ids[i]);
+    char *list = sqlite3_mprintf("");
+    for (int i = 0; list != NULL && i < found.count; i++) {
+        list = sqlite3_mprintf("%z%s%lld", list, i > 0 ? ", " : "", (sqlite3_int64)found.ids[i]);
     }
-    if (found.count == 0) {
-        sqlite3_free(sqlite3_str_finish(list));
-        return sqlite3_mprintf("");
-    }
-    return sqlite3_str_finish(list);
+    return list;
 }
 
 /* --- Information --- */
@@ -118,7 +114,6 @@ static int read_info(pt_lmdb_snapshot *snapshot, pt_store_info *info, pt_error *
     return SQLITE_OK;
 }
 
-/* The readers are listed first: the snapshot taken here is not one of them. */
 int pt_lmdb_info(pt_store *base, pt_store_info *info, pt_error *error)
 {
     pt_store_info found = {0};
@@ -127,6 +122,7 @@ int pt_lmdb_info(pt_store *base, pt_store_info *info, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* Listed before this function takes a snapshot of its own, which does not count. */
     list_readers((pt_lmdb_store *)base, note_reader, &found);
     rc = pt_lmdb_snapshot_begin(snapshot, error);
     if (rc == SQLITE_OK) {

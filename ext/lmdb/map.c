@@ -2,33 +2,22 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
 #include "base/sqlite.h"
+#include "lmdb/file/errors.h"
 #include "lmdb/page/format.h"
 
 #define LARGEST_MAP ((size_t)1 << 40)
 
 enum { MAP_UNIT = 1 << 16 };
 
-/* --- Its size --- */
+/* --- Size --- */
 
-static atomic_size_t maps_in_use;
-
-void pt_lmdb_map_enter(void)
-{
-    atomic_fetch_add(&maps_in_use, 1);
-}
-
-void pt_lmdb_map_leave(void)
-{
-    atomic_fetch_sub(&maps_in_use, 1);
-}
-
+/* PTABLE_MAP_SIZE, or 0 if it is not set, not valid or too large. */
 static size_t size_from_environment(void)
 {
     const char *text = getenv("PTABLE_MAP_SIZE");
@@ -48,6 +37,7 @@ static size_t size_from_environment(void)
     return (size_t)size << shift;
 }
 
+/* Takes address space for a moment, and no memory. */
 static bool can_reserve(size_t size)
 {
     void *map = mmap(NULL, size, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
@@ -58,7 +48,7 @@ static bool can_reserve(size_t size)
     return true;
 }
 
-static size_t round_up(size_t size)
+static size_t round_up_to_unit(size_t size)
 {
     return (size + MAP_UNIT - 1) / MAP_UNIT * MAP_UNIT;
 }
@@ -69,34 +59,36 @@ static bool can_reserve_times(size_t size, size_t times)
 }
 
 /*
- * Half of a k-th of what is left, for the k-th map: what is left then falls with the root of their
- * number only, so that thousands of stores find room, and the rest of the process does.
+ * The k-th map gets half of a k-th of the address space that is left. What is left then falls with
+ * the root of the number of maps only, so there is room for thousands of stores, and for the rest
+ * of the process.
  */
-static size_t share(size_t largest)
+static size_t fair_share(size_t largest)
 {
-    size_t times = 2 * (atomic_load(&maps_in_use) + 1);
+    size_t times = 2 * (atomic_load(&pt_lmdb_env_count) + 1);
     size_t size = largest;
     while (size > MAP_UNIT && !can_reserve_times(size, times)) {
-        size = round_up(size / 2);
+        size = round_up_to_unit(size / 2);
     }
     return size;
 }
 
-/* As `share`, but a large file shall have room to grow among however many. */
-static size_t share_for(size_t least, size_t largest)
+/* The fair share, but at least twice the size of a large file, so that it can grow however many
+ * stores are open. */
+static size_t share_for_file(size_t least, size_t largest)
 {
-    size_t size = share(largest);
+    size_t size = fair_share(largest);
     size_t twice = least < largest / 2 ? 2 * least : largest;
     return size < twice && can_reserve_times(twice, 2) ? twice : size;
 }
 
 size_t pt_lmdb_map_size(size_t needed)
 {
-    size_t least = round_up(needed > 0 ? needed : 1);
-    size_t asked = round_up(size_from_environment());
+    size_t least = round_up_to_unit(needed > 0 ? needed : 1);
+    size_t asked = round_up_to_unit(size_from_environment());
     size_t largest = asked > 0 ? asked : LARGEST_MAP;
     if (least < largest) {
-        size_t size = asked > 0 && can_reserve(asked) ? asked : share_for(least, largest);
+        size_t size = asked > 0 && can_reserve(asked) ? asked : share_for_file(least, largest);
         if (size > least) {
             return size;
         }
@@ -104,7 +96,35 @@ size_t pt_lmdb_map_size(size_t needed)
     return can_reserve(least) ? least : 0;
 }
 
-/* --- Its place --- */
+int pt_lmdb_map_size_for(size_t needed, const char *path, size_t *map_size, pt_error *error)
+{
+    *map_size = pt_lmdb_map_size(needed);
+    return *map_size > 0
+               ? SQLITE_OK
+               : pt_error_set(error, SQLITE_CANTOPEN,
+                              "store %Q needs %lld bytes of address space, more than this process "
+                              "may have; raise its limit (ulimit -v)",
+                              path, (sqlite3_int64)needed);
+}
+
+int pt_lmdb_map_grow(pt_lmdb_env *env, const char *path, pt_error *error)
+{
+    MDB_envinfo info;
+    size_t map_size;
+    mdb_env_info(env->env, &info);
+    int rc = pt_lmdb_map_size_for((info.me_last_pgno + 1) * env->page_size, path, &map_size, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    /* LMDB unmaps the file and maps it at another address. */
+    int mdb_rc = mdb_env_set_mapsize(env->env, map_size);
+    if (mdb_rc != MDB_SUCCESS) {
+        return pt_lmdb_fail(error, mdb_rc, path, "making its map larger");
+    }
+    return pt_lmdb_map_note_place(env, path, error);
+}
+
+/* --- Place --- */
 
 /* Reads "start-end ", in hexadecimal, from the beginning of a line. */
 static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
@@ -118,6 +138,7 @@ static bool parse_range(const char *line, uintptr_t *start, uintptr_t *end)
     return *rest == ' ';
 }
 
+/* LMDB does not tell where its map is, so /proc/self/maps is searched for an address in it. */
 static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
 {
     FILE *maps = fopen("/proc/self/maps", "re");
@@ -134,7 +155,7 @@ static bool find_mapping(const void *inside, uintptr_t *start, uintptr_t *end)
     return found;
 }
 
-/* The addresses that have the header, as any page. */
+/* The range of addresses that has the header record, and so the whole map. */
 static bool find_map(const pt_lmdb_env *env, uintptr_t *start, uintptr_t *end)
 {
     MDB_txn *txn;
@@ -149,7 +170,7 @@ static bool find_map(const pt_lmdb_env *env, uintptr_t *start, uintptr_t *end)
     return found;
 }
 
-int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error)
+int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error)
 {
     uintptr_t start;
     uintptr_t end;
@@ -163,18 +184,18 @@ int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error)
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_IOERR,
-                        "store %Q has larger pages than this machine, and where they are in memory "
-                        "cannot be read from /proc/self/maps; see to it that it can, and try again",
+                        "store %Q has larger pages than this machine, and /proc/self/maps does not "
+                        "tell where they are in memory; make that file readable and try again",
                         path);
 }
 
 /* --- Room --- */
 
 enum {
-    HEADROOM_PART = 50,      /* the fiftieth part of the map is for deletes, */
-    HEADROOM_PAGES = 64,     /* and no fewer pages than some transactions copy */
-    WATCHED_PAGES = 1 << 20, /* more free pages than this need not be watched */
-    FREE_DBI = 0,            /* LMDB's own list of free pages */
+    HEADROOM_PART = 50,      /* a fiftieth of the map is left for deletes, */
+    HEADROOM_PAGES = 64,     /* but at least as many pages as a few transactions copy */
+    WATCHED_PAGES = 1 << 20, /* with more pages left than this, puts are not checked */
+    FREE_DBI = 0,            /* LMDB's list of free pages */
 };
 
 static size_t pages_of(MDB_txn *txn, MDB_dbi dbi)
@@ -218,7 +239,7 @@ int pt_lmdb_count_free_pages(MDB_txn *txn, size_t *pages)
         return mdb_rc;
     }
     while ((mdb_rc = mdb_cursor_get(cursor, &key, &value, MDB_NEXT)) == MDB_SUCCESS) {
-        size_t length; /* a list begins with it */
+        size_t length; /* a record is a list of pages, and begins with its length */
         memcpy(&length, value.mv_data, sizeof length);
         counted += length;
     }
@@ -230,7 +251,8 @@ int pt_lmdb_count_free_pages(MDB_txn *txn, size_t *pages)
     return MDB_SUCCESS;
 }
 
-/* The free pages of the version that is written upon; LMDB shows them to readers only. */
+/* The free pages of the version before this transaction. Only a read transaction shows them all, as
+ * LMDB takes pages from the list while it writes. */
 static int find_free_pages(pt_lmdb_room *room, const pt_lmdb_env *env)
 {
     MDB_txn *txn;
@@ -251,6 +273,7 @@ int pt_lmdb_room_check(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn)
     if (room->next_page + grown < room->page_limit) {
         return MDB_SUCCESS;
     }
+    /* The list can be long, so it is read only once the map has become scarce. */
     if (!room->free_pages_known) {
         int mdb_rc = find_free_pages(room, env);
         if (mdb_rc != MDB_SUCCESS) {

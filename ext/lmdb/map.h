@@ -1,40 +1,49 @@
 /*
- * The map of an environment: a range of addresses far larger than its file.
+ * The map of an environment: its size, how it grows, and the room in it. It is a range of addresses
+ * far larger than the store's file, since LMDB cannot enlarge a map while it is in use.
  */
 #ifndef PT_LMDB_MAP_H
 #define PT_LMDB_MAP_H
 
+#include "base/error.h"
 #include "lmdb/env.h"
 
 /*
- * Bytes of address space for a map that must hold `needed` bytes: PTABLE_MAP_SIZE of the process
- * environment (bytes, or with K, M, G or T behind; anything else is ignored), if that is to be had.
- * Otherwise 1 TiB, or a fair share of what is left; 0 if not even `needed` is.
+ * Bytes of address space for a map that must hold `needed` bytes: as much as PTABLE_MAP_SIZE in the
+ * process environment says, if that can be had (bytes, or a number followed by K, M, G or T;
+ * anything else is ignored). Otherwise 1 TiB, or a fair share of the address space that is left; 0
+ * if there is no room for `needed`.
  */
 size_t pt_lmdb_map_size(size_t needed);
 
-/* Counts the maps of this process: the more there are, the smaller is the share of the next. */
-void pt_lmdb_map_enter(void);
-void pt_lmdb_map_leave(void);
+/* The same, with SQLITE_CANTOPEN for 0. */
+int pt_lmdb_map_size_for(size_t needed, const char *path, size_t *map_size, pt_error *error);
 
 /*
- * After opening, or changing the map's size: keeps the map out of core dumps, which would take
- * minutes, and notes where in memory the pages lie. SQLITE_IOERR if that cannot be found and pages
- * are larger than the memory's.
+ * Makes the map larger after another process has made the file larger than the map: as large as it
+ * may be, at least large enough for the file as it is now. No transaction of this process may be
+ * open. On failure the environment must be closed.
  */
-int pt_lmdb_map_settle(pt_lmdb_env *env, const char *path, pt_error *error);
+int pt_lmdb_map_grow(pt_lmdb_env *env, const char *path, pt_error *error);
 
 /*
- * Room in the map for a write transaction. LMDB needs pages even for deleting, so puts must leave
- * some.
+ * After the file was mapped: keeps the map out of core dumps, which would take minutes, and sets
+ * env->misalignment. SQLITE_IOERR if the map cannot be found and its pages are larger than the
+ * memory's.
+ */
+int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error);
+
+/*
+ * Room in the map for a write transaction. LMDB needs new pages even to delete, so puts must leave
+ * some of the map free.
  */
 
 /* In pages. */
 typedef struct pt_lmdb_room {
-    bool watched;
-    size_t next_page;    /* behind the last page before this transaction */
+    bool watched;        /* puts are to be checked */
+    size_t next_page;    /* after the last page before this transaction */
     size_t page_limit;   /* puts may use the map up to here */
-    size_t pages_before; /* in use */
+    size_t pages_before; /* in use before this transaction */
     size_t free_pages;
     bool free_pages_known;
 } pt_lmdb_room;
@@ -42,14 +51,14 @@ typedef struct pt_lmdb_room {
 /* At the beginning of a write transaction. */
 void pt_lmdb_room_measure(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn);
 
-/* Before a put, if the room is watched: MDB_MAP_FULL once what is in use has grown into what must
- * be left. LMDB's code. */
+/* Before a put, if the room is watched: MDB_MAP_FULL if the put would use pages that must be left.
+ * Returns LMDB's code. */
 int pt_lmdb_room_check(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn);
 
-/* Pages of the sub-databases that grow with the entities, as the transaction sees them. */
+/* Pages of the sub-databases that grow with the entities, in the version of the transaction. */
 size_t pt_lmdb_pages_in_use(const pt_lmdb_env *env, MDB_txn *txn);
 
-/* The free pages of the version that a read transaction shows. LMDB's code. */
+/* The free pages of the version that a read transaction shows. Returns LMDB's code. */
 int pt_lmdb_count_free_pages(MDB_txn *txn, size_t *pages);
 
 #endif

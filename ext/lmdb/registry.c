@@ -10,49 +10,53 @@
 #include "lmdb/create.h"
 #include "lmdb/data_file.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/file/foreign_files.h"
 #include "lmdb/file/forks.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/temporary.h"
+#include "lmdb/opening.h"
 
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
 
-/* What may help after a failure to open: to begin anew, at once or after a moment. */
+/* When to try again to open a store after a failure. */
 typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
-/* What lasts over the tries to open a store. */
+/* The tries to open a store. */
 typedef struct opening {
     const pt_engine *engine;
-    retry when;
+    retry when; /* after the last try */
     pt_lmdb_patience patience;
 } opening;
 
-atomic_uint pt_lmdb_generation;
-
 static pthread_mutex_t registry_mutex = PTHREAD_MUTEX_INITIALIZER;
-static pt_lmdb_store *registry; /* private stores too: a fork concerns them as well */
+static pt_lmdb_store *registry; /* private stores too: they are unusable after a fork as well */
 static pthread_once_t fork_once = PTHREAD_ONCE_INIT;
-static bool fork_is_noticed;
+static bool handles_forks;
 
 /* --- Forks --- */
 
 static void before_fork(void)
 {
     pthread_mutex_lock(&registry_mutex);
-    pt_lmdb_foreign_forks_begin();
-    pt_lmdb_forks_begin();
+    pt_lmdb_foreign_before_fork();
+    pt_lmdb_before_fork();
+}
+
+static void after_fork(bool in_child)
+{
+    pt_lmdb_after_fork(in_child);
+    pt_lmdb_foreign_after_fork(in_child);
+    pthread_mutex_unlock(&registry_mutex);
 }
 
 static void after_fork_in_parent(void)
 {
-    pt_lmdb_forks_end_in_parent();
-    pt_lmdb_foreign_forks_end_in_parent();
-    pthread_mutex_unlock(&registry_mutex);
+    after_fork(false);
 }
 
 /* The child's copies of our descriptors would keep the parent's locks alive. */
 static void after_fork_in_child(void)
 {
-    atomic_fetch_add(&pt_lmdb_generation, 1);
     for (pt_lmdb_store *store = registry; store != NULL; store = store->next) {
         if (store->fd >= 0) {
             close(store->fd);
@@ -60,14 +64,12 @@ static void after_fork_in_child(void)
         }
     }
     registry = NULL;
-    pt_lmdb_forks_end_in_child();
-    pt_lmdb_foreign_forks_end_in_child();
-    pthread_mutex_unlock(&registry_mutex);
+    after_fork(true);
 }
 
-static void notice_forks(void)
+static void handle_forks(void)
 {
-    fork_is_noticed = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
+    handles_forks = pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child) == 0;
 }
 
 int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error)
@@ -77,9 +79,34 @@ int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error)
                         store->base.path);
 }
 
-/* --- The environment, behind the gate --- */
+/* --- The name of the file --- */
 
-static int fail_lock(pt_error *error, const char *path, int rc)
+int pt_lmdb_check_name(const pt_lmdb_store *store, int code, pt_error *error)
+{
+    bool same;
+    int problem = pt_lmdb_is_named(store->base.path, store->device, store->inode, &same);
+    if (problem != 0) {
+        return pt_lmdb_fail(error, problem, store->base.path, "looking at its name");
+    }
+    return same ? SQLITE_OK : pt_lmdb_fail_moved(error, code, store->base.path);
+}
+
+int pt_lmdb_make_name_durable(pt_lmdb_store *store, pt_error *error)
+{
+    if (store->renamed || store->found) {
+        int problem = pt_lmdb_sync_folder(store->base.path);
+        if (problem != 0) {
+            return pt_lmdb_fail(error, problem, store->base.path, "making its name durable");
+        }
+        store->renamed = false;
+        store->found = false;
+    }
+    return SQLITE_OK;
+}
+
+/* --- The environment, with the gate held --- */
+
+static int fail_gate(pt_error *error, const char *path, int rc)
 {
     if (rc == SQLITE_BUSY) {
         return pt_error_set(
@@ -89,17 +116,20 @@ static int fail_lock(pt_error *error, const char *path, int rc)
 }
 
 /*
- * One process at a time opens or closes: an opener killed while it initialises LMDB's lock file, or
- * a last one out that destroys the mutexes in it, would otherwise harm the next one in.
+ * One process at a time opens or closes an environment. Otherwise a process that is killed while it
+ * initialises LMDB's lock file, or that destroys the mutexes in it as the last user, would harm the
+ * next process that opens the store.
  */
-static int pass_gate(const pt_lmdb_store *store)
+static int take_gate(const pt_lmdb_store *store, pt_error *error)
 {
-    return pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, pt_deadline_in(GATE_WAIT_MS));
+    pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
+    int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, deadline);
+    return rc == SQLITE_OK ? rc : fail_gate(error, store->base.path, rc);
 }
 
 /*
- * A try to pass the gate while the registry is locked. *again: it is taken, and a moment has passed
- * in which the registry was not locked, so that whoever stands still in there delays nobody else.
+ * Tries to take the gate while registry_mutex is held. If another process holds it, releases the
+ * mutex for a moment, so that opening other stores does not wait for that process, and sets *again.
  */
 static int try_gate(const pt_lmdb_store *store, pt_deadline deadline, bool *again)
 {
@@ -113,49 +143,50 @@ static int try_gate(const pt_lmdb_store *store, pt_deadline deadline, bool *agai
     return rc;
 }
 
-static int open_behind_gate(pt_lmdb_store *store, pt_error *error)
+static int open_with_gate(pt_lmdb_store *store, pt_error *error)
 {
-    int rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+    int rc = pt_lmdb_check_name(store, SQLITE_CANTOPEN, error);
     if (rc == SQLITE_OK && store->renamed) {
-        rc = pt_lmdb_settle_name(store, error);
+        rc = pt_lmdb_make_name_durable(store, error);
     }
     return rc == SQLITE_OK
-               ? pt_lmdb_env_open(&store->env, store->base.path, store->fd, store->writable, error)
+               ? pt_lmdb_open_env(&store->env, store->base.path, store->fd, store->writable, error)
                : rc;
 }
 
-/* SQLITE_BUSY: not now. Nothing is waited for, as the registry is locked. */
-static int come_in(pt_lmdb_store *store, pt_lmdb_patience *patience, pt_error *error)
+/* Takes the gate and makes our presence known. Does not wait, as registry_mutex is held:
+ * SQLITE_BUSY means try again later. */
+static int enter_store_file(pt_lmdb_store *store, pt_lmdb_patience *patience, pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
     if (rc == SQLITE_OK) {
         rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, false, 0);
     }
     if (rc != SQLITE_OK) {
-        return fail_lock(error, store->base.path, rc);
+        return fail_gate(error, store->base.path, rc);
     }
-    /* Another file's lock file is none of ours. */
-    rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+    /* Before the lock file is touched: it may belong to another file that has the name now. */
+    rc = pt_lmdb_check_name(store, SQLITE_CANTOPEN, error);
     return rc == SQLITE_OK && store->writable
                ? pt_lmdb_lock_file_check(store->base.path, store->fd, patience, error)
                : rc;
 }
 
-static int open_environment(pt_lmdb_store *store, opening *self, pt_error *error)
+static int try_to_open(pt_lmdb_store *store, opening *self, pt_error *error)
 {
-    int rc = come_in(store, &self->patience, error);
+    int rc = enter_store_file(store, &self->patience, error);
     self->when = rc == SQLITE_BUSY ? RETRY_LATER : RETRY_NEVER;
     if (rc == SQLITE_OK) {
-        rc = open_behind_gate(store, error);
+        rc = open_with_gate(store, error);
     }
     pt_lock_release(store->fd, PT_LOCK_GATE);
     return rc;
 }
 
-static void close_environment(pt_lmdb_store *store, bool gate_passed)
+static void close_environment(pt_lmdb_store *store, bool has_gate)
 {
     pt_lmdb_env_close(&store->env);
-    if (gate_passed) {
+    if (has_gate) {
         pt_lock_release(store->fd, PT_LOCK_PRESENCE);
         pt_lock_release(store->fd, PT_LOCK_GATE);
     }
@@ -166,19 +197,20 @@ int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
     if (store->fd < 0) {
         return pt_lmdb_reopen_private(&store->env, error);
     }
-    int rc = pass_gate(store);
+    int rc = take_gate(store, error);
     if (rc != SQLITE_OK) {
-        return fail_lock(error, store->base.path, rc);
+        return rc;
     }
     pt_lmdb_env_close(&store->env);
-    rc = open_behind_gate(store, error);
+    rc = open_with_gate(store, error);
     pt_lock_release(store->fd, PT_LOCK_GATE);
     return rc;
 }
 
-/* --- Another file in the place of the store's --- */
+/* --- Replacing the file --- */
 
-/* Behind the gate: sees to it that nobody else has the store open, or leaves the gate. */
+/* Called with the gate held. SQLITE_OK if no other process has the store open; else the gate has
+ * been released. */
 static int lock_out_others(const pt_lmdb_store *store, pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_PRESENCE, true, 0);
@@ -188,7 +220,7 @@ static int lock_out_others(const pt_lmdb_store *store, pt_error *error)
                                 "store %Q is open in another process; close it there and "
                                 "try again",
                                 store->base.path)
-                 : fail_lock(error, store->base.path, rc);
+                 : fail_gate(error, store->base.path, rc);
         pt_lock_release(store->fd, PT_LOCK_GATE);
     }
     return rc;
@@ -200,21 +232,21 @@ static void let_in_others(const pt_lmdb_store *store)
     pt_lock_release(store->fd, PT_LOCK_GATE);
 }
 
-int pt_lmdb_is_alone(pt_lmdb_store *store, pt_error *error)
+int pt_lmdb_check_alone(pt_lmdb_store *store, pt_error *error)
 {
-    int rc = pass_gate(store);
-    if (rc != SQLITE_OK) {
-        return fail_lock(error, store->base.path, rc);
+    int rc = take_gate(store, error);
+    if (rc == SQLITE_OK) {
+        rc = lock_out_others(store, error);
     }
-    rc = lock_out_others(store, error);
     if (rc == SQLITE_OK) {
         let_in_others(store);
     }
     return rc;
 }
 
-/* Who opens the file by its new name waits at its gate. */
-static void adopt(pt_lmdb_store *store, pt_lmdb_temporary *copy, const struct stat *file)
+/* The store goes on with the copy. A process that opens it under its new name waits until we
+ * release its gate. */
+static void switch_to_copy(pt_lmdb_store *store, pt_lmdb_temporary *copy, const struct stat *file)
 {
     pt_lmdb_lock_file_remove(store->base.path);
     close(store->fd);
@@ -226,10 +258,12 @@ static void adopt(pt_lmdb_store *store, pt_lmdb_temporary *copy, const struct st
     store->file_size = 0;
 }
 
-/* Between closing the one and opening the other there is no way back, but the same content. */
-static int exchange(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
+/* Once the old file is closed it may be impossible to open either file, and the store stays closed.
+ * Nothing is lost, as both files have the same content. */
+static int exchange_files(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
 {
     struct stat file;
+    /* The copy is locked before it gets the name by which other processes find it. */
     if (pt_lock_take(copy->fd, PT_LOCK_WRITER, true, 0) != SQLITE_OK ||
         pt_lock_take(copy->fd, PT_LOCK_PRESENCE, false, 0) != SQLITE_OK ||
         fstat(copy->fd, &file) != 0) {
@@ -238,15 +272,15 @@ static int exchange(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *err
     pt_lmdb_env_close(&store->env);
     int problem = pt_lmdb_temporary_replace(copy, store->base.path);
     if (problem == 0) {
-        adopt(store, copy, &file);
+        switch_to_copy(store, copy, &file);
     }
-    int rc = open_behind_gate(store, error);
+    int rc = open_with_gate(store, error);
     return rc == SQLITE_OK && problem != 0
                ? pt_lmdb_fail(error, problem, store->base.path, "putting its copy in its place")
                : rc;
 }
 
-int pt_lmdb_look(const pt_lmdb_store *store, bool *is_file, struct stat *file)
+int pt_lmdb_stat(const pt_lmdb_store *store, bool *is_file, struct stat *file)
 {
     pthread_mutex_lock(&registry_mutex);
     *is_file = store->fd >= 0;
@@ -255,7 +289,7 @@ int pt_lmdb_look(const pt_lmdb_store *store, bool *is_file, struct stat *file)
     return problem;
 }
 
-int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
+int pt_lmdb_replace_file(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error)
 {
     pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
     bool again;
@@ -264,11 +298,11 @@ int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *e
     do {
         rc = try_gate(store, deadline, &again);
     } while (again);
-    rc = rc == SQLITE_OK ? lock_out_others(store, error) : fail_lock(error, store->base.path, rc);
+    rc = rc == SQLITE_OK ? lock_out_others(store, error) : fail_gate(error, store->base.path, rc);
     if (rc == SQLITE_OK) {
-        rc = pt_lmdb_check_place(store, SQLITE_CANTOPEN, error);
+        rc = pt_lmdb_check_name(store, SQLITE_CANTOPEN, error);
         if (rc == SQLITE_OK) {
-            rc = exchange(store, copy, error);
+            rc = exchange_files(store, copy, error);
         }
         let_in_others(store);
     }
@@ -289,7 +323,7 @@ static void free_store(pt_lmdb_store *store)
     sqlite3_free(store);
 }
 
-/* A store without environment; NULL when out of memory. Takes `fd` over, also on failure. */
+/* A store that is not open yet; NULL when out of memory. Takes over `fd`, also on failure. */
 static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engine)
 {
     pt_lmdb_store *store = sqlite3_malloc64(sizeof *store);
@@ -299,7 +333,7 @@ static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engin
     }
     *store = (pt_lmdb_store){
         .base = {.engine = engine}, .fd = fd, .references = 1, .writer_state = PT_WRITER_FREE};
-    store->generation = atomic_load(&pt_lmdb_generation);
+    store->fork_count = atomic_load(&pt_lmdb_fork_count);
     store->base.path = sqlite3_mprintf("%s", path);
     store->base.dictionary = pt_dictionary_new();
     if (store->base.path == NULL || store->base.dictionary == NULL ||
@@ -323,14 +357,14 @@ static void discard_store(pt_lmdb_store *store)
     free_store(store);
 }
 
-static void enter_store(pt_lmdb_store *store)
+static void add_to_registry(pt_lmdb_store *store)
 {
     store->base.read_only = store->env.read_only;
     store->next = registry;
     registry = store;
 }
 
-static void remove_store(const pt_lmdb_store *store)
+static void remove_from_registry(const pt_lmdb_store *store)
 {
     pt_lmdb_store **link = &registry;
     while (*link != store) {
@@ -339,7 +373,7 @@ static void remove_store(const pt_lmdb_store *store)
     *link = store->next;
 }
 
-static pt_lmdb_store *find_store(const struct stat *file)
+static pt_lmdb_store *find_by_file(const struct stat *file)
 {
     pt_lmdb_store *store = registry;
     while (store != NULL &&
@@ -349,7 +383,13 @@ static pt_lmdb_store *find_store(const struct stat *file)
     return store;
 }
 
-/* --- Opening --- */
+/*
+ * --- Opening ---
+ *
+ * The file is found and opened outside registry_mutex, as it may have to be made. With the mutex
+ * held, the store that has this file is shared, or a new one is opened: gate, presence, lock file,
+ * environment. The mutex is never held while waiting for another process.
+ */
 
 static pt_lmdb_store *find_by_path(const char *path)
 {
@@ -360,16 +400,20 @@ static pt_lmdb_store *find_by_path(const char *path)
     return store;
 }
 
-/* A file that has lost its name meanwhile: another one may have it. */
+/* If the file has lost its name since it was opened, another file may have the name now. */
 static retry retry_by_name(const struct stat *file, const char *path)
 {
-    return pt_lmdb_has_lost_name(file, path) ? RETRY_NOW : RETRY_NEVER;
+    bool same;
+    int problem = pt_lmdb_is_named(path, file->st_dev, file->st_ino, &same);
+    return problem == 0 && !same ? RETRY_NOW : RETRY_NEVER;
 }
 
-/* A store for a file that this process does not have open. Takes `fd` over. */
-static int open_store(const char *path, int fd, bool writable, const struct stat *file,
-                      pt_lmdb_store **opened, opening *self, pt_error *error)
+/* Opens a file that this process does not have open. Takes over `fd`. */
+static int open_new_store(const char *path, int fd, bool writable, const struct stat *file,
+                          pt_lmdb_store **opened, opening *self, pt_error *error)
 {
+    /* A store that is open has lost its name to this file, but still uses the lock file of that
+     * name. */
     if (find_by_path(path) != NULL) {
         self->when = retry_by_name(file, path);
         close(fd);
@@ -383,18 +427,18 @@ static int open_store(const char *path, int fd, bool writable, const struct stat
     store->found = true;
     store->device = file->st_dev;
     store->inode = file->st_ino;
-    int rc = open_environment(store, self, error);
+    int rc = try_to_open(store, self, error);
     if (rc != SQLITE_OK) {
         self->when = self->when == RETRY_LATER ? RETRY_LATER : retry_by_name(file, path);
         discard_store(store);
         return rc;
     }
-    enter_store(store);
+    add_to_registry(store);
     *opened = store;
     return SQLITE_OK;
 }
 
-/* Takes the descriptor over. */
+/* Uses the store that has this file open, or opens a new one. Takes over the descriptor. */
 static int share_or_open(const char *path, pt_lmdb_owned *owned, bool writable,
                          pt_lmdb_store **opened, opening *self, pt_error *error)
 {
@@ -407,19 +451,19 @@ static int share_or_open(const char *path, pt_lmdb_owned *owned, bool writable,
     /* LMDB's lock file is named after the data file, which therefore must have one name. */
     char *canonical = realpath(path, NULL);
     if (canonical == NULL) {
-        rc = pt_lmdb_fail_finding(error, path, errno);
+        rc = pt_lmdb_fail_opening_file(error, path, errno);
         pt_lmdb_close_owned(owned);
         return rc;
     }
-    pthread_mutex_lock(&registry_mutex); /* no fork begins now */
+    pthread_mutex_lock(&registry_mutex); /* from here no fork can begin */
     int fd = pt_lmdb_disown(owned);
-    pt_lmdb_store *store = find_store(&file);
+    pt_lmdb_store *store = find_by_file(&file);
     if (store != NULL) {
         store->references++;
         *opened = store;
-        close(fd);
+        close(fd); /* our locks belong to another descriptor of the file */
     } else {
-        rc = open_store(canonical, fd, writable, &file, opened, self, error);
+        rc = open_new_store(canonical, fd, writable, &file, opened, self, error);
     }
     pthread_mutex_unlock(&registry_mutex);
     free(canonical);
@@ -438,7 +482,7 @@ static int open_file(const char *path, bool create, const pt_engine *engine, pt_
         bool writable;
         self.when = RETRY_NEVER;
         pt_error_clear(error);
-        rc = pt_lmdb_find_file(path, create, &owned, &writable, error);
+        rc = pt_lmdb_open_data_file(path, create, &owned, &writable, error);
         if (rc == SQLITE_OK) {
             rc = share_or_open(path, &owned, writable, opened, &self, error);
         }
@@ -459,7 +503,7 @@ static int open_private(const pt_engine *engine, pt_lmdb_store **opened, pt_erro
         return rc;
     }
     pthread_mutex_lock(&registry_mutex);
-    enter_store(store);
+    add_to_registry(store);
     pthread_mutex_unlock(&registry_mutex);
     *opened = store;
     return SQLITE_OK;
@@ -468,8 +512,8 @@ static int open_private(const pt_engine *engine, pt_lmdb_store **opened, pt_erro
 int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_store **store,
                  pt_error *error)
 {
-    pthread_once(&fork_once, notice_forks);
-    if (!fork_is_noticed) {
+    pthread_once(&fork_once, handle_forks);
+    if (!handles_forks) {
         return pt_error_nomem(error);
     }
     pt_lmdb_store *opened = NULL;
@@ -483,10 +527,10 @@ int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_s
 }
 
 /*
- * Whether it is the last reference that is given back. Then the gate is passed, where there is one;
- * while this waits for it, others may take the store up again.
+ * Drops a reference. True if it was the last one; then takes the gate of a store in a file, if it
+ * can be had. While it waits for the gate, another thread may open the store again.
  */
-static bool give_back(pt_lmdb_store *store, bool *gate_passed)
+static bool drop_reference(pt_lmdb_store *store, bool *has_gate)
 {
     pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
     bool again;
@@ -494,23 +538,23 @@ static bool give_back(pt_lmdb_store *store, bool *gate_passed)
     do {
         again = false;
         last = store->references == 1;
-        *gate_passed = last && store->fd >= 0 && try_gate(store, deadline, &again) == SQLITE_OK;
+        *has_gate = last && store->fd >= 0 && try_gate(store, deadline, &again) == SQLITE_OK;
     } while (again);
     store->references--;
     return last;
 }
 
-/* In a child the environment is left alone: closing it would free the parent's reader slots. */
+/* A child leaves an inherited environment open: closing it would free the parent's reader slots. */
 void pt_lmdb_close(pt_store *base)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    bool gate_passed;
+    bool has_gate;
     pthread_mutex_lock(&registry_mutex);
-    bool last = give_back(store, &gate_passed);
+    bool last = drop_reference(store, &has_gate);
     bool inherited = pt_lmdb_is_inherited(store);
     if (last && !inherited) {
-        remove_store(store);
-        close_environment(store, gate_passed);
+        remove_from_registry(store);
+        close_environment(store, has_gate);
     }
     pthread_mutex_unlock(&registry_mutex);
     if (!last) {

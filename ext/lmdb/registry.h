@@ -1,6 +1,7 @@
 /*
- * The open stores of this process. A file has one environment in a process, whoever opens it and by
- * whatever name: with two, closing one would drop the locks of the other.
+ * The open stores of this process, and opening and closing them. A file has one environment in a
+ * process, under whatever names and by however many connections it is opened: with two, closing one
+ * would drop the locks of the other.
  */
 #ifndef PT_LMDB_REGISTRY_H
 #define PT_LMDB_REGISTRY_H
@@ -10,6 +11,7 @@
 #include <sys/types.h>
 
 #include "lmdb/env.h"
+#include "lmdb/file/forks.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/page/format.h"
@@ -18,11 +20,12 @@
 
 struct pt_lmdb_reader;
 
-/* What a commit leaves behind. The next one need not read it if no other process comes between. */
+/* What a commit has written. The next one need not read it again, unless another process commits in
+ * between. */
 typedef struct pt_lmdb_outcome {
     pt_format_state state;
     bool no_garbage;        /* no dropped table is left to be collected */
-    uint32_t counted_table; /* the table whose counts are known, or 0 */
+    uint32_t counted_table; /* the table that `counts` is of, or 0 */
     pt_table_counts counts;
 } pt_lmdb_outcome;
 
@@ -31,15 +34,15 @@ typedef struct pt_lmdb_store {
     pt_lmdb_env env;
     int fd;        /* our own descriptor of the file, for our locks; -1: private store */
     bool writable; /* fd is open for writing */
-    bool renamed;  /* the file was given its name, and that may not have reached the disk */
-    bool found;    /* so was it, by somebody who may have died before that */
+    bool renamed;  /* we gave the file its name, which may not have reached the disk yet */
+    bool found;    /* another process did, and may have died before syncing the folder */
     dev_t device;
     ino_t inode;
-    unsigned references; /* guarded by the registry */
-    unsigned generation; /* of pt_lmdb_generation, when it was opened */
+    unsigned references; /* guarded by the registry's mutex */
+    unsigned fork_count; /* pt_lmdb_fork_count when it was opened */
     struct pt_lmdb_store *next;
 
-    /* Transactions against changes of the environment: lmdb/txn.h. */
+    /* Keeps transactions and changes of the environment apart: lmdb/txn.h. */
     atomic_uint active;
     atomic_bool changing;
     atomic_bool broken;
@@ -49,22 +52,19 @@ typedef struct pt_lmdb_store {
     /* Writing: lmdb/writer.h. */
     pt_writer_queue queue;
     pt_writer_state writer_state;
-    pt_writer *spare_writer;             /* guarded by the writer lock, like the rest */
-    pt_lmdb_outcome committed;           /* by this process; version 0: nothing */
-    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; a commit's nonce is made from it */
+    pt_writer *spare_writer;             /* this and the rest: guarded by the writer lock */
+    pt_lmdb_outcome committed;           /* by this process; version 0: nothing yet */
+    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; the nonces of commits are made from it */
     int64_t last_timestamp;              /* given out by this process */
     unsigned commits;
-    off_t file_size;              /* known to be at least this */
-    _Atomic int64_t newest_clock; /* of the states that were seen */
+    off_t file_size;              /* the file is at least as large */
+    _Atomic int64_t newest_clock; /* of all states that were read */
 } pt_lmdb_store;
 
-/* Counts the forks between this process and the first that used this code. */
-extern atomic_uint pt_lmdb_generation;
-
-/* Whether the store was opened by a parent process, and must not be touched. */
+/* True if a parent process opened the store. Then it must not be touched. */
 static inline bool pt_lmdb_is_inherited(const pt_lmdb_store *store)
 {
-    return store->generation != atomic_load_explicit(&pt_lmdb_generation, memory_order_relaxed);
+    return store->fork_count != atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);
 }
 
 /* The error of every method on an inherited store. */
@@ -75,27 +75,31 @@ int pt_lmdb_open(const char *path, unsigned flags, const pt_engine *engine, pt_s
                  pt_error *error);
 void pt_lmdb_close(pt_store *store);
 
-/* Closes the environment and opens it again. On failure it may stay closed. */
+/* Closes the environment and opens it again. After a failure it may be closed. */
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
 
-/* Whether the store is in a file, and what that is, also while another is put in its place. 0 or
- * errno. */
-int pt_lmdb_look(const pt_lmdb_store *store, bool *is_file, struct stat *file);
+/* Sets *is_file, false for a private store, and *file. May be called while another thread replaces
+ * the file. Returns 0 or errno. */
+int pt_lmdb_stat(const pt_lmdb_store *store, bool *is_file, struct stat *file);
+
+/* SQLITE_OK if the store's file still has its name, else `code`: writes to it would be lost.
+ * SQLITE_IOERR. */
+int pt_lmdb_check_name(const pt_lmdb_store *store, int code, pt_error *error);
+
+/* Before a commit that must last: the file's name must last too. SQLITE_OK, SQLITE_IOERR. */
+int pt_lmdb_make_name_durable(pt_lmdb_store *store, pt_error *error);
+
+/* SQLITE_OK if no other process has the store open at this moment, SQLITE_BUSY if one has;
+ * SQLITE_IOERR. */
+int pt_lmdb_check_alone(pt_lmdb_store *store, pt_error *error);
 
 /*
- * Whether no other process has the store open; somebody may open it at once after that. SQLITE_OK,
- * SQLITE_BUSY if another one has it open, with a text that says which as far as that can be known;
- * SQLITE_IOERR.
+ * Puts a finished copy in the place of the store's file, under its name, and opens it. No
+ * transaction of this process may be open (pt_lmdb_change_env), and the writer lock must be held;
+ * then it is held on the new file too. After a failure the copy is unchanged, and the store is
+ * unchanged too, or closed until pt_lmdb_change_env opens it again. SQLITE_BUSY as above;
+ * SQLITE_CANTOPEN if the store's file no longer has its name; SQLITE_IOERR.
  */
-int pt_lmdb_is_alone(pt_lmdb_store *store, pt_error *error);
-
-/*
- * Puts a finished copy in the place of the store's file, under its name, and goes on with it. No
- * transaction of this process may be open (pt_lmdb_change_env), and the store's lock must be held;
- * it is, on the new file too. On failure the copy is as it was and the store what it was, or closed
- * to be opened again (pt_lmdb_change_env). SQLITE_BUSY as above; SQLITE_CANTOPEN if the store's
- * file is not under its name any more; SQLITE_IOERR.
- */
-int pt_lmdb_take_over(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error);
+int pt_lmdb_replace_file(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error *error);
 
 #endif

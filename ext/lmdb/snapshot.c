@@ -371,7 +371,7 @@ int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *
         opened->leaf_size = pt_lmdb_leaf_is_known(page_size) ? page_size : 0;
     }
     opened->base = (pt_engine_cursor){.snapshot = base};
-    opened->generation = store->generation;
+    opened->fork_count = store->fork_count;
     opened->begins = snapshot->begins;
     pt_lmdb_cursor_forget_leaf(opened);
     opened->long_cursor_is_renewed = false;

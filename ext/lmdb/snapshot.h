@@ -31,7 +31,7 @@ void pt_lmdb_cursor_close(pt_engine_cursor *cursor);
 typedef struct pt_lmdb_cursor {
     pt_engine_cursor base;  /* first */
     pt_lmdb_leaf leaf;      /* the leaf page at the position; all zeros if it is not known */
-    unsigned generation;    /* the store's: lmdb/registry.h */
+    unsigned fork_count;    /* the store's: lmdb/registry.h */
     unsigned begins;        /* the snapshot's when the cursor was opened */
     pt_direction direction; /* of the last seek */
     pt_slice limit;         /* in that direction; empty: none */

@@ -214,7 +214,7 @@ static int seek_from(pt_lmdb_cursor *cursor, pt_slice from, pt_direction directi
 
 static bool is_inherited_cursor(const pt_lmdb_cursor *cursor)
 {
-    return cursor->generation != atomic_load_explicit(&pt_lmdb_generation, memory_order_relaxed);
+    return cursor->fork_count != atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);
 }
 
 static int fail_inherited_cursor(const pt_lmdb_cursor *cursor, pt_error *error)

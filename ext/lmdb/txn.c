@@ -2,6 +2,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/map.h"
 
 enum { REMEDIES_MAX = 3 };
 
@@ -131,7 +132,7 @@ static bool free_dead_reader_slots(pt_lmdb_store *store)
 static int remap_outgrown_map(pt_lmdb_store *store, void *context, pt_error *error)
 {
     (void)context;
-    int rc = pt_lmdb_env_remap(&store->env, store->base.path, error);
+    int rc = pt_lmdb_map_grow(&store->env, store->base.path, error);
     if (rc != SQLITE_OK) {
         atomic_store(&store->broken, true);
     }

@@ -7,7 +7,6 @@
 
 #include "base/sqlite.h"
 #include "lmdb/collect.h"
-#include "lmdb/data_file.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
@@ -570,7 +569,7 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
     PT_ASSERT(is_writing(writer));
     /* First the file's name, if it is new: a durable commit in a file without a durable name would
      * be lost with the file. */
-    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_settle_name(store, error) : SQLITE_OK;
+    int rc = commit->sync == PT_SYNC_FULL ? pt_lmdb_make_name_durable(store, error) : SQLITE_OK;
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(writer);
         return rc;

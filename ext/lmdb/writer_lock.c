@@ -4,7 +4,6 @@
 
 #include "base/sqlite.h"
 #include "base/ticks.h"
-#include "lmdb/data_file.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/registry.h"
 #include "lmdb/writer.h"
@@ -26,7 +25,7 @@ static int lock_data_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *
     }
     /* Looked at under the lock: pt_compact puts another file in the place of this one while it
      * holds the lock. */
-    rc = pt_lmdb_check_place(store, SQLITE_READONLY_DBMOVED, error);
+    rc = pt_lmdb_check_name(store, SQLITE_READONLY_DBMOVED, error);
     if (rc != SQLITE_OK) {
         pt_lock_release(store->fd, PT_LOCK_WRITER);
     }

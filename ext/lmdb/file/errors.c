@@ -32,7 +32,7 @@ static int primary_code(int mdb_rc)
     }
 }
 
-static const char *remedy(int mdb_rc)
+static const char *advice_for(int mdb_rc)
 {
     switch (mdb_rc) {
     case MDB_READERS_FULL:
@@ -56,7 +56,7 @@ static const char *remedy(int mdb_rc)
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:
-        return "; the file is damaged: see what pt_check says, and restore it from a backup";
+        return "; the file is damaged: pt_check lists the damage; restore it from a backup";
     case EACCES:
     case EPERM:
     case EROFS:
@@ -75,19 +75,16 @@ int pt_lmdb_fail(pt_error *error, int mdb_rc, const char *path, const char *doin
         return pt_error_nomem(error);
     }
     return pt_error_set(error, rc, "store %Q: %s while %s%s", path, mdb_strerror(mdb_rc), doing,
-                        remedy(mdb_rc));
+                        advice_for(mdb_rc));
 }
 
-/*
- * In a reading transaction LMDB refuses everything after it has met damage, with a code that tells
- * nothing of that.
- */
 int pt_lmdb_fail_reading(pt_error *error, int mdb_rc, const char *path, const char *doing)
 {
+    /* LMDB answers every call in a transaction that has met damage with MDB_BAD_TXN. */
     if (mdb_rc != MDB_BAD_TXN) {
         return pt_lmdb_fail(error, mdb_rc, path, doing);
     }
     return pt_error_set(error, SQLITE_CORRUPT,
-                        "store %Q: damage was met in this transaction, before %s%s", path, doing,
-                        remedy(MDB_CORRUPTED));
+                        "store %Q: this transaction has met damage before %s%s", path, doing,
+                        advice_for(MDB_CORRUPTED));
 }

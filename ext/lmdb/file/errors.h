@@ -6,11 +6,12 @@
 
 #include "base/error.h"
 
-/* LMDB's code (or errno) as an error on the store of that path; `doing` as in "while <doing>". */
+/* Sets the error for a code of LMDB, or errno, on the store at `path`; `doing` follows "while".
+ * Returns SQLite's code. */
 int pt_lmdb_fail(pt_error *error, int mdb_rc, const char *path, const char *doing);
 
-/* The same for what was read in a snapshot: one that has met damage is SQLITE_CORRUPT from then on.
- */
+/* Like pt_lmdb_fail, for reading in a snapshot: after LMDB has met damage in a transaction, every
+ * later read in it is SQLITE_CORRUPT. */
 int pt_lmdb_fail_reading(pt_error *error, int mdb_rc, const char *path, const char *doing);
 
 #endif

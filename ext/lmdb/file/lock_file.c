@@ -11,18 +11,17 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/forks.h"
-#include "lmdb/file/guards.h"
-#include "lmdb/registry.h"
+#include "lmdb/file/foreign_files.h"
+#include "lmdb/file/permissions.h"
 
 /*
- * A process that ends lets go of its locks one after the other, the store's last; on a busy machine
- * that may take long. But it leaves the lock file there.
+ * The kernel releases the locks of a process that ends one after the other, the store's last; on a
+ * busy machine that can take long. The lock file stays.
  */
 enum { LOOKS = 50, LOOKING_MS = 50, LOOKING_AT_ENDING_MS = 3000 };
 
-/* A lock file begins with a magic number and that of its format; a mutex follows. */
-enum { NUMBERS = 8, PRIVATE_MODE = 0600 };
+/* A lock file begins with a magic number and the number of its format; a mutex follows. */
+enum { NUMBERS_SIZE = 8, LOCK_FILE_MODE = 0600 };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
 static char *lock_file_of(const char *path)
@@ -31,12 +30,12 @@ static char *lock_file_of(const char *path)
 }
 
 /*
- * LMDB writes to the file through a map, and a page for which there is no room would end the
- * process. So the room is taken here, where the file system can do that. One that was made
- * otherwise serves as long as it begins with a page, and keeps its size: who uses it has mapped no
- * more.
+ * LMDB writes to the lock file through a map, and writing to a page for which the disk has no room
+ * kills the process. So the room is allocated here, if the file system can do that. A lock file
+ * that exists keeps its size, as its users have mapped no more; if it has its first page already,
+ * it will do.
  */
-static int take_room(int fd, const char *name, pt_error *error)
+static int allocate_room(int fd, const char *name, pt_error *error)
 {
     struct stat file;
     if (fstat(fd, &file) != 0) {
@@ -60,26 +59,25 @@ int pt_lmdb_lock_file_problem(void)
     return limit.rlim_cur < PT_LMDB_LOCK_FILE_SIZE ? EFBIG : 0;
 }
 
-/* --- What lies there --- */
+/* --- The file of that name --- */
 
-static int refuse(pt_error *error, const char *name, const char *what)
+static int refuse_as_lock_file(pt_error *error, const char *name, const char *what)
 {
     return pt_error_set(error, SQLITE_CANTOPEN,
-                        "file %Q stands where the store's lock file belongs, but %s; move it away, "
+                        "file %Q has the name of the store's lock file, but %s; move it away, "
                         "or use another store",
                         name, what);
 }
 
-/* LMDB writes the two numbers last: they are missing where its process, or the power, ended then.
- */
-static bool is_lock_file(const uint8_t *start, size_t size)
+/* LMDB writes the two numbers last: a crash before that leaves zeros. */
+static bool begins_as_lock_file(const uint8_t *start, size_t size)
 {
-    static const uint8_t zeros[NUMBERS];
-    return (size == NUMBERS && memcmp(start, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0) ||
+    static const uint8_t zeros[NUMBERS_SIZE];
+    return (size == NUMBERS_SIZE && memcmp(start, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0) ||
            memcmp(start, zeros, size) == 0;
 }
 
-/* Whether the descriptor is of this file. In /proc, a descriptor's name leads to its file. */
+/* `name` is an entry of /proc/self/fd, which is a link to the descriptor's file. */
 static bool is_descriptor_of(DIR *descriptors, const char *name, const struct stat *file)
 {
     struct stat other;
@@ -87,12 +85,12 @@ static bool is_descriptor_of(DIR *descriptors, const char *name, const struct st
            other.st_ino == file->st_ino;
 }
 
-/* Whether this process has it open: another copy of LMDB, or LMDB beside us. What a child process
- * has inherited does not count: LMDB does not use it there. */
+/* True if another copy of the extension, or LMDB without it, has the file open in this process. Not
+ * asked in a child process, where inherited descriptors that nothing uses would count. */
 static bool is_open_here(const struct stat *file)
 {
     bool found = false;
-    DIR *descriptors = atomic_load(&pt_lmdb_generation) == 0 ? opendir("/proc/self/fd") : NULL;
+    DIR *descriptors = atomic_load(&pt_lmdb_fork_count) == 0 ? opendir("/proc/self/fd") : NULL;
     if (descriptors == NULL) {
         return false;
     }
@@ -104,12 +102,12 @@ static bool is_open_here(const struct stat *file)
 }
 
 /*
- * Our LMDB does not have it open, for the store is not. But it may be another file that this
- * process uses, and then its descriptor must not be closed.
+ * The store is not open, so our LMDB does not have the file open. But it may be some other file
+ * that this process uses, and then closing a descriptor of it would drop the locks on it.
  */
 static int check_content(const char *name, const struct stat *file, pt_error *error)
 {
-    uint8_t start[NUMBERS];
+    uint8_t start[NUMBERS_SIZE];
     bool writable = false;
     pt_lmdb_owned owned;
     if (!pt_lmdb_foreign_take(name, &owned, &writable)) {
@@ -127,13 +125,13 @@ static int check_content(const char *name, const struct stat *file, pt_error *er
         }
     }
     ssize_t size = pread(owned.fd, start, sizeof start, 0);
-    if (size < 0 || !is_lock_file(start, (size_t)size)) {
+    if (size < 0 || !begins_as_lock_file(start, (size_t)size)) {
         int problem = errno;
         pt_lmdb_foreign_keep(&owned, writable);
         return size < 0 ? pt_lmdb_fail(error, problem, name, "reading this lock file")
-                        : refuse(error, name, "its content is something else");
+                        : refuse_as_lock_file(error, name, "its content is something else");
     }
-    int rc = take_room(owned.fd, name, error);
+    int rc = allocate_room(owned.fd, name, error);
     pt_lmdb_close_owned(&owned);
     return rc;
 }
@@ -145,23 +143,24 @@ static int check_existing(const char *name, pt_error *error)
         return SQLITE_OK;
     }
     if (!S_ISREG(file.st_mode)) {
-        return refuse(error, name, S_ISLNK(file.st_mode) ? "is a link" : "is no regular file");
+        return refuse_as_lock_file(error, name,
+                                   S_ISLNK(file.st_mode) ? "is a link" : "is not a regular file");
     }
     if (file.st_nlink > 1) {
-        return refuse(error, name, "has another name, too");
+        return refuse_as_lock_file(error, name, "has another name too");
     }
     return check_content(name, &file, error);
 }
 
-/* What cannot be made is left to LMDB to complain of. */
-static int make_or_examine(const char *lock_file, const struct stat *store, pt_error *error)
+/* SQLITE_OK for a file that cannot be made: LMDB reports it. */
+static int make_or_check(const char *lock_file, const struct stat *store, pt_error *error)
 {
-    int fd = open(lock_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, PRIVATE_MODE);
+    int fd = open(lock_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, LOCK_FILE_MODE);
     if (fd < 0) {
         return errno == EEXIST ? check_existing(lock_file, error) : SQLITE_OK;
     }
-    pt_lmdb_share_like(fd, store);
-    int rc = take_room(fd, lock_file, error);
+    pt_lmdb_copy_permissions(fd, store);
+    int rc = allocate_room(fd, lock_file, error);
     close(fd);
     return rc;
 }
@@ -172,15 +171,16 @@ int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_err
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
-    int rc = make_or_examine(lock_file, store, error);
+    int rc = make_or_check(lock_file, store, error);
     sqlite3_free(lock_file);
     return rc;
 }
 
-/* --- Who uses it --- */
+/* --- Its users --- */
 
-/* LMDB locks the first byte, in the name of the process. 0, or errno if that cannot be said. */
-static int look_at_users(const char *lock_file, bool *used)
+/* LMDB has an fcntl() lock on the first byte of a lock file for each process that uses it. Returns
+ * 0 or errno. */
+static int look_for_users(const char *lock_file, bool *used)
 {
     *used = false;
     int fd = open(lock_file, O_RDWR | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
@@ -194,7 +194,7 @@ static int look_at_users(const char *lock_file, bool *used)
     return problem;
 }
 
-/* Whether it may still be seen otherwise; notes that it has been seen. */
+/* Counts one look. True if another one is worth it. */
 static bool may_look_again(pt_lmdb_patience *patience, bool is_ending)
 {
     if (patience->looks == 0) {
@@ -206,22 +206,25 @@ static bool may_look_again(pt_lmdb_patience *patience, bool is_ending)
     return patience->looks < LOOKS || !pt_deadline_has_passed(end);
 }
 
-/* Of the store's file and its lock file one has users, and the other none. */
-static int judge_difference(const char *path, const char *lock_file, bool in_use,
-                            pt_lmdb_patience *patience, pt_error *error)
+/* Either the store's file has users and the lock file has none, or the reverse. */
+static int handle_difference(const char *path, const char *lock_file, bool file_used,
+                             pt_lmdb_patience *patience, pt_error *error)
 {
-    if (may_look_again(patience, in_use && access(lock_file, F_OK) == 0)) {
+    /* If the lock file is there, a process may be ending: the kernel has released its lock on the
+     * lock file, and not yet the one on the store's file. */
+    if (may_look_again(patience, file_used && access(lock_file, F_OK) == 0)) {
         return pt_error_set(error, SQLITE_BUSY,
                             "store %Q is being opened or closed by another process; try again",
                             path);
     }
-    if (in_use) {
+    if (file_used) {
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q is open in another process that does not use its lock file "
                             "%Q: the lock file was deleted, or the store is open there under "
                             "another name; close it there first",
                             path, lock_file);
     }
+    /* The users of another store's file keep it open without its name. */
     unlink(lock_file);
     return SQLITE_OK;
 }
@@ -229,18 +232,20 @@ static int judge_difference(const char *path, const char *lock_file, bool in_use
 static int check_users(const char *path, const char *lock_file, int fd, pt_lmdb_patience *patience,
                        pt_error *error)
 {
-    bool in_use;
-    bool used;
-    int problem = pt_lock_look(fd, PT_LOCK_PRESENCE, &in_use);
+    bool file_used;
+    bool lock_file_used;
+    int problem = pt_lock_look(fd, PT_LOCK_PRESENCE, &file_used);
     if (problem == 0) {
-        problem = look_at_users(lock_file, &used);
+        problem = look_for_users(lock_file, &lock_file_used);
     }
     if (problem != 0) {
-        pt_lmdb_fail(error, problem, path, "looking who uses its lock file");
+        pt_lmdb_fail(error, problem, path, "checking which processes use its lock file");
         error->rc = error->rc == SQLITE_READONLY ? SQLITE_CANTOPEN : error->rc;
         return error->rc;
     }
-    return in_use == used ? SQLITE_OK : judge_difference(path, lock_file, in_use, patience, error);
+    return file_used == lock_file_used
+               ? SQLITE_OK
+               : handle_difference(path, lock_file, file_used, patience, error);
 }
 
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience, pt_error *error)
@@ -249,7 +254,8 @@ int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
-    /* First, for to look at the locks of another file of this process is to lose them. */
+    /* First: check_users() closes a descriptor of the file, which would drop this process's locks
+     * on it if it were some other file. */
     int rc = check_existing(lock_file, error);
     if (rc == SQLITE_OK) {
         rc = check_users(path, lock_file, fd, patience, error);

@@ -1,8 +1,8 @@
 /*
- * LMDB's lock file, which lies beside a store's file and says who reads it. LMDB finds it by its
- * name only, so two processes could share a store's file and not its lock file, or the reverse:
- * after a file was deleted, replaced, moved or linked while somebody had it open. Either would
- * destroy what they write.
+ * LMDB's lock file, beside a store's file. It holds the reader table: which process reads which
+ * version. LMDB finds the lock file by its name only. So after a file was deleted, replaced, moved
+ * or linked while it was open, two processes could share the store's file but not its lock file, or
+ * the reverse. Either would destroy what they write.
  */
 #ifndef PT_LMDB_FILE_LOCK_FILE_H
 #define PT_LMDB_FILE_LOCK_FILE_H
@@ -12,38 +12,42 @@
 #include "base/error.h"
 #include "lmdb/file/locks.h"
 
-/* How often an opener has been told to look again, and until when it will be; zeros: not yet. */
+/* Slots of the reader table, and bytes of a lock file with so many. */
+enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_LOCK_FILE_SIZE = 65536 };
+
+/* How often an opener was told to look again, and until when it will be. Starts as zeros. */
 typedef struct pt_lmdb_patience {
     int looks;
     pt_deadline end;
-    pt_deadline end_of_ending; /* where a process may be about to end */
+    pt_deadline end_of_ending; /* if another process may be about to end */
 } pt_lmdb_patience;
 
 /*
- * Before LMDB opens the lock file of the store at `path`, which is `store`: makes it, for whom the
- * store is, or looks at what is there, for LMDB follows links and writes over anything.
- * SQLITE_CANTOPEN, with a text, unless it is a lock file, or empty, has no other name, and nobody
- * in this process has it open; SQLITE_IOERR if it cannot be read; SQLITE_FULL; SQLITE_NOMEM. What
- * cannot be made or looked at is left to LMDB to complain of.
+ * Comes before LMDB opens the lock file of the store at `path`, since LMDB follows links and
+ * overwrites anything. Makes the lock file, with the permissions of the store's file `store`, or
+ * checks the one that is there. SQLITE_CANTOPEN if it is neither a lock file nor empty, has another
+ * name, or is open in this process; SQLITE_IOERR if it cannot be read; SQLITE_FULL; SQLITE_NOMEM. A
+ * file that cannot be made or opened is SQLITE_OK: LMDB reports it.
  */
 int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error);
 
 /*
- * Before the environment of the store at `path` is opened: whoever has the file open must use the
- * lock file that this process is going to use, and nobody else may use that. A lock file of others
- * that have another file open is removed; they keep it, without its name. `fd` is open for writing;
- * its gate is held, and this process has no store of that name open. SQLITE_CANTOPEN if the file is
- * open elsewhere with another lock file, or as above; SQLITE_BUSY if that may be so for a moment
- * only: it is to be asked again, soon and with the same `patience`, but without the gate;
- * SQLITE_IOERR if it cannot be seen; SQLITE_NOMEM.
+ * Comes before the environment of the store at `path` is opened. Checks that the processes that
+ * have the store's file open are the ones that use the lock file of that name. If the lock file
+ * belongs to users of another store's file, its name is removed; they go on with it. `fd` is the
+ * store's file, open for writing; its gate is held, and this process has no store of that name
+ * open.
+ *
+ * SQLITE_CANTOPEN if the store's file is open elsewhere with another lock file, and as above;
+ * SQLITE_BUSY if that may be so for a moment only: release the gate and call again soon, with the
+ * same `patience`; SQLITE_IOERR if the locks cannot be read; SQLITE_NOMEM.
  */
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience, pt_error *error);
 
-/* Why this process cannot make a lock file, as far as that is known: 0 or errno, EFBIG if its files
- * may not be as large. */
+/* EFBIG if the process may not make a file as large as a lock file (RLIMIT_FSIZE), else 0. */
 int pt_lmdb_lock_file_problem(void);
 
-/* Removes the lock file of a store that nobody has open. */
+/* Removes the lock file of a store that no process has open. */
 void pt_lmdb_lock_file_remove(const char *path);
 
 #endif

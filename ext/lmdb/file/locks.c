@@ -12,14 +12,16 @@
 enum {
     NS_PER_SECOND = 1000000000,
     NS_PER_MS = 1000000,
-    POLL_NS = 100000, /* between two tries: half of it to one and a half */
+    POLL_NS = 100000, /* between two tries, times 0.5 to 1.5 */
 };
 
 struct pt_queue_place {
     pt_queue_place *next;
-    pthread_cond_t turn;
+    pthread_cond_t condition;
     bool granted;
 };
+
+/* --- Between processes --- */
 
 static int64_t monotonic_ns(void)
 {
@@ -105,6 +107,8 @@ int pt_lock_look(int fd, pt_lock_byte byte, bool *held)
     return problem;
 }
 
+/* --- Within the process --- */
+
 bool pt_writer_queue_init(pt_writer_queue *queue)
 {
     *queue = (pt_writer_queue){0};
@@ -153,34 +157,34 @@ static void remove_place(pt_writer_queue *queue, pt_queue_place *place)
     }
 }
 
-/* Each place is told of its own turn: a signal to all would wake all others in vain. */
-static int wait_for_turn(pt_writer_queue *queue, pt_deadline deadline)
+/* Each place has a condition of its own: a broadcast would wake all sessions for one to go on. */
+static int wait_in_queue(pt_writer_queue *queue, pt_deadline deadline)
 {
     const struct timespec until = {
         .tv_sec = (time_t)(deadline / NS_PER_SECOND),
         .tv_nsec = (long)(deadline % NS_PER_SECOND),
     };
     pt_queue_place place = {0};
-    if (pthread_cond_init(&place.turn, &queue->monotonic) != 0) {
+    if (pthread_cond_init(&place.condition, &queue->monotonic) != 0) {
         return SQLITE_NOMEM;
     }
     append_place(queue, &place);
     int waited = 0;
     while (!place.granted && waited == 0) {
-        waited = pthread_cond_timedwait(&place.turn, &queue->mutex, &until);
+        waited = pthread_cond_timedwait(&place.condition, &queue->mutex, &until);
     }
     if (!place.granted) {
         remove_place(queue, &place);
     }
-    pthread_cond_destroy(&place.turn);
+    pthread_cond_destroy(&place.condition);
     return place.granted ? SQLITE_OK : SQLITE_BUSY;
 }
 
 int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline)
 {
     pthread_mutex_lock(&queue->mutex);
-    int rc = queue->taken ? wait_for_turn(queue, deadline) : SQLITE_OK;
-    queue->taken = true; /* by this one, or still by the one it waited for */
+    int rc = queue->taken ? wait_in_queue(queue, deadline) : SQLITE_OK;
+    queue->taken = true; /* by this session, or still by another if this one has given up */
     pthread_mutex_unlock(&queue->mutex);
     return rc;
 }
@@ -194,7 +198,7 @@ void pt_writer_queue_leave(pt_writer_queue *queue)
     } else {
         remove_place(queue, next);
         next->granted = true;
-        pthread_cond_signal(&next->turn); /* before its place can be gone */
+        pthread_cond_signal(&next->condition); /* mutex held: afterwards its place may be gone */
     }
     pthread_mutex_unlock(&queue->mutex);
 }

@@ -1,10 +1,10 @@
 /*
- * Who may do what with a store's file: locks between processes, and the queue of this process's
- * writers in front of them.
+ * Locks on a store's file: between processes, and the queue of this process's writers.
  *
- * The locks between processes are open-file-description locks on bytes of the data file far behind
- * its end. They belong to the descriptor they were taken through, not to a thread or process, and
- * go with its last close, thus with the death of the process. LMDB itself locks only its lock file.
+ * The locks between processes are open-file-description locks on bytes of the data file far past
+ * its end. They belong to the descriptor through which they were taken, not to a thread or a
+ * process, and the kernel releases them with its last close, so also when the process dies. LMDB
+ * itself locks only its lock file.
  */
 #ifndef PT_LMDB_FILE_LOCKS_H
 #define PT_LMDB_FILE_LOCKS_H
@@ -22,44 +22,44 @@ typedef enum pt_lock_byte {
 /* A point of the monotonic clock in ns; 0: it has passed. */
 typedef int64_t pt_deadline;
 
-/* `wait_ms` from now; what is negative counts as 0. */
+/* `wait_ms` from now; a negative number counts as 0. */
 pt_deadline pt_deadline_in(int wait_ms);
 
 bool pt_deadline_has_passed(pt_deadline deadline);
 
-/* Sleeps until it is time for another try to take a lock. False: the deadline has passed. */
+/* Sleeps until the next try to take a lock. False, without sleeping, if the deadline has passed. */
 bool pt_lock_pause(pt_deadline deadline);
 
 /*
- * Takes a lock, polling until the deadline; at least one try is made. An exclusive lock needs a
+ * Takes a lock, polling until the deadline; tries at least once. An exclusive lock needs a
  * descriptor open for writing. SQLITE_OK, SQLITE_BUSY, or SQLITE_IOERR_LOCK with errno set.
  */
 int pt_lock_take(int fd, pt_lock_byte byte, bool exclusive, pt_deadline deadline);
 void pt_lock_release(int fd, pt_lock_byte byte);
 
-/* Whether somebody holds the lock through another descriptor, shared or not. 0, or errno if that
- * cannot be said. */
+/* Sets *held if another descriptor has the lock, shared or exclusive. Returns 0 or errno. */
 int pt_lock_look(int fd, pt_lock_byte byte, bool *held);
 
 typedef struct pt_queue_place pt_queue_place;
 
-/* The sessions of this process that want the writer lock, first come, first served. */
+/* The sessions of this process that want the writer lock: first come, first served. Only one at a
+ * time polls for the lock between processes. */
 typedef struct pt_writer_queue {
     pthread_mutex_t mutex;
-    pthread_condattr_t monotonic; /* for those who wait until a deadline */
+    pthread_condattr_t monotonic; /* the clock of deadlines */
     bool taken;
-    pt_queue_place *first, *last; /* those waiting */
+    pt_queue_place *first, *last; /* waiting sessions */
 } pt_writer_queue;
 
 /* False if the system refuses. */
 bool pt_writer_queue_init(pt_writer_queue *queue);
 void pt_writer_queue_destroy(pt_writer_queue *queue);
 
-/* SQLITE_OK when it is this session's turn, SQLITE_BUSY when the deadline has passed; SQLITE_NOMEM.
- */
+/* Waits until no session before this one holds or wants the lock. SQLITE_OK; SQLITE_BUSY when the
+ * deadline has passed; SQLITE_NOMEM. */
 int pt_writer_queue_enter(pt_writer_queue *queue, pt_deadline deadline);
 
-/* Ends the turn, from whichever thread. */
+/* Lets the next session in. May be called from any thread. */
 void pt_writer_queue_leave(pt_writer_queue *queue);
 
 #endif

@@ -10,21 +10,21 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
-#include "lmdb/file/guards.h"
 #include "lmdb/file/locks.h"
+#include "lmdb/file/permissions.h"
 
 #define INFIX "-new-"
 
-enum { DIGITS = 16, NAME_TRIES = 10, MODE_OF_NEW_FILES = 0644, MODE_UNTIL_SHARED = 0600 };
+enum { DIGITS = 16, NAME_TRIES = 10, MODE_OF_NEW_FILES = 0644, MODE_AT_FIRST = 0600 };
 
-/* The part of `path` in front of its last slash, and the slash; NULL when out of memory. */
+/* `path` up to its last slash, from sqlite3_malloc; NULL when out of memory. */
 static char *folder_of(const char *path)
 {
     size_t size = (size_t)(strrchr(path, '/') - path);
     return sqlite3_mprintf("%.*s/", (int)size, path);
 }
 
-/* --- What others have left behind --- */
+/* --- Removing abandoned files --- */
 
 static bool is_temporary_name(const char *name, const char *place)
 {
@@ -36,7 +36,8 @@ static bool is_temporary_name(const char *name, const char *place)
     return strlen(digits) == DIGITS && strspn(digits, "0123456789abcdef") == DIGITS;
 }
 
-/* Whoever made it may have published it meanwhile. In one folder the number tells files apart. */
+/* False if the file's maker has published it in the meantime. Within a folder the inode number
+ * tells files apart. */
 static bool still_has_name(int fd, int folder, const char *name)
 {
     struct stat own;
@@ -51,13 +52,14 @@ static void remove_if_abandoned(int folder, const char *name)
     if (fd < 0) {
         return;
     }
+    /* The name is checked with the gate held: the maker can no longer publish the file. */
     if (pt_lock_take(fd, PT_LOCK_GATE, true, 0) == SQLITE_OK && still_has_name(fd, folder, name)) {
         unlinkat(folder, name, 0);
     }
     close(fd);
 }
 
-/* A precaution against waste: what cannot be removed stays. */
+/* Only saves space, so errors are ignored. */
 static void remove_abandoned(const char *path)
 {
     char *name = folder_of(path);
@@ -76,8 +78,8 @@ static void remove_abandoned(const char *path)
 
 /* --- Making --- */
 
-/* Takes the gate of a file just made. EEXIST: it was taken for an abandoned one just before. */
-static int claim(int fd)
+/* Takes the gate of a new file. EEXIST: another process has just taken it for an abandoned one. */
+static int take_new_gate(int fd)
 {
     struct stat file;
     int rc = pt_lock_take(fd, PT_LOCK_GATE, true, 0);
@@ -87,19 +89,19 @@ static int claim(int fd)
     return fstat(fd, &file) == 0 && file.st_nlink > 0 ? 0 : EEXIST;
 }
 
-/* 0 or errno; EEXIST: another name may be free. */
+/* Returns 0 or errno; EEXIST: try another name. */
 static int make_named(const char *name, const struct stat *like, pt_lmdb_temporary *made)
 {
-    mode_t mode = like != NULL ? MODE_UNTIL_SHARED : MODE_OF_NEW_FILES;
+    mode_t mode = like != NULL ? MODE_AT_FIRST : MODE_OF_NEW_FILES;
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int problem = pt_lmdb_open_owned(name, flags, mode, &made->owned);
     if (problem != 0) {
         return problem;
     }
     int fd = made->owned.fd;
-    problem = claim(fd);
+    problem = take_new_gate(fd);
     if (problem == 0 && like != NULL) {
-        problem = pt_lmdb_share_like(fd, like);
+        problem = pt_lmdb_copy_permissions(fd, like);
     }
     if (problem != 0) {
         unlink(name);
@@ -115,7 +117,7 @@ int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_te
     int problem = EEXIST;
     remove_abandoned(path);
     for (int tries = 0; problem == EEXIST && tries < NAME_TRIES; tries++) {
-        uint64_t noise; /* SQLite's would be the same in processes that were forked */
+        uint64_t noise; /* not sqlite3_randomness(), which repeats itself after fork() */
         if (getrandom(&noise, sizeof noise, 0) != (ssize_t)sizeof noise) {
             return errno;
         }
@@ -134,7 +136,7 @@ int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_te
     return problem;
 }
 
-/* --- The end of it --- */
+/* --- Publishing and closing --- */
 
 int pt_lmdb_sync_folder(const char *path)
 {
@@ -145,7 +147,7 @@ int pt_lmdb_sync_folder(const char *path)
     int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     sqlite3_free(folder);
     if (fd < 0) {
-        return errno == EACCES ? 0 : errno; /* who may not list it cannot sync it */
+        return errno == EACCES ? 0 : errno; /* without read permission it cannot be synced */
     }
     /* Some file systems cannot sync a folder, and need not. */
     int problem = fsync(fd) == 0 || errno == EINVAL ? 0 : errno;
@@ -155,13 +157,14 @@ int pt_lmdb_sync_folder(const char *path)
 
 int pt_lmdb_temporary_publish(pt_lmdb_temporary *temporary, const char *path)
 {
+    /* Not rename(): link() fails if another process has made the file first. */
     if (fsync(temporary->fd) != 0 || link(temporary->name, path) != 0) {
         return errno;
     }
     unlink(temporary->name);
     sqlite3_free(temporary->name);
     temporary->name = NULL;
-    /* Nobody has opened it yet: the gate is held. */
+    /* The gate is still held, so no process has opened the file yet, and it may be taken back. */
     int problem = pt_lmdb_sync_folder(path);
     if (problem != 0) {
         unlink(path);
@@ -169,8 +172,9 @@ int pt_lmdb_temporary_publish(pt_lmdb_temporary *temporary, const char *path)
     return problem;
 }
 
-/* A file system may do it and report a failure. (Both are in one folder.) */
-static bool is_in_place(const pt_lmdb_temporary *temporary, const char *path)
+/* True if the file has the name `path`: rename() may fail after it has been done. Both files are in
+ * one folder. */
+static bool has_its_name(const pt_lmdb_temporary *temporary, const char *path)
 {
     struct stat file;
     struct stat named;
@@ -181,7 +185,7 @@ static bool is_in_place(const pt_lmdb_temporary *temporary, const char *path)
 int pt_lmdb_temporary_replace(pt_lmdb_temporary *temporary, const char *path)
 {
     int problem = rename(temporary->name, path) == 0 ? 0 : errno;
-    if (problem != 0 && !is_in_place(temporary, path)) {
+    if (problem != 0 && !has_its_name(temporary, path)) {
         return problem;
     }
     sqlite3_free(temporary->name);
@@ -202,7 +206,7 @@ void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary)
         sqlite3_free(temporary->name);
     }
     if (temporary->fd >= 0) {
-        /* A child that is being forked has a copy of the descriptor. */
+        /* Explicitly: a child may not have closed its copy of the descriptor yet. */
         pt_lock_release(temporary->fd, PT_LOCK_GATE);
         pt_lmdb_close_owned(&temporary->owned);
     }

@@ -81,6 +81,14 @@ bool pt_format_find_database(pt_slice name, pt_format_database *database)
     return *database < PT_FORMAT_DATABASES;
 }
 
+pt_format_key pt_format_garbage_key(uint32_t table_id)
+{
+    pt_format_key key = {.size = 2 * PT_KEY_TABLE_SIZE};
+    pt_put_be32(key.bytes, PT_TABLE_GARBAGE);
+    pt_put_be32(key.bytes + PT_KEY_TABLE_SIZE, table_id);
+    return key;
+}
+
 pt_slice pt_format_header_key(void)
 {
     return pt_slice_text("header");

@@ -36,6 +36,14 @@ enum {
                         PT_LMDB_BUCKET_KEY_MAX, /* buckets on the way to the longest key */
 };
 
+typedef struct pt_format_key {
+    uint8_t bytes[8];
+    size_t size;
+} pt_format_key;
+
+/* The logical key of a dropped table, in `garbage`. */
+pt_format_key pt_format_garbage_key(uint32_t table_id);
+
 /*
  * The main database.
  */
@@ -58,11 +66,6 @@ typedef struct pt_format_state {
     uint16_t names;  /* highest name id of the dictionary */
     uint16_t shapes; /* highest shape id */
 } pt_format_state;
-
-typedef struct pt_format_key {
-    uint8_t bytes[5];
-    size_t size;
-} pt_format_key;
 
 typedef enum pt_format_kind {
     PT_FORMAT_OURS,

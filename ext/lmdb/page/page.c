@@ -8,7 +8,7 @@ enum {
     META_LAST_PAGE_AT = 136,
     META_COMMIT_AT = 144,
     DATA_VERSION = 1,
-    MISSING_PAGES_MAX = 65536, /* beyond half of the file: see is_possible_last_page */
+    MISSING_PAGES_MAX = 65536, /* in a small file; see is_possible_last_page */
     BIG_VALUE_SIZE = 8,        /* bytes in the page that stand for a value on overflow pages */
     FREE_LIST_FLAGS = 8,       /* MDB_INTEGERKEY */
     FLAG_NO_FOLDER = 0x4000,   /* MDB_NOSUBDIR, kept in the flags of the list of free pages */
@@ -82,7 +82,8 @@ const char *pt_lmdb_root_judge(const pt_lmdb_root *root, uint64_t last_page)
     return NULL;
 }
 
-/* A file may lack pages that its last commits took and gave back, but not most of them. */
+/* A file may lack pages that its last commits allocated and freed again, but not most of its pages,
+ * unless it is small. */
 static bool is_possible_last_page(uint64_t last_page, uint64_t pages)
 {
     return last_page >= PT_LMDB_METAS - 1 && last_page / 2 <= pages + MISSING_PAGES_MAX;
@@ -107,13 +108,12 @@ const char *pt_lmdb_free_list_judge(const pt_lmdb_entry *entry, const pt_lmdb_me
         return "has an entry of a commit that does not exist";
     }
     if (entry->flags > PT_LMDB_ENTRY_BIG || entry->value.size < NUMBER_SIZE ||
-        pt_get_le64(entry->value.data) > entry->value.size / NUMBER_SIZE - 1) {
+        pt_lmdb_free_list_count(entry) > entry->value.size / NUMBER_SIZE - 1) {
         return "has an entry that is not a list";
     }
-    uint64_t count = pt_get_le64(entry->value.data);
     uint64_t before = meta->last_page + 1;
-    for (uint64_t i = 1; i <= count; i++) {
-        uint64_t page = pt_get_le64(entry->value.data + NUMBER_SIZE * i);
+    for (uint64_t i = 0; i < pt_lmdb_free_list_count(entry); i++) {
+        uint64_t page = pt_lmdb_free_list_page(entry, i);
         if (page < PT_LMDB_METAS || page >= before) {
             return "has a page number that is out of range or out of order";
         }
@@ -137,7 +137,7 @@ static const uint8_t *entry_at(const pt_lmdb_page *page, unsigned index)
            pt_get_le16(page->bytes + PT_LMDB_PAGE_HEADER + (size_t)index * PT_LMDB_PAGE_SLOT);
 }
 
-/* Keys on leaf pages, and those of a branch that are looked at, are not empty. */
+/* Keys are not empty, except the first one of a branch page, which is not used. */
 static bool is_possible_key_size(const pt_lmdb_page *page, unsigned index, size_t size,
                                  pt_lmdb_order order)
 {
@@ -148,8 +148,8 @@ static bool is_possible_key_size(const pt_lmdb_page *page, unsigned index, size_
                                             : size != 0 && size <= PT_LMDB_KEY_MAX;
 }
 
-/* Takes the units of 2 bytes that an entry covers; false if another has one of them. */
-static bool take_units(uint64_t *taken, size_t first, size_t count)
+/* Marks the units of 2 bytes that an entry covers; false if another entry covers one of them. */
+static bool mark_units(uint64_t *marked, size_t first, size_t count)
 {
     uint64_t before = 0;
     for (size_t unit = first; unit < first + count;) {
@@ -157,8 +157,8 @@ static bool take_units(uint64_t *taken, size_t first, size_t count)
         size_t run = UNITS_IN_WORD - bit;
         run = run < first + count - unit ? run : first + count - unit;
         uint64_t mask = (run == UNITS_IN_WORD ? UINT64_MAX : (UINT64_C(1) << run) - 1) << bit;
-        before |= taken[unit / UNITS_IN_WORD] & mask;
-        taken[unit / UNITS_IN_WORD] |= mask;
+        before |= marked[unit / UNITS_IN_WORD] & mask;
+        marked[unit / UNITS_IN_WORD] |= mask;
         unit += run;
     }
     return before == 0;
@@ -171,14 +171,14 @@ static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t 
     if (at < upper || at % 2 != 0 || at + PT_LMDB_ENTRY_HEADER > page->size) {
         return "has an entry outside its bounds";
     }
-    const uint8_t *entry = page->bytes + at;
+    const uint8_t *entry = page->bytes + at; /* its header lies in the page */
     size_t key_size = pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT);
     uint64_t value_size = 0;
     if (!is_possible_key_size(page, index, key_size, order)) {
         return "has a key of an impossible size";
     }
     if (page->is_leaf) {
-        unsigned flags = pt_get_le16(entry + 4);
+        unsigned flags = pt_get_le16(entry + PT_LMDB_ENTRY_FLAGS_AT);
         if (flags > PT_LMDB_ENTRY_ROOT) {
             return "has an entry with flags that no store has";
         }
@@ -195,9 +195,9 @@ static const char *judge_entry(const pt_lmdb_page *page, unsigned index, size_t 
 
 static const char *judge_entries(const pt_lmdb_page *page, size_t upper, pt_lmdb_order order)
 {
-    uint64_t taken[UNITS_MAX / UNITS_IN_WORD];
+    uint64_t marked[UNITS_MAX / UNITS_IN_WORD];
     size_t sum = 0;
-    memset(taken, 0, page->size / 2 / 8);
+    memset(marked, 0, page->size / 2 / 8);
     for (unsigned i = 0; i < page->count; i++) {
         size_t size = 0;
         const char *wrong = judge_entry(page, i, upper, order, &size);
@@ -205,7 +205,7 @@ static const char *judge_entries(const pt_lmdb_page *page, size_t upper, pt_lmdb
             return wrong;
         }
         size_t at = (size_t)(entry_at(page, i) - page->bytes);
-        if (!take_units(taken, at / 2, size / 2)) {
+        if (!mark_units(marked, at / 2, size / 2)) {
             return "has entries that overlap";
         }
         sum += size;
@@ -246,6 +246,7 @@ const char *pt_lmdb_page_open(pt_lmdb_page *page, const uint8_t *bytes, size_t s
                            .size = size,
                            .count = (unsigned)(lower - PT_LMDB_PAGE_HEADER) / PT_LMDB_PAGE_SLOT,
                            .is_leaf = flags == PT_LMDB_PAGE_LEAF};
+    /* judge_order trusts the bounds of the entries, so these come first. */
     const char *wrong = judge_entries(page, upper, order);
     return wrong != NULL ? wrong : judge_order(page, order);
 }
@@ -255,7 +256,7 @@ pt_lmdb_entry pt_lmdb_page_entry(const pt_lmdb_page *page, unsigned index)
     const uint8_t *entry = entry_at(page, index);
     size_t key_size = pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT);
     uint64_t low = pt_get_le32(entry);
-    uint16_t flags = pt_get_le16(entry + 4);
+    uint16_t flags = pt_get_le16(entry + PT_LMDB_ENTRY_FLAGS_AT);
     const uint8_t *key = entry + PT_LMDB_ENTRY_HEADER;
     if (!page->is_leaf) {
         return (pt_lmdb_entry){.key = pt_slice_of(key, index == 0 ? 0 : key_size),

@@ -53,6 +53,7 @@ enum {
     PT_LMDB_PAGE_UPPER_AT = 14,
     PT_LMDB_PAGE_HEADER = 16, /* bytes before the first slot */
     PT_LMDB_PAGE_SLOT = 2,
+    PT_LMDB_ENTRY_FLAGS_AT = 4,
     PT_LMDB_ENTRY_KEY_SIZE_AT = 6,
     PT_LMDB_ENTRY_HEADER = 8,
     PT_LMDB_META_SIZE = 152, /* bytes of a meta page that are used */

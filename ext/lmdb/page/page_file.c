@@ -6,14 +6,14 @@
 
 #include "base/sqlite.h"
 
-static int fail(const pt_lmdb_page_file *file, pt_error *error)
+static int fail_to_read(const pt_lmdb_page_file *file, pt_error *error)
 {
     return pt_error_set(error, SQLITE_IOERR_READ, "store %Q cannot be read: %s; check the disk",
                         file->path, strerror(errno));
 }
 
-/* All of it, or as much as the file has. Bytes that were read, or -1 with errno. */
-static ssize_t read_all(int fd, uint8_t *bytes, size_t size, off_t from)
+/* Reads `size` bytes, or up to the end of the file. The number of bytes read, or -1 with errno. */
+static ssize_t read_bytes(int fd, uint8_t *bytes, size_t size, off_t from)
 {
     size_t done = 0;
     while (done < size) {
@@ -36,9 +36,9 @@ int pt_lmdb_read_pages(const pt_lmdb_page_file *file, uint64_t page, uint64_t co
                        bool *there, pt_error *error)
 {
     size_t size = (size_t)count * file->page_size;
-    ssize_t read = read_all(file->fd, bytes, size, (off_t)(page * file->page_size));
+    ssize_t read = read_bytes(file->fd, bytes, size, (off_t)(page * file->page_size));
     *there = read == (ssize_t)size;
-    return read >= 0 ? SQLITE_OK : fail(file, error);
+    return read >= 0 ? SQLITE_OK : fail_to_read(file, error);
 }
 
 /* --- Meta pages --- */
@@ -47,9 +47,9 @@ static int read_meta(const pt_lmdb_page_file *file, uint64_t number, uint32_t pa
                      pt_lmdb_metas *metas, pt_error *error)
 {
     uint8_t bytes[PT_LMDB_META_SIZE];
-    ssize_t read = read_all(file->fd, bytes, sizeof bytes, (off_t)(number * page_size));
+    ssize_t read = read_bytes(file->fd, bytes, sizeof bytes, (off_t)(number * page_size));
     if (read < 0) {
-        return fail(file, error);
+        return fail_to_read(file, error);
     }
     metas->wrong[number] = read < (ssize_t)sizeof bytes
                                ? "is missing: the file ends before it"
@@ -57,7 +57,10 @@ static int read_meta(const pt_lmdb_page_file *file, uint64_t number, uint32_t pa
     return SQLITE_OK;
 }
 
-/* The second one lies where the first one says, or, if that is damaged, where it finds itself. */
+/*
+ * Page 1 begins where page 0 ends. If page 0 is damaged the page size is unknown: then every
+ * possible one is tried, until what is read is a meta page that gives that same page size.
+ */
 static int read_second_meta(const pt_lmdb_page_file *file, pt_lmdb_metas *metas, pt_error *error)
 {
     if (metas->wrong[0] == NULL) {
@@ -80,7 +83,7 @@ int pt_lmdb_read_metas(pt_lmdb_page_file *file, pt_lmdb_metas *metas, pt_error *
     struct stat status;
     *metas = (pt_lmdb_metas){0};
     if (fstat(file->fd, &status) != 0) {
-        return fail(file, error);
+        return fail_to_read(file, error);
     }
     int rc = read_meta(file, 0, 0, metas, error);
     if (rc == SQLITE_OK) {

@@ -17,7 +17,7 @@ typedef struct verification {
     uint64_t pages_left; /* a tree that has more pages than this has one of them twice */
 } verification;
 
-static int fail_damaged(const char *path, const char *where, const char *what, pt_error *error)
+static int fail_damaged_file(const char *path, const char *where, const char *what, pt_error *error)
 {
     return pt_error_set(error, SQLITE_CORRUPT,
                         "store %Q is damaged: %s %s; restore it from a backup, or see what "
@@ -29,7 +29,7 @@ static int fail_damaged_page(const char *path, uint64_t page, const char *what, 
 {
     char where[32];
     sqlite3_snprintf((int)sizeof where, where, "page %lld", (sqlite3_int64)page);
-    return fail_damaged(path, where, what, error);
+    return fail_damaged_file(path, where, what, error);
 }
 
 /* --- Meta pages --- */
@@ -74,7 +74,7 @@ static int explain_walk(const verification *self, const pt_lmdb_walk *walk, int 
     char where[64];
     sqlite3_snprintf((int)sizeof where, where, "page %lld (%s)", (sqlite3_int64)walk->bad_page,
                      walk->name);
-    return fail_damaged(self->file.path, where, walk->bad_what, error);
+    return fail_damaged_file(self->file.path, where, walk->bad_what, error);
 }
 
 static int begin_walk(verification *self, pt_lmdb_walk *walk, const char *name,
@@ -88,7 +88,7 @@ static int begin_walk(verification *self, pt_lmdb_walk *walk, const char *name,
                                             .problem = pt_lmdb_walk_stop};
     self->pages_left = root->branch_pages + root->leaf_pages + root->overflow_pages;
     pt_lmdb_walk_begin(walk, &self->file, name, root, order, &listener);
-    return wrong == NULL ? SQLITE_OK : fail_damaged(self->file.path, name, wrong, error);
+    return wrong == NULL ? SQLITE_OK : fail_damaged_file(self->file.path, name, wrong, error);
 }
 
 /* Verifies the pages from the root to the first entry, and to the last one. */
@@ -129,7 +129,7 @@ static int verify_free_list(verification *self, pt_error *error)
     }
     pt_lmdb_walk_end(&walk);
     if (rc == SQLITE_OK && wrong != NULL) {
-        rc = fail_damaged(self->file.path, FREE_LIST_NAME, wrong, error);
+        rc = fail_damaged_file(self->file.path, FREE_LIST_NAME, wrong, error);
     }
     return rc == SQLITE_OK ? verify_ends(self, FREE_LIST_NAME, root, pt_lmdb_compare_numbers, error)
                            : rc;
@@ -145,7 +145,7 @@ static int verify_database(verification *self, const pt_lmdb_entry *entry, pt_er
     }
     const char *name = pt_format_database_name(database);
     if (entry->value.size != PT_LMDB_ROOT_SIZE) {
-        return fail_damaged(self->file.path, name, "has a root of an impossible size", error);
+        return fail_damaged_file(self->file.path, name, "has a root of an impossible size", error);
     }
     pt_lmdb_root_read(entry->value.data, &root);
     return root.flags == 0 ? verify_ends(self, name, &root, pt_slice_compare, error) : SQLITE_OK;

@@ -8,7 +8,6 @@ void pt_lmdb_walk_begin(pt_lmdb_walk *walk, const pt_lmdb_page_file *file, const
 {
     *walk = (pt_lmdb_walk){
         .file = file, .name = name, .root = *root, .order = order, .listener = *listener};
-    walk->levels[0].next = 0;
 }
 
 void pt_lmdb_walk_end(pt_lmdb_walk *walk)
@@ -20,7 +19,8 @@ void pt_lmdb_walk_end(pt_lmdb_walk *walk)
     *walk = (pt_lmdb_walk){0};
 }
 
-static int report(pt_lmdb_walk *walk, uint64_t page, const char *what, pt_slice low, pt_slice high)
+static int report_bad_page(pt_lmdb_walk *walk, uint64_t page, const char *what, pt_slice low,
+                           pt_slice high)
 {
     walk->problems++;
     walk->bad_page = page;
@@ -28,13 +28,13 @@ static int report(pt_lmdb_walk *walk, uint64_t page, const char *what, pt_slice 
     return walk->listener.problem(walk->listener.context, walk, page, what, low, high);
 }
 
-static bool claim(const pt_lmdb_walk *walk, uint64_t first, uint64_t count)
+static bool claim_for_walk(const pt_lmdb_walk *walk, uint64_t first, uint64_t count)
 {
     return walk->listener.claim == NULL ||
            walk->listener.claim(walk->listener.context, first, count);
 }
 
-static bool is_in_file(const pt_lmdb_walk *walk, uint64_t first, uint64_t count)
+static bool are_in_file(const pt_lmdb_walk *walk, uint64_t first, uint64_t count)
 {
     uint64_t last = walk->file->last_page;
     return first >= PT_LMDB_METAS && first <= last && count <= last - first + 1;
@@ -63,7 +63,8 @@ int pt_lmdb_walk_stop(void *context, const pt_lmdb_walk *walk, uint64_t page, co
 
 /* --- Levels --- */
 
-/* Whether the keys of a level's page are within its bounds. */
+/* True if the keys of a level's page are within its bounds. The first key of a branch is not used,
+ * so it is not compared. */
 static bool is_within_bounds(const pt_lmdb_walk *walk, const pt_lmdb_level *level)
 {
     unsigned first = level->page.is_leaf ? 0 : 1;
@@ -77,7 +78,8 @@ static bool is_within_bounds(const pt_lmdb_walk *walk, const pt_lmdb_level *leve
             walk->order(pt_lmdb_page_entry(&level->page, count - 1).key, level->high) < 0);
 }
 
-/* LMDB keeps at least two children on a branch, but in the list of free pages. */
+/* Checks the page of a level against its place in the tree. LMDB keeps at least two children on
+ * each branch, except in the list of free pages. */
 static const char *judge_level(const pt_lmdb_walk *walk, const pt_lmdb_level *level, bool is_last)
 {
     if (level->page.is_leaf != is_last) {
@@ -89,9 +91,9 @@ static const char *judge_level(const pt_lmdb_walk *walk, const pt_lmdb_level *le
     return is_within_bounds(walk, level) ? NULL : "has keys that belong on another page";
 }
 
-/* Reads and verifies the page of a level; *what: NULL, or what is wrong with it. */
-static int load(const pt_lmdb_walk *walk, pt_lmdb_level *level, uint64_t number, bool is_last,
-                const char **what, pt_error *error)
+/* Reads and verifies the page of a level. *what: NULL, or what is wrong with the page. */
+static int load_level(const pt_lmdb_walk *walk, pt_lmdb_level *level, uint64_t number, bool is_last,
+                      const char **what, pt_error *error)
 {
     bool there = false;
     level->number = 0;
@@ -115,28 +117,31 @@ static int load(const pt_lmdb_walk *walk, pt_lmdb_level *level, uint64_t number,
     return SQLITE_OK;
 }
 
-/* One level deeper, to a page with keys in these bounds. Nothing has changed if it is damaged. */
-static int push(pt_lmdb_walk *walk, uint64_t number, pt_slice low, pt_slice high, pt_error *error)
+/* Goes one level down, to a page with keys in these bounds. If the page is damaged, reports that
+ * and stays where it was. */
+static int push_level(pt_lmdb_walk *walk, uint64_t number, pt_slice low, pt_slice high,
+                      pt_error *error)
 {
     pt_lmdb_level *level = &walk->levels[walk->depth];
     const char *what = NULL;
     bool is_last = walk->depth + 1u == walk->root.depth;
+    /* Seeking meets the same upper pages again. With a `claim` no page is read twice. */
     bool is_loaded = level->number == number && walk->listener.claim == NULL;
     level->low = low;
     level->high = high;
     level->next = 0;
-    if (!is_in_file(walk, number, 1)) {
+    if (!are_in_file(walk, number, 1)) {
         what = "is not one of the file's pages";
-    } else if (!claim(walk, number, 1)) {
+    } else if (!claim_for_walk(walk, number, 1)) {
         what = "is also in use elsewhere";
     } else if (!is_loaded) {
-        int rc = load(walk, level, number, is_last, &what, error);
+        int rc = load_level(walk, level, number, is_last, &what, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
     }
     if (what != NULL) {
-        return report(walk, number, what, low, high);
+        return report_bad_page(walk, number, what, low, high);
     }
     uint64_t *pages = is_last ? &walk->leaf_pages : &walk->branch_pages;
     (*pages)++;
@@ -144,7 +149,7 @@ static int push(pt_lmdb_walk *walk, uint64_t number, pt_slice low, pt_slice high
     return SQLITE_OK;
 }
 
-/* To the child that the topmost level stands before. */
+/* Goes down to the next child of the deepest level. */
 static int push_child(pt_lmdb_walk *walk, pt_error *error)
 {
     pt_lmdb_level *level = &walk->levels[walk->depth - 1];
@@ -152,7 +157,7 @@ static int push_child(pt_lmdb_walk *walk, pt_error *error)
     pt_lmdb_entry entry = pt_lmdb_page_entry(&level->page, at);
     bool is_last = at + 1 == level->page.count;
     pt_slice high = is_last ? level->high : pt_lmdb_page_entry(&level->page, at + 1).key;
-    return push(walk, entry.child, at == 0 ? level->low : entry.key, high, error);
+    return push_level(walk, entry.child, at == 0 ? level->low : entry.key, high, error);
 }
 
 static int push_root(pt_lmdb_walk *walk, pt_error *error)
@@ -160,21 +165,22 @@ static int push_root(pt_lmdb_walk *walk, pt_error *error)
     if (walk->root.page == PT_LMDB_NO_PAGE) {
         return SQLITE_OK;
     }
-    return push(walk, walk->root.page, (pt_slice){0}, (pt_slice){0}, error);
+    return push_level(walk, walk->root.page, (pt_slice){0}, (pt_slice){0}, error);
 }
 
 /* --- Entries --- */
 
-/* Reads a value from its overflow pages; *whole = false: it was damaged, and reported. */
-static int read_overflow(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *whole, pt_error *error)
+/* Reads a value from its overflow pages. *whole = false: a page is damaged, and was reported. */
+static int read_overflow_value(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *whole,
+                               pt_error *error)
 {
     uint64_t first = pt_get_le64(entry->value.data);
     uint64_t count = pt_lmdb_overflow_pages(entry->value_size, walk->file->page_size);
     const char *what = NULL;
     bool there = true;
-    if (!is_in_file(walk, first, count)) {
+    if (!are_in_file(walk, first, count)) {
         what = "begins a long value, but is not one of the file's pages";
-    } else if (!claim(walk, first, count)) {
+    } else if (!claim_for_walk(walk, first, count)) {
         what = "is also in use elsewhere";
     } else if (!walk->skips_values) {
         pt_buffer_clear(&walk->value);
@@ -192,10 +198,10 @@ static int read_overflow(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *whole, 
     }
     walk->overflow_pages += count;
     *whole = what == NULL;
-    return *whole ? SQLITE_OK : report(walk, first, what, entry->key, entry->key);
+    return *whole ? SQLITE_OK : report_bad_page(walk, first, what, entry->key, entry->key);
 }
 
-/* To a leaf that has an entry to go, or to the end with depth 0. */
+/* Moves to the next leaf with an entry that was not yet read; depth 0 at the end of the tree. */
 static int find_leaf(pt_lmdb_walk *walk, pt_error *error)
 {
     int rc = SQLITE_OK;
@@ -227,7 +233,7 @@ int pt_lmdb_walk_next(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *found, pt_
         *found = true;
         walk->entries++;
         if (entry->flags == PT_LMDB_ENTRY_BIG) {
-            rc = read_overflow(walk, entry, found, error);
+            rc = read_overflow_value(walk, entry, found, error);
         }
     }
     return rc;
@@ -235,8 +241,9 @@ int pt_lmdb_walk_next(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *found, pt_
 
 /* --- Seeking --- */
 
-/* The first entry of a page whose key is not less (leaf), or the child on the way there. */
-static unsigned find_place(const pt_lmdb_walk *walk, const pt_lmdb_page *page, pt_slice key)
+/* Leaf: the first entry whose key is not less than this one. Branch: the child on the way there. */
+static unsigned find_entry_at_or_after(const pt_lmdb_walk *walk, const pt_lmdb_page *page,
+                                       pt_slice key)
 {
     unsigned low = page->is_leaf ? 0 : 1;
     unsigned high = page->count;
@@ -252,14 +259,16 @@ static unsigned find_place(const pt_lmdb_walk *walk, const pt_lmdb_page *page, p
     return page->is_leaf ? low : low - 1;
 }
 
-int pt_lmdb_walk_seek(pt_lmdb_walk *walk, pt_slice key, pt_error *error)
+/* Goes down from the root to a leaf, on each level to the entry for `key`, or the last if NULL. */
+static int descend_to_leaf(pt_lmdb_walk *walk, const pt_slice *key, pt_error *error)
 {
     int64_t problems = walk->problems;
     walk->depth = 0;
     int rc = push_root(walk, error);
     while (rc == SQLITE_OK && walk->depth != 0 && walk->problems == problems) {
         pt_lmdb_level *level = &walk->levels[walk->depth - 1];
-        level->next = find_place(walk, &level->page, key);
+        level->next =
+            key != NULL ? find_entry_at_or_after(walk, &level->page, *key) : level->page.count - 1;
         if (level->page.is_leaf) {
             break;
         }
@@ -268,20 +277,14 @@ int pt_lmdb_walk_seek(pt_lmdb_walk *walk, pt_slice key, pt_error *error)
     return rc;
 }
 
+int pt_lmdb_walk_seek(pt_lmdb_walk *walk, pt_slice key, pt_error *error)
+{
+    return descend_to_leaf(walk, &key, error);
+}
+
 int pt_lmdb_walk_seek_last(pt_lmdb_walk *walk, pt_error *error)
 {
-    int64_t problems = walk->problems;
-    walk->depth = 0;
-    int rc = push_root(walk, error);
-    while (rc == SQLITE_OK && walk->depth != 0 && walk->problems == problems) {
-        pt_lmdb_level *level = &walk->levels[walk->depth - 1];
-        level->next = level->page.count - 1;
-        if (level->page.is_leaf) {
-            break;
-        }
-        rc = push_child(walk, error);
-    }
-    return rc;
+    return descend_to_leaf(walk, NULL, error);
 }
 
 const char *pt_lmdb_walk_judge(const pt_lmdb_walk *walk)

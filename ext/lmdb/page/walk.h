@@ -1,6 +1,6 @@
 /*
- * A walk over one of LMDB's trees that trusts nothing: it verifies each page before it looks at it,
- * and passes over those that are damaged.
+ * A walk over the entries of one of LMDB's trees, in key order. It trusts nothing: each page is
+ * verified before its entries are read, and damaged pages are skipped.
  */
 #ifndef PT_LMDB_PAGE_WALK_H
 #define PT_LMDB_PAGE_WALK_H
@@ -10,27 +10,28 @@
 
 typedef struct pt_lmdb_walk pt_lmdb_walk;
 
-/* What a walk tells. */
+/* Called during a walk. */
 typedef struct pt_lmdb_walk_listener {
     void *context;
-    /* NULL is allowed. Before `count` pages from `first` on are read. False: they have been read
-     * already, and are not read again. */
+    /* Called before `count` pages from `first` on are read; NULL is allowed. False: at least one of
+     * them was read before, so they are not read and count as damaged. */
     bool (*claim)(void *context, uint64_t first, uint64_t count);
     /*
-     * A page is damaged, and what lies behind it left out: keys >= low and < high; empty: up to the
-     * end of the tree. SQLITE_OK to go on, or the code that ends the walk.
+     * Called for a damaged page, which is skipped with all pages below it: with the keys >= low and
+     * < high. An empty low is the beginning of the tree, an empty high its end. For a damaged
+     * value both are its key. SQLITE_OK to continue, or the code that ends the walk.
      */
     int (*problem)(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
                    pt_slice low, pt_slice high);
 } pt_lmdb_walk_listener;
 
-/* One page of the way from the root to where the walk is. */
+/* One page on the path from the root to the walk's position. */
 typedef struct pt_lmdb_level {
-    uint8_t *bytes;  /* a page; from sqlite3_malloc, or NULL */
-    uint64_t number; /* 0: none */
+    uint8_t *bytes;  /* of the page; from sqlite3_malloc, or NULL */
+    uint64_t number; /* of the sound page in `bytes`; 0: none */
     pt_lmdb_page page;
-    unsigned next; /* entry */
-    pt_slice low;  /* what keys below here are within, as far as branches say */
+    unsigned next; /* the entry that comes next */
+    pt_slice low;  /* bounds of the keys below here, from the branches above; empty: none */
     pt_slice high;
 } pt_lmdb_level;
 
@@ -42,12 +43,12 @@ struct pt_lmdb_walk {
     pt_lmdb_walk_listener listener;
     unsigned depth; /* levels in use */
     pt_lmdb_level levels[PT_LMDB_DEPTH_LIMIT];
-    pt_buffer value;   /* of overflow pages */
+    pt_buffer value;   /* a value that was read from overflow pages */
     bool skips_values; /* values on overflow pages are not read */
 
-    /* Met so far. */
+    /* Counted so far. */
     int64_t problems;
-    uint64_t bad_page; /* of the last problem, and what it was */
+    uint64_t bad_page; /* of the last problem */
     const char *bad_what;
     uint64_t branch_pages;
     uint64_t leaf_pages;
@@ -55,34 +56,36 @@ struct pt_lmdb_walk {
     uint64_t entries;
 };
 
-/* Before the first entry of a tree whose root was judged. The walk is ended with
- * pt_lmdb_walk_end. */
+/* Begins before the first entry of a tree, whose root must have passed pt_lmdb_root_judge. Ended
+ * with pt_lmdb_walk_end. */
 void pt_lmdb_walk_begin(pt_lmdb_walk *walk, const pt_lmdb_page_file *file, const char *name,
                         const pt_lmdb_root *root, pt_lmdb_order order,
                         const pt_lmdb_walk_listener *listener);
 
 /*
- * The next entry; its value is whole, also where it lies on overflow pages. *found = false: there
- * is none. Valid until the next call. SQLITE_NOMEM, SQLITE_IOERR_READ, and what the
- * listener answers.
+ * Reads the next entry, with its whole value, also if that lies on overflow pages. *found = false:
+ * there is none. Valid until the next call. SQLITE_NOMEM, SQLITE_IOERR_READ, and the codes of the
+ * listener.
  */
 int pt_lmdb_walk_next(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *found, pt_error *error);
 
-/* Goes before the first key that is not less than this one; the walk must claim nothing. */
+/* Moves before the first key that is not less than this one. Pages are read again, so the listener
+ * must have no `claim`. */
 int pt_lmdb_walk_seek(pt_lmdb_walk *walk, pt_slice key, pt_error *error);
 
-/* Goes before the last entry of the tree. */
+/* Moves before the last entry of the tree. */
 int pt_lmdb_walk_seek_last(pt_lmdb_walk *walk, pt_error *error);
 
-/* After a whole walk without problems: NULL, or which of the root's numbers is wrong. */
+/* After a whole walk without problems: NULL if the root's numbers of pages and entries are right,
+ * or a text that says what is wrong. */
 const char *pt_lmdb_walk_judge(const pt_lmdb_walk *walk);
 
-/* For listeners whose walk is to end with the first problem: SQLITE_CORRUPT. */
+/* A `problem` that ends the walk at the first damaged page, with SQLITE_CORRUPT. */
 int pt_lmdb_walk_stop(void *context, const pt_lmdb_walk *walk, uint64_t page, const char *what,
                       pt_slice low, pt_slice high);
 
-/* For listeners whose walk reads no page twice if it reads only so many: their context is the
- * number of pages that are left, a uint64_t. */
+/* A `claim` that limits the number of pages, so that a walk over pages that form a circle ends. The
+ * context is a uint64_t: how many are left. */
 bool pt_lmdb_walk_claim_number(void *pages_left, uint64_t first, uint64_t count);
 
 void pt_lmdb_walk_end(pt_lmdb_walk *walk);

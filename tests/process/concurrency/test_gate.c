@@ -236,7 +236,9 @@ static void who_cannot_see_them_does_not_take_files_for_unused(void **state)
     for (int look = 0; look < LOOKS; look++) {
         failing_look = look;
         fails(all->db, SQLITE_IOERR, TABLE, all->folder, "x.ptable");
-        says(all->db, "looking who uses its lock file; put it on a file system whose locks work");
+        says(
+            all->db,
+            "checking which processes use its lock file; put it on a file system whose locks work");
     }
     failing_look = LOOKS;
     run(all->db, TABLE, all->folder, "x.ptable");

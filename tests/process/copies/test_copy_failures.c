@@ -146,7 +146,7 @@ static void the_owner_stays(void **state)
     assert_int_equal(chown(fixture_path, SOME_USER, SOME_GROUP), 0);
     make_fail("fchown", 0, EPERM);
     failing_times = 2; /* when it is begun, where it does not matter, and at the end */
-    assert_fails(compact(store, 0, &patient, &error), SQLITE_READONLY, "belongs to somebody else");
+    assert_fails(compact(store, 0, &patient, &error), SQLITE_READONLY, "belongs to another user");
     make_fail("fchown", 0, EIO);
     failing_times = 2;
     assert_fails(compact(store, 0, &patient, &error), SQLITE_IOERR, "finishing its copy");

@@ -338,7 +338,7 @@ static inline void io_run_again(io_trial *trial, int unit, int from)
         return;
     }
     /* A backup that could not be completed could not be removed either. */
-    trial->gone = strstr(io_last_message, "there is a file of that name") != NULL;
+    trial->gone = strstr(io_last_message, "a file of that name exists") != NULL;
     if (!trial->gone) {
         io_complain(trial, trial->failed, "fails again without a fault");
     }

@@ -9,8 +9,8 @@
 
 #include "faults/system_calls.h"
 #include "fixtures/folder.h"
-#include "lmdb/file/guards.h"
 #include "lmdb/file/locks.h"
+#include "lmdb/file/permissions.h"
 #include "lmdb/file/temporary.h"
 
 enum { NAME_TRIES = 10, SOME_USER = 12345, SOME_GROUP = 23456 };
@@ -277,9 +277,9 @@ static pthread_t forking;
 /* As the handlers of pthread_atfork see it. */
 static void *begin_and_end_fork(void *nothing)
 {
-    pt_lmdb_forks_begin();
+    pt_lmdb_before_fork();
     sem_post(&has_begun);
-    pt_lmdb_forks_end_in_parent();
+    pt_lmdb_after_fork(false);
     return nothing;
 }
 
@@ -317,8 +317,8 @@ static void a_child_has_no_temporary_file(void **state)
     (void)state;
     assert_int_equal(pt_lmdb_temporary_make(place, NULL, &temporary), 0);
     int fd = temporary.fd;
-    pt_lmdb_forks_begin();
-    pt_lmdb_forks_end_in_child();
+    pt_lmdb_before_fork();
+    pt_lmdb_after_fork(true);
     assert_int_equal(fcntl(fd, F_GETFD), -1);
     int other = open("/dev/null", O_RDONLY | O_CLOEXEC);
     assert_int_equal(other, fd); /* the same number */
@@ -372,7 +372,7 @@ static mode_t shared_mode(const struct stat *like)
 {
     struct stat file;
     int fd = open(intruder, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
-    assert_int_equal(pt_lmdb_share_like(fd, like), 0);
+    assert_int_equal(pt_lmdb_copy_permissions(fd, like), 0);
     assert_int_equal(fstat(fd, &file), 0);
     close(fd);
     unlink(intruder);

@@ -130,7 +130,7 @@ static void two_processes_of_one_number_take_turns(void **state)
     pid_t twin = lock_byte(in(all, STORE "-lock"), getpid());
     all->db = open_database("", ":memory:");
     fails(all->db, SQLITE_BUSY, TABLE, all->folder, STORE);
-    says(all->db, "in another process of the same number");
+    says(all->db, "in another process with the same process id");
     assert_int_equal(kill(twin, SIGKILL), 0);
     assert_int_equal(waitpid(twin, NULL, 0), twin);
     run(all->db, TABLE "; INSERT INTO t VALUES('p', '2', 2)", all->folder, STORE);

@@ -419,14 +419,14 @@ static int get_row(pt_snapshot *snapshot, int row, pt_error *error)
 static void a_snapshot_that_met_damage_goes_on_saying_so(void **state)
 {
     (void)state;
-    static const char again[] = "damage was met in this transaction";
+    static const char again[] = "this transaction has met damage";
     pt_engine_cursor *cursor = NULL;
     pt_table_counts counts;
     make_rows();
     set_in_headers(FLAGS, 0);
     pt_store *store = open_store(fixture_path);
     pt_snapshot *snapshot = begin_snapshot(store);
-    assert_fails(get_row(snapshot, ROWS / 2, &error), SQLITE_CORRUPT, "see what pt_check says");
+    assert_fails(get_row(snapshot, ROWS / 2, &error), SQLITE_CORRUPT, "pt_check lists the damage");
     assert_fails(get_row(snapshot, 0, &error), SQLITE_CORRUPT, again);
     assert_fails(get_row(snapshot, 0, &error), SQLITE_CORRUPT, "restore it from a backup");
     assert_fails(engine->cursor_open(snapshot, &cursor, &error), SQLITE_CORRUPT, again);

@@ -226,6 +226,7 @@ static void reading_processes_are_named(void **state)
 {
     (void)state;
     char byte;
+    int out_of_memory = 0;
     pid_t children[READERS];
     pt_store *store = open_store(fixture_path);
     pt_snapshot *own = begin_snapshot(store);
@@ -239,6 +240,13 @@ static void reading_processes_are_named(void **state)
         assert_int_equal(read(ready[0], &byte, 1), 1);
         list = pt_lmdb_list_processes((pt_lmdb_store *)store);
         assert_lists(list, children, i < LISTED ? i + 1 : LISTED);
+        sqlite3_free(list);
+    }
+    for (bool hit = true; hit; out_of_memory++) {
+        failing_malloc_arm(out_of_memory, false);
+        list = pt_lmdb_list_processes((pt_lmdb_store *)store);
+        hit = failing_malloc_disarm();
+        assert_true(hit == (list == NULL));
         sqlite3_free(list);
     }
     close(ended[1]);

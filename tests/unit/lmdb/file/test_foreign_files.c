@@ -8,7 +8,7 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
-#include "lmdb/file/forks.h"
+#include "lmdb/file/foreign_files.h"
 
 enum { FILES = 9, RESERVED = 8 };
 
@@ -111,8 +111,8 @@ static void a_child_closes_what_is_kept(void **state)
     close(closed);
     int other = make_file(3);
     assert_int_equal(other, closed); /* the same number */
-    pt_lmdb_foreign_forks_begin();
-    pt_lmdb_foreign_forks_end_in_child();
+    pt_lmdb_foreign_before_fork();
+    pt_lmdb_foreign_after_fork(true);
     assert_false(is_open(kept));
     assert_true(is_open(other));
     assert_int_equal(taken(3, &writable), -1);
