@@ -52,7 +52,7 @@ int pt_transaction_rollback(sqlite3_vtab *vtab)
     pt_table *table = pt_table_of(vtab);
     table->created_in_transaction = false;
     /* First: afterwards SQLite's databases must not be able to commit without the store. */
-    pt_whole_rollback(table->db);
+    pt_roll_back_databases(table->db);
     if (table->session != NULL) {
         pt_session_rollback(table->session);
     }
