@@ -1,5 +1,5 @@
 /*
- * The entry point: what a connection gets when the extension is loaded.
+ * The entry point. Loading the extension registers all its modules and functions with a connection.
  */
 #include <sqlite3ext.h>
 SQLITE_EXTENSION_INIT1
@@ -49,7 +49,7 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
         rc = pt_queue_register(db, connection);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_catalog_register(db, connection);
+        rc = pt_tables_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = register_table_functions(db, connection);
@@ -64,8 +64,8 @@ static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
 }
 
 /*
- * The file of another copy of the library that this process has loaded before, or NULL. Each copy
- * would open a store for itself, and the first to close it would drop LMDB's locks of the other.
+ * The file of another copy of this library that the process loaded before, or NULL. Each copy would
+ * open a store for itself, and closing the file in one copy would drop the locks of the other.
  */
 static const char *find_other_copy(void)
 {
@@ -94,7 +94,8 @@ static int load_into(sqlite3 *db, char **message)
                      sqlite3_libversion());
         return fail_load(SQLITE_ERROR, &error, message);
     }
-    /* A second set of modules would not know the transactions and tables of the first. */
+    /* Modules that are registered again would not know the transactions and tables of the first
+     * ones. */
     bool registered;
     int rc = pt_companion_is_registered(db, &registered);
     if (rc != SQLITE_OK) {
@@ -105,9 +106,10 @@ static int load_into(sqlite3 *db, char **message)
     }
     const char *other_copy = find_other_copy();
     if (other_copy != NULL) {
-        pt_error_set(&error, SQLITE_ERROR,
-                     "this process has loaded another copy of the extension, %Q; load that one",
-                     other_copy);
+        pt_error_set(
+            &error, SQLITE_ERROR,
+            "this process has already loaded another copy of the extension, %Q; load that one",
+            other_copy);
         return fail_load(SQLITE_ERROR, &error, message);
     }
     pt_connection *connection = pt_connection_new(db, &pt_lmdb_engine);
@@ -121,7 +123,7 @@ static int load_into(sqlite3 *db, char **message)
 
 #ifndef SQLITE_CORE
 
-/* --- The functions of SQLite --- */
+/* --- The SQLite library --- */
 
 static _Atomic(const sqlite3_api_routines *) first_api;
 static pthread_once_t api_once = PTHREAD_ONCE_INIT;
@@ -132,9 +134,9 @@ static void use_first_api(void)
 }
 
 /*
- * Whether these are the functions that the library calls. A process may have two SQLite libraries,
- * as that of the system and one that a language's package brings; neither knows what to do with
- * connections of the other.
+ * True if these are the SQLite functions that this library calls. A process may have two SQLite
+ * libraries, one of the system and one from a language's package, and neither can use connections
+ * of the other.
  */
 static bool is_first_api(const sqlite3_api_routines *api)
 {
@@ -144,7 +146,7 @@ static bool is_first_api(const sqlite3_api_routines *api)
     return sqlite3_api == api;
 }
 
-/* The text is for the other SQLite library to free. */
+/* The other SQLite library frees the text, so it must allocate it too. */
 static int refuse_other_api(const sqlite3_api_routines *api, char **message)
 {
     Dl_info first = {0};
@@ -152,8 +154,8 @@ static int refuse_other_api(const sqlite3_api_routines *api, char **message)
         return SQLITE_ERROR;
     }
     dladdr(sqlite3_api, &first);
-    *message = api->mprintf("ptable: this process has loaded the extension into another SQLite "
-                            "library, %Q; load it into connections of that one only",
+    *message = api->mprintf("ptable: this process has already loaded the extension into another "
+                            "SQLite library, %Q; load it only into connections of that library",
                             first.dli_fname);
     return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
 }

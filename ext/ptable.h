@@ -6,7 +6,7 @@
  *
  *     sqlite3_auto_extension((void (*)(void))sqlite3_ptable_init);
  *     sqlite3 *db;
- *     int rc = sqlite3_open("contoso.db", &db);    and db knows ptable, as every later one
+ *     int rc = sqlite3_open("contoso.db", &db);    db and all later connections know ptable
  */
 #ifndef PTABLE_H
 #define PTABLE_H
@@ -19,8 +19,8 @@ extern "C" {
 
 /*
  * Registers the modules and functions of ptable with one connection. Returns SQLITE_OK, or an error
- * code with *pzErrMsg set to a text that is freed with sqlite3_free(). pApi is not used when linked
- * statically and may then be NULL.
+ * code with a text in *pzErrMsg, which the caller frees with sqlite3_free(). In a statically linked
+ * program pApi is not used and may be NULL.
  */
 __attribute__((visibility("default"))) int sqlite3_ptable_init(sqlite3 *db, char **pzErrMsg,
                                                                const sqlite3_api_routines *pApi);

@@ -6,7 +6,7 @@
 
 #include "base/sqlite.h"
 
-/* sqlite3_malloc promises no alignment beyond 8 bytes. */
+/* The alignment that sqlite3_malloc promises. */
 enum { ALIGNMENT = 8, FIRST_CHUNK = 4096, LARGEST_CHUNK = 16 << 20, LARGEST_KEPT = 4 << 20 };
 
 struct pt_arena_chunk {
@@ -15,12 +15,12 @@ struct pt_arena_chunk {
     alignas(ALIGNMENT) uint8_t bytes[];
 };
 
-static size_t aligned(size_t size)
+static size_t aligned_size(size_t size)
 {
     return (size + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
 }
 
-static size_t next_capacity(const pt_arena *arena, size_t size)
+static size_t next_chunk_capacity(const pt_arena *arena, size_t size)
 {
     size_t capacity = arena->top == NULL ? FIRST_CHUNK : arena->top->capacity * 2;
     if (capacity > LARGEST_CHUNK) {
@@ -34,9 +34,9 @@ void *pt_arena_alloc(pt_arena *arena, size_t size)
     if (size > SIZE_MAX / 4) {
         return NULL;
     }
-    size = aligned(size != 0 ? size : 1);
+    size = aligned_size(size != 0 ? size : 1);
     if (arena->top == NULL || size > arena->top->capacity - arena->used) {
-        size_t capacity = next_capacity(arena, size);
+        size_t capacity = next_chunk_capacity(arena, size);
         pt_arena_chunk *chunk = sqlite3_malloc64(sizeof *chunk + capacity);
         if (chunk == NULL) {
             return NULL;
@@ -72,7 +72,7 @@ pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice)
     return pt_slice_of(terminated.data, terminated.data != NULL ? slice.size : 0);
 }
 
-static void drop_top(pt_arena *arena)
+static void drop_newest_chunk(pt_arena *arena)
 {
     pt_arena_chunk *chunk = arena->top;
     arena->top = chunk->older;
@@ -80,7 +80,7 @@ static void drop_top(pt_arena *arena)
     sqlite3_free(chunk);
 }
 
-static bool holds(const pt_arena_chunk *chunk, const void *memory)
+static bool chunk_holds(const pt_arena_chunk *chunk, const void *memory)
 {
     uintptr_t first = (uintptr_t)chunk->bytes;
     uintptr_t address = (uintptr_t)memory;
@@ -89,8 +89,8 @@ static bool holds(const pt_arena_chunk *chunk, const void *memory)
 
 void pt_arena_give_back(pt_arena *arena, void *memory)
 {
-    while (!holds(arena->top, memory)) {
-        drop_top(arena);
+    while (!chunk_holds(arena->top, memory)) {
+        drop_newest_chunk(arena);
     }
     arena->used = (size_t)((uint8_t *)memory - arena->top->bytes);
 }
@@ -104,7 +104,7 @@ void pt_arena_clear(pt_arena *arena)
     }
     arena->top = kept->older;
     while (arena->top != NULL) {
-        drop_top(arena);
+        drop_newest_chunk(arena);
     }
     kept->older = NULL;
     arena->top = kept;
@@ -115,7 +115,7 @@ void pt_arena_clear(pt_arena *arena)
 void pt_arena_free(pt_arena *arena)
 {
     while (arena->top != NULL) {
-        drop_top(arena);
+        drop_newest_chunk(arena);
     }
     arena->used = 0;
 }

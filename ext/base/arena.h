@@ -1,5 +1,5 @@
 /*
- * Memory that is handed out in order and given back in order, from chunks of growing size.
+ * An arena: allocations from chunks of growing size, freed in the reverse order or all at once.
  */
 #ifndef PT_BASE_ARENA_H
 #define PT_BASE_ARENA_H
@@ -17,35 +17,29 @@ typedef struct pt_arena {
 } pt_arena;
 
 /*
- * `size` bytes aligned for pointers, 64-bit integers and doubles; NULL when out of memory. Valid
- * until given back.
+ * Returns `size` bytes that are aligned for pointers, 64-bit integers and doubles; NULL when out of
+ * memory. They are valid until they are given back.
  */
 void *pt_arena_alloc(pt_arena *arena, size_t size);
 
-/* A copy of the slice with a NUL behind it; data is NULL when out of memory. */
+/* Returns a copy of the slice, followed by a NUL; its data is NULL when out of memory. */
 pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice);
 
-/* A copy with one more byte, which counts; data is NULL when out of memory. */
+/* Returns a copy that is longer by one byte; its data is NULL when out of memory. */
 pt_slice pt_arena_copy_with(pt_arena *arena, pt_slice slice, uint8_t byte);
 
-/*
- * Gives back `memory`, which pt_arena_alloc returned, and all that was handed out after it.
- */
+/* Gives back `memory`, which pt_arena_alloc returned, and everything allocated after it. */
 void pt_arena_give_back(pt_arena *arena, void *memory);
 
-/* Forgets everything but keeps the newest chunk, unless it is huge, for the next use. */
+/* Gives everything back. Keeps the newest chunk for the next use, unless it is huge. */
 void pt_arena_clear(pt_arena *arena);
 
 void pt_arena_free(pt_arena *arena);
 
 /*
- * Memory in large pages: memory that fills up from its start takes a page fault for each 2 MiB of
- * it instead of each 4 KiB.
- */
-
-/*
- * Asks the kernel for large pages where they fit into the memory; smaller memory is left alone.
- * What is not touched stays unused, up to the next 2 MiB. A wish: it may have no effect.
+ * Asks the kernel to back the memory with pages of 2 MiB where they fit. Memory that fills up from
+ * its start then takes one page fault for each 2 MiB instead of each 4 KiB. Memory after the next
+ * boundary of 2 MiB stays unused until it is touched. The kernel may ignore the request.
  */
 void pt_large_pages_ask(void *memory, size_t size);
 

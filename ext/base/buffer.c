@@ -9,7 +9,7 @@ static inline bool has_room(const pt_buffer *buffer, size_t more)
     return !buffer->failed && buffer->data != NULL && more <= buffer->capacity - buffer->size;
 }
 
-__attribute__((noinline)) static bool grow(pt_buffer *buffer, size_t more)
+__attribute__((noinline)) static bool grow_buffer(pt_buffer *buffer, size_t more)
 {
     if (buffer->failed || more > SIZE_MAX / 4 - buffer->size) {
         buffer->failed = true;
@@ -30,19 +30,19 @@ __attribute__((noinline)) static bool grow(pt_buffer *buffer, size_t more)
     return true;
 }
 
-static inline bool reserve(pt_buffer *buffer, size_t more)
+static inline bool reserve_room(pt_buffer *buffer, size_t more)
 {
-    return has_room(buffer, more) || grow(buffer, more);
+    return has_room(buffer, more) || grow_buffer(buffer, more);
 }
 
 bool pt_buffer_reserve(pt_buffer *buffer, size_t more)
 {
-    return reserve(buffer, more);
+    return reserve_room(buffer, more);
 }
 
 uint8_t *pt_buffer_extend(pt_buffer *buffer, size_t size)
 {
-    if (!reserve(buffer, size)) {
+    if (!reserve_room(buffer, size)) {
         return NULL;
     }
     uint8_t *tail = buffer->data + buffer->size;
@@ -52,7 +52,7 @@ uint8_t *pt_buffer_extend(pt_buffer *buffer, size_t size)
 
 void pt_buffer_append(pt_buffer *buffer, const void *data, size_t size)
 {
-    if (size != 0 && reserve(buffer, size)) {
+    if (size != 0 && reserve_room(buffer, size)) {
         memcpy(buffer->data + buffer->size, data, size);
         buffer->size += size;
     }
@@ -65,7 +65,7 @@ void pt_buffer_append_slice(pt_buffer *buffer, pt_slice slice)
 
 void pt_buffer_append_byte(pt_buffer *buffer, uint8_t byte)
 {
-    if (reserve(buffer, 1)) {
+    if (reserve_room(buffer, 1)) {
         buffer->data[buffer->size++] = byte;
     }
 }

@@ -1,6 +1,6 @@
 /*
- * A growable byte buffer with a sticky error: once an allocation has failed every further append
- * does nothing, so that a run of appends needs one check of `failed` at its end.
+ * A growable byte buffer with a sticky error: once an allocation has failed, further appends do
+ * nothing, so a run of appends needs only one check of `failed`, at its end.
  */
 #ifndef PT_BASE_BUFFER_H
 #define PT_BASE_BUFFER_H
@@ -14,10 +14,10 @@ typedef struct pt_buffer {
     bool failed; /* out of memory; the content is incomplete */
 } pt_buffer;
 
-/* Makes room for `more` bytes behind the content. False when out of memory. */
+/* Makes room for `more` bytes after the content. Returns false when out of memory. */
 bool pt_buffer_reserve(pt_buffer *buffer, size_t more);
 
-/* Extends the content by `size` unset bytes and returns them; NULL when out of memory. */
+/* Extends the content by `size` uninitialised bytes and returns them; NULL when out of memory. */
 uint8_t *pt_buffer_extend(pt_buffer *buffer, size_t size);
 
 void pt_buffer_append(pt_buffer *buffer, const void *data, size_t size);
@@ -25,10 +25,10 @@ void pt_buffer_append_slice(pt_buffer *buffer, pt_slice slice);
 void pt_buffer_append_byte(pt_buffer *buffer, uint8_t byte);
 void pt_buffer_append_text(pt_buffer *buffer, const char *text);
 
-/* Empties the buffer and forgets the error; the memory is kept for the next use. */
+/* Empties the buffer and clears the error. Keeps the memory for the next use. */
 void pt_buffer_clear(pt_buffer *buffer);
 
-/* Clears, then appends. False when out of memory. */
+/* Replaces the content. Returns false when out of memory. */
 bool pt_buffer_assign(pt_buffer *buffer, pt_slice slice);
 
 void pt_buffer_free(pt_buffer *buffer);

@@ -1,6 +1,6 @@
 /*
- * Byte strings and fixed-width integers. Stored integers are little-endian, those in keys are
- * big-endian so that memcmp is their order; none needs alignment.
+ * Byte strings and fixed-width integers. Integers are stored little-endian, but big-endian in keys,
+ * where memcmp must give their order. They need no alignment.
  */
 #ifndef PT_BASE_BYTES_H
 #define PT_BASE_BYTES_H
@@ -10,7 +10,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* A byte string that somebody else owns. `data` may be NULL when `size` is 0. */
+/* A byte string in memory that something else owns. `data` may be NULL when `size` is 0. */
 typedef struct pt_slice {
     const uint8_t *data;
     size_t size;
@@ -26,14 +26,15 @@ static inline pt_slice pt_slice_text(const char *text)
     return pt_slice_of(text, strlen(text));
 }
 
-/* The same slice, copied part by part. One that was stored by its parts a moment ago is had sooner
- * so: a load of both at once waits for the stores to end. */
+/* Copies a slice member by member. If the members have just been stored one by one, this is faster
+ * than copying the struct: one load of both members would wait for the two stores to retire. */
 static inline pt_slice pt_slice_copy(const pt_slice *slice)
 {
     return pt_slice_of(slice->data, slice->size);
 }
 
-/* memcmp order, a prefix before its extensions: the order of keys and of SQLite's BINARY. */
+/* Compares as memcmp does, a prefix before its extensions: the order of keys and of SQLite's BINARY
+ * collation. */
 static inline int pt_slice_compare(pt_slice a, pt_slice b)
 {
     size_t shared = a.size < b.size ? a.size : b.size;
@@ -60,14 +61,14 @@ static inline bool pt_slice_has_nul(pt_slice text)
     return text.size != 0 && memchr(text.data, 0, text.size) != NULL;
 }
 
-/* The suffix is not empty. */
+/* The suffix must not be empty. */
 static inline bool pt_slice_has_suffix(pt_slice text, pt_slice suffix)
 {
     return text.size >= suffix.size &&
            memcmp(text.data + (text.size - suffix.size), suffix.data, suffix.size) == 0;
 }
 
-/* The sum modulo 2^64, for counts from a file: a damaged one may hold any number. */
+/* Adds modulo 2^64. For counts from a file: a damaged file may contain any number. */
 static inline int64_t pt_add_counts(int64_t a, int64_t b)
 {
     return (int64_t)((uint64_t)a + (uint64_t)b);

@@ -1,6 +1,6 @@
 /*
- * The error carrier: an SQLite result code and the text the user will read. It is handed down
- * through every layer; only the SQLite-facing files turn it into zErrMsg or a function result.
+ * An error: an SQLite result code and the message for the user. Every layer passes a pointer to one
+ * down. Only the files that SQLite calls turn it into zErrMsg or the result of a function.
  */
 #ifndef PT_BASE_ERROR_H
 #define PT_BASE_ERROR_H
@@ -13,15 +13,16 @@ typedef struct pt_error {
 #define PT_ERROR_NONE ((pt_error){0})
 
 /*
- * Records a failure, replacing an earlier one, and returns the code that was recorded: `rc`, or
- * SQLITE_NOMEM when the text could not be formatted. The format is sqlite3_mprintf's (%Q, %q, %w).
+ * Records an error in place of any earlier one, and returns the code that it recorded: `rc`, or
+ * SQLITE_NOMEM if there was no memory for the message. The format is that of sqlite3_mprintf (%Q,
+ * %q, %w).
  */
 int pt_error_set(pt_error *error, int rc, const char *format, ...);
 
 /* Records SQLITE_NOMEM and returns it. */
 int pt_error_nomem(pt_error *error);
 
-/* Frees the text and makes the carrier empty again. */
+/* Frees the message and sets the code to SQLITE_OK. */
 void pt_error_clear(pt_error *error);
 
 #endif

@@ -4,10 +4,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 
+#include "base/text.h"
+
 /*
  * strtod and snprintf round correctly, but the radix character is the one of the host's locale.
  * Therefore strtod gets "1.25" as "125e-2", and only the digits of snprintf's output are used.
- * strtod_l would need a terminated copy of a text of any length, and memory for it.
+ * strtod_l would need a terminated copy of the text, which may be longer than any buffer.
  *
  * No decimal halfway between two doubles has more than 767 significant digits. The digits after
  * DIGITS_MAX therefore only matter if one of them is not 0, and then an odd last digit stands for
@@ -34,7 +36,7 @@ static number_reader number_reader_of(pt_slice text)
 
 static bool at_digit(const number_reader *text)
 {
-    return text->at < text->end && *text->at >= '0' && *text->at <= '9';
+    return text->at < text->end && pt_is_digit(*text->at);
 }
 
 static bool take_symbol(number_reader *text, char symbol)
@@ -84,7 +86,7 @@ static void add_digit(decimal *number, char digit)
     }
 }
 
-/* Returns how many there are. */
+/* Returns the number of digits. */
 static ptrdiff_t take_digits(number_reader *text, decimal *number)
 {
     const uint8_t *first = text->at;
@@ -94,7 +96,8 @@ static ptrdiff_t take_digits(number_reader *text, decimal *number)
     return text->at - first;
 }
 
-/* Adds the number after an 'e' to *exponent. It may have any size: the sum stops growing in time.
+/* Adds the number after an 'e' to *exponent. Beyond any exponent that matters, the sum stops
+ * growing.
  */
 static bool take_exponent(number_reader *text, int64_t *exponent)
 {
@@ -108,7 +111,7 @@ static bool take_exponent(number_reader *text, int64_t *exponent)
     return text->at != first;
 }
 
-/* Takes all of the text. */
+/* Returns false if anything follows the number. */
 static bool take_decimal(number_reader *text, decimal *number)
 {
     ptrdiff_t digits = take_digits(text, number);
@@ -122,7 +125,7 @@ static bool take_decimal(number_reader *text, decimal *number)
            text->at == text->end;
 }
 
-/* The double nearest to the decimal. Writes the exponent after the digits, or a NUL if it is 0. */
+/* The double nearest to digits * 10^exponent. Overwrites what follows the digits. */
 static double nearest_double(char *digits, int count, int64_t exponent)
 {
     exponent = exponent > EXPONENT_LIMIT ? EXPONENT_LIMIT : exponent;
@@ -152,7 +155,8 @@ bool pt_double_parse(pt_slice slice, double *real)
     return true;
 }
 
-/* 17 significant digits tell any two doubles apart; 15 survive as the digits of a double. */
+/* Two doubles always differ in 17 significant digits. 15 digits always survive the way to a double
+ * and back. */
 enum {
     DIGITS_KEPT = 15,
     ROUND_TRIP_DIGITS = 17,
@@ -166,7 +170,7 @@ static int significant_digits(double magnitude, int count, char *digits)
     snprintf(text, sizeof text, "%.*e", count - 1, magnitude);
     const char *at = text;
     for (; *at != 'e'; at++) {
-        if (*at >= '0' && *at <= '9') {
+        if (pt_is_digit((uint8_t)*at)) {
             *digits++ = *at;
         }
     }
@@ -195,7 +199,7 @@ enum { POSITIONAL_MIN = -5, POSITIONAL_MAX = 16 };
 void pt_double_format(double real, char text[PT_DOUBLE_TEXT_SIZE])
 {
     static const char zeros[] = "0000000000000000";
-    char digits[ROUND_TRIP_SIZE];
+    char digits[ROUND_TRIP_SIZE] = "";
     int exponent = round_trip_digits(fabs(real), digits);
     int count = (int)strlen(digits);
     bool positional = exponent >= POSITIONAL_MIN && exponent <= POSITIONAL_MAX;

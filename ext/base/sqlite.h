@@ -1,6 +1,7 @@
 /*
- * The one place that pulls SQLite in. As a loadable extension every sqlite3_* call goes through
- * the routine table that SQLite hands to the entry point; with SQLITE_CORE they are direct calls.
+ * The one file that includes SQLite's header. In the loadable extension every sqlite3_* call goes
+ * through the table of routines that SQLite passes to the entry point; with SQLITE_CORE it is a
+ * direct call.
  */
 #ifndef PT_BASE_SQLITE_H
 #define PT_BASE_SQLITE_H

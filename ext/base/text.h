@@ -1,65 +1,66 @@
 /*
- * The text of one argument of CREATE VIRTUAL TABLE: names, quotes, blanks.
+ * Text: words, UTF-8, excerpts for messages, hexadecimal digits and base64.
  */
 #ifndef PT_BASE_TEXT_H
 #define PT_BASE_TEXT_H
 
 #include "base/buffer.h"
 #include "base/bytes.h"
-#include "base/error.h"
 #include "base/sqlite.h"
 
-/* What is being read. */
-typedef struct pt_config_reading {
-    const char *argument; /* as the user wrote it */
-    pt_error *error;
-} pt_config_reading;
+static inline bool pt_is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
 
-/* Fails with "<what> in argument "..."; <advice>", `what` being formatted. */
-int pt_config_refuse(pt_config_reading *reading, const char *advice, const char *format, ...);
+/* The value of a hexadecimal digit; -1 for other characters. */
+int pt_hex_digit(uint8_t c);
 
-const char *pt_config_skip_blanks(const char *text);
-
-/* Without trailing blanks. */
-pt_slice pt_config_trimmed(const char *text);
-
-/* Bytes of a name without quotes that the text begins with. */
-size_t pt_config_name_length(const char *text);
-
-/* The quote that ends what `c` begins; 0 if it begins nothing. */
-char pt_config_closing_quote(char c);
-
-/* A copy from sqlite3_malloc, with a NUL. SQLITE_OK or SQLITE_NOMEM. */
-int pt_config_copy(pt_config_reading *reading, pt_slice text, char **copy);
-
-/* Reads a quoted text, in which the closing quote (but not ]) may stand doubled. The caller frees
- * the text in any case, and so below. */
-int pt_config_read_quoted(pt_config_reading *reading, const char **cursor, char **text);
-
-/* Reads a name, which may be quoted. */
-int pt_config_read_name(pt_config_reading *reading, const char **cursor, char **name);
-
-/*
- * Words that are written in any case.
- */
-
-/* Whether the text is the word but for the case of ASCII letters. */
+/* True if the text is the word, in any case of the ASCII letters. */
 static inline bool pt_is_word(pt_slice text, const char *word)
 {
     return text.size == strlen(word) &&
            sqlite3_strnicmp((const char *)text.data, word, (int)text.size) == 0;
 }
 
+/* --- UTF-8 --- */
+
+enum { PT_UTF8_SIZE_MAX = 4 }; /* bytes of a character */
+
+/* pt_utf8_size of a character that is not ASCII. */
+size_t pt_utf8_long_size(pt_slice text);
+
+/* Bytes of the character at the start of a text, which is not empty; 0 if it is not UTF-8. */
+static inline size_t pt_utf8_size(pt_slice text)
+{
+    return text.data[0] < 0x80 ? 1 : pt_utf8_long_size(text);
+}
+
+/* The code point of a character of `size` bytes. */
+uint32_t pt_utf8_decode(const uint8_t *bytes, size_t size);
+
+/* Writes the 1 to PT_UTF8_SIZE_MAX bytes of a code point and returns their end. */
+uint8_t *pt_utf8_put(uint8_t *to, uint32_t code_point);
+
+/* --- Excerpts --- */
+
+enum { PT_EXCERPT_CHARACTERS = 40, PT_EXCERPT_SIZE = 4 * PT_EXCERPT_CHARACTERS + 4 };
+
 /*
- * Base64 as in RFC 4648 section 4: the alphabet with + and /, padded, without line breaks.
+ * Writes the start of a text for an error message: at most PT_EXCERPT_CHARACTERS characters and a
+ * NUL. Stops before U+0000. Writes "..." if it left something out, and '?' for each byte that is
+ * not UTF-8.
  */
+void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE]);
+
+/* --- Base64, as in RFC 4648 section 4: with + and /, padded, without line breaks --- */
 
 void pt_base64_append(pt_buffer *buffer, pt_slice bytes);
 
 /*
- * Decodes into `bytes`, which needs room for text.size / 4 * 3 bytes and may be the text's own
- * memory. Refuses everything but what pt_base64_append writes: other characters, blanks, missing
- * or misplaced padding, unused bits that are not zero. On false nothing has been written.
+ * Decodes into `bytes`, which needs room for text.size / 4 * 3 bytes and may be the memory of the
+ * text itself. Returns false for anything that pt_base64_append does not write: other characters,
+ * blanks, missing or misplaced padding, unused bits that are not zero. Then it has written nothing.
  */
 bool pt_base64_decode(pt_slice text, uint8_t *bytes, size_t *size);
 

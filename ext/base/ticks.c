@@ -2,6 +2,8 @@
 
 #include <time.h>
 
+#include "base/text.h"
+
 enum {
     NANOSECONDS_PER_TICK = 100,
     FRACTION_DIGITS = 7,
@@ -16,9 +18,9 @@ enum {
 };
 
 /*
- * The calendar is computed in years that begin on 1 March, so that the leap day is their last, and
- * counted from 1 March of the year -400, so that no number is negative. In such a year month m
- * (0: March) begins on day (153 m + 2) / 5.
+ * The calendar is computed in years that begin on 1 March, which makes the leap day the last day of
+ * the year. Days are counted from 1 March of the year -400, which keeps every number positive. In
+ * such a year month m (0: March) begins on day (153 m + 2) / 5.
  */
 enum {
     FIRST_YEAR = -400,
@@ -41,7 +43,7 @@ int64_t pt_ticks_now(void)
            (int64_t)now.tv_nsec / NANOSECONDS_PER_TICK;
 }
 
-/* Days since 0001-01-01, negative before. */
+/* Days since 0001-01-01; negative before it. */
 static int64_t days_from_date(int year, int month, int day)
 {
     int64_t years = year - FIRST_YEAR - (month <= 2);
@@ -55,7 +57,7 @@ static void date_from_days(int64_t days, int *year, int *month, int *day)
     days += DAYS_BEFORE_0001;
     int64_t cycle = days / DAYS_PER_400_YEARS;
     int64_t rest = days % DAYS_PER_400_YEARS;
-    /* Without the leap days that are over, the cycle's last day among them, a year has 365 days. */
+    /* Subtracting the leap days so far, and the last day of the cycle, leaves years of 365 days. */
     int64_t year_of_cycle = (rest - rest / (DAYS_PER_4_YEARS - 1) + rest / DAYS_PER_100_YEARS -
                              rest / (DAYS_PER_400_YEARS - 1)) /
                             DAYS_PER_YEAR;
@@ -74,7 +76,7 @@ static int days_in_month(int year, int month)
     return days[month - 1] + (month == 2 && leap);
 }
 
-static bool take_char(pt_slice *rest, char wanted)
+static bool take_separator(pt_slice *rest, char wanted)
 {
     if (rest->size == 0 || rest->data[0] != (uint8_t)wanted) {
         return false;
@@ -85,7 +87,7 @@ static bool take_char(pt_slice *rest, char wanted)
 
 static bool take_digit(pt_slice *rest, int *digit)
 {
-    if (rest->size == 0 || rest->data[0] < '0' || rest->data[0] > '9') {
+    if (rest->size == 0 || !pt_is_digit(rest->data[0])) {
         return false;
     }
     *digit = rest->data[0] - '0';
@@ -93,7 +95,7 @@ static bool take_digit(pt_slice *rest, int *digit)
     return true;
 }
 
-static bool take_number(pt_slice *rest, int digits, int low, int high, int *number)
+static bool take_field(pt_slice *rest, int digits, int low, int high, int *number)
 {
     int value = 0;
     for (int i = 0; i < digits; i++) {
@@ -112,16 +114,16 @@ static bool take_date(pt_slice *rest, int64_t *days)
     int year;
     int month;
     int day;
-    if (!take_number(rest, 4, 0, 9999, &year) || !take_char(rest, '-') ||
-        !take_number(rest, 2, 1, 12, &month) || !take_char(rest, '-') ||
-        !take_number(rest, 2, 1, days_in_month(year, month), &day)) {
+    if (!take_field(rest, 4, 0, 9999, &year) || !take_separator(rest, '-') ||
+        !take_field(rest, 2, 1, 12, &month) || !take_separator(rest, '-') ||
+        !take_field(rest, 2, 1, days_in_month(year, month), &day)) {
         return false;
     }
     *days = days_from_date(year, month, day);
     return true;
 }
 
-/* The digits behind the point, at least one; those finer than a tick must be zeros. */
+/* Takes the digits after the point, at least one. Digits finer than a tick must be zeros. */
 static bool take_fraction(pt_slice *rest, int64_t *ticks)
 {
     int64_t unit = PT_TICKS_PER_SECOND;
@@ -146,15 +148,15 @@ static bool take_time(pt_slice *rest, int64_t *ticks)
     int minute;
     int second = 0;
     int64_t fraction = 0;
-    if (!take_number(rest, 2, 0, 23, &hour) || !take_char(rest, ':') ||
-        !take_number(rest, 2, 0, 59, &minute)) {
+    if (!take_field(rest, 2, 0, 23, &hour) || !take_separator(rest, ':') ||
+        !take_field(rest, 2, 0, 59, &minute)) {
         return false;
     }
-    if (take_char(rest, ':')) {
-        if (!take_number(rest, 2, 0, 59, &second)) {
+    if (take_separator(rest, ':')) {
+        if (!take_field(rest, 2, 0, 59, &second)) {
             return false;
         }
-        if (take_char(rest, '.') && !take_fraction(rest, &fraction)) {
+        if (take_separator(rest, '.') && !take_fraction(rest, &fraction)) {
             return false;
         }
     }
@@ -163,22 +165,22 @@ static bool take_time(pt_slice *rest, int64_t *ticks)
     return true;
 }
 
-/* Minutes that the text's clock is ahead of UTC; 0 if no zone is given. */
+/* Takes an optional time zone. *ahead: minutes that its clock is ahead of UTC. */
 static bool take_zone(pt_slice *rest, int *ahead)
 {
     *ahead = 0;
-    if (rest->size == 0 || take_char(rest, 'Z') || take_char(rest, 'z')) {
+    if (rest->size == 0 || take_separator(rest, 'Z') || take_separator(rest, 'z')) {
         return true;
     }
-    bool behind = take_char(rest, '-');
+    bool is_behind_utc = take_separator(rest, '-');
     int hours;
     int minutes;
-    if ((!behind && !take_char(rest, '+')) || !take_number(rest, 2, 0, 14, &hours) ||
-        !take_char(rest, ':') || !take_number(rest, 2, 0, 59, &minutes)) {
+    if ((!is_behind_utc && !take_separator(rest, '+')) || !take_field(rest, 2, 0, 14, &hours) ||
+        !take_separator(rest, ':') || !take_field(rest, 2, 0, 59, &minutes)) {
         return false;
     }
     int offset = hours * MINUTES_PER_HOUR + minutes;
-    *ahead = behind ? -offset : offset;
+    *ahead = is_behind_utc ? -offset : offset;
     return offset <= LARGEST_OFFSET;
 }
 
@@ -190,7 +192,7 @@ bool pt_ticks_parse(pt_slice text, int64_t *ticks)
     if (!take_date(&text, &days)) {
         return false;
     }
-    if (take_char(&text, 'T') || take_char(&text, ' ')) {
+    if (take_separator(&text, 'T') || take_separator(&text, ' ')) {
         if (!take_time(&text, &time) || !take_zone(&text, &ahead)) {
             return false;
         }
@@ -204,7 +206,7 @@ bool pt_ticks_parse(pt_slice text, int64_t *ticks)
     return true;
 }
 
-/* Writes `digits` decimal digits and the character that follows them. */
+/* Writes `digits` decimal digits and the character after them, and returns their end. */
 static char *put_number(char *text, int64_t number, int digits, char follower)
 {
     for (int i = digits - 1; i >= 0; i--) {

@@ -14,21 +14,21 @@
 enum { PT_DATETIME_TEXT_SIZE = 28, PT_INVERTED_TICKS_SIZE = 19 };
 
 /*
- * The system's clock now. 0 if it is set to a time before the year 1, or to 9999 or later: such a
- * clock tells nothing, and the years up to there leave ticks to count on from any other.
+ * The time of the system clock. 0 if the clock is before the year 1 or in 9999 or later. Such a
+ * clock is wrong, and refusing the last year leaves room for timestamps that only count up.
  */
 int64_t pt_ticks_now(void);
 
 /*
- * Reads SQLite's own date forms that name a day: YYYY-MM-DD, then optionally a time: one ' ' or 'T'
- * and HH:MM, HH:MM:SS or HH:MM:SS.fraction, then optionally Z or z, +HH:MM or -HH:MM up to 14:00. A
- * fraction finer than 100 ns must consist of zeros there, so that nothing is lost. False for
- * anything else, for days that do not exist, for 24:00 and second 60, and for times before 0001 or
- * after 9999 (in UTC). Other blanks are refused.
+ * Reads those of SQLite's date formats that name a day: YYYY-MM-DD, then optionally a time: one ' '
+ * or 'T' and HH:MM, HH:MM:SS or HH:MM:SS.fraction, then optionally Z or z, +HH:MM or -HH:MM up to
+ * 14:00. Digits finer than 100 ns must be zeros, so that nothing is lost. Returns false for other
+ * texts, for other blanks, for days that do not exist, for 24:00 and second 60, and for times
+ * before 0001 or after 9999 (in UTC).
  */
 bool pt_ticks_parse(pt_slice text, int64_t *ticks);
 
-/* Writes "2026-11-21T08:43:22.5484454Z" and a NUL. `ticks` must be within 0..PT_TICKS_MAX. */
+/* Writes "2026-11-21T08:43:22.5484454Z" and a NUL. `ticks` is from 0 to PT_TICKS_MAX. */
 void pt_ticks_format(int64_t ticks, char text[PT_DATETIME_TEXT_SIZE + 1]);
 
 #endif

@@ -1,5 +1,5 @@
 /*
- * The product's version, as semantic versioning has it.
+ * The version of ptable: major, minor and patch number (semantic versioning).
  */
 #ifndef PT_BASE_VERSION_H
 #define PT_BASE_VERSION_H

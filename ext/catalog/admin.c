@@ -7,21 +7,23 @@
 #include "module/module.h"
 #include "module/store_path.h"
 #include "transaction/interruption.h"
+#include "transaction/main_database_lock.h"
+#include "transaction/store_name.h"
 
-/* --- The frame of a call --- */
+/* --- Calls --- */
 
 typedef struct admin_call {
-    sqlite3_context *context; /* for the result of a call that succeeds */
+    sqlite3_context *context; /* receives the result */
     pt_connection *connection;
-    const char *store;       /* the first argument; NULL: the store of main's tables */
-    sqlite3_value *argument; /* the second one, if the function has two */
+    const char *store;       /* first argument; NULL: the default store of main */
+    sqlite3_value *argument; /* second argument, or NULL */
     const pt_watch *watch;
 } admin_call;
 
 typedef int admin_work(const admin_call *call, pt_error *error);
 
-/* Its text is valid as long as the argument; NULL, or no argument: no name. */
-static int store_name(sqlite3_value *argument, const char **name, pt_error *error)
+/* *name is NULL if the argument is missing or NULL. It is valid as long as the argument. */
+static int read_store_name(sqlite3_value *argument, const char **name, pt_error *error)
 {
     *name = NULL;
     if (argument == NULL || sqlite3_value_type(argument) == SQLITE_NULL) {
@@ -33,8 +35,8 @@ static int store_name(sqlite3_value *argument, const char **name, pt_error *erro
     }
     if (text[0] == 0 || strlen(text) != (size_t)sqlite3_value_bytes(argument)) {
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "%Q is not the name of a store; name its file, or NULL for the main "
-                            "database's own",
+                            "%Q is not the name of a store; give its file, or NULL for the default "
+                            "store of the main database",
                             text);
     }
     *name = text;
@@ -66,7 +68,7 @@ static void run_admin_call(sqlite3_context *context, const char *name, admin_wor
                        .connection = connection,
                        .argument = argc > 1 ? argv[1] : NULL,
                        .watch = &watch};
-    int rc = store_name(argc > 0 ? argv[0] : NULL, &call.store, &error);
+    int rc = read_store_name(argc > 0 ? argv[0] : NULL, &call.store, &error);
     if (rc == SQLITE_OK) {
         rc = work(&call, &error);
         rc = pt_interruption_result(&interruption, rc, &error);
@@ -76,20 +78,10 @@ static void run_admin_call(sqlite3_context *context, const char *name, admin_wor
     }
 }
 
-static int use_store_of_call(const admin_call *call, pt_session **session, pt_error *error)
-{
-    if (call->store != NULL) {
-        return pt_catalog_use_store(call->connection, call->store, session, error);
-    }
-    int rc = pt_catalog_use_default_store(call->connection, session, error);
-    return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(call->connection, error)
-                                               : rc;
-}
-
 /* --- pt_check --- */
 
-/* What is wrong with a store that cannot be opened or read; if that cannot be said, the error says
- * why it could not. */
+/* Checks a store that cannot be opened, which gave `error`. If the check finds problems, *text
+ * lists them and the error is cleared; otherwise the error stays. */
 static int check_closed_file(const admin_call *call, char **text, pt_error *error)
 {
     char *path = NULL;
@@ -100,8 +92,8 @@ static int check_closed_file(const admin_call *call, char **text, pt_error *erro
                             &ours);
     }
     sqlite3_free(path);
-    bool is_said = rc == SQLITE_OK && *text != NULL && strcmp(*text, "ok") != 0;
-    if (is_said) {
+    bool has_problems = rc == SQLITE_OK && *text != NULL && strcmp(*text, "ok") != 0;
+    if (has_problems) {
         pt_error_clear(error);
     } else {
         sqlite3_free(*text);
@@ -120,7 +112,7 @@ static int check_store(const admin_call *call, pt_error *error)
 {
     char *text = NULL;
     pt_session *session;
-    int rc = use_store_of_call(call, &session, error);
+    int rc = pt_catalog_use_store(call->connection, call->store, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
         rc = pt_check_store(store->engine, store->path, store, call->watch, &text, error);
@@ -140,30 +132,27 @@ static void call_check(sqlite3_context *context, int argc, sqlite3_value **argv)
     run_admin_call(context, "pt_check", check_store, argc, argv);
 }
 
-/* --- Before a copy is made --- */
+/* --- pt_backup --- */
 
-/* What can still be read of a damaged store would be lost with the rest, if the process did not end
- * while copying it. */
-static int check_soundness(const pt_session *session, const pt_watch *watch, pt_error *error)
+/* Copying a damaged store could crash, or lose what can still be read, so it is refused. */
+static int require_sound_store(const pt_session *session, const pt_watch *watch, pt_error *error)
 {
     pt_store *store = pt_session_store(session);
     char *found = NULL;
     int rc = pt_check_store(store->engine, store->path, store, watch, &found, error);
     if (rc == SQLITE_OK && strcmp(found, "ok") != 0) {
-        rc =
-            pt_error_set(error, SQLITE_CORRUPT,
-                         "store %Q is damaged: %.*s; SELECT pt_check(...) lists what is concerned: "
-                         "restore a backup, or copy what can be read with INSERT ... SELECT",
-                         store->path, (int)strcspn(found, "\n"), found);
+        rc = pt_error_set(error, SQLITE_CORRUPT,
+                          "store %Q is damaged: %.*s; SELECT pt_check(...) lists the problems; "
+                          "restore a backup, or copy what can be read with INSERT ... SELECT",
+                          store->path, (int)strcspn(found, "\n"), found);
     }
     sqlite3_free(found);
     return rc;
 }
 
-/* --- pt_backup --- */
-
 /* The absolute path of the new file, from sqlite3_malloc. */
-static int path_of(pt_connection *connection, sqlite3_value *argument, char **path, pt_error *error)
+static int read_backup_path(pt_connection *connection, sqlite3_value *argument, char **path,
+                            pt_error *error)
 {
     const char *name = (const char *)sqlite3_value_text(argument);
     if (sqlite3_value_type(argument) == SQLITE_NULL) {
@@ -184,7 +173,7 @@ static int path_of(pt_connection *connection, sqlite3_value *argument, char **pa
     }
     int rc = pt_store_path(connection, "main", name, path, error);
     if (rc == SQLITE_OK) {
-        rc = pt_connection_check_name(*path, error);
+        rc = pt_store_name_check(*path, error);
         if (rc != SQLITE_OK) {
             sqlite3_free(*path);
         }
@@ -192,31 +181,31 @@ static int path_of(pt_connection *connection, sqlite3_value *argument, char **pa
     return rc;
 }
 
-/* The view is asked for only because a store in doubt refuses it. */
+/* The view is opened only because that fails if the outcome of the last commit is unknown. */
 static int check_for_backup(pt_session *session, const pt_watch *watch, pt_error *error)
 {
     pt_view *view;
     if (pt_session_has_pending(session)) {
         return pt_error_set(error, SQLITE_LOCKED,
-                            "this transaction has written to store %Q, and a backup holds what is "
-                            "committed; COMMIT first",
+                            "this transaction has written to store %Q, but a backup contains only "
+                            "committed data; COMMIT first",
                             pt_session_store(session)->path);
     }
     int rc = pt_session_read(session, &view, error);
     pt_session_end_read(session);
-    return rc == SQLITE_OK ? check_soundness(session, watch, error) : rc;
+    return rc == SQLITE_OK ? require_sound_store(session, watch, error) : rc;
 }
 
-static int back_up(const admin_call *call, pt_error *error)
+static int back_up_store(const admin_call *call, pt_error *error)
 {
     char *path = NULL;
     int64_t bytes = 0;
     pt_session *session = NULL;
-    int rc = path_of(call->connection, call->argument, &path, error);
+    int rc = read_backup_path(call->connection, call->argument, &path, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    rc = use_store_of_call(call, &session, error);
+    rc = pt_catalog_use_store(call->connection, call->store, &session, error);
     if (rc == SQLITE_OK) {
         pt_store *store = pt_session_store(session);
         rc = check_for_backup(session, call->watch, error);
@@ -234,12 +223,12 @@ static int back_up(const admin_call *call, pt_error *error)
 
 static void call_backup(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    run_admin_call(context, "pt_backup", back_up, argc, argv);
+    run_admin_call(context, "pt_backup", back_up_store, argc, argv);
 }
 
 /* --- pt_compact --- */
 
-static int ask_for_query_only(sqlite3 *db, bool *query_only, pt_error *error)
+static int read_query_only(sqlite3 *db, bool *query_only, pt_error *error)
 {
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(db, "PRAGMA query_only", -1, &statement, NULL);
@@ -250,7 +239,7 @@ static int ask_for_query_only(sqlite3 *db, bool *query_only, pt_error *error)
     return rc;
 }
 
-/* What SQLite sees to where a table is written to. */
+/* SQLite makes these checks itself only for statements that write a table. */
 static int check_writable(sqlite3 *db, const char *path, pt_error *error)
 {
     bool query_only = false;
@@ -260,11 +249,10 @@ static int check_writable(sqlite3 *db, const char *path, pt_error *error)
                             "opened read-only; open it for writing",
                             path);
     }
-    int rc = ask_for_query_only(db, &query_only, error);
+    int rc = read_query_only(db, &query_only, error);
     if (rc == SQLITE_OK && query_only) {
         rc = pt_error_set(error, SQLITE_READONLY,
-                          "store %Q cannot be compacted under PRAGMA query_only; turn that off "
-                          "first",
+                          "store %Q cannot be compacted under PRAGMA query_only; turn it off first",
                           path);
     }
     return rc;
@@ -289,14 +277,14 @@ static int check_for_compacting(pt_connection *connection, pt_session *session,
                             "use a SELECT of its own",
                             path);
     }
-    return check_soundness(session, watch, error);
+    return require_sound_store(session, watch, error);
 }
 
-static int compact(const admin_call *call, pt_error *error)
+static int compact_store(const admin_call *call, pt_error *error)
 {
     int64_t bytes = 0;
     pt_session *session = NULL;
-    int rc = use_store_of_call(call, &session, error);
+    int rc = pt_catalog_use_store(call->connection, call->store, &session, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -304,7 +292,7 @@ static int compact(const admin_call *call, pt_error *error)
     int wait_ms;
     rc = check_for_compacting(call->connection, session, call->watch, error);
     if (rc == SQLITE_OK) {
-        rc = pt_connection_busy_timeout(call->connection, &wait_ms, error);
+        rc = pt_busy_timeout(pt_connection_db(call->connection), &wait_ms, error);
     }
     if (rc == SQLITE_OK) {
         rc = store->engine->compact(store, wait_ms, call->watch, &bytes, error);
@@ -318,7 +306,7 @@ static int compact(const admin_call *call, pt_error *error)
 
 static void call_compact(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
-    run_admin_call(context, "pt_compact", compact, argc, argv);
+    run_admin_call(context, "pt_compact", compact_store, argc, argv);
 }
 
 /* --- Registration --- */
@@ -342,7 +330,7 @@ int pt_admin_register(sqlite3 *db, pt_connection *connection)
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < sizeof admin_functions / sizeof admin_functions[0];
          i++) {
-        pt_connection_retain(connection); /* also released by a registration that fails */
+        pt_connection_retain(connection); /* SQLite releases it even if this fails */
         rc = sqlite3_create_function_v2(db, admin_functions[i].name, admin_functions[i].arguments,
                                         SQLITE_UTF8 | SQLITE_DIRECTONLY, connection,
                                         admin_functions[i].call, NULL, NULL,

@@ -15,14 +15,14 @@ enum {
 
 typedef struct batches_cursor {
     pt_tvf_cursor base;
-    uint32_t number; /* of the current session */
-    char *store;     /* what it is called */
+    uint32_t number; /* number of the current session */
+    char *store;     /* its name */
     pt_buffer position;
     pt_pending_batch batch;
-    pt_table_names names; /* of the current session's tables */
-    uint64_t changes;     /* of the catalogue when they were read */
-    bool named;           /* they were */
-    const char *table;    /* the batch's */
+    pt_table_names names; /* names of its tables */
+    bool named;           /* `names` was read, */
+    uint64_t changes;     /* at this value of pt_session_catalog_changes */
+    const char *table;    /* name of the batch's table */
 } batches_cursor;
 
 static batches_cursor *batches_of(pt_tvf_cursor *cursor)
@@ -47,8 +47,8 @@ static void end_batches(pt_tvf_cursor *cursor)
     pt_table_names_free(&self->names);
 }
 
-/* The next session becomes the current one; eof if there is none. */
-static int enter_session(batches_cursor *self, pt_error *error)
+/* Moves to the next session, or sets eof. */
+static int next_session(batches_cursor *self, pt_error *error)
 {
     const pt_session *session = pt_connection_session_above(self->base.connection, self->number);
     self->base.eof = session == NULL;
@@ -84,7 +84,7 @@ static int find_batch_table(batches_cursor *self, pt_session *session, pt_error 
     return self->table != NULL ? SQLITE_OK : SQLITE_NOTFOUND;
 }
 
-/* *found: the current session has another batch, which is now the current one. */
+/* Moves to the next batch of the current session. *found says if there is one. */
 static int next_in_session(batches_cursor *self, pt_session *session, bool *found, pt_error *error)
 {
     pt_memtable *memtable = session != NULL ? pt_session_memtable(session) : NULL;
@@ -115,7 +115,7 @@ static int next_batch(pt_tvf_cursor *cursor, pt_error *error)
         pt_session *session = pt_connection_session_of(cursor->connection, self->number);
         int rc = next_in_session(self, session, &found, error);
         if (rc == SQLITE_OK && !found) {
-            rc = enter_session(self, error);
+            rc = next_session(self, error);
         }
         if (rc != SQLITE_OK || found || cursor->eof) {
             return rc;

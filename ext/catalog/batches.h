@@ -1,10 +1,10 @@
 /*
- * pt_batches: what the connection's transaction has written and not yet committed, by partition.
+ * pt_batches: the uncommitted writes of the connection's transaction, by partition.
  *
  *     Store, TableName, PartitionKey, Operations, Bytes
  *
- * Bytes are those of keys and records (transaction/pending_batches.h). What was written to a table
- * that the transaction has dropped is not shown.
+ * Bytes is the size of keys and records (transaction/pending_batches.h). Writes to a table that the
+ * transaction has dropped are not shown.
  */
 #ifndef PT_CATALOG_BATCHES_H
 #define PT_CATALOG_BATCHES_H

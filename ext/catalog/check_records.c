@@ -5,6 +5,7 @@
 #include "base/arena.h"
 #include "base/seal.h"
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
 #include "transaction/table_directory.h"
@@ -259,23 +260,23 @@ static void free_large_values(met_values *values)
 
 enum { DROPPED_KEY_SIZE = 2 * PT_KEY_TABLE_SIZE };
 
-typedef struct check_state {
+typedef struct check_run {
     pt_check_report report;
     pt_check_facts facts;
     met_tables tables;
     met_values values;
     pt_buffer shape; /* of a record that describes its shape itself */
-} check_state;
+} check_run;
 
 /* --- Describing a place --- */
 
-static uint32_t id_in(pt_slice key, size_t at)
+static uint32_t table_id_at(pt_slice key, size_t at)
 {
     return key.size >= at + PT_KEY_TABLE_SIZE ? pt_get_be32(key.data + at) : 0;
 }
 
 /* "table 'Employee'" or "table number 7", from sqlite3_malloc. */
-static char *describe_table(check_state *self, uint32_t id)
+static char *describe_table(check_run *self, uint32_t id)
 {
     const met_table *table = find_met_table(&self->tables, id);
     if (table != NULL && table->name != NULL) {
@@ -299,7 +300,7 @@ static char *describe_entity(const char *table, pt_slice key)
 
 static char *describe_key(void *context, pt_slice key)
 {
-    check_state *self = context;
+    check_run *self = context;
     if (key.size < PT_KEY_TABLE_SIZE) {
         return sqlite3_mprintf("a key of %d bytes", (int)key.size);
     }
@@ -310,7 +311,7 @@ static char *describe_key(void *context, pt_slice key)
         return sqlite3_mprintf("the catalogue's table %Q", name);
     }
     bool is_part = id == PT_TABLE_CHUNKS || id == PT_TABLE_GARBAGE;
-    char *table = describe_table(self, is_part ? id_in(key, PT_KEY_TABLE_SIZE) : id);
+    char *table = describe_table(self, is_part ? table_id_at(key, PT_KEY_TABLE_SIZE) : id);
     if (table == NULL || id == PT_TABLE_GARBAGE) {
         return table;
     }
@@ -321,7 +322,7 @@ static char *describe_key(void *context, pt_slice key)
 }
 
 /* Reports a problem with what is stored under a key. */
-static int report_problem(check_state *self, pt_slice key, const char *what)
+static int report_problem(check_run *self, pt_slice key, const char *what)
 {
     if (!pt_check_shows_more(&self->report)) {
         self->report.problems++;
@@ -340,7 +341,7 @@ static int report_problem(check_state *self, pt_slice key, const char *what)
 
 static int note_stored_counts(void *context, uint32_t id, const pt_table_counts *counts)
 {
-    check_state *self = context;
+    check_run *self = context;
     met_table *table = add_met_table(&self->tables, id);
     if (table == NULL) {
         return SQLITE_NOMEM;
@@ -351,21 +352,21 @@ static int note_stored_counts(void *context, uint32_t id, const pt_table_counts 
 
 static void note_facts(void *context, const pt_check_facts *facts)
 {
-    check_state *self = context;
+    check_run *self = context;
     self->facts = *facts;
 }
 
-static bool is_id(const check_state *self, uint32_t id)
+static bool is_table_id(const check_run *self, uint32_t id)
 {
     return id != 0 && id < PT_TABLE_ID_LIMIT && id < self->facts.next_table_id;
 }
 
-static int check_dropped_table(check_state *self, pt_slice key, pt_slice record)
+static int check_dropped_table(check_run *self, pt_slice key, pt_slice record)
 {
-    uint32_t id = id_in(key, PT_KEY_TABLE_SIZE);
+    uint32_t id = table_id_at(key, PT_KEY_TABLE_SIZE);
     pt_slice content;
-    if (key.size != DROPPED_KEY_SIZE || !is_id(self, id) || !pt_unseal(key, record, &content) ||
-        content.size != 1 || content.data[0] != 1) {
+    if (key.size != DROPPED_KEY_SIZE || !is_table_id(self, id) ||
+        !pt_unseal(key, record, &content) || content.size != 1 || content.data[0] != 1) {
         return report_problem(self, key, "the note that it was dropped is damaged");
     }
     met_table *table = add_met_table(&self->tables, id);
@@ -376,10 +377,10 @@ static int check_dropped_table(check_state *self, pt_slice key, pt_slice record)
     return SQLITE_OK;
 }
 
-static int check_catalog_entry(check_state *self, pt_slice key, pt_slice record)
+static int check_catalog_entry(check_run *self, pt_slice key, pt_slice record)
 {
     pt_table_entry entry;
-    if (!pt_table_entry_read(key, record, &entry) || !is_id(self, entry.id) ||
+    if (!pt_table_entry_read(key, record, &entry) || !is_table_id(self, entry.id) ||
         !pt_table_entry_is_of(&entry, key)) {
         return report_problem(self, key, "its entry is damaged, so its entities cannot be reached");
     }
@@ -396,7 +397,7 @@ static int check_catalog_entry(check_state *self, pt_slice key, pt_slice record)
 }
 
 /* Counts a record of the table with `counter`, one of table->found. */
-static void count_record(met_table *table, int64_t *counter, pt_slice key, pt_slice record)
+static void count_table_record(met_table *table, int64_t *counter, pt_slice key, pt_slice record)
 {
     (*counter)++;
     table->found.bytes += (int64_t)(key.size + record.size);
@@ -418,7 +419,7 @@ static const char *find_key_problem(pt_slice key)
     return NULL;
 }
 
-static int note_large_values(check_state *self, uint32_t id, const pt_record *record, pt_slice key)
+static int note_large_values(check_run *self, uint32_t id, const pt_record *record, pt_slice key)
 {
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;
@@ -433,13 +434,13 @@ static int note_large_values(check_state *self, uint32_t id, const pt_record *re
     return SQLITE_OK;
 }
 
-static int check_entity(check_state *self, uint32_t id, pt_slice key, pt_slice bytes)
+static int check_entity(check_run *self, uint32_t id, pt_slice key, pt_slice bytes)
 {
     met_table *table = add_met_table(&self->tables, id);
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    count_record(table, &table->found.entities, key, bytes);
+    count_table_record(table, &table->found.entities, key, bytes);
     bool is_dropped = table->is_dropped;
     const char *wrong = find_key_problem(key);
     if (wrong != NULL) {
@@ -461,7 +462,7 @@ static int check_entity(check_state *self, uint32_t id, pt_slice key, pt_slice b
 
 /* --- Parts of large values --- */
 
-static int report_incomplete_values(check_state *self, const pt_chunk_key *before)
+static int report_incomplete_values(check_run *self, const pt_chunk_key *before)
 {
     const met_value *value;
     int rc = SQLITE_OK;
@@ -472,7 +473,7 @@ static int report_incomplete_values(check_state *self, const pt_chunk_key *befor
     return rc;
 }
 
-static int check_chunk(check_state *self, pt_slice key, pt_slice record)
+static int check_chunk(check_run *self, pt_slice key, pt_slice record)
 {
     pt_chunk_key chunk;
     const met_value *value = NULL;
@@ -483,7 +484,7 @@ static int check_chunk(check_state *self, pt_slice key, pt_slice record)
     if (table == NULL) {
         return SQLITE_NOMEM;
     }
-    count_record(table, &table->found.chunks, key, record);
+    count_table_record(table, &table->found.chunks, key, record);
     if (table->is_dropped) {
         bool sound = record.size > PT_CHUNK_HEADER &&
                      pt_large_is_chunk(key, record, record.size - PT_CHUNK_HEADER);
@@ -506,8 +507,8 @@ static int check_chunk(check_state *self, pt_slice key, pt_slice record)
 
 static int check_stored_record(void *context, pt_slice key, pt_slice record, pt_error *error)
 {
-    check_state *self = context;
-    uint32_t id = id_in(key, 0);
+    check_run *self = context;
+    uint32_t id = table_id_at(key, 0);
     int rc;
     if (key.size < PT_KEY_TABLE_SIZE) {
         rc = report_problem(self, key, "it is too short to be a key");
@@ -525,13 +526,13 @@ static int check_stored_record(void *context, pt_slice key, pt_slice record, pt_
 
 /* --- Counts --- */
 
-static bool are_equal(const pt_table_counts *a, const pt_table_counts *b)
+static bool are_counts_equal(const pt_table_counts *a, const pt_table_counts *b)
 {
     return a->entities == b->entities && a->bytes == b->bytes && a->chunks == b->chunks;
 }
 
 /* Reports that the counts of a table differ. */
-static int report_counts(check_state *self, const met_table *table)
+static int report_counts(check_run *self, const met_table *table)
 {
     char *name = describe_table(self, table->id);
     if (name == NULL) {
@@ -557,13 +558,13 @@ static int report_counts(check_state *self, const met_table *table)
 }
 
 /* Called only if all records could be read; otherwise parts and counts would seem to be missing. */
-static int compare_tables(check_state *self)
+static int compare_tables(check_run *self)
 {
     int rc = report_incomplete_values(self, NULL);
     for (size_t i = 0; rc == SQLITE_OK && i < self->tables.count; i++) {
         const met_table *table = &self->tables.tables[i];
         if (!table->is_dropped &&
-            (!table->is_listed || !are_equal(&table->stored, &table->found))) {
+            (!table->is_listed || !are_counts_equal(&table->stored, &table->found))) {
             rc = report_counts(self, table);
         }
     }
@@ -573,7 +574,7 @@ static int compare_tables(check_state *self)
 int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
                    const pt_watch *watch, char **text, pt_error *error)
 {
-    check_state self = {0};
+    check_run self = {0};
     bool complete = false;
     const pt_check_visitor visitor = {.context = &self,
                                       .counts = note_stored_counts,

@@ -20,14 +20,14 @@ typedef struct partitions_cursor {
     pt_tvf_cursor base;
     pt_catalog_source source;
     pt_ranges ranges;
-    pt_range_walk walk; /* stands behind the current partition */
+    pt_range_walk walk; /* stands after the current partition */
     pt_buffer key;      /* PartitionKey and 00 */
     pt_buffer end;      /* PartitionKey and 01 */
     int64_t entities;
     int64_t bytes;
     pt_buffer first_row;
     pt_buffer last_row;
-    uint16_t small_shape; /* an id whose records have no large values; 0: none known */
+    uint16_t small_shape; /* id of a shape without large values; 0: none known */
 } partitions_cursor;
 
 static partitions_cursor *partitions_of(pt_tvf_cursor *cursor)
@@ -59,23 +59,18 @@ static void end_partitions(pt_tvf_cursor *cursor)
 
 /* --- The next partition --- */
 
-static pt_slice entity_key(const partitions_cursor *self)
-{
-    return pt_key_entity(self->source.scan.key);
-}
-
-/* Splits the key that the scan stands on. */
+/* Splits the key at the scan's position. */
 static int split_current_key(const partitions_cursor *self, pt_slice *partition, pt_slice *row,
                              pt_error *error)
 {
-    if (pt_key_split(entity_key(self), partition, row)) {
+    if (pt_key_split(pt_key_entity(self->source.scan.key), partition, row)) {
         return SQLITE_OK;
     }
     return pt_report_damage(self->source.scan.key, error);
 }
 
-/* Moves the scan to an entity of the next partition; eof if there is none. Only PartitionKeys are
- * asked for, so every range is whole partitions, and none has to be probed for. */
+/* Moves the scan to an entity of the next partition, or sets eof. Conditions are on PartitionKey
+ * only, so every range consists of whole partitions. */
 static int find_partition(partitions_cursor *self, pt_error *error)
 {
     for (;;) {
@@ -107,9 +102,10 @@ static int find_partition(partitions_cursor *self, pt_error *error)
     }
 }
 
-/* --- What is in it --- */
+/* --- Its entities --- */
 
-/* Adds the large values of the record that the scan stands on. Most shapes have none. */
+/* Adds the sizes of the large values of the current record. Most shapes have none; remembering one
+ * of these saves decoding the record. */
 static int add_large_value_bytes(partitions_cursor *self, pt_error *error)
 {
     uint16_t shape_id = pt_catalog_source_shape(&self->source);
@@ -153,7 +149,7 @@ static int add_entity(partitions_cursor *self, pt_error *error)
     return add_large_value_bytes(self, error);
 }
 
-/* Sets one of the bounds of a partition's entities. */
+/* Makes a bound of the partition's keys: those begin with the PartitionKey and 00. */
 static bool set_partition_bound(pt_buffer *key, pt_slice partition, uint8_t last)
 {
     pt_buffer_assign(key, partition);
@@ -161,7 +157,8 @@ static bool set_partition_bound(pt_buffer *key, pt_slice partition, uint8_t last
     return !key->failed;
 }
 
-/* Reads the partition that the scan stands in, from its first entity on. */
+/* Reads all entities of the partition at the scan's position, from the first one. When descending,
+ * the scan is at the last one. */
 static int read_partition(partitions_cursor *self, pt_error *error)
 {
     pt_slice partition;

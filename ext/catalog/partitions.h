@@ -3,8 +3,8 @@
  *
  *     Store, TableName, PartitionKey, Entities, Bytes, FirstRowKey, LastRowKey
  *
- * Bytes are those of keys and records, and of the large values that they point to. Every entity of
- * the partitions asked for is looked at: PartitionKey =, IN and ranges make that fewer.
+ * Bytes is the size of keys and records, and of the large values that records point to. All
+ * entities of a partition are read. PartitionKey =, IN and ranges limit which partitions.
  */
 #ifndef PT_CATALOG_PARTITIONS_H
 #define PT_CATALOG_PARTITIONS_H

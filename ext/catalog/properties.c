@@ -2,10 +2,10 @@
 
 #include "base/number.h"
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "base/ticks.h"
 #include "catalog/tables_source.h"
 #include "entity/damage.h"
-#include "entity/key.h"
 
 enum {
     PROPERTIES_NAME,
@@ -20,7 +20,7 @@ typedef struct properties_cursor {
     pt_tvf_cursor base;
     pt_catalog_source source;
     pt_census census;
-    size_t place; /* of the current row, from 1 on */
+    size_t place; /* number of the current row, from 1 */
 } properties_cursor;
 
 static properties_cursor *properties_cursor_of(pt_tvf_cursor *cursor)
@@ -96,7 +96,7 @@ static int next_property(pt_tvf_cursor *cursor, pt_error *error)
     return SQLITE_OK;
 }
 
-static void property_column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
+static void census_column(pt_tvf_cursor *cursor, sqlite3_context *context, int index)
 {
     const properties_cursor *self = properties_cursor_of(cursor);
     const pt_census_property *property = &self->census.properties[self->place - 1];
@@ -132,7 +132,7 @@ const pt_tvf pt_tvf_properties = {
     .cursor_size = sizeof(properties_cursor),
     .begin = begin_properties,
     .next = next_property,
-    .column = property_column,
+    .column = census_column,
     .end = end_properties,
 };
 
@@ -140,7 +140,7 @@ const pt_tvf pt_tvf_properties = {
 
 enum { FIRST_CENSUS_CAPACITY = 32, BINARY_EXAMPLE = 16, EXAMPLE_SIZE = PT_EXCERPT_SIZE };
 
-/* A large value is one of its type like others. */
+/* A large value counts as one of its plain type. */
 static pt_type plain_type(uint8_t type)
 {
     switch (type) {
@@ -211,7 +211,7 @@ static void write_example(const pt_value *value, char example[EXAMPLE_SIZE])
     }
 }
 
-/* --- Properties in order --- */
+/* --- Sorted properties --- */
 
 static int compare_counted_property(const pt_census_property *a, pt_slice name, pt_type type)
 {
@@ -219,7 +219,7 @@ static int compare_counted_property(const pt_census_property *a, pt_slice name, 
     return order != 0 ? order : (int)a->type - (int)type;
 }
 
-/* Where the property is or would be; *found says which. */
+/* The index of the property, or where to insert it if *found is false. */
 static size_t find_property(const pt_census *census, pt_slice name, pt_type type, bool *found)
 {
     size_t low = 0;

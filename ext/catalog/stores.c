@@ -20,7 +20,7 @@ char *pt_catalog_store_name(const pt_connection *connection, const pt_session *s
                                                 : sqlite3_mprintf(PRIVATE " %s)", schema);
 }
 
-/* The open private store of that name, or NULL. */
+/* Finds the open private store of that name, or NULL. */
 static int find_private(const pt_connection *connection, const char *name, pt_session **session,
                         pt_error *error)
 {
@@ -51,7 +51,7 @@ static int use_private(pt_connection *connection, const char *name, pt_session *
     }
     if (found == NULL) {
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "this connection has no store %Q open; CREATE VIRTUAL TABLE without "
+                            "this connection has no open store %Q; CREATE VIRTUAL TABLE without "
                             "store= makes a private store, or name a file",
                             name);
     }
@@ -63,6 +63,11 @@ static int use_private(pt_connection *connection, const char *name, pt_session *
 int pt_catalog_use_store(pt_connection *connection, const char *name, pt_session **session,
                          pt_error *error)
 {
+    if (name == NULL) {
+        int rc = pt_catalog_use_default_store(connection, session, error);
+        return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
+                                                   : rc;
+    }
     if (strncmp(name, PRIVATE, strlen(PRIVATE)) == 0) {
         return use_private(connection, name, session, error);
     }
@@ -92,7 +97,7 @@ int pt_catalog_use_default_store(pt_connection *connection, pt_session **session
     return rc;
 }
 
-/* The names of the open stores, from sqlite3_malloc; NULL when out of memory. */
+/* The names of the open stores, from sqlite3_malloc. NULL when out of memory. */
 static char *list_stores(const pt_connection *connection)
 {
     sqlite3_str *list = sqlite3_str_new(NULL);
@@ -149,7 +154,7 @@ enum {
 
 typedef struct stores_cursor {
     pt_tvf_cursor base;
-    uint32_t number; /* of the current session */
+    uint32_t number; /* number of the current session */
     char *name;
     pt_store_info info;
     int64_t tables;
@@ -197,7 +202,7 @@ static int count_tables(stores_cursor *self, pt_view *view, pt_error *error)
     return rc;
 }
 
-/* The engine is asked first, for the view that counts the tables is a reader too. */
+/* Asks the engine first, because the view that counts the tables is a reader too. */
 static int read_store(stores_cursor *self, pt_session *session, pt_error *error)
 {
     pt_store *store = pt_session_store(session);

@@ -24,7 +24,8 @@ char *pt_catalog_store_name(const pt_connection *connection, const pt_session *s
 
 /*
  * Uses the store of that name (pt_connection_use). The name is one of the above, or a path like
- * that of the option `store` of a table in main. The store is not created: SQLITE_CANTOPEN.
+ * that of the option `store` of a table in main. NULL means the default store of tables in main.
+ * The store is not created: SQLITE_CANTOPEN, or for the default store SQLITE_ERROR.
  */
 int pt_catalog_use_store(pt_connection *connection, const char *name, pt_session **session,
                          pt_error *error);

@@ -36,7 +36,7 @@ static int disconnect_tables(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
-/* Which store will be written to is not known yet: xUpdate begins its session. */
+/* The store to write is not known yet. xUpdate, or reading it, begins its session. */
 static int begin_write(sqlite3_vtab *vtab)
 {
     pt_tables *tables = pt_tables_of(vtab);
@@ -47,7 +47,7 @@ static int begin_write(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
-/* Begins to write to a store; the view shows what the transaction sees there. */
+/* Begins writing to a store. *view is what the transaction sees of it. */
 static int begin_store(pt_session *session, pt_view **view, pt_error *error)
 {
     int rc = pt_session_begin(session, error);
@@ -62,8 +62,7 @@ static int begin_store(pt_session *session, pt_view **view, pt_error *error)
 
 /* --- DELETE --- */
 
-/* A table that somebody else dropped since the row was read is gone, which is what was asked for.
- */
+/* It is not an error if the table was dropped since the row was read. */
 static int drop_table(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
 {
     uint32_t number = (uint32_t)((uint64_t)rowid >> 32);
@@ -109,7 +108,7 @@ static int check_new_name(sqlite3_value *value, const char **name, pt_error *err
     }
     if (strlen(*name) != (size_t)sqlite3_value_bytes(value)) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "TableName %Q is followed by a U+0000; leave it out "
+                            "TableName %Q is followed by U+0000; leave that out "
                             "(InvalidResourceName)",
                             *name);
     }
@@ -123,14 +122,15 @@ static int refuse_existing(const pt_tables *tables, const pt_session *session, c
         sqlite3_vtab_on_conflict(pt_connection_db(tables->follower.connection)) == SQLITE_REPLACE;
     return pt_error_set(
         error, SQLITE_CONSTRAINT_PRIMARYKEY,
-        replaces ? "store %Q has a table %Q, and INSERT OR REPLACE does not drop its entities; "
-                   "DELETE it first if that is what you want (TableAlreadyExists)"
-                 : "store %Q has a table %Q; use it, or INSERT OR IGNORE (TableAlreadyExists)",
+        replaces ? "store %Q already has a table %Q, and INSERT OR REPLACE does not drop its "
+                   "entities; to drop them, DELETE the table first (TableAlreadyExists)"
+                 : "store %Q already has a table %Q; use it, or INSERT OR IGNORE "
+                   "(TableAlreadyExists)",
         pt_session_store(session)->path, name);
 }
 
-static int make_table_in(pt_tables *tables, pt_session *session, const char *name,
-                         sqlite3_int64 *rowid, pt_error *error)
+static int create_table_in(pt_tables *tables, pt_session *session, const char *name,
+                           sqlite3_int64 *rowid, pt_error *error)
 {
     pt_view *view = NULL;
     pt_table_entry entry = {0};
@@ -154,31 +154,29 @@ static int make_table_in(pt_tables *tables, pt_session *session, const char *nam
     return rc;
 }
 
-/* The store to make a table in, in use. */
+/* Uses the store to create a table in. */
 static int use_given_store(const pt_tables *tables, sqlite3_value *store, pt_session **session,
                            pt_error *error)
 {
-    pt_connection *connection = tables->follower.connection;
-    int rc;
-    if (sqlite3_value_type(store) == SQLITE_NULL) {
-        rc = pt_catalog_use_default_store(connection, session, error);
-        return rc == SQLITE_OK && *session == NULL ? pt_catalog_ask_for_store(connection, error)
-                                                   : rc;
+    const char *name = NULL;
+    if (sqlite3_value_type(store) != SQLITE_NULL) {
+        name = (const char *)sqlite3_value_text(store);
+        if (name == NULL) {
+            return pt_error_nomem(error);
+        }
     }
-    const char *name = (const char *)sqlite3_value_text(store);
-    return name != NULL ? pt_catalog_use_store(connection, name, session, error)
-                        : pt_error_nomem(error);
+    return pt_catalog_use_store(tables->follower.connection, name, session, error);
 }
 
-static int make_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid,
-                      pt_error *error)
+static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid,
+                        pt_error *error)
 {
     const char *name = NULL;
     pt_session *session = NULL;
     if (sqlite3_value_type(columns[PT_TABLES_ENTITIES]) != SQLITE_NULL ||
         sqlite3_value_type(columns[PT_TABLES_BYTES]) != SQLITE_NULL) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "Entities and Bytes are counted; give Store and TableName only");
+                            "Entities and Bytes cannot be given; give only Store and TableName");
     }
     int rc = check_new_name(columns[PT_TABLES_NAME], &name, error);
     if (rc == SQLITE_OK) {
@@ -188,7 +186,7 @@ static int make_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 
         rc = use_given_store(tables, columns[PT_TABLES_STORE], &session, error);
     }
     if (rc == SQLITE_OK) {
-        rc = make_table_in(tables, session, name, rowid, error);
+        rc = create_table_in(tables, session, name, rowid, error);
         pt_connection_leave(tables->follower.connection, session);
     }
     return rc;
@@ -204,27 +202,29 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
     int rc;
     tables->follower.joining = false;
     tables->begun = false;
+    /* A function in the statement may have rolled it back. SQLite goes on without another xBegin.
+     */
     if (!tables->follower.joined) {
-        rc = pt_session_refuse_withdrawn(&error);
+        rc = pt_session_refuse_rolled_back(&error);
     } else if (argc == 1) {
         rc = drop_table(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
     } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_ERROR,
-                          "a table cannot be changed by UPDATE; INSERT makes one, DELETE drops one "
-                          "with its entities, and a ptable writes into it");
+                          "UPDATE cannot change a table; INSERT creates one, DELETE drops one with "
+                          "its entities, and a ptable writes into it");
     } else if (sqlite3_value_type(argv[NEW_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
-                          "rowids are given out; give Store and TableName only");
+                          "the rowid cannot be given; give only Store and TableName");
     } else {
-        rc = make_table(tables, argv + NEW_COLUMNS, rowid, &error);
+        rc = create_table(tables, argv + NEW_COLUMNS, rowid, &error);
     }
     return rc == SQLITE_OK ? rc
                            : pt_module_fail_write(pt_connection_db(tables->follower.connection),
                                                   &vtab->zErrMsg, "pt_tables", &error);
 }
 
-/* A statement that did not come to read must not let a later one take the lock: nothing would free
- * it again. */
+/* If the statement of xBegin did not read, a later SELECT must not take the writer lock for it:
+ * nothing would release it. */
 static int commit_tables(sqlite3_vtab *vtab)
 {
     pt_tables_of(vtab)->begun = false;
@@ -237,7 +237,7 @@ static int rollback_tables(sqlite3_vtab *vtab)
     return pt_follower_rollback(vtab);
 }
 
-/* Without xCreate it is there by its own name, once, in every connection. */
+/* Without xCreate the table is eponymous: it exists once in every connection. */
 static const sqlite3_module tables_module = {
     .iVersion = 2,
     .xConnect = connect_tables,
@@ -260,7 +260,7 @@ static const sqlite3_module tables_module = {
     .xRollbackTo = pt_follower_rollback_to,
 };
 
-int pt_catalog_register(sqlite3 *db, pt_connection *connection)
+int pt_tables_register(sqlite3 *db, pt_connection *connection)
 {
     return pt_module_register(db, "pt_tables", &tables_module, connection);
 }

@@ -5,21 +5,21 @@
 #include "module/module.h"
 #include "transaction/table_directory.h"
 
-/* Plans: which of the columns are asked for with =, in the order of xFilter's arguments. */
+/* Bits of a plan: the columns with an =, in the order of xFilter's arguments. */
 enum { BY_STORE = 1, BY_NAME = 2 };
 
 typedef struct tables_cursor {
     sqlite3_vtab_cursor base;
     bool eof;
-    bool all;            /* goes on to the next open store */
-    char *name;          /* only the table of this name; NULL: all */
-    char *store;         /* what the current store is called */
-    pt_session *session; /* the current one, in use */
-    uint32_t number;     /* its number, or that of the last one */
+    bool all;            /* lists all open stores */
+    char *name;          /* list only the table of this name, or all if NULL */
+    char *store;         /* name of the current store */
+    pt_session *session; /* the current store, in use */
+    uint32_t number;     /* number of the current or last session */
     pt_view *view;
     pt_table_walk walk;
     pt_table_entry entry;
-    pt_buffer table; /* the current table's name */
+    pt_buffer table; /* name of the current table */
 } tables_cursor;
 
 static tables_cursor *tables_cursor_of(sqlite3_vtab_cursor *cursor)
@@ -57,14 +57,13 @@ static int store_or_name(sqlite3_index_info *info, int i)
     if (constraint->iColumn == PT_TABLES_STORE) {
         return binary ? BY_STORE : 0;
     }
-    /* Given the values of an IN one by one, SQLite would compare numbers among them as texts. */
+    /* Not for IN: with one value at a time SQLite would compare numbers in the list as texts. */
     bool by_name = constraint->iColumn == PT_TABLES_NAME && (binary || no_case) &&
                    !sqlite3_vtab_in(info, i, -1);
     return by_name ? BY_NAME : 0;
 }
 
-/* Which terms can be used, the index of each; *waiting: a Store is given by a table that this one
- * is read before. */
+/* Chooses the terms to use and their indexes. *waiting: another loop order would give a Store. */
 static int choose_store_and_name(sqlite3_index_info *info, int index[BY_NAME + 1], bool *waiting)
 {
     int plan = 0;
@@ -82,8 +81,8 @@ static int choose_store_and_name(sqlite3_index_info *info, int index[BY_NAME + 1
 }
 
 /*
- * Without its Store other rows would be read, so joins and OR must find a way that gives it if
- * there is any.
+ * Without a Store the rows come from the default store, or from all. That changes the result, so a
+ * plan with the Store must always win if there is one.
  */
 static double cost_of_store_and_name(int plan, bool waiting)
 {
@@ -168,7 +167,7 @@ bool pt_tables_is_named(const pt_tables *tables, uint32_t session)
     return false;
 }
 
-/* Remembers that the current store was asked for. */
+/* Remembers that the cursor was told to read the current store. */
 static int note_named_store(const tables_cursor *cursor, pt_error *error)
 {
     pt_tables *tables = tables_of(cursor);
@@ -182,7 +181,7 @@ static int note_named_store(const tables_cursor *cursor, pt_error *error)
     return SQLITE_OK;
 }
 
-/* The session, which the cursor uses from now on, becomes the current one. */
+/* Makes the session, which the caller has begun to use, the current one. */
 static void set_current_store(tables_cursor *cursor, pt_session *session)
 {
     cursor->session = session;
@@ -211,7 +210,7 @@ static int find_store_to_list(tables_cursor *cursor, const char *store, pt_error
 
 /* --- Rows --- */
 
-/* Begins to read the current store. */
+/* Begins listing the tables of the current store. */
 static int open_table_walk(tables_cursor *cursor, pt_error *error)
 {
     if (cursor->store == NULL) {
@@ -227,7 +226,7 @@ static int open_table_walk(tables_cursor *cursor, pt_error *error)
     return rc;
 }
 
-/* The table of the name asked for, if the store has it; once. */
+/* Reads the one table of the given name, if the store has it and it was not read yet. */
 static int read_named_table(tables_cursor *cursor, bool *found, pt_error *error)
 {
     int rc = cursor->walk.begun
@@ -235,7 +234,7 @@ static int read_named_table(tables_cursor *cursor, bool *found, pt_error *error)
                  : pt_table_directory_read(cursor->view, cursor->name, &cursor->entry, error);
     cursor->walk.begun = true;
     *found = rc == SQLITE_OK;
-    /* A name that is too long for a table has none. */
+    /* No table has a name that is too long. */
     if (rc == SQLITE_TOOBIG) {
         pt_error_clear(error);
     }
@@ -252,7 +251,7 @@ static int next_in_store(tables_cursor *cursor, bool *found, pt_error *error)
     return rc;
 }
 
-/* Goes on in the current store and, if all are read, in those behind it. */
+/* Moves to the next table of the current store or, if all stores are listed, of the next one. */
 static int next_listed_table(tables_cursor *cursor, pt_error *error)
 {
     for (;;) {
@@ -279,7 +278,7 @@ static int next_listed_table(tables_cursor *cursor, pt_error *error)
     }
 }
 
-/* Copies an argument's text; what is not text or a number equals no text. */
+/* Copies the text of an argument. NULL and a BLOB equal no text: *nothing. */
 static int copy_text_argument(sqlite3_value *value, char **text, bool *nothing, pt_error *error)
 {
     int type = sqlite3_value_type(value);
@@ -292,7 +291,8 @@ static int copy_text_argument(sqlite3_value *value, char **text, bool *nothing, 
     return *text != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-/* A number may be meant as a number, which several names can equal: SQLite looks at all of them. */
+/* SQLite may compare a number as a number, which several names can equal. Then all are read, and
+ * SQLite checks them. */
 static int copy_table_name(tables_cursor *cursor, sqlite3_value *value, bool *nothing,
                            pt_error *error)
 {
@@ -302,8 +302,8 @@ static int copy_table_name(tables_cursor *cursor, sqlite3_value *value, bool *no
 }
 
 /*
- * A statement that may write takes the lock before it reads, so that what it has read is still
- * true when it writes.
+ * If xBegin was called for this statement, it may write, so it takes the writer lock before it
+ * reads. Then its rows cannot change before it deletes them.
  */
 static int begin_listing(tables_cursor *cursor, const char *store, pt_error *error)
 {

@@ -12,10 +12,10 @@ enum { PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES, PT_TABLES_BYTES };
 /* The virtual table pt_tables. */
 typedef struct pt_tables {
     pt_follower follower; /* first */
-    bool begun;           /* xBegin has come, and the statement that it came for has not read yet */
-    unsigned cursors;     /* open ones */
-    pt_buffer named;      /* u32 numbers: the sessions that those cursors were told to read */
-    pt_table_names names; /* by rowid: the tables that a statement that may drop them has read */
+    bool begun;           /* xBegin was called, and its statement has not read yet */
+    unsigned cursors;     /* number of open cursors */
+    pt_buffer named;      /* u32 numbers of the sessions that those cursors were told to read */
+    pt_table_names names; /* names by rowid of the rows read by a statement that may delete them */
 } pt_tables;
 
 static inline pt_tables *pt_tables_of(sqlite3_vtab *vtab)
@@ -31,7 +31,7 @@ static inline sqlite3_int64 pt_tables_rowid(uint32_t session, uint32_t table)
     return (sqlite3_int64)((uint64_t)session << 32 | table);
 }
 
-/* Whether an open cursor was told to read this session, by a Store or because it is the default. */
+/* True if an open cursor was told to read this session, by its Store or as the default store. */
 bool pt_tables_is_named(const pt_tables *tables, uint32_t session);
 
 /* The module's methods. */

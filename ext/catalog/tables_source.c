@@ -10,13 +10,14 @@
 
 /* --- By the name of a ptable --- */
 
-/* Whether a schema has a table or view of the name that is the context. */
+/* Sets *has if the schema has a table or view of the name that `context` points to. */
 static int find_name_in_schema(sqlite3 *db, const char *schema, void *context, bool *has,
                                pt_error *error)
 {
     const char *name = *(const char **)context;
     sqlite3_stmt *statement = NULL;
-    /* What an authorizer hides is NULL; so is all but the rowid of a table that is being made. */
+    /* Columns that an authorizer hides are NULL. While a table is being created, so are all columns
+     * but its rowid. */
     char *sql = sqlite3_mprintf("SELECT rowid NOT NULL AND name NOT NULL AND type NOT NULL FROM "
                                 "\"%w\".sqlite_schema WHERE rowid IS NULL OR (name IS NULL) <> "
                                 "(type IS NULL) OR name = %Q COLLATE NOCASE AND type IN "
@@ -35,7 +36,7 @@ static int find_name_in_schema(sqlite3 *db, const char *schema, void *context, b
     return rc;
 }
 
-/* Takes over what a connected ptable says of itself. */
+/* Uses the store and table of a connected ptable. */
 static int use_connected_table(pt_catalog_source *source, const pt_table *table, pt_error *error)
 {
     source->table = sqlite3_mprintf("%s", table->config.table);
@@ -46,8 +47,8 @@ static int use_connected_table(pt_catalog_source *source, const pt_table *table,
                              &source->session, error);
 }
 
-/* Preparing a statement on the table makes SQLite connect it. SQLITE_NOTFOUND, without a text, if
- * it is not a ptable. */
+/* Prepares a statement on the table, which makes SQLite connect it. SQLITE_NOTFOUND, without a
+ * text, if it is not a ptable. */
 static int find_connected_table(pt_catalog_source *source, const char *schema, const char *name,
                                 pt_error *error)
 {
@@ -60,7 +61,7 @@ static int find_connected_table(pt_catalog_source *source, const char *schema, c
     int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
     sqlite3_free(sql);
     if (rc == SQLITE_OK) {
-        pt_connected *connected = pt_connection_find_table(source->connection, schema, name);
+        pt_connected *connected = pt_connected_tables_find(source->connection, schema, name);
         rc = connected != NULL
                  ? use_connected_table(source, pt_table_of_connected(connected), error)
                  : SQLITE_NOTFOUND;
@@ -71,7 +72,7 @@ static int find_connected_table(pt_catalog_source *source, const char *schema, c
     return rc;
 }
 
-/* The same where there may be no such table, nor such a schema. */
+/* Like find_connected_table, but the schema or table may not exist. */
 static int find_in_schema(pt_catalog_source *source, const char *schema, const char *name,
                           pt_error *error)
 {
@@ -113,8 +114,8 @@ static int find_ptable(pt_catalog_source *source, const char *name, pt_error *er
     }
     if (rc == SQLITE_NOTFOUND) {
         rc = pt_error_set(error, SQLITE_ERROR,
-                          "%Q is not the name of a ptable; give the name of a table that was made "
-                          "USING ptable, or two arguments: a store and a table's name there",
+                          "%Q is not the name of a ptable; give the name of a table created USING "
+                          "ptable, or two arguments: a store and the name of a table in it",
                           name);
     }
     return rc;
@@ -161,7 +162,7 @@ static int find_table_id(pt_catalog_source *source, pt_view *view, pt_error *err
     if (rc == SQLITE_NOTFOUND) {
         return pt_error_set(error, SQLITE_ERROR,
                             "store %Q has no table %Q; SELECT TableName FROM pt_tables WHERE "
-                            "Store = %Q shows those it has (TableNotFound)",
+                            "Store = %Q lists its tables (TableNotFound)",
                             source->store, source->table, source->store);
     }
     if (rc != SQLITE_OK) {

@@ -1,22 +1,22 @@
 #include "entity/azure_limits.h"
 
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 
 enum {
     TABLE_NAME_SHORTEST = 3,
     TABLE_NAME_LONGEST = 63,
     KEY_UNITS = 512,
     NAME_UNITS = 255,
-    PROPERTIES = 252,
+    PROPERTIES_MOST = 252,
     STRING_UNITS = 32768,
     BINARY_BYTES = 65536,
     ENTITY_BYTES = 1 << 20,
 };
 
-/* The service's formula: what an entity, a property, a String and a Binary have besides their
- * texts and bytes. */
+/* The service's formula for the size of an entity: the bytes that count for an entity, a property,
+ * a String and a Binary in addition to the texts and bytes in them. */
 enum { ENTITY_BASE = 4, PROPERTY_BASE = 8, VARIABLE_BASE = 4, UNIT_BYTES = 2 };
 
 #define FIRST_TICKS INT64_C(504911232000000000) /* 1601-01-01T00:00:00Z */
@@ -24,24 +24,13 @@ enum { ENTITY_BASE = 4, PROPERTY_BASE = 8, VARIABLE_BASE = 4, UNIT_BYTES = 2 };
 
 /* --- Characters --- */
 
-static uint32_t decode(const uint8_t *bytes, size_t size)
-{
-    uint32_t character = size == 1 ? bytes[0] : bytes[0] & (0x7Fu >> size);
-    for (size_t i = 1; i < size; i++) {
-        character = character << 6 | (bytes[i] & 0x3Fu);
-    }
-    return character;
-}
-
-/* Takes the first character off a text that is not empty; NOT_UTF8 for a byte that begins none. */
+/* Takes the first character off a text, which is not empty; NOT_UTF8 for a byte that is not UTF-8.
+ */
 static uint32_t take_character(pt_slice *text)
 {
-    uint8_t lead = text->data[0];
-    size_t size = lead < 0x80 ? 1 : lead < 0xE0 ? 2 : lead < 0xF0 ? 3 : 4;
-    bool whole =
-        size == 1 || (size <= text->size && pt_key_is_valid_text(pt_slice_of(text->data, size)));
-    uint32_t character = whole ? decode(text->data, size) : NOT_UTF8;
-    size_t taken = whole ? size : 1;
+    size_t size = pt_utf8_size(*text);
+    uint32_t character = size != 0 ? pt_utf8_decode(text->data, size) : NOT_UTF8;
+    size_t taken = size != 0 ? size : 1;
     *text = pt_slice_of(text->data + taken, text->size - taken);
     return character;
 }
@@ -68,7 +57,7 @@ static bool is_ascii_digit(uint32_t character)
 
 /* --- Table names --- */
 
-/* The name itself may be long: only its beginning is shown. */
+/* The message contains only the start of the name, which may be long. */
 static int refuse_table_name(const char *name, const char *reason, const char *code,
                              pt_error *error)
 {
@@ -133,7 +122,7 @@ static int check_key_characters(const char *column, pt_slice key, pt_error *erro
     return SQLITE_OK;
 }
 
-static int check_key(const char *column, pt_slice key, pt_error *error)
+static int check_one_key(const char *column, pt_slice key, pt_error *error)
 {
     int rc = check_key_characters(column, key, error);
     if (rc != SQLITE_OK) {
@@ -153,8 +142,8 @@ static int check_key(const char *column, pt_slice key, pt_error *error)
 
 int pt_limits_check_keys(pt_slice partition_key, pt_slice row_key, pt_error *error)
 {
-    int rc = check_key("PartitionKey", partition_key, error);
-    return rc == SQLITE_OK ? check_key("RowKey", row_key, error) : rc;
+    int rc = check_one_key("PartitionKey", partition_key, error);
+    return rc == SQLITE_OK ? check_one_key("RowKey", row_key, error) : rc;
 }
 
 int pt_limits_check_key_characters(pt_slice partition_key, pt_slice row_key, pt_error *error)
@@ -165,7 +154,7 @@ int pt_limits_check_key_characters(pt_slice partition_key, pt_slice row_key, pt_
 
 /* --- Names of properties --- */
 
-/* Where the basic plane, from U+0080 on, has no letters, digits or marks, or hardly any. */
+/* The ranges of U+0080 to U+FFFF with no letters, digits or marks, or with hardly any. */
 static const struct {
     uint16_t first;
     uint16_t last;
@@ -173,7 +162,7 @@ static const struct {
                         {0xD7, 0xD7},     {0xF7, 0xF7},     {0x2000, 0x2BFF}, {0x2E00, 0x2E7F},
                         {0x3000, 0x3004}, {0x3008, 0x3020}, {0xE000, 0xF8FF}, {0xFFF0, 0xFFFF}};
 
-static bool is_letter(uint32_t character)
+static bool is_identifier_letter(uint32_t character)
 {
     if (character < 0x80) {
         return is_ascii_letter(character) || character == '_';
@@ -189,19 +178,19 @@ static bool is_letter(uint32_t character)
 static bool is_identifier(pt_slice name)
 {
     pt_slice rest = name;
-    if (rest.size == 0 || !is_letter(take_character(&rest))) {
+    if (rest.size == 0 || !is_identifier_letter(take_character(&rest))) {
         return false;
     }
     while (rest.size != 0) {
         uint32_t character = take_character(&rest);
-        if (!is_letter(character) && !is_ascii_digit(character)) {
+        if (!is_identifier_letter(character) && !is_ascii_digit(character)) {
             return false;
         }
     }
     return true;
 }
 
-static int check_name(pt_slice name, pt_error *error)
+static int check_property_name(pt_slice name, pt_error *error)
 {
     char excerpt[PT_EXCERPT_SIZE];
     uint64_t units = pt_utf16_length(name);
@@ -225,7 +214,8 @@ static int check_name(pt_slice name, pt_error *error)
 
 /* --- Values --- */
 
-static int refuse_size(pt_slice name, uint64_t size, const char *unit, int limit, pt_error *error)
+static int refuse_value_size(pt_slice name, uint64_t size, const char *unit, int limit,
+                             pt_error *error)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
@@ -235,21 +225,22 @@ static int refuse_size(pt_slice name, uint64_t size, const char *unit, int limit
                         excerpt, (unsigned long long)size, unit, limit);
 }
 
-static int check_string(const pt_field *property, uint64_t *bytes, pt_error *error)
+static int check_string_size(const pt_field *property, uint64_t *bytes, pt_error *error)
 {
     uint64_t units = pt_utf16_length(property->value.bytes);
     *bytes += VARIABLE_BASE + UNIT_BYTES * units;
     return units <= STRING_UNITS
                ? SQLITE_OK
-               : refuse_size(property->name, units, "UTF-16 units", STRING_UNITS, error);
+               : refuse_value_size(property->name, units, "UTF-16 units", STRING_UNITS, error);
 }
 
-static int check_binary(const pt_field *property, uint64_t *bytes, pt_error *error)
+static int check_binary_size(const pt_field *property, uint64_t *bytes, pt_error *error)
 {
     size_t size = property->value.bytes.size;
     *bytes += VARIABLE_BASE + size;
-    return size <= BINARY_BYTES ? SQLITE_OK
-                                : refuse_size(property->name, size, "bytes", BINARY_BYTES, error);
+    return size <= BINARY_BYTES
+               ? SQLITE_OK
+               : refuse_value_size(property->name, size, "bytes", BINARY_BYTES, error);
 }
 
 static int check_datetime(const pt_field *property, uint64_t *bytes, pt_error *error)
@@ -268,13 +259,13 @@ static int check_datetime(const pt_field *property, uint64_t *bytes, pt_error *e
                         excerpt, text);
 }
 
-static int check_value(const pt_field *property, uint64_t *bytes, pt_error *error)
+static int check_property_value(const pt_field *property, uint64_t *bytes, pt_error *error)
 {
     switch (property->value.type) {
     case PT_STRING:
-        return check_string(property, bytes, error);
+        return check_string_size(property, bytes, error);
     case PT_BINARY:
-        return check_binary(property, bytes, error);
+        return check_binary_size(property, bytes, error);
     case PT_DATETIME:
         return check_datetime(property, bytes, error);
     default:
@@ -288,19 +279,19 @@ static int check_value(const pt_field *property, uint64_t *bytes, pt_error *erro
 int pt_limits_check_property(const pt_field *property, uint64_t *bytes, pt_error *error)
 {
     *bytes += PROPERTY_BASE + UNIT_BYTES * pt_utf16_length(property->name);
-    int rc = check_name(property->name, error);
-    return rc == SQLITE_OK ? check_value(property, bytes, error) : rc;
+    int rc = check_property_name(property->name, error);
+    return rc == SQLITE_OK ? check_property_value(property, bytes, error) : rc;
 }
 
 int pt_limits_check_entity(pt_slice partition_key, pt_slice row_key, unsigned properties,
                            uint64_t bytes, pt_error *error)
 {
-    if (properties > PROPERTIES) {
+    if (properties > PROPERTIES_MOST) {
         return pt_error_set(
             error, SQLITE_CONSTRAINT_VTAB,
             "the entity has %u properties; limits='azure' allows %d, leave some out "
             "or make several entities (TooManyProperties)",
-            properties, PROPERTIES);
+            properties, PROPERTIES_MOST);
     }
     uint64_t size = bytes + ENTITY_BASE +
                     UNIT_BYTES * (pt_utf16_length(partition_key) + pt_utf16_length(row_key));

@@ -2,7 +2,7 @@
 
 #include "base/sqlite.h"
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_FIELDS = 16 };
 
 void pt_bag_clear(pt_bag *bag)
 {
@@ -22,7 +22,7 @@ bool pt_bag_reserve(pt_bag *bag, unsigned capacity)
     if (capacity <= bag->capacity) {
         return true;
     }
-    unsigned doubled = bag->capacity == 0 ? FIRST_CAPACITY : bag->capacity * 2;
+    unsigned doubled = bag->capacity == 0 ? FIRST_FIELDS : bag->capacity * 2;
     capacity = capacity > doubled ? capacity : doubled;
     pt_field *fields = sqlite3_realloc64(bag->fields, capacity * sizeof *fields);
     if (fields == NULL) {

@@ -22,8 +22,8 @@ static const uint8_t fixed_sizes[] = {
 };
 
 /*
- * Names of SQL and its dialects. NUMERIC, DECIMAL and DATE are missing on purpose: no service type
- * keeps all their values as they are meant.
+ * Type names of SQL and its dialects. NUMERIC, DECIMAL and DATE are left out on purpose: no type of
+ * the service holds all of their values unchanged.
  */
 static const struct {
     const char *name;
@@ -88,14 +88,14 @@ static pt_type sql_type(pt_slice name)
 static bool is_length(pt_slice text)
 {
     for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] < '0' || text.data[i] > '9') {
+        if (!pt_is_digit(text.data[i])) {
             return pt_is_word(text, "MAX");
         }
     }
     return text.size != 0;
 }
 
-/* "VARCHAR" of "VARCHAR(20)": as in SQLite a length is accepted and not enforced. */
+/* Returns "VARCHAR" for "VARCHAR(20)". As in SQLite, a length is accepted and not enforced. */
 static pt_slice without_length(pt_slice name)
 {
     if (name.size == 0 || name.data[name.size - 1] != ')') {
@@ -131,20 +131,6 @@ unsigned pt_type_fixed_size(pt_type type)
     return (unsigned)type <= PT_STORED_TYPE_LAST ? fixed_sizes[type] : 0;
 }
 
-static int hex_digit(uint8_t c)
-{
-    if (c >= '0' && c <= '9') {
-        return c - '0';
-    }
-    if (c >= 'a' && c <= 'f') {
-        return c - 'a' + 10;
-    }
-    if (c >= 'A' && c <= 'F') {
-        return c - 'A' + 10;
-    }
-    return -1;
-}
-
 static bool hyphen_before_byte(unsigned index)
 {
     return index == 4 || index == 6 || index == 8 || index == 10;
@@ -163,8 +149,8 @@ bool pt_guid_parse(pt_slice text, uint8_t guid[PT_GUID_SIZE])
         if (hyphen_before_byte(i) && *at++ != '-') {
             return false;
         }
-        int high = hex_digit(at[0]);
-        int low = hex_digit(at[1]);
+        int high = pt_hex_digit(at[0]);
+        int low = pt_hex_digit(at[1]);
         if (high < 0 || low < 0) {
             return false;
         }

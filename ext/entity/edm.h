@@ -1,12 +1,12 @@
 /*
- * The property types of the Table service (Edm types) and a value of one of them.
+ * The property types of the Table service (Edm types), and a value of such a type.
  */
 #ifndef PT_ENTITY_EDM_H
 #define PT_ENTITY_EDM_H
 
 #include "base/bytes.h"
 
-/* The codes are stored in entities: never renumber. */
+/* The codes are stored in records: never renumber them. */
 typedef enum pt_type {
     PT_NONE = 0, /* absent property; also: a declared column without a type */
     PT_STRING = 1,
@@ -17,9 +17,10 @@ typedef enum pt_type {
     PT_DATETIME = 6,
     PT_GUID = 7,
     PT_BINARY = 8,
-    PT_LARGE_STRING = 9, /* a STRING or BINARY whose bytes lie outside the record, in chunks: */
-    PT_LARGE_BINARY =
-        10, /* transaction/large_value.h. Such types occur in records and shapes only */
+    /* A STRING or BINARY whose bytes are outside the record, in chunks: transaction/large_value.h.
+     * These types occur only in records and shapes. */
+    PT_LARGE_STRING = 9,
+    PT_LARGE_BINARY = 10,
 } pt_type;
 
 enum {
@@ -27,13 +28,13 @@ enum {
     PT_STORED_TYPE_LAST = PT_LARGE_BINARY,
     PT_GUID_SIZE = 16,
     PT_GUID_TEXT_SIZE = 36,
-    PT_LARGE_SIZE_MAX = INT32_MAX, /* bytes of a large value: what SQLite can hold */
+    PT_LARGE_SIZE_MAX = INT32_MAX, /* bytes of a large value: SQLite holds no more */
 };
 
-/* Where a large value lies. `ticks` and `ordinal` together are used once in a table. */
+/* The place of a large value. `ticks` and `ordinal` together are unique in a table. */
 typedef struct pt_large {
     uint64_t size;    /* bytes: 1 to PT_LARGE_SIZE_MAX */
-    int64_t ticks;    /* timestamp of the write that stored it */
+    int64_t ticks;    /* timestamp of the write that stored the value */
     uint16_t ordinal; /* among the large values of that write */
 } pt_large;
 
@@ -53,30 +54,29 @@ static inline bool pt_type_is_large(pt_type type)
     return type == PT_LARGE_STRING || type == PT_LARGE_BINARY;
 }
 
-/* Bytes of a record's data that the value takes: a STRING has a NUL behind it. */
+/* Bytes that the value takes in the data of a record, where a NUL follows a STRING. */
 static inline uint64_t pt_value_data_size(const pt_value *value)
 {
     bool varies = value->type == PT_STRING || value->type == PT_BINARY;
     return varies ? value->bytes.size + (value->type == PT_STRING) : 0;
 }
 
-/* "String", "Int32", ... ; "" for PT_NONE. */
+/* "String", "Int32" and so on; "" for PT_NONE. */
 const char *pt_type_name(pt_type type);
 
 /*
- * Finds a type by the service's name, with or without "Edm.", or by SQL's usual names (TEXT,
- * VARCHAR(20), INTEGER, BIGINT, REAL, BLOB, BOOL, DATETIME, UUID, ...), in any case. A length in
- * parentheses is passed over. PT_NONE if unknown.
+ * Finds a type by the name that the service gives it, with or without "Edm.", or by a usual name in
+ * SQL (TEXT, VARCHAR(20), INTEGER, BIGINT, REAL, BLOB, BOOL, DATETIME, UUID, ...), in any case.
+ * Ignores a length in parentheses. Returns PT_NONE for other names.
  */
 pt_type pt_type_from_name(pt_slice name);
 
-/* Bytes of a value in a record: 4, 8, 1, 16, 18 for the large types; 0 for STRING and BINARY, whose
- * size varies. */
+/* Bytes of a value in the fixed area of a record; 0 for STRING and BINARY, whose size varies. */
 unsigned pt_type_fixed_size(pt_type type);
 
 /*
- * Reads 32 hexadecimal digits in the form 8-4-4-4-12, any case, also inside braces.
- * False if the text has another form.
+ * Reads 32 hexadecimal digits of any case in the form 8-4-4-4-12, with or without braces around
+ * them. Returns false for other texts.
  */
 bool pt_guid_parse(pt_slice text, uint8_t guid[PT_GUID_SIZE]);
 

@@ -1,17 +1,17 @@
 /*
- * Keys. An entity key is PartitionKey, 00, RowKey in UTF-8; a logical key puts the table's id in
- * front:
+ * Keys. An entity key is PartitionKey, a byte 00 and RowKey, in UTF-8. A logical key begins with
+ * the id of the table:
  *
  *     be32(table id) | PartitionKey | 00 | RowKey
  *
- * U+0000 is refused in both keys, so nothing is escaped and memcmp order is (table, PartitionKey,
- * RowKey) order. Tables have ids from 1 to below PT_TABLE_ID_LIMIT. What a store keeps besides
- * entities lies in the same map, under ids that no table has, and so takes part in snapshots,
- * savepoints and commits like any entity:
+ * Neither key may contain U+0000. So nothing is escaped, and memcmp orders logical keys by table,
+ * PartitionKey and RowKey. Tables have ids from 1 to PT_TABLE_ID_LIMIT - 1. Everything else that a
+ * store keeps is in the same map, under ids that no table has, and so takes part in snapshots,
+ * savepoints and commits as entities do:
  *
  *     be32(PT_TABLE_CATALOG) | name                the tables: transaction/table_directory.h
- *     be32(PT_TABLE_GARBAGE) | be32(table id)      tables that were dropped and whose entities are
- *                                                  still to be deleted; u8 format: 1
+ *     be32(PT_TABLE_GARBAGE) | be32(table id)      dropped tables that still have entities to be
+ *                                                  deleted; u8 format: 1
  *     be32(PT_TABLE_CHUNKS)  | be32(table id) ...  parts of large values: transaction/large_value.h
  */
 #ifndef PT_ENTITY_KEY_H
@@ -27,8 +27,8 @@ enum {
 };
 
 /*
- * What stands behind a PartitionKey where the entity keys of its partition begin, and behind them
- * all: a position in the order of keys that is no key.
+ * PartitionKey and PT_KEY_PARTITION_START begin every entity key of the partition. PartitionKey and
+ * PT_KEY_PARTITION_END are not a key, but the position after all keys of the partition.
  */
 enum { PT_KEY_PARTITION_START = 0x00, PT_KEY_PARTITION_END = 0x01 };
 
@@ -38,16 +38,17 @@ enum { PT_KEY_PARTITION_START = 0x00, PT_KEY_PARTITION_END = 0x01 };
 #define PT_TABLE_GARBAGE UINT32_C(0xFF000000)
 #define PT_TABLE_CHUNKS UINT32_C(0xFF000001)
 
-/* Empties the buffer and begins a logical key in it. Out of memory shows in buffer->failed. */
+/* Begins a logical key in the buffer, which is emptied first. Sets buffer->failed when out of
+ * memory. */
 void pt_key_begin(pt_buffer *buffer, uint32_t table_id);
 
-/* Appends PartitionKey, 00, RowKey. */
+/* Appends an entity key. */
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key);
 
-/* Splits an entity key at its first NUL. False if there is none. */
+/* Splits an entity key at its first 00. Returns false if it has none. */
 bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_key);
 
-/* The entity key inside a logical key of at least PT_KEY_TABLE_SIZE bytes. */
+/* The entity key in a logical key, which has at least PT_KEY_TABLE_SIZE bytes. */
 static inline pt_slice pt_key_entity(pt_slice logical)
 {
     return pt_slice_of(logical.data + PT_KEY_TABLE_SIZE, logical.size - PT_KEY_TABLE_SIZE);
@@ -59,36 +60,25 @@ typedef struct pt_keys {
     pt_slice row;
 } pt_keys;
 
-/* The keys inside a logical key; both empty if it cannot be split, as in a damaged store. */
+/* The keys in a logical key; both empty if it cannot be split because the store is damaged. */
 pt_keys pt_keys_of(pt_slice logical);
 
-/* Table id and PartitionKey, as they begin a logical key of at least PT_KEY_TABLE_SIZE bytes. */
+/* The table id and PartitionKey at the start of a logical key, which has at least
+ * PT_KEY_TABLE_SIZE bytes. */
 pt_slice pt_key_partition(pt_slice logical);
 
-/* Whether a logical key is of the partition that pt_key_partition gave. */
+/* True if a logical key is in a partition, which pt_key_partition returned. */
 bool pt_key_is_in_partition(pt_slice logical, pt_slice partition);
 
 /*
- * The end of all texts that begin with `prefix`, as text: drops trailing U+10FFFF characters and
- * raises the last code point by one (skipping the surrogates). False if no text is greater than all
- * of them (empty prefix, or nothing but U+10FFFF). `prefix` must be valid UTF-8. `end` is
- * overwritten; out of memory shows in end->failed.
+ * Sets `end` to the least text that is greater than all texts that begin with `prefix`: drops
+ * trailing U+10FFFF and increments the last code point, skipping the surrogates. Returns false if
+ * there is no such text because the prefix is empty or consists of U+10FFFF. `prefix` must be valid
+ * UTF-8. Sets end->failed when out of memory.
  */
 bool pt_key_prefix_end(pt_slice prefix, pt_buffer *end);
 
-/* Whether the bytes are well-formed UTF-8 without U+0000: what a key must be. */
+/* True if the text can be a key: well-formed UTF-8 without U+0000. */
 bool pt_key_is_valid_text(pt_slice text);
-
-/*
- * The beginning of a text, short enough for an error message.
- */
-
-enum { PT_EXCERPT_CHARACTERS = 40, PT_EXCERPT_SIZE = 4 * PT_EXCERPT_CHARACTERS + 4 };
-
-/*
- * Writes at most PT_EXCERPT_CHARACTERS characters and a NUL. Ends before a U+0000 and never inside
- * a UTF-8 character; "..." shows that something was left out, '?' stands for what is not UTF-8.
- */
-void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE]);
 
 #endif

@@ -5,24 +5,25 @@
 #include "base/xxhash.h"
 
 enum {
-    FLAGS_AT = 1,
-    SHAPE_AT = 2,
-    CHECKSUM_AT = 4,
-    TICKS_AT = 8,
+    RECORD_FLAGS_AT = 1,
+    RECORD_SHAPE_AT = 2,
+    RECORD_CHECKSUM_AT = 4,
+    RECORD_TICKS_AT = 8,
     FLAG_WIDE = 1,
     DESCRIPTION_HEADER = 4,
     LARGEST_NARROW = UINT16_MAX,
-    LARGE_TICKS = 8, /* in the slot of a large value, behind its size */
+    LARGE_TICKS = 8, /* in the slot of a large value, after its size */
     LARGE_ORDINAL = 16,
 };
 
-/* The first eight bytes of a record as one number. */
+/* The fields in the first eight bytes of a record, read as one number. */
 enum { FLAGS_SHIFT = 8, SHAPE_SHIFT = 16, CHECKSUM_SHIFT = 32, FORMAT_AND_FLAGS = 0xFFFF };
 
-static uint32_t checksum(pt_slice key, uint32_t start, pt_slice record)
+static uint32_t record_checksum(pt_slice key, uint32_t start, pt_slice record)
 {
     uint64_t seed = XXH3_64bits(key.data, key.size) ^ start;
-    return (uint32_t)XXH3_64bits_withSeed(record.data + TICKS_AT, record.size - TICKS_AT, seed);
+    return (uint32_t)XXH3_64bits_withSeed(record.data + RECORD_TICKS_AT,
+                                          record.size - RECORD_TICKS_AT, seed);
 }
 
 static bool is_time(int64_t ticks)
@@ -35,17 +36,16 @@ static bool has_record_size(pt_slice bytes)
     return bytes.size >= PT_RECORD_HEADER && bytes.size <= PT_RECORD_MAX;
 }
 
-/* Whether `bytes`, which begin with `head`, are a record of the key as far as can be said without
- * its shape. */
+/* Checks everything that needs no shape. `head` is the first eight bytes. */
 static bool is_record_of(pt_slice bytes, uint64_t head, pt_slice key)
 {
     const unsigned flags = (unsigned)FLAG_WIDE << FLAGS_SHIFT;
     return (head & FORMAT_AND_FLAGS & ~flags) == PT_RECORD_FORMAT &&
-           head >> CHECKSUM_SHIFT == checksum(key, (uint32_t)head, bytes) &&
-           is_time((int64_t)pt_get_le64(bytes.data + TICKS_AT));
+           head >> CHECKSUM_SHIFT == record_checksum(key, (uint32_t)head, bytes) &&
+           is_time((int64_t)pt_get_le64(bytes.data + RECORD_TICKS_AT));
 }
 
-/* Takes an inline description off the front of `rest`. */
+/* Takes the description of a shape off the start of `rest`, and parses it. */
 static int parse_inline_shape(pt_slice *rest, const pt_shape_source *source, pt_buffer *scratch,
                               const pt_shape **shape)
 {
@@ -71,13 +71,14 @@ static int parse_inline_shape(pt_slice *rest, const pt_shape_source *source, pt_
     return *shape != NULL ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
 }
 
-/* What is behind the header. */
-static pt_slice body_of(pt_slice bytes)
+/* The bytes after the header. */
+static pt_slice record_body(pt_slice bytes)
 {
     return pt_slice_of(bytes.data + PT_RECORD_HEADER, bytes.size - PT_RECORD_HEADER);
 }
 
-/* Divides what follows header and description, which must have the shape's size. */
+/* Finds the three areas in the bytes after header and description. Their size must fit the shape.
+ */
 static inline int divide_body(pt_record *record, pt_slice body)
 {
     const pt_shape *shape = record->shape;
@@ -93,12 +94,12 @@ static inline int divide_body(pt_record *record, pt_slice body)
     return used == record->data_size ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
 }
 
-/* Finds the shape that a record names or describes, and divides what is behind it. */
+/* Finds the shape by its id or description, and then the three areas. */
 __attribute__((noinline)) static int divide_by_source(pt_record *record, uint16_t shape_id,
                                                       pt_slice bytes, const pt_shape_source *source,
                                                       pt_buffer *scratch)
 {
-    pt_slice body = body_of(bytes);
+    pt_slice body = record_body(bytes);
     if (shape_id != 0) {
         record->shape = source->shape(source->context, shape_id);
     } else {
@@ -125,14 +126,14 @@ int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_sha
     if (!is_record_of(bytes, head, key)) {
         return SQLITE_CORRUPT_VTAB;
     }
-    record->ticks = (int64_t)pt_get_le64(bytes.data + TICKS_AT);
+    record->ticks = (int64_t)pt_get_le64(bytes.data + RECORD_TICKS_AT);
     record->wide = (head >> FLAGS_SHIFT & FLAG_WIDE) != 0;
     uint16_t shape_id = (uint16_t)(head >> SHAPE_SHIFT);
     if (!is_id_of(source->hint, shape_id)) {
         return divide_by_source(record, shape_id, bytes, source, scratch);
     }
     record->shape = source->hint;
-    return divide_body(record, body_of(bytes));
+    return divide_body(record, record_body(bytes));
 }
 
 static uint64_t bits_of_real(double real)
@@ -142,17 +143,18 @@ static uint64_t bits_of_real(double real)
     return bits;
 }
 
-static int verdict(bool sound)
+static int ok_or_corrupt(bool sound)
 {
     return sound ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
 }
 
-static int large_value(const uint8_t *fixed, pt_large *large)
+static int read_large(const uint8_t *fixed, pt_large *large)
 {
     *large = (pt_large){.size = pt_get_le64(fixed),
                         .ticks = (int64_t)pt_get_le64(fixed + LARGE_TICKS),
                         .ordinal = pt_get_le16(fixed + LARGE_ORDINAL)};
-    return verdict(large->size != 0 && large->size <= PT_LARGE_SIZE_MAX && is_time(large->ticks));
+    return ok_or_corrupt(large->size != 0 && large->size <= PT_LARGE_SIZE_MAX &&
+                         is_time(large->ticks));
 }
 
 int pt_record_value(const pt_record *record, unsigned index, pt_value *value)
@@ -161,9 +163,9 @@ int pt_record_value(const pt_record *record, unsigned index, pt_value *value)
     value->type = (pt_type)property->type;
     switch (value->type) {
     case PT_STRING:
-        return verdict(pt_record_string(record, property, &value->bytes));
+        return ok_or_corrupt(pt_record_string(record, property, &value->bytes));
     case PT_BINARY:
-        return verdict(pt_record_binary(record, property, &value->bytes));
+        return ok_or_corrupt(pt_record_binary(record, property, &value->bytes));
     case PT_INT32:
         value->integer = pt_record_int32(record, property);
         return SQLITE_OK;
@@ -175,16 +177,16 @@ int pt_record_value(const pt_record *record, unsigned index, pt_value *value)
         return SQLITE_OK;
     case PT_BOOLEAN:
         value->integer = record->fixed[property->slot];
-        return verdict(value->integer <= 1);
+        return ok_or_corrupt(value->integer <= 1);
     case PT_DATETIME:
         value->integer = pt_record_int64(record, property);
-        return verdict(is_time(value->integer));
+        return ok_or_corrupt(is_time(value->integer));
     case PT_GUID:
         memcpy(value->guid, record->fixed + property->slot, PT_GUID_SIZE);
         return SQLITE_OK;
     case PT_LARGE_STRING:
     case PT_LARGE_BINARY:
-        return large_value(record->fixed + property->slot, &value->large);
+        return read_large(record->fixed + property->slot, &value->large);
     case PT_NONE:
         break;
     }
@@ -294,8 +296,8 @@ void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t tick
 {
     bool wide = size - frame_size(shape, false) > LARGEST_NARROW;
     bytes[0] = PT_RECORD_FORMAT;
-    bytes[FLAGS_AT] = wide ? FLAG_WIDE : 0;
-    pt_put_le16(bytes + SHAPE_AT, shape->id);
+    bytes[RECORD_FLAGS_AT] = wide ? FLAG_WIDE : 0;
+    pt_put_le16(bytes + RECORD_SHAPE_AT, shape->id);
     uint8_t *body = bytes + PT_RECORD_HEADER;
     if (shape->id == 0) {
         pt_put_le32(body, (uint32_t)shape->description.size);
@@ -308,12 +310,12 @@ void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t tick
 
 void pt_record_seal(int64_t ticks, pt_slice key, uint8_t *bytes, size_t size)
 {
-    pt_put_le64(bytes + TICKS_AT, (uint64_t)ticks);
-    uint32_t sum = checksum(key, pt_get_le32(bytes), pt_slice_of(bytes, size));
-    pt_put_le32(bytes + CHECKSUM_AT, sum);
+    pt_put_le64(bytes + RECORD_TICKS_AT, (uint64_t)ticks);
+    uint32_t sum = record_checksum(key, pt_get_le32(bytes), pt_slice_of(bytes, size));
+    pt_put_le32(bytes + RECORD_CHECKSUM_AT, sum);
 }
 
-/* --- Patches --- */
+/* --- Patching --- */
 
 static bool is_sound_value(const pt_record *record, unsigned index)
 {

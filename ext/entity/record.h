@@ -1,21 +1,24 @@
 /*
- * The record codec: an entity's timestamp and typed properties as bytes.
+ * Records: the timestamp and the typed properties of an entity, encoded as bytes.
  *
  *     offset 0   u8    format: 1
- *            1   u8    flags: 1 = wide (ends are u32 instead of u16); other bits must be 0
- *            2   u16   shape id; 0: the record describes its shape itself
+ *            1   u8    flags: 1: wide, the ends are u32 instead of u16; the other bits are 0
+ *            2   u16   shape id; 0: the record contains the description of its shape
  *            4   u32   checksum
  *            8   i64   timestamp in ticks
  *           16         only with shape id 0: u32 size, description (entity/shape.h)
- *                      fixed area: values of fixed-size types in shape order
- *                      ends: per STRING and BINARY in shape order, the end of its bytes in the data
- *                      data: the bytes; a STRING is followed by a NUL that its end includes
+ *                      fixed area: the values of fixed-size types
+ *                      ends: for each STRING and BINARY, the end of its bytes in the data
+ *                      data: the bytes of STRING and BINARY; the bytes of a STRING end with a NUL
  *
- * INT32 takes 4 bytes, INT64, DOUBLE and DATETIME (ticks) 8, BOOLEAN 1 (0 or 1), GUID 16. A STRING
- * or BINARY whose bytes lie elsewhere (transaction/large_value.h) has a type of its own and takes
- * 18 in the fixed area: u64 size, i64 ticks, u16 ordinal. Integers are little-endian, nothing is
- * aligned. The checksum is the low half of XXH3_64 over the bytes from 8 on, seeded with XXH3_64 of
- * the logical key XOR the first 4 bytes as u32: a record under a wrong key is found out too.
+ * Each of the three areas is in the order of the shape's properties. In the fixed area an INT32
+ * takes 4 bytes; INT64, DOUBLE and DATETIME (in ticks) take 8; a BOOLEAN takes 1, which is 0 or 1;
+ * a GUID takes 16. A STRING or BINARY that is stored outside the record has a type of its own
+ * (transaction/large_value.h) and takes 18: u64 size, i64 ticks, u16 ordinal.
+ *
+ * Integers are little-endian, and nothing is aligned. The checksum is the low half of XXH3_64 over
+ * the bytes from offset 8 on. Its seed is XXH3_64 of the logical key XOR the first 4 bytes of the
+ * record as u32, so the checksum also detects a record that is stored under the wrong key.
  */
 #ifndef PT_ENTITY_RECORD_H
 #define PT_ENTITY_RECORD_H
@@ -26,7 +29,7 @@
 
 enum { PT_RECORD_HEADER = 16, PT_RECORD_FORMAT = 1, PT_RECORD_MAX = 1 << 30 };
 
-/* A record being read. Valid as long as its bytes and its shape. */
+/* A record that is open for reading. It is valid as long as its bytes and its shape are. */
 typedef struct pt_record {
     const pt_shape *shape;
     int64_t ticks;
@@ -37,71 +40,72 @@ typedef struct pt_record {
     bool wide;
 } pt_record;
 
-/* Finds the shape of a dictionary id; NULL if the id is unknown. */
+/* Returns the shape of an id in the dictionary, or NULL. */
 typedef const pt_shape *(*pt_shape_lookup)(void *context, uint16_t shape_id);
 
-/* How records find shapes and names; the engine supplies one for each store. */
+/* Finds the shapes and names of records. Each store has one. */
 typedef struct pt_shape_source {
     pt_shape_lookup shape;
     pt_name_lookup name;
     void *context;
-    const pt_shape *hint; /* NULL, or a shape that is taken without a look-up where a record names
-                             its id; the id must be one that it keeps */
+    const pt_shape *hint; /* NULL, or the likely shape, which saves the look-up of its id. The id
+                             must not become that of another shape */
 } pt_shape_source;
 
 /*
- * Verifies the checksum and prepares a record for reading. A shape described inline is parsed into
+ * Verifies the checksum and opens a record for reading. Parses a description in the record into
  * `scratch`, which must then live as long as `record`. Returns SQLITE_OK, SQLITE_NOMEM, or
- * SQLITE_CORRUPT_VTAB for whatever is not a record of this key. The ticks are then within
- * 0..PT_TICKS_MAX.
+ * SQLITE_CORRUPT_VTAB if the bytes are not a record of this key. The ticks of an open record are
+ * from 0 to PT_TICKS_MAX.
  */
 int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
                    pt_buffer *scratch);
 
 /*
- * Reads the value of property `index` of the shape. STRING and BINARY point into the record; a
- * STRING has a NUL behind its size, a BOOLEAN is 0 or 1, a DATETIME within 0..PT_TICKS_MAX. Of a
- * large value it says where the bytes are.
- * SQLITE_OK or SQLITE_CORRUPT_VTAB.
+ * Reads the value of the shape's property `index`. STRING and BINARY point into the record, and a
+ * NUL follows a STRING. A BOOLEAN is 0 or 1, a DATETIME is from 0 to PT_TICKS_MAX. Of a large value
+ * this is only its place. Returns SQLITE_OK or SQLITE_CORRUPT_VTAB.
  */
 int pt_record_value(const pt_record *record, unsigned index, pt_value *value);
 
 /*
- * Bytes of the record of these fields, which must be the shape's properties in its order and with
- * its types; 0 if it would be over PT_RECORD_MAX. The same where the size of their data is known.
+ * Returns the bytes of the record of these fields, which must be the shape's properties in their
+ * order and with their types; 0 if it would have more than PT_RECORD_MAX.
  */
 size_t pt_record_size(const pt_shape *shape, const pt_field *fields);
+
+/* Returns the same for fields that have so many bytes of data. */
 size_t pt_record_size_with(const pt_shape *shape, uint64_t data_size);
 
-/* Writes that record into pt_record_size bytes. `key` is the logical key. */
+/* Writes the record of these fields. `size` is its pt_record_size, `key` the logical key. */
 void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t ticks, pt_slice key,
                      uint8_t *bytes, size_t size);
 
 /*
- * --- Changing values that keep their type and size, without taking the record apart ---
+ * --- Patching ---
  *
- * A copy of an open record's bytes, whose shape has an id, is patched value by value; then it is
- * sealed, which gives it its timestamp and checksum.
+ * An update that changes no type and no size patches a copy of the record, value by value, and then
+ * seals the copy. The shape of the record must have an id.
  */
 
-/* Whether every value can be read. */
+/* True if every value can be read. */
 bool pt_record_is_sound(const pt_record *record);
 
-/* Whether a value, not a large one, has the type of the property and the size of its value. */
+/* True if the value has the type and size of the property's present value and is not a large value.
+ */
 bool pt_record_can_take(const pt_record *record, const pt_property *property,
                         const pt_value *value);
 
-/* Writes such a value into the copy, over the property's. */
+/* Writes such a value over the property's value in the copy. */
 void pt_record_patch(const pt_record *record, const pt_property *property, const pt_value *value,
                      uint8_t *copy);
 
+/* Writes timestamp and checksum. */
 void pt_record_seal(int64_t ticks, pt_slice key, uint8_t *bytes, size_t size);
 
-/*
- * Single values of an open record (entity/record.h), for who knows their type already.
- */
+/* --- Values of an open record, for callers that know the type of the property --- */
 
-enum { PT_NARROW_END = 2, PT_WIDE_END = 4 }; /* bytes of an end, in the record's two forms */
+enum { PT_NARROW_END = 2, PT_WIDE_END = 4 }; /* bytes of an end */
 
 static inline uint32_t pt_record_end(const pt_record *record, uint32_t ordinal)
 {
@@ -109,7 +113,8 @@ static inline uint32_t pt_record_end(const pt_record *record, uint32_t ordinal)
                         : pt_get_le16(record->ends + (size_t)ordinal * PT_NARROW_END);
 }
 
-/* The bytes of a STRING with its NUL, or of a BINARY. False if they are not within the data. */
+/* Reads the bytes of a BINARY, or of a STRING with its NUL. Returns false if they are outside the
+ * data. */
 static inline bool pt_record_binary(const pt_record *record, const pt_property *property,
                                     pt_slice *bytes)
 {
@@ -122,7 +127,7 @@ static inline bool pt_record_binary(const pt_record *record, const pt_property *
     return true;
 }
 
-/* A STRING, without the NUL that is behind it. False if it is damaged. */
+/* Reads a STRING, without the NUL that follows it. Returns false if it is damaged. */
 static inline bool pt_record_string(const pt_record *record, const pt_property *property,
                                     pt_slice *text)
 {

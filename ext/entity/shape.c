@@ -7,11 +7,11 @@ enum { COUNT_SIZE = 2, ENTRY_SIZE = 3, NAME_HEADER_SIZE = 2 };
 
 _Static_assert(sizeof(pt_shape) % alignof(pt_property) == 0, "properties follow the shape");
 
-/* A position in a description whose lengths were found right. */
+/* A position in a description; pt_shape_memory has checked all sizes in it. */
 typedef struct shape_reader {
     const uint8_t *entry;
     const uint8_t *inline_name;
-    uint8_t *name_memory; /* where the next inline name is copied to */
+    uint8_t *name_memory; /* where to copy the next inline name */
 } shape_reader;
 
 static bool has_entries(pt_slice description)
@@ -66,9 +66,9 @@ static bool is_after(const pt_property *property, const pt_property *previous)
     return previous->name_id != 0 || pt_slice_compare(property->name, previous->name) > 0;
 }
 
-/* Reads the entry where the reader stands, except for the slot. */
-static bool read_property(shape_reader *reader, pt_name_lookup lookup, void *context,
-                          pt_property *property)
+/* Reads the next entry into a property, except for the slot. */
+static bool read_entry(shape_reader *reader, pt_name_lookup lookup, void *context,
+                       pt_property *property)
 {
     property->name_id = pt_get_le16(reader->entry);
     property->type = reader->entry[2];
@@ -83,7 +83,7 @@ static bool read_property(shape_reader *reader, pt_name_lookup lookup, void *con
     return lookup(context, property->name_id, &property->name);
 }
 
-static void place(pt_shape *shape, pt_property *property)
+static void place_property(pt_shape *shape, pt_property *property)
 {
     unsigned size = pt_type_fixed_size((pt_type)property->type);
     if (size == 0) {
@@ -111,11 +111,11 @@ pt_shape *pt_shape_parse(pt_slice description, pt_name_lookup lookup, void *cont
                            .inline_name = copy + COUNT_SIZE + (size_t)count * ENTRY_SIZE,
                            .name_memory = copy + description.size};
     for (unsigned i = 0; i < count; i++) {
-        if (!read_property(&reader, lookup, context, &properties[i]) ||
+        if (!read_entry(&reader, lookup, context, &properties[i]) ||
             (i != 0 && !is_after(&properties[i], &properties[i - 1]))) {
             return NULL;
         }
-        place(shape, &properties[i]);
+        place_property(shape, &properties[i]);
     }
     return shape;
 }
@@ -130,9 +130,9 @@ int pt_shape_find(const pt_shape *shape, pt_slice name)
     return -1;
 }
 
-/* --- Shape fields --- */
+/* --- Fields --- */
 
-/* By name id, those without one last and by name. */
+/* Compares name ids. Fields without name id come last, in the order of their names. */
 static int compare_fields(const void *a, const void *b)
 {
     const pt_field *left = a;

@@ -1,7 +1,6 @@
 #include "functions/csv_functions.h"
 
 #include "base/text.h"
-#include "entity/key.h"
 #include "entity/odata.h"
 #include "functions/function_arguments.h"
 #include "functions/json_functions.h"
@@ -114,7 +113,7 @@ static pt_json_step next_column(sqlite3_context *context, sqlite3_value *argumen
 /* --- pt_csv_header --- */
 
 /* True if a property of this name can be a column. Otherwise the function has failed. */
-static bool check_column_name(sqlite3_context *context, pt_slice name)
+static bool check_csv_column_name(sqlite3_context *context, pt_slice name)
 {
     if (!pt_slice_has_suffix(name, pt_slice_text(type_column_suffix)) && !pt_slice_has_nul(name)) {
         return true;
@@ -152,7 +151,7 @@ void pt_function_csv_header(sqlite3_context *context, int argc, sqlite3_value **
         pt_buffer_append_text(&line, "PartitionKey,RowKey,Timestamp");
         step = next_column(context, argv[0], &c);
     }
-    while (step == PT_JSON_MEMBER && check_column_name(context, c.name)) {
+    while (step == PT_JSON_MEMBER && check_csv_column_name(context, c.name)) {
         append_column_pair(&line, c.name, &type_name);
         step = next_column(context, argv[0], &c);
     }

@@ -3,6 +3,7 @@
 #include <stdarg.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "entity/key.h"
 
 bool pt_arguments_have_null(int argc, sqlite3_value **argv)

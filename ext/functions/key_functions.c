@@ -3,6 +3,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/text.h"
 #include "base/xxhash.h"
 #include "entity/key.h"
 #include "functions/function_arguments.h"

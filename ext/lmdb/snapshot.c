@@ -78,6 +78,7 @@ static int load_dictionary_entries(pt_lmdb_snapshot *snapshot, unsigned known, u
     return SQLITE_OK;
 }
 
+/* Names first: shapes refer to them. */
 static int load_dictionary(pt_lmdb_snapshot *snapshot, const pt_format_state *state,
                            pt_error *error)
 {
@@ -163,7 +164,8 @@ static int begin_undisturbed(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
         if (shows_newest_version(snapshot, *version)) {
             return SQLITE_OK;
         }
-        /* Checked last: under load a few tries may fail for commits that did pass. */
+        /* Not sooner: a single try fails whenever two commits do pass, and the next one succeeds.
+         */
         if (tries == READ_BEGIN_TRIES) {
             return check_state_version(snapshot, *version, error);
         }
@@ -223,6 +225,7 @@ bool pt_lmdb_snapshot_is_newest(const pt_snapshot *base)
     if (pt_lmdb_is_inherited(snapshot->store)) {
         return false;
     }
+    /* Without the lock the answer could be out of date at once. */
     PT_ASSERT(snapshot->begun && snapshot->store->writer_state != PT_WRITER_FREE);
     return !atomic_load(&snapshot->store->broken) && shows_newest_version(snapshot, base->version);
 }
@@ -336,7 +339,8 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
 
 /* --- Opening and closing cursors --- */
 
-/* A closed cursor of this snapshot, which need only be renewed; NULL if there is none. */
+/* Takes a closed cursor of this snapshot and renews it for the transaction; NULL if there is none.
+ */
 static pt_lmdb_cursor *take_spare_cursor(pt_lmdb_snapshot *snapshot)
 {
     pt_lmdb_cursor *cursor = snapshot->spares;
@@ -355,6 +359,8 @@ int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
+    /* Point queries open and close a cursor each: a spare one needs neither memory nor LMDB's
+     * set-up. */
     pt_lmdb_cursor *opened = take_spare_cursor(snapshot);
     if (opened == NULL) {
         opened = sqlite3_malloc64(sizeof *opened);

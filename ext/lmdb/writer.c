@@ -52,6 +52,7 @@ static void init_tree(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
     tree->dbi = dbi;
 }
 
+/* Reads the state that the transaction starts from, unless it is the one that we committed last. */
 static int start_from_committed(pt_writer *writer, pt_error *error)
 {
     pt_lmdb_store *store = writer->store;
@@ -107,7 +108,7 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
 
 /*
  * Puts the writer aside after its transaction was committed or aborted, which has also closed the
- * trees' cursors. It is kept so that undoing a commit cannot fail for want of memory.
+ * trees' cursors. It is kept so that undoing a commit cannot fail because no memory is left.
  */
 static void end_writer(pt_writer *writer, pt_writer_state result)
 {
@@ -440,6 +441,7 @@ static int call_mdb_commit(const pt_lmdb_store *store, MDB_txn *txn, pt_sync syn
     unsigned flags = private || sync == PT_SYNC_OFF ? MDB_NOSYNC
                      : sync == PT_SYNC_NORMAL       ? MDB_NOMETASYNC
                                                     : 0u;
+    /* The flags belong to the environment: those of the last commit go first. */
     mdb_env_set_flags(env, MDB_NOSYNC | MDB_NOMETASYNC, 0);
     mdb_env_set_flags(env, flags, 1);
     return mdb_txn_commit(txn);
@@ -534,6 +536,8 @@ static void extend_file(pt_lmdb_store *store)
     }
 }
 
+/* Brings this process's knowledge of the store up to date. Nothing here can fail: the commit has
+ * taken place. */
 static void note_commit(pt_lmdb_store *store, const pt_format_state *state)
 {
     pt_dictionary_commit(store->base.dictionary);

@@ -4,6 +4,7 @@
 
 #include "module/follower.h"
 #include "module/module.h"
+#include "transaction/explicit_transaction.h"
 
 #define COMPANION "ptable_companion"
 #define JOB_TYPE "ptable_companion_job"
@@ -44,7 +45,7 @@ static int companion_create(sqlite3 *db, void *context, int argc, const char *co
 {
     int rc = companion_connect(db, context, argc, argv, vtab, message);
     if (rc == SQLITE_OK && !sqlite3_get_autocommit(db)) {
-        pt_connection_follow(context);
+        pt_explicit_transaction_follow(context);
     }
     return rc;
 }
@@ -132,7 +133,7 @@ static int companion_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, 
     if (job != NULL) {
         /* xSavepoint calls until now were for savepoints opened before the statement. From now on
          * they are for savepoints that the job opens. */
-        pt_connection_set_joining(connection, false);
+        pt_explicit_transaction_set_joining(connection, false);
         *job->run = true;
         *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
         return job->write(job->context, job->error);
@@ -148,7 +149,7 @@ static int companion_begin(sqlite3_vtab *vtab)
 {
     pt_connection *connection = pt_follower_of(vtab)->connection;
     if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
-        pt_connection_follow(connection);
+        pt_explicit_transaction_follow(connection);
     }
     return SQLITE_OK;
 }
@@ -225,9 +226,9 @@ int pt_companion_ensure(pt_connection *connection, pt_error *error)
 {
     int outcome;
     int rc = create_unless_busy(pt_connection_db(connection), &outcome, error);
-    bool retry =
-        rc == SQLITE_OK && outcome == SQLITE_SCHEMA && !pt_connection_is_reconnecting(connection);
-    pt_connection_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
+    bool retry = rc == SQLITE_OK && outcome == SQLITE_SCHEMA &&
+                 !pt_explicit_transaction_is_reconnecting(connection);
+    pt_explicit_transaction_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
     return retry ? pt_error_set(error, SQLITE_SCHEMA, "TEMP was emptied; try again") : rc;
 }
 
@@ -281,9 +282,9 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
         return SQLITE_OK;
     }
     int outcome;
-    pt_connection_set_joining(connection, true);
+    pt_explicit_transaction_set_joining(connection, true);
     int rc = run_joining_statement(db, &outcome, error);
-    pt_connection_set_joining(connection, false);
+    pt_explicit_transaction_set_joining(connection, false);
     /* SQLITE_ERROR: there is no companion, because PRAGMA temp_store has dropped it. Creating it
      * may abort the statement that is running, but without it an update could be lost. */
     return rc == SQLITE_OK && outcome == SQLITE_ERROR ? create_companion(db, &outcome, error) : rc;
@@ -310,11 +311,11 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
         rc = sqlite3_bind_pointer(insert, 1, &job, JOB_TYPE, NULL);
     }
     if (rc == SQLITE_OK) {
-        pt_connection_set_joining(connection, true);
-        pt_connection_set_beside_main(connection, true);
+        pt_explicit_transaction_set_joining(connection, true);
+        pt_explicit_transaction_set_beside_main(connection, true);
         rc = sqlite3_step(insert);
-        pt_connection_set_beside_main(connection, false);
-        pt_connection_set_joining(connection, false);
+        pt_explicit_transaction_set_beside_main(connection, false);
+        pt_explicit_transaction_set_joining(connection, false);
     }
     if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {
         pt_module_nested_error(db, "INSERT into temp." COMPANION, error);

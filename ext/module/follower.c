@@ -4,13 +4,14 @@
 #include <stddef.h>
 
 #include "module/module.h"
+#include "transaction/explicit_transaction.h"
 
 /* --- Callbacks --- */
 
 int pt_follower_sync(sqlite3_vtab *vtab)
 {
     pt_error error = PT_ERROR_NONE;
-    int rc = pt_connection_sync(pt_follower_of(vtab)->connection, &error);
+    int rc = pt_explicit_transaction_sync(pt_follower_of(vtab)->connection, &error);
     if (rc != SQLITE_OK && error.message != NULL) {
         sqlite3_free(vtab->zErrMsg);
         vtab->zErrMsg = sqlite3_mprintf("ptable: %s", error.message);
@@ -23,7 +24,7 @@ int pt_follower_commit(sqlite3_vtab *vtab)
 {
     pt_follower *follower = pt_follower_of(vtab);
     follower->joined = false;
-    pt_connection_commit(follower->connection);
+    pt_explicit_transaction_commit(follower->connection);
     return SQLITE_OK;
 }
 
@@ -32,7 +33,7 @@ int pt_follower_rollback(sqlite3_vtab *vtab)
     pt_follower *follower = pt_follower_of(vtab);
     follower->joined = false;
     pt_roll_back_databases(pt_connection_db(follower->connection));
-    pt_connection_rollback(follower->connection);
+    pt_explicit_transaction_rollback(follower->connection);
     return SQLITE_OK;
 }
 
@@ -45,20 +46,22 @@ int pt_follower_rollback(sqlite3_vtab *vtab)
 int pt_follower_savepoint(sqlite3_vtab *vtab, int level)
 {
     pt_follower *follower = pt_follower_of(vtab);
-    bool already_open = follower->joining || pt_connection_is_joining(follower->connection);
+    bool already_open =
+        follower->joining || pt_explicit_transaction_is_joining(follower->connection);
     follower->joining = false;
-    return already_open ? SQLITE_OK : pt_connection_savepoint(follower->connection, level);
+    return already_open ? SQLITE_OK
+                        : pt_explicit_transaction_savepoint(follower->connection, level);
 }
 
 int pt_follower_release(sqlite3_vtab *vtab, int level)
 {
-    pt_connection_release_savepoint(pt_follower_of(vtab)->connection, level);
+    pt_explicit_transaction_release(pt_follower_of(vtab)->connection, level);
     return SQLITE_OK;
 }
 
 int pt_follower_rollback_to(sqlite3_vtab *vtab, int level)
 {
-    pt_connection_rollback_to(pt_follower_of(vtab)->connection, level);
+    pt_explicit_transaction_rollback_to(pt_follower_of(vtab)->connection, level);
     return SQLITE_OK;
 }
 

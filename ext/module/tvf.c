@@ -80,8 +80,7 @@ static int tvf_disconnect(sqlite3_vtab *vtab)
 
 /* --- xBestIndex --- */
 
-/* idxNum: the arguments that are given, as bits, and above them a plan of query/plan.h or a number.
- * xFilter gets the arguments first. */
+/* Above the bits of the arguments in idxNum lies the plan or its number. */
 enum { PLAN_SHIFT = PT_TVF_ARGUMENTS_MAX, PLAN_MASK = INT_MAX >> PLAN_SHIFT };
 
 /* A call without its arguments fails in xFilter, not here: another loop order, or another arm of an

@@ -1,12 +1,13 @@
 /*
- * Read-only table-valued functions. A function describes itself with a pt_tvf and produces one row
- * at a time; this module is the eponymous virtual table around it.
+ * Table-valued functions. A function describes itself with a pt_tvf and produces one row at a time;
+ * this module is the eponymous virtual table around it.
  *
  * The arguments of a function are hidden columns, the last of its declaration. If an argument is
- * NULL the function has no rows.
+ * NULL the function has no rows, unless it takes NULL.
  *
- * idxNum is a plan of query/plan.h, with the number of arguments in the bits above it. xFilter gets
- * the arguments first and then the values of the plan's terms.
+ * idxNum has a bit for each argument that is given, and above them a plan of query/plan.h, or the
+ * function's own number of a plan. xFilter gets the arguments first and then the values of the
+ * plan's terms.
  */
 #ifndef PT_MODULE_TVF_H
 #define PT_MODULE_TVF_H
@@ -23,8 +24,8 @@ typedef struct pt_tvf_cursor {
     sqlite3_vtab_cursor base;
     pt_connection *connection;
     bool eof;
-    sqlite3_int64 row;                              /* number of the current row, from 1 */
-    void *shared;                                   /* see pt_tvf.shared_size */
+    sqlite3_int64 row; /* rowid; `begin` may set that of the first row, which is 1 otherwise */
+    void *shared;      /* see pt_tvf.shared_size */
     sqlite3_value *arguments[PT_TVF_ARGUMENTS_MAX]; /* NULL: not given */
 } pt_tvf_cursor;
 
@@ -45,18 +46,17 @@ struct pt_tvf {
     int most_arguments;
     int key_column;       /* column of PartitionKeys that rows are ordered by, or -1 */
     bool opens_stores;    /* opens files by name, so views and triggers must not call it */
-    bool takes_null;      /* a NULL argument does not mean that there are no rows */
-    bool writes;          /* a call writes to a store: like opens_stores, and needs the companion */
-    const char *sentence; /* for EXPLAIN QUERY PLAN, if there is no key column */
-    double cost;          /* with `rows`, what a call costs; 0: the default */
+    bool writes;          /* writes to a store, so the same holds; it needs the companion */
+    bool takes_null;      /* NULL is an argument like others */
+    const char *sentence; /* the plan in words, if there is no key column; or NULL */
+    double cost;          /* estimate for a call, or 0 for the default; so is the next one */
     int rows;
     size_t cursor_size;
-    size_t shared_size; /* of memory that all cursors of the function share; zeroed at first */
+    size_t shared_size; /* size of zeroed memory that all cursors of the function share */
 
-    /* For functions without a key column, or NULL. Returns a number for the plan, which `begin`
-     * gets as keys->plan. */
+    /* May be NULL. Numbers a plan, if there is no key column: `begin` gets it as keys->plan. */
     unsigned (*number)(pt_connection *connection, void *shared);
-    /* Called when a cursor was opened, and before it is freed. May be NULL. */
+    /* May be NULL. Called after a cursor was opened, and before it is freed. */
     void (*opened)(pt_tvf_cursor *cursor);
     void (*closed)(pt_tvf_cursor *cursor);
     /* Prepares for the first call of `next`. The cursor is zeroed or as `end` left it. */

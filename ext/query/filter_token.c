@@ -4,8 +4,8 @@
 
 #include "base/number.h"
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 
 /* --- Characters --- */
 
@@ -20,11 +20,6 @@ static bool is_blank_character(uint8_t c)
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static bool is_filter_digit(uint8_t c)
-{
-    return c >= '0' && c <= '9';
-}
-
 static bool begins_word(uint8_t c)
 {
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
@@ -32,7 +27,7 @@ static bool begins_word(uint8_t c)
 
 static bool is_in_word(uint8_t c)
 {
-    return begins_word(c) || is_filter_digit(c);
+    return begins_word(c) || pt_is_digit(c);
 }
 
 /*
@@ -55,15 +50,6 @@ static size_t skip_word(const pt_filter_lexer *lexer, size_t at)
         at++;
     }
     return at;
-}
-
-static int hex_digit_value(uint8_t c)
-{
-    if (is_filter_digit(c)) {
-        return c - '0';
-    }
-    uint8_t lower = c | 0x20;
-    return lower >= 'a' && lower <= 'f' ? lower - 'a' + 10 : -1;
 }
 
 /* --- Errors --- */
@@ -110,7 +96,7 @@ static int refuse_constant(const pt_filter_lexer *lexer, const pt_filter_token *
 
 static size_t skip_number_digits(const pt_filter_lexer *lexer, size_t at)
 {
-    while (is_filter_digit(byte_at(lexer, at))) {
+    while (pt_is_digit(byte_at(lexer, at))) {
         at++;
     }
     return at;
@@ -119,13 +105,13 @@ static size_t skip_number_digits(const pt_filter_lexer *lexer, size_t at)
 /* The end of the fraction and exponent that begin at `at`. `at` itself if there is neither. */
 static size_t skip_fraction(const pt_filter_lexer *lexer, size_t at)
 {
-    if (byte_at(lexer, at) == '.' && is_filter_digit(byte_at(lexer, at + 1))) {
+    if (byte_at(lexer, at) == '.' && pt_is_digit(byte_at(lexer, at + 1))) {
         at = skip_number_digits(lexer, at + 1);
     }
     if ((byte_at(lexer, at) | 0x20) == 'e') {
         uint8_t sign = byte_at(lexer, at + 1);
         size_t digits = at + (sign == '+' || sign == '-' ? 2 : 1);
-        if (is_filter_digit(byte_at(lexer, digits))) {
+        if (pt_is_digit(byte_at(lexer, digits))) {
             at = skip_number_digits(lexer, digits);
         }
     }
@@ -225,8 +211,8 @@ static int binary_value(pt_filter_lexer *lexer, const pt_filter_token *token, pt
     }
     bool understood = content.size % 2 == 0;
     for (size_t i = 0; understood && i < content.size; i += 2) {
-        int high = hex_digit_value(content.data[i]);
-        int low = hex_digit_value(content.data[i + 1]);
+        int high = pt_hex_digit(content.data[i]);
+        int low = pt_hex_digit(content.data[i + 1]);
         understood = high >= 0 && low >= 0;
         bytes[i / 2] = (uint8_t)(understood ? high << 4 | low : 0);
     }
@@ -318,7 +304,7 @@ int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_erro
     if (c == '\'') {
         return read_string(lexer, token, error);
     }
-    if (is_filter_digit(c) || (c == '-' && is_filter_digit(byte_at(lexer, lexer->at + 1)))) {
+    if (pt_is_digit(c) || (c == '-' && pt_is_digit(byte_at(lexer, lexer->at + 1)))) {
         return read_number(lexer, token, error);
     }
     if (is_lookalike(lexer, lexer->at)) {

@@ -12,9 +12,9 @@ typedef struct queue_cursor {
     bool held; /* the row was found by its PopReceipt */
     uint32_t table_id;
     pt_direction direction;
-    int64_t now; /* what has expired by then is not shown */
+    int64_t now; /* messages that expired by then are not shown */
     pt_scan scan;
-    pt_message message; /* of the row */
+    pt_message message; /* the current row */
     pt_buffer low;
     pt_buffer high;
     pt_buffer shape;
@@ -61,7 +61,7 @@ int pt_queue_cursor_close(sqlite3_vtab_cursor *base)
 
 /* --- Moving --- */
 
-/* Reads the scan's row. */
+/* Reads the message at the scan's position. */
 static int read_row(queue_cursor *cursor, pt_error *error)
 {
     pt_table *table = &queue_of(cursor)->table;
@@ -77,7 +77,7 @@ static int read_row(queue_cursor *cursor, pt_error *error)
                : pt_message_report_damage(cursor->scan.key, error);
 }
 
-/* Takes the scan's row, or else the next one that has not expired. */
+/* Moves to the next message that has not expired, beginning at the scan's position. */
 static int take_living_row(queue_cursor *cursor, pt_error *error)
 {
     int rc = SQLITE_OK;
@@ -174,10 +174,10 @@ static int seek_key(queue_cursor *cursor, sqlite3_value *key, pt_error *error)
     return held ? seek_held(cursor, &message, error) : seek_message(cursor, &message, error);
 }
 
-/* --- Beginning --- */
+/* --- xFilter --- */
 
-/* Used again in its statement, the cursor keeps its view and its time, and sees what was written
- * since. */
+/* When SQLite uses the cursor again in the same statement, it keeps its view and its time, but also
+ * sees what the statement has written meanwhile. */
 static int open_scan(queue_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
@@ -259,7 +259,7 @@ static int body_column(const queue_cursor *cursor, sqlite3_context *context, pt_
 int pt_queue_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     queue_cursor *cursor = queue_cursor_of(base);
-    /* An UPDATE that leaves the column as it is need not read it. */
+    /* UPDATE does not set this column, so xUpdate must see it as unchanged. */
     if (sqlite3_vtab_nochange(context)) {
         return SQLITE_OK;
     }

@@ -1,6 +1,6 @@
 /*
- * Reading a queue: its messages that have not expired, hidden or not, in the order in which they
- * are handed out.
+ * Reading a queue. The rows are the messages that have not expired, hidden or not, in the order in
+ * which they are handed out.
  */
 #ifndef PT_QUEUE_CURSOR_H
 #define PT_QUEUE_CURSOR_H
@@ -8,8 +8,8 @@
 #include "queue/queue.h"
 
 /*
- * The module's methods of these names. xFilter with MessageId and PopReceipt refuses a receipt that
- * is not the current one: SQLITE_CONSTRAINT_VTAB (PopReceiptMismatch).
+ * The module's methods of these names. Given MessageId and PopReceipt, xFilter checks the receipt:
+ * SQLITE_CONSTRAINT_VTAB (PopReceiptMismatch).
  */
 int pt_queue_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **cursor);
 int pt_queue_cursor_close(sqlite3_vtab_cursor *cursor);

@@ -304,23 +304,23 @@ static void message_column(pt_tvf_cursor *cursor, sqlite3_context *context, int 
     .shared_size = sizeof(function_shared), .number = number_statement, .opened = open_call,       \
     .closed = close_call, .next = next_message, .column = message_column, .end = end_call
 
-const pt_tvf pt_tvf_queue_get = {
-    .name = "pt_queue_get",
-    .declaration =
-        "CREATE TABLE x(" FUNCTION_COLUMNS "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN)",
-    .usage = "pt_queue_get('queue', count, seconds) with the last two or without",
-    .sentence = "hands out messages once",
-    .least_arguments = 1,
-    .most_arguments = 3,
-    .begin = begin_get,
-    FUNCTION_FRAME};
+const pt_tvf pt_tvf_queue_get = {.name = "pt_queue_get",
+                                 .declaration =
+                                     "CREATE TABLE x(" FUNCTION_COLUMNS
+                                     "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN)",
+                                 .usage = "pt_queue_get('queue' [, count [, seconds]])",
+                                 .sentence = "hands out messages once",
+                                 .least_arguments = 1,
+                                 .most_arguments = 3,
+                                 .begin = begin_get,
+                                 FUNCTION_FRAME};
 
 const pt_tvf pt_tvf_queue_update = {
     .name = "pt_queue_update",
     .declaration = "CREATE TABLE x(" FUNCTION_COLUMNS
                    "argument1 HIDDEN, argument2 HIDDEN, argument3 HIDDEN, argument4 HIDDEN, "
                    "argument5 HIDDEN)",
-    .usage = "pt_queue_update('queue', id, receipt, seconds, body) with body or without",
+    .usage = "pt_queue_update('queue', id, receipt, seconds [, body])",
     .sentence = "updates a message once",
     .least_arguments = 4,
     .most_arguments = 5,

@@ -28,9 +28,10 @@ typedef struct get_call {
 
 static int hand_out_message(const get_call *get, pt_message *message, pt_error *error)
 {
-    message->next_visible = pt_queue_hide(get->now, get->timeout, message->expires);
+    message->next_visible = pt_queue_next_visible(get->now, get->timeout, message->expires);
     message->dequeue_count += message->dequeue_count < INT64_MAX ? 1 : 0;
     pt_message_make_receipt(message);
+    /* Answer first: a message whose body is damaged must stay unchanged. */
     int rc = pt_queue_request_answer(get->queue, get->request, message, error);
     return rc == SQLITE_OK ? pt_queue_change(get->queue, message, error) : skip_damaged(rc, error);
 }
@@ -102,6 +103,7 @@ static int seek_first_visible(const get_call *get, pt_error *error)
     pt_queue *queue = get->queue;
     pt_view *view = NULL;
     char end[PT_MESSAGE_TICKS_SIZE + 1];
+    /* Keys begin with TimeNextVisible: visible messages have keys below that of the next tick. */
     pt_message_format_ticks(get->now + 1, end);
     pt_key_begin(&queue->table.key, queue->table.id.id);
     pt_key_append(&queue->table.key, (pt_slice){0}, pt_slice_text(end));
@@ -115,6 +117,7 @@ static int seek_first_visible(const get_call *get, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* Handed-out messages move to later keys; the scan must not meet them again. */
     pt_scan_freeze(&queue->scan);
     return pt_scan_seek(&queue->scan, pt_buffer_slice(&queue->table.old_key),
                         pt_buffer_slice(&queue->table.key), PT_FORWARD, error);
@@ -136,6 +139,7 @@ static int hand_out_all(const get_call *get, pt_error *error)
         }
     }
     pt_scan_close(scan);
+    /* table.old_key is still the key of the last message looked at. */
     return rc == SQLITE_OK && any ? set_front(queue, pt_buffer_slice(&queue->table.old_key), error)
                                   : rc;
 }

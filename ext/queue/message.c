@@ -69,7 +69,7 @@ static bool parse_ticks(const uint8_t *digits, int64_t *ticks)
     return *ticks <= PT_TICKS_MAX;
 }
 
-/* An identifier counts only in the form in which it is issued. */
+/* Accepts a GUID only in the form in which it is issued. */
 static bool parse_guid(pt_slice text, uint8_t guid[PT_GUID_SIZE])
 {
     char canonical[PT_GUID_TEXT_SIZE + 1];
@@ -80,7 +80,7 @@ static bool parse_guid(pt_slice text, uint8_t guid[PT_GUID_SIZE])
     return memcmp(text.data, canonical, PT_GUID_TEXT_SIZE) == 0;
 }
 
-static bool take_id(pt_slice text, pt_message *message)
+static bool parse_id(pt_slice text, pt_message *message)
 {
     uint8_t guid[PT_GUID_SIZE];
     if (!parse_guid(text, guid)) {
@@ -98,7 +98,7 @@ bool pt_message_parse_receipt(pt_slice id, pt_slice receipt, pt_message *message
     }
     pt_slice guid = pt_slice_of(receipt.data + PT_MESSAGE_TICKS_SIZE + 1, PT_GUID_TEXT_SIZE);
     return parse_ticks(receipt.data, &message->next_visible) &&
-           parse_guid(guid, message->receipt) && take_id(id, message);
+           parse_guid(guid, message->receipt) && parse_id(id, message);
 }
 
 bool pt_message_parse_row_key(pt_slice row_key, pt_message *message)
@@ -107,7 +107,7 @@ bool pt_message_parse_row_key(pt_slice row_key, pt_message *message)
         return false;
     }
     pt_slice id = pt_slice_of(row_key.data + PT_MESSAGE_TICKS_SIZE + 1, PT_MESSAGE_ID_SIZE);
-    return parse_ticks(row_key.data, &message->next_visible) && take_id(id, message);
+    return parse_ticks(row_key.data, &message->next_visible) && parse_id(id, message);
 }
 
 void pt_message_format_row_key(const pt_message *message, char text[PT_MESSAGE_ROW_KEY_SIZE + 1])
@@ -133,13 +133,14 @@ int pt_message_report_damage(pt_slice key, pt_error *error)
     pt_keys keys = pt_keys_of(key);
     return pt_error_set(error, SQLITE_CORRUPT_VTAB,
                         "the entity with PartitionKey '%.*s', RowKey '%.*s' of the queue's table "
-                        "is no message; restore the store from a backup, or work off the others, "
-                        "which pt_queue_get hands out, and drop the queue: DELETE FROM pt_tables",
+                        "is not a message; restore the store from a backup, or process the other "
+                        "messages, which pt_queue_get hands out, and drop the queue: DELETE FROM "
+                        "pt_tables",
                         (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
                         keys.row.data);
 }
 
-/* The value of a property that has this type. */
+/* Reads a property. False if it is missing or has another type. */
 static bool read_message_property(const pt_record *record, const pt_column_places *places,
                                   int property, pt_value *value)
 {
@@ -200,7 +201,7 @@ int pt_message_read(const pt_record *record, pt_slice key, pt_column_map *map, p
     return valid ? SQLITE_OK : pt_message_report_damage(key, error);
 }
 
-/* The bag has room. */
+/* The bag must have room. */
 static void append_message_property(pt_bag *bag, int property, pt_value value)
 {
     const pt_column *column = &pt_message_properties[property];

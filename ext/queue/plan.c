@@ -6,9 +6,10 @@
 #include "value/value.h"
 
 /*
- * By its PopReceipt a row has another key than by other plans, and SQLite knows by their keys which
- * rows the arms of an OR have in common. So an OR must not be made of several plans, but where all
- * find by PopReceipt: nothing else costs less than reading the whole queue.
+ * A row that is found by its PopReceipt has a longer MessageKey than under other plans, and SQLite
+ * removes duplicates between the arms of an OR by that key. So the arms must not mix plans. All
+ * plans except the one by PopReceipt therefore cost as much as a full scan, which makes SQLite scan
+ * instead of combining arms, unless all arms use a PopReceipt.
  */
 #define SCAN_COST 1e5
 #define SCAN_ROWS 10000
@@ -16,7 +17,7 @@
 
 /* --- Which terms to use --- */
 
-/* Indexes of the constraints, or -1. */
+/* The index of the constraint for each use, or -1. */
 typedef struct queue_terms {
     int id;
     int receipt;
@@ -26,13 +27,13 @@ typedef struct queue_terms {
     int high;
 } queue_terms;
 
-static bool is_low(unsigned char op)
+static bool is_lower_bound(unsigned char op)
 {
     return op == SQLITE_INDEX_CONSTRAINT_GT || op == SQLITE_INDEX_CONSTRAINT_GE;
 }
 
-/* The term is a comparison. */
-static void take_term(queue_terms *found, int column, unsigned char op, int i)
+/* Notes a usable comparison. */
+static void note_term(queue_terms *found, int column, unsigned char op, int i)
 {
     bool equal = pt_constraint_comparison(op) == PT_OP_EQ;
     if (column == PT_QUEUE_MESSAGE_ID && equal) {
@@ -43,7 +44,7 @@ static void take_term(queue_terms *found, int column, unsigned char op, int i)
         found->key = i;
     } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && equal) {
         found->equal = i;
-    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_low(op)) {
+    } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE && is_lower_bound(op)) {
         found->low = i;
     } else if (column == PT_QUEUE_TIME_NEXT_VISIBLE) {
         found->high = i;
@@ -61,14 +62,14 @@ static queue_terms find_terms(sqlite3_index_info *info)
             continue;
         }
         if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0) {
-            take_term(&found, info->aConstraint[i].iColumn, op, i);
+            note_term(&found, info->aConstraint[i].iColumn, op, i);
         }
     }
     return found;
 }
 
-/* SQLite checks all terms again. */
-static void use(sqlite3_index_info *info, int term, int *arguments)
+/* Passes the constraint to xFilter. SQLite checks it again, because omit is not set. */
+static void use_term(sqlite3_index_info *info, int term, int *arguments)
 {
     info->aConstraintUsage[term].argvIndex = ++*arguments;
 }
@@ -77,16 +78,16 @@ static unsigned use_bounds(sqlite3_index_info *info, const queue_terms *found, i
 {
     unsigned plan = 0;
     if (found->equal >= 0) {
-        use(info, found->equal, arguments);
+        use_term(info, found->equal, arguments);
         return PT_QUEUE_PLAN_EQUAL;
     }
     if (found->low >= 0) {
-        use(info, found->low, arguments);
+        use_term(info, found->low, arguments);
         bool open = info->aConstraint[found->low].op == SQLITE_INDEX_CONSTRAINT_GT;
         plan |= PT_QUEUE_PLAN_LOW | (open ? PT_QUEUE_PLAN_LOW_OPEN : 0U);
     }
     if (found->high >= 0) {
-        use(info, found->high, arguments);
+        use_term(info, found->high, arguments);
         bool open = info->aConstraint[found->high].op == SQLITE_INDEX_CONSTRAINT_LT;
         plan |= PT_QUEUE_PLAN_HIGH | (open ? PT_QUEUE_PLAN_HIGH_OPEN : 0U);
     }
@@ -97,20 +98,21 @@ static unsigned use_terms(sqlite3_index_info *info, const queue_terms *found)
 {
     int arguments = 0;
     if (found->id >= 0 && found->receipt >= 0) {
-        use(info, found->id, &arguments);
-        use(info, found->receipt, &arguments);
+        use_term(info, found->id, &arguments);
+        use_term(info, found->receipt, &arguments);
         return PT_QUEUE_PLAN_HELD;
     }
     if (found->key >= 0) {
-        use(info, found->key, &arguments);
+        use_term(info, found->key, &arguments);
         return PT_QUEUE_PLAN_KEY;
     }
     return use_bounds(info, found, &arguments);
 }
 
-/* --- Order --- */
+/* --- ORDER BY --- */
 
-/* Whether ORDER BY is a beginning of TimeNextVisible, MessageId, or the key, in one direction. */
+/* True if ORDER BY is MessageKey, TimeNextVisible, or TimeNextVisible, MessageId, in one direction.
+ */
 static bool is_own_order(const sqlite3_index_info *info)
 {
     static const int own[] = {PT_QUEUE_TIME_NEXT_VISIBLE, PT_QUEUE_MESSAGE_ID};
@@ -126,9 +128,9 @@ static bool is_own_order(const sqlite3_index_info *info)
     return info->nOrderBy > 0;
 }
 
-/* --- For people --- */
+/* --- xBestIndex --- */
 
-/* From sqlite3_malloc; NULL when out of memory. */
+/* The plan in words, from sqlite3_malloc. NULL when out of memory. */
 static char *describe_plan(unsigned plan)
 {
     const char *order = (plan & PT_QUEUE_PLAN_DESCENDING) != 0 ? ", descending" : "";
@@ -175,8 +177,8 @@ int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 /* --- Bounds --- */
 
-/* The first ticks whose text is greater than a text, or, with `equal`, equal to it;
- * PT_TICKS_MAX + 1: there are none. */
+/* The first ticks whose text is greater than `text` or, with `equal`, equal to it. PT_TICKS_MAX + 1
+ * if there are none. */
 static int64_t first_ticks(pt_slice text, bool equal)
 {
     int64_t low = 0;
@@ -195,7 +197,7 @@ static int64_t first_ticks(pt_slice text, bool equal)
     return low;
 }
 
-/* Beyond ASCII the order of texts depends on their encoding. */
+/* Other texts sort differently in a UTF-16 database. */
 static bool is_ascii(pt_slice text)
 {
     for (size_t i = 0; i < text.size; i++) {
@@ -206,7 +208,7 @@ static bool is_ascii(pt_slice text)
     return true;
 }
 
-/* The first ticks at which a bound by this argument begins or ends; `otherwise` if it is none. */
+/* The ticks at which a bound by this argument lies, or `otherwise` if it sets no bound. */
 static int64_t bound_of(sqlite3_value *argument, bool equal, int64_t otherwise)
 {
     if (sqlite3_value_type(argument) != SQLITE_TEXT) {

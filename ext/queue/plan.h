@@ -1,5 +1,5 @@
 /*
- * How a queue's messages are found: xBestIndex, and the bounds of TimeNextVisible.
+ * Query plans of a queue: xBestIndex, and the bounds of TimeNextVisible.
  */
 #ifndef PT_QUEUE_PLAN_H
 #define PT_QUEUE_PLAN_H
@@ -7,8 +7,8 @@
 #include "base/bytes.h"
 #include "base/sqlite.h"
 
-/* Bits of a plan. Each of the first five means one argument (MessageId and PopReceipt: two), in
- * this order. */
+/* Bits of a plan. Each of the first five stands for an argument of xFilter (the first for two,
+ * MessageId and PopReceipt), in this order. */
 enum {
     PT_QUEUE_PLAN_HELD = 1,       /* MessageId = ? AND PopReceipt = ?; without bounds */
     PT_QUEUE_PLAN_KEY = 2,        /* MessageKey = ?; without bounds */
@@ -23,15 +23,16 @@ enum {
 /* The module's xBestIndex. */
 int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 
-/* Ticks from low on and below high. */
+/* The range low <= ticks < high. */
 typedef struct pt_queue_bounds {
     int64_t low;
     int64_t high;
 } pt_queue_bounds;
 
 /*
- * Which TimeNextVisible fit the bounds of a plan, as SQLite compares their texts with the
- * arguments. Arguments that are no plain text bound nothing, but NULL: false, nothing fits.
+ * Computes the range of TimeNextVisible that the plan's conditions select, comparing texts as
+ * SQLite does. An argument that is not an ASCII text sets no bound. False if nothing can match, as
+ * with a NULL argument.
  */
 bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *bounds);
 

@@ -7,7 +7,7 @@
 
 #include "transaction/connection.h"
 
-/* Registers the module; it keeps a reference to the connection. Returns an SQLite code. */
+/* Registers the module, which keeps a reference to the connection. Returns an SQLite code. */
 int pt_queue_register(sqlite3 *db, pt_connection *connection);
 
 #endif

@@ -3,8 +3,8 @@
 #include <math.h>
 
 #include "base/number.h"
+#include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 #include "table/config.h"
 #include "transaction/table_directory.h"
 #include "value/value.h"
@@ -24,7 +24,7 @@ int64_t pt_queue_later(int64_t time, int64_t ticks)
     return ticks > PT_TICKS_MAX - time ? PT_TICKS_MAX : time + ticks;
 }
 
-int64_t pt_queue_hide(int64_t time, int64_t ticks, int64_t expires)
+int64_t pt_queue_next_visible(int64_t time, int64_t ticks, int64_t expires)
 {
     int64_t later = pt_queue_later(time, ticks);
     return later < expires ? later : expires;
@@ -50,7 +50,7 @@ static int64_t ticks_of_real(double seconds)
     return (int64_t)llround(ticks);
 }
 
-/* As the value is shown in a message. */
+/* The value as error messages show it. */
 static void describe_given(sqlite3_value *value, char text[PT_EXCERPT_SIZE])
 {
     if (sqlite3_value_type(value) == SQLITE_NULL || sqlite3_value_type(value) == SQLITE_BLOB) {
@@ -99,7 +99,7 @@ static int read_seconds_text(sqlite3_value *value, const char *name, int64_t *ti
         *ticks = ticks_of_real(real);
         return SQLITE_OK;
     }
-    return refuse_number(value, name, "give seconds as a number", error);
+    return refuse_number(value, name, "give a number of seconds", error);
 }
 
 static int read_seconds(sqlite3_value *value, const char *name, int64_t *ticks, pt_error *error)
@@ -114,7 +114,7 @@ static int read_seconds(sqlite3_value *value, const char *name, int64_t *ticks, 
     case SQLITE_TEXT:
         return read_seconds_text(value, name, ticks, error);
     default:
-        return refuse_number(value, name, "give seconds as a number", error);
+        return refuse_number(value, name, "give a number of seconds", error);
     }
 }
 
@@ -140,16 +140,16 @@ int pt_queue_read_time_to_live(bool azure, sqlite3_value *seconds, int64_t *tick
     if (*ticks <= 0 || (azure && !is_whole_seconds(*ticks) && *ticks != PT_TICKS_MAX)) {
         return refuse_out_of_range(
             seconds, "TimeToLive",
-            azure ? "limits='azure' takes whole seconds from 1 on, and -1 for ever"
+            azure ? "limits='azure' takes 1 or more whole seconds, or -1 for ever"
                   : "give seconds above 0 (0.0000001 at least), or -1 for ever",
             error);
     }
     return SQLITE_OK;
 }
 
-/* A visibility timeout of at least `least` and, with limits='azure', at most 7 days. */
-static int read_timeout(bool azure, sqlite3_value *seconds, int64_t least, const char *advice,
-                        int64_t *ticks, pt_error *error)
+/* Reads a visibility timeout of at least `least` ticks and, with `azure`, at most 7 days. */
+static int read_visibility_timeout(bool azure, sqlite3_value *seconds, int64_t least,
+                                   const char *advice, int64_t *ticks, pt_error *error)
 {
     static const char name[] = "VisibilityTimeout";
     int rc = read_seconds(seconds, name, ticks, error);
@@ -163,10 +163,11 @@ static int read_timeout(bool azure, sqlite3_value *seconds, int64_t least, const
 int pt_queue_read_update_timeout(bool azure, sqlite3_value *seconds, int64_t *ticks,
                                  pt_error *error)
 {
-    return read_timeout(azure, seconds, 0,
-                        azure ? "limits='azure' takes whole seconds from 0 to 604800 (7 days)"
-                              : "give 0 or more seconds",
-                        ticks, error);
+    return read_visibility_timeout(
+        azure, seconds, 0,
+        azure ? "limits='azure' takes whole seconds from 0 to 604800 (7 days)"
+              : "give 0 or more seconds",
+        ticks, error);
 }
 
 int pt_queue_check_update_timeout(bool azure, sqlite3_value *seconds, int64_t ticks, int64_t rest,
@@ -197,13 +198,14 @@ int pt_queue_read_insert_timeout(bool azure, sqlite3_value *seconds, int64_t tim
 
 int pt_queue_read_get_timeout(bool azure, sqlite3_value *seconds, int64_t *ticks, pt_error *error)
 {
-    return read_timeout(azure, seconds, 1,
-                        azure ? "limits='azure' takes whole seconds from 1 to 604800 (7 days)"
-                              : "give seconds above 0 (0.0000001 at least)",
-                        ticks, error);
+    return read_visibility_timeout(
+        azure, seconds, 1,
+        azure ? "limits='azure' takes whole seconds from 1 to 604800 (7 days)"
+              : "give seconds above 0 (0.0000001 at least)",
+        ticks, error);
 }
 
-/* --- Others --- */
+/* --- Counts and bodies --- */
 
 static int read_integer(sqlite3_value *value, const char *name, int64_t *integer, pt_error *error)
 {
@@ -218,7 +220,7 @@ static int read_integer(sqlite3_value *value, const char *name, int64_t *integer
     }
     return pt_integer_parse(text, integer)
                ? SQLITE_OK
-               : refuse_number(value, name, "give an integer from 1 on", error);
+               : refuse_number(value, name, "give an integer above 0", error);
 }
 
 int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_error *error)
@@ -231,13 +233,13 @@ int pt_queue_read_count(bool azure, sqlite3_value *value, int64_t *count, pt_err
     if (*count < 1 || (azure && *count > AZURE_COUNT_MAX)) {
         return refuse_out_of_range(value, name,
                                    azure ? "limits='azure' hands out 1 to 32 at a time"
-                                         : "give an integer from 1 on",
+                                         : "give an integer above 0",
                                    error);
     }
     return SQLITE_OK;
 }
 
-static int take_body(sqlite3_value *value, pt_value *body, pt_error *error)
+static int read_any_body(sqlite3_value *value, pt_value *body, pt_error *error)
 {
     pt_slice bytes = {0};
     int rc = SQLITE_OK;
@@ -264,7 +266,7 @@ static int take_body(sqlite3_value *value, pt_value *body, pt_error *error)
 
 int pt_queue_read_body(bool azure, sqlite3_value *value, pt_value *body, pt_error *error)
 {
-    int rc = take_body(value, body, error);
+    int rc = read_any_body(value, body, error);
     if (rc == SQLITE_OK && azure && body->bytes.size > AZURE_BODY_MAX) {
         rc = pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                           "Body has %lld bytes; limits='azure' takes at most %d "
@@ -302,8 +304,8 @@ static int check_azure_name(const char *name, size_t length, pt_error *error)
     }
     if (!is_azure_name(name)) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "the queue's name %Q is none of the service; limits='azure' takes "
-                            "a-z, 0-9 and single dashes inside, choose another with table=... "
+                            "the queue's name %Q is invalid; limits='azure' takes a-z, 0-9 and "
+                            "single inner dashes, choose another name with table=... "
                             "(InvalidResourceName)",
                             name);
     }
@@ -318,7 +320,7 @@ int pt_queue_check_name(bool azure, const char *name, bool has_poison, pt_error 
     if (rc == SQLITE_OK && has_poison && length + strlen(PT_POISON_ENDING) > most) {
         rc = pt_error_set(error, azure ? SQLITE_CONSTRAINT_VTAB : SQLITE_TOOBIG,
                           "the queue's name %Q with '" PT_POISON_ENDING "' is longer than %lld "
-                          "characters; shorten it, or do without a poison queue: "
+                          "characters; shorten it, or give up the poison queue: "
                           "max_dequeue_count=0 (OutOfRangeInput)",
                           name, (long long)most);
     }

@@ -6,8 +6,7 @@
 #include "queue/write.h"
 #include "table/table_transaction.h"
 
-/* Prepares and frees the text of a statement, which is NULL if sqlite3_mprintf ran out of memory.
- */
+/* Prepares a statement and frees its text, which is NULL if there was no memory for it. */
 static int prepare_nested(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *error)
 {
     *statement = NULL;
@@ -87,13 +86,13 @@ typedef struct named_request {
 /* NULL if the table is not ours, but only behaves like a queue. */
 static pt_queue *connected_queue(const named_request *self)
 {
-    pt_connected *connected = pt_connection_find_table(self->connection, self->schema, self->name);
+    pt_connected *connected = pt_connected_tables_find(self->connection, self->schema, self->name);
     pt_table *table = connected != NULL ? pt_table_of_connected(connected) : NULL;
     bool is_queue = table != NULL && table->form->kind == PT_TABLE_OF_MESSAGES;
     return is_queue ? pt_queue_of(&table->base) : NULL;
 }
 
-static int serve(pt_queue *queue, pt_queue_request *request, pt_error *error)
+static int serve_queue(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
     pt_table *table = &queue->table;
     pt_table_set_busy(table);
@@ -109,13 +108,13 @@ static int serve(pt_queue *queue, pt_queue_request *request, pt_error *error)
 }
 
 /* Runs in the companion. */
-static int serve_by_name(void *context, pt_error *error)
+static int serve_queue_by_name(void *context, pt_error *error)
 {
     const named_request *self = context;
     pt_error own = PT_ERROR_NONE;
     pt_queue *queue = connected_queue(self);
     int rc = queue != NULL
-                 ? serve(queue, self->request, &own)
+                 ? serve_queue(queue, self->request, &own)
                  : pt_error_set(&own, SQLITE_LOCKED,
                                 "was dropped or disconnected while this statement ran; run "
                                 "the statement again");
@@ -151,7 +150,7 @@ static int run_in_queue(named_request *self, pt_error *error)
     bool run = false;
     int rc = SQLITE_OK;
     if (connected_queue(self) != NULL) {
-        rc = pt_companion_run(self->connection, serve_by_name, self, &run, error);
+        rc = pt_companion_run(self->connection, serve_queue_by_name, self, &run, error);
     }
     return rc == SQLITE_OK && !run ? insert_request(self, error) : rc;
 }

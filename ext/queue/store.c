@@ -1,7 +1,7 @@
 #include "queue/store.h"
 
+#include "base/text.h"
 #include "entity/damage.h"
-#include "entity/key.h"
 #include "table/entity_writer.h"
 #include "transaction/large_value.h"
 

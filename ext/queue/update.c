@@ -14,7 +14,7 @@ static int set_next_visible(const pt_queue *queue, sqlite3_value *seconds, pt_me
         return rc;
     }
     int64_t now = pt_session_tick(queue->table.session);
-    message->next_visible = pt_queue_hide(now, ticks, message->expires);
+    message->next_visible = pt_queue_next_visible(now, ticks, message->expires);
     return pt_queue_check_update_timeout(queue->azure_limits, seconds, ticks,
                                          message->expires - now, error);
 }

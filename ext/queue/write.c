@@ -69,7 +69,7 @@ static int insert_message(pt_queue *queue, sqlite3_value **columns, pt_error *er
     }
     message.inserted = pt_session_tick(queue->table.session);
     message.expires = pt_queue_later(message.inserted, time_to_live);
-    message.next_visible = pt_queue_hide(message.inserted, delay, message.expires);
+    message.next_visible = pt_queue_next_visible(message.inserted, delay, message.expires);
     pt_message_make_id(message.inserted, message.id);
     pt_message_make_receipt(&message);
     return pt_queue_add(&queue->table, &message, error);
@@ -89,7 +89,7 @@ int pt_queue_serve_request(pt_queue *queue, pt_queue_request *request, pt_error 
     }
     /* If the row created the poison queue, that is undone too, so ids of tables that were looked up
      * may be wrong. */
-    pt_session_give_up_row(session, row);
+    pt_session_discard_row(session, row);
     pt_session_note_catalog_change(session);
     return rc;
 }

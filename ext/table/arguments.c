@@ -1,5 +1,6 @@
 #include "table/arguments.h"
 
+#include "base/text.h"
 #include "entity/azure_limits.h"
 #include "entity/key.h"
 #include "value/json_read.h"

@@ -4,6 +4,7 @@
 #include "base/sqlite.h"
 #include "base/text.h"
 #include "entity/odata.h"
+#include "table/config_text.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, FIRST_COLUMN_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };

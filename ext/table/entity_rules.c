@@ -47,7 +47,7 @@ static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
 /* True if batch rules apply: by the option, or because another table has begun a batch. */
 static bool is_in_batch(const pt_table *table)
 {
-    return table->config.azure_batch || pt_connection_has_batch(table->connection);
+    return table->config.azure_batch || pt_batch_rules_apply(table->connection);
 }
 
 /* The size of the bag's record as far as it is known before the bag has a shape. */

@@ -4,6 +4,7 @@
 #include "entity/key.h"
 #include "entity/shape.h"
 #include "table/entity_rules.h"
+#include "transaction/batch_rules.h"
 #include "transaction/large_value.h"
 
 static pt_dictionary *dictionary_of(const pt_table *table)
@@ -310,7 +311,7 @@ static int run_all_or_none(pt_table *table, const pt_entity_change *change, cons
     if (rc == SQLITE_OK) {
         pt_session_end_row(table->session);
     } else {
-        pt_session_give_up_row(table->session, row);
+        pt_session_discard_row(table->session, row);
     }
     return rc;
 }
@@ -373,7 +374,7 @@ int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *e
         rc = write_bag(table, change, error);
     }
     if (rc == SQLITE_OK && table->config.azure_batch) {
-        pt_connection_note_batch(table->connection, table->session);
+        pt_batch_rules_begin(table->connection, table->session);
     }
     return rc;
 }

@@ -117,7 +117,7 @@ int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
 
 void pt_table_clear(pt_table *table)
 {
-    pt_connection_take_out(table->connection, &table->connected);
+    pt_connected_tables_remove(table->connection, &table->connected);
     if (table->session != NULL) {
         pt_connection_leave(table->connection, table->session);
     }
@@ -200,7 +200,7 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     }
     table->connected.schema = table->schema;
     table->connected.name = table->config.sql_name;
-    pt_connection_enter(connection, &table->connected);
+    pt_connected_tables_add(connection, &table->connected);
     return table;
 }
 

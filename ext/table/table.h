@@ -10,7 +10,7 @@
 #include "entity/bag.h"
 #include "table/column_map.h"
 #include "table/config.h"
-#include "transaction/connection.h"
+#include "transaction/connected_tables.h"
 #include "transaction/scan.h"
 #include "transaction/table_directory.h"
 
@@ -106,7 +106,7 @@ int pt_table_add_if_missing(pt_table *table, pt_error *error);
  * handler), and it may drop the table: DROP TABLE then fails with SQLITE_LOCKED.
  *
  * SQLite does not disconnect a table while it runs one of its methods. But code that has found the
- * table by name (pt_connection_find_table) must end with pt_table_clear_busy_by_name: the table may
+ * table by name (pt_connected_tables_find) must end with pt_table_clear_busy_by_name: the table may
  * have been disconnected meanwhile, and then it is freed there.
  */
 static inline void pt_table_set_busy(pt_table *table)

@@ -91,7 +91,7 @@ int pt_transaction_rollback_to(sqlite3_vtab *vtab, int level)
 static int check_writing(const pt_table *table, pt_error *error)
 {
     bool writing = table->session != NULL && pt_session_is_writing(table->session);
-    return writing ? SQLITE_OK : pt_session_refuse_withdrawn(error);
+    return writing ? SQLITE_OK : pt_session_refuse_rolled_back(error);
 }
 
 /* Before the first write of a transaction, and before every write while the store is in doubt. */

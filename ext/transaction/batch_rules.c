@@ -1,17 +1,40 @@
 #include "transaction/batch_rules.h"
 
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
 
-/* What the connection has done so far, seen from the operation that is to follow. */
+void pt_batch_rules_begin(pt_connection *connection, pt_session *session)
+{
+    pt_session_note_batch(session);
+    connection->may_have_batch = true;
+}
+
+/* Savepoints and ends of transactions do not tell the connection that a batch is over: find out
+ * here.
+ */
+bool pt_batch_rules_apply(pt_connection *connection)
+{
+    if (!connection->may_have_batch) {
+        return false;
+    }
+    const pt_open_session *open = connection->sessions;
+    while (open != NULL && !pt_session_has_batch(open->session)) {
+        open = open->next;
+    }
+    connection->may_have_batch = open != NULL;
+    return connection->may_have_batch;
+}
+
+/* How the connection's writes so far compare with the operation to be checked. */
 typedef struct survey {
-    const pt_session *session; /* of the operation */
+    const pt_session *session; /* of the operation to be checked, like key and partition */
     pt_slice key;
     pt_slice partition;
-    size_t operations;
+    size_t operations; /* so far */
     uint64_t bytes;
-    pt_slice other_partition; /* of this table */
+    pt_slice other_partition; /* of the same table */
     bool has_other_partition;
     bool has_other_table;
     bool has_same_entity;
@@ -22,7 +45,7 @@ static bool is_entity(uint32_t table_id)
     return table_id != PT_TABLE_CATALOG && table_id < PT_TABLE_ID_LIMIT;
 }
 
-static void compare(survey *seen, const pt_session *session, pt_slice key)
+static void compare_operation(survey *seen, const pt_session *session, pt_slice key)
 {
     if (session != seen->session || pt_get_be32(key.data) != pt_get_be32(seen->key.data)) {
         seen->has_other_table = true;
@@ -43,7 +66,7 @@ static void survey_entry(survey *seen, const pt_session *session, const pt_pendi
     } else if (is_entity(table_id)) {
         seen->operations++;
         seen->bytes += (uint64_t)pending->key_size + pending->record_size;
-        compare(seen, session, key);
+        compare_operation(seen, session, key);
     }
 }
 
@@ -59,7 +82,7 @@ static void survey_session(survey *seen, const pt_session *session)
     }
 }
 
-/* --- Refusals: each says which operation it is, counted from 0 --- */
+/* --- Messages: each names the operation, counted from 0 --- */
 
 static int refuse_table(const survey *seen, pt_error *error)
 {
@@ -117,9 +140,8 @@ int pt_batch_rules_check(const pt_connection *connection, const pt_session *sess
                          size_t bytes, pt_error *error)
 {
     survey seen = {.session = session, .key = key, .partition = pt_key_partition(key)};
-    const pt_session *at = NULL;
-    while ((at = pt_connection_next_session(connection, at)) != NULL) {
-        survey_session(&seen, at);
+    for (const pt_open_session *open = connection->sessions; open != NULL; open = open->next) {
+        survey_session(&seen, open->session);
     }
     if (seen.has_other_table) {
         return refuse_table(&seen, error);

@@ -1,14 +1,14 @@
 /*
  * Multikey quicksort with a cache: items are partitioned by eight bytes of their keys, taken from a
- * depth that grows as the keys of a part turn out to share them. Keys of one partition share long
- * prefixes, which a plain comparison sort would compare again and again through pointers that miss
- * the cache.
+ * depth that grows where the keys of a part share those bytes. Keys of one partition share long
+ * prefixes. A plain comparison sort would compare the prefixes again and again, through pointers
+ * that miss the cache.
  */
 #include "transaction/key_sort.h"
 
 enum { CHUNK = 8, SMALL = 12 };
 
-/* The next eight bytes of the key as a number, zeros behind its end. */
+/* The eight bytes of the key from `depth` on, as a number. Zeros after the key's end. */
 static uint64_t chunk_at(const pt_pending *pending, size_t depth)
 {
     uint8_t bytes[CHUNK] = {0};
@@ -47,7 +47,7 @@ static void insertion_sort(pt_sort_item *items, size_t count)
     }
 }
 
-static void swap(pt_sort_item *a, pt_sort_item *b)
+static void swap_items(pt_sort_item *a, pt_sort_item *b)
 {
     pt_sort_item item = *a;
     *a = *b;
@@ -62,20 +62,20 @@ static uint64_t median(uint64_t a, uint64_t b, uint64_t c)
     return a < c ? a : (b < c ? c : b);
 }
 
-/* Keys that end within the chunk sort before those that go on: they differ from each other only in
- * trailing zeros. */
+/* Of keys with equal chunks, those that end within the chunk sort before those that go on. (The
+ * ended keys differ only in trailing zeros.) */
 static size_t move_ended_first(pt_sort_item *items, size_t count, size_t depth)
 {
     size_t ended = 0;
     for (size_t i = 0; i < count; i++) {
         if (items[i].pending->key_size <= depth + CHUNK) {
-            swap(&items[i], &items[ended++]);
+            swap_items(&items[i], &items[ended++]);
         }
     }
     return ended;
 }
 
-static void sort(pt_sort_item *items, size_t count, size_t depth);
+static void sort_by_chunks(pt_sort_item *items, size_t count, size_t depth);
 
 static void sort_equal(pt_sort_item *items, size_t count, size_t depth)
 {
@@ -85,11 +85,11 @@ static void sort_equal(pt_sort_item *items, size_t count, size_t depth)
     size_t ended = move_ended_first(items, count, depth);
     insertion_sort(items, ended);
     load_chunks(items + ended, count - ended, depth + CHUNK);
-    sort(items + ended, count - ended, depth + CHUNK);
+    sort_by_chunks(items + ended, count - ended, depth + CHUNK);
 }
 
-/* The chunks hold the bytes from `depth` on, before which all keys are equal. */
-static void sort(pt_sort_item *items, size_t count, size_t depth)
+/* All keys are equal before `depth`; the chunks hold the bytes from there on. */
+static void sort_by_chunks(pt_sort_item *items, size_t count, size_t depth)
 {
     while (count > SMALL) {
         uint64_t pivot = median(items[0].chunk, items[count / 2].chunk, items[count - 1].chunk);
@@ -97,27 +97,28 @@ static void sort(pt_sort_item *items, size_t count, size_t depth)
         size_t greater = count;
         for (size_t i = 0; i < greater;) {
             if (items[i].chunk < pivot) {
-                swap(&items[i++], &items[less++]);
+                swap_items(&items[i++], &items[less++]);
             } else if (items[i].chunk > pivot) {
-                swap(&items[i], &items[--greater]);
+                swap_items(&items[i], &items[--greater]);
             } else {
                 i++;
             }
         }
         sort_equal(items + less, greater - less, depth);
+        /* Recurse into the smaller part, go on with the larger one: the stack stays shallow. */
         if (less < count - greater) {
-            sort(items, less, depth);
+            sort_by_chunks(items, less, depth);
             items += greater;
             count -= greater;
         } else {
-            sort(items + greater, count - greater, depth);
+            sort_by_chunks(items + greater, count - greater, depth);
             count = less;
         }
     }
     insertion_sort(items, count);
 }
 
-/* Bytes that all keys begin with: as a rule a table's id and more. */
+/* The number of bytes that all keys start with: usually a table id and more. */
 static size_t shared_prefix(const pt_sort_item *items, size_t count)
 {
     pt_slice first = pt_pending_key(items[0].pending);
@@ -141,6 +142,6 @@ void pt_key_sort(pt_sort_item *items, size_t count)
     if (count > 1) {
         size_t shared = shared_prefix(items, count);
         load_chunks(items, count, shared);
-        sort(items, count, shared);
+        sort_by_chunks(items, count, shared);
     }
 }

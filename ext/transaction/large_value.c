@@ -4,9 +4,13 @@
 #include "base/sqlite.h"
 #include "entity/key.h"
 
-enum { TICKS_AT = 2 * PT_KEY_TABLE_SIZE, ORDINAL_AT = TICKS_AT + 8, NUMBER_AT = ORDINAL_AT + 2 };
+enum {
+    CHUNK_TICKS_AT = 2 * PT_KEY_TABLE_SIZE,
+    CHUNK_ORDINAL_AT = CHUNK_TICKS_AT + 8,
+    CHUNK_NUMBER_AT = CHUNK_ORDINAL_AT + 2
+};
 
-_Static_assert(NUMBER_AT + 4 == PT_CHUNK_KEY_SIZE, "the number is a key's last part");
+_Static_assert(CHUNK_NUMBER_AT + 4 == PT_CHUNK_KEY_SIZE, "the number is a key's last part");
 
 typedef struct chunk_key {
     uint8_t bytes[PT_CHUNK_KEY_SIZE];
@@ -18,16 +22,16 @@ static chunk_key first_key(uint32_t table_id, const pt_large *large)
     chunk_key key = {{0}};
     pt_put_be32(key.bytes, PT_TABLE_CHUNKS);
     pt_put_be32(key.bytes + PT_KEY_TABLE_SIZE, table_id);
-    pt_put_be32(key.bytes + TICKS_AT, (uint32_t)((uint64_t)large->ticks >> 32));
-    pt_put_be32(key.bytes + TICKS_AT + 4, (uint32_t)large->ticks);
-    key.bytes[ORDINAL_AT] = (uint8_t)(large->ordinal >> 8);
-    key.bytes[ORDINAL_AT + 1] = (uint8_t)large->ordinal;
+    pt_put_be32(key.bytes + CHUNK_TICKS_AT, (uint32_t)((uint64_t)large->ticks >> 32));
+    pt_put_be32(key.bytes + CHUNK_TICKS_AT + 4, (uint32_t)large->ticks);
+    key.bytes[CHUNK_ORDINAL_AT] = (uint8_t)(large->ordinal >> 8);
+    key.bytes[CHUNK_ORDINAL_AT + 1] = (uint8_t)large->ordinal;
     return key;
 }
 
 static pt_slice nth_key(chunk_key *key, uint32_t number)
 {
-    pt_put_be32(key->bytes + NUMBER_AT, number);
+    pt_put_be32(key->bytes + CHUNK_NUMBER_AT, number);
     return pt_slice_of(key->bytes, sizeof key->bytes);
 }
 
@@ -62,6 +66,7 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
         pt_slice bytes = pt_slice_of(value->bytes.data + (size_t)i * PT_CHUNK_SIZE,
                                      pt_large_chunk_size(&large, i));
         pt_slice chunk = nth_key(&key, i);
+        /* The timestamp in the key is new, so no older chunk has this key. */
         uint8_t *record = pt_session_put(session, chunk, PT_INSERT, PT_CHUNK_HEADER + bytes.size);
         if (record == NULL) {
             return pt_error_nomem(error);
@@ -69,6 +74,7 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
         pt_put_le32(record, pt_seal_of(chunk, bytes));
         memcpy(record + PT_CHUNK_HEADER, bytes.data, bytes.size);
     }
+    /* Last, for `large` and `bytes` share their memory in the value. */
     value->type = value->type == PT_STRING ? PT_LARGE_STRING : PT_LARGE_BINARY;
     value->large = large;
     return SQLITE_OK;
@@ -89,6 +95,7 @@ int pt_large_remove(pt_session *session, uint32_t table_id, const pt_large *larg
 int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large *large,
                         bool *pending)
 {
+    /* All chunks are written and deleted together: the first one stands for all. */
     chunk_key key = first_key(table_id, large);
     pt_pending *first;
     int rc = pt_memtable_find(memtable, nth_key(&key, 0), &first);
@@ -96,8 +103,8 @@ int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large
     return rc;
 }
 
-/* What the transaction has written under a key that is used once, also if it has deleted it since.
- */
+/* What the transaction has written under a chunk's key, even if it has deleted the chunk since.
+ * Each chunk's key is used once, so an older version holds the same bytes. */
 static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
     *found = false;
@@ -118,9 +125,9 @@ static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *reco
     return SQLITE_OK;
 }
 
-/* A chunk that is neither stored nor pending: only one of this transaction can have been taken
- * back. */
-static int report_missing(const pt_view *view, const pt_large *large, pt_error *error)
+/* A chunk is neither stored nor pending. If the snapshot is older than the value, this transaction
+ * wrote the value and discarded it; otherwise the store is damaged. */
+static int report_missing_chunk(const pt_view *view, const pt_large *large, pt_error *error)
 {
     if (large->ticks <= view->snapshot->clock) {
         return SQLITE_CORRUPT_VTAB;
@@ -134,11 +141,12 @@ static int find_chunk(pt_view *view, pt_slice key, const pt_large *large, pt_sli
                       pt_error *error)
 {
     bool found;
+    /* The snapshot first: a pending operation on a stored chunk can only be its deletion. */
     int rc = view->snapshot->store->engine->get(view->snapshot, key, &found, record, error);
     if (rc == SQLITE_OK && !found) {
         rc = find_pending(view, key, &found, record, error);
     }
-    return rc != SQLITE_OK || found ? rc : report_missing(view, large, error);
+    return rc != SQLITE_OK || found ? rc : report_missing_chunk(view, large, error);
 }
 
 bool pt_large_is_chunk(pt_slice key, pt_slice record, size_t size)
@@ -160,6 +168,7 @@ static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large
         if (rc != SQLITE_OK) {
             return rc;
         }
+        /* Check before copying: the record's size comes from the store. */
         if (!pt_large_is_chunk(key, record, size)) {
             return SQLITE_CORRUPT_VTAB;
         }
@@ -168,8 +177,8 @@ static int append_chunks(pt_view *view, uint32_t table_id, const pt_large *large
     return SQLITE_OK;
 }
 
-/* Exactly so much, for the buffer may be handed to SQLite. */
-static bool make_room(pt_buffer *bytes, size_t size)
+/* Allocates exactly `size` bytes, since SQLite may take ownership of the buffer. */
+static bool empty_and_reserve(pt_buffer *bytes, size_t size)
 {
     pt_buffer_clear(bytes);
     if (bytes->capacity < size) {
@@ -186,7 +195,7 @@ int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *
     if (!pt_type_is_large(value->type)) {
         return SQLITE_OK;
     }
-    if (!make_room(bytes, value->large.size + 1)) {
+    if (!empty_and_reserve(bytes, value->large.size + 1)) {
         return pt_error_nomem(error);
     }
     int rc = append_chunks(view, table_id, &value->large, bytes, error);
@@ -203,12 +212,12 @@ bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk)
     if (key.size != PT_CHUNK_KEY_SIZE) {
         return false;
     }
-    const uint8_t *ticks = key.data + TICKS_AT;
+    const uint8_t *ticks = key.data + CHUNK_TICKS_AT;
     *chunk = (pt_chunk_key){
         .table_id = pt_get_be32(key.data + PT_KEY_TABLE_SIZE),
         .ticks = (int64_t)((uint64_t)pt_get_be32(ticks) << 32 | pt_get_be32(ticks + 4)),
-        .ordinal = (uint16_t)(key.data[ORDINAL_AT] << 8 | key.data[ORDINAL_AT + 1]),
-        .number = pt_get_be32(key.data + NUMBER_AT),
+        .ordinal = (uint16_t)(key.data[CHUNK_ORDINAL_AT] << 8 | key.data[CHUNK_ORDINAL_AT + 1]),
+        .number = pt_get_be32(key.data + CHUNK_NUMBER_AT),
     };
     return true;
 }
@@ -233,6 +242,7 @@ int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possi
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* One slot for several tables: the one asked for last keeps it. */
     pt_chunks_known *known = &view->chunks[table_id % PT_VIEW_CHUNKS_KNOWN];
     if (!known->known || known->table_id != table_id) {
         rc = ask_snapshot(view, table_id, known, error);
@@ -245,7 +255,7 @@ int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possi
 
 /* --- Large fields --- */
 
-/* Bytes of the strings and binaries that are not too long for the record by themselves. */
+/* The size of the strings and binaries that are short enough to stay in the record. */
 static uint64_t inline_bytes_of(const pt_bag *bag)
 {
     uint64_t bytes = 0;
@@ -335,6 +345,7 @@ int pt_large_fields_find_gone(pt_session *session, pt_slice key, const pt_bag *k
     if (rc != SQLITE_OK || !possible) {
         return rc;
     }
+    /* The record is valid until the next write: list its large values before chunks are deleted. */
     rc = pt_session_find(session, key, &found, &bytes, error);
     return rc == SQLITE_OK && found ? find_in_record(session, key, bytes, kept, gone, error) : rc;
 }

@@ -5,7 +5,7 @@
 #include "transaction/key_sort.h"
 #include "transaction/memtable_index.h"
 
-enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14 };
+enum { FIRST_LOG = 64, FIRST_MARKS = 8, ARENA_KEPT = 1 << 14 };
 
 struct pt_memtable {
     pt_arena arena;
@@ -14,12 +14,12 @@ struct pt_memtable {
     size_t log_capacity;
     size_t protected_length;
     uint64_t version;
-    uint32_t lowest_table; /* the tables written to lie between these */
+    uint32_t lowest_table; /* of all keys in the log, discarded ones too */
     uint32_t highest_table;
-    bool ascending; /* keys came in ascending order, each once: the log is the sorted order */
+    bool ascending; /* keys came in ascending order, each once: the log is in key order */
     bool pinned;
-    bool hashed; /* `hash` is kept */
-    bool treed;  /* `tree` is kept */
+    bool hashed; /* `hash` has been built and is kept up to date */
+    bool treed;  /* so has `tree` */
     pt_hash_index hash;
     pt_tree_index tree;
 };
@@ -33,13 +33,29 @@ pt_memtable *pt_memtable_new(void)
     return memtable;
 }
 
+static void drop_hash(pt_memtable *memtable)
+{
+    if (memtable->hashed) {
+        pt_hash_index_free(&memtable->hash);
+        memtable->hashed = false;
+    }
+}
+
+static void drop_tree(pt_memtable *memtable)
+{
+    if (memtable->treed) {
+        pt_tree_index_free(&memtable->tree);
+        memtable->treed = false;
+    }
+}
+
 void pt_memtable_free(pt_memtable *memtable)
 {
     if (memtable == NULL) {
         return;
     }
-    pt_hash_index_free(&memtable->hash);
-    pt_tree_index_free(&memtable->tree);
+    drop_hash(memtable);
+    drop_tree(memtable);
     pt_arena_free(&memtable->arena);
     sqlite3_free(memtable->log);
     sqlite3_free(memtable);
@@ -47,12 +63,12 @@ void pt_memtable_free(pt_memtable *memtable)
 
 void pt_memtable_reset(pt_memtable *memtable)
 {
+    drop_hash(memtable);
+    drop_tree(memtable);
     pt_memtable empty = {.arena = memtable->arena,
                          .log = memtable->log,
                          .log_capacity = memtable->log_capacity,
                          .ascending = true};
-    pt_hash_index_free(&memtable->hash);
-    pt_tree_index_free(&memtable->tree);
     pt_arena_clear(&empty.arena);
     if (empty.arena.total > ARENA_KEPT) {
         pt_arena_free(&empty.arena);
@@ -86,6 +102,7 @@ bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id)
            table_id <= memtable->highest_table;
 }
 
+/* Discarding does not narrow the range: that would cost a walk over the log. */
 static void note_table(pt_memtable *memtable, uint32_t table_id)
 {
     bool first = memtable->length == 0;
@@ -107,6 +124,8 @@ void pt_memtable_pin(pt_memtable *memtable)
     memtable->pinned = true;
 }
 
+/* True if a load in ascending order goes on: then the key is not pending, and no index is needed.
+ */
 static bool is_beyond_all(const pt_memtable *memtable, pt_slice key)
 {
     return memtable->ascending &&
@@ -146,8 +165,8 @@ static int build_tree(pt_memtable *memtable)
     return SQLITE_OK;
 }
 
-/* The newest operation on a key that is not beyond all; out of memory only while there is no index
- * yet. */
+/* The newest operation on a key that is not beyond all. SQLITE_NOMEM is possible only while there
+ * is no index yet. */
 static int find_hashed(pt_memtable *memtable, pt_slice key, uint32_t hash, pt_pending **pending)
 {
     if (!memtable->hashed && build_hash(memtable) != SQLITE_OK) {
@@ -186,14 +205,16 @@ static bool reserve_log(pt_memtable *memtable)
     return true;
 }
 
-/* Whether the entry was written after the last savepoint. */
+/* True if the entry was written after the last savepoint. */
 static bool is_unprotected(const pt_memtable *memtable, const pt_pending *pending)
 {
     return pending->position >= memtable->protected_length;
 }
 
-static pt_pending *append(pt_memtable *memtable, pt_slice key, uint32_t hash, size_t record_size)
+static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t hash,
+                                size_t record_size)
 {
+    /* Reserve everywhere first: from here on nothing can fail, so log and indexes stay in step. */
     if (!reserve_log(memtable) ||
         (memtable->hashed && !pt_hash_index_reserve(&memtable->hash, 1)) ||
         (memtable->treed && !pt_tree_index_reserve(&memtable->tree))) {
@@ -230,10 +251,11 @@ uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation opera
         (!beyond_all && find_hashed(memtable, key, hash, &present) != SQLITE_OK)) {
         return NULL;
     }
+    /* Overwrite in place if no savepoint needs the old record and the new one fits. */
     pt_pending *pending = present;
     if (present == NULL || !is_unprotected(memtable, present) ||
         present->record_capacity < record_size) {
-        pending = append(memtable, key, hash, record_size);
+        pending = append_entry(memtable, key, hash, record_size);
         if (pending == NULL) {
             return NULL;
         }
@@ -249,8 +271,8 @@ uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation opera
     return pending->bytes + pending->key_size;
 }
 
-/* Takes the last entry off the log and brings the version before it to light. */
-static void undo_last(pt_memtable *memtable)
+/* Takes the last entry off the log; the version before it shows again. */
+static void discard_last(pt_memtable *memtable)
 {
     pt_pending *pending = memtable->log[--memtable->length];
     pt_pending *older = pending->older;
@@ -264,6 +286,7 @@ static void undo_last(pt_memtable *memtable)
                       : pt_hash_index_remove(&memtable->hash, memtable->log, key, hash);
     }
     if (memtable->treed) {
+        /* A node's key lies in its operation, whose memory may go: remove before setting. */
         pt_tree_index_remove(&memtable->tree, key);
         if (older != NULL) {
             pt_tree_index_set(&memtable->tree, older);
@@ -271,17 +294,19 @@ static void undo_last(pt_memtable *memtable)
     }
 }
 
-void pt_memtable_cut(pt_memtable *memtable, size_t length)
+void pt_memtable_discard(pt_memtable *memtable, size_t length)
 {
     if (length >= memtable->length) {
         return;
     }
-    pt_pending *first_undone = memtable->log[length];
+    pt_pending *first_discarded = memtable->log[length];
+    /* From the newest to the oldest, or a key with several versions would show a wrong one. */
     while (memtable->length > length) {
-        undo_last(memtable);
+        discard_last(memtable);
     }
+    /* After an xSync the write set that the store holds still points to the entries. */
     if (!memtable->pinned) {
-        pt_arena_give_back(&memtable->arena, first_undone);
+        pt_arena_give_back(&memtable->arena, first_discarded);
     }
     memtable->ascending = memtable->ascending || length == 0;
     memtable->version++;
@@ -308,8 +333,8 @@ pt_pending *pt_memtable_at(const pt_memtable_node *node)
     return node->pending;
 }
 
-/* Sorts the items and shrinks their array to their pointers. NULL, and the array is gone, when that
- * fails. */
+/* Sorts the items and shrinks their array to an array of their pointers. On failure frees the array
+ * and returns NULL. */
 static void *sort_entries(pt_sort_item *items, size_t count)
 {
     pt_key_sort(items, count);
@@ -325,40 +350,139 @@ static void *sort_entries(pt_sort_item *items, size_t count)
     return smaller;
 }
 
-/* A commit has better use for its memory; a look-up after that builds it again. */
-static void drop_hash(pt_memtable *memtable)
+/* A log in ascending order is the write set as it stands. */
+static void copy_log(const pt_memtable *memtable, pt_write_set *set)
 {
-    pt_hash_index_free(&memtable->hash);
-    memtable->hashed = false;
+    set->count = memtable->length;
+    if (set->count != 0) {
+        memcpy(set->entries, memtable->log, set->count * sizeof *set->entries);
+    }
 }
 
-int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *count)
+static size_t collect_newest(const pt_memtable *memtable, pt_sort_item *items)
+{
+    size_t count = 0;
+    pt_large_pages_ask(items, (memtable->length + 1) * sizeof *items);
+    for (size_t i = 0; i < memtable->length; i++) {
+        if (memtable->log[i]->newest) {
+            items[count++].pending = memtable->log[i];
+        }
+    }
+    return count;
+}
+
+int pt_memtable_sorted(pt_memtable *memtable, pt_write_set *set)
 {
     size_t item_size = memtable->ascending ? sizeof(pt_pending *) : sizeof(pt_sort_item);
     void *items = sqlite3_malloc64((memtable->length + 1) * item_size);
     if (items == NULL) {
         return SQLITE_NOMEM;
     }
-    *count = 0;
+    pt_write_set sorted = {.entries = items};
     if (memtable->ascending) {
-        if (memtable->length != 0) {
-            memcpy(items, memtable->log, memtable->length * sizeof *memtable->log);
-        }
-        *count = memtable->length;
+        copy_log(memtable, &sorted);
     } else {
-        pt_sort_item *sortable = items;
-        pt_large_pages_ask(items, (memtable->length + 1) * item_size);
-        for (size_t i = 0; i < memtable->length; i++) {
-            if (memtable->log[i]->newest) {
-                sortable[(*count)++].pending = memtable->log[i];
-            }
-        }
-        items = sort_entries(sortable, *count);
-        if (items == NULL) {
+        sorted.count = collect_newest(memtable, items);
+        sorted.entries = sort_entries(items, sorted.count);
+        if (sorted.entries == NULL) {
             return SQLITE_NOMEM;
         }
     }
+    /* The commit that follows needs the memory more. A later look-up builds the index again. */
     drop_hash(memtable);
-    *entries = items;
+    *set = sorted;
     return SQLITE_OK;
+}
+
+/* --- Savepoints --- */
+
+bool pt_savepoints_reserve(pt_savepoints *savepoints)
+{
+    if (savepoints->count < savepoints->capacity) {
+        return true;
+    }
+    size_t capacity = savepoints->capacity == 0 ? FIRST_MARKS : savepoints->capacity * 2;
+    pt_mark *marks = sqlite3_realloc64(savepoints->marks, capacity * sizeof *marks);
+    if (marks == NULL) {
+        return false;
+    }
+    savepoints->marks = marks;
+    savepoints->capacity = capacity;
+    return true;
+}
+
+static const pt_mark *last_mark(const pt_savepoints *savepoints)
+{
+    static const pt_mark none = {.level = -1, .length = 0};
+    return savepoints->count != 0 ? &savepoints->marks[savepoints->count - 1] : &none;
+}
+
+static void drop_marks(pt_savepoints *savepoints, int level)
+{
+    while (last_mark(savepoints)->level >= level) {
+        savepoints->count--;
+    }
+}
+
+void pt_savepoints_protect(const pt_savepoints *savepoints, pt_memtable *memtable)
+{
+    if (memtable != NULL) {
+        pt_memtable_protect(memtable, last_mark(savepoints)->length);
+    }
+}
+
+/* Uses the room that is there, then reserves room for the next mark: see pt_savepoints_open. */
+static int add_mark(pt_savepoints *savepoints, int level, size_t length)
+{
+    if (!pt_savepoints_reserve(savepoints)) {
+        return SQLITE_NOMEM;
+    }
+    savepoints->marks[savepoints->count++] = (pt_mark){.level = level, .length = length};
+    return pt_savepoints_reserve(savepoints) ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/*
+ * SQLite tells a table that joins late of the innermost level alone. If another table of the store
+ * joined before, we know that level already. If not, nothing was pending when the outer levels were
+ * opened, so they get the length of the mark before them.
+ */
+int pt_savepoints_open(pt_savepoints *savepoints, pt_memtable *memtable, int level)
+{
+    size_t length = memtable != NULL ? pt_memtable_length(memtable) : 0;
+    int rc = SQLITE_OK;
+    drop_marks(savepoints, level + 1);
+    while (rc == SQLITE_OK && last_mark(savepoints)->level < level) {
+        int next = last_mark(savepoints)->level + 1;
+        rc = add_mark(savepoints, next, next == level ? length : last_mark(savepoints)->length);
+    }
+    pt_savepoints_protect(savepoints, memtable);
+    return rc;
+}
+
+void pt_savepoints_release(pt_savepoints *savepoints, pt_memtable *memtable, int level)
+{
+    drop_marks(savepoints, level);
+    pt_savepoints_protect(savepoints, memtable);
+}
+
+void pt_savepoints_rollback_to(pt_savepoints *savepoints, pt_memtable *memtable, int level)
+{
+    drop_marks(savepoints, level + 1);
+    /* A level that we were never told of was opened before the first write. */
+    bool known = last_mark(savepoints)->level == level;
+    if (memtable != NULL) {
+        pt_memtable_discard(memtable, known ? last_mark(savepoints)->length : 0);
+    }
+    pt_savepoints_protect(savepoints, memtable);
+}
+
+void pt_savepoints_clear(pt_savepoints *savepoints)
+{
+    savepoints->count = 0;
+}
+
+void pt_savepoints_free(pt_savepoints *savepoints)
+{
+    sqlite3_free(savepoints->marks);
+    *savepoints = (pt_savepoints){0};
 }

@@ -1,46 +1,46 @@
 /*
- * The memtable: what a transaction has written and not yet committed, as operations by logical key.
+ * The memtable holds what a transaction has written and not committed yet: operations by logical
+ * key.
  *
- * Entries are appended to a log, which is what savepoints and rollbacks cut back. Two indexes are
- * built when they are first needed and kept from then on: a hash table for look-ups, and a search
- * tree for reading in key order. A load in ascending key order needs neither.
+ * Writes are appended to a log. A rollback to a savepoint discards the end of the log. Two indexes
+ * are built when they are first needed and kept from then on: a hash table for look-ups, and a
+ * search tree for reading in key order. A load in ascending key order needs neither.
  *
- * A second write to a key replaces the first one in place, unless a savepoint in between still
- * needs the first; then it becomes a newer version, and cutting the log back brings the older one
- * to light again.
+ * A second write to a key replaces the first one in place. But if the log was protected in between,
+ * because a savepoint still needs the first one, it becomes a newer version of the key; discarding
+ * it makes the older version show again.
  */
 #ifndef PT_TRANSACTION_MEMTABLE_H
 #define PT_TRANSACTION_MEMTABLE_H
 
-#include "store/engine.h"
-#include "transaction/pending.h"
+#include "transaction/write_set.h"
 
 typedef struct pt_memtable pt_memtable;
-typedef struct pt_memtable_node pt_memtable_node; /* a place in key order */
+typedef struct pt_tree_node pt_memtable_node; /* a place in key order */
 
 /* NULL when out of memory. */
 pt_memtable *pt_memtable_new(void);
 void pt_memtable_free(pt_memtable *memtable);
 
-/* Makes it as new, but for the memory that a small transaction needs, which it keeps. */
+/* Empties the memtable. Keeps as much memory as a small transaction needs. */
 void pt_memtable_reset(pt_memtable *memtable);
 
-/* Changes with every write and rollback: a place in key order must then be sought again. */
+/* Changes with every write and discard. A place in key order is valid for one version only. */
 uint64_t pt_memtable_version(const pt_memtable *memtable);
 
-/* Entries in the log, all versions: 0 means that nothing is pending. Also a position to cut back
- * to. */
+/* The number of entries in the log, counting all versions. 0: nothing is pending. A later
+ * pt_memtable_discard can go back to it. */
 size_t pt_memtable_length(const pt_memtable *memtable);
 
-/* The entry at a position of the log; it may be an older version of its key. */
+/* The entry at a position of the log. It may be an older version of its key. */
 const pt_pending *pt_memtable_entry(const pt_memtable *memtable, size_t position);
 
-/* Whether keys of a table may be pending. False is certain. */
+/* False only if no key of the table is pending. */
 bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
 
 /*
- * Adds or replaces the operation on a key and returns room for its record of `record_size` bytes,
- * which the caller fills at once. NULL when out of memory, and nothing has changed.
+ * Adds or replaces the operation on a key. Returns room for its record of `record_size` bytes; the
+ * caller fills it at once. NULL when out of memory; then nothing has changed.
  */
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size);
@@ -48,29 +48,68 @@ uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation opera
 /* The newest operation on a key, or *pending = NULL. SQLITE_OK or SQLITE_NOMEM. */
 int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending);
 
-/* Entries before this length stay as they are until it is lowered again: a savepoint needs them. */
+/* From now on, entries before this length are not overwritten in place. */
 void pt_memtable_protect(pt_memtable *memtable, size_t length);
 
-/* Undoes everything behind a length. */
-void pt_memtable_cut(pt_memtable *memtable, size_t length);
+/* Discards all entries after this length. */
+void pt_memtable_discard(pt_memtable *memtable, size_t length);
 
-/* From now on cutting keeps the entries' memory, so that pointers to them stay valid. */
+/* From now on, discarding keeps the entries' memory, so that pointers to them stay valid. */
 void pt_memtable_pin(pt_memtable *memtable);
 
 /*
- * Forward: the first place with a key >= `key`. Backward: the last with a key < `key`. *node = NULL
- * if there is none. SQLITE_OK or SQLITE_NOMEM. Steps from one place to its neighbour are valid for
- * one version.
+ * Forward: the first place with a key >= `key`. Backward: the last place with a key < `key`. *node
+ * = NULL if there is none. SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_memtable_seek(pt_memtable *memtable, pt_slice key, pt_direction direction,
                      pt_memtable_node **node);
 pt_memtable_node *pt_memtable_step(pt_memtable_node *node, pt_direction direction);
 pt_pending *pt_memtable_at(const pt_memtable_node *node);
 
+/* The newest operation on each key. SQLITE_OK or SQLITE_NOMEM. */
+int pt_memtable_sorted(pt_memtable *memtable, pt_write_set *set);
+
+/* --- Savepoints --- */
+
+/* A savepoint is a length of the log to go back to. Levels are SQLite's numbers, from 0 on. */
+typedef struct pt_mark {
+    int level;
+    size_t length; /* of the log when the savepoint was opened */
+} pt_mark;
+
 /*
- * All newest operations in key order, in an array from sqlite3_malloc. SQLITE_OK or SQLITE_NOMEM.
- * The entries belong to the memtable.
+ * The open savepoints of a transaction. All zeros: none. They outlive the memtable, for SQLite
+ * opens savepoints before the first write. In all functions, `memtable` may be NULL: nothing is
+ * pending.
  */
-int pt_memtable_sorted(pt_memtable *memtable, pt_pending ***entries, size_t *count);
+typedef struct pt_savepoints {
+    pt_mark *marks;
+    size_t count;
+    size_t capacity;
+} pt_savepoints;
+
+/* Makes room for one more mark. False when out of memory. */
+bool pt_savepoints_reserve(pt_savepoints *savepoints);
+
+/*
+ * Opens a savepoint of this level, unless it is open already. If there was room for a mark, the
+ * savepoint is open even on SQLITE_NOMEM: SQLite also goes back to a savepoint whose opening has
+ * failed. Otherwise SQLITE_OK.
+ */
+int pt_savepoints_open(pt_savepoints *savepoints, pt_memtable *memtable, int level);
+
+/* Closes the savepoint of this level and those inside it. */
+void pt_savepoints_release(pt_savepoints *savepoints, pt_memtable *memtable, int level);
+
+/* Discards what was written since the savepoint of this level. The level stays open, those inside
+ * it are closed. */
+void pt_savepoints_rollback_to(pt_savepoints *savepoints, pt_memtable *memtable, int level);
+
+/* Protects the entries that the innermost savepoint needs. */
+void pt_savepoints_protect(const pt_savepoints *savepoints, pt_memtable *memtable);
+
+/* Closes all savepoints. Keeps the memory. */
+void pt_savepoints_clear(pt_savepoints *savepoints);
+void pt_savepoints_free(pt_savepoints *savepoints);
 
 #endif

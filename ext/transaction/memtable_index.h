@@ -1,5 +1,6 @@
 /*
- * The memtable's two indexes over the newest operation of each key.
+ * The memtable's two indexes over the newest operation of each key: a hash table and a search tree.
+ * Both hold pointers or positions only; the operations belong to the memtable.
  */
 #ifndef PT_TRANSACTION_MEMTABLE_INDEX_H
 #define PT_TRANSACTION_MEMTABLE_INDEX_H
@@ -7,20 +8,20 @@
 #include <bsd/sys/tree.h>
 
 #include "base/arena.h"
-#include "transaction/pending.h"
+#include "transaction/write_set.h"
 
 /*
- * An operation by its place in the memtable's log. The hash beside it settles nearly every
- * comparison, and every move into a larger table, without a look at the operation itself.
+ * A slot names an operation by its position in the memtable's log. The hash next to it decides
+ * nearly every comparison, and every move to a larger table, without touching the operation.
  */
 typedef struct pt_hash_slot {
     uint32_t hash;
-    uint32_t behind; /* its position + 1; 0: the slot is empty */
+    uint32_t next; /* the position of the operation + 1; 0: the slot is empty */
 } pt_hash_slot;
 
 /*
- * A hash table with linear probing. All zeros is the empty one. `log` is where the operations are
- * by their positions, `hash` that of the key.
+ * A hash table with linear probing. All zeros is the empty table. In all functions, `log` is the
+ * memtable's log, and `hash` the hash of the key.
  */
 typedef struct pt_hash_index {
     pt_hash_slot *slots;
@@ -31,38 +32,42 @@ typedef struct pt_hash_index {
 /* Makes room for `more` keys. False when out of memory. */
 bool pt_hash_index_reserve(pt_hash_index *index, size_t more);
 uint32_t pt_hash_index_hash(pt_slice key);
+/* NULL if the key is not in the table. */
 pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_pending *const *log, pt_slice key,
                                uint32_t hash);
-/* Enters an operation, replacing that of the same key. Room must have been reserved. */
+/* Adds an operation, or replaces that of the same key. Room must have been reserved. */
 void pt_hash_index_set(pt_hash_index *index, pt_pending *const *log, const pt_pending *pending,
                        uint32_t hash);
+/* Does nothing if the key is not in the table. */
 void pt_hash_index_remove(pt_hash_index *index, pt_pending *const *log, pt_slice key,
                           uint32_t hash);
 void pt_hash_index_free(pt_hash_index *index);
 
-typedef struct pt_memtable_node {
-    RB_ENTRY(pt_memtable_node) link;
+typedef struct pt_tree_node {
+    RB_ENTRY(pt_tree_node) link;
     pt_slice key; /* in `pending` */
     pt_pending *pending;
-} pt_memtable_node;
+} pt_tree_node;
 
-/* A red-black tree in key order. All zeros is the empty one. */
+/* A red-black tree in key order. All zeros is the empty tree. */
 typedef struct pt_tree_index {
-    RB_HEAD(pt_memtable_tree, pt_memtable_node) tree;
+    RB_HEAD(pt_memtable_tree, pt_tree_node) tree;
     pt_arena arena;
-    pt_memtable_node *spare; /* nodes to use again, linked through RB_LEFT */
+    pt_tree_node *spare; /* unused nodes, linked through RB_LEFT */
 } pt_tree_index;
 
 /* Makes sure that the next pt_tree_index_set finds a node. False when out of memory. */
 bool pt_tree_index_reserve(pt_tree_index *index);
+/* Adds an operation, or replaces that of the same key. A node must have been reserved. */
 void pt_tree_index_set(pt_tree_index *index, pt_pending *pending);
+/* Does nothing if the key is not in the tree. */
 void pt_tree_index_remove(pt_tree_index *index, pt_slice key);
 /* The first node with a key >= `key`, or NULL. */
-pt_memtable_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key);
+pt_tree_node *pt_tree_index_first_from(pt_tree_index *index, pt_slice key);
 /* The last node with a key < `key`, or NULL. */
-pt_memtable_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key);
-pt_memtable_node *pt_tree_index_next(pt_memtable_node *node);
-pt_memtable_node *pt_tree_index_previous(pt_memtable_node *node);
+pt_tree_node *pt_tree_index_last_before(pt_tree_index *index, pt_slice key);
+pt_tree_node *pt_tree_index_next(pt_tree_node *node);
+pt_tree_node *pt_tree_index_previous(pt_tree_node *node);
 void pt_tree_index_free(pt_tree_index *index);
 
 #endif

@@ -4,8 +4,8 @@
 #include "entity/key.h"
 #include "transaction/large_value.h"
 
-/* Table ids begin at 1: before them lies the catalogue. */
-static bool begin(pt_buffer *position)
+/* Table ids begin at 1, after the catalogue. */
+static bool begin_position(pt_buffer *position)
 {
     if (position->size != 0) {
         return true;
@@ -14,9 +14,10 @@ static bool begin(pt_buffer *position)
     return !position->failed;
 }
 
-/* Adds the large values of a record that the transaction has stored. A damaged one has none. */
-static int add_large_values(pt_memtable *memtable, const pt_shape_source *shapes,
-                            const pt_pending *pending, pt_pending_batch *batch)
+/* Adds the sizes of the record's large values that this transaction has written. Adds nothing for a
+ * damaged record. */
+static int add_pending_large_values(pt_memtable *memtable, const pt_shape_source *shapes,
+                                    const pt_pending *pending, pt_pending_batch *batch)
 {
     pt_buffer shape = {0};
     pt_record record;
@@ -36,9 +37,9 @@ static int add_large_values(pt_memtable *memtable, const pt_shape_source *shapes
     return rc == SQLITE_NOMEM ? rc : SQLITE_OK;
 }
 
-/* Counts the operations on a partition, from its first one on. SQLITE_OK or SQLITE_NOMEM. */
-static int count(pt_memtable *memtable, const pt_shape_source *shapes, pt_memtable_node *node,
-                 pt_slice partition, pt_pending_batch *batch)
+/* Counts the operations on a partition, starting at `node`. SQLITE_OK or SQLITE_NOMEM. */
+static int count_operations(pt_memtable *memtable, const pt_shape_source *shapes,
+                            pt_memtable_node *node, pt_slice partition, pt_pending_batch *batch)
 {
     bool may_be_large = pt_memtable_may_hold(memtable, PT_TABLE_CHUNKS);
     int rc = SQLITE_OK;
@@ -50,14 +51,14 @@ static int count(pt_memtable *memtable, const pt_shape_source *shapes, pt_memtab
         batch->operations++;
         batch->bytes += (uint64_t)pending->key_size + pending->record_size;
         if (may_be_large && pending->operation != PT_DELETE) {
-            rc = add_large_values(memtable, shapes, pending, batch);
+            rc = add_pending_large_values(memtable, shapes, pending, batch);
         }
     }
     return rc;
 }
 
-/* The keys that follow a partition's. */
-static bool go_behind(pt_buffer *position, pt_slice partition)
+/* Sets the position after all keys of the partition. */
+static bool go_after_partition(pt_buffer *position, pt_slice partition)
 {
     pt_buffer_assign(position, partition);
     pt_buffer_append_byte(position, PT_KEY_PARTITION_END);
@@ -68,7 +69,7 @@ int pt_pending_batches_next(pt_memtable *memtable, const pt_shape_source *shapes
                             pt_buffer *position, pt_pending_batch *batch)
 {
     pt_memtable_node *node;
-    if (!begin(position) ||
+    if (!begin_position(position) ||
         pt_memtable_seek(memtable, pt_buffer_slice(position), PT_FORWARD, &node) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
@@ -81,8 +82,8 @@ int pt_pending_batches_next(pt_memtable *memtable, const pt_shape_source *shapes
         return SQLITE_DONE;
     }
     *batch = (pt_pending_batch){.table_id = table_id};
-    if (count(memtable, shapes, node, partition, batch) != SQLITE_OK ||
-        !go_behind(position, partition)) {
+    if (count_operations(memtable, shapes, node, partition, batch) != SQLITE_OK ||
+        !go_after_partition(position, partition)) {
         return SQLITE_NOMEM;
     }
     batch->partition_key =

@@ -1,5 +1,6 @@
 /*
- * The pending operations of a transaction by batch: those on one partition of one table.
+ * Groups the pending operations of a transaction into batches. A batch is all operations on one
+ * partition of one table.
  */
 #ifndef PT_TRANSACTION_PENDING_BATCHES_H
 #define PT_TRANSACTION_PENDING_BATCHES_H
@@ -16,9 +17,9 @@ typedef struct pt_pending_batch {
 } pt_pending_batch;
 
 /*
- * The next batch in the order of table ids and PartitionKeys. `position` is empty at first and then
- * says where to go on, so that writes and rollbacks in between do no harm. What is written to the
- * table catalogue does not count. SQLITE_ROW, SQLITE_DONE, or SQLITE_NOMEM.
+ * The next batch in the order of table ids and PartitionKeys. `position` is empty for the first
+ * call. It holds the key to go on from, so the transaction may write and roll back between calls.
+ * Leaves out the table catalogue. SQLITE_ROW, SQLITE_DONE, or SQLITE_NOMEM.
  */
 int pt_pending_batches_next(pt_memtable *memtable, const pt_shape_source *shapes,
                             pt_buffer *position, pt_pending_batch *batch);

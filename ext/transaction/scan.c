@@ -2,7 +2,7 @@
 
 #include "base/sqlite.h"
 
-/* A memtable version that no memtable has: the place in it must be sought. */
+/* No memtable has this version, so the scan will seek its place before it steps. */
 #define NEVER_SEEN UINT64_MAX
 
 int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error)
@@ -41,7 +41,7 @@ void pt_scan_free(pt_scan *scan)
     pt_scan_close(scan);
     pt_buffer_free(&scan->limit);
     pt_buffer_free(&scan->key_copy);
-    pt_buffer_free(&scan->behind_key);
+    pt_buffer_free(&scan->next_key);
     pt_buffer_free(&scan->record_copy);
 }
 
@@ -51,15 +51,14 @@ static bool within_limit(const pt_scan *scan, pt_slice key)
     return scan->direction == PT_FORWARD ? order < 0 : order >= 0;
 }
 
-static int withdrawn(pt_error *error)
+static int refuse_rolled_back(pt_error *error)
 {
     return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
                         "the transaction whose writes this statement was reading has been rolled "
                         "back; run the statement again");
 }
 
-/* Whether pending operations, of which the view shows some, may come into the scan's way. Writes to
- * other tables do not. */
+/* True if pending operations may lie on the scan's way. Writes to other tables do not. */
 static bool merges(const pt_scan *scan)
 {
     const pt_memtable *memtable = scan->view->memtable;
@@ -71,7 +70,8 @@ static bool merges(const pt_scan *scan)
             pt_memtable_may_hold(memtable, scan->table_id));
 }
 
-/* Whether the scan's bounds hold no other key than this one. */
+/* True if the scan's bounds hold this key only: its successor, key + 00, is the limit. Then a hash
+ * look-up does, and the memtable need not build its tree. */
 static bool holds_only(const pt_scan *scan, pt_slice key)
 {
     pt_slice limit = pt_buffer_slice(&scan->limit);
@@ -79,7 +79,7 @@ static bool holds_only(const pt_scan *scan, pt_slice key)
            limit.data[key.size] == 0 && pt_slice_has_prefix(limit, key);
 }
 
-/* Finds the next pending operation at or behind `from` (forward), or before it (backward). */
+/* Finds the next pending operation: at `from` or after it (forward), or before it (backward). */
 static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
 {
     pt_memtable *memtable = scan->view->memtable;
@@ -99,21 +99,21 @@ static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
     return rc == SQLITE_OK ? rc : pt_error_nomem(error);
 }
 
-/* Seeks the pending operations again behind the current row, after the memtable has changed. */
+/* After the memtable has changed: finds the next pending operation after the current row. Seeks by
+ * key, for the old node may be gone. */
 static int follow_memtable(pt_scan *scan, pt_error *error)
 {
     if (scan->direction == PT_BACKWARD) {
         return seek_pending(scan, scan->key, error);
     }
-    /* The smallest key behind k is k followed by 00. */
-    pt_buffer *behind = &scan->behind_key;
-    pt_buffer_assign(behind, scan->key);
-    pt_buffer_append_byte(behind, 0);
-    return behind->failed ? pt_error_nomem(error)
-                          : seek_pending(scan, pt_buffer_slice(behind), error);
+    /* The smallest key greater than k is k followed by 00. */
+    pt_buffer *next = &scan->next_key;
+    pt_buffer_assign(next, scan->key);
+    pt_buffer_append_byte(next, 0);
+    return next->failed ? pt_error_nomem(error) : seek_pending(scan, pt_buffer_slice(next), error);
 }
 
-/* The operation on a key as it was before the horizon; NULL if the key was not pending then. */
+/* The newest version of the operation before the horizon. NULL: all versions are newer. */
 static const pt_pending *before_horizon(const pt_scan *scan, const pt_pending *pending)
 {
     while (pending != NULL && pending->position >= scan->horizon) {
@@ -142,15 +142,17 @@ static const pt_pending *next_pending(pt_scan *scan)
     return NULL;
 }
 
-/* Which of two keys the scan meets first: < 0 the first, 0 both at once. */
+/* < 0: the scan reaches `a` first; > 0: `b`; 0: the keys are equal. */
 static int meeting_order(const pt_scan *scan, pt_slice a, pt_slice b)
 {
     int order = pt_slice_compare(a, b);
     return scan->direction == PT_FORWARD ? order : -order;
 }
 
-static int advance(pt_scan *scan, pt_error *error)
+static int advance_sources(pt_scan *scan, pt_error *error)
 {
+    /* On equal keys the current row was on both sources, so both move: the pending operation hides
+     * the stored record. */
     if (scan->on_pending && scan->point != NULL) {
         scan->point = NULL;
     } else if (scan->on_pending) {
@@ -164,6 +166,7 @@ static int advance(pt_scan *scan, pt_error *error)
 
 static int show_pending(pt_scan *scan, const pt_pending *pending, pt_error *error)
 {
+    /* Copy: the statement may overwrite or discard the operation while it stands on this row. */
     if (!pt_buffer_assign(&scan->key_copy, pt_pending_key(pending)) ||
         !pt_buffer_assign(&scan->record_copy, pt_pending_record(pending))) {
         scan->valid = false;
@@ -174,8 +177,8 @@ static int show_pending(pt_scan *scan, const pt_pending *pending, pt_error *erro
     return SQLITE_OK;
 }
 
-/* Chooses the current row from the two sources, passing over pending deletions. */
-static int settle(pt_scan *scan, pt_error *error)
+/* Chooses the current row from the two sources. Skips pending deletions, and what they delete. */
+static int choose_row(pt_scan *scan, pt_error *error)
 {
     for (;;) {
         const pt_pending *pending = next_pending(scan);
@@ -198,9 +201,11 @@ static int settle(pt_scan *scan, pt_error *error)
         if (pending->operation != PT_DELETE) {
             return show_pending(scan, pending, error);
         }
+        /* A run of deletions can be long, and SQLite gets no row in which it could be interrupted.
+         */
         int rc = pt_view_step(scan->view, error);
         if (rc == SQLITE_OK) {
-            rc = advance(scan, error);
+            rc = advance_sources(scan, error);
         }
         if (rc != SQLITE_OK) {
             scan->valid = false;
@@ -212,15 +217,15 @@ static int settle(pt_scan *scan, pt_error *error)
 int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error)
 {
     scan->valid = false;
-    if (scan->view->withdrawn) {
-        return withdrawn(error);
+    if (scan->view->rolled_back) {
+        return refuse_rolled_back(error);
     }
     int rc = scan->engine->cursor_seek(scan->base, from, pt_buffer_slice(&scan->limit),
                                        scan->direction, error);
     if (rc == SQLITE_OK) {
         rc = seek_pending(scan, from, error);
     }
-    return rc == SQLITE_OK ? settle(scan, error) : rc;
+    return rc == SQLITE_OK ? choose_row(scan, error) : rc;
 }
 
 int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
@@ -248,15 +253,16 @@ int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error)
 static int step_merged(pt_scan *scan, pt_error *error)
 {
     bool changed = pt_memtable_version(scan->view->memtable) != scan->seen_version;
+    /* Seeking goes past the current pending operation by itself; only the base must still step. */
     scan->on_pending = scan->on_pending && !changed;
     int rc = changed ? follow_memtable(scan, error) : SQLITE_OK;
     if (rc == SQLITE_OK) {
-        rc = advance(scan, error);
+        rc = advance_sources(scan, error);
     }
-    return rc == SQLITE_OK ? settle(scan, error) : rc;
+    return rc == SQLITE_OK ? choose_row(scan, error) : rc;
 }
 
-/* A step that no pending operation comes into the way of. */
+/* A step with no pending operation on the way. */
 static inline int step_base(pt_scan *scan, pt_error *error)
 {
     int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
@@ -272,8 +278,8 @@ static inline int step_base(pt_scan *scan, pt_error *error)
 __attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error *error)
 {
     scan->valid = false;
-    if (scan->view->withdrawn) {
-        return withdrawn(error);
+    if (scan->view->rolled_back) {
+        return refuse_rolled_back(error);
     }
     return merges(scan) ? step_merged(scan, error) : step_base(scan, error);
 }
@@ -281,6 +287,6 @@ __attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error 
 int pt_scan_step(pt_scan *scan, pt_error *error)
 {
     const pt_view *view = scan->view;
-    bool untouched = view->memtable == NULL && !view->withdrawn;
+    bool untouched = view->memtable == NULL && !view->rolled_back;
     return untouched ? step_base(scan, error) : step_beside_writes(scan, error);
 }

@@ -1,42 +1,33 @@
 #include "transaction/session.h"
 
+#include "base/assert.h"
 #include "base/sqlite.h"
 #include "entity/key.h"
-#include "transaction/batch.h"
-#include "transaction/last_key.h"
-#include "transaction/savepoints.h"
 
 struct pt_session {
     pt_session_host host;
     pt_store *store;
-    pt_view *view;    /* what statements see now, or NULL */
-    pt_view *spare;   /* to open the next view without allocating, or NULL */
-    unsigned cursors; /* open ones */
+    pt_current_view current;
+    unsigned cursors;             /* open ones */
+    pt_interruption interruption; /* of the statements that read the view */
 
     bool writing; /* the writer lock is held and the view has a memtable */
     bool in_doubt;
     pt_savepoints savepoints;
+    unsigned rows; /* begun and not ended, each inside the one before */
     pt_sync sync;
     int64_t clock;
     uint32_t next_table_id;
+    size_t batch_length; /* of the log up to a batch's first write (transaction/batch_rules.h);
+                            0: no batch */
+
     uint64_t catalog_changes;
     uint64_t directory_changes;
     bool directory_changed; /* by the transaction */
 
-    unsigned rows; /* that have begun and not ended, each inside the one before */
-
-    size_t batch_length; /* of the log with the first write of a batch (transaction/batch_rules.h);
-                            0: none */
-
-    pt_batch applied;         /* what the store holds of this transaction since xSync */
+    pt_write_set applied;     /* what the store holds of this transaction since xSync */
     uint64_t applied_version; /* of the memtable then; 0: nothing */
-
-    pt_last_key last_key; /* in the snapshot */
-
-    pt_interruption interruption; /* of the statements that read the view */
 };
-
-enum { WRITES_BEFORE_LAST_KEY = 16 };
 
 pt_session *pt_session_new(pt_store *store, const pt_session_host *host)
 {
@@ -54,12 +45,12 @@ void pt_session_free(pt_session *session)
     if (session == NULL) {
         return;
     }
+    PT_ASSERT(session->cursors == 0);
     pt_session_rollback(session);
-    pt_session_end_read(session);
-    pt_view_release(session->view);
-    pt_view_release(session->spare);
-    pt_batch_free(&session->applied);
-    pt_last_key_free(&session->last_key);
+    /* If the rollback could not undo, the view is still there, and its snapshot must end before the
+     * store is closed. */
+    pt_current_view_free(&session->current);
+    pt_write_set_free(&session->applied);
     pt_savepoints_free(&session->savepoints);
     session->store->engine->close(session->store);
     sqlite3_free(session);
@@ -70,113 +61,94 @@ pt_store *pt_session_store(const pt_session *session)
     return session->store;
 }
 
+/* --- Phases --- */
+
+typedef enum session_phase {
+    SESSION_IDLE,
+    SESSION_SYNCED,
+    SESSION_WRITING,
+    SESSION_IN_DOUBT,
+} session_phase;
+
+static session_phase phase_of(const pt_session *session)
+{
+    if (!session->writing) {
+        return SESSION_IDLE;
+    }
+    if (session->in_doubt) {
+        return SESSION_IN_DOUBT;
+    }
+    return pt_memtable_version(session->current.view->memtable) == session->applied_version
+               ? SESSION_SYNCED
+               : SESSION_WRITING;
+}
+
+/* For assertions: the transaction accepts writes. */
+static bool accepts_writes(const pt_session *session)
+{
+    return phase_of(session) == SESSION_SYNCED || phase_of(session) == SESSION_WRITING;
+}
+
 bool pt_session_is_writing(const pt_session *session)
 {
     return session->writing;
 }
 
-/* What the transaction writes to; NULL also for one that has failed and could not be taken back. */
-static pt_memtable *memtable_of(const pt_session *session)
-{
-    return session->writing && !session->in_doubt ? session->view->memtable : NULL;
-}
-
+/* In doubt there is a memtable too, but its transaction has been rolled back. */
 pt_memtable *pt_session_memtable(const pt_session *session)
 {
-    return memtable_of(session);
+    return session->writing && !session->in_doubt ? session->current.view->memtable : NULL;
 }
 
-static size_t length_of(const pt_session *session)
+static size_t pending_length(const pt_session *session)
 {
-    pt_memtable *memtable = memtable_of(session);
+    pt_memtable *memtable = pt_session_memtable(session);
     return memtable != NULL ? pt_memtable_length(memtable) : 0;
 }
 
 bool pt_session_has_pending(const pt_session *session)
 {
-    return length_of(session) != 0;
+    return pending_length(session) != 0;
 }
 
 pt_view *pt_session_pending_view(const pt_session *session)
 {
     bool goes_on = session->writing && !atomic_load(&session->store->in_doubt);
-    return goes_on && pt_memtable_length(session->view->memtable) != 0 ? session->view : NULL;
+    return goes_on && pt_view_has_pending(session->current.view) ? session->current.view : NULL;
 }
 
-void pt_session_note_batch(pt_session *session)
+/* --- Reading --- */
+
+static int renew_view(pt_session *session, pt_error *error)
 {
-    if (session->batch_length == 0) {
-        session->batch_length = length_of(session);
-    }
+    pt_interruption *interruption = session->host.db != NULL ? &session->interruption : NULL;
+    return pt_current_view_renew(&session->current, session->store, interruption, error);
 }
 
-bool pt_session_has_batch(const pt_session *session)
+static int undo_again(pt_session *session, pt_error *error);
+
+/* Nobody may use a store that shows writes of a failed transaction. The flag is the store's, so all
+ * sessions of the process see it; only the one that holds the writer lock can undo. */
+static inline int resolve_doubt(pt_session *session, pt_error *error)
 {
-    return session->batch_length != 0 && length_of(session) != 0;
-}
-
-/* --- Views --- */
-
-/* Lets the current view go; it becomes the spare one if nobody else reads it. */
-static void drop_view(pt_session *session)
-{
-    pt_view *view = session->view;
-    session->view = NULL;
-    if (view == NULL) {
-        return;
-    }
-    if (view->references > 1) {
-        pt_view_release(view);
-        return;
-    }
-    pt_view_put_by(view);
-    session->spare = view;
-}
-
-/* A view of the newest version becomes the current one. */
-static int take_view(pt_session *session, pt_error *error)
-{
-    drop_view(session);
-    if (session->spare == NULL) {
-        int rc = pt_view_open(session->store, &session->spare, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-        session->spare->interruption = session->host.db != NULL ? &session->interruption : NULL;
-    } else {
-        int rc = pt_view_reopen(session->spare, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-    }
-    session->view = session->spare;
-    session->spare = NULL;
-    return SQLITE_OK;
-}
-
-static int take_back(pt_session *session, pt_error *error);
-
-/* Nothing may use a store that shows writes of a transaction that failed. */
-static inline int settle_doubt(pt_session *session, pt_error *error)
-{
-    return atomic_load(&session->store->in_doubt) ? take_back(session, error) : SQLITE_OK;
+    return atomic_load(&session->store->in_doubt) ? undo_again(session, error) : SQLITE_OK;
 }
 
 int pt_session_read(pt_session *session, pt_view **view, pt_error *error)
 {
-    int rc = settle_doubt(session, error);
-    if (rc == SQLITE_OK && session->view == NULL) {
-        rc = take_view(session, error);
+    int rc = resolve_doubt(session, error);
+    if (rc == SQLITE_OK && session->current.view == NULL) {
+        rc = renew_view(session, error);
     }
     if (rc == SQLITE_OK) {
-        *view = session->view;
+        *view = session->current.view;
     }
     return rc;
 }
 
 bool pt_session_is_current(const pt_session *session, const pt_view *view)
 {
-    return session->view == view;
+    return session->current.view == view;
 }
 
 bool pt_session_is_being_read(const pt_session *session)
@@ -184,7 +156,7 @@ bool pt_session_is_being_read(const pt_session *session)
     return session->cursors > 0;
 }
 
-static bool view_is_held(const pt_session *session)
+static bool needs_view(const pt_session *session)
 {
     return session->writing || session->cursors > 0 ||
            session->host.follows_transaction(session->host.context);
@@ -197,22 +169,23 @@ void pt_session_cursor_opened(pt_session *session)
 
 void pt_session_cursor_closed(pt_session *session)
 {
+    PT_ASSERT(session->cursors > 0);
     session->cursors--;
     pt_session_end_read(session);
 }
 
 void pt_session_end_read(pt_session *session)
 {
-    if (!view_is_held(session)) {
-        drop_view(session);
+    if (!needs_view(session)) {
+        pt_current_view_drop(&session->current);
     }
 }
 
 /* --- Begin --- */
 
-/* By a look at the newest version. None to be had for other readers, there is nothing to gain by
- * keeping this one. */
-static int look_for_change(pt_session *session, bool *changed, pt_error *error)
+/* Compares with the newest version. If the reader table is full we cannot look: assume a change,
+ * since a transaction that cannot be sure must not write. */
+static int compare_with_newest(pt_session *session, bool *changed, pt_error *error)
 {
     pt_view *newest;
     int rc = pt_view_open(session->store, &newest, error);
@@ -222,45 +195,46 @@ static int look_for_change(pt_session *session, bool *changed, pt_error *error)
         return SQLITE_OK;
     }
     if (rc == SQLITE_OK) {
-        *changed = newest->snapshot->version != session->view->snapshot->version;
+        *changed = newest->snapshot->version != session->current.view->snapshot->version;
         pt_view_release(newest);
     }
     return rc;
 }
 
-/* A transaction that has read may write only on top of what it read. */
+/* A transaction that has read may write only on top of the version that it has read. */
 static int check_snapshot(pt_session *session, pt_error *error)
 {
     bool changed = false;
-    if (session->store->engine->snapshot_is_newest(session->view->snapshot)) {
+    if (session->store->engine->snapshot_is_newest(session->current.view->snapshot)) {
         return SQLITE_OK;
     }
-    int rc = look_for_change(session, &changed, error);
+    int rc = compare_with_newest(session, &changed, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
     if (changed) {
         return pt_error_set(error, SQLITE_BUSY_SNAPSHOT,
-                            "store %Q was changed by somebody else since this transaction "
+                            "store %Q was changed by another connection since this transaction "
                             "read from it; ROLLBACK and run the transaction again",
                             session->store->path);
     }
     return SQLITE_OK;
 }
 
+/* An autocommit statement has read nothing yet that its writes could contradict, so it takes a new
+ * view. Older cursors keep theirs. */
 static int begin_locked(pt_session *session, pt_error *error)
 {
     bool has_read =
-        session->view != NULL && session->host.follows_transaction(session->host.context);
-    int rc = has_read ? check_snapshot(session, error) : take_view(session, error);
+        session->current.view != NULL && session->host.follows_transaction(session->host.context);
+    int rc = has_read ? check_snapshot(session, error) : renew_view(session, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return pt_view_begin_writing(session->view) ? SQLITE_OK : pt_error_nomem(error);
+    return pt_view_begin_writing(session->current.view) ? SQLITE_OK : pt_error_nomem(error);
 }
 
-/* The busy time-out is asked for only when there is something to wait for: that costs a statement.
- */
+/* Asking for the busy timeout costs a statement: do it only if the lock is taken. */
 static int lock_store(pt_session *session, pt_error *error)
 {
     const pt_engine *engine = session->store->engine;
@@ -283,13 +257,16 @@ static int lock_store(pt_session *session, pt_error *error)
 
 int pt_session_begin(pt_session *session, pt_error *error)
 {
-    int rc = settle_doubt(session, error);
+    int rc = resolve_doubt(session, error);
     if (rc != SQLITE_OK || session->writing) {
         return rc;
     }
+    PT_ASSERT(session->applied.count == 0 && session->rows == 0);
+    /* Before the lock, for it may fail: so the next savepoint has room even if memory runs out. */
     if (!pt_savepoints_reserve(&session->savepoints)) {
         return pt_error_nomem(error);
     }
+    /* Lock before looking at the version: after that nobody else can change the store. */
     rc = lock_store(session, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -303,79 +280,69 @@ int pt_session_begin(pt_session *session, pt_error *error)
     session->writing = true;
     session->sync = PT_SYNC_OFF;
     session->batch_length = 0;
-    session->clock = session->view->snapshot->clock;
-    session->next_table_id = session->view->snapshot->next_table_id;
-    pt_last_key_forget(&session->last_key);
+    session->clock = session->current.view->snapshot->clock;
+    session->next_table_id = session->current.view->snapshot->next_table_id;
     return SQLITE_OK;
 }
 
 /* --- Savepoints --- */
 
-/* Something that the transaction has written is taken back, or it is over. */
-static void note_end(pt_session *session)
+/* Writes were discarded, or the transaction is over: what it knows of the catalogue may be wrong.
+ */
+static void note_lost_writes(pt_session *session)
 {
     session->catalog_changes++;
     session->directory_changes += session->directory_changed;
 }
 
-static void cut(pt_session *session, pt_memtable *memtable, size_t length)
+/* The batch is over if its first write was discarded. */
+static void forget_discarded_batch(pt_session *session)
 {
-    pt_memtable_cut(memtable, length);
-    if (length < session->batch_length) {
+    if (pending_length(session) < session->batch_length) {
         session->batch_length = 0;
     }
 }
 
-static void protect_marks(pt_session *session)
-{
-    pt_memtable *memtable = memtable_of(session);
-    if (memtable != NULL) {
-        pt_memtable_protect(memtable, pt_savepoints_protected(&session->savepoints));
-    }
-}
-
-/* While writes are pending there is always room for the next mark. */
 int pt_session_savepoint(pt_session *session, int level)
 {
-    int rc = pt_savepoints_open(&session->savepoints, level, length_of(session));
-    protect_marks(session);
-    return rc;
+    PT_ASSERT(level >= 0 && session->rows == 0);
+    return pt_savepoints_open(&session->savepoints, pt_session_memtable(session), level);
 }
 
 void pt_session_release(pt_session *session, int level)
 {
-    pt_savepoints_release(&session->savepoints, level);
-    protect_marks(session);
+    PT_ASSERT(level >= 0 && session->rows == 0);
+    pt_savepoints_release(&session->savepoints, pt_session_memtable(session), level);
 }
 
 void pt_session_rollback_to(pt_session *session, int level)
 {
-    size_t length = pt_savepoints_roll_back(&session->savepoints, level);
-    pt_memtable *memtable = memtable_of(session);
+    PT_ASSERT(level >= -1 && session->rows == 0);
+    pt_memtable *memtable = pt_session_memtable(session);
+    pt_savepoints_rollback_to(&session->savepoints, memtable, level);
     if (memtable != NULL) {
-        cut(session, memtable, length);
-        note_end(session);
+        forget_discarded_batch(session);
+        note_lost_writes(session);
     }
-    protect_marks(session);
 }
 
-/* --- The end of a transaction --- */
+/* --- Sync, commit, rollback --- */
 
-/* The transaction is over: the lock is free again and the view gone, but for cursors that still
- * read it. */
-static void finish(pt_session *session)
+/* Makes the session idle. Cursors that still read the view keep it alive. */
+static void end_writing(pt_session *session)
 {
-    pt_batch_free(&session->applied);
+    /* The write set points into the view's memtable: free it first. */
+    pt_write_set_free(&session->applied);
     session->applied_version = 0;
-    note_end(session);
+    note_lost_writes(session);
     session->directory_changed = false;
     session->writing = false;
     session->in_doubt = false;
-    drop_view(session);
+    pt_current_view_drop(&session->current);
     session->store->engine->unlock(session->store);
 }
 
-static pt_commit commit_of(const pt_session *session, bool catalog_changed)
+static pt_commit store_commit(const pt_session *session, bool catalog_changed)
 {
     return (pt_commit){.sync = session->sync,
                        .clock = session->clock,
@@ -383,65 +350,72 @@ static pt_commit commit_of(const pt_session *session, bool catalog_changed)
                        .catalog_changed = catalog_changed};
 }
 
-int pt_session_sync(pt_session *session, pt_error *error)
+/* Undoes what an earlier sync has committed and commits `writes`, in one commit to the store. */
+static int replace_applied(pt_session *session, const pt_write_set *writes, pt_error *error)
 {
-    pt_memtable *memtable = memtable_of(session);
-    if (memtable == NULL || pt_memtable_version(memtable) == session->applied_version) {
+    if (writes->count == 0 && session->applied.count == 0) {
         return SQLITE_OK;
     }
-    pt_batch batch = {0};
-    if (pt_memtable_sorted(memtable, &batch.entries, &batch.count) != SQLITE_OK) {
+    pt_commit commit = store_commit(session, pt_write_set_changes_catalog(writes) ||
+                                                 pt_write_set_changes_catalog(&session->applied));
+    return pt_write_set_commit(session->store, &session->applied, session->current.view->snapshot,
+                               writes, &commit, error);
+}
+
+int pt_session_sync(pt_session *session, pt_error *error)
+{
+    PT_ASSERT(session->rows == 0);
+    /* The sync of another table of this store, or of the companion, has done it. */
+    if (phase_of(session) != SESSION_WRITING) {
+        return SQLITE_OK;
+    }
+    pt_memtable *memtable = session->current.view->memtable;
+    pt_write_set writes = {0};
+    if (pt_memtable_sorted(memtable, &writes) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     int rc = SQLITE_OK;
-    if (batch.count + session->applied.count != 0) {
-        pt_commit commit = commit_of(session, pt_batch_changes_catalog(&batch) ||
-                                                  pt_batch_changes_catalog(&session->applied));
+    /* The main database's locks come first: if they are not to be had, the store is untouched and
+     * COMMIT can be tried again. */
+    if (writes.count + session->applied.count != 0) {
         rc = session->host.before_commit(session->host.context, error);
-        if (rc == SQLITE_OK) {
-            rc = pt_batch_commit(session->store, &session->applied, session->view->snapshot, &batch,
-                                 &commit, error);
-        }
+    }
+    if (rc == SQLITE_OK) {
+        rc = replace_applied(session, &writes, error);
     }
     if (rc != SQLITE_OK) {
-        pt_batch_free(&batch);
+        pt_write_set_free(&writes);
         return rc;
     }
-    pt_batch_free(&session->applied);
-    session->applied = batch;
+    pt_write_set_free(&session->applied);
+    session->applied = writes;
     session->applied_version = pt_memtable_version(memtable);
+    /* An undo needs these entries' keys, whatever is discarded until then. */
     pt_memtable_pin(memtable);
     return SQLITE_OK;
 }
 
+/* SQLite ignores errors of xCommit, so nothing here may fail. */
 void pt_session_commit(pt_session *session)
 {
+    PT_ASSERT(session->rows == 0 && phase_of(session) != SESSION_WRITING);
     pt_savepoints_clear(&session->savepoints);
     if (session->writing && !session->in_doubt) {
-        finish(session);
+        end_writing(session);
     }
 }
 
-/* Takes back from the store what xSync put there. */
-static int undo(pt_session *session, pt_error *error)
+/* Ends the transaction with nothing of it in the store. If that fails, the store is in doubt: the
+ * lock and the snapshot stay, for undoing needs both. */
+static int undo_and_end(pt_session *session, pt_error *error)
 {
-    if (session->applied.count == 0) {
-        return SQLITE_OK;
-    }
-    static const pt_batch nothing;
-    pt_commit commit = commit_of(session, pt_batch_changes_catalog(&session->applied));
-    return pt_batch_commit(session->store, &session->applied, session->view->snapshot, &nothing,
-                           &commit, error);
-}
-
-/* Ends the transaction with nothing of it in the store; if that fails, the store is in doubt. */
-static int give_up(pt_session *session, pt_error *error)
-{
-    int rc = undo(session, error);
+    static const pt_write_set nothing;
+    int rc = replace_applied(session, &nothing, error);
     session->in_doubt = rc != SQLITE_OK;
+    /* Before the lock is free: the next writer must find the store resolved. */
     atomic_store(&session->store->in_doubt, session->in_doubt);
     if (rc == SQLITE_OK) {
-        finish(session);
+        end_writing(session);
     }
     return rc;
 }
@@ -452,35 +426,35 @@ void pt_session_rollback(pt_session *session)
     if (!session->writing) {
         return;
     }
-    session->view->withdrawn = pt_view_has_pending(session->view);
+    /* Cursors that have shown the transaction's writes must not go on as if nothing had happened.
+     */
+    session->current.view->rolled_back = pt_view_has_pending(session->current.view);
     pt_error error = PT_ERROR_NONE;
-    if (give_up(session, &error) != SQLITE_OK) {
-        sqlite3_log(error.rc, "ptable: store '%s': a failed transaction is not taken back: %s",
+    if (undo_and_end(session, &error) != SQLITE_OK) {
+        sqlite3_log(error.rc, "ptable: store '%s': a failed transaction cannot be undone: %s",
                     session->store->path, error.message != NULL ? error.message : "out of memory");
     }
     pt_error_clear(&error);
 }
 
-/* Tries again to take back what a transaction that failed has written. */
-static int take_back(pt_session *session, pt_error *error)
+static int undo_again(pt_session *session, pt_error *error)
 {
     pt_error reason = PT_ERROR_NONE;
-    if (session->in_doubt && give_up(session, &reason) == SQLITE_OK) {
+    if (session->in_doubt && undo_and_end(session, &reason) == SQLITE_OK) {
         return SQLITE_OK;
     }
-    pt_error_set(
-        error, SQLITE_IOERR,
-        "store %Q still shows writes of a transaction that failed to commit and could "
-        "not be taken back%s%s; mend the cause, or close all connections of this process to it",
-        session->store->path, reason.message != NULL ? ": " : "",
-        reason.message != NULL ? reason.message : "");
+    pt_error_set(error, SQLITE_IOERR,
+                 "store %Q still shows writes of a transaction that failed to commit and could not "
+                 "be undone%s%s; fix the cause, or close all connections of this process to it",
+                 session->store->path, reason.message != NULL ? ": " : "",
+                 reason.message != NULL ? reason.message : "");
     pt_error_clear(&reason);
     return error->rc;
 }
 
-/* --- Writes --- */
+/* --- Writing --- */
 
-int pt_session_refuse_withdrawn(pt_error *error)
+int pt_session_refuse_rolled_back(pt_error *error)
 {
     return pt_error_set(error, SQLITE_ABORT_ROLLBACK,
                         "the transaction that this statement was writing in has been rolled back; "
@@ -523,75 +497,59 @@ uint64_t pt_session_directory_changes(const pt_session *session)
     return session->directory_changes;
 }
 
-/* Whether the key need not be looked for. Only asked once a transaction has written some rows, for
- * it costs a look-up itself. */
-static int is_beyond_snapshot(pt_session *session, pt_slice key, bool *beyond, pt_error *error)
-{
-    if (length_of(session) < WRITES_BEFORE_LAST_KEY) {
-        *beyond = false;
-        return SQLITE_OK;
-    }
-    return pt_last_key_is_before(&session->last_key, session->view->snapshot, key, beyond, error);
-}
-
 int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,
                     pt_error *error)
 {
-    bool decided;
-    int rc = pt_view_get_pending(session->view, key, &decided, found, record, error);
-    if (rc != SQLITE_OK || decided) {
-        return rc;
-    }
-    bool beyond;
-    rc = is_beyond_snapshot(session, key, &beyond, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    if (beyond) {
-        *found = false;
-        return SQLITE_OK;
-    }
-    return session->store->engine->get(session->view->snapshot, key, found, record, error);
+    return pt_view_get(session->current.view, key, found, record, error);
 }
 
 uint8_t *pt_session_put(pt_session *session, pt_slice key, pt_operation operation,
                         size_t record_size)
 {
-    return pt_memtable_put(session->view->memtable, key, operation, record_size);
+    PT_ASSERT(accepts_writes(session));
+    return pt_memtable_put(session->current.view->memtable, key, operation, record_size);
 }
 
 int pt_session_remove(pt_session *session, pt_slice key, pt_error *error)
 {
-    if (pt_memtable_put(session->view->memtable, key, PT_DELETE, 0) == NULL) {
-        return pt_error_nomem(error);
-    }
-    return SQLITE_OK;
+    return pt_session_put(session, key, PT_DELETE, 0) != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
 size_t pt_session_begin_row(pt_session *session)
 {
-    size_t row = length_of(session);
+    PT_ASSERT(accepts_writes(session));
+    size_t row = pending_length(session);
     session->rows++;
-    pt_memtable_protect(session->view->memtable, row);
+    pt_memtable_protect(session->current.view->memtable, row);
     return row;
 }
 
-/* The protection that an inner row leaves behind is stricter than the outer one's. */
-static void leave_row(pt_session *session)
+/* After an inner row ends, its protection stays: it covers more than the outer row's. */
+void pt_session_end_row(pt_session *session)
 {
+    PT_ASSERT(session->rows > 0);
     session->rows--;
     if (session->rows == 0) {
-        protect_marks(session);
+        pt_savepoints_protect(&session->savepoints, pt_session_memtable(session));
     }
 }
 
-void pt_session_end_row(pt_session *session)
+void pt_session_discard_row(pt_session *session, size_t row)
 {
-    leave_row(session);
+    PT_ASSERT(session->rows > 0 && row <= pending_length(session));
+    pt_memtable_discard(session->current.view->memtable, row);
+    forget_discarded_batch(session);
+    pt_session_end_row(session);
 }
 
-void pt_session_give_up_row(pt_session *session, size_t row)
+void pt_session_note_batch(pt_session *session)
 {
-    cut(session, session->view->memtable, row);
-    leave_row(session);
+    if (session->batch_length == 0) {
+        session->batch_length = pending_length(session);
+    }
+}
+
+bool pt_session_has_batch(const pt_session *session)
+{
+    return session->batch_length != 0 && pending_length(session) != 0;
 }

@@ -1,22 +1,38 @@
 /*
- * A session is one SQLite connection's use of one store: what an SQL transaction means there.
- *
- * SQLite calls back once for every table of the store and once for the companion, in any order, so
- * every call here is idempotent. In the words of virtual table callbacks:
+ * A session is one SQLite connection's use of one store. It says what an SQL transaction means
+ * there, in terms of virtual table callbacks:
  *
  *     xOpen       pt_session_cursor_opened: an autocommit statement's view ends with its cursors
  *     xFilter     pt_session_read
  *     xBegin      pt_session_begin: writer lock, newest snapshot, empty memtable
  *     xUpdate     pt_session_find, pt_session_put, pt_session_remove
  *     xSavepoint  pt_session_savepoint: a mark in the memtable's log
- *     xSync       pt_session_sync: the memtable is committed to the store
- *     xCommit     pt_session_commit: the transaction is over
+ *     xSync       pt_session_sync: commits the memtable to the store
+ *     xCommit     pt_session_commit: ends the transaction
  *     xRollback   pt_session_rollback: also after xSync, whose commit is then undone
  *
- * After xSync the main database can still refuse to commit. Until xCommit the snapshot from before
- * stays open, so that the touched keys can be put back from it; a second xSync puts them back and
- * commits the memtable anew, at once. If putting back fails, the store is in doubt: the writer lock
- * stays and every use tries again.
+ * Phases, and the calls that lead from one to the next:
+ *
+ *     idle      no transaction writes             begin -> synced
+ *     synced    the store holds all writes        put, discard -> writing; commit, rollback -> idle
+ *     writing   some are in the memtable only     sync -> synced; rollback -> idle
+ *     in doubt  rollback could not undo a sync    read, begin, rollback try again -> idle
+ *
+ * SQLite repeats calls and leaves some out. All this is legal, and other orders are not (debug
+ * builds assert that):
+ *   - It calls back once for each table of the store and once for the companion, in any order: so
+ *     each call may come again, and commit and rollback come in the phase idle too.
+ *   - xSync, then xSync again without xBegin, perhaps with more writes in between: COMMIT found the
+ *     main database busy and was repeated. The store then gets undo and redo in one commit.
+ *   - xSync, then xRollback: the main database could not commit. Until xCommit the snapshot from
+ *     before the transaction stays open, so that the written keys can be put back from it.
+ *   - xSavepoint of a level without those outside it, xRollbackTo a level that was never opened
+ *     (-1 is the outermost), savepoints of sessions that do not write.
+ * xCommit without xSync while writes are pending is not legal: they would be lost.
+ *
+ * Three words for going back: a transaction is *rolled back*; pending operations are *discarded*
+ * from the memtable; what xSync has committed is *undone* in the store. If undoing fails, the store
+ * is in doubt: the writer lock stays, and every use tries again.
  */
 #ifndef PT_TRANSACTION_SESSION_H
 #define PT_TRANSACTION_SESSION_H
@@ -25,91 +41,94 @@
 
 typedef struct pt_session pt_session;
 
-/* What a session needs to know of its connection. */
+/* What a session asks its connection. */
 typedef struct pt_session_host {
     void *context;
-    /* How long to wait for a writer lock, in ms, and what to do when that was not long enough.
-     * SQLITE_OK; SQLITE_INTERRUPT, SQLITE_NOMEM: not at all. */
+    /* How long to wait for a writer lock, in ms; and what the user can do if that was not long
+     * enough. SQLITE_OK. SQLITE_INTERRUPT, SQLITE_NOMEM: give up at once. */
     int (*lock_wait)(void *context, int *wait_ms, const char **advice, pt_error *error);
-    /* An explicit transaction is followed from its first statement on, so reads keep their view. */
+    /* True while the companion follows an explicit transaction: then reads keep their view. */
     bool (*follows_transaction)(void *context);
-    /* Takes what locks can make the main database's commit fail later. */
+    /* Takes the locks without which the main database's commit could fail after ours. */
     int (*before_commit)(void *context, pt_error *error);
-    sqlite3 *db; /* whose statements can be interrupted; NULL: they cannot */
+    sqlite3 *db; /* the connection; NULL: its statements cannot be interrupted */
 } pt_session_host;
 
-/* The session takes the store over and closes it. NULL when out of memory (the store is then
- * closed). */
+/* The session owns the store and closes it, also when out of memory: then returns NULL. */
 pt_session *pt_session_new(pt_store *store, const pt_session_host *host);
 
-/* Rolls back what is left and closes the store. No cursor may be open. NULL is allowed. */
+/* Rolls back an open transaction and closes the store. No cursor may be open. NULL is allowed. */
 void pt_session_free(pt_session *session);
 
 pt_store *pt_session_store(const pt_session *session);
 
-/* A transaction is writing; whether it has pending operations. */
+/* True between begin and the transaction's end; true if the transaction has written anything. */
 bool pt_session_is_writing(const pt_session *session);
 bool pt_session_has_pending(const pt_session *session);
 
-/* What the transaction has written, or NULL while none is writing. */
+/* What the transaction has written. NULL: idle or in doubt. */
 pt_memtable *pt_session_memtable(const pt_session *session);
 
-/* The view that has pending operations, if the transaction has written and can go on; or NULL. */
+/* The session's view if it has pending operations and the store is not in doubt; else NULL. */
 pt_view *pt_session_pending_view(const pt_session *session);
 
-/*
- * The write just made begins a batch, if none has begun; whether one has, in this transaction, and
- * was not rolled back. What that means: transaction/batch_rules.h.
- */
+/* A batch (transaction/batch_rules.h) begins with the write just made, unless one has begun. True
+ * if the transaction has begun one, and has not discarded that write. */
 void pt_session_note_batch(pt_session *session);
 bool pt_session_has_batch(const pt_session *session);
 
+/* --- Reading --- */
+
 /*
- * The view for a statement. It is the session's; pt_scan retains it. SQLITE_BUSY, SQLITE_CORRUPT
- * and so on as the engine's snapshot_begin; SQLITE_IOERR while the store is in doubt.
+ * The view for a statement. It belongs to the session; pt_scan retains it. SQLITE_BUSY,
+ * SQLITE_CORRUPT and so on, as the engine's snapshot_begin; SQLITE_IOERR while the store is in
+ * doubt.
  */
 int pt_session_read(pt_session *session, pt_view **view, pt_error *error);
 
-/* Whether it is the view that pt_session_read gives now. */
+/* True if this is the view that pt_session_read gives now. */
 bool pt_session_is_current(const pt_session *session, const pt_view *view);
 
-/* Whether cursors are open: then an autocommit view may be older than the store. */
+/* True if cursors are open: then an autocommit view may be older than the store. */
 bool pt_session_is_being_read(const pt_session *session);
 
-/* Cursors hold an autocommit view together; with the last one closed it ends. */
+/* Open cursors keep an autocommit view; closing the last one drops it. */
 void pt_session_cursor_opened(pt_session *session);
 void pt_session_cursor_closed(pt_session *session);
 
-/* The connection's explicit transaction, which the companion followed, is over. */
+/* Drops the view unless a transaction or a cursor needs it. */
 void pt_session_end_read(pt_session *session);
 
+/* --- The transaction --- */
+
 /*
- * Begins to write. SQLITE_BUSY: another writer; SQLITE_BUSY_SNAPSHOT: the transaction has read what
- * somebody else changed since; SQLITE_READONLY; SQLITE_NOMEM; SQLITE_IOERR: the store is in doubt.
+ * Begins to write. SQLITE_BUSY: another connection writes; SQLITE_BUSY_SNAPSHOT: the transaction
+ * has read, and another connection has changed the store since; SQLITE_READONLY; SQLITE_NOMEM;
+ * SQLITE_IOERR: the store is in doubt.
  */
 int pt_session_begin(pt_session *session, pt_error *error);
 
-/* SQLITE_OK, or SQLITE_NOMEM; the mark of the level is set even then while writes are pending. */
+/* SQLITE_OK or SQLITE_NOMEM. While writing, the savepoint is open even on SQLITE_NOMEM. */
 int pt_session_savepoint(pt_session *session, int level);
 void pt_session_release(pt_session *session, int level);
 void pt_session_rollback_to(pt_session *session, int level);
 
 /*
  * SQLITE_BUSY: a reader of the main database keeps it from committing; SQLITE_FULL, SQLITE_IOERR,
- * SQLITE_NOMEM. The store then holds nothing of the transaction, or what an earlier xSync put
- * there.
+ * SQLITE_NOMEM. On failure the store is as it was before the call: it holds nothing of the
+ * transaction, or what an earlier sync committed.
  */
 int pt_session_sync(pt_session *session, pt_error *error);
 void pt_session_commit(pt_session *session);
 void pt_session_rollback(pt_session *session);
 
-/* --- Inside a transaction that writes --- */
+/* --- Writing: in a transaction that has begun --- */
 
 /*
- * For xUpdate when no transaction is writing: a function in its own statement has rolled it back,
- * and SQLite goes on without another xBegin. SQLITE_ABORT_ROLLBACK.
+ * The error for xUpdate in an idle session: a function in the statement itself has rolled the
+ * transaction back, and SQLite goes on without another xBegin. SQLITE_ABORT_ROLLBACK.
  */
-int pt_session_refuse_withdrawn(pt_error *error);
+int pt_session_refuse_rolled_back(pt_error *error);
 
 /* The commit will be at least this durable. */
 void pt_session_require_sync(pt_session *session, pt_sync sync);
@@ -117,14 +136,15 @@ void pt_session_require_sync(pt_session *session, pt_sync sync);
 /* The timestamp of the next write. */
 int64_t pt_session_tick(pt_session *session);
 
-/* An id for a new table; PT_TABLE_ID_LIMIT if none is left. */
+/* An id for a new table. PT_TABLE_ID_LIMIT: no id is left. */
 uint32_t pt_session_new_table_id(pt_session *session);
 
-/* Changes whenever the transaction's own view of the table catalogue may have changed. */
+/* Changes whenever the transaction itself may have changed its view of the table catalogue. */
 uint64_t pt_session_catalog_changes(const pt_session *session);
 void pt_session_note_catalog_change(pt_session *session);
 
-/* The same, but it stays when a transaction ends that has neither made nor dropped a table. */
+/* Like pt_session_catalog_changes, but stays the same when a transaction ends that has neither made
+ * nor dropped a table. */
 uint64_t pt_session_directory_changes(const pt_session *session);
 
 /*
@@ -134,7 +154,8 @@ uint64_t pt_session_directory_changes(const pt_session *session);
 int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,
                     pt_error *error);
 
-/* Room for the record of an operation, to be filled at once. NULL when out of memory. */
+/* Returns room for the record of an operation; the caller fills it at once. NULL when out of
+ * memory. */
 uint8_t *pt_session_put(pt_session *session, pt_slice key, pt_operation operation,
                         size_t record_size);
 
@@ -142,12 +163,12 @@ uint8_t *pt_session_put(pt_session *session, pt_slice key, pt_operation operatio
 int pt_session_remove(pt_session *session, pt_slice key, pt_error *error);
 
 /*
- * A row's write that needs several operations: between begin and end nothing is overwritten in
- * place; on failure give up restores what was there. `row` is what begin returned. Rows may lie
- * inside each other; each is ended or given up.
+ * Makes several operations on one row all-or-nothing: end keeps them, discard takes them all back.
+ * `row` is what begin returned. Rows nest; each is ended or discarded. In between, nothing is
+ * overwritten in place.
  */
 size_t pt_session_begin_row(pt_session *session);
 void pt_session_end_row(pt_session *session);
-void pt_session_give_up_row(pt_session *session, size_t row);
+void pt_session_discard_row(pt_session *session, size_t row);
 
 #endif

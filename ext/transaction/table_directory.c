@@ -47,6 +47,7 @@ bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
 {
     size_t length = key.size - PT_KEY_TABLE_SIZE;
     pt_slice content;
+    /* The seal also covers the key, so an entry that moved to another name does not open. */
     if (!pt_unseal(key, record, &content) || content.size < RECORD_NAME + length ||
         content.data[0] != RECORD_FORMAT) {
         return false;
@@ -100,11 +101,13 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
 {
     uint64_t generation = view->snapshot->catalog_generation;
     uint64_t changes = pt_session_directory_changes(session);
-    /* A view that only an older statement reads shows nothing of the session's changes. */
+    /* An older view, which only cursors still read, does not show the session's changes, so the
+     * cache is not for it. */
     bool current = pt_session_is_current(session, view);
     if (current && table->known && table->generation == generation && table->changes == changes) {
         return SQLITE_OK;
     }
+    /* On failure nothing is known: the next statement looks again. */
     table->known = false;
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
@@ -151,13 +154,14 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
     return SQLITE_OK;
 }
 
-/* Both operations or none. */
+/* Does both operations or nothing. */
 static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
 {
     uint8_t bytes[GARBAGE_KEY_SIZE];
     pt_slice garbage = pt_slice_of(bytes, sizeof bytes);
     pt_put_be32(bytes, PT_TABLE_GARBAGE);
     pt_put_be32(bytes + PT_KEY_TABLE_SIZE, id);
+    /* In one row, so that a failure after the removal brings the entry back. */
     size_t row = pt_session_begin_row(session);
     int rc = pt_session_remove(session, key, error);
     if (rc == SQLITE_OK) {
@@ -171,7 +175,7 @@ static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt
     if (rc == SQLITE_OK) {
         pt_session_end_row(session);
     } else {
-        pt_session_give_up_row(session, row);
+        pt_session_discard_row(session, row);
     }
     return rc;
 }
@@ -205,6 +209,7 @@ int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_err
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* A statement that makes a table for each one it walks over must come to an end. */
     pt_scan_freeze(&walk->scan);
     return pt_scan_seek(&walk->scan, pt_slice_of(low, low_size), pt_slice_of(high, sizeof high),
                         PT_FORWARD, error);
@@ -235,14 +240,14 @@ void pt_table_walk_close(pt_table_walk *walk)
 
 /* --- Table names --- */
 
-enum { FIRST_CAPACITY = 16 };
+enum { FIRST_NAMES = 16 };
 
-static bool make_room(pt_table_names *names)
+static bool reserve_name(pt_table_names *names)
 {
     if (names->count < names->capacity) {
         return true;
     }
-    size_t capacity = names->capacity != 0 ? 2 * names->capacity : FIRST_CAPACITY;
+    size_t capacity = names->capacity != 0 ? 2 * names->capacity : FIRST_NAMES;
     pt_table_name *larger = sqlite3_realloc64(names->names, capacity * sizeof *larger);
     if (larger == NULL) {
         return false;
@@ -254,7 +259,7 @@ static bool make_room(pt_table_names *names)
 
 bool pt_table_names_add(pt_table_names *names, int64_t id, pt_slice name)
 {
-    if (!make_room(names)) {
+    if (!reserve_name(names)) {
         return false;
     }
     size_t offset = names->texts.size;
@@ -284,7 +289,7 @@ int pt_table_names_add_all(pt_table_names *names, pt_view *view, pt_error *error
     return rc;
 }
 
-static int compare(const void *a, const void *b)
+static int compare_names(const void *a, const void *b)
 {
     const pt_table_name *left = a;
     const pt_table_name *right = b;
@@ -296,8 +301,10 @@ static int compare(const void *a, const void *b)
 
 const char *pt_table_names_find(pt_table_names *names, int64_t id)
 {
+    /* Sort on the first look-up after names were added. Equal ids stay in the order of adding, so
+     * the search for the last one finds the newest name. */
     if (!names->sorted && names->count != 0) {
-        qsort(names->names, names->count, sizeof *names->names, compare);
+        qsort(names->names, names->count, sizeof *names->names, compare_names);
     }
     names->sorted = true;
     size_t low = 0;
@@ -329,7 +336,7 @@ void pt_table_names_free(pt_table_names *names)
 
 /* --- Table counts --- */
 
-/* What the pending operations on the keys that begin so change, in records and bytes. */
+/* How pending operations change the number of records and bytes. */
 typedef struct changes {
     int64_t records;
     int64_t bytes;
@@ -344,6 +351,7 @@ static int add_change(pt_view *view, const pt_pending *pending, changes *sum, pt
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* The operation replaces the stored record: subtract the old one, add the new one. */
     if (found) {
         sum->records--;
         sum->bytes -= (int64_t)(key.size + before.size);
@@ -366,6 +374,7 @@ static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *e
         return pt_error_nomem(error);
     }
     int rc = SQLITE_OK;
+    /* Nothing writes while we walk, so the node stays valid. */
     while (rc == SQLITE_OK && node != NULL &&
            pt_slice_has_prefix(pt_pending_key(pt_memtable_at(node)), prefix)) {
         rc = add_change(view, pt_memtable_at(node), sum, error);

@@ -1,13 +1,13 @@
 /*
- * The table catalogue: which tables a store has. It is table 0 of the store, read and written like
- * any other:
+ * The table catalogue: the tables that a store has. It is table 0 of the store, and is read and
+ * written like any other table:
  *
  *     key      be32(0), the table's name with A-Z in lower case
  *     record   u8 format: 1; u32 table id, little-endian; the name as it was given; u8 kind;
  *              sealed (base/seal.h)
  *
- * The name is as long as in the key. Without a kind it is PT_TABLE_OF_ENTITIES, and that is not
- * written. Later versions may append to it, before the seal.
+ * The name is as long as in the key. PT_TABLE_OF_ENTITIES is not written: a record without a kind
+ * is of that kind. Later versions may append fields before the seal.
  */
 #ifndef PT_TRANSACTION_TABLE_DIRECTORY_H
 #define PT_TRANSACTION_TABLE_DIRECTORY_H
@@ -24,7 +24,7 @@ typedef enum pt_table_kind {
     PT_TABLE_OF_MESSAGES = 1, /* of the module pt_queue */
 } pt_table_kind;
 
-/* A table's id as it was last looked up. All zeros: never. */
+/* A table's id when it was last looked up. All zeros: not looked up yet. */
 typedef struct pt_table_id {
     uint64_t generation; /* of the snapshot's catalogue */
     uint64_t changes;    /* of the session's */
@@ -33,7 +33,7 @@ typedef struct pt_table_id {
     bool known;
 } pt_table_id;
 
-/* A table as the catalogue has it. The name lies in its entry. */
+/* A table's entry in the catalogue. The name points into the entry's record. */
 typedef struct pt_table_entry {
     uint32_t id;
     pt_table_kind kind;
@@ -41,7 +41,7 @@ typedef struct pt_table_entry {
 } pt_table_entry;
 
 /*
- * Looks the table up as the view shows it; without cost while the catalogue has not changed.
+ * Looks the table up in the view. Costs nothing while the catalogue has not changed.
  * SQLITE_NOTFOUND (without a text) if there is none; SQLITE_TOOBIG: name too long;
  * SQLITE_CORRUPT_VTAB: its entry is damaged; SQLITE_NOMEM, and what the engine answers.
  */
@@ -49,7 +49,7 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
                             pt_table_id *table, pt_error *error);
 
 /*
- * Enters a table that is not there. The session must be writing. SQLITE_TOOBIG: name too long;
+ * Adds a table that does not exist. The session must be writing. SQLITE_TOOBIG: name too long;
  * SQLITE_FULL: no table id is left; SQLITE_NOMEM.
  */
 int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind kind,
@@ -63,39 +63,42 @@ int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *ent
                             pt_error *error);
 
 /*
- * Drops a table that is there: takes its entry out, and puts it with those whose entities are to be
- * deleted (entity/key.h), in time that does not depend on how many there are. The session must be
- * writing. On failure nothing has changed. SQLITE_NOTFOUND (without a text) and others as above.
+ * Drops a table: removes its entry, and marks its entities to be collected (entity/key.h). The time
+ * does not depend on the number of entities. The session must be writing. On failure nothing has
+ * changed. SQLITE_NOTFOUND (without a text) and other codes as above.
  */
 int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name,
                               pt_error *error);
 
-/* Reads an entry from its logical key and record. False if no version wrote it. */
+/* Reads an entry from its logical key and record. False if the record is damaged. */
 bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry);
 
-/* Whether the key is that of the entry's name. */
+/* True if the key is that of the entry's name. */
 bool pt_table_entry_is_of(const pt_table_entry *entry, pt_slice key);
 
 /* --- All tables of a store, in the order of their names --- */
 
-/* All zeros is a closed walk. Tables that are made later do not show. */
+/* All zeros is a closed walk. A walk does not show tables that are made after it was opened. */
 typedef struct pt_table_walk {
     pt_scan scan;
     bool begun;
 } pt_table_walk;
 
-/* Begins before the table of the name `from`, or where it would be; empty: the first one. */
+/* The first table of the walk is the one named `from`, or the next one in order. Empty: all tables.
+ */
 int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_error *error);
 
-/* The next table; *found = false: there is none. The entry is valid until the next step. */
+/* The next table. *found = false at the end. The entry is valid until the next step. */
 int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, pt_error *error);
 
-/* Lets the view go and frees the memory. */
+/* Releases the view and frees the memory. */
 void pt_table_walk_close(pt_table_walk *walk);
 
 /*
- * Names of tables by their ids. To look for one id, the catalogue must be walked through;
- * statements that come upon many tables gather their names in one walk.
+ * --- Table names by ids ---
+ *
+ * The catalogue is ordered by name, so finding an id takes a walk through it. Statements that show
+ * many tables collect all names in one walk.
  */
 
 typedef struct pt_table_name {
@@ -109,30 +112,31 @@ typedef struct pt_table_names {
     size_t count;
     size_t capacity;
     bool sorted;
-    pt_buffer texts; /* with a NUL behind each */
+    pt_buffer texts; /* each ends with a NUL */
 } pt_table_names;
 
-/* Adds a name; the id is that of a table, or one that tells more. False: out of memory. */
+/* Adds a name under an id of the caller's choice: that of the table, or one that also tells the
+ * store. False when out of memory. */
 bool pt_table_names_add(pt_table_names *names, int64_t id, pt_slice name);
 
 /* Adds all tables of the view. Codes as pt_table_walk_next. */
 int pt_table_names_add_all(pt_table_names *names, pt_view *view, pt_error *error);
 
-/* The name that was added last with this id, valid until the next one is added; NULL: none was. */
+/* The name that was added last under this id, valid until the next name is added. NULL if there is
+ * none. */
 const char *pt_table_names_find(pt_table_names *names, int64_t id);
 
-/* Empties the list; the memory is kept for the next use. */
+/* Empties the list. Keeps the memory for the next use. */
 void pt_table_names_clear(pt_table_names *names);
 
 void pt_table_names_free(pt_table_names *names);
 
-/*
- * How much a table holds, as a transaction sees it.
- */
+/* --- Counts --- */
 
 /*
- * The counts of the snapshot and what pending operations add to them: exact, in time that grows
- * with the table's pending operations only. SQLITE_OK, SQLITE_NOMEM, and what the engine answers.
+ * How much a table holds in the view: the snapshot's counts and the changes of pending operations.
+ * Exact. The time depends on the number of the table's pending operations only. SQLITE_OK,
+ * SQLITE_NOMEM, and what the engine answers.
  */
 int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts, pt_error *error);
 

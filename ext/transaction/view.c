@@ -1,6 +1,11 @@
 #include "transaction/view.h"
 
+#include "base/assert.h"
 #include "base/sqlite.h"
+#include "entity/key.h"
+
+/* Finding a table's last key costs as much as a look-up: only a longer transaction gains by it. */
+enum { WRITES_BEFORE_LAST_KEY = 16 };
 
 int pt_view_open(pt_store *store, pt_view **out, pt_error *error)
 {
@@ -29,59 +34,148 @@ void pt_view_release(pt_view *view)
     }
     pt_memtable_free(view->memtable);
     pt_memtable_free(view->spare);
+    pt_buffer_free(&view->last_key.key);
     view->snapshot->store->engine->snapshot_free(view->snapshot);
     sqlite3_free(view);
 }
 
 bool pt_view_begin_writing(pt_view *view)
 {
+    /* A spare memtable keeps its memory, so a small transaction allocates nothing. */
     view->memtable = view->spare != NULL ? view->spare : pt_memtable_new();
     view->spare = NULL;
     return view->memtable != NULL;
 }
 
-void pt_view_put_by(pt_view *view)
+/* --- One record --- */
+
+static int find_last_entity(pt_view *view, uint32_t table_id, pt_error *error)
+{
+    const pt_engine *engine = view->snapshot->store->engine;
+    pt_last_key *last = &view->last_key;
+    uint8_t low[PT_KEY_TABLE_SIZE];
+    uint8_t high[PT_KEY_TABLE_SIZE];
+    pt_put_be32(low, table_id);
+    pt_put_be32(high, table_id + 1);
+    pt_engine_cursor *cursor;
+    int rc = engine->cursor_open(view->snapshot, &cursor, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    /* Unknown until the search has succeeded: a failure must not leave half an answer. */
+    pt_buffer_clear(&last->key);
+    last->known = false;
+    rc = engine->cursor_seek(cursor, pt_slice_of(high, sizeof high), pt_slice_of(low, sizeof low),
+                             PT_BACKWARD, error);
+    /* Copy the key: it is valid only until the cursor is closed. */
+    if (rc == SQLITE_OK && cursor->valid && !pt_buffer_assign(&last->key, cursor->key)) {
+        rc = pt_error_nomem(error);
+    }
+    engine->cursor_close(cursor);
+    last->known = rc == SQLITE_OK;
+    last->table_id = table_id;
+    return rc;
+}
+
+/* Sets *beyond if the key is greater than all keys of its table in the snapshot. */
+static int is_beyond_snapshot(pt_view *view, pt_slice key, bool *beyond, pt_error *error)
+{
+    pt_last_key *last = &view->last_key;
+    uint32_t table_id = pt_get_be32(key.data);
+    *beyond = false;
+    if (view->memtable == NULL || pt_memtable_length(view->memtable) < WRITES_BEFORE_LAST_KEY) {
+        return SQLITE_OK;
+    }
+    if (!last->known || last->table_id != table_id) {
+        int rc = find_last_entity(view, table_id, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+    *beyond = pt_slice_compare(key, pt_buffer_slice(&last->key)) > 0;
+    return SQLITE_OK;
+}
+
+static int get_stored(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
+{
+    bool beyond;
+    int rc = is_beyond_snapshot(view, key, &beyond, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (beyond) {
+        *found = false;
+        return SQLITE_OK;
+    }
+    return view->snapshot->store->engine->get(view->snapshot, key, found, record, error);
+}
+
+/* A pending operation hides what the snapshot has: look for it first. */
+int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
+{
+    pt_pending *pending = NULL;
+    if (pt_view_has_pending(view) && pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (pending == NULL) {
+        return get_stored(view, key, found, record, error);
+    }
+    *found = pending->operation != PT_DELETE;
+    *record = pt_pending_record(pending);
+    return SQLITE_OK;
+}
+
+/* --- The current view --- */
+
+/* Ends the snapshot of a view that nobody uses, and empties its memtable. */
+static void end_view(pt_view *view)
 {
     if (view->memtable != NULL) {
         pt_memtable_reset(view->memtable);
         view->spare = view->memtable;
         view->memtable = NULL;
     }
-    view->withdrawn = false;
+    /* What is remembered of the snapshot ends with it. */
+    view->rolled_back = false;
+    view->last_key.known = false;
+    memset(view->chunks, 0, sizeof view->chunks);
     view->snapshot->store->engine->snapshot_end(view->snapshot);
 }
 
-int pt_view_reopen(pt_view *view, pt_error *error)
+void pt_current_view_drop(pt_current_view *current)
 {
-    memset(view->chunks, 0, sizeof view->chunks);
-    return view->snapshot->store->engine->snapshot_begin(view->snapshot, error);
+    pt_view *view = current->view;
+    current->view = NULL;
+    if (view == NULL) {
+        return;
+    }
+    if (view->references > 1) {
+        pt_view_release(view);
+        return;
+    }
+    PT_ASSERT(current->spare == NULL);
+    end_view(view);
+    current->spare = view;
 }
 
-int pt_view_get_pending(pt_view *view, pt_slice key, bool *decided, bool *found, pt_slice *record,
-                        pt_error *error)
+int pt_current_view_renew(pt_current_view *current, pt_store *store, pt_interruption *interruption,
+                          pt_error *error)
 {
-    *decided = false;
-    if (!pt_view_has_pending(view)) {
-        return SQLITE_OK;
+    /* Drop first: an unused view becomes the spare one, and is begun again here. */
+    pt_current_view_drop(current);
+    pt_view *view = current->spare;
+    int rc = view != NULL ? store->engine->snapshot_begin(view->snapshot, error)
+                          : pt_view_open(store, &view, error);
+    if (rc == SQLITE_OK) {
+        view->interruption = interruption;
+        *current = (pt_current_view){.view = view};
     }
-    pt_pending *pending;
-    if (pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    if (pending != NULL) {
-        *decided = true;
-        *found = pending->operation != PT_DELETE;
-        *record = pt_pending_record(pending);
-    }
-    return SQLITE_OK;
+    return rc;
 }
 
-int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
+void pt_current_view_free(pt_current_view *current)
 {
-    bool decided;
-    int rc = pt_view_get_pending(view, key, &decided, found, record, error);
-    if (rc != SQLITE_OK || decided) {
-        return rc;
-    }
-    return view->snapshot->store->engine->get(view->snapshot, key, found, record, error);
+    pt_view_release(current->view);
+    pt_view_release(current->spare);
+    *current = (pt_current_view){0};
 }

@@ -1,6 +1,6 @@
 /*
- * What one SQL transaction or statement sees of a store: a snapshot and, once it writes, its
- * memtable laid over it. A view outlives its transaction while cursors read it.
+ * A view is what one SQL transaction or statement sees of a store: a snapshot and, once the
+ * transaction writes, its memtable on top. A view outlives its transaction while cursors read it.
  */
 #ifndef PT_TRANSACTION_VIEW_H
 #define PT_TRANSACTION_VIEW_H
@@ -8,7 +8,7 @@
 #include "transaction/interruption.h"
 #include "transaction/memtable.h"
 
-/* Whether a table has large values in the view's snapshot, as far as it has been asked. */
+/* Remembers whether a table has large values in the snapshot. */
 typedef struct pt_chunks_known {
     uint32_t table_id;
     bool known;
@@ -17,17 +17,26 @@ typedef struct pt_chunks_known {
 
 enum { PT_VIEW_CHUNKS_KNOWN = 8 };
 
+/* The greatest key that a table has in the snapshot. A load in ascending order writes only greater
+ * keys, and need not look for them in the store. */
+typedef struct pt_last_key {
+    pt_buffer key; /* empty: the table has no entity */
+    uint32_t table_id;
+    bool known;
+} pt_last_key;
+
 typedef struct pt_view {
     pt_snapshot *snapshot; /* begun while the view is in use */
-    pt_memtable *memtable; /* NULL: nothing is written */
+    pt_memtable *memtable; /* NULL: the transaction does not write */
     pt_memtable *spare;    /* an empty one, or NULL */
     unsigned references;
-    pt_interruption *interruption; /* of those who read it, or NULL */
-    bool withdrawn; /* the memtable was rolled back: what was read is no longer true */
-    pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* by table id, the last one asked for */
+    bool rolled_back;              /* the memtable's writes, which readers may have seen */
+    pt_interruption *interruption; /* of the statements that read the view, or NULL */
+    pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* by table id; the last one asked for */
+    pt_last_key last_key;
 } pt_view;
 
-/* A view of the store's newest version with one reference. */
+/* A view of the store's newest version, with one reference. */
 int pt_view_open(pt_store *store, pt_view **view, pt_error *error);
 
 /* The last reference ends the snapshot and frees everything. NULL is allowed. */
@@ -39,26 +48,14 @@ static inline pt_view *pt_view_retain(pt_view *view)
     return view;
 }
 
-/* Whether anything is pending in the view. */
+/* True if the view's memtable has any operation. */
 static inline bool pt_view_has_pending(const pt_view *view)
 {
     return view->memtable != NULL && pt_memtable_length(view->memtable) != 0;
 }
 
-/* Gives a view that has none a memtable. False when out of memory. */
+/* Gives a view that has no memtable an empty one. False when out of memory. */
 bool pt_view_begin_writing(pt_view *view);
-
-/* Puts a view by that nobody else uses, and empties its memtable; it can be opened again without
- * allocating. */
-void pt_view_put_by(pt_view *view);
-int pt_view_reopen(pt_view *view, pt_error *error);
-
-/*
- * Whether a pending operation decides what the view shows under a key, and if so what that is:
- * *found and *record as pt_view_get sets them.
- */
-int pt_view_get_pending(pt_view *view, pt_slice key, bool *decided, bool *found, pt_slice *record,
-                        pt_error *error);
 
 /* For loops over what the view shows: pt_interruption_step. */
 static inline int pt_view_step(pt_view *view, pt_error *error)
@@ -66,8 +63,28 @@ static inline int pt_view_step(pt_view *view, pt_error *error)
     return pt_interruption_step(view->interruption, error);
 }
 
-/* The record of a logical key as the view shows it; valid until the next write or the view's end.
- */
+/* The record of the logical key of an entity or a catalogue entry, as the view shows it. Valid
+ * until the next write or the view's end. SQLITE_OK, SQLITE_NOMEM, and what the engine answers. */
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error);
+
+/* --- The view that new statements see --- */
+
+/* All zeros: none. An unused view is kept as the spare one, so that the next statement allocates
+ * nothing. */
+typedef struct pt_current_view {
+    pt_view *view;
+    pt_view *spare;
+} pt_current_view;
+
+/* Replaces the current view by one of the store's newest version. `interruption`: NULL if the
+ * statements cannot be interrupted. */
+int pt_current_view_renew(pt_current_view *current, pt_store *store, pt_interruption *interruption,
+                          pt_error *error);
+
+/* Drops the current view. Cursors that read it keep it alive. */
+void pt_current_view_drop(pt_current_view *current);
+
+/* Drops it and frees the spare view. */
+void pt_current_view_free(pt_current_view *current);
 
 #endif

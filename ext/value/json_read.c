@@ -12,26 +12,31 @@
 
 /* A property, or the annotation of one. */
 typedef struct member {
-    pt_slice name; /* the property's */
+    pt_slice name; /* of the property */
     bool annotation;
     pt_json_token value;
 } member;
 
-/* The members of an entity that are no properties. */
-typedef enum system_member { PARTITION_KEY, ROW_KEY, TIMESTAMP, SYSTEM_MEMBERS } system_member;
+/* The members of an entity that are not properties. */
+typedef enum system_member {
+    MEMBER_PARTITION_KEY,
+    MEMBER_ROW_KEY,
+    MEMBER_TIMESTAMP,
+    SYSTEM_MEMBERS
+} system_member;
 
 static const char *const system_names[SYSTEM_MEMBERS] = {"PartitionKey", "RowKey", "Timestamp"};
 
-typedef struct parse {
-    const char *subject; /* what the text is, for errors */
-    bool entity;         /* system members are expected */
+typedef struct json_reading {
+    const char *subject; /* the name of the text in error messages */
+    bool entity;         /* system members are allowed, and the keys required */
     bool has[SYSTEM_MEMBERS];
     pt_bag *bag;
     pt_buffer members; /* array of member */
     pt_error *error;
-} parse;
+} json_reading;
 
-static int refuse_text(parse *p, const char *problem, pt_slice text)
+static int refuse_json_text(json_reading *p, const char *problem, pt_slice text)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(text, excerpt);
@@ -41,7 +46,7 @@ static int refuse_text(parse *p, const char *problem, pt_slice text)
                         p->subject, problem, excerpt);
 }
 
-static int refuse_property(parse *p, pt_slice name, const char *problem, const char *code)
+static int refuse_member(json_reading *p, pt_slice name, const char *problem, const char *code)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
@@ -49,7 +54,7 @@ static int refuse_property(parse *p, pt_slice name, const char *problem, const c
                         problem, code);
 }
 
-/* Cuts the suffix off an annotation's name. */
+/* Cuts the suffix off the name of an annotation. Returns false for other names. */
 static bool cut_type_suffix(pt_slice *name)
 {
     pt_slice suffix = pt_slice_text(PT_ODATA_TYPE_SUFFIX);
@@ -58,13 +63,13 @@ static bool cut_type_suffix(pt_slice *name)
     return found;
 }
 
-static int add_member(parse *p, pt_slice name, const pt_json_token *value)
+static int add_member(json_reading *p, pt_slice name, const pt_json_token *value)
 {
     if (value->kind == PT_JSON_NESTED) {
-        return refuse_property(p, name,
-                               "is an object or array, which no property type can hold; give its "
-                               "JSON text as a string",
-                               "InvalidInput");
+        return refuse_member(p, name,
+                             "is an object or array, which no property type can hold; give its "
+                             "JSON text as a string",
+                             "InvalidInput");
     }
     if (pt_slice_has_prefix(name, pt_slice_text(PT_ODATA_CONTROL_PREFIX))) {
         return SQLITE_OK;
@@ -75,7 +80,7 @@ static int add_member(parse *p, pt_slice name, const pt_json_token *value)
     return p->members.failed ? pt_error_nomem(p->error) : SQLITE_OK;
 }
 
-static int collect_members(parse *p, pt_slice text, pt_json_scan *scan)
+static int collect_members(json_reading *p, pt_slice text, pt_json_scan *scan)
 {
     for (;;) {
         pt_slice name;
@@ -91,19 +96,19 @@ static int collect_members(parse *p, pt_slice text, pt_json_scan *scan)
         case PT_JSON_END:
             return SQLITE_OK;
         case PT_JSON_NO_OBJECT:
-            return refuse_text(p, "not a JSON object", text);
+            return refuse_json_text(p, "not a JSON object", text);
         case PT_JSON_MALFORMED:
-            return refuse_text(p, "malformed JSON", text);
+            return refuse_json_text(p, "malformed JSON", text);
         case PT_JSON_HALF_SURROGATE:
-            return refuse_property(p, name.size != 0 ? name : pt_slice_text("name"),
-                                   "half of a surrogate pair is no character; write both halves, "
-                                   "such as \\ud83d\\ude00",
-                                   "InvalidInput");
+            return refuse_member(p, name.size != 0 ? name : pt_slice_text("name"),
+                                 "half of a surrogate pair is not a character; write both halves, "
+                                 "such as \\ud83d\\ude00",
+                                 "InvalidInput");
         }
     }
 }
 
-/* By name, a property before its annotation. */
+/* Orders by name, a property before its annotation. */
 static int compare_members(const void *a, const void *b)
 {
     const member *left = a;
@@ -112,12 +117,12 @@ static int compare_members(const void *a, const void *b)
     return order != 0 ? order : left->annotation - right->annotation;
 }
 
-static int refuse_duplicate(parse *p, const member *twice)
+static int refuse_second_member(json_reading *p, const member *twice)
 {
-    return refuse_property(p, twice->name,
-                           twice->annotation ? "has two annotations; leave one out"
-                                             : "is there twice; leave one out",
-                           "DuplicatePropertiesSpecified");
+    return refuse_member(p, twice->name,
+                         twice->annotation ? "has two annotations; leave one out"
+                                           : "is there twice; leave one out",
+                         "DuplicatePropertiesSpecified");
 }
 
 static pt_type annotation_type(pt_slice text)
@@ -135,7 +140,7 @@ static pt_type annotation_type(pt_slice text)
     return PT_NONE;
 }
 
-static int read_annotation(parse *p, const member *annotation, pt_type *type)
+static int read_type_annotation(json_reading *p, const member *annotation, pt_type *type)
 {
     pt_slice text = pt_json_token_text(&annotation->value);
     if (annotation->value.kind == PT_JSON_STRING) {
@@ -149,13 +154,13 @@ static int read_annotation(parse *p, const member *annotation, pt_type *type)
     pt_excerpt(annotation->name, name);
     pt_excerpt(text, excerpt);
     return pt_error_set(p->error, SQLITE_MISMATCH,
-                        "%s: %s%s: '%s' is no type; write \"Edm.String\", \"Edm.Int32\", "
+                        "%s: %s%s: '%s' is not a type; write \"Edm.String\", \"Edm.Int32\", "
                         "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", "
                         "\"Edm.Guid\" or \"Edm.Binary\" (InvalidInput)",
                         p->subject, name, PT_ODATA_TYPE_SUFFIX, excerpt);
 }
 
-static int refuse_value(parse *p, const member *property, pt_type type)
+static int refuse_member_value(json_reading *p, const member *property, pt_type type)
 {
     char name[PT_EXCERPT_SIZE];
     char excerpt[PT_EXCERPT_SIZE];
@@ -176,36 +181,37 @@ static system_member find_system_member(pt_slice name)
     return found;
 }
 
-static int take_system_member(parse *p, const member *property, system_member which)
+static int take_system_member(json_reading *p, const member *property, system_member which)
 {
     if (!p->entity) {
-        return refuse_property(p, property->name, "is a system property; leave it out of the JSON",
-                               "PropertyNameInvalid");
+        return refuse_member(p, property->name, "is a system property; leave it out of the JSON",
+                             "PropertyNameInvalid");
     }
-    if (which != TIMESTAMP && (property->value.kind != PT_JSON_STRING ||
-                               !pt_key_is_valid_text(pt_json_token_text(&property->value)))) {
-        return refuse_property(p, property->name,
-                               "is no key; write a string of UTF-8 without U+0000",
-                               "OutOfRangeInput");
+    if (which != MEMBER_TIMESTAMP &&
+        (property->value.kind != PT_JSON_STRING ||
+         !pt_key_is_valid_text(pt_json_token_text(&property->value)))) {
+        return refuse_member(p, property->name,
+                             "is not a key; write a string of UTF-8 without U+0000",
+                             "OutOfRangeInput");
     }
     p->has[which] = true;
     return SQLITE_OK;
 }
 
-static int check_keys(parse *p)
+static int check_members_of_keys(json_reading *p)
 {
-    for (system_member key = PARTITION_KEY; p->entity && key <= ROW_KEY; key++) {
+    for (system_member key = MEMBER_PARTITION_KEY; p->entity && key <= MEMBER_ROW_KEY; key++) {
         if (!p->has[key]) {
-            return refuse_property(p, pt_slice_text(system_names[key]),
-                                   "is missing; write a string, which may be empty",
-                                   "PropertiesNeedValue");
+            return refuse_member(p, pt_slice_text(system_names[key]),
+                                 "is missing; write a string, which may be empty",
+                                 "PropertiesNeedValue");
         }
     }
     return SQLITE_OK;
 }
 
-/* `type` is its annotation's, or PT_NONE. */
-static int add_property(parse *p, const member *property, pt_type type)
+/* `type` is the type that the annotation names, or PT_NONE. */
+static int add_member_property(json_reading *p, const member *property, pt_type type)
 {
     system_member which = find_system_member(property->name);
     if (which != SYSTEM_MEMBERS) {
@@ -225,27 +231,27 @@ static int add_property(parse *p, const member *property, pt_type type)
     }
     pt_field field = {.name = property->name};
     if (!pt_json_to_value(&property->value, type, &field.value)) {
-        return refuse_value(p, property, type);
+        return refuse_member_value(p, property, type);
     }
     return pt_bag_append(p->bag, &field) ? SQLITE_OK : pt_error_nomem(p->error);
 }
 
-/* Handles the first of the members; `next` is the one behind it, or NULL. */
-static int handle_member(parse *p, const member *first, const member *next)
+/* Handles the member `first`. `next` is the one after it, or NULL. */
+static int handle_member(json_reading *p, const member *first, const member *next)
 {
     bool related = next != NULL && pt_slice_equal(first->name, next->name);
     if (related && first->annotation == next->annotation) {
-        return refuse_duplicate(p, first);
+        return refuse_second_member(p, first);
     }
     pt_type type = PT_NONE;
     if (first->annotation) {
-        return read_annotation(p, first, &type);
+        return read_type_annotation(p, first, &type);
     }
-    int rc = related ? read_annotation(p, next, &type) : SQLITE_OK;
-    return rc == SQLITE_OK ? add_property(p, first, type) : rc;
+    int rc = related ? read_type_annotation(p, next, &type) : SQLITE_OK;
+    return rc == SQLITE_OK ? add_member_property(p, first, type) : rc;
 }
 
-static int handle_members(parse *p)
+static int handle_members(json_reading *p)
 {
     member *members = (member *)(void *)p->members.data;
     size_t count = p->members.size / sizeof *members;
@@ -256,11 +262,11 @@ static int handle_members(parse *p)
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
         rc = handle_member(p, &members[i], i + 1 < count ? &members[i + 1] : NULL);
     }
-    return rc == SQLITE_OK ? check_keys(p) : rc;
+    return rc == SQLITE_OK ? check_members_of_keys(p) : rc;
 }
 
-/* Fills the bag by way of a copy of the text that is unescaped in place. */
-static int fill_bag(parse *p, pt_slice text)
+/* Copies the text into the arena of the bag, where it is unescaped in place. */
+static int fill_bag_from_json(json_reading *p, pt_slice text)
 {
     uint8_t *copy = pt_arena_alloc(&p->bag->arena, text.size);
     if (copy == NULL) {
@@ -272,8 +278,7 @@ static int fill_bag(parse *p, pt_slice text)
     return rc == SQLITE_OK ? handle_members(p) : rc;
 }
 
-/* SQLite converts the value to UTF-8. */
-static int parse_object(parse *p, sqlite3_value *json)
+static int read_json_object(json_reading *p, sqlite3_value *json)
 {
     pt_bag_clear(p->bag);
     if (sqlite3_value_type(json) != SQLITE_TEXT) {
@@ -287,7 +292,7 @@ static int parse_object(parse *p, sqlite3_value *json)
         return pt_error_nomem(p->error);
     }
     pt_slice text = pt_slice_of(data, (size_t)sqlite3_value_bytes(json));
-    int rc = fill_bag(p, text);
+    int rc = fill_bag_from_json(p, text);
     pt_buffer_free(&p->members);
     if (rc != SQLITE_OK) {
         pt_bag_clear(p->bag);
@@ -297,36 +302,36 @@ static int parse_object(parse *p, sqlite3_value *json)
 
 int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error)
 {
-    parse p = {.subject = "Properties", .bag = bag, .error = error};
-    return parse_object(&p, json);
+    json_reading p = {.subject = "Properties", .bag = bag, .error = error};
+    return read_json_object(&p, json);
 }
 
 int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error)
 {
-    parse p = {.subject = subject, .entity = true, .bag = bag, .error = error};
-    return parse_object(&p, json);
+    json_reading p = {.subject = subject, .entity = true, .bag = bag, .error = error};
+    return read_json_object(&p, json);
 }
 
-/* --- Json value --- */
+/* --- The value of a single member --- */
 
-static bool to_string(const pt_json_token *token, pt_value *value)
+static bool json_to_string(const pt_json_token *token, pt_value *value)
 {
     value->bytes = pt_json_token_text(token);
     return token->kind == PT_JSON_STRING;
 }
 
-static bool to_int64(const pt_json_token *token, pt_value *value)
+static bool json_to_int64(const pt_json_token *token, pt_value *value)
 {
     return (token->kind == PT_JSON_INTEGER || token->kind == PT_JSON_STRING) &&
            pt_integer_parse(pt_json_token_text(token), &value->integer);
 }
 
-static bool to_int32(const pt_json_token *token, pt_value *value)
+static bool json_to_int32(const pt_json_token *token, pt_value *value)
 {
-    return to_int64(token, value) && pt_value_integer_type(value->integer) == PT_INT32;
+    return json_to_int64(token, value) && pt_value_integer_type(value->integer) == PT_INT32;
 }
 
-static bool to_double(const pt_json_token *token, pt_value *value)
+static bool json_to_double(const pt_json_token *token, pt_value *value)
 {
     pt_slice text = pt_json_token_text(token);
     switch (token->kind) {
@@ -340,25 +345,25 @@ static bool to_double(const pt_json_token *token, pt_value *value)
     }
 }
 
-static bool to_boolean(const pt_json_token *token, pt_value *value)
+static bool json_to_boolean(const pt_json_token *token, pt_value *value)
 {
     value->integer = token->kind == PT_JSON_TRUE;
     return token->kind == PT_JSON_TRUE || token->kind == PT_JSON_FALSE;
 }
 
-static bool to_datetime(const pt_json_token *token, pt_value *value)
+static bool json_to_datetime(const pt_json_token *token, pt_value *value)
 {
     return token->kind == PT_JSON_STRING &&
            pt_ticks_parse(pt_json_token_text(token), &value->integer);
 }
 
-static bool to_guid(const pt_json_token *token, pt_value *value)
+static bool json_to_guid(const pt_json_token *token, pt_value *value)
 {
     return token->kind == PT_JSON_STRING && pt_guid_parse(pt_json_token_text(token), value->guid);
 }
 
-/* The bytes take the place of their text. */
-static bool to_binary(const pt_json_token *token, pt_value *value)
+/* Decodes the bytes into the memory of their text. */
+static bool json_to_binary(const pt_json_token *token, pt_value *value)
 {
     value->bytes.data = token->data;
     return token->kind == PT_JSON_STRING &&
@@ -368,33 +373,36 @@ static bool to_binary(const pt_json_token *token, pt_value *value)
 static const struct {
     bool (*convert)(const pt_json_token *token, pt_value *value);
     const char *expectation;
-} conversions[] = {
-    [PT_STRING] = {to_string, "a String; write a string"},
-    [PT_INT32] = {to_int32, "an Int32; write an integer from -2147483648 to 2147483647, without "
-                            "point and exponent"},
-    [PT_INT64] = {to_int64, "an Int64; write an integer from -9223372036854775808 to "
-                            "9223372036854775807, without point and exponent; beyond it a Double, "
-                            "with point or exponent"},
-    [PT_DOUBLE] = {to_double, "a Double; write a number up to 1.7976931348623157e+308, or \"NaN\", "
-                              "\"Infinity\" or \"-Infinity\" with the annotation \"Edm.Double\""},
-    [PT_BOOLEAN] = {to_boolean, "a Boolean; write true or false"},
-    [PT_DATETIME] = {to_datetime,
+} json_conversions[] = {
+    [PT_STRING] = {json_to_string, "a String; write a string"},
+    [PT_INT32] = {json_to_int32,
+                  "an Int32; write an integer from -2147483648 to 2147483647, without "
+                  "point and exponent"},
+    [PT_INT64] = {json_to_int64,
+                  "an Int64; write an integer from -9223372036854775808 to "
+                  "9223372036854775807, without point and exponent; beyond it a Double, "
+                  "with point or exponent"},
+    [PT_DOUBLE] = {json_to_double,
+                   "a Double; write a number up to 1.7976931348623157e+308, or \"NaN\", "
+                   "\"Infinity\" or \"-Infinity\" with the annotation \"Edm.Double\""},
+    [PT_BOOLEAN] = {json_to_boolean, "a Boolean; write true or false"},
+    [PT_DATETIME] = {json_to_datetime,
                      "a DateTime; write a string of the form \"2026-11-21T08:43:22.5484454Z\", "
                      "from year 0001 to 9999"},
-    [PT_GUID] = {to_guid, "a Guid; write a string of the form "
-                          "\"0f8fad5b-d9cb-469f-a165-70867728950e\""},
-    [PT_BINARY] = {to_binary, "a Binary; write a string in base64 with its padding"},
+    [PT_GUID] = {json_to_guid, "a Guid; write a string of the form "
+                               "\"0f8fad5b-d9cb-469f-a165-70867728950e\""},
+    [PT_BINARY] = {json_to_binary, "a Binary; write a string in base64 with its padding"},
 };
 
 bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value)
 {
     *value = (pt_value){.type = type};
-    return conversions[type].convert(token, value);
+    return json_conversions[type].convert(token, value);
 }
 
 const char *pt_json_expectation(pt_type type)
 {
-    return conversions[type].expectation;
+    return json_conversions[type].expectation;
 }
 
 pt_type pt_json_own_type(const pt_json_token *token)

@@ -1,6 +1,5 @@
 /*
- * Reads a property bag from the JSON that value/json_write.h describes, and from more than is
- * written.
+ * Reads a property bag from JSON: everything that value/json_write.h writes, and more.
  */
 #ifndef PT_VALUE_JSON_READ_H
 #define PT_VALUE_JSON_READ_H
@@ -12,54 +11,56 @@
 #include "value/json_scan.h"
 
 /*
- * Reads an object into `bag` (emptied first), in the order of the names. Names and strings are
- * copied into its arena, with a NUL behind them. On failure the bag is empty.
+ * Reads an object into `bag`, which is emptied first, in the order of the names. Copies names and
+ * strings into its arena; a NUL follows each. On failure the bag is empty.
  *
- * Without annotation: string String, true/false Boolean, integer Int32 if it fits, else Int64
- * (beyond 64 bits refused), number with fraction or exponent Double, null absent. With annotation:
+ * Without annotation, a string is a String, true and false are Boolean, an integer is Int32 if it
+ * fits, else Int64 (beyond 64 bits it is refused), a number with fraction or exponent is a Double,
+ * and null is an absent property. With annotation:
  *
  *     Edm.String               string
  *     Edm.Int32, Edm.Int64     integer, as number or string
  *     Edm.Double               number, as number or string; "NaN", "Infinity", "-Infinity"
  *     Edm.Boolean              true, false
- *     Edm.DateTime             string in one of pt_ticks_parse's forms
+ *     Edm.DateTime             string that pt_ticks_parse reads
  *     Edm.Guid                 string
  *     Edm.Binary               string in base64
  *
- * Annotations may stand before or after their property; one without its property, or of a null, is
- * ignored if it names a type. Names that begin with "odata." are ignored.
+ * An annotation may come before or after its property. An annotation without property, or of a
+ * null, must name a type but is otherwise ignored. Members whose names begin with "odata." are
+ * ignored.
  *
- * SQLITE_MISMATCH with a text that names the property and the reason: not TEXT, malformed JSON, not
- * an object, nested objects or arrays, names twice, empty names, PartitionKey/RowKey/Timestamp as
- * property, half a surrogate pair, unknown annotation, value that does not fit its annotation.
- * What is wrong first is named. SQLITE_NOMEM.
+ * Returns SQLITE_OK, SQLITE_NOMEM, or SQLITE_MISMATCH with a message that names the property and
+ * the first problem: not TEXT, malformed JSON, not an object, a nested object or array, a name
+ * twice, an empty name, PartitionKey, RowKey or Timestamp as property, half of a surrogate pair, an
+ * unknown annotation, a value that does not fit its annotation.
  *
- * SQLite's json_valid is not asked: a statement that was kept prepared for it would be found, and
- * perhaps finalized, by an application that finalizes all statements before it closes.
+ * This does not call SQLite's json_valid: it would need a prepared statement, and an application
+ * that finalizes all statements before it closes the connection would find and finalize that one
+ * too.
  */
 int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error);
 
 /*
- * The same for a whole entity in JSON: PartitionKey and RowKey must be there, as strings that can
- * be keys, a Timestamp may be there, and the bag gets the other members. Texts of errors begin with
+ * Reads a whole entity in the same way. PartitionKey and RowKey must be there, as strings that can
+ * be keys, and Timestamp may be there; the bag gets the other members. Error messages begin with
  * `subject` instead of "Properties".
  */
 int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error);
 
-/*
- * From the value of a JSON member to a typed value.
- */
+/* --- The value of a single member --- */
 
-/* The type of a value without annotation; neither null nor nested. */
+/* The type of a value without annotation, which is neither null nor nested. */
 pt_type pt_json_own_type(const pt_json_token *token);
 
 /*
- * Converts to a type as value/json_read.h says. Bytes point into the token, and those of a BINARY
- * take the place of its text. False if the token is no value of that type.
+ * Converts a token to a value of a type, as described above. The bytes of the value point into the
+ * token; those of a BINARY overwrite its text. Returns false if the token is not a value of the
+ * type.
  */
 bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value);
 
-/* What would have been one: "an Int32; write an integer from ...". */
+/* For error messages, after "is not": "an Int32; write an integer from ...". */
 const char *pt_json_expectation(pt_type type);
 
 #endif

@@ -1,21 +1,23 @@
 #include "value/json_scan.h"
 
-static bool is_blank(uint8_t c)
+#include "base/text.h"
+
+static bool is_json_blank(uint8_t c)
 {
     return c == ' ' || c == '\t' || c == '\n' || c == '\r';
 }
 
-static void skip_blanks(pt_json_scan *scan)
+static void skip_json_blanks(pt_json_scan *scan)
 {
-    while (scan->at < scan->end && is_blank(*scan->at)) {
+    while (scan->at < scan->end && is_json_blank(*scan->at)) {
         scan->at++;
     }
 }
 
-/* Skips blanks and then the character, if it comes next. */
-static bool take(pt_json_scan *scan, char c)
+/* Skips blanks, and then the character if it comes next. */
+static bool take_after_blanks(pt_json_scan *scan, char c)
 {
-    skip_blanks(scan);
+    skip_json_blanks(scan);
     if (scan->at == scan->end || *scan->at != (uint8_t)c) {
         return false;
     }
@@ -23,7 +25,7 @@ static bool take(pt_json_scan *scan, char c)
     return true;
 }
 
-/* The four hexadecimal digits of \uXXXX, or -1. */
+/* Reads the four hexadecimal digits of \uXXXX; -1 if they are not there. */
 static int32_t code_unit(const uint8_t *at, const uint8_t *end)
 {
     if (end - at < 4) {
@@ -31,40 +33,16 @@ static int32_t code_unit(const uint8_t *at, const uint8_t *end)
     }
     int32_t unit = 0;
     for (int i = 0; i < 4; i++) {
-        static const char digits[] = "0123456789abcdefABCDEF";
-        const char *digit = at[i] != 0 ? strchr(digits, at[i]) : NULL;
-        if (digit == NULL) {
+        int digit = pt_hex_digit(at[i]);
+        if (digit < 0) {
             return -1;
         }
-        int32_t index = (int32_t)(digit - digits);
-        unit = unit << 4 | (index < 16 ? index : index - 6);
+        unit = unit << 4 | digit;
     }
     return unit;
 }
 
-/* Fewer bytes than the escape sequence has. */
-static uint8_t *put_utf8(uint8_t *to, int32_t code)
-{
-    if (code < 0x80) {
-        *to++ = (uint8_t)code;
-        return to;
-    }
-    if (code < 0x800) {
-        *to++ = (uint8_t)(0xC0 | code >> 6);
-    } else {
-        if (code < 0x10000) {
-            *to++ = (uint8_t)(0xE0 | code >> 12);
-        } else {
-            *to++ = (uint8_t)(0xF0 | code >> 18);
-            *to++ = (uint8_t)(0x80 | (code >> 12 & 63));
-        }
-        *to++ = (uint8_t)(0x80 | (code >> 6 & 63));
-    }
-    *to++ = (uint8_t)(0x80 | (code & 63));
-    return to;
-}
-
-/* Reads behind "\u"; the second half of a pair must follow the first. */
+/* Reads what follows "\u". The second half of a surrogate pair must follow the first. */
 static pt_json_step unescape_unicode(pt_json_scan *scan, uint8_t **to)
 {
     int32_t code = code_unit(scan->at, scan->end);
@@ -81,12 +59,12 @@ static pt_json_step unescape_unicode(pt_json_scan *scan, uint8_t **to)
         scan->at += 6;
         code = 0x10000 + ((code - 0xD800) << 10 | (low - 0xDC00));
     }
-    *to = put_utf8(*to, code);
+    *to = pt_utf8_put(*to, (uint32_t)code); /* fewer bytes than the escape sequence has */
     return PT_JSON_MEMBER;
 }
 
-/* Reads behind the backslash. */
-static pt_json_step unescape(pt_json_scan *scan, uint8_t **to)
+/* Reads what follows a backslash. */
+static pt_json_step unescape_character(pt_json_scan *scan, uint8_t **to)
 {
     static const char letters[] = "\"\\/bfnrt";
     static const char meanings[] = "\"\\/\b\f\n\r\t";
@@ -105,8 +83,9 @@ static pt_json_step unescape(pt_json_scan *scan, uint8_t **to)
     return PT_JSON_MEMBER;
 }
 
-/* Reads behind the opening quote. The NUL goes where at the latest the closing quote was. */
-static pt_json_step take_string(pt_json_scan *scan, pt_json_token *token)
+/* Reads what follows an opening quote. The NUL that is written after the string overwrites at most
+ * the closing quote. */
+static pt_json_step take_json_string(pt_json_scan *scan, pt_json_token *token)
 {
     uint8_t *first = scan->at;
     uint8_t *to = first;
@@ -119,7 +98,7 @@ static pt_json_step take_string(pt_json_scan *scan, pt_json_token *token)
             continue;
         }
         scan->at++;
-        pt_json_step step = unescape(scan, &to);
+        pt_json_step step = unescape_character(scan, &to);
         if (step != PT_JSON_MEMBER) {
             return step;
         }
@@ -133,15 +112,15 @@ static pt_json_step take_string(pt_json_scan *scan, pt_json_token *token)
     return PT_JSON_MEMBER;
 }
 
-static bool ends_word(uint8_t c)
+static bool ends_json_word(uint8_t c)
 {
-    return is_blank(c) || c == ',' || c == '}';
+    return is_json_blank(c) || c == ',' || c == '}';
 }
 
-static bool skip_digits(pt_slice word, size_t *at)
+static bool skip_json_digits(pt_slice word, size_t *at)
 {
     size_t first = *at;
-    while (*at < word.size && word.data[*at] >= '0' && word.data[*at] <= '9') {
+    while (*at < word.size && pt_is_digit(word.data[*at])) {
         (*at)++;
     }
     return *at != first;
@@ -154,25 +133,25 @@ static bool skip_one_of(pt_slice word, size_t *at, char a, char b)
     return found;
 }
 
-/* False: the word is no number. */
-static bool number_kind(pt_slice word, pt_json_kind *kind)
+/* True if the word is a number. Sets its kind. */
+static bool is_json_number(pt_slice word, pt_json_kind *kind)
 {
     size_t at = 0;
     *kind = PT_JSON_INTEGER;
     skip_one_of(word, &at, '-', '-');
-    if (!skip_one_of(word, &at, '0', '0') && !skip_digits(word, &at)) {
+    if (!skip_one_of(word, &at, '0', '0') && !skip_json_digits(word, &at)) {
         return false;
     }
     if (skip_one_of(word, &at, '.', '.')) {
         *kind = PT_JSON_REAL;
-        if (!skip_digits(word, &at)) {
+        if (!skip_json_digits(word, &at)) {
             return false;
         }
     }
     if (skip_one_of(word, &at, 'e', 'E')) {
         *kind = PT_JSON_REAL;
         skip_one_of(word, &at, '+', '-');
-        if (!skip_digits(word, &at)) {
+        if (!skip_json_digits(word, &at)) {
             return false;
         }
     }
@@ -180,14 +159,14 @@ static bool number_kind(pt_slice word, pt_json_kind *kind)
 }
 
 /* null, true, false or a number. */
-static pt_json_step take_word(pt_json_scan *scan, pt_json_token *token)
+static pt_json_step take_json_word(pt_json_scan *scan, pt_json_token *token)
 {
     static const struct {
         const char *text;
         pt_json_kind kind;
     } literals[] = {{"null", PT_JSON_NULL}, {"false", PT_JSON_FALSE}, {"true", PT_JSON_TRUE}};
     uint8_t *first = scan->at;
-    while (scan->at < scan->end && !ends_word(*scan->at)) {
+    while (scan->at < scan->end && !ends_json_word(*scan->at)) {
         scan->at++;
     }
     *token = (pt_json_token){.data = first, .size = (size_t)(scan->at - first)};
@@ -197,39 +176,39 @@ static pt_json_step take_word(pt_json_scan *scan, pt_json_token *token)
             return PT_JSON_MEMBER;
         }
     }
-    return number_kind(pt_json_token_text(token), &token->kind) ? PT_JSON_MEMBER
-                                                                : PT_JSON_MALFORMED;
+    return is_json_number(pt_json_token_text(token), &token->kind) ? PT_JSON_MEMBER
+                                                                   : PT_JSON_MALFORMED;
 }
 
-static pt_json_step take_value(pt_json_scan *scan, pt_json_token *value)
+static pt_json_step take_json_value(pt_json_scan *scan, pt_json_token *value)
 {
-    if (take(scan, '"')) {
-        return take_string(scan, value);
+    if (take_after_blanks(scan, '"')) {
+        return take_json_string(scan, value);
     }
-    if (take(scan, '{') || take(scan, '[')) {
+    if (take_after_blanks(scan, '{') || take_after_blanks(scan, '[')) {
         *value = (pt_json_token){.kind = PT_JSON_NESTED, .data = scan->at - 1, .size = 1};
         return PT_JSON_MEMBER;
     }
-    return take_word(scan, value);
+    return take_json_word(scan, value);
 }
 
-static pt_json_step take_member(pt_json_scan *scan, pt_slice *name, pt_json_token *value)
+static pt_json_step take_json_member(pt_json_scan *scan, pt_slice *name, pt_json_token *value)
 {
     pt_json_token string;
-    if (!take(scan, '"')) {
+    if (!take_after_blanks(scan, '"')) {
         return PT_JSON_MALFORMED;
     }
-    pt_json_step step = take_string(scan, &string);
+    pt_json_step step = take_json_string(scan, &string);
     if (step != PT_JSON_MEMBER) {
         return step;
     }
     *name = pt_json_token_text(&string);
-    return take(scan, ':') ? take_value(scan, value) : PT_JSON_MALFORMED;
+    return take_after_blanks(scan, ':') ? take_json_value(scan, value) : PT_JSON_MALFORMED;
 }
 
-static pt_json_step take_end(pt_json_scan *scan)
+static pt_json_step take_json_end(pt_json_scan *scan)
 {
-    skip_blanks(scan);
+    skip_json_blanks(scan);
     return scan->at == scan->end ? PT_JSON_END : PT_JSON_MALFORMED;
 }
 
@@ -237,14 +216,15 @@ pt_json_step pt_json_scan_next(pt_json_scan *scan, pt_slice *name, pt_json_token
 {
     *name = (pt_slice){0};
     if (!scan->begun) {
-        if (!take(scan, '{')) {
+        if (!take_after_blanks(scan, '{')) {
             return PT_JSON_NO_OBJECT;
         }
         scan->begun = true;
-        return take(scan, '}') ? take_end(scan) : take_member(scan, name, value);
+        return take_after_blanks(scan, '}') ? take_json_end(scan)
+                                            : take_json_member(scan, name, value);
     }
-    if (take(scan, '}')) {
-        return take_end(scan);
+    if (take_after_blanks(scan, '}')) {
+        return take_json_end(scan);
     }
-    return take(scan, ',') ? take_member(scan, name, value) : PT_JSON_MALFORMED;
+    return take_after_blanks(scan, ',') ? take_json_member(scan, name, value) : PT_JSON_MALFORMED;
 }

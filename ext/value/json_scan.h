@@ -1,11 +1,10 @@
 /*
- * The members of a flat JSON object, taken from its text one by one. Strings are unescaped in
- * place, numbers stay as they are written: SQLite's json_each would cut strings at U+0000 and
- * round numbers.
+ * Scans the members of a flat JSON object, one by one. Strings are unescaped in place, and numbers
+ * stay as they are written. SQLite's json_each would cut strings at U+0000 and round numbers.
  *
- * Only JSON (RFC 8259, as for json_valid) is scanned to its end, in so far as that a string may
- * have any bytes that are not control characters. What is behind a value that ends the scan is not
- * looked at.
+ * A text is scanned to its end only if it is JSON (RFC 8259, like json_valid), except that the
+ * bytes of a string need not be UTF-8; control characters are refused. If the scan ends before, the
+ * rest of the text is not checked.
  */
 #ifndef PT_VALUE_JSON_SCAN_H
 #define PT_VALUE_JSON_SCAN_H
@@ -19,12 +18,12 @@ typedef enum pt_json_kind {
     PT_JSON_INTEGER, /* digits only */
     PT_JSON_REAL,    /* with point or exponent */
     PT_JSON_STRING,
-    PT_JSON_NESTED, /* an object or array: the scan cannot go on */
+    PT_JSON_NESTED, /* an object or array: the scan ends here */
 } pt_json_kind;
 
 typedef struct pt_json_token {
     pt_json_kind kind;
-    uint8_t *data; /* a string's unescaped bytes, with a NUL behind; else the token as written */
+    uint8_t *data; /* of a string: unescaped, and a NUL follows; else the token as written */
     size_t size;
 } pt_json_token;
 
@@ -33,7 +32,7 @@ typedef enum pt_json_step {
     PT_JSON_END,
     PT_JSON_NO_OBJECT,
     PT_JSON_MALFORMED,
-    PT_JSON_HALF_SURROGATE, /* \uD800 to \uDFFF without its other half, in name or value */
+    PT_JSON_HALF_SURROGATE, /* \uD800 to \uDFFF without the other half, in a name or value */
 } pt_json_step;
 
 typedef struct pt_json_scan {
@@ -49,8 +48,8 @@ static inline pt_json_scan pt_json_scan_of(uint8_t *text, size_t size)
 }
 
 /*
- * Reads the next member. After PT_JSON_HALF_SURROGATE in a value `name` is set, in a name it is
- * empty. After anything but PT_JSON_MEMBER the scan is over.
+ * Reads the next member. The scan ends with any result other than PT_JSON_MEMBER. For
+ * PT_JSON_HALF_SURROGATE in a value, sets `name`; in a name, `name` is empty.
  */
 pt_json_step pt_json_scan_next(pt_json_scan *scan, pt_slice *name, pt_json_token *value);
 

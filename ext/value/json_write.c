@@ -5,10 +5,10 @@
 #include "entity/odata.h"
 #include "value/value.h"
 
-/* The characters of a JSON string, without its quotes. */
-static void append_escaped(pt_buffer *json, pt_slice text)
+/* Appends the characters of a JSON string, without the quotes. */
+static void append_json_escaped(pt_buffer *json, pt_slice text)
 {
-    size_t plain = 0; /* start of the run that needs no escape */
+    size_t plain = 0; /* start of a run that needs no escapes */
     for (size_t i = 0; i < text.size; i++) {
         uint8_t c = text.data[i];
         if (c >= 0x20 && c != '"' && c != '\\') {
@@ -25,15 +25,15 @@ static void append_escaped(pt_buffer *json, pt_slice text)
     }
 }
 
-static void append_string(pt_buffer *json, pt_slice text)
+static void append_json_string(pt_buffer *json, pt_slice text)
 {
     pt_buffer_append_byte(json, '"');
-    append_escaped(json, text);
+    append_json_escaped(json, text);
     pt_buffer_append_byte(json, '"');
 }
 
-/* What is no STRING and has no form of its own in JSON is the string of its text. */
-static bool is_quoted(const pt_value *value)
+/* True if the value, which is not a STRING, is written as a JSON string of its text. */
+static bool is_quoted_in_json(const pt_value *value)
 {
     switch (value->type) {
     case PT_DATETIME:
@@ -47,13 +47,13 @@ static bool is_quoted(const pt_value *value)
     }
 }
 
-static void append_value(pt_buffer *json, const pt_value *value)
+static void append_json_value(pt_buffer *json, const pt_value *value)
 {
     if (value->type == PT_STRING) {
-        append_string(json, value->bytes);
+        append_json_string(json, value->bytes);
         return;
     }
-    bool quoted = is_quoted(value);
+    bool quoted = is_quoted_in_json(value);
     if (quoted) {
         pt_buffer_append_byte(json, '"');
     }
@@ -76,10 +76,10 @@ void pt_json_add(pt_buffer *json, pt_slice name, const pt_value *value)
     if (json->data[json->size - 1] != '{') {
         pt_buffer_append_byte(json, ',');
     }
-    append_string(json, name);
+    append_json_string(json, name);
     pt_buffer_append_byte(json, ':');
-    append_value(json, value);
-    if (is_quoted(value) || value->type == PT_INT64) {
+    append_json_value(json, value);
+    if (is_quoted_in_json(value) || value->type == PT_INT64) {
         pt_json_add_annotation(json, name, value->type);
     }
 }
@@ -87,7 +87,7 @@ void pt_json_add(pt_buffer *json, pt_slice name, const pt_value *value)
 void pt_json_add_annotation(pt_buffer *json, pt_slice name, pt_type type)
 {
     pt_buffer_append_text(json, ",\"");
-    append_escaped(json, name);
+    append_json_escaped(json, name);
     pt_buffer_append_text(json, PT_ODATA_TYPE_SUFFIX "\":\"" PT_ODATA_TYPE_PREFIX);
     pt_buffer_append_text(json, pt_type_name(type));
     pt_buffer_append_byte(json, '"');

@@ -6,26 +6,26 @@
 #include "base/sqlite.h"
 #include "base/text.h"
 #include "base/ticks.h"
-#include "entity/key.h"
 
-/* Integers beyond have neighbours that are the same double. */
+/* Above this, neighbouring integers can be the same double. */
 #define DOUBLE_INTEGER_MAX (INT64_C(1) << 53)
 
-/* A value being converted. `bytes` are those of TEXT and BLOB, and a number's text if the target
- * is String. */
-typedef struct source {
+/* An SQL value that is being converted. `bytes` are those of a TEXT or BLOB, or the text of a
+ * number that is being converted to String. */
+typedef struct sql_source {
     sqlite3_value *value;
     int type;
     pt_slice bytes;
-} source;
+} sql_source;
 
 pt_type pt_value_integer_type(int64_t integer)
 {
     return integer >= INT32_MIN && integer <= INT32_MAX ? PT_INT32 : PT_INT64;
 }
 
-/* The order matters: only after the conversion to text the size is that of the text. */
-static int read_text(sqlite3_value *value, pt_slice *text)
+/* sqlite3_value_bytes must come second: only after the conversion to text is it the size of that
+ * text. */
+static int read_value_text(sqlite3_value *value, pt_slice *text)
 {
     const unsigned char *data = sqlite3_value_text(value);
     if (data == NULL) {
@@ -35,7 +35,8 @@ static int read_text(sqlite3_value *value, pt_slice *text)
     return SQLITE_OK;
 }
 
-/* A zeroblob gets its bytes only here, and becomes a NULL without memory for them. */
+/* sqlite3_value_blob allocates the bytes of a zeroblob. When out of memory it makes the value NULL.
+ */
 int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob)
 {
     const void *data = sqlite3_value_blob(value);
@@ -43,11 +44,11 @@ int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob)
     return data == NULL && sqlite3_value_type(value) != SQLITE_BLOB ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* The text of a value that is TEXT. */
-static int read_argument(sqlite3_value *value, pt_slice *text)
+/* Reads the text of a TEXT. */
+static int read_argument_bytes(sqlite3_value *value, pt_slice *text)
 {
     if (sqlite3_value_encoding(value) != SQLITE_UTF8) {
-        return read_text(value, text);
+        return read_value_text(value, text);
     }
     const void *data = sqlite3_value_blob(value);
     size_t size = (size_t)sqlite3_value_bytes(value);
@@ -57,25 +58,25 @@ static int read_argument(sqlite3_value *value, pt_slice *text)
 
 int pt_value_argument_text(sqlite3_value *value, pt_slice *text)
 {
-    return sqlite3_value_type(value) == SQLITE_TEXT ? read_argument(value, text)
-                                                    : read_text(value, text);
+    return sqlite3_value_type(value) == SQLITE_TEXT ? read_argument_bytes(value, text)
+                                                    : read_value_text(value, text);
 }
 
-/* The bytes of what is not NULL. */
-static int read_source(source *from, pt_type declared)
+/* Reads the bytes of a value that is not NULL. */
+static int read_source(sql_source *from, pt_type declared)
 {
     switch (from->type) {
     case SQLITE_BLOB:
         return pt_value_argument_blob(from->value, &from->bytes);
     case SQLITE_TEXT:
-        return read_argument(from->value, &from->bytes);
+        return read_argument_bytes(from->value, &from->bytes);
     default:
-        return declared == PT_STRING ? read_text(from->value, &from->bytes) : SQLITE_OK;
+        return declared == PT_STRING ? read_value_text(from->value, &from->bytes) : SQLITE_OK;
     }
 }
 
-/* Of what is neither NULL nor TEXT. */
-static pt_type own_type(const source *from)
+/* The type of a value that is neither NULL nor TEXT. */
+static pt_type sql_own_type(const sql_source *from)
 {
     switch (from->type) {
     case SQLITE_INTEGER:
@@ -87,18 +88,18 @@ static pt_type own_type(const source *from)
     }
 }
 
-static bool is_text(const source *from, const char *text)
+static bool is_exact_text(const sql_source *from, const char *text)
 {
     return from->type == SQLITE_TEXT && pt_slice_equal(from->bytes, pt_slice_text(text));
 }
 
-static bool is_text_in_any_case(const source *from, const char *text)
+static bool is_word_text(const sql_source *from, const char *text)
 {
     return from->type == SQLITE_TEXT && pt_is_word(from->bytes, text);
 }
 
-/* SQLite writes a REAL with 15 digits, which is not always the same number. */
-static bool to_string(const source *from, pt_value *out)
+/* SQLite writes a REAL with 15 digits, which may not be the same number. */
+static bool sql_to_string(const sql_source *from, pt_value *out)
 {
     double written;
     out->bytes = from->bytes;
@@ -119,7 +120,7 @@ static bool integral_real(double real, int64_t *integer)
     return (double)*integer == real;
 }
 
-static bool to_int64(const source *from, pt_value *out)
+static bool sql_to_int64(const sql_source *from, pt_value *out)
 {
     switch (from->type) {
     case SQLITE_INTEGER:
@@ -134,9 +135,9 @@ static bool to_int64(const source *from, pt_value *out)
     }
 }
 
-static bool to_int32(const source *from, pt_value *out)
+static bool sql_to_int32(const sql_source *from, pt_value *out)
 {
-    return to_int64(from, out) && pt_value_integer_type(out->integer) == PT_INT32;
+    return sql_to_int64(from, out) && pt_value_integer_type(out->integer) == PT_INT32;
 }
 
 static bool integer_to_double(int64_t integer, double *real)
@@ -145,7 +146,7 @@ static bool integer_to_double(int64_t integer, double *real)
     return integer >= -DOUBLE_INTEGER_MAX && integer <= DOUBLE_INTEGER_MAX;
 }
 
-static bool to_double(const source *from, pt_value *out)
+static bool sql_to_double(const sql_source *from, pt_value *out)
 {
     switch (from->type) {
     case SQLITE_INTEGER:
@@ -161,22 +162,22 @@ static bool to_double(const source *from, pt_value *out)
     }
 }
 
-static bool to_boolean(const source *from, pt_value *out)
+static bool sql_to_boolean(const sql_source *from, pt_value *out)
 {
     if (from->type == SQLITE_INTEGER) {
         out->integer = sqlite3_value_int64(from->value);
         return out->integer == 0 || out->integer == 1;
     }
-    out->integer = is_text_in_any_case(from, "true") || is_text(from, "1");
-    return out->integer == 1 || is_text_in_any_case(from, "false") || is_text(from, "0");
+    out->integer = is_word_text(from, "true") || is_exact_text(from, "1");
+    return out->integer == 1 || is_word_text(from, "false") || is_exact_text(from, "0");
 }
 
-static bool to_datetime(const source *from, pt_value *out)
+static bool sql_to_datetime(const sql_source *from, pt_value *out)
 {
     return from->type == SQLITE_TEXT && pt_ticks_parse(from->bytes, &out->integer);
 }
 
-static bool to_guid(const source *from, pt_value *out)
+static bool sql_to_guid(const sql_source *from, pt_value *out)
 {
     if (from->type == SQLITE_BLOB && from->bytes.size == PT_GUID_SIZE) {
         memcpy(out->guid, from->bytes.data, PT_GUID_SIZE);
@@ -185,33 +186,33 @@ static bool to_guid(const source *from, pt_value *out)
     return from->type == SQLITE_TEXT && pt_guid_parse(from->bytes, out->guid);
 }
 
-static bool to_binary(const source *from, pt_value *out)
+static bool sql_to_binary(const sql_source *from, pt_value *out)
 {
     out->bytes = from->bytes;
     return from->type == SQLITE_BLOB;
 }
 
 static const struct {
-    bool (*convert)(const source *from, pt_value *out);
+    bool (*convert)(const sql_source *from, pt_value *out);
     const char *name;
     const char *remedy;
-} conversions[] = {
-    [PT_STRING] = {to_string, "a String", "give text, for example by CAST(... AS TEXT)"},
-    [PT_INT32] = {to_int32, "an Int32", "give an integer from -2147483648 to 2147483647"},
-    [PT_INT64] = {to_int64, "an Int64",
+} sql_conversions[] = {
+    [PT_STRING] = {sql_to_string, "a String", "give text, for example by CAST(... AS TEXT)"},
+    [PT_INT32] = {sql_to_int32, "an Int32", "give an integer from -2147483648 to 2147483647"},
+    [PT_INT64] = {sql_to_int64, "an Int64",
                   "give an integer from -9223372036854775808 to 9223372036854775807"},
     [PT_DOUBLE] =
-        {to_double, "a Double",
+        {sql_to_double, "a Double",
          "give a REAL, an integer up to 9007199254740992 (beyond it by CAST(... AS REAL)), "
          "or 'NaN', 'Infinity', '-Infinity'"},
-    [PT_BOOLEAN] = {to_boolean, "a Boolean", "give 0, 1, 'false' or 'true'"},
-    [PT_DATETIME] = {to_datetime, "a DateTime",
+    [PT_BOOLEAN] = {sql_to_boolean, "a Boolean", "give 0, 1, 'false' or 'true'"},
+    [PT_DATETIME] = {sql_to_datetime, "a DateTime",
                      "give text of the form YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM], from "
                      "year 0001 to 9999"},
-    [PT_GUID] = {to_guid, "a Guid",
+    [PT_GUID] = {sql_to_guid, "a Guid",
                  "give text of the form '0f8fad5b-d9cb-469f-a165-70867728950e' or a BLOB of 16 "
                  "bytes"},
-    [PT_BINARY] = {to_binary, "a Binary", "give a BLOB, such as x'0011' or CAST(... AS BLOB)"},
+    [PT_BINARY] = {sql_to_binary, "a Binary", "give a BLOB, such as x'0011' or CAST(... AS BLOB)"},
 };
 
 enum { SHOWN_BLOB = 16, DESCRIPTION_SIZE = PT_EXCERPT_SIZE + 32 };
@@ -240,7 +241,7 @@ static void describe_real(double real, char description[DESCRIPTION_SIZE])
     }
 }
 
-static void describe(const source *from, char description[DESCRIPTION_SIZE])
+static void describe_source(const sql_source *from, char description[DESCRIPTION_SIZE])
 {
     char excerpt[PT_EXCERPT_SIZE];
     switch (from->type) {
@@ -260,26 +261,28 @@ static void describe(const source *from, char description[DESCRIPTION_SIZE])
     }
 }
 
-static int refuse(const source *from, pt_type type, const char *column, pt_error *error)
+static int refuse_conversion(const sql_source *from, pt_type type, const char *column,
+                             pt_error *error)
 {
     char description[DESCRIPTION_SIZE];
-    describe(from, description);
+    describe_source(from, description);
     return pt_error_set(error, SQLITE_MISMATCH, "column %s: %s is not %s; %s (InvalidValueType)",
-                        column, description, conversions[type].name, conversions[type].remedy);
+                        column, description, sql_conversions[type].name,
+                        sql_conversions[type].remedy);
 }
 
-/* What .import sends for an empty field. */
-static bool is_empty_field(const source *from)
+/* True if the value is what .import binds for an empty field. */
+static bool is_empty_field(const sql_source *from)
 {
     return from->type == SQLITE_TEXT && from->bytes.size == 0;
 }
 
-static int convert(const source *from, pt_type type, const char *column, pt_value *out,
-                   pt_error *error)
+static int run_conversion(const sql_source *from, pt_type type, const char *column, pt_value *out,
+                          pt_error *error)
 {
     pt_value converted = {.type = type};
-    if (!conversions[type].convert(from, &converted)) {
-        return refuse(from, type, column, error);
+    if (!sql_conversions[type].convert(from, &converted)) {
+        return refuse_conversion(from, type, column, error);
     }
     *out = converted;
     return SQLITE_OK;
@@ -288,7 +291,7 @@ static int convert(const source *from, pt_type type, const char *column, pt_valu
 int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
                       pt_error *error)
 {
-    source from = {.value = value, .type = sqlite3_value_type(value)};
+    sql_source from = {.value = value, .type = sqlite3_value_type(value)};
     if (from.type == SQLITE_NULL) {
         out->type = PT_NONE;
         return SQLITE_OK;
@@ -305,18 +308,19 @@ int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column
         out->type = PT_NONE;
         return SQLITE_OK;
     }
-    return convert(&from, declared != PT_NONE ? declared : own_type(&from), column, out, error);
+    return run_conversion(&from, declared != PT_NONE ? declared : sql_own_type(&from), column, out,
+                          error);
 }
 
-/* SQLite takes a NULL pointer for SQL's NULL. */
+/* SQLite would turn a NULL pointer into an SQL NULL. */
 static const char *result_data(pt_slice bytes)
 {
     return bytes.size != 0 ? (const char *)bytes.data : "";
 }
 
 /*
- * A text with a NUL behind it. With an explicit length SQLite copies it as soon as somebody asks
- * for its terminated form; with -1 it knows that the NUL is there.
+ * Returns a text that a NUL follows. If given a length, SQLite would copy the text as soon as a
+ * terminated one is needed; given -1, it knows that the NUL is there.
  */
 static void result_terminated(sqlite3_context *context, const char *data, size_t size,
                               sqlite3_destructor_type destructor)
@@ -397,7 +401,7 @@ void pt_value_result_buffer(sqlite3_context *context, pt_type type, pt_buffer *b
 static bool equals_text(sqlite3_value *sql, pt_slice text)
 {
     pt_slice present;
-    return sqlite3_value_type(sql) == SQLITE_TEXT && read_text(sql, &present) == SQLITE_OK &&
+    return sqlite3_value_type(sql) == SQLITE_TEXT && read_value_text(sql, &present) == SQLITE_OK &&
            pt_slice_equal(present, text);
 }
 
@@ -446,7 +450,7 @@ bool pt_value_equals_sql(const pt_value *value, sqlite3_value *sql)
     return false;
 }
 
-/* --- Value text --- */
+/* --- Text --- */
 
 static void append_integer(pt_buffer *buffer, int64_t integer)
 {

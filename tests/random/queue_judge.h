@@ -55,7 +55,7 @@ static inline expectation expected_number(sqlite3_int64 number)
 
 static inline const char *text_of_writing_failure(int rc)
 {
-    return rc == SQLITE_BUSY ? "" : "was changed by somebody else";
+    return rc == SQLITE_BUSY ? "" : "was changed by another connection";
 }
 
 /* --- Comparing --- */

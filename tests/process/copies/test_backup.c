@@ -288,7 +288,7 @@ static void a_symbolic_link_is_not_followed(void **state)
     sqlite3 *db = open_database(folder, "main.db");
     run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32)");
     fails(db, SQLITE_CANTOPEN, "SELECT pt_backup(NULL, 'link')");
-    says(db, "it is not overwritten");
+    says(db, "exists, and is not overwritten");
     fails(db, SQLITE_CANTOPEN, "SELECT pt_backup(NULL, 'main.db-ptable')");
     fails(db, SQLITE_CANTOPEN, "SELECT pt_backup(NULL, 'main.db')");
     assert_int_equal(files_like(folder, "elsewhere*"), 0);
@@ -331,7 +331,7 @@ static void a_file_that_comes_meanwhile_is_not_overwritten(void **state)
     int code = code_of(db, "SELECT pt_backup(NULL, 'backup')");
     system_call_judge = NULL;
     assert_int_equal(code, SQLITE_CANTOPEN);
-    says(db, "it is not overwritten");
+    says(db, "exists, and is not overwritten");
     assert_int_equal(stat(path, &file), 0);
     assert_int_equal(file.st_size, 4);
     assert_int_equal(unfinished_files(folder), 0);

@@ -56,7 +56,7 @@ static inline void io_print_figures(void)
 static inline bool io_is_doubtful(const char *message)
 {
     return strstr(message, "may be lost when the power fails") != NULL ||
-           strstr(message, "could not be taken back") != NULL;
+           strstr(message, "could not be undone") != NULL;
 }
 
 static inline bool io_is_ours(const char *message)

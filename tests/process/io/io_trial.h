@@ -49,7 +49,7 @@ static inline void io_log(void *context, int code, const char *message)
 {
     (void)context;
     (void)code;
-    io_undo_failed = io_undo_failed || strstr(message, "is not taken back") != NULL;
+    io_undo_failed = io_undo_failed || strstr(message, "cannot be undone") != NULL;
 }
 
 static inline void io_name_point(char point[IO_POINT_SIZE], io_host host, const io_fault *fault,

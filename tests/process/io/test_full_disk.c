@@ -220,7 +220,7 @@ static void a_store_in_doubt_is_refused_until_there_is_room(void **state)
     run(second, "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "')", all->folder);
     get_into_doubt(all);
     int read = code_of(all->db, "SELECT * FROM t");
-    bool explained = strstr(sqlite3_errmsg(all->db), "could not be taken back") != NULL;
+    bool explained = strstr(sqlite3_errmsg(all->db), "could not be undone") != NULL;
     int written = code_of(all->db, "INSERT INTO t VALUES('p', 'z', '')");
     int saved =
         code_of(all->db, "SELECT pt_backup('%s/" STORE "', '%s/copy')", all->folder, all->folder);

@@ -134,8 +134,9 @@ static void a_second_sqlite_library_is_refused(void **state)
     assert_int_equal(load(), SQLITE_OK);
     assert_int_equal(find_entry_point()(NULL, &message, &other), SQLITE_ERROR);
     assert_ptr_equal(message, text_of_other);
-    assert_non_null(strstr(message, "ptable: this process has loaded the extension into another "
-                                    "SQLite library, '"));
+    assert_non_null(strstr(message,
+                           "ptable: this process has already loaded the extension into another "
+                           "SQLite library, '"));
     assert_int_equal(find_entry_point()(NULL, &message, &poor), SQLITE_NOMEM);
     assert_null(message);
     assert_int_equal(find_entry_point()(NULL, NULL, &other), SQLITE_ERROR);

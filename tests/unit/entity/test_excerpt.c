@@ -5,7 +5,7 @@
 
 #include <cmocka.h>
 
-#include "entity/key.h"
+#include "base/text.h"
 
 static void assert_excerpt(const char *text, size_t size, const char *expected)
 {

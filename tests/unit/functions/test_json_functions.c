@@ -113,13 +113,15 @@ static void errors_say_where_and_why(void **state)
          "pt_entity_properties: line 7: property PartitionKey: is missing; write a string, which "
          "may be empty (PropertiesNeedValue)"},
         {"pt_entity_properties('{\"PartitionKey\":7,\"RowKey\":\"\"}', 'line 7')",
-         "pt_entity_properties: line 7: property PartitionKey: is no key; write a string of UTF-8 "
+         "pt_entity_properties: line 7: property PartitionKey: is not a key; write a string of "
+         "UTF-8 "
          "without U+0000 (OutOfRangeInput)"},
         {"pt_entity_properties('{\"PartitionKey\":null,\"RowKey\":\"\"}', 'line 7')",
-         "pt_entity_properties: line 7: property PartitionKey: is no key; write a string of UTF-8 "
+         "pt_entity_properties: line 7: property PartitionKey: is not a key; write a string of "
+         "UTF-8 "
          "without U+0000 (OutOfRangeInput)"},
         {"pt_entity_properties('{\"PartitionKey\":\"\",\"RowKey\":\"a\\u0000b\"}', 'line 7')",
-         "pt_entity_properties: line 7: property RowKey: is no key; write a string of UTF-8 "
+         "pt_entity_properties: line 7: property RowKey: is not a key; write a string of UTF-8 "
          "without U+0000 (OutOfRangeInput)"},
         {"pt_entity_properties('{\"RowKey\":\"a\",\"RowKey\":\"b\"}', 'line 7')",
          "pt_entity_properties: line 7: property RowKey: is there twice; leave one out "

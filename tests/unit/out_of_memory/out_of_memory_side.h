@@ -360,7 +360,7 @@ static inline bool is_explained(const script_side *side, int rc)
     return (rc == SQLITE_CANTOPEN && library_map_refused &&
             strstr(text, "address space") != NULL) ||
            (rc == SQLITE_IOERR && failing_malloc_elsewhere && failing_malloc_persistent &&
-            failing_malloc_hit && strstr(text, "could not be taken back") != NULL);
+            failing_malloc_hit && strstr(text, "could not be undone") != NULL);
 }
 
 static inline step_outcome run_step(script_side *side, const char *step)

@@ -203,7 +203,7 @@ static void a_record_that_is_damaged_is_not_in_the_way(void **state)
         change_first_message(store, changes[i]);
         db = open_database(*state, "main.db");
         fails(db, SQLITE_CORRUPT_VTAB, "SELECT count(*) FROM jobs");
-        says(db, "of the queue's table is no message");
+        says(db, "of the queue's table is not a message");
         assert_gets(db, "jobs", "2", "good ");
         assert_gets(db, "jobs", "2", "");
         fails(db, SQLITE_CORRUPT_VTAB, "SELECT Body FROM jobs");

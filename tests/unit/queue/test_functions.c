@@ -61,7 +61,7 @@ static void test_names_of_queues(void **state)
 #define NO_QUEUE(name)                                                                             \
     "ptable: pt_queue_get: '" name "' is not the name of a queue; give the name of a table "       \
     "created USING pt_queue"
-#define GET_USAGE "write pt_queue_get('queue', count, seconds) with the last two or without"
+#define GET_USAGE "write pt_queue_get('queue' [, count [, seconds]])"
 
 static void test_wrong_arguments(void **state)
 {
@@ -81,7 +81,7 @@ static void test_wrong_arguments(void **state)
                  "ptable: pt_queue_get: an argument is missing; " GET_USAGE);
     assert_fails("SELECT * FROM pt_queue_update('jobs', 'id', 'receipt')", SQLITE_ERROR,
                  "ptable: pt_queue_update: an argument is missing; write pt_queue_update('queue', "
-                 "id, receipt, seconds, body) with body or without");
+                 "id, receipt, seconds [, body])");
     assert_int_equal(double_asked, 0);
 }
 

@@ -3,12 +3,12 @@
 #include "entity/key.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/sealed.h"
-#include "transaction/batch.h"
 #include "transaction/memtable.h"
+#include "transaction/write_set.h"
 
 enum { TABLE = 7 };
 
-static const pt_batch nothing;
+static const pt_write_set nothing;
 static const pt_commit plain = {.sync = PT_SYNC_OFF};
 
 static pt_store *store;
@@ -40,10 +40,10 @@ static void add(pt_memtable *memtable, uint32_t table, const char *text, pt_oper
     memcpy(bytes, record, strlen(record));
 }
 
-static pt_batch batch_of(pt_memtable *memtable)
+static pt_write_set batch_of(pt_memtable *memtable)
 {
-    pt_batch batch;
-    assert_int_equal(pt_memtable_sorted(memtable, &batch.entries, &batch.count), SQLITE_OK);
+    pt_write_set batch;
+    assert_int_equal(pt_memtable_sorted(memtable, &batch), SQLITE_OK);
     return batch;
 }
 
@@ -54,9 +54,9 @@ static void assert_stored(const char *text, const char *expected)
     engine->snapshot_free(snapshot);
 }
 
-static void commit(const pt_batch *undo, pt_snapshot *before, const pt_batch *redo)
+static void commit(const pt_write_set *undo, pt_snapshot *before, const pt_write_set *redo)
 {
-    assert_ok(pt_batch_commit(store, undo, before, redo, &plain, &error));
+    assert_ok(pt_write_set_commit(store, undo, before, redo, &plain, &error));
 }
 
 /* What the tests start from: "a" and "b" are stored. The memtable of a transaction over it. */
@@ -65,9 +65,9 @@ static pt_memtable *first_transaction(void)
     pt_memtable *memtable = pt_memtable_new();
     add(memtable, TABLE, "a", PT_INSERT, "old");
     add(memtable, TABLE, "b", PT_INSERT, "old");
-    pt_batch batch = batch_of(memtable);
+    pt_write_set batch = batch_of(memtable);
     commit(&nothing, NULL, &batch);
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
     memtable = pt_memtable_new();
     add(memtable, TABLE, "c", PT_INSERT, "new");
@@ -81,16 +81,16 @@ static void operations_are_applied_together(void **state)
     (void)state;
     pt_memtable *memtable = first_transaction();
     add(memtable, TABLE, "absent", PT_DELETE, "");
-    pt_batch batch = batch_of(memtable);
+    pt_write_set batch = batch_of(memtable);
     commit(&nothing, NULL, &batch);
     assert_int_equal(fault_calls(FAULTY_COMMIT), 2);
     assert_stored("a", "newer");
     assert_stored("b", NULL);
     assert_stored("c", "new");
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     assert_null(batch.entries);
     assert_int_equal(batch.count, 0);
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
 }
 
@@ -99,12 +99,12 @@ static void undo_and_redo_are_one_commit(void **state)
     (void)state;
     pt_memtable *memtable = first_transaction();
     pt_snapshot *before = begin_snapshot(store);
-    pt_batch first = batch_of(memtable);
+    pt_write_set first = batch_of(memtable);
     commit(&nothing, NULL, &first);
     pt_memtable *changed = pt_memtable_new();
     add(changed, TABLE, "b", PT_REPLACE, "redone");
     add(changed, TABLE, "d", PT_INSERT, "redone");
-    pt_batch second = batch_of(changed);
+    pt_write_set second = batch_of(changed);
     fault_none();
     commit(&first, before, &second);
     assert_int_equal(fault_calls(FAULTY_COMMIT), 1);
@@ -117,8 +117,8 @@ static void undo_and_redo_are_one_commit(void **state)
     assert_stored("b", "old");
     assert_stored("d", NULL);
     engine->snapshot_free(before);
-    pt_batch_free(&first);
-    pt_batch_free(&second);
+    pt_write_set_free(&first);
+    pt_write_set_free(&second);
     pt_memtable_free(memtable);
     pt_memtable_free(changed);
 }
@@ -128,7 +128,7 @@ static void dropped_tables_are_collected_unless_undoing(void **state)
 {
     (void)state;
     pt_memtable *memtable = first_transaction();
-    pt_batch batch = batch_of(memtable);
+    pt_write_set batch = batch_of(memtable);
     pt_snapshot *before = begin_snapshot(store);
     commit(&nothing, NULL, &batch);
     assert_int_equal(fault_calls(FAULTY_COLLECT), 2);
@@ -138,7 +138,7 @@ static void dropped_tables_are_collected_unless_undoing(void **state)
     commit(&nothing, NULL, &nothing);
     assert_int_equal(fault_calls(FAULTY_COLLECT), 3);
     engine->snapshot_free(before);
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
 }
 
@@ -150,12 +150,12 @@ static void a_collection_that_fails_beforehand_is_left(void **state)
     char *record = sqlite3_mprintf("%.*c", SIZE, 'x');
     pt_memtable *memtable = pt_memtable_new();
     add(memtable, TABLE, "large", PT_INSERT, record);
-    pt_batch batch = batch_of(memtable);
+    pt_write_set batch = batch_of(memtable);
     fault_next(FAULTY_COLLECT);
     commit(&nothing, NULL, &batch);
     assert_int_equal(fault_calls(FAULTY_COLLECT), 2);
     assert_stored("large", record);
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
     sqlite3_free(record);
 }
@@ -199,15 +199,15 @@ static void a_dropped_table_makes_room_in_a_full_store(void **state)
     fill(1500);
     fill(1);
     drop_table_1();
-    pt_batch batch = batch_of(memtable);
+    pt_write_set batch = batch_of(memtable);
     int rc = SQLITE_FULL;
     for (int tries = 0; rc == SQLITE_FULL && tries < TRIES; tries++) {
         pt_error error = PT_ERROR_NONE;
-        rc = pt_batch_commit(store, &nothing, NULL, &batch, &plain, &error);
+        rc = pt_write_set_commit(store, &nothing, NULL, &batch, &plain, &error);
         pt_error_clear(&error);
     }
     assert_int_equal(rc, SQLITE_OK);
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
     unsetenv("PTABLE_MAP_SIZE");
 }
@@ -219,11 +219,11 @@ static void a_failure_changes_nothing(void **state)
                                      FAULTY_COMMIT};
     pt_memtable *memtable = first_transaction();
     pt_snapshot *before = begin_snapshot(store);
-    pt_batch batch = batch_of(memtable);
+    pt_write_set batch = batch_of(memtable);
     for (size_t i = 0; i < sizeof methods / sizeof methods[0]; i++) {
         sqlite3_int64 used = sqlite3_memory_used();
         fault_next(methods[i]);
-        assert_fails(pt_batch_commit(store, &batch, before, &batch, &plain, &error), FAULTY_RC,
+        assert_fails(pt_write_set_commit(store, &batch, before, &batch, &plain, &error), FAULTY_RC,
                      "fire");
         assert_int_equal(sqlite3_memory_used(), used);
         assert_stored("a", "old");
@@ -231,14 +231,16 @@ static void a_failure_changes_nothing(void **state)
         assert_stored("c", NULL);
     }
     fault_next(FAULTY_COLLECT);
-    assert_fails(pt_batch_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC, "fire");
+    assert_fails(pt_write_set_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC,
+                 "fire");
     fault_arm(FAULTY_PUT, 1, false);
-    assert_fails(pt_batch_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC, "fire");
+    assert_fails(pt_write_set_commit(store, &nothing, NULL, &batch, &plain, &error), FAULTY_RC,
+                 "fire");
     assert_stored("a", "old");
     commit(&nothing, NULL, &batch);
     assert_stored("a", "newer");
     engine->snapshot_free(before);
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
 }
 
@@ -250,7 +252,7 @@ static void the_commit_record_is_handed_on(void **state)
                              .clock = before->clock + 5,
                              .next_table_id = before->next_table_id + 3,
                              .catalog_changed = true};
-    assert_ok(pt_batch_commit(store, &nothing, NULL, &nothing, &given, &error));
+    assert_ok(pt_write_set_commit(store, &nothing, NULL, &nothing, &given, &error));
     pt_snapshot *after = begin_snapshot(store);
     assert_int_equal(faulty_last_commit.sync, PT_SYNC_NORMAL);
     assert_true(after->clock == before->clock + 5);
@@ -263,16 +265,16 @@ static void the_commit_record_is_handed_on(void **state)
 static void tells_whether_the_catalogue_is_touched(void **state)
 {
     (void)state;
-    assert_false(pt_batch_changes_catalog(&nothing));
+    assert_false(pt_write_set_changes_catalog(&nothing));
     pt_memtable *memtable = pt_memtable_new();
     add(memtable, TABLE, "a", PT_INSERT, "new");
-    pt_batch batch = batch_of(memtable);
-    assert_false(pt_batch_changes_catalog(&batch));
-    pt_batch_free(&batch);
+    pt_write_set batch = batch_of(memtable);
+    assert_false(pt_write_set_changes_catalog(&batch));
+    pt_write_set_free(&batch);
     add(memtable, 0, "logins", PT_DELETE, "");
     batch = batch_of(memtable);
-    assert_true(pt_batch_changes_catalog(&batch));
-    pt_batch_free(&batch);
+    assert_true(pt_write_set_changes_catalog(&batch));
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
 }
 
@@ -282,15 +284,15 @@ static void needs_no_memory_after_the_first(void **state)
 {
     (void)state;
     pt_memtable *memtable = first_transaction();
-    pt_batch batch = batch_of(memtable);
+    pt_write_set batch = batch_of(memtable);
     pt_snapshot *before = begin_snapshot(store);
     commit(&nothing, NULL, &batch);
     failing_malloc_arm(0, true);
-    assert_ok(pt_batch_commit(store, &batch, before, &nothing, &plain, &error));
+    assert_ok(pt_write_set_commit(store, &batch, before, &nothing, &plain, &error));
     assert_false(failing_malloc_disarm());
     assert_stored("a", "old");
     engine->snapshot_free(before);
-    pt_batch_free(&batch);
+    pt_write_set_free(&batch);
     pt_memtable_free(memtable);
 }
 

@@ -70,7 +70,7 @@ static void put_in_batch(uint32_t table, const char *text)
 {
     assert_ok(check(session, table, text, &error));
     put_freely(session, table, text);
-    pt_connection_note_batch(connection, session);
+    pt_batch_rules_begin(connection, session);
 }
 
 static void fill_batch(int count)
@@ -202,12 +202,12 @@ static void older_versions_do_not_count(void **state)
 static void a_batch_begins_with_the_first_write(void **state)
 {
     (void)state;
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
     put_freely(session, TABLE, "p|1");
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
     put_in_batch(TABLE, "p|2");
-    assert_true(pt_connection_has_batch(connection));
-    assert_true(pt_connection_has_batch(connection));
+    assert_true(pt_batch_rules_apply(connection));
+    assert_true(pt_batch_rules_apply(connection));
 }
 
 /* What was written freely before counts. */
@@ -225,12 +225,12 @@ static void a_batch_ends_with_its_transaction(void **state)
     (void)state;
     put_in_batch(TABLE, "p|1");
     sync_now(session);
-    assert_true(pt_connection_has_batch(connection));
+    assert_true(pt_batch_rules_apply(connection));
     pt_session_commit(session);
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
     begin(session);
     put_freely(session, TABLE, "q|1");
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
     pt_session_rollback(session);
 
     begin(session);
@@ -238,7 +238,7 @@ static void a_batch_ends_with_its_transaction(void **state)
     pt_session_rollback(session);
     begin(session);
     put_freely(session, OTHER_TABLE, "q|1");
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
 }
 
 static void rolling_back_ends_a_batch(void **state)
@@ -250,12 +250,12 @@ static void rolling_back_ends_a_batch(void **state)
     assert_int_equal(pt_session_savepoint(session, 1), SQLITE_OK);
     put_in_batch(TABLE, "p|3");
     pt_session_rollback_to(session, 1);
-    assert_true(pt_connection_has_batch(connection));
+    assert_true(pt_batch_rules_apply(connection));
     pt_session_rollback_to(session, 0);
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
     put_freely(session, OTHER_TABLE, "q|1");
     put_freely(session, OTHER_TABLE, "q|2");
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
 }
 
 static void a_row_given_up_begins_no_batch(void **state)
@@ -264,15 +264,15 @@ static void a_row_given_up_begins_no_batch(void **state)
     put_freely(session, TABLE, "p|1");
     size_t row = pt_session_begin_row(session);
     put_in_batch(TABLE, "p|2");
-    pt_session_give_up_row(session, row);
+    pt_session_discard_row(session, row);
     put_freely(session, OTHER_TABLE, "q|1");
     put_freely(session, OTHER_TABLE, "q|2");
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
 
     row = pt_session_begin_row(session);
     put_freely(session, OTHER_TABLE, "q|3");
     pt_session_end_row(session);
-    assert_false(pt_connection_has_batch(connection));
+    assert_false(pt_batch_rules_apply(connection));
 }
 
 /* --- Several stores --- */
@@ -293,7 +293,7 @@ static void one_store(void **state)
 
     put_in_batch(TABLE, "p|1");
     begin(other);
-    assert_true(pt_connection_has_batch(connection));
+    assert_true(pt_batch_rules_apply(connection));
     assert_fails(check(other, TABLE, "p|2", &error), SQLITE_CONSTRAINT_VTAB,
                  "operation 1 (from 0) of a transaction with batch='azure' is on another table");
     pt_session_rollback(other);
@@ -305,10 +305,13 @@ static void sessions_are_walked_once_each(void **state)
     (void)state;
     pt_session *other = NULL;
     assert_ok(pt_connection_use(connection, NULL, "main", true, &other, &error));
-    pt_session *first = pt_connection_next_session(connection, NULL);
-    pt_session *second = pt_connection_next_session(connection, first);
-    assert_true((first == session && second == other) || (first == other && second == session));
-    assert_null(pt_connection_next_session(connection, second));
+    pt_session *first = pt_connection_session_above(connection, 0);
+    uint32_t number = pt_connection_number_of(connection, first);
+    pt_session *second = pt_connection_session_above(connection, number);
+    assert_ptr_equal(first, session);
+    assert_ptr_equal(second, other);
+    number = pt_connection_number_of(connection, second);
+    assert_null(pt_connection_session_above(connection, number));
     pt_connection_leave(connection, other);
 }
 

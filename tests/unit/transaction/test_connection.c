@@ -3,7 +3,9 @@
 #include <sys/stat.h>
 
 #include "module/store_path.h"
-#include "transaction/connection.h"
+#include "transaction/connected_tables.h"
+#include "transaction/explicit_transaction.h"
+#include "transaction/store_name.h"
 
 static sqlite3 *db;
 static pt_connection *connection;
@@ -141,17 +143,17 @@ static void a_store_that_is_being_written_stays_open(void **state)
     sqlite3_int64 before = sqlite3_memory_used();
     for (int commits = 0; commits < 2; commits++) {
         pt_session *session = use_path(fixture_path);
-        pt_connection_follow(connection);
+        pt_explicit_transaction_follow(connection);
         begin(session);
         write_text(session, "a", "1");
         pt_connection_leave(connection, session);
         assert_ptr_equal(use_path(fixture_path), session);
         pt_connection_leave(connection, session);
         if (commits) {
-            assert_ok(pt_connection_sync(connection, &error));
-            pt_connection_commit(connection);
+            assert_ok(pt_explicit_transaction_sync(connection, &error));
+            pt_explicit_transaction_commit(connection);
         } else {
-            pt_connection_rollback(connection);
+            pt_explicit_transaction_rollback(connection);
         }
         assert_int_equal(sqlite3_memory_used(), before);
         session = use_path(fixture_path);
@@ -170,7 +172,7 @@ static void the_last_reference_rolls_back_and_closes(void **state)
     use_of(second, NULL, "main");
     begin(session);
     write_text(session, "a", "1");
-    assert_ok(pt_connection_sync(second, &error));
+    assert_ok(pt_explicit_transaction_sync(second, &error));
     pt_connection_retain(second);
     pt_connection_release(second);
     assert_finds(session, "a", "1");
@@ -233,14 +235,14 @@ static void a_database_that_is_being_read_stops_the_commit(void **state)
     write_text(session, "a", "1");
     assert_int_equal(run(reader, "BEGIN; SELECT * FROM t"), SQLITE_OK);
     assert_int_equal(run(writer, "BEGIN IMMEDIATE"), SQLITE_OK);
-    assert_fails(pt_connection_sync(second, &error), SQLITE_BUSY, "'main' is being read");
+    assert_fails(pt_explicit_transaction_sync(second, &error), SQLITE_BUSY, "'main' is being read");
     assert_stored(session, "a", NULL);
     assert_int_equal(run(reader, "COMMIT"), SQLITE_OK);
-    assert_ok(pt_connection_sync(second, &error));
+    assert_ok(pt_explicit_transaction_sync(second, &error));
     assert_stored(session, "a", "1");
     assert_int_equal(run(reader, "SELECT * FROM t"), SQLITE_BUSY);
     assert_int_equal(run(writer, "COMMIT"), SQLITE_OK);
-    pt_connection_commit(second);
+    pt_explicit_transaction_commit(second);
     pt_connection_release(second);
     sqlite3_close(writer);
     sqlite3_close(reader);
@@ -254,12 +256,13 @@ static void a_followed_transaction_keeps_what_it_reads(void **state)
     pt_connection *second = pt_connection_new(db, &pt_lmdb_engine);
     pt_session *session = use_path(fixture_path);
     pt_session *theirs = use_of(second, fixture_path, "main");
-    void (*const ends[])(pt_connection *) = {pt_connection_commit, pt_connection_rollback};
+    void (*const ends[])(pt_connection *) = {pt_explicit_transaction_commit,
+                                             pt_explicit_transaction_rollback};
     const char *const records[] = {"1", "2", "3"};
     commit_text(theirs, "a", records[0]);
     for (int i = 0; i < 2; i++) {
         assert_false(pt_connection_is_followed(connection));
-        pt_connection_follow(connection);
+        pt_explicit_transaction_follow(connection);
         assert_true(pt_connection_is_followed(connection));
         assert_reads(session, "a", records[i]);
         commit_text(theirs, "a", records[i + 1]);
@@ -275,21 +278,21 @@ static void savepoints_reach_every_session(void **state)
     (void)state;
     pt_session *first = use_private("main");
     pt_session *second = use_path(fixture_path);
-    pt_connection_follow(connection);
+    pt_explicit_transaction_follow(connection);
     begin(first);
     write_text(first, "a", "1");
-    assert_int_equal(pt_connection_savepoint(connection, 0), SQLITE_OK);
+    assert_int_equal(pt_explicit_transaction_savepoint(connection, 0), SQLITE_OK);
     begin(second);
     write_text(first, "b", "1");
     write_text(second, "a", "1");
-    assert_int_equal(pt_connection_savepoint(connection, 1), SQLITE_OK);
+    assert_int_equal(pt_explicit_transaction_savepoint(connection, 1), SQLITE_OK);
     write_text(second, "b", "1");
-    pt_connection_rollback_to(connection, 1);
+    pt_explicit_transaction_rollback_to(connection, 1);
     assert_finds(first, "b", "1");
     assert_finds(second, "a", "1");
     assert_finds(second, "b", NULL);
-    pt_connection_release_savepoint(connection, 1);
-    pt_connection_rollback_to(connection, 0);
+    pt_explicit_transaction_release(connection, 1);
+    pt_explicit_transaction_rollback_to(connection, 0);
     assert_finds(first, "a", "1");
     assert_finds(first, "b", NULL);
     assert_finds(second, "a", NULL);
@@ -300,17 +303,17 @@ static void savepoints_end_with_their_transaction(void **state)
 {
     (void)state;
     pt_session *session = use_path(fixture_path);
-    pt_connection_follow(connection);
+    pt_explicit_transaction_follow(connection);
     assert_reads(session, "a", NULL);
-    assert_int_equal(pt_connection_savepoint(connection, 0), SQLITE_OK);
-    assert_ok(pt_connection_sync(connection, &error));
-    pt_connection_commit(connection);
-    pt_connection_follow(connection);
+    assert_int_equal(pt_explicit_transaction_savepoint(connection, 0), SQLITE_OK);
+    assert_ok(pt_explicit_transaction_sync(connection, &error));
+    pt_explicit_transaction_commit(connection);
+    pt_explicit_transaction_follow(connection);
     begin(session);
     write_text(session, "a", "1");
-    assert_int_equal(pt_connection_savepoint(connection, 0), SQLITE_OK);
+    assert_int_equal(pt_explicit_transaction_savepoint(connection, 0), SQLITE_OK);
     write_text(session, "b", "1");
-    pt_connection_rollback_to(connection, 0);
+    pt_explicit_transaction_rollback_to(connection, 0);
     assert_finds(session, "a", "1");
 }
 
@@ -318,13 +321,13 @@ static void all_stores_commit(void **state)
 {
     (void)state;
     pt_session *sessions[] = {use_private("main"), use_path(fixture_path)};
-    pt_connection_follow(connection);
+    pt_explicit_transaction_follow(connection);
     for (int i = 0; i < 2; i++) {
         begin(sessions[i]);
         write_text(sessions[i], "a", "1");
     }
-    assert_ok(pt_connection_sync(connection, &error));
-    pt_connection_commit(connection);
+    assert_ok(pt_explicit_transaction_sync(connection, &error));
+    pt_explicit_transaction_commit(connection);
     for (int i = 0; i < 2; i++) {
         assert_false(pt_session_is_writing(sessions[i]));
         assert_stored(sessions[i], "a", "1");
@@ -336,15 +339,15 @@ static void a_store_that_fails_takes_the_others_back(void **state)
     (void)state;
     pt_session *sessions[] = {use_path(file_name("other.ptable")), use_path(fixture_path)};
     for (int failing = 0; failing < 2; failing++) {
-        pt_connection_follow(connection);
+        pt_explicit_transaction_follow(connection);
         for (int i = 0; i < 2; i++) {
             begin(sessions[i]);
             write_text(sessions[i], "a", "1");
         }
         make_faulty(pt_session_store(sessions[failing]));
         fault_next(FAULTY_COMMIT);
-        assert_fails(pt_connection_sync(connection, &error), FAULTY_RC, "fire");
-        pt_connection_rollback(connection);
+        assert_fails(pt_explicit_transaction_sync(connection, &error), FAULTY_RC, "fire");
+        pt_explicit_transaction_rollback(connection);
         for (int i = 0; i < 2; i++) {
             assert_false(pt_session_is_writing(sessions[i]));
             assert_stored(sessions[i], "a", NULL);
@@ -430,10 +433,11 @@ static void stores_can_be_kept_open_for_a_transaction(void **state)
     (void)state;
     for (int follows = 0; follows < 2; follows++) {
         pt_session *session = use_path(fixture_path);
-        follows ? pt_connection_follow(connection) : pt_connection_keep_open(connection);
+        follows ? pt_explicit_transaction_follow(connection) : pt_connection_keep_open(connection);
         pt_connection_leave(connection, session);
         assert_ptr_equal(pt_connection_session_above(connection, 0), session);
-        follows ? pt_connection_rollback(connection) : pt_connection_commit(connection);
+        follows ? pt_explicit_transaction_rollback(connection)
+                : pt_explicit_transaction_commit(connection);
         assert_null(pt_connection_session_above(connection, 0));
     }
 }
@@ -443,16 +447,16 @@ static void names_of_databases_files_are_refused(void **state)
 {
     (void)state;
     const char *name = file_name("some.db-wal");
-    assert_ok(pt_connection_check_name(name, &error));
+    assert_ok(pt_store_name_check(name, &error));
     fclose(fopen(file_name("some.db"), "w"));
     failing_malloc_arm(0, false);
     pt_error nomem = PT_ERROR_NONE;
-    assert_int_equal(pt_connection_check_name(name, &nomem), SQLITE_NOMEM);
+    assert_int_equal(pt_store_name_check(name, &nomem), SQLITE_NOMEM);
     assert_true(failing_malloc_disarm());
-    assert_fails(pt_connection_check_name(name, &error), SQLITE_CANTOPEN, "some.db");
+    assert_fails(pt_store_name_check(name, &error), SQLITE_CANTOPEN, "some.db");
     unlink(file_name("some.db"));
     assert_int_equal(mkdir(file_name("some.db"), 0700), 0);
-    assert_ok(pt_connection_check_name(name, &error));
+    assert_ok(pt_store_name_check(name, &error));
     assert_int_equal(rmdir(file_name("some.db")), 0);
 }
 
@@ -478,20 +482,20 @@ static void connected_tables_are_found_by_name(void **state)
     pt_connected first = {.schema = "main", .name = "Employee"};
     pt_connected second = {.schema = "temp", .name = "Employee"};
     pt_connected again = {.schema = "main", .name = "employee"};
-    pt_connection_take_out(connection, &first);
-    pt_connection_enter(connection, &first);
-    pt_connection_enter(connection, &second);
-    assert_ptr_equal(pt_connection_find_table(connection, "MAIN", "EMPLOYEE"), &first);
-    assert_ptr_equal(pt_connection_find_table(connection, "temp", "employee"), &second);
-    assert_null(pt_connection_find_table(connection, "main", "Employees"));
-    pt_connection_enter(connection, &again);
-    assert_ptr_equal(pt_connection_find_table(connection, "main", "Employee"), &again);
-    pt_connection_take_out(connection, &again);
-    pt_connection_take_out(connection, &second);
-    assert_ptr_equal(pt_connection_find_table(connection, "main", "Employee"), &first);
-    assert_null(pt_connection_find_table(connection, "temp", "Employee"));
-    pt_connection_take_out(connection, &first);
-    assert_null(pt_connection_find_table(connection, "main", "Employee"));
+    pt_connected_tables_remove(connection, &first);
+    pt_connected_tables_add(connection, &first);
+    pt_connected_tables_add(connection, &second);
+    assert_ptr_equal(pt_connected_tables_find(connection, "MAIN", "EMPLOYEE"), &first);
+    assert_ptr_equal(pt_connected_tables_find(connection, "temp", "employee"), &second);
+    assert_null(pt_connected_tables_find(connection, "main", "Employees"));
+    pt_connected_tables_add(connection, &again);
+    assert_ptr_equal(pt_connected_tables_find(connection, "main", "Employee"), &again);
+    pt_connected_tables_remove(connection, &again);
+    pt_connected_tables_remove(connection, &second);
+    assert_ptr_equal(pt_connected_tables_find(connection, "main", "Employee"), &first);
+    assert_null(pt_connected_tables_find(connection, "temp", "Employee"));
+    pt_connected_tables_remove(connection, &first);
+    assert_null(pt_connected_tables_find(connection, "main", "Employee"));
 }
 
 #define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)

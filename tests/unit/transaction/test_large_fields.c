@@ -245,7 +245,7 @@ static int find_and_remove(pt_error *error)
         assert_int_equal(gone.size, 2 * sizeof(pt_large));
         rc = pt_large_fields_remove(session, SESSION_TABLE, &gone, error);
     }
-    pt_session_give_up_row(session, row);
+    pt_session_discard_row(session, row);
     pt_buffer_free(&gone);
     return rc;
 }

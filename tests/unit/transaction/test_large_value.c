@@ -392,7 +392,7 @@ static int write_and_give_up(const uint8_t *bytes, pt_error *error)
     rc = pt_large_put(session, SESSION_TABLE, TICKS, 0, &value, error);
     if (rc != SQLITE_OK) {
         assert_int_equal(value.type, PT_BINARY);
-        pt_session_give_up_row(session, row);
+        pt_session_discard_row(session, row);
         assert_false(pt_session_has_pending(session));
         return rc;
     }

@@ -3,7 +3,7 @@
 #include <pthread.h>
 
 #include "faults/failing_malloc.h"
-#include "transaction/main_lock.h"
+#include "transaction/main_database_lock.h"
 
 static sqlite3 *writer, *reader;
 static sqlite3_stmt *reading; /* an open statement of the reader */
@@ -69,7 +69,7 @@ static void begin_writing(void)
 
 static void lock_all(int wait_ms)
 {
-    assert_ok(pt_main_lock_all(writer, wait_ms, &error));
+    assert_ok(pt_main_database_lock_all(writer, wait_ms, &error));
 }
 
 static void a_reader_is_noticed_before_the_commit(void **state)
@@ -78,7 +78,7 @@ static void a_reader_is_noticed_before_the_commit(void **state)
     begin_reading("SELECT x FROM t");
     begin_writing();
     for (int wait_ms = -1; wait_ms < 10; wait_ms += 5) {
-        assert_fails(pt_main_lock_all(writer, wait_ms, &error), SQLITE_BUSY,
+        assert_fails(pt_main_database_lock_all(writer, wait_ms, &error), SQLITE_BUSY,
                      "'main' is being read");
     }
     end_reading();
@@ -93,15 +93,15 @@ static void a_reader_is_noticed_before_the_commit(void **state)
 static void who_reads_hinders_writers(void **state)
 {
     (void)state;
-    assert_false(pt_main_lock_hinders_writers(reader));
+    assert_false(pt_main_database_read_blocks_writers(reader));
     begin_reading("SELECT x FROM t");
-    assert_true(pt_main_lock_hinders_writers(reader));
+    assert_true(pt_main_database_read_blocks_writers(reader));
     end_reading();
     begin_writing();
-    assert_false(pt_main_lock_hinders_writers(writer));
+    assert_false(pt_main_database_read_blocks_writers(writer));
     must_run(writer, "ROLLBACK; PRAGMA journal_mode = wal");
     begin_reading("SELECT x FROM t");
-    assert_false(pt_main_lock_hinders_writers(reader));
+    assert_false(pt_main_database_read_blocks_writers(reader));
 }
 
 static void a_rollback_drops_the_lock(void **state)
@@ -111,7 +111,7 @@ static void a_rollback_drops_the_lock(void **state)
         begin_writing();
         if (refused) {
             begin_reading("SELECT x FROM t");
-            assert_fails(pt_main_lock_all(writer, 0, &error), SQLITE_BUSY, "try again");
+            assert_fails(pt_main_database_lock_all(writer, 0, &error), SQLITE_BUSY, "try again");
             end_reading();
         } else {
             lock_all(0);
@@ -126,7 +126,7 @@ static void a_commit_after_a_refusal_succeeds(void **state)
     (void)state;
     begin_reading("SELECT x FROM t");
     begin_writing();
-    assert_fails(pt_main_lock_all(writer, 0, &error), SQLITE_BUSY, NULL);
+    assert_fails(pt_main_database_lock_all(writer, 0, &error), SQLITE_BUSY, NULL);
     end_reading();
     must_run(writer, "COMMIT");
     must_run(reader, "INSERT INTO t VALUES(4)");
@@ -173,7 +173,7 @@ static void every_rollback_journal_counts(void **state)
         must_run(writer, pragma);
         begin_reading("SELECT x FROM t");
         begin_writing();
-        assert_fails(pt_main_lock_all(writer, 0, &error), SQLITE_BUSY, NULL);
+        assert_fails(pt_main_database_lock_all(writer, 0, &error), SQLITE_BUSY, NULL);
         end_reading();
         lock_all(0);
         must_run(writer, "COMMIT");
@@ -196,7 +196,7 @@ static void a_file_without_content_is_locked_too(void **state)
     sqlite3 *fresh = open_database("fresh.db");
     sqlite3 *other = open_database("fresh.db");
     must_run(fresh, "BEGIN IMMEDIATE");
-    assert_ok(pt_main_lock_all(fresh, 0, &error));
+    assert_ok(pt_main_database_lock_all(fresh, 0, &error));
     assert_int_equal(run(other, "SELECT * FROM sqlite_schema"), SQLITE_BUSY);
     must_run(fresh, "CREATE TABLE t(x); COMMIT");
     must_run(other, "SELECT * FROM t");
@@ -210,7 +210,7 @@ static void databases_in_memory_have_nothing_to_lock(void **state)
     sqlite3 *memory = open_database(":memory:");
     must_run(memory, "CREATE TABLE t(x); CREATE TEMP TABLE u(x)");
     must_run(memory, "BEGIN; INSERT INTO t VALUES(1); INSERT INTO u VALUES(1)");
-    assert_ok(pt_main_lock_all(memory, 0, &error));
+    assert_ok(pt_main_database_lock_all(memory, 0, &error));
     must_run(memory, "COMMIT");
     sqlite3_close(memory);
 }
@@ -227,7 +227,7 @@ static void every_attached_file_that_is_written_counts(void **state)
     begin_writing();
     lock_all(0);
     must_run(writer, "INSERT INTO u VALUES(2)");
-    assert_fails(pt_main_lock_all(writer, 0, &error), SQLITE_BUSY, "'the side'");
+    assert_fails(pt_main_database_lock_all(writer, 0, &error), SQLITE_BUSY, "'the side'");
     end_reading();
     lock_all(0);
     assert_int_equal(run(reader, "SELECT x FROM u"), SQLITE_BUSY);
@@ -256,7 +256,7 @@ static void other_failures_are_not_blamed_on_readers(void **state)
     wrong = *right;
     wrong.xLock = fail_to_lock;
     file->pMethods = &wrong;
-    assert_fails(pt_main_lock_all(writer, 1000, &error), SQLITE_IOERR_LOCK,
+    assert_fails(pt_main_database_lock_all(writer, 1000, &error), SQLITE_IOERR_LOCK,
                  "'main' cannot be locked");
     file->pMethods = right;
     assert_int_equal(failed_locks, 1);
@@ -282,7 +282,7 @@ static void out_of_memory_is_told_as_such(void **state)
     begin_writing();
     pt_error error = PT_ERROR_NONE;
     failing_malloc_arm(0, true);
-    assert_int_equal(pt_main_lock_all(writer, 0, &error), SQLITE_NOMEM);
+    assert_int_equal(pt_main_database_lock_all(writer, 0, &error), SQLITE_NOMEM);
     assert_true(failing_malloc_disarm());
     assert_null(error.message);
     must_run(writer, "ROLLBACK");

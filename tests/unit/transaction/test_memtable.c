@@ -104,7 +104,7 @@ static void roll_back_to(pt_memtable *memtable, size_t mark)
     expected.marks = mark + 1;
     uint64_t version = pt_memtable_version(memtable);
     bool undoes = pt_memtable_length(memtable) > expected.lengths[mark];
-    pt_memtable_cut(memtable, expected.lengths[mark]);
+    pt_memtable_discard(memtable, expected.lengths[mark]);
     assert_int_equal(pt_memtable_version(memtable) != version, undoes);
     assert_int_equal(pt_memtable_length(memtable), expected.lengths[mark]);
     protect_last_mark(memtable);
@@ -169,22 +169,21 @@ static void assert_walk(pt_memtable *memtable, size_t from, pt_direction directi
 
 static void assert_sorted(pt_memtable *memtable)
 {
-    pt_pending **entries;
-    size_t count;
+    pt_write_set set;
     size_t at = 0;
-    assert_int_equal(pt_memtable_sorted(memtable, &entries, &count), SQLITE_OK);
-    for (size_t i = 0; i < count; i++, at++) {
+    assert_int_equal(pt_memtable_sorted(memtable, &set), SQLITE_OK);
+    for (size_t i = 0; i < set.count; i++, at++) {
         while (at < key_count && !expected.now[at].present) {
             at++;
         }
         assert_true(at < key_count);
-        assert_true(pt_slice_equal(pt_pending_key(entries[i]), sample_slice(&keys[at])));
-        assert_content(entries[i], &expected.now[at]);
+        assert_true(pt_slice_equal(pt_pending_key(set.entries[i]), sample_slice(&keys[at])));
+        assert_content(set.entries[i], &expected.now[at]);
     }
     for (; at < key_count; at++) {
         assert_false(expected.now[at].present);
     }
-    sqlite3_free(entries);
+    sqlite3_free(set.entries);
 }
 
 static void assert_same(pt_memtable *memtable)
@@ -293,7 +292,7 @@ static void is_empty_after_everything_is_undone(void **state)
         for (int i = 0; i < 100; i++) {
             put(memtable, sample_random(&seed) % key_count, &seed);
         }
-        pt_memtable_cut(memtable, 0);
+        pt_memtable_discard(memtable, 0);
         memset(expected.now, 0, sizeof expected.now);
         assert_int_equal(pt_memtable_length(memtable), 0);
         assert_same(memtable);
@@ -301,7 +300,7 @@ static void is_empty_after_everything_is_undone(void **state)
             put(memtable, at, &seed);
         }
         assert_same(memtable);
-        pt_memtable_cut(memtable, 0);
+        pt_memtable_discard(memtable, 0);
         memset(expected.now, 0, sizeof expected.now);
     }
     pt_memtable_free(memtable);
@@ -338,7 +337,7 @@ static void overwrites_in_place_where_no_savepoint_needs_the_old(void **state)
     assert_ptr_not_equal(second, first);
     assert_ptr_equal(put_size(memtable, 'a', 5), second);
     assert_int_equal(pt_memtable_length(memtable), 3);
-    pt_memtable_cut(memtable, 2);
+    pt_memtable_discard(memtable, 2);
     pt_pending *pending;
     sample_key key = letter_key(1, 'a');
     assert_int_equal(pt_memtable_find(memtable, sample_slice(&key), &pending), SQLITE_OK);
@@ -353,12 +352,11 @@ static void a_larger_record_becomes_a_newer_version(void **state)
     put_size(memtable, 'a', 10);
     put_size(memtable, 'a', 11);
     assert_int_equal(pt_memtable_length(memtable), 2);
-    pt_pending **entries;
-    size_t count;
-    assert_int_equal(pt_memtable_sorted(memtable, &entries, &count), SQLITE_OK);
-    assert_int_equal(count, 1);
-    assert_int_equal(pt_pending_record(entries[0]).size, 11);
-    sqlite3_free(entries);
+    pt_write_set set;
+    assert_int_equal(pt_memtable_sorted(memtable, &set), SQLITE_OK);
+    assert_int_equal(set.count, 1);
+    assert_int_equal(pt_pending_record(set.entries[0]).size, 11);
+    sqlite3_free(set.entries);
     pt_memtable_free(memtable);
 }
 
@@ -386,9 +384,9 @@ static void tells_which_tables_it_may_hold(void **state)
         assert_true(pt_memtable_may_hold(memtable, 3));
         assert_true(pt_memtable_may_hold(memtable, 9));
         assert_false(pt_memtable_may_hold(memtable, 10));
-        pt_memtable_cut(memtable, 1);
+        pt_memtable_discard(memtable, 1);
         assert_true(pt_memtable_may_hold(memtable, 5));
-        pt_memtable_cut(memtable, 0);
+        pt_memtable_discard(memtable, 0);
     }
     pt_memtable_free(memtable);
 }
@@ -404,26 +402,25 @@ static void pinned_entries_stay_readable(void **state)
         put(memtable, sample_random(&seed) % key_count, &seed);
     }
     model committed = expected;
-    pt_pending **entries;
-    size_t count;
-    assert_int_equal(pt_memtable_sorted(memtable, &entries, &count), SQLITE_OK);
+    pt_write_set set;
+    assert_int_equal(pt_memtable_sorted(memtable, &set), SQLITE_OK);
     pt_memtable_pin(memtable);
     pt_memtable_protect(memtable, pt_memtable_length(memtable));
-    pt_memtable_cut(memtable, 0);
+    pt_memtable_discard(memtable, 0);
     pt_memtable_protect(memtable, 0);
     memset(expected.now, 0, sizeof expected.now);
     for (int i = 0; i < 200; i++) {
         put(memtable, sample_random(&seed) % key_count, &seed);
     }
     assert_same(memtable);
-    for (size_t i = 0, at = 0; i < count; i++, at++) {
+    for (size_t i = 0, at = 0; i < set.count; i++, at++) {
         while (!committed.now[at].present) {
             at++;
         }
-        assert_true(pt_slice_equal(pt_pending_key(entries[i]), sample_slice(&keys[at])));
-        assert_content(entries[i], &committed.now[at]);
+        assert_true(pt_slice_equal(pt_pending_key(set.entries[i]), sample_slice(&keys[at])));
+        assert_content(set.entries[i], &committed.now[at]);
     }
-    sqlite3_free(entries);
+    sqlite3_free(set.entries);
     pt_memtable_free(memtable);
 }
 
@@ -439,7 +436,7 @@ static void undoing_gives_memory_back(void **state)
             put_size(memtable, 'x', (size_t)(i * 10 % 999));
             put(memtable, sample_random(&seed) % key_count, &seed);
         }
-        pt_memtable_cut(memtable, 0);
+        pt_memtable_discard(memtable, 0);
         if (round == 20) {
             used = sqlite3_memory_used();
         }
@@ -485,10 +482,9 @@ static void work_without_memory(pt_memtable *memtable, int n, uint64_t *seed)
             assert_walk(memtable, at, PT_FORWARD);
         }
     }
-    pt_pending **entries;
-    size_t count;
-    if (pt_memtable_sorted(memtable, &entries, &count) == SQLITE_OK) {
-        sqlite3_free(entries);
+    pt_write_set set;
+    if (pt_memtable_sorted(memtable, &set) == SQLITE_OK) {
+        sqlite3_free(set.entries);
     }
 }
 

@@ -135,7 +135,7 @@ static void hash_index_reserves_for_many_at_once(void **state)
 /* Walks the whole tree from one end to the other. */
 static void assert_walk(pt_tree_index *index)
 {
-    pt_memtable_node *node = pt_tree_index_first_from(index, (pt_slice){0});
+    pt_tree_node *node = pt_tree_index_first_from(index, (pt_slice){0});
     for (size_t i = 0; i < key_count; i++) {
         if (model[i] != NULL) {
             assert_non_null(node);
@@ -168,7 +168,7 @@ static void assert_neighbours(pt_tree_index *index, size_t at)
         before--;
     }
     pt_slice key = sample_slice(&keys[at]);
-    pt_memtable_node *node = pt_tree_index_first_from(index, key);
+    pt_tree_node *node = pt_tree_index_first_from(index, key);
     assert_ptr_equal(node != NULL ? node->pending : NULL, from < key_count ? model[from] : NULL);
     node = pt_tree_index_last_before(index, key);
     assert_ptr_equal(node != NULL ? node->pending : NULL, before > 0 ? model[before - 1] : NULL);
@@ -212,7 +212,7 @@ static void replacing_in_the_tree_lets_the_old_operation_go(void **state)
     assert_true(pt_tree_index_reserve(&index));
     pt_tree_index_set(&index, second);
     free(first);
-    pt_memtable_node *node = pt_tree_index_first_from(&index, key);
+    pt_tree_node *node = pt_tree_index_first_from(&index, key);
     assert_non_null(node);
     assert_ptr_equal(node->pending, second);
     assert_ptr_equal(node->key.data, second->bytes);

@@ -125,7 +125,7 @@ static void an_entity_counts_once(void **state)
     put(7, "p|2", PT_INSERT, 1);
     assert_next(7, "p", 2, 2 * 7 + 41);
     assert_end();
-    pt_memtable_cut(memtable, 1);
+    pt_memtable_discard(memtable, 1);
     assert_next(7, "p", 1, 7 + 100);
     assert_end();
 }
@@ -143,7 +143,7 @@ static void writes_and_rollbacks_do_not_disturb_a_walk(void **state)
     put(7, "bb|1", PT_INSERT, 0);
     assert_next(7, "b", 1, 7);
     assert_next(7, "bb", 1, 8);
-    pt_memtable_cut(memtable, 3);
+    pt_memtable_discard(memtable, 3);
     assert_next(7, "c", 1, 7);
     assert_end();
 }

@@ -108,7 +108,7 @@ static void roll_back(pt_view *view, size_t mark)
 {
     memcpy(expected.pending, expected.saved[mark], sizeof expected.pending);
     expected.marks = mark + 1;
-    pt_memtable_cut(view->memtable, expected.lengths[mark]);
+    pt_memtable_discard(view->memtable, expected.lengths[mark]);
     pt_memtable_protect(view->memtable, expected.lengths[mark]);
 }
 
@@ -436,7 +436,7 @@ static void a_withdrawn_view_cannot_be_read_further(void **state)
     reading walk = {0};
     open_walk(&walk, view);
     assert_true(start(&walk, PT_FORWARD, 0, key_count));
-    view->withdrawn = true;
+    view->rolled_back = true;
     assert_fails(pt_scan_step(&walk.scan, &error), SQLITE_ABORT_ROLLBACK, "rolled back");
     assert_false(walk.scan.valid);
     assert_fails(pt_scan_seek(&walk.scan, sample_slice(&keys[0]), sample_slice(&keys[1]),

@@ -148,6 +148,9 @@ static void levels_end_with_their_transaction(void **state)
                 write_text(session, "z", "1");
             }
             mark_level(0);
+            if (ends[i] == pt_session_commit) {
+                sync_now(session);
+            }
             ends[i](session);
             begin(session);
             write_text(session, "a", "1");
@@ -187,7 +190,7 @@ static void a_row_of_several_operations_is_all_or_nothing(void **state)
         write_text(session, "new", "1");
         write_text(session, "old", "2");
         remove_text(session, "old");
-        pt_session_give_up_row(session, row);
+        pt_session_discard_row(session, row);
         assert_finds(session, "old", "1");
         assert_finds(session, "new", NULL);
         mark_level(0);
@@ -215,7 +218,7 @@ static void rows_lie_inside_rows(void **state)
     size_t inner = pt_session_begin_row(session);
     write_text(session, "new", "2");
     write_text(session, "old", "2");
-    pt_session_give_up_row(session, inner);
+    pt_session_discard_row(session, inner);
     assert_finds(session, "new", "1");
     assert_finds(session, "old", "1");
     pt_session_begin_row(session);
@@ -223,7 +226,7 @@ static void rows_lie_inside_rows(void **state)
     pt_session_end_row(session);
     write_text(session, "older", "3");
     remove_text(session, "old");
-    pt_session_give_up_row(session, outer);
+    pt_session_discard_row(session, outer);
     assert_finds(session, "new", NULL);
     assert_finds(session, "old", "1");
     assert_finds(session, "older", "1");

@@ -55,7 +55,7 @@ static void pending_operations_lie_over_the_snapshot(void **state)
     assert_shown(view, "inserted", "");
     assert_shown(view, "kept", "old");
     assert_shown(view, "absent", NULL);
-    pt_memtable_cut(view->memtable, 0);
+    pt_memtable_discard(view->memtable, 0);
     assert_shown(view, "changed", "old");
     assert_shown(view, "deleted", "old");
     assert_shown(view, "inserted", NULL);
@@ -80,25 +80,30 @@ static void the_last_reference_frees(void **state)
     store->engine->close(store);
 }
 
-static void a_view_that_was_put_by_shows_the_newest_version(void **state)
+static void a_dropped_view_is_used_again_for_the_newest_version(void **state)
 {
     (void)state;
     pt_store *store = open_faulty(NULL);
+    pt_current_view current = {0};
     store_text(store, TABLE, "a", "1");
-    pt_view *view = open_view(store);
+    assert_ok(pt_current_view_renew(&current, store, NULL, &error));
+    pt_view *view = current.view;
     store_text(store, TABLE, "a", "2");
     assert_shown(view, "a", "1");
-    pt_view_put_by(view);
+    pt_current_view_drop(&current);
     failing_malloc_arm(0, true);
-    assert_ok(pt_view_reopen(view, &error));
+    assert_ok(pt_current_view_renew(&current, store, NULL, &error));
     assert_false(failing_malloc_disarm());
+    assert_ptr_equal(current.view, view);
     assert_shown(view, "a", "2");
-    pt_view_put_by(view);
+    pt_current_view_drop(&current);
     fault_next(FAULTY_SNAPSHOT_BEGIN);
-    assert_fails(pt_view_reopen(view, &error), FAULTY_RC, "fire");
-    assert_ok(pt_view_reopen(view, &error));
+    assert_fails(pt_current_view_renew(&current, store, NULL, &error), FAULTY_RC, "fire");
+    assert_null(current.view);
+    assert_ok(pt_current_view_renew(&current, store, NULL, &error));
+    assert_ptr_equal(current.view, view);
     assert_shown(view, "a", "2");
-    pt_view_release(view);
+    pt_current_view_free(&current);
     store->engine->close(store);
 }
 
@@ -173,7 +178,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(pending_operations_lie_over_the_snapshot),
         cmocka_unit_test(the_last_reference_frees),
-        cmocka_unit_test(a_view_that_was_put_by_shows_the_newest_version),
+        cmocka_unit_test(a_dropped_view_is_used_again_for_the_newest_version),
         cmocka_unit_test(failures_leave_nothing_behind),
         cmocka_unit_test(out_of_memory_leaves_nothing_behind),
     };

@@ -48,17 +48,17 @@ static const struct {
      "(PropertyNameInvalid)"},
     {"{\"RowKey\":\"r\"}", "property RowKey: is a system property"},
     {"{\"Timestamp\":null}", "property Timestamp: is a system property"},
-    {"{\"a\":\"\\ud800\"}", "property a: half of a surrogate pair is no character"},
-    {"{\"\\udc00\":1}", "property name: half of a surrogate pair is no character"},
+    {"{\"a\":\"\\ud800\"}", "property a: half of a surrogate pair is not a character"},
+    {"{\"\\udc00\":1}", "property name: half of a surrogate pair is not a character"},
     {"{\"Age\":1,\"Age@odata.type\":\"Int64\"}",
-     "Properties: Age@odata.type: 'Int64' is no type; write \"Edm.String\", \"Edm.Int32\", "
+     "Properties: Age@odata.type: 'Int64' is not a type; write \"Edm.String\", \"Edm.Int32\", "
      "\"Edm.Int64\", \"Edm.Double\", \"Edm.Boolean\", \"Edm.DateTime\", \"Edm.Guid\" or "
      "\"Edm.Binary\" (InvalidInput)"},
-    {"{\"Age\":1,\"Age@odata.type\":\"edm.int64\"}", "Age@odata.type: 'edm.int64' is no type"},
-    {"{\"Age\":1,\"Age@odata.type\":\"Edm.\"}", "Age@odata.type: 'Edm.' is no type"},
-    {"{\"Age\":1,\"Age@odata.type\":5}", "Age@odata.type: '5' is no type"},
-    {"{\"Age\":1,\"Age@odata.type\":null}", "Age@odata.type: 'null' is no type"},
-    {"{\"Pic@odata.type\":\"Edm.Stream\"}", "Pic@odata.type: 'Edm.Stream' is no type"},
+    {"{\"Age\":1,\"Age@odata.type\":\"edm.int64\"}", "Age@odata.type: 'edm.int64' is not a type"},
+    {"{\"Age\":1,\"Age@odata.type\":\"Edm.\"}", "Age@odata.type: 'Edm.' is not a type"},
+    {"{\"Age\":1,\"Age@odata.type\":5}", "Age@odata.type: '5' is not a type"},
+    {"{\"Age\":1,\"Age@odata.type\":null}", "Age@odata.type: 'null' is not a type"},
+    {"{\"Pic@odata.type\":\"Edm.Stream\"}", "Pic@odata.type: 'Edm.Stream' is not a type"},
     {"{\"Big\":9223372036854775808}",
      "Properties: property Big: 9223372036854775808 is not an Int64; write an integer from "
      "-9223372036854775808 to 9223372036854775807, without point and exponent; beyond it a Double, "

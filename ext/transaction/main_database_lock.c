@@ -1,11 +1,11 @@
-#include "transaction/main_lock.h"
+#include "transaction/main_database_lock.h"
 
 #include <stdint.h>
 #include <time.h>
 
 #include "base/sqlite.h"
 
-/* Where a database file says how it is written: 1 rollback journal, 2 WAL (SQLite's file format,
+/* This byte of a database file is 1 for a rollback journal, 2 for WAL (SQLite's file format,
  * section 1.3). */
 enum { WRITE_VERSION_OFFSET = 18, WRITE_VERSION_WAL = 2, POLL_NANOSECONDS = 500000 };
 
@@ -41,10 +41,8 @@ static bool is_wal(sqlite3_file *file)
     return rc == SQLITE_OK && version == WRITE_VERSION_WAL;
 }
 
-/*
- * Whether the database is written under its write-ahead log. A rollback journal takes a reserved
- * lock before it is written; who writes with less than that needs no look into the file.
- */
+/* With a rollback journal, SQLite takes a reserved lock before it writes. So a transaction that
+ * writes with less than that uses WAL, and we need not read the file. */
 static bool writes_wal(sqlite3_file *file)
 {
     int lock = SQLITE_LOCK_EXCLUSIVE;
@@ -52,7 +50,8 @@ static bool writes_wal(sqlite3_file *file)
     return (rc == SQLITE_OK && lock <= SQLITE_LOCK_SHARED) || is_wal(file);
 }
 
-static int lock_file(sqlite3_file *file, int64_t deadline)
+/* A raw xLock does not call the busy handler, so poll. */
+static int wait_for_exclusive(sqlite3_file *file, int64_t deadline)
 {
     for (;;) {
         int rc = file->pMethods->xLock(file, SQLITE_LOCK_EXCLUSIVE);
@@ -63,7 +62,7 @@ static int lock_file(sqlite3_file *file, int64_t deadline)
     }
 }
 
-static int fail_lock(pt_error *error, int rc, const char *schema)
+static int report_lock_failure(pt_error *error, int rc, const char *schema)
 {
     if (rc == SQLITE_BUSY) {
         return pt_error_set(
@@ -78,7 +77,7 @@ static int fail_lock(pt_error *error, int rc, const char *schema)
                         schema, sqlite3_errstr(rc));
 }
 
-int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
+int pt_main_database_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
 {
     int64_t deadline = wait_ms > 0 ? monotonic_ms() + wait_ms : 0;
     for (int i = 0;; i++) {
@@ -93,14 +92,16 @@ int pt_main_lock_all(sqlite3 *db, int wait_ms, pt_error *error)
         if (file == NULL || writes_wal(file)) {
             continue;
         }
-        int rc = lock_file(file, deadline);
+        /* Locks already taken stay on failure: SQLite releases them with its own, at COMMIT or
+         * ROLLBACK. */
+        int rc = wait_for_exclusive(file, deadline);
         if (rc != SQLITE_OK) {
-            return fail_lock(error, rc, schema);
+            return report_lock_failure(error, rc, schema);
         }
     }
 }
 
-bool pt_main_lock_hinders_writers(sqlite3 *db)
+bool pt_main_database_read_blocks_writers(sqlite3 *db)
 {
     const char *schema;
     for (int i = 0; (schema = sqlite3_db_name(db, i)) != NULL; i++) {
@@ -111,4 +112,47 @@ bool pt_main_lock_hinders_writers(sqlite3 *db)
         }
     }
     return false;
+}
+
+static int ask_busy_timeout(sqlite3 *db, int *milliseconds)
+{
+    sqlite3_stmt *statement = NULL;
+    *milliseconds = 0;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA busy_timeout", -1, &statement, NULL);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        *milliseconds = sqlite3_column_int(statement, 0);
+    }
+    return rc == SQLITE_OK ? sqlite3_finalize(statement) : rc;
+}
+
+int pt_busy_timeout(sqlite3 *db, int *milliseconds, pt_error *error)
+{
+    switch (ask_busy_timeout(db, milliseconds)) {
+    case SQLITE_INTERRUPT:
+        return pt_error_set(error, SQLITE_INTERRUPT, "the statement was interrupted");
+    case SQLITE_NOMEM:
+        return pt_error_nomem(error);
+    default:
+        return SQLITE_OK;
+    }
+}
+
+int pt_main_database_lock_for_commit(sqlite3 *db, pt_error *error)
+{
+    /* Asking for the busy timeout costs a statement: do it only if a lock is taken. */
+    int rc = pt_main_database_lock_all(db, 0, error);
+    if (rc != SQLITE_BUSY) {
+        return rc;
+    }
+    /* SQLITE_INTERRUPT would roll the transaction back. It stays open if we answer SQLITE_BUSY, as
+     * for a lock that is not waited for. */
+    int milliseconds;
+    if (ask_busy_timeout(db, &milliseconds) == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    if (milliseconds <= 0) {
+        return rc;
+    }
+    pt_error_clear(error);
+    return pt_main_database_lock_all(db, milliseconds, error);
 }

@@ -1,0 +1,61 @@
+/*
+ * The writes of a transaction. pt_pending is one write that is not committed yet. A write set holds
+ * the newest write of each key, in key order, as a commit applies them to the store.
+ */
+#ifndef PT_TRANSACTION_WRITE_SET_H
+#define PT_TRANSACTION_WRITE_SET_H
+
+#include "store/engine.h"
+
+typedef enum pt_operation {
+    PT_INSERT,  /* the entity did not exist */
+    PT_REPLACE, /* the record replaces whatever was there */
+    PT_MERGE,   /* the record is the old one with some properties changed */
+    PT_DELETE,  /* there is no record */
+} pt_operation;
+
+#define PT_PENDING_MAX (UINT32_MAX - 1)
+
+typedef struct pt_pending {
+    struct pt_pending *older; /* the version that shows again if this one is discarded, or NULL */
+    uint32_t position;        /* in the memtable's log: below PT_PENDING_MAX */
+    uint32_t record_size;
+    uint32_t record_capacity;
+    uint16_t key_size;
+    uint8_t operation; /* a pt_operation */
+    bool newest;       /* the log has no newer version of the key */
+    uint8_t bytes[];   /* key, record */
+} pt_pending;
+
+static inline pt_slice pt_pending_key(const pt_pending *pending)
+{
+    return pt_slice_of(pending->bytes, pending->key_size);
+}
+
+static inline pt_slice pt_pending_record(const pt_pending *pending)
+{
+    return pt_slice_of(pending->bytes + pending->key_size, pending->record_size);
+}
+
+/* All zeros is the empty set. The entries belong to a memtable; the array is from sqlite3_malloc.
+ */
+typedef struct pt_write_set {
+    pt_pending **entries;
+    size_t count;
+} pt_write_set;
+
+void pt_write_set_free(pt_write_set *set);
+
+/* True if the set touches the table catalogue. */
+bool pt_write_set_changes_catalog(const pt_write_set *set);
+
+/*
+ * In one store transaction: undoes `undo`, that is, puts its keys back to what they are in
+ * `before`; then applies `redo`. Either may be empty. All or nothing. The caller holds the writer
+ * lock. Before a large set, and after SQLITE_FULL, dropped tables may be collected in commits of
+ * their own.
+ */
+int pt_write_set_commit(pt_store *store, const pt_write_set *undo, pt_snapshot *before,
+                        const pt_write_set *redo, const pt_commit *commit, pt_error *error);
+
+#endif
