@@ -32,7 +32,7 @@ int pt_follower_rollback(sqlite3_vtab *vtab)
 {
     pt_follower *follower = pt_follower_of(vtab);
     follower->joined = false;
-    pt_whole_rollback(pt_connection_db(follower->connection));
+    pt_roll_back_databases(pt_connection_db(follower->connection));
     pt_explicit_transaction_rollback(follower->connection);
     return SQLITE_OK;
 }
@@ -118,7 +118,7 @@ static void remove_application_callbacks(sqlite3 *db)
     sqlite3_trace_v2(db, 0, NULL, NULL);
 }
 
-void pt_whole_rollback(sqlite3 *db)
+void pt_roll_back_databases(sqlite3 *db)
 {
     if (!is_sqlite_still_writing(db)) {
         return;

@@ -37,6 +37,6 @@ int pt_follower_rollback_to(sqlite3_vtab *vtab, int level);
  * sqlite3_close() returns SQLITE_BUSY and SQLite goes on with the transaction: a later COMMIT would
  * commit what was written to the databases, without what was written to stores.
  */
-void pt_whole_rollback(sqlite3 *db);
+void pt_roll_back_databases(sqlite3 *db);
 
 #endif

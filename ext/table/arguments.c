@@ -48,6 +48,7 @@ int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt
     if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
         return refuse_key_type(value, column, error);
     }
+    /* SQLite has not applied the column's affinity: an integer arrives as an integer. */
     if (pt_value_argument_text(value, text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }

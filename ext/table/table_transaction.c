@@ -19,7 +19,7 @@ int pt_transaction_begin(sqlite3_vtab *vtab)
     pt_table_set_busy(table);
     int rc = pt_transaction_begin_write(table, &error);
     pt_table_clear_busy(table);
-    table->joining = rc == SQLITE_OK;
+    table->joining = rc == SQLITE_OK; /* after an error SQLite calls no xSavepoint */
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
 }
 
@@ -31,6 +31,7 @@ int pt_transaction_sync(sqlite3_vtab *vtab)
     }
     pt_error error = PT_ERROR_NONE;
     pt_table_set_busy(table);
+    /* Everything that can fail happens here: SQLite ignores the result of xCommit. */
     int rc = pt_session_sync(table->session, &error);
     pt_table_clear_busy(table);
     return rc == SQLITE_OK ? rc : pt_table_fail(table, &error);
@@ -51,7 +52,7 @@ int pt_transaction_rollback(sqlite3_vtab *vtab)
     pt_table *table = pt_table_of(vtab);
     table->created_in_transaction = false;
     /* First: afterwards SQLite's databases must not be able to commit without the store. */
-    pt_whole_rollback(table->db);
+    pt_roll_back_databases(table->db);
     if (table->session != NULL) {
         pt_session_rollback(table->session);
     }
@@ -97,6 +98,9 @@ static int check_writing(const pt_table *table, pt_error *error)
 static int prepare_first_write(pt_table *table, pt_error *error)
 {
     int rc = check_writing(table, error);
+    /* The companion must have joined before there is anything to commit: after a DROP TABLE it
+     * alone gets xCommit. (In xBegin it cannot join: SQLite's array of joined tables would
+     * overflow.) */
     if (rc == SQLITE_OK && !pt_session_has_pending(table->session)) {
         rc = pt_companion_join(table->connection, error);
     }
@@ -105,7 +109,7 @@ static int prepare_first_write(pt_table *table, pt_error *error)
         rc = pt_session_read(table->session, &view, error);
     }
     if (rc == SQLITE_OK) {
-        rc = check_writing(table, error); /* reading may have ended a transaction in doubt */
+        rc = check_writing(table, error); /* pt_session_read may have ended one in doubt */
     }
     return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;
 }
@@ -117,6 +121,7 @@ int pt_transaction_prepare_write(pt_table *table, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* Usually the transaction has written before, and then there is nothing to prepare. */
     pt_view *view = table->session != NULL ? pt_session_pending_view(table->session) : NULL;
     return view != NULL ? pt_table_find_id(table, view, error) : prepare_first_write(table, error);
 }
