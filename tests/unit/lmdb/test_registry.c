@@ -250,9 +250,14 @@ static void truncated_store_is_refused_at_every_size(void **state)
     engine->unlock(store);
     engine->close(store);
     assert_int_equal(stat(fixture_path, &file), 0);
-    for (off_t size = file.st_size - 1; size > 0; size -= 9000) {
+    /* A file without both root pages is damaged; one that lacks others is cut short. */
+    for (off_t size = file.st_size - 1; size > 0; size -= 3000) {
+        int code = size < 2 * sysconf(_SC_PAGESIZE) ? SQLITE_CORRUPT : SQLITE_CANTOPEN;
+        pt_store *unopened = NULL;
         assert_int_equal(truncate(fixture_path, size), 0);
-        assert_cannot_open(fixture_path, fixture_path);
+        assert_fails(engine->open(fixture_path, PT_OPEN_CREATE, &unopened, &error), code,
+                     fixture_path);
+        assert_null(unopened);
     }
 }
 
