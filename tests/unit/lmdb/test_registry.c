@@ -8,6 +8,7 @@
 
 #include "faults/failing_malloc.h"
 #include "fixtures/sealed.h"
+#include "lmdb/page/page.h"
 #include "lmdb/registry.h"
 
 static void write_file(const char *path, const void *bytes, size_t size)
@@ -250,9 +251,10 @@ static void truncated_store_is_refused_at_every_size(void **state)
     engine->unlock(store);
     engine->close(store);
     assert_int_equal(stat(fixture_path, &file), 0);
-    /* A file without both root pages is damaged; one that lacks others is cut short. */
+    /* A file without both root pages is damaged; one that lacks other pages is truncated. */
     for (off_t size = file.st_size - 1; size > 0; size -= 3000) {
-        int code = size < 2 * sysconf(_SC_PAGESIZE) ? SQLITE_CORRUPT : SQLITE_CANTOPEN;
+        int code =
+            size < sysconf(_SC_PAGESIZE) + PT_LMDB_META_SIZE ? SQLITE_CORRUPT : SQLITE_CANTOPEN;
         pt_store *unopened = NULL;
         assert_int_equal(truncate(fixture_path, size), 0);
         assert_fails(engine->open(fixture_path, PT_OPEN_CREATE, &unopened, &error), code,
