@@ -1,15 +1,8 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "fixtures/database.h"
 
 #include <float.h>
 #include <locale.h>
 #include <math.h>
-#include <stdio.h>
-#include <stdlib.h>
 
 #include "base/number.h"
 
@@ -376,6 +369,98 @@ static void decimals_of_15_digits_come_back_as_they_were(void **state)
     }
 }
 
+static bool set_comma_locale(const char *name)
+{
+    return setlocale(LC_ALL, name) != NULL && localeconv()->decimal_point[0] != '.';
+}
+
+/* Makes a locale with a decimal comma in the test's folder. False if localedef has no sources. */
+static bool make_comma_locale(const char *folder)
+{
+    char command[PATH_SIZE + 80];
+    snprintf(command, sizeof command, "localedef -i de_DE -f UTF-8 %s/de_DE.UTF-8 >%s/log 2>&1",
+             folder, folder);
+    /* It warns by its exit code, too; setlocale finds out whether the locale is there. */
+    return system(command) >= 0 && setenv("LOCPATH", folder, 1) == 0 &&
+           set_comma_locale("de_DE.UTF-8");
+}
+
+static void the_locale_makes_no_difference(void **state)
+{
+    static const char *const installed[] = {"de_DE.UTF-8", "fr_FR.UTF-8", "de_DE", "ps_AF"};
+    bool found = false;
+    for (size_t i = 0; i < sizeof installed / sizeof installed[0] && !found; i++) {
+        found = set_comma_locale(installed[i]);
+    }
+    if (!found && !make_comma_locale(*state)) {
+        setlocale(LC_ALL, "C");
+        skip();
+    }
+    assert_formatted(0.1 + 0.2, "0.30000000000000004");
+    assert_formatted(1.0 / 3, "0.3333333333333333");
+    assert_formatted(1e15, "1000000000000000.0");
+    assert_formatted(1e16, "10000000000000000.0");
+    assert_formatted(1e17, "1.0e+17");
+    assert_formatted(9007199254740993.0, "9007199254740992.0");
+    assert_formatted(1e300, "1.0e+300");
+    assert_formatted(-1.5e-7, "-1.5e-07");
+    assert_formatted(0.00001, "0.00001");
+    assert_formatted(0.000012345, "0.000012345");
+    assert_formatted(0.000001, "1.0e-06");
+    assert_formatted(DBL_MAX, "1.7976931348623157e+308");
+    assert_formatted(-DBL_MAX, "-1.7976931348623157e+308");
+    assert_formatted(DBL_MIN, "2.2250738585072014e-308");
+    assert_formatted(0x1p-1074, "4.94065645841247e-324");
+}
+
+/* The significant digits, without leading and trailing zeros. */
+static int digit_count(const char *text)
+{
+    int count = 0;
+    int zeros = 0;
+    for (; *text != 0 && *text != 'e'; text++) {
+        if (*text == '0') {
+            zeros += count != 0 ? 1 : 0;
+        } else if (*text >= '1' && *text <= '9') {
+            count += zeros + 1;
+            zeros = 0;
+        }
+    }
+    return count;
+}
+
+static void random_doubles_survive_to_the_bit(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RANDOM_DOUBLES; i++) {
+        double real = random_double();
+        char text[PT_DOUBLE_TEXT_SIZE];
+        pt_double_format(real, text);
+        double parsed = 99;
+        assert_true(pt_double_parse(pt_slice_text(text), &parsed));
+        assert_true(same_bits(parsed, real));
+        assert_true(same_bits(strtod(text, NULL), real));
+        assert_non_null(strchr(text, '.'));
+        assert_true(digit_count(text) <= 17);
+    }
+}
+
+static void decimals_of_15_digits_come_back_as_they_were(void **state)
+{
+    (void)state;
+    for (int i = 0; i < RANDOM_DOUBLES / 4; i++) {
+        long long mantissa = (long long)(random_bits() % 999999999999999) + 1;
+        char text[64];
+        snprintf(text, sizeof text, "%llde%d", mantissa, (int)(random_bits() % 500) - 250);
+        double real = 99;
+        assert_true(pt_double_parse(pt_slice_text(text), &real));
+        assert_true(same_bits(real, strtod(text, NULL)));
+        char written[PT_DOUBLE_TEXT_SIZE];
+        pt_double_format(real, written);
+        assert_true(digit_count(written) <= 15);
+    }
+}
+
 static void the_locale_makes_no_difference(void **state)
 {
     (void)state;
@@ -432,7 +517,7 @@ int main(void)
         cmocka_unit_test(doubles_are_written_short_and_with_a_point),
         cmocka_unit_test(random_doubles_survive_to_the_bit),
         cmocka_unit_test(decimals_of_15_digits_come_back_as_they_were),
-        cmocka_unit_test(the_locale_makes_no_difference),
+        cmocka_unit_test_setup_teardown(the_locale_makes_no_difference, make_folder, remove_folder),
         cmocka_unit_test(special_doubles_have_names),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
