@@ -166,7 +166,7 @@ $(TESTS): deps
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
 	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
-	    tests/test_readme.sh tests/test_archive.sh $(UNIT_TESTS)
+	    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
 	$(call require,unit)$(RUN) $(UNIT_TESTS)
@@ -181,7 +181,7 @@ run-test-sql: loadable
 	$(RUN) tests/run_sql.sh
 
 run-test-readme: loadable
-	$(RUN) tests/test_readme.sh
+	$(RUN) tests/test_readme.sh tests/test_map.sh
 
 # Suites of one program, which `make test` runs in a short form and N makes longer.
 SUITES := out-of-memory io-errors kill kill-load power-loss isolation damage backup compact \
