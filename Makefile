@@ -237,7 +237,7 @@ check-asan: deps
 # for functions (mmap, sysconf) which the sanitizer calls before it is ready. What it finds, in
 # child processes too, is in BUILD/races, printed at the end, and a failure. PTABLE_MAP_SIZE because
 # the sanitizer leaves little address space.
-TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_faults %/unit/lmdb/page/test_page_size
+TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_engine_faults %/unit/lmdb/page/test_page_size
 
 check-tsan: deps
 	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
