@@ -1,8 +1,8 @@
 /*
  * Copying a store, for backups and for compacting, while calls of LMDB or of the system fail.
  */
-#ifndef COPYING_H
-#define COPYING_H
+#ifndef TESTS_PROCESS_COPIES_COPYING_H
+#define TESTS_PROCESS_COPIES_COPYING_H
 
 #include <dlfcn.h>
 #include <lmdb.h>

@@ -4,10 +4,8 @@
  */
 #include "fixtures/session_fixture.h"
 
+#include "base/xxhash.h"
 #include "transaction/large_value.h"
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
 
 enum { TICKS = 12345 };
 
