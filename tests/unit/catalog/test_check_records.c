@@ -150,7 +150,7 @@ static void buckets_are_compared_with_links(void **state)
     put_link("entities", "\0\0\0\1z\0", 6, 0x50);
     expect("bucket 80 of long keys is empty, but a key leads to it");
     put("long_keys", BYTES("\0\0\0\0\0\0\0"), BYTES("record"));
-    expect("long_keys: a key is too short to be one");
+    expect("long_keys: a key has nothing after its bucket number");
 }
 
 /* Two buckets that lead to each other: each has its link, but nothing leads to them. */
@@ -284,7 +284,7 @@ static void meta_pages_are_checked(void **state)
     uint64_t entries = number_at(file, meta + 120);
     set_number(file, meta + 120, entries + 1);
     fflush(file);
-    expect("the sub-database main database has another number of entries than its root says");
+    expect("the sub-database main database has a different number of entries than its root says");
     set_number(file, meta + 120, entries);
     set_number(file, meta + 136, UINT64_C(1) << 40);
     fflush(file);
