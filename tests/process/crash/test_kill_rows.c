@@ -63,23 +63,12 @@ static int commit(char **arguments)
     "CREATE TABLE IF NOT EXISTS o(batch INTEGER PRIMARY KEY);"                                     \
     "CREATE VIRTUAL TABLE IF NOT EXISTS t USING ptable(V Int32, sync='%s')"
 
-static child start_role(const char *role, const char *folder, int64_t first, int64_t second)
-{
-    char path[PATH_SIZE];
-    char numbers[2][24];
-    path_in(folder, "main.db", path);
-    snprintf(numbers[0], sizeof numbers[0], "%lld", (long long)first);
-    snprintf(numbers[1], sizeof numbers[1], "%lld", (long long)second);
-    const char *const arguments[] = {path, numbers[0], numbers[1], NULL};
-    return start_child(role, arguments);
-}
-
 /* --- At a random moment --- */
 
 /* Loads for up to `longest_ns`; returns the last acknowledged batch. */
 static int64_t load_and_kill(const char *folder, int64_t batches, int64_t rows, int64_t longest_ns)
 {
-    child loader = start_role("load", folder, batches + 1, rows);
+    child loader = start_numbered_child("load", folder, batches + 1, rows);
     return kill_at_random(&loader, batches, longest_ns);
 }
 
@@ -170,7 +159,7 @@ static void killed_at_random_moments_in_wal_mode(void **state)
 /* Returns false once the process has survived. */
 static bool commit_and_die(const char *folder, int64_t batch, int64_t point)
 {
-    child process = start_role("commit", folder, batch, point);
+    child process = start_numbered_child("commit", folder, batch, point);
     int64_t made;
     bool survived = read_all(process.from, &made, sizeof made);
     int status = end_of_child(&process);
