@@ -120,7 +120,8 @@ static int take_long_key(void *context, const pt_lmdb_entry *entry, pt_error *er
     check->stored++;
     if (entry->key.size <= PT_LMDB_BUCKET_PREFIX) {
         check->checking->complete = false;
-        pt_check_problem(check->checking->report, "long_keys: a key is too short to be one");
+        pt_check_problem(check->checking->report,
+                         "long_keys: a key has nothing after its bucket number");
         return SQLITE_OK;
     }
     uint64_t bucket = bucket_of_key(entry->key);
@@ -169,7 +170,7 @@ static int visit_inner_bucket(key_check *check, const pt_lmdb_entry *entry, unsi
     bool found;
     memcpy(link, entry->key.data, sizeof link);
     if (!pt_format_read_bucket(entry->key, entry->value, &inner)) {
-        return SQLITE_OK;
+        return SQLITE_OK; /* reported by the first walk */
     }
     int rc = visit_bucket(check, inner, depth + 1, error);
     if (rc == SQLITE_OK) {

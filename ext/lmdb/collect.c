@@ -47,6 +47,7 @@ static int delete_keys(const collection *slice, MDB_cursor *cursor, pt_slice pre
            key.mv_size != PT_LMDB_LINK_SIZE && !slice_is_full(slice)) {
         mdb_rc = mdb_cursor_del(cursor, 0);
         if (mdb_rc == MDB_SUCCESS) {
+            /* The first MDB_NEXT after a deletion stays: on the key after the deleted one. */
             mdb_rc = mdb_cursor_get(cursor, &key, NULL, MDB_NEXT);
         }
     }
@@ -186,13 +187,14 @@ static int delete_range(collection *slice, MDB_dbi dbi, pt_slice prefix, bool *g
 static int forget_table(const collection *slice, uint32_t table)
 {
     pt_format_key counts = pt_format_counts_key(table);
-    pt_format_key garbage = pt_format_garbage_key(table);
+    uint8_t garbage[PT_KEY_GARBAGE_SIZE];
+    pt_key_write_garbage(table, garbage);
     MDB_val key = pt_lmdb_val(pt_slice_of(counts.bytes, counts.size));
     int mdb_rc = mdb_del(slice->txn, slice->env->meta, &key, NULL);
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
     }
-    key = pt_lmdb_val(pt_slice_of(garbage.bytes, garbage.size));
+    key = pt_lmdb_val(pt_slice_of(garbage, sizeof garbage));
     return mdb_del(slice->txn, slice->env->garbage, &key, NULL);
 }
 
@@ -206,6 +208,7 @@ static int collect_table(collection *slice, uint32_t table, bool *gone)
     if (mdb_rc == MDB_SUCCESS && *gone) {
         mdb_rc = delete_range(slice, slice->env->chunks, pt_slice_of(prefix, sizeof prefix), gone);
     }
+    /* Last: by its entry in `garbage` later commits find what is left of the table. */
     return mdb_rc == MDB_SUCCESS && *gone ? forget_table(slice, table) : mdb_rc;
 }
 
@@ -226,7 +229,7 @@ static int find_garbage_table(const collection *slice, uint32_t *table)
         return mdb_rc;
     }
     const uint8_t *bytes = key.mv_data;
-    if (key.mv_size != (size_t)2 * PT_KEY_TABLE_SIZE || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
+    if (key.mv_size != PT_KEY_GARBAGE_SIZE || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
         !pt_unseal(pt_lmdb_slice(key), pt_lmdb_slice(value), &content)) {
         return MDB_CORRUPTED;
     }

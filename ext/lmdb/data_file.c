@@ -20,7 +20,8 @@ static int open_as(const char *path, int access, pt_lmdb_owned *file)
 /* Opens the data file, for writing if possible. Returns 0 or errno. */
 static int open_existing(const char *path, pt_lmdb_owned *file, bool *writable)
 {
-    /* A second descriptor could not be closed without dropping locks that the process has. */
+    /* First the descriptor that is kept of a foreign file: a second one could not be closed without
+     * dropping the process's locks on the file. */
     if (pt_lmdb_foreign_take(path, file, writable)) {
         return 0;
     }
@@ -40,8 +41,8 @@ int pt_lmdb_fail_opening_file(pt_error *error, const char *path, int problem)
         return pt_error_set(
             error, SQLITE_CANTOPEN,
             "store %Q does not exist; bring it back, if it was moved or left behind, or "
-            "make a new one by CREATE VIRTUAL TABLE, after DROP TABLE where one is "
-            "declared",
+            "make a new one with CREATE VIRTUAL TABLE, after DROP TABLE if the table is "
+            "declared already",
             path);
     case ENOTDIR:
         return pt_error_set(

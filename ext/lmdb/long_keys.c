@@ -44,7 +44,8 @@ static MDB_dbi dbi_at(const pt_lmdb_env *env, unsigned depth)
     return depth == 0 ? env->entities : env->long_keys;
 }
 
-/* Reads the bucket that a link leads to. LMDB's code: MDB_NOTFOUND if there is no such link. */
+/* Reads the bucket that a link leads to. LMDB's code: MDB_NOTFOUND if there is no such link,
+ * MDB_CORRUPTED if it is damaged. */
 static int read_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uint64_t *bucket)
 {
     MDB_val key = pt_lmdb_part_val(link);
@@ -57,8 +58,8 @@ static int read_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uint64
                                                                                    : MDB_CORRUPTED;
 }
 
-/* Where a key that is longer than LMDB's is found: through one link after the other, each in the
- * bucket that the one before led to. */
+/* Follows one link after another, each in the bucket that the one before led to. The last part of
+ * the key is not a link. */
 int pt_lmdb_long_get(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *record)
 {
     pt_lmdb_part part;
@@ -163,6 +164,7 @@ static int move_to_edge(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB
 {
     uint8_t prefix[PT_LMDB_BUCKET_PREFIX];
     bool backward = direction == PT_BACKWARD;
+    /* The last key comes before every key of the bucket with the next number. */
     pt_lmdb_put_bucket_prefix(prefix, current_bucket(cursor) + (backward ? 1 : 0));
     *key = pt_lmdb_val(pt_slice_of(prefix, sizeof prefix));
     int mdb_rc = mdb_cursor_get(cursor->cursor, key, value, MDB_SET_RANGE);
@@ -438,6 +440,7 @@ int pt_lmdb_long_delete(const pt_lmdb_long_trees *trees, pt_slice key, pt_lmdb_o
     bucket_path path;
     pt_lmdb_part last;
     *old = (pt_lmdb_old){.present = false};
+    /* Was never put, and would need more buckets than a bucket_path has. */
     if (key.size > PT_KEY_LOGICAL_MAX) {
         return MDB_SUCCESS;
     }

@@ -19,8 +19,8 @@ void pt_connected_tables_remove(pt_connection *connection, pt_connected *table)
     }
 }
 
-/* After a schema reset SQLite connects a table again before it disconnects the old object: the
- * newest comes first in the list. */
+/* After a schema reset SQLite connects a table again before it disconnects the old object. The
+ * newest object comes first in the list. */
 pt_connected *pt_connected_tables_find(const pt_connection *connection, const char *schema,
                                        const char *name)
 {

@@ -17,8 +17,7 @@ typedef struct pt_connected {
 void pt_connected_tables_add(pt_connection *connection, pt_connected *table);
 /* Does nothing if the table was not added. */
 void pt_connected_tables_remove(pt_connection *connection, pt_connected *table);
-/* The table that was connected last under this name, compared without case. NULL if there is none.
- */
+/* The table that was connected last under this name (case does not matter), or NULL. */
 pt_connected *pt_connected_tables_find(const pt_connection *connection, const char *schema,
                                        const char *name);
 

@@ -1,12 +1,10 @@
 /*
  * What one SQLite connection has open: one session for each store. All modules and functions that
- * are registered on the connection share this object. Four other modules keep their part of its
- * state here:
+ * are registered on the connection share this object. Three other modules keep state in it:
  *
  *     transaction/explicit_transaction.h   callbacks for all sessions, from BEGIN to COMMIT
  *     transaction/connected_tables.h       the tables by their names in SQL
  *     transaction/batch_rules.h            batches over all sessions
- *     transaction/main_database_lock.h     what the main database needs when a session commits
  */
 #ifndef PT_TRANSACTION_CONNECTION_H
 #define PT_TRANSACTION_CONNECTION_H
@@ -33,7 +31,7 @@ typedef struct pt_connection {
     unsigned references;
     pt_open_session *sessions; /* the newest first */
     uint32_t last_number;      /* of the sessions */
-    bool keeps_open;           /* until the transaction ends */
+    bool keeps_open;           /* unused stores stay open until the transaction ends */
 
     bool followed; /* transaction/explicit_transaction.h */
     bool joining;
@@ -70,8 +68,9 @@ bool pt_connection_is_followed(const pt_connection *connection);
 /*
  * The session for a store file (absolute path), or, with path NULL, for the private store of a
  * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if it is not
- * open, and makes it if `create`. Give each use back with pt_connection_leave. SQLITE_NOMEM, and
- * what the engine answers if it cannot open the store.
+ * open. Creates it if `create`, with the access rights of the schema's database file. Give each use
+ * back with pt_connection_leave. SQLITE_CANTOPEN if the store may not have this name
+ * (transaction/store_name.h); SQLITE_NOMEM; or the engine's error if it cannot open the store.
  */
 int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
                       pt_session **session, pt_error *error);
@@ -79,13 +78,14 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
 /* One more use of an open session. */
 void pt_connection_use_again(pt_connection *connection, pt_session *session);
 
-/* Gives one use back. Without any use the store is closed, but not while a transaction needs it. */
+/* Gives one use back. A store without uses is closed, unless it is private or a transaction still
+ * needs it. */
 void pt_connection_leave(pt_connection *connection, pt_session *session);
 
 /* Keeps unused stores open until the transaction ends. */
 void pt_connection_keep_open(pt_connection *connection);
 
-/* For the end of a transaction: closes the stores that were only open for its sake. */
+/* For the end of a transaction: closes the stores that only the transaction kept open. */
 void pt_connection_close_unused(pt_connection *connection);
 
 /* --- Finding sessions --- */
