@@ -21,7 +21,7 @@ enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
 /* When to try again to open a store after a failure. */
 typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
-/* What is kept from one try to open a store to the next. */
+/* Kept from one try to open a store to the next. */
 typedef struct opening {
     const pt_engine *engine;
     retry when; /* after the last try */
@@ -294,6 +294,7 @@ int pt_lmdb_replace_file(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_error
     pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
     bool again;
     int rc;
+    /* The mutex keeps other threads from using the descriptor that will be replaced. */
     pthread_mutex_lock(&registry_mutex);
     do {
         rc = try_gate(store, deadline, &again);

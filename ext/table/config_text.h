@@ -1,5 +1,5 @@
 /*
- * Reading the text of an argument of CREATE VIRTUAL TABLE: names, quotes, blanks. Messages contain
+ * Reads the text of an argument of CREATE VIRTUAL TABLE: names, quotes, blanks. Messages contain
  * the argument as the user wrote it.
  */
 #ifndef PT_TABLE_CONFIG_TEXT_H
@@ -14,7 +14,7 @@ typedef struct pt_config_reading {
     pt_error *error;
 } pt_config_reading;
 
-/* Sets the error: "<formatted text> in argument "..."; <advice>". */
+/* Sets the error: "<formatted text> in argument "..."; <advice>". SQLITE_ERROR or SQLITE_NOMEM. */
 int pt_config_refuse(pt_config_reading *reading, const char *advice, const char *format, ...);
 
 /* Returns the first position that is not a blank. */
@@ -33,12 +33,13 @@ char pt_config_closing_quote(char c);
 int pt_config_copy(pt_config_reading *reading, pt_slice text, char **copy);
 
 /*
- * Reads a quoted text at the cursor and moves the cursor after it. A closing quote other than ] may
- * be written twice inside. The caller must free the text, even after an error.
+ * Reads a quoted text at the cursor and moves the cursor after it. Inside, a closing quote other
+ * than ] is written twice. The text is from sqlite3_malloc; the caller must free it, even after an
+ * error. SQLITE_OK, SQLITE_ERROR or SQLITE_NOMEM.
  */
 int pt_config_read_quoted(pt_config_reading *reading, const char **cursor, char **text);
 
-/* Does the same for a name, quoted or not. */
+/* Reads a name, quoted or not, in the same way. It may not be empty. */
 int pt_config_read_name(pt_config_reading *reading, const char **cursor, char **name);
 
 #endif

@@ -7,8 +7,8 @@
 
 /* --- With WriteMode or IfMatch: an operation that depends on the entity that is there --- */
 
-/* The record is opened only if it is needed, for it may be damaged. The key of a delete may be
- * longer than any that is stored. */
+/* Opens the record only if something in it is needed: a damaged entity can be replaced or deleted.
+ * The key of a delete may be longer than any that is stored. */
 static int find_entity(pt_table *table, pt_slice key, const pt_write_request *request, bool *found,
                        pt_record *record, pt_error *error)
 {
@@ -23,8 +23,8 @@ static int find_entity(pt_table *table, pt_slice key, const pt_write_request *re
     return pt_session_find(table->session, key, found, &bytes, error);
 }
 
-/* Checks the rules that do not depend on the entity that is there. A delete whose entity may be
- * missing is checked once it is found: if there is none, it is no operation of the batch. */
+/* Checks the rules that apply whether or not the entity exists. A delete without IfMatch is checked
+ * only if it finds the entity: if not, it does not count as an operation of the batch. */
 static int check_rules(pt_table *table, pt_slice key, const pt_write_request *request,
                        pt_error *error)
 {
@@ -40,7 +40,8 @@ static int merge_into(pt_table *table, pt_slice key, const pt_record *record, pt
     pt_bag changes = table->bag;
     table->bag = table->columns;
     table->columns = changes;
-    /* The rules were asked of the changes only: the merged entity may break them. */
+    /* So far only the changes have been checked. The merged entity may still break the rules, so
+     * rules_checked stays false. */
     const pt_entity_change change = {.put = &key, .operation = PT_MERGE, .over = record};
     return pt_entity_write(table, &change, error);
 }

@@ -124,6 +124,7 @@ int pt_write_request_read(const pt_table *table, const pt_write_arguments *given
     } else if (pt_is_or_replace(table)) {
         request->mode = PT_WRITE_REPLACE;
     }
+    /* After the mode: read_condition depends on it. */
     if (rc == SQLITE_OK && sqlite3_value_type(condition) != SQLITE_NULL) {
         rc = read_condition(condition, request, error);
     }

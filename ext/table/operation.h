@@ -1,6 +1,6 @@
 /*
- * WriteMode and IfMatch: the operation of the Table service that an INSERT is. An operation that
- * WriteMode names fails with the service's error where plain SQL would silently do nothing.
+ * WriteMode and IfMatch: they make an INSERT one of the Table service's operations. Such an
+ * operation fails with the service's error where plain SQL would silently do nothing.
  */
 #ifndef PT_TABLE_OPERATION_H
 #define PT_TABLE_OPERATION_H
@@ -25,8 +25,8 @@ typedef struct pt_write_request {
 /*
  * Reads WriteMode and IfMatch. Without WriteMode an INSERT inserts and an INSERT OR REPLACE
  * replaces. The etag points into the value of IfMatch. SQLITE_CONSTRAINT_VTAB (InvalidInput) for an
- * unknown mode, an IfMatch that is neither * nor a weak ETag or whose mode takes none, and a delete
- * with properties; SQLITE_NOMEM.
+ * unknown mode; an IfMatch that is neither * nor a weak ETag, or that is given without a mode or
+ * with 'insert'; and a delete with properties. SQLITE_NOMEM.
  */
 int pt_write_request_read(const pt_table *table, const pt_write_arguments *given,
                           pt_write_request *request, pt_error *error);
@@ -38,7 +38,7 @@ int pt_write_request_read(const pt_table *table, const pt_write_arguments *given
 int pt_write_request_check(const pt_write_request *request, pt_slice key, bool found,
                            const pt_record *record, pt_error *error);
 
-/* True if the statement is one with OR REPLACE. */
+/* True if the statement that is writing has OR REPLACE. */
 bool pt_is_or_replace(const pt_table *table);
 
 #endif

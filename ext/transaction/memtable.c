@@ -124,8 +124,8 @@ void pt_memtable_pin(pt_memtable *memtable)
     memtable->pinned = true;
 }
 
-/* True if a load in ascending order goes on: then the key is not pending, and no index is needed.
- */
+/* True if the log is in ascending order and the key is greater than all in it: then the key is not
+ * pending, and no index is needed. */
 static bool is_beyond_all(const pt_memtable *memtable, pt_slice key)
 {
     return memtable->ascending &&
@@ -230,6 +230,7 @@ static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t ha
                             .key_size = (uint16_t)key.size,
                             .newest = true};
     memcpy(pending->bytes, key.data, key.size);
+    /* Before the entry is counted: with an empty log, note_table forgets discarded tables. */
     note_table(memtable, pt_get_be32(key.data));
     memtable->log[memtable->length++] = pending;
     if (memtable->hashed) {
@@ -308,6 +309,7 @@ void pt_memtable_discard(pt_memtable *memtable, size_t length)
     if (!memtable->pinned) {
         pt_arena_give_back(&memtable->arena, first_discarded);
     }
+    /* An empty log is in ascending order again; which keys broke the order is not known. */
     memtable->ascending = memtable->ascending || length == 0;
     memtable->version++;
 }
@@ -442,9 +444,9 @@ static int add_mark(pt_savepoints *savepoints, int level, size_t length)
 }
 
 /*
- * A table that joins late is told of the innermost level only. If another table of the store joined
- * before, that level has its mark already. If not, nothing was pending when the outer levels were
- * opened, so they get the length of the mark before them (0 if there is no mark).
+ * SQLite does not call xSavepoint for levels that were opened before a table joined. If another
+ * table of the store had joined, they have marks already. If not, nothing was pending when they
+ * were opened, so they get the length of the mark before them (0 if there is no mark).
  */
 int pt_savepoints_open(pt_savepoints *savepoints, pt_memtable *memtable, int level)
 {

@@ -194,16 +194,14 @@ static system_call_verdict fail_one_read(const system_call *call)
 static void each_read_may_fail(void **state)
 {
     (void)state;
-    sqlite3 *db;
     int failed = 0;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf(
         "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
         "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20)"
         "INSERT INTO One SELECT 'l', printf('%%02d%%.2900c%%d', k, 'k', k), k, '' FROM n",
         fixture_path);
-    run(db, sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     open_one = NULL;
@@ -267,17 +265,15 @@ static void a_meta_page_is_damaged_only_if_it_stays_so(void **state)
     sqlite3_free(text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_store, drop_store)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_version_that_is_overwritten_is_not_checked),
-        TEST(a_meta_page_damaged_in_use_is_named),
-        TEST(what_is_superseded_is_not_checked),
-        TEST(reading_may_fail),
-        TEST(each_read_may_fail),
-        TEST(a_meta_page_is_damaged_only_if_it_stays_so),
+        check_test(a_version_that_is_overwritten_is_not_checked),
+        check_test(a_meta_page_damaged_in_use_is_named),
+        check_test(what_is_superseded_is_not_checked),
+        check_test(reading_may_fail),
+        check_test(each_read_may_fail),
+        check_test(a_meta_page_is_damaged_only_if_it_stays_so),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -54,13 +54,7 @@ static int commit(char **arguments)
 /* Returns false once the process has survived. */
 static bool commit_and_die(const char *folder, int64_t batch, int64_t calls)
 {
-    char path[PATH_SIZE];
-    char numbers[2][24];
-    path_in(folder, "main.db", path);
-    snprintf(numbers[0], sizeof numbers[0], "%lld", (long long)batch);
-    snprintf(numbers[1], sizeof numbers[1], "%lld", (long long)calls);
-    const char *const arguments[] = {path, numbers[0], numbers[1], NULL};
-    child process = start_child("commit", arguments);
+    child process = start_numbered_child("commit", folder, batch, calls);
     int64_t made;
     bool survived = read_all(process.from, &made, sizeof made);
     int status = end_of_child(&process);
@@ -150,8 +144,6 @@ static void killed_at_each_call_in_wal_mode(void **state)
 {
     die_at_each_call(*state, "wal");
 }
-
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
 
 int main(int argc, char **argv)
 {

@@ -150,7 +150,7 @@ static void buckets_are_compared_with_links(void **state)
     put_link("entities", "\0\0\0\1z\0", 6, 0x50);
     expect("bucket 80 of long keys is empty, but a key leads to it");
     put("long_keys", BYTES("\0\0\0\0\0\0\0"), BYTES("record"));
-    expect("long_keys: a key is too short to be one");
+    expect("long_keys: a key has nothing after its bucket number");
 }
 
 /* Two buckets that lead to each other: each has its link, but nothing leads to them. */
@@ -284,7 +284,7 @@ static void meta_pages_are_checked(void **state)
     uint64_t entries = number_at(file, meta + 120);
     set_number(file, meta + 120, entries + 1);
     fflush(file);
-    expect("the sub-database main database has another number of entries than its root says");
+    expect("the sub-database main database has a different number of entries than its root says");
     set_number(file, meta + 120, entries);
     set_number(file, meta + 136, UINT64_C(1) << 40);
     fflush(file);
@@ -333,15 +333,13 @@ static void less_than_a_page_is_left(void **state)
 static void long_checks_go_on(void **state)
 {
     (void)state;
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf(
         "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q, sync=off);"
         "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 9000) "
         "INSERT INTO One SELECT 'many', printf('%%05d', k), k, '' FROM n",
         fixture_path);
-    run(db, sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     expect("ok");
@@ -369,9 +367,7 @@ static void reports_end_after_a_hundred_lines(void **state)
 static void many_things_without_memory(void **state)
 {
     (void)state;
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql =
         sqlite3_mprintf("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
                         "CREATE VIRTUAL TABLE Two USING ptable(S String, store=%Q);"
@@ -381,7 +377,7 @@ static void many_things_without_memory(void **state)
                         "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20) "
                         "INSERT INTO pt_tables(Store, TableName) SELECT %Q, 'More' || k FROM n",
                         fixture_path, fixture_path, fixture_path);
-    run(db, sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     check_without_memory();
@@ -454,38 +450,36 @@ static void memory_may_run_out(void **state)
     check_without_memory();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_store, drop_store)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_sound_store_is_ok),
-        TEST(foreign_commits_are_found),
-        TEST(entities_are_checked),
-        TEST(the_catalogue_is_checked),
-        TEST(counts_are_compared),
-        TEST(large_values_are_checked),
-        TEST(the_last_parts_of_a_large_value_are_missed),
-        TEST(links_are_followed),
-        TEST(buckets_are_compared_with_links),
-        TEST(circles_of_links_are_found),
-        TEST(the_dictionary_is_checked),
-        TEST(the_main_database_is_checked),
-        TEST(garbage_is_checked),
-        TEST(missing_parts_are_named),
-        TEST(free_pages_are_checked),
-        TEST(meta_pages_are_checked),
-        TEST(two_meta_pages_of_one_commit_are_found),
-        TEST(less_than_a_page_is_left),
-        TEST(long_checks_go_on),
-        TEST(reports_end_after_a_hundred_lines),
-        TEST(memory_may_run_out),
-        TEST(many_things_without_memory),
-        TEST(dropped_tables_without_memory),
-        TEST(unknown_tables_without_memory),
-        TEST(parts_too_many_are_found),
-        TEST(what_a_right_checksum_hides_is_found),
-        TEST(garbage_has_a_number_that_was_given_out),
+        check_test(a_sound_store_is_ok),
+        check_test(foreign_commits_are_found),
+        check_test(entities_are_checked),
+        check_test(the_catalogue_is_checked),
+        check_test(counts_are_compared),
+        check_test(large_values_are_checked),
+        check_test(the_last_parts_of_a_large_value_are_missed),
+        check_test(links_are_followed),
+        check_test(buckets_are_compared_with_links),
+        check_test(circles_of_links_are_found),
+        check_test(the_dictionary_is_checked),
+        check_test(the_main_database_is_checked),
+        check_test(garbage_is_checked),
+        check_test(missing_parts_are_named),
+        check_test(free_pages_are_checked),
+        check_test(meta_pages_are_checked),
+        check_test(two_meta_pages_of_one_commit_are_found),
+        check_test(less_than_a_page_is_left),
+        check_test(long_checks_go_on),
+        check_test(reports_end_after_a_hundred_lines),
+        check_test(memory_may_run_out),
+        check_test(many_things_without_memory),
+        check_test(dropped_tables_without_memory),
+        check_test(unknown_tables_without_memory),
+        check_test(parts_too_many_are_found),
+        check_test(what_a_right_checksum_hides_is_found),
+        check_test(garbage_has_a_number_that_was_given_out),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

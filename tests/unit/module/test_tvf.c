@@ -274,8 +274,6 @@ static void out_of_memory_fails_and_leaks_nothing(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

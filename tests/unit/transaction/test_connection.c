@@ -1,4 +1,4 @@
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/connected.h"
 
 #include <sys/stat.h>
 
@@ -7,26 +7,17 @@
 #include "transaction/explicit_transaction.h"
 #include "transaction/store_name.h"
 
-static sqlite3 *db;
-static pt_connection *connection;
-
 static int setup(void **state)
 {
     (void)state;
-    session_fresh_store();
-    if (sqlite3_open(":memory:", &db) != SQLITE_OK) {
-        return -1;
-    }
-    connection = pt_connection_new(db, &pt_lmdb_engine);
-    return connection != NULL ? 0 : -1;
+    return connect_database();
 }
 
 static int teardown(void **state)
 {
     (void)state;
     fault_none();
-    pt_connection_release(connection);
-    return sqlite3_close(db) == SQLITE_OK ? session_check_memory() : -1;
+    return disconnect_database();
 }
 
 static pt_session *use_of(pt_connection *user, const char *path, const char *schema)
@@ -497,8 +488,6 @@ static void connected_tables_are_found_by_name(void **state)
     pt_connected_tables_remove(connection, &first);
     assert_null(pt_connected_tables_find(connection, "main", "Employee"));
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

@@ -30,12 +30,7 @@ ssize_t pread(int fd, void *bytes, size_t size, off_t offset)
 static void damaged_pages_are_not_read(void **state)
 {
     (void)state;
-    static const struct {
-        size_t at;
-        size_t size;
-        uint64_t number;
-        const char *words;
-    } damages[] = {
+    static const page_damage damages[] = {
         {0, 8, 4, "is the wrong page"},
         {10, 2, OVERFLOW, "is neither a branch nor a leaf"},
         {10, 2, BRANCH | LEAF, "is neither a branch nor a leaf"},
@@ -97,7 +92,7 @@ static void overflow_pages_are_recognised(void **state)
     put_tree();
     assert_null(pt_lmdb_overflow_judge(bytes, 5, 2));
     expect_text(pt_lmdb_overflow_judge(bytes, 6, 2), "is not the first page");
-    expect_text(pt_lmdb_overflow_judge(bytes, 5, 3), "another number of pages");
+    expect_text(pt_lmdb_overflow_judge(bytes, 5, 3), "a different number of pages");
     bytes[10] = LEAF;
     expect_text(pt_lmdb_overflow_judge(bytes, 5, 2), "is not the first page");
 }
@@ -188,12 +183,7 @@ static pt_lmdb_metas read_metas(size_t size, pt_lmdb_page_file *file)
 static void meta_pages_that_cannot_be_are_found(void **state)
 {
     (void)state;
-    static const struct {
-        size_t at;
-        size_t size;
-        uint64_t number;
-        const char *words;
-    } damages[] = {
+    static const page_damage damages[] = {
         {16, 4, 0, "magic number"},
         {10, 2, LEAF, "header is that of another page"},
         {0, 8, 1, "header is that"},
@@ -232,7 +222,7 @@ static void the_second_meta_page_is_found_by_itself(void **state)
     put(PAGE + 40, 4, 2 * PAGE);
     metas = read_metas(sizeof image, &file);
     assert_null(metas.wrong[0]);
-    expect_text(metas.wrong[1], "another page size than page 0");
+    expect_text(metas.wrong[1], "a different page size than page 0");
     assert_int_equal(file.page_size, PAGE);
     put_metas();
     metas = read_metas(PAGE + 100, &file);
