@@ -14,6 +14,7 @@ typedef struct pt_connected {
     const char *name;
 } pt_connected;
 
+/* Not copied: remove the table before it is freed. */
 void pt_connected_tables_add(pt_connection *connection, pt_connected *table);
 /* Does nothing if the table was not added. */
 void pt_connected_tables_remove(pt_connection *connection, pt_connected *table);
