@@ -240,9 +240,8 @@ int pt_lmdb_txn_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error
     return begin_txn(store, NULL, txn, error);
 }
 
-/* True if this process made the last commit. True also if a failed write has broken the
- * environment: then the number cannot be read, and opening the environment again will correct it.
- */
+/* True if this process made the last commit: then its number is right. True also if a failed write
+ * has broken the environment, whose number cannot be read; the next snapshot opens it again. */
 static bool number_is_right(pt_lmdb_store *store)
 {
     bool right = true;
