@@ -1,10 +1,9 @@
 /*
  * What one SQLite connection has open: one session for each store. All modules and functions that
- * are registered on the connection share this object. Four other modules keep their part of its
+ * are registered on the connection share this object. Three other modules keep their part of its
  * state here:
  *
  *     transaction/explicit_transaction.h   callbacks for all sessions, from BEGIN to COMMIT
- *     transaction/connected_tables.h       the tables by their names in SQL
  *     transaction/batch_rules.h            batches over all sessions
  *     transaction/main_database_lock.h     what the main database needs when a session commits
  */
@@ -25,6 +24,13 @@ typedef struct pt_open_session {
     char name[]; /* path, or schema of a private store */
 } pt_open_session;
 
+/* Part of the table's object, which owns the names. */
+typedef struct pt_connected {
+    struct pt_connected *next;
+    const char *schema;
+    const char *name;
+} pt_connected;
+
 /* Only the modules above look inside. */
 typedef struct pt_connection {
     sqlite3 *db;
@@ -40,8 +46,8 @@ typedef struct pt_connection {
     bool reconnecting;
     bool beside_main;
 
-    struct pt_connected *tables; /* transaction/connected_tables.h */
-    bool may_have_batch;         /* transaction/batch_rules.h; false: no session has a batch */
+    pt_connected *tables; /* the newest first */
+    bool may_have_batch;  /* transaction/batch_rules.h; false: no session has a batch */
 } pt_connection;
 
 /* With one reference. `engine` will open its stores. NULL when out of memory. */
@@ -88,6 +94,10 @@ void pt_connection_keep_open(pt_connection *connection);
 /* For the end of a transaction: closes the stores that were only open for its sake. */
 void pt_connection_close_unused(pt_connection *connection);
 
+/* Checks the name of a store: SQLite or LMDB would overwrite some. SQLITE_CANTOPEN if the path is
+ * that of a lock file, or of a file that SQLite makes for a database. SQLITE_NOMEM. */
+int pt_store_name_check(const char *path, pt_error *error);
+
 /* --- Finding sessions --- */
 
 /* The session of a schema's private store, or NULL. Does not count as a use. */
@@ -103,5 +113,15 @@ uint32_t pt_connection_number_of(const pt_connection *connection, const pt_sessi
 pt_session *pt_connection_session_of(const pt_connection *connection, uint32_t number);
 /* The session with the lowest number above `number`, or NULL. */
 pt_session *pt_connection_session_above(const pt_connection *connection, uint32_t number);
+
+/* --- Connected tables: for functions that are given the name of a table in SQL --- */
+
+void pt_connected_tables_add(pt_connection *connection, pt_connected *table);
+/* Does nothing if the table was not added. */
+void pt_connected_tables_remove(pt_connection *connection, pt_connected *table);
+/* The table that was connected last under this name, compared without case. NULL if there is none.
+ */
+pt_connected *pt_connected_tables_find(const pt_connection *connection, const char *schema,
+                                       const char *name);
 
 #endif
