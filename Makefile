@@ -166,7 +166,7 @@ $(TESTS): deps
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
 	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
-	    tests/test_readme.sh tests/test_archive.sh $(UNIT_TESTS)
+	    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh $(UNIT_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
 	$(call require,unit)$(RUN) $(UNIT_TESTS)
@@ -181,7 +181,7 @@ run-test-sql: loadable
 	$(RUN) tests/run_sql.sh
 
 run-test-readme: loadable
-	$(RUN) tests/test_readme.sh
+	$(RUN) tests/test_readme.sh tests/test_map.sh
 
 # Suites of one program, which `make test` runs in a short form and N makes longer.
 SUITES := out-of-memory io-errors kill kill-load power-loss isolation damage backup compact \
@@ -237,7 +237,7 @@ check-asan: deps
 # for functions (mmap, sysconf) which the sanitizer calls before it is ready. What it finds, in
 # child processes too, is in BUILD/races, printed at the end, and a failure. PTABLE_MAP_SIZE because
 # the sanitizer leaves little address space.
-TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_faults %/unit/lmdb/page/test_page_size
+TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_engine_faults %/unit/lmdb/page/test_page_size
 
 check-tsan: deps
 	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \

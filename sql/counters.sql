@@ -1,6 +1,6 @@
--- Counters: how many entities a group has, or the sum of a property, kept in an entity of their
--- own, so that it takes one point query to know (the design guide's EmployeeCount of a department).
--- You write to one view; its triggers write the entity and the counters in one statement, all or
+-- Counters: the number of entities in a group, or the sum of a property, kept in an entity of their
+-- own, so that one point query reads it (the design guide's EmployeeCount of a department). You
+-- write to one view; its triggers write the entity and the counters in one statement, all or
 -- nothing. For the sqlite3 shell:
 --
 --     CREATE VIRTUAL TABLE Contoso USING ptable(LastName String, EmployeeCount Int64);
@@ -10,65 +10,68 @@
 --       'Contoso', 'EmployeeCount', 'PartitionKey', '''department''', '1');
 --     .read sql/counters.sql
 --
--- Without it, SELECT count(*) FROM Contoso WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey,
--- 'empid_') reads the keys of all it counts, and a sum all entities. A counter pays if groups are
--- large and asked for more often than they change: each write to the view writes the counter, too.
+-- Without a counter, SELECT count(*) FROM Contoso WHERE PartitionKey = 'Sales' AND
+-- pt_starts_with(RowKey, 'empid_') reads the keys of all entities that it counts, and a sum reads
+-- the entities. A counter pays off if groups are large and are read more often than they change,
+-- because each write to the view also writes the counter.
 --
--- A row for each counter; base, entities and name are the same in all of them.
+-- One row for each counter. base, entities and name are the same in all rows.
 --
---   base          the ptable of the entities, or the view to write to of another script like this
---   entities      a condition that tells the entities from what else is in there, counters above
---                 all; NULL: nothing else is
+--   base          the ptable of the entities, or the view that another script like this made for
+--                 writing
+--   entities      a condition that is true for the entities, if the base has other rows too, such
+--                 as the counters; else NULL
 --   name          the view to write to: keys, declared columns, Properties, Timestamp, ETag and
 --                 EntityKey of the base
 --   counters      the ptable of the counters, which can be the base
 --   property      the counter: a column that this ptable declares. Other properties of the same
---                 entity stay as they are, so a department may have a name beside its count
---   PartitionKey  an expression of the base's columns, the same whenever it is asked: the key of
---   RowKey        the counter. Where one of the two is NULL the entity is not counted
---   amount        an expression likewise: what the entity counts. '1' makes a count, a column a
---                 sum; NULL is nothing. Take integers, such as cents: sums of Doubles are not exact
+--                 entity stay as they are, so a department may have a name as well as its count
+--   PartitionKey  expressions of the base's columns, deterministic: the keys of the counter. If
+--   RowKey        either is NULL, the entity is not counted
+--   amount        another such expression: what the entity adds to the counter. '1' makes a count, a
+--                 column a sum; NULL adds nothing. Use integers, such as cents: sums of Doubles are
+--                 not exact
 --
--- A counter appears with the first amount and stays, as 0, when everything is gone. An UPDATE that
--- changes neither group nor amount writes no counter.
+-- A counter is created by the first amount, and stays, as 0, when all entities of its group are
+-- gone. An UPDATE that changes neither group nor amount writes no counter.
 --
--- Several writers: a statement has the store to itself from its beginning, so no count is lost, and
--- there is no ETag to compare. Others wait (PRAGMA busy_timeout). A transaction that reads before
--- its first write may be told SQLITE_BUSY_SNAPSHOT, and begins again. With batch='azure' a
--- transaction could write a counter only once, so that is refused.
+-- Several writers: a statement locks the store from its beginning, so no count is lost, and there is
+-- no ETag to compare. Others wait (PRAGMA busy_timeout). A transaction that reads before its first
+-- write may get SQLITE_BUSY_SNAPSHOT, and must begin again. With batch='azure' a transaction could
+-- write a counter only once, so that is refused.
 --
--- OR REPLACE and OR IGNORE mean the entity, and leave no count wrong. OR FAIL keeps what the failing
--- row has written so far: do not use it. changes() is 0 after a write to a view; RETURNING tells
--- what was found.
+-- OR REPLACE and OR IGNORE apply to the entity, and leave no count wrong. Do not use OR FAIL: it
+-- keeps what the failing row has written so far. changes() is 0 after a write to a view; RETURNING
+-- shows the rows that were found.
 --
--- What is in the base already is counted when the script runs. What is later written to the base,
--- beside the view, is not: let the script run again, and it counts anew and sets what is wrong.
--- Then give all counters: the view writes those of the last run only. The property is the script's
--- own in that whole ptable.
+-- Entities that are already in the base are counted when the script runs. Entities that are later
+-- written to the base, not to the view, are not counted: run the script again, and it counts again
+-- and corrects the counters. Then give all counters: the view maintains only those of the last run.
+-- In the whole ptable of the counters, only the script may write the property.
 --
--- Base and counters are in the main database; or the base is a TEMP table. Its schema has the views
--- and triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
--- trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- Base and counters are in the main database; or the base is a TEMP table. The views and triggers
+-- are created in the schema of the base. They stay in the database, for all programs that load
+-- ptable, but fail under PRAGMA trusted_schema=0. To undo it (dropping a view drops its triggers):
 --
 --     DROP VIEW Employee;
 --     UPDATE Contoso SET EmployeeCount = NULL WHERE EmployeeCount IS NOT NULL;
 --
--- If a parameter is wrong there is an error and nothing is made. (Where .bail on stops the script
--- in an interactive shell: ROLLBACK.) The script takes the TEMP table away. Its SQL goes through a
--- file in the current folder, ptable_counters.sql, which is removed again.
+-- If a parameter is wrong, the script fails and changes nothing. (If .bail on stops it in an
+-- interactive shell: ROLLBACK.) The script drops the TEMP table. Its SQL goes through a file in the
+-- current folder, ptable_counters.sql, which is removed again.
 
 DROP TABLE IF EXISTS temp.counters_row;
 CREATE TEMP TABLE counters_row AS
   SELECT row_number() OVER (ORDER BY rowid) AS number,
          base, entities, name, counters, property, PartitionKey, RowKey, amount,
-         -- What marks the views as made by this script for this base.
+         -- Marks the views as made by this script for this base.
          '/* counters.sql: ' || replace(lower(base), '*/', '') || ' */' AS mark,
          (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(base)
            ORDER BY schema <> 'temp', schema <> 'main') AS schema
     FROM temp.counters;
 DROP TABLE temp.counters;
 
--- What is wrong with the parameters.
+-- Problems of the parameters.
 DROP VIEW IF EXISTS temp.counters_problem;
 CREATE TEMP VIEW counters_problem(rank, text) AS
   WITH object AS (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)
@@ -78,11 +81,11 @@ CREATE TEMP VIEW counters_problem(rank, text) AS
    WHERE base IS NULL OR name IS NULL OR counters IS NULL OR property IS NULL
       OR PartitionKey IS NULL OR RowKey IS NULL OR amount IS NULL
   UNION ALL
-  SELECT 3, format('row %d: base, entities and name are not those of row 1', r.number)
+  SELECT 3, format('row %d: base, entities and name differ from those of row 1', r.number)
     FROM counters_row AS r JOIN counters_row AS f ON f.number = 1
    WHERE (r.base, r.entities, r.name) IS NOT (f.base, f.entities, f.name)
   UNION ALL
-  SELECT 4, format('row %d: base "%w" is no ptable and no view of these scripts', number, base)
+  SELECT 4, format('row %d: base "%w" is neither a ptable nor a view of these scripts', number, base)
     FROM counters_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(base) WHERE name = 'EntityKey')
   UNION ALL
@@ -90,7 +93,8 @@ CREATE TEMP VIEW counters_problem(rank, text) AS
                    schema)
     FROM counters_row WHERE schema NOT IN ('main', 'temp')
   UNION ALL
-  SELECT 5, format('row %d: counters "%w" is no ptable in the schema of the base', number, counters)
+  SELECT 5, format('row %d: counters "%w" is not a ptable in the schema of the base', number,
+                   counters)
     FROM counters_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(counters) WHERE name = 'WriteMode')
       OR schema <> 'temp' AND schema <> (
@@ -106,7 +110,7 @@ CREATE TEMP VIEW counters_problem(rank, text) AS
   SELECT 7, format('the counter "%w" of "%w" is given twice', property, counters)
     FROM counters_row GROUP BY lower(counters), property HAVING count(*) > 1
   UNION ALL
-  SELECT 8, format('row %d: the counters are in the base, so entities must leave them out', number)
+  SELECT 8, format('row %d: the counters are in the base, so entities must exclude them', number)
     FROM counters_row
    WHERE lower(counters) = lower(base) AND entities IS NULL
   UNION ALL
@@ -122,7 +126,7 @@ CREATE TEMP VIEW counters_problem(rank, text) AS
    WHERE o.type IN ('table', 'view') AND instr(o.sql, (SELECT mark FROM counters_row)) = 0
      AND lower(o.name) IN (SELECT lower(name) FROM counters_row);
 
--- The parts of the statements below. A part may use the {parts} after it.
+-- Parts of the statements below. A part may contain {parts} that come after it.
 DROP TABLE IF EXISTS temp.counters_part;
 CREATE TEMP TABLE counters_part AS
   WITH based(number, columns, new, old, changes) AS (
@@ -136,7 +140,7 @@ CREATE TEMP TABLE counters_part AS
        -- Which rows of the base are entities; NULL: all of them.
        entity(condition) AS (
          SELECT '(' || entities || ')' FROM counters_row WHERE number = 1),
-       -- The sums of some amounts are added to their counters.
+       -- Adds the sums of some amounts to their counters.
        add_up(text) AS (VALUES (
    'INSERT INTO {counters}(PartitionKey, RowKey, {property}, WriteMode)
     SELECT d.CounterPartitionKey, d.CounterRowKey, coalesce(c.{property}, 0) + d.amount, ''merge''
@@ -189,8 +193,8 @@ CREATE TEMP TABLE counters_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
-    -- The first SELECT gives the second the columns' names and types, which comparisons follow; the
-    -- LIMIT keeps SQLite from merging the two into what is around them, which loses the types.
+    -- The second SELECT takes the columns' names and types, which comparisons need, from the first.
+    -- The LIMIT keeps SQLite from flattening the subquery, which would lose the types.
     'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old} LIMIT -1)',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
@@ -201,13 +205,13 @@ CREATE TEMP TABLE counters_part AS
     'name', format('"%w"', r.name), 'base', format('"%w"', r.base),
     'counters', format('"%w"', r.counters), 'property', format('"%w"', r.property),
     'not written', format('%Q', r.property || ': the counter cannot be written'),
-    'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
+    'no entity', format('%Q', r.name || ': this row does not meet the condition of the view'),
     'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
     'entities', coalesce(entity.condition, 'TRUE'),
     'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey),
     'amount', format('(%s)', r.amount))) AS part;
 
--- The statements, in the files 1 and 2. What is not "once" is there for every counter.
+-- The statements, in files 1 and 2. Those that are not "once" are repeated for every counter.
 DROP VIEW IF EXISTS temp.counters_statement;
 CREATE TEMP VIEW counters_statement(file, line, once, text) AS VALUES
   (1, 10, TRUE,  'CREATE TEMP TRIGGER counters_make INSERT ON counters_start BEGIN'),
@@ -227,11 +231,11 @@ CREATE VIEW {schema}.{name} {mark} AS
 
   (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
 BEGIN{spare others}'),
-  -- With OR REPLACE another entity may be in this place.
+  -- With OR REPLACE another entity may have these keys.
   (2, 31, FALSE, '  {take replaced};'),
   (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});{check entity}'),
   (2, 33, FALSE, '  {add new};'),
-  -- With OR IGNORE a counter may have been passed over.
+  -- With OR IGNORE a counter may have been skipped.
   (2, 34, FALSE, '  {check} AND d.EntityKey = {new key};'),
   (2, 35, TRUE,  'END;'),
 
@@ -241,7 +245,7 @@ BEGIN{spare others}'),
    '{spare others}'),
   (2, 41, FALSE, '  {take overwritten};'),
   (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;{check entity}'),
-  -- With OR IGNORE the entity may be where it was, and another where it was to go.
+  -- With OR IGNORE the entity may still have its old keys, and another one the new keys.
   (2, 43, FALSE, '  {add difference};'),
   (2, 44, FALSE, '  {check} AND d.EntityKey IN (old.EntityKey, {new key});'),
   (2, 45, TRUE,  'END;'),
@@ -286,7 +290,7 @@ INSERT INTO counters_start VALUES (1);', 'counters: ' || text)
          (2, 0, 0, '.shell rm ptable_counters.sql'),
          (3, 0, 0, '.shell rm ptable_counters.sql');
 
--- First everything is counted, by a trigger: one statement, all or nothing.
+-- First count everything, by a trigger: one statement, all or nothing.
 DROP TABLE IF EXISTS temp.counters_start;
 CREATE TEMP TABLE counters_start(number);
 DROP TABLE IF EXISTS temp.counters_done;
@@ -297,13 +301,13 @@ SELECT 'cannot write ptable_counters.sql'
          FROM (SELECT text FROM counters_sql WHERE file = 1 ORDER BY line, number))) IS NULL;
 .read ptable_counters.sql
 
--- Then, if that went well, the views, and each kind of write is tried on no row.
+-- Then, if that succeeded, make the views, and try each kind of write on no row.
 SELECT 'cannot write ptable_counters.sql'
  WHERE writefile('ptable_counters.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM counters_sql WHERE file = 2 ORDER BY line, number))) IS NULL;
 .read ptable_counters.sql
 
--- If anything was wrong, all is as before.
+-- If anything failed, undo everything.
 SELECT 'cannot write ptable_counters.sql'
  WHERE writefile('ptable_counters.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM counters_sql WHERE file = 3 ORDER BY line, number))) IS NULL;

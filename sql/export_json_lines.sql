@@ -1,6 +1,6 @@
--- Exports entities as JSON lines: one entity a line in the order of the keys, as the Table service
+-- Exports entities as JSON lines: one entity a line, in the order of the keys, as the Table service
 -- writes it: PartitionKey, RowKey, Timestamp, the properties in the order of their names, and
--- annotations "Name@odata.type" where JSON alone would lose the type. Int64 is a string. For the
+-- annotations "Name@odata.type" where JSON alone would lose the type. An Int64 is a string. For the
 -- sqlite3 shell:
 --
 --     CREATE TEMP VIEW exported AS SELECT PartitionKey, RowKey, Timestamp, Properties FROM Employee;
@@ -8,7 +8,8 @@
 --     .read sql/export_json_lines.sql
 --     .output
 --
--- The view says what is exported, and may have a WHERE. The script leaves .mode list, .headers off.
+-- The view selects what is exported, and may have a WHERE. Afterwards the shell is in .mode list
+-- with .headers off.
 
 .mode list
 .headers off

@@ -1,6 +1,6 @@
--- Fan-out: an event is written once and goes to the timelines of all who follow its subject, and one
--- DELETE removes it from all of them. Who follows whom is kept in both directions. You write to two
--- views, whose triggers write all of it in one statement, all or nothing. For the sqlite3 shell:
+-- Fan-out: one INSERT puts an event into the timelines of all followers of its subject, and one
+-- DELETE removes it from all of them. Followers are stored in both directions. You write to two
+-- views; their triggers write everything in one statement, all or nothing. For the sqlite3 shell:
 --
 --     CREATE VIRTUAL TABLE Event USING ptable(Title String);
 --     CREATE VIRTUAL TABLE Timeline USING ptable(Subject String, Title String);
@@ -10,60 +10,63 @@
 --     INSERT INTO fan_out VALUES ('Event', 'Timeline', 'Follower', 'Following', 'Post', 'Follow');
 --     .read sql/fan_out.sql
 --
--- One row: four ptables and two views.
+-- Give one row: the names of four ptables and two views.
 --
 --   events      PartitionKey: the subject; RowKey: the event's id
 --   timelines   PartitionKey: the follower; RowKey: the event's id. Properties: the event's, and
 --               Subject, which events should not have
---   followers   PartitionKey: the subject; RowKey: a follower. Who follows X? is a partition scan
---   following   PartitionKey: the follower; RowKey: a subject. So is: whom does X follow?
+--   followers   PartitionKey: the subject; RowKey: a follower. A partition scan answers: who follows
+--               X?
+--   following   PartitionKey: the follower; RowKey: a subject. A partition scan answers: whom does X
+--               follow?
 --   post        the view to write events to: keys, declared columns, Properties, Timestamp, ETag and
 --               EntityKey of the events
 --   follow      the view to write followers to: Subject, Follower. INSERT gives a new follower the
---               events that are there, DELETE takes them away
+--               events that exist, DELETE takes them away
 --
--- Ids are unique among all subjects: an event whose id another has in a timeline is an error
--- (EntityAlreadyExists). pt_uuid7() makes them, in the order of time. A page of a timeline is
+-- Ids are unique among all subjects. If a timeline already has an event with the same id, that is an
+-- error (EntityAlreadyExists). pt_uuid7() makes ids in the order of time. A page of a timeline is
 --
 --     SELECT * FROM Timeline WHERE PartitionKey = 'ann' ORDER BY RowKey DESC LIMIT 10;
 --
 -- A write costs as many entities as there are followers. Without timelines, a join of Following and
--- Event gives the same rows, but reads the events of all subjects and sorts them for each page:
--- better where much is written and little is read, or where subjects have very many followers.
+-- Event gives the same rows, but for each page it reads and sorts the events of all the subjects
+-- that the user follows. It is better if much is written and little is read, or if subjects have
+-- very many followers.
 --
--- OR REPLACE replaces an event in all timelines; OR IGNORE passes over events and followers that
--- exist. No timeline is left wrong, but OR FAIL keeps what the failing row has written so far: do not
--- use it. changes() is 0 after a write to a view; RETURNING tells what was found. A transaction with
--- batch='azure' has one table, so that is refused.
+-- OR REPLACE replaces an event in all timelines; OR IGNORE skips events and followers that exist. No
+-- timeline is left wrong. But do not use OR FAIL: it keeps what the failing row has written so far.
+-- changes() is 0 after a write to a view; RETURNING shows the rows that were found. A transaction
+-- with batch='azure' can write only one table, so that is refused.
 --
--- Timelines and Following belong to this script. Events and followers that are there already are
--- spread when it runs. What is later written beside the views is not: let the script run again, and
--- it makes, changes and deletes what is missing or wrong.
+-- Only this script may write Timeline and Following. Events and followers that already exist are
+-- spread when it runs. Those that are later written to the ptables, not to the views, are not: run
+-- the script again, and it makes, changes and deletes what is missing or wrong.
 --
--- All are in the main database; or the events are a TEMP table. Their schema has the views and
--- triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
--- trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- All ptables are in the main database; or the events are a TEMP table. The views and triggers are
+-- created in the schema of the events. They stay in the database, for all programs that load ptable,
+-- but fail under PRAGMA trusted_schema=0. To undo it (dropping a view drops its triggers):
 --
 --     DROP VIEW Post;
 --     DROP VIEW Follow;
 --     DELETE FROM Timeline;
 --     DELETE FROM Following;
 --
--- If a parameter is wrong there is an error and nothing is made. (Where .bail on stops the script
--- in an interactive shell: ROLLBACK.) The script takes the TEMP table away. Its SQL goes through a
--- file in the current folder, ptable_fan_out.sql, which is removed again.
+-- If a parameter is wrong, the script fails and changes nothing. (If .bail on stops it in an
+-- interactive shell: ROLLBACK.) The script drops the TEMP table. Its SQL goes through a file in the
+-- current folder, ptable_fan_out.sql, which is removed again.
 
 DROP TABLE IF EXISTS temp.fan_out_row;
 CREATE TEMP TABLE fan_out_row AS
   SELECT events, timelines, followers, following, post, follow,
-         -- What marks the views as made by this script for this table.
+         -- Marks the views as made by this script for this table.
          '/* fan_out.sql: ' || replace(lower(events), '*/', '') || ' */' AS mark,
          (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(events)
            ORDER BY schema <> 'temp', schema <> 'main') AS schema
     FROM temp.fan_out;
 DROP TABLE temp.fan_out;
 
--- What is wrong with the parameters.
+-- Problems of the parameters.
 DROP VIEW IF EXISTS temp.fan_out_problem;
 CREATE TEMP VIEW fan_out_problem(rank, text) AS
   WITH object AS (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema),
@@ -78,7 +81,7 @@ CREATE TEMP VIEW fan_out_problem(rank, text) AS
   UNION ALL
   SELECT 2, format('%s is NULL', role) FROM given WHERE name IS NULL
   UNION ALL
-  SELECT 3, format('%s "%w" is no ptable', role, name) FROM given AS g
+  SELECT 3, format('%s "%w" is not a ptable', role, name) FROM given AS g
    WHERE role NOT IN ('post', 'follow')
      AND NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(g.name) AS c WHERE c.name = 'WriteMode')
   UNION ALL
@@ -104,7 +107,7 @@ CREATE TEMP VIEW fan_out_problem(rank, text) AS
    WHERE o.type IN ('table', 'view') AND instr(o.sql, (SELECT mark FROM fan_out_row)) = 0
      AND lower(o.name) IN (SELECT lower(name) FROM given WHERE role IN ('post', 'follow'));
 
--- The parts of the statements below. A part may use the {parts} after it.
+-- Parts of the statements below. A part may contain {parts} that come after it.
 DROP TABLE IF EXISTS temp.fan_out_part;
 CREATE TEMP TABLE fan_out_part AS
   WITH based(columns, new, changes) AS (
@@ -146,7 +149,7 @@ CREATE TEMP TABLE fan_out_part AS
     'followers', format('"%w"', r.followers), 'following', format('"%w"', r.following),
     'post', format('"%w"', r.post), 'follow', format('"%w"', r.follow))) AS part;
 
--- The statements, in the files 1 and 2.
+-- The statements, in files 1 and 2.
 DROP VIEW IF EXISTS temp.fan_out_statement;
 CREATE TEMP VIEW fan_out_statement(file, line, text) AS VALUES
   (1, 10, 'CREATE TEMP TRIGGER fan_out_make INSERT ON fan_out_start BEGIN
@@ -167,14 +170,14 @@ INSERT INTO fan_out_start VALUES (1);'),
   (2, 20, 'DROP VIEW IF EXISTS {schema}.{post};
 CREATE VIEW {schema}.{post} {mark} AS SELECT {columns} FROM {events};'),
 
-  -- What OR REPLACE replaces has the same places in the same timelines.
+  -- An event that OR REPLACE replaces has the same keys in the same timelines.
   (2, 21, 'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {post} BEGIN
   INSERT INTO {events}({columns}) VALUES ({new});
   {spread} AND e.EntityKey = {new key};
   {check} AND e.EntityKey = {new key};
 END;'),
 
-  -- With OR IGNORE the event may be where it was, and another where it was to go.
+  -- With OR IGNORE the event may still have its old keys, and another one the new keys.
   (2, 22, 'CREATE TRIGGER {schema}.{on update} INSTEAD OF UPDATE ON {post} BEGIN
   SELECT RAISE(ABORT, {changed})
    WHERE NOT EXISTS (SELECT 1 FROM {events} WHERE EntityKey = old.EntityKey AND ETag = old.ETag);
@@ -243,7 +246,7 @@ INSERT INTO fan_out_start VALUES (1);', 'fan_out: ' || text)
          (2, 0, '.shell rm ptable_fan_out.sql'),
          (3, 0, '.shell rm ptable_fan_out.sql');
 
--- First the timelines are made, by a trigger: one statement, all or nothing.
+-- First make the timelines, by a trigger: one statement, all or nothing.
 DROP TABLE IF EXISTS temp.fan_out_start;
 CREATE TEMP TABLE fan_out_start(number);
 DROP TABLE IF EXISTS temp.fan_out_done;
@@ -254,13 +257,13 @@ SELECT 'cannot write ptable_fan_out.sql'
          FROM (SELECT text FROM fan_out_sql WHERE file = 1 ORDER BY line))) IS NULL;
 .read ptable_fan_out.sql
 
--- Then, if that went well, the views, and each kind of write is tried on no row.
+-- Then, if that succeeded, make the views, and try each kind of write on no row.
 SELECT 'cannot write ptable_fan_out.sql'
  WHERE writefile('ptable_fan_out.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM fan_out_sql WHERE file = 2 ORDER BY line))) IS NULL;
 .read ptable_fan_out.sql
 
--- If anything was wrong, all is as before.
+-- If anything failed, undo everything.
 SELECT 'cannot write ptable_fan_out.sql'
  WHERE writefile('ptable_fan_out.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM fan_out_sql WHERE file = 3 ORDER BY line))) IS NULL;

@@ -1,7 +1,7 @@
--- Index entities: for each value of a property, one entity with the list of those that have it (the
--- design guide's index entities pattern, options 2 and 3). You write to one view; its triggers
--- write the entity and the lists it leaves and enters in one statement, all or nothing. For the
--- sqlite3 shell:
+-- Index entities: for each value of a property, one entity with the list of the entities that have
+-- that value (the design guide's index entities pattern, options 2 and 3). You write to one view;
+-- its triggers write the entity and the lists that it leaves or joins in one statement, all or
+-- nothing. For the sqlite3 shell:
 --
 --     CREATE VIRTUAL TABLE Staff USING ptable(FirstName String, LastName String);
 --     CREATE VIRTUAL TABLE StaffNames USING ptable();
@@ -10,66 +10,70 @@
 --       ('Staff', NULL, 'Employee', 'StaffNames', 'EmployeeByName', 'PartitionKey', 'LastName');
 --     .read sql/index_entities.sql
 --
--- Think of sql/secondary_index.sql first, with a RowKey such as 'LastName || ''_'' || RowKey': one
+-- Consider sql/secondary_index.sql first, with a RowKey such as 'LastName || ''_'' || RowKey': one
 -- small entity for each value and entity. It writes a few bytes where this script reads and writes
--- the whole list, has no longest list, and gives a part of it, too. A list is better where programs
--- of the Table service expect it, or where lists are short and are read as a whole.
+-- the whole list, does not limit how many entities share a value, and can return some of them. A
+-- list is better if programs of the Table service expect it, or if lists are short and are read as
+-- a whole.
 --
--- A row for each index; base, entities and name are the same in all of them.
+-- One row for each index. base, entities and name are the same in all rows.
 --
---   base          the ptable of the entities, or the view to write to of another script like this
---   entities      a condition that tells the entities from what else is in there; NULL: nothing is
+--   base          the ptable of the entities, or the view that another script like this made for
+--                 writing
+--   entities      a condition that is true for the entities, if the base has other rows too; else
+--                 NULL
 --   name          the view to write to: keys, declared columns, Properties, Timestamp, ETag and
 --                 EntityKey of the base
 --   lists         the ptable of the lists, which can be the base
 --   lookup        the view to read, which joins lists and entities; also the name of the index
---   PartitionKey  an expression of the base's columns, the same whenever it is asked: the key of
---   RowKey        the list. Where one of the two is NULL the entity is in no list
+--   PartitionKey  expressions of the base's columns, deterministic: the keys of the list. If either
+--   RowKey        is NULL, the entity is in no list
 --
--- Both keys from the value make an index of the whole company, the entity's PartitionKey one for
--- each department. In the base itself, give the RowKey a prefix, for ids and names share the keys
--- there. A list has two properties: IndexName, and Entities, a text such as
--- [["Sales","000152"],["Sales","000223"]], in the order of such text. With limits='azure' it has at
--- most 32,768 characters, about 1,700 such pairs; one too many is an error (PropertyValueTooLarge).
--- A list that becomes empty is deleted. An UPDATE that changes neither value nor keys writes none.
+-- If both keys come from the value, there is one index of the whole company; with the entity's
+-- PartitionKey there is one for each department. If the lists are in the base itself, give their
+-- RowKey a prefix, because ids and names then share the keys. A list has two properties: IndexName,
+-- and Entities, a text such as [["Sales","000152"],["Sales","000223"]], sorted as text. With
+-- limits='azure' it has at most 32,768 characters, about 1,700 such pairs; one too many is an error
+-- (PropertyValueTooLarge). A list that becomes empty is deleted. An UPDATE that changes neither
+-- value nor keys writes no list.
 --
--- Nobody else can write between reading a list and writing it: a statement has the store to itself
--- from its beginning, so there is no ETag to compare and nothing to try again. A transaction may
--- write a list several times, so batch='azure' is refused.
+-- No one else can write between reading a list and writing it: a statement locks the store from its
+-- beginning, so there is no ETag to compare and nothing to try again. A transaction may write a list
+-- several times, so batch='azure' is refused.
 --
--- OR REPLACE and OR IGNORE mean the entity, and leave no list wrong. OR FAIL keeps what the failing
--- row has written so far: do not use it. changes() is 0 after a write to a view; RETURNING tells what
--- was found.
+-- OR REPLACE and OR IGNORE apply to the entity, and leave no list wrong. Do not use OR FAIL: it
+-- keeps what the failing row has written so far. changes() is 0 after a write to a view; RETURNING
+-- shows the rows that were found.
 --
--- What is in the base already is in the lists when the script has run. What is later written to the
--- base, beside the view, is not: let the script run again, and it makes, changes and deletes the
--- lists that are missing or wrong. Then give all indexes: the view writes those of the last run
--- only.
+-- Entities that are already in the base are put into lists when the script runs. Entities that are
+-- later written to the base, not to the view, are not: run the script again, and it makes, changes
+-- and deletes the lists that are missing or wrong. Then give all indexes: the view maintains only
+-- those of the last run.
 --
--- Base and lists are in the main database; or the base is a TEMP table. Its schema has the views
--- and triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
--- trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- Base and lists are in the main database; or the base is a TEMP table. The views and triggers
+-- are created in the schema of the base. They stay in the database, for all programs that load
+-- ptable, but fail under PRAGMA trusted_schema=0. To undo it (dropping a view drops its triggers):
 --
 --     DROP VIEW Employee;
 --     DROP VIEW EmployeeByName;
 --     DELETE FROM StaffNames WHERE Filter MATCH 'IndexName eq ''EmployeeByName''';
 --
--- If a parameter is wrong there is an error and nothing is made. (Where .bail on stops the script
--- in an interactive shell: ROLLBACK.) The script takes the TEMP table away. Its SQL goes through a
--- file in the current folder, ptable_index_entities.sql, which is removed again.
+-- If a parameter is wrong, the script fails and changes nothing. (If .bail on stops it in an
+-- interactive shell: ROLLBACK.) The script drops the TEMP table. Its SQL goes through a file in the
+-- current folder, ptable_index_entities.sql, which is removed again.
 
 DROP TABLE IF EXISTS temp.index_entities_row;
 CREATE TEMP TABLE index_entities_row AS
   SELECT row_number() OVER (ORDER BY rowid) AS number,
          base, entities, name, lists, lookup, PartitionKey, RowKey,
-         -- What marks the views as made by this script for this base.
+         -- Marks the views as made by this script for this base.
          '/* index_entities.sql: ' || replace(lower(base), '*/', '') || ' */' AS mark,
          (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(base)
            ORDER BY schema <> 'temp', schema <> 'main') AS schema
     FROM temp.index_entities;
 DROP TABLE temp.index_entities;
 
--- What is wrong with the parameters.
+-- Problems of the parameters.
 DROP VIEW IF EXISTS temp.index_entities_problem;
 CREATE TEMP VIEW index_entities_problem(rank, text) AS
   WITH object AS (SELECT * FROM sqlite_schema UNION ALL SELECT * FROM sqlite_temp_schema)
@@ -79,11 +83,11 @@ CREATE TEMP VIEW index_entities_problem(rank, text) AS
    WHERE base IS NULL OR name IS NULL OR lists IS NULL OR lookup IS NULL
       OR PartitionKey IS NULL OR RowKey IS NULL
   UNION ALL
-  SELECT 3, format('row %d: base, entities and name are not those of row 1', r.number)
+  SELECT 3, format('row %d: base, entities and name differ from those of row 1', r.number)
     FROM index_entities_row AS r JOIN index_entities_row AS f ON f.number = 1
    WHERE (r.base, r.entities, r.name) IS NOT (f.base, f.entities, f.name)
   UNION ALL
-  SELECT 4, format('row %d: base "%w" is no ptable and no view of these scripts', number, base)
+  SELECT 4, format('row %d: base "%w" is neither a ptable nor a view of these scripts', number, base)
     FROM index_entities_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(base) WHERE name = 'EntityKey')
   UNION ALL
@@ -91,7 +95,7 @@ CREATE TEMP VIEW index_entities_problem(rank, text) AS
                    schema)
     FROM index_entities_row WHERE schema NOT IN ('main', 'temp')
   UNION ALL
-  SELECT 5, format('row %d: lists "%w" is no ptable in the schema of the base', number, lists)
+  SELECT 5, format('row %d: lists "%w" is not a ptable in the schema of the base', number, lists)
     FROM index_entities_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(lists) WHERE name = 'WriteMode')
       OR schema <> 'temp' AND schema <> (
@@ -115,7 +119,7 @@ CREATE TEMP VIEW index_entities_problem(rank, text) AS
      AND lower(o.name) IN (SELECT lower(name) FROM index_entities_row
                            UNION SELECT lower(lookup) FROM index_entities_row);
 
--- The parts of the statements below. A part may use the {parts} after it.
+-- Parts of the statements below. A part may contain {parts} that come after it.
 DROP TABLE IF EXISTS temp.index_entities_part;
 CREATE TEMP TABLE index_entities_part AS
   WITH based(number, columns, seen, new, old, changes) AS (
@@ -135,7 +139,7 @@ CREATE TEMP TABLE index_entities_part AS
                           'Properties ->> ''IndexName'' IS NULL'
                      ELSE '(' || entities || ')' END
            FROM index_entities_row WHERE number = 1),
-       -- One entity leaves one list.
+       -- Removes one entity from one list.
        leave(text) AS (VALUES (
    'DELETE FROM {lists}
      WHERE EntityKey = {list} AND Properties ->> ''IndexName'' = {index}
@@ -199,8 +203,8 @@ CREATE TEMP TABLE index_entities_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
-    -- The first SELECT gives the second the columns' names and types, which comparisons follow; the
-    -- LIMIT keeps SQLite from merging the two into what is around them, which loses the types.
+    -- The second SELECT takes the columns' names and types, which comparisons need, from the first.
+    -- The LIMIT keeps SQLite from flattening the subquery, which would lose the types.
     'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old} LIMIT -1)',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
@@ -214,12 +218,12 @@ CREATE TEMP TABLE index_entities_part AS
     'index', format('%Q', r.lookup), 'filter', format('%Q', format('IndexName eq %Q', r.lookup)),
     'not written', format('%Q', r.lookup || ': the list cannot be written; another entity has ' ||
                                 'its keys, or they or its length are not allowed'),
-    'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
+    'no entity', format('%Q', r.name || ': this row does not meet the condition of the view'),
     'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
     'entities', coalesce(entity.condition, 'TRUE'),
     'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey))) AS part;
 
--- The statements, in the files 1 and 2. What is not "once" is there for every index.
+-- The statements, in files 1 and 2. Those that are not "once" are repeated for every index.
 DROP VIEW IF EXISTS temp.index_entities_statement;
 CREATE TEMP VIEW index_entities_statement(file, line, once, text) AS VALUES
   (1, 10, TRUE,  'CREATE TEMP TRIGGER index_entities_make INSERT ON index_entities_start BEGIN'),
@@ -242,11 +246,11 @@ CREATE VIEW {schema}.{name} {mark} AS
 
   (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
 BEGIN{spare others}'),
-  -- With OR REPLACE another entity may be in this place.
+  -- With OR REPLACE another entity may have these keys.
   (2, 31, FALSE, '  {replaced leaves};'),
   (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});{check entity}'),
   (2, 33, FALSE, '  {enter} AND e.EntityKey = {new key};'),
-  -- With OR IGNORE a list may have been passed over.
+  -- With OR IGNORE a list may have been skipped.
   (2, 34, FALSE, '  {check} AND e.EntityKey = {new key};'),
   (2, 35, TRUE,  'END;'),
 
@@ -257,7 +261,7 @@ BEGIN{spare others}'),
   (2, 41, FALSE, '  {overwritten leaves};'),
   (2, 42, TRUE,  '  UPDATE {base} SET {set} WHERE EntityKey = old.EntityKey;{check entity}'),
   (2, 43, FALSE, '  {old leaves};'),
-  -- With OR IGNORE the entity may be where it was, and another where it was to go.
+  -- With OR IGNORE the entity may still have its old keys, and another one the new keys.
   (2, 44, FALSE, '  {enter} AND e.EntityKey IN (old.EntityKey, {new key});'),
   (2, 45, FALSE, '  {check} AND e.EntityKey IN (old.EntityKey, {new key});'),
   (2, 46, TRUE,  'END;'),
@@ -311,7 +315,7 @@ INSERT INTO index_entities_start VALUES (1);', 'index_entities: ' || text)
          (2, 0, 0, '.shell rm ptable_index_entities.sql'),
          (3, 0, 0, '.shell rm ptable_index_entities.sql');
 
--- First the lists are made, by a trigger: one statement, all or nothing.
+-- First make the lists, by a trigger: one statement, all or nothing.
 DROP TABLE IF EXISTS temp.index_entities_start;
 CREATE TEMP TABLE index_entities_start(number);
 DROP TABLE IF EXISTS temp.index_entities_done;
@@ -322,13 +326,13 @@ SELECT 'cannot write ptable_index_entities.sql'
          FROM (SELECT text FROM index_entities_sql WHERE file = 1 ORDER BY line, number))) IS NULL;
 .read ptable_index_entities.sql
 
--- Then, if that went well, the views, and each kind of write is tried on no row.
+-- Then, if that succeeded, make the views, and try each kind of write on no row.
 SELECT 'cannot write ptable_index_entities.sql'
  WHERE writefile('ptable_index_entities.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM index_entities_sql WHERE file = 2 ORDER BY line, number))) IS NULL;
 .read ptable_index_entities.sql
 
--- If anything was wrong, all is as before.
+-- If anything failed, undo everything.
 SELECT 'cannot write ptable_index_entities.sql'
  WHERE writefile('ptable_index_entities.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM index_entities_sql WHERE file = 3 ORDER BY line, number))) IS NULL;

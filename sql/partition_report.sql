@@ -1,15 +1,14 @@
--- A picture of how a table's entities are spread over its partitions: a bar chart in the shell, and
--- an SVG file with the largest partitions and the sizes of all of them by rank. For the sqlite3
--- shell:
+-- Shows how a table's entities are spread over its partitions: a bar chart in the shell, and an SVG
+-- file with the largest partitions and the sizes of all partitions by rank. For the sqlite3 shell:
 --
 --     CREATE TEMP VIEW reported AS SELECT * FROM pt_partitions('Employee');
 --     .parameter set @svg "'employee.svg'"
 --     .read sql/partition_report.sql
 --
--- The view says which table, of which store (pt_partitions('contoso.ptable', 'Employee')), and may
--- have a WHERE. Without @svg the file is partition_report.svg in the current folder. Sizes are Bytes;
--- skew is the largest partition over the mean: 1 is even, and with n partitions n is the worst. The
--- script leaves .mode list, .headers off.
+-- The view selects the table, maybe of another store (pt_partitions('contoso.ptable', 'Employee')),
+-- and may have a WHERE. Without @svg the file is partition_report.svg in the current folder. Sizes
+-- are Bytes. Skew is the largest partition divided by the mean: 1 is even; with n partitions n is
+-- the worst. Afterwards the shell is in .mode list with .headers off.
 
 .mode list
 .headers off
@@ -20,7 +19,7 @@ CREATE TEMP TABLE partition_report AS
          PartitionKey, Entities, Bytes
     FROM temp.reported;
 
--- One row about the whole; all zeros for a table without entities.
+-- One row for the whole table; all zeros if it has no entities.
 DROP VIEW IF EXISTS temp.partition_summary;
 CREATE TEMP VIEW partition_summary AS
   SELECT count(*) AS Partitions, coalesce(max(TableName), '') AS TableName,
@@ -33,8 +32,8 @@ CREATE TEMP VIEW partition_summary AS
          coalesce(1.0 * max(Bytes) / avg(Bytes), 0) AS Skew
     FROM temp.partition_report;
 
--- The twenty largest, and the others together, whose sum has no bar: it would dwarf all. Labels are
--- short and without control characters.
+-- The twenty largest, and one row for all the others, which has no bar: that would dwarf the rest.
+-- Labels are short and without control characters.
 DROP VIEW IF EXISTS temp.partition_bars;
 CREATE TEMP VIEW partition_bars AS
   WITH part AS (
@@ -48,7 +47,7 @@ CREATE TEMP VIEW partition_bars AS
                      WHEN length(PartitionKey) > 24 THEN substr(PartitionKey, 1, 23) || char(8230)
                      ELSE PartitionKey END
            FROM part),
-       -- Characters that neither a terminal nor XML takes, one after the other.
+       -- Replaces characters that neither a terminal nor XML accepts, one by one.
        clean(Rank, Text, Code) AS (
          SELECT Rank, Text, 1 FROM label
           UNION ALL
@@ -75,8 +74,8 @@ SELECT rtrim(format('%-!24s %,12d %,14d %5.1f %% ', Label, Entities, Bytes, 100 
              replace(hex(zeroblob(CAST(round(30 * Length) AS INT))), '00', char(9608)))
   FROM temp.partition_bars;
 
--- The same as SVG: on the left the bars, on the right the size of each partition from the largest
--- to the smallest (at most 400 points of the curve) beside the mean.
+-- The same as SVG: on the left the bars; on the right the sizes of the partitions from the largest
+-- to the smallest (a curve of at most 400 points), and the mean.
 WITH escaped AS (
        SELECT Rank, Entities, Bytes, Share, Length,
               replace(replace(replace(Label, '&', '&amp;'), '<', '&lt;'), '"', '&quot;') AS Label

@@ -1,5 +1,5 @@
--- Secondary indexes: copies of entities under other keys, so that they are found by an e-mail
--- address as fast as by their own keys (the design guide's intra-partition and inter-partition
+-- Secondary indexes: copies of entities under other keys, so that an e-mail address, say, finds them
+-- as fast as their own keys do (the design guide's intra-partition and inter-partition
 -- secondary index patterns). You write to one view; its triggers write the entity and its copies in
 -- one statement, all or nothing. For the sqlite3 shell:
 --
@@ -11,63 +11,65 @@
 --       'StaffByEmail', 'EmployeeByEmail', 'PartitionKey', 'lower(Email)');
 --     .read sql/secondary_index.sql
 --
--- A row for each index; base, entities and name are the same in all of them.
+-- One row for each index. base, entities and name are the same in all rows.
 --
---   base          the ptable of the entities, or the view to write to of another script like this
---   entities      a condition that tells the entities from what else is in there; NULL: nothing is
+--   base          the ptable of the entities, or the view that another script like this made for
+--                 writing
+--   entities      a condition that is true for the entities, if the base has other rows too; else
+--                 NULL
 --   name          the view to write to: keys, declared columns, Properties, Timestamp, ETag and
 --                 EntityKey of the base
 --   copies        the ptable of the copies, which can be the base
 --   lookup        the view to read the copies from; also the name of the index
---   PartitionKey  an expression of the base's columns, the same whenever it is asked: the key of
---   RowKey        the copy. Where one of the two is NULL there is no copy
+--   PartitionKey  expressions of the base's columns, deterministic: the keys of the copy. If either
+--   RowKey        is NULL, there is no copy
 --
--- A copy has the columns that its ptable declares and the base has too; or all properties, where it
--- declares none or is the base. Besides, it has three properties, which entities should not have:
--- IndexName, EntityPartitionKey and EntityRowKey. The lookup view shows the copy's keys as
--- IndexPartitionKey and IndexRowKey, and its entity's as PartitionKey and RowKey. An UPDATE writes
--- only those copies that it changes.
+-- A copy has the columns that its ptable declares and the base has too. If its ptable declares none,
+-- or is the base, it has all properties. It also has three properties of its own, which entities
+-- should not have: IndexName, EntityPartitionKey and EntityRowKey. The lookup view shows the keys of
+-- the copy as IndexPartitionKey and IndexRowKey, and those of its entity as PartitionKey and RowKey.
+-- An UPDATE writes only the copies that it changes.
 --
--- A copy's keys are its own: a second entity that wants them is an error (EntityAlreadyExists). If
--- several entities may have one value, let the RowKey end with what tells them apart:
--- 'lower(LastName) || ''_'' || RowKey'.
+-- No two copies may have the same keys: a second entity with such keys is an error
+-- (EntityAlreadyExists). If several entities may have the same value, end the RowKey with something
+-- that tells them apart: 'lower(LastName) || ''_'' || RowKey'.
 --
--- OR REPLACE replaces an entity and moves its copies, but never takes those of another: that is an
--- error, too. OR IGNORE passes over entities that exist; where only a copy is in the way, that is an
--- error as well. On entities that exist both may write a copy twice, which batch='azure' refuses. OR
--- FAIL keeps what the failing row has written so far, perhaps an entity without copies: do not use
--- it. changes() is 0 after a write to a view; RETURNING tells what was found.
+-- OR REPLACE replaces an entity and moves its copies. It never replaces copies of another entity:
+-- that is an error, too. OR IGNORE skips entities that exist; if only a copy is in the way, that is
+-- an error as well. For entities that exist both may write a copy twice, which batch='azure'
+-- refuses. Do not use OR FAIL: it keeps what the failing row has written so far, perhaps an entity
+-- without copies. changes() is 0 after a write to a view; RETURNING shows the rows that were found.
 --
--- What is in the base already gets its copies when the script runs, in one transaction: with
--- batch='azure' no more than that allows. What is later written to the base, beside the view, does
--- not: let the script run again, and it makes, changes and deletes the copies that are missing or
--- wrong. Then give all indexes: the view writes those of the last run only.
+-- Entities that are already in the base get their copies when the script runs, in one transaction,
+-- which batch='azure' limits. Entities that are later written to the base, not to the view, get no
+-- copies: run the script again, and it makes, changes and deletes the copies that are missing or
+-- wrong. Then give all indexes: the view maintains only those of the last run.
 --
--- Base and copies are in the main database; or the base is a TEMP table. Its schema has the views
--- and triggers, too, which stay in the database, for all programs that load ptable; PRAGMA
--- trusted_schema=0 forbids them. To undo it (triggers go with their view):
+-- Base and copies are in the main database; or the base is a TEMP table. The views and triggers
+-- are created in the schema of the base. They stay in the database, for all programs that load
+-- ptable, but fail under PRAGMA trusted_schema=0. To undo it (dropping a view drops its triggers):
 --
 --     DROP VIEW Employee;
 --     DROP VIEW EmployeeByEmail;
 --     DELETE FROM StaffByEmail WHERE Filter MATCH 'IndexName eq ''EmployeeByEmail''';
 --
--- If a parameter is wrong or two entities want one key, there is an error and nothing is made.
--- (Where .bail on stops the script in an interactive shell: ROLLBACK.) The script takes the TEMP
--- table away. Its SQL goes through a file in the current folder, ptable_secondary_index.sql, which
--- is removed again.
+-- If a parameter is wrong, or if two copies would have the same keys, the script fails and changes
+-- nothing. (If .bail on stops it in an interactive shell: ROLLBACK.) The script drops the TEMP
+-- table. Its SQL goes through a file in the current folder, ptable_secondary_index.sql, which is
+-- removed again.
 
 DROP TABLE IF EXISTS temp.secondary_index_row;
 CREATE TEMP TABLE secondary_index_row AS
   SELECT row_number() OVER (ORDER BY rowid) AS number,
          base, entities, name, copies, lookup, PartitionKey, RowKey,
-         -- What marks the views as made by this script for this base.
+         -- Marks the views as made by this script for this base.
          '/* secondary_index.sql: ' || replace(lower(base), '*/', '') || ' */' AS mark,
          (SELECT schema FROM pragma_table_list WHERE lower(name) = lower(base)
            ORDER BY schema <> 'temp', schema <> 'main') AS schema
     FROM temp.secondary_index;
 DROP TABLE temp.secondary_index;
 
--- What is wrong with the parameters.
+-- Problems of the parameters.
 DROP VIEW IF EXISTS temp.secondary_index_problem;
 CREATE TEMP VIEW secondary_index_problem(rank, text) AS
   SELECT 1, 'there is no row' WHERE NOT EXISTS (SELECT 1 FROM secondary_index_row)
@@ -76,11 +78,11 @@ CREATE TEMP VIEW secondary_index_problem(rank, text) AS
    WHERE base IS NULL OR name IS NULL OR copies IS NULL OR lookup IS NULL
       OR PartitionKey IS NULL OR RowKey IS NULL
   UNION ALL
-  SELECT 3, format('row %d: base, entities and name are not those of row 1', r.number)
+  SELECT 3, format('row %d: base, entities and name differ from those of row 1', r.number)
     FROM secondary_index_row AS r JOIN secondary_index_row AS f ON f.number = 1
    WHERE (r.base, r.entities, r.name) IS NOT (f.base, f.entities, f.name)
   UNION ALL
-  SELECT 4, format('row %d: base "%w" is no ptable and no view of these scripts', number, base)
+  SELECT 4, format('row %d: base "%w" is neither a ptable nor a view of these scripts', number, base)
     FROM secondary_index_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(base) WHERE name = 'EntityKey')
   UNION ALL
@@ -88,7 +90,7 @@ CREATE TEMP VIEW secondary_index_problem(rank, text) AS
                    schema)
     FROM secondary_index_row WHERE schema NOT IN ('main', 'temp')
   UNION ALL
-  SELECT 5, format('row %d: copies "%w" is no ptable in the schema of the base', number, copies)
+  SELECT 5, format('row %d: copies "%w" is not a ptable in the schema of the base', number, copies)
     FROM secondary_index_row
    WHERE NOT EXISTS (SELECT 1 FROM pragma_table_xinfo(copies) WHERE name = 'WriteMode')
       OR schema <> 'temp' AND schema <> (
@@ -119,7 +121,7 @@ CREATE TEMP TABLE secondary_index_column AS
             FROM secondary_index_row AS r, pragma_table_xinfo(r.copies) AS c)
    WHERE name NOT IN ('Filter', 'WriteMode', 'IfMatch');
 
--- The parts of the statements below. A part may use the {parts} after it.
+-- Parts of the statements below. A part may contain {parts} that come after it.
 DROP TABLE IF EXISTS temp.secondary_index_part;
 CREATE TEMP TABLE secondary_index_part AS
   WITH shared(number, name) AS (
@@ -193,8 +195,8 @@ CREATE TEMP TABLE secondary_index_part AS
     'check entity', iif(entity.condition IS NULL, '', '
   SELECT RAISE(ABORT, {no entity}) FROM {base}
    WHERE EntityKey = {new key} AND ({entities}) IS NOT TRUE;'),
-    -- The first SELECT gives the second the columns' names and types, which comparisons follow; the
-    -- LIMIT keeps SQLite from merging the two into what is around them, which loses the types.
+    -- The second SELECT takes the columns' names and types, which comparisons need, from the first.
+    -- The LIMIT keeps SQLite from flattening the subquery, which would lose the types.
     'old entity', '(SELECT {columns} FROM {base} WHERE FALSE UNION ALL SELECT {old} LIMIT -1)',
     'key', 'pt_entity_key({PartitionKey}, {RowKey})',
     'new key', 'pt_entity_key(new.PartitionKey, new.RowKey)',
@@ -223,12 +225,12 @@ CREATE TEMP TABLE secondary_index_part AS
     'index', format('%Q', r.lookup), 'filter', format('%Q', format('IndexName eq %Q', r.lookup)),
     'not written', format('%Q', r.lookup || ': the copy cannot be written; another entity has ' ||
                                 'its keys, or they are not allowed'),
-    'no entity', format('%Q', r.name || ': this is no entity by the condition of the view'),
+    'no entity', format('%Q', r.name || ': this row does not meet the condition of the view'),
     'changed', format('%Q', r.name || ': an earlier row of this statement has changed this entity'),
     'entities', coalesce(entity.condition, 'TRUE'),
     'PartitionKey', format('(%s)', r.PartitionKey), 'RowKey', format('(%s)', r.RowKey))) AS part;
 
--- The statements, in the files 1 and 2. What is not "once" is there for every index.
+-- The statements, in files 1 and 2. Those that are not "once" are repeated for every index.
 DROP VIEW IF EXISTS temp.secondary_index_statement;
 CREATE TEMP VIEW secondary_index_statement(file, line, once, text) AS VALUES
   (1, 10, TRUE,  'CREATE TEMP TRIGGER secondary_index_make INSERT ON secondary_index_start BEGIN'),
@@ -245,13 +247,13 @@ CREATE VIEW {schema}.{name} {mark} AS
 
   (2, 30, TRUE,  'CREATE TRIGGER {schema}.{on insert} INSTEAD OF INSERT ON {name}
 BEGIN{spare others}'),
-  -- With OR REPLACE another entity may be in this place.
+  -- With OR REPLACE another entity may have these keys.
   (2, 31, FALSE, '  DELETE FROM {copies}
      WHERE EntityKey = (SELECT CopyKey FROM {wanted} WHERE EntityKey = {new key})
        AND {owner} = {new key};'),
   (2, 32, TRUE,  '  INSERT INTO {base}({columns}) VALUES ({new});{check entity}'),
   (2, 33, FALSE, '  {write} AND e.EntityKey = {new key};'),
-  -- With OR IGNORE a copy may have been passed over.
+  -- With OR IGNORE a copy may have been skipped.
   (2, 34, FALSE, '  {check} AND e.EntityKey = {new key};'),
   (2, 35, TRUE,  'END;'),
 
@@ -266,7 +268,7 @@ BEGIN{spare others}'),
   (2, 43, FALSE, '  DELETE FROM {copies}
      WHERE EntityKey = {old copy} AND {owner} = old.EntityKey
        AND EntityKey NOT IN (SELECT CopyKey FROM {wanted} WHERE EntityKey = old.EntityKey);'),
-  -- With OR IGNORE the entity may be where it was, and another where it was to go.
+  -- With OR IGNORE the entity may still have its old keys, and another one the new keys.
   (2, 44, FALSE, '  {write} AND e.EntityKey IN (old.EntityKey, {new key});'),
   (2, 45, FALSE, '  {check} AND e.EntityKey IN (old.EntityKey, {new key});'),
   (2, 46, TRUE,  'END;'),
@@ -321,7 +323,7 @@ INSERT INTO secondary_index_start VALUES (1);', 'secondary_index: ' || text)
          (2, 0, 0, '.shell rm ptable_secondary_index.sql'),
          (3, 0, 0, '.shell rm ptable_secondary_index.sql');
 
--- First the copies are made, by a trigger: one statement, all or nothing.
+-- First make the copies, by a trigger: one statement, all or nothing.
 DROP TABLE IF EXISTS temp.secondary_index_start;
 CREATE TEMP TABLE secondary_index_start(number);
 DROP TABLE IF EXISTS temp.secondary_index_done;
@@ -332,13 +334,13 @@ SELECT 'cannot write ptable_secondary_index.sql'
          FROM (SELECT text FROM secondary_index_sql WHERE file = 1 ORDER BY line, number))) IS NULL;
 .read ptable_secondary_index.sql
 
--- Then, if that went well, the views, and each kind of write is tried on no row.
+-- Then, if that succeeded, make the views, and try each kind of write on no row.
 SELECT 'cannot write ptable_secondary_index.sql'
  WHERE writefile('ptable_secondary_index.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM secondary_index_sql WHERE file = 2 ORDER BY line, number))) IS NULL;
 .read ptable_secondary_index.sql
 
--- If anything was wrong, all is as before.
+-- If anything failed, undo everything.
 SELECT 'cannot write ptable_secondary_index.sql'
  WHERE writefile('ptable_secondary_index.sql', (SELECT group_concat(text, char(10))
          FROM (SELECT text FROM secondary_index_sql WHERE file = 3 ORDER BY line, number))) IS NULL;

@@ -38,8 +38,8 @@ void pt_arena_free(pt_arena *arena);
 
 /*
  * Asks the kernel to back the memory with pages of 2 MiB where they fit. Memory that fills up from
- * its start then takes one page fault for each 2 MiB instead of each 4 KiB. Memory after the next
- * boundary of 2 MiB stays unused until it is touched. The kernel may ignore the request.
+ * its start then takes one page fault for each 2 MiB instead of each 4 KiB. Pages that are not
+ * touched still use no memory. The kernel may ignore the request.
  */
 void pt_large_pages_ask(void *memory, size_t size);
 

@@ -7,7 +7,7 @@
 #include "base/text.h"
 
 /*
- * strtod and snprintf round correctly, but the radix character is the one of the host's locale.
+ * strtod and snprintf round correctly, but use the radix character of the process's locale.
  * Therefore strtod gets "1.25" as "125e-2", and only the digits of snprintf's output are used.
  * strtod_l would need a terminated copy of the text, which may be longer than any buffer.
  *
@@ -96,8 +96,7 @@ static ptrdiff_t take_digits(number_reader *text, decimal *number)
     return text->at - first;
 }
 
-/* Adds the number after an 'e' to *exponent. Beyond any exponent that matters, the sum stops
- * growing.
+/* Adds the number after an 'e' to *exponent. Its digits are ignored once it is too large to matter.
  */
 static bool take_exponent(number_reader *text, int64_t *exponent)
 {

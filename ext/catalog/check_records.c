@@ -204,8 +204,8 @@ static void next_large_value(met_values *values)
 }
 
 /*
- * The next value that lacks parts with keys below a part (NULL: that lacks any part), or NULL.
- * Called until there is none, before match_next_part is called with that part.
+ * The next value that lacks parts with keys below a part (NULL: that lacks any part), or NULL. Call
+ * it until it returns NULL, and then match_next_part with that part.
  */
 static const met_value *next_incomplete_value(met_values *values, const pt_chunk_key *before)
 {

@@ -70,7 +70,7 @@ static int split_current_key(const partitions_cursor *self, pt_slice *partition,
 }
 
 /* Moves the scan to an entity of the next partition, or sets eof. Conditions are on PartitionKey
- * only, so every range consists of whole partitions. */
+ * only, so every range consists of whole partitions, and none is a PT_RANGE_PROBE. */
 static int find_partition(partitions_cursor *self, pt_error *error)
 {
     for (;;) {

@@ -7,9 +7,9 @@
  *
  * Tables and Entities are what the transaction sees. UsedBytes is FileBytes less the free pages.
  * Dropped is the number of dropped tables whose entities are still to be deleted. Readers is the
- * number of snapshots in use by all connections and processes. OldestReader says how many commits
- * the oldest of them lies back; pages that it can see cannot be reused. LastTransaction is the
- * number of the newest commit, LastWrite the newest Timestamp in the store.
+ * number of snapshots in use by all connections and processes. OldestReader is the number of
+ * commits since the oldest of them was taken; pages that it can see cannot be reused.
+ * LastTransaction is the number of the newest commit, LastWrite the newest Timestamp in the store.
  */
 #ifndef PT_CATALOG_STORES_H
 #define PT_CATALOG_STORES_H

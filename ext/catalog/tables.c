@@ -202,8 +202,8 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
     int rc;
     tables->follower.joining = false;
     tables->begun = false;
-    /* A function in the statement may have rolled it back. SQLite goes on without another xBegin.
-     */
+    /* A function in the statement may have rolled the transaction back. SQLite goes on without
+     * another xBegin. */
     if (!tables->follower.joined) {
         rc = pt_session_refuse_rolled_back(&error);
     } else if (argc == 1) {

@@ -302,8 +302,8 @@ static int copy_table_name(tables_cursor *cursor, sqlite3_value *value, bool *no
 }
 
 /*
- * If xBegin was called for this statement, it may write, so it takes the writer lock before it
- * reads. Then its rows cannot change before it deletes them.
+ * A statement for which xBegin was called may write, so it takes the writer lock before it reads.
+ * Then its rows cannot change before it deletes them.
  */
 static int begin_listing(tables_cursor *cursor, const char *store, pt_error *error)
 {

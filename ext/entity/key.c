@@ -5,6 +5,12 @@
 enum { PLAIN_STEP = 8 }; /* bytes of a text that are checked together */
 enum { LAST_CODE_POINT = 0x10FFFF, BEFORE_SURROGATES = 0xD7FF, AFTER_SURROGATES = 0xE000 };
 
+void pt_key_write_garbage(uint32_t table_id, uint8_t key[PT_KEY_GARBAGE_SIZE])
+{
+    pt_put_be32(key, PT_TABLE_GARBAGE);
+    pt_put_be32(key + PT_KEY_TABLE_SIZE, table_id);
+}
+
 void pt_key_begin(pt_buffer *buffer, uint32_t table_id)
 {
     uint8_t id[PT_KEY_TABLE_SIZE];

@@ -23,6 +23,7 @@
 
 enum {
     PT_KEY_TABLE_SIZE = 4,      /* bytes of the table id in a logical key */
+    PT_KEY_GARBAGE_SIZE = 8,    /* bytes of the logical key of a dropped table */
     PT_KEY_LOGICAL_MAX = 16384, /* bytes of the longest logical key of an entity */
 };
 
@@ -37,6 +38,9 @@ enum { PT_KEY_PARTITION_START = 0x00, PT_KEY_PARTITION_END = 0x01 };
 #define PT_TABLE_CATALOG UINT32_C(0)
 #define PT_TABLE_GARBAGE UINT32_C(0xFF000000)
 #define PT_TABLE_CHUNKS UINT32_C(0xFF000001)
+
+/* Writes the logical key of a dropped table. */
+void pt_key_write_garbage(uint32_t table_id, uint8_t key[PT_KEY_GARBAGE_SIZE]);
 
 /* Begins a logical key in the buffer, which is emptied first. Sets buffer->failed when out of
  * memory. */

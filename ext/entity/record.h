@@ -74,7 +74,7 @@ int pt_record_value(const pt_record *record, unsigned index, pt_value *value);
  */
 size_t pt_record_size(const pt_shape *shape, const pt_field *fields);
 
-/* Returns the same for fields that have so many bytes of data. */
+/* Returns the same for fields with this many bytes of data in all. */
 size_t pt_record_size_with(const pt_shape *shape, uint64_t data_size);
 
 /* Writes the record of these fields. `size` is its pt_record_size, `key` the logical key. */

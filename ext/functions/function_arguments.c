@@ -29,7 +29,7 @@ bool pt_argument_text(sqlite3_context *context, sqlite3_value *argument, pt_slic
     int type = sqlite3_value_type(argument);
     if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
         pt_argument_refuse(context, argument, "is %s; give TEXT or INTEGER",
-                           type == SQLITE_BLOB ? "not text" : "REAL");
+                           type == SQLITE_FLOAT ? "REAL" : "not text");
         return false;
     }
     *text = text_of_value(argument);

@@ -15,7 +15,7 @@ bool pt_arguments_have_null(int argc, sqlite3_value **argv);
 
 /*
  * The bytes of an argument that is TEXT, or of an INTEGER converted to text. Valid until the
- * argument is converted to another type. REAL, BLOB and NULL, or out of memory: false, and the
+ * argument is converted to another type. False for REAL, BLOB and NULL, and when out of memory: the
  * function has failed.
  */
 bool pt_argument_text(sqlite3_context *context, sqlite3_value *argument, pt_slice *text);

@@ -11,7 +11,7 @@ enum { SNAPSHOT_TRIES = 64 };
 
 /* --- The version to be checked, and the file to read it from --- */
 
-/* Must not be moved in memory: `meta` and `owned`. */
+/* Must not be moved in memory: `meta` points into it, and `owned` is in a list. */
 typedef struct checked_version {
     pt_lmdb_page_file file;
     pt_lmdb_metas metas;
@@ -82,7 +82,8 @@ static int open_version_of_store(pt_store *base, checked_version *version, pt_er
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* The first snapshot may open the environment again, and with it the descriptor. */
+    /* This may reopen an environment that a failed write has broken, and so change its descriptor.
+     */
     rc = pt_lmdb_snapshot_begin(version->snapshot, error);
     if (rc == SQLITE_OK) {
         mdb_env_get_fd(store->env.env, &version->file.fd);

@@ -169,7 +169,7 @@ static int visit_inner_bucket(key_check *check, const pt_lmdb_entry *entry, unsi
     bool found;
     memcpy(link, entry->key.data, sizeof link);
     if (!pt_format_read_bucket(entry->key, entry->value, &inner)) {
-        return SQLITE_OK;
+        return SQLITE_OK; /* reported by the first walk */
     }
     int rc = visit_bucket(check, inner, depth + 1, error);
     if (rc == SQLITE_OK) {

@@ -186,13 +186,14 @@ static int delete_range(collection *slice, MDB_dbi dbi, pt_slice prefix, bool *g
 static int forget_table(const collection *slice, uint32_t table)
 {
     pt_format_key counts = pt_format_counts_key(table);
-    pt_format_key garbage = pt_format_garbage_key(table);
+    uint8_t garbage[PT_KEY_GARBAGE_SIZE];
+    pt_key_write_garbage(table, garbage);
     MDB_val key = pt_lmdb_val(pt_slice_of(counts.bytes, counts.size));
     int mdb_rc = mdb_del(slice->txn, slice->env->meta, &key, NULL);
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
     }
-    key = pt_lmdb_val(pt_slice_of(garbage.bytes, garbage.size));
+    key = pt_lmdb_val(pt_slice_of(garbage, sizeof garbage));
     return mdb_del(slice->txn, slice->env->garbage, &key, NULL);
 }
 
@@ -226,7 +227,7 @@ static int find_garbage_table(const collection *slice, uint32_t *table)
         return mdb_rc;
     }
     const uint8_t *bytes = key.mv_data;
-    if (key.mv_size != (size_t)2 * PT_KEY_TABLE_SIZE || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
+    if (key.mv_size != PT_KEY_GARBAGE_SIZE || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
         !pt_unseal(pt_lmdb_slice(key), pt_lmdb_slice(value), &content)) {
         return MDB_CORRUPTED;
     }

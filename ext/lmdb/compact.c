@@ -50,7 +50,8 @@ static int lock_to_compact(pt_store *store, int wait_ms, pt_error *error)
                : rc;
 }
 
-/* Deletes all entities of dropped tables, in short commits; others may write between them. */
+/* Deletes the entities and chunks of all dropped tables, in short commits; others may write between
+ * them. */
 static int collect_all(pt_store *store, int wait_ms, const pt_watch *watch, pt_error *error)
 {
     bool collected = true;
@@ -122,7 +123,7 @@ static int copy_owner(const rewriting *self)
     return fchmod(fd, self->old.st_mode & 0777) == 0 ? 0 : errno;
 }
 
-/* Gives the copy the owner of the old file, syncs it and notes its size. */
+/* Gives the copy the owner and mode of the old file, syncs it and notes its size. */
 static int finish_copy(pt_store *store, rewriting *self, pt_error *error)
 {
     int problem = copy_owner(self);
@@ -232,6 +233,8 @@ int pt_lmdb_compact(pt_store *base, int wait_ms, const pt_watch *watch, int64_t 
     if (alone || rc != SQLITE_BUSY) {
         return rc;
     }
+    /* Another process has the store open, so the file stays. Its free pages can be reused at least.
+     */
     pt_error_clear(error);
     rc = collect_all(base, wait_ms, watch, error);
     return rc == SQLITE_OK ? fail_not_alone(store, error) : rc;

@@ -27,7 +27,7 @@ typedef struct copying {
     bool last_dropped;   /* and its result */
 } copying;
 
-/* Passes on the code of an operation on the copy. */
+/* Passes on LMDB's code for an operation on the copy. A failure will be reported as the copy's. */
 static int note_target(copying *self, int mdb_rc)
 {
     if (mdb_rc != MDB_SUCCESS) {
@@ -82,8 +82,9 @@ static int note_put(copying *self, const MDB_val *key, const MDB_val *value, int
 static int is_dropped(copying *self, uint32_t table, bool *dropped)
 {
     if (self->last_table != table) {
-        pt_format_key garbage = pt_format_garbage_key(table);
-        MDB_val key = pt_lmdb_val(pt_slice_of(garbage.bytes, garbage.size));
+        uint8_t garbage[PT_KEY_GARBAGE_SIZE];
+        pt_key_write_garbage(table, garbage);
+        MDB_val key = pt_lmdb_val(pt_slice_of(garbage, sizeof garbage));
         MDB_val value;
         int mdb_rc = mdb_get(self->from, self->source->garbage, &key, &value);
         if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
@@ -110,9 +111,9 @@ static int skip_table(MDB_cursor *cursor, MDB_val *key, MDB_val *value, size_t s
 /* --- Long keys --- */
 
 /*
- * Copies the bucket that a link leads to, and the buckets that its own links lead to. In a sound
- * store one link leads to each bucket. With a second one, or a circle, a key is
- * in the copy already (note_put).
+ * Copies the bucket that a link leads to, and the buckets that the links in it lead to. In a sound
+ * store one link leads to each bucket. If there is a second link, or links form a circle, a key
+ * comes that is in the copy already: note_put calls that damage, and the recursion ends.
  */
 static int copy_bucket(copying *self, const MDB_val *link_key, const MDB_val *link, int depth)
 {
@@ -341,7 +342,7 @@ static int copy_snapshot(const pt_lmdb_snapshot *snapshot, const char *name, con
         mdb_rc = finish_target(&self);
     }
     if (mdb_rc == MDB_SUCCESS && watch->is_over(watch->context)) {
-        mdb_rc = ECANCELED; /* not too late: the copy has no name yet */
+        mdb_rc = ECANCELED; /* not too late: the copy does not have its name yet */
     }
     if (self.to != NULL) {
         mdb_txn_abort(self.to);

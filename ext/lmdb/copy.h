@@ -8,10 +8,10 @@
 #include "lmdb/snapshot.h"
 
 /*
- * Writes the newest version to the empty file `name`, which no other process may know. On success
+ * Writes the newest version to the empty file `name`, which nobody else may know. On success
  * the contents are on the disk, the file's name not yet. The copy has version numbers of its own,
- * from 1. `place` is what messages call the file. SQLITE_CORRUPT if damage to the source shows;
- * SQLITE_INTERRUPT; SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM.
+ * which begin like those of a new store. Messages call the file `place`. SQLITE_CORRUPT if damage
+ * to the source shows; SQLITE_INTERRUPT; SQLITE_FULL, SQLITE_IOERR, SQLITE_NOMEM.
  */
 int pt_lmdb_copy(pt_store *store, const char *name, const char *place, const pt_watch *watch,
                  pt_error *error);

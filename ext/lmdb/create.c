@@ -83,7 +83,9 @@ static int open_unshared(pt_lmdb_env *env, const char *path, size_t map_size, un
         flags |= MDB_NOSUBDIR | MDB_NOTLS | MDB_NOSYNC;
         mdb_rc = mdb_env_open(env->env, path, flags, PRIVATE_MODE);
         if (mdb_rc == MDB_INVALID) {
-            mdb_rc = EAGAIN; /* the file is ours, so LMDB could not take its first lock */
+            /* Not a foreign lock file, as nobody else knows ours: LMDB could not take its first
+             * lock, took the file for another process's, and found it empty. */
+            mdb_rc = EAGAIN;
         }
     }
     if (mdb_rc != MDB_SUCCESS) {
@@ -230,7 +232,7 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         problem = pt_lmdb_temporary_publish(&temporary, path);
     }
     if (problem == EEXIST) {
-        problem = pt_lmdb_sync_folder(path); /* its maker may have died before doing it */
+        problem = pt_lmdb_sync_folder(path); /* its maker may have died before syncing it */
     }
     pt_lmdb_temporary_close(&temporary);
     return problem == 0 ? SQLITE_OK : fail_creating(error, path, problem);
@@ -300,7 +302,7 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
     int mdb_rc = open_unshared(&opened, file, pt_lmdb_map_size(0), 0);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_handles(&opened);
-        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened); /* the file is now open twice */
+        pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened); /* both have the file open */
     }
     if (mdb_rc == MDB_SUCCESS) {
         *env = opened;

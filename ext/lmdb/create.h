@@ -18,8 +18,9 @@
 int pt_lmdb_create_file(const char *path, const char *like, pt_error *error);
 
 /*
- * Makes a store in an empty file and leaves it open, without a lock file: no other process may know
- * the file. Only mdb_env_sync makes it durable. Returns LMDB's code.
+ * Makes a store in an empty file and leaves it open, with a map of `map_size` bytes and without a
+ * lock file: nobody else may know the file. Only mdb_env_sync makes it durable. Returns LMDB's
+ * code; after an error the environment is closed.
  */
 int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size);
 

@@ -20,7 +20,8 @@ static int open_as(const char *path, int access, pt_lmdb_owned *file)
 /* Opens the data file, for writing if possible. Returns 0 or errno. */
 static int open_existing(const char *path, pt_lmdb_owned *file, bool *writable)
 {
-    /* A second descriptor could not be closed without dropping locks that the process has. */
+    /* First the descriptor that is kept of a foreign file: a second one could not be closed without
+     * dropping the process's locks on the file. */
     if (pt_lmdb_foreign_take(path, file, writable)) {
         return 0;
     }

@@ -14,8 +14,8 @@
 /*
  * Opens the data file, for writing if possible. With `create`, makes it first if there is none. If
  * the file turns out not to be a store, pass the descriptor to pt_lmdb_foreign_keep instead of
- * closing it. SQLITE_CANTOPEN if there is no file, or it is not a regular file, or cannot be
- * opened; the errors of pt_lmdb_create_file; SQLITE_NOMEM.
+ * closing it (lmdb/file/foreign_files.h). SQLITE_CANTOPEN if there is no file, or it is not a
+ * regular file, or cannot be opened; the errors of pt_lmdb_create_file; SQLITE_NOMEM.
  */
 int pt_lmdb_open_data_file(const char *path, bool create, pt_lmdb_owned *file, bool *writable,
                            pt_error *error);

@@ -9,8 +9,8 @@
 /* pt_engine's method. */
 int pt_lmdb_info(pt_store *store, pt_store_info *info, pt_error *error);
 
-/* The ids of the other processes in the reader table, as "12, 345": those that have read the store
- * and have it open. From sqlite3_malloc; NULL when out of memory. */
+/* The ids of other processes in the reader table, at most eight, as "12, 345": processes that have
+ * read the store and have it open. From sqlite3_malloc; NULL when out of memory. */
 char *pt_lmdb_list_processes(pt_lmdb_store *store);
 
 #endif

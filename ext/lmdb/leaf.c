@@ -92,7 +92,7 @@ static unsigned count_within(const pt_lmdb_leaf *leaf, unsigned to_go, pt_slice 
 static bool is_surely_beyond_limit(const pt_lmdb_leaf *leaf, unsigned ahead)
 {
     pt_slice key;
-    return key_ahead(leaf, ahead, &key) && key.size <= PT_LMDB_LEAF_KEY_MAX;
+    return key_ahead(leaf, ahead, &key) && key.size <= PT_LMDB_SHORT_KEY_MAX;
 }
 
 /*

@@ -12,16 +12,16 @@
 #ifndef PT_LMDB_LEAF_H
 #define PT_LMDB_LEAF_H
 
+#include "entity/key.h"
 #include "lmdb/env.h"
+#include "lmdb/page/format.h"
 #include "lmdb/page/page.h"
 #include "store/engine.h"
 
 enum {
-    PT_LMDB_LEAF_KEY_MIN = 4,   /* a table's id: all keys begin with one */
-    PT_LMDB_LEAF_KEY_MAX = 510, /* longer keys are links, and left to the caller */
-    PT_LMDB_LEAF_AHEAD = 4,     /* entries to prefetch ahead */
-    PT_LMDB_LEAF_LINES = 3,     /* cache lines of an entry to prefetch */
-    PT_LMDB_LEAF_LINE = 64,     /* bytes */
+    PT_LMDB_LEAF_AHEAD = 4, /* entries to prefetch ahead */
+    PT_LMDB_LEAF_LINES = 3, /* cache lines of an entry to prefetch */
+    PT_LMDB_LEAF_LINE = 64, /* bytes */
 };
 
 /* A position in a leaf page, and the rest of the walk in one direction. All zeros: none. */
@@ -89,10 +89,10 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
     uint64_t header = pt_get_le64(entry);
     size_t value_size = (uint32_t)header;
     uint32_t upper = (uint32_t)(header >> 32);
-    size_t key_size = upper >> 16 | upper << 16; /* too large if there is any flag */
-    size_t after_id =
-        key_size - PT_LMDB_LEAF_KEY_MIN; /* wraps, and is large, if the key is too small */
-    if (after_id > PT_LMDB_LEAF_KEY_MAX - PT_LMDB_LEAF_KEY_MIN ||
+    size_t key_size = upper >> 16 | upper << 16;    /* too large if there is any flag */
+    size_t after_id = key_size - PT_KEY_TABLE_SIZE; /* huge if the key has no table id */
+    /* Longer keys are links, and left to the caller. */
+    if (after_id > PT_LMDB_SHORT_KEY_MAX - PT_KEY_TABLE_SIZE ||
         offset + PT_LMDB_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
         return false;
     }

@@ -44,7 +44,8 @@ static MDB_dbi dbi_at(const pt_lmdb_env *env, unsigned depth)
     return depth == 0 ? env->entities : env->long_keys;
 }
 
-/* Reads the bucket that a link leads to. LMDB's code: MDB_NOTFOUND if there is no such link. */
+/* Reads the bucket that a link leads to. LMDB's code: MDB_NOTFOUND if there is no such link,
+ * MDB_CORRUPTED if it is damaged. */
 static int read_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uint64_t *bucket)
 {
     MDB_val key = pt_lmdb_part_val(link);
@@ -57,8 +58,8 @@ static int read_link(MDB_txn *txn, MDB_dbi dbi, const pt_lmdb_part *link, uint64
                                                                                    : MDB_CORRUPTED;
 }
 
-/* Where a key that is longer than LMDB's is found: through one link after the other, each in the
- * bucket that the one before led to. */
+/* Follows one link after another, each in the bucket that the one before led to. The last part of
+ * the key is not a link. */
 int pt_lmdb_long_get(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *record)
 {
     pt_lmdb_part part;

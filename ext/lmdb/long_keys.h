@@ -21,6 +21,7 @@ typedef struct pt_lmdb_part {
     uint8_t bytes[PT_LMDB_LINK_SIZE];
 } pt_lmdb_part;
 
+/* Bytes of a logical key that come before its part in a bucket of this depth. */
 static inline size_t pt_lmdb_depth_offset(unsigned depth)
 {
     return PT_LMDB_SHORT_KEY_MAX + (size_t)(depth - 1) * PT_LMDB_BUCKET_KEY_MAX;
@@ -31,6 +32,7 @@ static inline MDB_val pt_lmdb_part_val(const pt_lmdb_part *part)
     return pt_lmdb_val(pt_slice_of(part->bytes, part->size));
 }
 
+/* Writes the bucket number that begins each key of the bucket, big-endian. */
 void pt_lmdb_put_bucket_prefix(uint8_t bytes[PT_LMDB_BUCKET_PREFIX], uint64_t bucket);
 
 /* True if a key of `long_keys` is in the bucket. */
@@ -43,7 +45,8 @@ bool pt_lmdb_is_in_bucket(const MDB_val *key, uint64_t bucket);
  */
 void pt_lmdb_part_at(pt_lmdb_part *part, pt_slice key, unsigned depth, uint64_t bucket);
 
-/* Finds the record of a long key. LMDB's code. */
+/* Finds the record of a long key; valid as long as the transaction. LMDB's code: MDB_NOTFOUND if
+ * there is no such key. */
 int pt_lmdb_long_get(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *record);
 
 /*

@@ -59,9 +59,9 @@ static bool can_reserve_times(size_t size, size_t times)
 }
 
 /*
- * The k-th map gets half of a k-th of the address space that is left. What is left then falls with
- * the root of the number of maps only, so there is room for thousands of stores, and for the rest
- * of the process.
+ * The k-th map gets half of a k-th of the address space that is left. So what is left shrinks only
+ * with the square root of the number of maps: there is room for thousands of stores, and for the
+ * rest of the process.
  */
 static size_t fair_share(size_t largest)
 {

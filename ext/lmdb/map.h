@@ -16,7 +16,7 @@
  */
 size_t pt_lmdb_map_size(size_t needed);
 
-/* The same, with SQLITE_CANTOPEN for 0. */
+/* Sets *map_size to pt_lmdb_map_size; SQLITE_CANTOPEN if that is 0. */
 int pt_lmdb_map_size_for(size_t needed, const char *path, size_t *map_size, pt_error *error);
 
 /*

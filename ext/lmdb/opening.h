@@ -9,8 +9,8 @@
 #include "lmdb/env.h"
 
 /*
- * Opens the environment of the store at `path`. `fd` is a descriptor of the file that is meant. No
- * other process may be opening or closing an environment on the file (PT_LOCK_GATE).
+ * Opens the environment of the store at `path`. `fd` is a descriptor of the file that is meant.
+ * Nobody else may be opening or closing an environment on the file (PT_LOCK_GATE).
  * SQLITE_CANTOPEN or SQLITE_CORRUPT for anything but a sound store, SQLITE_BUSY, SQLITE_NOMEM,
  * SQLITE_IOERR.
  */

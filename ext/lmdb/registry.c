@@ -21,7 +21,7 @@ enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
 /* When to try again to open a store after a failure. */
 typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
-/* The tries to open a store. */
+/* What is kept from one try to open a store to the next. */
 typedef struct opening {
     const pt_engine *engine;
     retry when; /* after the last try */
@@ -154,8 +154,8 @@ static int open_with_gate(pt_lmdb_store *store, pt_error *error)
                : rc;
 }
 
-/* Takes the gate and makes our presence known. Does not wait, as registry_mutex is held:
- * SQLITE_BUSY means try again later. */
+/* Takes the gate, makes our presence known and checks the lock file. Does not wait, as
+ * registry_mutex is held: SQLITE_BUSY means try again later. */
 static int enter_store_file(pt_lmdb_store *store, pt_lmdb_patience *patience, pt_error *error)
 {
     int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
@@ -560,6 +560,8 @@ void pt_lmdb_close(pt_store *base)
     if (!last) {
         return;
     }
+    /* The mutexes of an inherited store are not destroyed: a thread that the child does not have
+     * may have locked them. */
     if (inherited) {
         free_store(store);
     } else {

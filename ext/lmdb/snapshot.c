@@ -131,9 +131,9 @@ static void end_read_txn(const pt_lmdb_snapshot *snapshot)
 }
 
 /*
- * The number stays wrong, try after try, when a writer was killed in the last step of its commit.
- * Then the snapshot is good if the stored state has the number that LMDB gave. Ends the transaction
- * on failure.
+ * When a writer was killed in the last step of its commit, the version that LMDB gives stays behind
+ * the newest one, try after try. Then the snapshot is good if the state that it shows has that
+ * version's number: no commit has overwritten its root page. Ends the transaction on failure.
  */
 static int check_state_version(const pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
 {
@@ -164,8 +164,7 @@ static int begin_undisturbed(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
         if (shows_newest_version(snapshot, *version)) {
             return SQLITE_OK;
         }
-        /* Not sooner: a single try fails whenever two commits do pass, and the next one succeeds.
-         */
+        /* Not after the first try, which fails also if commits do pass: the next one succeeds. */
         if (tries == READ_BEGIN_TRIES) {
             return check_state_version(snapshot, *version, error);
         }

@@ -74,7 +74,8 @@ static inline void pt_lmdb_cursor_forget_leaf(pt_lmdb_cursor *cursor)
     cursor->mdb_cursor_lags = false;
 }
 
-/* Reads the record "current" within a transaction. */
+/* Reads the record "current" within a transaction. SQLITE_CORRUPT if it is missing or damaged, or a
+ * code of pt_lmdb_fail_reading. */
 int pt_lmdb_read_state(pt_lmdb_store *store, MDB_txn *txn, pt_format_state *state, pt_error *error);
 
 /* Remembers the clock of a state that was read or committed: Timestamps must not fall below it. */

@@ -173,8 +173,9 @@ static int seek_long(pt_lmdb_cursor *cursor, pt_slice sought, pt_direction direc
 }
 
 /*
- * Fails if the key found is not after (backward: before) the start of the move. In a damaged file a
- * page may stand in the place of another one and hold sound entities of another table.
+ * Fails if a forward move found a key before its start, or a backward one a key that is not before
+ * it. In a damaged file a page may stand in the place of another one and hold sound entities of
+ * another table.
  */
 __attribute__((noinline)) static int verify_order(pt_lmdb_cursor *cursor, int rc, pt_slice from,
                                                   pt_direction direction, pt_error *error)
@@ -263,7 +264,7 @@ static int catch_up(pt_lmdb_cursor *cursor)
     MDB_val key = pt_lmdb_val(cursor->base.key);
     MDB_val record;
     int mdb_rc = mdb_cursor_get(cursor->cursor, &key, &record, MDB_SET);
-    return mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc; /* the key is on the page */
+    return mdb_rc == MDB_NOTFOUND ? MDB_CORRUPTED : mdb_rc; /* it was read from the page */
 }
 
 static int step_with_lmdb(pt_lmdb_cursor *cursor, pt_direction direction, pt_error *error)

@@ -11,7 +11,7 @@
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
 
-enum { CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE }; /* bytes in which a chunk's key names its table */
+enum { CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE }; /* bytes of a chunk's key up to its table's id */
 
 struct pt_writer {
     pt_lmdb_store *store;
@@ -20,7 +20,7 @@ struct pt_writer {
     pt_lmdb_tree long_keys;
     pt_lmdb_tree chunks;
     pt_lmdb_tree garbage;
-    pt_lmdb_outcome next; /* the committed one, until this transaction changes it */
+    pt_lmdb_outcome next; /* at first that of the commit before this transaction */
     bool failed;          /* an operation failed half-way: the transaction must not be committed */
     pt_lmdb_room room;
     pthread_t thread; /* LMDB binds a write transaction to the thread that began it */

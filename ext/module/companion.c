@@ -39,7 +39,7 @@ static int companion_connect(sqlite3 *db, void *context, int argc, const char *c
     return SQLITE_OK;
 }
 
-/* A virtual table created inside a transaction joins it without xBegin. */
+/* Created inside a transaction, the companion joins it without xBegin. */
 static int companion_create(sqlite3 *db, void *context, int argc, const char *const *argv,
                             sqlite3_vtab **vtab, char **message)
 {
@@ -56,7 +56,8 @@ static int companion_disconnect(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
-/* Refuses DROP TABLE while it follows a transaction: SQLite would not call back at its end. */
+/* Refuses DROP TABLE while the companion follows a transaction: once it is dropped, SQLite would
+ * not tell it how the transaction ends. */
 static int companion_destroy(sqlite3_vtab *vtab)
 {
     return pt_connection_is_followed(pt_follower_of(vtab)->connection) ? SQLITE_LOCKED
@@ -131,8 +132,8 @@ static int companion_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, 
         argc > JOB ? sqlite3_value_pointer(argv[JOB], JOB_TYPE) : (companion_job *)NULL;
     pt_connection *connection = pt_follower_of(vtab)->connection;
     if (job != NULL) {
-        /* xSavepoint calls until now were for savepoints opened before the statement. From now on
-         * they are for savepoints that the job opens. */
+        /* Until now xSavepoint was called for savepoints that were open already. From now on it is
+         * called for savepoints that the job opens. */
         pt_explicit_transaction_set_joining(connection, false);
         *job->run = true;
         *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
@@ -144,7 +145,8 @@ static int companion_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, 
 
 /* --- xBegin --- */
 
-/* In autocommit mode the tables that are written have their own callbacks. */
+/* In autocommit mode the transaction is this statement, so no view has to outlive a statement.
+ * xSync, xCommit and xRollback reach all sessions in any case. */
 static int companion_begin(sqlite3_vtab *vtab)
 {
     pt_connection *connection = pt_follower_of(vtab)->connection;
@@ -181,9 +183,9 @@ static const sqlite3_module companion_module = {
 /* --- Creating the table --- */
 
 /*
- * Runs a statement that may fail, for example under PRAGMA query_only. *outcome is its code, and
- * the result SQLITE_OK. But out of memory and interrupts make SQLite roll back the whole
- * transaction; then the result is an error, and the statement that called us must not go on.
+ * Runs a statement that may fail, for example under PRAGMA query_only. *outcome is its code; the
+ * result is SQLITE_OK. But if memory runs out, or an interrupt makes SQLite roll back the whole
+ * transaction, the result is an error too: the statement that called us must not go on.
  */
 static int run_optional(sqlite3 *db, const char *sql, int *outcome, pt_error *error)
 {
@@ -191,8 +193,8 @@ static int run_optional(sqlite3 *db, const char *sql, int *outcome, pt_error *er
     int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
     bool rolled_back = rc != SQLITE_OK && was_open && sqlite3_get_autocommit(db);
     *outcome = rc;
-    /* SQLITE_SCHEMA after a rollback also means out of memory. It must not be passed on: SQLite
-     * would prepare the outer statement again and run it as if nothing had happened. */
+    /* SQLITE_SCHEMA after a rollback also means out of memory. Do not return it: SQLite would
+     * prepare the outer statement again and run it as if nothing had happened. */
     if (rc == SQLITE_NOMEM || (rolled_back && rc == SQLITE_SCHEMA)) {
         return pt_error_nomem(error);
     }
@@ -256,7 +258,8 @@ int pt_companion_is_registered(sqlite3 *db, bool *registered)
 
 /*
  * Each of these statements makes the companion join and changes nothing. An authorizer may deny one
- * and allow another. They are not kept prepared: sqlite3_close() fails while a statement exists.
+ * and allow another, so try all three. They are not kept prepared: sqlite3_close() fails while a
+ * statement exists.
  */
 static int run_joining_statement(sqlite3 *db, int *outcome, pt_error *error)
 {
@@ -285,8 +288,9 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
     pt_explicit_transaction_set_joining(connection, true);
     int rc = run_joining_statement(db, &outcome, error);
     pt_explicit_transaction_set_joining(connection, false);
-    /* SQLITE_ERROR: there is no companion, because PRAGMA temp_store has dropped it. Creating it
-     * may abort the statement that is running, but without it an update could be lost. */
+    /* SQLITE_ERROR: no such table, because PRAGMA temp_store has dropped the companion. Creating it
+     * may abort the statement that is running. That is better than going on without it: then the
+     * transaction's snapshot would not last, and an update could be lost. */
     return rc == SQLITE_OK && outcome == SQLITE_ERROR ? create_companion(db, &outcome, error) : rc;
 }
 
@@ -311,12 +315,14 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
         rc = sqlite3_bind_pointer(insert, 1, &job, JOB_TYPE, NULL);
     }
     if (rc == SQLITE_OK) {
+        /* companion_update ends `joining` before it calls the job. */
         pt_explicit_transaction_set_joining(connection, true);
         pt_explicit_transaction_set_beside_main(connection, true);
         rc = sqlite3_step(insert);
         pt_explicit_transaction_set_beside_main(connection, false);
         pt_explicit_transaction_set_joining(connection, false);
     }
+    /* If the job has set an error, keep it: SQLite's own text is that of its xUpdate only. */
     if (rc != SQLITE_DONE && error->rc == SQLITE_OK) {
         pt_module_nested_error(db, "INSERT into temp." COMPANION, error);
     }

@@ -3,9 +3,11 @@
  *
  * SQLite calls xBegin, xSavepoint, xCommit and so on only for virtual tables that a transaction
  * writes. It does not call them
- *     - for a table that the transaction only reads: its snapshot could not last until COMMIT;
- *     - after ROLLBACK TO a savepoint older than the CREATE VIRTUAL TABLE of the table;
- *     - after a DROP TABLE: nothing would commit what had been written to the table.
+ *     - for a table that the transaction only reads: we would not learn when it ends, so its
+ *       snapshot could not last until COMMIT;
+ *     - for a table whose CREATE VIRTUAL TABLE is undone by ROLLBACK TO an older savepoint: nothing
+ *       would discard what had been written to it;
+ *     - for a table after its DROP TABLE: nothing would commit what had been written to it.
  *
  * So there is one more table, temp.ptable_companion, which no one drops. A statement that writes no
  * row to it (DELETE ... WHERE 0) makes it join the transaction: from then on SQLite calls all its
@@ -22,8 +24,8 @@
 #include "transaction/connection.h"
 
 /*
- * Registers the module, and creates the table unless a statement is running, which that would
- * abort. Returns SQLite's code, with or without a text.
+ * Registers the module, and creates the table unless a statement is running, because creating it
+ * would abort that statement. Returns SQLite's code; on failure `error` may or may not be set.
  */
 int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *error);
 
@@ -35,10 +37,11 @@ int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *erro
 int pt_companion_ensure(pt_connection *connection, pt_error *error);
 
 /*
- * In an explicit transaction: makes the companion join it, if that is possible and has not been
- * done. (pt_connection_is_followed tells.) If this fails, SQLite may have rolled back the
- * transaction, so the caller must fail with the same code. Never to be called inside xBegin:
- * SQLite's array of joined tables would overflow.
+ * In an explicit transaction: makes the companion join it, unless it has joined already. Does
+ * nothing in autocommit mode. SQLITE_OK even if the companion cannot join;
+ * pt_connection_is_followed tells. If this fails, SQLite may have rolled back the transaction, so
+ * the caller must fail with the same code. Never call it inside xBegin: SQLite's array of joined
+ * tables would overflow.
  */
 int pt_companion_join(pt_connection *connection, pt_error *error);
 
@@ -47,11 +50,12 @@ int pt_companion_join(pt_connection *connection, pt_error *error);
  * function can write to stores. The write is part of the open transaction, or is committed when
  * this returns.
  *
- * The statement locks only TEMP. A statement on a table of the main database would need the lock of
- * that, and SQLite would not wait for it inside a statement that reads.
+ * The statement locks only TEMP. A statement on a table of the main database would need that
+ * database's write lock, and SQLite does not wait for the lock inside a statement that reads.
  *
- * *run = false with SQLITE_OK: nothing was done, because there is no companion or an authorizer
- * ignores writes to it. Otherwise the code and text of `write`, or of a failure to begin or commit.
+ * *run = true once `write` has been called. *run = false with SQLITE_OK: nothing was done, because
+ * there is no companion or an authorizer ignores writes to it. Returns the code and text of
+ * `write`, or of a failure to begin or commit.
  */
 typedef int (*pt_companion_write)(void *context, pt_error *error);
 int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,

@@ -38,10 +38,10 @@ int pt_follower_rollback(sqlite3_vtab *vtab)
 }
 
 /*
- * Right after xBegin SQLite calls xSavepoint for the innermost open savepoint. It must not be
- * marked now, because other tables may have written since it was opened. If the session was writing
- * when it was opened, it has its mark from then. If not, it needs none: rolling back to a level
- * without a mark discards all writes.
+ * Right after xBegin SQLite calls xSavepoint for the innermost savepoint that is already open. Do
+ * not mark that savepoint now: other tables may have written since it was opened. A session that
+ * was writing when the savepoint was opened has marked it then. A session that was not needs no
+ * mark: rolling back to a level without one discards all its writes.
  */
 int pt_follower_savepoint(sqlite3_vtab *vtab, int level)
 {
@@ -92,8 +92,8 @@ static int roll_back_by_interrupt(sqlite3 *db)
     return sqlite3_exec(db, "VACUUM;", NULL, NULL, NULL);
 }
 
-/* Does so when no statement is running: keeps one running meanwhile. EXPLAIN of VACUUM needs no
- * authorization either. */
+/* For when no statement is running: runs one of ours, so that the interrupt stays in force. EXPLAIN
+ * VACUUM needs no authorization either. */
 static int roll_back_with_own_statement(sqlite3 *db)
 {
     sqlite3_stmt *running = NULL;
@@ -104,13 +104,14 @@ static int roll_back_with_own_statement(sqlite3 *db)
     int rc = roll_back_by_interrupt(db);
     sqlite3_finalize(running);
     if (is_sqlite_still_writing(db)) {
-        /* Out of memory. ROLLBACK needs less, but calls the application's authorizer and traces. */
+        /* Out of memory. ROLLBACK may still work. It comes second because it calls the
+         * application's authorizer and traces. */
         rc = sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
     }
     return rc;
 }
 
-/* The callbacks stay removed if a backup keeps the connection from closing. */
+/* They stay removed if a backup keeps the connection from closing after all. */
 static void remove_application_callbacks(sqlite3 *db)
 {
     sqlite3_progress_handler(db, 0, NULL, NULL);

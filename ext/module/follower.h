@@ -12,6 +12,8 @@
 typedef struct pt_follower {
     sqlite3_vtab base;
     pt_connection *connection;
+    /* Set by the catalogue's tables only. (The companion has pt_explicit_transaction_is_joining.)
+     */
     bool joining; /* xBegin was called, and no xSavepoint or xUpdate since */
     bool joined;  /* xBegin was called, and no xCommit or xRollback since */
 } pt_follower;
@@ -21,7 +23,8 @@ static inline pt_follower *pt_follower_of(sqlite3_vtab *vtab)
     return (pt_follower *)vtab;
 }
 
-/* xSync, xCommit and so on of such a table. */
+/* The table's xSync, xCommit and so on. xSync and xSavepoint may fail, with the codes of
+ * transaction/explicit_transaction.h. */
 int pt_follower_sync(sqlite3_vtab *vtab);
 int pt_follower_commit(sqlite3_vtab *vtab);
 int pt_follower_rollback(sqlite3_vtab *vtab);

@@ -19,19 +19,22 @@ typedef struct pt_module_registration {
     const void *description; /* says how this module differs */
 } pt_module_registration;
 
-/* Registers a module that shares its methods with others. The description is not copied. */
+/* Registers a module that shares its methods with others. The description is not copied. Returns
+ * SQLite's code. */
 int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_module *module,
                               pt_connection *connection, const void *description);
 
 /*
- * Reports an error to SQLite: *message becomes "ptable: <name>: <text>". It is the zErrMsg of a
- * table, or the message argument of xCreate and xConnect. Clears the error and returns its code.
+ * Reports an error to SQLite: *message becomes "ptable: <name>: <text>" and its old text is freed.
+ * `message` is the zErrMsg of a table, or the message argument of xCreate and xConnect. Clears the
+ * error and returns its code.
  */
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
 /*
- * Does so for xUpdate, but without a message if OR IGNORE will skip the row: SQLite would keep the
- * message and show it with an unrelated error later in the statement.
+ * pt_module_fail for xUpdate. Leaves the message alone if OR IGNORE will skip the row: SQLite would
+ * keep the message, and show it if an unrelated error (an interrupt, for example) ends the
+ * statement later.
  */
 int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error *error);
 

@@ -15,8 +15,9 @@ typedef int pt_schema_look(sqlite3 *db, const char *schema, void *context, bool 
 
 /*
  * Calls `look` for temp, main and the attached databases. *schema is the first that has the table,
- * or NULL; free it with sqlite3_free. It is a copy, because callbacks of the application may detach
- * the database while `look` runs statements. SQLITE_NOMEM, or the code of `look`.
+ * from sqlite3_malloc; NULL if none has it, or on an error. It is a copy, because callbacks of the
+ * application may detach the database while `look` runs statements. SQLITE_OK, SQLITE_NOMEM, or the
+ * code of `look`.
  */
 int pt_schema_search(sqlite3 *db, pt_schema_look *look, void *context, char **schema,
                      pt_error *error);

@@ -94,8 +94,8 @@ static bool has_needed_arguments(const pt_tvf *tvf, unsigned given)
     return (given & needed) == needed;
 }
 
-/* Hands the arguments to xFilter. *given has a bit for each. SQLITE_CONSTRAINT if the value of an
- * argument is not known yet in this order of a join. */
+/* Has SQLite pass the arguments to xFilter. *given has a bit for each, *count is their number.
+ * SQLITE_CONSTRAINT if an argument's value is not known yet in this loop order of a join. */
 static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, unsigned *given, int *count)
 {
     int index[PT_TVF_ARGUMENTS_MAX];

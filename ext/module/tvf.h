@@ -46,11 +46,11 @@ struct pt_tvf {
     int most_arguments;
     int key_column;       /* column of PartitionKeys that rows are ordered by, or -1 */
     bool opens_stores;    /* opens files by name, so views and triggers must not call it */
-    bool writes;          /* writes to a store, so the same holds; it needs the companion */
+    bool writes;          /* writes to a store: as opens_stores, and it needs the companion */
     bool takes_null;      /* NULL is an argument like others */
     const char *sentence; /* the plan in words, if there is no key column; or NULL */
-    double cost;          /* estimate for a call, or 0 for the default; so is the next one */
-    int rows;
+    double cost;          /* SQLite's estimatedCost of a call; 0: the default */
+    int rows;             /* SQLite's estimatedRows of a call; 0: the default */
     size_t cursor_size;
     size_t shared_size; /* size of zeroed memory that all cursors of the function share */
 
@@ -72,7 +72,8 @@ struct pt_tvf {
 /* Returns a copied text to SQLite. An empty slice may have data == NULL. */
 void pt_tvf_result_text(sqlite3_context *context, pt_slice text);
 
-/* Registers a function, which keeps a reference to the connection. Returns SQLite's code. */
+/* Registers a function, which keeps a reference to the connection. `tvf` is not copied. Returns
+ * SQLite's code. */
 int pt_tvf_register(sqlite3 *db, pt_connection *connection, const pt_tvf *tvf);
 
 #endif

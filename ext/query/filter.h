@@ -106,9 +106,9 @@ enum { PT_FILTER_DEPTH_MAX = 100 };
 /*
  * Parses a text into `filter`, replacing what it was. The text need not outlive the call.
  * SQLITE_NOMEM, or SQLITE_ERROR with a text that begins with "Filter" and says where the problem is
- * and what to do: (InvalidInput) if this is no filter, (NotImplemented) for OData that the service
- * lacks: functions, arithmetic, comparisons of two properties or two constants. After a failure the
- * filter may only be parsed again or freed.
+ * and what to do: (InvalidInput) if the text is not a filter, (NotImplemented) for OData that the
+ * service lacks: functions, arithmetic, comparisons of two properties or two constants. After a
+ * failure the filter may only be parsed again or freed.
  */
 int pt_filter_parse(pt_filter *filter, pt_slice text, pt_error *error);
 

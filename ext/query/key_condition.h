@@ -13,9 +13,9 @@
 #include "store/engine.h"
 
 /*
- * The byte that, appended to a string, makes the first string after it. Among texts that contain no
- * NUL, as keys do, it is 01. Among all byte strings it is 00. FF, which is in no UTF-8 text, makes
- * a string greater than all texts with that prefix.
+ * The byte that, appended to a string, makes the first string after it. Among texts without NUL,
+ * such as keys, it is 01. Among all byte strings it is 00. FF, which is in no UTF-8 text, makes a
+ * string greater than all texts with that prefix.
  */
 enum { PT_AFTER_BYTES = 0x00, PT_AFTER_TEXT = 0x01, PT_AFTER_PREFIX = 0xFF };
 
@@ -29,7 +29,7 @@ typedef struct pt_key_condition {
     pt_interval interval;
     pt_slice *points; /* ascending, distinct, each with a NUL after its size */
     unsigned point_count;
-    bool listed; /* only the points hold */
+    bool listed; /* only the points meet the condition */
 } pt_key_condition;
 
 bool pt_interval_is_empty(const pt_interval *interval);
@@ -50,7 +50,7 @@ bool pt_condition_outermost(const pt_key_condition *condition, const pt_interval
 
 bool pt_condition_holds(const pt_key_condition *condition, pt_slice key);
 
-/* True if every key meets the condition, or no key does. */
+/* True if every key meets the condition; true if no key does. */
 bool pt_condition_is_always(const pt_key_condition *condition);
 bool pt_condition_is_never(const pt_key_condition *condition);
 

@@ -86,7 +86,7 @@ typedef struct pt_plan_query {
     int constraint_count;
     const pt_plan_order *order;
     int order_count;
-    bool distinct;         /* rows with equal order columns may be left out but for one */
+    bool distinct;         /* of rows with equal order columns one is enough */
     bool keys_only;        /* only PartitionKey, RowKey and EntityKey are used */
     bool partition_only;   /* only PartitionKey is used */
     bool other_text_order; /* text is not ordered as in UTF-8: only = and IN become text terms */

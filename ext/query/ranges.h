@@ -32,11 +32,11 @@ typedef struct pt_ranges {
  * compare it; no key contains one. PartitionKey and RowKey are less than every BLOB. EntityKey is
  * greater than every TEXT and number.
  *
- * A number compared with PartitionKey or RowKey is a bound, its text, if it is an integer bound to
- * a parameter. This holds for CAST(? AS ...) too, and where SQLite puts the parameter in place of a
- * column that the statement says is equal to it. Any other number is refused with SQLITE_MISMATCH:
- * it may come from a numeric column or a CAST and be meant by value, which several keys can have
- * ('5', '05'), and xFilter cannot tell.
+ * An integer bound to a parameter is compared with PartitionKey and RowKey as its text. This holds
+ * for CAST(? AS ...) too, and where SQLite puts the parameter in place of a column that the
+ * statement says is equal to it. Any other number is refused with SQLITE_MISMATCH: it may come from
+ * a numeric column or a CAST and be meant by value, which several keys can have ('5', '05') or
+ * none; xFilter cannot tell.
  *
  * Arguments are copied. SQLITE_NOMEM. If the values of an IN cannot be read, the code of SQLite's
  * function. Zero `ranges` before its first use; it may then be set again and again.

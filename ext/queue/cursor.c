@@ -176,8 +176,8 @@ static int seek_key(queue_cursor *cursor, sqlite3_value *key, pt_error *error)
 
 /* --- xFilter --- */
 
-/* When SQLite uses the cursor again in the same statement, it keeps its view and its time, but also
- * sees what the statement has written meanwhile. */
+/* If SQLite uses the cursor again in the same statement, the cursor keeps its view and its time,
+ * but also sees what the statement has written since. */
 static int open_scan(queue_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
@@ -259,7 +259,7 @@ static int body_column(const queue_cursor *cursor, sqlite3_context *context, pt_
 int pt_queue_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     queue_cursor *cursor = queue_cursor_of(base);
-    /* UPDATE does not set this column, so xUpdate must see it as unchanged. */
+    /* UPDATE does not set this column. Without a result here, xUpdate sees it as unchanged. */
     if (sqlite3_vtab_nochange(context)) {
         return SQLITE_OK;
     }

@@ -8,14 +8,14 @@
  *
  * `queue` is the name of a virtual table, with or without a schema. pt_queue_get hands out at most
  * `count` messages (1) and hides them for `seconds` (30). pt_queue_update makes a message visible
- * after `seconds`, sets its body, and returns it with its new PopReceipt.
+ * after `seconds`, sets its body if one is given, and returns it with its new PopReceipt.
  *
- * They change the queue by a nested statement (queue/run_request.h). Inside a transaction that is
- * part of it; otherwise it commits before the first row is returned. It waits for other writers of
- * the store for busy_timeout. If the main database has a rollback journal, the wait does not help
- * while this connection reads it, because its read lock keeps the other writer from committing;
- * then use BEGIN IMMEDIATE, which waits before anything is read. Views and triggers cannot call the
- * functions, except those in the TEMP schema.
+ * They change the queue by a nested statement (queue/run_request.h). Inside a transaction the
+ * change is part of it; otherwise it commits before the first row is returned. It waits for other
+ * writers of the store up to busy_timeout, but fails at once while this connection reads a database
+ * with a rollback journal: that read lock may keep the other writer from committing. Then use BEGIN
+ * IMMEDIATE, which waits before anything is read. Views and triggers cannot call the functions,
+ * except those in the TEMP schema.
  *
  * A call that is written once in a statement hands out once per execution, when it is first read,
  * and returns the same rows however often SQLite reads it, for instance in the inner loop of a join

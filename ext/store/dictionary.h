@@ -54,6 +54,7 @@ int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned co
 
 /* --- For the engine, which stores the dictionary --- */
 
+/* The highest ids that are committed, and that are assigned. */
 pt_dictionary_counts pt_dictionary_committed(pt_dictionary *dictionary);
 pt_dictionary_counts pt_dictionary_assigned(pt_dictionary *dictionary);
 

@@ -145,8 +145,8 @@ struct pt_engine {
      */
     int (*open)(const char *path, unsigned flags, pt_store **store, pt_error *error);
     /*
-     * Creates an empty store at `path` with the access rights of the file `like`. Does nothing if
-     * there is a file. SQLITE_CANTOPEN, SQLITE_FULL.
+     * Creates an empty store at `path` with the access rights of the file `like`, or by the umask
+     * if that is NULL. Does nothing if there is a file at `path`. SQLITE_CANTOPEN, SQLITE_FULL.
      */
     int (*create)(const char *path, const char *like, pt_error *error);
     /* Free its snapshots first. */
@@ -255,7 +255,8 @@ struct pt_engine {
     /*
      * Makes all writes visible at once, with the dictionary ids assigned since the last commit, and
      * durable as commit->sync says. Frees the writer, also on failure. After a failure the store
-     * has none of the writes. SQLITE_FULL: the disk or the map is full.
+     * has none of the writes, unless the text says that the commit took place but may be lost
+     * (SQLITE_IOERR). SQLITE_FULL: the disk or the map is full.
      */
     int (*write_commit)(pt_writer *writer, const pt_commit *commit, pt_error *error);
     /* Discards all writes and frees the writer. If a write fails, this is all that you may call.

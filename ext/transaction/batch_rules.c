@@ -11,9 +11,8 @@ void pt_batch_rules_begin(pt_connection *connection, pt_session *session)
     connection->may_have_batch = true;
 }
 
-/* Savepoints and ends of transactions do not tell the connection that a batch is over: find out
- * here.
- */
+/* ROLLBACK TO and the end of a transaction end a batch without telling the connection: find out
+ * here. */
 bool pt_batch_rules_apply(pt_connection *connection)
 {
     if (!connection->may_have_batch) {

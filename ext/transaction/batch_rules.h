@@ -6,9 +6,8 @@
  * every write of the connection to a ptable, until the transaction ends. Writes before that are not
  * checked, but they count as part of the batch.
  *
- * The rules read the memtables' logs to see what has been written, so rollbacks to savepoints need
- * no special care. The table catalogue is not part of a batch; chunks of large values count for its
- * size only.
+ * The rules read the memtables' logs to see what has been written, so ROLLBACK TO needs no special
+ * care. The table catalogue is not part of a batch; chunks of large values count for its size only.
  */
 #ifndef PT_TRANSACTION_BATCH_RULES_H
 #define PT_TRANSACTION_BATCH_RULES_H

@@ -77,8 +77,8 @@ bool pt_connection_is_followed(const pt_connection *connection)
 /* --- What sessions ask --- */
 
 /*
- * Two connections that each hold one store's lock and wait for the other's would wait for each
- * other. So would one that reads the main database and waits for a store, and one that holds the
+ * Two connections that each hold one store's lock and wait for the other's would deadlock. So would
+ * a connection that reads the main database and waits for a store's lock, and one that holds the
  * store's lock and waits to commit the main database. In both cases do not wait at all.
  */
 static int lock_wait(void *context, int *wait_ms, const char **advice, pt_error *error)
@@ -265,7 +265,8 @@ static int open_store_file(const pt_connection *connection, const char *path, co
     if (like == NULL || like[0] == 0) {
         return connection->engine->open(path, create ? PT_OPEN_CREATE : 0, store, error);
     }
-    /* Does nothing if there is a file: whoever makes it first, all open the same one. */
+    /* Does nothing if the file exists. Connections that create it at the same time all open the
+     * same one. */
     rc = connection->engine->create(path, like, error);
     return rc == SQLITE_OK ? connection->engine->open(path, 0, store, error) : rc;
 }
@@ -279,8 +280,8 @@ static int open_session(pt_connection *connection, const char *path, const char 
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* The path may be another name of a file that is open. The engine then gives the same store,
-     * and its session is used: two sessions of one connection would block each other. */
+    /* The path may be another name of a file that is open. Then the engine returns the same store
+     * again; use its session, because two sessions of one connection would block each other. */
     *open = find_by_store(connection, store);
     if (*open != NULL) {
         store->engine->close(store);
@@ -361,8 +362,8 @@ void pt_connected_tables_remove(pt_connection *connection, pt_connected *table)
     }
 }
 
-/* After a schema reset SQLite connects a table again before it disconnects the old object: the
- * newest comes first in the list. */
+/* After a schema reset SQLite connects a table again before it disconnects the old object. The
+ * newest object comes first in the list. */
 pt_connected *pt_connected_tables_find(const pt_connection *connection, const char *schema,
                                        const char *name)
 {

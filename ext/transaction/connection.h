@@ -1,11 +1,9 @@
 /*
  * What one SQLite connection has open: one session for each store. All modules and functions that
- * are registered on the connection share this object. Three other modules keep their part of its
- * state here:
+ * are registered on the connection share this object. Two other modules keep state in it:
  *
  *     transaction/explicit_transaction.h   callbacks for all sessions, from BEGIN to COMMIT
  *     transaction/batch_rules.h            batches over all sessions
- *     transaction/main_database_lock.h     what the main database needs when a session commits
  */
 #ifndef PT_TRANSACTION_CONNECTION_H
 #define PT_TRANSACTION_CONNECTION_H
@@ -39,7 +37,7 @@ typedef struct pt_connection {
     unsigned references;
     pt_open_session *sessions; /* the newest first */
     uint32_t last_number;      /* of the sessions */
-    bool keeps_open;           /* until the transaction ends */
+    bool keeps_open;           /* unused stores stay open until the transaction ends */
 
     bool followed; /* transaction/explicit_transaction.h */
     bool joining;
@@ -76,8 +74,9 @@ bool pt_connection_is_followed(const pt_connection *connection);
 /*
  * The session for a store file (absolute path), or, with path NULL, for the private store of a
  * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if it is not
- * open, and makes it if `create`. Give each use back with pt_connection_leave. SQLITE_NOMEM, and
- * what the engine answers if it cannot open the store.
+ * open. Creates it if `create`, with the access rights of the schema's database file. Give each use
+ * back with pt_connection_leave. SQLITE_CANTOPEN if the store may not have this name
+ * (pt_store_name_check); SQLITE_NOMEM; or the engine's error if it cannot open the store.
  */
 int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
                       pt_session **session, pt_error *error);
@@ -85,17 +84,19 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
 /* One more use of an open session. */
 void pt_connection_use_again(pt_connection *connection, pt_session *session);
 
-/* Gives one use back. Without any use the store is closed, but not while a transaction needs it. */
+/* Gives one use back. A store without uses is closed, unless it is private or a transaction still
+ * needs it. */
 void pt_connection_leave(pt_connection *connection, pt_session *session);
 
 /* Keeps unused stores open until the transaction ends. */
 void pt_connection_keep_open(pt_connection *connection);
 
-/* For the end of a transaction: closes the stores that were only open for its sake. */
+/* For the end of a transaction: closes the stores that only the transaction kept open. */
 void pt_connection_close_unused(pt_connection *connection);
 
-/* Checks the name of a store: SQLite or LMDB would overwrite some. SQLITE_CANTOPEN if the path is
- * that of a lock file, or of a file that SQLite makes for a database. SQLITE_NOMEM. */
+/* Refuses a file name that a store must not have, because SQLite or LMDB would overwrite the file.
+ * SQLITE_CANTOPEN if the path is that of a lock file, or of a file that SQLite creates for a
+ * database (-journal, -wal, -shm). SQLITE_NOMEM. */
 int pt_store_name_check(const char *path, pt_error *error);
 
 /* --- Finding sessions --- */
@@ -119,8 +120,7 @@ pt_session *pt_connection_session_above(const pt_connection *connection, uint32_
 void pt_connected_tables_add(pt_connection *connection, pt_connected *table);
 /* Does nothing if the table was not added. */
 void pt_connected_tables_remove(pt_connection *connection, pt_connected *table);
-/* The table that was connected last under this name, compared without case. NULL if there is none.
- */
+/* The table that was connected last under this name (case does not matter), or NULL. */
 pt_connected *pt_connected_tables_find(const pt_connection *connection, const char *schema,
                                        const char *name);
 

@@ -10,8 +10,7 @@ void pt_explicit_transaction_follow(pt_connection *connection)
 int pt_explicit_transaction_savepoint(pt_connection *connection, int level)
 {
     int first_rc = SQLITE_OK;
-    /* Go on after a failure: SQLite will go back to this savepoint, and then all sessions must know
-     * it. */
+    /* Go on after a failure: SQLite will roll back to this savepoint, so all sessions need it. */
     for (pt_open_session *open = connection->sessions; open != NULL; open = open->next) {
         int rc = pt_session_savepoint(open->session, level);
         first_rc = first_rc == SQLITE_OK ? rc : first_rc;
@@ -36,8 +35,9 @@ void pt_explicit_transaction_rollback_to(pt_connection *connection, int level)
 int pt_explicit_transaction_sync(pt_connection *connection, pt_error *error)
 {
     int rc = SQLITE_OK;
-    /* Stop at the first failure. SQLite then rolls back or repeats COMMIT; both undo what the other
-     * sessions have synced. */
+    /* Stop at the first failure. SQLite then calls xRollback, which undoes the sessions that have
+     * synced. After SQLITE_BUSY it may leave the transaction open instead: those sessions stay
+     * synced until COMMIT is repeated or the transaction is rolled back. */
     for (pt_open_session *open = connection->sessions; rc == SQLITE_OK && open != NULL;
          open = open->next) {
         rc = pt_session_sync(open->session, error);
@@ -47,7 +47,7 @@ int pt_explicit_transaction_sync(pt_connection *connection, pt_error *error)
 
 static void end_all_sessions(pt_connection *connection, void (*end)(pt_session *))
 {
-    /* First, for sessions ask it: a transaction that is still followed would keep its views. */
+    /* Clear these first: they would keep the views and the unused stores. */
     connection->followed = false;
     connection->keeps_open = false;
     for (pt_open_session *open = connection->sessions; open != NULL; open = open->next) {

@@ -8,16 +8,20 @@
 
 #include "transaction/connection.h"
 
-/* The companion takes part from now on (pt_connection_is_followed). */
+/* The companion takes part from now on: pt_connection_is_followed returns true until commit or
+ * rollback. */
 void pt_explicit_transaction_follow(pt_connection *connection);
 
-/* SQLITE_OK or SQLITE_NOMEM. Reaches all sessions in any case. */
+/* Opens, releases or goes back to a savepoint in all sessions, even after one has failed
+ * (pt_session_savepoint). SQLITE_OK or SQLITE_NOMEM. */
 int pt_explicit_transaction_savepoint(pt_connection *connection, int level);
 void pt_explicit_transaction_release(pt_connection *connection, int level);
 void pt_explicit_transaction_rollback_to(pt_connection *connection, int level);
 
-/* Stops at the first session that fails, and returns its code (pt_session_sync). */
+/* Syncs all sessions. Stops at the first one that fails, and returns its code (pt_session_sync). */
 int pt_explicit_transaction_sync(pt_connection *connection, pt_error *error);
+
+/* End the transaction of all sessions, drop their views, and close unused stores. */
 void pt_explicit_transaction_commit(pt_connection *connection);
 void pt_explicit_transaction_rollback(pt_connection *connection);
 
@@ -27,7 +31,8 @@ void pt_explicit_transaction_rollback(pt_connection *connection);
 bool pt_explicit_transaction_is_joining(const pt_connection *connection);
 void pt_explicit_transaction_set_joining(pt_connection *connection, bool joining);
 
-/* True while tables are connected again because the companion could not be made. Once is enough. */
+/* True while SQLite connects tables again because the companion could not be created
+ * (pt_companion_ensure). It does so once, so that it cannot go on for ever. */
 bool pt_explicit_transaction_is_reconnecting(const pt_connection *connection);
 void pt_explicit_transaction_set_reconnecting(pt_connection *connection, bool reconnecting);
 

@@ -9,10 +9,10 @@
  * Prepared again each time: an application may finalize every statement that it finds, and a
  * statement of ours must not keep it from closing the connection.
  *
- * SQLite calls a progress handler after so many instructions of one statement, so ours has more
- * than 1,000 of them. It uses nothing that an authorizer could forbid except SELECT itself, and
- * nothing that a low limit of the connection could exclude: no function, table, recursion, UNION,
- * deep expression or long list of columns.
+ * SQLite counts the instructions of each statement separately until it calls a progress handler, so
+ * ours executes more than 1,000. It uses nothing that an authorizer could forbid except SELECT
+ * itself, and nothing that a low limit of the connection could exclude: no function, table,
+ * recursion, UNION, deep expression or long list of columns.
  */
 static const char long_statement[] =
     "SELECT 1 FROM " ROWS_24 " CROSS JOIN " ROWS_24 " LIMIT 1 OFFSET 1000";

@@ -3,9 +3,10 @@
  * or by a progress handler. SQLite checks between its own instructions only, so a long loop of ours
  * has to ask.
  *
- * No SQLite function tells. But a request to stop also stops a statement that runs inside another
- * one, so we run a small statement and look at its result code. Its instructions count for the
- * progress handler like any others.
+ * SQLite 3.40 has no function to ask. (sqlite3_is_interrupted came with 3.41, and does not call
+ * progress handlers.) But a request to stop also stops a statement that runs inside another one, so
+ * we run a small statement and look at its result code. Its instructions count for the progress
+ * handler like any others.
  */
 #ifndef PT_TRANSACTION_INTERRUPTION_H
 #define PT_TRANSACTION_INTERRUPTION_H
@@ -17,11 +18,11 @@ typedef struct sqlite3 sqlite3;
 typedef struct pt_interruption {
     sqlite3 *db;
     unsigned steps; /* calls of pt_interruption_step */
-    int answer;     /* the code that pt_interruption_watch's callback got last */
+    int answer;     /* the code of the watch's last check (pt_interruption_watch) */
 } pt_interruption;
 
 /*
- * SQLITE_INTERRUPT if the statement is to stop. SQLITE_NOMEM. SQLITE_OK otherwise, also if we
+ * SQLITE_INTERRUPT if the statement is to stop; SQLITE_NOMEM; SQLITE_OK otherwise, also if we
  * cannot ask because an authorizer forbids SELECT. Takes about 50 microseconds.
  */
 int pt_interruption_check(sqlite3 *db, pt_error *error);

@@ -74,7 +74,7 @@ int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t
         pt_put_le32(record, pt_seal_of(chunk, bytes));
         memcpy(record + PT_CHUNK_HEADER, bytes.data, bytes.size);
     }
-    /* Last, for `large` and `bytes` share their memory in the value. */
+    /* Only now: `large` and `bytes` share memory in the value. */
     value->type = value->type == PT_STRING ? PT_LARGE_STRING : PT_LARGE_BINARY;
     value->large = large;
     return SQLITE_OK;
@@ -141,7 +141,8 @@ static int find_chunk(pt_view *view, pt_slice key, const pt_large *large, pt_sli
                       pt_error *error)
 {
     bool found;
-    /* The snapshot first: a pending operation on a stored chunk can only be its deletion. */
+    /* The snapshot first, unlike pt_view_get: a pending operation on a stored chunk can only be its
+     * deletion, and a deleted chunk must still be found. */
     int rc = view->snapshot->store->engine->get(view->snapshot, key, &found, record, error);
     if (rc == SQLITE_OK && !found) {
         rc = find_pending(view, key, &found, record, error);

@@ -20,9 +20,10 @@ enum {
     PT_CHUNK_SIZE = 2000,
     PT_CHUNK_KEY_SIZE = 22,
     PT_CHUNK_HEADER = 4,
+    /* A record should take a few pages at most. */
     PT_INLINE_SIZE_MAX = 2000,      /* longer values are always large */
-    PT_INLINE_BYTES_MAX = 16384,    /* if a record's inline values are more together, */
-    PT_INLINE_SMALL_SIZE_MAX = 256, /* only values up to this size stay inline */
+    PT_INLINE_BYTES_MAX = 16384,    /* if a record's other strings and binaries exceed this, */
+    PT_INLINE_SMALL_SIZE_MAX = 256, /* only those up to this size stay inline */
 };
 
 /*
@@ -34,8 +35,9 @@ bool pt_large_is_needed(const pt_value *value, uint64_t inline_bytes);
 
 /*
  * Stores the bytes of a STRING or BINARY as chunks and turns the value into the large one that
- * points to them. Call it within a row (transaction/session.h), and discard the row on failure.
- * SQLITE_OK or SQLITE_NOMEM.
+ * points to them. `ticks` is the write's timestamp, which no older chunk has; `ordinal` tells the
+ * large values of one write apart. Call it within a row (transaction/session.h), and discard the
+ * row on failure. SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_large_put(pt_session *session, uint32_t table_id, int64_t ticks, uint16_t ordinal,
                  pt_value *value, pt_error *error);
@@ -57,15 +59,15 @@ int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large
  * STRING or BINARY that points there. Leaves other values as they are. Also finds chunks that the
  * transaction has deleted, since a cursor may stand on an older row that points to them. SQLITE_OK;
  * SQLITE_NOMEM; SQLITE_CORRUPT_VTAB (without a text): a chunk is missing or damaged;
- * SQLITE_ABORT_ROLLBACK: the value was pending and has been rolled back; and what the engine
- * answers.
+ * SQLITE_ABORT_ROLLBACK: the value was pending and has been rolled back; or the engine's error.
  */
 int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *bytes,
                   pt_error *error);
 
 /*
- * Sets *possible unless it is certain that no entity of the table has a large value. The answer is
- * remembered for each snapshot. SQLITE_OK, SQLITE_NOMEM, and what the engine answers.
+ * *possible = false if it is certain that no entity of the table has a large value. The session
+ * must be writing. The snapshot's part of the answer is remembered in the view. SQLITE_OK,
+ * SQLITE_NOMEM, or the engine's error.
  */
 int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possible,
                              pt_error *error);
@@ -91,23 +93,24 @@ bool pt_large_is_chunk(pt_slice key, pt_slice record, size_t size);
 
 /* --- All fields of an entity that is written --- */
 
-/* True if any field must become a large value. */
+/* True if any field of the bag must become a large value. */
 bool pt_large_fields_are_needed(const pt_bag *bag);
 
-/* Calls pt_large_put for every field that must become a large value. `ticks` is the write's
- * timestamp. SQLITE_OK or SQLITE_NOMEM. */
+/* Calls pt_large_put, within the caller's row, for every field that must become a large value.
+ * SQLITE_OK or SQLITE_NOMEM. */
 int pt_large_fields_put(pt_session *session, uint32_t table_id, int64_t ticks, pt_bag *bag,
                         pt_error *error);
 
 /*
  * Appends to `gone`, an array of pt_large, the large values of the entity under a logical key,
  * except those that a field of `kept` points to (NULL: keeps nothing). Finds nothing in a damaged
- * record. SQLITE_OK, SQLITE_NOMEM, and what the engine answers.
+ * record. The session must be writing. SQLITE_OK, SQLITE_NOMEM, or the engine's error.
  */
 int pt_large_fields_find_gone(pt_session *session, pt_slice key, const pt_bag *kept,
                               pt_buffer *gone, pt_error *error);
 
-/* Calls pt_large_remove for each value in `gone`. SQLITE_OK or SQLITE_NOMEM. */
+/* Calls pt_large_remove, within the caller's row, for each value in `gone`. SQLITE_OK or
+ * SQLITE_NOMEM. */
 int pt_large_fields_remove(pt_session *session, uint32_t table_id, const pt_buffer *gone,
                            pt_error *error);
 

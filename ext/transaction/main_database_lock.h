@@ -23,7 +23,7 @@ typedef struct sqlite3 sqlite3;
  */
 int pt_main_database_lock_all(sqlite3 *db, int wait_ms, pt_error *error);
 
-/* The same, waiting as long as PRAGMA busy_timeout says. SQLITE_NOMEM. */
+/* pt_main_database_lock_all that waits as long as PRAGMA busy_timeout says. Also SQLITE_NOMEM. */
 int pt_main_database_lock_for_commit(sqlite3 *db, pt_error *error);
 
 /*
@@ -32,8 +32,8 @@ int pt_main_database_lock_for_commit(sqlite3 *db, pt_error *error);
  */
 bool pt_main_database_read_blocks_writers(sqlite3 *db);
 
-/* PRAGMA busy_timeout, in ms; 0 if an authorizer forbids to ask. SQLITE_OK, SQLITE_INTERRUPT,
- * SQLITE_NOMEM. */
+/* PRAGMA busy_timeout, in ms; 0 if it cannot be asked, for example because of an authorizer.
+ * SQLITE_OK, SQLITE_INTERRUPT, SQLITE_NOMEM. */
 int pt_busy_timeout(sqlite3 *db, int *milliseconds, pt_error *error);
 
 #endif

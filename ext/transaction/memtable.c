@@ -205,7 +205,7 @@ static bool reserve_log(pt_memtable *memtable)
     return true;
 }
 
-/* True if the entry was written after the last savepoint. */
+/* True if the entry was written after the last savepoint was opened or the last row begun. */
 static bool is_unprotected(const pt_memtable *memtable, const pt_pending *pending)
 {
     return pending->position >= memtable->protected_length;
@@ -286,7 +286,7 @@ static void discard_last(pt_memtable *memtable)
                       : pt_hash_index_remove(&memtable->hash, memtable->log, key, hash);
     }
     if (memtable->treed) {
-        /* A node's key lies in its operation, whose memory may go: remove before setting. */
+        /* Remove first: this frees the node that setting the older version takes. */
         pt_tree_index_remove(&memtable->tree, key);
         if (older != NULL) {
             pt_tree_index_set(&memtable->tree, older);
@@ -304,7 +304,7 @@ void pt_memtable_discard(pt_memtable *memtable, size_t length)
     while (memtable->length > length) {
         discard_last(memtable);
     }
-    /* After an xSync the write set that the store holds still points to the entries. */
+    /* If pinned, the write set that xSync has committed still points to the entries. */
     if (!memtable->pinned) {
         pt_arena_give_back(&memtable->arena, first_discarded);
     }
@@ -442,9 +442,9 @@ static int add_mark(pt_savepoints *savepoints, int level, size_t length)
 }
 
 /*
- * SQLite tells a table that joins late of the innermost level alone. If another table of the store
- * joined before, we know that level already. If not, nothing was pending when the outer levels were
- * opened, so they get the length of the mark before them.
+ * A table that joins late is told of the innermost level only. If another table of the store joined
+ * before, that level has its mark already. If not, nothing was pending when the outer levels were
+ * opened, so they get the length of the mark before them (0 if there is no mark).
  */
 int pt_savepoints_open(pt_savepoints *savepoints, pt_memtable *memtable, int level)
 {
@@ -468,7 +468,7 @@ void pt_savepoints_release(pt_savepoints *savepoints, pt_memtable *memtable, int
 void pt_savepoints_rollback_to(pt_savepoints *savepoints, pt_memtable *memtable, int level)
 {
     drop_marks(savepoints, level + 1);
-    /* A level that we were never told of was opened before the first write. */
+    /* A level without a mark was opened before the first write: go back to nothing. */
     bool known = last_mark(savepoints)->level == level;
     if (memtable != NULL) {
         pt_memtable_discard(memtable, known ? last_mark(savepoints)->length : 0);

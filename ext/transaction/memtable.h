@@ -20,6 +20,7 @@ typedef struct pt_tree_node pt_memtable_node; /* a place in key order */
 
 /* NULL when out of memory. */
 pt_memtable *pt_memtable_new(void);
+/* NULL is allowed. */
 void pt_memtable_free(pt_memtable *memtable);
 
 /* Empties the memtable. Keeps as much memory as a small transaction needs. */
@@ -40,7 +41,8 @@ bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
 
 /*
  * Adds or replaces the operation on a key. Returns room for its record of `record_size` bytes; the
- * caller fills it at once. NULL when out of memory; then nothing has changed.
+ * caller fills it at once. NULL when out of memory, and for sizes that pt_pending cannot hold; then
+ * nothing has changed.
  */
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size);
@@ -48,7 +50,8 @@ uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation opera
 /* The newest operation on a key, or *pending = NULL. SQLITE_OK or SQLITE_NOMEM. */
 int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending);
 
-/* From now on, entries before this length are not overwritten in place. */
+/* Until the next call, entries before this length are not overwritten in place: a savepoint or a
+ * row may go back to them. */
 void pt_memtable_protect(pt_memtable *memtable, size_t length);
 
 /* Discards all entries after this length. */
@@ -59,14 +62,15 @@ void pt_memtable_pin(pt_memtable *memtable);
 
 /*
  * Forward: the first place with a key >= `key`. Backward: the last place with a key < `key`. *node
- * = NULL if there is none. SQLITE_OK or SQLITE_NOMEM.
+ * = NULL if there is none. SQLITE_OK or SQLITE_NOMEM. A step past the end returns NULL.
  */
 int pt_memtable_seek(pt_memtable *memtable, pt_slice key, pt_direction direction,
                      pt_memtable_node **node);
 pt_memtable_node *pt_memtable_step(pt_memtable_node *node, pt_direction direction);
 pt_pending *pt_memtable_at(const pt_memtable_node *node);
 
-/* The newest operation on each key. SQLITE_OK or SQLITE_NOMEM. */
+/* The newest operation on each key, in key order. The caller frees the set; the entries belong to
+ * the memtable. SQLITE_OK or SQLITE_NOMEM. */
 int pt_memtable_sorted(pt_memtable *memtable, pt_write_set *set);
 
 /* --- Savepoints --- */
@@ -78,9 +82,9 @@ typedef struct pt_mark {
 } pt_mark;
 
 /*
- * The open savepoints of a transaction. All zeros: none. They outlive the memtable, for SQLite
- * opens savepoints before the first write. In all functions, `memtable` may be NULL: nothing is
- * pending.
+ * The open savepoints of a transaction. All zeros: no savepoint. They are not part of the memtable,
+ * because SQLite may open savepoints before there is one. In all functions, `memtable` may be NULL:
+ * nothing is pending.
  */
 typedef struct pt_savepoints {
     pt_mark *marks;

@@ -58,7 +58,7 @@ static int refuse_rolled_back(pt_error *error)
                         "back; run the statement again");
 }
 
-/* True if pending operations may lie on the scan's way. Writes to other tables do not. */
+/* True if pending operations may lie ahead of the scan. Writes to other tables never do. */
 static bool merges(const pt_scan *scan)
 {
     const pt_memtable *memtable = scan->view->memtable;
@@ -122,8 +122,8 @@ static const pt_pending *before_horizon(const pt_scan *scan, const pt_pending *p
     return pending;
 }
 
-/* The next pending operation as it was before the horizon; keys that were not pending then are
- * passed over. */
+/* The next pending operation as it was before the horizon. Skips keys that were not pending then.
+ */
 static const pt_pending *next_pending(pt_scan *scan)
 {
     if (scan->point != NULL) {
@@ -262,7 +262,7 @@ static int step_merged(pt_scan *scan, pt_error *error)
     return rc == SQLITE_OK ? choose_row(scan, error) : rc;
 }
 
-/* A step with no pending operation on the way. */
+/* A step with no pending operation ahead. */
 static inline int step_base(pt_scan *scan, pt_error *error)
 {
     int rc = scan->engine->cursor_step(scan->base, scan->direction, error);

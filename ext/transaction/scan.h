@@ -35,8 +35,8 @@ typedef struct pt_scan {
 int pt_scan_open(pt_scan *scan, pt_view *view, pt_error *error);
 
 /*
- * Hides what is written from now on, so that a statement that reads the table it writes comes to an
- * end. Only a new write to a key that is already pending may show.
+ * Hides later writes, so that a statement that reads the table it writes comes to an end. Only a
+ * later write to a key that is pending now may show, because it may overwrite in place.
  */
 void pt_scan_freeze(pt_scan *scan);
 
@@ -48,23 +48,24 @@ void pt_scan_free(pt_scan *scan);
 
 /*
  * Moves to the first row with low <= key < high (forward), or the last one (backward), and sets the
- * bounds for steps. Both are logical keys; `low` is one of the table. SQLITE_ABORT_ROLLBACK if the
- * view's writes were rolled back.
+ * bounds for steps. Both are logical keys; `low` begins with the table's id. At the end `valid` is
+ * false. SQLITE_ABORT_ROLLBACK if the view's writes were rolled back; SQLITE_NOMEM;
+ * SQLITE_INTERRUPT; or the engine's error.
  */
 int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direction,
                  pt_error *error);
 
 /*
  * Moves within those bounds to the first row with a key >= `from` (forward), or the last one with a
- * key < `from` (backward). `from` must not point into the current row.
+ * key < `from` (backward). `from` must not point into the current row. Codes as pt_scan_seek.
  */
 int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error);
 
-/* Moves the far bound closer: `high` of a forward scan, `low` of a backward one. The current row is
- * inside. */
+/* Moves the far bound closer: `high` of a forward scan, `low` of a backward one. The current row
+ * must lie inside. SQLITE_OK or SQLITE_NOMEM. */
 int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error);
 
-/* Moves to the next row in the direction of the scan. */
+/* Moves to the next row in the direction of the scan. Codes as pt_scan_seek. */
 int pt_scan_step(pt_scan *scan, pt_error *error);
 
 #endif

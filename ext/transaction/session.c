@@ -184,7 +184,8 @@ void pt_session_end_read(pt_session *session)
 /* --- Begin --- */
 
 /* Compares with the newest version. If the reader table is full we cannot look: assume a change,
- * since a transaction that cannot be sure must not write. */
+ * because the transaction must not write unless it is sure, and keeping its snapshot for another
+ * try would not help. */
 static int compare_with_newest(pt_session *session, bool *changed, pt_error *error)
 {
     pt_view *newest;
@@ -262,11 +263,12 @@ int pt_session_begin(pt_session *session, pt_error *error)
         return rc;
     }
     PT_ASSERT(session->applied.count == 0 && session->rows == 0);
-    /* Before the lock, for it may fail: so the next savepoint has room even if memory runs out. */
+    /* Reserve before locking, since this can fail. With room for its mark, the next savepoint is
+     * open even if memory runs out. */
     if (!pt_savepoints_reserve(&session->savepoints)) {
         return pt_error_nomem(error);
     }
-    /* Lock before looking at the version: after that nobody else can change the store. */
+    /* Lock before comparing versions: from then on no other connection can change the store. */
     rc = lock_store(session, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -287,8 +289,8 @@ int pt_session_begin(pt_session *session, pt_error *error)
 
 /* --- Savepoints --- */
 
-/* Writes were discarded, or the transaction is over: what it knows of the catalogue may be wrong.
- */
+/* After writes were discarded, or when the transaction is over: table ids that were looked up in
+ * the catalogue may be wrong now. */
 static void note_lost_writes(pt_session *session)
 {
     session->catalog_changes++;
@@ -375,8 +377,8 @@ int pt_session_sync(pt_session *session, pt_error *error)
         return pt_error_nomem(error);
     }
     int rc = SQLITE_OK;
-    /* The main database's locks come first: if they are not to be had, the store is untouched and
-     * COMMIT can be tried again. */
+    /* Lock the main database first: if that fails, the store is untouched and COMMIT can be
+     * repeated. */
     if (writes.count + session->applied.count != 0) {
         rc = session->host.before_commit(session->host.context, error);
     }
@@ -390,7 +392,7 @@ int pt_session_sync(pt_session *session, pt_error *error)
     pt_write_set_free(&session->applied);
     session->applied = writes;
     session->applied_version = pt_memtable_version(memtable);
-    /* An undo needs these entries' keys, whatever is discarded until then. */
+    /* An undo needs the keys of these entries, even if they are discarded before it. */
     pt_memtable_pin(memtable);
     return SQLITE_OK;
 }
@@ -405,14 +407,14 @@ void pt_session_commit(pt_session *session)
     }
 }
 
-/* Ends the transaction with nothing of it in the store. If that fails, the store is in doubt: the
- * lock and the snapshot stay, for undoing needs both. */
+/* Undoes what xSync has committed and ends the transaction. If that fails, the store is in doubt:
+ * the lock and the snapshot stay, because the next try needs both. */
 static int undo_and_end(pt_session *session, pt_error *error)
 {
     static const pt_write_set nothing;
     int rc = replace_applied(session, &nothing, error);
     session->in_doubt = rc != SQLITE_OK;
-    /* Before the lock is free: the next writer must find the store resolved. */
+    /* Before end_writing releases the lock: the next writer must not find the store in doubt. */
     atomic_store(&session->store->in_doubt, session->in_doubt);
     if (rc == SQLITE_OK) {
         end_writing(session);
@@ -437,6 +439,8 @@ void pt_session_rollback(pt_session *session)
     pt_error_clear(&error);
 }
 
+/* For a store in doubt. Only the session whose transaction failed can try; all others just get the
+ * error. */
 static int undo_again(pt_session *session, pt_error *error)
 {
     pt_error reason = PT_ERROR_NONE;

@@ -13,9 +13,9 @@
  *
  * Phases, and the calls that lead from one to the next:
  *
- *     idle      no transaction writes             begin -> synced
+ *     idle      no transaction writes             begin -> synced, with nothing written yet
  *     synced    the store holds all writes        put, discard -> writing; commit, rollback -> idle
- *     writing   some are in the memtable only     sync -> synced; rollback -> idle
+ *     writing   some are in the memtable only     sync -> synced; rollback -> idle, or in doubt
  *     in doubt  rollback could not undo a sync    read, begin, rollback try again -> idle
  *
  * SQLite repeats calls and leaves some out. All this is legal, and other orders are not (debug
@@ -23,7 +23,8 @@
  *   - It calls back once for each table of the store and once for the companion, in any order: so
  *     each call may come again, and commit and rollback come in the phase idle too.
  *   - xSync, then xSync again without xBegin, perhaps with more writes in between: COMMIT found the
- *     main database busy and was repeated. The store then gets undo and redo in one commit.
+ *     main database busy, and the user has repeated it. If there were writes, one commit to the
+ *     store undoes the first xSync and applies all writes.
  *   - xSync, then xRollback: the main database could not commit. Until xCommit the snapshot from
  *     before the transaction stays open, so that the written keys can be put back from it.
  *   - xSavepoint of a level without those outside it, xRollbackTo a level that was never opened
@@ -41,20 +42,22 @@
 
 typedef struct pt_session pt_session;
 
-/* What a session asks its connection. */
+/* A session's questions to its connection. */
 typedef struct pt_session_host {
     void *context;
-    /* How long to wait for a writer lock, in ms; and what the user can do if that was not long
-     * enough. SQLITE_OK. SQLITE_INTERRUPT, SQLITE_NOMEM: give up at once. */
+    /* How long to wait for a writer lock, in ms (0: not at all). `advice` is static text for the
+     * message if that is not long enough. SQLITE_INTERRUPT, SQLITE_NOMEM: give up at once. */
     int (*lock_wait)(void *context, int *wait_ms, const char **advice, pt_error *error);
     /* True while the companion follows an explicit transaction: then reads keep their view. */
     bool (*follows_transaction)(void *context);
-    /* Takes the locks without which the main database's commit could fail after ours. */
+    /* Takes the locks without which the main database's commit could fail after ours. SQLITE_BUSY
+     * if another connection holds one. */
     int (*before_commit)(void *context, pt_error *error);
     sqlite3 *db; /* the connection; NULL: its statements cannot be interrupted */
 } pt_session_host;
 
-/* The session owns the store and closes it, also when out of memory: then returns NULL. */
+/* The session takes over the store and closes it. When out of memory, closes it at once and returns
+ * NULL. */
 pt_session *pt_session_new(pt_store *store, const pt_session_host *host);
 
 /* Rolls back an open transaction and closes the store. No cursor may be open. NULL is allowed. */
@@ -62,8 +65,10 @@ void pt_session_free(pt_session *session);
 
 pt_store *pt_session_store(const pt_session *session);
 
-/* True between begin and the transaction's end; true if the transaction has written anything. */
+/* True from begin to the end of the transaction, also while it is in doubt. */
 bool pt_session_is_writing(const pt_session *session);
+
+/* True if the transaction has pending operations. False in doubt. */
 bool pt_session_has_pending(const pt_session *session);
 
 /* What the transaction has written. NULL: idle or in doubt. */
@@ -72,17 +77,18 @@ pt_memtable *pt_session_memtable(const pt_session *session);
 /* The session's view if it has pending operations and the store is not in doubt; else NULL. */
 pt_view *pt_session_pending_view(const pt_session *session);
 
-/* A batch (transaction/batch_rules.h) begins with the write just made, unless one has begun. True
- * if the transaction has begun one, and has not discarded that write. */
+/* A batch (transaction/batch_rules.h) begins with the write just made, unless one has begun. */
 void pt_session_note_batch(pt_session *session);
+
+/* True if the transaction has begun a batch, and has not discarded the batch's first write. */
 bool pt_session_has_batch(const pt_session *session);
 
 /* --- Reading --- */
 
 /*
- * The view for a statement. It belongs to the session; pt_scan retains it. SQLITE_BUSY,
- * SQLITE_CORRUPT and so on, as the engine's snapshot_begin; SQLITE_IOERR while the store is in
- * doubt.
+ * The view for a statement. It belongs to the session, and is valid until the session drops it; a
+ * caller that needs it for longer retains it, as pt_scan does. SQLITE_BUSY, SQLITE_CORRUPT and so
+ * on, as the engine's snapshot_begin; SQLITE_NOMEM; SQLITE_IOERR while the store is in doubt.
  */
 int pt_session_read(pt_session *session, pt_view **view, pt_error *error);
 
@@ -102,13 +108,15 @@ void pt_session_end_read(pt_session *session);
 /* --- The transaction --- */
 
 /*
- * Begins to write. SQLITE_BUSY: another connection writes; SQLITE_BUSY_SNAPSHOT: the transaction
- * has read, and another connection has changed the store since; SQLITE_READONLY; SQLITE_NOMEM;
- * SQLITE_IOERR: the store is in doubt.
+ * Begins to write; does nothing if the session is writing. SQLITE_BUSY: another connection writes;
+ * SQLITE_BUSY_SNAPSHOT: the transaction has read, and another connection has changed the store
+ * since; SQLITE_READONLY; SQLITE_NOMEM; SQLITE_INTERRUPT; SQLITE_IOERR: the store is in doubt.
  */
 int pt_session_begin(pt_session *session, pt_error *error);
 
-/* SQLITE_OK or SQLITE_NOMEM. While writing, the savepoint is open even on SQLITE_NOMEM. */
+/* Levels are SQLite's numbers, from 0 on; -1 for rollback_to is the outermost savepoint. SQLITE_OK
+ * or SQLITE_NOMEM. In a session that writes, the savepoint is open even on SQLITE_NOMEM, because
+ * SQLite goes back to it. */
 int pt_session_savepoint(pt_session *session, int level);
 void pt_session_release(pt_session *session, int level);
 void pt_session_rollback_to(pt_session *session, int level);
@@ -133,13 +141,15 @@ int pt_session_refuse_rolled_back(pt_error *error);
 /* The commit will be at least this durable. */
 void pt_session_require_sync(pt_session *session, pt_sync sync);
 
-/* The timestamp of the next write. */
+/* The timestamp of the next write, in ticks (base/ticks.h). Greater than all before in the store.
+ */
 int64_t pt_session_tick(pt_session *session);
 
 /* An id for a new table. PT_TABLE_ID_LIMIT: no id is left. */
 uint32_t pt_session_new_table_id(pt_session *session);
 
-/* Changes whenever the transaction itself may have changed its view of the table catalogue. */
+/* A counter that changes whenever this session may see another table catalogue because of its own
+ * writes: after it writes to the catalogue, discards writes, or ends a transaction. */
 uint64_t pt_session_catalog_changes(const pt_session *session);
 void pt_session_note_catalog_change(pt_session *session);
 
@@ -149,7 +159,7 @@ uint64_t pt_session_directory_changes(const pt_session *session);
 
 /*
  * The record of a key as the transaction sees it, valid until the next write. SQLITE_OK,
- * SQLITE_NOMEM, and what the engine answers.
+ * SQLITE_NOMEM, or the engine's error.
  */
 int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,
                     pt_error *error);
@@ -164,8 +174,8 @@ int pt_session_remove(pt_session *session, pt_slice key, pt_error *error);
 
 /*
  * Makes several operations on one row all-or-nothing: end keeps them, discard takes them all back.
- * `row` is what begin returned. Rows nest; each is ended or discarded. In between, nothing is
- * overwritten in place.
+ * `row` is the result of begin. Rows nest; each is ended or discarded. In between, operations from
+ * before begin are not overwritten in place.
  */
 size_t pt_session_begin_row(pt_session *session);
 void pt_session_end_row(pt_session *session);

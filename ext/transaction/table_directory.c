@@ -10,7 +10,6 @@ enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_SIZE + PT_TABL
 
 enum {
     GARBAGE_FORMAT = 1,
-    GARBAGE_KEY_SIZE = PT_KEY_TABLE_SIZE + 4,
     GARBAGE_RECORD_SIZE = 1 + PT_SEAL_SIZE,
 };
 
@@ -157,10 +156,9 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
 /* Does both operations or nothing. */
 static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
 {
-    uint8_t bytes[GARBAGE_KEY_SIZE];
+    uint8_t bytes[PT_KEY_GARBAGE_SIZE];
     pt_slice garbage = pt_slice_of(bytes, sizeof bytes);
-    pt_put_be32(bytes, PT_TABLE_GARBAGE);
-    pt_put_be32(bytes + PT_KEY_TABLE_SIZE, id);
+    pt_key_write_garbage(id, bytes);
     /* In one row, so that a failure after the removal brings the entry back. */
     size_t row = pt_session_begin_row(session);
     int rc = pt_session_remove(session, key, error);

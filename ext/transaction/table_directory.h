@@ -43,7 +43,7 @@ typedef struct pt_table_entry {
 /*
  * Looks the table up in the view. Costs nothing while the catalogue has not changed.
  * SQLITE_NOTFOUND (without a text) if there is none; SQLITE_TOOBIG: name too long;
- * SQLITE_CORRUPT_VTAB: its entry is damaged; SQLITE_NOMEM, and what the engine answers.
+ * SQLITE_CORRUPT_VTAB: its entry is damaged; SQLITE_NOMEM, or the engine's error.
  */
 int pt_table_directory_find(pt_session *session, pt_view *view, const char *name,
                             pt_table_id *table, pt_error *error);
@@ -70,7 +70,8 @@ int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *ent
 int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name,
                               pt_error *error);
 
-/* Reads an entry from its logical key and record. False if the record is damaged. */
+/* Reads an entry from its logical key and record, into which its name points. False if the record
+ * is damaged. */
 bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry);
 
 /* True if the key is that of the entry's name. */
@@ -84,11 +85,16 @@ typedef struct pt_table_walk {
     bool begun;
 } pt_table_walk;
 
-/* The first table of the walk is the one named `from`, or the next one in order. Empty: all tables.
+/*
+ * The first table of the walk is the one named `from`, or the next one in order. Empty: all tables.
+ * The walk retains the view. Close it even if this fails. SQLITE_NOMEM, SQLITE_ABORT_ROLLBACK, or
+ * the engine's error.
  */
 int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_error *error);
 
-/* The next table. *found = false at the end. The entry is valid until the next step. */
+/* The next table. *found = false at the end. The entry is valid until the next step.
+ * SQLITE_CORRUPT_VTAB: the entry is damaged; SQLITE_INTERRUPT; other codes as pt_table_walk_open.
+ */
 int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, pt_error *error);
 
 /* Releases the view and frees the memory. */
@@ -136,7 +142,7 @@ void pt_table_names_free(pt_table_names *names);
 /*
  * How much a table holds in the view: the snapshot's counts and the changes of pending operations.
  * Exact. The time depends on the number of the table's pending operations only. SQLITE_OK,
- * SQLITE_NOMEM, and what the engine answers.
+ * SQLITE_NOMEM, SQLITE_INTERRUPT, or the engine's error.
  */
 int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts, pt_error *error);
 

@@ -30,13 +30,13 @@ typedef struct pt_view {
     pt_memtable *memtable; /* NULL: the transaction does not write */
     pt_memtable *spare;    /* an empty one, or NULL */
     unsigned references;
-    bool rolled_back;              /* the memtable's writes, which readers may have seen */
+    bool rolled_back;              /* the memtable was, after cursors may have shown its writes */
     pt_interruption *interruption; /* of the statements that read the view, or NULL */
-    pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* by table id; the last one asked for */
+    pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* a cache, by table id modulo its size */
     pt_last_key last_key;
 } pt_view;
 
-/* A view of the store's newest version, with one reference. */
+/* A view of the store's newest version, with one reference. SQLITE_NOMEM, or the engine's error. */
 int pt_view_open(pt_store *store, pt_view **view, pt_error *error);
 
 /* The last reference ends the snapshot and frees everything. NULL is allowed. */
@@ -64,7 +64,7 @@ static inline int pt_view_step(pt_view *view, pt_error *error)
 }
 
 /* The record of the logical key of an entity or a catalogue entry, as the view shows it. Valid
- * until the next write or the view's end. SQLITE_OK, SQLITE_NOMEM, and what the engine answers. */
+ * until the next write or the view's end. SQLITE_OK, SQLITE_NOMEM, or the engine's error. */
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error);
 
 /* --- The view that new statements see --- */
@@ -77,7 +77,7 @@ typedef struct pt_current_view {
 } pt_current_view;
 
 /* Replaces the current view by one of the store's newest version. `interruption`: NULL if the
- * statements cannot be interrupted. */
+ * statements cannot be interrupted. On failure there is no current view. Codes as pt_view_open. */
 int pt_current_view_renew(pt_current_view *current, pt_store *store, pt_interruption *interruption,
                           pt_error *error);
 

@@ -52,8 +52,9 @@ bool pt_write_set_changes_catalog(const pt_write_set *set);
 /*
  * In one store transaction: undoes `undo`, that is, puts its keys back to what they are in
  * `before`; then applies `redo`. Either may be empty. All or nothing. The caller holds the writer
- * lock. Before a large set, and after SQLITE_FULL, dropped tables may be collected in commits of
- * their own.
+ * lock. Unless it undoes, this also deletes some entities of dropped tables: in the same commit,
+ * and for a large set or after SQLITE_FULL in commits of their own. SQLITE_OK, SQLITE_FULL,
+ * SQLITE_NOMEM, or another error of the engine.
  */
 int pt_write_set_commit(pt_store *store, const pt_write_set *undo, pt_snapshot *before,
                         const pt_write_set *redo, const pt_commit *commit, pt_error *error);

@@ -24,9 +24,9 @@ int pt_value_argument_text(sqlite3_value *value, pt_slice *text);
 int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob);
 
 /*
- * Converts an SQL value for a column of type `declared`; PT_NONE: the value keeps its own type. The
- * result for NULL is PT_NONE, which means absent. So it is for an empty text if `declared` is a
- * type other than String. Only conversions that lose nothing are allowed:
+ * Converts an SQL value for a column of type `declared`; PT_NONE: the value keeps its own type.
+ * NULL becomes PT_NONE, which means absent. So does an empty text if `declared` is a type other
+ * than String. Only conversions that lose nothing are allowed:
  *
  *     String          TEXT; INTEGER and REAL as SQLite writes them
  *     Int32, Int64    INTEGER and integral REAL within range; text that is exactly an integer
@@ -55,8 +55,7 @@ void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasti
 
 /*
  * Returns the content of the buffer, at least one byte, to SQLite as a STRING or BINARY. SQLite
- * takes the memory over and the buffer becomes empty. After the content of a STRING there must be a
- * NUL.
+ * takes the memory over, and the buffer becomes empty. A NUL must follow the content of a STRING.
  */
 void pt_value_result_buffer(sqlite3_context *context, pt_type type, pt_buffer *bytes);
 

@@ -2,8 +2,8 @@
  * Work in a process of its own: this program again, with other arguments. So its memory is only its
  * own, and what one side leaves behind in memory does not help or hinder another.
  */
-#ifndef CHILD_H
-#define CHILD_H
+#ifndef TESTS_BENCH_CHILD_H
+#define TESTS_BENCH_CHILD_H
 
 #include "bench/support.h"
 

@@ -1,8 +1,8 @@
 /*
  * How long small durable commits take: each inserts one entity in a random partition.
  */
-#ifndef COMMITS_H
-#define COMMITS_H
+#ifndef TESTS_BENCH_COMMITS_H
+#define TESTS_BENCH_COMMITS_H
 
 #include "bench/side.h"
 #include "bench/statistics.h"

@@ -7,8 +7,8 @@
  *     P PartitionKey    f FirstName    l LastName    e Email    n Note    a Age    s Salary
  *     R RowKey          L, H RowKeys that bound a range        c a number that a query computes
  */
-#ifndef DATA_H
-#define DATA_H
+#ifndef TESTS_BENCH_DATA_H
+#define TESTS_BENCH_DATA_H
 
 #include "bench/settings.h"
 

@@ -3,8 +3,8 @@
  * sides. A thorough digest, of untimed runs, counts every byte; the others only as much as makes
  * sure that the value is there, because the time that it takes is the same on all sides.
  */
-#ifndef DIGEST_H
-#define DIGEST_H
+#ifndef TESTS_BENCH_DIGEST_H
+#define TESTS_BENCH_DIGEST_H
 
 #include <stdbool.h>
 #include <stdint.h>

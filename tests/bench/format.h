@@ -1,8 +1,8 @@
 /*
  * Numbers as texts for people. Each function writes into the text and returns it.
  */
-#ifndef FORMAT_H
-#define FORMAT_H
+#ifndef TESTS_BENCH_FORMAT_H
+#define TESTS_BENCH_FORMAT_H
 
 #include <stdint.h>
 

@@ -6,8 +6,8 @@
  *
  *     FREELIST=10    entities of the store, in millions
  */
-#ifndef FREELIST_H
-#define FREELIST_H
+#ifndef TESTS_BENCH_FREELIST_H
+#define TESTS_BENCH_FREELIST_H
 
 #include "bench/side.h"
 

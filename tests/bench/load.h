@@ -1,8 +1,8 @@
 /*
  * Bulk loads, each in a process of its own.
  */
-#ifndef LOAD_H
-#define LOAD_H
+#ifndef TESTS_BENCH_LOAD_H
+#define TESTS_BENCH_LOAD_H
 
 #include "bench/measure.h"
 

@@ -1,8 +1,8 @@
 /*
  * What stands above every report: versions, machine, data and date.
  */
-#ifndef MACHINE_H
-#define MACHINE_H
+#ifndef TESTS_BENCH_MACHINE_H
+#define TESTS_BENCH_MACHINE_H
 
 #include "bench/settings.h"
 

@@ -2,8 +2,8 @@
  * Measuring a workload on several sides: a run on each to warm it, in which every byte that is read
  * is compared, then the timed runs, in turns (A B C A B C ...).
  */
-#ifndef MEASURE_H
-#define MEASURE_H
+#ifndef TESTS_BENCH_MEASURE_H
+#define TESTS_BENCH_MEASURE_H
 
 #include "bench/side.h"
 #include "bench/statistics.h"

@@ -2,8 +2,8 @@
  * A second table, beside the one that is measured: on each side of bench-growth a table "Other"
  * with the same columns.
  */
-#ifndef OTHER_TABLE_H
-#define OTHER_TABLE_H
+#ifndef TESTS_BENCH_OTHER_TABLE_H
+#define TESTS_BENCH_OTHER_TABLE_H
 
 #include "bench/side.h"
 

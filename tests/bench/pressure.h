@@ -4,8 +4,8 @@
  * back what it maps; one that has not, what else the system keeps of them, for to open and close a
  * file would drop the locks on it.
  */
-#ifndef PRESSURE_H
-#define PRESSURE_H
+#ifndef TESTS_BENCH_PRESSURE_H
+#define TESTS_BENCH_PRESSURE_H
 
 #include <pthread.h>
 #include <stdatomic.h>

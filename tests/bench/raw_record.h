@@ -6,8 +6,8 @@
  *               | u16 ends[4] of the texts in the data | data: FirstName, LastName, Email, Note,
  *               each with a NUL
  */
-#ifndef RAW_RECORD_H
-#define RAW_RECORD_H
+#ifndef TESTS_BENCH_RAW_RECORD_H
+#define TESTS_BENCH_RAW_RECORD_H
 
 #include "bench/data.h"
 #include "bench/digest.h"

@@ -2,8 +2,8 @@
  * LMDB's side: what the C API of LMDB does with the same keys and comparable records. A session is
  * an environment; reads renew one transaction, each write or group of writes is one.
  */
-#ifndef RAW_SIDE_H
-#define RAW_SIDE_H
+#ifndef TESTS_BENCH_RAW_SIDE_H
+#define TESTS_BENCH_RAW_SIDE_H
 
 #include <lmdb.h>
 

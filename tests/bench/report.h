@@ -1,8 +1,8 @@
 /*
  * Results on the standard output, and as CSV.
  */
-#ifndef REPORT_H
-#define REPORT_H
+#ifndef TESTS_BENCH_REPORT_H
+#define TESTS_BENCH_REPORT_H
 
 #include <stdio.h>
 

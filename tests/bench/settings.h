@@ -7,8 +7,8 @@
  *     DIR=/mnt/disk       where databases and stores are made (build/bench); the file system counts
  *     PRAGMAS='...'       SQL for every ordinary table's connection, as 'PRAGMA cache_size=-400000'
  */
-#ifndef SETTINGS_H
-#define SETTINGS_H
+#ifndef TESTS_BENCH_SETTINGS_H
+#define TESTS_BENCH_SETTINGS_H
 
 #include "bench/support.h"
 

@@ -10,8 +10,8 @@
  *     floor          a virtual table that makes up its rows, and forgets those that are loaded:
  * what SQLite's interface of virtual tables allows at best
  */
-#ifndef SIDE_H
-#define SIDE_H
+#ifndef TESTS_BENCH_SIDE_H
+#define TESTS_BENCH_SIDE_H
 
 #include "bench/digest.h"
 #include "bench/workload.h"

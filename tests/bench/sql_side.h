@@ -2,8 +2,8 @@
  * What the sides that speak SQL have in common: a connection, one prepared statement at a time, and
  * running a task with it.
  */
-#ifndef SQL_SIDE_H
-#define SQL_SIDE_H
+#ifndef TESTS_BENCH_SQL_SIDE_H
+#define TESTS_BENCH_SQL_SIDE_H
 
 #include <sqlite3.h>
 

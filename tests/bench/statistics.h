@@ -1,8 +1,8 @@
 /*
  * Median, least and most of a few numbers.
  */
-#ifndef STATISTICS_H
-#define STATISTICS_H
+#ifndef TESTS_BENCH_STATISTICS_H
+#define TESTS_BENCH_STATISTICS_H
 
 typedef struct summary {
     double median;

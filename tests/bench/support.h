@@ -2,8 +2,8 @@
  * What every part of the benchmark needs: giving up, the time, and folders. A benchmark that cannot
  * go on has nothing to report, so every failure ends it with a message.
  */
-#ifndef SUPPORT_H
-#define SUPPORT_H
+#ifndef TESTS_BENCH_SUPPORT_H
+#define TESTS_BENCH_SUPPORT_H
 
 #include <stdbool.h>
 #include <stddef.h>

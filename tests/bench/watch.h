@@ -2,8 +2,8 @@
  * Watching how much private memory a process has at most, which the system does not keep: a thread
  * looks every few milliseconds.
  */
-#ifndef WATCH_H
-#define WATCH_H
+#ifndef TESTS_BENCH_WATCH_H
+#define TESTS_BENCH_WATCH_H
 
 #include <pthread.h>
 #include <stdatomic.h>

@@ -1,8 +1,8 @@
 /*
  * Workers that read or write one store at the same time, as threads or as processes.
  */
-#ifndef WORKERS_H
-#define WORKERS_H
+#ifndef TESTS_BENCH_WORKERS_H
+#define TESTS_BENCH_WORKERS_H
 
 #include "bench/side.h"
 

@@ -2,8 +2,8 @@
  * The rows of the benchmark. A workload says in SQL what is done; LMDB does the same by its access.
  * To add a row, add it to the table in workload.c.
  */
-#ifndef WORKLOAD_H
-#define WORKLOAD_H
+#ifndef TESTS_BENCH_WORKLOAD_H
+#define TESTS_BENCH_WORKLOAD_H
 
 #include "bench/data.h"
 

@@ -18,8 +18,8 @@
  *
  * In a line, {{c*n}} stands for the character c, n times.
  */
-#ifndef CORPUS_H
-#define CORPUS_H
+#ifndef TESTS_CONFORMANCE_CORPUS_H
+#define TESTS_CONFORMANCE_CORPUS_H
 
 #include "fixtures/database.h"
 

@@ -3,8 +3,8 @@
  * with its type and value. Of a JSON object, or of columns of a ptable (without the types, which
  * SQL does not have).
  */
-#ifndef ENTITIES_H
-#define ENTITIES_H
+#ifndef TESTS_CONFORMANCE_ENTITIES_H
+#define TESTS_CONFORMANCE_ENTITIES_H
 
 #include "conformance/sql.h"
 

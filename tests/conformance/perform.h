@@ -4,8 +4,8 @@
  * For each table there are two virtual tables: one without columns, and one named "... columns"
  * whose columns are what $select may ask for.
  */
-#ifndef PERFORM_H
-#define PERFORM_H
+#ifndef TESTS_CONFORMANCE_PERFORM_H
+#define TESTS_CONFORMANCE_PERFORM_H
 
 #include "conformance/entities.h"
 

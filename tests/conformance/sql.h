@@ -1,8 +1,8 @@
 /*
  * SQL for use where everything but the statement under test must succeed.
  */
-#ifndef SQL_H
-#define SQL_H
+#ifndef TESTS_CONFORMANCE_SQL_H
+#define TESTS_CONFORMANCE_SQL_H
 
 #include "fixtures/database.h"
 

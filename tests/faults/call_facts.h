@@ -1,8 +1,8 @@
 /*
  * What tests ask of a system call that is being judged.
  */
-#ifndef CALL_FACTS_H
-#define CALL_FACTS_H
+#ifndef TESTS_FAULTS_CALL_FACTS_H
+#define TESTS_FAULTS_CALL_FACTS_H
 
 #include <limits.h>
 #include <stdio.h>

@@ -11,8 +11,8 @@
  *         if (!hit) break;
  *     }
  */
-#ifndef FAILING_MALLOC_H
-#define FAILING_MALLOC_H
+#ifndef TESTS_FAULTS_FAILING_MALLOC_H
+#define TESTS_FAULTS_FAILING_MALLOC_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

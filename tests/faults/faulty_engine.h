@@ -6,8 +6,8 @@
  *     fault_from(FAULTY_RESTORE, 2);           all from the third call on fail
  *     fault_none();
  */
-#ifndef FAULTY_ENGINE_H
-#define FAULTY_ENGINE_H
+#ifndef TESTS_FAULTS_FAULTY_ENGINE_H
+#define TESTS_FAULTS_FAULTY_ENGINE_H
 
 #include "fixtures/store_fixture.h"
 

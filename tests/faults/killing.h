@@ -2,8 +2,8 @@
  * Processes that acknowledge, by its number, each batch they have committed, until they are killed
  * at a random moment. The test sets `seed`.
  */
-#ifndef KILLING_H
-#define KILLING_H
+#ifndef TESTS_FAULTS_KILLING_H
+#define TESTS_FAULTS_KILLING_H
 
 #include <poll.h>
 #include <time.h>

@@ -3,8 +3,8 @@
  * fails for want of memory as those do, before LMDB sees it; for LMDB itself allocates rarely. What
  * LMDB calls of its own is not counted. To be included in one file of a program.
  */
-#ifndef LIBRARY_CALLS_H
-#define LIBRARY_CALLS_H
+#ifndef TESTS_FAULTS_LIBRARY_CALLS_H
+#define TESTS_FAULTS_LIBRARY_CALLS_H
 
 #include <lmdb.h>
 

@@ -7,8 +7,8 @@
  * Memory is blocks of malloc() and its kin and mappings by mmap(); mutexes, too, whose making POSIX
  * lets fail for want of it, but LMDB does not give those in its lock file back.
  */
-#ifndef LIBRARY_MEMORY_H
-#define LIBRARY_MEMORY_H
+#ifndef TESTS_FAULTS_LIBRARY_MEMORY_H
+#define TESTS_FAULTS_LIBRARY_MEMORY_H
 
 #include <dlfcn.h>
 #include <errno.h>

@@ -2,8 +2,8 @@
  * LMDB's functions that a test can let fail with any code: these definitions come before the
  * library's. To be included in one file of a program.
  */
-#ifndef LMDB_FAULTS_H
-#define LMDB_FAULTS_H
+#ifndef TESTS_FAULTS_LMDB_FAULTS_H
+#define TESTS_FAULTS_LMDB_FAULTS_H
 
 #include <dlfcn.h>
 #include <errno.h>

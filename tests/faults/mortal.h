@@ -2,8 +2,8 @@
  * Lets the process die in the middle of its work: as if by kill -9, at the n-th system call that
  * changes a file.
  */
-#ifndef MORTAL_H
-#define MORTAL_H
+#ifndef TESTS_FAULTS_MORTAL_H
+#define TESTS_FAULTS_MORTAL_H
 
 #include <signal.h>
 

@@ -2,8 +2,8 @@
  * A process that executes one statement on the database of a folder, and dies in the middle of it.
  * A test that uses this knows the role "perform".
  */
-#ifndef MORTAL_STATEMENT_H
-#define MORTAL_STATEMENT_H
+#ifndef TESTS_FAULTS_MORTAL_STATEMENT_H
+#define TESTS_FAULTS_MORTAL_STATEMENT_H
 
 #include "faults/mortal.h"
 #include "fixtures/child.h"

@@ -2,8 +2,8 @@
  * A virtual table of its own module, which takes part in transactions and fails them: its xSync
  * returns what `saboteur_code` says, after everything that took part earlier has synced.
  */
-#ifndef SABOTEUR_H
-#define SABOTEUR_H
+#ifndef TESTS_FAULTS_SABOTEUR_H
+#define TESTS_FAULTS_SABOTEUR_H
 
 #include <sqlite3.h>
 #include <stddef.h>

@@ -4,8 +4,8 @@
  * calls made by the judge itself, everything is as ever. Threads may call at once: a judge that
  * keeps state guards it itself.
  */
-#ifndef SYSTEM_CALLS_H
-#define SYSTEM_CALLS_H
+#ifndef TESTS_FAULTS_SYSTEM_CALLS_H
+#define TESTS_FAULTS_SYSTEM_CALLS_H
 
 #include <errno.h>
 #include <fcntl.h>

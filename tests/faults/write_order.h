@@ -1,8 +1,8 @@
 /*
  * In which order a file is made, and gets to the disk.
  */
-#ifndef WRITE_ORDER_H
-#define WRITE_ORDER_H
+#ifndef TESTS_FAULTS_WRITE_ORDER_H
+#define TESTS_FAULTS_WRITE_ORDER_H
 
 #include <sys/stat.h>
 

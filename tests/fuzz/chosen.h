@@ -3,8 +3,9 @@
  * state is a position in it, so that a copy of the state gives the same choices again. Behind the
  * end all choices are 0: the first form of a rule, which leads no further.
  */
-#ifndef RANDOM_H
-#define RANDOM_H
+#ifndef TESTS_FUZZ_CHOSEN_H
+#define TESTS_FUZZ_CHOSEN_H
+#define TESTS_RANDOM_RANDOM_H /* so that its functions are not defined, too */
 
 #include <stdint.h>
 

@@ -2,8 +2,8 @@
  * A corpus: inputs in one file of text, each in a line of its own, in which \xHH stands for a byte
  * that is not printable ASCII, and for the backslash.
  */
-#ifndef CORPUS_H
-#define CORPUS_H
+#ifndef TESTS_FUZZ_CORPUS_H
+#define TESTS_FUZZ_CORPUS_H
 
 #include <ctype.h>
 #include <stdbool.h>

@@ -4,8 +4,8 @@
  * A fuzzer is a function of some bytes that ends the process when something is wrong. Built with
  * LIBFUZZER it is driven by libFuzzer; otherwise it is a test that replays its corpus (replay.h).
  */
-#ifndef FUZZ_H
-#define FUZZ_H
+#ifndef TESTS_FUZZ_FUZZ_H
+#define TESTS_FUZZ_FUZZ_H
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -4,12 +4,7 @@
  * hold for every entity that passes, so that reading only those finds as much as reading all. The
  * input is the filter.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "fixtures/cmocka.h"
 
 #include <inttypes.h>
 #include <math.h>

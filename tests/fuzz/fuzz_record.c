@@ -4,12 +4,7 @@
  * to make a record of. What can be read is written again and then reads the same; a changed bit or
  * another key is found out; patched values are there, and the others as they were.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "fixtures/cmocka.h"
 
 #include "base/sqlite.h"
 #include "fixtures/sample_records.h"

@@ -10,8 +10,8 @@
  *     fuzz_NAME unpack FOLDER       writes both as files
  *     fuzz_NAME pack FOLDER         prints the files as a corpus
  */
-#ifndef REPLAY_H
-#define REPLAY_H
+#ifndef TESTS_FUZZ_REPLAY_H
+#define TESTS_FUZZ_REPLAY_H
 
 #ifndef LIBFUZZER
 
@@ -20,6 +20,7 @@
 #include <unistd.h>
 
 #include "fuzz/corpus.h"
+#include "fuzz/fuzz.h"
 #include "random/environment.h"
 
 enum { DEFAULT_MUTATIONS = 300, DEFAULT_SEED = 1, INPUT_SECONDS = 60 };

@@ -4,8 +4,8 @@
  * is prepared, and the ptable only when it is used. Bytes of pt_tables count the pieces of large
  * values with their keys, those of pt_partitions without.
  */
-#ifndef CATALOG_H
-#define CATALOG_H
+#ifndef TESTS_RANDOM_CATALOG_H
+#define TESTS_RANDOM_CATALOG_H
 
 #include "random/grammar.h"
 #include "random/twins.h"

@@ -1,8 +1,8 @@
 /*
  * What the environment tells a random test.
  */
-#ifndef ENVIRONMENT_H
-#define ENVIRONMENT_H
+#ifndef TESTS_RANDOM_ENVIRONMENT_H
+#define TESTS_RANDOM_ENVIRONMENT_H
 
 #include <errno.h>
 #include <stdint.h>

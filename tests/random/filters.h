@@ -7,8 +7,8 @@
  * filter compares texts whatever the database's encoding; and twin_less(value), less than any other
  * value, but NULL for NULL.
  */
-#ifndef FILTERS_H
-#define FILTERS_H
+#ifndef TESTS_RANDOM_FILTERS_H
+#define TESTS_RANDOM_FILTERS_H
 
 #include "random/grammar.h"
 

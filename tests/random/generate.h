@@ -1,8 +1,8 @@
 /*
  * Chooses the next step at random, so that it makes sense where the databases stand.
  */
-#ifndef GENERATE_H
-#define GENERATE_H
+#ifndef TESTS_RANDOM_GENERATE_H
+#define TESTS_RANDOM_GENERATE_H
 
 #include "random/catalog.h"
 #include "random/filters.h"

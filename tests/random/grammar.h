@@ -12,8 +12,8 @@
  * A form that is to come often is listed often. The first form of a rule must not lead back to the
  * rule: it is the one that is taken once the nesting is deep.
  */
-#ifndef GRAMMAR_H
-#define GRAMMAR_H
+#ifndef TESTS_RANDOM_GRAMMAR_H
+#define TESTS_RANDOM_GRAMMAR_H
 
 #include <stdbool.h>
 

@@ -3,8 +3,8 @@
  * under the condition that an ETag is still the one that was seen. Tags are remembered in the table
  * `seen`. The ordinary database gets the rows of an operation by a query (twin_operation.h).
  */
-#ifndef OPERATIONS_H
-#define OPERATIONS_H
+#ifndef TESTS_RANDOM_OPERATIONS_H
+#define TESTS_RANDOM_OPERATIONS_H
 
 #include "random/grammar.h"
 

@@ -1,8 +1,8 @@
 /*
  * Carries a step out on both databases and says whether they can be told apart by it.
  */
-#ifndef PERFORM_H
-#define PERFORM_H
+#ifndef TESTS_RANDOM_PERFORM_H
+#define TESTS_RANDOM_PERFORM_H
 
 #include "random/twin_operation.h"
 #include "random/twins.h"

@@ -1,8 +1,8 @@
 /*
  * Random arguments of statements on queues, and what they mean to the model.
  */
-#ifndef QUEUE_CHOICES_H
-#define QUEUE_CHOICES_H
+#ifndef TESTS_RANDOM_QUEUE_CHOICES_H
+#define TESTS_RANDOM_QUEUE_CHOICES_H
 
 #include "random/queue_judge.h"
 #include "random/random.h"

@@ -1,8 +1,8 @@
 /*
  * pt_queue_get wherever it can stand in a statement.
  */
-#ifndef QUEUE_GETTING_H
-#define QUEUE_GETTING_H
+#ifndef TESTS_RANDOM_QUEUE_GETTING_H
+#define TESTS_RANDOM_QUEUE_GETTING_H
 
 #include "random/queue_writing.h"
 

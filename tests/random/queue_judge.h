@@ -1,8 +1,8 @@
 /*
  * Runs a statement and holds what it did against what the model says.
  */
-#ifndef QUEUE_JUDGE_H
-#define QUEUE_JUDGE_H
+#ifndef TESTS_RANDOM_QUEUE_JUDGE_H
+#define TESTS_RANDOM_QUEUE_JUDGE_H
 
 #include "random/queue_world.h"
 

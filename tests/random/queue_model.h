@@ -4,8 +4,8 @@
  * short, for between two statements of a test more than 100 ns pass; and less than any that is
  * called long, for whoever uses a model is done with it before the shortest, 30 seconds.
  */
-#ifndef QUEUE_MODEL_H
-#define QUEUE_MODEL_H
+#ifndef TESTS_RANDOM_QUEUE_MODEL_H
+#define TESTS_RANDOM_QUEUE_MODEL_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * SELECT from a queue.
  */
-#ifndef QUEUE_READING_H
-#define QUEUE_READING_H
+#ifndef TESTS_RANDOM_QUEUE_READING_H
+#define TESTS_RANDOM_QUEUE_READING_H
 
 #include "random/queue_choices.h"
 

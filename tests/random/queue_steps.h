@@ -2,8 +2,8 @@
  * What a random test of queues does, one step after the other: a connection, a kind of statement
  * and a number from which all about it is chosen, so that steps can be carried out again.
  */
-#ifndef QUEUE_STEPS_H
-#define QUEUE_STEPS_H
+#ifndef TESTS_RANDOM_QUEUE_STEPS_H
+#define TESTS_RANDOM_QUEUE_STEPS_H
 
 #include "random/queue_getting.h"
 #include "random/queue_reading.h"

@@ -1,8 +1,8 @@
 /*
  * pt_queue_update, for one message or several.
  */
-#ifndef QUEUE_UPDATING_H
-#define QUEUE_UPDATING_H
+#ifndef TESTS_RANDOM_QUEUE_UPDATING_H
+#define TESTS_RANDOM_QUEUE_UPDATING_H
 
 #include "random/queue_writing.h"
 

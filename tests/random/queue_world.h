@@ -3,8 +3,8 @@
  * times that the queue makes are learned when they are first seen, and must stay the same as long
  * as the model says that they do.
  */
-#ifndef QUEUE_WORLD_H
-#define QUEUE_WORLD_H
+#ifndef TESTS_RANDOM_QUEUE_WORLD_H
+#define TESTS_RANDOM_QUEUE_WORLD_H
 
 #include "random/queue_model.h"
 #include "random/run.h"

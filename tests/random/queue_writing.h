@@ -1,8 +1,8 @@
 /*
  * INSERT, UPDATE and DELETE, and what the model makes of them.
  */
-#ifndef QUEUE_WRITING_H
-#define QUEUE_WRITING_H
+#ifndef TESTS_RANDOM_QUEUE_WRITING_H
+#define TESTS_RANDOM_QUEUE_WRITING_H
 
 #include "random/queue_choices.h"
 

@@ -1,8 +1,8 @@
 /*
  * Numbers that look random and are the same again for the same seed: the generator SplitMix64.
  */
-#ifndef RANDOM_H
-#define RANDOM_H
+#ifndef TESTS_RANDOM_RANDOM_H
+#define TESTS_RANDOM_RANDOM_H
 
 #include <stdint.h>
 

@@ -1,8 +1,8 @@
 /*
  * Runs a statement on one database and keeps what it did.
  */
-#ifndef RUN_H
-#define RUN_H
+#ifndef TESTS_RANDOM_RUN_H
+#define TESTS_RANDOM_RUN_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -1,8 +1,8 @@
 /*
  * Cuts the steps that led to a failure down to few that still do.
  */
-#ifndef SHRINK_H
-#define SHRINK_H
+#ifndef TESTS_RANDOM_SHRINK_H
+#define TESTS_RANDOM_SHRINK_H
 
 #include "random/perform.h"
 

@@ -14,8 +14,8 @@
  * wrong order ('01', '1'). COLLATE NOCASE IN appears without joins, in which ordinary tables forget
  * the collation.
  */
-#ifndef STATEMENTS_H
-#define STATEMENTS_H
+#ifndef TESTS_RANDOM_STATEMENTS_H
+#define TESTS_RANDOM_STATEMENTS_H
 
 #include "random/grammar.h"
 

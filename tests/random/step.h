@@ -2,8 +2,8 @@
  * What a random test does, one step after the other. Steps can be carried out again without the
  * generator that made them, which is how a failure is cut down to the steps that matter.
  */
-#ifndef STEP_H
-#define STEP_H
+#ifndef TESTS_RANDOM_STEP_H
+#define TESTS_RANDOM_STEP_H
 
 #include <sqlite3.h>
 #include <stdbool.h>

@@ -2,8 +2,8 @@
  * Performs operations of the Table service on an ordinary table, as INSERT with WriteMode and
  * IfMatch does on a ptable: the model of what that has to do.
  */
-#ifndef TWIN_OPERATION_H
-#define TWIN_OPERATION_H
+#ifndef TESTS_RANDOM_TWIN_OPERATION_H
+#define TESTS_RANDOM_TWIN_OPERATION_H
 
 #include "random/run.h"
 

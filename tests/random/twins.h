@@ -3,8 +3,8 @@
  * the same names and columns, so that both understand the same SQL. The twin's tables are STRICT,
  * which refuses the values that typed columns of a ptable refuse.
  */
-#ifndef TWINS_H
-#define TWINS_H
+#ifndef TESTS_RANDOM_TWINS_H
+#define TESTS_RANDOM_TWINS_H
 
 #include <dirent.h>
 #include <math.h>

@@ -1,8 +1,8 @@
 /*
  * Rules for values and conditions: few keys, so that they meet, and all shapes of WHERE.
  */
-#ifndef VALUES_H
-#define VALUES_H
+#ifndef TESTS_RANDOM_VALUES_H
+#define TESTS_RANDOM_VALUES_H
 
 #include "random/grammar.h"
 

@@ -27,8 +27,8 @@ int pt_lmdb_check_kind(const struct stat *file, const char *path, pt_error *erro
  */
 int pt_lmdb_check_file(int fd, const char *path, struct stat *file, pt_error *error);
 
-/* Keeps the descriptor open. Only the descriptor of something other than a regular file is closed.
- */
+/* Takes over the descriptor and keeps it open. Only that of something other than a regular file is
+ * closed. */
 void pt_lmdb_foreign_keep(pt_lmdb_owned *owned, bool writable);
 
 /* Gives the caller the descriptor that is kept of the file at `path`. False if there is none. */

@@ -16,7 +16,8 @@
 
 /*
  * The kernel releases the locks of a process that ends one after the other, the store's last; on a
- * busy machine that can take long. The lock file stays.
+ * busy machine that can take long. But its lock file stays, so if there is none we need not wait
+ * that long (handle_difference). We look at least so often, and for at least so many ms.
  */
 enum { LOOKS = 50, LOOKING_MS = 50, LOOKING_AT_ENDING_MS = 3000 };
 
@@ -32,8 +33,8 @@ static char *lock_file_of(const char *path)
 /*
  * LMDB writes to the lock file through a map, and writing to a page for which the disk has no room
  * kills the process. So the room is allocated here, if the file system can do that. A lock file
- * that exists keeps its size, as its users have mapped no more; if it has its first page already,
- * it will do.
+ * that exists keeps its size, as its users have mapped no more. If the disk is full, it will do as
+ * long as it has its first page.
  */
 static int allocate_room(int fd, const char *name, pt_error *error)
 {

@@ -192,8 +192,8 @@ int pt_lmdb_temporary_publish(pt_lmdb_temporary *temporary, const char *path)
     return problem;
 }
 
-/* True if the file has the name `path`: rename() may fail after it has been done. Both files are in
- * one folder. */
+/* True if the file has the name `path`: a file system may rename it and report a failure all the
+ * same. Both names are in one folder, so the inode number is enough. */
 static bool has_its_name(const pt_lmdb_temporary *temporary, const char *path)
 {
     struct stat file;

@@ -5,7 +5,7 @@
  * "-lock" appended. It has four named sub-databases. Their keys are in memcmp order, without
  * duplicates.
  *
- * `entities`: logical key (entity/key.h) -> record (entity/record.h). Table id 0 is the catalog.
+ * `entities`: logical key (entity/key.h) -> record (entity/record.h). Table id 0 is the catalogue.
  *
  * LMDB's keys have at most 511 bytes. A logical key of up to 510 bytes is stored as it is. A longer
  * one is stored in two parts. The first is a link in `entities`: its key is the first 510 bytes of
@@ -33,8 +33,8 @@
  *                know a feature of the first set must not open the store, of the second must not
  *                write to it; features of the third may be ignored
  *     "current"  the state, replaced by every commit: 16 bytes nonce, u64 id of the LMDB
- *                transaction, u64 catalog generation, i64 last timestamp given out, u32 next table
- *                id, u16 highest name id, u16 highest shape id
+ *                transaction, u64 catalogue generation, i64 last timestamp given out, u32 next
+ *                table id, u16 highest name id, u16 highest shape id
  *     "n" id     u16 name id in the key; the property name, UTF-8
  *     "s" id     u16 shape id in the key; the shape's description (entity/shape.h)
  *     "c" table  u32 table id in the key; i64 entities, i64 bytes of their keys and records and of
@@ -79,14 +79,6 @@ bool pt_format_find_database(pt_slice name, pt_format_database *database)
         (*database)++;
     }
     return *database < PT_FORMAT_DATABASES;
-}
-
-pt_format_key pt_format_garbage_key(uint32_t table_id)
-{
-    pt_format_key key = {.size = 2 * PT_KEY_TABLE_SIZE};
-    pt_put_be32(key.bytes, PT_TABLE_GARBAGE);
-    pt_put_be32(key.bytes + PT_KEY_TABLE_SIZE, table_id);
-    return key;
 }
 
 pt_slice pt_format_header_key(void)

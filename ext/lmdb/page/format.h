@@ -37,12 +37,9 @@ enum {
 };
 
 typedef struct pt_format_key {
-    uint8_t bytes[8];
+    uint8_t bytes[5];
     size_t size;
 } pt_format_key;
-
-/* The logical key of a dropped table, in `garbage`. */
-pt_format_key pt_format_garbage_key(uint32_t table_id);
 
 /*
  * The main database.
@@ -58,7 +55,7 @@ enum {
 
 /* The record "current", which every commit replaces. */
 typedef struct pt_format_state {
-    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random: no two commits have the same */
+    uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* no two commits have the same */
     uint64_t version;                    /* LMDB's transaction id of the commit */
     uint64_t catalog_generation;
     int64_t clock;

@@ -6,7 +6,7 @@
 
 enum {
     META_TRIES = 3,      /* a commit may be writing the meta page while we read it */
-    FREE_LIST_PAGES = 64 /* verify at least this many pages of the list of free pages */
+    FREE_LIST_PAGES = 64 /* of the list of free pages are verified, or a few more */
 };
 
 static const char FREE_LIST_NAME[] = "the list of free pages";
@@ -20,8 +20,8 @@ typedef struct verification {
 static int fail_damaged_file(const char *path, const char *where, const char *what, pt_error *error)
 {
     return pt_error_set(error, SQLITE_CORRUPT,
-                        "store %Q is damaged: %s %s; restore it from a backup, or see what "
-                        "pt_check says",
+                        "store %Q is damaged: %s %s; pt_check lists the damage; restore it from a "
+                        "backup",
                         path, where, what);
 }
 

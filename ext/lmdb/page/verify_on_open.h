@@ -20,7 +20,7 @@ int pt_lmdb_verify_metas(int fd, const char *path, pt_error *error);
  * of the main database, the first and last pages of the other trees, and the beginning of the list
  * of free pages, which is where a writer begins. *again = true: commits overwrote the version
  * before the transaction could hold it; try again. SQLITE_CORRUPT with a text, SQLITE_IOERR_READ,
- * SQLITE_NOMEM. A main database that is not a store's is not judged: LMDB's caller refuses it.
+ * SQLITE_NOMEM. A main database that is not a store's is not judged: lmdb/opening.c refuses it.
  */
 int pt_lmdb_verify_version(int fd, const char *path, uint64_t version, bool *again,
                            pt_error *error);
@@ -30,8 +30,8 @@ int pt_lmdb_verify_version(int fd, const char *path, uint64_t version, bool *aga
  * allocated and freed again. If that is the last page, the file ends before it until the file is
  * extended (lmdb/writer.c); if the process is killed or the power fails first, it stays that way.
  * Nothing is lost: a free page is never read. A truncated file looks the same, but lacks pages that
- * are in use. LMDB cannot tell them apart, since it must not read a page beyond the end of the
- * file; so this function reads the list of free pages from the file.
+ * are in use. LMDB cannot be asked which it is: reading a page past the end of the file through its
+ * map would kill the process. So this function reads the list of free pages from the file.
  *
  * *are_free = true: the missing pages, up to the last one of the newest commit, are all free. It is
  * false also if the list is damaged, or looks damaged because commits change it meanwhile.

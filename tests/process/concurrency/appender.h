@@ -6,8 +6,8 @@
  * After some transactions an appender goes on to the next generation of lists, so that none becomes
  * long; all do at about the same time.
  */
-#ifndef APPENDER_H
-#define APPENDER_H
+#ifndef TESTS_PROCESS_CONCURRENCY_APPENDER_H
+#define TESTS_PROCESS_CONCURRENCY_APPENDER_H
 
 #include <sched.h>
 #include <time.h>

@@ -5,8 +5,8 @@
  * The program has a table `jobs` and its main begins with:
  *     if (is_member(argc, argv)) return be_member(argv, jobs, JOBS);
  */
-#ifndef CREW_H
-#define CREW_H
+#ifndef TESTS_PROCESS_CONCURRENCY_CREW_H
+#define TESTS_PROCESS_CONCURRENCY_CREW_H
 
 #include <poll.h>
 

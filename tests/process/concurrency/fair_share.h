@@ -2,8 +2,8 @@
  * How long writers wait for their turns, and how many turns each gets: several, in threads or in
  * processes, write as fast as they can until there were enough writes altogether.
  */
-#ifndef FAIR_SHARE_H
-#define FAIR_SHARE_H
+#ifndef TESTS_PROCESS_CONCURRENCY_FAIR_SHARE_H
+#define TESTS_PROCESS_CONCURRENCY_FAIR_SHARE_H
 
 #include <fcntl.h>
 #include <pthread.h>

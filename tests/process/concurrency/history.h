@@ -8,8 +8,8 @@
  *     note_keep(&h, appends);                 a savepoint took back all appends but the first ones
  *     end_transaction(&h, time, committed);
  */
-#ifndef HISTORY_H
-#define HISTORY_H
+#ifndef TESTS_PROCESS_CONCURRENCY_HISTORY_H
+#define TESTS_PROCESS_CONCURRENCY_HISTORY_H
 
 #include <stdbool.h>
 #include <stdint.h>

@@ -8,8 +8,8 @@
  * are edges of a graph that must have no cycle. What transactions have read that were rolled back
  * must have been as good.
  */
-#ifndef HISTORY_CHECK_H
-#define HISTORY_CHECK_H
+#ifndef TESTS_PROCESS_CONCURRENCY_HISTORY_CHECK_H
+#define TESTS_PROCESS_CONCURRENCY_HISTORY_CHECK_H
 
 #include <stdarg.h>
 

@@ -245,8 +245,6 @@ static void generations_are_never_mixed(void **state)
     assert_int_equal(anatomy_of(folder, STORE)->chunks, chunks);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc > 2) {

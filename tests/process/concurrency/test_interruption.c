@@ -571,8 +571,6 @@ static void an_interrupted_statement_says_so(void **state)
     close_database(db);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -317,8 +317,6 @@ static void a_file_that_lmdb_has_open_in_the_process_is_not_opened(void **state)
     close_database(db);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -449,8 +449,6 @@ static const job jobs[] = {
     {"mover", STAFF, move_partition},
 };
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (is_member(argc, argv)) {

@@ -409,8 +409,6 @@ static void rollback_takes_both_back(void **state)
     assert_peer_number(&both->other, 3, "SELECT count(*) FROM o");
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 static int run_role(char **argv)
 {
     const char *role = argv[1];

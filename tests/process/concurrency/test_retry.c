@@ -370,8 +370,6 @@ static void of_many_threads_one_is_first(void **state)
     close_database(db);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (is_peer(argc, argv)) {

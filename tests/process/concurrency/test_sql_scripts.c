@@ -265,8 +265,6 @@ static void setting_up_again_puts_right_what_is_wrong(void **state)
     close_database(db);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "writer") == 0) {

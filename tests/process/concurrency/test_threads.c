@@ -235,8 +235,6 @@ static void threads_open_and_close_one_store(void **state)
     assert_store(folder, "new.ptable", 1, THREADS * OPENINGS);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -463,8 +463,6 @@ static void long_lists_are_not_multiplied(void **state)
     close_database(db);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -84,8 +84,6 @@ static void a_load_in_random_order_takes_little_memory(void **state)
     check_load(*state, "random");
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc > 2) {

@@ -1,8 +1,8 @@
 /*
  * Copying a store, for backups and for compacting, while calls of LMDB or of the system fail.
  */
-#ifndef COPYING_H
-#define COPYING_H
+#ifndef TESTS_PROCESS_COPIES_COPYING_H
+#define TESTS_PROCESS_COPIES_COPYING_H
 
 #include <dlfcn.h>
 #include <lmdb.h>
@@ -133,7 +133,7 @@ static const char record[] = "a record of some bytes, which fills a page sooner 
 static char copy_path[96];
 
 /* In memory, if there is such a place: these files need no disk. */
-static inline int set_up(void **state)
+static inline int setup(void **state)
 {
     (void)state;
     snprintf(fixture_folder, sizeof fixture_folder, "/dev/shm/ptable-test-XXXXXX");
@@ -147,7 +147,7 @@ static inline int set_up(void **state)
     return 0;
 }
 
-static inline int tear_down(void **state)
+static inline int teardown(void **state)
 {
     system_call_judge = NULL;
     return fixture_teardown(state);

@@ -433,8 +433,6 @@ static void a_killed_backup_is_whole_or_not_there(void **state)
     close_database(db);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc == 4 && strcmp(argv[1], "load") == 0) {

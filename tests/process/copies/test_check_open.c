@@ -267,17 +267,15 @@ static void a_meta_page_is_damaged_only_if_it_stays_so(void **state)
     sqlite3_free(text);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_store, drop_store)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_version_that_is_overwritten_is_not_checked),
-        TEST(a_meta_page_damaged_in_use_is_named),
-        TEST(what_is_superseded_is_not_checked),
-        TEST(reading_may_fail),
-        TEST(each_read_may_fail),
-        TEST(a_meta_page_is_damaged_only_if_it_stays_so),
+        check_test(a_version_that_is_overwritten_is_not_checked),
+        check_test(a_meta_page_damaged_in_use_is_named),
+        check_test(what_is_superseded_is_not_checked),
+        check_test(reading_may_fail),
+        check_test(each_read_may_fail),
+        check_test(a_meta_page_is_damaged_only_if_it_stays_so),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -776,8 +776,6 @@ static void a_killed_process_leaves_one_of_the_files(void **state)
     assert_true(replaced > 0 && replaced < kills);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (is_peer(argc, argv)) {

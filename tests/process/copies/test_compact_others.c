@@ -200,8 +200,6 @@ static void collecting_may_fail(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

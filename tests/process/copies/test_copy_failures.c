@@ -413,8 +413,6 @@ static void keys_of_no_table_are_not_copied(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

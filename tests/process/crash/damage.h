@@ -2,8 +2,8 @@
  * Images of a store's file, and what can happen to them: bits that flip, pages that are zeroed,
  * exchanged or old, ends that are missing, and numbers that are changed where they hurt.
  */
-#ifndef DAMAGE_H
-#define DAMAGE_H
+#ifndef TESTS_PROCESS_CRASH_DAMAGE_H
+#define TESTS_PROCESS_CRASH_DAMAGE_H
 
 #include <sys/stat.h>
 

@@ -7,8 +7,8 @@
  * folder was synced. Of everything since, any part may be there: writes in any order, each torn at
  * sectors; the file as long as it was, as it became, or in between; names made and removed or not.
  */
-#ifndef DISK_H
-#define DISK_H
+#ifndef TESTS_PROCESS_CRASH_DISK_H
+#define TESTS_PROCESS_CRASH_DISK_H
 
 #include <limits.h>
 

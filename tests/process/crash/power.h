@@ -2,8 +2,8 @@
  * A disk whose power fails: goes through a log of disk.h event by event, and makes images of what
  * may be left at each.
  */
-#ifndef POWER_H
-#define POWER_H
+#ifndef TESTS_PROCESS_CRASH_POWER_H
+#define TESTS_PROCESS_CRASH_POWER_H
 
 #include "process/crash/disk.h"
 

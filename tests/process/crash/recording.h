@@ -2,8 +2,8 @@
  * A process that works on a store and its main database, recorded for test_power_loss.c: the
  * scenarios, what there is after each transaction, and when its parts come to lie on the disk.
  */
-#ifndef RECORDING_H
-#define RECORDING_H
+#ifndef TESTS_PROCESS_CRASH_RECORDING_H
+#define TESTS_PROCESS_CRASH_RECORDING_H
 
 #include "faults/saboteur.h"
 #include "fixtures/workload.h"

@@ -151,8 +151,6 @@ static void killed_at_each_call_in_wal_mode(void **state)
     die_at_each_call(*state, "wal");
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc > 2) {

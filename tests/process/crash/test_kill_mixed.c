@@ -110,8 +110,6 @@ static void killed_at_random_moments_in_wal_mode(void **state)
     kill_at_random_moments(*state, "wal");
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc > 2) {

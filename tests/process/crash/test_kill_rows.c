@@ -225,8 +225,6 @@ static void killed_beside_a_survivor_in_wal_mode(void **state)
     die_at_each_call_of_a_commit(*state, "wal", true);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (argc > 2) {

@@ -433,8 +433,6 @@ static void two_threads_fill_them_at_once(void **state)
     assert_sound(*state, "second.ptable", 0);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

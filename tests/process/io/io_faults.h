@@ -3,8 +3,8 @@
  * calls are those of the process, SQLite's and LMDB's as well as our own; only calls of the thread
  * that armed the fault are counted and fail.
  */
-#ifndef IO_FAULTS_H
-#define IO_FAULTS_H
+#ifndef TESTS_PROCESS_IO_IO_FAULTS_H
+#define TESTS_PROCESS_IO_IO_FAULTS_H
 
 #include "faults/system_calls.h"
 

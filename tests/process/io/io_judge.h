@@ -1,8 +1,8 @@
 /*
  * What a step may say when one of its system calls fails, and the figures of a run.
  */
-#ifndef IO_JUDGE_H
-#define IO_JUDGE_H
+#ifndef TESTS_PROCESS_IO_IO_JUDGE_H
+#define TESTS_PROCESS_IO_IO_JUDGE_H
 
 #include "process/io/io_side.h"
 

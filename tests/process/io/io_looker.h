@@ -4,8 +4,8 @@
  *
  * The program's main begins with: if (io_is_looker(argc, argv)) return io_be_looker();
  */
-#ifndef IO_LOOKER_H
-#define IO_LOOKER_H
+#ifndef TESTS_PROCESS_IO_IO_LOOKER_H
+#define TESTS_PROCESS_IO_IO_LOOKER_H
 
 #include "fixtures/child.h"
 #include "process/io/io_side.h"

@@ -10,8 +10,8 @@
  * Each step succeeds as long as no call fails. A unit is a step outside of transactions, or all
  * from BEGIN to the end of the transaction; it can be run again after it failed.
  */
-#ifndef IO_SCRIPTS_H
-#define IO_SCRIPTS_H
+#ifndef TESTS_PROCESS_IO_IO_SCRIPTS_H
+#define TESTS_PROCESS_IO_IO_SCRIPTS_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  * A connection with ptable in the folder whose system calls fail, another one beside it, what the
  * steps of scripts do with them, and the state of all tables as text.
  */
-#ifndef IO_SIDE_H
-#define IO_SIDE_H
+#ifndef TESTS_PROCESS_IO_IO_SIDE_H
+#define TESTS_PROCESS_IO_IO_SIDE_H
 
 #include "fixtures/database.h"
 #include "process/io/io_faults.h"

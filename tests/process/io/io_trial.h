@@ -3,8 +3,8 @@
  * that fails must leave the state from before it, and succeed when it is run again once the fault
  * is healed; one that says it is done must be there completely.
  */
-#ifndef IO_TRIAL_H
-#define IO_TRIAL_H
+#ifndef TESTS_PROCESS_IO_IO_TRIAL_H
+#define TESTS_PROCESS_IO_IO_TRIAL_H
 
 #include <dirent.h>
 #include <limits.h>

@@ -731,21 +731,19 @@ static void failing_exchange_keeps_the_store(void **state)
     engine->close(store);
 }
 
-static int set_up(void **state)
+static int setup(void **state)
 {
     heal();
     failing = NO_CALL;
     return fixture_setup(state);
 }
 
-static int tear_down(void **state)
+static int teardown(void **state)
 {
     heal();
     failing = NO_CALL;
     return fixture_teardown(state);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {

@@ -3,16 +3,12 @@
  * and with each allocation of SQLite failing in turn. SQLite closes a library that could not be
  * loaded, of which the connection may have registered tables and functions by then.
  */
+#include "fixtures/cmocka.h"
+
 #include <dlfcn.h>
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"

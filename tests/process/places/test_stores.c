@@ -343,8 +343,6 @@ static void a_database_taken_for_a_store_stays_locked(void **state)
     close_database(db);
 }
 
-#define folder_test(name) cmocka_unit_test_setup_teardown(name, make_folder, remove_folder)
-
 int main(int argc, char **argv)
 {
     if (is_peer(argc, argv)) {

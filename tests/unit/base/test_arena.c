@@ -1,9 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "fixtures/cmocka.h"
 
 #include "base/arena.h"
 #include "faults/failing_malloc.h"

@@ -1,10 +1,10 @@
 /*
  * A connection for tests of SQL functions: evaluates expressions, also while allocations fail.
- *
- * Include after cmocka.h.
  */
-#ifndef FUNCTION_FIXTURE_H
-#define FUNCTION_FIXTURE_H
+#ifndef TESTS_UNIT_FUNCTIONS_FUNCTION_FIXTURE_H
+#define TESTS_UNIT_FUNCTIONS_FUNCTION_FIXTURE_H
+
+#include "fixtures/cmocka.h"
 
 #include <sqlite3.h>
 #include <string.h>

@@ -1,14 +1,10 @@
+#include "fixtures/cmocka.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/ticks.h"
 #include "entity/edm.h"

@@ -1,8 +1,8 @@
 /*
  * A store with short and long keys.
  */
-#ifndef FILLED_STORE_H
-#define FILLED_STORE_H
+#ifndef TESTS_UNIT_LMDB_FILLED_STORE_H
+#define TESTS_UNIT_LMDB_FILLED_STORE_H
 
 #include "entity/key.h"
 #include "fixtures/store_fixture.h"

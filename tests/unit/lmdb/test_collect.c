@@ -434,20 +434,18 @@ static void a_drop_can_be_taken_back(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(a_large_table_goes_in_slices),
-        TEST(chunks_and_long_keys_go_too),
-        TEST(scattered_buckets_free_few_pages_at_once),
-        TEST(one_long_bucket_is_emptied_in_slices),
-        TEST(neighbours_can_be_read_between_slices),
-        TEST(older_snapshots_keep_the_table),
-        TEST(an_aborted_slice_loses_nothing),
-        TEST(small_tables_go_together),
-        TEST(a_drop_can_be_taken_back),
+        store_test(a_large_table_goes_in_slices),
+        store_test(chunks_and_long_keys_go_too),
+        store_test(scattered_buckets_free_few_pages_at_once),
+        store_test(one_long_bucket_is_emptied_in_slices),
+        store_test(neighbours_can_be_read_between_slices),
+        store_test(older_snapshots_keep_the_table),
+        store_test(an_aborted_slice_loses_nothing),
+        store_test(small_tables_go_together),
+        store_test(a_drop_can_be_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -257,20 +257,18 @@ static void reading_processes_are_named(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
-        TEST(a_new_store),
-        TEST(sizes_follow_what_is_stored),
-        TEST(garbage_is_counted),
-        TEST(readers_of_all_processes_are_counted),
-        TEST(private_stores_have_sizes_too),
-        TEST(a_forked_child_is_refused),
-        TEST(reading_processes_are_named),
-        TEST(failed_allocations_are_reported),
+        store_test(a_new_store),
+        store_test(sizes_follow_what_is_stored),
+        store_test(garbage_is_counted),
+        store_test(readers_of_all_processes_are_counted),
+        store_test(private_stores_have_sizes_too),
+        store_test(a_forked_child_is_refused),
+        store_test(reading_processes_are_named),
+        store_test(failed_allocations_are_reported),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

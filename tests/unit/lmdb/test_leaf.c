@@ -580,20 +580,18 @@ static void a_child_does_not_walk_on(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(leaves_are_walked_as_lmdb_does),
-        TEST(only_pages_of_the_memory_s_size_are_known),
-        TEST(damaged_headers_are_left_alone),
-        TEST(damaged_entries_are_left_alone),
-        TEST(no_damage_leads_outside_the_page),
-        TEST(cursors_keep_to_their_ranges),
-        TEST(a_position_beyond_the_limit_is_lost),
-        TEST(a_cursor_used_again_knows_no_page),
-        TEST(a_child_does_not_walk_on),
+        store_test(leaves_are_walked_as_lmdb_does),
+        store_test(only_pages_of_the_memory_s_size_are_known),
+        store_test(damaged_headers_are_left_alone),
+        store_test(damaged_entries_are_left_alone),
+        store_test(no_damage_leads_outside_the_page),
+        store_test(cursors_keep_to_their_ranges),
+        store_test(a_position_beyond_the_limit_is_lost),
+        store_test(a_cursor_used_again_knows_no_page),
+        store_test(a_child_does_not_walk_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -556,8 +556,6 @@ static void used_up_map_leaves_whole_keys(void **state)
     unsetenv("PTABLE_MAP_SIZE");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

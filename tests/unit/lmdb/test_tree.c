@@ -205,14 +205,14 @@ static void a_small_commit_copies_three_pages(void **state)
     assert_int_equal(raw_stat(NULL).ms_depth, 1);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(each_tree_is_appended_to),          TEST(long_keys_in_order_are_appended),
-        TEST(runs_end_and_order_stays),          TEST(runs_of_deletions_meet_only_their_keys),
-        TEST(a_small_commit_copies_three_pages),
+        store_test(each_tree_is_appended_to),
+        store_test(long_keys_in_order_are_appended),
+        store_test(runs_end_and_order_stays),
+        store_test(runs_of_deletions_meet_only_their_keys),
+        store_test(a_small_commit_copies_three_pages),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -444,16 +444,14 @@ static void chunks_are_counted_by_themselves(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
-        TEST(writes_agree_with_a_model),        TEST(restore_leaves_the_earlier_state),
-        TEST(appending_ends_where_order_ends),  TEST(keys_up_to_the_limit),
-        TEST(file_is_never_left_short),         TEST(dictionary_goes_with_commits),
-        TEST(failed_allocations_write_nothing), TEST(chunks_are_counted_by_themselves),
+        store_test(writes_agree_with_a_model),        store_test(restore_leaves_the_earlier_state),
+        store_test(appending_ends_where_order_ends),  store_test(keys_up_to_the_limit),
+        store_test(file_is_never_left_short),         store_test(dictionary_goes_with_commits),
+        store_test(failed_allocations_write_nothing), store_test(chunks_are_counted_by_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -125,15 +125,13 @@ static void a_store_at_the_end_of_time_stays_there(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(ticks_rise),
-        TEST(ticks_never_come_twice),
-        TEST(a_clock_that_is_off_harms_no_store),
-        TEST(a_store_at_the_end_of_time_stays_there),
+        store_test(ticks_rise),
+        store_test(ticks_never_come_twice),
+        store_test(a_clock_that_is_off_harms_no_store),
+        store_test(a_store_at_the_end_of_time_stays_there),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

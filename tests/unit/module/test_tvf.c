@@ -2,14 +2,10 @@
  * The frame for table-valued functions, around a function that is easy to see through:
  * letters(first [, last]) has a row for each letter, whose key is the letter, and fails at 'z'.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "fixtures/cmocka.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "faults/failing_malloc.h"
 #include "lmdb/engine.h"
@@ -277,8 +273,6 @@ static void out_of_memory_fails_and_leaks_nothing(void **state)
         }
     }
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

@@ -2,8 +2,8 @@
  * More scripts that run out of memory: import and export, what looks after stores, collection,
  * large values, and odd ways to be used.
  */
-#ifndef OUT_OF_MEMORY_MORE_SCRIPTS_H
-#define OUT_OF_MEMORY_MORE_SCRIPTS_H
+#ifndef TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_MORE_SCRIPTS_H
+#define TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_MORE_SCRIPTS_H
 
 #include <stddef.h>
 

@@ -2,8 +2,8 @@
  * Where memory can run out in a script: its allocations are numbered, SQLite's and the others
  * apart, and known by the calls that led to them and the step they were made in.
  */
-#ifndef OUT_OF_MEMORY_POINTS_H
-#define OUT_OF_MEMORY_POINTS_H
+#ifndef TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_POINTS_H
+#define TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_POINTS_H
 
 #include <execinfo.h>
 

@@ -2,8 +2,8 @@
  * The scripts that run out of memory: with out_of_memory_more_scripts.h, every feature once. A step
  * that begins with ! fails also with memory. Steps that begin with a dot: out_of_memory_side.h.
  */
-#ifndef OUT_OF_MEMORY_SCRIPTS_H
-#define OUT_OF_MEMORY_SCRIPTS_H
+#ifndef TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_SCRIPTS_H
+#define TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_SCRIPTS_H
 
 #include "unit/out_of_memory/out_of_memory_more_scripts.h"
 #include "unit/out_of_memory/out_of_memory_side.h"

@@ -12,22 +12,18 @@
  *     .elsewhere <SQL>    another connection with ptable runs it
  *     .attach <name>      attaches another database of the folder
  */
-#ifndef OUT_OF_MEMORY_SIDE_H
-#define OUT_OF_MEMORY_SIDE_H
+#ifndef TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_SIDE_H
+#define TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_SIDE_H
+
+#include "fixtures/cmocka.h"
 
 #include <dirent.h>
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "faults/library_calls.h"
 #include "ptable.h"

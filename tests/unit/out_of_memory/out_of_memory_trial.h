@@ -4,8 +4,8 @@
  * memory the tables hold what the model says they did before or after the step or transaction; all
  * other steps do what they do on the model.
  */
-#ifndef OUT_OF_MEMORY_TRIAL_H
-#define OUT_OF_MEMORY_TRIAL_H
+#ifndef TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_TRIAL_H
+#define TESTS_UNIT_OUT_OF_MEMORY_OUT_OF_MEMORY_TRIAL_H
 
 #include "unit/out_of_memory/out_of_memory_points.h"
 

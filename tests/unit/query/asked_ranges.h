@@ -1,8 +1,8 @@
 /*
  * The ranges that SQLite's terms become for a WHERE.
  */
-#ifndef ASKED_RANGES_H
-#define ASKED_RANGES_H
+#ifndef TESTS_UNIT_QUERY_ASKED_RANGES_H
+#define TESTS_UNIT_QUERY_ASKED_RANGES_H
 
 #include "fixtures/term_table.h"
 

@@ -1,9 +1,11 @@
 /*
  * Filters and their constants as text, for tests to compare: "Int32 3", "String it's",
- * "(Age gt Int32 3 and !(Name eq String x))". To be included behind cmocka.h.
+ * "(Age gt Int32 3 and !(Name eq String x))".
  */
-#ifndef FILTER_TEXT_H
-#define FILTER_TEXT_H
+#ifndef TESTS_UNIT_QUERY_FILTER_TEXT_H
+#define TESTS_UNIT_QUERY_FILTER_TEXT_H
+
+#include "fixtures/cmocka.h"
 
 #include <inttypes.h>
 #include <stdio.h>

@@ -1,12 +1,7 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
-
-#include <cmocka.h>
+#include "fixtures/cmocka.h"
 
 #include <math.h>
+#include <stdio.h>
 
 #include "base/sqlite.h"
 #include "fixtures/filter_entity.h"

@@ -3,13 +3,9 @@
  * [low..high) bounds, where + stands for "and all that follows": [a+..) is greater than a, [..b+)
  * up to b. What is not bounded is left out; "never" is a filter that no key meets.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "fixtures/cmocka.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "base/sqlite.h"
 #include "entity/key.h"

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdlib.h>
+#include "fixtures/cmocka.h"
 
-#include <cmocka.h>
+#include <stdlib.h>
 
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"

@@ -6,14 +6,10 @@
  *
  * Uses are written per constraint: the argument's number, o for omit, i for all of an IN.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "fixtures/cmocka.h"
+
 #include <stdio.h>
 #include <string.h>
-
-#include <cmocka.h>
 
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"

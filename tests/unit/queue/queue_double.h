@@ -1,13 +1,13 @@
 /*
  * A queue that is easy to see through: CREATE VIRTUAL TABLE jobs USING queue_double. It answers the
- * requests of queue_request.h with the messages m1, m2, ... without end, keeps no times, and takes
+ * requests of queue/request.h with the messages m1, m2, ... without end, keeps no times, and takes
  * part in transactions: what is rolled back is handed out again. `SELECT handed_out FROM jobs` is
  * the number of the last message.
- *
- * Include after cmocka.h.
  */
-#ifndef QUEUE_DOUBLE_H
-#define QUEUE_DOUBLE_H
+#ifndef TESTS_UNIT_QUEUE_QUEUE_DOUBLE_H
+#define TESTS_UNIT_QUEUE_QUEUE_DOUBLE_H
+
+#include "fixtures/cmocka.h"
 
 #include "base/ticks.h"
 #include "queue/request.h"

@@ -2,17 +2,13 @@
  * For tests of pt_queue_get and pt_queue_update: a connection with them and a queue, jobs, that
  * hands out m1, m2, m3, ... (queue_double.h).
  */
-#ifndef QUEUE_FUNCTION_FIXTURE_H
-#define QUEUE_FUNCTION_FIXTURE_H
+#ifndef TESTS_UNIT_QUEUE_QUEUE_FUNCTION_FIXTURE_H
+#define TESTS_UNIT_QUEUE_QUEUE_FUNCTION_FIXTURE_H
 
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "fixtures/cmocka.h"
+
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "faults/failing_malloc.h"
 #include "lmdb/engine.h"

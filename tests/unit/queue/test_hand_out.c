@@ -6,23 +6,7 @@
 
 #include <time.h>
 
-static sqlite3 *db;
-
-static int open_queue(void **state)
-{
-    if (make_folder(state) != 0) {
-        return -1;
-    }
-    db = open_database(*state, "main.db");
-    run(db, "CREATE VIRTUAL TABLE jobs USING pt_queue(sync=off)");
-    return 0;
-}
-
-static int close_queue(void **state)
-{
-    close_database(db);
-    return remove_folder(state);
-}
+#include "unit/queue/queue_database.h"
 
 /* --- Handing out --- */
 
@@ -556,34 +540,32 @@ static void many_gets_in_a_transaction_cost_no_more(void **state)
     run(db, "COMMIT");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(messages_come_in_order_and_are_hidden),
-        TEST(a_message_is_what_was_inserted),
-        TEST(the_next_to_get_it_takes_the_receipt_away),
-        TEST(what_is_not_given_is_one_message_and_half_a_minute),
-        TEST(what_has_expired_is_removed_on_the_way),
-        TEST(what_is_hidden_for_longer_than_it_lives_is_removed),
-        TEST(nobody_holds_a_message_that_has_expired),
-        TEST(wrong_arguments_are_refused),
-        TEST(azure_limits_are_kept),
-        TEST(azure_hides_no_message_for_longer_than_it_lives),
-        TEST(far_times_end_with_the_calendar),
-        TEST(an_update_gives_the_message_with_its_new_receipt),
-        TEST(wrong_updates_are_refused),
-        TEST(large_bodies_come_and_go),
-        TEST(a_body_that_the_connection_cannot_take_stays),
-        TEST(poison_is_moved_and_keeps_what_it_is),
-        TEST(poison_is_counted_as_the_option_says),
-        TEST(a_poison_queue_is_taken_back_with_its_transaction),
-        TEST(a_get_that_fails_does_nothing),
-        TEST(it_is_a_write_of_the_transaction),
-        TEST(a_batch_has_no_room_for_it),
-        TEST(what_comes_back_in_a_transaction_is_found),
-        TEST(many_gets_in_a_transaction_cost_no_more),
+        queue_test(messages_come_in_order_and_are_hidden),
+        queue_test(a_message_is_what_was_inserted),
+        queue_test(the_next_to_get_it_takes_the_receipt_away),
+        queue_test(what_is_not_given_is_one_message_and_half_a_minute),
+        queue_test(what_has_expired_is_removed_on_the_way),
+        queue_test(what_is_hidden_for_longer_than_it_lives_is_removed),
+        queue_test(nobody_holds_a_message_that_has_expired),
+        queue_test(wrong_arguments_are_refused),
+        queue_test(azure_limits_are_kept),
+        queue_test(azure_hides_no_message_for_longer_than_it_lives),
+        queue_test(far_times_end_with_the_calendar),
+        queue_test(an_update_gives_the_message_with_its_new_receipt),
+        queue_test(wrong_updates_are_refused),
+        queue_test(large_bodies_come_and_go),
+        queue_test(a_body_that_the_connection_cannot_take_stays),
+        queue_test(poison_is_moved_and_keeps_what_it_is),
+        queue_test(poison_is_counted_as_the_option_says),
+        queue_test(a_poison_queue_is_taken_back_with_its_transaction),
+        queue_test(a_get_that_fails_does_nothing),
+        queue_test(it_is_a_write_of_the_transaction),
+        queue_test(a_batch_has_no_room_for_it),
+        queue_test(what_comes_back_in_a_transaction_is_found),
+        queue_test(many_gets_in_a_transaction_cost_no_more),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,13 +1,9 @@
+#include "fixtures/cmocka.h"
+
 #include <pthread.h>
-#include <setjmp.h>
-#include <stdarg.h>
 #include <stdatomic.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-
-#include <cmocka.h>
 
 #include "faults/failing_malloc.h"
 #include "store/dictionary.h"

@@ -342,8 +342,6 @@ static void refusals_may_run_out_of_memory(void **state)
     assert_int_equal(rc, SQLITE_OK);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

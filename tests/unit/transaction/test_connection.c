@@ -496,8 +496,6 @@ static void connected_tables_are_found_by_name(void **state)
     assert_null(pt_connected_tables_find(connection, "main", "Employee"));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

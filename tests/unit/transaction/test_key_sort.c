@@ -1,9 +1,4 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "fixtures/cmocka.h"
 
 #include "fixtures/sample_keys.h"
 #include "transaction/key_sort.h"

@@ -2,35 +2,12 @@
  * Large values as chunks: their layout, reading them from where they are, and what happens when
  * chunks are damaged, missing, rolled back or cannot be written.
  */
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/one_session.h"
 
+#include "base/xxhash.h"
 #include "transaction/large_value.h"
 
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
 enum { TICKS = 12345 };
-
-static test_host host;
-static pt_session *session;
-
-static int setup(void **state)
-{
-    (void)state;
-    session_fresh_store();
-    host = (test_host){0};
-    session = open_session(&host);
-    fault_none();
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    fault_none();
-    pt_session_free(session);
-    return session_check_memory();
-}
 
 /* Bytes of which no two chunks are the same. */
 static uint8_t *make_bytes(size_t size)
@@ -474,8 +451,6 @@ static void values_are_pending_until_they_are_deleted(void **state)
     assert_false(pending);
     pt_memtable_free(memtable);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

@@ -261,8 +261,6 @@ static void large_values_without_memory(void **state)
     assert_in_range(batch.bytes, 50, 200);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

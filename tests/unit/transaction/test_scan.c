@@ -550,8 +550,6 @@ static void out_of_memory_leaves_nothing_behind(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

@@ -479,8 +479,6 @@ static void freeing_rolls_back_and_leaves_nothing(void **state)
     pt_session_free(NULL);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

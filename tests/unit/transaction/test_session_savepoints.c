@@ -389,8 +389,6 @@ static void a_level_that_finds_no_memory_can_be_rolled_back_to(void **state)
     mark_level(level);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

@@ -2,18 +2,13 @@
  * What a session does when the main database refuses a commit that the store has already taken, and
  * when taking it back fails too.
  */
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/two_sessions.h"
 
-static test_host host, other_host;
-static pt_session *session, *other;
-
-static int setup(void **state)
+static int commit_old(void **state)
 {
-    (void)state;
-    session_fresh_store();
-    host = other_host = (test_host){0};
-    session = open_session(&host);
-    other = open_session(&other_host);
+    if (setup(state) != 0) {
+        return -1;
+    }
     commit_text(session, "changed", "old");
     commit_text(session, "deleted", "old");
     commit_text(session, "kept", "old");
@@ -22,14 +17,13 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
+static int end_faults(void **state)
 {
-    (void)state;
     fault_none();
-    pt_session_free(session);
-    pt_session_free(other);
-    return session_check_memory();
+    return teardown(state);
 }
+
+#define undo_test(name) cmocka_unit_test_setup_teardown(name, commit_old, end_faults)
 
 static void write_all(void)
 {
@@ -478,33 +472,31 @@ static void ignore_log(void *context, int rc, const char *text)
     assert_non_null(strstr(text, fixture_folder));
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     sqlite3_shutdown();
     sqlite3_config(SQLITE_CONFIG_LOG, ignore_log, NULL);
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
-        TEST(a_busy_database_leaves_everything_untouched),
-        TEST(a_failed_commit_can_be_rolled_back_or_tried_again),
-        TEST(rolling_back_after_sync_restores_exactly),
-        TEST(a_second_sync_commits_what_was_written_since),
-        TEST(a_second_sync_takes_back_what_was_undone_since),
-        TEST(a_failed_second_sync_leaves_the_first),
-        TEST(others_read_what_is_withdrawn_only_between_the_calls),
-        TEST(random_transactions_end_as_they_should),
-        TEST(in_doubt_every_use_says_so),
-        TEST(in_doubt_nothing_is_pending),
-        TEST(the_next_use_settles_the_doubt),
-        TEST(a_commit_of_the_undo_may_fail_too),
-        TEST(in_doubt_nothing_is_committed_any_more),
-        TEST(cursors_over_the_doubt_are_aborted),
-        TEST(closing_all_connections_ends_the_doubt),
-        TEST(freeing_in_doubt_leaks_nothing),
-        TEST(out_of_memory_in_sync_can_be_rolled_back),
-        TEST(an_undo_needs_no_memory),
-        TEST(settling_may_run_out_of_memory_too),
+        undo_test(a_busy_database_leaves_everything_untouched),
+        undo_test(a_failed_commit_can_be_rolled_back_or_tried_again),
+        undo_test(rolling_back_after_sync_restores_exactly),
+        undo_test(a_second_sync_commits_what_was_written_since),
+        undo_test(a_second_sync_takes_back_what_was_undone_since),
+        undo_test(a_failed_second_sync_leaves_the_first),
+        undo_test(others_read_what_is_withdrawn_only_between_the_calls),
+        undo_test(random_transactions_end_as_they_should),
+        undo_test(in_doubt_every_use_says_so),
+        undo_test(in_doubt_nothing_is_pending),
+        undo_test(the_next_use_settles_the_doubt),
+        undo_test(a_commit_of_the_undo_may_fail_too),
+        undo_test(in_doubt_nothing_is_committed_any_more),
+        undo_test(cursors_over_the_doubt_are_aborted),
+        undo_test(closing_all_connections_ends_the_doubt),
+        undo_test(freeing_in_doubt_leaks_nothing),
+        undo_test(out_of_memory_in_sync_can_be_rolled_back),
+        undo_test(an_undo_needs_no_memory),
+        undo_test(settling_may_run_out_of_memory_too),
     };
     return cmocka_run_group_tests(tests, session_group_setup, fixture_teardown);
 }

@@ -209,8 +209,6 @@ static void a_cursor_sees_what_its_transaction_writes_later(void **state)
     host.follows = false;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

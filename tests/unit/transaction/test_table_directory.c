@@ -529,8 +529,6 @@ static void tables_have_a_kind(void **state)
     assert_kind("later", (pt_table_kind)077);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

@@ -1,8 +1,8 @@
 /*
  * Tests with two sessions of one process on one store.
  */
-#ifndef TWO_SESSIONS_H
-#define TWO_SESSIONS_H
+#ifndef TESTS_UNIT_TRANSACTION_TWO_SESSIONS_H
+#define TESTS_UNIT_TRANSACTION_TWO_SESSIONS_H
 
 #include "fixtures/session_fixture.h"
 

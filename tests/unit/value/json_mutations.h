@@ -1,8 +1,8 @@
 /*
  * JSON texts and random damage to them.
  */
-#ifndef JSON_MUTATIONS_H
-#define JSON_MUTATIONS_H
+#ifndef TESTS_UNIT_VALUE_JSON_MUTATIONS_H
+#define TESTS_UNIT_VALUE_JSON_MUTATIONS_H
 
 #include "fixtures/random_bag.h"
 

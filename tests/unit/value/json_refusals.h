@@ -1,8 +1,8 @@
 /*
  * Texts that are no property bag, and why.
  */
-#ifndef JSON_REFUSALS_H
-#define JSON_REFUSALS_H
+#ifndef TESTS_UNIT_VALUE_JSON_REFUSALS_H
+#define TESTS_UNIT_VALUE_JSON_REFUSALS_H
 
 static const struct {
     const char *json;

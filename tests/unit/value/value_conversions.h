@@ -1,8 +1,8 @@
 /*
  * What becomes of SQL values in columns of every type.
  */
-#ifndef VALUE_CONVERSIONS_H
-#define VALUE_CONVERSIONS_H
+#ifndef TESTS_UNIT_VALUE_VALUE_CONVERSIONS_H
+#define TESTS_UNIT_VALUE_VALUE_CONVERSIONS_H
 
 #include "entity/edm.h"
 

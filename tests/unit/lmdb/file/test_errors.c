@@ -1,13 +1,9 @@
-#include <errno.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <string.h>
+#include "fixtures/cmocka.h"
 
-#include <cmocka.h>
+#include <errno.h>
 #include <lmdb.h>
 #include <sqlite3.h>
+#include <string.h>
 
 #include "lmdb/file/errors.h"
 

@@ -161,14 +161,15 @@ static void without_memory_some_are_kept(void **state)
     }
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(descriptors_are_kept_by_file),      TEST(only_regular_files_are_kept),
-        TEST(a_closed_descriptor_is_of_no_file), TEST(files_of_other_devices_are_others),
-        TEST(a_child_closes_what_is_kept),       TEST(without_memory_some_are_kept),
+        store_test(descriptors_are_kept_by_file),
+        store_test(only_regular_files_are_kept),
+        store_test(a_closed_descriptor_is_of_no_file),
+        store_test(files_of_other_devices_are_others),
+        store_test(a_child_closes_what_is_kept),
+        store_test(without_memory_some_are_kept),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,19 +1,15 @@
 /*
  * A small file of LMDB's made byte by byte: 8 pages with a tree, or a list of free pages.
  */
-#ifndef PAGE_IMAGE_H
-#define PAGE_IMAGE_H
+#ifndef TESTS_UNIT_LMDB_PAGE_PAGE_IMAGE_H
+#define TESTS_UNIT_LMDB_PAGE_PAGE_IMAGE_H
+
+#include "fixtures/cmocka.h"
 
 #include <fcntl.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "lmdb/page/page.h"
 

@@ -1,13 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "fixtures/cmocka.h"
 
-#include <cmocka.h>
-
-#define XXH_INLINE_ALL
-#include <xxhash.h>
-
+#include "base/xxhash.h"
 #include "lmdb/page/format.h"
 
 static void keys_are_as_documented(void **state)

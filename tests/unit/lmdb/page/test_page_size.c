@@ -199,13 +199,11 @@ static void without_proc_they_are_refused(void **state)
     hides_maps = false;
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(stores_of_machines_with_larger_pages_are_usable),
-        TEST(without_proc_they_are_refused),
+        store_test(stores_of_machines_with_larger_pages_are_usable),
+        store_test(without_proc_they_are_refused),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

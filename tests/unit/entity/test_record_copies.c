@@ -3,12 +3,8 @@
  * store, and what arrives is compared with what was made, property by property, type by type and
  * bit by bit.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
+#include "fixtures/cmocka.h"
 
-#include <cmocka.h>
 #include <stdio.h>
 #include <stdlib.h>
 

@@ -1,21 +1,17 @@
 /*
  * Which fields of an entity become large values, and which large values of its old record go.
  */
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/one_session.h"
 
 #include "transaction/large_value.h"
 
-static test_host host;
-static pt_session *session;
 static uint8_t content[6000];
 
-static int setup(void **state)
+static int begin_with_content(void **state)
 {
-    (void)state;
-    session_fresh_store();
-    host = (test_host){0};
-    session = open_session(&host);
-    fault_none();
+    if (setup(state) != 0) {
+        return -1;
+    }
     begin(session);
     for (size_t i = 0; i < sizeof content; i++) {
         content[i] = (uint8_t)i;
@@ -23,13 +19,7 @@ static int setup(void **state)
     return 0;
 }
 
-static int teardown(void **state)
-{
-    (void)state;
-    fault_none();
-    pt_session_free(session);
-    return session_check_memory();
-}
+#define content_test(name) cmocka_unit_test_setup_teardown(name, begin_with_content, teardown)
 
 /* A bag of strings and binaries, in turn, of these sizes; 0 is an Int32. */
 static pt_bag bag_of(const size_t *sizes, unsigned count)
@@ -267,20 +257,18 @@ static void memory_may_run_out(void **state)
     pt_bag_free(&old);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
-        TEST(long_fields_become_large),
-        TEST(records_stay_small),
-        TEST(ordinary_fields_are_seen_at_once),
-        TEST(what_nothing_points_to_goes),
-        TEST(what_goes_is_removed),
-        TEST(a_damaged_record_has_no_large_values),
-        TEST(errors_of_the_engine_are_reported),
-        TEST(memory_may_run_out),
+        content_test(long_fields_become_large),
+        content_test(records_stay_small),
+        content_test(ordinary_fields_are_seen_at_once),
+        content_test(what_nothing_points_to_goes),
+        content_test(what_goes_is_removed),
+        content_test(a_damaged_record_has_no_large_values),
+        content_test(errors_of_the_engine_are_reported),
+        content_test(memory_may_run_out),
     };
     return cmocka_run_group_tests(tests, session_group_setup, fixture_teardown);
 }

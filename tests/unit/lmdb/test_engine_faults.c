@@ -578,32 +578,30 @@ static void tree_without_a_cursor_is_asked_in_vain(void **state)
     engine->close(&store->base);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(failing_reads_are_reported),
-        TEST(failing_writes_are_reported),
-        TEST(map_that_cannot_grow_is_made_anew),
-        TEST(map_needs_address_space),
-        TEST(copy_needs_address_space),
-        TEST(endless_growth_is_an_error),
-        TEST(store_that_cannot_be_opened_again_is_tried_again),
-        TEST(store_closed_for_good_can_be_closed),
-        TEST(private_store_is_opened_again_or_stays),
-        TEST(failures_of_opening_say_what_to_do),
-        TEST(file_replaced_at_the_last_moment_is_not_used),
-        TEST(link_to_another_device_is_not_followed),
-        TEST(store_that_never_stands_still_is_busy),
-        TEST(version_that_stays_behind_is_the_states),
-        TEST(version_that_is_not_the_states_is_not_shown),
-        TEST(what_was_committed_is_looked_for),
-        TEST(what_was_committed_may_be_hard_to_look_for),
-        TEST(failed_transaction_is_not_committed),
-        TEST(last_tick_may_stay_unstored),
-        TEST(smallest_map_takes_nothing),
-        TEST(tree_without_a_cursor_is_asked_in_vain),
+        store_test(failing_reads_are_reported),
+        store_test(failing_writes_are_reported),
+        store_test(map_that_cannot_grow_is_made_anew),
+        store_test(map_needs_address_space),
+        store_test(copy_needs_address_space),
+        store_test(endless_growth_is_an_error),
+        store_test(store_that_cannot_be_opened_again_is_tried_again),
+        store_test(store_closed_for_good_can_be_closed),
+        store_test(private_store_is_opened_again_or_stays),
+        store_test(failures_of_opening_say_what_to_do),
+        store_test(file_replaced_at_the_last_moment_is_not_used),
+        store_test(link_to_another_device_is_not_followed),
+        store_test(store_that_never_stands_still_is_busy),
+        store_test(version_that_stays_behind_is_the_states),
+        store_test(version_that_is_not_the_states_is_not_shown),
+        store_test(what_was_committed_is_looked_for),
+        store_test(what_was_committed_may_be_hard_to_look_for),
+        store_test(failed_transaction_is_not_committed),
+        store_test(last_tick_may_stay_unstored),
+        store_test(smallest_map_takes_nothing),
+        store_test(tree_without_a_cursor_is_asked_in_vain),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

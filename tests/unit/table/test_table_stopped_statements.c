@@ -272,8 +272,6 @@ static void without_memory_nothing_can_be_asked(void **state)
     pt_error_clear(&error);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

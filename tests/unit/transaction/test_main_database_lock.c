@@ -288,8 +288,6 @@ static void out_of_memory_is_told_as_such(void **state)
     must_run(writer, "ROLLBACK");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

@@ -1,26 +1,7 @@
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/one_session.h"
 
 #include "entity/key.h"
 #include "transaction/table_directory.h"
-
-static test_host host;
-static pt_session *session;
-
-static int setup(void **state)
-{
-    (void)state;
-    session_fresh_store();
-    host = (test_host){0};
-    session = open_session(&host);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    pt_session_free(session);
-    return session_check_memory();
-}
 
 static void add(pt_table_names *names, int64_t id, const char *name)
 {
@@ -150,8 +131,6 @@ static void out_of_memory_is_told(void **state)
     }
     pt_session_rollback(session);
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

@@ -225,23 +225,21 @@ static void what_is_lost_is_said_also_without_memory(void **state)
     expect("what lies on it is lost: from the beginning to the end");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, make_store, drop_store)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(empty_buckets_are_found),
-        TEST(links_inside_buckets_are_judged),
-        TEST(links_end_where_keys_do),
-        TEST(without_long_keys_their_links_lead_nowhere),
-        TEST(other_records_are_named),
-        TEST(the_dictionary_is_counted),
-        TEST(headers_of_other_versions_are_named),
-        TEST(roots_are_judged),
-        TEST(the_other_version_may_have_no_state),
-        TEST(a_copy_by_lmdb_itself_is_sound),
-        TEST(free_pages_are_free_once),
-        TEST(what_is_lost_is_said_also_without_memory),
+        check_test(empty_buckets_are_found),
+        check_test(links_inside_buckets_are_judged),
+        check_test(links_end_where_keys_do),
+        check_test(without_long_keys_their_links_lead_nowhere),
+        check_test(other_records_are_named),
+        check_test(the_dictionary_is_counted),
+        check_test(headers_of_other_versions_are_named),
+        check_test(roots_are_judged),
+        check_test(the_other_version_may_have_no_state),
+        check_test(a_copy_by_lmdb_itself_is_sound),
+        check_test(free_pages_are_free_once),
+        check_test(what_is_lost_is_said_also_without_memory),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, NULL);

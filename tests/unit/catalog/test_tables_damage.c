@@ -445,21 +445,19 @@ static void rows_of_other_tables_are_not_shown(void **state)
     assert_in_range(read, 10, 1000);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(databases_in_another_order_are_refused),
-        TEST(links_that_lead_nowhere_are_reported),
-        TEST(garbage_that_names_no_table_is_reported),
-        TEST(counts_may_overflow),
-        TEST(keys_that_cannot_be_divided_are_reported),
-        TEST(row_keys_with_a_nul_are_shown_whole),
-        TEST(damaged_entities_can_be_replaced_and_deleted),
-        TEST(questions_about_damaged_entities),
-        TEST(questions_to_a_damaged_catalogue),
-        TEST(rows_of_other_tables_are_not_shown),
+        store_test(databases_in_another_order_are_refused),
+        store_test(links_that_lead_nowhere_are_reported),
+        store_test(garbage_that_names_no_table_is_reported),
+        store_test(counts_may_overflow),
+        store_test(keys_that_cannot_be_divided_are_reported),
+        store_test(row_keys_with_a_nul_are_shown_whole),
+        store_test(damaged_entities_can_be_replaced_and_deleted),
+        store_test(questions_about_damaged_entities),
+        store_test(questions_to_a_damaged_catalogue),
+        store_test(rows_of_other_tables_are_not_shown),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,10 +1,6 @@
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-#include <stdio.h>
+#include "fixtures/cmocka.h"
 
-#include <cmocka.h>
+#include <stdio.h>
 
 #include "catalog/properties.h"
 #include "faults/failing_malloc.h"

@@ -296,8 +296,6 @@ static void needs_no_memory_after_the_first(void **state)
     pt_memtable_free(memtable);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

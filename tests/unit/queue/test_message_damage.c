@@ -8,24 +8,7 @@
 
 #include "base/seal.h"
 #include "entity/record.h"
-
-static sqlite3 *db;
-
-static int open_queue(void **state)
-{
-    if (make_folder(state) != 0) {
-        return -1;
-    }
-    db = open_database(*state, "main.db");
-    run(db, "CREATE VIRTUAL TABLE jobs USING pt_queue(sync=off)");
-    return 0;
-}
-
-static int close_queue(void **state)
-{
-    close_database(db);
-    return remove_folder(state);
-}
+#include "unit/queue/queue_database.h"
 
 /* Lets all messages be visible at once. */
 static void give_back(void)
@@ -291,16 +274,14 @@ static void a_body_that_is_damaged_is_not_in_the_way(void **state)
     assert_number(db, 0, "SELECT count(*) FROM jobs");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, open_queue, close_queue)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(what_is_no_message_is_reported_and_not_in_the_way),
-        TEST(a_body_that_is_damaged_is_not_in_the_way),
-        TEST(a_record_that_is_damaged_is_not_in_the_way),
-        TEST(a_message_may_have_been_handed_out_very_often),
-        TEST(a_queue_without_its_store_says_so),
+        queue_test(what_is_no_message_is_reported_and_not_in_the_way),
+        queue_test(a_body_that_is_damaged_is_not_in_the_way),
+        queue_test(a_record_that_is_damaged_is_not_in_the_way),
+        queue_test(a_message_may_have_been_handed_out_very_often),
+        queue_test(a_queue_without_its_store_says_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,25 +1,6 @@
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/one_session.h"
 
 #include "transaction/table_directory.h"
-
-static test_host host;
-static pt_session *session;
-
-static int setup(void **state)
-{
-    (void)state;
-    session_fresh_store();
-    host = (test_host){0};
-    session = open_session(&host);
-    return 0;
-}
-
-static int teardown(void **state)
-{
-    (void)state;
-    pt_session_free(session);
-    return session_check_memory();
-}
 
 static pt_table_counts counts_now(uint32_t table)
 {
@@ -134,8 +115,6 @@ static void failures_are_reported(void **state)
     fault_none();
     assert_ok(pt_table_counts_of(view, SESSION_TABLE, &counts, &error));
 }
-
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
 
 int main(void)
 {

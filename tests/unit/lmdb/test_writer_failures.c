@@ -442,22 +442,20 @@ static void one_transaction_too_large_for_the_map(void **state)
     unsetenv("PTABLE_MAP_SIZE");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(all_sync_modes_commit),
-        TEST(full_disk_leaves_the_old_state),
-        TEST(failing_sync_leaves_the_old_state),
-        TEST(failing_root_page_is_recovered_from),
-        TEST(commit_that_took_place_is_no_failure),
-        TEST(commit_that_may_be_lost_is_a_failure),
-        TEST(writer_dead_in_its_last_step_stops_nobody),
-        TEST(used_up_map_still_allows_deletes),
-        TEST(used_up_map_still_allows_to_take_back),
-        TEST(used_up_map_still_allows_drops),
-        TEST(one_transaction_too_large_for_the_map),
+        store_test(all_sync_modes_commit),
+        store_test(full_disk_leaves_the_old_state),
+        store_test(failing_sync_leaves_the_old_state),
+        store_test(failing_root_page_is_recovered_from),
+        store_test(commit_that_took_place_is_no_failure),
+        store_test(commit_that_may_be_lost_is_a_failure),
+        store_test(writer_dead_in_its_last_step_stops_nobody),
+        store_test(used_up_map_still_allows_deletes),
+        store_test(used_up_map_still_allows_to_take_back),
+        store_test(used_up_map_still_allows_drops),
+        store_test(one_transaction_too_large_for_the_map),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -226,8 +226,6 @@ static void names_that_occur_twice_are_reported(void **state)
     run("DELETE FROM t");
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {

@@ -1,19 +1,15 @@
 /*
  * Pages that a file lacks at its end, at every size of a file whose list of free pages is long.
  */
+#include "fixtures/cmocka.h"
+
 #include <fcntl.h>
 #include <lmdb.h>
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-#include <cmocka.h>
 
 #include "base/sqlite.h"
 #include "lmdb/page/verify_on_open.h"

@@ -562,8 +562,6 @@ static void objects_of_any_length_may_run_out_of_memory(void **state)
     assert_nothing_stays();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, setup, teardown)
-
 int main(void)
 {
     failing_malloc_install();

@@ -322,16 +322,14 @@ static void shapes_without_id_are_looked_into_in_each_row(void **state)
     close_seen();
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
-        TEST(statements_fail_whole_in_utf8),
-        TEST(statements_fail_whole_in_utf16),
-        TEST(a_mode_that_is_a_number_takes_memory),
-        TEST(shapes_without_id_are_looked_into_in_each_row),
+        store_test(statements_fail_whole_in_utf8),
+        store_test(statements_fail_whole_in_utf16),
+        store_test(a_mode_that_is_a_number_takes_memory),
+        store_test(shapes_without_id_are_looked_into_in_each_row),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

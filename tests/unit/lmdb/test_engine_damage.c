@@ -438,21 +438,19 @@ static void a_snapshot_that_met_damage_goes_on_saying_so(void **state)
     engine->close(store);
 }
 
-#define TEST(name) cmocka_unit_test_setup_teardown(name, fixture_setup, fixture_teardown)
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
-        TEST(missing_state_is_reported),
-        TEST(missing_dictionary_is_reported),
-        TEST(damaged_counts_are_reported),
-        TEST(long_keys_of_impossible_sizes_are_reported),
-        TEST(circle_of_links_is_left),
-        TEST(damaged_number_of_the_last_bucket_is_reported),
-        TEST(garbage_behind_damaged_links_is_reported),
-        TEST(leaf_whose_header_is_strange_is_read),
-        TEST(sizes_that_leave_the_page_are_reported),
-        TEST(a_snapshot_that_met_damage_goes_on_saying_so),
+        store_test(missing_state_is_reported),
+        store_test(missing_dictionary_is_reported),
+        store_test(damaged_counts_are_reported),
+        store_test(long_keys_of_impossible_sizes_are_reported),
+        store_test(circle_of_links_is_left),
+        store_test(damaged_number_of_the_last_bucket_is_reported),
+        store_test(garbage_behind_damaged_links_is_reported),
+        store_test(leaf_whose_header_is_strange_is_read),
+        store_test(sizes_that_leave_the_page_are_reported),
+        store_test(a_snapshot_that_met_damage_goes_on_saying_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

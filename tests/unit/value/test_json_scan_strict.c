@@ -3,12 +3,7 @@
  * json_text.h. SQLite alone takes more: it stops reading at U+0000, and 3.40 takes an object whose
  * last member is a string for the name of a member.
  */
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
+#include "fixtures/cmocka.h"
 
 #include <stdlib.h>
 
