@@ -72,6 +72,8 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
     if (pt_lmdb_is_inherited(store)) {
         return pt_lmdb_fail_inherited(store, error);
     }
+    /* Asked first, as publishing would notice only after all was copied. lstat: a link that leads
+     * nowhere has the name too. */
     if (lstat(path, &other) == 0) {
         return fail_backup(error, path, EEXIST);
     }

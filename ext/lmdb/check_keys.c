@@ -120,7 +120,8 @@ static int take_long_key(void *context, const pt_lmdb_entry *entry, pt_error *er
     check->stored++;
     if (entry->key.size <= PT_LMDB_BUCKET_PREFIX) {
         check->checking->complete = false;
-        pt_check_problem(check->checking->report, "long_keys: a key is too short to be one");
+        pt_check_problem(check->checking->report,
+                         "long_keys: a key has nothing after its bucket number");
         return SQLITE_OK;
     }
     uint64_t bucket = bucket_of_key(entry->key);

@@ -47,6 +47,7 @@ static void report_used_and_free(const pt_lmdb_checking *checking, uint64_t page
 static bool claim_pages(void *context, uint64_t first, uint64_t count)
 {
     pt_lmdb_checking *checking = context;
+    /* Such a page may still have its old content, so it is read all the same. */
     for (uint64_t page = first; page < first + count; page++) {
         if (has_page(checking->bitmap.free, page)) {
             report_used_and_free(checking, page);

@@ -47,6 +47,7 @@ static int delete_keys(const collection *slice, MDB_cursor *cursor, pt_slice pre
            key.mv_size != PT_LMDB_LINK_SIZE && !slice_is_full(slice)) {
         mdb_rc = mdb_cursor_del(cursor, 0);
         if (mdb_rc == MDB_SUCCESS) {
+            /* The first MDB_NEXT after a deletion stays: on the key after the deleted one. */
             mdb_rc = mdb_cursor_get(cursor, &key, NULL, MDB_NEXT);
         }
     }
@@ -207,6 +208,7 @@ static int collect_table(collection *slice, uint32_t table, bool *gone)
     if (mdb_rc == MDB_SUCCESS && *gone) {
         mdb_rc = delete_range(slice, slice->env->chunks, pt_slice_of(prefix, sizeof prefix), gone);
     }
+    /* Last: by its entry in `garbage` later commits find what is left of the table. */
     return mdb_rc == MDB_SUCCESS && *gone ? forget_table(slice, table) : mdb_rc;
 }
 

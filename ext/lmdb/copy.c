@@ -53,6 +53,7 @@ static int begin_copy_slice(copying *self, MDB_dbi dbi)
 
 static int end_copy_slice(copying *self)
 {
+    /* mdb_txn_commit frees the transaction also when it fails. */
     MDB_txn *ended = self->to;
     self->to = NULL;
     return note_target(self, mdb_txn_commit(ended));
@@ -267,6 +268,7 @@ static int copy_meta(copying *self)
         mdb_rc = copy_meta_records(self, cursor);
     }
     mdb_cursor_close(cursor);
+    /* Over the source's state, which was copied with the other records. */
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put_copied_state(self);
     }
@@ -285,6 +287,7 @@ static int copy_all(copying *self)
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = copy_database(self, &chunks);
     }
+    /* Last: the state has the number of the copy's last commit. */
     return mdb_rc == MDB_SUCCESS ? copy_meta(self) : mdb_rc;
 }
 

@@ -41,8 +41,8 @@ int pt_lmdb_fail_opening_file(pt_error *error, const char *path, int problem)
         return pt_error_set(
             error, SQLITE_CANTOPEN,
             "store %Q does not exist; bring it back, if it was moved or left behind, or "
-            "make a new one by CREATE VIRTUAL TABLE, after DROP TABLE where one is "
-            "declared",
+            "make a new one with CREATE VIRTUAL TABLE, after DROP TABLE if the table is "
+            "declared already",
             path);
     case ENOTDIR:
         return pt_error_set(

@@ -164,6 +164,7 @@ static int move_to_edge(pt_lmdb_long_cursor *cursor, pt_direction direction, MDB
 {
     uint8_t prefix[PT_LMDB_BUCKET_PREFIX];
     bool backward = direction == PT_BACKWARD;
+    /* The last key comes before every key of the bucket with the next number. */
     pt_lmdb_put_bucket_prefix(prefix, current_bucket(cursor) + (backward ? 1 : 0));
     *key = pt_lmdb_val(pt_slice_of(prefix, sizeof prefix));
     int mdb_rc = mdb_cursor_get(cursor->cursor, key, value, MDB_SET_RANGE);
@@ -439,6 +440,7 @@ int pt_lmdb_long_delete(const pt_lmdb_long_trees *trees, pt_slice key, pt_lmdb_o
     bucket_path path;
     pt_lmdb_part last;
     *old = (pt_lmdb_old){.present = false};
+    /* Was never put, and would need more buckets than a bucket_path has. */
     if (key.size > PT_KEY_LOGICAL_MAX) {
         return MDB_SUCCESS;
     }

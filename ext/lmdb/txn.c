@@ -173,7 +173,7 @@ static int remedy_failed_begin(pt_lmdb_store *store, int mdb_rc, pt_error *error
         return change_env_when_idle(
             store, reopen_broken_env, NULL, SQLITE_IOERR,
             "must be opened again after a failed write; end the open statements and "
-            "transactions on it in this process, then it will be",
+            "transactions on it in this process, and the next one opens it",
             error);
     default:
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "beginning a transaction");

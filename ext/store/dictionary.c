@@ -407,6 +407,7 @@ int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned co
                         const pt_shape *hint, pt_buffer *scratch, const pt_shape **shape)
 {
     uint64_t data_size;
+    /* Most entities have the shape of the one before: then there is no mutex and no look-up. */
     if (hint != NULL && pt_shape_fits(hint, fields, count, &data_size)) {
         *shape = hint;
         return SQLITE_OK;

@@ -12,7 +12,7 @@
 enum {
     NS_PER_SECOND = 1000000000,
     NS_PER_MS = 1000000,
-    POLL_NS = 100000, /* between two tries, times 0.5 to 1.5 */
+    POLL_NS = 100000, /* between two tries, times 0.5 to 1.5; if it grew, writers would starve */
 };
 
 struct pt_queue_place {

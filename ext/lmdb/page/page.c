@@ -276,5 +276,5 @@ const char *pt_lmdb_overflow_judge(const uint8_t *bytes, uint64_t number, uint64
     }
     return pt_get_le32(bytes + PT_LMDB_PAGE_LOWER_AT) == count
                ? NULL
-               : "begins a run of another number of pages than its value needs";
+               : "begins a run with a different number of pages than its value needs";
 }

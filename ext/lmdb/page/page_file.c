@@ -95,7 +95,7 @@ int pt_lmdb_read_metas(pt_lmdb_page_file *file, pt_lmdb_metas *metas, pt_error *
     const pt_lmdb_meta *first = &metas->metas[0];
     if (metas->wrong[0] == NULL && metas->wrong[1] == NULL &&
         first->page_size != metas->metas[1].page_size) {
-        metas->wrong[1] = "gives another page size than page 0";
+        metas->wrong[1] = "gives a different page size than page 0";
     }
     const pt_lmdb_meta *newest = pt_lmdb_newest_meta(metas);
     if (newest != NULL) {
@@ -112,5 +112,6 @@ const pt_lmdb_meta *pt_lmdb_newest_meta(const pt_lmdb_metas *metas)
     if (first == NULL || second == NULL) {
         return first != NULL ? first : second;
     }
+    /* Of two with the same version LMDB uses page 0. */
     return first->version < second->version ? second : first;
 }

@@ -220,6 +220,7 @@ static int find_leaf(pt_lmdb_walk *walk, pt_error *error)
 
 int pt_lmdb_walk_next(pt_lmdb_walk *walk, pt_lmdb_entry *entry, bool *found, pt_error *error)
 {
+    /* Without a page and without a problem: a damaged root must not be read again and again. */
     bool begins = walk->leaf_pages + walk->branch_pages == 0 && walk->problems == 0;
     int rc = begins ? push_root(walk, error) : SQLITE_OK;
     *found = false;
@@ -265,6 +266,7 @@ static int descend_to_leaf(pt_lmdb_walk *walk, const pt_slice *key, pt_error *er
     int64_t problems = walk->problems;
     walk->depth = 0;
     int rc = push_root(walk, error);
+    /* Ends at a damaged child too: pt_lmdb_walk_next goes on after it. */
     while (rc == SQLITE_OK && walk->depth != 0 && walk->problems == problems) {
         pt_lmdb_level *level = &walk->levels[walk->depth - 1];
         level->next =
@@ -291,10 +293,10 @@ const char *pt_lmdb_walk_judge(const pt_lmdb_walk *walk)
 {
     const pt_lmdb_root *root = &walk->root;
     if (root->entries != walk->entries) {
-        return "has another number of entries than its root says";
+        return "has a different number of entries than its root says";
     }
     return root->branch_pages == walk->branch_pages && root->leaf_pages == walk->leaf_pages &&
                    root->overflow_pages == walk->overflow_pages
                ? NULL
-               : "has another number of pages than its root says";
+               : "has a different number of pages than its root says";
 }

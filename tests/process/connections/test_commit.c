@@ -3,50 +3,33 @@
  * nothing may be lost.
  */
 #include "faults/saboteur.h"
-#include "fixtures/peer.h"
+#include "fixtures/scene.h"
 #include "fixtures/store.h"
 
 enum { PATIENCE_MS = 20000 };
 
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-    sqlite3 *second; /* another connection of this process to the same database */
-    peer other;      /* another process with the same database */
-} scene;
-
 /* One table t with one row; a plain table o with one row. */
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
+    scene *all = new_scene(state);
+    if (all == NULL) {
         return -1;
     }
-    all->folder = folder;
-    all->db = open_database(folder, "main.db");
+    all->db = open_database(all->folder, "main.db");
     sqlite3_create_module(all->db, "saboteur", &saboteur_module, NULL);
     run(all->db, "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off');"
                  "CREATE VIRTUAL TABLE s USING saboteur;"
                  "CREATE TABLE o(v); INSERT INTO o VALUES(1); INSERT INTO t VALUES('p', 'a', 1)");
-    all->second = open_database(folder, "main.db");
-    all->other = start_peer(folder, "main.db");
-    *state = all;
+    all->second = open_database(all->folder, "main.db");
+    all->other = start_peer(all->folder, "main.db");
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    scene *all = *state;
-    void *folder = all->folder;
     saboteur_code = SQLITE_OK;
     saboteur_watch = NULL;
-    stop_peer(&all->other);
-    close_database(all->second);
-    close_database(all->db);
-    free(all);
-    return remove_folder(&folder);
+    return end_scene(state);
 }
 
 #define STORE "main.db-ptable"
@@ -313,7 +296,7 @@ static void the_clock_is_not_taken_back(void **state)
     assert_number(all->db, 1, "SELECT Timestamp > %Q FROM t WHERE RowKey = 'b'", latest);
 }
 
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define commit_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {
@@ -321,20 +304,20 @@ int main(int argc, char **argv)
         return be_peer(argv);
     }
     const struct CMUnitTest tests[] = {
-        scene_test(commit_beside_a_reader_is_busy_and_can_be_repeated),
-        scene_test(commit_beside_another_process_is_busy_and_can_be_repeated),
-        scene_test(an_autocommit_statement_beside_a_reader_leaves_nothing),
-        scene_test(a_refused_autocommit_statement_frees_the_store),
-        scene_test(rollback_after_a_busy_commit_leaves_nothing),
-        scene_test(commit_waits_as_long_as_busy_timeout_says),
-        scene_test(ordinary_tables_and_ptables_commit_together),
-        scene_test(in_wal_mode_readers_do_not_hinder_a_commit),
-        scene_test(a_refused_commit_leaves_nothing),
-        scene_test(a_refused_create_leaves_no_table),
-        scene_test(a_failure_behind_ours_takes_the_commit_back),
-        scene_test(a_commit_taken_back_can_be_repeated),
-        scene_test(a_commit_taken_back_and_rolled_back_leaves_nothing),
-        scene_test(the_clock_is_not_taken_back),
+        commit_test(commit_beside_a_reader_is_busy_and_can_be_repeated),
+        commit_test(commit_beside_another_process_is_busy_and_can_be_repeated),
+        commit_test(an_autocommit_statement_beside_a_reader_leaves_nothing),
+        commit_test(a_refused_autocommit_statement_frees_the_store),
+        commit_test(rollback_after_a_busy_commit_leaves_nothing),
+        commit_test(commit_waits_as_long_as_busy_timeout_says),
+        commit_test(ordinary_tables_and_ptables_commit_together),
+        commit_test(in_wal_mode_readers_do_not_hinder_a_commit),
+        commit_test(a_refused_commit_leaves_nothing),
+        commit_test(a_refused_create_leaves_no_table),
+        commit_test(a_failure_behind_ours_takes_the_commit_back),
+        commit_test(a_commit_taken_back_can_be_repeated),
+        commit_test(a_commit_taken_back_and_rolled_back_leaves_nothing),
+        commit_test(the_clock_is_not_taken_back),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

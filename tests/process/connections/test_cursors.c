@@ -2,67 +2,50 @@
  * Statements that are still being stepped while their connection, or another process, writes,
  * commits and rolls back.
  */
-#include "fixtures/peer.h"
+#include "fixtures/scene.h"
 
 enum { KEYS = 200 };
 
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-    bool present[KEYS];
-    uint32_t random;
-} scene;
+static bool key_present[KEYS]; /* of table t */
+static uint32_t random_state;
 
 /* A table t, one partition, with every third key. */
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
+    scene *all = new_scene(state);
+    if (all == NULL) {
         return -1;
     }
-    all->folder = folder;
-    all->random = 1;
-    all->db = open_database(folder, "main.db");
+    random_state = 1;
+    all->db = open_database(all->folder, "main.db");
     run(all->db, "PRAGMA journal_mode = wal;"
                  "CREATE VIRTUAL TABLE t USING ptable(V Int32, sync='off')");
-    for (int key = 0; key < KEYS; key += 3) {
-        all->present[key] = true;
+    for (int key = 0; key < KEYS; key++) {
+        key_present[key] = key % 3 == 0;
     }
     run(all->db,
         "WITH RECURSIVE n(k) AS (SELECT 0 UNION ALL SELECT k + 3 FROM n WHERE k + 3 < %d)"
         "INSERT INTO t SELECT 'p', printf('%%03d', k), k FROM n",
         KEYS);
-    *state = all;
     return 0;
 }
 
-static int tear_down(void **state)
+static unsigned random_below(unsigned limit)
 {
-    scene *all = *state;
-    void *folder = all->folder;
-    close_database(all->db);
-    free(all);
-    return remove_folder(&folder);
-}
-
-static unsigned random_below(scene *all, unsigned limit)
-{
-    all->random = all->random * 1664525 + 1013904223;
-    return (all->random >> 16) % limit;
+    random_state = random_state * 1664525 + 1013904223;
+    return (random_state >> 16) % limit;
 }
 
 /* Inserts the key if it is missing, deletes it if it is there. */
 static void flip(scene *all, int key)
 {
-    if (all->present[key]) {
+    if (key_present[key]) {
         run(all->db, "DELETE FROM t WHERE PartitionKey = 'p' AND RowKey = printf('%%03d', %d)",
             key);
     } else {
         run(all->db, "INSERT INTO t VALUES('p', printf('%%03d', %d), %d)", key, key);
     }
-    all->present[key] = !all->present[key];
+    key_present[key] = !key_present[key];
 }
 
 static sqlite3_stmt *begin_walk(scene *all, bool backward)
@@ -120,7 +103,7 @@ static void a_walk_in_a_transaction_sees_what_was_there_at_its_begin(void **stat
     for (int round = 0; round < 20; round++) {
         bool backward = round % 2 == 1;
         bool before[KEYS];
-        memcpy(before, all->present, sizeof before);
+        memcpy(before, key_present, sizeof before);
         run(all->db, "BEGIN");
         sqlite3_stmt *walk = begin_walk(all, backward);
         int key = -1;
@@ -128,12 +111,12 @@ static void a_walk_in_a_transaction_sees_what_was_there_at_its_begin(void **stat
             int expected = next_present(before, key, backward);
             key = step_walk(walk);
             assert_int_equal(key, expected);
-            for (unsigned flips = random_below(all, 4); key >= 0 && flips > 0; flips--) {
-                flip(all, (int)random_below(all, KEYS));
+            for (unsigned flips = random_below(4); key >= 0 && flips > 0; flips--) {
+                flip(all, (int)random_below(KEYS));
             }
         } while (key >= 0);
         assert_int_equal(sqlite3_finalize(walk), SQLITE_OK);
-        walk_to_end(begin_walk(all, backward), all->present, -1, backward);
+        walk_to_end(begin_walk(all, backward), key_present, -1, backward);
         run(all->db, "COMMIT");
     }
 }
@@ -145,7 +128,7 @@ static void a_walk_in_autocommit_sees_what_was_there_at_its_begin(void **state)
     for (int round = 0; round < 10; round++) {
         bool backward = round % 2 == 1;
         bool before[KEYS];
-        memcpy(before, all->present, sizeof before);
+        memcpy(before, key_present, sizeof before);
         sqlite3_stmt *walk = begin_walk(all, backward);
         int key = -1;
         do {
@@ -153,11 +136,11 @@ static void a_walk_in_autocommit_sees_what_was_there_at_its_begin(void **state)
             key = step_walk(walk);
             assert_int_equal(key, expected);
             if (key >= 0) {
-                flip(all, (int)random_below(all, KEYS));
+                flip(all, (int)random_below(KEYS));
             }
         } while (key >= 0);
         assert_int_equal(sqlite3_finalize(walk), SQLITE_OK);
-        walk_to_end(begin_walk(all, backward), all->present, -1, backward);
+        walk_to_end(begin_walk(all, backward), key_present, -1, backward);
     }
 }
 
@@ -187,9 +170,9 @@ static void a_walk_follows_a_rollback_to_a_savepoint(void **state)
 {
     scene *all = *state;
     run(all->db, "BEGIN; DELETE FROM t WHERE RowKey < '030'; SAVEPOINT s");
-    memset(all->present, 0, 30);
+    memset(key_present, 0, 30);
     bool kept[KEYS];
-    memcpy(kept, all->present, sizeof kept);
+    memcpy(kept, key_present, sizeof kept);
     for (int key = 31; key < 150; key += 3) {
         flip(all, key);
     }
@@ -213,17 +196,17 @@ static void a_walk_goes_on_over_commit(void **state)
         bool seen[KEYS];
         run(all->db, "BEGIN");
         for (int i = 0; i < 40; i++) {
-            flip(all, (int)random_below(all, KEYS));
+            flip(all, (int)random_below(KEYS));
         }
-        memcpy(seen, all->present, sizeof seen);
+        memcpy(seen, key_present, sizeof seen);
         sqlite3_stmt *walk = begin_walk(all, backward);
         int key = step_walk(walk);
         run(all->db, "COMMIT");
         for (int i = 0; i < 40; i++) {
-            flip(all, (int)random_below(all, KEYS));
+            flip(all, (int)random_below(KEYS));
         }
         walk_to_end(walk, seen, key, backward);
-        walk_to_end(begin_walk(all, backward), all->present, -1, backward);
+        walk_to_end(begin_walk(all, backward), key_present, -1, backward);
     }
 }
 
@@ -235,8 +218,8 @@ static void a_walk_that_read_nothing_pending_goes_on_over_rollback(void **state)
     int key = step_walk(walk);
     run(all->db, "ROLLBACK");
     flip(all, 1);
-    all->present[1] = false;
-    walk_to_end(walk, all->present, key, false);
+    key_present[1] = false;
+    walk_to_end(walk, key_present, key, false);
 }
 
 static void a_walk_over_withdrawn_writes_is_aborted(void **state)
@@ -250,7 +233,7 @@ static void a_walk_over_withdrawn_writes_is_aborted(void **state)
     assert_int_equal(sqlite3_step(walk), SQLITE_ABORT_ROLLBACK);
     says(all->db, "rolled back");
     assert_int_equal(sqlite3_reset(walk), SQLITE_ABORT_ROLLBACK);
-    walk_to_end(walk, all->present, -1, false);
+    walk_to_end(walk, key_present, -1, false);
     run(all->db, "INSERT INTO t VALUES('q', 'a', 1)");
 }
 
@@ -263,7 +246,7 @@ static void an_open_walk_does_not_keep_the_lock(void **state)
     flip(all, 1);
     peer_run(&other, "DELETE FROM t WHERE RowKey <> '000'");
     bool before[KEYS];
-    memcpy(before, all->present, sizeof before);
+    memcpy(before, key_present, sizeof before);
     before[1] = false;
     walk_to_end(walk, before, 0, false);
     assert_number(all->db, 1, "SELECT count(*) FROM t");
@@ -277,11 +260,11 @@ static void several_walks_keep_their_own_versions(void **state)
     sqlite3_stmt *walks[WALKS];
     bool versions[WALKS][KEYS];
     for (int i = 0; i < WALKS; i++) {
-        memcpy(versions[i], all->present, KEYS);
+        memcpy(versions[i], key_present, KEYS);
         walks[i] = begin_walk(all, i % 2 == 1);
         int key = step_walk(walks[i]);
         assert_int_equal(key, next_present(versions[i], -1, i % 2 == 1));
-        flip(all, (int)random_below(all, KEYS - 2) + 1);
+        flip(all, (int)random_below(KEYS - 2) + 1);
     }
     for (int i = WALKS - 1; i >= 0; i--) {
         int first = next_present(versions[i], -1, i % 2 == 1);
@@ -304,12 +287,12 @@ static void a_long_walk_keeps_its_version_over_many_commits(void **state)
                  "DELETE FROM t WHERE PartitionKey = 'p' AND RowKey = printf('%%03d', %d)",
                  (commit * 7) % KEYS, (commit * 11) % KEYS);
         if (commit % COMMITS_A_STEP == 0) {
-            int expected = next_present(all->present, key, false);
+            int expected = next_present(key_present, key, false);
             key = step_walk(walk);
             assert_int_equal(key, expected);
         }
     }
-    walk_to_end(walk, all->present, key, false);
+    walk_to_end(walk, key_present, key, false);
     peer_run(&other, "DELETE FROM t; INSERT INTO t VALUES('p', '005', 5)");
     assert_number(all->db, 5, "SELECT sum(V) FROM t");
     stop_peer(&other);
@@ -355,7 +338,7 @@ static void readers_are_many_but_not_without_number(void **state)
         close_database(readers[i]);
     }
     flip(all, 1);
-    walk_to_end(begin_walk(all, false), all->present, -1, false);
+    walk_to_end(begin_walk(all, false), key_present, -1, false);
 }
 
 /* Closing waits for statements: sqlite3_close refuses, sqlite3_close_v2 puts it off. */
@@ -367,7 +350,7 @@ static void a_connection_closed_under_a_walk_lives_on(void **state)
     assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
     assert_int_equal(step_walk(walk), 3);
     assert_int_equal(sqlite3_close_v2(all->db), SQLITE_OK);
-    walk_to_end(walk, all->present, 3, false);
+    walk_to_end(walk, key_present, 3, false);
     all->db = open_database(all->folder, "main.db");
 }
 
@@ -522,8 +505,6 @@ static void a_queue_looked_at_again_shows_what_was_written_since(void **state)
                   "SELECT count(Body) FROM n LEFT JOIN q ON TimeNextVisible > enqueues(k)");
     run(all->db, "ROLLBACK");
 }
-
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {

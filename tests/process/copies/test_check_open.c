@@ -196,14 +196,13 @@ static void each_read_may_fail(void **state)
     (void)state;
     sqlite3 *db;
     int failed = 0;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf(
         "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
         "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20)"
         "INSERT INTO One SELECT 'l', printf('%%02d%%.2900c%%d', k, 'k', k), k, '' FROM n",
         fixture_path);
-    run(db, sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     open_one = NULL;

@@ -3,13 +3,8 @@
  * harm by having it, and may open the store itself. The main databases are in memory, for SQLite
  * has rules of its own about forks.
  */
-#include "fixtures/child.h"
+#include "fixtures/scene.h"
 #include "fixtures/store.h"
-
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-} scene;
 
 #define STORE "shared.ptable"
 
@@ -23,26 +18,13 @@ static sqlite3 *open_with_table(const char *folder)
 
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
+    scene *all = new_scene(state);
+    if (all == NULL) {
         return -1;
     }
-    all->folder = folder;
-    all->db = open_with_table(folder);
+    all->db = open_with_table(all->folder);
     run(all->db, "INSERT INTO t VALUES('p', 'a', 1), ('p', 'b', 2), ('p', 'c', 3)");
-    *state = all;
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    scene *all = *state;
-    void *folder = all->folder;
-    close_database(all->db);
-    free(all);
-    return remove_folder(&folder);
 }
 
 /* --- The child --- */
@@ -361,8 +343,6 @@ static void a_child_has_no_descriptor_of_what_was_no_store(void **state)
     assert_number(all->db, 106, "SELECT sum(V) FROM t");
     close(to[1]);
 }
-
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(void)
 {

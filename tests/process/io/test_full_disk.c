@@ -7,18 +7,12 @@
 #include "faults/saboteur.h"
 #include "fixtures/folder.h"
 #include "fixtures/mixed.h"
-#include "fixtures/peer.h"
+#include "fixtures/scene.h"
 #include "fixtures/store.h"
 
 enum { ROWS = 100, PAGE = 4096 };
 
 #define STORE "shared.ptable"
-
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-    peer other;
-} scene;
 
 /* Files may be written up to this size; the signal is ignored, so writes fail with EFBIG. */
 static void lift_limit(void)
@@ -29,14 +23,11 @@ static void lift_limit(void)
 /* Main databases in memory, so that only the store needs room. */
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
+    scene *all = new_scene(state);
+    if (all == NULL) {
         return -1;
     }
     signal(SIGXFSZ, SIG_IGN);
-    all->folder = folder;
     all->db = open_database("", ":memory:");
     sqlite3_create_module(all->db, "saboteur", &saboteur_module, NULL);
     run(all->db,
@@ -44,25 +35,19 @@ static int set_up(void **state)
         "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "');"
         "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < %d)"
         "INSERT INTO t SELECT 'p', k, 'old' FROM n",
-        folder, ROWS);
+        all->folder, ROWS);
     all->other = start_peer("", ":memory:");
     peer_run(&all->other, "CREATE VIRTUAL TABLE t USING ptable(V String, store='%s/" STORE "')",
-             folder);
-    *state = all;
+             all->folder);
     return 0;
 }
 
 static int tear_down(void **state)
 {
-    scene *all = *state;
-    void *folder = all->folder;
     lift_limit();
     saboteur_code = SQLITE_OK;
     saboteur_watch = NULL;
-    stop_peer(&all->other);
-    close_database(all->db);
-    free(all);
-    return remove_folder(&folder);
+    return end_scene(state);
 }
 
 static void check_old_rows(scene *all)
@@ -342,7 +327,7 @@ static void all_kinds_of_writes_are_taken_back_once_there_is_room(void **state)
     check_mixed_file(all->folder);
 }
 
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define disk_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {
@@ -350,14 +335,14 @@ int main(int argc, char **argv)
         return be_peer(argv);
     }
     const struct CMUnitTest tests[] = {
-        scene_test(a_commit_without_room_leaves_nothing),
-        scene_test(a_statement_without_room_leaves_nothing),
-        scene_test(a_process_killed_for_want_of_room_leaves_nothing),
-        scene_test(a_store_without_room_is_not_made),
-        scene_test(a_store_in_doubt_is_refused_until_there_is_room),
-        scene_test(closing_takes_back_what_was_in_doubt),
-        scene_test(all_kinds_of_writes_fail_without_room),
-        scene_test(all_kinds_of_writes_are_taken_back_once_there_is_room),
+        disk_test(a_commit_without_room_leaves_nothing),
+        disk_test(a_statement_without_room_leaves_nothing),
+        disk_test(a_process_killed_for_want_of_room_leaves_nothing),
+        disk_test(a_store_without_room_is_not_made),
+        disk_test(a_store_in_doubt_is_refused_until_there_is_room),
+        disk_test(closing_takes_back_what_was_in_doubt),
+        disk_test(all_kinds_of_writes_fail_without_room),
+        disk_test(all_kinds_of_writes_are_taken_back_once_there_is_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

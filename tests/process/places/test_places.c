@@ -10,43 +10,23 @@
 
 #include "faults/killing.h"
 #include "fixtures/backup.h"
-#include "fixtures/peer.h"
+#include "fixtures/scene.h"
 #include "fixtures/store.h"
 
 #define STORE "shared.ptable"
 #define TABLE "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/%s', sync='off')"
 
-typedef struct scene {
-    char *folder;
-    sqlite3 *db;
-    peer other;
-} scene;
-
 /* This process has the store open, with one row; the peer has not. */
 static int set_up(void **state)
 {
-    scene *all = calloc(1, sizeof *all);
-    void *folder = NULL;
-    if (all == NULL || make_folder(&folder) != 0) {
-        free(all);
+    scene *all = new_scene(state);
+    if (all == NULL) {
         return -1;
     }
-    all->folder = folder;
     all->other = start_peer("", ":memory:");
     all->db = open_database("", ":memory:");
-    run(all->db, TABLE "; INSERT INTO t VALUES('p', '1', 1)", folder, STORE);
-    *state = all;
+    run(all->db, TABLE "; INSERT INTO t VALUES('p', '1', 1)", all->folder, STORE);
     return 0;
-}
-
-static int tear_down(void **state)
-{
-    scene *all = *state;
-    void *folder = all->folder;
-    stop_peer(&all->other);
-    sqlite3_close(all->db);
-    free(all);
-    return remove_folder(&folder);
 }
 
 static void close_own(scene *all)
@@ -424,8 +404,6 @@ static void who_may_do_nothing_is_told(void **state)
     assert_true(as_nobody(cannot_open, all));
     assert_int_equal(files_like(all->folder, "*"), 2);
 }
-
-#define scene_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
 
 int main(int argc, char **argv)
 {

@@ -150,7 +150,7 @@ static void buckets_are_compared_with_links(void **state)
     put_link("entities", "\0\0\0\1z\0", 6, 0x50);
     expect("bucket 80 of long keys is empty, but a key leads to it");
     put("long_keys", BYTES("\0\0\0\0\0\0\0"), BYTES("record"));
-    expect("long_keys: a key is too short to be one");
+    expect("long_keys: a key has nothing after its bucket number");
 }
 
 /* Two buckets that lead to each other: each has its link, but nothing leads to them. */
@@ -284,7 +284,7 @@ static void meta_pages_are_checked(void **state)
     uint64_t entries = number_at(file, meta + 120);
     set_number(file, meta + 120, entries + 1);
     fflush(file);
-    expect("the sub-database main database has another number of entries than its root says");
+    expect("the sub-database main database has a different number of entries than its root says");
     set_number(file, meta + 120, entries);
     set_number(file, meta + 136, UINT64_C(1) << 40);
     fflush(file);
@@ -333,15 +333,13 @@ static void less_than_a_page_is_left(void **state)
 static void long_checks_go_on(void **state)
 {
     (void)state;
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf(
         "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q, sync=off);"
         "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 9000) "
         "INSERT INTO One SELECT 'many', printf('%%05d', k), k, '' FROM n",
         fixture_path);
-    run(db, sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     expect("ok");
@@ -369,9 +367,7 @@ static void reports_end_after_a_hundred_lines(void **state)
 static void many_things_without_memory(void **state)
 {
     (void)state;
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql =
         sqlite3_mprintf("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
                         "CREATE VIRTUAL TABLE Two USING ptable(S String, store=%Q);"
@@ -381,7 +377,7 @@ static void many_things_without_memory(void **state)
                         "WITH n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20) "
                         "INSERT INTO pt_tables(Store, TableName) SELECT %Q, 'More' || k FROM n",
                         fixture_path, fixture_path, fixture_path);
-    run(db, sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     check_without_memory();

@@ -4,9 +4,9 @@
  */
 #include "fixtures/raw_store.h"
 
+#include "fixtures/connection.h"
 #include "fixtures/own_shape.h"
 #include "fixtures/sealed.h"
-#include "ptable.h"
 
 static void make_store(void)
 {
@@ -125,10 +125,7 @@ static void counts_may_overflow(void **state)
 
 static sqlite3 *open_table(void)
 {
-    sqlite3 *db;
-    char *message = NULL;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, &message, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t USING ptable(v, store=%Q)", fixture_path);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_free(sql);
@@ -308,8 +305,7 @@ static void questions_to_a_damaged_catalogue(void **state)
     sqlite3_close(open_table());
     pt_slice key = pt_slice_of("\0\0\0\0t", 5);
     raw_put_with("entities", MDB_CREATE, key, sealed(key, pt_slice_of("\1\0\0\0\0t", 6)));
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    db = open_with_ptable(":memory:");
     char *tables = sqlite3_mprintf("CREATE VIRTUAL TABLE u USING ptable(v, store=%Q);"
                                    "CREATE VIRTUAL TABLE t USING ptable(v, store=%Q, readonly=1)",
                                    fixture_path, fixture_path);
@@ -384,9 +380,7 @@ static void assert_own_rows(sqlite3 *db, const char *sql, const char *partition)
 /* NULL if they are refused. */
 static sqlite3 *open_two_tables(void)
 {
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t USING ptable(v, store=%Q);"
                                 "CREATE VIRTUAL TABLE u USING ptable(v, store=%Q)",
                                 fixture_path, fixture_path);

@@ -5,7 +5,7 @@
 #include "fixtures/store_fixture.h"
 
 #include "entity/record.h"
-#include "ptable.h"
+#include "fixtures/connection.h"
 
 static sqlite3 *db;
 
@@ -14,8 +14,7 @@ static int setup(void **state)
     if (fixture_setup(state) != 0) {
         return -1;
     }
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t USING ptable(s String, y Binary, z Binary, "
                                 "b Boolean, w DateTime, l String, n, store=%Q)",
                                 fixture_path);
@@ -28,13 +27,6 @@ static int teardown(void **state)
 {
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
     return fixture_teardown(state);
-}
-
-static void run(const char *sql)
-{
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
 }
 
 static void assert_damaged(const char *sql)
@@ -111,8 +103,8 @@ enum { IMPOSSIBLES = sizeof impossibles / sizeof impossibles[0] };
 
 static void make(const struct impossible *value)
 {
-    run("DELETE FROM t");
-    run(value->insert);
+    run_sql(db, "DELETE FROM t");
+    run_sql(db, value->insert);
     overwrite(value->at, value->bytes, value->size);
 }
 
@@ -137,7 +129,7 @@ static void impossible_values_are_reported(void **state)
         assert_way_is_damaged("INSERT INTO t(PartitionKey, RowKey, n, WriteMode) VALUES ('p', '1', "
                               "1, 'merge')",
                               &impossibles[i]);
-        run("SELECT PartitionKey, RowKey, Timestamp, ETag, n FROM t");
+        run_sql(db, "SELECT PartitionKey, RowKey, Timestamp, ETag, n FROM t");
     }
 }
 
@@ -145,10 +137,10 @@ static void impossible_values_are_reported(void **state)
 static void values_beside_an_impossible_one_are_not_changed(void **state)
 {
     (void)state;
-    run("INSERT INTO t(PartitionKey, RowKey, s, b) VALUES ('p', '1', 'abc', 1)");
+    run_sql(db, "INSERT INTO t(PartitionKey, RowKey, s, b) VALUES ('p', '1', 'abc', 1)");
     overwrite(-1, "x", 1);
     assert_damaged("UPDATE t SET b = 0");
-    run("SELECT b FROM t");
+    run_sql(db, "SELECT b FROM t");
 }
 
 static void entities_with_impossible_values_are_repaired(void **state)
@@ -162,8 +154,8 @@ static void entities_with_impossible_values_are_repaired(void **state)
     for (int i = 0; i < IMPOSSIBLES; i++) {
         for (size_t r = 0; r < sizeof repairs / sizeof repairs[0]; r++) {
             make(&impossibles[i]);
-            run(repairs[r]);
-            run("SELECT s, y, z, b, w, l, n, Properties FROM t");
+            run_sql(db, repairs[r]);
+            run_sql(db, "SELECT s, y, z, b, w, l, n, Properties FROM t");
         }
     }
 }
@@ -217,13 +209,13 @@ static void names_that_occur_twice_are_reported(void **state)
     };
     uint8_t bytes[sizeof with_two_names];
     memcpy(bytes, with_two_names, sizeof bytes);
-    run("INSERT INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 1)");
+    run_sql(db, "INSERT INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 1)");
     pt_store *store = open_store(fixture_path);
     replace_record(store, bytes, sizeof bytes);
     engine->close(store);
-    run("SELECT n, Properties FROM t");
+    run_sql(db, "SELECT n, Properties FROM t");
     assert_damaged("UPDATE t SET s = 'x'");
-    run("DELETE FROM t");
+    run_sql(db, "DELETE FROM t");
 }
 
 int main(void)

@@ -9,9 +9,9 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "fixtures/connection.h"
 #include "fixtures/random_bag.h"
 #include "fixtures/value_same.h"
-#include "ptable.h"
 #include "value/json_read.h"
 
 enum { ENTITIES = 12000, PROPERTIES = 8, NAMES = 40 };
@@ -176,22 +176,12 @@ static char *write_entity(const pt_bag *bag, size_t *size)
 
 /* --- The database --- */
 
-static void run(sqlite3 *db, const char *sql)
-{
-    char *message = NULL;
-    if (sqlite3_exec(db, sql, NULL, NULL, &message) != SQLITE_OK) {
-        print_error("%s: %s\n", sql, message);
-        fail();
-    }
-}
-
 static sqlite3 *open_database(void)
 {
     sqlite3 *db;
     char path[64];
     snprintf(path, sizeof path, "%s/copies.db", folder);
-    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    db = open_with_ptable(path);
     return db;
 }
 
@@ -202,7 +192,7 @@ static void insert_entities(sqlite3 *db)
     assert_int_equal(
         sqlite3_prepare_v2(db, "INSERT INTO Origin VALUES (?, pt_pad(?, 6), ?)", -1, &insert, NULL),
         SQLITE_OK);
-    run(db, "BEGIN");
+    run_sql(db, "BEGIN");
     for (int i = 0; i < ENTITIES; i++) {
         size_t size;
         make_entity(&bag);
@@ -213,7 +203,7 @@ static void insert_entities(sqlite3 *db)
         assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
         sqlite3_reset(insert);
     }
-    run(db, "COMMIT");
+    run_sql(db, "COMMIT");
     sqlite3_finalize(insert);
     pt_bag_free(&bag);
 }
@@ -263,19 +253,19 @@ static void copies_are_the_same(void **state)
 {
     (void)state;
     sqlite3 *db = open_database();
-    run(db, "CREATE VIRTUAL TABLE Origin USING ptable(sync=off);"
-            "CREATE VIRTUAL TABLE Near USING ptable(sync=off);"
-            "CREATE VIRTUAL TABLE Far USING ptable(store='far.ptable', sync=off);"
-            "CREATE VIRTUAL TABLE Sent USING ptable(store='far.ptable', sync=off)");
+    run_sql(db, "CREATE VIRTUAL TABLE Origin USING ptable(sync=off);"
+                "CREATE VIRTUAL TABLE Near USING ptable(sync=off);"
+                "CREATE VIRTUAL TABLE Far USING ptable(store='far.ptable', sync=off);"
+                "CREATE VIRTUAL TABLE Sent USING ptable(store='far.ptable', sync=off)");
     insert_entities(db);
     expect_entities(db, "SELECT Properties FROM Origin");
-    run(db, "INSERT INTO Near(PartitionKey, RowKey, Properties) "
-            "SELECT PartitionKey, RowKey, Properties FROM Origin;"
-            "INSERT INTO Far(PartitionKey, RowKey, Properties) "
-            "SELECT PartitionKey, RowKey, Properties FROM Near ORDER BY EntityKey DESC;"
-            "INSERT INTO Sent(PartitionKey, RowKey, Properties) "
-            "SELECT PartitionKey, RowKey, pt_entity_properties(pt_entity_json(PartitionKey, "
-            "RowKey, Timestamp, Properties), RowKey) FROM Far");
+    run_sql(db, "INSERT INTO Near(PartitionKey, RowKey, Properties) "
+                "SELECT PartitionKey, RowKey, Properties FROM Origin;"
+                "INSERT INTO Far(PartitionKey, RowKey, Properties) "
+                "SELECT PartitionKey, RowKey, Properties FROM Near ORDER BY EntityKey DESC;"
+                "INSERT INTO Sent(PartitionKey, RowKey, Properties) "
+                "SELECT PartitionKey, RowKey, pt_entity_properties(pt_entity_json(PartitionKey, "
+                "RowKey, Timestamp, Properties), RowKey) FROM Far");
     expect_entities(db, "SELECT Properties FROM Far");
     expect_entities(db, "SELECT Properties FROM Sent");
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
@@ -286,7 +276,8 @@ static void updates_keep_what_they_do_not_name(void **state)
 {
     (void)state;
     sqlite3 *db = open_database();
-    run(db, "CREATE VIRTUAL TABLE Typed USING ptable(P00 String, P01 Int32, P02 Int64, P03 Double, "
+    run_sql(db,
+            "CREATE VIRTUAL TABLE Typed USING ptable(P00 String, P01 Int32, P02 Int64, P03 Double, "
             "P04 Boolean, P05 DateTime, P06 Guid, P07 Binary, P08, Touched Int32, table='Near', "
             "sync=off);"
             "UPDATE Typed SET Touched = 1;"

@@ -98,4 +98,26 @@ static inline void fixture_expect_without_memory(sqlite3 *db, const char *expres
     fixture_expect(db, expression, expected);
 }
 
+typedef struct function_answer {
+    const char *expression;
+    const char *answer; /* or the error's text */
+} function_answer;
+
+static inline void fixture_expect_all(sqlite3 *db, const function_answer *answers, size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fixture_expect(db, answers[i].expression, answers[i].answer);
+    }
+}
+
+/* Once with one allocation failing, once with all from it on. */
+static inline void fixture_expect_all_without_memory(sqlite3 *db, const function_answer *answers,
+                                                     size_t count)
+{
+    for (size_t i = 0; i < count; i++) {
+        fixture_expect_without_memory(db, answers[i].expression, answers[i].answer, false);
+        fixture_expect_without_memory(db, answers[i].expression, answers[i].answer, true);
+    }
+}
+
 #endif

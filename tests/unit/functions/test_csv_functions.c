@@ -133,10 +133,7 @@ static void members_are_read_back(void **state)
 static void errors_say_where_and_why(void **state)
 {
     (void)state;
-    static const struct {
-        const char *expression;
-        const char *message;
-    } wrong[] = {
+    static const function_answer wrong[] = {
         {"pt_csv_member('row 7', 'Age', '34', '')",
          "pt_csv_member: row 7: column Age: '34' has the type '' in Age@type; write one of "
          "Edm.String, Edm.Int32, Edm.Int64, Edm.Double, Edm.Boolean, Edm.DateTime, Edm.Guid and "
@@ -184,19 +181,14 @@ static void errors_say_where_and_why(void **state)
          "34) (InvalidInput)"},
     };
     sqlite3 *db = open_with_functions();
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        fixture_expect(db, wrong[i].expression, wrong[i].message);
-    }
+    fixture_expect_all(db, wrong, sizeof wrong / sizeof wrong[0]);
     fixture_close(db);
 }
 
 static void they_may_run_out_of_memory(void **state)
 {
     (void)state;
-    static const struct {
-        const char *expression;
-        const char *answer;
-    } calls[] = {
+    static const function_answer calls[] = {
         {"pt_csv_header('{\"Age\":0,\"Name\":0}')",
          "PartitionKey,RowKey,Timestamp,Age,Age@type,Name,Name@type"},
         {"pt_csv_line('{\"a\":0,\"b\":0}', 'p', 'r', NULL, '{\"a\":\"x,y\"}')",
@@ -208,10 +200,7 @@ static void they_may_run_out_of_memory(void **state)
          ",\"Age\":\"34\",\"Age@odata.type\":\"Edm.Int32\""},
     };
     sqlite3 *db = open_with_functions();
-    for (size_t i = 0; i < sizeof calls / sizeof calls[0]; i++) {
-        fixture_expect_without_memory(db, calls[i].expression, calls[i].answer, false);
-        fixture_expect_without_memory(db, calls[i].expression, calls[i].answer, true);
-    }
+    fixture_expect_all_without_memory(db, calls, sizeof calls / sizeof calls[0]);
     fixture_close(db);
 }
 

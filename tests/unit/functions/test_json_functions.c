@@ -97,10 +97,7 @@ static void what_is_no_property_is_ignored(void **state)
 static void errors_say_where_and_why(void **state)
 {
     (void)state;
-    static const struct {
-        const char *expression;
-        const char *message;
-    } wrong[] = {
+    static const function_answer wrong[] = {
         {"pt_entity_properties('{\"PartitionKey\":\"p\"}', 'line 7')",
          "pt_entity_properties: line 7: property RowKey: is missing; write a string, which may be "
          "empty (PropertiesNeedValue)"},
@@ -147,9 +144,7 @@ static void errors_say_where_and_why(void **state)
          "(InvalidInput)"},
     };
     sqlite3 *db = open_with_functions();
-    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
-        fixture_expect(db, wrong[i].expression, wrong[i].message);
-    }
+    fixture_expect_all(db, wrong, sizeof wrong / sizeof wrong[0]);
     fixture_close(db);
 }
 

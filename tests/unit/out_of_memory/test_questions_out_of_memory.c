@@ -6,8 +6,8 @@
 #include "fixtures/store_fixture.h"
 
 #include "faults/failing_malloc.h"
+#include "fixtures/connection.h"
 #include "fixtures/own_shape.h"
-#include "ptable.h"
 
 enum { ROWS_SIZE = 1 << 16, VALUE_SHOWN = 600, MOST = 100000 };
 
@@ -42,13 +42,6 @@ static const char schema[] =
     "INSERT INTO Plain VALUES ('a'), (" C100 "), (" D300 ")";
 
 /* --- Running --- */
-
-static void execute(const char *sql)
-{
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-}
 
 static int append_row(sqlite3_stmt *statement, char *rows, size_t *size)
 {
@@ -97,14 +90,14 @@ static bool ask(const question *asked, int n, int *rc, char *rows, size_t *size)
 {
     sqlite3_stmt *other = take_spare_cursor();
     if (asked->before != NULL) {
-        execute(asked->before);
+        run_sql(db, asked->before);
     }
     failing_malloc_arm(n, false);
     *rc = answer(asked->sql, rows, size);
     bool hit = failing_malloc_disarm();
     sqlite3_finalize(other);
     if (!sqlite3_get_autocommit(db)) {
-        execute("ROLLBACK");
+        run_sql(db, "ROLLBACK");
     }
     return hit;
 }
@@ -135,9 +128,9 @@ static void open_connection(const char *encoding)
     memory_before = sqlite3_memory_used();
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     sqlite3_extended_result_codes(db, 0);
-    execute(encoding);
+    run_sql(db, encoding);
     assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
-    execute(schema);
+    run_sql(db, schema);
 }
 
 static void close_connection(void)
@@ -304,7 +297,7 @@ static void loading(void **state)
         assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
         sqlite3_free(message);
         assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
-        execute(schema);
+        run_sql(db, schema);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
         assert_int_equal(sqlite3_memory_used(), before);
     }
@@ -314,12 +307,11 @@ static void loading(void **state)
 static void open_store_table(const char *path, const char *more)
 {
     memory_before = sqlite3_memory_used();
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE T USING ptable(v, store=%Q, sync=off);"
                                 "%s INSERT OR REPLACE INTO T VALUES ('p', '1', 1)",
                                 path, more);
-    execute(sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
 }
 

@@ -4,8 +4,10 @@
 #ifndef TESTS_UNIT_QUERY_ASKED_RANGES_H
 #define TESTS_UNIT_QUERY_ASKED_RANGES_H
 
-#include "fixtures/term_table.h"
+#include "fixtures/cmocka.h"
 
+#include "faults/failing_malloc.h"
+#include "fixtures/term_table.h"
 #include "query/ranges.h"
 
 static sqlite3 *db;
@@ -39,6 +41,23 @@ static void assert_bytes(pt_slice got, pt_slice expected)
                  (const char *)got.data, got.size, (int)expected.size, (const char *)expected.data,
                  expected.size);
     }
+}
+
+/* A group's set-up and what ends it. */
+static int open_term_table(void **state)
+{
+    (void)state;
+    failing_malloc_install();
+    db = term_table_database();
+    return 0;
+}
+
+static int close_term_table(void **state)
+{
+    (void)state;
+    pt_ranges_free(&ranges);
+    sqlite3_close(db);
+    return sqlite3_memory_used() == 0 ? 0 : -1;
 }
 
 #endif

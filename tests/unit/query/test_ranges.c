@@ -335,22 +335,6 @@ static void running_out_of_memory_is_told(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    failing_malloc_install();
-    db = term_table_database();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    pt_ranges_free(&ranges);
-    sqlite3_close(db);
-    return sqlite3_memory_used() == 0 ? 0 : -1;
-}
-
 /* The lists of a filter are copied. */
 static void restricting_takes_memory(void **state)
 {
@@ -378,5 +362,5 @@ int main(void)
         cmocka_unit_test(running_out_of_memory_is_told),
         cmocka_unit_test(restricting_takes_memory),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, open_term_table, close_term_table);
 }

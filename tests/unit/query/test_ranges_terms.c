@@ -305,22 +305,6 @@ static void running_out_of_memory_is_told(void **state)
     }
 }
 
-static int set_up(void **state)
-{
-    (void)state;
-    failing_malloc_install();
-    db = term_table_database();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
-    pt_ranges_free(&ranges);
-    sqlite3_close(db);
-    return sqlite3_memory_used() == 0 ? 0 : -1;
-}
-
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -337,5 +321,5 @@ int main(void)
         cmocka_unit_test(a_list_that_cannot_be_read_is_an_error),
         cmocka_unit_test(running_out_of_memory_is_told),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, open_term_table, close_term_table);
 }

@@ -98,21 +98,10 @@ static void running_out_of_memory_is_told(void **state)
     assert_false(passed);
 }
 
-static int set_up(void **state)
+static int end_walk(void **state)
 {
-    (void)state;
-    failing_malloc_install();
-    db = term_table_database();
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    (void)state;
     pt_range_walk_free(&walk);
-    pt_ranges_free(&ranges);
-    sqlite3_close(db);
-    return sqlite3_memory_used() == 0 ? 0 : -1;
+    return close_term_table(state);
 }
 
 int main(void)
@@ -124,5 +113,5 @@ int main(void)
         cmocka_unit_test(partitions_are_passed),
         cmocka_unit_test(running_out_of_memory_is_told),
     };
-    return cmocka_run_group_tests(tests, set_up, tear_down);
+    return cmocka_run_group_tests(tests, open_term_table, end_walk);
 }

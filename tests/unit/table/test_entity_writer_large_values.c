@@ -3,20 +3,11 @@
  * point to and no others. Also damage to chunks, and what reading touches.
  */
 #include "faults/failing_malloc.h"
+#include "fixtures/connection.h"
 #include "fixtures/store_fixture.h"
-
-#include "ptable.h"
 
 static char folder_database[96];
 static sqlite3 *db;
-
-static void run(const char *sql)
-{
-    int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
-    if (rc != SQLITE_OK) {
-        fail_msg("%s: %d %s", sql, rc, sqlite3_errmsg(db));
-    }
-}
 
 /* The statement must fail with that extended code and a text that contains `part`. */
 static void run_failing(const char *sql, int rc, const char *part)
@@ -59,10 +50,8 @@ static int setup(void **state)
     if (fixture_setup(state) != 0) {
         return -1;
     }
-    char *message = NULL;
     snprintf(folder_database, sizeof folder_database, "%s/main.db", fixture_folder);
-    assert_int_equal(sqlite3_open(folder_database, &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, &message, NULL), SQLITE_OK);
+    db = open_with_ptable(folder_database);
     assert_int_equal(sqlite3_create_function(db, "big", 2, SQLITE_UTF8, NULL, make_big, NULL, NULL),
                      SQLITE_OK);
     char *sql = sqlite3_mprintf(
@@ -71,7 +60,7 @@ static int setup(void **state)
         "CREATE VIRTUAL TABLE other USING ptable(s String, store=%Q, sync=off);"
         "CREATE TABLE Plain(v)",
         fixture_path, fixture_path);
-    run(sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     return 0;
 }
@@ -113,7 +102,7 @@ static void assert_chunks(int64_t chunks)
 /* Deletes everything; nothing may stay behind. */
 static void assert_nothing_stays(void)
 {
-    run("DELETE FROM t; DELETE FROM other");
+    run_sql(db, "DELETE FROM t; DELETE FROM other");
     for (uint32_t table = 1; table <= 2; table++) {
         assert_int_equal(counts_of(table).chunks, 0);
         assert_int_equal(counts_of(table).entities, 0);
@@ -131,7 +120,7 @@ typedef struct step {
 static void take_steps(const step *steps, size_t count)
 {
     for (size_t i = 0; i < count; i++) {
-        run(steps[i].sql);
+        run_sql(db, steps[i].sql);
         if (steps[i].chunks != counts_of(1).chunks) {
             print_error("%s\n", steps[i].sql);
         }
@@ -214,7 +203,7 @@ static void rollbacks_bring_chunks_back(void **state)
 static void failing_statements_leave_no_chunk(void **state)
 {
     (void)state;
-    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
+    run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
     run_failing("INSERT INTO t VALUES ('p', '0', big(9000, 'a'), NULL, 1), "
                 "('p', '1', big(9000, 'a'), NULL, 1)",
                 SQLITE_CONSTRAINT_PRIMARYKEY, "EntityAlreadyExists");
@@ -225,10 +214,10 @@ static void failing_statements_leave_no_chunk(void **state)
     assert_chunks(5 + 5);
     run_failing("UPDATE t SET s = big(20000, 'b'), n = 'x' WHERE RowKey = '1'", SQLITE_MISMATCH,
                 "InvalidValueType");
-    run("BEGIN");
+    run_sql(db, "BEGIN");
     run_failing("UPDATE t SET RowKey = 'same', s = big(4100, 'b')", SQLITE_CONSTRAINT_PRIMARYKEY,
                 "EntityAlreadyExists");
-    run("COMMIT");
+    run_sql(db, "COMMIT");
     assert_chunks(5 + 5);
     assert_nothing_stays();
 }
@@ -243,10 +232,10 @@ static int refuse_commit(void *context)
 static void commits_that_are_taken_back_leave_no_chunk(void **state)
 {
     (void)state;
-    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
+    run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
     sqlite3_commit_hook(db, refuse_commit, NULL);
-    run("BEGIN; INSERT INTO Plain VALUES (1);"
-        "INSERT INTO t VALUES ('p', '2', big(9000, 'b'), NULL, 1); UPDATE t SET b = NULL");
+    run_sql(db, "BEGIN; INSERT INTO Plain VALUES (1);"
+                "INSERT INTO t VALUES ('p', '2', big(9000, 'b'), NULL, 1); UPDATE t SET b = NULL");
     run_failing("COMMIT", SQLITE_CONSTRAINT_COMMITHOOK, "");
     sqlite3_commit_hook(db, NULL, NULL);
     assert_chunks(5);
@@ -257,11 +246,11 @@ static void commits_that_are_taken_back_leave_no_chunk(void **state)
 static void tables_do_not_share_chunks(void **state)
 {
     (void)state;
-    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), NULL, 1);"
-        "INSERT INTO other(PartitionKey, RowKey, Properties) "
-        "SELECT PartitionKey, RowKey, Properties FROM t");
+    run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), NULL, 1);"
+                "INSERT INTO other(PartitionKey, RowKey, Properties) "
+                "SELECT PartitionKey, RowKey, Properties FROM t");
     assert_int_equal(counts_of(2).chunks, 3);
-    run("DELETE FROM t");
+    run_sql(db, "DELETE FROM t");
     assert_chunks(0);
     assert_int_equal(number("SELECT s = big(5000, 'a') FROM other"), 1);
     assert_nothing_stays();
@@ -270,14 +259,14 @@ static void tables_do_not_share_chunks(void **state)
 static void properties_without_a_column_are_large_too(void **state)
 {
     (void)state;
-    run("INSERT INTO t(PartitionKey, RowKey, Properties) "
-        "VALUES ('p', '1', json_object('x', big(5000, 'a'), 'n', 1))");
-    run("UPDATE t SET n = 2");
+    run_sql(db, "INSERT INTO t(PartitionKey, RowKey, Properties) "
+                "VALUES ('p', '1', json_object('x', big(5000, 'a'), 'n', 1))");
+    run_sql(db, "UPDATE t SET n = 2");
     assert_int_equal(counts_of(1).chunks, 3);
     assert_int_equal(number("SELECT Properties ->> 'x' = big(5000, 'a') FROM t"), 1);
-    run("UPDATE t SET Properties = json_set(Properties, '$.y', 1)");
+    run_sql(db, "UPDATE t SET Properties = json_set(Properties, '$.y', 1)");
     assert_int_equal(counts_of(1).chunks, 3);
-    run("UPDATE t SET Properties = json_remove(Properties, '$.x')");
+    run_sql(db, "UPDATE t SET Properties = json_remove(Properties, '$.x')");
     assert_chunks(0);
     assert_nothing_stays();
 }
@@ -286,13 +275,13 @@ static void properties_without_a_column_are_large_too(void **state)
 static void crowded_records_are_relieved(void **state)
 {
     (void)state;
-    run("INSERT INTO t(PartitionKey, RowKey, Properties) "
-        "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20) "
-        "SELECT 'p', '1', json_group_object('p' || i, big(i * 100, 'x')) FROM n");
+    run_sql(db, "INSERT INTO t(PartitionKey, RowKey, Properties) "
+                "WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 20) "
+                "SELECT 'p', '1', json_group_object('p' || i, big(i * 100, 'x')) FROM n");
     assert_int_equal(counts_of(1).chunks, 18);
     assert_true(counts_of(1).bytes < 30000);
     assert_int_equal(number("SELECT sum(length(value)) FROM t, json_each(Properties)"), 21000);
-    run("UPDATE t SET s = 'more'");
+    run_sql(db, "UPDATE t SET s = 'more'");
     assert_int_equal(counts_of(1).chunks, 18);
     assert_nothing_stays();
 }
@@ -313,17 +302,17 @@ static void any_mixture_leaves_nothing_behind(void **state)
     };
     uint64_t seed = 1;
     for (int round = 0; round < 40; round++) {
-        run("BEGIN; SAVEPOINT a");
+        run_sql(db, "BEGIN; SAVEPOINT a");
         for (uint32_t left = 1 + next_random(&seed) % 12; left != 0; left--) {
             size_t which = next_random(&seed) % (sizeof statements / sizeof statements[0]);
             char *sql = sqlite3_mprintf(statements[which], next_random(&seed) % 4,
                                         next_random(&seed) % 6000, next_random(&seed) % 6000);
-            run(sql);
+            run_sql(db, sql);
             sqlite3_free(sql);
         }
         int64_t needed = chunks_needed();
         bool undone = next_random(&seed) % 4 == 0;
-        run(undone ? "ROLLBACK" : "COMMIT");
+        run_sql(db, undone ? "ROLLBACK" : "COMMIT");
         assert_true(undone || chunks_needed() == needed);
         assert_chunks(chunks_needed());
     }
@@ -366,16 +355,16 @@ static void damage_is_reported_for_its_property_alone(void **state)
     (void)state;
     static const char *const damages[] = {"nonsense", NULL};
     for (size_t i = 0; i < 2; i++) {
-        run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
+        run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
         overwrite_chunk(1, damages[i]);
         run_failing("SELECT s FROM t", SQLITE_CORRUPT_VTAB,
                     "ptable: t: property 's' of the entity with PartitionKey 'p', RowKey '1' is "
                     "damaged");
         run_failing("SELECT Properties FROM t", SQLITE_CORRUPT_VTAB, "property 's'");
         assert_int_equal(number("SELECT n + length(b) FROM t WHERE Timestamp > ''"), 2);
-        run("UPDATE t SET n = 5");
+        run_sql(db, "UPDATE t SET n = 5");
         run_failing("SELECT s FROM t", SQLITE_CORRUPT_VTAB, "property 's'");
-        run("UPDATE t SET s = big(5000, 'b')");
+        run_sql(db, "UPDATE t SET s = big(5000, 'b')");
         assert_int_equal(number("SELECT s = big(5000, 'b') AND n = 5 FROM t"), 1);
         assert_nothing_stays();
     }
@@ -388,14 +377,14 @@ static void damage_is_reported_where_values_are_counted(void **state)
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE z USING ptable(s String, n Int32, store=%Q, "
                                 "table=things, limits=azure, sync=off)",
                                 fixture_path);
-    run(sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
-    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
+    run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
     overwrite_chunk(1, "nonsense");
     run_failing(
         "UPDATE z SET n = 5", SQLITE_CORRUPT_VTAB,
         "ptable: z: property 's' of the entity with PartitionKey 'p', RowKey '1' is damaged");
-    run("UPDATE z SET n = 5, s = 'x'; DROP TABLE z");
+    run_sql(db, "UPDATE z SET n = 5, s = 'x'; DROP TABLE z");
     assert_nothing_stays();
 }
 
@@ -415,11 +404,11 @@ static void a_chunk_that_is_missing_and_deleted_is_missing(void **state)
     assert_int_equal(
         sqlite3_create_function(db, "perform", 1, SQLITE_UTF8, NULL, perform, NULL, NULL),
         SQLITE_OK);
-    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
+    run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
     overwrite_chunk(1, NULL);
-    run("BEGIN");
+    run_sql(db, "BEGIN");
     run_failing("SELECT perform('DELETE FROM t'), s FROM t", SQLITE_CORRUPT_VTAB, "property 's'");
-    run("COMMIT");
+    run_sql(db, "COMMIT");
     assert_int_equal(number("SELECT count(*) FROM t"), 0);
     assert_nothing_stays();
 }
@@ -436,10 +425,10 @@ static void damaged_entities_can_be_repaired(void **state)
         "UPDATE t SET RowKey = '2', s = big(100, 'x')",
     };
     for (size_t i = 0; i < sizeof repairs / sizeof repairs[0]; i++) {
-        run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
+        run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), x'01', 1)");
         overwrite_chunk(2, i % 2 == 0 ? "nonsense" : NULL);
-        run(repairs[i]);
-        run("SELECT s, Properties FROM t");
+        run_sql(db, repairs[i]);
+        run_sql(db, "SELECT s, Properties FROM t");
         assert_nothing_stays();
     }
 }
@@ -449,14 +438,14 @@ static void damaged_entities_can_be_repaired(void **state)
 static void lengths_that_sqlite_does_not_take_are_refused(void **state)
 {
     (void)state;
-    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(4000), 1)");
+    run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(4000), 1)");
     int limit = sqlite3_limit(db, SQLITE_LIMIT_LENGTH, 4500);
     run_failing("SELECT s FROM t", SQLITE_TOOBIG,
                 "property 's' of the entity with PartitionKey 'p', RowKey '1' has 5000 bytes, and "
                 "this connection takes 4500");
     assert_int_equal(number("SELECT length(b) FROM t"), 4000);
     run_failing("SELECT Properties FROM t", SQLITE_TOOBIG, "too big");
-    run("UPDATE t SET n = 2");
+    run_sql(db, "UPDATE t SET n = 2");
     sqlite3_limit(db, SQLITE_LIMIT_LENGTH, limit);
     assert_int_equal(number("SELECT length(s) FROM t WHERE n = 2"), 5000);
 }
@@ -465,36 +454,36 @@ static void lengths_that_sqlite_does_not_take_are_refused(void **state)
 static void a_row_may_be_rolled_back_while_it_is_read(void **state)
 {
     (void)state;
-    run("INSERT INTO Plain VALUES (1), (2), (3); BEGIN; SAVEPOINT a;"
-        "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), NULL, 1)");
+    run_sql(db, "INSERT INTO Plain VALUES (1), (2), (3); BEGIN; SAVEPOINT a;"
+                "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), NULL, 1)");
     sqlite3_stmt *statement;
     assert_int_equal(
         sqlite3_prepare_v2(db, "SELECT length(s), v FROM t CROSS JOIN Plain", -1, &statement, NULL),
         SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(statement, 0), 5000);
-    run("UPDATE t SET s = 'x'");
+    run_sql(db, "UPDATE t SET s = 'x'");
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     assert_int_equal(sqlite3_column_int(statement, 0), 5000);
-    run("ROLLBACK TO a");
+    run_sql(db, "ROLLBACK TO a");
     assert_int_equal(sqlite3_step(statement), SQLITE_ABORT);
     assert_int_equal(sqlite3_extended_errcode(db), SQLITE_ABORT_ROLLBACK);
     assert_non_null(strstr(sqlite3_errmsg(db), "has been rolled back; run the statement again"));
     sqlite3_finalize(statement);
-    run("ROLLBACK");
+    run_sql(db, "ROLLBACK");
     assert_nothing_stays();
 }
 
 static void values_outlive_their_transaction(void **state)
 {
     (void)state;
-    run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
+    run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
     sqlite3_stmt *statement;
     assert_int_equal(sqlite3_prepare_v2(db, "SELECT max(s), b FROM t", -1, &statement, NULL),
                      SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     sqlite3_value *copy = sqlite3_value_dup(sqlite3_column_value(statement, 0));
-    run("DELETE FROM t");
+    run_sql(db, "DELETE FROM t");
     assert_int_equal(strlen((const char *)sqlite3_column_text(statement, 0)), 5000);
     assert_int_equal(sqlite3_column_bytes(statement, 1), 3000);
     sqlite3_finalize(statement);
@@ -509,14 +498,14 @@ static void assert_memory_may_run_out(const char *sql)
 {
     bool hit = true;
     for (int n = 0; hit; n += 1 + n / 16) {
-        run("DELETE FROM t"); /* SQLite does without some of its memory */
-        run("INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
+        run_sql(db, "DELETE FROM t"); /* SQLite does without some of its memory */
+        run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
         failing_malloc_arm(n, false);
         int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
         hit = failing_malloc_disarm();
         assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
         if (!sqlite3_get_autocommit(db)) {
-            run("COMMIT");
+            run_sql(db, "COMMIT");
         }
         assert_chunks(chunks_needed());
     }
@@ -542,7 +531,7 @@ static void objects_of_any_length_may_run_out_of_memory(void **state)
         char *sql = sqlite3_mprintf("INSERT OR REPLACE INTO t(PartitionKey, RowKey, s) VALUES "
                                     "('p', '1', big(%d, 'a'))",
                                     size - QUOTES);
-        run(sql);
+        run_sql(db, sql);
         sqlite3_free(sql);
         bool hit = true;
         for (int n = 0; hit; n++) {
@@ -558,7 +547,7 @@ static void objects_of_any_length_may_run_out_of_memory(void **state)
             sqlite3_finalize(statement);
         }
     }
-    run("DELETE FROM t");
+    run_sql(db, "DELETE FROM t");
     assert_nothing_stays();
 }
 

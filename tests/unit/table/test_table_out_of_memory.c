@@ -9,7 +9,7 @@
 #include "entity/record.h"
 #include "entity/shape.h"
 #include "faults/failing_malloc.h"
-#include "ptable.h"
+#include "fixtures/connection.h"
 #include "table/insert.h"
 
 #define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
@@ -32,13 +32,6 @@ static int open_database(sqlite3 **db, const char *encoding)
     sqlite3_free(sql);
     sqlite3_extended_result_codes(*db, 1);
     return rc == SQLITE_OK ? sqlite3_ptable_init(*db, NULL, NULL) : rc;
-}
-
-static void run(sqlite3 *db, const char *sql)
-{
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
 }
 
 /* --- Records that name no shape --- */
@@ -100,11 +93,12 @@ static void put_message_with_inline_shape(void)
 
 static void put_back(void)
 {
-    run(seen, "DELETE FROM t; DELETE FROM w; DELETE FROM jobs WHERE (MessageId, PopReceipt) IN "
-              "(SELECT MessageId, PopReceipt FROM jobs);"
-              "INSERT INTO t(PartitionKey, RowKey, n, s) VALUES ('p', '2', 1, 'x');"
-              "INSERT INTO t(PartitionKey, RowKey, s) VALUES ('q', 'large', hex(zeroblob(2000)));"
-              "INSERT INTO w(PartitionKey, RowKey, Properties) VALUES ('p', '1', '{\"a\":1}')");
+    run_sql(seen,
+            "DELETE FROM t; DELETE FROM w; DELETE FROM jobs WHERE (MessageId, PopReceipt) IN "
+            "(SELECT MessageId, PopReceipt FROM jobs);"
+            "INSERT INTO t(PartitionKey, RowKey, n, s) VALUES ('p', '2', 1, 'x');"
+            "INSERT INTO t(PartitionKey, RowKey, s) VALUES ('q', 'large', hex(zeroblob(2000)));"
+            "INSERT INTO w(PartitionKey, RowKey, Properties) VALUES ('p', '1', '{\"a\":1}')");
     put_entity_with_inline_shape();
     put_message_with_inline_shape();
 }
@@ -176,7 +170,7 @@ static sqlite3 *open_connected(void)
 {
     sqlite3 *db = NULL;
     assert_int_equal(open_database(&db, "UTF-8"), SQLITE_OK);
-    run(db, "SELECT * FROM t WHERE 0; SELECT * FROM w WHERE 0; SELECT * FROM jobs WHERE 0");
+    run_sql(db, "SELECT * FROM t WHERE 0; SELECT * FROM w WHERE 0; SELECT * FROM jobs WHERE 0");
     return db;
 }
 
@@ -237,7 +231,7 @@ static void open_seen(const char *encoding)
         "CREATE VIRTUAL TABLE w USING ptable(" TWENTY_COLUMNS ", store=%Q, sync=off);"
         "CREATE VIRTUAL TABLE jobs USING pt_queue(store=%Q, sync=off)",
         fixture_path, fixture_path, fixture_path);
-    run(seen, sql);
+    run_sql(seen, sql);
     sqlite3_free(sql);
     assert_encoding(encoding);
 }

@@ -5,7 +5,7 @@
 #include "fixtures/store_fixture.h"
 
 #include "faults/failing_malloc.h"
-#include "ptable.h"
+#include "fixtures/connection.h"
 #include "transaction/interruption.h"
 
 enum { MOST_STEPS = 100000 };
@@ -14,20 +14,12 @@ static sqlite3 *db;
 static int steps_left;        /* until the interrupt */
 static const char *forbidden; /* a table that may not be read */
 
-static void execute(const char *sql)
-{
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-}
-
 static int setup(void **state)
 {
     (void)state;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
-    execute("CREATE VIRTUAL TABLE T USING ptable(v, sync=off);"
-            "INSERT INTO T VALUES ('a', '1', 1), ('b', '1', 2)");
+    db = open_with_ptable(":memory:");
+    run_sql(db, "CREATE VIRTUAL TABLE T USING ptable(v, sync=off);"
+                "INSERT INTO T VALUES ('a', '1', 1), ('b', '1', 2)");
     return 0;
 }
 
@@ -50,7 +42,7 @@ static int interrupt_everywhere(const char *sql)
     int rc = SQLITE_INTERRUPT;
     for (int steps = 0; rc != SQLITE_OK; steps++) {
         assert_true(steps < MOST_STEPS);
-        execute("BEGIN");
+        run_sql(db, "BEGIN");
         steps_left = steps;
         sqlite3_progress_handler(db, 1, count_down, NULL);
         rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
@@ -60,7 +52,7 @@ static int interrupt_everywhere(const char *sql)
         assert_true(!is_told || sqlite3_get_autocommit(db));
         rolled_back += is_told;
         if (!sqlite3_get_autocommit(db)) {
-            execute("ROLLBACK");
+            run_sql(db, "ROLLBACK");
         }
     }
     return rolled_back;
@@ -79,7 +71,7 @@ static void interrupted_transactions_end(void **state)
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
         assert_true(interrupt_everywhere(statements[i]) > 0);
     }
-    execute("SELECT v FROM T; INSERT INTO T VALUES ('c', '1', 3)");
+    run_sql(db, "SELECT v FROM T; INSERT INTO T VALUES ('c', '1', 3)");
 }
 
 /* Only the innermost statement that runs is stopped by it. */
@@ -98,7 +90,7 @@ static void who_is_interrupted_is_not_called_busy(void **state)
     pt_store *store = open_store(fixture_path);
     char *sql =
         sqlite3_mprintf("CREATE VIRTUAL TABLE temp.S USING ptable(v, store=%Q)", fixture_path);
-    execute(sql);
+    run_sql(db, sql);
     sqlite3_free(sql);
     lock_store(store);
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
@@ -115,7 +107,7 @@ static void who_is_interrupted_is_not_called_busy(void **state)
     }
     store->engine->unlock(store);
     store->engine->close(store);
-    execute("DROP TABLE temp.S");
+    run_sql(db, "DROP TABLE temp.S");
     fixture_teardown(state);
 }
 
@@ -178,7 +170,7 @@ static void what_is_hidden_is_said_to_be(void **state)
          "PRAGMA table_xinfo"},
         {{SQLITE_PRAGMA, "query_only", 0, NULL}, "SELECT pt_compact()", "PRAGMA query_only"},
     };
-    execute("CREATE VIRTUAL TABLE q USING pt_queue");
+    run_sql(db, "CREATE VIRTUAL TABLE q USING pt_queue");
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         hiding hidden = cases[i].hidden;
         assert_int_equal(sqlite3_set_authorizer(db, hide, &hidden), SQLITE_OK);
@@ -187,9 +179,9 @@ static void what_is_hidden_is_said_to_be(void **state)
         if (rc != SQLITE_AUTH || strstr(sqlite3_errmsg(db), cases[i].needs) == NULL) {
             fail_msg("%s: %d, %s", cases[i].sql, rc, sqlite3_errmsg(db));
         }
-        execute(cases[i].sql);
+        run_sql(db, cases[i].sql);
     }
-    execute("DROP TABLE q");
+    run_sql(db, "DROP TABLE q");
 }
 
 static void assert_forbidden(const char *table)
@@ -218,13 +210,13 @@ static void why_a_table_cannot_be_connected_is_told(void **state)
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
         char *sql = sqlite3_mprintf("SELECT * FROM pt_partitions(%Q)", names[i]);
         assert_non_null(sql);
-        execute("VACUUM");
+        run_sql(db, "VACUUM");
         assert_int_equal(sqlite3_set_authorizer(db, authorize, NULL), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_ERROR);
         assert_string_equal(sqlite3_errmsg(db), "ptable: pt_partitions: T: access to x.EntityKey "
                                                 "is prohibited");
         sqlite3_set_authorizer(db, NULL, NULL);
-        execute(sql);
+        run_sql(db, sql);
         sqlite3_free(sql);
     }
 }

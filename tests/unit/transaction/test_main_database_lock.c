@@ -3,6 +3,7 @@
 #include <pthread.h>
 
 #include "faults/failing_malloc.h"
+#include "fixtures/connection.h"
 #include "transaction/main_database_lock.h"
 
 static sqlite3 *writer, *reader;
@@ -23,13 +24,6 @@ static int run(sqlite3 *db, const char *sql)
     return sqlite3_exec(db, sql, NULL, NULL, NULL);
 }
 
-static void must_run(sqlite3 *db, const char *sql)
-{
-    if (run(db, sql) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
-}
-
 static int setup(void **state)
 {
     if (fixture_setup(state) != 0) {
@@ -38,7 +32,7 @@ static int setup(void **state)
     writer = open_database("main.db");
     reader = open_database("main.db");
     reading = NULL;
-    must_run(writer, "CREATE TABLE t(x); INSERT INTO t VALUES(1), (2)");
+    run_sql(writer, "CREATE TABLE t(x); INSERT INTO t VALUES(1), (2)");
     return 0;
 }
 
@@ -64,7 +58,7 @@ static void end_reading(void)
 
 static void begin_writing(void)
 {
-    must_run(writer, "BEGIN; INSERT INTO t VALUES(3)");
+    run_sql(writer, "BEGIN; INSERT INTO t VALUES(3)");
 }
 
 static void lock_all(int wait_ms)
@@ -85,9 +79,9 @@ static void a_reader_is_noticed_before_the_commit(void **state)
     lock_all(0);
     lock_all(0);
     assert_int_equal(run(reader, "SELECT x FROM t"), SQLITE_BUSY);
-    must_run(writer, "COMMIT");
-    must_run(reader, "SELECT x FROM t");
-    must_run(reader, "INSERT INTO t VALUES(4)");
+    run_sql(writer, "COMMIT");
+    run_sql(reader, "SELECT x FROM t");
+    run_sql(reader, "INSERT INTO t VALUES(4)");
 }
 
 static void who_reads_hinders_writers(void **state)
@@ -99,7 +93,7 @@ static void who_reads_hinders_writers(void **state)
     end_reading();
     begin_writing();
     assert_false(pt_main_database_read_blocks_writers(writer));
-    must_run(writer, "ROLLBACK; PRAGMA journal_mode = wal");
+    run_sql(writer, "ROLLBACK; PRAGMA journal_mode = wal");
     begin_reading("SELECT x FROM t");
     assert_false(pt_main_database_read_blocks_writers(reader));
 }
@@ -116,8 +110,8 @@ static void a_rollback_drops_the_lock(void **state)
         } else {
             lock_all(0);
         }
-        must_run(writer, "ROLLBACK");
-        must_run(reader, "INSERT INTO t VALUES(4)");
+        run_sql(writer, "ROLLBACK");
+        run_sql(reader, "INSERT INTO t VALUES(4)");
     }
 }
 
@@ -128,8 +122,8 @@ static void a_commit_after_a_refusal_succeeds(void **state)
     begin_writing();
     assert_fails(pt_main_database_lock_all(writer, 0, &error), SQLITE_BUSY, NULL);
     end_reading();
-    must_run(writer, "COMMIT");
-    must_run(reader, "INSERT INTO t VALUES(4)");
+    run_sql(writer, "COMMIT");
+    run_sql(reader, "INSERT INTO t VALUES(4)");
 }
 
 static void *finish_reading(void *argument)
@@ -148,18 +142,18 @@ static void waits_for_the_reader_to_finish(void **state)
     reading = NULL;
     lock_all(60000);
     pthread_join(thread, NULL);
-    must_run(writer, "COMMIT");
+    run_sql(writer, "COMMIT");
 }
 
 static void readers_of_a_wal_file_do_not_matter(void **state)
 {
     (void)state;
-    must_run(writer, "PRAGMA journal_mode=WAL");
+    run_sql(writer, "PRAGMA journal_mode=WAL");
     begin_reading("SELECT x FROM t");
     begin_writing();
     lock_all(0);
-    must_run(reader, "SELECT x FROM t");
-    must_run(writer, "COMMIT");
+    run_sql(reader, "SELECT x FROM t");
+    run_sql(writer, "COMMIT");
 }
 
 static void every_rollback_journal_counts(void **state)
@@ -169,14 +163,14 @@ static void every_rollback_journal_counts(void **state)
     for (size_t i = 0; i < sizeof modes / sizeof modes[0]; i++) {
         char pragma[64];
         snprintf(pragma, sizeof pragma, "PRAGMA journal_mode=%s", modes[i]);
-        must_run(writer, "PRAGMA journal_mode=WAL");
-        must_run(writer, pragma);
+        run_sql(writer, "PRAGMA journal_mode=WAL");
+        run_sql(writer, pragma);
         begin_reading("SELECT x FROM t");
         begin_writing();
         assert_fails(pt_main_database_lock_all(writer, 0, &error), SQLITE_BUSY, NULL);
         end_reading();
         lock_all(0);
-        must_run(writer, "COMMIT");
+        run_sql(writer, "COMMIT");
     }
 }
 
@@ -184,10 +178,10 @@ static void a_transaction_that_only_reads_locks_nothing(void **state)
 {
     (void)state;
     lock_all(0);
-    must_run(writer, "BEGIN; SELECT x FROM t");
+    run_sql(writer, "BEGIN; SELECT x FROM t");
     lock_all(0);
-    must_run(reader, "BEGIN IMMEDIATE; INSERT INTO t VALUES(4); ROLLBACK");
-    must_run(writer, "COMMIT");
+    run_sql(reader, "BEGIN IMMEDIATE; INSERT INTO t VALUES(4); ROLLBACK");
+    run_sql(writer, "COMMIT");
 }
 
 static void a_file_without_content_is_locked_too(void **state)
@@ -195,11 +189,11 @@ static void a_file_without_content_is_locked_too(void **state)
     (void)state;
     sqlite3 *fresh = open_database("fresh.db");
     sqlite3 *other = open_database("fresh.db");
-    must_run(fresh, "BEGIN IMMEDIATE");
+    run_sql(fresh, "BEGIN IMMEDIATE");
     assert_ok(pt_main_database_lock_all(fresh, 0, &error));
     assert_int_equal(run(other, "SELECT * FROM sqlite_schema"), SQLITE_BUSY);
-    must_run(fresh, "CREATE TABLE t(x); COMMIT");
-    must_run(other, "SELECT * FROM t");
+    run_sql(fresh, "CREATE TABLE t(x); COMMIT");
+    run_sql(other, "SELECT * FROM t");
     sqlite3_close(fresh);
     sqlite3_close(other);
 }
@@ -208,10 +202,10 @@ static void databases_in_memory_have_nothing_to_lock(void **state)
 {
     (void)state;
     sqlite3 *memory = open_database(":memory:");
-    must_run(memory, "CREATE TABLE t(x); CREATE TEMP TABLE u(x)");
-    must_run(memory, "BEGIN; INSERT INTO t VALUES(1); INSERT INTO u VALUES(1)");
+    run_sql(memory, "CREATE TABLE t(x); CREATE TEMP TABLE u(x)");
+    run_sql(memory, "BEGIN; INSERT INTO t VALUES(1); INSERT INTO u VALUES(1)");
     assert_ok(pt_main_database_lock_all(memory, 0, &error));
-    must_run(memory, "COMMIT");
+    run_sql(memory, "COMMIT");
     sqlite3_close(memory);
 }
 
@@ -220,19 +214,19 @@ static void every_attached_file_that_is_written_counts(void **state)
     (void)state;
     char sql[160];
     snprintf(sql, sizeof sql, "ATTACH '%s/side.db' AS \"the side\"", fixture_folder);
-    must_run(writer, sql);
-    must_run(reader, sql);
-    must_run(writer, "CREATE TABLE \"the side\".u(x); INSERT INTO u VALUES(1)");
+    run_sql(writer, sql);
+    run_sql(reader, sql);
+    run_sql(writer, "CREATE TABLE \"the side\".u(x); INSERT INTO u VALUES(1)");
     begin_reading("SELECT x FROM u");
     begin_writing();
     lock_all(0);
-    must_run(writer, "INSERT INTO u VALUES(2)");
+    run_sql(writer, "INSERT INTO u VALUES(2)");
     assert_fails(pt_main_database_lock_all(writer, 0, &error), SQLITE_BUSY, "'the side'");
     end_reading();
     lock_all(0);
     assert_int_equal(run(reader, "SELECT x FROM u"), SQLITE_BUSY);
-    must_run(writer, "COMMIT");
-    must_run(reader, "SELECT x FROM u");
+    run_sql(writer, "COMMIT");
+    run_sql(reader, "SELECT x FROM u");
 }
 
 static int failed_locks;
@@ -260,7 +254,7 @@ static void other_failures_are_not_blamed_on_readers(void **state)
                  "'main' cannot be locked");
     file->pMethods = right;
     assert_int_equal(failed_locks, 1);
-    must_run(writer, "ROLLBACK");
+    run_sql(writer, "ROLLBACK");
 }
 
 /* It holds the file's locks as a rollback journal would. */
@@ -268,10 +262,10 @@ static void an_exclusive_wal_is_none_to_lock(void **state)
 {
     (void)state;
     assert_int_equal(sqlite3_close(reader), SQLITE_OK);
-    must_run(writer, "PRAGMA locking_mode = exclusive; PRAGMA journal_mode = wal");
+    run_sql(writer, "PRAGMA locking_mode = exclusive; PRAGMA journal_mode = wal");
     begin_writing();
     lock_all(0);
-    must_run(writer, "COMMIT");
+    run_sql(writer, "COMMIT");
     reader = open_database(":memory:");
 }
 
@@ -285,7 +279,7 @@ static void out_of_memory_is_told_as_such(void **state)
     assert_int_equal(pt_main_database_lock_all(writer, 0, &error), SQLITE_NOMEM);
     assert_true(failing_malloc_disarm());
     assert_null(error.message);
-    must_run(writer, "ROLLBACK");
+    run_sql(writer, "ROLLBACK");
 }
 
 int main(void)

@@ -97,7 +97,7 @@ static void overflow_pages_are_recognised(void **state)
     put_tree();
     assert_null(pt_lmdb_overflow_judge(bytes, 5, 2));
     expect_text(pt_lmdb_overflow_judge(bytes, 6, 2), "is not the first page");
-    expect_text(pt_lmdb_overflow_judge(bytes, 5, 3), "another number of pages");
+    expect_text(pt_lmdb_overflow_judge(bytes, 5, 3), "a different number of pages");
     bytes[10] = LEAF;
     expect_text(pt_lmdb_overflow_judge(bytes, 5, 2), "is not the first page");
 }
@@ -232,7 +232,7 @@ static void the_second_meta_page_is_found_by_itself(void **state)
     put(PAGE + 40, 4, 2 * PAGE);
     metas = read_metas(sizeof image, &file);
     assert_null(metas.wrong[0]);
-    expect_text(metas.wrong[1], "another page size than page 0");
+    expect_text(metas.wrong[1], "a different page size than page 0");
     assert_int_equal(file.page_size, PAGE);
     put_metas();
     metas = read_metas(PAGE + 100, &file);

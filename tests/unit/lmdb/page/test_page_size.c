@@ -3,14 +3,13 @@
  * that it is made on, and a copy may be opened on another one, where pages need not lie at
  * multiples of their size.
  */
+#include "fixtures/connection.h"
 #include "fixtures/store_fixture.h"
 
 #include <dlfcn.h>
 #include <errno.h>
 #include <sys/mman.h>
 #include <sys/syscall.h>
-
-#include "ptable.h"
 
 enum { MEMORY_PAGE = 4096, LARGEST_PAGE = 32768, RESERVED = 4 * LARGEST_PAGE, ROWS = 600 };
 
@@ -74,21 +73,12 @@ void *mmap64(void *address, size_t size, int protection, int flags, int fd, off6
 
 static sqlite3 *open_table(void)
 {
-    sqlite3 *db;
-    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE t USING ptable(v, store=%Q, sync='off')",
                                 fixture_path);
     assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
     sqlite3_free(sql);
     return db;
-}
-
-static void run(sqlite3 *db, const char *sql)
-{
-    if (sqlite3_exec(db, sql, NULL, NULL, NULL) != SQLITE_OK) {
-        fail_msg("%s: %s", sql, sqlite3_errmsg(db));
-    }
 }
 
 static void assert_answer(sqlite3 *db, const char *sql, const char *expected)
@@ -115,7 +105,7 @@ static void fill(sqlite3 *db)
              "INSERT INTO t VALUES ('large', '1', zeroblob(100000)), "
              "('large', '2', zeroblob(5000))",
              ROWS);
-    run(db, sql);
+    run_sql(db, sql);
 }
 
 /* What every reading of the table has to give. */
@@ -140,13 +130,13 @@ static void assert_usable(void)
 {
     sqlite3 *db = open_table();
     assert_answers(db);
-    run(db, "UPDATE t SET v = v; INSERT INTO t VALUES ('new', '1', 1);"
-            "DELETE FROM t WHERE PartitionKey = 'new'");
+    run_sql(db, "UPDATE t SET v = v; INSERT INTO t VALUES ('new', '1', 1);"
+                "DELETE FROM t WHERE PartitionKey = 'new'");
     assert_answers(db);
     char *check = sqlite3_mprintf("SELECT pt_check(%Q)", fixture_path);
     assert_answer(db, check, "ok");
     char *compact = sqlite3_mprintf("SELECT pt_compact(%Q)", fixture_path);
-    run(db, compact);
+    run_sql(db, compact);
     assert_answers(db);
     assert_answer(db, check, "ok");
     sqlite3_free(compact);

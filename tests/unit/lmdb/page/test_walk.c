@@ -114,7 +114,7 @@ static void values_on_overflow_pages_are_judged(void **state)
     expect_walk(UINT64_MAX, "begins a long value", 4);
     put_tree();
     put(value, 4, 2 * PAGE);
-    expect_walk(5, "another number of pages", 4);
+    expect_walk(5, "a different number of pages", 4);
     put(value, 4, 20 * PAGE);
     expect_walk(5, "begins a long value", 4);
     put_tree();
@@ -247,13 +247,13 @@ static void roots_are_compared_with_what_was_met(void **state)
 {
     (void)state;
     pt_lmdb_walk walk = {.root = whole_root};
-    expect_text(pt_lmdb_walk_judge(&walk), "another number of entries");
+    expect_text(pt_lmdb_walk_judge(&walk), "a different number of entries");
     walk.entries = whole_root.entries;
-    expect_text(pt_lmdb_walk_judge(&walk), "another number of pages");
+    expect_text(pt_lmdb_walk_judge(&walk), "a different number of pages");
     walk.branch_pages = whole_root.branch_pages;
-    expect_text(pt_lmdb_walk_judge(&walk), "another number of pages");
+    expect_text(pt_lmdb_walk_judge(&walk), "a different number of pages");
     walk.leaf_pages = whole_root.leaf_pages;
-    expect_text(pt_lmdb_walk_judge(&walk), "another number of pages");
+    expect_text(pt_lmdb_walk_judge(&walk), "a different number of pages");
     walk.overflow_pages = whole_root.overflow_pages;
     assert_null(pt_lmdb_walk_judge(&walk));
 }
