@@ -239,3 +239,33 @@ int pt_lmdb_txn_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error
 {
     return begin_txn(store, NULL, txn, error);
 }
+
+/* True if the last commit is this process's own: then its number is right. An environment that a
+ * failed write has broken tells no number; it is opened again before the next snapshot. */
+static bool number_is_right(pt_lmdb_store *store)
+{
+    bool right = true;
+    count_txn(store);
+    if (!atomic_load_explicit(&store->broken, memory_order_acquire)) {
+        MDB_envinfo info;
+        mdb_env_info(store->env.env, &info);
+        right = info.me_last_txnid == store->committed.state.version;
+    }
+    pt_lmdb_txn_end(store);
+    return right;
+}
+
+/* LMDB corrects the number when a write transaction begins. */
+int pt_lmdb_txn_correct_number(pt_lmdb_store *store, pt_error *error)
+{
+    MDB_txn *txn;
+    if (number_is_right(store)) {
+        return SQLITE_OK;
+    }
+    int rc = pt_lmdb_txn_begin_write(store, &txn, error);
+    if (rc == SQLITE_OK) {
+        mdb_txn_abort(txn);
+        pt_lmdb_txn_end(store);
+    }
+    return rc;
+}

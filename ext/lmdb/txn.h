@@ -33,6 +33,14 @@ void pt_lmdb_reader_remove(pt_lmdb_store *store, pt_lmdb_reader *reader);
 int pt_lmdb_txn_begin_read(pt_lmdb_store *store, pt_lmdb_reader *reader, pt_error *error);
 int pt_lmdb_txn_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error);
 
+/*
+ * Corrects the number of the last commit in LMDB's shared memory; the caller holds the writer lock.
+ * A process that was killed right after it wrote the root page has committed, but left the number
+ * of the commit before. Snapshots are of that one, while a write transaction starts from the root
+ * page: a session would write over a version that it has not read. Codes as for beginning.
+ */
+int pt_lmdb_txn_correct_number(pt_lmdb_store *store, pt_error *error);
+
 /* To be called after the transaction was reset, aborted or committed. */
 static inline void pt_lmdb_txn_end(pt_lmdb_store *store)
 {

@@ -6,6 +6,7 @@
 #include "base/ticks.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/registry.h"
+#include "lmdb/txn.h"
 #include "lmdb/writer.h"
 
 static int fail_being_written(pt_error *error, const pt_lmdb_store *store, const char *holder)
@@ -26,6 +27,9 @@ static int lock_data_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *
     /* Looked at under the lock: pt_compact puts another file in the place of this one while it
      * holds the lock. */
     rc = pt_lmdb_check_name(store, SQLITE_READONLY_DBMOVED, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_txn_correct_number(store, error);
+    }
     if (rc != SQLITE_OK) {
         pt_lock_release(store->fd, PT_LOCK_WRITER);
     }

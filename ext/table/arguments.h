@@ -1,6 +1,7 @@
 /*
  * The SQL values of one xUpdate call: split into keys, declared columns and the other columns, and
- * converted to keys and properties. Nothing is stored here.
+ * converted to keys and properties. Nothing is stored here. The texts and blobs of
+ * columns are not copied: they point into the SQL values.
  *
  * Functions return SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
  */
@@ -15,7 +16,7 @@ typedef struct pt_write_arguments {
     sqlite3_value **tail;     /* by PT_TAIL_... */
 } pt_write_arguments;
 
-/* True if the statement is one with OR REPLACE. */
+/* True if the statement that is writing has OR REPLACE. */
 static inline bool pt_is_or_replace(const pt_table *table)
 {
     return sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE;
@@ -26,7 +27,7 @@ static inline bool pt_is_or_replace(const pt_table *table)
 /* The text of a key. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH if it cannot be a key. */
 int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error);
 
-/* Makes the logical key in table->key. SQLITE_TOOBIG. */
+/* Makes the logical key in table->key. SQLITE_TOOBIG, or a limit of limits='azure'. */
 int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error);
 
 /* Makes the logical key of an entity to be deleted. If it is too long to be stored, there is just

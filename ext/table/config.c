@@ -21,7 +21,7 @@ typedef struct argument_reading {
     pt_error *error;
 } argument_reading;
 
-/* Sets the error: "<formatted text> in argument "..."; <advice>". */
+/* Sets the error: "<formatted text> in argument "..."; <advice>". SQLITE_ERROR or SQLITE_NOMEM. */
 static int refuse_argument(argument_reading *reading, const char *advice, const char *format, ...)
 {
     va_list args;
@@ -99,8 +99,9 @@ static char closing_quote(char c)
 }
 
 /*
- * Reads a quoted text at the cursor and moves the cursor after it. A closing quote other than ] may
- * be written twice inside. The caller must free the text, even after an error.
+ * Reads a quoted text at the cursor and moves the cursor after it. Inside, a closing quote other
+ * than ] is written twice. The text is from sqlite3_malloc; the caller must free it, even after an
+ * error. SQLITE_OK, SQLITE_ERROR or SQLITE_NOMEM.
  */
 static int read_quoted_text(argument_reading *reading, const char **cursor, char **text)
 {
@@ -123,7 +124,7 @@ static int read_quoted_text(argument_reading *reading, const char **cursor, char
     return SQLITE_OK;
 }
 
-/* Does the same for a name, quoted or not. */
+/* Reads a name, quoted or not, in the same way. It may not be empty. */
 static int read_column_name(argument_reading *reading, const char **cursor, char **name)
 {
     if (closing_quote(**cursor) != 0) {

@@ -21,7 +21,7 @@ typedef struct pt_config {
     bool azure_batch;   /* a transaction must be an entity group transaction */
     pt_column *columns; /* declared, without the keys */
     int column_count;
-    int64_t max_dequeue_count; /* queue: dequeued so often, a message is poison; 0: never */
+    int64_t max_dequeue_count; /* queue: a message dequeued this often is poison; 0: never */
 } pt_config;
 
 /* A queue's poison queue has the queue's name in the store with this added. */
@@ -34,7 +34,7 @@ typedef struct pt_config {
  */
 int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error);
 
-/* Does so for a queue, which declares no columns and has some other options. */
+/* pt_config_parse for a queue, which declares no columns and has some other options. */
 int pt_config_parse_queue(int argc, const char *const *argv, pt_config *config, pt_error *error);
 
 void pt_config_free(pt_config *config);

@@ -52,7 +52,7 @@ static pt_cursor *take_cursor(pt_table *table)
 
 /*
  * While a cursor is open the session keeps its view. SQLite opens the next cursor of a correlated
- * subquery before it closes the last one. The last one then hands its scan to the next (see
+ * subquery before it closes the old one. The old cursor then hands its scan to the new one (see
  * pt_cursor_close): so the whole statement reads one view, even if the session has a newer one by
  * then, and texts returned as SQLITE_STATIC stay valid.
  */
@@ -170,7 +170,8 @@ static int split_row_key(const pt_cursor *cursor, pt_slice *partition, pt_slice 
 }
 
 /* After a probe: moves the walk to the row that the probe has found. The step counts toward an
- * interrupt check: probes may go on for long without finding a row of the result. */
+ * interrupt check. That is enough for a long search without a result: even if all ranges are empty,
+ * there is a probe or a leap every few ranges. */
 static int follow_probe(pt_cursor *cursor, pt_error *error)
 {
     pt_slice partition;
@@ -269,14 +270,14 @@ static int search_from_start(pt_cursor *cursor, pt_error *error)
 }
 
 /*
- * Makes the scan's entity the row. A pending record is opened at once: a rollback may come while
- * the cursor is on the row, and it withdraws the shape ids that only pending records use.
+ * Sets the row to the scan's entity. Opens a pending record at once: a rollback while the cursor is
+ * on the row would make the shape ids invalid that only pending records use.
  */
 static int take_scan_row(pt_cursor *cursor, pt_error *error)
 {
     pt_row_set(&cursor->row, &cursor->scan);
-    bool withdrawable = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
-    return withdrawable ? pt_row_open(&cursor->row, cursor->table, error) : SQLITE_OK;
+    bool open_now = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
+    return open_now ? pt_row_open(&cursor->row, cursor->table, error) : SQLITE_OK;
 }
 
 /* Moves on to the next range. */
@@ -406,8 +407,8 @@ static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_er
 }
 
 /*
- * Converting an argument to a text changes the type of the sqlite3_value, so it must not be looked
- * at again. A text with a NUL cannot be a key: NUL divides the keys.
+ * Reading an argument as text changes the type of the sqlite3_value, so no argument may be read
+ * again. A text with a NUL cannot be a key: NUL divides the keys.
  */
 static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
 {
@@ -543,7 +544,7 @@ static int next_row(pt_cursor *cursor, pt_error *error)
                                                   : step_to_next_row(cursor, error);
 }
 
-/* noinline, as leave_range, so that pt_cursor_next need not save registers for it. */
+/* noinline, like leave_range, so that pt_cursor_next need not save registers for it. */
 __attribute__((noinline)) static int next_not_plain(pt_cursor *cursor)
 {
     pt_error error = PT_ERROR_NONE;
@@ -586,7 +587,8 @@ __attribute__((noinline)) static int return_column(pt_cursor *cursor, sqlite3_co
     return rc == SQLITE_OK ? rc : pt_table_fail(cursor->table, &error);
 }
 
-/* Returns nothing for a column that an UPDATE does not change. xUpdate then knows that. */
+/* Sets no result for a column that an UPDATE does not change: xUpdate then sees
+ * sqlite3_value_nochange() for it. */
 __attribute__((noinline)) static int return_changing_column(pt_cursor *cursor,
                                                             sqlite3_context *context, int column)
 {
@@ -596,6 +598,7 @@ __attribute__((noinline)) static int return_changing_column(pt_cursor *cursor,
 int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     pt_cursor *cursor = table_cursor_of(base);
+    /* Only a session that writes can be running an UPDATE: spare the others a call per column. */
     bool is_writing = cursor->row.view->memtable != NULL;
     return is_writing ? return_changing_column(cursor, context, column)
                       : return_column(cursor, context, column);

@@ -142,7 +142,7 @@ static bool fits_in_place(const pt_record *record, const pt_bag *changes)
     return true;
 }
 
-/* Rules are asked of a whole entity, so there must be none. A record with so little data has no
+/* Rules are checked on a whole entity, so no rule may apply. A record with so little data has no
  * value that would have to become large. A damaged record must be reported, not copied. */
 static bool can_be_patched(const pt_table *table, const pt_entity_change *change)
 {
@@ -175,11 +175,12 @@ static int write_patched(pt_table *table, const pt_entity_change *change, pt_err
 /*
  * --- Writing the bag, the short way ---
  *
- * Most rows have the shape of the row before and are short. Nothing has to be looked up for them.
+ * Most rows are short and have the same shape as the row before. They need no look-up of a shape.
  */
 
-/* *size is the size of the record, or 0 if the bag has another shape, a value that must become
- * large, or replaces an entity that may have large values. */
+/* *size is the size of the record. 0: the short way is not possible, because the bag has another
+ * shape, or a value may have to become large, or the entity that it replaces may have large values.
+ */
 static int find_short_size(pt_table *table, pt_operation operation, size_t *size, pt_error *error)
 {
     const pt_shape *shape = last_shape_of(table);
@@ -273,8 +274,8 @@ static int put_entity(pt_table *table, const pt_entity_change *change, bool has_
 
 static int remove_entity(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
-    /* In a move the put is an operation of the batch already, so the rules for the removal can only
-     * be asked now. */
+    /* Only now: in a move, the put counts as an operation of the batch when the removal is checked.
+     */
     int rc =
         change->rules_checked ? SQLITE_OK : pt_entity_check_removal(table, *change->remove, error);
     return rc == SQLITE_OK ? pt_session_remove(table->session, *change->remove, error) : rc;
@@ -297,7 +298,8 @@ static int run_operations(pt_table *table, const pt_entity_change *change, bool 
     return rc;
 }
 
-/* Makes all operations of the change or none. A single operation needs no row to be undone by. */
+/* Makes all operations of the change, or discards all. A single operation cannot fail halfway, so
+ * it needs no row. */
 static int run_all_or_none(pt_table *table, const pt_entity_change *change, const pt_buffer *gone,
                            pt_error *error)
 {
@@ -363,7 +365,8 @@ int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *e
         }
         rc = bag_from_change(table, change, error);
     }
-    /* As in the service, rules come before the question whether the entity exists. */
+    /* Check the rules before looking for the entity, as the service does: if both fail, the user
+     * gets the same error. */
     if (rc == SQLITE_OK && change->put != NULL && !change->rules_checked) {
         rc = pt_entity_check(table, *change->put, error);
     }

@@ -1,9 +1,10 @@
 /*
- * Storing entities: the one routine that INSERT, UPDATE, DELETE and the queues write with.
+ * Storing entities: INSERT, UPDATE, DELETE and the queues all write with pt_entity_write.
  *
  * The entity to be stored is put together in table->bag, or as changes in table->columns. Each
  * write is all or nothing: SQLite opens no savepoint around a single row. Values that are too long
- * for a record are stored as large values; large values of entities that go are deleted.
+ * for a record are stored as large values; large values that no entity has any more are deleted.
+ * The session must be writing (pt_transaction_prepare_write).
  *
  * Functions return SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
  */
@@ -16,8 +17,8 @@
 /* What one row of a statement does to the store. Keys are logical. */
 typedef struct pt_entity_change {
     const pt_slice *put;    /* stores table->bag under this key; NULL: stores nothing */
-    const pt_slice *remove; /* removes the entity of this key, also an unreadable one; NULL: none */
-    pt_operation operation; /* of `put`; PT_INSERT: the store has no entity under the key */
+    const pt_slice *remove; /* removes the entity of this key, even if damaged; NULL: no entity */
+    pt_operation operation; /* of `put`; PT_INSERT: there is no entity under the key */
     /* Stores this entity with table->columns laid over its properties (PT_NONE removes one) instead
      * of table->bag. The record is one of pt_entity_open_old. */
     const pt_record *over;
@@ -27,7 +28,7 @@ typedef struct pt_entity_change {
     bool rules_checked; /* the caller has called pt_entity_check or pt_entity_check_removal */
 } pt_entity_change;
 
-/* Makes a change, after asking the table's rules (table/entity_rules.h). On failure nothing has
+/* Makes a change, after checking the table's rules (table/entity_rules.h). On failure nothing has
  * changed. */
 int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *error);
 
@@ -52,8 +53,9 @@ static inline int pt_entity_remove(pt_table *table, pt_slice key, pt_error *erro
     return pt_entity_write(table, &(pt_entity_change){.remove = &key}, error);
 }
 
-/* Copies the entity of a key to table->old_record and opens the copy. (Writing the entity may
- * overwrite the original.) `record` is only set if *found. */
+/* Copies the entity of a key to table->old_record and opens the copy, because writing the entity
+ * may overwrite the original. `record` is only set if *found, and valid until the next call.
+ * SQLITE_CORRUPT_VTAB if the entity is damaged. */
 int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *record,
                        pt_error *error);
 

@@ -10,7 +10,7 @@
 /*
  * --- WriteMode and IfMatch ---
  *
- * They name the operation of the Table service that an INSERT is. Such an operation fails with the
+ * They make an INSERT one of the Table service's operations. Such an operation fails with the
  * service's error where plain SQL would silently do nothing.
  */
 
@@ -136,8 +136,8 @@ static int refuse_properties_of_delete(const pt_table *table, const pt_write_arg
 /*
  * Reads WriteMode and IfMatch. Without WriteMode an INSERT inserts and an INSERT OR REPLACE
  * replaces. The etag points into the value of IfMatch. SQLITE_CONSTRAINT_VTAB (InvalidInput) for an
- * unknown mode, an IfMatch that is neither * nor a weak ETag or whose mode takes none, and a delete
- * with properties; SQLITE_NOMEM.
+ * unknown mode; an IfMatch that is neither * nor a weak ETag, or that is given without a mode or
+ * with 'insert'; and a delete with properties. SQLITE_NOMEM.
  */
 static int read_request(const pt_table *table, const pt_write_arguments *given,
                         write_request *request, pt_error *error)
@@ -151,6 +151,7 @@ static int read_request(const pt_table *table, const pt_write_arguments *given,
     } else if (pt_is_or_replace(table)) {
         request->mode = WRITE_MODE_REPLACE;
     }
+    /* After the mode: read_condition depends on it. */
     if (rc == SQLITE_OK && sqlite3_value_type(condition) != SQLITE_NULL) {
         rc = read_condition(condition, request, error);
     }
@@ -221,8 +222,8 @@ static int check_condition(const write_request *request, pt_slice key, bool foun
 
 /* --- With WriteMode or IfMatch: an operation that depends on the entity that is there --- */
 
-/* The record is opened only if it is needed, for it may be damaged. The key of a delete may be
- * longer than any that is stored. */
+/* Opens the record only if something in it is needed: a damaged entity can be replaced or deleted.
+ * The key of a delete may be longer than any that is stored. */
 static int find_entity(pt_table *table, pt_slice key, const write_request *request, bool *found,
                        pt_record *record, pt_error *error)
 {
@@ -237,8 +238,8 @@ static int find_entity(pt_table *table, pt_slice key, const write_request *reque
     return pt_session_find(table->session, key, found, &bytes, error);
 }
 
-/* Checks the rules that do not depend on the entity that is there. A delete whose entity may be
- * missing is checked once it is found: if there is none, it is no operation of the batch. */
+/* Checks the rules that apply whether or not the entity exists. A delete without IfMatch is checked
+ * only if it finds the entity: if not, it does not count as an operation of the batch. */
 static int check_rules(pt_table *table, pt_slice key, const write_request *request, pt_error *error)
 {
     if (request->mode != WRITE_MODE_DELETE) {
@@ -253,7 +254,8 @@ static int merge_into(pt_table *table, pt_slice key, const pt_record *record, pt
     pt_bag changes = table->bag;
     table->bag = table->columns;
     table->columns = changes;
-    /* The rules were asked of the changes only: the merged entity may break them. */
+    /* So far only the changes have been checked: the service refuses those before it looks for the
+     * entity. The merged entity may still break the rules, so rules_checked stays false. */
     const pt_entity_change change = {.put = &key, .operation = PT_MERGE, .over = record};
     return pt_entity_write(table, &change, error);
 }

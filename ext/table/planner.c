@@ -77,8 +77,8 @@ static bool reads_only_keys(const pt_table *table, sqlite3_index_info *info, boo
     return (info->colUsed & ~allowed) == 0;
 }
 
-/* With scan=deny xFilter refuses a table scan. The factor makes SQLite prefer any join order that
- * needs none. */
+/* With scan=deny xFilter refuses a table scan. The factor makes SQLite prefer any join order
+ * without one. */
 static double plan_cost(const pt_table *table, const pt_plan *plan)
 {
     bool refused = table->config.deny_scan && pt_plan_is_table_scan(plan->bits) &&

@@ -15,8 +15,9 @@ typedef struct pt_row {
     pt_slice key;           /* logical */
     pt_slice bytes;         /* of the record */
     const uint8_t *row_key; /* start of RowKey in `key`; NULL until a column needs it */
-    bool lasting;   /* `bytes` lie in a snapshot that outlives the statement: SQLITE_STATIC */
-    bool key_lasts; /* so does `key` */
+    bool lasting;   /* `bytes` lie in the snapshot, for as long as the statement uses them: they can
+                       be returned as SQLITE_STATIC */
+    bool key_lasts; /* so can `key` */
     bool opened;    /* `record` is set */
     pt_view *view;  /* the row was read from */
     pt_record record;
@@ -27,7 +28,7 @@ typedef struct pt_row {
     const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
 } pt_row;
 
-/* Makes the entity that a scan is on the row. */
+/* Sets the row to the entity that a scan is on. */
 static inline void pt_row_set(pt_row *row, const pt_scan *scan)
 {
     row->key = pt_slice_copy(&scan->key);
@@ -57,8 +58,8 @@ int pt_row_key_column(pt_row *row, sqlite3_context *context, int column, bool on
 int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
                   pt_error *error);
 
-/* The column Filter returns its row as a pointer of this type, for the SQL function match()
- * (table/row_filter.h). To everyone else the column is NULL. */
+/* If the plan has no Filter, column Filter returns its row as a pointer of this type, for the SQL
+ * function match() (table/row_filter.h). Everything else sees NULL. */
 #define PT_ROW_POINTER "ptable row"
 
 /* --- Also for writing --- */

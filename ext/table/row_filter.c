@@ -48,6 +48,7 @@ int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *
         (filter->parsed && pt_slice_equal(text, pt_buffer_slice(&filter->text)))) {
         return rc;
     }
+    /* Before parsing, which may fail: the map has the places of the old filter's properties. */
     filter->parsed = false;
     filter->places = NULL;
     pt_column_map_free(&filter->map);

@@ -1,6 +1,6 @@
 /*
- * Filter MATCH '...': a parsed filter and the rows that pass it, and the SQL function match(),
- * which SQLite calls where the MATCH did not become part of the plan.
+ * Filter MATCH '...': a parsed filter, the test whether a row passes it, and the SQL function
+ * match(), which SQLite calls if the MATCH did not become part of the plan.
  */
 #ifndef PT_TABLE_ROW_FILTER_H
 #define PT_TABLE_ROW_FILTER_H
@@ -21,9 +21,9 @@ typedef struct pt_row_filter {
 } pt_row_filter;
 
 /*
- * Parses the argument of MATCH, unless its text is the one that was parsed last. No row passes a
- * NULL. SQLITE_MISMATCH: not a text; SQLITE_ERROR: not a filter (query/filter.h);
- * SQLITE_NOMEM.
+ * Parses the argument of MATCH, and copies its text. Does nothing if the text is the one that was
+ * parsed last. No row passes a NULL. SQLITE_MISMATCH: not a text; SQLITE_ERROR: not a filter
+ * (query/filter.h); SQLITE_NOMEM.
  */
 int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *error);
 
@@ -37,15 +37,15 @@ bool pt_row_filter_bounds_partitions(const pt_row_filter *filter);
 bool pt_row_filter_restrict(const pt_row_filter *filter, pt_ranges *ranges);
 
 /* *passes = true if the row passes. Opens the row if the filter compares properties.
- * SQLITE_CORRUPT_VTAB: the row is damaged. */
+ * SQLITE_CORRUPT_VTAB: the row is damaged; SQLITE_NOMEM; other codes of pt_large_read. */
 int pt_row_filter_passes(pt_row_filter *filter, const pt_table *table, pt_row *row, bool *passes,
                          pt_error *error);
 
 /*
  * match(text, Filter), returned by xFindFunction with the pt_table as user data: 1 if the row
- * passes the filter, else 0. SQLite calls it for a MATCH beside OR or under NOT. If the plan has a
- * Filter, column Filter is that filter's text and only the same text matches. NULL for the row of
- * NULLs that an outer join adds.
+ * passes the filter, else 0. SQLite calls it for a MATCH that the plan cannot use, for example
+ * beside OR or under NOT. If the plan has a Filter, column Filter is that filter's text and only
+ * the same text matches. NULL for the row of NULLs that an outer join adds.
  */
 void pt_function_match(sqlite3_context *context, int argc, sqlite3_value **argv);
 

@@ -204,8 +204,9 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     return table;
 }
 
-/* Finds the table in a view of its own. SQLITE_NOTFOUND as find_id_of_kind. */
-static int find_in_own_view(pt_table *table, pt_error *error)
+/* Finds the table in the session's view, for callers that do not have it. SQLITE_NOTFOUND as
+ * find_id_of_kind. */
+static int find_in_session_view(pt_table *table, pt_error *error)
 {
     pt_view *view;
     int rc = pt_session_read(table->session, &view, error);
@@ -218,7 +219,7 @@ static int find_in_own_view(pt_table *table, pt_error *error)
 
 int pt_table_add_if_missing(pt_table *table, pt_error *error)
 {
-    int rc = find_in_own_view(table, error);
+    int rc = find_in_session_view(table, error);
     if (rc != SQLITE_NOTFOUND) {
         return rc;
     }
@@ -245,14 +246,14 @@ static int create_in_store(pt_table *table, pt_error *error)
         return rc;
     }
     bool was_writing = pt_session_is_writing(table->session);
-    /* Join before the transaction reads or writes: after DROP TABLE or ROLLBACK TO the companion is
-     * all that hears of its end. */
+    /* Join before the transaction reads or writes: if a ROLLBACK TO undoes this CREATE, SQLite
+     * tells only the companion, and after DROP TABLE only the companion gets xCommit. */
     rc = pt_companion_join(table->connection, error);
     if (rc == SQLITE_OK) {
-        rc = find_in_own_view(table, error);
+        rc = find_in_session_view(table, error);
     }
     bool goes_on = !sqlite3_get_autocommit(table->db);
-    /* While cursors are open, our view may be older than the store. */
+    /* While cursors are open, our view may be older than the store, and the table gone. */
     bool may_be_gone = pt_session_is_being_read(table->session);
     if (rc == SQLITE_NOTFOUND || (rc == SQLITE_OK && (goes_on || may_be_gone))) {
         rc = begin_and_add(table, error);
@@ -307,7 +308,7 @@ int pt_table_connect(sqlite3 *db, void *registration, int argc, const char *cons
 
 /*
  * If SQLite runs out of memory when it adds a new table to the transaction, it disconnects the
- * table without xRollback.
+ * table without xRollback: then roll back here.
  */
 static void roll_back_and_free(pt_table *table)
 {

@@ -48,12 +48,12 @@ struct pt_table {
     bool created_in_transaction; /* xCreate began to write; no xCommit or xRollback since */
     pt_table_id id;
     pt_column_map map;
-    pt_cursor *spare_cursor; /* closed, kept for the next xOpen, or NULL */
+    pt_cursor *spare_cursor; /* ptable: closed, kept for the next xOpen, or NULL */
     pt_cursor *fresh_cursor; /* opened last and not used yet, or NULL */
 
     /* For writing one entity at a time: table/entity_writer.h */
     pt_bag bag;
-    pt_bag columns; /* that a statement sets or merges */
+    pt_bag columns; /* the properties that an UPDATE sets or a merge brings */
     pt_buffer key;
     pt_buffer old_key;
     pt_buffer old_record;
@@ -78,13 +78,13 @@ static inline pt_table *pt_table_of_connected(pt_connected *connected)
 /* Reports an error to SQLite as "ptable: <table>: <text>". Returns its code. */
 int pt_table_fail(pt_table *table, pt_error *error);
 
-/* Does so for xUpdate: see pt_module_fail_write. */
+/* pt_table_fail for xUpdate: see pt_module_fail_write. */
 int pt_table_fail_write(pt_table *table, pt_error *error);
 
 /* Opens the store if that has not been done. Does not create it. Codes as pt_connection_use. */
 int pt_table_open_store(pt_table *table, pt_error *error);
 
-/* SQLITE_READONLY if the table must not be written to. */
+/* SQLITE_READONLY if the table is read-only: by its option, or because its database is. */
 int pt_table_check_writable(const pt_table *table, pt_error *error);
 
 /* Sets table->id to that of the table in a view. SQLITE_ERROR: the store has no such table
@@ -92,8 +92,10 @@ int pt_table_check_writable(const pt_table *table, pt_error *error);
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);
 
 /*
- * At the first xFilter of a cursor, with the store open: opens a scan of the session's view, which
- * does not see later writes, and sets table->id. Codes as pt_table_find_id and pt_session_read.
+ * For the first xFilter of a cursor, with the store open: opens a scan of the session's view, and
+ * sets table->id. The scan does not show later writes (pt_scan_freeze). Makes the companion join,
+ * so that the view lasts as long as an explicit transaction. Codes as pt_companion_join,
+ * pt_session_read and pt_table_find_id.
  */
 int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error);
 

@@ -70,8 +70,8 @@ static int ptable_find_function(sqlite3_vtab *vtab, int argc, const char *name,
 
 /* --- xUpdate: INSERT, UPDATE (table/insert.h, table/update.h) and DELETE --- */
 
-/* Filter is only for WHERE. SQLite 3.40 passes all columns in UPDATE ... FROM, and then Filter is
- * what WHERE has asked for. */
+/* Filter is only for WHERE. But in UPDATE ... FROM, SQLite 3.40 passes all columns with their
+ * values, and the value of Filter is then the filter in the WHERE. */
 static int refuse_filter(const pt_write_arguments *given, bool inserting, pt_error *error)
 {
     bool all_given = !inserting && !sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]);

@@ -51,7 +51,7 @@ int pt_transaction_rollback(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     table->created_in_transaction = false;
-    /* First: afterwards SQLite's databases must not be able to commit without the store. */
+    /* First: once the store is rolled back, SQLite's databases must not commit without it. */
     pt_roll_back_databases(table->db);
     if (table->session != NULL) {
         pt_session_rollback(table->session);
@@ -109,7 +109,7 @@ static int prepare_first_write(pt_table *table, pt_error *error)
         rc = pt_session_read(table->session, &view, error);
     }
     if (rc == SQLITE_OK) {
-        rc = check_writing(table, error); /* pt_session_read may have ended one in doubt */
+        rc = check_writing(table, error); /* pt_session_read ends a transaction in doubt */
     }
     return rc == SQLITE_OK ? pt_table_find_id(table, view, error) : rc;
 }

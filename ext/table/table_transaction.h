@@ -1,6 +1,6 @@
 /*
- * The transaction callbacks of ptable and pt_queue, and what comes before a write. What each
- * callback means for the store: transaction/session.h.
+ * The transaction callbacks of ptable and pt_queue, and the checks before a write. The comment of
+ * transaction/session.h says what each callback means for the store.
  */
 #ifndef PT_TABLE_TABLE_TRANSACTION_H
 #define PT_TABLE_TABLE_TRANSACTION_H
@@ -9,13 +9,17 @@
 
 /*
  * The work of xBegin: opens the store and begins the session's transaction. SQLITE_READONLY if the
- * table must not be written to; SQLITE_NOMEM; other codes of pt_session_begin.
+ * table must not be written to; SQLITE_NOMEM; other codes of pt_connection_use and
+ * pt_session_begin.
  */
 int pt_transaction_begin_write(pt_table *table, pt_error *error);
 
 /*
- * The first step of xUpdate: the table may be written to, its session is writing, and table->id is
- * the one that the transaction sees. Codes as above.
+ * The first step of xUpdate. After it the session is writing, the companion has joined an explicit
+ * transaction (if it can), and table->id is the table's id as the transaction sees it.
+ * SQLITE_READONLY if the table must not be written to; SQLITE_ABORT_ROLLBACK if a function called
+ * by the statement has rolled back; other codes of pt_companion_join, pt_session_read and
+ * pt_table_find_id.
  */
 int pt_transaction_prepare_write(pt_table *table, pt_error *error);
 

@@ -184,7 +184,7 @@ static int is_same_bag(pt_table *table, const pt_record *record, sqlite3_value *
     return is_unreadable(rc, error) ? SQLITE_OK : rc;
 }
 
-/* *same = true if the value given for a column is the large value that it has. */
+/* *same = true if the value given for a column equals the column's large value `old`. */
 static int is_same_large(pt_table *table, const pt_value *old, sqlite3_value *given, bool *same,
                          pt_error *error)
 {
@@ -265,7 +265,8 @@ static int collect_changes(pt_table *table, const pt_record *record,
     return SQLITE_OK;
 }
 
-/* Lays the columns that SET names over a bag that Properties has replaced. */
+/* Lays the columns that SET names over the bag that the new Properties have filled. A value equal
+ * to the one in the bag is not set, so that it keeps its type. */
 static int set_update_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
     for (int i = 0; i < table->config.column_count; i++) {
@@ -309,6 +310,7 @@ static int change_entity(pt_table *table, const pt_record *record, const pt_writ
 {
     sqlite3_value *properties = given->tail[PT_TAIL_PROPERTIES];
     pt_entity_change change = {.put = &new_key, .operation = PT_MERGE};
+    /* make_new_key returns old_key itself if the key stays. */
     if (old_key.data != new_key.data) {
         bool replaces = pt_is_or_replace(table);
         change.operation = replaces ? PT_REPLACE : PT_INSERT;

@@ -74,7 +74,7 @@ bool pt_connection_is_followed(const pt_connection *connection)
     return connection->followed;
 }
 
-/* --- What sessions ask --- */
+/* --- Answers to sessions: pt_session_host --- */
 
 /*
  * Two connections that each hold one store's lock and wait for the other's would deadlock. So would
@@ -101,7 +101,7 @@ static int lock_wait(void *context, int *wait_ms, const char **advice, pt_error 
     return pt_busy_timeout(connection->db, wait_ms, error);
 }
 
-/* A session asks this whenever it could drop its view. */
+/* Called whenever a session could drop its view. */
 static bool follows_transaction(void *context)
 {
     return pt_connection_is_followed(context);
@@ -159,6 +159,7 @@ int pt_store_name_check(const char *path, pt_error *error)
 
 /* --- Finding sessions --- */
 
+/* Each session that a caller can have is in the list. */
 static pt_open_session *find_by_session(const pt_connection *connection, const pt_session *session)
 {
     pt_open_session *open = connection->sessions;
@@ -243,7 +244,7 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
                                   .before_commit = before_commit,
                                   .db = connection->db};
     open->session = pt_session_new(store, &host);
-    if (open->session == NULL) {
+    if (open->session == NULL) { /* pt_session_new has closed the store */
         sqlite3_free(open);
         return pt_error_nomem(error);
     }

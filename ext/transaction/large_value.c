@@ -243,7 +243,7 @@ int pt_large_values_possible(pt_session *session, uint32_t table_id, bool *possi
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* One slot for several tables: the one asked for last keeps it. */
+    /* Several tables share a slot. The one looked up last keeps it. */
     pt_chunks_known *known = &view->chunks[table_id % PT_VIEW_CHUNKS_KNOWN];
     if (!known->known || known->table_id != table_id) {
         rc = ask_snapshot(view, table_id, known, error);

@@ -18,8 +18,8 @@ typedef struct sqlite3 sqlite3;
 /*
  * Takes the EXCLUSIVE lock of every rollback-journal file that the open transaction writes to,
  * waiting up to `wait_ms` altogether. SQLite finds the lock held when it commits, and releases it
- * as its own. SQLITE_BUSY while somebody reads such a file; other codes of its VFS. Does nothing
- * for WAL files: readers do not block their commit.
+ * as its own. SQLITE_BUSY while another connection reads such a file; other codes of its VFS. Does
+ * nothing for WAL files: readers do not block their commit.
  */
 int pt_main_database_lock_all(sqlite3 *db, int wait_ms, pt_error *error);
 
@@ -28,7 +28,8 @@ int pt_main_database_lock_for_commit(sqlite3 *db, pt_error *error);
 
 /*
  * True if the connection reads a rollback-journal file without writing it. A writer of that file
- * cannot commit meanwhile, so the reader must not wait for anything that the writer may hold.
+ * cannot commit until the read ends, so the reader must not wait for anything that the writer may
+ * hold.
  */
 bool pt_main_database_read_blocks_writers(sqlite3 *db);
 

@@ -124,8 +124,8 @@ void pt_memtable_pin(pt_memtable *memtable)
     memtable->pinned = true;
 }
 
-/* True if a load in ascending order goes on: then the key is not pending, and no index is needed.
- */
+/* True if the log is in ascending order and the key is greater than all in it: then the key is not
+ * pending, and no index is needed. */
 static bool is_beyond_all(const pt_memtable *memtable, pt_slice key)
 {
     return memtable->ascending &&
@@ -230,6 +230,7 @@ static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t ha
                             .key_size = (uint16_t)key.size,
                             .newest = true};
     memcpy(pending->bytes, key.data, key.size);
+    /* Before the entry is counted: with an empty log, note_table forgets discarded tables. */
     note_table(memtable, pt_get_be32(key.data));
     memtable->log[memtable->length++] = pending;
     if (memtable->hashed) {
@@ -308,6 +309,7 @@ void pt_memtable_discard(pt_memtable *memtable, size_t length)
     if (!memtable->pinned) {
         pt_arena_give_back(&memtable->arena, first_discarded);
     }
+    /* An empty log is in ascending order again; which keys broke the order is not known. */
     memtable->ascending = memtable->ascending || length == 0;
     memtable->version++;
 }

@@ -153,8 +153,8 @@ uint32_t pt_session_new_table_id(pt_session *session);
 uint64_t pt_session_catalog_changes(const pt_session *session);
 void pt_session_note_catalog_change(pt_session *session);
 
-/* Like pt_session_catalog_changes, but stays the same when a transaction ends that has neither made
- * nor dropped a table. */
+/* Like pt_session_catalog_changes, but does not change when a transaction ends that has neither
+ * created nor dropped a table. */
 uint64_t pt_session_directory_changes(const pt_session *session);
 
 /*

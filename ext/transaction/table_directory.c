@@ -207,7 +207,7 @@ int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_err
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* A statement that makes a table for each one it walks over must come to an end. */
+    /* A statement that creates a table for each one it walks over must come to an end. */
     pt_scan_freeze(&walk->scan);
     return pt_scan_seek(&walk->scan, pt_slice_of(low, low_size), pt_slice_of(high, sizeof high),
                         PT_FORWARD, error);

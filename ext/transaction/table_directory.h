@@ -37,7 +37,7 @@ typedef struct pt_table_id {
 typedef struct pt_table_entry {
     uint32_t id;
     pt_table_kind kind;
-    pt_slice name; /* as it was given when the table was made */
+    pt_slice name; /* as it was given when the table was created */
 } pt_table_entry;
 
 /*
@@ -79,7 +79,7 @@ bool pt_table_entry_is_of(const pt_table_entry *entry, pt_slice key);
 
 /* --- All tables of a store, in the order of their names --- */
 
-/* All zeros is a closed walk. A walk does not show tables that are made after it was opened. */
+/* All zeros is a closed walk. A walk does not show tables that are created after it was opened. */
 typedef struct pt_table_walk {
     pt_scan scan;
     bool begun;

@@ -40,6 +40,33 @@ static int load(char **arguments)
     return 1;
 }
 
+/* LMDB writes its root page, and SQLite nothing of a transaction that wrote only to ptables, in one
+ * write of less than a sector. */
+static system_call_verdict die_after_the_root_page(const system_call *call)
+{
+    if (call->kind == CALL_WRITE && call->part_count == 1 &&
+        call->parts[0].iov_len < MORTAL_SECTOR) {
+        mortal_write(call, true);
+        raise(SIGKILL);
+    }
+    return (system_call_verdict){0};
+}
+
+/* count path round: counts up and leaves a mark, and dies in the last step of the commit. */
+static int count_up(char **arguments)
+{
+    sqlite3 *db = try_open(arguments[0]);
+    if (db == NULL || code_of(db, "SELECT * FROM t") != SQLITE_OK) {
+        return 1;
+    }
+    system_call_judge = die_after_the_root_page;
+    code_of(db,
+            "BEGIN; INSERT INTO t VALUES('mark', %s, 1);"
+            "UPDATE t SET V = V + 1 WHERE PartitionKey = 'counter'; COMMIT",
+            arguments[1]);
+    return 1;
+}
+
 /* commit path batch point: dies at that call, in that way. Otherwise says how many there were. */
 static int commit(char **arguments)
 {
@@ -168,9 +195,9 @@ static void killed_at_random_moments_in_wal_mode(void **state)
 /* --- At each system call of a commit --- */
 
 /* Returns false once the process has survived. */
-static bool commit_and_die(const char *folder, int64_t batch, int64_t point)
+static bool work_and_die(const char *role, const char *folder, int64_t first, int64_t second)
 {
-    child process = start_role("commit", folder, batch, point);
+    child process = start_role(role, folder, first, second);
     int64_t made;
     bool survived = read_all(process.from, &made, sizeof made);
     int status = end_of_child(&process);
@@ -192,16 +219,41 @@ static void die_at_each_call_of_a_commit(const char *folder, const char *journal
         if (!survivor) {
             close_database(db);
         }
-        died = commit_and_die(folder, before + 1, point++);
+        died = work_and_die("commit", folder, before + 1, point++);
         if (!survivor) {
             db = open_database(folder, "main.db");
         }
+        /* A process that dies right after it wrote the root page leaves its commit undecided while
+         * others have the store open: the next to lock the store decides. */
+        run(db, "DELETE FROM t WHERE 0");
         int64_t found = check_batches(folder, db, 3);
         check_main(db, before, died ? before : before + 1, found);
         before = found;
     } while (died);
     printf("# %s: a commit makes %lld calls\n", journal_mode, (long long)point / DEATHS - 1);
     assert_true(point / DEATHS > 5);
+    close_database(db);
+}
+
+/*
+ * A process that dies right after it wrote the root page has committed, but LMDB's other processes
+ * do not know: the number of the last commit in their shared memory is still the one before. A
+ * survivor that then writes must start from that commit, and must have read it.
+ */
+static void a_survivor_counts_on(void **state)
+{
+    const char *folder = *state;
+    enum { ROUNDS = 6 };
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db, MAKE_TABLE "; INSERT INTO t VALUES('counter', '', 0)", "full");
+    for (int64_t round = 1; round <= ROUNDS; round++) {
+        child process = start_role("count", folder, round, 0);
+        int status = end_of_child(&process);
+        assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+        run(db, "UPDATE t SET V = V + 1 WHERE PartitionKey = 'counter'");
+        assert_number(db, round, "SELECT count(*) FROM t WHERE PartitionKey = 'mark'");
+        assert_number(db, 2 * round, "SELECT V FROM t WHERE PartitionKey = 'counter'");
+    }
     close_database(db);
 }
 
@@ -228,7 +280,9 @@ static void killed_beside_a_survivor_in_wal_mode(void **state)
 int main(int argc, char **argv)
 {
     if (argc > 2) {
-        return strcmp(argv[1], "load") == 0 ? load(argv + 2) : commit(argv + 2);
+        return strcmp(argv[1], "load") == 0    ? load(argv + 2)
+               : strcmp(argv[1], "count") == 0 ? count_up(argv + 2)
+                                               : commit(argv + 2);
     }
     const struct CMUnitTest tests[] = {
         folder_test(killed_at_random_moments_with_a_journal),
@@ -237,6 +291,7 @@ int main(int argc, char **argv)
         folder_test(killed_at_each_call_of_a_commit_in_wal_mode),
         folder_test(killed_beside_a_survivor_with_a_journal),
         folder_test(killed_beside_a_survivor_in_wal_mode),
+        folder_test(a_survivor_counts_on),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
