@@ -2,14 +2,14 @@
 --
 -- Problem: employees are stored under their ids, but are looked up by e-mail address and by last
 --   name as well. A search for a property has to read the whole partition.
--- Pattern: store an employee once for each way of looking, in one partition. A prefix of the
---   RowKey says which way it is.
+-- Pattern: store an employee once for each kind of look-up, in one partition. A prefix of the
+--   RowKey says which kind it is.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'empid_000223', 'email_jonesj@contoso.com', 'lastname_jones_000223'
--- Costs: one more entity for each way of looking, and every change must reach all copies.
--- Better in SQL: one statement writes all copies or none, and is not held to the 100 operations of
---   the Table service's batches (entity group transactions). A copy may be short: a join gets the
---   rest. A view with triggers writes the copies, so that nobody forgets one.
+-- Costs: one more entity for each kind of look-up, and every change must reach all copies.
+-- Better in SQL: one statement writes all copies or none, and is not limited to the 100 operations
+--   of the Table service's batches (entity group transactions). A copy may be short: a join gets
+--   the rest. A view with triggers writes the copies, so none is forgotten.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -18,7 +18,8 @@ CREATE VIRTUAL TABLE Employee USING ptable(
   Id String, FirstName String, LastName String, Age Int32, Email String);
 
 -- A full copy for the id and one for the address. The address is put in lower case, so that it is
--- found however it is typed. A name can be shared, so its key ends with the id; its copy is short.
+-- found however it is typed. Several people can share a name, so its key ends with the id; its
+-- copy is short.
 INSERT INTO Employee
   WITH Person(Id, FirstName, LastName, Age, Email) AS (VALUES
     ('000100', 'Ann', 'Adams', 41, 'adamsa@contoso.com'),
@@ -44,7 +45,7 @@ SELECT Id, FirstName FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = 'email_jonesj@contoso.com';
 .eqp off
 
--- The address as it is written on a card: without lower() it is not found.
+-- The address as it is printed on a card: without lower() it is not found.
 SELECT count(*) AS "as typed", (SELECT count(*) FROM Employee
     WHERE PartitionKey = 'Sales' AND RowKey = 'email_' || lower('Ken.Kwok@Contoso.com')) AS lower
   FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = 'email_' || 'Ken.Kwok@Contoso.com';
@@ -59,8 +60,8 @@ SELECT RowKey, LastName FROM Employee
 SELECT RowKey, LastName FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey >= 'email_a' AND RowKey < 'email_b';
 
--- The upper bound is a whole key. What lies under a longer key, such as a review of 000199, comes
--- after it: with < and the next id it is in the range.
+-- The upper bound is a whole key. Longer keys, such as that of a review of 000199, come after it:
+-- with < and the next id they are in the range.
 BEGIN;
 INSERT INTO Employee(PartitionKey, RowKey) VALUES ('Sales', 'empid_000199_2012');
 SELECT '<= empid_000199' AS bound, max(RowKey) AS "last key" FROM Employee
@@ -92,7 +93,7 @@ SELECT count(*) AS "entities of 000401" FROM Employee WHERE Id = '000401';
 .print == A new address: the full copies change, and one of them moves
 -- The service cannot change a key: there it is a delete and an insert in one batch. UPDATE does
 -- both, and keeps the other properties. If the address is taken, OR ROLLBACK ends the transaction
--- and takes back the first UPDATE too: 17-unique-names.sql shows it.
+-- and undoes the first UPDATE too: 17-unique-names.sql shows it.
 BEGIN;
 UPDATE OR ROLLBACK Employee SET Email = 'jun@contoso.com'
   WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000223';
@@ -119,7 +120,7 @@ CREATE TRIGGER PersonDelete INSTEAD OF DELETE ON Person BEGIN
   DELETE FROM Employee WHERE PartitionKey = old.PartitionKey AND RowKey IN (old.RowKey,
     'email_' || lower(old.Email), 'lastname_' || lower(old.LastName) || '_' || old.Id);
 END;
--- The entity of the id keeps properties that the view does not know; Properties copies them all.
+-- The entity under the id keeps properties that the view does not know; Properties copies them all.
 CREATE TRIGGER PersonUpdate INSTEAD OF UPDATE ON Person BEGIN
   SELECT RAISE(ABORT, 'department and id do not change here')
     WHERE (new.PartitionKey, new.RowKey, new.Id) IS NOT (old.PartitionKey, old.RowKey, old.Id);
@@ -140,7 +141,7 @@ UPDATE Person SET LastName = 'Kwok', Email = 'zoe.kwok@contoso.com'
   WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312';
 SELECT RowKey, FirstName, LastName, Email FROM Employee
   WHERE PartitionKey = 'Sales' AND Id = '000312';
--- The address still is unique: the whole change is taken back.
+-- The address is still unique: the whole change is undone.
 UPDATE Person SET Email = 'JUN@contoso.com'
   WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312';
 DELETE FROM Person WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312';
@@ -148,7 +149,7 @@ SELECT count(*) AS "entities of 000312" FROM Employee WHERE Id = '000312';
 
 .print
 .print == Without any copy
--- The plain way reads all ids of the department. It is the better one while departments are small
--- or the question is rare: nothing has to be kept in step.
+-- The plain way reads all ids of the department. It is better while departments are small or the
+-- query is rare: nothing has to be kept in step.
 .eqp on
 SELECT Id, FirstName FROM Person WHERE PartitionKey = 'Sales' AND Email = 'jun@contoso.com';

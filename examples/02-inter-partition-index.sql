@@ -5,10 +5,10 @@
 -- Pattern: store an employee twice, each copy in a partition of its own. No RowKey needs a prefix.
 -- Keys: PartitionKey 'empid_Sales', RowKey '000223'
 --       PartitionKey 'email_Sales', RowKey 'jonesj@contoso.com'
--- Costs: one more entity for each way of looking. A batch (entity group transaction) of the Table
---   service stays inside a partition, so the copies are written one after the other, and somebody
---   has to finish what was begun.
--- Better in SQL: a transaction spans all partitions and tables of a store. Nobody sees one copy
+-- Costs: one more entity for each kind of look-up. A batch (entity group transaction) of the Table
+--   service stays inside a partition, so the copies are written one after the other, and a job has
+--   to finish what a program that dies has begun.
+-- Better in SQL: a transaction spans all partitions and tables of a store. No one sees one copy
 --   without the other, and there is nothing to repair.
 .load ./ptable
 .mode box
@@ -44,7 +44,7 @@ SELECT RowKey, FirstName FROM Employee
 SELECT RowKey, FirstName FROM Employee
   WHERE PartitionKey = 'email_Sales' AND RowKey >= 'a' AND RowKey < 'b';
 
--- The whole partition is every employee once: nothing to leave out when counting.
+-- The partition contains every employee once: nothing to leave out when counting.
 .eqp on
 SELECT count(*) AS employees FROM Employee WHERE PartitionKey = 'empid_Sales';
 .eqp off
@@ -60,7 +60,7 @@ INSERT INTO AsService VALUES
   ('email_Sales', 'eva@contoso.com', '000401', 'Eva', 'Berg', 'eva@contoso.com');
 
 -- So there are two steps, and a reader between them finds the employee by one key only. The reader
--- is a second connection: .connection 1 makes it and goes there, .connection 0 goes back.
+-- is a second connection: .connection 1 makes it and switches to it, .connection 0 switches back.
 .connection 1
 .load ./ptable
 CREATE VIRTUAL TABLE Employee USING ptable(
@@ -82,8 +82,8 @@ SELECT * FROM Found;
 .connection 0
 
 -- The second step never comes if the program stops here. So a job looks for ids whose copy is
--- missing and writes it. It can run at any time and any number of times: OR IGNORE passes over
--- what somebody else wrote first.
+-- missing and writes it. It can run at any time and any number of times: OR IGNORE skips what
+-- someone else wrote first.
 INSERT OR IGNORE INTO Employee
   SELECT 'email_Sales', lower(Email), Id, FirstName, LastName, Email FROM Employee AS ById
   WHERE PartitionKey = 'empid_Sales' AND NOT EXISTS (SELECT 1 FROM Employee AS ByEmail
@@ -113,7 +113,7 @@ SELECT * FROM Found;
 .connection 0
 
 .print
-.print == The address is unique: a 409 in one partition takes back the other
+.print == The address is unique: a 409 in one partition undoes the write to the other
 INSERT INTO Employee VALUES
   ('empid_Sales', '000403', '000403', 'Jo', 'Jones', 'jonesj@contoso.com'),
   ('email_Sales', 'jonesj@contoso.com', '000403', 'Jo', 'Jones', 'jonesj@contoso.com');
@@ -129,8 +129,8 @@ UPDATE OR ROLLBACK Employee SET Email = 'jun@contoso.com', RowKey = 'jun@contoso
 COMMIT;
 SELECT PartitionKey, RowKey, FirstName, Email FROM Employee WHERE Id = '000223';
 
--- On the service the choice between one partition (01-intra-partition-index.sql) and two is one
--- between atomic writes and load that spreads. Here both are atomic: choose by what is scanned.
+-- On the service one partition (01-intra-partition-index.sql) gives atomic writes, and two spread
+-- the load. Here both are atomic: choose by what is scanned.
 
 .connection close 1
 .open :memory:

@@ -2,13 +2,13 @@
 --
 -- Problem: employees who leave move from one table (or partition, or account) to another. On the
 --   service no transaction spans both, and a program can die between the two writes.
--- Pattern: a message in a queue says what is to be done. A worker gets it, does it in steps that can
---   be repeated, and deletes the message last. If it dies, the message comes again.
+-- Pattern: a message in a queue says what to do. A worker gets it, does the work in steps that can
+--   be repeated, and deletes the message last. If the worker dies, the message comes again.
 -- Keys: Current ('Sales', '000456') -> Archive ('Sales', '000456'); queue Job.
 -- Costs: every step may happen twice, and in between a reader sees both copies.
--- Better in SQL: queue and tables of one store share transactions, so enqueueing is part of the
---   business transaction, and all steps can be one. examples/archive_worker.c is such a worker as a
---   program; a test kills it after each step.
+-- Better in SQL: the queue and the tables of a store share transactions, so enqueueing is part of
+--   the business transaction, and all steps can be one. examples/archive_worker.c is such a worker;
+--   a test kills it after each step.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -24,7 +24,7 @@ CREATE TEMP VIEW Everything AS
   UNION ALL SELECT 'Job', NULL, Body FROM Job;
 
 .print
-.print == Step 1: enqueue, in one transaction with what is the reason for it
+.print == Step 1: enqueue, in one transaction with the change that is the reason for it
 BEGIN;
 INSERT OR ROLLBACK INTO Current(PartitionKey, RowKey, Properties, WriteMode, IfMatch)
   VALUES ('Sales', '000456', '{"Left":true}', 'merge', '*');
@@ -35,8 +35,8 @@ SELECT * FROM Everything;
 
 .print
 .print == Step 2: get the message; it is hidden from others for a while
--- A hundred nanoseconds instead of the usual 30 seconds: this worker will die, and nobody wants to
--- wait here. Keep what it needs to know in a TEMP table.
+-- A hundred nanoseconds instead of the usual 30 seconds: this worker will die, and we do not want
+-- to wait. A TEMP table keeps what it needs to know.
 CREATE TEMP TABLE Held AS
   SELECT MessageId, PopReceipt, DequeueCount, Body ->> 'PartitionKey' AS PartitionKey,
          Body ->> 'RowKey' AS RowKey
@@ -50,33 +50,33 @@ INSERT OR REPLACE INTO Archive(PartitionKey, RowKey, Properties)
 SELECT * FROM Everything;
 
 .print
-.print == Another worker, from step 2 on: the same message, for the second time
+.print == Another worker, from step 2 on: gets the same message for the second time
 DROP TABLE Held;
 CREATE TEMP TABLE Held AS
   SELECT MessageId, PopReceipt, DequeueCount, Body ->> 'PartitionKey' AS PartitionKey,
          Body ->> 'RowKey' AS RowKey
     FROM pt_queue_get('Job', 1, 30);
 SELECT DequeueCount, PartitionKey, RowKey FROM Held;
--- A third one gets nothing.
+-- A third worker gets nothing.
 SELECT count(*) FROM pt_queue_get('Job', 1, 30);
--- Step 4 again replaces what is there already: OR REPLACE is why it may be repeated.
+-- Step 4 again: OR REPLACE replaces what is already there, so the step can be repeated.
 INSERT OR REPLACE INTO Archive(PartitionKey, RowKey, Properties)
   SELECT PartitionKey, RowKey, Properties FROM Current JOIN Held USING (PartitionKey, RowKey);
--- Step 5: delete it if it is there. The quiet form may be repeated, too.
+-- Step 5: delete the entity if it is there. A DELETE can be repeated, too.
 DELETE FROM Current WHERE (PartitionKey, RowKey) IN (SELECT PartitionKey, RowKey FROM Held);
 SELECT changes();
 DELETE FROM Current WHERE (PartitionKey, RowKey) IN (SELECT PartitionKey, RowKey FROM Held);
 SELECT changes();
--- Step 6: the message is done. Only who holds it can say so: the first worker's receipt would be
+-- Step 6: the message is done. Only its holder can delete it: the first worker's receipt would be
 -- refused.
 DELETE FROM Job WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Held);
 SELECT * FROM Everything;
--- All properties went along, the one that no column declares, too.
+-- All properties were moved, including the one that no column declares.
 SELECT Properties FROM Archive;
 
 .print
 .print == In one store: all steps in one transaction, so nothing is ever half done
--- While it lasts nobody else can write to the store: for work that is quick.
+-- While the transaction lasts no one else can write to the store, so the work should be quick.
 INSERT INTO Job(Body) VALUES (json_object('PartitionKey', 'Sales', 'RowKey', '000457'));
 DROP TABLE Held;
 BEGIN;
@@ -90,7 +90,7 @@ DELETE FROM Job WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt F
 -- A worker that dies here has done nothing, and its message was never hidden.
 ROLLBACK;
 SELECT * FROM Everything;
--- The next one does it all.
+-- The next worker does it all.
 BEGIN;
 CREATE TEMP TABLE Held AS
   SELECT MessageId, PopReceipt, Body ->> 'PartitionKey' AS PartitionKey, Body ->> 'RowKey' AS RowKey

@@ -1,16 +1,16 @@
 -- Index entities
 --
--- Problem: all employees of one last name are wanted. A last name is no key: several employees
---   have the same.
+-- Problem: find all employees with a certain last name. A last name is not a key: several employees
+--   may share it.
 -- Pattern: an index entity for each last name holds the list of the employees' ids.
 -- Keys: option 1  a blob for each last name, here an entity ('names', 'jones') of table Blob
 --       option 2  in the department: employee ('Sales', 'empid_000152'),
 --                 index entity ('Sales', 'lastname_jones') with EmployeeIDs = ["000152","000223"]
 --       option 3  for the whole company: table NameIndex, ('jones', 'jones') with EmployeeDetails
--- Costs: each change of a list reads and writes all of it, and two writers of one list get in each
---   other's way. Only option 2 fits a batch (entity group transaction) of the Table service.
+-- Costs: each change of a list reads and writes all of it, and two writers of one list hinder each
+--   other. Only option 2 fits a batch (entity group transaction) of the Table service.
 -- Better in SQL: a list is a JSON array that json_each joins with the employees. A statement can
---   change a list where it stands, without an ETag. And an entity for each pair of name and id
+--   change a list in place, without an ETag. And an entity for each pair of name and id
 --   needs no list at all: see the end.
 -- (The script is long because the pattern has three options.)
 .load ./ptable
@@ -25,18 +25,19 @@ INSERT INTO Employee VALUES
   ('Marketing', 'empid_000150', 'Tom', 'Jones', NULL);
 
 .print
-.print == Option 1: a list for each name outside the table, made anew from time to time
+.print == Option 1: a list for each name outside the table, rebuilt from time to time
 CREATE VIRTUAL TABLE Blob USING ptable(Content String);
 INSERT INTO Blob
   SELECT 'names', lower(LastName), json_group_array(json_array(PartitionKey, RowKey))
   FROM Employee GROUP BY lower(LastName);
 SELECT RowKey, Content FROM Blob WHERE PartitionKey = 'names';
--- It is right when it is made, and behind after the next write.
+-- It is right when it is built, and out of date after the next write.
 INSERT INTO Employee VALUES ('Sales', 'empid_000401', 'Ida', 'Jones', NULL);
 SELECT json_array_length(Content) AS listed, (SELECT count(*) FROM Employee
     WHERE LastName = 'Jones') AS employees
   FROM Blob WHERE PartitionKey = 'names' AND RowKey = 'jones';
--- Here it need not be: made anew in the transaction that writes the employee, it is never behind.
+-- Here it need not be: rebuilt in the transaction that writes the employee, it is never out of
+-- date.
 INSERT OR REPLACE INTO Blob
   SELECT 'names', lower(LastName), json_group_array(json_array(PartitionKey, RowKey))
   FROM Employee WHERE LastName = 'Jones' GROUP BY lower(LastName);
@@ -70,7 +71,7 @@ SELECT Employee.RowKey, Employee.FirstName, Employee.LastName
     AND Employee.RowKey = 'empid_' || Id.value
   WHERE Name.PartitionKey = 'Sales' AND Name.RowKey = 'lastname_jones';
 .eqp off
--- A name that nobody has: there is no index entity, so there are no rows and no error.
+-- A name that no one has: there is no index entity, so there are no rows and no error.
 SELECT count(*) AS "called Wu" FROM Employee AS Name, json_each(Name.EmployeeIDs)
   WHERE Name.PartitionKey = 'Sales' AND Name.RowKey = 'lastname_wu';
 
@@ -78,7 +79,7 @@ SELECT count(*) AS "called Wu" FROM Employee AS Name, json_each(Name.EmployeeIDs
 .print == Option 2: one more Jones, as on the service: read, then write with the ETag
 CREATE TEMP TABLE Seen AS SELECT RowKey, ETag, EmployeeIDs FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = 'lastname_jones';
--- Meanwhile somebody else adds a Jones.
+-- Meanwhile someone else adds a Jones.
 INSERT INTO Employee VALUES ('Sales', 'empid_000301', 'Max', 'Jones', NULL);
 UPDATE Employee SET EmployeeIDs = json_insert(EmployeeIDs, '$[#]', '000301')
   WHERE PartitionKey = 'Sales' AND RowKey = 'lastname_jones';
@@ -91,7 +92,7 @@ INSERT INTO Employee(PartitionKey, RowKey, FirstName, LastName, EmployeeIDs, Wri
 SELECT count(*) AS "000402 written" FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000402';
 
--- So start again: read the list as it is now. A program does this until there is no 412.
+-- So start again and read the list as it is now. A program repeats this until there is no 412.
 DELETE FROM Seen;
 INSERT INTO Seen SELECT RowKey, ETag, EmployeeIDs FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = 'lastname_jones';
@@ -104,7 +105,7 @@ SELECT EmployeeIDs FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = 'last
 
 .print
 .print == Option 2: the first Wu. Nothing was read, so the index entity is inserted: 409
--- Somebody else has just inserted another first Wu.
+-- Someone else has just inserted another first Wu.
 INSERT INTO Employee VALUES ('Sales', 'empid_000310', 'Lin', 'Wu', NULL),
   ('Sales', 'lastname_wu', NULL, NULL, '["000310"]');
 INSERT INTO Employee VALUES ('Sales', 'empid_000403', 'Bo', 'Wu', NULL),
@@ -118,7 +119,7 @@ SELECT RowKey, EmployeeIDs FROM Employee WHERE PartitionKey = 'Sales'
 DELETE FROM Seen;
 INSERT INTO Seen SELECT RowKey, ETag, EmployeeIDs FROM Employee WHERE PartitionKey = 'Sales'
   AND RowKey IN ('empid_000400', 'lastname_brown', 'lastname_jones');
--- She was the only Brown. A list that would be empty goes, and its entity with it; a longer one
+-- She was the only Brown. A list that would become empty is deleted with its entity; a longer one
 -- is merged.
 INSERT INTO Employee(PartitionKey, RowKey, LastName, EmployeeIDs, WriteMode, IfMatch)
   SELECT 'Sales', RowKey, 'Jones', NULL, 'merge', ETag FROM Seen WHERE RowKey = 'empid_000400'
@@ -134,9 +135,9 @@ SELECT RowKey, LastName, EmployeeIDs FROM Employee WHERE PartitionKey = 'Sales'
   AND (RowKey = 'empid_000400' OR pt_starts_with(RowKey, 'lastname_'));
 
 .print
-.print == Option 2 in plain SQL: no ETag and no second round
--- A statement that writes reads under the write lock already, so nobody comes in between. This one
--- also makes the index entity of a name that is new. ETags are for programs that keep what they
+.print == Option 2 in plain SQL: no ETag and no second try
+-- A statement that writes also reads under the write lock, so no one else can write in between.
+-- This one also makes the index entity of a new name. ETags are for programs that keep what they
 -- have read and write later.
 INSERT INTO Employee(PartitionKey, RowKey, FirstName, LastName, EmployeeIDs, WriteMode)
   SELECT 'Sales', 'empid_000403', 'Bo', 'Wu', NULL, 'insert'
@@ -147,8 +148,7 @@ SELECT EmployeeIDs FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = 'last
 
 .print
 .print == Option 3: a table of its own, for names in all departments
--- On the service its entities are in no batch with the employees'. Here one transaction can write
--- both tables.
+-- On the service no batch contains entities of both tables. Here one transaction can write both.
 CREATE VIRTUAL TABLE NameIndex USING ptable(EmployeeDetails String);
 INSERT INTO NameIndex
   SELECT lower(LastName), lower(LastName),
@@ -165,8 +165,8 @@ SELECT Employee.PartitionKey, Employee.RowKey, FirstName
 
 .print
 .print == How long a list may be
--- On the service a String ends at 64 KiB, long before an entity does at 1 MiB: 32,768 characters
--- are 4,681 ids of 6 digits with commas between, or 3,640 as a JSON array.
+-- On the service the limit of a String is 64 KiB, far below the 1 MiB of an entity: 32,768
+-- characters are 4,681 ids of 6 digits with commas between, or 3,640 as a JSON array.
 CREATE VIRTUAL TABLE Limited USING ptable(EmployeeIDs String, limits='azure');
 CREATE TEMP VIEW Id AS
   WITH RECURSIVE N(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM N WHERE n < 100000)
@@ -177,7 +177,7 @@ INSERT INTO Limited SELECT 'Sales', 'json', json_group_array(id) FROM Id WHERE n
 INSERT INTO Limited SELECT 'Sales', 'json+1', json_group_array(id) FROM Id WHERE n <= 3641;
 SELECT RowKey, length(EmployeeIDs) AS characters FROM Limited;
 
--- A longer list is split over properties, and ends with the entity.
+-- A longer list is split over several properties; the limit is then that of the entity.
 INSERT INTO Limited(PartitionKey, RowKey, Properties)
   SELECT 'Sales', 'split', json_group_object('EmployeeIDs' || part, ids) FROM
     (SELECT 1 + n / 3000 AS part, '' || json_group_array(id) AS ids FROM Id
@@ -190,13 +190,13 @@ SELECT count(DISTINCT List.key) AS properties, count(*) AS ids
   FROM Limited, json_each(Limited.Properties) AS List, json_each(List.value) AS Id
   WHERE PartitionKey = 'Sales' AND RowKey = 'split';
 
--- Without limits='azure' a list may be as long as SQLite takes texts. Adding an id still writes
--- all of it.
+-- Without limits='azure' a list may be as long as a text may be in SQLite. Adding an id still
+-- writes all of it.
 
 .print
 .print == Without lists: an entity for each pair of name and id
 -- Nothing is read before it is written, no two writers change the same entity, the number of ids
--- has no limit, and a rename moves one key. Take this one, unless a single point query must give
+-- has no limit, and a rename moves one key. Prefer this, unless a single point query must return
 -- the whole list.
 CREATE VIRTUAL TABLE Called USING ptable(FirstName String);
 INSERT INTO Called SELECT lower(LastName), PartitionKey || '_' || pt_key_part(RowKey, 2), FirstName

@@ -1,20 +1,20 @@
 -- Denormalisation
 --
--- Problem: whoever shows a department wants its manager's name and e-mail address beside it. They
---   are stored with the manager, so there are two queries for each department.
--- Pattern: the department carries a copy of what is wanted of its manager.
+-- Problem: a page that shows a department also shows its manager's name and e-mail address. They
+--   are stored with the manager, so each department takes two queries.
+-- Pattern: the department has a copy of the manager's name and address.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'department', and 'empid_000223' for its employees
 -- Costs: a change of the manager's address is two writes. They fit one batch (entity group
 --   transaction) of the Table service, because department and manager are in one partition.
--- Better in SQL: a join needs no copy and is always right. Where a copy is wanted, one statement
---   finds and repairs all stale ones, and a view with a trigger does not let them become stale.
+-- Better in SQL: a join needs no copy and is always right. If you do want copies, one statement
+--   finds and repairs all stale ones, and a view with a trigger keeps them from becoming stale.
 .load ./ptable
 .mode box
 .nullvalue NULL
 
--- batch='azure' refuses every transaction that is no batch of the service, so what works here fits
--- one. Each department is a partition and so has an INSERT of its own.
+-- batch='azure' refuses every transaction that is not a batch of the service, so each statement
+-- that works here fits one. Each department is a partition and so has an INSERT of its own.
 CREATE VIRTUAL TABLE Company USING ptable(Name String, Email String, EmployeeCount Int32,
   ManagerId String, ManagerName String, ManagerEmail String, batch='azure');
 INSERT INTO Company VALUES
@@ -30,7 +30,7 @@ INSERT INTO Company VALUES
 .eqp on
 SELECT Name, EmployeeCount, ManagerName, ManagerEmail FROM Company
   WHERE PartitionKey = 'Sales' AND RowKey = 'department';
--- All departments: one look into each partition.
+-- All departments: one point query in each partition.
 SELECT Name, ManagerName, ManagerEmail FROM Company WHERE RowKey = 'department';
 .eqp off
 
@@ -44,7 +44,7 @@ UPDATE OR ROLLBACK Company SET ManagerEmail = 'jun@contoso.com'
 SELECT PartitionKey, Operations FROM pt_batches;
 COMMIT;
 
--- The department has another manager: the copy is taken from where it belongs.
+-- The department gets another manager: the copy is taken from the manager's entity.
 UPDATE Company SET ManagerId = '000312', (ManagerName, ManagerEmail) =
     (SELECT Name, Email FROM Company WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000312')
   WHERE PartitionKey = 'Sales' AND RowKey = 'department';
@@ -80,8 +80,8 @@ UPDATE OR ROLLBACK Company SET Email = 'don@contoso.com'
 -- OR ROLLBACK has ended the transaction, and COMMIT finds none.
 COMMIT;
 SELECT ManagerId, ManagerEmail FROM Company WHERE PartitionKey = 'Sales' AND RowKey = 'department';
--- Without batch='azure' this is one transaction. On the service it is two steps and somebody who
--- finishes them; that is why the copy and its origin should share a partition.
+-- Without batch='azure' this is one transaction. On the service it is two steps, and a job that
+-- finishes them; that is why the copy and its source should share a partition.
 
 .print
 .print == A view whose trigger writes both
@@ -102,8 +102,8 @@ SELECT RowKey, Email, ManagerEmail FROM Company WHERE PartitionKey = 'Sales';
 
 .print
 .print == Without a copy: a join, which is never stale
--- Two point queries inside one statement instead of one. Prefer it here; copy for readers that
--- cannot join, as on the service, or to keep what was true at the time.
+-- Two point queries inside one statement instead of one. Prefer it here. Make copies for readers
+-- that cannot join, as on the service, or to record what was true at the time.
 .eqp on
 SELECT Department.Name, Manager.Name AS ManagerName, Manager.Email AS ManagerEmail
   FROM Company AS Department

@@ -1,15 +1,15 @@
 -- Compound key
 --
--- Problem: an employee has a review every year. The employee with all reviews, or with some years,
---   is to be read in one go.
--- Pattern: the reviews lie behind their employee, in the same partition. Their RowKey is the
---   employee's, continued by the year.
+-- Problem: an employee has a review every year. One query should read the employee with all
+--   reviews, or with those of some years.
+-- Pattern: the reviews follow their employee, in the same partition. Their RowKey is the
+--   employee's, followed by the year.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'empid_000123' for the employee, 'empid_000123_2012' for the review of 2012
 -- Costs: a question that does not begin with the employee, such as all reviews of 2012, reads the
 --   whole partition. A part of a key must not contain the separator.
--- Better in SQL: pt_starts_with says what is meant and needs no upper bound; pt_compound_key and
---   pt_key_part make keys and take them apart; a join puts employee and reviews into one row.
+-- Better in SQL: pt_starts_with needs no upper bound; pt_compound_key and pt_key_part build and
+--   split keys; a join puts employee and reviews into one row.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -18,7 +18,7 @@ CREATE VIRTUAL TABLE Employee USING ptable(
   LastName String, ManagerRating Int32, PeerRating Int32, Comments String);
 
 .print
-.print == Keys are made of parts, and taken apart
+.print == Keys are joined from parts, and split
 -- pt_compound_key joins the parts with '_'.
 INSERT INTO Employee VALUES
   ('Sales', pt_compound_key('empid', '000123'), 'Jones', NULL, NULL, NULL),
@@ -31,7 +31,7 @@ SELECT RowKey, pt_key_part(RowKey, 2) AS id, pt_key_part(RowKey, 3) AS year,
   pt_key_part(RowKey, -1) AS last FROM Employee WHERE PartitionKey = 'Sales';
 
 -- A part that contains the separator could not be told from two parts, so it is refused. Another
--- separator lets it through.
+-- separator accepts it.
 SELECT pt_compound_key('empid', '000_123', 2012);
 SELECT pt_compound_key_sep('~', 'empid', '000_123', 2012) AS key,
   pt_key_part(pt_compound_key_sep('~', 'empid', '000_123', 2012), 2, '~') AS id;
@@ -42,10 +42,10 @@ SELECT pt_compound_key_sep('~', 'empid', '000_123', 2012) AS key,
 -- it begins: nothing is found, and there is no error.
 SELECT count(*) AS "lt '000123_2012'" FROM Employee WHERE Filter MATCH
   'PartitionKey eq ''Sales'' and RowKey ge ''empid_000123'' and RowKey lt ''000123_2012''';
--- With the prefix in place: the review of 2012 itself is left out.
+-- With the prefix, but the review of 2012 itself is left out.
 SELECT RowKey AS "lt 'empid_000123_2012'" FROM Employee WHERE Filter MATCH
   'PartitionKey eq ''Sales'' and RowKey ge ''empid_000123'' and RowKey lt ''empid_000123_2012''';
--- Up to the next id: right while all ids have six digits. Here one has seven.
+-- Up to the next id: right as long as all ids have six digits. Here one has seven.
 SELECT RowKey AS "lt 'empid_000124'" FROM Employee WHERE Filter MATCH
   'PartitionKey eq ''Sales'' and RowKey ge ''empid_000123'' and RowKey lt ''empid_000124''';
 
@@ -56,7 +56,7 @@ SELECT RowKey AS "lt 'empid_000124'" FROM Employee WHERE Filter MATCH
 SELECT pt_prefix_end('empid_000123_') AS bound;
 SELECT RowKey, Comments FROM Employee WHERE Filter MATCH
   'PartitionKey eq ''Sales'' and RowKey ge ''empid_000123_'' and RowKey lt ''empid_000123`''';
--- SQL says the prefix and needs no bound. It is the same range.
+-- In SQL give the prefix; it is the same range.
 .eqp on
 SELECT RowKey, Comments FROM Employee
   WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'empid_000123_');
@@ -78,8 +78,8 @@ SELECT pt_key_part(RowKey, 3) AS latest, ManagerRating FROM Employee
 
 .print
 .print == Employees and reviews in one row each
--- An employee's key begins the keys of the reviews, which the join uses. An employee is what has
--- no third part.
+-- The keys of the reviews begin with the employee's key, which the join uses. A key without a third
+-- part is an employee's.
 .eqp on
 SELECT Person.RowKey, Person.LastName, count(Review.RowKey) AS reviews,
     avg(Review.ManagerRating) AS rating
@@ -91,8 +91,8 @@ SELECT Person.RowKey, Person.LastName, count(Review.RowKey) AS reviews,
 .eqp off
 
 .print
-.print == What the key does not begin with: all reviews of 2012
--- A partition scan. If it is asked often, 01-intra-partition-index.sql adds a key for it.
+.print == A query that does not begin with the employee: all reviews of 2012
+-- A partition scan. If this query is frequent, 01-intra-partition-index.sql adds a key for it.
 .eqp on
 SELECT RowKey, Comments FROM Employee
   WHERE PartitionKey = 'Sales' AND pt_key_part(RowKey, 3) = '2012';
@@ -100,15 +100,15 @@ SELECT RowKey, Comments FROM Employee
 
 .print
 .print == Names of properties have no blanks
--- The design guide selects 'Manager Rating'. The service has no such names, and its filters cannot
--- say them.
+-- The design guide selects 'Manager Rating'. The service allows no such names, and its filters
+-- cannot express them.
 CREATE VIRTUAL TABLE Review USING ptable("Manager Rating" Int32, limits='azure');
 INSERT INTO Review VALUES ('Sales', '000123_2012', 5);
--- Without limits='azure' any name is a name, in SQL within quotes.
+-- Without limits='azure' any name is allowed; in SQL it is quoted.
 CREATE VIRTUAL TABLE FreeReview USING ptable("Manager Rating" Int32);
 INSERT INTO FreeReview VALUES ('Sales', '000123_2012', 5);
 SELECT RowKey, "Manager Rating" FROM FreeReview WHERE "Manager Rating" > 4;
 SELECT RowKey FROM FreeReview WHERE Filter MATCH 'Manager Rating gt 4';
 
--- In SQL a table of its own for the reviews serves as well, with the key ('000123', '2012'): a
--- join reads both. One table keeps them in one range, and in one batch of the service.
+-- In SQL a separate table for the reviews works as well, with the key ('000123', '2012'): a join
+-- reads both. One table keeps them in one range, and in one batch of the service.

@@ -1,14 +1,14 @@
 -- Log tail
 --
--- Problem: the latest ten expense claims of an employee are wanted, out of very many.
--- Pattern: the Table service reads in the order of the keys, upwards only. So the RowKey counts
---   down: what is left of time until the end of the year 9999. The newest entity comes first.
+-- Problem: read the latest ten expense claims of an employee, out of very many.
+-- Pattern: the Table service reads in ascending key order only. So the RowKey counts down: it is
+--   the time left until the end of the year 9999. The newest entity comes first.
 -- Keys: PartitionKey  the employee: 'empid_000223'
 --       RowKey        '2516070501974515545_c17': 3155378975999999999 minus the ticks of 100 ns
 --                     since the year 1, always 19 digits; then the claim's id
--- Costs: keys that nobody can read, and ranges whose bounds are swapped.
--- Better in SQL: two functions go there and back exactly; ORDER BY ... DESC reads backwards, so
---   that plain times serve as keys and the trick is not needed: see the end.
+-- Costs: unreadable keys, and ranges whose bounds are swapped.
+-- Better in SQL: two functions convert both ways exactly; ORDER BY ... DESC reads backwards, so
+--   plain times serve as keys and the trick is not needed: see the end.
 .load ./ptable
 .mode box
 
@@ -18,13 +18,13 @@ SELECT time, pt_inverted_ticks(time) AS inverted,
   pt_inverted_datetime(pt_inverted_ticks(time)) AS back
   FROM (SELECT column1 AS time FROM (VALUES ('9999-12-31T23:59:59.9999999Z'),
     ('2014-07-31T15:04:05.0000001Z'), ('2014-07-31T15:04:05Z'), ('1970-01-01'), ('0001-01-01')));
--- It wants 64-bit integers. A double is exact up to 2^53 only and loses the last digits.
+-- It takes 64-bit integers: a double is exact only up to 2^53 and loses the last digits.
 SELECT 3155378975999999999 - pt_ticks('2014-07-31T15:04:05Z') AS integer,
   CAST(3155378975999999999.0 - pt_ticks('2014-07-31T15:04:05Z') AS INTEGER) AS double;
 
 .print
 .print == The latest ten are the first ten
--- Fourteen claims, one a week. The id behind the time is explained below.
+-- Fourteen claims, one a week. The id after the time is explained below.
 CREATE VIRTUAL TABLE EmployeeExpense USING ptable(Submitted DateTime, Amount Double);
 WITH RECURSIVE N(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM N WHERE n < 14),
   Claim AS (SELECT 'c' || pt_pad(n, 2) AS id, 12.5 * n AS amount,
@@ -32,21 +32,21 @@ WITH RECURSIVE N(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM N WHERE n < 14),
 INSERT INTO EmployeeExpense
   SELECT 'empid_000223', pt_inverted_ticks(time) || '_' || id, time, amount FROM Claim;
 
--- The order is that of the keys: nothing is sorted, and LIMIT ends the scan after ten. On the
+-- The rows are in key order: nothing is sorted, and LIMIT ends the scan after ten. On the
 -- service: ?$filter=PartitionKey eq 'empid_000223'&$top=10
 .eqp on
 SELECT RowKey, Submitted, Amount FROM EmployeeExpense
   WHERE PartitionKey = 'empid_000223' ORDER BY RowKey LIMIT 10;
 .eqp off
 -- The service's own filter gives the same. (The design guide puts the PartitionKey in parentheses
--- behind the table's name and no filter; that is not a valid request.)
+-- after the table's name and gives no filter; that is not a valid request.)
 SELECT count(*) AS rows, max(Submitted) AS latest, min(Submitted) AS earliest FROM
   (SELECT Submitted FROM EmployeeExpense WHERE Filter MATCH 'PartitionKey eq ''empid_000223'''
     ORDER BY RowKey LIMIT 10);
 
 .print
 .print == Two claims in one tick
--- With the time alone as key the second is refused: 409. The id behind it keeps them apart.
+-- With the time alone as key the second is refused: 409. The id after it keeps them apart.
 -- (Within the tick the ids still count upwards.)
 CREATE VIRTUAL TABLE TimeOnly USING ptable(Amount Double);
 INSERT INTO TimeOnly VALUES ('empid_000223', pt_inverted_ticks('2026-04-15 09:30'), 20.0);
@@ -56,22 +56,23 @@ INSERT INTO EmployeeExpense VALUES
   ('empid_000223', pt_inverted_ticks('2026-04-15 09:30') || '_c16', '2026-04-15 09:30', 30.0);
 SELECT pt_key_part(RowKey, 2) AS id, pt_inverted_datetime(pt_key_part(RowKey, 1)) AS "from the key"
   FROM EmployeeExpense WHERE PartitionKey = 'empid_000223' ORDER BY RowKey LIMIT 3;
--- Without argument it is the current time, never twice the same in a process and each time less
--- than before. Another process may still have the same tick: keep the id.
+-- Without an argument it is the current time; in a process, each call returns less than the one
+-- before. Another process may still use the same tick: keep the id.
 SELECT pt_inverted_ticks() > pt_inverted_ticks() AS "counts down";
 
 .print
 .print == A range of time: the bounds change places
--- From 14 to 28 January, without the end: the later time gives the lower bound.
+-- From 14 January up to, but not including, the 28th: the later time gives the lower bound.
 SELECT count(*) AS "not swapped" FROM EmployeeExpense WHERE PartitionKey = 'empid_000223'
   AND RowKey >= pt_inverted_ticks('2026-01-14 09:30')
   AND RowKey < pt_inverted_ticks('2026-01-28 09:30');
--- Keys go on after their 19 digits. So a bound of 19 digits lies before the claims of its own
--- tick, and swapped bounds give the claim at the end, not the one at the start.
+-- Keys continue after their 19 digits. So a bound of 19 digits is less than the claims of its own
+-- tick, and swapped bounds include the claim at the end, not the one at the start.
 SELECT pt_key_part(RowKey, 2) AS id, Submitted FROM EmployeeExpense
   WHERE PartitionKey = 'empid_000223' AND RowKey >= pt_inverted_ticks('2026-01-28 09:30')
     AND RowKey < pt_inverted_ticks('2026-01-14 09:30');
--- pt_prefix_end lies behind all that begins with the digits: the start is in, the end is not.
+-- pt_prefix_end is greater than all keys that begin with the digits: it includes the start and not
+-- the end.
 .eqp on
 SELECT pt_key_part(RowKey, 2) AS id, Submitted FROM EmployeeExpense
   WHERE PartitionKey = 'empid_000223'
@@ -89,8 +90,8 @@ INSERT INTO Expense
 .eqp on
 SELECT RowKey, Amount FROM Expense
   WHERE PartitionKey = 'empid_000223' ORDER BY RowKey DESC LIMIT 10;
--- A range reads as it is said.
+-- A range is written in the natural order.
 SELECT pt_key_part(RowKey, -1) AS id, Amount FROM Expense WHERE PartitionKey = 'empid_000223'
   AND RowKey >= pt_datetime('2026-01-14 09:30') AND RowKey < pt_datetime('2026-01-28 09:30')
   ORDER BY RowKey DESC;
--- It costs the same. Take inverted ticks only for data that the service itself will read.
+-- It costs the same. Use inverted ticks only for data that the service itself will read.

@@ -3,20 +3,20 @@
 -- Problem: every login attempt is stored, and those older than 60 days must go. Deleting them one
 --   by one costs as much as writing them did. A batch (entity group transaction) of the Table
 --   service takes at most 100 deletes, of one partition.
--- Pattern: a table for each day. Forgetting a day is to drop its table: one operation, whatever the
---   number of its entities.
+-- Pattern: a table for each day. To forget a day, drop its table: one operation, however many
+--   entities it has.
 -- Keys: table         the day: Logins20140731
 --       PartitionKey  the user: 'jonesj@contoso.com'
 --       RowKey        the time of day and a number: '08:03:40_0002'
--- Costs: a question over many days is a query for each table.
--- Better in SQL: a view asks all tables at once. Dropping tables is part of a transaction, and the
---   names are free at once.
+-- Costs: a question about many days takes a query for each table.
+-- Better in SQL: one view reads all tables. Dropping tables is part of a transaction, and the names
+--   are free at once.
 .load ./ptable
 .mode box
 
 .print
 .print == A table for each day
--- The service takes only letters and digits in a name, so the first is refused.
+-- The service allows only letters and digits in a name, so the first is refused.
 CREATE VIRTUAL TABLE "Logins2014-07-31" USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140530 USING ptable(Success Boolean, limits='azure');
 CREATE VIRTUAL TABLE Logins20140531 USING ptable(Success Boolean, limits='azure');
@@ -45,7 +45,7 @@ CREATE TEMP VIEW LoginText AS
       group_concat('SELECT ''' || substr(TableName, 7) || ''' AS Day, * FROM ' || TableName,
         ' UNION ALL ') || ';'
     FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*';
--- Whenever a day comes or goes: .once writes the text into a file, .read performs it.
+-- Whenever a day is added or dropped: .once writes the text to a file, .read runs it.
 .mode list
 .once build/logins.sql
 SELECT * FROM LoginText;
@@ -60,11 +60,11 @@ SELECT Day, RowKey, Success FROM Login
 .eqp off
 
 .print
-.print == On 31 July 2014 everything before 1 June goes
--- Year, month, day: names compare as dates do.
+.print == On 31 July 2014 everything before 1 June is dropped
+-- Year, month, day: the names sort like dates.
 CREATE TEMP TABLE Oldest AS SELECT 'Logins' || strftime('%Y%m%d', '2014-07-31', '-60 days') AS Kept;
 SELECT Kept FROM Oldest;
--- In a transaction it is gone at once, and ROLLBACK brings it back.
+-- In a transaction the tables are gone at once, and ROLLBACK brings them back.
 BEGIN;
 DELETE FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*' AND TableName < (SELECT Kept FROM Oldest);
 SELECT TableName, Entities FROM pt_tables WHERE TableName GLOB 'Logins*';
@@ -75,11 +75,11 @@ DELETE FROM pt_tables WHERE TableName GLOB 'Logins[0-9]*' AND TableName < (SELEC
 SELECT changes() AS dropped;
 
 .print
-.print == The view still names what is gone: 404
--- Asked for other days it answers, for it does not read them.
+.print == The view still names the dropped tables: 404
+-- A query about other days works, because it does not read them.
 SELECT count(*) FROM Login;
 SELECT count(*) AS attempts FROM Login WHERE Day >= '20140601';
--- So the declarations go too, and the view is made anew.
+-- So drop the declarations too, and make the view again.
 DROP TABLE Logins20140530;
 DROP TABLE Logins20140531;
 .mode list
@@ -96,15 +96,15 @@ SELECT Day, count(*) AS attempts FROM Login GROUP BY Day;
 BEGIN;
 DELETE FROM pt_tables WHERE TableName = 'Logins20140601';
 INSERT INTO pt_tables(TableName) VALUES ('Logins20140601');
--- (A second one of that name, in whatever case, is refused.)
+-- (A second table of that name, in any case, is refused.)
 INSERT INTO pt_tables(TableName) VALUES ('logins20140601');
 SELECT count(*) AS attempts FROM Logins20140601;
 ROLLBACK;
 
 .print
 .print == The plain way: one table, and DELETE with a condition
--- It is right where no day is large, or where what must go is not a whole table. Time goes first in
--- the RowKey, so this is a range of each partition; every entity is still deleted by itself.
+-- This is right if no day is large, or if less than whole days must go. Time comes first in the
+-- RowKey, so this is a range of each partition; every entity is still deleted by itself.
 CREATE VIRTUAL TABLE AllLogins USING ptable(Success Boolean, limits='azure');
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 299)
 INSERT INTO AllLogins SELECT 'jonesj@contoso.com',
@@ -113,8 +113,8 @@ INSERT INTO AllLogins SELECT 'jonesj@contoso.com',
 DELETE FROM AllLogins WHERE RowKey < '20140601';
 .eqp off
 SELECT changes() AS deleted;
--- For a batch of the service the rest, 276, is too much. So it is one batch after the other, 100
--- entities each, until changes() is less than 100:
+-- The remaining 276 are too many for a batch of the service. So delete one batch after the other,
+-- of 100 entities each, until changes() is less than 100:
 CREATE VIRTUAL TABLE LoginsInBatches USING ptable(table=AllLogins, batch='azure');
 DELETE FROM LoginsInBatches WHERE PartitionKey = 'jonesj@contoso.com';
 DELETE FROM LoginsInBatches WHERE EntityKey IN (

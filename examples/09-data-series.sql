@@ -1,15 +1,15 @@
 -- Data series
 --
--- Problem: the messages of every employee are counted for every hour. An entity for each hour is 24
---   times the keys, and a chart of one day must read 24 entities.
+-- Problem: the messages of every employee are counted for every hour. With an entity for each hour
+--   there are 24 times as many keys, and a chart of one day must read 24 entities.
 -- Pattern: one entity for each employee and day, whose properties H00 to H23 are the hours. A day
 --   is a point query, a month of one employee a range query.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        employee and day: '000223_20140731'
--- Costs: each change of an hour writes the whole day anew. On the Table service a series ends at
---   252 values, the number of properties that an entity may have.
--- Better in SQL: one statement counts an hour up, without reading it first. UPDATE can take an hour
---   out, and json_each shows the hours as rows.
+-- Costs: each change of an hour writes the whole day again. On the Table service a series has at
+--   most 252 values, the number of properties that an entity may have.
+-- Better in SQL: one statement increments an hour, without reading it first. UPDATE can remove an
+--   hour, and json_each shows the hours as rows.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -36,9 +36,9 @@ SELECT RowKey, H08, H09, H10 FROM MessageStats
 
 .print
 .print == Setting one hour
--- UPDATE changes a day that is there, and leaves the other hours alone.
+-- UPDATE changes a day that exists, and leaves the other hours alone.
 UPDATE MessageStats SET H11 = 5 WHERE PartitionKey = 'Sales' AND RowKey = '000223_20140731';
--- Insert Or Merge Entity makes the day if need be. With IfMatch the day must exist: 404.
+-- Insert Or Merge Entity makes the day if necessary. With IfMatch the day must exist: 404.
 INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode) VALUES
   ('Sales', '000223_20140731', 9, 'merge'), ('Sales', '000223_20140801', 1, 'merge');
 INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode, IfMatch)
@@ -46,8 +46,8 @@ INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode, IfMatch)
 SELECT * FROM Days WHERE RowKey >= '000223_20140731' AND RowKey < '000224';
 
 .print
-.print == Taking an hour out
--- A merge cannot: for it NULL means "not given". UPDATE can.
+.print == Removing an hour
+-- A merge cannot: there NULL means "not given". UPDATE can.
 INSERT INTO MessageStats(PartitionKey, RowKey, H12, WriteMode)
   VALUES ('Sales', '000223_20140731', NULL, 'merge');
 SELECT H12 FROM MessageStats WHERE PartitionKey = 'Sales' AND RowKey = '000223_20140731';
@@ -57,18 +57,18 @@ SELECT * FROM Days WHERE RowKey = '000223_20140731';
 .print
 .print == One more message
 -- On the service a client reads the count and its ETag, and writes the new count if the ETag is
--- still the same. Here somebody else has written another hour in between, and the ETag is that of
+-- still the same. Here someone else has written another hour in between, and the ETag is that of
 -- the whole day: 412, read again.
 CREATE TEMP TABLE Seen AS SELECT H09, ETag FROM MessageStats
   WHERE PartitionKey = 'Sales' AND RowKey = '000223_20140731';
 UPDATE MessageStats SET H10 = 1 WHERE PartitionKey = 'Sales' AND RowKey = '000223_20140731';
 INSERT INTO MessageStats(PartitionKey, RowKey, H09, WriteMode, IfMatch)
   SELECT 'Sales', '000223_20140731', H09 + 1, 'merge', ETag FROM Seen;
--- In SQL one statement reads and writes, and no other writer comes between. An hour that has no
+-- In SQL one statement reads and writes, and no one else can write in between. An hour that has no
 -- property is NULL, and NULL + 1 would be NULL: coalesce makes it 0.
 UPDATE MessageStats SET H09 = coalesce(H09, 0) + 1, H13 = coalesce(H13, 0) + 1
   WHERE PartitionKey = 'Sales' AND RowKey = '000223_20140731';
--- The same where the day may be missing: the first of these makes it, the second counts on.
+-- The same if the day may be missing: the first of these makes it, the second increments it.
 INSERT INTO MessageStats(PartitionKey, RowKey, H07, WriteMode) SELECT 'Sales', '000401_20140731',
     1 + coalesce((SELECT H07 FROM MessageStats
       WHERE PartitionKey = 'Sales' AND RowKey = '000401_20140731'), 0), 'merge';
@@ -79,7 +79,7 @@ SELECT * FROM Days WHERE RowKey GLOB '*_20140731';
 
 .print
 .print == Hours as rows, for sum(), GROUP BY and joins
--- Those that are there ...
+-- Those that exist ...
 CREATE VIEW Hourly AS
   SELECT PartitionKey, RowKey, pt_key_part(RowKey, 1) AS Employee, pt_key_part(RowKey, 2) AS Day,
     CAST(substr(key, 2) AS INTEGER) AS Hour, value AS Messages
@@ -105,8 +105,8 @@ INSERT INTO MessageStats(PartitionKey, RowKey, Properties)
 
 .print
 .print == The plain way: an entity for each hour
--- '000223_20140731_08'. It is right where one asks for single hours, or an hour has more than one
--- value, and sum() works as it is. It costs room:
+-- '000223_20140731_08'. This is right if queries are about single hours, or if an hour has more
+-- than one value; and sum() works directly. It takes more space:
 CREATE VIRTUAL TABLE OneDay USING ptable;
 CREATE VIRTUAL TABLE OneHour USING ptable(Messages Int32);
 WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 23)

@@ -1,7 +1,7 @@
 -- Wide entities
 --
--- Problem: a count for each day of a year, 365 values, is to be kept and read together. An entity
---   of the Table service has at most 252 properties (255 with PartitionKey, RowKey and Timestamp).
+-- Problem: store a count for each day of a year, 365 values, and read them together. An entity of
+--   the Table service has at most 252 properties (255 with PartitionKey, RowKey and Timestamp).
 -- Pattern: two entities in one partition. The first holds days 1 to 252, the second days 253 to
 --   365.
 -- Keys: PartitionKey  employee and year: '000223_2014'
@@ -23,7 +23,7 @@ CREATE TEMP VIEW Year AS
 
 .print
 .print == Two parts
--- 253 properties are too many for one entity, as 365 are; 252 are allowed.
+-- 253 properties are already too many for one entity; 252 are allowed.
 INSERT INTO DailyPart SELECT '000223_2014', '01', json_group_object('D' || pt_pad(Day, 3), Messages)
   FROM Year WHERE Day <= 253;
 -- In two entities. Both are in one partition, so this statement is one batch.
@@ -46,8 +46,8 @@ CREATE VIEW Daily AS
   FROM (SELECT DISTINCT PartitionKey FROM DailyPart) AS p
     LEFT JOIN DailyPart a ON a.PartitionKey = p.PartitionKey AND a.RowKey = '01'
     LEFT JOIN DailyPart b ON b.PartitionKey = p.PartitionKey AND b.RowKey = '02';
--- A look whether there is such a partition, and two point queries. All are of one snapshot: never
--- one part from before a change and the other from after it.
+-- One query finds out if there is such a partition, and two point queries read it. All use one
+-- snapshot: never one part from before a change and the other from after it.
 .eqp on
 SELECT Properties ->> 'D252' AS D252, Properties ->> 'D253' AS D253
   FROM Daily WHERE PartitionKey = '000223_2014';
@@ -78,18 +78,18 @@ SELECT PartitionKey, RowKey, Properties FROM DailyPart WHERE PartitionKey = '000
 
 .print
 .print == Changing both parts: all or nothing
--- A statement of two rows is one batch. Each part is changed only if it is as it was read. One that
--- was missing then has no ETag, and IfMatch NULL is no condition: so it is inserted (409 if it has
--- come since).
+-- A statement of two rows is one batch. Each part is changed only if it is still as it was read. A
+-- part that was missing then has no ETag, and IfMatch NULL is no condition: so it is inserted (409
+-- if someone has inserted it since).
 CREATE TEMP TABLE Seen AS SELECT ETag1, ETag2 FROM Daily WHERE PartitionKey = '000223_2014';
-INSERT INTO DailyCount VALUES ('000223_2014', 253, 50);   -- somebody else changes the second part
+INSERT INTO DailyCount VALUES ('000223_2014', 253, 50);   -- someone else changes the second part
 INSERT INTO DailyPart(PartitionKey, RowKey, Properties, WriteMode, IfMatch)
   SELECT '000223_2014', '01', '{"D252":200}', iif(ETag1 IS NULL, 'insert', 'merge'), ETag1
     FROM Seen
   UNION ALL
   SELECT '000223_2014', '02', '{"D253":200}', iif(ETag2 IS NULL, 'insert', 'merge'), ETag2
     FROM Seen;
--- 412. The first part, which nobody else had changed, is as it was.
+-- 412. The first part, which no one else had changed, stays as it was.
 SELECT Day, Messages FROM DailyCount WHERE PartitionKey = '000223_2014' AND Day IN (252, 253);
 -- Read again, and both are changed.
 UPDATE Seen SET (ETag1, ETag2) =
@@ -104,7 +104,7 @@ SELECT Day, Messages FROM DailyCount WHERE PartitionKey = '000223_2014' AND Day 
 
 .print
 .print == The plain way: one entity, without limits='azure'
--- It holds a leap year, too, and is right where the data need not go to the service. An entity may
+-- It holds a leap year, too, and is right if the data need not go to the service. An entity may
 -- have 65,535 properties.
 CREATE VIRTUAL TABLE DailyWhole USING ptable(D252 Int32, D253 Int32);
 INSERT INTO DailyWhole(PartitionKey, RowKey, Properties)

@@ -2,12 +2,12 @@
 --
 -- Problem: an employee has a photo of 200,000 bytes. The Table service takes 65,536 bytes in a
 --   Binary property, 32,768 characters in a String, and 1 MiB in an entity.
--- Pattern: the photo lies outside, in a blob of the service, here in a file. A property holds its
---   address.
+-- Pattern: the photo is stored outside, on the service in a blob, here in a file. A property holds
+--   its address.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        the employee's id: '000223'
--- Costs: file and entity are not written in one transaction. One without the other must be looked
---   for.
+-- Costs: file and entity are not written in one transaction. A job must look for one without the
+--   other.
 -- Better in SQL: a property may have any size. Values over 2,000 bytes are stored beside the
 --   entity's record and are read only when a statement asks for them, so the photo can stay inside.
 .load ./ptable
@@ -17,8 +17,8 @@
 
 .print
 .print == Outside: first the file, then the entity
--- So no entity names a file that is not there yet. (The shell's writefile writes a file and gives
--- the number of bytes, readfile reads it.)
+-- So no entity names a file that does not exist yet. (The shell's writefile writes a file and
+-- returns the number of bytes; readfile reads it.)
 CREATE VIRTUAL TABLE Employee USING ptable(FirstName String, Photo String, limits='azure');
 SELECT writefile('build/photos/000223.jpg', zeroblob(200000)) AS "bytes written";
 INSERT INTO Employee VALUES ('Sales', '000223', 'Jun', 'build/photos/000223.jpg');
@@ -27,17 +27,17 @@ SELECT FirstName, Photo, length(readfile(Photo)) AS size FROM Employee
 
 .print
 .print == One without the other
--- A rollback takes back the entity and not the file.
+-- A rollback undoes the entity but not the file.
 BEGIN;
 SELECT writefile('build/photos/000312.jpg', zeroblob(150000)) AS "bytes written";
 INSERT INTO Employee VALUES ('Sales', '000312', 'Ken', 'build/photos/000312.jpg');
 ROLLBACK;
--- Deleting goes the other way, first the entity and then the file, and leaves a file behind if it
--- stops half-way. What no entity names can go, if it is so old that none is about to name it. (The
--- shell's fsdir lists a folder.)
+-- Delete in the other order, first the entity and then the file; a crash in between leaves a file.
+-- A file that no entity names can be deleted once it is so old that no entity is about to name it.
+-- (The shell's fsdir lists a folder.)
 SELECT name AS "files without an entity" FROM fsdir('build/photos')
   WHERE lsmode(mode) GLOB '-*' AND name NOT IN (SELECT Photo FROM Employee WHERE Photo IS NOT NULL);
--- An entity whose file somebody has removed: readfile gives NULL.
+-- An entity whose file someone has removed: readfile returns NULL.
 INSERT INTO Employee VALUES ('Sales', '000401', 'Ann', 'build/photos/000401.jpg');
 SELECT RowKey AS "entities without their file" FROM Employee
   WHERE Photo IS NOT NULL AND readfile(Photo) IS NULL;
@@ -79,7 +79,7 @@ ROLLBACK;
 
 .print
 .print == Statements that do not ask for the photo do not read it
--- A connection that takes 50,000 bytes at most shows this: only the last statement fails.
+-- A connection that accepts at most 50,000 bytes shows this: only the last statement fails.
 .limit length 50000
 SELECT RowKey, FirstName FROM Whole WHERE PartitionKey = 'Sales';
 SELECT count(*) AS employees FROM Whole WHERE FirstName = 'Jun';
@@ -103,7 +103,8 @@ ROLLBACK;
 .print == Which one?
 -- Inside, as long as photos are read and written whole: a transaction is held in memory until it
 -- commits, under three times its data, and a value has at most 1,000,000,000 bytes. Outside for
--- what is streamed, read in parts, or served by a web server. What the tables take:
+-- photos that are streamed, read in parts, or served by a web server. The space that the tables
+-- use:
 SELECT TableName, Entities, Bytes FROM pt_tables WHERE TableName IN ('Employee', 'Whole');
 
 .shell rm -rf build/photos

@@ -8,10 +8,10 @@
 --       ByDepartment  PartitionKey 'Sales', RowKey the same
 --       ByEmployee    PartitionKey 'Sales_000223', RowKey '20140731150442'
 --       ByBucket      PartitionKey '00' to '03', a hash of the employee; RowKey as in ByHour
--- Costs: the order of time over the whole table has to be put together from the partitions.
+-- Costs: to read the whole table in the order of time, the partitions must be merged.
 -- Better in SQL: pt_batches and pt_partitions measure where writes go, and a query merges the
---   partitions. A store of ptable has one writer at a time, whatever the partition: data that stay
---   here may well have the hour as PartitionKey, and should if most questions are for an hour.
+--   partitions. A store of ptable has one writer at a time, whatever the partition: data that stays
+--   here may well have the hour as PartitionKey, and should if most queries are for an hour.
 .load ./ptable
 .mode box
 
@@ -27,8 +27,8 @@ CREATE TEMP VIEW Event AS
     iif(i % 24 < 12, 'Sales', iif(i % 24 < 20, 'Marketing', 'IT')) AS Department,
     pt_pad(212 + i % 24, 6) AS Employee
   FROM n;
--- What is inserted into it goes to all four tables. The employee in the RowKey keeps events of the
--- same second apart. The bucket is a text of fixed width, as every number in a key should be.
+-- Rows inserted into it go to all four tables. The employee in the RowKey keeps events of the same
+-- second apart. The bucket is a text of fixed width, as every number in a key should be.
 CREATE TEMP TRIGGER EventInsert INSTEAD OF INSERT ON Event BEGIN
   INSERT INTO ByHour
     VALUES (substr(new.Time, 1, 10), pt_compound_key(new.Time, new.Employee), 'mail');
@@ -44,7 +44,7 @@ INSERT INTO Event SELECT * FROM Event WHERE Time < '2014073115';
 
 .print
 .print == Measuring: where do writes go?
--- What the open transaction writes. Here it is the last hour.
+-- The writes of the open transaction. Here they are the last hour.
 BEGIN;
 INSERT OR ROLLBACK INTO Event SELECT * FROM Event WHERE Time >= '2014073115';
 SELECT TableName, sum(Operations) AS writes, count(*) AS partitions,
@@ -71,8 +71,8 @@ SELECT RowKey FROM ByHour
 -- In the other tables it is a range of each partition. SQLite sorts what it finds.
 SELECT RowKey, PartitionKey FROM ByDepartment WHERE pt_starts_with(RowKey, '201407311504')
   ORDER BY RowKey;
--- Where n is known, as it is for buckets, n range queries can be merged. Each is in order already,
--- so nothing is sorted, and LIMIT stops all of them early.
+-- If n is known, as with buckets, n range queries can be merged. Each is already in order, so
+-- nothing is sorted, and LIMIT stops all of them early.
 SELECT RowKey, PartitionKey FROM ByBucket
   WHERE PartitionKey = '00' AND RowKey >= '201407311504' UNION ALL
 SELECT RowKey, PartitionKey FROM ByBucket
@@ -85,10 +85,10 @@ SELECT RowKey, PartitionKey FROM ByBucket
 
 .print
 .print == Reading one employee
--- Where the employee is in the PartitionKey it is a range query.
+-- With the employee in the PartitionKey it is a range query.
 SELECT RowKey, Kind FROM ByEmployee
   WHERE PartitionKey = 'Sales_000223' AND pt_starts_with(RowKey, '2014073115') LIMIT 3;
--- The hash says which bucket to look in; others that are in it are passed over.
+-- The hash says which bucket to look in; other employees in it are skipped.
 SELECT RowKey, Kind FROM ByBucket
   WHERE PartitionKey = pt_pad(pt_hash_bucket('000223', 4), 2)
     AND pt_starts_with(RowKey, '2014073115') AND pt_key_part(RowKey, 2) = '000223' LIMIT 3;

@@ -1,17 +1,17 @@
 -- Log data anti-pattern
 --
--- Problem: several services write a log. Wanted are the errors between 15:04 and 15:06 of a day, of
---   all services.
+-- Problem: several services write a log. Find the errors of all services between 15:04 and 15:06 of
+--   a day.
 -- Pattern: with the hour as PartitionKey the answer is one range, but all services write to one
 --   partition at a time: that is the anti-pattern. With the service as PartitionKey the writes are
---   spread, but those two minutes are in every partition.
+--   spread, but the two minutes are in every partition.
 -- Keys: LogByHour    PartitionKey '2014073115', RowKey time and id: '20140731150405_000017'
 --       LogBySource  PartitionKey 'queue', RowKey the same
 -- Costs: by hour, a hot partition (12-prepend-append.sql). By source, the Table service scans the
 --   table for the two minutes. The design guide therefore puts logs into blobs, whose names begin
 --   with service and hour.
 -- Better in SQL: a range of RowKeys looks into each partition at the right place and skips the
---   rest, so LogBySource costs a look for each service and no scan.
+--   rest, so LogBySource costs one seek for each service and no scan.
 .load ./ptable
 .mode box
 
@@ -49,21 +49,21 @@ INSERT INTO LogByHour
 .eqp on
 SELECT RowKey, Source, Message FROM LogByHour WHERE PartitionKey = '2014073115'
   AND RowKey >= '201407311504' AND RowKey < '201407311506' AND Level = 'Error';
--- By source: the same range of each partition. What is found is sorted, for the order of time goes
+-- By source: the same range of each partition. The rows are sorted, because the order of time runs
 -- across the partitions.
 SELECT RowKey, PartitionKey, Message FROM LogBySource
   WHERE RowKey >= '201407311504' AND RowKey < '201407311506' AND Level = 'Error' ORDER BY RowKey;
 -- One service: a range query again.
 SELECT RowKey, Level, Message FROM LogBySource
   WHERE PartitionKey = 'queue' AND RowKey >= '201407311504' AND RowKey < '201407311506';
--- A time that crosses the hour is in two partitions of LogByHour. EntityKey is both keys in one, so
--- this is still one range. (23-chronological-query.sql shows the edges of such ranges.)
+-- A time span that crosses the hour is in two partitions of LogByHour. EntityKey is both keys in
+-- one, so this is still one range. (23-chronological-query.sql shows the edges of such ranges.)
 SELECT PartitionKey, RowKey FROM LogByHour
   WHERE EntityKey >= pt_entity_key('2014073114', '201407311459')
     AND EntityKey < pt_entity_key('2014073115', '201407311501') AND Level = 'Error';
 .eqp off
--- A range of RowKeys costs a look into each partition. So it is cheap for a few services, and a
--- scan where nearly every message has a PartitionKey of its own. How many are there?
+-- A range of RowKeys costs one seek in each partition. So it is cheap for a few services, and a
+-- scan if nearly every message has a PartitionKey of its own. How many partitions are there?
 SELECT count(*) AS partitions FROM (SELECT DISTINCT PartitionKey FROM LogBySource);
 
 .print
@@ -82,8 +82,7 @@ INSERT INTO LogFile VALUES
 SELECT RowKey, First, Last FROM LogFile
   WHERE PartitionKey = 'log' AND pt_starts_with(RowKey, 'queue/2014/07/31/1800');
 .eqp off
--- Those that have something between 18:15 and 18:25: they begin before the end, and end after the
--- beginning.
+-- Those with messages between 18:15 and 18:25: they begin before 18:25 and end after 18:15.
 SELECT RowKey FROM LogFile
   WHERE PartitionKey = 'log' AND pt_starts_with(RowKey, 'queue/2014/07/31/18')
     AND First < pt_datetime('2014-07-31 18:25') AND Last >= pt_datetime('2014-07-31 18:15');

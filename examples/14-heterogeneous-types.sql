@@ -1,23 +1,23 @@
 -- Heterogeneous entity types
 --
 -- Problem: a department and its employees are read and changed together, but they have different
---   properties. The Table service changes together only what is in one partition.
+--   properties. The Table service changes entities together only within one partition.
 -- Pattern: entities of one table need not look alike, so both types live in one partition. Each
---   entity says what it is: by a prefix of its RowKey, or by a property EntityType.
+--   entity shows its type: by a prefix of its RowKey, or by a property EntityType.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'DEPARTMENT_SALES', 'EMPLOYEE_000223'; with EntityType '000223'
 -- Costs: with a prefix one type is a range, and two types never collide. With EntityType one type
 --   is a partition scan, and ids of all types share the keys.
 -- Better in SQL: a second virtual table on the same entities, and a view, give each type its
---   columns; a property that an entity lacks is NULL. Where types are seldom read together, a table
---   for each is the plain way: a transaction covers all tables of a store.
+--   columns; a property that an entity lacks is NULL. If the types are seldom read together, a
+--   table for each is the plain way: a transaction covers all tables of a store.
 .load ./ptable
 .mode box --wrap 0
 .nullvalue NULL
 
 .print
 .print == The type in the key
--- No columns: the table shows Properties, whatever they are.
+-- Without columns the table shows Properties, all of them.
 CREATE VIRTUAL TABLE Company USING ptable();
 INSERT INTO Company VALUES
   ('Sales', 'DEPARTMENT_SALES', '{"DepartmentName":"Sales","EmployeeCount":2}'),
@@ -31,7 +31,7 @@ CREATE VIRTUAL TABLE EmployeeRow USING ptable(
 CREATE VIRTUAL TABLE DepartmentRow USING ptable(
   DepartmentName String, EmployeeCount Int32, table=Company);
 
--- They are ways to look at the same entities: each still shows all of them.
+-- They show the same entities: each still shows all of them.
 SELECT * FROM DepartmentRow;
 
 -- A view over it chooses the type by its prefix. With a partition this stays a range query.
@@ -53,25 +53,25 @@ SELECT (SELECT count(*) FROM Company WHERE pt_starts_with(RowKey, 'EMPLOYEE')) A
 
 .print
 .print == Merge only if the property exists
--- IS NOT NULL is the test whether an entity has the property. Only the department has this one.
+-- IS NOT NULL tests if an entity has the property. Only the department has this one.
 UPDATE DepartmentRow SET EmployeeCount = 3
   WHERE PartitionKey = 'Sales' AND RowKey = 'EMPLOYEE_000223' AND EmployeeCount IS NOT NULL;
 SELECT changes() AS "employees changed";
 UPDATE DepartmentRow SET EmployeeCount = 3
   WHERE PartitionKey = 'Sales' AND RowKey = 'DEPARTMENT_SALES' AND EmployeeCount IS NOT NULL;
 SELECT changes() AS "departments changed";
--- The same test as a Filter, which has no null: what exists is greater, equal or less.
+-- The same test as a Filter, which has no null: a value that exists is greater, equal or less.
 SELECT RowKey FROM DepartmentRow('EmployeeCount ge 0 or EmployeeCount lt 0');
--- A program that reads before it writes takes the ETag along: here too the employee is passed over.
+-- A program that reads before it writes passes the ETag: here too the employee is skipped.
 INSERT INTO DepartmentRow(PartitionKey, RowKey, EmployeeCount, WriteMode, IfMatch)
   SELECT PartitionKey, RowKey, EmployeeCount + 1, 'merge', ETag FROM DepartmentRow
   WHERE PartitionKey = 'Sales' AND RowKey IN ('EMPLOYEE_000223', 'DEPARTMENT_SALES')
     AND EmployeeCount IS NOT NULL;
--- Without the test a merge gives it to whoever has that key.
+-- Without the test a merge adds it to any entity with that key.
 INSERT INTO DepartmentRow(PartitionKey, RowKey, EmployeeCount, WriteMode, IfMatch)
   VALUES ('Sales', 'EMPLOYEE_000223', 3, 'merge', '*');
 SELECT RowKey, Properties FROM Company WHERE Properties ->> 'EmployeeCount' IS NOT NULL;
-UPDATE DepartmentRow SET EmployeeCount = NULL               -- takes it away again
+UPDATE DepartmentRow SET EmployeeCount = NULL               -- removes it again
   WHERE PartitionKey = 'Sales' AND RowKey = 'EMPLOYEE_000223';
 
 .print
@@ -89,11 +89,11 @@ INSERT INTO Staff(PartitionKey, RowKey, EntityType, EmployeeCount)
 INSERT INTO Staff(PartitionKey, RowKey) VALUES ('Sales', 'note');
 SELECT Name, Type, Entities, Example FROM pt_properties('Staff') WHERE Name IN ('Version', 'Age');
 
--- Ids of two types meet in one key: a department 000223 is refused. A prefix avoids that.
+-- Ids of two types share the keys: a department 000223 is refused. A prefix avoids that.
 INSERT INTO Staff(PartitionKey, RowKey, EntityType, EmployeeCount)
   VALUES ('Sales', '000223', 'Department', 0);
 
--- One type: EntityType is no key, so the partition is read.
+-- One type: EntityType is not a key, so the whole partition is read.
 .eqp on
 SELECT RowKey FROM Staff WHERE PartitionKey = 'Sales' AND EntityType = 'Employee';
 .eqp off
@@ -110,8 +110,8 @@ UPDATE Staff SET Version = 2, Name = NULL, FirstName = pt_key_part(Name, 1, ' ')
   WHERE EntityType = 'Employee' AND Version = 1;
 SELECT RowKey, Properties FROM Staff WHERE EntityType = 'Employee';
 
--- Everything that is no employee. The note has no EntityType: in the service's Filter ne leaves it
--- out and not (... eq ...) takes it; in SQL <> leaves it out and IS NOT takes it.
+-- Everything except employees. The note has no EntityType: in the service's Filter ne excludes it
+-- and not (... eq ...) includes it; in SQL <> excludes it and IS NOT includes it.
 SELECT (SELECT count(*) FROM Staff('EntityType ne ''Employee''')) AS "ne",
   (SELECT count(*) FROM Staff('not (EntityType eq ''Employee'')')) AS "not eq",
   (SELECT count(*) FROM Staff WHERE EntityType <> 'Employee') AS "<>",
@@ -119,14 +119,14 @@ SELECT (SELECT count(*) FROM Staff('EntityType ne ''Employee''')) AS "ne",
 
 .print
 .print == What is in a table
--- Which properties and types a table has, if one does not know it ...
+-- If you do not know which properties and types a table has ...
 SELECT Name, Type, Entities, Example FROM pt_properties('Company');
--- ... and what one of its entities has.
+-- ... or what one of its entities has.
 SELECT key AS Name, value FROM Company, json_each(Properties)
   WHERE PartitionKey = 'Sales' AND RowKey = 'EMPLOYEE_000312';
 
 -- An entity may have 252 properties of its own: 255 with PartitionKey, RowKey and Timestamp.
--- limits='azure' holds to that. (The shell's generate_series counts.)
+-- limits='azure' enforces that. (The shell's generate_series counts.)
 CREATE VIRTUAL TABLE Wide USING ptable(limits='azure');
 INSERT INTO Wide
   SELECT 'p', '252', json_group_object('P' || value, value) FROM generate_series(1, 252);

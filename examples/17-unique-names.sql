@@ -1,16 +1,16 @@
 -- Unique names
 --
--- Problem: a user's projects have ids, and names of which no two are alike. Only keys are unique,
---   and the key is the id already: names change, keys cannot.
+-- Problem: a user's projects have ids and unique names. Only keys are unique, and the id is already
+--   the key: names change, keys cannot.
 -- Pattern: a second entity in the same partition has the name as its key. Both are inserted in one
---   batch (entity group transaction). If the name is taken its entity exists, and nothing is
+--   batch (entity group transaction). If the name is taken, its entity exists, and nothing is
 --   written.
 -- Keys: PartitionKey  the user's id: 'user1'
 --       RowKey        'id-' and the id: the project
 --                     'name-' and the name in lower case; IndexedEntityId is the project's id
 -- Costs: two writes for each project. Finding one by its name is two point queries.
--- Better in SQL: one INSERT writes both entities, one join finds by name, and a new name is an
---   UPDATE of the key, also where only upper and lower case change.
+-- Better in SQL: one INSERT writes both entities, one join finds by name, and renaming is an UPDATE
+--   of the key, even if only the case changes.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -23,26 +23,26 @@ CREATE VIRTUAL TABLE Project USING ptable(
 
 .print
 .print == Insert
--- One statement is one transaction, so both entities come or none.
+-- One statement is one transaction, so both entities are inserted or neither.
 INSERT INTO Project VALUES
   ('user1', 'id-' || :roadmap, 'Roadmap', 100, NULL),
   ('user1', 'name-' || lower('Roadmap'), NULL, NULL, :roadmap);
 
--- The name is taken, in whatever case: 409 at the name, and the project is not there either.
+-- The name is taken, in any case: 409 for the name, and the project is not inserted either.
 INSERT INTO Project VALUES
   ('user1', 'id-' || :website, 'ROADMAP', 50, NULL),
   ('user1', 'name-' || lower('ROADMAP'), NULL, NULL, :website);
 SELECT RowKey, Name, Budget, IndexedEntityId FROM Project;
 
--- As two statements they need OR ROLLBACK. WRONG is to leave it out: SQL goes on after the one that
--- failed, and COMMIT keeps a project whose name somebody else has.
+-- As two statements they need OR ROLLBACK. Leaving it out is WRONG: SQL goes on after the one that
+-- failed, and COMMIT keeps a project whose name belongs to another.
 BEGIN;
 INSERT INTO Project VALUES ('user1', 'id-' || :website, 'Roadmap', 50, NULL);
 INSERT INTO Project VALUES ('user1', 'name-roadmap', NULL, NULL, :website);
 COMMIT;
 SELECT Name FROM Project WHERE PartitionKey = 'user1' AND RowKey = 'id-' || :website;
 DELETE FROM Project WHERE PartitionKey = 'user1' AND RowKey = 'id-' || :website;
--- With it the failure ends the transaction, and COMMIT finds none.
+-- With it the failure ends the transaction, and COMMIT finds no transaction.
 BEGIN;
 INSERT OR ROLLBACK INTO Project VALUES ('user1', 'id-' || :website, 'Roadmap', 50, NULL);
 INSERT OR ROLLBACK INTO Project VALUES ('user1', 'name-roadmap', NULL, NULL, :website);
@@ -80,8 +80,8 @@ UPDATE OR ROLLBACK Project SET RowKey = 'name-' || lower('Website')
   WHERE PartitionKey = 'user1' AND RowKey = 'name-' || lower('Roadmap');
 COMMIT;
 SELECT Name FROM Project WHERE PartitionKey = 'user1' AND RowKey = 'id-' || :roadmap;
--- To a free one. (Where several programs rename the same project, the second UPDATE may find that
--- the old name has gone: 29-renaming-unique-names.sql.)
+-- To a free one. (If several programs rename the same project, the second UPDATE may find the old
+-- name gone: 29-renaming-unique-names.sql.)
 BEGIN;
 UPDATE OR ROLLBACK Project SET Name = 'Road Map'
   WHERE PartitionKey = 'user1' AND RowKey = 'id-' || :roadmap;
@@ -89,14 +89,14 @@ UPDATE OR ROLLBACK Project SET RowKey = 'name-' || lower('Road Map')
   WHERE PartitionKey = 'user1' AND RowKey = 'name-' || lower('Roadmap');
 COMMIT;
 
--- Only upper and lower case change: the name keeps its key. A batch that deletes and inserts it has
--- the same entity twice and is refused ...
+-- Only the case changes: the name keeps its key. A batch that deletes and inserts it has the same
+-- entity twice and is refused ...
 BEGIN;
 DELETE FROM Project WHERE PartitionKey = 'user1' AND RowKey = 'name-' || lower('Road Map');
 INSERT OR ROLLBACK INTO Project
   VALUES ('user1', 'name-' || lower('ROAD MAP'), NULL, NULL, :roadmap);
 COMMIT;
--- ... while the same two UPDATEs as above are right: the second one leaves the key as it is.
+-- ... while the same two UPDATEs as above work: the second one leaves the key as it is.
 BEGIN;
 UPDATE OR ROLLBACK Project SET Name = 'ROAD MAP'
   WHERE PartitionKey = 'user1' AND RowKey = 'id-' || :roadmap;
@@ -112,7 +112,7 @@ SELECT lower('Été') AS key, lower('ÉTÉ') AS "another key", lower('İßΣ') A
 
 .print
 .print == Delete
--- Both entities; the project says which name. After that the name is free.
+-- Both entities; the name comes from the project. After that the name is free.
 DELETE FROM Project WHERE PartitionKey = 'user1' AND RowKey IN ('id-' || :roadmap,
   (SELECT 'name-' || lower(Name) FROM Project
     WHERE PartitionKey = 'user1' AND RowKey = 'id-' || :roadmap));
@@ -122,8 +122,8 @@ INSERT INTO Project VALUES
 
 .print
 .print == The plain way
--- No entities for names: a statement sees one state of the store, and nobody writes between its
--- look and its INSERT. It reads all projects of the user, so it is right where these are few.
+-- No entities for names: a statement sees one state of the store, and no one can write between its
+-- check and its INSERT. It reads all projects of the user, so it is right if these are few.
 CREATE VIRTUAL TABLE Plain USING ptable(Name String);
 INSERT INTO Plain VALUES ('user1', '1', 'Roadmap');
 INSERT INTO Plain SELECT 'user1', '2', 'ROADMAP' WHERE NOT EXISTS

@@ -3,9 +3,9 @@
 -- Problem: users are found by id, and by the e-mail address that they log in with. An address
 --   belongs to one user, but it may change, and a user may log in in several ways.
 -- Pattern: two entities in two tables, so no batch (entity group transaction) of the Table service
---   holds both. First the user is stored, then the login. If the login exists the address is taken,
---   and what is left is a user whom nobody knows: an orphan. It is in nobody's way and is cleaned
---   up later.
+--   can write both. First the user is stored, then the login. If the login exists, the address is
+--   taken, and the user that was stored is an orphan, without a login. It does no harm and is
+--   cleaned up later.
 -- Keys: Users   PartitionKey the user's id: 'u1', RowKey 'details'
 --       Logins  PartitionKey the address in lower case, RowKey the kind of login; EntityId
 -- Costs: two writes, and a clean-up now and then. Logging in is two point queries.
@@ -21,7 +21,7 @@ CREATE VIRTUAL TABLE Logins USING ptable(EntityId String);
 INSERT INTO Users VALUES ('u1', 'details', 'JonesJ@contoso.com', '2026-11-21 08:00');
 INSERT INTO Logins VALUES (lower('JonesJ@contoso.com'), 'password', 'u1');
 -- Another kind of login is another RowKey, added later. Every user has the kind password, so that
--- is the row that tells whether an address is taken.
+-- is the row that shows if an address is taken.
 INSERT INTO Logins VALUES (lower('JonesJ@contoso.com'), 'card', 'u1');
 
 -- Log in: two point queries.
@@ -56,8 +56,8 @@ DELETE FROM Logins WHERE PartitionKey = 'halld@contoso.com';
 INSERT INTO Users VALUES ('u7', 'details', 'agara@contoso.com', '2026-11-21 08:40'),
   ('u8', 'details', 'nashn@contoso.com', '2026-11-21 09:59');
 
--- Users without a login: an anti-join. It looks at every user and into the partition of the user's
--- address. Some are no orphans yet: u8 is being registered just now, so there is an age limit.
+-- Users without a login: an anti-join. It reads every user and seeks in the partition of the user's
+-- address. Some are not orphans yet: u8 is just being registered, so there is an age limit.
 CREATE VIEW Orphan AS SELECT PartitionKey AS UserId, CreatedAt, ETag FROM Users
   WHERE RowKey = 'details' AND NOT EXISTS (SELECT 1 FROM Logins
     WHERE Logins.PartitionKey = lower(Users.Email) AND EntityId = Users.PartitionKey);
@@ -65,28 +65,28 @@ CREATE VIEW Orphan AS SELECT PartitionKey AS UserId, CreatedAt, ETag FROM Users
 SELECT UserId, CreatedAt, CreatedAt < pt_datetime(datetime(:now, '-1 hour')) AS old FROM Orphan;
 .eqp off
 
--- The clean-up looks first and deletes later. With what it has seen it keeps the ETag.
+-- The clean-up reads first and deletes later. It keeps the ETag of each user that it has read.
 CREATE TEMP TABLE Seen AS SELECT UserId, ETag FROM Orphan
   WHERE CreatedAt < pt_datetime(datetime(:now, '-1 hour'));
 
--- Meanwhile Ann goes on with her registration as u7, which had broken off. Whoever goes on first
--- sets CreatedAt, if the user is still there: that gives a new ETag, and another hour.
+-- Meanwhile Ann resumes her interrupted registration as u7. A program that resumes one first sets
+-- CreatedAt, if the user still exists: that gives a new ETag, and another hour.
 UPDATE Users SET CreatedAt = :now WHERE PartitionKey = 'u7' AND RowKey = 'details';
 SELECT changes() AS "u7 is there";
 
--- Delete what is still the version that was seen. u7 is another one now and stays.
+-- Delete each user that is still the version that was read. u7 has changed and stays.
 DELETE FROM Users WHERE RowKey = 'details'
   AND (PartitionKey, ETag) IN (SELECT UserId, ETag FROM Seen);
 SELECT (SELECT group_concat(UserId, ' ') FROM Seen) AS seen, changes() AS deleted,
   (SELECT group_concat(PartitionKey, ' ') FROM Users) AS "users now";
--- So Ann's login comes to a user who is there. Who comes after the clean-up begins anew.
+-- So Ann's login gets a user that exists. Anyone who resumes after the clean-up starts over.
 INSERT INTO Logins VALUES ('agara@contoso.com', 'password', 'u7');
 UPDATE Users SET CreatedAt = :now WHERE PartitionKey = 'u3' AND RowKey = 'details';
 SELECT changes() AS "u3 is there";
 
--- Here the clean-up is one statement, and nobody writes between its look and its deleting: it needs
--- no ETags. It still needs the age limit as long as registrations are two transactions. It is 11:30
--- now, and u8 has not come back.
+-- Here the clean-up is one statement, and no one can write between its reading and its deleting: it
+-- needs no ETags. It still needs the age limit as long as registrations are two transactions. It is
+-- 11:30 now, and u8 has not come back.
 .parameter set :now "'2026-11-21 11:30'"
 DELETE FROM Users WHERE RowKey = 'details' AND PartitionKey IN
   (SELECT UserId FROM Orphan WHERE CreatedAt < pt_datetime(datetime(:now, '-1 hour')));
@@ -95,9 +95,9 @@ SELECT changes() AS deleted, (SELECT group_concat(PartitionKey, ' ') FROM Users)
 .print
 .print == The plain way: one transaction
 -- Both tables are in one store, so one transaction writes both. If the address is taken, OR
--- ROLLBACK takes back the user too, and a program that ends in between leaves nothing: there are no
--- orphans and no clean-up. (The statement that can fail is the last one. What comes after it in a
--- script would run outside the transaction: 26-replace-and-merge.sql.)
+-- ROLLBACK undoes the user too, and a program that ends in between leaves nothing: there are no
+-- orphans and no clean-up. (The statement that can fail is the last one. A statement after it in
+-- the script would run outside the transaction: 26-replace-and-merge.sql.)
 BEGIN;
 INSERT OR ROLLBACK INTO Users VALUES ('u9', 'details', 'KwokK@contoso.com', :now);
 INSERT OR ROLLBACK INTO Logins VALUES (lower('KwokK@contoso.com'), 'password', 'u9');

@@ -1,13 +1,13 @@
 -- Department count
 --
--- Problem: a department knows how many employees it has. The number must be right although several
+-- Problem: a department knows how many employees it has. The number must stay right while several
 --   people hire and dismiss at the same time.
 -- Pattern: the number is a property of the department, written in the same batch (entity group
---   transaction) as the employee, with the ETag of the department that was read. If somebody was
---   faster, the batch is refused as a whole (412): read again and repeat.
+--   transaction) as the employee, with the ETag of the department that was read. If someone else
+--   was faster, the whole batch is refused (412): read again and repeat.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'DEPARTMENT_SALES', 'EMPLOYEE_000223': one partition, so one batch
--- Costs: each change writes the department too, and those who meet there repeat their work.
+-- Costs: each change writes the department too, and writers that collide there repeat their work.
 -- Better in SQL: SET EmployeeCount = EmployeeCount + 1 reads and writes in one step, so there is
 --   nothing to repeat. Often count(*), which reads only keys, is enough.
 .load ./ptable
@@ -15,7 +15,7 @@
 .shell rm -f build/department-count*
 
 -- Two writers on one store. Each has read the department. The second writer is a second connection:
--- .connection 1 makes it and goes there, .connection 0 goes back.
+-- .connection 1 makes it and switches to it, .connection 0 switches back.
 CREATE VIRTUAL TABLE Company USING ptable(EmployeeCount Int32, LastName String,
   store='build/department-count');
 INSERT INTO Company VALUES ('Sales', 'DEPARTMENT_SALES', 2, NULL),
@@ -38,7 +38,7 @@ INSERT INTO Company(PartitionKey, RowKey, LastName, EmployeeCount, WriteMode, If
   UNION ALL
   SELECT 'Sales', 'DEPARTMENT_SALES', NULL, EmployeeCount + 1, 'merge', ETag FROM Seen;
 
--- The first writer hires Nina by what it has read: 412, and Nina is not there either.
+-- The first writer hires Nina with the ETag that it has read: 412, and Nina is not inserted either.
 .connection 0
 INSERT INTO Company(PartitionKey, RowKey, LastName, EmployeeCount, WriteMode, IfMatch)
   SELECT 'Sales', 'EMPLOYEE_000402', 'Nash', NULL, 'insert', NULL
@@ -47,7 +47,7 @@ INSERT INTO Company(PartitionKey, RowKey, LastName, EmployeeCount, WriteMode, If
 SELECT RowKey, coalesce(EmployeeCount, LastName) AS "number or name" FROM Company
   WHERE PartitionKey = 'Sales';
 
--- The second round: read again, then everything once more.
+-- The second try: read again, then everything once more.
 UPDATE Seen SET (EmployeeCount, ETag) = (SELECT EmployeeCount, ETag FROM Company
   WHERE PartitionKey = 'Sales' AND RowKey = 'DEPARTMENT_SALES');
 INSERT INTO Company(PartitionKey, RowKey, LastName, EmployeeCount, WriteMode, IfMatch)
@@ -70,9 +70,9 @@ ROLLBACK;
 
 .print
 .print == In one step
--- UPDATE takes the number that is there now. From then on its transaction is the store's only
--- writer, so nobody comes in between: no ETag and no second round. Another writer waits, as long as
--- PRAGMA busy_timeout says (here not at all).
+-- UPDATE uses the current number. From then on its transaction is the store's only writer, so no
+-- one can write in between: no ETag and no second try. Another writer waits for PRAGMA busy_timeout
+-- (here not at all).
 BEGIN;
 UPDATE OR ROLLBACK Company SET EmployeeCount = EmployeeCount + 1
   WHERE PartitionKey = 'Sales' AND RowKey = 'DEPARTMENT_SALES';
@@ -82,7 +82,7 @@ DELETE FROM Company WHERE PartitionKey = 'Sales' AND RowKey = 'EMPLOYEE_000223';
 INSERT OR ROLLBACK INTO Company VALUES ('Sales', 'EMPLOYEE_000403', NULL, 'Hall');
 COMMIT;
 -- The INSERT, which can fail, is the last statement. An employee who is there already is not
--- counted twice: OR ROLLBACK takes the number back, and COMMIT finds no transaction.
+-- counted twice: OR ROLLBACK undoes the change of the number, and COMMIT finds no transaction.
 BEGIN;
 UPDATE OR ROLLBACK Company SET EmployeeCount = EmployeeCount + 1
   WHERE PartitionKey = 'Sales' AND RowKey = 'DEPARTMENT_SALES';
@@ -90,7 +90,7 @@ INSERT OR ROLLBACK INTO Company VALUES ('Sales', 'EMPLOYEE_000403', NULL, 'Hall'
 COMMIT;
 SELECT * FROM Numbers;
 
--- Dismiss: minus as many as DELETE has found. Here that is one of two.
+-- Dismiss: subtract as many as DELETE has found. Here that is one of two.
 BEGIN;
 DELETE FROM Company
   WHERE PartitionKey = 'Sales' AND RowKey IN ('EMPLOYEE_000403', 'EMPLOYEE_000999');
@@ -101,8 +101,8 @@ SELECT * FROM Numbers;
 
 .print
 .print == A transaction that reads first
--- It holds no lock. If somebody writes after its SELECT, it may not write any more. So here, too,
--- no number is lost: ROLLBACK and try again.
+-- It holds no lock. If someone else writes after its SELECT, it can no longer write. So here, too,
+-- no update is lost: ROLLBACK and try again.
 BEGIN;
 SELECT EmployeeCount FROM Company WHERE PartitionKey = 'Sales' AND RowKey = 'DEPARTMENT_SALES';
 .connection 1
@@ -114,7 +114,7 @@ ROLLBACK;
 
 .print
 .print == No such employee, no such department: 404
--- DELETE and UPDATE find nothing and are content. The loud forms, with IfMatch '*', are not.
+-- DELETE and UPDATE find nothing and succeed. The loud forms, with IfMatch '*', fail.
 INSERT INTO Company(PartitionKey, RowKey, WriteMode, IfMatch)
   VALUES ('Sales', 'EMPLOYEE_000403', 'delete', '*');
 INSERT INTO Company(PartitionKey, RowKey, LastName, EmployeeCount, WriteMode, IfMatch) VALUES
@@ -125,8 +125,8 @@ SELECT count(*) AS "in Archive" FROM Company WHERE PartitionKey = 'Archive';
 
 .print
 .print == Two processes at the same time
--- Each runs the script that is written here and hires fifty people, one after the other. None is
--- lost, none counted twice. .bail on ends a script at its first error.
+-- Each runs the script that is written here and hires fifty people, one after the other. No one is
+-- lost or counted twice. .bail on ends a script at its first error.
 .mode list
 .once build/department-count.sql
 SELECT '.bail on' UNION ALL SELECT '.load ./ptable' UNION ALL SELECT '.timeout 60000' UNION ALL
@@ -144,8 +144,8 @@ SELECT * FROM Numbers;
 
 .print
 .print == The plain way
--- Count when somebody asks. It reads the employees' keys, nothing else, and is never wrong. A
--- stored number is worth its trouble where it is asked for often and the employees are many.
+-- Count on demand. It reads only the employees' keys, and is never wrong. A stored number is worth
+-- the trouble if it is read often and there are many employees.
 .eqp on
 SELECT count(*) AS employees FROM Company
   WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'EMPLOYEE_');

@@ -6,23 +6,23 @@
 -- Keys: table         'Order' and the tenant: OrderContoso
 --       PartitionKey  the month: '2014-07'
 --       RowKey        the order's number: '000101'
--- Costs: a declaration for each tenant and, for questions about all of them, a query for each. The
---   Table service leaves that to the client.
--- Better in SQL: one view asks all tenants, and a transaction spans their tables.
+-- Costs: a declaration for each tenant and, for questions about all of them, a query for each,
+--   which the Table service leaves to the client.
+-- Better in SQL: one view reads all tenants, and a transaction spans their tables.
 .load ./ptable
 .mode box
 
 .print
 .print == A table for each tenant
--- In SQL it may be called as one likes; the option table says which table of the store it is.
+-- In SQL it may have any name; the option table names the table of the store.
 CREATE VIRTUAL TABLE Contoso  USING ptable(Customer String, Total Int32, table=OrderContoso);
 CREATE VIRTUAL TABLE Fabrikam USING ptable(Customer String, Total Int32, table=OrderFabrikam);
 INSERT INTO Contoso VALUES ('2014-06', '000100', 'jonesj@contoso.com', 120),
   ('2014-07', '000101', 'jonesj@contoso.com', 80), ('2014-07', '000102', 'donh@contoso.com', 45);
 INSERT INTO Fabrikam VALUES ('2014-07', '000101', 'kwokk@fabrikam.com', 300);
 
--- A tenant's name must do as a table's name. The service takes letters and digits only, which
--- limits='azure' checks. Names that differ only in case are one table, there and here (409).
+-- A tenant's name must be usable in a table's name. The service allows only letters and digits,
+-- which limits='azure' checks. Names that differ only in case are one table, there and here (409).
 CREATE VIRTUAL TABLE Tailspin USING ptable(
   Customer String, Total Int32, table='Order-Tailspin-Toys', limits='azure');
 INSERT INTO pt_tables(TableName) VALUES ('ORDERCONTOSO');
@@ -31,10 +31,10 @@ CREATE VIRTUAL TABLE Tailspin USING ptable(
 INSERT INTO Tailspin VALUES ('2014-07', '000101', 'annb@tailspintoys.com', 60);
 
 .print
-.print == Which tenants there are, and how much each has
+.print == The tenants, and how much each has
 -- These are counters of the store: no entity is read.
 SELECT substr(TableName, 6) AS tenant, Entities, Bytes FROM pt_tables WHERE TableName GLOB 'Order*';
--- = compares the names of tables without case, GLOB with it.
+-- = compares the names of tables case-insensitively, GLOB case-sensitively.
 SELECT count(*) FILTER (WHERE TableName = 'ordercontoso') AS "=",
        count(*) FILTER (WHERE TableName GLOB 'ordercontoso') AS "GLOB" FROM pt_tables;
 
@@ -49,7 +49,7 @@ SELECT 'Fabrikam', Total FROM Fabrikam WHERE PartitionKey = '2014-07' AND RowKey
 
 .print
 .print == All tenants: a view
--- Conditions on keys reach each table. A new tenant takes a new view, which can be made from the
+-- Conditions on keys reach each table. A new tenant needs a new view, which can be made from the
 -- list in pt_tables: 08-high-volume-delete.sql does so for a table each day.
 CREATE VIEW AnyOrder AS
   SELECT 'Contoso' AS Tenant, * FROM Contoso UNION ALL
@@ -64,7 +64,7 @@ SELECT Tenant, count(*) AS orders, sum(Total) AS total FROM AnyOrder
 .print == A transaction over tenants: Contoso hands an order over to Fabrikam
 -- The service has no transaction over two tables. Fabrikam has an order 000101 of July: OR ROLLBACK
 -- ends the transaction at the statement that fails, so the order that was deleted is back, and
--- COMMIT finds no transaction. Properties are all properties, also those that are no column.
+-- COMMIT finds no transaction. Properties are all properties, including undeclared ones.
 CREATE TEMP TABLE Moving(PartitionKey TEXT, RowKey TEXT, Properties TEXT);
 BEGIN;
 INSERT INTO Moving SELECT PartitionKey, RowKey, Properties FROM Contoso
@@ -86,12 +86,12 @@ SELECT Tenant, RowKey, Total FROM AnyOrder WHERE PartitionKey = '2014-07';
 
 .print
 .print == A tenant leaves
--- Dropping its table is one operation, in a time that does not grow with the entities. Its
--- declaration is still there, and says that the table is not (404).
+-- Dropping its table is one operation, whose time does not grow with the entities. Its declaration
+-- stays, and reports that the table is gone (404).
 DELETE FROM pt_tables WHERE TableName = 'OrderFabrikam';
 SELECT changes() AS "tables dropped";
 SELECT * FROM Fabrikam;
--- The view fails likewise, unless the condition on Tenant passes over that table.
+-- The view fails likewise, unless the condition on Tenant excludes that table.
 SELECT count(*) FROM AnyOrder;
 SELECT count(*) AS "orders of Contoso" FROM AnyOrder WHERE Tenant = 'Contoso';
 -- The tenant comes back. The name is free at once; the service keeps it busy for 40 seconds or more
@@ -99,7 +99,7 @@ SELECT count(*) AS "orders of Contoso" FROM AnyOrder WHERE Tenant = 'Contoso';
 INSERT INTO pt_tables(TableName) VALUES ('OrderFabrikam');
 INSERT INTO Fabrikam VALUES ('2014-08', '000103', 'kwokk@fabrikam.com', 10);
 SELECT Tenant, count(*) AS orders FROM AnyOrder GROUP BY Tenant;
--- DROP TABLE alone takes away the declaration, and the data stays.
+-- DROP TABLE alone removes the declaration; the data stays.
 DROP VIEW AnyOrder;
 DROP TABLE Tailspin;
 SELECT TableName, Entities FROM pt_tables WHERE TableName = 'OrderTailspinToys';

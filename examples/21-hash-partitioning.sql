@@ -1,14 +1,14 @@
 -- Hash partitioning
 --
--- Problem: users have ids and nothing that would divide them evenly. One partition for all of them
---   takes all the load; partitions by department or by first letter are as uneven as life is. With
---   partitions by ranges of ids, the last one gets all that are new.
+-- Problem: users have ids, but nothing divides them evenly. One partition for all of them takes all
+--   the load; partitions by department or by first letter are of very uneven size. With partitions
+--   by ranges of ids, the last one gets all new users.
 -- Pattern: the partition is a hash of the key, so that every program can compute it.
 -- Keys: PartitionKey  the bucket of the id: 'user-00' to 'user-15'
 --       RowKey        the id: '000223'
--- Costs: a range of ids is a look into each bucket, and ids in order a sort. The number of buckets
---   is part of every key: on the Table service a change means a program that copies and deletes
---   entities while others look for them.
+-- Costs: a range of ids takes one seek in each bucket, and ids in order take a sort. The number of
+--   buckets is part of every key: on the Table service, changing it takes a program that copies and
+--   deletes entities while others look for them.
 -- Better in SQL: pt_hash_bucket computes the bucket, a join looks up many ids, and a new number of
 --   buckets is one transaction.
 .load ./ptable
@@ -16,8 +16,8 @@
 
 .print
 .print == The bucket of an id
--- The hash is XXH64 of the UTF-8 bytes of the text, which most languages have a library for, modulo
--- the number of buckets. pt_pad gives all buckets names of one length.
+-- The hash is XXH64 of the UTF-8 bytes of the text, modulo the number of buckets; most languages
+-- have a library for it. pt_pad gives all buckets names of one length.
 SELECT pt_hash_bucket('000223', 16) AS bucket,
        'user-' || pt_pad(pt_hash_bucket('000223', 16), 2) AS PartitionKey;
 CREATE VIRTUAL TABLE Bucketed USING ptable(Department String, Email String);
@@ -40,30 +40,30 @@ SELECT Department, count(*) AS users FROM Bucketed GROUP BY Department;
 .eqp on
 SELECT Email FROM Bucketed
   WHERE PartitionKey = 'user-' || pt_pad(pt_hash_bucket(:id, 16), 2) AND RowKey = :id;
--- Several users: the right side of a join is computed for each, one point query after the other.
+-- Several users: the join computes each partition, one point query after the other.
 WITH Wanted(id) AS (VALUES ('000312'), ('000223'), ('999999'))
 SELECT id, Email FROM Wanted LEFT JOIN Bucketed
   ON PartitionKey = 'user-' || pt_pad(pt_hash_bucket(id, 16), 2) AND RowKey = id;
--- Without the hash the entity is found too, by a look into each of the 16 partitions.
+-- Without the hash the entity is found too, by one seek in each of the 16 partitions.
 SELECT PartitionKey, Email FROM Bucketed WHERE RowKey = '000223';
 
 .print
 .print == In the order of ids
--- Neighbours lie in different buckets, so a range of ids is a range in each bucket, and SQLite
--- sorts what they give. Name both ends of the range: LIMIT alone comes after the sort, when
--- everything has been read.
+-- Neighbours are in different buckets, so a range of ids is a range in each bucket, and SQLite
+-- sorts the rows. Give both ends of the range: LIMIT alone applies after the sort, when everything
+-- has been read.
 SELECT PartitionKey, RowKey FROM Bucketed
   WHERE RowKey BETWEEN '000221' AND '000225' ORDER BY RowKey;
--- All in the order of ids: a table scan and a sort of everything.
+-- All users in the order of ids: a table scan and a sort of everything.
 EXPLAIN QUERY PLAN SELECT RowKey FROM Bucketed ORDER BY RowKey;
--- Where order does not matter, the table's own order costs nothing, and its EntityKey makes pages.
+-- If order does not matter, the table's own order costs nothing, and EntityKey makes pages.
 SELECT PartitionKey, RowKey FROM Bucketed ORDER BY EntityKey LIMIT 3;
 .eqp off
 
 .print
 .print == The number of buckets belongs to the data
--- It is an entity of the same store, and not part of every statement. A view's trigger puts every
--- new user into the right bucket. (Asked by Id alone, the view looks into each bucket.)
+-- Store it as an entity in the same store, not in every statement. A view's trigger puts every new
+-- user into the right bucket. (Queried by Id alone, the view seeks in each bucket.)
 CREATE VIRTUAL TABLE Setting USING ptable(Buckets Int32);
 INSERT INTO Setting VALUES ('hash', 'User', 16);
 CREATE VIEW Place AS SELECT Buckets FROM Setting WHERE PartitionKey = 'hash' AND RowKey = 'User';
@@ -78,12 +78,12 @@ INSERT INTO User VALUES ('001601', 'Legal', 'donh@contoso.com');     -- ids stay
 SELECT PartitionKey, RowKey, Email FROM Bucketed JOIN Place
   ON PartitionKey = 'user-' || pt_pad(pt_hash_bucket(:id, Buckets), 2) AND RowKey = :id;
 
--- WRONG: a program that still writes with another number of buckets. The same id lands in another
--- partition, and nothing is in its way.
+-- WRONG: a program that still writes with another number of buckets. The same id gets into a second
+-- partition, and nothing prevents it.
 INSERT INTO Bucketed
   VALUES ('user-' || pt_pad(pt_hash_bucket('001601', 10), 2), '001601', 'Legal', NULL);
 SELECT PartitionKey, RowKey, Department FROM Bucketed WHERE RowKey = '001601';
--- Such strays are found, and here deleted, by computing every key anew.
+-- Computing every key again finds such strays, and here deletes them.
 DELETE FROM Bucketed WHERE PartitionKey <>
   'user-' || pt_pad(pt_hash_bucket(RowKey, (SELECT Buckets FROM Place)), 2);
 SELECT changes() AS "strays deleted";
@@ -94,7 +94,7 @@ SELECT changes() AS "strays deleted";
 SELECT count(*) FILTER (WHERE pt_hash_bucket(RowKey, 16) <> pt_hash_bucket(RowKey, 32)) AS "to 32",
        count(*) FILTER (WHERE pt_hash_bucket(RowKey, 16) <> pt_hash_bucket(RowKey, 17)) AS "to 17"
   FROM Bucketed;
--- Others see the old places with the old number until COMMIT, then the new ones.
+-- Others see the old partitions with the old number until COMMIT, then the new ones.
 BEGIN;
 UPDATE OR ROLLBACK Setting SET Buckets = 32 WHERE PartitionKey = 'hash' AND RowKey = 'User';
 UPDATE OR ROLLBACK Bucketed
@@ -109,9 +109,9 @@ SELECT PartitionKey, RowKey, Email FROM Bucketed JOIN Place
 
 .print
 .print == The plain way: one partition
--- A store on one machine has no partition server to protect, and writes come one at a time whatever
--- their partition. With PartitionKey '' and the id as RowKey there is no hash, and ids are in
--- order: better, unless the data comes from the service or will go there.
+-- A store on one machine has no partition servers to spread load over, and has one writer at a time
+-- whatever the partition. With PartitionKey '' and the id as RowKey there is no hash, and ids are
+-- in order: better, unless the data comes from the service or will go there.
 CREATE VIRTUAL TABLE Plain USING ptable(Department String, Email String);
 INSERT INTO Plain SELECT '', Id, Department, Email FROM User;
 .eqp on

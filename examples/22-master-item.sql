@@ -6,9 +6,9 @@
 --   writes them.
 -- Keys: PartitionKey  the order's number: '000223'
 --       RowKey        'order' for the header; 'line_0001', 'line_0002' ... for the lines
--- Costs: every change of a line is also a write of the header. On the Table service two clerks at
---   one order make each other try again (412), and a batch takes a header and 99 lines.
--- Better in SQL: UPDATE adds to the total where it lies, and a trigger keeps the rules.
+-- Costs: every change of a line also writes the header. On the Table service two clerks at one
+--   order make each other try again (412), and a batch has room for a header and 99 lines.
+-- Better in SQL: UPDATE adds to the total in place, and a trigger enforces the rules.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -22,22 +22,23 @@ CREATE VIRTUAL TABLE OrdersBatch USING ptable(
 
 .print
 .print == A new order: one statement, one batch
--- (BEGIN only serves to show the batch in pt_batches.)
+-- (BEGIN is there only to show the batch in pt_batches.)
 BEGIN;
 INSERT OR ROLLBACK INTO OrdersBatch VALUES
   ('000223', 'order', 'jonesj@contoso.com', 'open', 7400, NULL, NULL, NULL),
   ('000223', 'line_0001', NULL, NULL, NULL, 'Kettle', 2, 1250),
   ('000223', 'line_0002', NULL, NULL, NULL, 'Lamp', 1, 4900);
 SELECT PartitionKey, Operations FROM pt_batches;
--- A batch may write an entity once. A total that is added to line by line breaks that: the client
--- adds up all lines first. (Without OR ROLLBACK the transaction goes on without this UPDATE.)
+-- A batch may write an entity only once. Adding to the total line by line breaks that rule, so the
+-- client adds up all lines first. (Without OR ROLLBACK the transaction goes on without this
+-- UPDATE.)
 UPDATE OrdersBatch SET Total = Total + 100 WHERE PartitionKey = '000223' AND RowKey = 'order';
 COMMIT;
 
 .print
 .print == Read all of it: one partition scan
--- 'line_' sorts before 'order', so the header comes last, or first when read backwards. What a line
--- lacks is NULL in the header's columns, and the other way.
+-- 'line_' sorts before 'order', so the header comes last, or first when read backwards. The
+-- header's columns are NULL in a line, and the other way round.
 .eqp on
 SELECT RowKey, Customer, Status, Total, Product, Quantity, Price FROM Orders
   WHERE PartitionKey = '000223';
@@ -46,7 +47,7 @@ SELECT RowKey, Total, Price FROM Orders WHERE PartitionKey = '000223' ORDER BY R
 SELECT Status, Total FROM Orders WHERE PartitionKey = '000223' AND RowKey = 'order';
 SELECT Product FROM Orders WHERE PartitionKey = '000223' AND pt_starts_with(RowKey, 'line_');
 .eqp off
--- Numbers in keys are padded, for keys sort as text.
+-- Numbers in keys are padded, because keys sort as text.
 SELECT 'line_10' < 'line_2' AS unpadded, 'line_0010' < 'line_0002' AS padded;
 
 .print
@@ -60,8 +61,8 @@ INSERT INTO OrdersBatch(PartitionKey, RowKey, Total, Product, Quantity, Price, W
   SELECT '000223', 'line_0003', NULL, 'Cup', 6, 300, 'insert', NULL FROM Seen
   UNION ALL
   SELECT '000223', 'order', Total + 6 * 300, NULL, NULL, NULL, 'merge', ETag FROM Seen;
--- The second adds a spoon. The header has changed (412), so the spoon is not there either. The
--- clerk reads the header again and repeats all of it.
+-- The second adds a spoon. The header has changed (412), so the spoon is not inserted either. The
+-- clerk reads the header again and repeats everything.
 INSERT INTO OrdersBatch(PartitionKey, RowKey, Total, Product, Quantity, Price, WriteMode, IfMatch)
   SELECT '000223', 'line_0004', NULL, 'Spoon', 1, 150, 'insert', NULL FROM Seen
   UNION ALL
@@ -70,8 +71,8 @@ SELECT RowKey, Total, Product FROM Orders WHERE PartitionKey = '000223';
 
 .print
 .print == SQL's way: a view of the lines with a trigger
--- The trigger gives the number, and keeps the total and the rule. The client reads nothing before,
--- and two clerks wait for each other instead of repeating.
+-- The trigger assigns the number, maintains the total and enforces the rule. The client reads
+-- nothing first, and two clerks wait for each other instead of repeating.
 CREATE VIEW OrderLine AS SELECT PartitionKey AS OrderNo, pt_key_part(RowKey, 2) AS Line,
   Product, Quantity, Price FROM Orders WHERE pt_starts_with(RowKey, 'line_');
 CREATE TRIGGER OrderLineInsert INSTEAD OF INSERT ON OrderLine BEGIN
@@ -91,15 +92,15 @@ INSERT INTO OrderLine(OrderNo, Product, Quantity, Price)
 SELECT RowKey, Total, Product, Quantity * Price AS amount FROM Orders WHERE PartitionKey = '000223';
 
 .print
-.print == Once the order is closed no line is added
--- The statement fails as a whole: no plate either.
+.print == No line is added to a closed order
+-- The whole statement fails: no plate is added either.
 UPDATE Orders SET Status = 'closed'
   WHERE PartitionKey = '000223' AND RowKey = 'order' AND Status = 'open';
 INSERT INTO Orders(PartitionKey, RowKey, Status, Total) VALUES ('000224', 'order', 'open', 0);
 INSERT INTO OrderLine(OrderNo, Product, Quantity, Price)
   VALUES ('000224', 'Plate', 4, 800), ('000223', 'Knife', 2, 150);
 SELECT PartitionKey, Total FROM Orders WHERE RowKey = 'order';
--- The check alone, without a trigger: changes() tells that nothing was inserted.
+-- The check alone, without a trigger: changes() shows that nothing was inserted.
 INSERT INTO Orders(PartitionKey, RowKey, Product, Quantity, Price)
   SELECT PartitionKey, 'line_0006', 'Knife', 2, 150 FROM Orders
   WHERE PartitionKey = '000223' AND RowKey = 'order' AND Status = 'open';
@@ -107,8 +108,8 @@ SELECT changes() AS "lines inserted";
 
 .print
 .print == The plain way: no total
--- SQL adds up the lines in the same partition scan. Keep a total where headers are listed without
--- their lines: one look into each partition.
+-- SQL adds up the lines in the same partition scan. Store a total if headers are listed without
+-- their lines: one point query in each partition.
 INSERT INTO OrderLine(OrderNo, Product, Quantity, Price) VALUES ('000224', 'Plate', 4, 800);
 .eqp on
 SELECT PartitionKey, Total FROM Orders WHERE RowKey = 'order';
@@ -117,7 +118,7 @@ SELECT PartitionKey, max(Total) AS "total kept", sum(Quantity * Price) AS "sum o
   FROM Orders GROUP BY PartitionKey;
 
 .print
-.print == An order goes with its lines
--- One statement, whatever their number.
+.print == Deleting an order with its lines
+-- One statement, however many lines there are.
 DELETE FROM Orders WHERE PartitionKey = '000223';
 SELECT changes() AS "entities deleted";

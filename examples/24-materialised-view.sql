@@ -1,14 +1,14 @@
 -- Materialised view
 --
--- Problem: commands arrive as events, such as 'employee 000223 hired for Sales', and must be kept
---   as they came. What is asked all day is something else: how many employees has each department?
--- Pattern: what is written as events is read as totals (CQRS). An event table only grows, and a
---   table shaped for the question is kept from it.
+-- Problem: commands are recorded as events, such as 'employee 000223 hired for Sales', and must be
+--   kept unchanged. But most queries ask something else: how many employees has each department?
+-- Pattern: write events, read totals (CQRS). An event table only grows, and a second table, shaped
+--   for the queries, is kept up to date from it.
 -- Keys: Event      PartitionKey the day: '2014-07-31', RowKey a number that rises: '0000000003'
 --       Headcount  PartitionKey 'headcount', RowKey the department: 'Sales'
 -- Costs: every command writes twice. On the Table service these are two transactions with a queue
 --   between them, so the view lags and may count an event twice.
--- Better in SQL: one transaction keeps both tables of a store together. A view that may lag
+-- Better in SQL: one transaction keeps both tables of a store in step. A view that may lag
 --   remembers how far it has come.
 .load ./ptable
 .mode box
@@ -39,19 +39,19 @@ INSERT INTO Command VALUES
   ('2014-07-30', 'hired', '000223', 'Sales'),     ('2014-07-30', 'hired', '000312', 'Sales'),
   ('2014-07-31', 'hired', '000150', 'Marketing'), ('2014-07-31', 'left',  '000312', 'Sales'),
   ('2014-07-31', 'hired', '000312', 'Marketing');
--- A command that is refused leaves neither an event nor a count, nor does the one before it in the
--- same statement.
+-- A command that is refused leaves neither an event nor a count; nor does a valid one before it in
+-- the same statement.
 INSERT INTO Command VALUES
   ('2014-08-01', 'hired', '000401', 'Sales'), ('2014-08-01', 'left', '000500', 'Legal');
 SELECT PartitionKey AS day, RowKey, Kind, Employee, Department FROM Event;
--- The question is now a point query, however many events there are.
+-- The count is now a point query, however many events there are.
 .eqp on
 SELECT Employees FROM Headcount WHERE PartitionKey = 'headcount' AND RowKey = 'Marketing';
 .eqp off
 
 .print
-.print == The plain way: an SQL view counts when it is asked
--- It is never wrong and reads all events; better until reading them takes too long.
+.print == The plain way: an SQL view counts on demand
+-- It is never wrong, but reads all events: better until that takes too long.
 CREATE VIEW Counted AS
   SELECT Department, sum(CASE Kind WHEN 'hired' THEN 1 ELSE -1 END) AS Employees
   FROM Event GROUP BY Department;
@@ -61,7 +61,7 @@ SELECT * FROM Counted WHERE Department = 'Marketing';
 
 .print
 .print == Rebuild
--- Somebody has damaged the materialised view; the comparison finds out. It is made anew from the
+-- Someone has damaged the materialised view; a comparison finds the damage. It is rebuilt from the
 -- events, in one transaction. Readers see the old counts until COMMIT.
 UPDATE Headcount SET Employees = 99 WHERE PartitionKey = 'headcount' AND RowKey = 'Sales';
 SELECT Department, Counted.Employees AS events, Headcount.Employees AS kept FROM Counted
@@ -75,14 +75,14 @@ SELECT RowKey AS department, Employees FROM Headcount WHERE PartitionKey = 'head
 
 .print
 .print == A view that lags
--- Writers do not wait for it, and it catches up when it likes. It counts hirings by day, and
--- remembers the EntityKey of the last event that it has applied. The mark lies beside the counts
--- and changes in the same transaction: an event is never applied twice or left out, also if the
--- process is killed between two statements.
+-- Writers do not wait for it, and it can catch up at any time. It counts hirings by day, and
+-- remembers the EntityKey of the last event that it has applied. This mark is stored with the
+-- counts and changes in the same transaction: an event is never applied twice or left out, even if
+-- the process is killed between two statements.
 CREATE VIRTUAL TABLE Hirings USING ptable(Hired Int32, LastKey Binary);
 INSERT INTO Hirings(PartitionKey, RowKey, LastKey) VALUES ('mark', '', x'');
 CREATE VIEW Mark AS SELECT LastKey FROM Hirings WHERE PartitionKey = 'mark' AND RowKey = '';
--- The next events, four at most: what catching up reads is the range after the mark.
+-- The next events, at most four: catching up reads the range after the mark.
 CREATE VIEW NextEvent AS SELECT EntityKey AS Place, PartitionKey AS Day, Kind FROM Event
   WHERE EntityKey > (SELECT LastKey FROM Mark) ORDER BY EntityKey LIMIT 4;
 -- SQLite has no procedures; a trigger on a view is one. INSERT INTO CatchUp does a step.
@@ -102,7 +102,7 @@ INSERT INTO CatchUp DEFAULT VALUES;
 SELECT RowKey AS day, Hired, (SELECT count(*) FROM NextEvent) AS "events to come"
   FROM Hirings WHERE PartitionKey = 'day';
 INSERT INTO CatchUp DEFAULT VALUES;
-INSERT INTO CatchUp DEFAULT VALUES;        -- once too often does no harm
+INSERT INTO CatchUp DEFAULT VALUES;        -- one more does no harm
 INSERT INTO Command VALUES ('2014-08-01', 'hired', '000401', 'Sales');
 INSERT INTO CatchUp DEFAULT VALUES;
 SELECT RowKey AS day, Hired, (SELECT count(*) FROM NextEvent) AS "events to come"
@@ -110,8 +110,8 @@ SELECT RowKey AS day, Hired, (SELECT count(*) FROM NextEvent) AS "events to come
 
 .print
 .print == Events must come in the order of their keys
--- For commands the trigger sees to it, and a store has one writer at a time. Whatever else is put
--- in before the mark is not seen.
+-- For commands the trigger ensures this, and a store has one writer at a time. Any other event
+-- inserted before the mark is not seen.
 INSERT INTO Command VALUES ('2014-07-30', 'hired', '000402', 'Legal');
 INSERT INTO Event VALUES ('2014-07-30', '0000000007', 'hired', '000402', 'Legal');
 INSERT INTO CatchUp DEFAULT VALUES;

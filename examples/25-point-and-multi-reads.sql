@@ -1,14 +1,14 @@
 -- Point and multi reads
 --
--- Problem: an employee is wanted by department and number, several of them at once, those with last
---   names from B to C, and of some only the e-mail address.
--- Pattern: all of this is asked of the keys. A whole key is a point query, a prefix a range, a
+-- Problem: find an employee by department and number, several employees at once, those with last
+--   names from B to C, and only the e-mail address of some.
+-- Pattern: the keys answer all of this. A whole key is a point query, a prefix a range, a
 --   department a partition scan; anything else reads the table.
 -- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '212'
 --       ByName    PartitionKey the department, RowKey last name and number: 'Brown_000214'
--- Costs: for each key one look. On the Table service an 'or' of two keys reads the table.
+-- Costs: one seek for each key. On the Table service an 'or' of two keys reads the table.
 -- Better in SQL: several keys are several point queries, in SQL and in the service's filters alike.
---   A join says which of them are missing.
+--   A join shows which of them are missing.
 .load ./ptable
 .mode box
 .nullvalue NULL
@@ -26,13 +26,13 @@ INSERT INTO Employee VALUES
 SELECT * FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '212';
 SELECT LastName FROM Employee WHERE Filter MATCH 'PartitionKey eq ''Sales'' and RowKey eq ''212''';
 .eqp off
--- A key that is not there is no row (the service's Get is 404). Case and leading zeros count.
+-- A missing key returns no row (the service's Get is 404). Case and leading zeros matter.
 SELECT count(*) AS "not there" FROM Employee WHERE PartitionKey = 'sales' AND RowKey = '212'
   OR PartitionKey = 'Sales' AND RowKey = '0212';
 
 .print
 .print == Several keys
--- Of a department, of several departments, and in a filter.
+-- From one department, from several departments, and in a filter.
 .eqp on
 SELECT RowKey, LastName FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey IN ('212', '214', '999');
@@ -41,11 +41,11 @@ SELECT PartitionKey, RowKey, LastName FROM Employee
 SELECT PartitionKey, RowKey, LastName FROM Employee WHERE Filter MATCH
   'PartitionKey eq ''Sales'' and RowKey eq ''212''
    or PartitionKey eq ''Men''''s Wear'' and RowKey eq ''301''';
--- Two INs are all pairs of them: also Marketing 212, whom nobody had in mind.
+-- Two INs mean all pairs: also Marketing 212, which was not intended.
 SELECT PartitionKey, RowKey, LastName FROM Employee
   WHERE PartitionKey IN ('Sales', 'Marketing') AND RowKey IN ('212', '213');
--- A plan cannot say which keys a filter's text will name. A table with scan='deny' refuses, when it
--- runs, a filter that would read all of it; the first of these is not refused.
+-- A plan cannot show which keys a filter's text will name. A table with scan='deny' refuses, at run
+-- time, a filter that would read all of it; the first of these is not refused.
 .eqp off
 CREATE VIRTUAL TABLE Strict USING ptable(LastName String, table=Employee, scan='deny');
 SELECT LastName FROM Strict WHERE Filter MATCH
@@ -73,8 +73,8 @@ INSERT INTO ByName(PartitionKey, RowKey) VALUES
 SELECT RowKey FROM ByName WHERE PartitionKey = 'Sales' AND RowKey >= 'B' AND RowKey < 'C';
 SELECT RowKey FROM ByName
   WHERE Filter MATCH 'PartitionKey eq ''Sales'' and RowKey ge ''B'' and RowKey lt ''C''';
--- The same in words. None of them finds 'brandt': lower case sorts after all of upper case. Write
--- names in keys in one case where that is not wanted.
+-- The same with functions. None of them finds 'brandt': lower case sorts after all of upper case.
+-- If you do not want that, write names in keys in one case.
 SELECT RowKey FROM ByName WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'B');
 .eqp off
 -- RowKey le 'F' goes up to the key 'F' itself; every longer one that begins with F comes after it.
@@ -88,12 +88,12 @@ SELECT group_concat(RowKey, ' ') FILTER (WHERE RowKey <= 'F') AS "le 'F'",
 -- A parameter of SQL is a value; nothing in it needs quotes.
 .parameter set :department "'Men''s Wear'"
 SELECT RowKey, LastName FROM Employee WHERE PartitionKey = :department;
--- A filter is text. A value without quotes is taken for a property. Between quotes, an apostrophe
+-- A filter is text. A value without quotes is read as a property. Between quotes, an apostrophe
 -- ends it, and the rest is read as filter. quote() puts quotes around it and doubles those inside.
 SELECT RowKey FROM Employee WHERE Filter MATCH 'PartitionKey eq Sales';
 SELECT RowKey FROM Employee WHERE Filter MATCH 'PartitionKey eq ''' || :department || '''';
 SELECT RowKey, LastName FROM Employee WHERE Filter MATCH 'PartitionKey eq ' || quote(:department);
--- WRONG: without quote() a text from outside reads every department.
+-- WRONG: without quote() a text from a user can read every department.
 .parameter set :department "'x'' or PartitionKey ne ''x'"
 SELECT count(*) AS "without quote()" FROM Employee
   WHERE Filter MATCH 'PartitionKey eq ''' || :department || '''';
@@ -107,8 +107,8 @@ SELECT count(*) AS "with quote()" FROM Employee
 SELECT RowKey, Email FROM Employee WHERE PartitionKey = 'Sales';
 SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales';
 .eqp off
--- What an entity lacks is NULL: the Email of 213 above. A property that is no column is read from
--- Properties; there names count with their case, and one that no entity has is NULL, too.
+-- A property that an entity lacks is NULL: the Email of 213 above. An undeclared property is read
+-- from Properties; there names are case-sensitive, and one that no entity has is NULL, too.
 SELECT RowKey, Properties ->> 'Email' AS Email, Properties ->> 'email' AS email,
        Properties ->> 'Phone' AS Phone FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = '212';

@@ -1,15 +1,16 @@
 -- Replace and merge
 --
--- Problem: a client knows a new e-mail address. Shall the entity be what the client sends, or shall
---   only that property change? And what if there is no such entity, or somebody else was faster?
--- Pattern: replace keeps only what is given, merge keeps everything else. Either wants the entity
---   to be there (404), or makes it.
+-- Problem: a client has a new e-mail address to store. Should the entity become what the client
+--   sends, or should only that property change? And what if there is no entity, or someone else was
+--   faster?
+-- Pattern: replace keeps only the given properties, merge also keeps all others. Each comes in two
+--   forms: the entity must exist (404), or it is made.
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        the employee's number: '000223'
 -- Costs: one look-up by key and one write, with a new ETag.
--- Better in SQL: WriteMode and IfMatch make an INSERT any of the Table service's operations. UPDATE
---   is a merge that can also remove properties, count up without reading first, and change many
---   entities at once.
+-- Better in SQL: WriteMode and IfMatch turn an INSERT into any of the Table service's operations.
+--   UPDATE is a merge that can also remove properties, increment without reading first, and change
+--   many entities at once.
 .load ./ptable
 .mode box --wrap 80
 
@@ -20,8 +21,8 @@ INSERT INTO Employee(PartitionKey, RowKey, LastName, Age, Properties) VALUES
 
 .print
 .print == The entity must exist, in any version
--- IfMatch '*': the service's Merge Entity and Update (replace) Entity. Badge, which is no column,
--- survives the merge and not the replace.
+-- IfMatch '*': the service's Merge Entity and Update (replace) Entity. Badge, which is undeclared,
+-- survives the merge but not the replace.
 INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
   VALUES ('Sales', '000223', 'jonesj@contoso.com', 'merge', '*');
 INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
@@ -31,19 +32,19 @@ SELECT * FROM Sales;
 .print
 .print == An update of an entity that is missing: 404
 -- The design guide's sample of an upsert is an update with the ETag *. That means any version, not
--- any entity: it is no upsert but an error, for merge and replace alike.
+-- any entity: it is not an upsert but an error, for merge and replace alike.
 INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
   VALUES ('Sales', '000401', 'annb@contoso.com', 'merge', '*');
 INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)
   VALUES ('Sales', '000401', 'annb@contoso.com', 'replace', '*');
--- The quiet form finds nothing, and changes() says so.
+-- The quiet form finds nothing, and changes() shows it.
 UPDATE Employee SET Email = 'annb@contoso.com' WHERE PartitionKey = 'Sales' AND RowKey = '000401';
 SELECT changes() AS updated;
 
 .print
 .print == An upsert is the form without IfMatch
--- Insert Or Merge, Insert Or Replace: it makes the entity or changes it. INSERT OR REPLACE is SQL's
--- word for the second.
+-- Insert Or Merge, Insert Or Replace: they make the entity or change it. INSERT OR REPLACE is SQL's
+-- name for the second.
 INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode)
   VALUES ('Sales', '000401', 'annb@contoso.com', 'merge');
 INSERT INTO Employee(PartitionKey, RowKey, LastName, WriteMode)
@@ -55,8 +56,8 @@ SELECT * FROM Sales;
 
 .print
 .print == Two clients have read the same version: 412
--- With the ETag that was read the second is refused. No operation checks by itself: replace, merge
--- and delete do if they are given an ETag.
+-- With the ETag that was read the second is refused. No operation checks by default: replace, merge
+-- and delete check if they are given an ETag.
 CREATE TEMP TABLE Seen AS SELECT ETag FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
@@ -72,8 +73,8 @@ SELECT changes() AS updated;
 -- WRONG: without IfMatch nothing is checked. The last one wins, and the first does not learn of it.
 INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode) VALUES ('Sales', '000223', 37, 'merge');
 SELECT Age AS "the last one won" FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '000223';
--- IfMatch NULL is no IfMatch: an ETag that was not read checks nothing. Take it FROM what was read,
--- as above, so that without it there is no row to write.
+-- IfMatch NULL is no condition: an ETag that was not read checks nothing. SELECT it FROM what was
+-- read, as above, so that without it there is no row to write.
 DELETE FROM Seen;
 INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
   SELECT 'Sales', '000223', 39, 'merge', ETag FROM Seen;
@@ -82,7 +83,7 @@ SELECT changes() AS written;
 .print
 .print == Insert and delete
 -- An insert has no version to check; it checks that there is no entity (409). A delete without
--- IfMatch takes the entity if it is there (the service wants an If-Match, at least '*').
+-- IfMatch deletes the entity if it exists (the service requires an If-Match, at least '*').
 INSERT INTO Employee(PartitionKey, RowKey, Age) VALUES ('Sales', '000223', 38);
 INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Sales', '000402', 'delete');
 INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Sales', '000402', 'delete');
@@ -90,8 +91,8 @@ INSERT INTO Employee(PartitionKey, RowKey, WriteMode, IfMatch)
   VALUES ('Sales', '000402', 'delete', '*');
 
 .print
-.print == An ETag is a version, not a content
--- A merge of nothing gives a new one, too.
+.print == An ETag is a version, not a hash of the content
+-- A merge of nothing makes a new ETag, too.
 INSERT INTO Seen SELECT ETag FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 INSERT INTO Employee(PartitionKey, RowKey, WriteMode) VALUES ('Sales', '000223', 'merge');
 SELECT Employee.ETag = Seen.ETag AS "same ETag" FROM Employee, Seen
@@ -99,8 +100,8 @@ SELECT Employee.ETag = Seen.ETag AS "same ETag" FROM Employee, Seen
 
 .print
 .print == Merge cannot remove a property
--- NULL is "not given". On the service it takes a replace of the whole entity with its ETag; in SQL,
--- UPDATE. Properties removes what is no column.
+-- NULL is "not given". On the service, removing takes a replace of the whole entity with its ETag;
+-- in SQL, an UPDATE. Setting Properties removes undeclared ones.
 INSERT INTO Employee(PartitionKey, RowKey, Age, Properties, WriteMode)
   VALUES ('Sales', '000223', NULL, '{"Badge":null}', 'merge');
 SELECT Properties FROM Sales WHERE RowKey = '000223';
@@ -109,7 +110,7 @@ SELECT Properties FROM Sales WHERE RowKey = '000223';
 UPDATE Employee SET Properties = json_remove(Properties, '$.Badge')
   WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 SELECT Properties FROM Sales WHERE RowKey = '000223';
--- The service's way, in one statement: a replace by what was read, with its ETag, less the Email.
+-- The service's way, in one statement: a replace with what was read, less the Email, and its ETag.
 INSERT INTO Employee(PartitionKey, RowKey, LastName, WriteMode, IfMatch)
   SELECT PartitionKey, RowKey, LastName, 'replace', ETag FROM Employee
   WHERE PartitionKey = 'Sales' AND RowKey = '000223';
@@ -117,7 +118,7 @@ SELECT Properties FROM Sales WHERE RowKey = '000223';
 
 .print
 .print == In a transaction
--- WRONG: SQL goes on after a statement that fails, so this commits the half of it.
+-- WRONG: SQL goes on after a statement that fails, so this commits one half.
 BEGIN;
 INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
   VALUES ('Sales', '000312', 24, 'merge', '*');
@@ -125,7 +126,7 @@ INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
   VALUES ('Sales', '000500', 20, 'replace', '*');
 COMMIT;
 SELECT Properties FROM Sales WHERE RowKey = '000312';
--- With OR ROLLBACK the 404 ends the transaction and takes back the first merge. COMMIT finds none.
+-- With OR ROLLBACK the 404 ends the transaction and undoes the first merge. COMMIT finds none.
 BEGIN;
 INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
   VALUES ('Sales', '000312', 25, 'merge', '*');
@@ -133,7 +134,7 @@ INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
   VALUES ('Sales', '000500', 20, 'replace', '*');
 COMMIT;
 SELECT Properties FROM Sales WHERE RowKey = '000312';
--- WRONG: what can fail comes first. A script goes on with the next statement, outside of any
+-- WRONG: the statement that can fail comes first. A script goes on with the next one, outside any
 -- transaction. A program stops at the first error; a script says .bail on.
 BEGIN;
 INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
@@ -142,7 +143,7 @@ INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
   VALUES ('Sales', '000312', 26, 'merge', '*');
 COMMIT;
 SELECT Properties FROM Sales WHERE RowKey = '000312';
--- Best, where it can be said so: one statement, all or nothing in any order.
+-- Best, where possible: one statement, all or nothing in any order.
 INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch)
   VALUES ('Sales', '000312', 27, 'merge', '*'), ('Sales', '000500', 20, 'replace', '*');
 SELECT Properties FROM Sales WHERE RowKey = '000312';

@@ -1,14 +1,14 @@
 -- Paging
 --
--- Problem: a list is too long for one screen or one request. Its first ten entities are wanted, then
---   the next ten, perhaps tomorrow and by another process, while others insert and delete.
+-- Problem: a list is too long for one screen or one request. Read its first ten entities, then the
+--   next ten, perhaps tomorrow and in another process, while others insert and delete.
 -- Pattern: continuation tokens. The Table service ends an answer after at most 1,000 entities and
 --   adds an opaque token, with which the client asks for the next page. A page may be short, or
 --   empty, and still have a token: stop when there is no token, not when a page is short.
 -- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '000121'
 -- Costs: a page is one seek and ten entities, wherever it begins.
 -- Better in SQL: the EntityKey of any entity is a token. Pages are full until the last one, they go
---   backwards too, and OFFSET, which gets lost when the table changes, is not needed.
+--   backwards too, and OFFSET, which is wrong when the table changes, is not needed.
 .mode box --wrap 80
 .shell rm -f build/paging.db* build/token.sql
 .open build/paging.db
@@ -23,9 +23,9 @@ INSERT INTO Employee(PartitionKey, RowKey, LastName)
 
 .print
 .print == The first page
--- The first page. Every EntityKey is greater than the empty blob, so that is the token of the
--- beginning. The token of the page is that of its last row, here written in hex. It shows the
--- keys, and whoever holds one may begin anywhere: where that matters, keep it on your side.
+-- The first page. Every EntityKey is greater than the empty BLOB, so that is the first token. The
+-- token of the page is that of its last row, here written in hex. It shows the keys, and a client
+-- can make one to begin anywhere: if that matters, keep it on your side.
 .parameter set @token "x''"
 SELECT PartitionKey, RowKey, LastName, hex(EntityKey) AS token FROM Employee
   WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10;
@@ -33,7 +33,7 @@ SELECT PartitionKey, RowKey, LastName, hex(EntityKey) AS token FROM Employee
 .print
 .print == The second page
 -- The second page: what comes after the token. Programs bind the blob; in the shell it is a
--- literal. From here on a page is printed as one line. It goes on in the next partition.
+-- literal. From here on a page is printed as one line. The page runs into the next partition.
 .parameter set @token "x'4D61726B6574696E6700303030313130'"
 SELECT group_concat(RowKey, ' ') AS page, hex(max(EntityKey)) AS token FROM (
   SELECT RowKey, EntityKey FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10);
@@ -50,7 +50,7 @@ SELECT writefile('build/token.sql',
 .print
 .print == The last page
 -- The fourth page is the last: it has fewer than ten rows. After a last page that happens to be
--- full comes an empty one; who wants to know beforehand asks whether there is more.
+-- full comes an empty one; to know beforehand, ask if there is more.
 .parameter set @token "x'53616C657300303030313330'"
 SELECT group_concat(RowKey, ' ') AS page FROM (
   SELECT RowKey FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10);
@@ -72,7 +72,7 @@ SELECT group_concat(RowKey, ' ') AS "from the end" FROM (
 .print
 .print == How pages are found
 -- Each way is a range of keys. A row value looks as good and is not: it bounds the PartitionKey
--- only, so each page reads its partition again from the start.
+-- only, so each page reads its partition from the start again.
 EXPLAIN QUERY PLAN
 SELECT RowKey FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 10;
 EXPLAIN QUERY PLAN
@@ -84,15 +84,15 @@ SELECT RowKey FROM Employee WHERE (PartitionKey, RowKey) > ('Sales', '000120')
 .print
 .print == Others write between two pages
 -- Between two pages others write. You hold the token of the first page, which ends with 000110.
--- Then 000102 is deleted, 000110 too, and 000111x comes. The token need not exist any more; what is
--- inserted after it is seen, what happens before it changes nothing.
+-- Then 000102 is deleted, 000110 too, and 000111x is inserted. The token need not exist any more;
+-- entities inserted after it are seen, and changes before it do not matter.
 DELETE FROM Employee WHERE PartitionKey = 'Marketing' AND RowKey IN ('000102', '000110');
 INSERT INTO Employee VALUES ('Marketing', '000111x', 'Jones');
 SELECT group_concat(RowKey, ' ') AS "after the token" FROM (
   SELECT RowKey FROM Employee WHERE EntityKey > pt_entity_key('Marketing', '000110')
   ORDER BY EntityKey LIMIT 10);
--- OFFSET counts anew: two entities before have gone, so 000111 and 000111x are on no page. It also
--- reads all that it passes over.
+-- OFFSET counts again: two entities before are gone, so 000111 and 000111x are on no page. It also
+-- reads everything that it skips.
 SELECT group_concat(RowKey, ' ') AS "OFFSET 10" FROM (
   SELECT RowKey FROM Employee ORDER BY EntityKey LIMIT 10 OFFSET 10);
 
@@ -109,8 +109,8 @@ SELECT count(*) AS "seen now" FROM Employee WHERE EntityKey > pt_entity_key('Sal
 
 .print
 .print == Pages of a filter, and of a partition
--- A Filter, or any condition, goes with pages. The service may answer with empty pages and tokens
--- until it meets a match; here LIMIT counts matches, and a short page is the last.
+-- A Filter, or any condition, works with pages. The service may return empty pages with tokens
+-- until it finds a match; here LIMIT counts matches, and a short page is the last.
 SELECT PartitionKey, RowKey, LastName FROM Employee
   WHERE Filter MATCH 'LastName eq ''Jones''' AND EntityKey > x'' ORDER BY EntityKey LIMIT 3;
 SELECT PartitionKey, RowKey, LastName FROM Employee
@@ -123,8 +123,8 @@ SELECT RowKey FROM Employee WHERE PartitionKey = 'Marketing' AND EntityKey > @to
 
 .print
 .print == Empty keys
--- Empty keys are keys. For some clients of the service an empty token means the end, and they stop
--- too early; here the token of the empty keys is one byte, and the empty blob is before it.
+-- Empty keys are valid keys. For some clients of the service an empty token means the end, and they
+-- stop too early; here the token of the empty keys is one byte, and the empty BLOB is before it.
 INSERT INTO Employee VALUES ('', '', 'Nobody');
 SELECT hex(EntityKey) AS token, LastName FROM Employee
   WHERE EntityKey > x'' ORDER BY EntityKey LIMIT 1;

@@ -23,8 +23,9 @@ CREATE VIEW Timeline AS
 
 .print
 .print == An INSERT goes to the store of the event
--- An INSERT into the view goes to the store of the event: one place knows the rule. Every program
--- that writes must use the same; pt_hash_bucket is XXH64, which others have, too.
+-- An INSERT into the view goes to the store of the event: only one place knows the rule. Every
+-- program that writes must use the same rule; pt_hash_bucket is XXH64, which other languages have,
+-- too.
 CREATE TRIGGER "Timeline insert" INSTEAD OF INSERT ON Timeline BEGIN
   INSERT INTO East(PartitionKey, RowKey, Title)
     SELECT new.PartitionKey, new.RowKey, new.Title WHERE pt_hash_bucket(new.RowKey, 2) = 0;
@@ -40,8 +41,8 @@ SELECT Shard, count(*) AS events FROM Timeline GROUP BY Shard;
 
 .print
 .print == The newest events, page by page
--- The newest five events of a timeline. The plan merges two readers, each in its own order already:
--- nothing is sorted, and each store gives no more than LIMIT asks for.
+-- The newest five events of a timeline. The plan merges two scans that are already in order:
+-- nothing is sorted, and each store returns no more than LIMIT asks for.
 .eqp on
 SELECT Shard, RowKey, Title FROM Timeline
   WHERE PartitionKey = 'liveid1' ORDER BY RowKey DESC LIMIT 5;
@@ -55,8 +56,8 @@ SELECT Shard, RowKey, Title FROM Timeline
 
 .print
 .print == Pages over all timelines
--- Pages over all timelines go by EntityKey. Select it, too: a UNION can only be merged by columns
--- that it returns; without it SQLite reads both stores to their ends and sorts.
+-- Pages over all timelines use EntityKey. Select it, too: SQLite can merge a UNION only by columns
+-- that it returns; without it SQLite reads both stores completely and sorts.
 EXPLAIN QUERY PLAN SELECT PartitionKey, RowKey, EntityKey FROM Timeline
   WHERE EntityKey > pt_entity_key('liveid1', '20261121T0830') ORDER BY EntityKey LIMIT 4;
 EXPLAIN QUERY PLAN SELECT PartitionKey, RowKey FROM Timeline
@@ -66,15 +67,15 @@ SELECT PartitionKey, RowKey, hex(EntityKey) AS token FROM (
   WHERE EntityKey > pt_entity_key('liveid1', '20261121T0830') ORDER BY EntityKey LIMIT 4);
 
 .print
-.print == How many entities are where
--- How many entities are where: the stores know, and nothing is read to find out.
+.print == How many entities each store has
+-- How many entities each store has: the stores count, and no entity is read.
 SELECT substr(Store, -11) AS store, TableName, Entities FROM pt_tables
   WHERE Store IN ('east.ptable', 'west.ptable');
 
 .print
 .print == One transaction writes both stores
--- A new follower, liveid3, gets two old events. After an error with OR ROLLBACK nothing of it is
--- there, in neither store.
+-- A new follower, liveid3, gets two old events. After an error with OR ROLLBACK nothing of it is in
+-- either store.
 BEGIN;
 INSERT OR ROLLBACK INTO Timeline(PartitionKey, RowKey, Title)
   VALUES ('liveid3', '20261121T0803_donh', 'Event 1'),
@@ -96,9 +97,9 @@ COMMIT;
 
 .print
 .print == Not promised: one moment for both
--- A transaction sees each store as it is when it first reads there. In between another process
--- writes both in a transaction of its own, and the reader sees the half that it had not yet looked
--- at.
+-- A transaction sees each store as it was when it first read that store. In between another process
+-- writes both in a transaction of its own, and the reader sees the half in the store that it had
+-- not yet read.
 BEGIN;
 SELECT count(*) AS "east" FROM East;
 .shell sqlite3 build/timeline.db ".load ./ptable" "BEGIN" "INSERT INTO East VALUES ('liveid5', '20261121T0824_kenk', 'Event 8')" "INSERT INTO West VALUES ('liveid5', '20261121T0803_donh', 'Event 1')" "COMMIT"
@@ -109,7 +110,7 @@ SELECT Shard, RowKey FROM Timeline WHERE PartitionKey = 'liveid5' ORDER BY RowKe
 
 .print
 .print == Not promised: both or nothing after a crash
--- COMMIT writes one store after the other, in no order that you may rely on. So where one half
+-- COMMIT writes one store after the other, in an order that you cannot rely on. So if one half
 -- alone would be a loss, do not use one transaction. An event moves from East to West in two, the
 -- copy first:
 INSERT OR IGNORE INTO West(PartitionKey, RowKey, Properties)
@@ -126,10 +127,10 @@ SELECT PartitionKey, RowKey, Title FROM West
   WHERE PartitionKey = 'liveid1' AND RowKey >= '20261121T0824'
 ORDER BY PartitionKey, RowKey LIMIT 3;
 .eqp off
--- The second step deletes in East only what is in West. Both steps may be run again at any time.
+-- The second step deletes from East only what is in West. Both steps can be run again at any time.
 DELETE FROM East WHERE RowKey = '20261121T0824_kenk'
   AND EXISTS (SELECT 1 FROM West WHERE West.EntityKey = East.EntityKey);
--- (The rule that says where events go must say West before that, or an INSERT brings one back.)
+-- (The rule for new events must name West before that, or an INSERT puts one back into East.)
 SELECT Shard, count(*) AS "events with this id" FROM Timeline
   WHERE RowKey = '20261121T0824_kenk' GROUP BY Shard;
 

@@ -1,12 +1,13 @@
 -- Moving a partition
 --
--- Problem: Sales becomes Retail. PartitionKey is the department, and keys of an entity never change
---   in the Table service: every entity has to be copied and deleted, with all properties and types.
+-- Problem: Sales becomes Retail. PartitionKey is the department, and the keys of an entity never
+--   change in the Table service: every entity must be copied, with all properties and types, and
+--   deleted.
 -- Pattern: copy, then delete, in groups of at most 100. No group may span two partitions, so a
 --   reader sees entities twice between the two, and after a crash both steps are run again.
 -- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '000223'
--- Costs: two operations for each entity, here and there.
--- Better in SQL: one UPDATE moves the partition at one moment, however big it is. INSERT ... SELECT
+-- Costs: two operations for each entity, here and on the service.
+-- Better in SQL: one UPDATE moves the whole partition at once, however big it is. INSERT ... SELECT
 --   and DELETE in one transaction do the same, also into another table or with other RowKeys.
 .load ./ptable
 .mode box
@@ -33,16 +34,16 @@ UPDATE Employee SET PartitionKey = 'Retail' WHERE PartitionKey = 'Sales';
 .eqp off
 SELECT changes();
 SELECT PartitionKey, Entities, FirstRowKey, LastRowKey FROM pt_partitions('Employee');
--- Every property came along with its type, and none was added. The ETags are new, so a condition
--- on an old one does not hold any more.
+-- Every property was moved with its type, and none was added. The ETags are new, so a condition on
+-- an old one fails.
 SELECT Properties FROM Employee WHERE PartitionKey = 'Retail' AND RowKey = '000250';
 SELECT count(*) AS moved, sum(Before.Properties = Employee.Properties) AS same,
     sum(Tag = ETag) AS "same ETag"
   FROM Before JOIN Employee ON PartitionKey = 'Retail' AND Employee.RowKey = Before.RowKey;
 
 .print
-.print == Back again, and somebody is in the way
--- Back again; but by now somebody has been inserted into Sales. 409, and none of the 250 has moved.
+.print == Back again, but a key is taken
+-- Back again; but by now someone has been inserted into Sales. 409, and none of the 250 has moved.
 INSERT INTO Employee VALUES ('Sales', '000007', 'Hall', 46);
 UPDATE Employee SET PartitionKey = 'Sales' WHERE PartitionKey = 'Retail';
 SELECT PartitionKey, Entities FROM pt_partitions('Employee');
@@ -50,7 +51,7 @@ SELECT PartitionKey, Entities FROM pt_partitions('Employee');
 SELECT RowKey, Retail.LastName AS retail, Sales.LastName AS sales
   FROM Employee AS Retail JOIN Employee AS Sales USING (RowKey)
   WHERE Retail.PartitionKey = 'Retail' AND Sales.PartitionKey = 'Sales';
--- OR IGNORE moves the others; OR REPLACE moves all and overwrites Hall. Both are taken back here.
+-- OR IGNORE moves the others; OR REPLACE moves all and overwrites Hall. Both are rolled back here.
 BEGIN;
 UPDATE OR IGNORE Employee SET PartitionKey = 'Sales' WHERE PartitionKey = 'Retail';
 SELECT PartitionKey, Entities FROM pt_partitions('Employee');
@@ -65,7 +66,7 @@ SELECT PartitionKey, Entities FROM pt_partitions('Employee');
 .print == The same as copy and delete
 -- The same as copy and delete. OR ROLLBACK ends the transaction at the 409. The DELETE must not be
 -- run after that: without its transaction it would delete what was never copied. So a program stops
--- at the first error, as the shell does with .bail on; the UPDATE cannot go wrong like that.
+-- at the first error, as the shell does with .bail on; the UPDATE cannot fail like that.
 BEGIN;
 INSERT OR ROLLBACK INTO Employee(PartitionKey, RowKey, Properties)
   SELECT 'Sales', RowKey, Properties FROM Employee WHERE PartitionKey = 'Retail';
@@ -74,7 +75,8 @@ SELECT PartitionKey, Entities FROM pt_partitions('Employee');
 
 .print
 .print == Into another table, with other RowKeys
--- It is the way into another table and to other RowKeys. Properties carries all, declared or not.
+-- This is how to move to another table or to other RowKeys. Properties has all properties, declared
+-- or not.
 CREATE VIRTUAL TABLE Staff USING ptable(LastName String);
 BEGIN;
 INSERT OR ROLLBACK INTO Staff(PartitionKey, RowKey, Properties)
@@ -89,18 +91,18 @@ SELECT Properties = (SELECT Properties FROM Before WHERE RowKey = '000250') AS s
 
 .print
 .print == As on the service: a hundred at a time
--- On the service, which batch='azure' stands for: two partitions in one group are refused, and more
+-- On the service, which batch='azure' imitates, two partitions in one group are refused, and more
 -- than 100 operations.
 CREATE VIRTUAL TABLE Grouped USING ptable(LastName String, Age Int32, table=Staff, batch=azure);
 UPDATE Grouped SET PartitionKey = 'Stores' WHERE PartitionKey = 'Shops';
 INSERT INTO Grouped(PartitionKey, RowKey, Properties)
   SELECT 'Stores', RowKey, Properties FROM Staff WHERE PartitionKey = 'Shops';
--- So: read a hundred with their ETags, copy them, delete those that are still what was copied.
+-- So: read a hundred with their ETags, copy them, and delete those that are still as copied.
 CREATE TEMP TABLE Chunk(RowKey, Properties, Tag);
 INSERT INTO Chunk SELECT RowKey, Properties, ETag FROM Staff WHERE PartitionKey = 'Shops' LIMIT 100;
 INSERT OR REPLACE INTO Grouped(PartitionKey, RowKey, Properties)
   SELECT 'Stores', RowKey, Properties FROM Chunk;
--- Now a reader sees a hundred employees twice, and somebody changes one that has been copied.
+-- Now a reader sees a hundred employees twice, and someone changes one that has been copied.
 SELECT PartitionKey, Entities FROM pt_partitions('Staff');
 UPDATE Staff SET LastName = 'Hall' WHERE PartitionKey = 'Shops' AND RowKey = 'empid_000001';
 .eqp on
@@ -109,8 +111,8 @@ DELETE FROM Grouped
 .eqp off
 SELECT changes();
 -- The changed one stays, and the next round copies it again over its old copy. After a crash begin
--- here. Twice more, until nothing is left; every employee, and the change, have arrived. (One that
--- somebody deletes in Shops between copy and delete stays in Stores: no ETag tells of it.)
+-- here. Two more rounds, until nothing is left; every employee is moved, with the change. (If
+-- someone deletes one in Shops between copy and delete, it stays in Stores: no ETag shows that.)
 DELETE FROM Chunk;
 INSERT INTO Chunk SELECT RowKey, Properties, ETag FROM Staff WHERE PartitionKey = 'Shops' LIMIT 100;
 INSERT OR REPLACE INTO Grouped(PartitionKey, RowKey, Properties)

@@ -1,17 +1,18 @@
 -- The queue
 --
--- Problem: work is to be done later, or by other processes, each piece once, and none forgotten.
--- Pattern: messages in a queue. Who gets a message has it alone for some time; done with it, he
---   deletes it; if he dies it comes again, and when it has come too often it is put aside.
+-- Problem: work must be done later, or by other processes, each piece once, and nothing forgotten.
+-- Pattern: messages in a queue. A worker that gets a message has it alone for some time, and
+--   deletes it when done. If the worker dies, the message comes again; after too many times it is
+--   put aside.
 -- Keys: none to choose. Messages come in the order in which they were inserted.
 -- Costs: getting and deleting are two commits a message, or fewer for several at once.
--- Better in SQL: messages are rows, to be counted, joined and looked at; they commit and roll back
+-- Better in SQL: messages are rows that can be counted, joined and read; they commit and roll back
 --   with the tables of their store.
 .load ./ptable
 .mode box
 .nullvalue NULL
 
--- With a limit of two instead of the five that are usual.
+-- With a limit of two instead of the usual five.
 CREATE VIRTUAL TABLE Mail USING pt_queue(max_dequeue_count=2);
 
 .print
@@ -43,18 +44,18 @@ DELETE FROM Mail WHERE (MessageId, PopReceipt) IN
   (SELECT MessageId, PopReceipt FROM Held WHERE Body = 'to ann');
 SELECT changes();
 DELETE FROM Held WHERE Body = 'to ann';
--- Without the receipt nobody can.
+-- Without the receipt no one can.
 DELETE FROM Mail WHERE Body = 'to bob';
 
 .print
-.print == More time is needed, and what was done so far is noted
+.print == More time, and a note of what was done so far
 CREATE TEMP TABLE Renewed AS
   SELECT renewed.* FROM Held,
          pt_queue_update('Mail', Held.MessageId, Held.PopReceipt, 120, 'to bob, half done') AS renewed
    WHERE Held.Body = 'to bob';
 SELECT Body, DequeueCount FROM Renewed;
--- The receipt is a new one. A worker that has only the old one has lost the message, and hears so
--- instead of deleting it from under another's hands.
+-- The receipt is new. A worker that has only the old one has lost the message, and gets an error
+-- instead of deleting a message that another worker holds.
 DELETE FROM Mail WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Held);
 
 .print
@@ -71,8 +72,8 @@ ROLLBACK;
 SELECT Body, DequeueCount FROM Mail WHERE TimeNextVisible <= pt_datetime();
 
 .print
-.print == Poison: what has been handed out twice and not deleted is put aside
--- A hundred nanoseconds pass before the next statement, so here the workers die quickly.
+.print == Poison: a message handed out twice and not deleted is put aside
+-- A hundred nanoseconds pass before the next statement, so here the messages come back at once.
 SELECT Body, DequeueCount FROM pt_queue_get('Mail', 10, 1e-7);
 SELECT Body, DequeueCount FROM pt_queue_get('Mail', 10, 1e-7);
 SELECT count(*) FROM pt_queue_get('Mail', 10, 60);

@@ -8,8 +8,8 @@
 CREATE TEMP TABLE Line(Number INTEGER, Time TEXT, Action TEXT, Package TEXT, Rest TEXT);
 .import --csv log.csv Line
 
--- A partition for each action. The RowKey counts down: what is left of time until the year
--- 10000, and for lines of the same second what is left of ten million line numbers.
+-- A partition for each action. The RowKey counts down: the time left until the year 10000, and
+-- for lines of the same second ten million less the line number.
 CREATE VIRTUAL TABLE Log USING ptable(
   Time DateTime, Package String, Rest String, store=demo.ptable);
 CREATE TEMP TABLE Start AS SELECT pt_ticks() AS Ticks;
@@ -20,7 +20,7 @@ SELECT changes() AS "lines loaded", round((pt_ticks() - Ticks) / 1e7, 3) AS seco
 .timer on
 .eqp on
 
--- The last ten: simply the first ten. LIMIT stops the scan after them.
+-- The last ten are the first ten rows. LIMIT stops the scan after them.
 SELECT RowKey, Time, Package, Rest FROM Log WHERE PartitionKey = 'install' LIMIT 10;
 
 -- Time runs backwards in the keys, so the last 24 hours have an upper bound for their keys.
@@ -28,7 +28,7 @@ SELECT count(*) AS installations FROM Log
   WHERE PartitionKey = 'install' AND RowKey < pt_inverted_ticks(
     (SELECT datetime(max(Time), '-1 day') FROM Log WHERE PartitionKey = 'install'));
 
--- Back from a key to its time.
+-- From a key back to its time.
 SELECT pt_inverted_datetime(pt_key_part(RowKey, 1)) AS time, Time FROM Log
   WHERE PartitionKey = 'configure' LIMIT 1;
 
@@ -40,15 +40,15 @@ SELECT PartitionKey AS action, Time, Rest FROM Log
   WHERE Package = 'sqlite3:' || (SELECT Architecture FROM Package
     WHERE PartitionKey = 'database' AND RowKey = 'sqlite3') LIMIT 5;
 
--- All actions, newest line first: the order of time goes across partitions, so SQLite sorts.
+-- All actions, newest line first: the order of time runs across partitions, so SQLite sorts.
 SELECT Time, PartitionKey AS action, Package FROM Log ORDER BY RowKey LIMIT 5;
 
--- A join with the packages by RowKey alone: without their section each is looked for in every
--- partition, which is one look a partition and still no scan.
+-- A join with the packages by RowKey alone: without the section each is searched in every
+-- partition, which is one seek a partition and still no scan.
 SELECT Package.PartitionKey AS section, Package.RowKey AS package, Version, Log.Time AS installed
   FROM (SELECT Package, Time FROM Log WHERE PartitionKey = 'install' LIMIT 5) AS Log
   JOIN Package ON Package.RowKey = pt_key_part(Log.Package, 1, ':');
 
--- How often each action is there, and on how many days.
+-- How often each action occurs, and on how many days.
 SELECT PartitionKey AS action, count(*) AS lines, count(DISTINCT substr(Time, 1, 10)) AS days
   FROM Log GROUP BY PartitionKey;

@@ -4,13 +4,13 @@
 .load ./ptable
 .mode box --wrap 60
 
--- What dpkg knows of the packages on this machine: a line for each field of each package.
+-- What dpkg knows about the packages on this machine: a line for each field of each package.
 CREATE TEMP TABLE Field(Number INTEGER, Name TEXT, Value TEXT);
 .import --csv fields.csv Field
 SELECT count(DISTINCT Number) AS packages, count(DISTINCT Name) AS "kinds of field",
   count(*) AS fields FROM Field;
 
--- Only four of the fields become columns; the others are properties all the same.
+-- Only four of the fields become columns; the others become properties, too.
 -- Names of properties have no hyphens: Installed-Size becomes InstalledSize.
 CREATE VIRTUAL TABLE Package USING ptable(
   Version String, Architecture String, InstalledSize Int64, Maintainer String,
@@ -28,8 +28,8 @@ CREATE TEMP VIEW Gathered AS
   FROM Field GROUP BY Number
   HAVING max(Value) FILTER (WHERE Name = 'Status') LIKE '% ok installed';
 
--- Section and name are the keys. A package installed for two architectures is there twice,
--- so then the architecture belongs to its key.
+-- Section and name are the keys. A package installed for two architectures is there twice;
+-- then the architecture is part of its key.
 CREATE TEMP TABLE Start AS SELECT pt_ticks() AS Ticks;
 INSERT INTO Package(PartitionKey, RowKey, Version, Architecture, InstalledSize, Maintainer, Properties)
   SELECT Section, Package || iif(count(*) OVER (PARTITION BY Package) > 1, ':' || Architecture, ''),
@@ -46,15 +46,15 @@ SELECT Properties FROM Package WHERE PartitionKey = 'database' AND RowKey = 'sql
 SELECT RowKey AS package, Properties ->> 'Homepage' AS homepage FROM Package
   WHERE PartitionKey = 'database' AND homepage IS NOT NULL LIMIT 5;
 
--- Which properties the entities have: no two shapes need to agree.
+-- Which properties the entities have: no two entities need the same ones.
 SELECT key AS property, count(*) AS packages FROM Package, json_each(Properties)
   WHERE key NOT LIKE '%@odata.type' GROUP BY key ORDER BY packages DESC;
 
--- The packages that nobody can do without: a condition on an undeclared property.
+-- The essential packages: a condition on an undeclared property.
 SELECT count(*) AS essential, group_concat(RowKey, ' ') AS packages FROM Package
   WHERE Properties ->> 'Essential' = 'yes';
 
--- Aggregates: the sections that take most room. InstalledSize is in KiB.
+-- Aggregates: the sections that take the most space. InstalledSize is in KiB.
 SELECT PartitionKey AS section, count(*) AS packages, sum(InstalledSize) / 1024 AS MiB
   FROM Package GROUP BY PartitionKey ORDER BY MiB DESC LIMIT 5;
 
@@ -64,14 +64,14 @@ CREATE VIRTUAL TABLE Origin USING ptable(
 SELECT RowKey AS package, Homepage, Source FROM Origin
   WHERE PartitionKey = 'database' AND pt_starts_with(RowKey, 'sqlite');
 
--- A join with the words: packages with a name out of the dictionary, by point queries.
+-- A join with the words: packages whose name is in the dictionary, by point queries.
 CREATE VIRTUAL TABLE IF NOT EXISTS Word USING ptable(Title String, Length Int32, store=demo.ptable);
 SELECT count(*) AS "names that are words", min(Title) AS first, max(Title) AS last
   FROM Package JOIN Word
   ON Word.PartitionKey = upper(substr(Package.RowKey, 1, 1))
     AND Word.RowKey = upper(Package.RowKey) || ' ' || Package.RowKey;
 
--- A transaction sees its own writes, and ROLLBACK takes them back.
+-- A transaction sees its own writes, and ROLLBACK undoes them.
 BEGIN;
 UPDATE Package SET InstalledSize = 0 WHERE PartitionKey = 'database';
 SELECT count(*) AS packages, sum(InstalledSize) AS size FROM Package WHERE PartitionKey = 'database';

@@ -1,16 +1,16 @@
 -- ==================================================================================
--- Words: a list by first letter, made for questions of the kind "starts with".
+-- Words: a list by first letter, made for "starts with" queries.
 -- ==================================================================================
 .load ./ptable
 .mode box
 
--- The list, and each word in upper case. (An ordinary table, for what is in the file.)
+-- The list, and each word in upper case. (An ordinary table for the content of the file.)
 CREATE TEMP TABLE Raw(Word TEXT, Upper TEXT);
 .import --csv words.csv Raw
 
 -- A partition for each letter. The RowKey is the word in upper case, so that it is found
 -- however it is written, then a blank and the word itself: Polish and polish stay apart,
--- and a blank comes before all letters, so a word comes before those that it begins.
+-- and a blank sorts before all letters, so a word comes before its extensions.
 CREATE VIRTUAL TABLE Word USING ptable(Title String, Length Int32, store=demo.ptable);
 CREATE TEMP TABLE Start AS SELECT pt_ticks() AS Ticks;
 INSERT INTO Word(PartitionKey, RowKey, Title, Length)
@@ -29,21 +29,21 @@ SELECT Title, Length FROM Word
 SELECT Title FROM Word
   WHERE PartitionKey = 'M' AND RowKey >= 'METABOLIS' AND RowKey < 'METABOLIT' LIMIT 2;
 
--- The same range without having to work out its end, and all of it.
+-- The whole range, without having to work out its end.
 SELECT Title FROM Word WHERE PartitionKey = 'M' AND pt_starts_with(RowKey, 'METABOLIS');
 
--- Words that differ in case only.
+-- Words that differ only in case.
 SELECT Title, RowKey FROM Word
   WHERE PartitionKey = 'P' AND pt_starts_with(RowKey, 'POLISH ');
 
--- A letter is a letter also outside ASCII: sed made the keys.
+-- Letters outside ASCII work, too: sed made the keys.
 SELECT Title, RowKey FROM Word WHERE PartitionKey = 'É' AND pt_starts_with(RowKey, 'ÉC') LIMIT 3;
 
 -- The other way round: the last words of a partition, without reading those before.
 -- (The order is that of the bytes, in which Ü comes after all of ASCII.)
 SELECT Title FROM Word WHERE PartitionKey = 'Z' ORDER BY RowKey DESC LIMIT 3;
 
--- Which partitions there are: one look at each, not at their words.
+-- The partitions: one seek for each, without reading their words.
 SELECT count(*) AS partitions, group_concat(PartitionKey, ' ') AS letters
   FROM (SELECT DISTINCT PartitionKey FROM Word);
 
@@ -54,7 +54,7 @@ SELECT PartitionKey AS letter, count(*) AS words, max(Length) AS longest FROM Wo
 -- No key is given here, so every word is read: the plan says "table scan".
 SELECT Title, Length FROM Word ORDER BY Length DESC LIMIT 3;
 
--- A join: words that are there with UN in front as well. For each word a point query.
+-- A join: words that also exist with UN in front. A point query for each word.
 SELECT count(*) AS pairs, min(Negative.Title) AS first, max(Negative.Title) AS last
   FROM Word AS Positive JOIN Word AS Negative
   ON Negative.PartitionKey = 'U'

@@ -35,10 +35,10 @@
 -- A counter is created by the first amount, and stays, as 0, when all entities of its group are
 -- gone. An UPDATE that changes neither group nor amount writes no counter.
 --
--- Several writers: a statement locks the store from its beginning, so no count is lost, and there is
--- no ETag to compare. Others wait (PRAGMA busy_timeout). A transaction that reads before its first
--- write may get SQLITE_BUSY_SNAPSHOT, and must begin again. With batch='azure' a transaction could
--- write a counter only once, so that is refused.
+-- Several writers: a statement locks the store from its beginning, so no count is lost, and there
+-- is no ETag to compare. Others wait (PRAGMA busy_timeout). A transaction that reads before its
+-- first write may get SQLITE_BUSY_SNAPSHOT, and must begin again. With batch='azure' a transaction
+-- could write a counter only once, so that is refused.
 --
 -- OR REPLACE and OR IGNORE apply to the entity, and leave no count wrong. Do not use OR FAIL: it
 -- keeps what the failing row has written so far. changes() is 0 after a write to a view; RETURNING

@@ -1,14 +1,14 @@
--- Exports entities as the CSV of Azure Storage Explorer: PartitionKey, RowKey, Timestamp, and a pair
--- of columns, Name and Name@type, for each property that any entity has. Both are empty if an entity
--- lacks the property. For the sqlite3 shell:
+-- Exports entities as the CSV of Azure Storage Explorer: PartitionKey, RowKey, Timestamp, and a
+-- pair of columns, Name and Name@type, for each property that any entity has. Both are empty if an
+-- entity lacks the property. For the sqlite3 shell:
 --
 --     CREATE TEMP VIEW exported AS SELECT PartitionKey, RowKey, Timestamp, Properties FROM Employee;
 --     .output employees.csv
 --     .read sql/export_csv.sql
 --     .output
 --
--- The view selects what is exported, and may have a WHERE. It is read twice, for the columns and for
--- the rows, in one transaction. A text with U+0000 is an error, because CSV cannot hold it: use
+-- The view selects what is exported, and may have a WHERE. It is read twice, for the columns and
+-- for the rows, in one transaction. A text with U+0000 is an error, because CSV cannot hold it: use
 -- export_json_lines.sql. Afterwards the shell is in .mode list with .headers off.
 
 .mode list

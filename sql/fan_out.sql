@@ -24,8 +24,9 @@
 --   follow      the view to write followers to: Subject, Follower. INSERT gives a new follower the
 --               events that exist, DELETE takes them away
 --
--- Ids are unique among all subjects. If a timeline already has an event with the same id, that is an
--- error (EntityAlreadyExists). pt_uuid7() makes ids in the order of time. A page of a timeline is
+-- Ids are unique among all subjects. If a timeline already has an event with the same id, that is
+-- an error (EntityAlreadyExists). pt_uuid7() makes ids in the order of time. A page of a timeline
+-- is
 --
 --     SELECT * FROM Timeline WHERE PartitionKey = 'ann' ORDER BY RowKey DESC LIMIT 10;
 --
@@ -34,18 +35,18 @@
 -- that the user follows. It is better if much is written and little is read, or if subjects have
 -- very many followers.
 --
--- OR REPLACE replaces an event in all timelines; OR IGNORE skips events and followers that exist. No
--- timeline is left wrong. But do not use OR FAIL: it keeps what the failing row has written so far.
--- changes() is 0 after a write to a view; RETURNING shows the rows that were found. A transaction
--- with batch='azure' can write only one table, so that is refused.
+-- OR REPLACE replaces an event in all timelines; OR IGNORE skips events and followers that exist.
+-- No timeline is left wrong. But do not use OR FAIL: it keeps what the failing row has written so
+-- far. changes() is 0 after a write to a view; RETURNING shows the rows that were found. A
+-- transaction with batch='azure' can write only one table, so that is refused.
 --
 -- Only this script may write Timeline and Following. Events and followers that already exist are
 -- spread when it runs. Those that are later written to the ptables, not to the views, are not: run
 -- the script again, and it makes, changes and deletes what is missing or wrong.
 --
 -- All ptables are in the main database; or the events are a TEMP table. The views and triggers are
--- created in the schema of the events. They stay in the database, for all programs that load ptable,
--- but fail under PRAGMA trusted_schema=0. To undo it (dropping a view drops its triggers):
+-- created in the schema of the events. They stay in the database, for all programs that load
+-- ptable, but fail under PRAGMA trusted_schema=0. To undo it (dropping a view drops its triggers):
 --
 --     DROP VIEW Post;
 --     DROP VIEW Follow;

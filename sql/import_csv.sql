@@ -15,8 +15,8 @@
 -- before the second line.
 --
 -- The view's SQL depends on the columns of the file. It goes through a file in the current folder,
--- ptable_import_csv.sql, which is removed again. Afterwards the shell is in .mode list with .headers
--- off.
+-- ptable_import_csv.sql, which is removed again. Afterwards the shell is in .mode list with
+-- .headers off.
 
 .mode list
 .headers off

@@ -38,8 +38,8 @@
 -- value nor keys writes no list.
 --
 -- No one else can write between reading a list and writing it: a statement locks the store from its
--- beginning, so there is no ETag to compare and nothing to try again. A transaction may write a list
--- several times, so batch='azure' is refused.
+-- beginning, so there is no ETag to compare and nothing to try again. A transaction may write a
+-- list several times, so batch='azure' is refused.
 --
 -- OR REPLACE and OR IGNORE apply to the entity, and leave no list wrong. Do not use OR FAIL: it
 -- keeps what the failing row has written so far. changes() is 0 after a write to a view; RETURNING

@@ -1,5 +1,5 @@
--- Secondary indexes: copies of entities under other keys, so that an e-mail address, say, finds them
--- as fast as their own keys do (the design guide's intra-partition and inter-partition
+-- Secondary indexes: copies of entities under other keys, so that an e-mail address, say, finds
+-- them as fast as their own keys do (the design guide's intra-partition and inter-partition
 -- secondary index patterns). You write to one view; its triggers write the entity and its copies in
 -- one statement, all or nothing. For the sqlite3 shell:
 --
@@ -24,11 +24,11 @@
 --   PartitionKey  expressions of the base's columns, deterministic: the keys of the copy. If either
 --   RowKey        is NULL, there is no copy
 --
--- A copy has the columns that its ptable declares and the base has too. If its ptable declares none,
--- or is the base, it has all properties. It also has three properties of its own, which entities
--- should not have: IndexName, EntityPartitionKey and EntityRowKey. The lookup view shows the keys of
--- the copy as IndexPartitionKey and IndexRowKey, and those of its entity as PartitionKey and RowKey.
--- An UPDATE writes only the copies that it changes.
+-- A copy has the columns that its ptable declares and the base has too. If its ptable declares
+-- none, or is the base, it has all properties. It also has three properties of its own, which
+-- entities should not have: IndexName, EntityPartitionKey and EntityRowKey. The lookup view shows
+-- the keys of the copy as IndexPartitionKey and IndexRowKey, and those of its entity as
+-- PartitionKey and RowKey. An UPDATE writes only the copies that it changes.
 --
 -- No two copies may have the same keys: a second entity with such keys is an error
 -- (EntityAlreadyExists). If several entities may have the same value, end the RowKey with something

@@ -9,6 +9,7 @@
 #include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/temporary.h"
+#include "lmdb/registry.h"
 
 static int fail_backup(pt_error *error, const char *path, int problem)
 {

@@ -5,6 +5,7 @@
 #include "base/sqlite.h"
 #include "entity/key.h"
 #include "lmdb/long_keys.h"
+#include "lmdb/page/walk.h"
 
 /* Bucket numbers. */
 typedef struct bucket_list {

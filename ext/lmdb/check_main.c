@@ -2,6 +2,7 @@
 
 #include "base/sqlite.h"
 #include "base/ticks.h"
+#include "lmdb/page/walk.h"
 
 /* mdb_copy -c writes its copy as commit 1 and keeps our state record, which has the number of the
  * original commit until the next one. */

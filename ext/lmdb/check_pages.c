@@ -1,6 +1,7 @@
 #include "lmdb/check_pages.h"
 
 #include "base/sqlite.h"
+#include "lmdb/page/walk.h"
 
 /* --- The bitmap --- */
 

@@ -7,7 +7,7 @@
 #define PT_LMDB_CHECK_PAGES_H
 
 #include "lmdb/page/format.h"
-#include "lmdb/page/walk.h"
+#include "lmdb/page/page_file.h"
 #include "store/engine.h"
 
 /* One bit for each page, the meta pages included. */

@@ -9,6 +9,7 @@
 #include "lmdb/file/errors.h"
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
+#include "lmdb/snapshot.h"
 
 /* The copy is written in slices, one commit each, because LMDB keeps what a transaction writes on
  * the heap until it commits. */

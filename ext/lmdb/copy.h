@@ -5,7 +5,7 @@
 #ifndef PT_LMDB_COPY_H
 #define PT_LMDB_COPY_H
 
-#include "lmdb/snapshot.h"
+#include "store/engine.h"
 
 /*
  * Writes the newest version to the empty file `name`, which nobody else may know. On success

@@ -2,7 +2,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <sys/stat.h>
 
 #include "base/sqlite.h"
 #include "lmdb/create.h"

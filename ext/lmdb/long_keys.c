@@ -3,7 +3,6 @@
 #include <errno.h>
 
 #include "base/sqlite.h"
-#include "lmdb/page/format.h"
 
 void pt_lmdb_put_bucket_prefix(uint8_t bytes[PT_LMDB_BUCKET_PREFIX], uint64_t bucket)
 {

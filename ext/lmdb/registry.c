@@ -21,7 +21,7 @@ enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
 /* When to try again to open a store after a failure. */
 typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
 
-/* What is kept from one try to open a store to the next. */
+/* Kept from one try to open a store to the next. */
 typedef struct opening {
     const pt_engine *engine;
     retry when; /* after the last try */

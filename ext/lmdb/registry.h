@@ -44,8 +44,8 @@ enum {
     PT_WRITER_LOCKED = PT_WRITER_BETWEEN_WRITES | PT_WRITER_WRITING,
 };
 
-/* What a commit has written. The next one need not read it again, unless another process commits in
- * between. */
+/* The result of a commit. The next commit need not read it from the store, unless another process
+ * commits in between. */
 typedef struct pt_lmdb_outcome {
     pt_format_state state;
     bool no_garbage;        /* no dropped table is left to be collected */

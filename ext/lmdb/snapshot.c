@@ -131,8 +131,8 @@ static void end_read_txn(const pt_lmdb_snapshot *snapshot)
 }
 
 /*
- * When a writer was killed in the last step of its commit, the version that LMDB gives stays behind
- * the newest one, try after try. Then the snapshot is good if the state that it shows has that
+ * When a writer was killed in the last step of its commit, LMDB goes on giving a version older
+ * than the newest one, try after try. Then the snapshot is good if the state that it shows has that
  * version's number: no commit has overwritten its root page. Ends the transaction on failure.
  */
 static int check_state_version(const pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)

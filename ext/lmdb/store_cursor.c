@@ -2,6 +2,7 @@
 
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
+#include "lmdb/snapshot.h"
 
 /* Opens the second cursor, for long keys, or makes it usable in the snapshot's transaction. LMDB's
  * code. */

@@ -9,7 +9,7 @@
 #ifndef PT_LMDB_STORE_CURSOR_H
 #define PT_LMDB_STORE_CURSOR_H
 
-#include "lmdb/snapshot.h"
+#include "store/engine.h"
 
 int pt_lmdb_cursor_seek(pt_engine_cursor *cursor, pt_slice from, pt_slice limit,
                         pt_direction direction, pt_error *error);

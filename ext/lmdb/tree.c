@@ -1,5 +1,7 @@
 #include "lmdb/tree.h"
 
+#include "lmdb/env.h"
+
 /* Uses a cursor of its own, so that the tree's cursor does not remember the end from this search.
  */
 static int find_last_key(pt_lmdb_tree *tree)

@@ -7,7 +7,6 @@
 
 #include <lmdb.h>
 
-#include "lmdb/env.h"
 #include "lmdb/page/format.h"
 
 /*

@@ -10,6 +10,7 @@
 #include "lmdb/file/errors.h"
 #include "lmdb/long_keys.h"
 #include "lmdb/map.h"
+#include "lmdb/snapshot.h"
 
 enum { CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE }; /* bytes of a chunk's key up to its table's id */
 

@@ -7,7 +7,6 @@
 #ifndef PT_LMDB_WRITER_H
 #define PT_LMDB_WRITER_H
 
-#include "lmdb/snapshot.h"
 #include "store/engine.h"
 
 int pt_lmdb_write_begin(pt_store *store, pt_writer **writer, pt_error *error);

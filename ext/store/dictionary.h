@@ -58,7 +58,8 @@ int pt_dictionary_shape(pt_dictionary *dictionary, pt_field *fields, unsigned co
 pt_dictionary_counts pt_dictionary_committed(pt_dictionary *dictionary);
 pt_dictionary_counts pt_dictionary_assigned(pt_dictionary *dictionary);
 
-/* What to store for a committed or assigned id: a name's bytes, a shape's description. */
+/* The bytes to store for a committed or assigned id: a name, or a shape's description. Valid as
+ * long as the dictionary. */
 pt_slice pt_dictionary_name_bytes(pt_dictionary *dictionary, uint16_t id);
 pt_slice pt_dictionary_shape_bytes(pt_dictionary *dictionary, uint16_t id);
 

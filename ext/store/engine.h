@@ -78,7 +78,7 @@ typedef struct pt_engine_cursor {
     bool valid;      /* there is an entry at the position: key and record are set */
 } pt_engine_cursor;
 
-/* What a commit stores besides the entities. */
+/* A commit, apart from its writes. */
 typedef struct pt_commit {
     pt_sync sync;
     int64_t clock; /* the last timestamp assigned */
@@ -104,7 +104,7 @@ typedef struct pt_store_info {
     int64_t garbage;       /* dropped tables whose entities are not all deleted yet */
 } pt_store_info;
 
-/* What a check knows about a store before it reads the first record. */
+/* Facts about a store that a check knows before it reads the first record. */
 typedef struct pt_check_facts {
     pt_shape_source shapes; /* valid until the check ends */
     int64_t clock;          /* the last timestamp assigned */

@@ -1,7 +1,7 @@
 /*
  * The SQL values of one xUpdate call: split into keys, declared columns and the other columns, and
- * converted to keys and properties. Nothing is stored here. The texts and blobs of
- * columns are not copied: they point into the SQL values.
+ * converted to keys and properties. Nothing is stored here. Texts and blobs of columns are not
+ * copied: they point into the SQL values.
  *
  * Functions return SQLITE_OK, SQLITE_NOMEM, or the code of an error with text.
  */

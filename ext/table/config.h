@@ -13,7 +13,7 @@ typedef struct pt_config {
     char *sql_name;   /* the virtual table's name */
     char *table;      /* name in the store */
     bool table_given; /* by the option `table` */
-    char *store;      /* the option `store`, or NULL */
+    char *store;      /* the option `store` as given, or NULL */
     pt_sync sync;
     bool read_only;
     bool deny_scan;

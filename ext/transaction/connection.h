@@ -117,6 +117,7 @@ pt_session *pt_connection_session_above(const pt_connection *connection, uint32_
 
 /* --- Connected tables: for functions that are given the name of a table in SQL --- */
 
+/* Not copied: remove the table before it is freed. */
 void pt_connected_tables_add(pt_connection *connection, pt_connected *table);
 /* Does nothing if the table was not added. */
 void pt_connected_tables_remove(pt_connection *connection, pt_connected *table);

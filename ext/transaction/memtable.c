@@ -444,9 +444,9 @@ static int add_mark(pt_savepoints *savepoints, int level, size_t length)
 }
 
 /*
- * A table that joins late is told of the innermost level only. If another table of the store joined
- * before, that level has its mark already. If not, nothing was pending when the outer levels were
- * opened, so they get the length of the mark before them (0 if there is no mark).
+ * SQLite does not call xSavepoint for levels that were opened before a table joined. If another
+ * table of the store had joined, they have marks already. If not, nothing was pending when they
+ * were opened, so they get the length of the mark before them (0 if there is no mark).
  */
 int pt_savepoints_open(pt_savepoints *savepoints, pt_memtable *memtable, int level)
 {

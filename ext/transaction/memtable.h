@@ -67,6 +67,7 @@ void pt_memtable_pin(pt_memtable *memtable);
 int pt_memtable_seek(pt_memtable *memtable, pt_slice key, pt_direction direction,
                      pt_memtable_node **node);
 pt_memtable_node *pt_memtable_step(pt_memtable_node *node, pt_direction direction);
+/* The newest operation on the key at this place. */
 pt_pending *pt_memtable_at(const pt_memtable_node *node);
 
 /* The newest operation on each key, in key order. The caller frees the set; the entries belong to

@@ -28,7 +28,7 @@
  *   - xSync, then xRollback: the main database could not commit. Until xCommit the snapshot from
  *     before the transaction stays open, so that the written keys can be put back from it.
  *   - xSavepoint of a level without those outside it, xRollbackTo a level that was never opened
- *     (-1 is the outermost), savepoints of sessions that do not write.
+ *     (-1: the SAVEPOINT that began the transaction), savepoints of sessions that do not write.
  * xCommit without xSync while writes are pending is not legal: they would be lost.
  *
  * Three words for going back: a transaction is *rolled back*; pending operations are *discarded*
@@ -114,20 +114,33 @@ void pt_session_end_read(pt_session *session);
  */
 int pt_session_begin(pt_session *session, pt_error *error);
 
-/* Levels are SQLite's numbers, from 0 on; -1 for rollback_to is the outermost savepoint. SQLITE_OK
- * or SQLITE_NOMEM. In a session that writes, the savepoint is open even on SQLITE_NOMEM, because
- * SQLite goes back to it. */
+/* Opens a savepoint. Levels are SQLite's numbers, from 0 on. SQLITE_OK or SQLITE_NOMEM. In a
+ * session that writes, the savepoint is open even on SQLITE_NOMEM, because SQLite goes back to it.
+ */
 int pt_session_savepoint(pt_session *session, int level);
+
+/* Closes the savepoint and those inside it. What was written stays pending. */
 void pt_session_release(pt_session *session, int level);
+
+/* Discards what was written since the savepoint was opened, and closes those inside it. The
+ * savepoint stays open. Level -1 is a SAVEPOINT that began the transaction: discards everything. */
 void pt_session_rollback_to(pt_session *session, int level);
 
 /*
- * SQLITE_BUSY: a reader of the main database keeps it from committing; SQLITE_FULL, SQLITE_IOERR,
- * SQLITE_NOMEM. On failure the store is as it was before the call: it holds nothing of the
- * transaction, or what an earlier sync committed.
+ * Commits to the store, so that commit cannot fail; rollback can still undo it. SQLITE_BUSY: a
+ * reader of the main database keeps it from committing; SQLITE_FULL; SQLITE_IOERR; SQLITE_NOMEM.
+ * On failure the store is as it was before the call: it holds nothing of the transaction, or only
+ * the writes of an earlier sync. (Unless the text of SQLITE_IOERR says that the commit took place
+ * but may be lost: the engine's write_commit.)
  */
 int pt_session_sync(pt_session *session, pt_error *error);
+
+/* Ends the transaction, whose writes sync has committed. Does nothing if the session is idle or in
+ * doubt. */
 void pt_session_commit(pt_session *session);
+
+/* Ends the transaction and discards its writes; undoes what sync has committed. If that fails, the
+ * session is in doubt, and the failure is logged (sqlite3_log). */
 void pt_session_rollback(pt_session *session);
 
 /* --- Writing: in a transaction that has begun --- */
@@ -151,6 +164,7 @@ uint32_t pt_session_new_table_id(pt_session *session);
 /* A counter that changes whenever this session may see another table catalogue because of its own
  * writes: after it writes to the catalogue, discards writes, or ends a transaction. */
 uint64_t pt_session_catalog_changes(const pt_session *session);
+/* To be called after each write to the catalogue. */
 void pt_session_note_catalog_change(pt_session *session);
 
 /* Like pt_session_catalog_changes, but does not change when a transaction ends that has neither

@@ -3,8 +3,8 @@
  * changes() and the same kind of error. N is the number of steps, SEED the first number of their
  * sequence; with the same two the steps are the same. Prints the Test Anything Protocol.
  */
-#include "random/environment.h"
 #include "random/generate.h"
+#include "random/hosts.h"
 #include "random/perform.h"
 #include "random/shrink.h"
 
@@ -87,17 +87,5 @@ static bool run_host(int number, const char *folder, uint64_t seed, uint64_t ste
 
 int main(void)
 {
-    uint64_t steps = number_from_environment("N", DEFAULT_STEPS);
-    uint64_t seed = number_from_environment("SEED", DEFAULT_SEED);
-    char folder[] = "/tmp/ptable-random-XXXXXX";
-    need(mkdtemp(folder));
-    must_be_ok(chdir(folder), folder);
-    printf("1..%d\n# N=%llu SEED=%llu\n", HOSTS, (unsigned long long)steps,
-           (unsigned long long)seed);
-    bool passed = true;
-    for (int i = 0; i < HOSTS; i++) {
-        passed = run_host(i, folder, seed, steps / HOSTS) && passed;
-    }
-    rmdir(folder);
-    return passed ? 0 : 1;
+    return run_hosts(HOSTS, DEFAULT_STEPS, DEFAULT_SEED, run_host);
 }

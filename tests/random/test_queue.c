@@ -6,7 +6,7 @@
  */
 #include <time.h>
 
-#include "random/environment.h"
+#include "random/hosts.h"
 #include "random/queue_steps.h"
 
 /* An episode ends, on a slow machine before its last step, while what it hides for
@@ -157,19 +157,8 @@ static bool run_host(int number, const char *folder, uint64_t seed, uint64_t ste
 
 int main(void)
 {
-    uint64_t steps = number_from_environment("N", DEFAULT_STEPS);
-    uint64_t seed = number_from_environment("SEED", DEFAULT_SEED);
-    char folder[] = "/tmp/ptable-queue-XXXXXX";
-    need(mkdtemp(folder));
-    must_be_ok(chdir(folder), folder);
-    printf("1..%d\n# N=%llu SEED=%llu\n", HOSTS, (unsigned long long)steps,
-           (unsigned long long)seed);
     learn_bodies();
-    bool passed = true;
-    for (int i = 0; i < HOSTS; i++) {
-        passed = run_host(i, folder, seed, steps / HOSTS) && passed;
-    }
+    int failed = run_hosts(HOSTS, DEFAULT_STEPS, DEFAULT_SEED, run_host);
     forget_bodies();
-    rmdir(folder);
-    return passed ? 0 : 1;
+    return failed;
 }

@@ -49,7 +49,6 @@
 #include "lmdb/page/format.h"
 
 #include "base/ticks.h"
-#include "entity/key.h"
 
 static const uint8_t STORE_MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
 

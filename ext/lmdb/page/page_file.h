@@ -1,6 +1,6 @@
 /*
- * A store's file as a sequence of pages, read with pread: if the file is too short, or is truncated
- * meanwhile, that is a result, where a read through LMDB's map would be a fatal signal.
+ * A store's file as a sequence of pages, read with pread. If the file is too short, or is truncated
+ * while it is read, pread says so, whereas reading through LMDB's map would kill the process.
  */
 #ifndef PT_LMDB_PAGE_PAGE_FILE_H
 #define PT_LMDB_PAGE_PAGE_FILE_H

@@ -6,8 +6,9 @@
 #define PT_LMDB_PAGE_VERIFY_ON_OPEN_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
-#include "lmdb/page/page_file.h"
+#include "base/error.h"
 
 /*
  * Before the environment is opened: verifies both meta pages. SQLITE_CORRUPT with a text,
@@ -34,7 +35,7 @@ int pt_lmdb_verify_version(int fd, const char *path, uint64_t version, bool *aga
  * map would kill the process. So this function reads the list of free pages from the file.
  *
  * *are_free = true: the missing pages, up to the last one of the newest commit, are all free. It is
- * false also if the list is damaged, or looks damaged because commits change it meanwhile.
+ * false also if the list is damaged, or looks damaged because commits change it while it is read.
  * SQLITE_OK, SQLITE_NOMEM, SQLITE_IOERR_READ.
  */
 int pt_lmdb_missing_pages_are_free(int fd, const char *path, bool *are_free, pt_error *error);

@@ -194,9 +194,8 @@ static system_call_verdict fail_one_read(const system_call *call)
 static void each_read_may_fail(void **state)
 {
     (void)state;
-    sqlite3 *db;
     int failed = 0;
-    db = open_with_ptable(":memory:");
+    sqlite3 *db = open_with_ptable(":memory:");
     char *sql = sqlite3_mprintf(
         "CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, store=%Q);"
         "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n WHERE k < 20)"

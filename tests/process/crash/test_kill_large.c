@@ -54,13 +54,7 @@ static int commit(char **arguments)
 /* Returns false once the process has survived. */
 static bool commit_and_die(const char *folder, int64_t batch, int64_t calls)
 {
-    char path[PATH_SIZE];
-    char numbers[2][24];
-    path_in(folder, "main.db", path);
-    snprintf(numbers[0], sizeof numbers[0], "%lld", (long long)batch);
-    snprintf(numbers[1], sizeof numbers[1], "%lld", (long long)calls);
-    const char *const arguments[] = {path, numbers[0], numbers[1], NULL};
-    child process = start_child("commit", arguments);
+    child process = start_numbered_child("commit", folder, batch, calls);
     int64_t made;
     bool survived = read_all(process.from, &made, sizeof made);
     int status = end_of_child(&process);

@@ -90,23 +90,12 @@ static int commit(char **arguments)
     "CREATE TABLE IF NOT EXISTS o(batch INTEGER PRIMARY KEY);"                                     \
     "CREATE VIRTUAL TABLE IF NOT EXISTS t USING ptable(V Int32, sync='%s')"
 
-static child start_role(const char *role, const char *folder, int64_t first, int64_t second)
-{
-    char path[PATH_SIZE];
-    char numbers[2][24];
-    path_in(folder, "main.db", path);
-    snprintf(numbers[0], sizeof numbers[0], "%lld", (long long)first);
-    snprintf(numbers[1], sizeof numbers[1], "%lld", (long long)second);
-    const char *const arguments[] = {path, numbers[0], numbers[1], NULL};
-    return start_child(role, arguments);
-}
-
 /* --- At a random moment --- */
 
 /* Loads for up to `longest_ns`; returns the last acknowledged batch. */
 static int64_t load_and_kill(const char *folder, int64_t batches, int64_t rows, int64_t longest_ns)
 {
-    child loader = start_role("load", folder, batches + 1, rows);
+    child loader = start_numbered_child("load", folder, batches + 1, rows);
     return kill_at_random(&loader, batches, longest_ns);
 }
 
@@ -197,7 +186,7 @@ static void killed_at_random_moments_in_wal_mode(void **state)
 /* Returns false once the process has survived. */
 static bool work_and_die(const char *role, const char *folder, int64_t first, int64_t second)
 {
-    child process = start_role(role, folder, first, second);
+    child process = start_numbered_child(role, folder, first, second);
     int64_t made;
     bool survived = read_all(process.from, &made, sizeof made);
     int status = end_of_child(&process);
@@ -247,7 +236,7 @@ static void a_survivor_counts_on(void **state)
     sqlite3 *db = open_database(folder, "main.db");
     run(db, MAKE_TABLE "; INSERT INTO t VALUES('counter', '', 0)", "full");
     for (int64_t round = 1; round <= ROUNDS; round++) {
-        child process = start_role("count", folder, round, 0);
+        child process = start_numbered_child("count", folder, round, 0);
         int status = end_of_child(&process);
         assert_true(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
         run(db, "UPDATE t SET V = V + 1 WHERE PartitionKey = 'counter'");

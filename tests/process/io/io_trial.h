@@ -10,6 +10,7 @@
 #include <limits.h>
 
 #include "fixtures/anatomy.h"
+#include "fixtures/open_files.h"
 #include "process/io/io_judge.h"
 #include "process/io/io_looker.h"
 
@@ -103,21 +104,14 @@ static inline void io_remove(const char *folder, const char *name, const void *c
 /* All but the lock files, which are made anew. */
 static inline void io_copy(const char *folder, const char *name, const void *context)
 {
-    static char bytes[1 << 16];
     char path[IO_PATH_SIZE + NAME_MAX + 2];
+    char copy[IO_PATH_SIZE + NAME_MAX + 2];
     if (strstr(name, "-lock") != NULL) {
         return;
     }
     snprintf(path, sizeof path, "%s/%s", folder, name);
-    int from = open(path, O_RDONLY);
-    snprintf(path, sizeof path, "%s/%s", (const char *)context, name);
-    int to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-    assert_true(from >= 0 && to >= 0);
-    for (ssize_t size; (size = read(from, bytes, sizeof bytes)) > 0;) {
-        assert_int_equal(write(to, bytes, (size_t)size), size);
-    }
-    close(from);
-    close(to);
+    snprintf(copy, sizeof copy, "%s/%s", (const char *)context, name);
+    copy_closed_file(path, copy);
 }
 
 /* A temporary file stays behind only if taking its name away failed. */
@@ -135,18 +129,6 @@ static inline void io_refuse_leftover(const char *folder, const char *name, cons
     if ((io_now.fault->kinds & (ON(NAME) | ON(LOOK))) == 0 || io_now.hits == 0) {
         io_complain(context, name, "is left behind");
     }
-}
-
-static inline int io_descriptors(void)
-{
-    DIR *entries = opendir("/proc/self/fd");
-    assert_non_null(entries);
-    int count = 0;
-    while (readdir(entries) != NULL) {
-        count++;
-    }
-    closedir(entries);
-    return count;
 }
 
 /* --- Steps and units --- */
@@ -393,7 +375,7 @@ static inline void io_begin_trial(io_trial *trial)
     io_pause();
     io_visit_files(io_folder, io_remove, NULL);
     trial->subject = (io_connection){.host = trial->model->host};
-    trial->descriptors = io_descriptors();
+    trial->descriptors = descriptor_count();
     trial->memory = sqlite3_memory_used();
     if (trial->model->host == HOST_MEMORY) {
         char *message;
@@ -469,7 +451,7 @@ static inline void io_end_trial(io_trial *trial, int units)
     if (sqlite3_memory_used() != trial->memory) {
         io_complain(trial, "the end", "memory is not given back");
     }
-    if (io_descriptors() != trial->descriptors) {
+    if (descriptor_count() != trial->descriptors) {
         io_complain(trial, "the end", "a descriptor stays open");
     }
 }

@@ -5,18 +5,9 @@
 #include <math.h>
 
 #include "base/number.h"
+#include "fixtures/random_bits.h"
 
 enum { RANDOM_DOUBLES = 100000, RANDOM_TEXTS = 100000, LONGEST_TEXT = 4000 };
-
-static uint64_t random_state = 88172645463325252;
-
-static uint64_t random_bits(void)
-{
-    random_state ^= random_state << 13;
-    random_state ^= random_state >> 7;
-    random_state ^= random_state << 17;
-    return random_state;
-}
 
 static double random_double(void)
 {

@@ -178,11 +178,9 @@ static char *write_entity(const pt_bag *bag, size_t *size)
 
 static sqlite3 *open_database(void)
 {
-    sqlite3 *db;
     char path[64];
     snprintf(path, sizeof path, "%s/copies.db", folder);
-    db = open_with_ptable(path);
-    return db;
+    return open_with_ptable(path);
 }
 
 static void insert_entities(sqlite3 *db)

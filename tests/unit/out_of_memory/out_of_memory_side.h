@@ -26,6 +26,7 @@
 #include <unistd.h>
 
 #include "faults/library_calls.h"
+#include "fixtures/open_files.h"
 #include "ptable.h"
 
 enum { FOLDER_SIZE = 64, PATH_SIZE = 400 };
@@ -89,18 +90,11 @@ static inline void copy_file(const char *folder, const char *name, const void *c
     if (strstr(name, "-lock") != NULL) {
         return;
     }
-    static char bytes[1 << 16];
     char path[PATH_SIZE];
+    char copy[PATH_SIZE];
     snprintf(path, sizeof path, "%.140s/%s", folder, name);
-    int from = open(path, O_RDONLY);
-    snprintf(path, sizeof path, "%.140s/%s", (const char *)context, name);
-    int to = open(path, O_WRONLY | O_CREAT | O_EXCL, 0644);
-    assert_true(from >= 0 && to >= 0);
-    for (ssize_t size; (size = read(from, bytes, sizeof bytes)) > 0;) {
-        assert_int_equal(write(to, bytes, (size_t)size), size);
-    }
-    close(from);
-    close(to);
+    snprintf(copy, sizeof copy, "%.140s/%s", (const char *)context, name);
+    copy_closed_file(path, copy);
 }
 
 /* --- Connections --- */

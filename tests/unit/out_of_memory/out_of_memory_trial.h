@@ -40,18 +40,6 @@ static void complain(const memory_trial *trial, const char *step, const char *wh
     fail();
 }
 
-static int descriptor_count(void)
-{
-    DIR *entries = opendir("/proc/self/fd");
-    assert_non_null(entries);
-    int count = 0;
-    while (readdir(entries) != NULL) {
-        count++;
-    }
-    closedir(entries);
-    return count;
-}
-
 static memory_balance balance_now(void)
 {
     return (memory_balance){.descriptors = descriptor_count(),

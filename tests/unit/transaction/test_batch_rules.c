@@ -1,22 +1,17 @@
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/connected.h"
 
 #include "entity/key.h"
 #include "transaction/batch_rules.h"
 #include "transaction/large_value.h"
 
-static sqlite3 *db;
-static pt_connection *connection;
 static pt_session *session; /* of the store in the fixture's folder */
 
 static int setup(void **state)
 {
     (void)state;
-    session_fresh_store();
-    if (sqlite3_open(":memory:", &db) != SQLITE_OK) {
+    if (connect_database() != 0) {
         return -1;
     }
-    connection = pt_connection_new(db, &pt_lmdb_engine);
-    assert_non_null(connection);
     assert_ok(pt_connection_use(connection, fixture_path, "main", true, &session, &error));
     begin(session);
     return 0;
@@ -26,8 +21,7 @@ static int teardown(void **state)
 {
     (void)state;
     pt_session_rollback(session);
-    pt_connection_release(connection);
-    return sqlite3_close(db) == SQLITE_OK ? session_check_memory() : -1;
+    return disconnect_database();
 }
 
 /* --- What the tests do --- */

@@ -1,30 +1,21 @@
-#include "fixtures/session_fixture.h"
+#include "unit/transaction/connected.h"
 
 #include <sys/stat.h>
 
 #include "module/store_path.h"
 #include "transaction/explicit_transaction.h"
 
-static sqlite3 *db;
-static pt_connection *connection;
-
 static int setup(void **state)
 {
     (void)state;
-    session_fresh_store();
-    if (sqlite3_open(":memory:", &db) != SQLITE_OK) {
-        return -1;
-    }
-    connection = pt_connection_new(db, &pt_lmdb_engine);
-    return connection != NULL ? 0 : -1;
+    return connect_database();
 }
 
 static int teardown(void **state)
 {
     (void)state;
     fault_none();
-    pt_connection_release(connection);
-    return sqlite3_close(db) == SQLITE_OK ? session_check_memory() : -1;
+    return disconnect_database();
 }
 
 static pt_session *use_of(pt_connection *user, const char *path, const char *schema)

@@ -160,4 +160,12 @@ static inline void put_list(void)
     put(PAGE + 80, 8, 2);
 }
 
+/* A number written into the image, and what is then said. */
+typedef struct page_damage {
+    size_t at;
+    size_t size;
+    uint64_t number;
+    const char *words;
+} page_damage;
+
 #endif

@@ -30,12 +30,7 @@ ssize_t pread(int fd, void *bytes, size_t size, off_t offset)
 static void damaged_pages_are_not_read(void **state)
 {
     (void)state;
-    static const struct {
-        size_t at;
-        size_t size;
-        uint64_t number;
-        const char *words;
-    } damages[] = {
+    static const page_damage damages[] = {
         {0, 8, 4, "is the wrong page"},
         {10, 2, OVERFLOW, "is neither a branch nor a leaf"},
         {10, 2, BRANCH | LEAF, "is neither a branch nor a leaf"},
@@ -188,12 +183,7 @@ static pt_lmdb_metas read_metas(size_t size, pt_lmdb_page_file *file)
 static void meta_pages_that_cannot_be_are_found(void **state)
 {
     (void)state;
-    static const struct {
-        size_t at;
-        size_t size;
-        uint64_t number;
-        const char *words;
-    } damages[] = {
+    static const page_damage damages[] = {
         {16, 4, 0, "magic number"},
         {10, 2, LEAF, "header is that of another page"},
         {0, 8, 1, "header is that"},

@@ -83,12 +83,7 @@ static void expect_damage(const char *words)
 static void damage_of_what_lmdb_reads_is_found(void **state)
 {
     (void)state;
-    static const struct {
-        size_t at;
-        size_t size;
-        uint64_t number;
-        const char *words;
-    } damages[] = {
+    static const page_damage damages[] = {
         {PAGE + 136, 8, 0, "page 1 counts more pages than the file has"},
         {PAGE + 94, 2, 2, "page 3 (main database) lies too high or too deep"},
         {PAGE + 104, 8, 0, "page 1 has an impossible root"},
