@@ -59,7 +59,7 @@ typedef struct pt_lmdb_store {
     int fd;        /* our own descriptor of the file, for our locks; -1: private store */
     bool writable; /* fd is open for writing */
     bool renamed;  /* we gave the file its name, which may not have reached the disk yet */
-    bool found; /* it had its name when we opened it; its maker may have died before syncing it */
+    bool found;    /* it had its name already, which may not have reached the disk either */
     dev_t device;
     ino_t inode;
     unsigned references; /* guarded by the registry's mutex */
@@ -76,13 +76,13 @@ typedef struct pt_lmdb_store {
     /* Writing: lmdb/writer.h. */
     pt_writer_queue queue;
     pt_writer_state writer_state;
-    pt_writer *spare_writer;             /* this and the rest: guarded by the writer lock */
+    pt_writer *spare_writer;             /* this, and the next ones: guarded by the writer lock */
     pt_lmdb_outcome committed;           /* by this process; version 0: not known */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; the nonces of commits are made from it */
     int64_t last_timestamp;              /* given out by this process */
     unsigned commits;
     off_t file_size;              /* the file is at least as large */
-    _Atomic int64_t newest_clock; /* of all states that were read or committed */
+    _Atomic int64_t newest_clock; /* of all states that were read or committed; not guarded */
 } pt_lmdb_store;
 
 /* Goes to another state from one of those in `from`, which are bits of pt_writer_state. */
