@@ -353,7 +353,7 @@ bench-plot:
 .PHONY: walk run-walk
 walk:
 	@.ci/deps build
-	@$(SUBMAKE) BUILD=build/walk OUT=build/walk DEBUG= CFLAGS='-O0 -g -finstrument-functions' \
+	@$(SUBMAKE) BUILD=build/walk OUT=build/walk DEBUG= CFLAGS='-O0 -gdwarf-4 -finstrument-functions' \
 	    LDFLAGS='-no-pie $(LDFLAGS)' run-walk
 
 run-walk: $(BUILD)/tests/walk/walk

@@ -94,7 +94,7 @@ static int report_page(void *context, const pt_lmdb_walk *walk, uint64_t page, c
     int rc = from != NULL && to != NULL ? SQLITE_OK : SQLITE_NOMEM;
     if (rc == SQLITE_OK) {
         pt_check_problem(checking->report,
-                         "page %lld (%s) %s; what lies on it is lost: from %s to %s",
+                         "page %lld (%s) %s; its contents are lost: from %s to %s",
                          (sqlite3_int64)page, walk->name, what, from, to);
     }
     sqlite3_free(from);

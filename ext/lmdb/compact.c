@@ -6,9 +6,9 @@
 
 #include "base/sqlite.h"
 #include "lmdb/copy.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/lock_file.h"
-#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
 #include "lmdb/txn.h"
@@ -158,6 +158,7 @@ static int replace_file(pt_lmdb_store *store, rewriting *self, int wait_ms, cons
         if (rc != SQLITE_BUSY || pt_deadline_has_passed(deadline)) {
             return rc;
         }
+        /* Transactions of ours are worth waiting for, a process that has the store open is not. */
         rc = pt_lmdb_check_alone(store, error);
         if (rc != SQLITE_OK) {
             return rc;

@@ -34,6 +34,7 @@ static void list_readers(pt_lmdb_store *store, MDB_msg_func *note, void *context
 {
     pthread_mutex_lock(&store->mutex);
     if (store->env.env != NULL) {
+        /* Without the slots of processes that have died. */
         mdb_reader_check(store->env.env, NULL);
         mdb_reader_list(store->env.env, note, context);
     }

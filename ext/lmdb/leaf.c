@@ -138,6 +138,7 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     leaf->stride = forward ? PT_LMDB_PAGE_SLOT : -PT_LMDB_PAGE_SLOT;
     leaf->direction = direction;
     unsigned to_go = forward ? count - 1 - at : at;
+    /* Before the count, so that memory is fetched while keys are compared. */
     prefetch_way(leaf, to_go);
     leaf->left = limit.size == 0 ? to_go : count_within(leaf, to_go, limit);
     leaf->at_limit = leaf->left < to_go && is_surely_beyond_limit(leaf, leaf->left + 1);

@@ -9,9 +9,9 @@
 #include "base/sqlite.h"
 #include "lmdb/create.h"
 #include "lmdb/data_file.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/foreign_files.h"
-#include "lmdb/file/forks.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/opening.h"
@@ -93,6 +93,7 @@ int pt_lmdb_check_name(const pt_lmdb_store *store, int code, pt_error *error)
 
 int pt_lmdb_make_name_durable(pt_lmdb_store *store, pt_error *error)
 {
+    /* `found`: the process that named the file may have died before it synced the folder. */
     if (store->renamed || store->found) {
         int problem = pt_lmdb_sync_folder(store->base.path);
         if (problem != 0) {
@@ -201,6 +202,7 @@ int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    /* Closed first: LMDB must not have a file open twice in one process. */
     pt_lmdb_env_close(&store->env);
     rc = open_with_gate(store, error);
     pt_lock_release(store->fd, PT_LOCK_GATE);
@@ -248,12 +250,14 @@ int pt_lmdb_check_alone(pt_lmdb_store *store, pt_error *error)
  * release its gate. */
 static void switch_to_copy(pt_lmdb_store *store, pt_lmdb_temporary *copy, const struct stat *file)
 {
+    /* The lock file of the old file: the copy gets one of its own when it is opened. */
     pt_lmdb_lock_file_remove(store->base.path);
     close(store->fd);
     store->fd = pt_lmdb_temporary_take(copy);
     store->device = file->st_dev;
     store->inode = file->st_ino;
     store->renamed = true;
+    /* The copy has versions and a size of its own. */
     store->committed = (pt_lmdb_outcome){0};
     store->file_size = 0;
 }

@@ -10,15 +10,39 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/assert.h"
 #include "lmdb/env.h"
-#include "lmdb/file/forks.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/page/format.h"
-#include "lmdb/writer_state.h"
 #include "store/engine.h"
 
 struct pt_lmdb_reader;
+
+/*
+ * The protocol of a store's writer lock within this process. Only assertions look at the state, and
+ * only the holder of the lock changes it.
+ *
+ *     FREE -> HELD                      the lock is taken
+ *     HELD -> WRITING                   a write transaction begins
+ *     WRITING -> COMMITTED              it has been committed
+ *     WRITING -> FAILED                 it has been aborted, or its commit failed
+ *     COMMITTED, FAILED -> WRITING      another one begins: more writes, or an undo
+ *     HELD, COMMITTED, FAILED -> FREE   the lock is released
+ */
+typedef enum pt_writer_state {
+    PT_WRITER_FREE = 1,
+    PT_WRITER_HELD = 2,
+    PT_WRITER_WRITING = 4,
+    PT_WRITER_COMMITTED = 8,
+    PT_WRITER_FAILED = 16,
+} pt_writer_state;
+
+enum {
+    PT_WRITER_BETWEEN_WRITES = PT_WRITER_HELD | PT_WRITER_COMMITTED | PT_WRITER_FAILED,
+    PT_WRITER_LOCKED = PT_WRITER_BETWEEN_WRITES | PT_WRITER_WRITING,
+};
 
 /* The result of a commit. The next commit need not read it from the store, unless another process
  * commits in between. */
@@ -35,7 +59,7 @@ typedef struct pt_lmdb_store {
     int fd;        /* our own descriptor of the file, for our locks; -1: private store */
     bool writable; /* fd is open for writing */
     bool renamed;  /* we gave the file its name, which may not have reached the disk yet */
-    bool found; /* it had its name when we opened it; its maker may have died before syncing it */
+    bool found;    /* it had its name already, which may not have reached the disk either */
     dev_t device;
     ino_t inode;
     unsigned references; /* guarded by the registry's mutex */
@@ -52,14 +76,22 @@ typedef struct pt_lmdb_store {
     /* Writing: lmdb/writer.h. */
     pt_writer_queue queue;
     pt_writer_state writer_state;
-    pt_writer *spare_writer;             /* this and the rest: guarded by the writer lock */
+    pt_writer *spare_writer;             /* this, and the next ones: guarded by the writer lock */
     pt_lmdb_outcome committed;           /* by this process; version 0: not known */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; the nonces of commits are made from it */
     int64_t last_timestamp;              /* given out by this process */
     unsigned commits;
     off_t file_size;              /* the file is at least as large */
-    _Atomic int64_t newest_clock; /* of all states that were read or committed */
+    _Atomic int64_t newest_clock; /* of all states that were read or committed; not guarded */
 } pt_lmdb_store;
+
+/* Goes to another state from one of those in `from`, which are bits of pt_writer_state. */
+static inline void pt_lmdb_change_writer_state(pt_lmdb_store *store, unsigned from,
+                                               pt_writer_state to)
+{
+    PT_ASSERT((store->writer_state & from) != 0);
+    store->writer_state = to;
+}
 
 /* True if a parent process opened the store. Then it must not be touched. */
 static inline bool pt_lmdb_is_inherited(const pt_lmdb_store *store)

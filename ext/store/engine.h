@@ -195,8 +195,8 @@ struct pt_engine {
      */
     int (*cursor_seek)(pt_engine_cursor *cursor, pt_slice from, pt_slice limit,
                        pt_direction direction, pt_error *error);
-    /* Replaces the limit by a nearer one. If the position is beyond it, the cursor becomes invalid.
-     */
+    /* Replaces the limit by a nearer one, whose bytes must last as well. If the position is beyond
+     * it, the cursor becomes invalid. */
     void (*cursor_narrow)(pt_engine_cursor *cursor, pt_slice limit);
     /* Moves a valid cursor to the next (forward) or previous (backward) key. */
     int (*cursor_step)(pt_engine_cursor *cursor, pt_direction direction, pt_error *error);

@@ -173,6 +173,7 @@ static int wait_in_queue(pt_writer_queue *queue, pt_deadline deadline)
     while (!place.granted && waited == 0) {
         waited = pthread_cond_timedwait(&place.condition, &queue->mutex, &until);
     }
+    /* A place granted at the deadline counts, and is out of the queue already. */
     if (!place.granted) {
         remove_place(queue, &place);
     }
@@ -196,6 +197,7 @@ void pt_writer_queue_leave(pt_writer_queue *queue)
     if (next == NULL) {
         queue->taken = false;
     } else {
+        /* `taken` stays true: a session that comes now must not overtake this one. */
         remove_place(queue, next);
         next->granted = true;
         pthread_cond_signal(&next->condition); /* mutex held: afterwards its place may be gone */

@@ -12,7 +12,7 @@
 
 #include "fixtures/store_fixture.h"
 #include "lmdb/env.h"
-#include "lmdb/file/forks.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/locks.h"
 
 /* --- Faults --- */

@@ -215,12 +215,12 @@ static void what_is_lost_is_said_also_without_memory(void **state)
     long child = (long)(number_at(file, entry) & 0xFFFFFFFF);
     set_number(file, child * PAGE, 1);
     fflush(file);
-    expect("is the wrong page: it has the number of another one; what lies on it is lost: from "
+    expect("is the wrong page: it has the number of another one; its contents are lost: from "
            "table 'One', PartitionKey 'b', RowKey '0");
     check_without_memory();
     set_number(file, branch, 1);
     assert_int_equal(fclose(file), 0);
-    expect("what lies on it is lost: from the beginning to the end");
+    expect("its contents are lost: from the beginning to the end");
 }
 
 int main(void)
