@@ -1,5 +1,5 @@
 /*
- * Records (entity.h) and descriptions of shapes (shape.h). The first byte of the input says what
+ * Records (record.h) and descriptions of shapes (shape.h). The first byte of the input says what
  * the others are: the description of a shape; a record, whose checksum is put right; or properties
  * to make a record of. What can be read is written again and then reads the same; a changed bit or
  * another key is found out; patched values are there, and the others as they were.

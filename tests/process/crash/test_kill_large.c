@@ -51,18 +51,6 @@ static int commit(char **arguments)
     return sqlite3_close(db) == SQLITE_OK ? 0 : 1;
 }
 
-/* Returns false once the process has survived. */
-static bool commit_and_die(const char *folder, int64_t batch, int64_t calls)
-{
-    child process = start_numbered_child("commit", folder, batch, calls);
-    int64_t made;
-    bool survived = read_all(process.from, &made, sizeof made);
-    int status = end_of_child(&process);
-    assert_true(survived ? WIFEXITED(status) && WEXITSTATUS(status) == 0
-                         : WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return !survived;
-}
-
 /* Returns the last batch, which is there wholly, as is what it did to those before. */
 static int64_t check_batches(sqlite3 *db)
 {
@@ -121,7 +109,7 @@ static void die_at_each_call(const char *folder, const char *journal_mode)
     bool died;
     do {
         close_database(db);
-        died = commit_and_die(folder, before + 1, ++calls);
+        died = numbered_child_dies("commit", folder, before + 1, ++calls);
         db = open_database(folder, "main.db");
         int64_t found = check_batches(db);
         assert_in_range(found, died ? before : before + 1, before + 1);

@@ -183,18 +183,6 @@ static void killed_at_random_moments_in_wal_mode(void **state)
 
 /* --- At each system call of a commit --- */
 
-/* Returns false once the process has survived. */
-static bool work_and_die(const char *role, const char *folder, int64_t first, int64_t second)
-{
-    child process = start_numbered_child(role, folder, first, second);
-    int64_t made;
-    bool survived = read_all(process.from, &made, sizeof made);
-    int status = end_of_child(&process);
-    assert_true(survived ? WIFEXITED(status) && WEXITSTATUS(status) == 0
-                         : WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
-    return !survived;
-}
-
 /* With another process (this one) that has the store open meanwhile, or with none. */
 static void die_at_each_call_of_a_commit(const char *folder, const char *journal_mode,
                                          bool survivor)
@@ -208,7 +196,7 @@ static void die_at_each_call_of_a_commit(const char *folder, const char *journal
         if (!survivor) {
             close_database(db);
         }
-        died = work_and_die("commit", folder, before + 1, point++);
+        died = numbered_child_dies("commit", folder, before + 1, point++);
         if (!survivor) {
             db = open_database(folder, "main.db");
         }

@@ -35,6 +35,16 @@ static inline void fixture_close(sqlite3 *db)
     assert_int_equal(sqlite3_memory_used(), 0);
 }
 
+/* Makes a table t whose column x has this text, in a database of UTF-16. */
+static inline void fixture_make_wide(sqlite3 *db, const char *text)
+{
+    char *sql = sqlite3_mprintf("PRAGMA encoding='UTF-16le'; CREATE TABLE t(x); "
+                                "INSERT INTO t VALUES (%Q)",
+                                text);
+    assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_OK);
+    sqlite3_free(sql);
+}
+
 /* The first column of the first row as text ("(null)" for NULL), or the error text; from
  * sqlite3_malloc. NULL when out of memory. */
 static inline char *fixture_step(sqlite3_stmt *statement)

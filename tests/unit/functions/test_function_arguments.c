@@ -132,11 +132,7 @@ static void wide_databases_work_too(void **state)
 {
     (void)state;
     sqlite3 *db = open_with_functions();
-    assert_int_equal(sqlite3_exec(db,
-                                  "PRAGMA encoding='UTF-16le'; CREATE TABLE t(x); "
-                                  "INSERT INTO t VALUES ('é😀')",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
+    fixture_make_wide(db, "é😀");
     fixture_expect(db, "text_back(x) FROM t", "é😀");
     fixture_expect(db, "integer_back('12') FROM t", "12");
     fixture_expect(db, "refuse(x) FROM t", "refuse: 'é😀' is 5%; give 'it''s'");

@@ -174,12 +174,7 @@ static void wide_databases_give_the_same(void **state)
 {
     (void)state;
     sqlite3 *db = open_with_functions();
-    assert_int_equal(sqlite3_exec(db,
-                                  "PRAGMA encoding='UTF-16le'; CREATE TABLE t(x); "
-                                  "INSERT INTO t VALUES ('{\"PartitionKey\":\"Zürich\","
-                                  "\"RowKey\":\"\",\"é\":\"日本\"}')",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
+    fixture_make_wide(db, "{\"PartitionKey\":\"Zürich\",\"RowKey\":\"\",\"é\":\"日本\"}");
     fixture_expect(db, "pt_entity_properties(x, 'é') FROM t", "{\"é\":\"日本\"}");
     fixture_expect(db, "pt_entity_json('Zürich', '', NULL, '{\"é\":\"日本\"}') FROM t",
                    "{\"PartitionKey\":\"Zürich\",\"RowKey\":\"\",\"é\":\"日本\"}");

@@ -86,11 +86,7 @@ static void wide_databases_give_the_same(void **state)
 {
     (void)state;
     sqlite3 *db = open_with_functions();
-    assert_int_equal(sqlite3_exec(db,
-                                  "PRAGMA encoding='UTF-16le'; CREATE TABLE t(x); "
-                                  "INSERT INTO t VALUES ('Zürich')",
-                                  NULL, NULL, NULL),
-                     SQLITE_OK);
+    fixture_make_wide(db, "Zürich");
     fixture_expect(db, "pt_starts_with(x, 'Zü') FROM t", "1");
     fixture_expect(db, "pt_hash_bucket(x, 1000) FROM t", "233");
     fixture_expect(db, "pt_prefix_end(x) FROM t", "Zürici");

@@ -246,21 +246,6 @@ enum {
 
 static uint8_t file_bytes[FILE_MAX];
 
-static void make_rows(void)
-{
-    pt_store *store = open_store(fixture_path);
-    lock_store(store);
-    pt_writer *writer = begin_write(store);
-    for (int i = 0; i < ROWS; i++) {
-        char text[16];
-        snprintf(text, sizeof text, "%06d", i);
-        put_text(writer, 1, text, "a record of some fifty bytes, so that pages are filled");
-    }
-    commit_write(writer);
-    engine->unlock(store);
-    engine->close(store);
-}
-
 static size_t read_file(void)
 {
     FILE *file = fopen(fixture_path, "rb");
@@ -360,7 +345,7 @@ static void set_in_headers(size_t field, uint16_t value)
 static void leaf_whose_header_is_strange_is_read(void **state)
 {
     (void)state;
-    make_rows();
+    make_store_of(ROWS);
     set_in_headers(UPPER, 0xFFFF);
     pt_store *store = open_store(fixture_path);
     assert_int_equal(walk(store, PT_FORWARD, SQLITE_OK), ROWS);
@@ -398,7 +383,7 @@ static void sizes_that_leave_the_page_are_reported(void **state)
                  {VALUE, 5000}, {VALUE, 65535},    {VALUE, 3},   {VALUE, 0}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         unlink(fixture_path);
-        make_rows();
+        make_store_of(ROWS);
         int row = last_row_of_a_page();
         damage_sizes(row, sizes[i].value, sizes[i].key);
         assert_row_is_damaged(row, sizes[i].key == KEY);
@@ -422,7 +407,7 @@ static void a_snapshot_that_met_damage_goes_on_saying_so(void **state)
     static const char again[] = "this transaction has met damage";
     pt_engine_cursor *cursor = NULL;
     pt_table_counts counts;
-    make_rows();
+    make_store_of(ROWS);
     set_in_headers(FLAGS, 0);
     pt_store *store = open_store(fixture_path);
     pt_snapshot *snapshot = begin_snapshot(store);

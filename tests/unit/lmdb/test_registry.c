@@ -239,17 +239,7 @@ static void truncated_store_is_refused_at_every_size(void **state)
 {
     (void)state;
     struct stat file;
-    pt_store *store = open_store(fixture_path);
-    lock_store(store);
-    pt_writer *writer = begin_write(store);
-    for (int i = 0; i < 500; i++) {
-        char text[16];
-        snprintf(text, sizeof text, "%06d", i);
-        put_text(writer, 1, text, "a record of some fifty bytes, so that pages are filled");
-    }
-    commit_write(writer);
-    engine->unlock(store);
-    engine->close(store);
+    make_store_of(500);
     assert_int_equal(stat(fixture_path, &file), 0);
     /* A file without both root pages is damaged; one that lacks other pages is truncated. */
     for (off_t size = file.st_size - 1; size > 0; size -= 3000) {

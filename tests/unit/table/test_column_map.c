@@ -26,24 +26,11 @@ static pt_column_map empty_map(void)
     return (pt_column_map){.columns = columns, .column_count = COLUMNS};
 }
 
-/* A shape of properties by name id, with memory of its own from malloc. */
-static pt_shape *make_shape(uint16_t id, const sample_property *properties, unsigned count)
-{
-    uint8_t bytes[256];
-    pt_slice description = pt_slice_of(bytes, sample_describe(properties, count, bytes));
-    void *memory = malloc(pt_shape_memory(description));
-    assert_non_null(memory);
-    pt_shape *shape = pt_shape_parse(description, sample_lookup, NULL, memory);
-    assert_non_null(shape);
-    shape->id = id;
-    return shape;
-}
-
 /* FirstName, Age */
 static pt_shape *named_shape(uint16_t id)
 {
     const sample_property properties[] = {{1, PT_STRING, NULL}, {3, PT_INT32, NULL}};
-    return make_shape(id, properties, 2);
+    return sample_shape(properties, 2, id);
 }
 
 /* LastName, Email, and age described inline */
@@ -51,7 +38,7 @@ static pt_shape *mailed_shape(uint16_t id)
 {
     const sample_property properties[] = {
         {2, PT_STRING, NULL}, {4, PT_STRING, NULL}, {0, PT_INT64, "age"}};
-    return make_shape(id, properties, 3);
+    return sample_shape(properties, 3, id);
 }
 
 static void assert_places(const pt_column_places *places, const pt_shape *shape,
@@ -73,7 +60,7 @@ static void places_are_those_of_the_names(void **state)
     pt_column_map map = empty_map();
     pt_shape *named = named_shape(1);
     pt_shape *mailed = mailed_shape(2);
-    pt_shape *empty = make_shape(3, NULL, 0);
+    pt_shape *empty = sample_shape(NULL, 0, 3);
     const int nowhere[COLUMNS] = {-1, -1, -1, -1};
     assert_places(pt_column_map_find(&map, named), named, named_places);
     assert_places(pt_column_map_find(&map, mailed), mailed, mailed_places);
