@@ -6,9 +6,9 @@
 #include "catalog/stores.h"
 #include "module/module.h"
 #include "module/store_path.h"
+#include "transaction/connection.h"
 #include "transaction/interruption.h"
 #include "transaction/main_database_lock.h"
-#include "transaction/store_name.h"
 
 /* --- Calls --- */
 

@@ -1,7 +1,6 @@
 #include "entity/edm.h"
 
 #include "base/text.h"
-#include "entity/odata.h"
 
 static const char *const type_names[] = {
     [PT_NONE] = "",

@@ -83,4 +83,10 @@ bool pt_guid_parse(pt_slice text, uint8_t guid[PT_GUID_SIZE]);
 /* Writes the canonical lower-case form, 36 characters and a NUL. */
 void pt_guid_format(const uint8_t guid[PT_GUID_SIZE], char text[PT_GUID_TEXT_SIZE + 1]);
 
+/* The names of OData's annotations in JSON, such as "Age@odata.type":"Edm.Int32". */
+#define PT_ODATA_TYPE_SUFFIX "@odata.type" /* after the name of the annotated property */
+#define PT_ODATA_TYPE_PREFIX "Edm."        /* before the name of a type */
+#define PT_ODATA_CONTROL_PREFIX                                                                    \
+    "odata." /* before names that describe the entity and are not properties of it */
+
 #endif

@@ -1,7 +1,7 @@
 #include "functions/csv_functions.h"
 
 #include "base/text.h"
-#include "entity/odata.h"
+#include "entity/edm.h"
 #include "functions/function_arguments.h"
 #include "functions/json_functions.h"
 #include "value/json_scan.h"

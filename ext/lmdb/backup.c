@@ -6,8 +6,8 @@
 
 #include "base/sqlite.h"
 #include "lmdb/copy.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
-#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/registry.h"
 

@@ -6,9 +6,9 @@
 
 #include "base/sqlite.h"
 #include "lmdb/copy.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/lock_file.h"
-#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/info.h"
 #include "lmdb/txn.h"

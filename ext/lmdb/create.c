@@ -6,10 +6,10 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/network.h"
-#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/map.h"
 #include "lmdb/opening.h"

@@ -5,9 +5,9 @@
 
 #include "base/sqlite.h"
 #include "lmdb/create.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/foreign_files.h"
-#include "lmdb/file/standard_descriptors.h"
 
 enum { FINDING_TRIES = 3 };
 

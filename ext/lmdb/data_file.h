@@ -9,7 +9,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "lmdb/file/forks.h"
+#include "lmdb/file/descriptors.h"
 
 /*
  * Opens the data file, for writing if possible. With `create`, makes it first if there is none. If

@@ -9,6 +9,7 @@
 #include <stdbool.h>
 
 #include "base/bytes.h"
+#include "entity/key.h"
 
 typedef struct pt_lmdb_env {
     MDB_env *env;     /* NULL: not open */
@@ -43,6 +44,18 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
 /* The cause of a failed write. LMDB reports a short write as EIO; if the disk is full that becomes
  * ENOSPC, and at the limit on the size of files EFBIG. */
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc);
+
+/* The sub-database that holds a logical key, or the first part of a long one. */
+static inline MDB_dbi pt_lmdb_dbi_of(const pt_lmdb_env *env, pt_slice key)
+{
+    uint32_t table = key.size >= PT_KEY_TABLE_SIZE ? pt_get_be32(key.data) : 0;
+    if (table < PT_TABLE_ID_LIMIT) {
+        return env->entities;
+    }
+    return table == PT_TABLE_GARBAGE  ? env->garbage
+           : table == PT_TABLE_CHUNKS ? env->chunks
+                                      : env->entities;
+}
 
 static inline MDB_val pt_lmdb_val(pt_slice slice)
 {

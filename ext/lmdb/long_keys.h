@@ -15,18 +15,6 @@
 #include "lmdb/tree.h"
 #include "store/engine.h"
 
-/* The sub-database that holds a logical key, or the first part of a long one. */
-static inline MDB_dbi pt_lmdb_dbi_of(const pt_lmdb_env *env, pt_slice key)
-{
-    uint32_t table = key.size >= PT_KEY_TABLE_SIZE ? pt_get_be32(key.data) : 0;
-    if (table < PT_TABLE_ID_LIMIT) {
-        return env->entities;
-    }
-    return table == PT_TABLE_GARBAGE  ? env->garbage
-           : table == PT_TABLE_CHUNKS ? env->chunks
-                                      : env->entities;
-}
-
 /* One LMDB key on the way to a long key: a link, or the last one. */
 typedef struct pt_lmdb_part {
     size_t size;

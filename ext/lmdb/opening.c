@@ -6,11 +6,11 @@
 #include <unistd.h>
 
 #include "base/sqlite.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/foreign_files.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/network.h"
-#include "lmdb/file/standard_descriptors.h"
 #include "lmdb/map.h"
 #include "lmdb/page/format.h"
 #include "lmdb/page/verify_on_open.h"

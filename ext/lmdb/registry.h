@@ -10,15 +10,39 @@
 #include <sys/stat.h>
 #include <sys/types.h>
 
+#include "base/assert.h"
 #include "lmdb/env.h"
-#include "lmdb/file/forks.h"
+#include "lmdb/file/descriptors.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/page/format.h"
-#include "lmdb/writer_state.h"
 #include "store/engine.h"
 
 struct pt_lmdb_reader;
+
+/*
+ * The protocol of a store's writer lock within this process. Only assertions look at the state, and
+ * only the holder of the lock changes it.
+ *
+ *     FREE -> HELD                      the lock is taken
+ *     HELD -> WRITING                   a write transaction begins
+ *     WRITING -> COMMITTED              it has been committed
+ *     WRITING -> FAILED                 it has been aborted, or its commit failed
+ *     COMMITTED, FAILED -> WRITING      another one begins: more writes, or an undo
+ *     HELD, COMMITTED, FAILED -> FREE   the lock is released
+ */
+typedef enum pt_writer_state {
+    PT_WRITER_FREE = 1,
+    PT_WRITER_HELD = 2,
+    PT_WRITER_WRITING = 4,
+    PT_WRITER_COMMITTED = 8,
+    PT_WRITER_FAILED = 16,
+} pt_writer_state;
+
+enum {
+    PT_WRITER_BETWEEN_WRITES = PT_WRITER_HELD | PT_WRITER_COMMITTED | PT_WRITER_FAILED,
+    PT_WRITER_LOCKED = PT_WRITER_BETWEEN_WRITES | PT_WRITER_WRITING,
+};
 
 /* The result of a commit. The next commit need not read it from the store, unless another process
  * commits in between. */
@@ -60,6 +84,14 @@ typedef struct pt_lmdb_store {
     off_t file_size;              /* the file is at least as large */
     _Atomic int64_t newest_clock; /* of all states that were read or committed; not guarded */
 } pt_lmdb_store;
+
+/* Goes to another state from one of those in `from`, which are bits of pt_writer_state. */
+static inline void pt_lmdb_change_writer_state(pt_lmdb_store *store, unsigned from,
+                                               pt_writer_state to)
+{
+    PT_ASSERT((store->writer_state & from) != 0);
+    store->writer_state = to;
+}
 
 /* True if a parent process opened the store. Then it must not be touched. */
 static inline bool pt_lmdb_is_inherited(const pt_lmdb_store *store)

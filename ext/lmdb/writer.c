@@ -97,7 +97,7 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
         store->spare_writer = begun;
         return rc;
     }
-    pt_writer_change_state(&store->writer_state, PT_WRITER_BETWEEN_WRITES, PT_WRITER_WRITING);
+    pt_lmdb_change_writer_state(store, PT_WRITER_BETWEEN_WRITES, PT_WRITER_WRITING);
     rc = prepare_writer(begun, error);
     if (rc != SQLITE_OK) {
         pt_lmdb_write_abort(begun);
@@ -114,7 +114,7 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
 static void end_writer(pt_writer *writer, pt_writer_state result)
 {
     pt_lmdb_txn_end(writer->store);
-    pt_writer_change_state(&writer->store->writer_state, PT_WRITER_WRITING, result);
+    pt_lmdb_change_writer_state(writer->store, PT_WRITER_WRITING, result);
     writer->store->spare_writer = writer;
 }
 

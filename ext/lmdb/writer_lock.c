@@ -63,7 +63,7 @@ int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
         pt_writer_queue_leave(&store->queue);
         return rc;
     }
-    pt_writer_change_state(&store->writer_state, PT_WRITER_FREE, PT_WRITER_HELD);
+    pt_lmdb_change_writer_state(store, PT_WRITER_FREE, PT_WRITER_HELD);
     return SQLITE_OK;
 }
 
@@ -96,7 +96,7 @@ void pt_lmdb_unlock(pt_store *base)
         store->last_timestamp > pt_ticks_now()) {
         store_last_timestamp(store);
     }
-    pt_writer_change_state(&store->writer_state, PT_WRITER_BETWEEN_WRITES, PT_WRITER_FREE);
+    pt_lmdb_change_writer_state(store, PT_WRITER_BETWEEN_WRITES, PT_WRITER_FREE);
     /* The file first. Otherwise the next session in the queue would lock the file through the same
      * descriptor, and this release would take its lock away. */
     if (store->fd >= 0) {

@@ -16,6 +16,12 @@ typedef struct pt_write_arguments {
     sqlite3_value **tail;     /* by PT_TAIL_... */
 } pt_write_arguments;
 
+/* True if the statement that is writing has OR REPLACE. */
+static inline bool pt_is_or_replace(const pt_table *table)
+{
+    return sqlite3_vtab_on_conflict(table->db) == SQLITE_REPLACE;
+}
+
 /* --- Keys --- */
 
 /* The text of a key. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH if it cannot be a key. */

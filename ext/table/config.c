@@ -1,10 +1,11 @@
 #include "table/config.h"
 
+#include <stdarg.h>
+
 #include "base/number.h"
 #include "base/sqlite.h"
 #include "base/text.h"
-#include "entity/odata.h"
-#include "table/config_text.h"
+#include "entity/edm.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, FIRST_COLUMN_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
@@ -12,10 +13,146 @@ enum { COLUMNS_MAX = 1900, FIRST_COLUMN_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT
 /* The modules that have an option, as bits. */
 enum { OF_PTABLE = 1, OF_QUEUE = 2, OF_BOTH = OF_PTABLE | OF_QUEUE };
 
+/* --- Names, quotes and blanks in the text of an argument --- */
+
+/* The argument that is being read. */
+typedef struct argument_reading {
+    const char *argument; /* as the user wrote it */
+    pt_error *error;
+} argument_reading;
+
+/* Sets the error: "<formatted text> in argument "..."; <advice>". SQLITE_ERROR or SQLITE_NOMEM. */
+static int refuse_argument(argument_reading *reading, const char *advice, const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    char *what = sqlite3_vmprintf(format, args);
+    va_end(args);
+    if (what == NULL) {
+        return pt_error_nomem(reading->error);
+    }
+    int rc = pt_error_set(reading->error, SQLITE_ERROR, "%s in argument \"%s\"; %s", what,
+                          reading->argument, advice);
+    sqlite3_free(what);
+    return rc;
+}
+
+static bool is_argument_blank(char c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+static bool is_name_character(char c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || pt_is_digit((uint8_t)c) ||
+           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+}
+
+/* Returns the first position that is not a blank. */
+static const char *skip_argument_blanks(const char *text)
+{
+    while (is_argument_blank(*text)) {
+        text++;
+    }
+    return text;
+}
+
+/* Bytes of the unquoted name at the start of a text. */
+static size_t bare_name_length(const char *text)
+{
+    size_t length = 0;
+    while (is_name_character(text[length])) {
+        length++;
+    }
+    return length;
+}
+
+static pt_slice without_trailing_blanks(const char *text)
+{
+    size_t size = strlen(text);
+    while (size > 0 && is_argument_blank(text[size - 1])) {
+        size--;
+    }
+    return pt_slice_of(text, size);
+}
+
+/* Copies a text into memory from sqlite3_malloc and adds a NUL. SQLITE_OK or SQLITE_NOMEM. */
+static int copy_argument_text(argument_reading *reading, pt_slice text, char **copy)
+{
+    *copy = sqlite3_malloc64(text.size + 1);
+    if (*copy == NULL) {
+        pt_error_nomem(reading->error);
+        return SQLITE_NOMEM;
+    }
+    memcpy(*copy, text.data, text.size);
+    (*copy)[text.size] = 0;
+    return SQLITE_OK;
+}
+
+/* Returns the quote that closes the quote `c`; 0 if `c` is not a quote. */
+static char closing_quote(char c)
+{
+    if (c == '[') {
+        return ']';
+    }
+    return c == '"' || c == '`' || c == '\'' ? c : 0;
+}
+
+/*
+ * Reads a quoted text at the cursor and moves the cursor after it. Inside, a closing quote other
+ * than ] is written twice. The text is from sqlite3_malloc; the caller must free it, even after an
+ * error. SQLITE_OK, SQLITE_ERROR or SQLITE_NOMEM.
+ */
+static int read_quoted_text(argument_reading *reading, const char **cursor, char **text)
+{
+    char close = closing_quote(**cursor);
+    const char *from = *cursor + 1;
+    int rc = copy_argument_text(reading, pt_slice_text(from), text);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    char *to = *text;
+    while (*from != 0 && (*from != close || (from[1] == close && close != ']'))) {
+        from += *from == close ? 1 : 0;
+        *to++ = *from++;
+    }
+    *to = 0;
+    if (*from == 0) {
+        return refuse_argument(reading, "close it", "unclosed quote");
+    }
+    *cursor = from + 1;
+    return SQLITE_OK;
+}
+
+/* Reads a name, quoted or not, in the same way. It may not be empty. */
+static int read_column_name(argument_reading *reading, const char **cursor, char **name)
+{
+    if (closing_quote(**cursor) != 0) {
+        int rc = read_quoted_text(reading, cursor, name);
+        if (rc == SQLITE_OK && **name == 0) {
+            return refuse_argument(reading, "give the column a name", "empty name");
+        }
+        return rc;
+    }
+    size_t length = pt_is_digit((uint8_t) * *cursor) ? 0 : bare_name_length(*cursor);
+    if (length == 0) {
+        return refuse_argument(
+            reading,
+            "write a column as Name or Name Type, an option as option=value; a name that "
+            "is not just letters, digits and _ needs quotes",
+            "no name");
+    }
+    pt_slice bare = pt_slice_of(*cursor, length);
+    *cursor += length;
+    return copy_argument_text(reading, bare, name);
+}
+
+/* --- The reader of all arguments --- */
+
 typedef struct config_reader {
     pt_config *config;
-    unsigned module;           /* OF_PTABLE or OF_QUEUE */
-    pt_config_reading reading; /* of the current argument */
+    unsigned module;          /* OF_PTABLE or OF_QUEUE */
+    argument_reading reading; /* of the current argument */
     int column_capacity;
     int keys_listed; /* last key listed as a column: 1 PartitionKey, 2 RowKey */
     unsigned options_given;
@@ -45,7 +182,7 @@ static int choose(config_reader *r, const config_option *option, const char *val
             return SQLITE_OK;
         }
     }
-    return pt_config_refuse(&r->reading, option->advice, "unknown value \"%s\"", value);
+    return refuse_argument(&r->reading, option->advice, "unknown value \"%s\"", value);
 }
 
 static int set_flag(config_reader *r, const config_option *option, const char *value)
@@ -67,16 +204,16 @@ static int set_sync(config_reader *r, const config_option *option, const char *v
 static int set_text(config_reader *r, const config_option *option, const char *value)
 {
     if (*value == 0) {
-        return pt_config_refuse(&r->reading, "give a value or leave the option out", "empty value");
+        return refuse_argument(&r->reading, "give a value or leave the option out", "empty value");
     }
-    return pt_config_copy(&r->reading, pt_slice_text(value), field_of(r, option));
+    return copy_argument_text(&r->reading, pt_slice_text(value), field_of(r, option));
 }
 
 static int set_count(config_reader *r, const config_option *option, const char *value)
 {
     int64_t count;
     if (!pt_integer_parse(pt_slice_text(value), &count) || count < 0) {
-        return pt_config_refuse(&r->reading, option->advice, "unknown value \"%s\"", value);
+        return refuse_argument(&r->reading, option->advice, "unknown value \"%s\"", value);
     }
     *(int64_t *)field_of(r, option) = count;
     return SQLITE_OK;
@@ -136,24 +273,24 @@ static const char *option_list(const config_reader *r)
 static int read_value(config_reader *r, const char *cursor, char **value)
 {
     if (*cursor == '\'' || *cursor == '"') {
-        int rc = pt_config_read_quoted(&r->reading, &cursor, value);
-        cursor = pt_config_skip_blanks(cursor);
+        int rc = read_quoted_text(&r->reading, &cursor, value);
+        cursor = skip_argument_blanks(cursor);
         if (rc == SQLITE_OK && *cursor != 0) {
-            return pt_config_refuse(
+            return refuse_argument(
                 &r->reading, "give one option in each argument, with commas between arguments",
                 "unexpected \"%s\" after the value", cursor);
         }
         return rc;
     }
-    pt_slice bare = pt_config_trimmed(cursor);
+    pt_slice bare = without_trailing_blanks(cursor);
     if (bare.size == 0) {
-        return pt_config_refuse(&r->reading, "give a value or leave the option out", "no value");
+        return refuse_argument(&r->reading, "give a value or leave the option out", "no value");
     }
     if (strcspn(cursor, " \t\n\v\f\r'\"`") < bare.size) {
-        return pt_config_refuse(&r->reading, "put the value in quotes, or a comma after it",
-                                "blank or quote inside a bare value");
+        return refuse_argument(&r->reading, "put the value in quotes, or a comma after it",
+                               "blank or quote inside a bare value");
     }
-    return pt_config_copy(&r->reading, bare, value);
+    return copy_argument_text(&r->reading, bare, value);
 }
 
 static int read_option(config_reader *r, const char *name, const char *value_text)
@@ -164,11 +301,11 @@ static int read_option(config_reader *r, const char *name, const char *value_tex
         i++;
     }
     if (i == sizeof options / sizeof *options) {
-        return pt_config_refuse(&r->reading, option_list(r), "unknown option \"%s\"", name);
+        return refuse_argument(&r->reading, option_list(r), "unknown option \"%s\"", name);
     }
     if ((r->options_given & 1u << i) != 0) {
-        return pt_config_refuse(&r->reading, "give each option once", "second option \"%s\"",
-                                options[i].name);
+        return refuse_argument(&r->reading, "give each option once", "second option \"%s\"",
+                               options[i].name);
     }
     r->options_given |= 1u << i;
     char *value = NULL;
@@ -218,7 +355,7 @@ static const struct constraint *constraint_of_word(const char *word, size_t leng
 static const struct constraint *find_constraint(const char *text)
 {
     while (*text != 0) {
-        size_t length = pt_config_name_length(text);
+        size_t length = bare_name_length(text);
         const struct constraint *found = constraint_of_word(text, length);
         if (found != NULL) {
             return found;
@@ -233,16 +370,15 @@ static int read_type(config_reader *r, const char *text, pt_type *type)
     *type = PT_NONE;
     const struct constraint *constraint = find_constraint(text);
     if (constraint != NULL) {
-        return pt_config_refuse(&r->reading, constraint->advice, "constraint %s",
-                                constraint->shown);
+        return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
     }
-    pt_slice name = pt_config_trimmed(text);
+    pt_slice name = without_trailing_blanks(text);
     if (name.size == 0) {
         return SQLITE_OK;
     }
     *type = pt_type_from_name(name);
     if (*type == PT_NONE) {
-        return pt_config_refuse(
+        return refuse_argument(
             &r->reading,
             "the types are String, Int32, Int64, Double, Boolean, DateTime, Guid and "
             "Binary (or TEXT, INTEGER, REAL, BLOB); a column without a type keeps the "
@@ -258,16 +394,16 @@ static int read_key(config_reader *r, int key, pt_type type)
 {
     const char *name = key == 1 ? "PartitionKey" : "RowKey";
     if (r->config->column_count > 0 || r->keys_listed >= key) {
-        return pt_config_refuse(
+        return refuse_argument(
             &r->reading,
             "leave it out: PartitionKey and RowKey are always the first columns, in this "
             "order",
             "misplaced column \"%s\"", name);
     }
     if (type != PT_NONE && type != PT_STRING) {
-        return pt_config_refuse(&r->reading,
-                                "leave the type out: PartitionKey and RowKey are String",
-                                "type %s of \"%s\"", pt_type_name(type), name);
+        return refuse_argument(&r->reading,
+                               "leave the type out: PartitionKey and RowKey are String",
+                               "type %s of \"%s\"", pt_type_name(type), name);
     }
     r->keys_listed = key;
     return SQLITE_OK;
@@ -284,12 +420,12 @@ static bool is_annotation(const char *name)
 static int check_declared_name(config_reader *r, const char *name)
 {
     if (is_annotation(name)) {
-        return pt_config_refuse(
+        return refuse_argument(
             &r->reading, "leave it out: types are shown by Properties, and kept without a column",
             "column name \"%s\", which is the name of an OData annotation", name);
     }
     if (pt_declaration_reserves(name)) {
-        return pt_config_refuse(
+        return refuse_argument(
             &r->reading,
             "leave it out: the name is kept for a column of ptable itself; such a "
             "property is reachable through Properties",
@@ -298,7 +434,7 @@ static int check_declared_name(config_reader *r, const char *name)
     for (int i = 0; i < r->config->column_count; i++) {
         const char *other = r->config->columns[i].name;
         if (sqlite3_stricmp(name, other) == 0) {
-            return pt_config_refuse(
+            return refuse_argument(
                 &r->reading,
                 "column names must differ in more than case; a second such property is "
                 "reachable through Properties",
@@ -306,9 +442,9 @@ static int check_declared_name(config_reader *r, const char *name)
         }
     }
     if (r->config->column_count == COLUMNS_MAX) {
-        return pt_config_refuse(&r->reading,
-                                "declare 1900 columns at most; other properties are in Properties",
-                                "too many columns with \"%s\"", name);
+        return refuse_argument(&r->reading,
+                               "declare 1900 columns at most; other properties are in Properties",
+                               "too many columns with \"%s\"", name);
     }
     return SQLITE_OK;
 }
@@ -326,7 +462,7 @@ static int add_declared_column(config_reader *r, const char *name, pt_type type)
         r->column_capacity = capacity;
     }
     pt_column column = {.name_size = strlen(name), .type = type};
-    int rc = pt_config_copy(&r->reading, pt_slice_text(name), &column.name);
+    int rc = copy_argument_text(&r->reading, pt_slice_text(name), &column.name);
     if (rc == SQLITE_OK) {
         config->columns[config->column_count++] = column;
     }
@@ -354,28 +490,27 @@ static int read_column(config_reader *r, const char *name, const char *type_text
 
 static int refuse_queue_column(config_reader *r, const char *name)
 {
-    return pt_config_refuse(&r->reading,
-                            "leave it out: a queue always has the same columns; the options "
-                            "are " QUEUE_OPTIONS,
-                            "column \"%s\"", name);
+    return refuse_argument(&r->reading,
+                           "leave it out: a queue always has the same columns; the options "
+                           "are " QUEUE_OPTIONS,
+                           "column \"%s\"", name);
 }
 
 static int read_named(config_reader *r, const char *name, bool quoted, const char *after_name)
 {
-    if (r->module == OF_QUEUE && *pt_config_skip_blanks(after_name) != '=') {
+    if (r->module == OF_QUEUE && *skip_argument_blanks(after_name) != '=') {
         return refuse_queue_column(r, name);
     }
     const struct constraint *constraint = constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {
-        return pt_config_refuse(&r->reading, constraint->advice, "constraint %s",
-                                constraint->shown);
+        return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
     }
-    const char *rest = pt_config_skip_blanks(after_name);
+    const char *rest = skip_argument_blanks(after_name);
     if (*rest == '=') {
-        return read_option(r, name, pt_config_skip_blanks(rest + 1));
+        return read_option(r, name, skip_argument_blanks(rest + 1));
     }
     if (rest == after_name && *rest != 0) {
-        return pt_config_refuse(
+        return refuse_argument(
             &r->reading,
             "put a blank before a type, and quotes around a name that is not just letters, "
             "digits and _",
@@ -387,14 +522,14 @@ static int read_named(config_reader *r, const char *name, bool quoted, const cha
 static int read_config_argument(config_reader *r, const char *argument)
 {
     r->reading.argument = argument;
-    const char *cursor = pt_config_skip_blanks(argument);
+    const char *cursor = skip_argument_blanks(argument);
     if (*cursor == 0) {
         return pt_error_set(r->reading.error, SQLITE_ERROR,
                             "empty argument; remove the comma before or after it");
     }
-    bool quoted = pt_config_closing_quote(*cursor) != 0;
+    bool quoted = closing_quote(*cursor) != 0;
     char *name = NULL;
-    int rc = pt_config_read_name(&r->reading, &cursor, &name);
+    int rc = read_column_name(&r->reading, &cursor, &name);
     if (rc == SQLITE_OK) {
         rc = read_named(r, name, quoted, cursor);
     }
@@ -406,13 +541,13 @@ static int parse_config(unsigned module, int argc, const char *const *argv, pt_c
                         pt_error *error)
 {
     config_reader r = {.config = config, .module = module, .reading = {.error = error}};
-    int rc = pt_config_copy(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
+    int rc = copy_argument_text(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
     for (int i = 3; i < argc && rc == SQLITE_OK; i++) {
         rc = read_config_argument(&r, argv[i]);
     }
     config->table_given = config->table != NULL;
     if (rc == SQLITE_OK && !config->table_given) {
-        rc = pt_config_copy(&r.reading, pt_slice_text(config->sql_name), &config->table);
+        rc = copy_argument_text(&r.reading, pt_slice_text(config->sql_name), &config->table);
     }
     if (rc != SQLITE_OK) {
         pt_config_free(config);

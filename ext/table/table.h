@@ -10,7 +10,7 @@
 #include "entity/bag.h"
 #include "table/column_map.h"
 #include "table/config.h"
-#include "transaction/connected_tables.h"
+#include "transaction/connection.h"
 #include "transaction/scan.h"
 #include "transaction/table_directory.h"
 

@@ -4,7 +4,6 @@
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "table/entity_writer.h"
-#include "table/operation.h"
 #include "table/row.h"
 #include "transaction/large_value.h"
 #include "value/value.h"

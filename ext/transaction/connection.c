@@ -1,9 +1,10 @@
 #include "transaction/connection.h"
 
+#include <sys/stat.h>
+
 #include "base/assert.h"
 #include "base/sqlite.h"
 #include "transaction/main_database_lock.h"
-#include "transaction/store_name.h"
 
 pt_connection *pt_connection_new(sqlite3 *db, const pt_engine *engine)
 {
@@ -109,6 +110,51 @@ static bool follows_transaction(void *context)
 static int before_commit(void *context, pt_error *error)
 {
     return pt_main_database_lock_for_commit(((const pt_connection *)context)->db, error);
+}
+
+/* --- File names --- */
+
+static bool is_regular_file(const char *path)
+{
+    struct stat file;
+    return stat(path, &file) == 0 && S_ISREG(file.st_mode);
+}
+
+/* SQLite overwrites and deletes files with such endings, but only next to a database of that name.
+ */
+static int refuse_next_to_database(const char *path, const char *ending, pt_error *error)
+{
+    char *database = sqlite3_mprintf("%.*s", (int)(ending - path), path);
+    if (database == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = SQLITE_OK;
+    if (is_regular_file(database)) {
+        rc = pt_error_set(error, SQLITE_CANTOPEN,
+                          "a store cannot be named %Q: SQLite gives a file of the database %Q this "
+                          "name; choose another",
+                          path, database);
+    }
+    sqlite3_free(database);
+    return rc;
+}
+
+int pt_store_name_check(const char *path, pt_error *error)
+{
+    const char *ending = strrchr(path, '-');
+    if (ending == NULL) {
+        return SQLITE_OK;
+    }
+    /* LMDB would take it for the lock file of the store without the ending, and overwrite it. */
+    if (strcmp(ending, "-lock") == 0) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "a store cannot be named %Q: names that end in -lock are those of "
+                            "lock files; choose another",
+                            path);
+    }
+    bool reserved = strcmp(ending, "-journal") == 0 || strcmp(ending, "-wal") == 0 ||
+                    strcmp(ending, "-shm") == 0;
+    return reserved ? refuse_next_to_database(path, ending, error) : SQLITE_OK;
 }
 
 /* --- Finding sessions --- */
@@ -296,4 +342,37 @@ void pt_connection_leave(pt_connection *connection, pt_session *session)
     PT_ASSERT(open->uses > 0);
     open->uses--;
     pt_connection_close_unused(connection);
+}
+
+/* --- Connected tables --- */
+
+void pt_connected_tables_add(pt_connection *connection, pt_connected *table)
+{
+    table->next = connection->tables;
+    connection->tables = table;
+}
+
+void pt_connected_tables_remove(pt_connection *connection, pt_connected *table)
+{
+    pt_connected **link = &connection->tables;
+    while (*link != NULL && *link != table) {
+        link = &(*link)->next;
+    }
+    if (*link != NULL) {
+        *link = table->next;
+    }
+}
+
+/* After a schema reset SQLite connects a table again before it disconnects the old object. The
+ * newest object comes first in the list. */
+pt_connected *pt_connected_tables_find(const pt_connection *connection, const char *schema,
+                                       const char *name)
+{
+    const char *lasting = pt_connection_schema(connection, schema);
+    pt_connected *table = connection->tables;
+    while (table != NULL && (sqlite3_stricmp(table->schema, lasting) != 0 ||
+                             sqlite3_stricmp(table->name, name) != 0)) {
+        table = table->next;
+    }
+    return table;
 }

@@ -1,9 +1,8 @@
 /*
  * What one SQLite connection has open: one session for each store. All modules and functions that
- * are registered on the connection share this object. Three other modules keep state in it:
+ * are registered on the connection share this object. Two other modules keep state in it:
  *
  *     transaction/explicit_transaction.h   callbacks for all sessions, from BEGIN to COMMIT
- *     transaction/connected_tables.h       the tables by their names in SQL
  *     transaction/batch_rules.h            batches over all sessions
  */
 #ifndef PT_TRANSACTION_CONNECTION_H
@@ -23,6 +22,13 @@ typedef struct pt_open_session {
     char name[]; /* path, or schema of a private store */
 } pt_open_session;
 
+/* Part of the table's object, which owns the names. */
+typedef struct pt_connected {
+    struct pt_connected *next;
+    const char *schema;
+    const char *name;
+} pt_connected;
+
 /* Only the modules above look inside. */
 typedef struct pt_connection {
     sqlite3 *db;
@@ -38,8 +44,8 @@ typedef struct pt_connection {
     bool reconnecting;
     bool beside_main;
 
-    struct pt_connected *tables; /* transaction/connected_tables.h */
-    bool may_have_batch;         /* transaction/batch_rules.h; false: no session has a batch */
+    pt_connected *tables; /* the newest first */
+    bool may_have_batch;  /* transaction/batch_rules.h; false: no session has a batch */
 } pt_connection;
 
 /* With one reference. `engine` will open its stores. NULL when out of memory. */
@@ -70,7 +76,7 @@ bool pt_connection_is_followed(const pt_connection *connection);
  * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if it is not
  * open. Creates it if `create`, with the access rights of the schema's database file. Give each use
  * back with pt_connection_leave. SQLITE_CANTOPEN if the store may not have this name
- * (transaction/store_name.h); SQLITE_NOMEM; or the engine's error if it cannot open the store.
+ * (pt_store_name_check); SQLITE_NOMEM; or the engine's error if it cannot open the store.
  */
 int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
                       pt_session **session, pt_error *error);
@@ -88,6 +94,11 @@ void pt_connection_keep_open(pt_connection *connection);
 /* For the end of a transaction: closes the stores that only the transaction kept open. */
 void pt_connection_close_unused(pt_connection *connection);
 
+/* Refuses a file name that a store must not have, because SQLite or LMDB would overwrite the file.
+ * SQLITE_CANTOPEN if the path is that of a lock file, or of a file that SQLite creates for a
+ * database (-journal, -wal, -shm). SQLITE_NOMEM. */
+int pt_store_name_check(const char *path, pt_error *error);
+
 /* --- Finding sessions --- */
 
 /* The session of a schema's private store, or NULL. Does not count as a use. */
@@ -103,5 +114,15 @@ uint32_t pt_connection_number_of(const pt_connection *connection, const pt_sessi
 pt_session *pt_connection_session_of(const pt_connection *connection, uint32_t number);
 /* The session with the lowest number above `number`, or NULL. */
 pt_session *pt_connection_session_above(const pt_connection *connection, uint32_t number);
+
+/* --- Connected tables: for functions that are given the name of a table in SQL --- */
+
+/* Not copied: remove the table before it is freed. */
+void pt_connected_tables_add(pt_connection *connection, pt_connected *table);
+/* Does nothing if the table was not added. */
+void pt_connected_tables_remove(pt_connection *connection, pt_connected *table);
+/* The table that was connected last under this name (case does not matter), or NULL. */
+pt_connected *pt_connected_tables_find(const pt_connection *connection, const char *schema,
+                                       const char *name);
 
 #endif

@@ -6,7 +6,6 @@
 #include "base/text.h"
 #include "base/ticks.h"
 #include "entity/key.h"
-#include "entity/odata.h"
 #include "value/json_scan.h"
 #include "value/value.h"
 

@@ -2,7 +2,6 @@
 
 #include "base/number.h"
 #include "base/sqlite.h"
-#include "entity/odata.h"
 #include "value/value.h"
 
 /* Appends the characters of a JSON string, without the quotes. */

@@ -12,7 +12,7 @@
 #include <sys/stat.h>
 
 #include "base/error.h"
-#include "lmdb/file/forks.h"
+#include "lmdb/file/descriptors.h"
 
 /* Sets the error "not a ptable store", with the reason `what`. Returns SQLITE_CANTOPEN. */
 int pt_lmdb_fail_foreign(pt_error *error, const char *path, const char *what);

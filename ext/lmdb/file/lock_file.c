@@ -12,7 +12,7 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/foreign_files.h"
-#include "lmdb/file/permissions.h"
+#include "lmdb/file/temporary.h"
 
 /*
  * The kernel releases the locks of a process that ends one after the other, the store's last; on a

@@ -10,7 +10,6 @@
 #include "faults/system_calls.h"
 #include "fixtures/folder.h"
 #include "lmdb/file/locks.h"
-#include "lmdb/file/permissions.h"
 #include "lmdb/file/temporary.h"
 
 enum { NAME_TRIES = 10, SOME_USER = 12345, SOME_GROUP = 23456 };

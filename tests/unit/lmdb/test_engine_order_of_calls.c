@@ -1,4 +1,4 @@
-/* Calls in a wrong order stop a process that has assertions: lmdb/writer_state.h, and cursors that
+/* Calls in a wrong order stop a process that has assertions: lmdb/registry.h, and cursors that
  * outlive their snapshot. */
 #include "fixtures/store_fixture.h"
 

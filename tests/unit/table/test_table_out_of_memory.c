@@ -10,7 +10,7 @@
 #include "entity/shape.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/connection.h"
-#include "table/operation.h"
+#include "table/insert.h"
 
 #define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
 #define MESSAGE "0639308784992341940_" ID
@@ -174,7 +174,7 @@ static sqlite3 *open_connected(void)
     return db;
 }
 
-/* Whether an allocation failed. */
+/* True if an allocation failed. */
 static bool try(const struct trial *trial, sqlite3 *db, int n, const char *before)
 {
     failing_malloc_arm(n, false);
@@ -270,18 +270,18 @@ static void a_mode_that_is_a_number_takes_memory(void **state)
     sqlite3 *db = NULL;
     sqlite3_stmt *statement = NULL;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1.5", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1.5, NULL", -1, &statement, NULL), SQLITE_OK);
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     sqlite3_value *mode = sqlite3_value_dup(sqlite3_column_value(statement, 0));
     sqlite3_value *tail[PT_TAIL_COUNT];
     for (int i = 0; i < PT_TAIL_COUNT; i++) {
-        tail[i] = mode;
+        tail[i] = sqlite3_column_value(statement, 1);
     }
+    tail[PT_TAIL_WRITE_MODE] = mode;
     const pt_write_arguments given = {.tail = tail};
-    pt_write_request request;
     pt_error failure = PT_ERROR_NONE;
     failing_malloc_arm(0, false);
-    assert_int_equal(pt_write_request_read(NULL, &given, &request, &failure), SQLITE_NOMEM);
+    assert_int_equal(pt_insert(NULL, &given, &failure), SQLITE_NOMEM);
     assert_true(failing_malloc_disarm());
     pt_error_clear(&failure);
     sqlite3_value_free(mode);

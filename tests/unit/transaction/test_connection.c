@@ -3,9 +3,7 @@
 #include <sys/stat.h>
 
 #include "module/store_path.h"
-#include "transaction/connected_tables.h"
 #include "transaction/explicit_transaction.h"
-#include "transaction/store_name.h"
 
 static int setup(void **state)
 {
