@@ -67,7 +67,7 @@ static int insert_message(pt_queue *queue, sqlite3_value **columns, pt_error *er
     if (rc != SQLITE_OK) {
         return rc;
     }
-    message.inserted = pt_session_tick(queue->table.session);
+    message.inserted = pt_session_next_timestamp(queue->table.session);
     message.expires = pt_queue_later(message.inserted, time_to_live);
     message.next_visible = pt_queue_next_visible(message.inserted, delay, message.expires);
     pt_message_make_id(message.inserted, message.id);
@@ -115,7 +115,7 @@ static int read_held(pt_queue *queue, sqlite3_value *key, pt_message *message, p
                             "= ... AND PopReceipt = ..., or for several messages WHERE (MessageId, "
                             "PopReceipt) IN (SELECT ...) (MissingRequiredQueryParameter)");
     }
-    int64_t now = pt_session_tick(queue->table.session);
+    int64_t now = pt_session_next_timestamp(queue->table.session);
     return pt_queue_check_receipt(queue, &held, now, message, error);
 }
 

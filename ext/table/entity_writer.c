@@ -156,7 +156,7 @@ static int write_patched(pt_table *table, const pt_entity_change *change, pt_err
 {
     const pt_record *record = change->over;
     pt_slice old = pt_buffer_slice(&table->old_record);
-    int64_t ticks = pt_session_tick(table->session);
+    int64_t ticks = pt_session_next_timestamp(table->session);
     pt_session_require_sync(table->session, table->config.sync);
     uint8_t *bytes = pt_session_put(table->session, *change->put, change->operation, old.size);
     if (bytes == NULL) {
@@ -264,7 +264,7 @@ static int put_bag(pt_table *table, const pt_entity_change *change, int64_t tick
 static int put_entity(pt_table *table, const pt_entity_change *change, bool has_large,
                       pt_error *error)
 {
-    int64_t ticks = pt_session_tick(table->session);
+    int64_t ticks = pt_session_next_timestamp(table->session);
     int rc = SQLITE_OK;
     if (has_large) {
         rc = pt_large_fields_put(table->session, table->id.id, ticks, &table->bag, error);
@@ -351,7 +351,7 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
     }
     if (rc == SQLITE_OK && short_size != 0) {
         return put_record(table, change, table->last_shape, short_size,
-                          pt_session_tick(table->session), error);
+                          pt_session_next_timestamp(table->session), error);
     }
     return rc == SQLITE_OK ? write_with_large_values(table, change, error) : rc;
 }
@@ -368,7 +368,7 @@ int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *e
     /* Check the rules before looking for the entity, as the service does: if both fail, the user
      * gets the same error. */
     if (rc == SQLITE_OK && change->put != NULL && !change->rules_checked) {
-        rc = pt_entity_check(table, *change->put, error);
+        rc = pt_entity_check_rules(table, *change->put, error);
     }
     if (rc == SQLITE_OK && change->if_absent != NULL) {
         rc = check_absent(table, *change->put, change->if_absent, error);

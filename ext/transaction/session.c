@@ -472,9 +472,9 @@ void pt_session_require_sync(pt_session *session, pt_sync sync)
     }
 }
 
-int64_t pt_session_tick(pt_session *session)
+int64_t pt_session_next_timestamp(pt_session *session)
 {
-    session->clock = session->store->engine->tick(session->store);
+    session->clock = session->store->engine->next_timestamp(session->store);
     return session->clock;
 }
 
