@@ -9,24 +9,24 @@
 #        test-isolation, test-thread-mix, test-damage, test-fuzz, test-backup, test-compact,
 #        test-interruption
 #                        one suite of make test, longer with N=...
-#   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json for one of them,
-#                        SECONDS=3600 for how long each; make fuzz-minimise takes what it found
-#                        into the corpus that make test-fuzz replays
-#   make conformance     55,000 operations on an emulator of the Table service (from npm) and on
-#                        ptables, compared; RECORD=1 records the corpus that make test replays
+#   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json runs one of them,
+#                        SECONDS=3600 sets the time of each; make fuzz-minimise adds its findings
+#                        to the corpus that make test-fuzz replays
+#   make conformance     compares 55,000 operations on an emulator of the Table service (from npm)
+#                        and on ptables; RECORD=1 records the corpus that make test replays
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-tsan      the C programs of make test with the thread sanitizer
-#   make test-newest     all tests with the newest SQLite there is as source (from npm)
+#   make test-newest     all tests with the newest SQLite that is available as source (from npm)
 #   make check-valgrind  unit and SQL tests under valgrind: half an hour
-#   make coverage        which branches of ext/ the tests reach, and why not the others
+#   make coverage        the branches of ext/ that tests reach, and the reasons for the others
 #   make lint            warnings, style and structure; make format rewrites the layout
-#   make bench           how fast it is, beside an ordinary table, JSON, LMDB itself and what a
-#                        virtual table can be at best; also
+#   make bench           speed compared with an ordinary table, JSON, LMDB itself and the best that
+#                        a virtual table can do; also
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
-#   make walk            which files of ext/ a SELECT and an INSERT pass
+#   make walk            the files of ext/ that a SELECT and an INSERT pass
 #   make demo            build and run the demonstration
-#   make test-clients    the extension in ten languages' bindings of SQLite: tests/test_clients.sh
+#   make test-clients    the extension in SQLite bindings of several languages: tests/test_clients.sh
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
 #                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
@@ -91,9 +91,9 @@ static: $(OUT)/libptable.a
 deps:
 	@.ci/deps build test
 
-# Stays in memory (nodelete): SQLite closes the library with the connection that loaded it, while the
-# stores that others have open are in its memory; and it closes one that it had no memory to load
-# completely, although the connection has the functions that were registered before. To answer
+# The library stays in memory (nodelete). SQLite unloads it with the connection that loaded it, while
+# other connections still use stores in its memory. SQLite also unloads it if loading runs out of
+# memory, although the connection keeps the functions registered before. Returning
 # SQLITE_OK_LOAD_PERMANENTLY instead is an error to sqlite3_auto_extension.
 $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
 	$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
@@ -147,10 +147,10 @@ FORCE:
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the
-# run-* target behind it builds and runs. The programs print TAP, as the scripts do.
+# run-* target after it builds and runs. Programs and scripts print TAP.
 
-# RUN_BY is followed by what prove runs each test with, and the tests; `require` stops when a kind
-# has no tests.
+# RUN_BY is followed by the command with which prove runs each test, and the tests. `require` fails
+# if a kind has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
     PT_EXAMPLES='$(abspath $(BUILD)/examples)' prove --jobs 2 --failures --comments --exec
 RUN = $(RUN_BY) tests/run_program.sh
@@ -183,7 +183,7 @@ run-test-sql: loadable
 run-test-readme: loadable
 	$(RUN) tests/test_readme.sh tests/test_map.sh
 
-# Suites of one program, which `make test` runs in a short form and N makes longer.
+# Suites of one program. `make test` runs them in a short form; N makes them longer.
 SUITES := out-of-memory io-errors kill kill-load power-loss isolation damage backup compact \
     sealed-records interruption thread-mix
 suite_program = $(or $(filter %/test_$(subst -,_,$(1)),$(UNIT_TESTS) $(PROCESS_TESTS)),\
@@ -206,7 +206,7 @@ conformance:
 run-conformance: $(CONFORMANCE_TESTS)
 	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
 
-# What is not installed is skipped, but for the shell, Python and Perl.
+# Clients that are not installed are skipped, except the shell, Python and Perl.
 .PHONY: test-clients run-test-clients
 test-clients:
 	@.ci/deps build test examples
@@ -232,11 +232,11 @@ check-asan: deps
 	@PT_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g -DPT_DEBUG $(SANITIZE)' run-test
 
-# Only C programs: a shell that preloads this sanitizer hands it to the commands it runs, and those
-# crash; so not test_sql_scripts, which runs shells. Nor two programs of one thread that stand in
-# for functions (mmap, sysconf) which the sanitizer calls before it is ready. What it finds, in
-# child processes too, is in BUILD/races, printed at the end, and a failure. PTABLE_MAP_SIZE because
-# the sanitizer leaves little address space.
+# Only C programs: a shell that preloads this sanitizer passes it on to the commands it runs, and
+# those crash; so not test_sql_scripts, which runs shells. Nor two single-threaded programs that
+# replace functions (mmap, sysconf) which the sanitizer calls before it is ready. Its findings, from
+# child processes too, go to BUILD/races, are printed at the end and make the target fail.
+# PTABLE_MAP_SIZE is set because the sanitizer leaves little address space.
 TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_engine_faults %/unit/lmdb/page/test_page_size
 
 check-tsan: deps
@@ -257,8 +257,8 @@ $(BUILD)/unlocked_memory.o: tests/tsan/unlocked_memory.c
 	@mkdir -p $(@D)
 	$(CC) -std=c11 -fPIC $(WARNINGS) $(CFLAGS) -c -o $@ $<
 
-# Compiled against the installed SQLite, run with the newest one, which the installed shell uses,
-# too. tests/newest has what it prints otherwise.
+# Compiled against the installed SQLite, run with the newest one, which the installed shell then
+# uses, too. tests/newest has the differences in its output.
 test-newest:
 	@.ci/deps build test newest
 	@CC='$(CC)' tests/build_newest.sh build/newest
@@ -274,15 +274,15 @@ check-valgrind:
 	@.ci/deps build test valgrind
 	@$(SUBMAKE) BUILD=build/valgrind OUT=build/valgrind CFLAGS='-O0 -g' run-valgrind
 
-# Process tests start themselves again, which under valgrind is valgrind.
+# Process tests run their own program file again, which under valgrind would be valgrind.
 run-valgrind: loadable $(UNIT_TESTS)
 	$(call require,unit)N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.sh $(VALGRIND)' \
 	    $(UNIT_TESTS)
 	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
-# Not optimized, so that each branch of the source is one of the program. The suites that make
-# errors happen are longer here: what they sample in make test, branches hang on. Assertions are
-# off: no test reaches the branch in which one fails.
+# Not optimized, so that each branch of the source is a branch of the program. The suites that make
+# errors happen run longer here: some branches depend on cases that make test only samples.
+# Assertions are off: no test reaches the branch in which one fails.
 COVERAGE := BUILD=build/coverage OUT=build/coverage DEBUG= \
     CFLAGS='-O0 -g --coverage -fprofile-update=atomic' \
     LDFLAGS='$(abspath build/coverage)/flush.o $(LDFLAGS)'
@@ -307,7 +307,7 @@ $(BUILD)/flush.o: tests/coverage/flush.c
 
 # --- fuzzing ----------------------------------------------------------------------------------
 # The extension is built with clang and instrumented for libFuzzer; SQLite is the system's. The
-# replaying programs, which make test runs too, turn the corpus into files and back.
+# replaying programs, which make test runs too, convert the corpus to files and back.
 
 run-test-fuzz: $(FUZZ_TESTS)
 	PT_PROGRAM_TIMEOUT=0 $(RUN) $(FUZZ_TESTS)
@@ -349,7 +349,7 @@ $(BENCHES:%=run-%): run-%: $(BENCH_PROGRAMS)
 bench-plot:
 	@sqlite3 -batch :memory: '.read tests/bench/plot.sql'
 
-# Which files of ext/ a SELECT and an INSERT pass, function by function.
+# Lists the files of ext/ that a SELECT and an INSERT pass, function by function.
 .PHONY: walk run-walk
 walk:
 	@.ci/deps build
@@ -386,7 +386,7 @@ lint-format:
 format:
 	clang-format -i $(C_FILES)
 
-# xxhash's assertions tell clang-tidy what it may take for granted.
+# xxhash's assertions tell clang-tidy what it may assume.
 lint-tidy: $(SOURCES:ext/%.c=$(BUILD)/tidy/%.txt)
 	@echo 'ok: clang-tidy has no remarks'
 

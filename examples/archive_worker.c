@@ -1,25 +1,24 @@
 /*
- * Moves entities from the table Current to the table Archive, told by messages in a queue: a
- * transaction that is not one, done step by step so that it can be cut off anywhere and taken up
- * again.
+ * Moves entities from the table Current to the table Archive, as messages in a queue tell it: an
+ * eventually consistent transaction, in steps, which can be interrupted anywhere and resumed.
  *
  *     archive_worker STORE enqueue PARTITIONKEY ROWKEY     asks for an entity to be moved
  *     archive_worker STORE work [SECONDS]                  works until the queue is empty
  *     archive_worker STORE step [SECONDS]                  the same, waiting for Enter at each step
  *
- * The steps, each committed by itself, as if tables and queue were in different places:
+ * The steps, each committed separately, as if tables and queue were in different places:
  *
  *     1 enqueue    the message is in the queue
  *     2 get        the message is hidden for SECONDS (30)
  *     3 read       the entity is read from Current
- *     4 archive    it is in Archive: inserted, or put in place of what an earlier try has put there
- *     5 delete     it is gone from Current, unless somebody has changed it since: then again
+ *     4 archive    it is in Archive: inserted, or in place of the copy that an earlier try made
+ *     5 delete     it is gone from Current, unless someone has changed it since: then start again
  *     6 done       the message is gone
  *
  * A worker that dies leaves its message hidden; after SECONDS another one gets it. It may find the
- * entity in both tables, or in Archive only, and repeats what may have been done already: the end
- * is always the same. Where table and queue lie in one store, all could be one transaction instead:
- * BEGIN before step 2 and COMMIT after step 6.
+ * entity in both tables, or only in Archive, and repeats steps that may have been done already: the
+ * result is always the same. If tables and queue are in one store, all steps could be one
+ * transaction instead: BEGIN before step 2 and COMMIT after step 6.
  */
 #include <ptable.h>
 #include <sqlite3.h>
@@ -36,7 +35,7 @@ typedef struct worker {
     bool stepwise;
 } worker;
 
-/* A message of the queue, and the entity of which it speaks. */
+/* A message of the queue, and the keys of the entity to move. */
 typedef struct archive_task {
     char *message_id;
     char *receipt;
@@ -82,7 +81,7 @@ static void run(sqlite3 *db, const char *sql, const char *const *texts, int coun
     finalize(db, statement);
 }
 
-/* Whether a query has a row. */
+/* True if the query has a row. */
 static bool is_there(sqlite3 *db, const char *sql, const char *const *texts, int count)
 {
     sqlite3_stmt *statement = prepare(db, sql, texts, count);
@@ -110,7 +109,7 @@ static sqlite3 *open_store(const char *store)
     return db;
 }
 
-/* Says what has been done; stepwise it then waits, so that a reader can look at the tables. */
+/* Prints the step that was done. With `step` it then waits, so that you can look at the tables. */
 static void report(const worker *self, int step, const char *name, const archive_task *task)
 {
     printf("%d %s %s %s\n", step, name, task->partition_key, task->row_key);
@@ -157,7 +156,7 @@ static bool get(const worker *self, archive_task *task)
     return found;
 }
 
-/* False if it is not in Current any more. */
+/* False if the entity is no longer in Current. */
 static bool read_current(const worker *self, const archive_task *task, entity *found)
 {
     sqlite3_stmt *row = prepare(self->db,
@@ -180,7 +179,7 @@ static void put_into_archive(const worker *self, const archive_task *task, const
         (const char *[]){task->partition_key, task->row_key, found->properties}, 3);
 }
 
-/* False if somebody has changed it since it was read: what is in Archive is out of date. */
+/* False if someone has changed it since it was read: the copy in Archive is out of date. */
 static bool delete_from_current(const worker *self, const archive_task *task, const entity *found)
 {
     const char *texts[] = {task->partition_key, task->row_key, found->etag};
@@ -190,7 +189,7 @@ static bool delete_from_current(const worker *self, const archive_task *task, co
                      texts, 2);
 }
 
-/* Who has lost the message, having taken too long, leaves it to who has it now. */
+/* A worker that took too long has lost the message, and leaves it to its new holder. */
 static void finish(const worker *self, const archive_task *task)
 {
     sqlite3_stmt *done =
@@ -203,7 +202,7 @@ static void finish(const worker *self, const archive_task *task)
     }
 }
 
-/* False: the message stays, and will be got again. */
+/* If false, the message stays and will be handed out again. */
 static bool move(const worker *self, const archive_task *task, const entity *found)
 {
     put_into_archive(self, task, found);
@@ -226,7 +225,7 @@ static void perform(const worker *self, const archive_task *task)
     sqlite3_free(found.etag);
 }
 
-/* Messages that are hidden are other workers', or of some that have died. */
+/* Hidden messages belong to other workers, or to workers that have died. */
 static bool is_empty(const worker *self)
 {
     return !is_there(self->db, "SELECT 1 FROM Job LIMIT 1", NULL, 0);

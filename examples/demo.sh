@@ -1,12 +1,12 @@
 #!/bin/sh
-# The demonstration: real input of a Debian machine in ptables, in the stock sqlite3 shell.
+# The demonstration: real data of a Debian machine in ptables, in the stock sqlite3 shell.
 #
 #     examples/demo.sh          from the top folder, where ptable.so is
 #
-# Loads a word list, the list of installed packages and dpkg's log, and asks them things; prints
-# what it does, the results, the plans and the times. Works in a temporary folder that it removes.
-# Ends with an error if a statement fails, or if the tables do not hold what grep and awk count in
-# the input.
+# Loads a word list, the list of installed packages and dpkg's log, and queries them. Prints the
+# statements, the results, the plans and the times. Works in a temporary folder that it removes.
+# Ends with an error if a statement fails, or if the tables do not match the counts that grep and
+# awk find in the input.
 set -eu
 
 library=$PWD/ptable.so
@@ -15,7 +15,7 @@ words=/usr/share/dict/american-english-huge
 packages=/var/lib/dpkg/status
 logs=/var/log/dpkg.log
 
-# What is a letter, and which is its upper case, is for the locale to say.
+# The locale defines letters and their upper case.
 export LC_ALL=C.UTF-8
 
 for needed in "$library" "$words" "$packages"; do
@@ -38,7 +38,7 @@ words_as_csv() {
     sed 's/.*/"&","\U&"/' "$words"
 }
 
-# One line a field: number of the package, field, value. Only the first line of long fields.
+# One line for each field: number of the package, field, value. Only the first line of long fields.
 fields_as_csv() {
     awk '
         function quoted(text) { gsub(/"/, "\"\"", text); return "\"" text "\"" }
@@ -50,7 +50,7 @@ fields_as_csv() {
         }' "$packages"
 }
 
-# All logs, also those rotated and compressed, in the order of time.
+# All logs, including rotated and compressed ones, in the order of time.
 log_lines() {
     for log in "$logs"*; do
         if [ -r "$log" ]; then
@@ -59,7 +59,7 @@ log_lines() {
     done | sort --stable --key=1,2
 }
 
-# Number of the line, time, action, package, and what else the line says.
+# Number of the line, time, action, package, and the rest of the line.
 log_as_csv() {
     awk '
         function quoted(text) { gsub(/"/, "\"\"", text); return "\"" text "\"" }
@@ -82,7 +82,7 @@ ask() {
     sqlite3 -batch -bail -init /dev/null -cmd '.load ./ptable' demo.db "$1"
 }
 
-# expect what expected query: compares the answer with what was counted in the input.
+# expect what expected query: compares the answer with the count in the input.
 expect() {
     answer=$(ask "$3")
     if [ "$answer" != "$2" ]; then

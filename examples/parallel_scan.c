@@ -1,15 +1,13 @@
 /*
- * Reading a table with two threads: each has a connection of its own and reads a half of the
- * partitions.
+ * Reads a table with two threads: each has its own connection and reads half of the partitions.
  *
- *     parallel_scan STORE fill COUNT     writes so many readings of 1,000 sensors
+ *     parallel_scan STORE fill COUNT     writes COUNT readings of 1,000 sensors
  *     parallel_scan STORE sum            their sum, and the time with one thread and with two
  *
  * PartitionKeys are two digits made from the sensor's name by pt_hash_bucket: '00' to '15'. So the
- * halves are known without asking, and are as even as the hash: one thread reads the keys below
- * '08', the other the rest. Both are key ranges, and readers of a store do not wait for each other.
- * Each thread reads a snapshot of its own; what is written in between, one may see and the other
- * not.
+ * halves are known in advance, and are as even as the hash: one thread reads the keys below '08',
+ * the other the rest. Both are key ranges, and readers of a store do not wait for each other. Each
+ * thread reads its own snapshot: a write between the two is seen by one and not by the other.
  *
  * ptable is linked in; build with
  *
@@ -25,7 +23,7 @@
 
 enum { THREADS = 2 };
 
-/* The partitions from `first` to before `end`, and what is found in them. */
+/* The partitions from `first` up to, not including, `end`, and the results of reading them. */
 typedef struct part {
     const char *store;
     const char *first;
@@ -40,7 +38,7 @@ static void fail(sqlite3 *db)
     exit(1);
 }
 
-/* Each connection has a main database of its own, in memory; what is shared is the store. */
+/* Each connection has its own main database, in memory; they share only the store. */
 static sqlite3 *open_store(const char *store)
 {
     sqlite3 *db = NULL;
@@ -104,7 +102,7 @@ static void *read_part(void *argument)
     return NULL;
 }
 
-/* Reads the parts, each in a thread. */
+/* Reads the parts, each in its own thread. */
 static void read_parts(part *parts, int count)
 {
     pthread_t threads[THREADS];

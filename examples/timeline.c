@@ -1,13 +1,13 @@
 /*
- * A timeline in C: the newest posts of a user first, page after page, and new posts.
+ * A timeline in C: writes posts, and shows the posts of a user in pages, the newest first.
  *
  *     timeline STORE post USER TEXT ...      one post for each text
  *     timeline STORE page USER [TOKEN]       ten posts, and the token of the next page
  *
- * Posts are numbered without gaps: the user's profile says how many there are, and a post and the
- * new count are written in one transaction, on condition that the profile is still as it was read.
- * Who comes too late starts again. timeline.py and timeline.pl are the same program in other
- * languages; all of them can work on one store at once.
+ * Posts are numbered without gaps: the user's profile has their number, and a post and the new
+ * number are written in one transaction, on condition that the profile is still as it was read. If
+ * another process was faster, start again. timeline.py and timeline.pl are the same program in
+ * other languages; all three can use one store at the same time.
  *
  * ptable is linked in; build with
  *
@@ -22,7 +22,7 @@
 
 enum { PAGE = 10, PATIENCE_MS = 60000 };
 
-/* What reading a profile gives; a user without posts has none. */
+/* A profile as it was read; a user without posts has none. */
 typedef struct profile {
     int posts;
     char etag[64]; /* empty: there is no profile */
@@ -48,7 +48,7 @@ static const char *text_of(sqlite3_stmt *row, int column)
     return (const char *)sqlite3_column_text(row, column);
 }
 
-/* Each process has a main database of its own, in memory; what is shared is the store. */
+/* Each process has its own main database, in memory; they share only the store. */
 static sqlite3 *open_store(const char *store)
 {
     sqlite3 *db = NULL;
@@ -95,7 +95,7 @@ static int write_post(sqlite3 *db, const char *user, const char *text, const pro
     return sqlite3_finalize(post);
 }
 
-/* With IfMatch it fails if the profile has changed, without it if there is one by now. */
+/* With IfMatch it fails if the profile has changed; without, if there is a profile by now. */
 static int write_profile(sqlite3 *db, const char *user, const profile *seen)
 {
     sqlite3_stmt *count = prepare(
@@ -110,7 +110,7 @@ static int write_profile(sqlite3 *db, const char *user, const profile *seen)
     return sqlite3_finalize(count);
 }
 
-/* False, with the transaction rolled back, if it fails: db has the message. */
+/* On failure returns false, with the transaction rolled back; db has the message. */
 static bool try_to_post(sqlite3 *db, const char *user, const char *text, const profile *seen)
 {
     return sqlite3_exec(db, "BEGIN", NULL, NULL, NULL) == SQLITE_OK &&
@@ -119,8 +119,8 @@ static bool try_to_post(sqlite3 *db, const char *user, const char *text, const p
            sqlite3_exec(db, "COMMIT", NULL, NULL, NULL) == SQLITE_OK;
 }
 
-/* Somebody else has posted since the profile was read. The code that ends a message is the Table
- * service's. */
+/* True if someone else has posted since the profile was read. The message ends with the Table
+ * service's code. */
 static bool came_too_late(sqlite3 *db)
 {
     const char *text = sqlite3_errmsg(db);
@@ -141,7 +141,7 @@ static void post(sqlite3 *db, const char *user, const char *text)
     fail(db);
 }
 
-/* Posts behind the token, which is the last one's RowKey; an empty text begins with the newest. */
+/* Prints the posts after the token, the RowKey of the last post; "" begins with the newest. */
 static void print_page(sqlite3 *db, const char *user, const char *token)
 {
     int rows = 0;

@@ -1,5 +1,5 @@
 #!/usr/bin/perl
-# A timeline in Perl: the newest posts of a user first, page after page, and new posts.
+# A timeline in Perl: writes posts, and shows the posts of a user in pages, the newest first.
 #
 #     timeline.pl STORE post USER TEXT ...      one post for each text
 #     timeline.pl STORE page USER [TOKEN]       ten posts, and the token of the next page
@@ -11,7 +11,7 @@ use DBI;
 
 use constant { PAGE => 10, PATIENCE_MS => 60_000 };
 
-# Each process has a main database of its own, in memory; what is shared is the store.
+# Each process has its own main database, in memory; they share only the store.
 sub open_store {
     my ($store) = @_;
     my $db = DBI->connect('dbi:SQLite:dbname=:memory:', '', '', { RaiseError => 1, PrintError => 0 });
@@ -42,7 +42,7 @@ sub try_to_post {
     return $number;
 }
 
-# The message says that somebody else has posted since the profile was read.
+# True if someone else has posted since the profile was read.
 sub came_too_late {
     my ($message) = @_;
     return $message =~ /\((?:UpdateConditionNotSatisfied|EntityAlreadyExists)\)/;
@@ -58,7 +58,7 @@ sub post {
     }
 }
 
-# Posts behind the token, which is the last one's RowKey, as [number, text, RowKey].
+# The posts after the token, the RowKey of the last post, as [number, text, RowKey].
 sub page {
     my ($db, $user, $token) = @_;
     return @{ $db->selectall_arrayref(

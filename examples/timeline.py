@@ -1,5 +1,5 @@
 #!/usr/bin/python3
-"""A timeline in Python: the newest posts of a user first, page after page, and new posts.
+"""A timeline in Python: writes posts, and shows the posts of a user in pages, the newest first.
 
     timeline.py STORE post USER TEXT ...      one post for each text
     timeline.py STORE page USER [TOKEN]       ten posts, and the token of the next page
@@ -16,7 +16,7 @@ PATIENCE = 60  # seconds
 
 
 def open_store(store):
-    """Each process has a main database of its own, in memory; what is shared is the store."""
+    """Each process has its own main database, in memory; they share only the store."""
     db = sqlite3.connect(":memory:", timeout=PATIENCE, isolation_level=None)
     db.enable_load_extension(True)
     db.load_extension(os.environ.get("PTABLE", "./ptable"))
@@ -48,7 +48,7 @@ def try_to_post(db, user, text):
 
 
 def came_too_late(error):
-    """Somebody else has posted since the profile was read."""
+    """True if someone else has posted since the profile was read."""
     return str(error).endswith(("(UpdateConditionNotSatisfied)", "(EntityAlreadyExists)"))
 
 
@@ -62,7 +62,7 @@ def post(db, user, text):
 
 
 def page(db, user, token):
-    """Posts behind the token, which is the last one's RowKey, as (number, text, RowKey)."""
+    """The posts after the token, the RowKey of the last post, as (number, text, RowKey)."""
     return db.execute(
         "SELECT Number, Text, RowKey FROM Post WHERE PartitionKey = ? AND RowKey > ?"
         " ORDER BY RowKey LIMIT ?",

@@ -1,7 +1,7 @@
 #!/bin/sh
-# build_newest.sh folder: the newest SQLite there is as source, built there as libsqlite3.so.0 with
-# the options of the SQLite that is installed; and bridge.so, which the installed shell loads before
-# itself to work with it. Done once. NEWEST_SQLITE is the npm package that has the source, as
+# build_newest.sh folder: builds the newest SQLite that is available as source, in the folder, as
+# libsqlite3.so.0, with the options of the installed SQLite; and bridge.so, which the installed shell
+# preloads to work with it. Done once. NEWEST_SQLITE is the npm package that has the source, as
 # deps/sqlite3/sqlite3.c.
 set -eu
 
@@ -14,7 +14,7 @@ if [ "$(cat made_of 2>/dev/null)" = "$made_of" ]; then
     exit 0
 fi
 
-# The options that say what SQLite can do and how it behaves; not those that only describe a build.
+# The options that change SQLite's features and behaviour; not those that only describe a build.
 options() {
     sqlite3 :memory: 'PRAGMA compile_options' |
         grep -E '^(ENABLE|OMIT|LIKE|TEMP|USE)_|^(SECURE_DELETE|SOUNDEX|THREADSAFE)|^MAX_(VARIABLE|SCHEMA)' |

@@ -1,7 +1,7 @@
 #!/bin/sh
-# run_program.sh program [argument ...]: runs a test program for prove. Puts right what cmocka
-# prints: a skipped test is no failure, and a group needs no result of its own. Ends a program
-# that hangs: PT_PROGRAM_TIMEOUT is its time in seconds (120; 0: for ever).
+# run_program.sh program [argument ...]: runs a test program for prove. Corrects cmocka's output: a
+# skipped test is not a failure, and a group needs no result of its own. Kills a program that hangs:
+# PT_PROGRAM_TIMEOUT is its time limit in seconds (120; 0: for ever).
 output=$(mktemp)
 trap 'rm -f "$output"' EXIT
 timeout --kill-after=5 "${PT_PROGRAM_TIMEOUT:-120}" "$@" >"$output"

@@ -2,7 +2,7 @@
 # Runs SQL scripts in the stock sqlite3 shell and compares what it prints. Prints TAP.
 #
 #     tests/run_sql.sh                  all of tests/sql and the numbered ones of examples
-#     tests/run_sql.sh 20-time 21-key   those whose names begin so
+#     tests/run_sql.sh 20-time 21-key   those whose names begin with these
 #     UPDATE=1 tests/run_sql.sh         rewrites the expected outputs instead of comparing
 #
 # A test is a script NN-topic.sql and its expected output NN-topic.out. Each runs on an empty
@@ -19,7 +19,7 @@ scripts_named() {
     done | sort -u
 }
 
-# The folder of a script in the project and its name.
+# A script's folder in the project, and its name.
 title() {
     echo "$(basename "$(dirname "$1")")/$(basename "$1" .sql)"
 }

@@ -1,10 +1,10 @@
-# Sourced by the scripts that try SQL in the stock sqlite3 shell, and programs. They are set up by
+# Sourced by the scripts that test SQL in the stock sqlite3 shell, and programs. Variables set:
 #
 #     PT_LIBRARY   the extension under test             (ptable.so in the top folder)
 #     PT_EXAMPLES  the folder of the examples that are C programs (build/examples)
 #     PT_SHELL     the shell, a command with arguments  (sqlite3)
 #     PT_PRELOAD   libraries the shell loads before itself, for the sanitizers   (none)
-#     PT_DIFFERENCES  a folder that says what another version of SQLite prints otherwise   (none)
+#     PT_DIFFERENCES  a folder with the differences in output of another SQLite version   (none)
 #     PT_TIMEOUT   seconds until a shell that hangs is killed                    (60)
 # shellcheck shell=sh
 
@@ -17,8 +17,8 @@ work=$(cd "$work" && pwd -P)
 trap 'rm -rf "$work"' EXIT
 trap 'exit 1' HUP INT TERM
 
-# fresh_folder name: an empty folder with the extension as ./ptable.so, the scripts for users as
-# sql/, the test data as data/ and an empty folder build/.
+# fresh_folder name: makes a folder with the extension as ./ptable.so, the scripts for users as sql/,
+# the test data as data/ and an empty folder build/.
 fresh_folder() {
     mkdir "$work/$1" "$work/$1/build"
     ln -s "$library" "$work/$1/ptable.so"
@@ -28,9 +28,9 @@ fresh_folder() {
     fi
 }
 
-# run_shell folder database script output: the shell's two output streams go to one file, in which
-# the folder's own path is written as <folder>, the time in an ETag and the ids of a message that an
-# error quotes as <time>, <id> and <receipt>, and an end other than 0 or 1 (SQL errors) is noted.
+# run_shell folder database script output: writes both output streams of the shell to one file. In it
+# the folder's own path becomes <folder>, and the time in an ETag and the ids of a message in an error
+# become <time>, <id> and <receipt>. An exit code other than 0 or 1 (SQL errors) is noted.
 run_shell() {
     ended=0
     # shellcheck disable=SC2086 # PT_SHELL is a list of words
@@ -51,8 +51,8 @@ commented() {
     sed 's/^/# /'
 }
 
-# same expected actual [name]: compares, and prints what differs as TAP comments. What is to differ
-# is in $PT_DIFFERENCES/name.diff, if there is such a file; with UPDATE=1 that is written instead.
+# same expected actual [name]: compares, and prints differences as TAP comments. Expected differences
+# are in $PT_DIFFERENCES/name.diff, if there is such a file; with UPDATE=1 that is written instead.
 same() {
     recorded=${PT_DIFFERENCES:+${3:+$PT_DIFFERENCES/$3.diff}}
     if [ -n "$recorded" ] && [ "${UPDATE:-}" = 1 ]; then

@@ -1,5 +1,5 @@
 #!/bin/sh
-# Kills the archive worker after each of its steps and lets another one finish: the end is always
+# Kills the archive worker after each of its steps and lets another one finish: the result is always
 # the same. Prints TAP.
 set -u
 # shellcheck source=tests/shell.sh
@@ -13,7 +13,7 @@ worker() {
     timeout --kill-after=5 60 "$program" "$store" "$@" 2>&1
 }
 
-# sql statement: what it prints, on the worker's tables.
+# sql statement: runs it on the worker's tables and prints the result.
 sql() {
     [ -d "$work/sql" ] || fresh_folder sql
     cat >"$work/statement" <<END
@@ -75,7 +75,7 @@ messages 0" ;;
 messages 0" "$(state "$step")"
 done
 
-# What is changed while it is moved is moved as it is then.
+# An entity that is changed while it is moved is moved with the change.
 sql "INSERT INTO Current VALUES ('Sales', 'changed', '{\"Name\":\"Jun\"}');" >"$work/none"
 worker enqueue Sales changed >"$work/none"
 kill_after 4
@@ -84,7 +84,7 @@ worker work "$hidden" >"$work/none"
 same_text "an entity that changes on the way" 'archive {"Name":"Ken"}
 messages 0' "$(state changed)"
 
-# A message about an entity that is not there is done without it.
+# A message about an entity that does not exist is simply done.
 worker enqueue Sales missing >"$work/none"
 worker work "$hidden" >"$work/none"
 same_text "an entity that is not there" "messages 0" "$(state missing)"

@@ -4,9 +4,9 @@
 #
 #     CLIENTS='perl go' tests/test_clients.sh
 #
-# A client is a small program, clients/client.*, that reads requests, a line each, and gives one line for
-# each: `ok` and what there is to tell, or `error`, SQLite's primary code and the text, as its
-# language shows them. All scenarios are here; what a client does is
+# A client is a small program, clients/client.*, that reads requests, one a line, and answers each with
+# one line: `ok` and the result, or `error`, SQLite's primary code and the text, as its language shows
+# them. All scenarios are here. The requests are
 #
 #     open PATH MS           a connection with the extension loaded and this time-out
 #     run SQL, query SQL     the rows: columns parted by |, rows by ;, and each value with its type
@@ -16,10 +16,10 @@
 #     repeat NAME COUNT      transactions that each insert into Item and count in Counter
 #     threads PATH N COUNT   the same in N threads, each with a connection of its own, which is
 #                            left open
-#     abandon SQL            a first row; the statement is left where it is
+#     abandon SQL            reads the first row and leaves the statement there
 #     close                  the connection, whatever is still open in it
 #     forget                 drops what was abandoned and closed, for the language to collect
-#     leave                  ends as programs end, with everything open
+#     leave                  exits with everything open
 #
 # Not here: PHP's PDO and Lua's LuaSQL offer no loading of extensions.
 set -u
@@ -116,7 +116,7 @@ tell() {
     esac
 }
 
-# The answer to what it was told, without blanks at its end.
+# The answer to the last request, without trailing blanks.
 hear() {
     heard=
     case $1 in
@@ -131,7 +131,7 @@ ask() {
     hear "$1"
 }
 
-# Lets it end and tells how in $ended.
+# Waits for its end; $ended says how it ended.
 stop() {
     ended=0
     case $1 in

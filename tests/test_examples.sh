@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs the examples that are programs: a timeline in C, Python and Perl, and a table read by two
 # threads. Prints TAP.
-# All of them work on one store, at the same time where the test says so.
+# All of them work on one store, in some tests at the same time.
 set -u
 # shellcheck source=tests/shell.sh
 . "$(dirname "$0")/shell.sh"
@@ -18,7 +18,7 @@ timeline() {
     LC_ALL=C.UTF-8 LD_PRELOAD="${PT_PRELOAD:-}" timeout --kill-after=5 60 "$program" "$store" "$@" 2>&1
 }
 
-# Every post of a user from the newest on, by pages in one language.
+# All posts of a user from the newest on, in pages, in one language.
 all_pages() {
     token=
     while true; do

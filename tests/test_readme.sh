@@ -4,8 +4,8 @@
 #
 # The fenced blocks of a file that are marked sql run, in order, in one session of the stock sqlite3
 # shell on the new database file demo.db, where ./ptable is the extension. A block marked text that follows
-# with nothing but empty lines between is its expected output, blanks at line ends aside; without
-# one the block must print no error. Line numbers in errors are left out, as they are when typed.
+# with nothing but empty lines between is its expected output, except for blanks at line ends. Without
+# one the block must print no error. Line numbers in errors are left out, as in an interactive shell.
 set -u
 # shellcheck source=tests/shell.sh
 . "$(dirname "$0")/shell.sh"
@@ -80,7 +80,7 @@ check_block() {
     fi
 }
 
-# What the shell says beyond the last end of a block, such as how it crashed.
+# The shell's output after the last end of a block, such as a crash.
 check_end() {
     ended=$(find "$work" -name '*.ended' | wc -l)
     if [ -e "$work/$((ended + 1)).actual" ]; then

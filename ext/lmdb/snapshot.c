@@ -164,7 +164,7 @@ static int begin_undisturbed(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
         if (shows_newest_version(snapshot, *version)) {
             return SQLITE_OK;
         }
-        /* Not after the first try, which fails also if commits do pass: the next one succeeds. */
+        /* The first tries may fail because commits do pass; then a later one succeeds. */
         if (tries == READ_BEGIN_TRIES) {
             return check_state_version(snapshot, *version, error);
         }

@@ -118,7 +118,7 @@ int pt_lmdb_change_env(pt_lmdb_store *store, pt_lmdb_env_work work, void *contex
 static bool free_dead_reader_slots(pt_lmdb_store *store)
 {
     int dead = 0;
-    /* The mutex keeps the environment from being closed meanwhile. */
+    /* The mutex keeps other threads from closing the environment. */
     pthread_mutex_lock(&store->mutex);
     if (store->env.env != NULL) {
         mdb_reader_check(store->env.env, &dead);
@@ -240,8 +240,8 @@ int pt_lmdb_txn_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error
     return begin_txn(store, NULL, txn, error);
 }
 
-/* True if the last commit is this process's own: then its number is right. An environment that a
- * failed write has broken tells no number; it is opened again before the next snapshot. */
+/* True if this process made the last commit: then its number is right. True also if a failed write
+ * has broken the environment, whose number cannot be read; the next snapshot opens it again. */
 static bool number_is_right(pt_lmdb_store *store)
 {
     bool right = true;

@@ -34,10 +34,10 @@ int pt_lmdb_txn_begin_read(pt_lmdb_store *store, pt_lmdb_reader *reader, pt_erro
 int pt_lmdb_txn_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error);
 
 /*
- * Corrects the number of the last commit in LMDB's shared memory; the caller holds the writer lock.
- * A process that was killed right after it wrote the root page has committed, but left the number
- * of the commit before. Snapshots are of that one, while a write transaction starts from the root
- * page: a session would write over a version that it has not read. Codes as for beginning.
+ * Corrects the number of the last commit in LMDB's shared memory. The caller holds the writer lock.
+ * A process killed right after it wrote a root page has committed, but the number is still that of
+ * the commit before. Snapshots go by the number and write transactions by the newest root page, so
+ * a session would overwrite a version that it has not read. Codes as pt_lmdb_txn_begin_write.
  */
 int pt_lmdb_txn_correct_number(pt_lmdb_store *store, pt_error *error);
 

@@ -63,14 +63,15 @@ static int refuse_missing_table(const pt_table *table, pt_error *error)
     const char *store = pt_session_store(table->session)->path;
     const char *writable = table->read_only ? " without readonly=1" : "";
     if (table->form->kind == PT_TABLE_OF_MESSAGES) {
-        return pt_error_set(error, SQLITE_ERROR,
-                            "store %Q has no queue %Q; DROP TABLE and CREATE VIRTUAL TABLE%s make "
-                            "it (QueueNotFound)",
-                            store, table->config.table, writable);
+        return pt_error_set(
+            error, SQLITE_ERROR,
+            "store %Q has no queue %Q; DROP TABLE and CREATE VIRTUAL TABLE%s create "
+            "it (QueueNotFound)",
+            store, table->config.table, writable);
     }
     return pt_error_set(
         error, SQLITE_ERROR,
-        "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) makes it, and so do "
+        "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) creates it, and so do "
         "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
         store, table->config.table, writable);
 }
@@ -369,11 +370,11 @@ int pt_table_rename(sqlite3_vtab *vtab, const char *name)
         return SQLITE_OK;
     }
     pt_error error = PT_ERROR_NONE;
-    pt_error_set(
-        &error, SQLITE_ERROR,
-        "cannot be renamed to %Q, because its name is also its name in the store; DROP TABLE "
-        "(the entities stay) and CREATE VIRTUAL TABLE \"%w\" USING %s(..., table=%Q)",
-        name, name, table->form->module, table->config.table);
+    pt_error_set(&error, SQLITE_ERROR,
+                 "cannot be renamed to %Q, because its name is also the table's name in the store; "
+                 "DROP TABLE "
+                 "(the entities stay) and CREATE VIRTUAL TABLE \"%w\" USING %s(..., table=%Q)",
+                 name, name, table->form->module, table->config.table);
     return pt_table_fail(table, &error);
 }
 

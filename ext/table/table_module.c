@@ -49,8 +49,9 @@ static const pt_table_form ptable_form = {
     .release = ptable_release,
 };
 
-/* match() answers Filter MATCH where the plan does not. A result of 150 or more makes
- * pt_starts_with(column, prefix) a constraint in xBestIndex, which can make it a key range. */
+/* SQLite calls match() for a Filter MATCH that is not part of the plan. The result for
+ * pt_starts_with(column, prefix), 150 or more, makes it a constraint in xBestIndex, which can turn
+ * it into a key range. */
 static int ptable_find_function(sqlite3_vtab *vtab, int argc, const char *name,
                                 void (**function)(sqlite3_context *, int, sqlite3_value **),
                                 void **data)

@@ -292,7 +292,7 @@ static int set_update_columns(pt_table *table, const pt_write_arguments *given, 
     return SQLITE_OK;
 }
 
-/* Puts the entity together in table->bag from what Properties is set to, and the columns. */
+/* Puts the entity together in table->bag from the new value of Properties, and the columns. */
 static int replace_properties(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
     int rc = pt_bag_from_properties(table, given->tail[PT_TAIL_PROPERTIES], error);

@@ -103,7 +103,7 @@ int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large
     return rc;
 }
 
-/* What the transaction has written under a chunk's key, even if it has deleted the chunk since.
+/* Finds the chunk that the transaction has written, even if it has deleted the chunk since.
  * Each chunk's key is used once, so an older version holds the same bytes. */
 static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {

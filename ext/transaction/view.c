@@ -135,7 +135,7 @@ static void end_view(pt_view *view)
         view->spare = view->memtable;
         view->memtable = NULL;
     }
-    /* What is remembered of the snapshot ends with it. */
+    /* Forget what was remembered of the snapshot. */
     view->rolled_back = false;
     view->last_key.known = false;
     memset(view->chunks, 0, sizeof view->chunks);

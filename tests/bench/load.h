@@ -12,7 +12,7 @@ typedef struct load_result {
     double private_kib; /* the part that is not pages of files, if it was watched, else 0 */
 } load_result;
 
-/* Whether this process is to load, as the first argument says. */
+/* True if this process is to load, as the first argument says. */
 bool load_is_asked(int argc, char **argv);
 
 /* Does what load_run asks for, and prints the result. */

@@ -8,7 +8,7 @@ static const uint8_t *bytes_of(MDB_val value)
     return value.mv_data;
 }
 
-/* Whether the cursor stands on a key that begins with the prefix. */
+/* True if the cursor stands on a key that begins with the prefix. */
 static bool is_under(int rc, MDB_val key, const uint8_t *prefix, size_t size)
 {
     if (rc == MDB_NOTFOUND) {

@@ -40,7 +40,7 @@ const char *settings_pragmas(void);
 /* A positive number from the environment. */
 double settings_number(const char *name, double otherwise);
 
-/* Whether a row of this name is asked for. */
+/* True if a row of this name is asked for. */
 bool settings_wants(const bench_settings *settings, const char *name);
 
 #endif

@@ -1,6 +1,6 @@
 #!/bin/sh
-# A client of run.sh that is the sqlite3 shell: its requests are put into the shell's words, and
-# what the shell prints until it is asked for a mark is the answer. It shows values without types.
+# A client that is the sqlite3 shell: translates requests for the shell, and answers with the shell's
+# output up to a mark that it is told to print. It shows values without types.
 set -eu
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT

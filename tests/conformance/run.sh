@@ -1,10 +1,10 @@
 #!/bin/sh
-# run.sh replay folder: random operations of the Table service, on its emulator and on ptables; both
-# must answer alike. `replay` is the built program, `folder` where packages and corpora go.
+# run.sh replay folder: runs random operations of the Table service on its emulator and on ptables;
+# both must give the same answers. `replay` is the built program; packages and corpora go to `folder`.
 #
 #     SEEDS='1 2 3'   one run of operations each (1 to 11)
 #     N=5000          operations of a run
-#     RECORD=1        afterwards, writes tests/conformance/corpus.jsonl anew
+#     RECORD=1        afterwards, rewrites tests/conformance/corpus.jsonl
 set -eu
 
 replay=$1
@@ -13,7 +13,7 @@ here=$(dirname "$0")
 N=${N:-5000}
 SEEDS=${SEEDS:-1 2 3 4 5 6 7 8 9 10 11}
 
-# The corpus is of one seed with few keys, so that its answers are short.
+# The corpus uses one seed and few keys, so that its answers are short.
 RECORDED_SEED=9
 RECORDED_N=1200
 

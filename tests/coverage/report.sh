@@ -1,11 +1,11 @@
 #!/bin/sh -e
-# report.sh FOLDER: which branches of ext/ the tests have reached, by the counts that a build with
-# --coverage left in FOLDER. Branches that no test reaches stand in tests/coverage/unreached with
-# the reason; any other one is printed, as is an entry there that no longer holds, and then, or
-# below 95 %, the report fails.
+# report.sh FOLDER: reports the branches of ext/ that the tests have reached, from the counts that a
+# build with --coverage left in FOLDER. Branches that no test reaches are listed with the reason in
+# tests/coverage/unreached. The report prints any other unreached branch, and any entry there that no
+# longer holds, and then fails; it also fails below 95 %.
 #
 # A line of `unreached` is `file function: the source line`, under the reason, which begins with `#`;
-# with `~ ` before it luck may reach it.
+# `~ ` before it means that it may be reached by chance.
 root=$(CDPATH='' cd "$(dirname "$0")/../.." && pwd)
 cd "$root"
 least=95

@@ -1,5 +1,5 @@
 /*
- * What tests ask of a system call that is being judged.
+ * Facts about a system call that is being judged.
  */
 #ifndef TESTS_FAULTS_CALL_FACTS_H
 #define TESTS_FAULTS_CALL_FACTS_H
@@ -31,7 +31,7 @@ static inline const char *path_of(const system_call *call)
     return path;
 }
 
-/* What is written is, in its first part, nothing but zeros. */
+/* True if the first part of the written bytes is all zeros. */
 static inline bool is_nothing(const system_call *call)
 {
     const uint8_t *bytes = call->parts[0].iov_base;

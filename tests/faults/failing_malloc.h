@@ -1,12 +1,12 @@
 /*
- * Makes the n-th allocation through SQLite's allocator fail, once or from then on. (Those that do
- * not go through it: library_memory.h.)
+ * Makes the n-th allocation through SQLite's allocator fail, once or from then on. (For other
+ * allocations: library_memory.h.)
  *
  *     failing_malloc_install();                  before anything else uses SQLite
  *     for (int n = 0; ; n++) {
  *         failing_malloc_arm(n, false);
  *         int rc = work();
- *         bool hit = failing_malloc_disarm();    whether an allocation failed
+ *         bool hit = failing_malloc_disarm();    true if an allocation failed
  *         ...
  *         if (!hit) break;
  *     }
@@ -41,7 +41,7 @@ static bool failing_malloc_now(void)
     return true;
 }
 
-/* Whether an allocation, of SQLite's allocator or from elsewhere, is to fail. */
+/* True if an allocation, of SQLite's allocator or from elsewhere, is to fail. */
 static bool failing_malloc_decides(bool elsewhere)
 {
     if (failing_malloc_watch != 0 && failing_malloc_countdown >= 0) {

@@ -2,7 +2,7 @@
  * The real engine, with methods that fail when a test says so and that count their calls.
  *
  *     pt_store *store = open_faulty(NULL);
- *     fault_next(FAULTY_COMMIT);               the next commit fails, those behind it do not
+ *     fault_next(FAULTY_COMMIT);               the next commit fails, later ones do not
  *     fault_from(FAULTY_RESTORE, 2);           all from the third call on fail
  *     fault_none();
  */

@@ -43,7 +43,7 @@ static inline int64_t read_acknowledged(const child *loader, int64_t before, int
     return before;
 }
 
-/* What the pipe still holds was acknowledged too. */
+/* The batches still in the pipe were acknowledged too. */
 static inline int64_t read_rest(const child *killed, int64_t before)
 {
     while (read_all(killed->from, &before, sizeof before)) {

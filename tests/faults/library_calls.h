@@ -1,7 +1,7 @@
 /*
- * LMDB's functions that may fail: each call of one counts as an allocation of library_memory.h and
- * fails for want of memory as those do, before LMDB sees it; for LMDB itself allocates rarely. What
- * LMDB calls of its own is not counted. To be included in one file of a program.
+ * LMDB's functions that may fail: each call counts as an allocation of library_memory.h and fails
+ * for want of memory like those, before it reaches LMDB, because LMDB itself rarely allocates.
+ * LMDB's internal calls are not counted. Include it in one file of a program.
  */
 #ifndef TESTS_FAULTS_LIBRARY_CALLS_H
 #define TESTS_FAULTS_LIBRARY_CALLS_H
@@ -66,7 +66,7 @@ static bool lmdb_calls_itself(const void *caller)
            strstr(info.dli_fname, ".so") != NULL;
 }
 
-/* Whether this call is to fail. */
+/* True if this call is to fail. */
 static bool lmdb_fails(const void *caller)
 {
     return failing_malloc_countdown >= 0 && !lmdb_calls_itself(caller) && library_fails();

@@ -1,11 +1,12 @@
 /*
- * The memory that is not SQLite's allocator's: of LMDB, of the C library and of ptable itself.
- * These definitions come before the C library's; allocations fail as failing_malloc.h is told, and
- * what is not given back is counted. To be included in one file of a program, which must not have
- * threads.
+ * Memory that does not come from SQLite's allocator: of LMDB, of the C library and of ptable
+ * itself. These definitions come before the C library's; allocations fail as failing_malloc.h is
+ * told, and memory that is not freed is counted. Include it in one file of a program, which must
+ * not have threads.
  *
- * Memory is blocks of malloc() and its kin and mappings by mmap(); mutexes, too, whose making POSIX
- * lets fail for want of it, but LMDB does not give those in its lock file back.
+ * Memory means blocks of malloc() and related functions, and mappings by mmap(). It includes
+ * mutexes, which by POSIX may fail for want of memory; but LMDB does not free those in its lock
+ * file.
  */
 #ifndef TESTS_FAULTS_LIBRARY_MEMORY_H
 #define TESTS_FAULTS_LIBRARY_MEMORY_H
@@ -72,7 +73,7 @@ static inline const library_functions *library(void)
 
 #if LIBRARY_MEMORY
 
-/* Whether this allocation is to fail; sets errno. */
+/* True if this allocation is to fail; sets errno. */
 static bool library_fails(void)
 {
     bool fails = !failing_malloc_inside && failing_malloc_decides(true);
@@ -186,7 +187,7 @@ int pthread_mutex_init(pthread_mutex_t *mutex, const pthread_mutexattr_t *attrib
 
 #endif
 
-/* Whether all this is so: not with sanitizers and valgrind, which take malloc() for themselves. */
+/* False with sanitizers and valgrind, which replace malloc() themselves. */
 static inline bool library_memory_can_fail(void)
 {
     long before = library_blocks;

@@ -1,6 +1,6 @@
 /*
- * LMDB's functions that a test can let fail with any code: these definitions come before the
- * library's. To be included in one file of a program.
+ * LMDB's functions, which a test can make fail with any code: these definitions come before the
+ * library's. Include it in one file of a program.
  */
 #ifndef TESTS_FAULTS_LMDB_FAULTS_H
 #define TESTS_FAULTS_LMDB_FAULTS_H
@@ -78,7 +78,7 @@ static int lmdb_judge(lmdb_function function)
     return MDB_SUCCESS;
 }
 
-/* Whether the armed fault has come at least once. */
+/* True if the armed fault has occurred. */
 static inline bool lmdb_has_failed(int times)
 {
     return lmdb_faults[0].times < times;

@@ -1,5 +1,5 @@
 /*
- * Lets the process die in the middle of its work: as if by kill -9, at the n-th system call that
+ * Makes the process die in the middle of its work, as if by kill -9, at the n-th system call that
  * changes a file.
  */
 #ifndef TESTS_FAULTS_MORTAL_H

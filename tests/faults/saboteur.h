@@ -1,6 +1,6 @@
 /*
  * A virtual table of its own module, which takes part in transactions and fails them: its xSync
- * returns what `saboteur_code` says, after everything that took part earlier has synced.
+ * returns `saboteur_code`, after everything that joined earlier has synced.
  */
 #ifndef TESTS_FAULTS_SABOTEUR_H
 #define TESTS_FAULTS_SABOTEUR_H

@@ -1,8 +1,8 @@
 /*
  * The system calls on files, seen and judged before they are made: these definitions come before
  * the C library's, also for SQLite and LMDB. The test sets `system_call_judge`; without it, and for
- * calls made by the judge itself, everything is as ever. Threads may call at once: a judge that
- * keeps state guards it itself.
+ * calls made by the judge itself, nothing changes. Threads may call at the same time: a judge that
+ * keeps state must protect it.
  */
 #ifndef TESTS_FAULTS_SYSTEM_CALLS_H
 #define TESTS_FAULTS_SYSTEM_CALLS_H
@@ -25,15 +25,16 @@
 #include <unistd.h>
 
 typedef enum system_call_kind {
-    CALL_OPEN,   /* open */
-    CALL_READ,   /* read, pread */
-    CALL_WRITE,  /* write, pwrite, writev */
-    CALL_SYNC,   /* fsync, fdatasync, msync */
-    CALL_SIZE,   /* ftruncate */
-    CALL_ROOM,   /* fallocate */
-    CALL_NAME,   /* link, unlink, rename, mkdtemp: a folder changes */
-    CALL_LOOK,   /* stat, fstat, fstatfs, access, realpath, lseek, fcntl for who has a lock */
-    CALL_LOCK,   /* fcntl for locks; never one that only gives a lock back */
+    CALL_OPEN,  /* open */
+    CALL_READ,  /* read, pread */
+    CALL_WRITE, /* write, pwrite, writev */
+    CALL_SYNC,  /* fsync, fdatasync, msync */
+    CALL_SIZE,  /* ftruncate */
+    CALL_ROOM,  /* fallocate */
+    CALL_NAME,  /* link, unlink, rename, mkdtemp: a folder changes */
+    CALL_LOOK, /* stat, fstat, fstatfs, access, realpath, lseek, fcntl that asks for a lock's holder
+                */
+    CALL_LOCK, /* fcntl for locks; never one that only gives a lock back */
     CALL_UNLOCK, /* fcntl that only gives a lock back */
     CALL_MAP,    /* mmap of a file */
     CALL_CLOSE,
@@ -59,7 +60,7 @@ typedef struct system_call {
 #define UNWATCHED __attribute__((no_sanitize("thread")))
 #endif
 
-/* What becomes of a call. All zeros: it is made. */
+/* The verdict on a call. All zeros: the call is made. */
 typedef struct system_call_verdict {
     int error;       /* errno, and the call is not made */
     bool made;       /* but it is, before it fails with that error; only where something changes */
@@ -83,7 +84,7 @@ UNWATCHED static system_call_verdict system_call_judged(const system_call *call)
     return verdict;
 }
 
-/* Whether the call is to fail; sets errno. */
+/* True if the call is to fail; sets errno. */
 UNWATCHED static bool system_call_fails(const system_call *call)
 {
     int error = system_call_judged(call).error;
@@ -93,13 +94,13 @@ UNWATCHED static bool system_call_fails(const system_call *call)
     return error != 0;
 }
 
-/* Whether the call is made, by itself or before it fails. */
+/* True if the call is made, by itself or before it fails. */
 static bool system_call_is_made(system_call_verdict verdict)
 {
     return verdict.error == 0 || verdict.made;
 }
 
-/* What the caller sees of a call that was judged so; -1 and errno if it fails. */
+/* The result that the caller gets with this verdict; -1 and errno if the call fails. */
 UNWATCHED static long system_call_outcome(system_call_verdict verdict, long result)
 {
     if (verdict.error != 0) {

@@ -1,5 +1,5 @@
 /*
- * In which order a file is made, and gets to the disk.
+ * Records the order in which a file is made and flushed to disk.
  */
 #ifndef TESTS_FAULTS_WRITE_ORDER_H
 #define TESTS_FAULTS_WRITE_ORDER_H
@@ -42,7 +42,7 @@ static inline system_call_verdict note_order(const system_call *call)
     return (system_call_verdict){0};
 }
 
-/* What the statement does to files, as above. */
+/* The statement's effects on files, as above. */
 static inline const char *order_of(sqlite3 *db, const char *sql)
 {
     memset(letters, 0, sizeof letters);

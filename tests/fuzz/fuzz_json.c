@@ -118,7 +118,7 @@ static int parse_entity(sqlite3_value *json, pt_bag *bag, pt_error *error)
     return pt_json_parse_entity(json, "line", bag, error);
 }
 
-/* Whether the text can be read. The bag must not depend on it afterwards. */
+/* True if the text can be read. The bag must not depend on it afterwards. */
 static bool parse(parser *way, pt_slice text, pt_bag *bag)
 {
     pt_error error = PT_ERROR_NONE;

@@ -52,7 +52,7 @@ static size_t encode(uint32_t code_point, uint8_t bytes[4])
     return size;
 }
 
-/* Whether the text begins with the encoding of a character, by looking for that character. */
+/* True if the text begins with the encoding of a character, by looking for that character. */
 static size_t character_size(pt_slice text)
 {
     for (size_t size = 1; size <= 4 && size <= text.size; size++) {

@@ -133,7 +133,7 @@ static bool holds_for(const pt_plan_constraint *constraint, const argument *valu
     }
 }
 
-/* Whether a constraint on keys holds for a key; of others nothing is known. */
+/* True if a constraint on keys holds for a key; of others nothing is known. */
 static bool holds(int i, int which)
 {
     bool any = false;

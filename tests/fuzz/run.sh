@@ -1,15 +1,14 @@
 #!/bin/sh
 # run.sh fuzz|fuzz-minimise FOLDER TARGET SECONDS
 #
-# fuzz: lets libFuzzer run the fuzzer of the name TARGET, or all in turn, each for so many seconds.
-# What it finds worth keeping is kept in build/fuzz/corpus/TARGET and goes on there the next time;
-# an input that breaks something becomes build/fuzz/crash-TARGET-*. Prints executions and coverage.
+# fuzz: lets libFuzzer run the fuzzer TARGET, or all in turn, each for SECONDS. Inputs worth keeping
+# are stored in build/fuzz/corpus/TARGET, where the next run begins; an input that breaks something
+# becomes build/fuzz/crash-TARGET-*. Prints executions and coverage.
 #
-# fuzz-minimise: makes of what was kept the corpus that the tests replay: the smallest inputs that
+# fuzz-minimise: turns the kept inputs into the corpus that the tests replay: the smallest inputs that
 # still reach everything.
 #
-# FOLDER has the programs that replay. PT_FUZZ_FOLDER: another folder than build/fuzz for what is
-# found.
+# FOLDER has the programs that replay. PT_FUZZ_FOLDER: a folder for findings other than build/fuzz.
 set -eu
 
 task=$1

@@ -184,7 +184,7 @@ static inline const struct choice *choose(step_generator *generator)
     return choice;
 }
 
-/* Whether the choice makes sense now. */
+/* True if the choice makes sense now. */
 static inline bool fits(const step_generator *generator, const twin_pair *twins,
                         const struct choice *choice)
 {

@@ -121,7 +121,7 @@ static inline void print_effect(const char *name, const sql_effect *effect)
 }
 
 /*
- * Whether a statement writes one table and names another that is gone. What it then does depends on
+ * True if a statement writes one table and names another that is gone. What it then does depends on
  * whether it reads the missing one before it writes or not at all, which the twin cannot know.
  */
 static inline bool mixes_missing_table(twin_pair *twins, const test_step *step)

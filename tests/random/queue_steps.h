@@ -140,7 +140,7 @@ static inline void drop_any_queue(queue_world *world, world_connection *connecti
     drop_queue(world, connection, random_below(random, 4) == 0 ? JOBS : POISON);
 }
 
-/* Whether the connection can write now, and with it the main database that others share. */
+/* True if the connection can write now, and with it the main database that others share. */
 static inline bool is_free_to_write(const queue_world *world, const world_connection *connection)
 {
     bool free = world->writer == NULL || world->writer == connection;

@@ -342,7 +342,7 @@ static inline known_receipt *known_receipt_of(queue_world *world, int receipt)
     return &world->receipts[receipt];
 }
 
-/* Whether a text is the one that was seen before, if any was. */
+/* True if a text is the one that was seen before, or none was. */
 static inline bool same_or_learned(char **known, const char *shown)
 {
     if (*known == NULL) {

@@ -40,7 +40,7 @@ static inline void end_write(write_run *run, write_ending ending)
     model_end_statement(run->world, run->connection, ending == KEEP);
 }
 
-/* Whether the statement may write. */
+/* True if the statement may write. */
 static inline bool lock_store(write_run *run)
 {
     int rc = model_write(run->world, run->connection);
@@ -59,7 +59,7 @@ static inline void miss_queue(write_run *run)
     end_write(run, TAKE_BACK);
 }
 
-/* Whether the statement comes to its rows. */
+/* True if the statement reaches its rows. */
 static inline bool begin_write(write_run *run)
 {
     bool locked = lock_store(run);

@@ -86,7 +86,7 @@ static inline bool is_tag(const twin_operation *operation)
             (strncmp(text, "W/\"", 3) == 0 && strchr(text + 3, '"') == text + size - 1));
 }
 
-/* Whether mode, condition and properties go together. */
+/* True if mode, condition and properties go together. */
 static inline bool makes_sense(const twin_operation *operation, const char *mode)
 {
     if (mode == NULL) {
@@ -270,7 +270,7 @@ static inline sql_effect perform_operation(sqlite3 *db, const sql_statement *row
     return effect;
 }
 
-/* Whether the message of a ptable tells what the model's does; without one any will do. */
+/* True if a ptable's message says the same as the model's; without one any message will do. */
 static inline bool same_service_code(const char *ptable, const char *model)
 {
     return model[0] != '(' || strstr(ptable, model) != NULL;

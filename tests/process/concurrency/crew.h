@@ -69,13 +69,13 @@ static inline int perform(member *self, const char *format, ...)
     return code;
 }
 
-/* Whether it is worth trying once more. */
+/* True if it is worth trying once more. */
 static inline bool in_order(const member *self)
 {
     return self->sum.code == 0;
 }
 
-/* Whether the test has asked for the end. */
+/* True if the test has asked for the end. */
 static inline bool asked_to_stop(void)
 {
     struct pollfd input = {.fd = STDIN_FILENO, .events = POLLIN};
@@ -167,7 +167,7 @@ static inline void hear_end(crew *all, int i)
     all->ended[i] = true;
 }
 
-/* Whether all members have ended; does not wait. */
+/* True if all members have ended; does not wait. */
 static inline bool have_ended(crew *all)
 {
     int ended = 0;

@@ -1,6 +1,6 @@
 /*
- * Whether a history of list appends is strictly serializable: whether its transactions can have run
- * one after the other, each within its own time.
+ * Checks that a history of list appends is strictly serializable: that its transactions can have
+ * run one after the other, each within its own time.
  *
  * The last transaction of a history reads every list as it is in the end. That is the order in
  * which transactions have written a key, and every read must show a beginning of it: so who has
@@ -276,7 +276,7 @@ static inline void link_read(checker *check, int t, int key, int length)
     }
 }
 
-/* Whether an earlier read of the transaction saw another version; own appends do not count. */
+/* True if an earlier read of the transaction saw another version; own appends do not count. */
 static inline void check_again(checker *check, int t, const event *read, const int *seen,
                                int length)
 {

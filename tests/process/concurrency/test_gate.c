@@ -227,7 +227,7 @@ static system_call_verdict fail_look(const system_call *call)
     return (system_call_verdict){.error = is_one && failing_look-- == 0 ? ENOLCK : 0};
 }
 
-/* Whether the store's file has users, and whether the lock file has. */
+/* Checks if the store's file has users, and if the lock file has. */
 static void who_cannot_see_them_does_not_take_files_for_unused(void **state)
 {
     enum { LOOKS = 2 };

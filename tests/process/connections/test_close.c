@@ -272,7 +272,7 @@ static void an_authorizer_that_denies_rollback_does_not_tear_a_transaction(void 
     assert_number(all->db, 0, "SELECT (SELECT count(*) FROM t) + (SELECT count(*) FROM o)");
 }
 
-/* Whether one more allocation of the refused close was there to fail. */
+/* True if the refused close made one more allocation, which failed. */
 static bool close_without_memory(scene *all, int allocation, bool persistent)
 {
     run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (1)");

@@ -274,7 +274,7 @@ static const char *const deeds[] = {
     "SELECT * FROM pt_queue_get('q')",
 };
 
-/* Whether there was such a turn. */
+/* True if there was such a turn. */
 static bool meddle_at(const char *folder, const char *statement, const char *deed, int turn,
                       bool in_transaction)
 {

@@ -165,7 +165,7 @@ static void make_rows(const char *folder)
     close_database(db);
 }
 
-/* Whether the store was opened, and then found to be damaged. */
+/* True if the store was opened, and then found to be damaged. */
 static bool is_refused(sqlite3 *db, const char *function)
 {
     int code = code_of(db, "SELECT pt_%s", function);

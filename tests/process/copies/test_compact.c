@@ -203,7 +203,7 @@ typedef struct counting {
     int busy;
 } counting;
 
-/* Whether a statement that failed did so for a reason that others give it, and said so. */
+/* True if a statement failed because of other processes, and said so. */
 static bool is_excused(sqlite3 *db)
 {
     int code = sqlite3_extended_errcode(db);

@@ -295,7 +295,7 @@ static int64_t count_unknown(void)
     return unknown;
 }
 
-/* Whether all rows of the newest version were read, and no others. */
+/* True if exactly the rows of the newest version were read. */
 static bool all_was_read(void)
 {
     qsort(told->read, told->found, sizeof told->read[0], compare_hashes);

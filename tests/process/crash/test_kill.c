@@ -363,7 +363,7 @@ static void prepare(template *all, const char *folder)
 
 typedef enum role { PLAY, PLAY_WHOLLY, LOOK, RECOVER } role;
 
-/* Whether the process has ended by itself; the only other end is by SIGKILL. */
+/* True if the process has ended by itself; otherwise only SIGKILL can have ended it. */
 static bool run_process(role as, const char *folder, int64_t last, mortal_death way)
 {
     fflush(stdout);

@@ -38,7 +38,7 @@ static bool is_between(const recording *all, int number, int64_t event)
            (all->in_main[number] == NEVER || all->in_main[number] >= event);
 }
 
-/* Whether the main database may be in one state while the store is in another. */
+/* True if the main database may be in one state and the store in another. */
 static bool may_differ(const recording *all, int64_t event, int in_store, int in_main)
 {
     bool follows = is_full(all->of, 1); /* else the store may fall behind as it likes */

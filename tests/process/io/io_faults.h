@@ -233,7 +233,7 @@ static inline bool io_hit(void)
     return io_now.hits > 0;
 }
 
-/* Whether it lasts once it has begun. */
+/* True if the fault lasts once it has begun. */
 static inline bool io_lasts(void)
 {
     return io_now.duration != ONCE && !io_now.over;

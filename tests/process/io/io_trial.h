@@ -295,7 +295,8 @@ static inline bool io_may_be_split(io_trial *trial)
     return io_now.may_split;
 }
 
-/* Whether the unit that failed is there nevertheless. It is there as a whole, or not at all. */
+/* True if the unit that failed is there nevertheless. It must be there as a whole, or not at all.
+ */
 static inline bool io_is_there(io_trial *trial, int unit)
 {
     const io_model *model = trial->model;

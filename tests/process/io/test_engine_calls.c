@@ -649,7 +649,7 @@ static void *read_beside(void *unused)
     return unused;
 }
 
-/* Whether that thread waits for a mutex. */
+/* True if that thread waits for a mutex. */
 static bool is_waiting(int number)
 {
     char name[64];

@@ -91,7 +91,7 @@ static void *read_on(void *argument)
 
 /* --- The connection whose calls fail --- */
 
-/* Whether it says that the statement was done. */
+/* True if the message says that the statement was done. */
 static bool write_with_fault(sqlite3 *db)
 {
     const io_fault *fault = &io_faults[random_below(IO_FAULTS)];

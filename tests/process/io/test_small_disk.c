@@ -144,7 +144,7 @@ static void check_new(const char *folder)
     assert_store(folder, STORE, 1, 2 * ROWS + 1);
 }
 
-/* Whether there was room enough; if not, nothing is left, and something else can be written. */
+/* True if there was room; if not, nothing remains, and something else can be written. */
 static bool commit_with_pages(sqlite3 *db, const char *folder, const char *sql, int pages)
 {
     leave_pages(folder, pages);

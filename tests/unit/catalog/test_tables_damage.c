@@ -345,7 +345,7 @@ static void write_file(size_t size)
     assert_int_equal(fclose(file), 0);
 }
 
-/* Whether a leaf page begins with an entity of the table, of a partition named by its letter. */
+/* True if a leaf page begins with an entity of the table, of a partition named by its letter. */
 static bool is_leaf_of(size_t page, uint8_t table)
 {
     const uint8_t *bytes = file_bytes + page * PAGE;

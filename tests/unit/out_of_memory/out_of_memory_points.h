@@ -131,7 +131,7 @@ static void thin_out(allocation_list *list, int most, int *places)
     qsort(list->items, (size_t)kept, sizeof *list->items, compare_numbers);
 }
 
-/* Whether it is the first time that this is asked for the place. */
+/* True if this is the first call for the place. */
 static bool is_new_place(uint64_t place)
 {
     static uint64_t seen[PLACES_SEEN_MAX];

@@ -174,7 +174,7 @@ static inline void close_side(script_side *side)
     side->db = NULL;
 }
 
-/* Whether an explicit transaction is open. */
+/* True if an explicit transaction is open. */
 static inline bool is_open(const script_side *side)
 {
     return sqlite3_get_autocommit(side->db) == 0;
@@ -289,7 +289,7 @@ static inline int execute_elsewhere(const script_side *side, const char *sql, FI
     return rc;
 }
 
-/* Whether the step is `word`; *rest is what follows it. */
+/* True if the step is `word`; *rest is what follows it. */
 static inline bool is_step(const char *step, const char *word, const char **rest)
 {
     size_t size = strlen(word);

@@ -187,7 +187,7 @@ static bool ends_transaction(const char *step)
     return is_step(step, "COMMIT", &rest) || is_release(step);
 }
 
-/* Whether the main database is locked for writing. */
+/* True if the main database is locked for writing. */
 static bool is_writing(const script_side *side)
 {
     return sqlite3_txn_state(side->db, "main") == SQLITE_TXN_WRITE;
@@ -284,7 +284,7 @@ static void follow_lost_transaction(memory_trial *trial, const step_outcome *got
     }
 }
 
-/* Whether the rest of the script is to be run. */
+/* True if the rest of the script is to be run. */
 static bool take_failure(memory_trial *trial, const char *const *step, bool was_open)
 {
     bool over = trial->point->persistent && !trial->point->elsewhere;
@@ -402,7 +402,7 @@ static void end_trial(memory_trial *trial)
     check_balance(trial);
 }
 
-/* Whether a step failed for want of memory. */
+/* True if a step failed for want of memory. */
 static bool run_trial(const memory_point *point)
 {
     memory_trial trial = {.point = point};

@@ -47,7 +47,7 @@ static int number_from_environment(const char *name, int usual)
     return strcmp(text, "all") == 0 ? INT_MAX : atoi(text);
 }
 
-/* Whether the environment variable, a pattern, is not set or means the name. */
+/* True if the environment variable, a pattern, is not set or matches the name. */
 static bool is_asked_for(const char *variable, const char *name)
 {
     const char *pattern = getenv(variable);

@@ -174,7 +174,7 @@ static sqlite3 *open_connected(void)
     return db;
 }
 
-/* Whether an allocation failed. */
+/* True if an allocation failed. */
 static bool try(const struct trial *trial, sqlite3 *db, int n, const char *before)
 {
     failing_malloc_arm(n, false);

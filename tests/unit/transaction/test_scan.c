@@ -322,7 +322,7 @@ static void several_scans_share_a_view(void **state)
     }
 }
 
-/* Whether a scan of one key shows it as the model has it; a step leads nowhere. */
+/* True if a scan of one key shows it as the model has it, and a step finds nothing more. */
 static void assert_point(pt_scan *scan, size_t at)
 {
     sample_key key = keys[at];
