@@ -359,7 +359,7 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
 int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     int rc = SQLITE_OK;
-    bool has_rules = pt_entity_has_rules(table);
+    bool has_rules = change->put != NULL && pt_entity_has_rules(table);
     if (change->over != NULL) {
         /* Rules are checked on a whole entity, which a patch does not put together. */
         if (!has_rules && can_be_patched(table, change)) {
@@ -369,7 +369,7 @@ int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *e
     }
     /* Check the rules before looking for the entity, as the service does: if both fail, the user
      * gets the same error. */
-    if (rc == SQLITE_OK && has_rules && change->put != NULL && !change->rules_checked) {
+    if (rc == SQLITE_OK && has_rules && !change->rules_checked) {
         rc = pt_entity_check(table, *change->put, error);
     }
     if (rc == SQLITE_OK && change->if_absent != NULL) {
