@@ -200,7 +200,7 @@ static int write_message(pt_queue *queue, int argc, sqlite3_value **argv, sqlite
     }
     rc = insert_or_serve(queue, argv + WRITE_COLUMNS, error);
     /* SQLite sets last_insert_rowid() to this value; leave it unchanged. */
-    *rowid = sqlite3_last_insert_rowid(pt_connection_db(queue->table.connection));
+    *rowid = sqlite3_last_insert_rowid(queue->table.connection->db);
     return rc;
 }
 

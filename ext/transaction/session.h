@@ -49,7 +49,7 @@ typedef struct pt_session_host {
      * message if that is not long enough. SQLITE_INTERRUPT, SQLITE_NOMEM: give up at once. */
     int (*lock_wait)(void *context, int *wait_ms, const char **advice, pt_error *error);
     /* True while the companion follows an explicit transaction: then reads keep their view. */
-    bool (*follows_transaction)(void *context);
+    const bool *followed;
     /* Takes the locks without which the main database's commit could fail after ours. SQLITE_BUSY
      * if another connection holds one. */
     int (*before_commit)(void *context, pt_error *error);
