@@ -111,7 +111,8 @@ pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
     return filters > 1 ? PT_PLAN_FILTER_TWICE : PT_PLAN_FILTER_FITS;
 }
 
-/* Chooses the first constraint for each term and numbers the arguments. Returns the terms' bits. */
+/* Chooses the first constraint for each term and numbers the arguments. Returns the terms' bits and
+ * PT_PLAN_CHECKED. */
 static unsigned choose_plan_terms(const pt_plan_query *query, pt_plan_use *uses)
 {
     int chosen[PT_TERM_COUNT];
@@ -132,6 +133,7 @@ static unsigned choose_plan_terms(const pt_plan_query *query, pt_plan_use *uses)
             uses[i] = (pt_plan_use){.argument = argument,
                                     .omit = may_omit(query, i, argument),
                                     .in = plan_terms[term].in};
+            bits |= uses[i].omit || term >= PT_TERM_EK_EQ ? 0 : PT_PLAN_CHECKED;
         }
     }
     return bits;

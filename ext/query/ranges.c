@@ -124,7 +124,21 @@ static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison
 }
 
 /*
- * The text that SQLite would compare the key with. pt_starts_with converts all values to text. In a
+ * True for a bound REAL that counts as an integer. It is not taken if SQLite checks the term again,
+ * for SQLite compares the key with '5.0'. A row value beginning with PartitionKey reaches xFilter
+ * as PartitionKey >= or <=, and SQLite checks it again in any case.
+ */
+static bool is_bound_integer(const pt_ranges *ranges, const pt_key_condition *condition,
+                             comparison how, sqlite3_value *value,
+                             char digits[PT_BOUND_INTEGER_SIZE])
+{
+    bool may_be_row_value = condition == &ranges->partition && (how == FROM || how == UP_TO);
+    return !ranges->checked && !may_be_row_value && how != STARTING_WITH &&
+           pt_value_bound_integer(value, digits);
+}
+
+/*
+ * The text that the key is compared with. pt_starts_with converts all values to text. In a
  * comparison, TEXT affinity does so with an integer that is bound to a parameter.
  */
 static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, pt_slice *text)
@@ -149,6 +163,10 @@ static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, compari
     if (type == SQLITE_BLOB && how != STARTING_WITH) {
         ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
         return SQLITE_OK;
+    }
+    char digits[PT_BOUND_INTEGER_SIZE];
+    if (type == SQLITE_FLOAT && is_bound_integer(ranges, condition, how, value, digits)) {
+        return apply_text(ranges, condition, how, pt_slice_text(digits));
     }
     pt_slice text;
     int rc = compared_text(&ranges->arena, how, value, &text);
@@ -258,16 +276,27 @@ static void reset_ranges(pt_ranges *ranges)
                           .high_buffer = ranges->high_buffer};
 }
 
-static int fail_term(int rc, int term, pt_error *error)
+static int refuse_number(const char *column, sqlite3_value *argument, pt_error *error)
+{
+    if (sqlite3_value_type(argument) == SQLITE_FLOAT && sqlite3_value_frombind(argument)) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "%s is compared with a number, the REAL %!.15g, which may mean several "
+                            "texts ('5', '5.0'); bind a text or an integer",
+                            column, sqlite3_value_double(argument));
+    }
+    return pt_error_set(error, SQLITE_MISMATCH,
+                        "%s is compared with a number, which may mean the text '5' or every "
+                        "key of that value ('5', '05'); compare with CAST(... AS TEXT)",
+                        column);
+}
+
+static int fail_term(int rc, int term, sqlite3_value *argument, pt_error *error)
 {
     switch (rc) {
     case SQLITE_NOMEM:
         return pt_error_nomem(error);
     case SQLITE_MISMATCH:
-        return pt_error_set(error, rc,
-                            "%s is compared with a number, which may mean the text '5' or every "
-                            "key of that value ('5', '05'); compare with CAST(... AS TEXT)",
-                            term < PT_TERM_RK_EQ ? "PartitionKey" : "RowKey");
+        return refuse_number(term < PT_TERM_RK_EQ ? "PartitionKey" : "RowKey", argument, error);
     default:
         return pt_error_set(error, rc, "the values of an IN cannot be read: %s",
                             sqlite3_errstr(rc));
@@ -278,13 +307,15 @@ int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value
                   pt_error *error)
 {
     reset_ranges(ranges);
+    ranges->checked = (plan_bits & PT_PLAN_CHECKED) != 0;
     int next = 0;
     for (int term = 0; term < PT_TERM_COUNT && next < argc; term++) {
         if ((plan_bits & PT_PLAN_TERM(term)) != 0) {
-            int rc = apply_term(ranges, term, argv[next++]);
+            int rc = apply_term(ranges, term, argv[next]);
             if (rc != SQLITE_OK) {
-                return fail_term(rc, term, error);
+                return fail_term(rc, term, argv[next], error);
             }
+            next++;
         }
     }
     combine_conditions(ranges);

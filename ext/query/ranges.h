@@ -20,6 +20,7 @@ typedef struct pt_ranges {
     pt_key_condition row;       /* on RowKeys */
     pt_key_condition entity;    /* on entity keys */
     bool nothing;               /* no key meets all conditions */
+    bool checked;               /* SQLite checks a term on PartitionKey or RowKey again */
     pt_arena arena;
     pt_buffer low_buffer, high_buffer; /* bounds of the last range returned */
 } pt_ranges;
@@ -32,8 +33,9 @@ typedef struct pt_ranges {
  * compare it; no key contains one. PartitionKey and RowKey are less than every BLOB. EntityKey is
  * greater than every TEXT and number.
  *
- * An integer bound to a parameter is compared with PartitionKey and RowKey as its text. This holds
- * for CAST(? AS ...) too, and where SQLite puts the parameter in place of a column that the
+ * An integer bound to a parameter is compared with PartitionKey and RowKey as its text, and so is a
+ * bound REAL that is an integer (pt_value_bound_integer), except where SQLite would then compare
+ * the key with the text of the REAL. This holds for CAST(? AS ...) too, and where SQLite puts the parameter in place of a column that the
  * statement says is equal to it. Any other number is refused with SQLITE_MISMATCH: it may come from
  * a numeric column or a CAST and be meant by value, which several keys can have ('5', '05') or
  * none; xFilter cannot tell.

@@ -19,8 +19,9 @@ static int refuse_key_type(sqlite3_value *value, const char *column, pt_error *e
             column);
     case SQLITE_FLOAT:
         return pt_error_set(error, SQLITE_MISMATCH,
-                            "%s is the number %s; give a text or an integer (InvalidValueType)",
-                            column, (const char *)sqlite3_value_text(value));
+                            "%s is the number %!.15g; give or bind a text or an integer "
+                            "(InvalidValueType)",
+                            column, sqlite3_value_double(value));
     default:
         return pt_error_set(error, SQLITE_MISMATCH,
                             "%s is a BLOB; give a text or an integer (InvalidValueType)", column);
@@ -42,9 +43,14 @@ static int refuse_key_text(pt_slice text, const char *column, pt_error *error)
                         column, excerpt);
 }
 
-int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error)
+int pt_key_from_sql(sqlite3_value *value, const char *column, char digits[PT_BOUND_INTEGER_SIZE],
+                    pt_slice *text, pt_error *error)
 {
     int type = sqlite3_value_type(value);
+    if (type == SQLITE_FLOAT && pt_value_bound_integer(value, digits)) {
+        *text = pt_slice_text(digits);
+        return SQLITE_OK;
+    }
     if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
         return refuse_key_type(value, column, error);
     }

@@ -9,6 +9,7 @@
 #define PT_TABLE_ARGUMENTS_H
 
 #include "table/table.h"
+#include "value/value.h"
 
 typedef struct pt_write_arguments {
     sqlite3_value **keys;     /* PartitionKey, RowKey */
@@ -24,8 +25,12 @@ static inline bool pt_is_or_replace(const pt_table *table)
 
 /* --- Keys --- */
 
-/* The text of a key. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH if it cannot be a key. */
-int pt_key_from_sql(sqlite3_value *value, const char *column, pt_slice *text, pt_error *error);
+/*
+ * The text of a key: of a TEXT, an INTEGER, or a bound REAL that is an integer. The last one is
+ * written to `digits`. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH if it cannot be a key.
+ */
+int pt_key_from_sql(sqlite3_value *value, const char *column, char digits[PT_BOUND_INTEGER_SIZE],
+                    pt_slice *text, pt_error *error);
 
 /* Makes the logical key in table->key. SQLITE_TOOBIG, or a limit of limits='azure'. */
 int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error);

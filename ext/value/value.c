@@ -121,6 +121,18 @@ static bool integral_real(double real, int64_t *integer)
     return (double)*integer == real;
 }
 
+bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE])
+{
+    int64_t integer;
+    if (sqlite3_value_type(value) != SQLITE_FLOAT || !sqlite3_value_frombind(value) ||
+        !integral_real(sqlite3_value_double(value), &integer) || integer < -DOUBLE_INTEGER_MAX ||
+        integer > DOUBLE_INTEGER_MAX) {
+        return false;
+    }
+    sqlite3_snprintf(PT_BOUND_INTEGER_SIZE, text, "%lld", (sqlite3_int64)integer);
+    return true;
+}
+
 static bool sql_to_int64(const sql_source *from, pt_value *out)
 {
     switch (from->type) {

@@ -13,6 +13,14 @@
 pt_type pt_value_integer_type(int64_t integer);
 
 /*
+ * Writes the text of a REAL that is bound to a parameter and integral, from -2^53 to 2^53, as that
+ * of an integer: -0.0 is "0". False for every other value. In JavaScript and R every number is a
+ * REAL.
+ */
+enum { PT_BOUND_INTEGER_SIZE = 24 };
+bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE]);
+
+/*
  * Reads the text of an argument of xUpdate in UTF-8. No NUL follows it: to add one, SQLite would
  * copy a text that is bound or comes from a table. The text is read as a BLOB instead, which sets a
  * flag in the value that makes later comparisons wrong. So do not pass the value on. SQLITE_OK or

@@ -107,6 +107,33 @@ SELECT v FROM T WHERE PartitionKey IS NULL;
 SELECT v FROM T WHERE PartitionKey = x'35';
 SELECT v FROM T WHERE PartitionKey = 'B' COLLATE NOCASE AND RowKey = 'b1';
 
+-- In JavaScript and R every number is a REAL. One that is bound and an integer counts as that integer.
+.eqp off
+.parameter set :real 7.0
+.parameter set :half 7.5
+SELECT typeof(:real);
+INSERT INTO T VALUES (:real, :real, 104), (:real, '70', 105);
+UPDATE T SET RowKey = :real || '1' WHERE v = 105;
+UPDATE T SET PartitionKey = :real, RowKey = '8' WHERE v = 105;
+SELECT PartitionKey, RowKey, v FROM T WHERE PartitionKey = :real;
+SELECT v FROM T WHERE PartitionKey = :real AND RowKey = :real;
+SELECT v FROM T WHERE PartitionKey IS :real AND RowKey > :real;
+SELECT v FROM T WHERE PartitionKey = :real AND RowKey BETWEEN :real AND :real;
+SELECT v FROM T WHERE PartitionKey = :real AND RowKey IN (:real);
+-- A list is text before the table sees it, and what SQLite checks itself it compares with '7.0'.
+SELECT v FROM T WHERE PartitionKey = :real AND RowKey IN (:real, 'x');
+SELECT v FROM T WHERE PartitionKey = :real AND RowKey IN (CAST(:real AS INTEGER), 'x');
+SELECT v FROM T WHERE PartitionKey = '7' AND (RowKey = :real OR v = 105);
+-- What is not an integer, is not bound, or may be part of a row value is refused.
+INSERT INTO T VALUES (:half, '1', 106);
+INSERT INTO T VALUES (7.0, '1', 106);
+SELECT v FROM T WHERE PartitionKey = :half;
+SELECT v FROM T WHERE (PartitionKey, RowKey) > (:real, '7');
+SELECT v FROM T WHERE PartitionKey <= :real;
+DELETE FROM T WHERE PartitionKey = :real;
+SELECT count(*) FROM T WHERE PartitionKey = '7';
+.eqp on
+
 -- One from a column or an expression may mean its value, which several keys have ('5', '05'): it is
 -- refused, and CAST says what is meant.
 CREATE TABLE Wish(id INTEGER);

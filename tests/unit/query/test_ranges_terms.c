@@ -126,6 +126,76 @@ static void ask_with_number(const char *where, sqlite3_int64 number)
     assert_true(asked);
 }
 
+static void bind_reals_and_ask(const char *where, double first, double second, int expected)
+{
+    char *sql = sqlite3_mprintf("SELECT 1 FROM terms WHERE %s", where);
+    sqlite3_stmt *statement;
+    asked = false;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    sqlite3_free(sql);
+    sqlite3_bind_double(statement, 1, first);
+    sqlite3_bind_double(statement, 2, second);
+    assert_int_equal(sqlite3_step(statement), expected);
+    sqlite3_finalize(statement);
+    assert_true(asked);
+}
+
+static void ask_with_reals(const char *where, double first, double second)
+{
+    term_table_filter = set_ranges;
+    bind_reals_and_ask(where, first, second, SQLITE_DONE);
+}
+
+static void bound_reals_that_are_integers_compare_as_those(void **state)
+{
+    (void)state;
+    ask_with_reals("t0 = ?1 AND t7 = ?2", 5.0, -0.0);
+    assert_point(&ranges.partition, "5");
+    assert_point(&ranges.row, "0");
+    ask_with_reals("t0 = ?1 AND t7 = ?2", 0x1p53, -0x1p53);
+    assert_point(&ranges.partition, "9007199254740992");
+    assert_point(&ranges.row, "-9007199254740992");
+    ask_with_reals("t2 = ?1 AND t4 = ?2", 5.0, 7.0);
+    assert_interval(&ranges.partition, BYTES("5\1"), BYTES("7"));
+    ask_with_reals("t10 = ?1 AND t12 = ?2", 5.0, 7.0);
+    assert_interval(&ranges.row, BYTES("5"), BYTES("7\1"));
+    ask_with_reals("t13 = ?1", 5.0, 0);
+    assert_interval(&ranges.row, BYTES("5.0"), BYTES("5.0\xFF"));
+}
+
+static unsigned more_bits;
+
+static int set_refused_ranges(unsigned bits, int argc, sqlite3_value **argv)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_ranges_set(&ranges, bits | more_bits, argc, argv, &error);
+    assert_int_equal(rc, SQLITE_MISMATCH);
+    assert_non_null(strstr(error.message, "; bind a text or an integer"));
+    pt_error_clear(&error);
+    asked = true;
+    return rc;
+}
+
+static void other_bound_reals_are_refused(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *where;
+        double real;
+        unsigned bits;
+    } refused[] = {
+        {"t0 = ?1", 5.5, 0},          {"t7 = ?1", 0x1p53 + 2, 0},
+        {"t11 = ?1", -0x1p53 - 2, 0}, {"t7 = ?1", 1e300, 0},
+        {"t3 = ?1", 5.0, 0}, /* it may be a row value */
+        {"t5 = ?1", 5.0, 0},          {"t7 = ?1", 5.0, PT_PLAN_CHECKED},
+    };
+    term_table_filter = set_refused_ranges;
+    for (size_t i = 0; i < sizeof refused / sizeof *refused; i++) {
+        more_bits = refused[i].bits;
+        bind_reals_and_ask(refused[i].where, refused[i].real, 0, SQLITE_MISMATCH);
+    }
+}
+
 /* As TEXT affinity makes them, in an ordinary table, too. */
 static void bound_integers_compare_as_texts(void **state)
 {
@@ -314,6 +384,8 @@ int main(void)
         cmocka_unit_test(what_always_holds_is_no_bound),
         cmocka_unit_test(contradictions_end_without_a_look),
         cmocka_unit_test(bound_integers_compare_as_texts),
+        cmocka_unit_test(bound_reals_that_are_integers_compare_as_those),
+        cmocka_unit_test(other_bound_reals_are_refused),
         cmocka_unit_test(a_prefix_is_always_a_text),
         cmocka_unit_test(other_numbers_are_refused),
         cmocka_unit_test(lists_are_sorted_and_distinct),
