@@ -276,7 +276,7 @@ static void reset_ranges(pt_ranges *ranges)
                           .high_buffer = ranges->high_buffer};
 }
 
-static int refuse_number(const char *column, sqlite3_value *argument, pt_error *error)
+static int refuse_compared_number(const char *column, sqlite3_value *argument, pt_error *error)
 {
     if (sqlite3_value_type(argument) == SQLITE_FLOAT && sqlite3_value_frombind(argument)) {
         return pt_error_set(error, SQLITE_MISMATCH,
@@ -296,7 +296,8 @@ static int fail_term(int rc, int term, sqlite3_value *argument, pt_error *error)
     case SQLITE_NOMEM:
         return pt_error_nomem(error);
     case SQLITE_MISMATCH:
-        return refuse_number(term < PT_TERM_RK_EQ ? "PartitionKey" : "RowKey", argument, error);
+        return refuse_compared_number(term < PT_TERM_RK_EQ ? "PartitionKey" : "RowKey", argument,
+                                      error);
     default:
         return pt_error_set(error, rc, "the values of an IN cannot be read: %s",
                             sqlite3_errstr(rc));
