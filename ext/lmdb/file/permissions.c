@@ -10,7 +10,7 @@
 static const char ACL_NAME[] = "system.posix_acl_access";
 
 /* The kernel's format: a version, then for each entry a tag, rights (rwx) and a user or group. */
-enum { ACL_VERSION = 2, VERSION_SIZE = 4, ENTRY_SIZE = 8, RIGHTS_AT = 2 };
+enum { ACL_VERSION = 2, VERSION_SIZE = 4, ACL_ENTRY_SIZE = 8, RIGHTS_AT = 2 };
 enum {
     TAG_OWNER = 1,
     TAG_USER = 2,
@@ -39,7 +39,7 @@ static mode_t rights_of(const uint8_t *entry)
  * no more than the permission bits. */
 static bool has_mask(const uint8_t *acl, size_t size)
 {
-    for (size_t at = VERSION_SIZE; at < size; at += ENTRY_SIZE) {
+    for (size_t at = VERSION_SIZE; at < size; at += ACL_ENTRY_SIZE) {
         if (tag_of(acl + at) == TAG_MASK) {
             return true;
         }
@@ -59,7 +59,7 @@ static void take_acl(pt_lmdb_permissions *self, ssize_t size)
     if (size <= 0) {
         return;
     }
-    self->acl_unknown = size < VERSION_SIZE || (size - VERSION_SIZE) % ENTRY_SIZE != 0 ||
+    self->acl_unknown = size < VERSION_SIZE || (size - VERSION_SIZE) % ACL_ENTRY_SIZE != 0 ||
                         pt_get_le32(self->acl) != ACL_VERSION;
     if (!self->acl_unknown && has_mask(self->acl, (size_t)size)) {
         self->acl_size = (size_t)size;
@@ -92,7 +92,7 @@ static int set_acl(int fd, const pt_lmdb_permissions *like, mode_t mode, bool sa
 {
     uint8_t acl[PT_LMDB_ACL_MAX];
     memcpy(acl, like->acl, like->acl_size);
-    for (size_t at = VERSION_SIZE; at < like->acl_size; at += ENTRY_SIZE) {
+    for (size_t at = VERSION_SIZE; at < like->acl_size; at += ACL_ENTRY_SIZE) {
         uint8_t *entry = acl + at;
         mode_t rights = rights_of(entry);
         switch (tag_of(entry)) {
@@ -122,7 +122,7 @@ static mode_t narrowed(const pt_lmdb_permissions *like, mode_t mode)
 {
     mode_t group = mode >> GROUP_SHIFT & RIGHTS;
     mode_t others = mode & RIGHTS;
-    for (size_t at = VERSION_SIZE; at < like->acl_size; at += ENTRY_SIZE) {
+    for (size_t at = VERSION_SIZE; at < like->acl_size; at += ACL_ENTRY_SIZE) {
         const uint8_t *entry = like->acl + at;
         unsigned tag = tag_of(entry);
         if (tag == TAG_USER || tag == TAG_GROUP) {
