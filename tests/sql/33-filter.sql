@@ -39,6 +39,16 @@ SELECT Name FROM Employee WHERE Filter MATCH :filter;
 INSERT INTO Employee(PartitionKey, RowKey, Properties) VALUES ('Sales', '05', '{"Name":"Fay","Badge":7}');
 SELECT group_concat(Name) FROM Employee('Badge ge 7');
 SELECT group_concat(Name) FROM Employee('badge ge 7');
+-- A name that differs from a column's only in case would find nothing, so it is an error.
+SELECT Name FROM Employee WHERE Filter MATCH 'age gt 30';
+SELECT Name FROM Employee('Badge ge 7 or 30 lt AGE');
+SELECT Name, Filter MATCH 'not active' FROM Employee;
+SELECT Name FROM Employee WHERE Name = 'Ann' OR NOT (Filter MATCH 'Active and name eq ''Ben''');
+SELECT Name FROM Employee('partitionKey eq ''Sales''');
+SELECT Name FROM Employee('rowkey eq ''01''');
+SELECT Name FROM Employee('TimeStamp gt datetime''2000-01-01T00:00:00Z''');
+UPDATE Employee SET Age = 0 WHERE Filter MATCH 'age gt 30';
+DELETE FROM Employee WHERE Filter MATCH 'age gt 30';
 
 -- Two-valued logic: a comparison with a property that an entity lacks is false, with ne too. With
 -- not before it, it is true: SQL's own conditions know a third value there.
