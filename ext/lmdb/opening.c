@@ -177,7 +177,7 @@ static int begin_verified(const pt_lmdb_env *env, const char *path, MDB_txn **tx
         if (mdb_rc != MDB_SUCCESS) {
             return fail_first_reader(error, path, mdb_rc);
         }
-        int rc = pt_lmdb_verify_version(fd, path, mdb_txn_id(*txn), &again, error);
+        int rc = pt_lmdb_verify_trees(fd, path, mdb_txn_id(*txn), &again, error);
         if (rc != SQLITE_OK || again) {
             mdb_txn_abort(*txn);
         }

@@ -53,7 +53,7 @@ static const char *database_file(sqlite3 *db, const char *schema)
 int pt_store_path(pt_connection *connection, const char *schema, const char *store, char **path,
                   pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(connection);
+    sqlite3 *db = connection->db;
     const char *database = database_file(db, schema);
     *path = NULL;
     if (store == NULL && database == NULL) {

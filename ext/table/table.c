@@ -194,7 +194,7 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     memset(table, 0, form->size);
     table->form = form;
     table->connection = connection;
-    table->db = pt_connection_db(connection);
+    table->db = connection->db;
     if (configure_table(table, argc, argv, error) != SQLITE_OK) {
         free_table(table);
         return NULL;
@@ -355,7 +355,7 @@ int pt_table_destroy(sqlite3_vtab *vtab)
         int rc = pt_companion_join(table->connection, &error);
         pt_table_clear_busy(table);
         pt_error_clear(&error);
-        if (rc != SQLITE_OK || !pt_connection_is_followed(table->connection)) {
+        if (rc != SQLITE_OK || !table->connection->followed) {
             return rc != SQLITE_OK ? rc : SQLITE_LOCKED;
         }
     }
