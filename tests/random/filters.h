@@ -58,7 +58,7 @@ static const sql_rule filter_rules[] = {
          "{v_double} {op} {real}",
          "{v_string} {op} " FILTER_KEY "¦{v_string} {op} twin_text({literal_key})",
          "{v_binary} {op} {filter_blob}", "V¦0", "Missing {op} {small}¦NULL {op} {small}",
-         "i ne {small}¦NULL <> {small}", "Timestamp gt datetime''2020-01-01T00:00:00Z''¦1",
+         "J ne {small}¦NULL <> {small}", "Timestamp gt datetime''2020-01-01T00:00:00Z''¦1",
          "{boolean_constant}")},
     {"filter_leaf", FORMS("{filter_condition}¦coalesce({filter_condition}, 0)")},
     {"filter", FORMS("{filter_leaf}", "{filter_leaf}", "not {filter_leaf}¦NOT {filter_leaf}",
