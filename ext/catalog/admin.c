@@ -167,11 +167,10 @@ static int read_backup_path(pt_connection *connection, sqlite3_value *argument, 
         return pt_error_set(error, SQLITE_CANTOPEN, "%Q is not the name of a file; name a new one",
                             name);
     }
-    if (strncmp(name, "file:", strlen("file:")) == 0) {
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "%Q is a URI; give a path, without file:", name);
+    int rc = pt_store_path_check(name, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_store_path(connection, "main", name, path, error);
     }
-    int rc = pt_store_path(connection, "main", name, path, error);
     if (rc == SQLITE_OK) {
         rc = pt_store_name_check(*path, error);
         if (rc != SQLITE_OK) {

@@ -72,3 +72,14 @@ int pt_store_path(pt_connection *connection, const char *schema, const char *sto
     }
     return *path != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
+
+int pt_store_path_check(const char *store, pt_error *error)
+{
+    if (store == NULL || strncmp(store, "file:", strlen("file:")) != 0) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "%Q is a URI; give a path, without file: (to read only: the option "
+                        "readonly=1; for a file whose name begins like this: './%q')",
+                        store, store);
+}

@@ -19,8 +19,10 @@ static int open_or_create_store(pt_table *table, bool create, pt_error *error)
     if (table->session != NULL) {
         return SQLITE_OK;
     }
-    return pt_connection_use(table->connection, table->path, table->schema, create, &table->session,
-                             error);
+    int rc = pt_store_path_check(table->config.store, error);
+    return rc == SQLITE_OK ? pt_connection_use(table->connection, table->path, table->schema,
+                                               create, &table->session, error)
+                           : rc;
 }
 
 int pt_table_open_store(pt_table *table, pt_error *error)
@@ -277,6 +279,9 @@ int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const
         return pt_module_fail(message, argv[2], &error);
     }
     int rc = table->form->check_name(table, &error);
+    if (rc == SQLITE_OK) {
+        rc = pt_store_path_check(table->config.store, &error); /* also if it is only read, later */
+    }
     if (rc == SQLITE_OK && !table->read_only) {
         rc = create_in_store(table, &error);
     }

@@ -494,6 +494,83 @@ static void a_lock_file_that_is_another_file_is_not_written(void **state)
     alarm(0);
 }
 
+/* A file of `size` bytes, all zeros but for one at `at`, if that is in the file. */
+static void put_zeros(const char *path, size_t size, size_t at)
+{
+    char *bytes = calloc(1, size + 1);
+    assert_non_null(bytes);
+    bytes[at] = 'x';
+    put_file(path, bytes, size);
+    free(bytes);
+}
+
+static uint64_t sum_of(const char *path)
+{
+    uint64_t sum = 0;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    for (int byte; (byte = getc(file)) != EOF;) {
+        sum = sum * 31 + (uint64_t)byte + 1;
+    }
+    fclose(file);
+    return sum;
+}
+
+static void a_file_that_only_begins_as_an_unfinished_lock_file_is_not_written(void **state)
+{
+    enum { LARGEST = 65536, LARGE = 10 << 20 };
+    static const struct {
+        size_t size;
+        size_t at;
+    } victims[] = {
+        {5, 5},
+        {4, 0},
+        {191, 191},
+        {4096, 8},
+        {4096, 200},
+        {4096, 4095},
+        {LARGEST, LARGEST - 1},
+        {LARGEST + 1, LARGEST + 1},
+        {LARGE, LARGE},
+        {LARGE, 500000},
+    };
+    const char *folder = *state;
+    char lock[PATH_SIZE];
+    make_table(folder);
+    path_in(folder, "m.db-ptable-lock", lock);
+    for (size_t i = 0; i < sizeof victims / sizeof victims[0]; i++) {
+        put_zeros(lock, victims[i].size, victims[i].at);
+        uint64_t before = sum_of(lock);
+        sqlite3 *db = open_database(folder, "m.db");
+        refuses(db, "SELECT * FROM t");
+        says(db, "its content is something else");
+        refuses(db, "INSERT INTO t VALUES('p', 'r', 1)");
+        close_database(db);
+        assert_true(sum_of(lock) == before);
+        assert_int_equal(unlink(lock), 0);
+    }
+}
+
+/* The first bytes of a data file of LMDB are zeros too. */
+static void a_store_where_the_lock_file_belongs_is_not_written(void **state)
+{
+    const char *folder = *state;
+    char lock[PATH_SIZE];
+    make_table(folder);
+    path_in(folder, "m.db-ptable-lock", lock);
+    char path[PATH_SIZE];
+    sqlite3 *db = open_database(folder, "o.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32)");
+    close_database(db);
+    path_in(folder, "o.db-ptable", path);
+    assert_int_equal(rename(path, lock), 0);
+    uint64_t before = sum_of(lock);
+    db = open_database(folder, "m.db");
+    refuses(db, "SELECT * FROM t");
+    close_database(db);
+    assert_true(sum_of(lock) == before);
+}
+
 /* What an opener leaves that ends between making the mutexes and writing the magic number. */
 static void put_lock_file_with_mutexes(const char *lock)
 {
@@ -603,6 +680,8 @@ int main(void)
         folder_test(a_database_without_its_store_makes_none),
         folder_test(a_store_takes_no_name_that_sqlite_uses),
         folder_test(a_lock_file_that_is_another_file_is_not_written),
+        folder_test(a_file_that_only_begins_as_an_unfinished_lock_file_is_not_written),
+        folder_test(a_store_where_the_lock_file_belongs_is_not_written),
         folder_test(an_empty_or_unfinished_lock_file_is_used),
         folder_test(a_database_where_the_lock_file_belongs_keeps_its_locks),
         folder_test(a_huge_sparse_store_is_read),
