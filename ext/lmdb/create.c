@@ -106,7 +106,7 @@ static int number_commits(const pt_lmdb_env *env)
     mdb_env_get_fd(env->env, &fd);
     ssize_t written =
         pwrite(fd, number, sizeof number, (off_t)(env->page_size + PT_LMDB_META_COMMIT_AT));
-    return written == (ssize_t)sizeof number ? MDB_SUCCESS : written < 0 ? errno : ENOSPC;
+    return written == (ssize_t)sizeof number ? MDB_SUCCESS : EIO;
 }
 
 /* The second commit repeats the first, so that both meta pages lead to a whole store. */
