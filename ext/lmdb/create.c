@@ -179,7 +179,7 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     case ELOOP:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q cannot be created: its path has a circle of symbolic links; "
-                            "name another",
+                            "delete one of them, or name another",
                             path);
     case ENAMETOOLONG:
         return pt_error_set(error, SQLITE_CANTOPEN,

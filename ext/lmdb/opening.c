@@ -11,6 +11,7 @@
 #include "lmdb/file/foreign_files.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/network.h"
+#include "lmdb/file/permissions.h"
 #include "lmdb/map.h"
 #include "lmdb/page/format.h"
 #include "lmdb/page/verify_on_open.h"
@@ -19,13 +20,39 @@ enum { SIZE_LOOKS = 20, NS_BETWEEN_LOOKS = 1000000, VERIFY_TRIES = 64 };
 
 /* --- The file --- */
 
+/* LMDB opens both files with O_CREAT, also if they exist. */
+static int fail_without_permission(pt_error *error, const char *path, int mdb_rc)
+{
+    char *lock_file = sqlite3_mprintf("%s-lock", path);
+    if (lock_file == NULL) {
+        return pt_error_nomem(error);
+    }
+    bool protected = pt_lmdb_is_protected(path);
+    const char *file = protected ? path : lock_file;
+    if (mdb_rc == EACCES && (protected || pt_lmdb_is_protected(lock_file))) {
+        pt_error_set(error, SQLITE_CANTOPEN,
+                     "store %Q cannot be opened: %Q belongs to another user, in a sticky folder "
+                     "where others may make files, and fs.protected_regular of the kernel keeps "
+                     "such a file from LMDB; move the store to a folder that is not sticky",
+                     path, file);
+    } else {
+        pt_error_set(error, SQLITE_CANTOPEN,
+                     "store %Q cannot be opened: %s; check the permissions of the file, of its "
+                     "lock file (-lock) and of their folder",
+                     path, mdb_strerror(mdb_rc));
+    }
+    sqlite3_free(lock_file);
+    return error->rc;
+}
+
 static int fail_to_open(pt_error *error, const char *path, int mdb_rc)
 {
     switch (mdb_rc) {
     case MDB_INVALID: /* not the data file: its first pages have been verified */
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q cannot be opened: its lock file (-lock) is not ready, or "
-                            "the file has just changed; try again",
+                            "the file has just changed; try again, and if that does not help, "
+                            "close the store in all processes and delete the lock file",
                             path);
     case MDB_VERSION_MISMATCH:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -35,10 +62,7 @@ static int fail_to_open(pt_error *error, const char *path, int mdb_rc)
     case EACCES:
     case EPERM:
     case EROFS:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be opened: %s; check the permissions of the file, of "
-                            "its lock file (-lock) and of their folder",
-                            path, mdb_strerror(mdb_rc));
+        return fail_without_permission(error, path, mdb_rc);
     default:
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }

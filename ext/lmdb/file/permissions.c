@@ -1,11 +1,13 @@
 #include "lmdb/file/permissions.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <sys/xattr.h>
 #include <unistd.h>
 
 #include "base/bytes.h"
+#include "base/sqlite.h"
 
 static const char ACL_NAME[] = "system.posix_acl_access";
 
@@ -188,4 +190,18 @@ int pt_lmdb_keep_permissions(int fd, const pt_lmdb_permissions *like)
         return errno;
     }
     return set_mode(fd, like, model->st_mode & ALL_BITS, true);
+}
+
+/* --- Protected files --- */
+
+bool pt_lmdb_is_protected(const char *path)
+{
+    struct stat file;
+    struct stat place;
+    char *folder = sqlite3_mprintf("%.*s/", (int)(strrchr(path, '/') - path), path);
+    bool found = folder != NULL && stat(path, &file) == 0 && stat(folder, &place) == 0;
+    sqlite3_free(folder);
+    return found && (place.st_mode & S_ISVTX) != 0 && (place.st_mode & (S_IWGRP | S_IWOTH)) != 0 &&
+           file.st_uid != geteuid() && file.st_uid != place.st_uid &&
+           faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0;
 }

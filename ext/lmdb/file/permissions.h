@@ -37,4 +37,12 @@ int pt_lmdb_copy_permissions(int fd, const pt_lmdb_permissions *like);
  * be the same. Returns 0 or errno; EPERM if they cannot be given. */
 int pt_lmdb_keep_permissions(int fd, const pt_lmdb_permissions *like);
 
+/*
+ * True if this process may read and write the file at `path` (absolute), but the kernel may forbid
+ * to open it as a file that is made if it is missing (O_CREAT), as LMDB does. With
+ * fs.protected_regular that is so in a sticky folder where others may make files, if the file
+ * belongs neither to this user nor to the folder's owner.
+ */
+bool pt_lmdb_is_protected(const char *path);
+
 #endif

@@ -383,6 +383,28 @@ static void text_files_are_refused_and_left_alone(void **state)
     assert_false(is_there("/etc", "passwd-lock"));
 }
 
+static void expect_advice(const char *folder, const char *store, const char *advice)
+{
+    sqlite3 *db = open_database(folder, "m.db");
+    fails(db, SQLITE_CANTOPEN, "CREATE VIRTUAL TABLE t USING ptable(store='%s')", store);
+    says(db, advice);
+    fails(db, SQLITE_CANTOPEN, "SELECT * FROM pt_partitions('%s', 't')", store);
+    says(db, advice);
+    close_database(db);
+}
+
+static void a_database_is_not_advised_away(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "e.db");
+    run(db, "CREATE TABLE o(v)");
+    fails(db, SQLITE_CANTOPEN, "CREATE VIRTUAL TABLE t USING ptable(store='e.db')");
+    says(db, "e.db-ptable'");
+    assert_null(strstr(sqlite3_errmsg(db), "away"));
+    close_database(db);
+    expect_refused(folder, "e.db");
+}
+
 static void empty_looping_and_missing_files_are_refused(void **state)
 {
     const char *folder = *state;
@@ -396,9 +418,12 @@ static void empty_looping_and_missing_files_are_refused(void **state)
     path_in(folder, "loop", path);
     assert_int_equal(symlink("loop", path), 0);
     expect_refused(folder, "loop");
+    expect_advice(folder, "loop", "delete one of them");
+    expect_advice(folder, "loop/store", "delete one of them");
     path_in(folder, "dangling", path);
     assert_int_equal(symlink("made", path), 0);
     expect_refused(folder, "dangling");
+    expect_advice(folder, "dangling", "bring that file back, or delete the link");
     assert_false(is_there(folder, "made"));
     assert_false(is_there(folder, "empty-lock"));
     expect_refused(folder, "missing/store");
@@ -690,6 +715,44 @@ static void an_empty_or_unfinished_lock_file_is_used(void **state)
     close_database(db);
 }
 
+static void a_lock_file_filled_with_zeros_in_use_says_what_to_do(void **state)
+{
+    const char *folder = *state;
+    static const char zeros[65536];
+    char lock[PATH_SIZE];
+    char byte = 0;
+    int status = -1;
+    int to_child[2];
+    int to_parent[2];
+    make_table(folder);
+    path_in(folder, "m.db-ptable-lock", lock);
+    assert_int_equal(pipe(to_child), 0);
+    assert_int_equal(pipe(to_parent), 0);
+    pid_t pid = fork_process();
+    if (pid == 0) {
+        close(to_child[1]);
+        sqlite3 *own = open_database(folder, "m.db");
+        assert_number(own, 1, "SELECT V FROM t");
+        _exit(write(to_parent[1], &byte, 1) == 1 && read(to_child[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    assert_int_equal(read(to_parent[0], &byte, 1), 1);
+    int fd = open(lock, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
+    close(fd);
+    sqlite3 *db = open_database(folder, "m.db");
+    refuses(db, "SELECT * FROM t");
+    says(db, "close the store in all processes and delete the lock file");
+    close(to_child[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(unlink(lock), 0);
+    assert_number(db, 1, "SELECT V FROM t");
+    close_database(db);
+    close(to_child[0]);
+    close(to_parent[0]);
+    close(to_parent[1]);
+}
+
 /* Closing any descriptor of a file drops the process's locks on it. */
 static void a_database_where_the_lock_file_belongs_keeps_its_locks(void **state)
 {
@@ -759,6 +822,7 @@ int main(void)
         folder_test(without_a_list_of_the_database_there_is_none),
         folder_test(a_private_store_has_no_name_and_no_readers),
         folder_test(text_files_are_refused_and_left_alone),
+        folder_test(a_database_is_not_advised_away),
         folder_test(empty_looping_and_missing_files_are_refused),
         folder_test(the_watcher_sees_an_opening),
         folder_test(fifos_and_devices_are_not_opened),
@@ -769,6 +833,7 @@ int main(void)
         folder_test(a_file_that_only_begins_as_an_unfinished_lock_file_is_not_written),
         folder_test(a_store_where_the_lock_file_belongs_is_not_written),
         folder_test(an_empty_or_unfinished_lock_file_is_used),
+        folder_test(a_lock_file_filled_with_zeros_in_use_says_what_to_do),
         folder_test(a_database_where_the_lock_file_belongs_keeps_its_locks),
         folder_test(a_huge_sparse_store_is_read),
     };
