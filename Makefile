@@ -450,11 +450,11 @@ SQL_SCRIPTS := $(wildcard sql/*.sql)
 INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h \
     $(SQL_SCRIPTS:%=share/ptable/%)
 
-.PHONY: demo install uninstall dist clean
-demo:
+.PHONY: demo demo-all install uninstall dist clean
+demo demo-all:
 	@.ci/deps build demo
 	@$(SUBMAKE) loadable
-	@examples/demo.sh
+	@PTABLE='$(abspath $(OUT)/ptable.so)' examples/$@.sh $(if $(filter demo,$@),'$(BUILD)/words.svg')
 
 install: all
 	$(file >$(BUILD)/ptable.pc,$(PKG_CONFIG_FILE))

@@ -216,7 +216,7 @@ int pt_lmdb_finish_opening(pt_lmdb_env *env, const char *path, pt_error *error)
     return pt_lmdb_map_note_place(env, path, error);
 }
 
-static int open_checked_file(pt_lmdb_env *env, const char *path, const struct stat *file,
+static int open_checked_file(pt_lmdb_env *env, const char *path, int fd, const struct stat *file,
                              pt_error *error)
 {
     size_t map_size;
@@ -228,7 +228,7 @@ static int open_checked_file(pt_lmdb_env *env, const char *path, const struct st
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
-    rc = pt_lmdb_lock_file_prepare(path, file, error);
+    rc = pt_lmdb_lock_file_prepare(path, fd, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -263,7 +263,7 @@ int pt_lmdb_open_env(pt_lmdb_env *env, const char *path, int fd, bool writable, 
         rc = pt_lmdb_verify_metas(fd, path, error);
     }
     if (rc == SQLITE_OK) {
-        rc = open_checked_file(env, path, &file, error);
+        rc = open_checked_file(env, path, fd, &file, error);
     }
     if (rc != SQLITE_OK) {
         pt_lmdb_env_close(env);

@@ -13,7 +13,7 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/foreign_files.h"
-#include "lmdb/file/temporary.h"
+#include "lmdb/file/permissions.h"
 
 /*
  * The kernel releases the locks of a process that ends one after the other, the store's last; on a
@@ -225,19 +225,22 @@ static int check_existing(const char *name, pt_error *error)
 }
 
 /* SQLITE_OK for a file that cannot be made: LMDB reports it. */
-static int make_or_check(const char *lock_file, const struct stat *store, pt_error *error)
+static int make_or_check(const char *lock_file, int store, pt_error *error)
 {
     int fd = open(lock_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, LOCK_FILE_MODE);
     if (fd < 0) {
         return errno == EEXIST ? check_existing(lock_file, error) : SQLITE_OK;
     }
-    pt_lmdb_copy_permissions(fd, store);
+    pt_lmdb_permissions like;
+    if (store >= 0 && pt_lmdb_read_permissions(store, NULL, &like) == 0) {
+        pt_lmdb_copy_permissions(fd, &like);
+    }
     int rc = allocate_room(fd, lock_file, error);
     close(fd);
     return rc;
 }
 
-int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error)
+int pt_lmdb_lock_file_prepare(const char *path, int store, pt_error *error)
 {
     char *lock_file = lock_file_of(path);
     if (lock_file == NULL) {

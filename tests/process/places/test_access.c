@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "fixtures/acl.h"
 #include "fixtures/child.h"
 #include "fixtures/database.h"
 
@@ -202,6 +203,89 @@ static void a_group_that_cannot_be_given_gets_nothing(void **state)
     assert_int_equal(mode_of(folder, "m.db-ptable", &file), 0600);
     assert_int_equal(file.st_uid, SOMEBODY);
     assert_int_equal(mode_of(folder, "m.db-ptable-lock", &file), 0600);
+}
+
+static void skip_without_lists(void)
+{
+    print_message("skipped: the file system has no access control lists\n");
+    skip();
+}
+
+/* True if a process of that user and group can open the file. */
+static bool may_open(const char *folder, const char *name, uid_t user, gid_t group, int access)
+{
+    char path[PATH_SIZE];
+    int status = -1;
+    path_in(folder, name, path);
+    pid_t pid = fork_process();
+    if (pid == 0) {
+        bool changed = setgroups(0, NULL) == 0 && setgid(group) == 0 && setuid(user) == 0;
+        _exit(!changed ? 2 : open(path, access | O_CLOEXEC) >= 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void make_compact_and_back_up(const char *folder)
+{
+    sqlite3 *db = open_database(folder, "m.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable; INSERT INTO t VALUES('p', 'r', NULL);"
+            "CREATE VIRTUAL TABLE n USING ptable(store='n.ptable');"
+            "SELECT pt_backup('m.db-ptable', 'b.ptable'); SELECT pt_compact('n.ptable')");
+    close_database(db);
+    db = open_database(folder, "c.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(store='b.ptable')");
+    close_database(db);
+}
+
+static const char *const files_of_database[] = {
+    "m.db-ptable", "m.db-ptable-lock", "n.ptable", "n.ptable-lock", "b.ptable", "b.ptable-lock"};
+enum { FILES_OF_DATABASE = sizeof files_of_database / sizeof files_of_database[0] };
+
+static void stores_and_backups_get_the_list_of_the_database(void **state)
+{
+    static const acl_rights rights = {.owner = 6, .user = 4, .group = 0, .mask = 6, .other = 0};
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    make_database(folder, "m.db", 0600);
+    path_in(folder, "m.db", path);
+    if (!acl_set(path, ACL_OF_FILE, &rights, SOME_USER)) {
+        skip_without_lists();
+    }
+    mode_t before = umask(077);
+    make_compact_and_back_up(folder);
+    umask(before);
+    assert_int_equal(chmod(folder, 0755), 0);
+    for (size_t i = 0; i < FILES_OF_DATABASE; i++) {
+        const char *name = files_of_database[i];
+        expect_mode(folder, name, 0660);
+        path_in(folder, name, path);
+        assert_true(acl_is(path, &rights, SOME_USER));
+        if (geteuid() == 0) {
+            assert_true(may_open(folder, name, SOME_USER, SOME_GROUP, O_RDONLY));
+            assert_false(may_open(folder, name, SOME_USER, SOME_GROUP, O_RDWR));
+            assert_false(may_open(folder, name, SOMEBODY, getegid(), O_RDONLY));
+        }
+    }
+}
+
+/* A folder can have a list for its new files. */
+static void without_a_list_of_the_database_there_is_none(void **state)
+{
+    static const acl_rights rights = {.owner = 6, .user = 6, .group = 6, .mask = 6, .other = 6};
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    make_database(folder, "m.db", 0660);
+    if (!acl_set(folder, ACL_OF_NEW_FILES, &rights, SOME_USER)) {
+        skip_without_lists();
+    }
+    make_compact_and_back_up(folder);
+    for (size_t i = 0; i < FILES_OF_DATABASE; i++) {
+        path_in(folder, files_of_database[i], path);
+        expect_mode(folder, files_of_database[i], 0660);
+        assert_true(acl_is_missing(path));
+    }
 }
 
 /* How many descriptors of this process are of deleted files named store or store-lock. */
@@ -671,6 +755,8 @@ int main(void)
         folder_test(without_a_database_file_the_umask_decides),
         folder_test(root_makes_stores_for_the_owner_of_the_database),
         folder_test(a_group_that_cannot_be_given_gets_nothing),
+        folder_test(stores_and_backups_get_the_list_of_the_database),
+        folder_test(without_a_list_of_the_database_there_is_none),
         folder_test(a_private_store_has_no_name_and_no_readers),
         folder_test(text_files_are_refused_and_left_alone),
         folder_test(empty_looping_and_missing_files_are_refused),
