@@ -3,6 +3,7 @@
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "query/ranges.h"
+#include "table/boolean_terms.h"
 #include "table/row.h"
 #include "table/row_filter.h"
 #include "transaction/scan.h"
@@ -490,7 +491,6 @@ static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_err
 int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
                      sqlite3_value **argv)
 {
-    (void)sentence;
     pt_cursor *cursor = table_cursor_of(base);
     pt_error error = PT_ERROR_NONE;
     cursor->table->fresh_cursor = NULL;
@@ -498,7 +498,13 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     cursor->is_point = false;
-    int rc = begin_query(cursor, argc, argv, &error);
+    int rc = SQLITE_OK;
+    if ((cursor->plan & PT_PLAN_BOOLEANS) != 0) {
+        rc = pt_boolean_terms_check(cursor->table, cursor->plan, sentence, &argc, argv, &error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = begin_query(cursor, argc, argv, &error);
+    }
     cursor->is_plain =
         !has_points(cursor) && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
     return finish_move(cursor, rc, &error);

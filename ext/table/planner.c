@@ -2,6 +2,7 @@
 
 #include "module/constraints.h"
 #include "query/plan.h"
+#include "table/boolean_terms.h"
 #include "table/table.h"
 
 #define REFUSED_SCAN_FACTOR 1e6
@@ -120,7 +121,7 @@ static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt
     info->estimatedCost = plan_cost(table, plan);
     info->estimatedRows = plan->rows;
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-    return SQLITE_OK;
+    return pt_boolean_terms_plan(table, info);
 }
 
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)

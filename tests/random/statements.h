@@ -125,7 +125,7 @@ static const sql_rule query_rules[] = {
          "SELECT DISTINCT a.PartitionKey FROM {table} a LEFT JOIN n ON n.k = a.RowKey WHERE {term "
          "a} "
          "AND n.k IS NULL",
-         "WITH w(p, r) AS (VALUES ({?literal_key}, {?literal}), ({?literal}, {key})) SELECT "
+         "WITH w(p, r) AS (VALUES ({?literal_key}, {?bound}), ({?bound}, {key})) SELECT "
          "{columns a}, w.r FROM w CROSS JOIN {table} a ON a.PartitionKey = w.p AND "
          "a.RowKey {compare} w.r",
          "SELECT n.id, (SELECT count(*) FROM {table} a WHERE {join_n}) FROM n",

@@ -37,6 +37,8 @@ static const char schema[] =
     "INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('z', '1', "
     "json_object(replace(printf('%.200c', 'x'), 'x', 'é'), 1, 'Name', " R70 "));"
     "CREATE VIRTUAL TABLE U USING ptable(v, sync=off);"
+    "CREATE VIRTUAL TABLE B USING ptable(Ok Boolean, sync=off);"
+    "INSERT INTO B VALUES ('a', '1', 1), ('b', '1', 0);"
     "CREATE VIRTUAL TABLE Q USING pt_queue(sync=off);"
     "CREATE TABLE Plain(k);"
     "INSERT INTO Plain VALUES ('a'), (" C100 "), (" D300 ")";
@@ -163,6 +165,10 @@ static const question of_tables[] = {
     {NULL, "SELECT DISTINCT PartitionKey FROM T ORDER BY PartitionKey DESC"},
     {NULL, "SELECT DISTINCT PartitionKey FROM T WHERE PartitionKey IN ('a', " C100 ", " D300 ")"},
     {NULL, "SELECT v FROM T WHERE Filter = 'v eq 4'"},
+    {NULL, "SELECT Ok FROM B WHERE Ok = '1' OR RowKey = '1' AND Ok IS NOT '0'"},
+    {NULL, "SELECT Ok FROM B WHERE PartitionKey = 'a' AND Ok IS NOT '1' AND Ok <> '00'"},
+    {NULL, "SELECT Ok FROM B WHERE Ok IN ('1', '0', 2)"},
+    {NULL, "SELECT Ok FROM B WHERE Ok IN (SELECT k || '' FROM Plain WHERE k < 'a')"},
     {NULL, "SELECT v FROM T WHERE PartitionKey IN ('a', " C100 ", " D300 ") AND "
            "Filter = 'v eq 5'"},
     {NULL, "SELECT v FROM T WHERE RowKey IN ('1', " R70 ", " R200 ") AND Filter = 'v eq 5'"},
