@@ -465,15 +465,13 @@ static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_erro
 
 static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
-    int rc = SQLITE_OK;
-    if (has_filter(cursor)) {
+    /* First, because a table that is not there matters more than a mistake in the filter. */
+    int rc = open_or_reuse_scan(cursor, error);
+    if (rc == SQLITE_OK && has_filter(cursor)) {
         rc = pt_row_filter_set(&cursor->filter, &cursor->table->config, argv[--argc], error);
     }
     if (rc == SQLITE_OK) {
         rc = check_scan_is_allowed(cursor, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = open_or_reuse_scan(cursor, error);
     }
     if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
         return search_point(cursor, argv, error);
