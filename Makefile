@@ -25,15 +25,16 @@
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
 #   make walk            the files of ext/ that a SELECT and an INSERT pass
-#   make demo            build and run the demonstration
+#   make demo            build, and a demonstration of one screen; make demo-all is the long form
 #   make test-clients    the extension in SQLite bindings of several languages: tests/test_clients.sh
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
 #                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
 #   make dist            source archive of the last commit
 #
-# BUILD is the folder for objects, OUT the folder for the two products; other kinds of build
-# (sanitizers, lint) are this same Makefile with other values.
+# V=1 shows the commands, and a line for each test. BUILD is the folder for objects, OUT the folder
+# for the two products; other kinds of build (sanitizers, lint) are this same Makefile with other
+# values.
 
 PREFIX ?= /usr/local
 CFLAGS ?= -O2 -g
@@ -77,6 +78,13 @@ TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) \
 PARALLEL = $(if $(findstring -j,$(MAKEFLAGS)),,-j$(shell nproc))
 SUBMAKE = $(MAKE) --no-print-directory $(PARALLEL)
 
+# $(call step,name,text) in a recipe prints the text, unless this make has printed it for the name
+# already: many commands are one step. $(call plain,path) is a path without the ./ before it.
+Q := $(if $(V),,@)
+SILENT := $(findstring s,$(filter-out --%,$(firstword -$(MAKEFLAGS))))
+step = $(if $(V)$(SILENT)$(said-$(1)),,$(eval said-$(1) := 1)$(info $(2)))
+plain = $(patsubst ./%,%,$(1))
+
 .DELETE_ON_ERROR:
 .SUFFIXES:
 .SECONDARY: $(TEST_PROGRAMS:=.o)
@@ -88,6 +96,12 @@ all: loadable static
 loadable: $(OUT)/ptable.so
 static: $(OUT)/libptable.a
 
+ifeq ($(MAKECMDGOALS),)
+all:
+	$(call step,ready,ready: $(call plain,$(OUT)/ptable.so) and $(call plain,$(OUT)/libptable.a); \
+	    'make demo' shows it)@:
+endif
+
 deps:
 	@.ci/deps build test
 
@@ -96,48 +110,51 @@ deps:
 # memory, although the connection keeps the functions registered before. Returning
 # SQLITE_OK_LOAD_PERMANENTLY instead is an error to sqlite3_auto_extension.
 $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
-	$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(call step,link,linking $(call plain,$@))$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(OUT)/libptable.a: $(STATIC_OBJECTS)
 $(BUILD)/debug/libptable.a: $(DEBUG_OBJECTS)
 $(OUT)/libptable.a $(BUILD)/debug/libptable.a:
 	@rm -f $@
-	$(AR) rcs $@ $^
+	$(Q)$(AR) rcs $@ $^
 
 $(BUILD)/loadable/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(Q)$(call step,loadable,compiling $(call plain,$(OUT)/ptable.so): $(words $(SOURCES)) files)$(COMPILE) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
+	$(Q)$(call step,static,compiling $(call plain,$(OUT)/libptable.a))$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
 
 $(BUILD)/debug/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE $(DEBUG) -MMD -MP -c -o $@ $<
+	$(Q)$(call step,debug,compiling the library for tests: $(BUILD)/debug)$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE $(DEBUG) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/debug/libptable.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable.a $(TEST_LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable.a $(TEST_LIBS)
 
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
+	$(Q)$(call step,tests,compiling the tests)$(COMPILE) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
 
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
-	$(COMPILE) -Iext -MMD -MP -MF $@.d $(LDFLAGS) -o $@ $< $(OUT)/libptable.a -lsqlite3 $(LIBS)
+	$(Q)$(call step,examples,compiling the examples)$(COMPILE) -Iext -MMD -MP -MF $@.d $(LDFLAGS) \
+	    -o $@ $< $(OUT)/libptable.a -lsqlite3 $(LIBS)
 
 $(BENCH_PROGRAMS): %: %.o $(BENCH_SHARED) $(OUT)/libptable.a
-	$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 $(LIBS)
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lsqlite3 $(LIBS)
 
 $(BENCH_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(COMPILE) -Iext -Itests -DCOMPILER_FLAGS='"$(CFLAGS)"' -MMD -MP -c -o $@ $<
+	$(Q)$(call step,bench,compiling the benchmarks)$(COMPILE) -Iext -Itests \
+	    -DCOMPILER_FLAGS='"$(CFLAGS)"' -MMD -MP -c -o $@ $<
 
-# Changes only when the compile command does; everything compiled depends on it.
+# Changes only when the compile command does; everything compiled depends on it. A new command is
+# tried first: it finds the headers, or .ci/headers says what is missing.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(COMPILE)' | cmp -s - $@ || echo '$(COMPILE)' > $@
+	@echo '$(COMPILE)' | cmp -s - $@ || { .ci/headers $(COMPILE) && echo '$(COMPILE)' > $@; }
 
 .PHONY: FORCE
 FORCE:
@@ -149,11 +166,12 @@ FORCE:
 # Each test target fetches missing packages before make looks at anything that needs them; the
 # run-* target after it builds and runs. Programs and scripts print TAP.
 
-# RUN_BY is followed by the command with which prove runs each test, and the tests. `require` fails
-# if a kind has no tests.
+# RUN_BY is followed by the command with which prove runs each test, and the tests. `running` says
+# how many tests follow. `require` fails if a kind has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
-    PT_EXAMPLES='$(abspath $(BUILD)/examples)' prove --jobs 2 --failures --comments --exec
+    PT_EXAMPLES='$(abspath $(BUILD)/examples)' V='$(V)' tests/prove.sh
 RUN = $(RUN_BY) tests/run_program.sh
+running = $(Q)$(call step,run-$@,running $(words $(1)) test program$(if $(word 2,$(1)),s))
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
 
 TESTS := test test-unit test-sql test-readme test-random test-process test-fuzz
@@ -163,25 +181,28 @@ TESTS := test test-unit test-sql test-readme test-random test-process test-fuzz
 $(TESTS): deps
 	@$(SUBMAKE) run-$@
 
+# The long ones first.
+ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
+    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh $(UNIT_TESTS)
+
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
-	$(RUN) $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
-	    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh $(UNIT_TESTS)
+	$(call running,$(ALL_TESTS))$(RUN) $(ALL_TESTS)
 
 run-test-unit: $(UNIT_TESTS)
-	$(call require,unit)$(RUN) $(UNIT_TESTS)
+	$(call require,unit)$(call running,$(UNIT_TESTS))$(RUN) $(UNIT_TESTS)
 
 run-test-random: $(RANDOM_TESTS)
-	$(call require,random)PT_PROGRAM_TIMEOUT=0 $(RUN) $(RANDOM_TESTS)
+	$(call require,random)$(call running,$(RANDOM_TESTS))PT_PROGRAM_TIMEOUT=0 $(RUN) $(RANDOM_TESTS)
 
 run-test-process: loadable $(PROCESS_TESTS)
-	$(call require,process)$(RUN) $(PROCESS_TESTS)
+	$(call require,process)$(call running,$(PROCESS_TESTS))$(RUN) $(PROCESS_TESTS)
 
 run-test-sql: loadable
-	$(RUN) tests/run_sql.sh
+	$(Q)$(RUN) tests/run_sql.sh
 
 run-test-readme: loadable
-	$(RUN) tests/test_readme.sh tests/test_map.sh
+	$(Q)$(RUN) tests/test_readme.sh tests/test_map.sh
 
 # Suites of one program. `make test` runs them in a short form; N makes them longer.
 SUITES := out-of-memory io-errors kill kill-load power-loss isolation damage backup compact \
@@ -194,7 +215,7 @@ define suite_rules
 test-$(1): deps
 	@$$(SUBMAKE) run-test-$(1)
 run-test-$(1): loadable $(2)
-	PT_PROGRAM_TIMEOUT=0 $$(RUN) $(2)
+	$$(call running,$(2))PT_PROGRAM_TIMEOUT=0 $$(RUN) $(2)
 endef
 $(foreach suite,$(SUITES),$(eval $(call suite_rules,$(suite),$(call suite_program,$(suite)))))
 
@@ -214,7 +235,7 @@ test-clients:
 	@$(SUBMAKE) run-$@
 
 run-test-clients: loadable
-	PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
+	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
 
 compiled: all $(TEST_PROGRAMS) $(EXAMPLES) $(BENCH_PROGRAMS)
 
@@ -224,7 +245,7 @@ examples:
 	@$(SUBMAKE) run-examples
 
 run-examples: loadable $(EXAMPLES)
-	$(RUN) tests/test_examples.sh
+	$(Q)$(RUN) tests/test_examples.sh
 
 # The stock shell is not sanitized, so it must load the sanitizers' libraries before itself.
 # ASAN_OPTIONS=fast_unwind_on_malloc=0 shows the callers beyond SQLite's functions, slowly.
@@ -255,7 +276,7 @@ run-check-tsan: $(BUILD)/unlocked_memory.o
 
 $(BUILD)/unlocked_memory.o: tests/tsan/unlocked_memory.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -fPIC $(WARNINGS) $(CFLAGS) -c -o $@ $<
+	$(Q)$(CC) -std=c11 -fPIC $(WARNINGS) $(CFLAGS) -c -o $@ $<
 
 # Compiled against the installed SQLite, run with the newest one, which the installed shell then
 # uses, too. tests/newest has the differences in its output.
@@ -276,9 +297,9 @@ check-valgrind:
 
 # Process tests run their own program file again, which under valgrind would be valgrind.
 run-valgrind: loadable $(UNIT_TESTS)
-	$(call require,unit)N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.sh $(VALGRIND)' \
+	$(call require,unit)$(call running,$(UNIT_TESTS))N=20 PT_PROGRAM_TIMEOUT=0 $(RUN_BY) 'tests/run_program.sh $(VALGRIND)' \
 	    $(UNIT_TESTS)
-	PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
+	$(Q)PT_SHELL='$(VALGRIND) sqlite3' PT_TIMEOUT=600 PT_PROGRAM_TIMEOUT=0 $(RUN) tests/run_sql.sh
 
 # Not optimized, so that each branch of the source is a branch of the program. The suites that make
 # errors happen run longer here: some branches depend on cases that make test only samples.
@@ -303,14 +324,14 @@ run-coverage: $(BUILD)/flush.o
 
 $(BUILD)/flush.o: tests/coverage/flush.c
 	@mkdir -p $(@D)
-	$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) -c -o $@ $<
+	$(Q)$(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) -c -o $@ $<
 
 # --- fuzzing ----------------------------------------------------------------------------------
 # The extension is built with clang and instrumented for libFuzzer; SQLite is the system's. The
 # replaying programs, which make test runs too, convert the corpus to files and back.
 
 run-test-fuzz: $(FUZZ_TESTS)
-	PT_PROGRAM_TIMEOUT=0 $(RUN) $(FUZZ_TESTS)
+	$(call running,$(FUZZ_TESTS))PT_PROGRAM_TIMEOUT=0 $(RUN) $(FUZZ_TESTS)
 
 SECONDS ?= 60
 FUZZ_BUILD := BUILD=build/fuzz OUT=build/fuzz CC='$(FUZZ_CC)' \
@@ -328,10 +349,10 @@ fuzzers:
 run-fuzzers: $(FUZZERS)
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/debug/libptable.a
-	$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE $(DEBUG) -DLIBFUZZER -Iext -Itests -MMD -MP \
+	$(Q)$(call step,fuzz,compiling the fuzzers)$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE $(DEBUG) -DLIBFUZZER -Iext -Itests -MMD -MP \
 	    -MF $@.d \
 	    -c -o $@.o $<
-	$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/debug/libptable.a $(TEST_LIBS)
+	$(Q)$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/debug/libptable.a $(TEST_LIBS)
 
 # --- benchmark --------------------------------------------------------------------------------
 
@@ -362,7 +383,7 @@ run-walk: $(BUILD)/tests/walk/walk
 # --- lint -------------------------------------------------------------------------------------
 
 C_FILES = $(sort $(shell find ext tests examples -name '*.[ch]'))
-SCRIPTS = .ci/deps .ci/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
+SCRIPTS = .ci/deps .ci/headers .ci/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
 CHECKS := gcc clang exports format tidy cppcheck includes circles names sizes shell words
 
 .PHONY: lint run-lint $(CHECKS:%=lint-%) format
@@ -429,11 +450,11 @@ SQL_SCRIPTS := $(wildcard sql/*.sql)
 INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h \
     $(SQL_SCRIPTS:%=share/ptable/%)
 
-.PHONY: demo install uninstall dist clean
-demo:
+.PHONY: demo demo-all install uninstall dist clean
+demo demo-all:
 	@.ci/deps build demo
 	@$(SUBMAKE) loadable
-	@examples/demo.sh
+	@PTABLE='$(abspath $(OUT)/ptable.so)' examples/$@.sh $(if $(filter demo,$@),'$(BUILD)/words.svg')
 
 install: all
 	$(file >$(BUILD)/ptable.pc,$(PKG_CONFIG_FILE))

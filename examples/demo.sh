@@ -1,29 +1,33 @@
 #!/bin/sh
-# The demonstration: real data of a Debian machine in ptables, in the stock sqlite3 shell.
+# The demonstration, in one screen: the words of a Debian word list in a ptable and in an ordinary
+# table, in the stock sqlite3 shell.
 #
-#     examples/demo.sh          from the top folder, where ptable.so is
+#     examples/demo.sh [picture.svg]     from the folder of ptable.so, or with its path in $PTABLE
 #
-# Loads a word list, the list of installed packages and dpkg's log, and queries them. Prints the
-# statements, the results, the plans and the times. Works in a temporary folder that it removes.
-# Ends with an error if a statement fails, or if the tables do not match the counts that grep and
-# awk find in the input.
+# Every figure is measured in this run; the two tables take turns. Ends with an error if a statement
+# fails, or if a table does not match the counts that grep and wc find in the list. Works in a
+# temporary folder that it removes; the picture stays. The long form is demo-all.sh.
 set -eu
 
-library=$PWD/ptable.so
-examples=$(cd "$(dirname "$0")" && pwd)
+library=${PTABLE:-$PWD/ptable.so}
+picture=${1:-words.svg}
 words=/usr/share/dict/american-english-huge
-packages=/var/lib/dpkg/status
-logs=/var/log/dpkg.log
+scripts=$(cd "$(dirname "$0")/../sql" && pwd)
+rounds=3
 
 # The locale defines letters and their upper case.
 export LC_ALL=C.UTF-8
 
-for needed in "$library" "$words" "$packages"; do
+for needed in "$library" "$words"; do
     if [ ! -r "$needed" ]; then
         echo "demo: $needed is missing; 'make demo' builds and installs what is needed" >&2
         exit 1
     fi
 done
+case $picture in
+/*) ;;
+*) picture=$PWD/$picture ;;
+esac
 
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
@@ -31,103 +35,252 @@ trap 'exit 1' HUP INT TERM
 cd "$folder"
 ln -s "$library" ptable.so
 
-# --- Input as CSV ---------------------------------------------------------------------------------
-
-# Each word, and the same in upper case: SQLite's upper() knows ASCII only, sed knows all letters.
-words_as_csv() {
-    sed 's/.*/"&","\U&"/' "$words"
+fail() {
+    echo "demo: $*" >&2
+    exit 1
 }
 
-# One line for each field: number of the package, field, value. Only the first line of long fields.
-fields_as_csv() {
-    awk '
-        function quoted(text) { gsub(/"/, "\"\"", text); return "\"" text "\"" }
-        /^$/ { number++ }
-        /^[A-Za-z]/ {
-            colon = index($0, ":")
-            print number + 0 "," quoted(substr($0, 1, colon - 1)) "," \
-                quoted(substr($0, colon + 2))
-        }' "$packages"
+# Runs SQL from standard input, or the statement given. Stops at the first error.
+shell() {
+    sqlite3 -batch -bail -init /dev/null -cmd '.load ./ptable' -cmd '.timeout 60000' demo.db "$@"
 }
 
-# All logs, including rotated and compressed ones, in the order of time.
-log_lines() {
-    for log in "$logs"*; do
-        if [ -r "$log" ]; then
-            zcat --force "$log"
-        fi
-    done | sort --stable --key=1,2
+# --- The two tables -------------------------------------------------------------------------------
+
+# A partition for each letter. The RowKey is the word in upper case, a blank, and the word itself.
+# (Each word and the same in upper case: SQLite's upper() knows ASCII only, sed knows all letters.)
+table="CREATE VIRTUAL TABLE Word USING ptable(Title String, Length Int32);"
+sed 's/.*/"&","\U&"/' "$words" >words.csv
+number=$(grep -c '' "$words")
+shell >setup.txt <<END
+PRAGMA journal_mode = WAL;
+$table
+CREATE VIRTUAL TABLE Job USING pt_queue();
+CREATE TABLE Ordinary(PartitionKey TEXT, RowKey TEXT, Title TEXT, Length INTEGER,
+  PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID;
+END
+
+# --- Measuring ------------------------------------------------------------------------------------
+
+# measure name runs statement: measures the statements for one table and then for the other; TABLE
+# in a statement is the table, and the table that is first in one round is second in the next.
+measure() {
+    sides="Word Ordinary"
+    [ $((round % 2)) -eq 1 ] || sides="Ordinary Word"
+    for side in $sides; do
+        echo "UPDATE Clock SET Start = pt_ticks();"
+        echo "$3" | sed "s/TABLE/$side/g"
+        echo "INSERT INTO Timed SELECT '$1', '$side', $2, pt_ticks() - Start FROM Clock;"
+    done
 }
 
-# Number of the line, time, action, package, and the rest of the line.
-log_as_csv() {
-    awk '
-        function quoted(text) { gsub(/"/, "\"\"", text); return "\"" text "\"" }
-        {
-            first = $3 == "status" ? 5 : 4
-            rest = $3 == "status" ? $4 : ""
-            for (i = first + 1; i <= NF; i++) rest = rest (rest == "" ? "" : " ") $i
-            print NR "," quoted($1 " " $2) "," quoted($3) "," quoted($first) "," quoted(rest)
-        }'
+# repeated times statement: the statement so many times.
+repeated() {
+    for _ in $(seq "$1"); do
+        echo "$2"
+    done
 }
 
-# --- Running and checking -------------------------------------------------------------------------
+point="SELECT Title, Length FROM TABLE WHERE PartitionKey = 'M' AND RowKey = 'METABOLISM metabolism';"
+range="SELECT Title FROM TABLE WHERE PartitionKey = 'M' AND RowKey >= 'METABOLIS' AND RowKey < 'METABOLIT';"
+count="SELECT count(*) FROM TABLE WHERE PartitionKey = 'M';"
+columns="TABLE(PartitionKey, RowKey, Title, Length)"
 
-run() {
-    sqlite3 -batch -bail -init /dev/null -cmd '.echo on' demo.db <"$examples/$1"
+measurements() {
+    cat <<END
+CREATE TEMP TABLE Raw(Word TEXT, Upper TEXT);
+.import --csv --schema temp words.csv Raw
+CREATE TEMP TABLE Shuffled AS
+  SELECT substr(Upper, 1, 1) AS P, pt_compound_key_sep(' ', Upper, Word) AS R, Word, length(Word)
+    FROM Raw ORDER BY random();
+CREATE TEMP TABLE Sample AS SELECT P, R FROM Shuffled LIMIT 50000;
+CREATE TEMP TABLE Clock AS SELECT 0 AS Start;
+CREATE TEMP TABLE Timed(Name, Side, Runs, Ticks);
+.output answers.txt
+END
+    for round in $(seq "$rounds"); do
+        echo "DELETE FROM Word; DELETE FROM Ordinary;"
+        measure load "$number" "INSERT INTO $columns SELECT * FROM Shuffled;"
+        measure point 1000 "$(repeated 1000 "$point")"
+        measure join 50000 \
+            "SELECT count(Title) FROM Sample CROSS JOIN TABLE ON PartitionKey = P AND RowKey = R;"
+        measure range 200 "$(repeated 200 "$range")"
+        measure count 10 "$(repeated 10 "$count")"
+        measure scan 10 \
+            "$(repeated 10 "SELECT sum(Length) FROM TABLE WHERE PartitionKey = 'M';")"
+        measure distinct 1 "SELECT DISTINCT PartitionKey FROM TABLE;"
+        measure single 20 "$(
+            for n in $(seq 20); do
+                echo "INSERT INTO $columns VALUES ('new', '$n', 'new', 3);"
+            done
+        )"
+        echo "DELETE FROM Word WHERE PartitionKey = 'new';"
+        echo "DELETE FROM Ordinary WHERE PartitionKey = 'new';"
+    done
+    echo "CREATE TABLE Measured AS SELECT * FROM Timed;"
 }
 
-# The answer to one query.
-ask() {
-    sqlite3 -batch -bail -init /dev/null -cmd '.load ./ptable' demo.db "$1"
+# The median of the rounds, for both tables, in microseconds.
+medians="CREATE VIEW Median AS
+  SELECT Name, max(Time) FILTER (WHERE Side = 'Word') AS P,
+         max(Time) FILTER (WHERE Side = 'Ordinary') AS O
+    FROM (SELECT Name, Side, Ticks / 10.0 / Runs AS Time,
+                 row_number() OVER (PARTITION BY Name, Side ORDER BY Ticks) AS Place FROM Measured)
+   WHERE Place = ($rounds + 1) / 2 GROUP BY Name;"
+
+# row name text: a line of the comparison.
+row() {
+    shell "SELECT format('  %-52s %9.1f %9.1f %6.1f', '$2', P, O, O / P) FROM Median
+            WHERE Name = '$1';"
 }
 
-# expect what expected query: compares the answer with the count in the input.
+# query title name statement: the statement, its time, its plan and what it finds. It must read a range
+# of keys only.
+query() {
+    statement=$(echo "$3" | sed 's/TABLE/Word/')
+    time=$(shell "SELECT format('%.1f', P) FROM Median WHERE Name = '$2'")
+    plan=$(shell "EXPLAIN QUERY PLAN $statement")
+    found=$(shell "$statement")
+    case $plan in
+    *:"$2 query: "*) ;;
+    *) fail "$statement has the plan $plan" ;;
+    esac
+    echo "$1, $time microseconds:"
+    echo "  $statement"
+    echo "  plan: ${plan##*[0-9]:}"
+    # shellcheck disable=SC2086 # one line
+    echo "  finds:" $found
+}
+
+# expect query count ...: both tables must give the answer that the list gives.
+checked=0
 expect() {
-    answer=$(ask "$3")
-    if [ "$answer" != "$2" ]; then
-        echo "demo: $1: the table says '$answer', the input says '$2'" >&2
-        exit 1
-    fi
-    echo "-- checked: $1: $2"
+    for side in Word Ordinary; do
+        answer=$(shell "SELECT $(echo "$1" | sed "s/TABLE/$side/")")
+        [ "$answer" = "$2" ] || fail "$1: $side says '$answer', the list says '$2'"
+    done
+    checked=$((checked + 1))
 }
 
-# --- Words ----------------------------------------------------------------------------------------
+# --- Two tables, side by side ---------------------------------------------------------------------
 
-words_as_csv >words.csv
-run demo-words.sql
-expect "words in the list" "$(grep -c '' "$words")" "SELECT count(*) FROM Word"
-expect "words with m or M" "$(grep -ic '^m' "$words")" \
-    "SELECT count(*) FROM Word WHERE PartitionKey = 'M'"
-expect "words with un" "$(grep -ic '^un' "$words")" \
-    "SELECT count(*) FROM Word WHERE PartitionKey = 'U' AND pt_starts_with(RowKey, 'UN')"
-expect "characters in all words" "$(tr -d '\n' <"$words" | wc -m)" \
-    "SELECT sum(Length) FROM Word"
+echo "ptable in sqlite3 $(sqlite3 --version | cut -d ' ' -f 1), on $(nproc) processors, loads the" \
+    "$number words of $words:"
+echo "  $table"
+measurements | shell
+shell "$medians"
+expect "count(*) FROM TABLE" "$number"
+expect "count(*) FROM TABLE WHERE PartitionKey = 'M'" "$(grep -ic '^m' "$words")"
+expect "count(*) FROM TABLE WHERE PartitionKey = 'U' AND RowKey >= 'UN' AND RowKey < 'UO'" \
+    "$(grep -ic '^un' "$words")"
+expect "count(*) FROM TABLE WHERE PartitionKey = 'M' AND RowKey >= 'METABOLIS' AND RowKey < 'METABOLIT'" \
+    "$(grep -ic '^metabolis' "$words")"
+expect "sum(Length) FROM TABLE" "$(tr -d '\n' <"$words" | wc -m)"
+echo
+echo "Microseconds, median of $rounds rounds. Ordinary: WITHOUT ROWID, same key and rows, WAL, taking turns;"
+echo "ratio above 1: ptable is faster.                          ptable  ordinary  ratio"
+row load "load in random order, one transaction: a word"
+row join "look up by both keys, 50,000 times in a join"
+row point "the same as a SELECT of its own, parsing included"
+row scan "sum(Length) of the $(grep -ic '^m' "$words") words with M"
+row count "count(*) of the same"
+row distinct "SELECT DISTINCT PartitionKey"
+row single "INSERT on its own, durable when it returns"
+echo
+query "Point query" point "$point"
+query "Range query" range "$range"
 
-# --- Packages -------------------------------------------------------------------------------------
+# --- The picture ----------------------------------------------------------------------------------
 
-fields_as_csv >fields.csv
-run demo-packages.sql
-expect "installed packages" "$(grep -c '^Status: .* ok installed$' "$packages")" \
-    "SELECT count(*) FROM Package"
-expect "packages with a home page" \
-    "$(awk -v RS= '/\nStatus: [a-z]+ ok installed\n/ && /\nHomepage: / { count++ }
-        END { print count + 0 }' "$packages")" \
-    "SELECT count(*) FROM Package WHERE Properties ->> 'Homepage' IS NOT NULL"
+shell >report.txt <<END
+CREATE TEMP VIEW reported AS SELECT * FROM pt_partitions('Word');
+.parameter set @svg "'$picture'"
+.read $scripts/partition_report.sql
+END
+[ -s "$picture" ] || fail "$(cat report.txt)"
+echo
+sed -n '1,2p;5,7p' report.txt
+more=$(shell "SELECT count(*) - 3 FROM pt_partitions('Word')")
+echo "... and $more more, all in the picture: $picture"
 
-# --- Log ------------------------------------------------------------------------------------------
+# --- Writes that are refused, and queues ----------------------------------------------------------
 
-log_lines >log.txt
-if [ -s log.txt ]; then
-    log_as_csv <log.txt >log.csv
-    run demo-log.sql
-    expect "lines in the log" "$(grep -c '' log.txt)" "SELECT count(*) FROM Log"
-    expect "time of the last line" "$(tail -n 1 log.txt | cut -d ' ' -f 1,2)" \
-        "SELECT strftime('%Y-%m-%d %H:%M:%S', max(Time)) FROM Log"
-else
-    echo "-- $logs is empty or missing on this machine, so there is no log to show."
+key="PartitionKey = 'M' AND RowKey = 'METABOLISM metabolism'"
+tag=$(shell "SELECT quote(ETag) FROM Word WHERE $key")
+shell "UPDATE Word SET Length = 11 WHERE $key"
+if shell "INSERT INTO Word(PartitionKey, RowKey, Length, WriteMode, IfMatch)
+    VALUES ('M', 'METABOLISM metabolism', 12, 'merge', $tag);" 2>refused.txt; then
+    fail "a write with an old ETag was not refused"
 fi
+grep -q 'UpdateConditionNotSatisfied' refused.txt || fail "$(cat refused.txt)"
+echo
+echo "A write on condition that the word has not changed, after it has:"
+sed 's/^Error: stepping, /  /' refused.txt
+
+# Each worker is a process that takes one message after the other, until there are none.
+worker() {
+    while message=$(shell "SELECT Body FROM pt_queue_get('Job')") && [ -n "$message" ]; do
+        echo "$message"
+    done
+}
+shell "INSERT INTO Job(Body) SELECT 'job ' || value FROM json_each('[1,2,3,4,5,6,7,8,9,10]');"
+worker >taken.1 &
+worker >taken.2 &
+wait
+handed_out=$(sort -u taken.1 taken.2 | grep -c '' || true)
+taken=$(cat taken.1 taken.2 | grep -c '' || true)
+if [ "$taken" -ne 10 ] || [ "$handed_out" -ne 10 ]; then
+    fail "of 10 messages $taken were handed out, $handed_out of them different"
+fi
+echo "A queue of 10 messages and two worker processes: $(grep -c '' taken.1 || true) and" \
+    "$(grep -c '' taken.2 || true) messages, none twice."
+
+# --- Two processes --------------------------------------------------------------------------------
+
+# wait_for file: waits until another process has made the file.
+cat >wait_for <<'END'
+#!/bin/sh
+for _ in $(seq 1200); do
+    [ ! -e "$1" ] || exit 0
+    sleep 0.05
+done
+exit 1
+END
+chmod +x wait_for
+shell >writer.txt 2>&1 <<END &
+BEGIN;
+DELETE FROM Word WHERE PartitionKey = 'M';
+.shell touch deleted
+.shell ./wait_for counted
+COMMIT;
+END
+writer=$!
+./wait_for deleted || fail "the writer did not begin: $(cat writer.txt)"
+before=$(shell "$(echo "$count" | sed 's/TABLE/Word/')")
+touch counted
+wait "$writer" || fail "the writer failed: $(cat writer.txt)"
+after=$(shell "$(echo "$count" | sed 's/TABLE/Word/')")
+[ "$before $after" = "$(grep -ic '^m' "$words") 0" ] ||
+    fail "the reader saw $before words before the commit, $after after it"
+echo "One process has deleted the words with M and not committed; another reads and need not wait: $before" \
+    "words; after COMMIT: $after."
+
+# --- Summary --------------------------------------------------------------------------------------
+
+# sum_up what format: a line with the median times of the two tables and their ratio.
+sum_up() {
+    shell "SELECT format('  $2', P, O, O / P) FROM Median WHERE Name = '$1';"
+}
 
 echo
-echo "-- The database holds nothing but the declarations; the entities are in the store."
-ls -l demo.db demo.ptable
+echo "In short, all measured or checked in this run:"
+sum_up load "load, random order    %.1f us a word; ordinary table %.1f us: ratio %.1f"
+sum_up join "look-up in a join     %.1f us; ordinary table %.1f us: ratio %.1f"
+sum_up point "one SELECT by keys    %.1f us with parsing; ordinary table %.1f us: ratio %.1f"
+sum_up distinct "which partitions      %.0f us; ordinary table %.0f us: ratio %.1f"
+sum_up single "INSERT on its own     %.0f us; ordinary table %.0f us: ratio %.1f; put many into one transaction"
+echo "  writes                refused if the ETag is old"
+echo "  queue                 10 messages for two workers, none twice"
+echo "  two processes         the reader did not wait for the writer: all words before COMMIT, none after it"
+echo "  results               $checked counts of both tables are those that grep and wc find in the list"
+echo "  more                  make demo-all (the long form), examples/README.md, sql/README.md"

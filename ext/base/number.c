@@ -1,5 +1,6 @@
 #include "base/number.h"
 
+#include <float.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,6 +23,7 @@ typedef struct decimal {
     char digits[DIGITS_MAX + EXPONENT_SIZE]; /* without leading zeros; not terminated */
     int count;
     int64_t exponent;
+    bool integer; /* written without point and exponent */
 } decimal;
 
 typedef struct number_reader {
@@ -114,6 +116,7 @@ static bool take_exponent(number_reader *text, int64_t *exponent)
 static bool take_decimal(number_reader *text, decimal *number)
 {
     ptrdiff_t digits = take_digits(text, number);
+    number->integer = text->at == text->end;
     if (take_symbol(text, '.')) {
         ptrdiff_t fraction = take_digits(text, number);
         number->exponent -= fraction;
@@ -136,22 +139,28 @@ static double nearest_double(char *digits, int count, int64_t exponent)
     return strtod(digits, NULL); /* of no digits: 0 */
 }
 
-bool pt_double_parse(pt_slice slice, double *real)
+/* Reads the number, which stays in `number` without its sign. */
+static bool parse_decimal(pt_slice slice, decimal *number, double *real)
 {
     number_reader text = number_reader_of(slice);
     bool negative = take_minus(&text);
-    decimal number;
-    number.count = 0;
-    number.exponent = 0;
-    if (!take_decimal(&text, &number)) {
+    number->count = 0;
+    number->exponent = 0;
+    if (!take_decimal(&text, number)) {
         return false;
     }
-    double magnitude = nearest_double(number.digits, number.count, number.exponent);
+    double magnitude = nearest_double(number->digits, number->count, number->exponent);
     if (isinf(magnitude)) {
         return false;
     }
     *real = negative ? -magnitude : magnitude;
     return true;
+}
+
+bool pt_double_parse(pt_slice text, double *real)
+{
+    decimal number;
+    return parse_decimal(text, &number, real);
 }
 
 /* Two doubles always differ in 17 significant digits. 15 digits always survive the way to a double
@@ -165,7 +174,7 @@ enum {
 /* Returns the exponent of the first digit: d.ddd * 10^exponent. */
 static int significant_digits(double magnitude, int count, char *digits)
 {
-    char text[ROUND_TRIP_DIGITS + 16]; /* the radix character may have several bytes */
+    char text[DIGITS_MAX + 16]; /* the radix character may have several bytes */
     snprintf(text, sizeof text, "%.*e", count - 1, magnitude);
     const char *at = text;
     for (; *at != 'e'; at++) {
@@ -174,6 +183,45 @@ static int significant_digits(double magnitude, int count, char *digits)
         }
     }
     return (int)strtol(at + 1, NULL, 10);
+}
+
+static void drop_zeros_at_end(decimal *number)
+{
+    while (number->count > 0 && number->digits[number->count - 1] == '0') {
+        number->count--;
+        number->exponent++;
+    }
+}
+
+/*
+ * True if the double is the number, as far as its digits go. The nearest number of so many digits
+ * may be read as another double, if the double is a power of two. Then there is nothing better than
+ * the given number, and other programs write the double in this way.
+ */
+static bool keeps_digits(decimal *number, double magnitude)
+{
+    if (!number->integer) {
+        drop_zeros_at_end(number);
+    }
+    if (number->count == 0 || (number->count <= DIGITS_KEPT && magnitude >= DBL_MIN)) {
+        return true;
+    }
+    char digits[DIGITS_MAX + EXPONENT_SIZE];
+    int last = significant_digits(magnitude, number->count, digits) - (number->count - 1);
+    bool same =
+        last == number->exponent && memcmp(digits, number->digits, (size_t)number->count) == 0;
+    return same || nearest_double(digits, number->count, last) != magnitude;
+}
+
+bool pt_double_parse_lossless(pt_slice text, double *real)
+{
+    decimal number;
+    double parsed;
+    if (!parse_decimal(text, &number, &parsed) || !keeps_digits(&number, fabs(parsed))) {
+        return false;
+    }
+    *real = parsed;
+    return true;
 }
 
 /* The fewest digits that are read back as the same double, without trailing zeros. */

@@ -19,6 +19,13 @@ bool pt_integer_parse(pt_slice text, int64_t *integer);
 bool pt_double_parse(pt_slice text, double *real);
 
 /*
+ * The same, but returns false if a digit of the text is lost: the double, written with as many
+ * digits, must give the text's number back. Zeros at the end do not count as digits, except in a
+ * text without point and exponent: an integer is read exactly or not at all.
+ */
+bool pt_double_parse_lossless(pt_slice text, double *real);
+
+/*
  * Writes a finite double and a NUL. It takes 15, 16 or 17 significant digits, the fewest that are
  * read back as the same double, and always writes a point: "0.1", "5.0", "-0.0", "1.0e+300".
  */

@@ -59,8 +59,9 @@ void pt_base64_append(pt_buffer *buffer, pt_slice bytes);
 
 /*
  * Decodes into `bytes`, which needs room for text.size / 4 * 3 bytes and may be the memory of the
- * text itself. Returns false for anything that pt_base64_append does not write: other characters,
- * blanks, missing or misplaced padding, unused bits that are not zero. Then it has written nothing.
+ * text itself. Ignores the bits of the last digit that belong to no byte, as other decoders do.
+ * Returns false for other characters, blanks, and missing or misplaced padding. Then it has written
+ * nothing.
  */
 bool pt_base64_decode(pt_slice text, uint8_t *bytes, size_t *size);
 

@@ -62,7 +62,7 @@ static void run_admin_call(sqlite3_context *context, const char *name, admin_wor
 {
     pt_error error = PT_ERROR_NONE;
     pt_connection *connection = sqlite3_user_data(context);
-    pt_interruption interruption = {.db = pt_connection_db(connection)};
+    pt_interruption interruption = {.db = connection->db};
     const pt_watch watch = pt_interruption_watch(&interruption);
     admin_call call = {.context = context,
                        .connection = connection,
@@ -167,11 +167,10 @@ static int read_backup_path(pt_connection *connection, sqlite3_value *argument, 
         return pt_error_set(error, SQLITE_CANTOPEN, "%Q is not the name of a file; name a new one",
                             name);
     }
-    if (strncmp(name, "file:", strlen("file:")) == 0) {
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "%Q is a URI; give a path, without file:", name);
+    int rc = pt_store_path_check(name, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_store_path(connection, "main", name, path, error);
     }
-    int rc = pt_store_path(connection, "main", name, path, error);
     if (rc == SQLITE_OK) {
         rc = pt_store_name_check(*path, error);
         if (rc != SQLITE_OK) {
@@ -262,11 +261,11 @@ static int check_for_compacting(pt_connection *connection, pt_session *session,
                                 const pt_watch *watch, pt_error *error)
 {
     const char *path = pt_session_store(session)->path;
-    int rc = check_writable(pt_connection_db(connection), path, error);
+    int rc = check_writable(connection->db, path, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
+    if (!sqlite3_get_autocommit(connection->db)) {
         return pt_error_set(error, SQLITE_ERROR,
                             "store %Q cannot be compacted inside a transaction; COMMIT first",
                             path);
@@ -292,7 +291,7 @@ static int compact_store(const admin_call *call, pt_error *error)
     int wait_ms;
     rc = check_for_compacting(call->connection, session, call->watch, error);
     if (rc == SQLITE_OK) {
-        rc = pt_busy_timeout(pt_connection_db(call->connection), &wait_ms, error);
+        rc = pt_busy_timeout(call->connection->db, &wait_ms, error);
     }
     if (rc == SQLITE_OK) {
         rc = store->engine->compact(store, wait_ms, call->watch, &bytes, error);

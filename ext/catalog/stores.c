@@ -72,7 +72,10 @@ int pt_catalog_use_store(pt_connection *connection, const char *name, pt_session
         return use_private(connection, name, session, error);
     }
     char *path;
-    int rc = pt_store_path(connection, "main", name, &path, error);
+    int rc = pt_store_path_check(name, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_store_path(connection, "main", name, &path, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_connection_use(connection, path, "main", false, session, error);
         sqlite3_free(path);

@@ -118,8 +118,7 @@ static int check_new_name(sqlite3_value *value, const char **name, pt_error *err
 static int refuse_existing(const pt_tables *tables, const pt_session *session, const char *name,
                            pt_error *error)
 {
-    bool replaces =
-        sqlite3_vtab_on_conflict(pt_connection_db(tables->follower.connection)) == SQLITE_REPLACE;
+    bool replaces = sqlite3_vtab_on_conflict(tables->follower.connection->db) == SQLITE_REPLACE;
     return pt_error_set(
         error, SQLITE_CONSTRAINT_PRIMARYKEY,
         replaces ? "store %Q already has a table %Q, and INSERT OR REPLACE does not drop its "
@@ -219,8 +218,8 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
         rc = create_table(tables, argv + NEW_COLUMNS, rowid, &error);
     }
     return rc == SQLITE_OK ? rc
-                           : pt_module_fail_write(pt_connection_db(tables->follower.connection),
-                                                  &vtab->zErrMsg, "pt_tables", &error);
+                           : pt_module_fail_write(tables->follower.connection->db, &vtab->zErrMsg,
+                                                  "pt_tables", &error);
 }
 
 /* If the statement of xBegin did not read, a later SELECT must not take the writer lock for it:

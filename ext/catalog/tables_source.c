@@ -52,7 +52,7 @@ static int use_connected_table(pt_catalog_source *source, const pt_table *table,
 static int find_connected_table(pt_catalog_source *source, const char *schema, const char *name,
                                 pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(source->connection);
+    sqlite3 *db = source->connection->db;
     sqlite3_stmt *statement = NULL;
     char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
     if (sql == NULL) {
@@ -76,7 +76,7 @@ static int find_connected_table(pt_catalog_source *source, const char *schema, c
 static int find_in_schema(pt_catalog_source *source, const char *schema, const char *name,
                           pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(source->connection);
+    sqlite3 *db = source->connection->db;
     bool has = false;
     int rc = sqlite3_db_readonly(db, schema) >= 0
                  ? find_name_in_schema(db, schema, &name, &has, error)
@@ -103,8 +103,7 @@ static int find_ptable(pt_catalog_source *source, const char *name, pt_error *er
 {
     const char *point = strchr(name, '.');
     char *schema;
-    int rc = pt_schema_search(pt_connection_db(source->connection), find_name_in_schema, &name,
-                              &schema, error);
+    int rc = pt_schema_search(source->connection->db, find_name_in_schema, &name, &schema, error);
     if (rc == SQLITE_OK) {
         rc = schema != NULL ? find_connected_table(source, schema, name, error) : SQLITE_NOTFOUND;
     }

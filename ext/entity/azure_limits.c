@@ -283,8 +283,8 @@ int pt_limits_check_property(const pt_field *property, uint64_t *bytes, pt_error
     return rc == SQLITE_OK ? check_property_value(property, bytes, error) : rc;
 }
 
-int pt_limits_check_entity(pt_slice partition_key, pt_slice row_key, unsigned properties,
-                           uint64_t bytes, pt_error *error)
+int pt_limits_check_entity_size(pt_slice partition_key, pt_slice row_key, unsigned properties,
+                                uint64_t bytes, pt_error *error)
 {
     if (properties > PROPERTIES_MOST) {
         return pt_error_set(

@@ -47,7 +47,7 @@ int pt_limits_check_property(const pt_field *property, uint64_t *bytes, pt_error
  * Checks an entity by the number of its properties and the sum of their bytes: at most 252
  * properties (TooManyProperties), and 1 MiB by the service's formula (EntityTooLarge).
  */
-int pt_limits_check_entity(pt_slice partition_key, pt_slice row_key, unsigned properties,
-                           uint64_t bytes, pt_error *error);
+int pt_limits_check_entity_size(pt_slice partition_key, pt_slice row_key, unsigned properties,
+                                uint64_t bytes, pt_error *error);
 
 #endif

@@ -43,9 +43,9 @@ static int fail_backup(pt_error *error, const char *path, int problem)
  * its backup. 0 or errno. */
 static int make_backup_file(const pt_lmdb_store *store, const char *path, pt_lmdb_temporary *copy)
 {
-    struct stat original;
+    pt_lmdb_permissions original;
     bool is_file;
-    int problem = pt_lmdb_stat(store, &is_file, &original);
+    int problem = pt_lmdb_look_at_file(store, &is_file, &original);
     return problem == 0 ? pt_lmdb_temporary_make(path, is_file ? &original : NULL, copy) : problem;
 }
 

@@ -88,7 +88,7 @@ static int fail_not_alone(pt_lmdb_store *store, pt_error *error)
 
 typedef struct rewriting {
     pt_lmdb_temporary copy;
-    struct stat old;
+    pt_lmdb_permissions old;
     struct stat new;
 } rewriting;
 
@@ -109,24 +109,10 @@ static int check_one_name(const pt_lmdb_store *store, pt_error *error)
     return SQLITE_OK;
 }
 
-static int copy_owner(const rewriting *self)
-{
-    int fd = self->copy.fd;
-    struct stat file;
-    if (fstat(fd, &file) != 0) {
-        return errno;
-    }
-    bool same = file.st_uid == self->old.st_uid && file.st_gid == self->old.st_gid;
-    if (!same && fchown(fd, self->old.st_uid, self->old.st_gid) != 0) {
-        return errno;
-    }
-    return fchmod(fd, self->old.st_mode & 0777) == 0 ? 0 : errno;
-}
-
-/* Gives the copy the owner and mode of the old file, syncs it and notes its size. */
+/* Gives the copy the owner and permissions of the old file, syncs it and notes its size. */
 static int finish_copy(pt_store *store, rewriting *self, pt_error *error)
 {
-    int problem = copy_owner(self);
+    int problem = pt_lmdb_keep_permissions(self->copy.fd, &self->old);
     if (problem == EPERM) {
         return pt_error_set(
             error, SQLITE_READONLY,
@@ -186,9 +172,10 @@ static int rewrite_file(pt_store *base, int wait_ms, const pt_watch *watch, int6
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a lock file for its copy");
     }
-    problem = fstat(store->fd, &self.old) == 0
-                  ? pt_lmdb_temporary_make(base->path, &self.old, &self.copy)
-                  : errno;
+    problem = pt_lmdb_read_permissions(store->fd, NULL, &self.old);
+    if (problem == 0) {
+        problem = pt_lmdb_temporary_make(base->path, &self.old, &self.copy);
+    }
     if (problem != 0) {
         return pt_lmdb_fail(error, problem, base->path, "making a copy beside it");
     }
@@ -206,7 +193,7 @@ static int rewrite_file(pt_store *base, int wait_ms, const pt_watch *watch, int6
     }
     pt_lmdb_temporary_close(&self.copy);
     if (rc == SQLITE_OK) {
-        *bytes = (int64_t)(self.old.st_size - self.new.st_size);
+        *bytes = (int64_t)(self.old.file.st_size - self.new.st_size);
     }
     return rc;
 }

@@ -106,7 +106,7 @@ static int number_commits(const pt_lmdb_env *env)
     mdb_env_get_fd(env->env, &fd);
     ssize_t written =
         pwrite(fd, number, sizeof number, (off_t)(env->page_size + PT_LMDB_META_COMMIT_AT));
-    return written == (ssize_t)sizeof number ? MDB_SUCCESS : written < 0 ? errno : ENOSPC;
+    return written == (ssize_t)sizeof number ? MDB_SUCCESS : EIO;
 }
 
 /* The second commit repeats the first, so that both meta pages lead to a whole store. */
@@ -179,7 +179,7 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     case ELOOP:
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q cannot be created: its path has a circle of symbolic links; "
-                            "name another",
+                            "delete one of them, or name another",
                             path);
     case ENAMETOOLONG:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -191,20 +191,21 @@ static int fail_creating(pt_error *error, const char *path, int problem)
     }
 }
 
-/* Sets *found, and *file if there is one. Returns 0 or errno. */
-static int stat_if_there(const char *path, struct stat *file, bool *found)
+/* Sets *found if the file exists, and then *permissions. Returns 0 or errno. */
+static int look_at_file(const char *path, pt_lmdb_permissions *permissions, bool *found)
 {
-    *found = stat(path, file) == 0;
-    return *found || errno == ENOENT || errno == ENOTDIR ? 0 : errno;
+    int problem = pt_lmdb_read_permissions(-1, path, permissions);
+    *found = problem == 0;
+    return problem == ENOENT || problem == ENOTDIR ? 0 : problem;
 }
 
 int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 {
     pt_lmdb_temporary temporary;
-    struct stat file;
+    pt_lmdb_permissions file;
     bool exists;
     bool has_like = false;
-    int problem = stat_if_there(path, &file, &exists);
+    int problem = look_at_file(path, &file, &exists);
     if (exists) {
         return SQLITE_OK;
     }
@@ -213,7 +214,7 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
         return rc;
     }
     if (problem == 0 && like != NULL) {
-        problem = stat_if_there(like, &file, &has_like);
+        problem = look_at_file(like, &file, &has_like);
     }
     if (problem == 0) {
         problem = pt_lmdb_temporary_make(path, has_like ? &file : NULL, &temporary);
@@ -322,17 +323,11 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
         return error->rc;
     }
     int mdb_rc = ENOMEM;
-    struct stat place;
     char *file = sqlite3_mprintf("%s/store", folder);
     char *lock_file = sqlite3_mprintf("%s/store-lock", folder);
     if (file != NULL && lock_file != NULL) {
-        mdb_rc = stat(folder, &place) == 0 ? MDB_SUCCESS : errno;
-        if (mdb_rc == MDB_SUCCESS) {
-            rc = pt_lmdb_lock_file_prepare(file, &place, error);
-        }
-        if (mdb_rc == MDB_SUCCESS && rc == SQLITE_OK) {
-            mdb_rc = work(env, file);
-        }
+        rc = pt_lmdb_lock_file_prepare(file, -1, error);
+        mdb_rc = rc == SQLITE_OK ? work(env, file) : MDB_SUCCESS;
         /* LMDB has both files open. Without names they vanish with the process, however it ends. */
         unlink(file);
         unlink(lock_file);

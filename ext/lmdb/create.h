@@ -10,7 +10,7 @@
 
 /*
  * Makes a new, empty store at `path`, durably, with the permissions of the file `like`
- * (pt_lmdb_copy_permissions), or by the umask if `like` is NULL or names no file. SQLITE_OK also if
+ * (lmdb/file/permissions.h), or by the umask if `like` is NULL or names no file. SQLITE_OK also if
  * there is a file at `path` already, or another process makes one first: that one stays.
  * SQLITE_CANTOPEN if the folder is missing or not writable, SQLITE_FULL, SQLITE_IOERR,
  * SQLITE_NOMEM.

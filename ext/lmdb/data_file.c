@@ -33,16 +33,38 @@ static int open_existing(const char *path, pt_lmdb_owned *file, bool *writable)
     return problem;
 }
 
+static bool is_link(const char *path)
+{
+    struct stat file;
+    return lstat(path, &file) == 0 && S_ISLNK(file.st_mode);
+}
+
+static int fail_missing(pt_error *error, const char *path)
+{
+    if (is_link(path)) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q is a symbolic link to a file that does not exist; bring that "
+                            "file back, or delete the link, or name another store",
+                            path);
+    }
+    return pt_error_set(
+        error, SQLITE_CANTOPEN,
+        "store %Q does not exist; bring it back, if it was moved or left behind, or "
+        "make a new one with CREATE VIRTUAL TABLE, after DROP TABLE if the table is "
+        "declared already",
+        path);
+}
+
 int pt_lmdb_fail_opening_file(pt_error *error, const char *path, int problem)
 {
     switch (problem) {
     case ENOENT:
-        return pt_error_set(
-            error, SQLITE_CANTOPEN,
-            "store %Q does not exist; bring it back, if it was moved or left behind, or "
-            "make a new one with CREATE VIRTUAL TABLE, after DROP TABLE if the table is "
-            "declared already",
-            path);
+        return fail_missing(error, path);
+    case ELOOP:
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "store %Q cannot be opened: its path has a circle of symbolic links; "
+                            "delete one of them, or name another store",
+                            path);
     case ENOTDIR:
         return pt_error_set(
             error, SQLITE_CANTOPEN,

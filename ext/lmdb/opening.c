@@ -11,6 +11,7 @@
 #include "lmdb/file/foreign_files.h"
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/network.h"
+#include "lmdb/file/permissions.h"
 #include "lmdb/map.h"
 #include "lmdb/page/format.h"
 #include "lmdb/page/verify_on_open.h"
@@ -19,13 +20,39 @@ enum { SIZE_LOOKS = 20, NS_BETWEEN_LOOKS = 1000000, VERIFY_TRIES = 64 };
 
 /* --- The file --- */
 
+/* LMDB opens both files with O_CREAT, also if they exist. */
+static int fail_without_permission(pt_error *error, const char *path, int mdb_rc)
+{
+    char *lock_file = sqlite3_mprintf("%s-lock", path);
+    if (lock_file == NULL) {
+        return pt_error_nomem(error);
+    }
+    bool protected = pt_lmdb_is_protected(path);
+    const char *file = protected ? path : lock_file;
+    if (mdb_rc == EACCES && (protected || pt_lmdb_is_protected(lock_file))) {
+        pt_error_set(error, SQLITE_CANTOPEN,
+                     "store %Q cannot be opened: %Q belongs to another user, in a sticky folder "
+                     "where others may make files, and fs.protected_regular of the kernel keeps "
+                     "such a file from LMDB; move the store to a folder that is not sticky",
+                     path, file);
+    } else {
+        pt_error_set(error, SQLITE_CANTOPEN,
+                     "store %Q cannot be opened: %s; check the permissions of the file, of its "
+                     "lock file (-lock) and of their folder",
+                     path, mdb_strerror(mdb_rc));
+    }
+    sqlite3_free(lock_file);
+    return error->rc;
+}
+
 static int fail_to_open(pt_error *error, const char *path, int mdb_rc)
 {
     switch (mdb_rc) {
     case MDB_INVALID: /* not the data file: its first pages have been verified */
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q cannot be opened: its lock file (-lock) is not ready, or "
-                            "the file has just changed; try again",
+                            "the file has just changed; try again, and if that does not help, "
+                            "close the store in all processes and delete the lock file",
                             path);
     case MDB_VERSION_MISMATCH:
         return pt_error_set(error, SQLITE_CANTOPEN,
@@ -35,10 +62,7 @@ static int fail_to_open(pt_error *error, const char *path, int mdb_rc)
     case EACCES:
     case EPERM:
     case EROFS:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q cannot be opened: %s; check the permissions of the file, of "
-                            "its lock file (-lock) and of their folder",
-                            path, mdb_strerror(mdb_rc));
+        return fail_without_permission(error, path, mdb_rc);
     default:
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
@@ -177,7 +201,7 @@ static int begin_verified(const pt_lmdb_env *env, const char *path, MDB_txn **tx
         if (mdb_rc != MDB_SUCCESS) {
             return fail_first_reader(error, path, mdb_rc);
         }
-        int rc = pt_lmdb_verify_version(fd, path, mdb_txn_id(*txn), &again, error);
+        int rc = pt_lmdb_verify_trees(fd, path, mdb_txn_id(*txn), &again, error);
         if (rc != SQLITE_OK || again) {
             mdb_txn_abort(*txn);
         }
@@ -216,7 +240,7 @@ int pt_lmdb_finish_opening(pt_lmdb_env *env, const char *path, pt_error *error)
     return pt_lmdb_map_note_place(env, path, error);
 }
 
-static int open_checked_file(pt_lmdb_env *env, const char *path, const struct stat *file,
+static int open_checked_file(pt_lmdb_env *env, const char *path, int fd, const struct stat *file,
                              pt_error *error)
 {
     size_t map_size;
@@ -228,7 +252,7 @@ static int open_checked_file(pt_lmdb_env *env, const char *path, const struct st
     if (mdb_rc != MDB_SUCCESS) {
         return pt_lmdb_fail(error, mdb_rc, path, "opening it");
     }
-    rc = pt_lmdb_lock_file_prepare(path, file, error);
+    rc = pt_lmdb_lock_file_prepare(path, fd, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -263,7 +287,7 @@ int pt_lmdb_open_env(pt_lmdb_env *env, const char *path, int fd, bool writable, 
         rc = pt_lmdb_verify_metas(fd, path, error);
     }
     if (rc == SQLITE_OK) {
-        rc = open_checked_file(env, path, &file, error);
+        rc = open_checked_file(env, path, fd, &file, error);
     }
     if (rc != SQLITE_OK) {
         pt_lmdb_env_close(env);

@@ -284,11 +284,12 @@ static int exchange_files(pt_lmdb_store *store, pt_lmdb_temporary *copy, pt_erro
                : rc;
 }
 
-int pt_lmdb_stat(const pt_lmdb_store *store, bool *is_file, struct stat *file)
+int pt_lmdb_look_at_file(const pt_lmdb_store *store, bool *is_file,
+                         pt_lmdb_permissions *permissions)
 {
     pthread_mutex_lock(&registry_mutex);
     *is_file = store->fd >= 0;
-    int problem = *is_file && fstat(store->fd, file) != 0 ? errno : 0;
+    int problem = *is_file ? pt_lmdb_read_permissions(store->fd, NULL, permissions) : 0;
     pthread_mutex_unlock(&registry_mutex);
     return problem;
 }

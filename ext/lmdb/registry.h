@@ -110,9 +110,10 @@ void pt_lmdb_close(pt_store *store);
 /* Closes the environment and opens it again. After a failure it may be closed. */
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
 
-/* Sets *is_file, false for a private store, and *file. May be called while another thread replaces
- * the file. Returns 0 or errno. */
-int pt_lmdb_stat(const pt_lmdb_store *store, bool *is_file, struct stat *file);
+/* Sets *is_file, false for a private store, and the file's *permissions. May be called while
+ * another thread replaces the file. Returns 0 or errno. */
+int pt_lmdb_look_at_file(const pt_lmdb_store *store, bool *is_file,
+                         pt_lmdb_permissions *permissions);
 
 /* SQLITE_OK if the store's file still has its name, else `code`: writes to it would be lost.
  * SQLITE_IOERR. */

@@ -60,8 +60,7 @@ static int companion_disconnect(sqlite3_vtab *vtab)
  * not tell it how the transaction ends. */
 static int companion_destroy(sqlite3_vtab *vtab)
 {
-    return pt_connection_is_followed(pt_follower_of(vtab)->connection) ? SQLITE_LOCKED
-                                                                       : companion_disconnect(vtab);
+    return pt_follower_of(vtab)->connection->followed ? SQLITE_LOCKED : companion_disconnect(vtab);
 }
 
 /* --- Reading: the table is always empty --- */
@@ -136,7 +135,7 @@ static int companion_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, 
          * called for savepoints that the job opens. */
         pt_explicit_transaction_set_joining(connection, false);
         *job->run = true;
-        *id = sqlite3_last_insert_rowid(pt_connection_db(connection));
+        *id = sqlite3_last_insert_rowid(connection->db);
         return job->write(job->context, job->error);
     }
     vtab->zErrMsg = sqlite3_mprintf(COMPANION " holds no rows; write to another table");
@@ -150,7 +149,7 @@ static int companion_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, 
 static int companion_begin(sqlite3_vtab *vtab)
 {
     pt_connection *connection = pt_follower_of(vtab)->connection;
-    if (!sqlite3_get_autocommit(pt_connection_db(connection))) {
+    if (!sqlite3_get_autocommit(connection->db)) {
         pt_explicit_transaction_follow(connection);
     }
     return SQLITE_OK;
@@ -227,7 +226,7 @@ static int create_unless_busy(sqlite3 *db, int *outcome, pt_error *error)
 int pt_companion_ensure(pt_connection *connection, pt_error *error)
 {
     int outcome;
-    int rc = create_unless_busy(pt_connection_db(connection), &outcome, error);
+    int rc = create_unless_busy(connection->db, &outcome, error);
     bool retry = rc == SQLITE_OK && outcome == SQLITE_SCHEMA &&
                  !pt_explicit_transaction_is_reconnecting(connection);
     pt_explicit_transaction_set_reconnecting(connection, outcome == SQLITE_SCHEMA);
@@ -280,8 +279,8 @@ static int run_joining_statement(sqlite3 *db, int *outcome, pt_error *error)
 
 int pt_companion_join(pt_connection *connection, pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(connection);
-    if (pt_connection_is_followed(connection) || sqlite3_get_autocommit(db)) {
+    sqlite3 *db = connection->db;
+    if (connection->followed || sqlite3_get_autocommit(db)) {
         return SQLITE_OK;
     }
     int outcome;
@@ -299,7 +298,7 @@ int pt_companion_join(pt_connection *connection, pt_error *error)
 int pt_companion_run(pt_connection *connection, pt_companion_write write, void *context, bool *run,
                      pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(connection);
+    sqlite3 *db = connection->db;
     companion_job job = {.write = write, .context = context, .error = error, .run = run};
     sqlite3_stmt *insert = NULL;
     *run = false;

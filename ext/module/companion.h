@@ -39,7 +39,7 @@ int pt_companion_ensure(pt_connection *connection, pt_error *error);
 /*
  * In an explicit transaction: makes the companion join it, unless it has joined already. Does
  * nothing in autocommit mode. SQLITE_OK even if the companion cannot join;
- * pt_connection_is_followed tells. If this fails, SQLite may have rolled back the transaction, so
+ * pt_connection.followed tells. If this fails, SQLite may have rolled back the transaction, so
  * the caller must fail with the same code. Never call it inside xBegin: SQLite's array of joined
  * tables would overflow.
  */

@@ -32,7 +32,7 @@ int pt_follower_rollback(sqlite3_vtab *vtab)
 {
     pt_follower *follower = pt_follower_of(vtab);
     follower->joined = false;
-    pt_roll_back_databases(pt_connection_db(follower->connection));
+    pt_roll_back_databases(follower->connection->db);
     pt_explicit_transaction_rollback(follower->connection);
     return SQLITE_OK;
 }

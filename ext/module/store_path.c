@@ -53,7 +53,7 @@ static const char *database_file(sqlite3 *db, const char *schema)
 int pt_store_path(pt_connection *connection, const char *schema, const char *store, char **path,
                   pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(connection);
+    sqlite3 *db = connection->db;
     const char *database = database_file(db, schema);
     *path = NULL;
     if (store == NULL && database == NULL) {
@@ -71,4 +71,15 @@ int pt_store_path(pt_connection *connection, const char *schema, const char *sto
         return path_in_folder(connection, store, path, error);
     }
     return *path != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+int pt_store_path_check(const char *store, pt_error *error)
+{
+    if (store == NULL || strncmp(store, "file:", strlen("file:")) != 0) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "%Q is a URI; give a path, without file: (to read only: the option "
+                        "readonly=1; for a file whose name begins like this: './%q')",
+                        store, store);
 }

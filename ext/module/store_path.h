@@ -22,4 +22,9 @@
 int pt_store_path(pt_connection *connection, const char *schema, const char *store, char **path,
                   pt_error *error);
 
+/* Refuses a URI (file:...), which SQLite takes in place of a path and a store does not:
+ * SQLITE_CANTOPEN, else SQLITE_OK. `store` may be NULL. Not part of pt_store_path, so that a table
+ * with such a store can be dropped. */
+int pt_store_path_check(const char *store, pt_error *error);
+
 #endif

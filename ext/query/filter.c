@@ -2,7 +2,6 @@
 
 #include "base/sqlite.h"
 #include "base/text.h"
-#include "entity/key.h"
 #include "query/filter_token.h"
 
 static const char operator_expected[] = "eq, ne, gt, ge, lt or le";
@@ -427,13 +426,16 @@ static pt_filter_node *parse_expression(filter_parser *parser)
 
 static int check_text(pt_slice text, pt_error *error)
 {
-    if (pt_key_is_valid_text(text)) {
-        return SQLITE_OK;
+    while (text.size != 0) {
+        size_t size = pt_utf8_size(text);
+        if (size == 0) {
+            return pt_error_set(error, SQLITE_ERROR,
+                                "Filter: the text is not UTF-8; give it in the database's encoding "
+                                "(InvalidInput)");
+        }
+        text = pt_slice_of(text.data + size, text.size - size);
     }
-    return pt_error_set(error, SQLITE_ERROR, "Filter: the text %s (InvalidInput)",
-                        pt_slice_has_nul(text)
-                            ? "contains U+0000; leave it out"
-                            : "is not UTF-8; give it in the database's encoding");
+    return SQLITE_OK;
 }
 
 static pt_filter_node *parse_all(filter_parser *parser)

@@ -15,8 +15,8 @@
  *
  * Logic has two values. A comparison with a property that the entity lacks is false, with ne too. A
  * constant is widened to the property's type (Int32 to Int64 and Double, Int64 to Double), but the
- * property never to the constant's. Where the types still differ, the property is less than the
- * constant.
+ * property never to the constant's. An Int64 without an equal Double becomes the nearest one. Where
+ * the types still differ, the property is less than the constant.
  */
 #ifndef PT_QUERY_FILTER_H
 #define PT_QUERY_FILTER_H
@@ -67,7 +67,7 @@ typedef struct pt_filter_node {
     pt_filter_subject subject;
     pt_filter_op op;
     int property;      /* PT_FILTER_PROPERTY: index in the filter's properties */
-    pt_value constant; /* a STRING has a NUL after its size and none inside */
+    pt_value constant; /* a STRING has a NUL after its size, and perhaps some inside */
 
     struct pt_filter_node *first; /* AND, OR: two operands or more */
     struct pt_filter_node *next;  /* the next operand of the same node */

@@ -21,25 +21,8 @@ static pt_filter_order compare_doubles(double a, double b)
     return isnan(a) ? PT_FILTER_UNORDERED : order_of((a > b) - (a < b));
 }
 
-/* Exact, even if no double equals the integer. */
-static pt_filter_order compare_double_to_integer(double real, int64_t integer)
-{
-    const double limit = 9223372036854775808.0; /* 2^63 */
-    if (isnan(real)) {
-        return PT_FILTER_UNORDERED;
-    }
-    if (real >= limit) {
-        return PT_FILTER_GREATER;
-    }
-    if (real < -limit) {
-        return PT_FILTER_LESS;
-    }
-    int64_t whole = (int64_t)real;
-    return whole != integer ? compare_integers(whole, integer)
-                            : compare_doubles(real, (double)whole);
-}
-
-/* Compares a Double, to which all numeric constants are widened. */
+/* Compares a Double, to which all numeric constants are widened: an Int64 that no Double equals
+ * becomes the nearest one, as in the service. */
 static pt_filter_order compare_double(double real, const pt_value *constant)
 {
     switch (constant->type) {
@@ -47,7 +30,7 @@ static pt_filter_order compare_double(double real, const pt_value *constant)
         return compare_doubles(real, constant->real);
     case PT_INT32:
     case PT_INT64:
-        return compare_double_to_integer(real, constant->integer);
+        return compare_doubles(real, (double)constant->integer);
     default:
         return PT_FILTER_LESS;
     }

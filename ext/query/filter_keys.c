@@ -73,10 +73,30 @@ static pt_filter_op opposite(pt_filter_op op)
     }
 }
 
+/*
+ * Keys do not contain U+0000, so a text that does is between two keys: greater than the part before
+ * the U+0000, and less than every longer key that begins with that part.
+ */
+static pt_key_condition divided_text_condition(key_search *search, pt_filter_op op, pt_slice part)
+{
+    pt_key_condition condition = {.listed = op == PT_FILTER_EQ};
+    if (op == PT_FILTER_GT || op == PT_FILTER_GE) {
+        condition.interval.low = after(search, part);
+    } else if (op == PT_FILTER_LT || op == PT_FILTER_LE) {
+        condition.interval = (pt_interval){.high = after(search, part), .bounded = true};
+    }
+    return condition;
+}
+
 static pt_key_condition text_condition(key_search *search, pt_filter_op op, pt_slice text)
 {
     pt_key_condition condition = {0};
     combined point = {0};
+    const uint8_t *nul = memchr(text.data, 0, text.size);
+    if (nul != NULL) {
+        return divided_text_condition(search, op,
+                                      pt_slice_of(text.data, (size_t)(nul - text.data)));
+    }
     switch (op) {
     case PT_FILTER_EQ:
         add_point(search, &point, text);

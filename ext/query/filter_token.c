@@ -9,7 +9,7 @@
 
 /* --- Characters --- */
 
-/* The byte at a position, or 0 after the end. A filter contains no other 0. */
+/* The byte at a position, or 0 after the end. */
 static uint8_t byte_at(const pt_filter_lexer *lexer, size_t at)
 {
     return at < lexer->filter.size ? lexer->filter.data[at] : 0;
@@ -297,9 +297,15 @@ int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_erro
         lexer->at++;
     }
     uint8_t c = byte_at(lexer, lexer->at);
-    *token = (pt_filter_token){.text = pt_slice_of(lexer->filter.data + lexer->at, c != 0)};
-    if (c == 0) {
+    bool at_end = lexer->at == lexer->filter.size;
+    *token = (pt_filter_token){.text = pt_slice_of(lexer->filter.data + lexer->at, !at_end)};
+    if (at_end) {
         return SQLITE_OK;
+    }
+    if (c == 0) {
+        return pt_filter_syntax_error(lexer, token->text.data, error,
+                                      "U+0000 may stand only in a text between single quotes; "
+                                      "leave it out");
     }
     if (c == '\'') {
         return read_string(lexer, token, error);

@@ -24,13 +24,13 @@ typedef struct pt_filter_token {
 } pt_filter_token;
 
 typedef struct pt_filter_lexer {
-    pt_slice filter; /* UTF-8 without U+0000 */
+    pt_slice filter; /* UTF-8 */
     size_t at;
     pt_arena *arena;
 } pt_filter_lexer;
 
-/* Reads the next token. SQLITE_NOMEM. SQLITE_ERROR for a malformed constant, and for a blank or
- * quote that is not ASCII. */
+/* Reads the next token. SQLITE_NOMEM. SQLITE_ERROR for a malformed constant, for a blank or quote
+ * that is not ASCII, and for U+0000 outside a text. */
 int pt_filter_next_token(pt_filter_lexer *lexer, pt_filter_token *token, pt_error *error);
 
 /*

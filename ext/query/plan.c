@@ -19,14 +19,15 @@ static const struct term {
     [PT_TERM_PK_GE] = {PT_PLAN_PK, PT_OP_GE, false, "PartitionKey>=?"},
     [PT_TERM_PK_LT] = {PT_PLAN_PK, PT_OP_LT, false, "PartitionKey<?"},
     [PT_TERM_PK_LE] = {PT_PLAN_PK, PT_OP_LE, false, "PartitionKey<=?"},
-    [PT_TERM_PK_PREFIX] = {PT_PLAN_PK, PT_OP_PREFIX, false, "pt_starts_with(PartitionKey,?)"},
+    [PT_TERM_PK_STARTS_WITH] = {PT_PLAN_PK, PT_OP_STARTS_WITH, false,
+                                "pt_starts_with(PartitionKey,?)"},
     [PT_TERM_RK_EQ] = {PT_PLAN_RK, PT_OP_EQ, false, "RowKey=?"},
     [PT_TERM_RK_IN] = {PT_PLAN_RK, PT_OP_EQ, true, "RowKey IN (?)"},
     [PT_TERM_RK_GT] = {PT_PLAN_RK, PT_OP_GT, false, "RowKey>?"},
     [PT_TERM_RK_GE] = {PT_PLAN_RK, PT_OP_GE, false, "RowKey>=?"},
     [PT_TERM_RK_LT] = {PT_PLAN_RK, PT_OP_LT, false, "RowKey<?"},
     [PT_TERM_RK_LE] = {PT_PLAN_RK, PT_OP_LE, false, "RowKey<=?"},
-    [PT_TERM_RK_PREFIX] = {PT_PLAN_RK, PT_OP_PREFIX, false, "pt_starts_with(RowKey,?)"},
+    [PT_TERM_RK_STARTS_WITH] = {PT_PLAN_RK, PT_OP_STARTS_WITH, false, "pt_starts_with(RowKey,?)"},
     [PT_TERM_EK_EQ] = {PT_PLAN_EK, PT_OP_EQ, false, "EntityKey=?"},
     [PT_TERM_EK_IN] = {PT_PLAN_EK, PT_OP_EQ, true, "EntityKey IN (?)"},
     [PT_TERM_EK_GT] = {PT_PLAN_EK, PT_OP_GT, false, "EntityKey>?"},
@@ -73,7 +74,7 @@ static int term_for(const pt_plan_query *query, int index)
     }
     bool other_order = query->other_text_order && !is_exact(constraint->column);
     /* No row id looks like a number, so a number just finds nothing. */
-    bool as_number = constraint->number && constraint->op != PT_OP_PREFIX &&
+    bool as_number = constraint->number && constraint->op != PT_OP_STARTS_WITH &&
                      constraint->column != PT_PLAN_ROW_ID;
     if (!constraint->usable || !constraint->binary || as_number ||
         (other_order && constraint->op != PT_OP_EQ)) {
@@ -286,7 +287,7 @@ static double values_left(unsigned bits, int first, double all)
     if (has_any_term(bits, first + PT_TERM_PK_LT, first + PT_TERM_PK_LE)) {
         values *= BOUND_SHARE;
     }
-    if (first != PT_TERM_EK_EQ && has_term(bits, first + PT_TERM_PK_PREFIX)) {
+    if (first != PT_TERM_EK_EQ && has_term(bits, first + PT_TERM_PK_STARTS_WITH)) {
         values *= PREFIX_SHARE;
     }
     return values;
@@ -316,7 +317,7 @@ static void estimate_cost(pt_plan *plan)
     bool row_points = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
     bool entity_points = has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN) ||
                          has_any_term(bits, PT_TERM_ROW_ID_EQ, PT_TERM_ROW_ID_IN);
-    bool row_terms = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
+    bool row_terms = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_STARTS_WITH);
     double seeks = 1;
     if (row_points || entity_points) {
         seeks = rows;
@@ -368,7 +369,7 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
 
 bool pt_plan_is_table_scan(unsigned bits)
 {
-    return !has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_PREFIX) &&
+    return !has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_STARTS_WITH) &&
            !has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_ROW_ID_IN);
 }
 
@@ -377,7 +378,7 @@ bool pt_plan_is_table_scan(unsigned bits)
 /* The service's name for a query with these terms. */
 static const char *kind_of_query(unsigned bits)
 {
-    bool row = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_PREFIX);
+    bool row = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_STARTS_WITH);
     bool row_points = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
     bool part = row || has_any_term(bits, PT_TERM_EK_GT, PT_TERM_EK_LE);
     if ((bits & PT_PLAN_DISTINCT) != 0) {
@@ -396,7 +397,7 @@ static const char *kind_of_query(unsigned bits)
     if (has_term(bits, PT_TERM_PK_IN)) {
         return part ? "range queries" : "partition scans";
     }
-    if (has_any_term(bits, PT_TERM_PK_GT, PT_TERM_PK_PREFIX)) {
+    if (has_any_term(bits, PT_TERM_PK_GT, PT_TERM_PK_STARTS_WITH)) {
         return "partition range scan";
     }
     if (has_any_term(bits, PT_TERM_EK_GT, PT_TERM_EK_LE)) {

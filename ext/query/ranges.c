@@ -8,10 +8,10 @@
 /* --- Terms: from one term of a plan and its argument to a condition --- */
 
 /* How a term compares: its position among the terms of its column. */
-typedef enum comparison { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, PREFIXED } comparison;
+typedef enum comparison { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, STARTING_WITH } comparison;
 
-static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_PREFIX == PREFIXED &&
-                  PT_TERM_RK_PREFIX - PT_TERM_RK_EQ == PREFIXED &&
+static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_STARTS_WITH == STARTING_WITH &&
+                  PT_TERM_RK_STARTS_WITH - PT_TERM_RK_EQ == STARTING_WITH &&
                   PT_TERM_EK_LE - PT_TERM_EK_EQ == UP_TO &&
                   PT_TERM_ROW_ID_IN - PT_TERM_ROW_ID_EQ == AMONG,
               "the terms of each column are listed in the same order");
@@ -66,7 +66,7 @@ static int apply_point(pt_ranges *ranges, pt_key_condition *condition, pt_slice 
     return rc;
 }
 
-static int apply_prefix(pt_ranges *ranges, pt_key_condition *condition, pt_slice prefix)
+static int apply_starts_with(pt_ranges *ranges, pt_key_condition *condition, pt_slice prefix)
 {
     if (prefix.size == 0) {
         return SQLITE_OK;
@@ -106,7 +106,7 @@ static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, compariso
 static int apply_text_with_nul(pt_ranges *ranges, pt_key_condition *condition, comparison how,
                                pt_slice text)
 {
-    if (how == EQUAL || how == PREFIXED) {
+    if (how == EQUAL || how == STARTING_WITH) {
         ranges->nothing = true;
         return SQLITE_OK;
     }
@@ -123,8 +123,8 @@ static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison
     if (how == EQUAL) {
         return apply_point(ranges, condition, text);
     }
-    return how == PREFIXED ? apply_prefix(ranges, condition, text)
-                           : apply_bound(ranges, condition, how, text, PT_AFTER_TEXT);
+    return how == STARTING_WITH ? apply_starts_with(ranges, condition, text)
+                                : apply_bound(ranges, condition, how, text, PT_AFTER_TEXT);
 }
 
 /*
@@ -137,7 +137,8 @@ static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, 
     if (type == SQLITE_TEXT) {
         return pt_value_argument_text(value, text);
     }
-    bool as_text = how == PREFIXED || (type == SQLITE_INTEGER && sqlite3_value_frombind(value));
+    bool as_text =
+        how == STARTING_WITH || (type == SQLITE_INTEGER && sqlite3_value_frombind(value));
     return as_text ? text_of_copy(arena, value, text) : SQLITE_MISMATCH;
 }
 
@@ -149,7 +150,7 @@ static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, compari
         ranges->nothing = true;
         return SQLITE_OK;
     }
-    if (type == SQLITE_BLOB && how != PREFIXED) {
+    if (type == SQLITE_BLOB && how != STARTING_WITH) {
         ranges->nothing = ranges->nothing || how == EQUAL || how == ABOVE || how == FROM;
         return SQLITE_OK;
     }

@@ -208,7 +208,7 @@ static int begin_update(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error
 static unsigned number_statement(pt_connection *connection, void *context)
 {
     function_shared *shared = context;
-    const sqlite3_stmt *newest = sqlite3_next_stmt(pt_connection_db(connection), NULL);
+    const sqlite3_stmt *newest = sqlite3_next_stmt(connection->db, NULL);
     if (newest != shared->planning) {
         shared->planning = newest;
         shared->statements++;

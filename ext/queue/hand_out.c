@@ -162,6 +162,6 @@ int pt_queue_hand_out(pt_queue *queue, pt_queue_request *request, pt_error *erro
     if (rc != SQLITE_OK) {
         return rc;
     }
-    get.now = pt_session_tick(queue->table.session);
+    get.now = pt_session_next_timestamp(queue->table.session);
     return hand_out_all(&get, error);
 }

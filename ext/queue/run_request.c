@@ -129,7 +129,7 @@ static int serve_queue_by_name(void *context, pt_error *error)
 
 static int insert_request(const named_request *self, pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(self->connection);
+    sqlite3 *db = self->connection->db;
     sqlite3_stmt *insert;
     char *sql =
         sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(Request) VALUES (?1)", self->schema, self->name);
@@ -160,7 +160,7 @@ static int run_in_queue(named_request *self, pt_error *error)
 /* SQLITE_NOTFOUND, without a text, if the schema does not exist or has no such queue. */
 static int run_in_schema(named_request *self, pt_error *error)
 {
-    sqlite3 *db = pt_connection_db(self->connection);
+    sqlite3 *db = self->connection->db;
     bool found = false;
     bool is_queue = false;
     if (sqlite3_db_readonly(db, self->schema) >= 0) {
@@ -192,7 +192,7 @@ int pt_queue_run_request(pt_connection *connection, const char *name, pt_queue_r
     const char *point = strchr(name, '.');
     char *schema;
     named_queue queue = {.name = name};
-    int rc = pt_schema_search(pt_connection_db(connection), look_for_queue, &queue, &schema, error);
+    int rc = pt_schema_search(connection->db, look_for_queue, &queue, &schema, error);
     self.schema = schema;
     if (rc == SQLITE_OK) {
         rc = queue.is_queue ? run_in_queue(&self, error) : SQLITE_NOTFOUND;

@@ -75,7 +75,7 @@ int pt_queue_whole_body(const pt_table *table, pt_view *view, pt_slice key,
     if (!pt_type_is_large(body->type)) {
         return SQLITE_OK;
     }
-    int limit = sqlite3_limit(pt_connection_db(table->connection), SQLITE_LIMIT_LENGTH, -1);
+    int limit = sqlite3_limit(table->connection->db, SQLITE_LIMIT_LENGTH, -1);
     if (body->large.size > (uint64_t)limit) {
         return refuse_body_length(message, limit, error);
     }

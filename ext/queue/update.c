@@ -13,7 +13,7 @@ static int set_next_visible(const pt_queue *queue, sqlite3_value *seconds, pt_me
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int64_t now = pt_session_tick(queue->table.session);
+    int64_t now = pt_session_next_timestamp(queue->table.session);
     message->next_visible = pt_queue_next_visible(now, ticks, message->expires);
     return pt_queue_check_update_timeout(queue->azure_limits, seconds, ticks,
                                          message->expires - now, error);
@@ -64,7 +64,7 @@ int pt_queue_update(pt_queue *queue, pt_queue_request *request, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int64_t now = pt_session_tick(queue->table.session);
+    int64_t now = pt_session_next_timestamp(queue->table.session);
     rc = pt_queue_check_receipt(queue, &held, now, &message, error);
     if (rc == SQLITE_OK) {
         rc = pt_queue_apply_update(queue, request->visibility, request->body, &message, error);

@@ -67,7 +67,7 @@ static int insert_message(pt_queue *queue, sqlite3_value **columns, pt_error *er
     if (rc != SQLITE_OK) {
         return rc;
     }
-    message.inserted = pt_session_tick(queue->table.session);
+    message.inserted = pt_session_next_timestamp(queue->table.session);
     message.expires = pt_queue_later(message.inserted, time_to_live);
     message.next_visible = pt_queue_next_visible(message.inserted, delay, message.expires);
     pt_message_make_id(message.inserted, message.id);
@@ -115,7 +115,7 @@ static int read_held(pt_queue *queue, sqlite3_value *key, pt_message *message, p
                             "= ... AND PopReceipt = ..., or for several messages WHERE (MessageId, "
                             "PopReceipt) IN (SELECT ...) (MissingRequiredQueryParameter)");
     }
-    int64_t now = pt_session_tick(queue->table.session);
+    int64_t now = pt_session_next_timestamp(queue->table.session);
     return pt_queue_check_receipt(queue, &held, now, message, error);
 }
 
@@ -200,7 +200,7 @@ static int write_message(pt_queue *queue, int argc, sqlite3_value **argv, sqlite
     }
     rc = insert_or_serve(queue, argv + WRITE_COLUMNS, error);
     /* SQLite sets last_insert_rowid() to this value; leave it unchanged. */
-    *rowid = sqlite3_last_insert_rowid(pt_connection_db(queue->table.connection));
+    *rowid = sqlite3_last_insert_rowid(queue->table.connection->db);
     return rc;
 }
 

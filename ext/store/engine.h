@@ -164,7 +164,7 @@ struct pt_engine {
     void (*unlock)(pt_store *store);
     /* Assigns a timestamp: the clock, or one more than the last one assigned if the clock is not
      * later. Call it with the lock held, after a snapshot has begun under it. */
-    int64_t (*tick)(pt_store *store);
+    int64_t (*next_timestamp)(pt_store *store);
 
     /* --- Snapshots --- */
 

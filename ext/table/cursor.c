@@ -501,7 +501,7 @@ static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_err
 {
     int rc = SQLITE_OK;
     if (has_filter(cursor)) {
-        rc = pt_row_filter_set(&cursor->filter, argv[--argc], error);
+        rc = pt_row_filter_set(&cursor->filter, &cursor->table->config, argv[--argc], error);
     }
     if (rc == SQLITE_OK) {
         rc = check_scan_is_allowed(cursor, error);

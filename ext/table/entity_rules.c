@@ -31,7 +31,7 @@ static int check_properties(const pt_table *table, pt_slice key, uint64_t *bytes
     return rc;
 }
 
-static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
+static int check_azure_limits(const pt_table *table, pt_slice key, pt_error *error)
 {
     uint64_t bytes = 0;
     int rc = check_properties(table, key, &bytes, error);
@@ -39,7 +39,7 @@ static int check_limits(const pt_table *table, pt_slice key, pt_error *error)
         return rc;
     }
     pt_keys keys = pt_keys_of(key);
-    return pt_limits_check_entity(keys.partition, keys.row, table->bag.count, bytes, error);
+    return pt_limits_check_entity_size(keys.partition, keys.row, table->bag.count, bytes, error);
 }
 
 /* --- batch='azure' --- */
@@ -62,7 +62,8 @@ static size_t estimate_record(const pt_bag *bag)
     return bytes;
 }
 
-static int check_batch(const pt_table *table, pt_slice key, size_t record_size, pt_error *error)
+static int check_azure_batch(const pt_table *table, pt_slice key, size_t record_size,
+                             pt_error *error)
 {
     return pt_batch_rules_check(table->connection, table->session, key, key.size + record_size,
                                 error);
@@ -75,16 +76,16 @@ bool pt_entity_has_rules(const pt_table *table)
     return table->config.azure_limits || is_in_batch(table);
 }
 
-int pt_entity_check(pt_table *table, pt_slice key, pt_error *error)
+int pt_entity_check_rules(pt_table *table, pt_slice key, pt_error *error)
 {
-    int rc = table->config.azure_limits ? check_limits(table, key, error) : SQLITE_OK;
+    int rc = table->config.azure_limits ? check_azure_limits(table, key, error) : SQLITE_OK;
     if (rc == SQLITE_OK && is_in_batch(table)) {
-        rc = check_batch(table, key, estimate_record(&table->bag), error);
+        rc = check_azure_batch(table, key, estimate_record(&table->bag), error);
     }
     return rc;
 }
 
 int pt_entity_check_removal(pt_table *table, pt_slice key, pt_error *error)
 {
-    return is_in_batch(table) ? check_batch(table, key, 0, error) : SQLITE_OK;
+    return is_in_batch(table) ? check_azure_batch(table, key, 0, error) : SQLITE_OK;
 }

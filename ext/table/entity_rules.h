@@ -14,7 +14,7 @@
 bool pt_entity_has_rules(const pt_table *table);
 
 /* Fails if table->bag must not be stored under a logical key, whatever the store has there. */
-int pt_entity_check(pt_table *table, pt_slice key, pt_error *error);
+int pt_entity_check_rules(pt_table *table, pt_slice key, pt_error *error);
 
 /* Fails if the entity of a logical key must not be removed. */
 int pt_entity_check_removal(pt_table *table, pt_slice key, pt_error *error);

@@ -142,21 +142,21 @@ static bool fits_in_place(const pt_record *record, const pt_bag *changes)
     return true;
 }
 
-/* Rules are checked on a whole entity, so no rule may apply. A record with so little data has no
- * value that would have to become large. A damaged record must be reported, not copied. */
+/* A record with so little data has no value that would have to become large. A damaged record must
+ * be reported, not copied. */
 static bool can_be_patched(const pt_table *table, const pt_entity_change *change)
 {
     const pt_record *record = change->over;
     return change->remove == NULL && record->shape->id != 0 &&
-           record->data_size <= PT_INLINE_SIZE_MAX && !pt_entity_has_rules(table) &&
-           fits_in_place(record, &table->columns) && pt_record_is_sound(record);
+           record->data_size <= PT_INLINE_SIZE_MAX && fits_in_place(record, &table->columns) &&
+           pt_record_is_sound(record);
 }
 
 static int write_patched(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     const pt_record *record = change->over;
     pt_slice old = pt_buffer_slice(&table->old_record);
-    int64_t ticks = pt_session_tick(table->session);
+    int64_t ticks = pt_session_next_timestamp(table->session);
     pt_session_require_sync(table->session, table->config.sync);
     uint8_t *bytes = pt_session_put(table->session, *change->put, change->operation, old.size);
     if (bytes == NULL) {
@@ -264,7 +264,7 @@ static int put_bag(pt_table *table, const pt_entity_change *change, int64_t tick
 static int put_entity(pt_table *table, const pt_entity_change *change, bool has_large,
                       pt_error *error)
 {
-    int64_t ticks = pt_session_tick(table->session);
+    int64_t ticks = pt_session_next_timestamp(table->session);
     int rc = SQLITE_OK;
     if (has_large) {
         rc = pt_large_fields_put(table->session, table->id.id, ticks, &table->bag, error);
@@ -345,13 +345,13 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
 {
     size_t short_size = 0;
     int rc = SQLITE_OK;
-    pt_session_require_sync(table->session, table->config.sync);
     if (change->put != NULL && change->remove == NULL) {
         rc = find_short_size(table, change->operation, &short_size, error);
     }
+    pt_session_require_sync(table->session, table->config.sync);
     if (rc == SQLITE_OK && short_size != 0) {
         return put_record(table, change, table->last_shape, short_size,
-                          pt_session_tick(table->session), error);
+                          pt_session_next_timestamp(table->session), error);
     }
     return rc == SQLITE_OK ? write_with_large_values(table, change, error) : rc;
 }
@@ -359,16 +359,18 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
 int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     int rc = SQLITE_OK;
+    bool has_rules = change->put != NULL && pt_entity_has_rules(table);
     if (change->over != NULL) {
-        if (can_be_patched(table, change)) {
+        /* Rules are checked on a whole entity, which a patch does not put together. */
+        if (!has_rules && can_be_patched(table, change)) {
             return write_patched(table, change, error);
         }
         rc = bag_from_change(table, change, error);
     }
     /* Check the rules before looking for the entity, as the service does: if both fail, the user
      * gets the same error. */
-    if (rc == SQLITE_OK && change->put != NULL && !change->rules_checked) {
-        rc = pt_entity_check(table, *change->put, error);
+    if (rc == SQLITE_OK && has_rules && !change->rules_checked) {
+        rc = pt_entity_check_rules(table, *change->put, error);
     }
     if (rc == SQLITE_OK && change->if_absent != NULL) {
         rc = check_absent(table, *change->put, change->if_absent, error);

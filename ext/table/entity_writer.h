@@ -25,7 +25,7 @@ typedef struct pt_entity_change {
     /* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under `put`; the message advises to use
      * this. NULL: do not look. */
     const char *if_absent;
-    bool rules_checked; /* the caller has called pt_entity_check or pt_entity_check_removal */
+    bool rules_checked; /* the caller has called pt_entity_check_rules or pt_entity_check_removal */
 } pt_entity_change;
 
 /* Makes a change, after checking the table's rules (table/entity_rules.h). On failure nothing has

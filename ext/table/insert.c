@@ -185,7 +185,7 @@ static void show_etag(pt_slice etag, char shown[PT_EXCERPT_SIZE])
     shown[etag.size] = 0;
 }
 
-static int check_etag(pt_slice key, int64_t ticks, pt_slice expected, pt_error *error)
+static int compare_etag(pt_slice key, int64_t ticks, pt_slice expected, pt_error *error)
 {
     char found[PT_ETAG_SIZE + 1];
     pt_etag_format(ticks, found);
@@ -216,7 +216,7 @@ static int check_condition(const write_request *request, pt_slice key, bool foun
     if (!found) {
         return refuse_missing_entity(key, request->mode, error);
     }
-    return request->etag.data != NULL ? check_etag(key, record->ticks, request->etag, error)
+    return request->etag.data != NULL ? compare_etag(key, record->ticks, request->etag, error)
                                       : SQLITE_OK;
 }
 
@@ -243,7 +243,7 @@ static int find_entity(pt_table *table, pt_slice key, const write_request *reque
 static int check_rules(pt_table *table, pt_slice key, const write_request *request, pt_error *error)
 {
     if (request->mode != WRITE_MODE_DELETE) {
-        return pt_entity_check(table, key, error);
+        return pt_entity_check_rules(table, key, error);
     }
     return request->must_exist ? pt_entity_check_removal(table, key, error) : SQLITE_OK;
 }

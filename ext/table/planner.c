@@ -28,6 +28,7 @@ static pt_plan_column plan_column(const pt_table *table, int index)
     }
 }
 
+/* No case for GLOB: SQLite turns `key GLOB 'x*'` into bounds, key >= 'x' and key < 'y'. */
 static pt_plan_op plan_op(unsigned char op)
 {
     switch (op) {
@@ -36,7 +37,7 @@ static pt_plan_op plan_op(unsigned char op)
     case SQLITE_INDEX_CONSTRAINT_OFFSET:
         return PT_OP_OFFSET;
     case PT_CONSTRAINT_STARTS_WITH:
-        return PT_OP_PREFIX;
+        return PT_OP_STARTS_WITH;
     case SQLITE_INDEX_CONSTRAINT_MATCH:
         return PT_OP_MATCH;
     default:

@@ -98,8 +98,8 @@ int pt_row_key_column(pt_row *row, sqlite3_context *context, int column, bool on
 /* --- Properties --- */
 
 /* Reads property `index` of a record, including the bytes of a large value. */
-static int read_property_value(const pt_record *record, unsigned index,
-                               const pt_entity_source *source, pt_value *value, pt_error *error)
+static int read_whole_value(const pt_record *record, unsigned index, const pt_entity_source *source,
+                            pt_value *value, pt_error *error)
 {
     if (pt_record_value(record, index, value) != SQLITE_OK) {
         return pt_report_damage(source->key, error);
@@ -122,7 +122,7 @@ int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, p
     pt_json_begin(json);
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;
-        int rc = read_property_value(record, i, source, &value, error);
+        int rc = read_whole_value(record, i, source, &value, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -254,7 +254,7 @@ static int large_column(const pt_row *row, const pt_table *table, sqlite3_contex
     pt_value value;
     pt_buffer bytes = {0};
     const pt_entity_source source = {.view = row->view, .key = row->key, .bytes = &bytes};
-    int rc = read_property_value(&row->record, place, &source, &value, error);
+    int rc = read_whole_value(&row->record, place, &source, &value, error);
     if (rc == SQLITE_OK) {
         pt_value_result_buffer(context, value.type, &bytes);
     }
@@ -294,8 +294,8 @@ __attribute__((noinline)) static int string_column(const pt_row *row, sqlite3_co
 }
 
 /* Returns the common types directly, without a pt_value. */
-static inline int present_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
-                                 unsigned place, pt_error *error)
+static inline int return_property(const pt_row *row, const pt_table *table,
+                                  sqlite3_context *context, unsigned place, pt_error *error)
 {
     const pt_record *record = &row->record;
     const pt_property *property = &record->shape->properties[place];
@@ -328,7 +328,7 @@ static inline int placed_column(const pt_row *row, const pt_table *table, sqlite
         sqlite3_result_null(context);
         return SQLITE_OK;
     }
-    return present_column(row, table, context, (unsigned)place, error);
+    return return_property(row, table, context, (unsigned)place, error);
 }
 
 /* The map keeps the places of only one shape without an id, so those must not be remembered. */

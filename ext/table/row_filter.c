@@ -1,5 +1,6 @@
 #include "table/row_filter.h"
 
+#include "base/text.h"
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "query/filter.h"
@@ -11,9 +12,47 @@
 /* NULL is parsed as this filter. */
 static const char no_row_passes[] = "false";
 
-static int parse_row_filter(pt_row_filter *filter, pt_error *error)
+static int check_name(pt_slice name, const char *column, pt_error *error)
+{
+    if (!pt_is_word(name, column) || pt_slice_equal(name, pt_slice_text(column))) {
+        return SQLITE_OK;
+    }
+    char excerpt[PT_EXCERPT_SIZE];
+    pt_excerpt(name, excerpt);
+    return pt_error_set(error, SQLITE_ERROR,
+                        "Filter: no property '%s'; did you mean %s (upper and lower case differ)? "
+                        "(InvalidInput)",
+                        excerpt, column);
+}
+
+/*
+ * To SQL age and Age are one name, but to a filter they are two properties. A filter with the wrong
+ * one would silently find nothing. Any other name is allowed, since an entity may have properties
+ * that are not columns.
+ */
+static int check_names(const pt_filter *filter, const pt_config *config, pt_error *error)
+{
+    static const char *const fixed[] = {"PartitionKey", "RowKey", "Timestamp"};
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && i < filter->property_count; i++) {
+        const pt_column *property = &filter->properties[i];
+        pt_slice name = pt_slice_of(property->name, property->name_size);
+        for (size_t f = 0; rc == SQLITE_OK && f < sizeof fixed / sizeof fixed[0]; f++) {
+            rc = check_name(name, fixed[f], error);
+        }
+        for (int c = 0; rc == SQLITE_OK && c < config->column_count; c++) {
+            rc = check_name(name, config->columns[c].name, error);
+        }
+    }
+    return rc;
+}
+
+static int parse_row_filter(pt_row_filter *filter, const pt_config *config, pt_error *error)
 {
     int rc = pt_filter_parse(&filter->filter, pt_buffer_slice(&filter->text), error);
+    if (rc == SQLITE_OK) {
+        rc = check_names(&filter->filter, config, error);
+    }
     if (rc == SQLITE_OK && pt_filter_find_keys(&filter->filter, &filter->keys) != SQLITE_OK) {
         rc = pt_error_nomem(error);
     }
@@ -40,7 +79,8 @@ static int filter_text(sqlite3_value *argument, pt_slice *text, pt_error *error)
     return bytes != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *error)
+int pt_row_filter_set(pt_row_filter *filter, const pt_config *config, sqlite3_value *argument,
+                      pt_error *error)
 {
     pt_slice text = {0};
     int rc = filter_text(argument, &text, error);
@@ -52,7 +92,7 @@ int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *
     filter->parsed = false;
     filter->places = NULL;
     pt_column_map_free(&filter->map);
-    return pt_buffer_assign(&filter->text, text) ? parse_row_filter(filter, error)
+    return pt_buffer_assign(&filter->text, text) ? parse_row_filter(filter, config, error)
                                                  : pt_error_nomem(error);
 }
 
@@ -177,10 +217,9 @@ static int match_row(sqlite3_context *context, pt_row *row, sqlite3_value *text,
     if (filter == NULL) {
         return pt_error_nomem(error);
     }
-    int rc = pt_row_filter_set(filter, text, error);
-    return rc == SQLITE_OK
-               ? pt_row_filter_passes(filter, sqlite3_user_data(context), row, passes, error)
-               : rc;
+    const pt_table *table = sqlite3_user_data(context);
+    int rc = pt_row_filter_set(filter, &table->config, text, error);
+    return rc == SQLITE_OK ? pt_row_filter_passes(filter, table, row, passes, error) : rc;
 }
 
 static void match_fail(sqlite3_context *context, const pt_table *table, pt_error *error)

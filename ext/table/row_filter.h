@@ -22,10 +22,12 @@ typedef struct pt_row_filter {
 
 /*
  * Parses the argument of MATCH, and copies its text. Does nothing if the text is the one that was
- * parsed last. No row passes a NULL. SQLITE_MISMATCH: not a text; SQLITE_ERROR: not a filter
- * (query/filter.h); SQLITE_NOMEM.
+ * parsed last; `config` must be the same then, too. No row passes a NULL. SQLITE_MISMATCH: not a
+ * text; SQLITE_ERROR: not a filter (query/filter.h), or a name that differs from a column's only in
+ * case; SQLITE_NOMEM.
  */
-int pt_row_filter_set(pt_row_filter *filter, sqlite3_value *argument, pt_error *error);
+int pt_row_filter_set(pt_row_filter *filter, const pt_config *config, sqlite3_value *argument,
+                      pt_error *error);
 
 void pt_row_filter_free(pt_row_filter *filter);
 

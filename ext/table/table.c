@@ -19,8 +19,10 @@ static int open_or_create_store(pt_table *table, bool create, pt_error *error)
     if (table->session != NULL) {
         return SQLITE_OK;
     }
-    return pt_connection_use(table->connection, table->path, table->schema, create, &table->session,
-                             error);
+    int rc = pt_store_path_check(table->config.store, error);
+    return rc == SQLITE_OK ? pt_connection_use(table->connection, table->path, table->schema,
+                                               create, &table->session, error)
+                           : rc;
 }
 
 int pt_table_open_store(pt_table *table, pt_error *error)
@@ -194,7 +196,7 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     memset(table, 0, form->size);
     table->form = form;
     table->connection = connection;
-    table->db = pt_connection_db(connection);
+    table->db = connection->db;
     if (configure_table(table, argc, argv, error) != SQLITE_OK) {
         free_table(table);
         return NULL;
@@ -277,6 +279,9 @@ int pt_table_create(sqlite3 *db, void *registration, int argc, const char *const
         return pt_module_fail(message, argv[2], &error);
     }
     int rc = table->form->check_name(table, &error);
+    if (rc == SQLITE_OK) {
+        rc = pt_store_path_check(table->config.store, &error); /* also if it is only read, later */
+    }
     if (rc == SQLITE_OK && !table->read_only) {
         rc = create_in_store(table, &error);
     }
@@ -355,7 +360,7 @@ int pt_table_destroy(sqlite3_vtab *vtab)
         int rc = pt_companion_join(table->connection, &error);
         pt_table_clear_busy(table);
         pt_error_clear(&error);
-        if (rc != SQLITE_OK || !pt_connection_is_followed(table->connection)) {
+        if (rc != SQLITE_OK || !table->connection->followed) {
             return rc != SQLITE_OK ? rc : SQLITE_LOCKED;
         }
     }

@@ -43,11 +43,6 @@ void pt_connection_release(pt_connection *connection)
 
 /* --- Properties --- */
 
-sqlite3 *pt_connection_db(const pt_connection *connection)
-{
-    return connection->db;
-}
-
 const pt_engine *pt_connection_engine(const pt_connection *connection)
 {
     return connection->engine;
@@ -67,11 +62,6 @@ void pt_connection_set_folder(pt_connection *connection, char *folder)
 {
     PT_ASSERT(connection->folder == NULL);
     connection->folder = folder;
-}
-
-bool pt_connection_is_followed(const pt_connection *connection)
-{
-    return connection->followed;
 }
 
 /* --- Answers to sessions: pt_session_host --- */
@@ -99,12 +89,6 @@ static int lock_wait(void *context, int *wait_ms, const char **advice, pt_error 
     }
     *advice = "try again, or wait longer with PRAGMA busy_timeout";
     return pt_busy_timeout(connection->db, wait_ms, error);
-}
-
-/* Called whenever a session could drop its view. */
-static bool follows_transaction(void *context)
-{
-    return pt_connection_is_followed(context);
 }
 
 static int before_commit(void *context, pt_error *error)
@@ -240,7 +224,7 @@ static int add_session(pt_connection *connection, pt_store *store, const char *n
     memcpy(open->name, name, size);
     const pt_session_host host = {.context = connection,
                                   .lock_wait = lock_wait,
-                                  .follows_transaction = follows_transaction,
+                                  .followed = &connection->followed,
                                   .before_commit = before_commit,
                                   .db = connection->db};
     open->session = pt_session_new(store, &host);

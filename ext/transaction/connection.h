@@ -29,7 +29,7 @@ typedef struct pt_connected {
     const char *name;
 } pt_connected;
 
-/* Only the modules above look inside. */
+/* Everyone may read `db` and `followed`. The other members are for the modules above. */
 typedef struct pt_connection {
     sqlite3 *db;
     const pt_engine *engine;
@@ -39,7 +39,8 @@ typedef struct pt_connection {
     uint32_t last_number;      /* of the sessions */
     bool keeps_open;           /* unused stores stay open until the transaction ends */
 
-    bool followed; /* transaction/explicit_transaction.h */
+    /* transaction/explicit_transaction.h */
+    bool followed; /* the companion takes part in an explicit transaction */
     bool joining;
     bool reconnecting;
     bool beside_main;
@@ -54,7 +55,6 @@ void pt_connection_retain(pt_connection *connection);
 /* The last reference closes all stores. */
 void pt_connection_release(pt_connection *connection);
 
-sqlite3 *pt_connection_db(const pt_connection *connection);
 const pt_engine *pt_connection_engine(const pt_connection *connection);
 
 /* "main" for the main database, which a program can rename at any time
@@ -65,9 +65,6 @@ const char *pt_connection_schema(const pt_connection *connection, const char *na
 const char *pt_connection_folder(const pt_connection *connection);
 /* Call once. Takes ownership of `folder`, from sqlite3_malloc. */
 void pt_connection_set_folder(pt_connection *connection, char *folder);
-
-/* True while the companion takes part in an explicit transaction. */
-bool pt_connection_is_followed(const pt_connection *connection);
 
 /* --- Opening and closing stores --- */
 

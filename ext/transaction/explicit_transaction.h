@@ -8,7 +8,7 @@
 
 #include "transaction/connection.h"
 
-/* The companion takes part from now on: pt_connection_is_followed returns true until commit or
+/* The companion takes part from now on: pt_connection.followed is true until commit or
  * rollback. */
 void pt_explicit_transaction_follow(pt_connection *connection);
 

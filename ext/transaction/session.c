@@ -158,8 +158,7 @@ bool pt_session_is_being_read(const pt_session *session)
 
 static bool needs_view(const pt_session *session)
 {
-    return session->writing || session->cursors > 0 ||
-           session->host.follows_transaction(session->host.context);
+    return session->writing || session->cursors > 0 || *session->host.followed;
 }
 
 void pt_session_cursor_opened(pt_session *session)
@@ -226,8 +225,7 @@ static int check_snapshot(pt_session *session, pt_error *error)
  * view. Older cursors keep theirs. */
 static int begin_locked(pt_session *session, pt_error *error)
 {
-    bool has_read =
-        session->current.view != NULL && session->host.follows_transaction(session->host.context);
+    bool has_read = session->current.view != NULL && *session->host.followed;
     int rc = has_read ? check_snapshot(session, error) : renew_view(session, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -472,9 +470,9 @@ void pt_session_require_sync(pt_session *session, pt_sync sync)
     }
 }
 
-int64_t pt_session_tick(pt_session *session)
+int64_t pt_session_next_timestamp(pt_session *session)
 {
-    session->clock = session->store->engine->tick(session->store);
+    session->clock = session->store->engine->next_timestamp(session->store);
     return session->clock;
 }
 

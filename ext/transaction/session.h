@@ -49,7 +49,7 @@ typedef struct pt_session_host {
      * message if that is not long enough. SQLITE_INTERRUPT, SQLITE_NOMEM: give up at once. */
     int (*lock_wait)(void *context, int *wait_ms, const char **advice, pt_error *error);
     /* True while the companion follows an explicit transaction: then reads keep their view. */
-    bool (*follows_transaction)(void *context);
+    const bool *followed;
     /* Takes the locks without which the main database's commit could fail after ours. SQLITE_BUSY
      * if another connection holds one. */
     int (*before_commit)(void *context, pt_error *error);
@@ -156,7 +156,7 @@ void pt_session_require_sync(pt_session *session, pt_sync sync);
 
 /* The timestamp of the next write, in ticks (base/ticks.h). Greater than all before in the store.
  */
-int64_t pt_session_tick(pt_session *session);
+int64_t pt_session_next_timestamp(pt_session *session);
 
 /* An id for a new table. PT_TABLE_ID_LIMIT: no id is left. */
 uint32_t pt_session_new_table_id(pt_session *session);

@@ -98,14 +98,15 @@ static bool is_word_text(const sql_source *from, const char *text)
     return from->type == SQLITE_TEXT && pt_is_word(from->bytes, text);
 }
 
-/* SQLite writes a REAL with 15 digits, which may not be the same number. */
+/* SQLite writes a REAL with 15 digits and no sign of zero, which may not be the same number. */
 static bool sql_to_string(const sql_source *from, pt_value *out)
 {
     double written;
     out->bytes = from->bytes;
     if (from->type == SQLITE_FLOAT) {
-        return pt_double_parse(from->bytes, &written) &&
-               written == sqlite3_value_double(from->value);
+        double real = sqlite3_value_double(from->value);
+        return pt_double_parse(from->bytes, &written) && written == real &&
+               signbit(written) == signbit(real);
     }
     return from->type != SQLITE_BLOB;
 }
@@ -155,7 +156,7 @@ static bool sql_to_double(const sql_source *from, pt_value *out)
         out->real = sqlite3_value_double(from->value);
         return true;
     case SQLITE_TEXT:
-        return pt_double_parse(from->bytes, &out->real) ||
+        return pt_double_parse_lossless(from->bytes, &out->real) ||
                pt_double_parse_name(from->bytes, &out->real);
     default:
         return false;

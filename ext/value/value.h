@@ -28,11 +28,11 @@ int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob);
  * NULL becomes PT_NONE, which means absent. So does an empty text if `declared` is a type other
  * than String. Only conversions that lose nothing are allowed:
  *
- *     String          TEXT; INTEGER and REAL as SQLite writes them
+ *     String          TEXT; INTEGER and REAL as SQLite writes them, if that is the same number
  *     Int32, Int64    INTEGER and integral REAL within range; text that is exactly an integer
- *                     ("34", "+034"; neither "3.0" nor " 34")
- *     Double          REAL; INTEGER up to 2^53; text that is exactly a number (base/number.h), and
- *                     "NaN", "Infinity", "-Infinity"
+ *                     ("34", "+034"; neither "3.0" nor " 34"). Integers have one zero: -0 is 0
+ *     Double          REAL; INTEGER up to 2^53; text that is exactly a number whose digits a double
+ *                     keeps (pt_double_parse_lossless), and "NaN", "Infinity", "-Infinity"
  *     Boolean         0 and 1, also as text; 'true' and 'false' in any case
  *     DateTime        text that pt_ticks_parse reads
  *     Guid            a GUID's text; a BLOB of 16 bytes

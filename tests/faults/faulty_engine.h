@@ -225,7 +225,7 @@ static inline void make_faulty(pt_store *store)
 {
     faulty_engine.open = engine->open;
     faulty_engine.close = engine->close;
-    faulty_engine.tick = engine->tick;
+    faulty_engine.next_timestamp = engine->next_timestamp;
     faulty_engine.snapshot_end = engine->snapshot_end;
     faulty_engine.snapshot_free = engine->snapshot_free;
     faulty_engine.cursor_close = engine->cursor_close;

@@ -123,10 +123,16 @@ static pt_slice row_of(int i)
 /* The operators as range_model.h has them; -1: none of these. */
 static int model_op(pt_plan_op op)
 {
-    static const int ops[] = {
-        [PT_OP_OTHER] = -1, [PT_OP_EQ] = EQ,    [PT_OP_GT] = GT,         [PT_OP_GE] = GE,
-        [PT_OP_LT] = LT,    [PT_OP_LE] = LE,    [PT_OP_PREFIX] = PREFIX, [PT_OP_MATCH] = -1,
-        [PT_OP_LIMIT] = -1, [PT_OP_OFFSET] = -1};
+    static const int ops[] = {[PT_OP_OTHER] = -1,
+                              [PT_OP_EQ] = EQ,
+                              [PT_OP_GT] = GT,
+                              [PT_OP_GE] = GE,
+                              [PT_OP_LT] = LT,
+                              [PT_OP_LE] = LE,
+                              [PT_OP_STARTS_WITH] = PREFIX,
+                              [PT_OP_MATCH] = -1,
+                              [PT_OP_LIMIT] = -1,
+                              [PT_OP_OFFSET] = -1};
     return ops[op];
 }
 

@@ -209,7 +209,12 @@ static void check_base64(pt_slice bytes)
     uint8_t *exact = exact_copy(bytes); /* which is decoded in place */
     if (pt_base64_decode(bytes, exact, &size)) {
         pt_base64_append(&text, pt_slice_of(exact, size));
-        must_hold(pt_slice_equal(pt_buffer_slice(&text), bytes), "only what is written is read");
+        /* The last digit may have had other bits that belong to no byte. */
+        size_t last = size % 3 == 0 ? bytes.size : bytes.size - (size % 3 == 1 ? 3 : 2);
+        must_hold(text.size == bytes.size, "a text that is read has the size of the one written");
+        for (size_t i = 0; i < text.size; i++) {
+            must_hold(i == last || text.data[i] == bytes.data[i], "and its digits");
+        }
     }
     free(exact);
     pt_buffer_free(&text);

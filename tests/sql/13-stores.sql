@@ -62,6 +62,23 @@ DROP TABLE X;
 -- An absolute path is taken as it is; its folder must exist, as any folder must.
 CREATE VIRTUAL TABLE Nowhere USING ptable(store='/nonexistent/folder/x.ptable');
 
+-- A URI is not a path. A file whose name looks like one can be named all the same.
+CREATE VIRTUAL TABLE Uri USING ptable(store='file:first.db-ptable?mode=ro');
+CREATE VIRTUAL TABLE Uri USING ptable(store='file:first.db-ptable', readonly=1);
+SELECT count(*) FROM pt_partitions('file:first.db-ptable', 'T');
+SELECT readfile('file:first.db-ptable?mode=ro') IS NULL;
+CREATE VIRTUAL TABLE Uri USING ptable(v Int32, store='./file:x');
+INSERT INTO Uri VALUES ('p', '1', 1);
+SELECT v, readfile('file:x') IS NOT NULL FROM Uri;
+DROP TABLE Uri;
+-- A database that declares one all the same: its table can be dropped.
+PRAGMA writable_schema = 1;
+INSERT INTO sqlite_schema VALUES ('table', 'Old', 'Old', 0,
+  'CREATE VIRTUAL TABLE Old USING ptable(v Int32, store=''file:old'')');
+PRAGMA writable_schema = reset;
+SELECT * FROM Old;
+DROP TABLE Old;
+
 -- A folder instead of a file, and files that are no stores, are refused and left alone.
 CREATE VIRTUAL TABLE Bad USING ptable(store='missing/x.ptable');
 CREATE VIRTUAL TABLE Bad USING ptable(store='folder');

@@ -39,6 +39,16 @@ SELECT Name FROM Employee WHERE Filter MATCH :filter;
 INSERT INTO Employee(PartitionKey, RowKey, Properties) VALUES ('Sales', '05', '{"Name":"Fay","Badge":7}');
 SELECT group_concat(Name) FROM Employee('Badge ge 7');
 SELECT group_concat(Name) FROM Employee('badge ge 7');
+-- A name that differs from a column's only in case would find nothing, so it is an error.
+SELECT Name FROM Employee WHERE Filter MATCH 'age gt 30';
+SELECT Name FROM Employee('Badge ge 7 or 30 lt AGE');
+SELECT Name, Filter MATCH 'not active' FROM Employee;
+SELECT Name FROM Employee WHERE Name = 'Ann' OR NOT (Filter MATCH 'Active and name eq ''Ben''');
+SELECT Name FROM Employee('partitionKey eq ''Sales''');
+SELECT Name FROM Employee('rowkey eq ''01''');
+SELECT Name FROM Employee('TimeStamp gt datetime''2000-01-01T00:00:00Z''');
+UPDATE Employee SET Age = 0 WHERE Filter MATCH 'age gt 30';
+DELETE FROM Employee WHERE Filter MATCH 'age gt 30';
 
 -- Two-valued logic: a comparison with a property that an entity lacks is false, with ne too. With
 -- not before it, it is true: SQL's own conditions know a third value there.
@@ -74,6 +84,11 @@ SELECT RowKey FROM Typed('x eq X''0a1b'' and x eq binary''0A1B'' and x gt X''0a'
 -- The constant is widened to the property's type: Int32 to Int64 and Double, Int64 to Double.
 SELECT RowKey FROM Typed('l eq 5 or d eq 5');
 SELECT RowKey FROM Typed('d eq 5L');
+-- No Double equals 9007199254740993, so the nearest one is compared.
+UPDATE Typed SET d = 9007199254740992.0 WHERE RowKey = 'Double';
+SELECT count(*) FROM Typed('d eq 9007199254740993L');
+SELECT count(*) FROM Typed('d lt 9007199254740993L and d gt 0');
+UPDATE Typed SET d = 5 WHERE RowKey = 'Double';
 -- Otherwise a property of another type is less than the constant. So Int64 constants are for Int64
 -- (and Double) properties only.
 SELECT RowKey FROM Typed('i eq 5L or i gt 4L');
@@ -157,6 +172,18 @@ SELECT Name FROM Employee('Age gt 50');
 WITH n(i) AS (VALUES (1) UNION ALL SELECT i + 1 FROM n WHERE i < 1000)
   SELECT Name FROM Employee((SELECT group_concat('RowKey eq ''' || pt_pad(i, 4) || '''', ' or ') FROM n) || ' or Age gt 100');
 
+-- A text may contain U+0000, here and in a bound filter. Keys cannot, so a constant with it is between two keys.
+INSERT INTO Typed(PartitionKey, RowKey, s) VALUES ('', 'NUL', 'a' || char(0) || 'b'), ('', 'NUL2', 'a');
+SELECT RowKey FROM Typed('s eq ''a' || char(0) || 'b''');
+SELECT RowKey FROM Typed WHERE Filter MATCH 's lt ''a' || char(0) || 'b''' ORDER BY RowKey;
+SELECT RowKey FROM Typed WHERE NOT Filter MATCH 's ne ''a' || char(0) || 'b''' AND s IS NOT NULL;
+SELECT hex(Filter) FROM Typed('s eq ''a' || char(0) || 'b''');
+SELECT group_concat(RowKey) FROM Employee('PartitionKey eq ''Sales'' and RowKey gt ''02' || char(0) || '''');
+SELECT group_concat(RowKey) FROM Employee('PartitionKey eq ''Sales'' and RowKey le ''02' || char(0) || '9''');
+SELECT count(*) FROM Employee('PartitionKey eq ''Sales' || char(0) || '''');
+SELECT count(*) FROM Employee('PartitionKey ne ''Sales' || char(0) || '''');
+DELETE FROM Typed WHERE RowKey GLOB 'NUL*';
+
 -- Errors say where, counted from 0, and what to do.
 SELECT * FROM Employee('Age GT 30');
 SELECT * FROM Employee('Age > 30');
@@ -173,7 +200,7 @@ SELECT * FROM Employee('tolower(Name) eq ''ann''');
 SELECT * FROM Employee('Age add 1 gt 30');
 SELECT * FROM Employee('Age eq Badge');
 SELECT * FROM Employee('1 eq 2');
-SELECT * FROM Employee('Name eq ''' || char(0) || '''');
+SELECT * FROM Employee('Name eq ''Ann''' || char(0));
 SELECT * FROM Employee(30);
 SELECT * FROM Employee(NULL);
 SELECT * FROM Employee WHERE Filter MATCH 'Age gt 30' AND Filter MATCH 'Active';

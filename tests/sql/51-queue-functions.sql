@@ -110,6 +110,7 @@ SELECT Body, DequeueCount, ExpirationTime IS NULL FROM poison;
 SELECT * FROM pt_queue_get('nothing');
 SELECT * FROM pt_queue_get('orders');
 SELECT * FROM pt_queue_get(NULL);
+SELECT * FROM pt_queue_update(NULL, 'x', 'y', 1);
 SELECT * FROM pt_queue_get;
 SELECT * FROM pt_queue_get('jobs', 0);
 SELECT * FROM pt_queue_get('jobs', 'all');

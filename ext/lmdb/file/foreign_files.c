@@ -16,6 +16,8 @@
 enum { LMDB_MAGIC_OFFSET = 16 };
 static const uint8_t LMDB_MAGIC[4] = {0xDE, 0xC0, 0xEF, 0xBE};
 
+static const char SQLITE_START[16] = "SQLite format 3";
+
 int pt_lmdb_fail_foreign(pt_error *error, const char *path, const char *what)
 {
     return pt_error_set(error, SQLITE_CANTOPEN,
@@ -44,6 +46,12 @@ static int check_magic(int fd, const char *path, pt_error *error)
     } while ((part > 0 && size < sizeof start) || (part < 0 && errno == EINTR));
     if (part < 0) {
         return pt_lmdb_fail(error, errno, path, "opening it");
+    }
+    if (size == sizeof start && memcmp(start, SQLITE_START, sizeof SQLITE_START) == 0) {
+        return pt_error_set(error, SQLITE_CANTOPEN,
+                            "file %Q is an SQLite database, not a ptable store; give the store a "
+                            "name of its own, such as '%q-ptable'",
+                            path, path);
     }
     return memcmp(start + LMDB_MAGIC_OFFSET, LMDB_MAGIC, sizeof LMDB_MAGIC) == 0
                ? SQLITE_OK

@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
 #include <string.h>
@@ -12,7 +13,7 @@
 #include "base/sqlite.h"
 #include "lmdb/file/errors.h"
 #include "lmdb/file/foreign_files.h"
-#include "lmdb/file/temporary.h"
+#include "lmdb/file/permissions.h"
 
 /*
  * The kernel releases the locks of a process that ends one after the other, the store's last; on a
@@ -21,8 +22,11 @@
  */
 enum { LOOKS = 50, LOOKING_MS = 50, LOOKING_AT_ENDING_MS = 3000 };
 
-/* A lock file begins with a magic number and the number of its format; a mutex follows. */
-enum { NUMBERS_SIZE = 8, LOCK_FILE_MODE = 0600 };
+/* A lock file begins with a magic number and the number of its format. A mutex follows them,
+ * another begins the second cache line, and the reader table is never before the third. */
+enum { NUMBERS_SIZE = 8, CACHE_LINE = 64, LOCK_FILE_MODE = 0600 };
+static const size_t MUTEX_AT[] = {NUMBERS_SIZE, CACHE_LINE};
+enum { MUTEXES = sizeof MUTEX_AT / sizeof MUTEX_AT[0], LEAST_SIZE = 3 * CACHE_LINE };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
 static char *lock_file_of(const char *path)
@@ -70,12 +74,80 @@ static int refuse_as_lock_file(pt_error *error, const char *name, const char *wh
                         name, what);
 }
 
-/* LMDB writes the two numbers last: a crash before that leaves zeros. */
-static bool begins_as_lock_file(const uint8_t *start, size_t size)
+static bool are_zeros(const uint8_t *bytes, size_t size)
 {
-    static const uint8_t zeros[NUMBERS_SIZE];
-    return (size == NUMBERS_SIZE && memcmp(start, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0) ||
-           memcmp(start, zeros, size) == 0;
+    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+}
+
+/* Sets the bytes of a mutex that LMDB has just made. False if none can be made here. */
+static bool make_mutex(uint8_t bytes[sizeof(pthread_mutex_t)])
+{
+    pthread_mutex_t mutex;
+    pthread_mutexattr_t attributes;
+    memset(&mutex, 0, sizeof mutex);
+    if (pthread_mutexattr_init(&attributes) != 0) {
+        return false;
+    }
+    bool made = pthread_mutexattr_setpshared(&attributes, PTHREAD_PROCESS_SHARED) == 0 &&
+                pthread_mutexattr_setrobust(&attributes, PTHREAD_MUTEX_ROBUST) == 0 &&
+                pthread_mutex_init(&mutex, &attributes) == 0;
+    pthread_mutexattr_destroy(&attributes);
+    if (made) {
+        memcpy(bytes, &mutex, sizeof mutex);
+        pthread_mutex_destroy(&mutex);
+    }
+    return made;
+}
+
+/* Replaces the mutexes in the first bytes of a lock file by zeros. */
+static void erase_mutexes(uint8_t *start)
+{
+    uint8_t mutex[sizeof(pthread_mutex_t)];
+    bool made = make_mutex(mutex);
+    for (size_t i = 0; made && i < MUTEXES; i++) {
+        if (memcmp(start + MUTEX_AT[i], mutex, sizeof mutex) == 0) {
+            memset(start + MUTEX_AT[i], 0, sizeof mutex);
+        }
+    }
+}
+
+/* pread(), for as many bytes as the file has. Returns -1 and sets errno on failure. */
+static ssize_t read_at(int fd, uint8_t *bytes, size_t size, size_t at)
+{
+    size_t had = 0;
+    ssize_t got;
+    do {
+        got = pread(fd, bytes + had, size - had, (off_t)(at + had));
+        had += got > 0 ? (size_t)got : 0;
+    } while ((got > 0 && had < size) || (got < 0 && errno == EINTR));
+    return got < 0 ? -1 : (ssize_t)had;
+}
+
+/*
+ * LMDB makes a lock file of its full size, then the mutexes in it, and writes the two numbers last.
+ * A crash before that leaves a file of zeros, but for the mutexes. Sets *lock_file if `fd` is such
+ * a file, or has the numbers, or is empty. Returns 0 or errno.
+ */
+static int look_at_content(int fd, bool *lock_file)
+{
+    uint8_t bytes[4096];
+    size_t size = 0;
+    ssize_t got = read_at(fd, bytes, sizeof bytes, 0);
+    *lock_file =
+        got == 0 || (got >= NUMBERS_SIZE && memcmp(bytes, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0);
+    if (got < LEAST_SIZE || *lock_file) {
+        return got < 0 ? errno : 0;
+    }
+    erase_mutexes(bytes);
+    while (got > 0 && are_zeros(bytes, (size_t)got)) {
+        size += (size_t)got;
+        if (size > PT_LMDB_LOCK_FILE_SIZE) {
+            return 0;
+        }
+        got = read_at(fd, bytes, sizeof bytes, size);
+    }
+    *lock_file = got == 0;
+    return got < 0 ? errno : 0;
 }
 
 /* `name` is an entry of /proc/self/fd, which is a link to the descriptor's file. */
@@ -108,7 +180,7 @@ static bool is_open_here(const struct stat *file)
  */
 static int check_content(const char *name, const struct stat *file, pt_error *error)
 {
-    uint8_t start[NUMBERS_SIZE];
+    bool is_lock_file;
     bool writable = false;
     pt_lmdb_owned owned;
     if (!pt_lmdb_foreign_take(name, &owned, &writable)) {
@@ -125,12 +197,11 @@ static int check_content(const char *name, const struct stat *file, pt_error *er
             return SQLITE_OK;
         }
     }
-    ssize_t size = pread(owned.fd, start, sizeof start, 0);
-    if (size < 0 || !begins_as_lock_file(start, (size_t)size)) {
-        int problem = errno;
+    int problem = look_at_content(owned.fd, &is_lock_file);
+    if (problem != 0 || !is_lock_file) {
         pt_lmdb_foreign_keep(&owned, writable);
-        return size < 0 ? pt_lmdb_fail(error, problem, name, "reading this lock file")
-                        : refuse_as_lock_file(error, name, "its content is something else");
+        return problem != 0 ? pt_lmdb_fail(error, problem, name, "reading this lock file")
+                            : refuse_as_lock_file(error, name, "its content is something else");
     }
     int rc = allocate_room(owned.fd, name, error);
     pt_lmdb_close_owned(&owned);
@@ -154,19 +225,22 @@ static int check_existing(const char *name, pt_error *error)
 }
 
 /* SQLITE_OK for a file that cannot be made: LMDB reports it. */
-static int make_or_check(const char *lock_file, const struct stat *store, pt_error *error)
+static int make_or_check(const char *lock_file, int store, pt_error *error)
 {
     int fd = open(lock_file, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, LOCK_FILE_MODE);
     if (fd < 0) {
         return errno == EEXIST ? check_existing(lock_file, error) : SQLITE_OK;
     }
-    pt_lmdb_copy_permissions(fd, store);
+    pt_lmdb_permissions like;
+    if (store >= 0 && pt_lmdb_read_permissions(store, NULL, &like) == 0) {
+        pt_lmdb_copy_permissions(fd, &like);
+    }
     int rc = allocate_room(fd, lock_file, error);
     close(fd);
     return rc;
 }
 
-int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error)
+int pt_lmdb_lock_file_prepare(const char *path, int store, pt_error *error)
 {
     char *lock_file = lock_file_of(path);
     if (lock_file == NULL) {

@@ -7,8 +7,6 @@
 #ifndef PT_LMDB_FILE_LOCK_FILE_H
 #define PT_LMDB_FILE_LOCK_FILE_H
 
-#include <sys/stat.h>
-
 #include "base/error.h"
 #include "lmdb/file/locks.h"
 
@@ -24,12 +22,13 @@ typedef struct pt_lmdb_patience {
 
 /*
  * Comes before LMDB opens the lock file of the store at `path`, since LMDB follows links and
- * overwrites anything. Makes the lock file, with the permissions of the store's file `store`, or
- * checks the one that is there. SQLITE_CANTOPEN if it is neither a lock file nor empty, has another
- * name, or is open in this process; SQLITE_IOERR if it cannot be read; SQLITE_FULL; SQLITE_NOMEM. A
- * file that cannot be made or opened is SQLITE_OK: LMDB reports it.
+ * overwrites anything. Makes the lock file, with the permissions of the store's open file `store`
+ * (for this user only if it is -1), or checks the one that is there. SQLITE_CANTOPEN if it is
+ * neither a lock file nor empty, has another name, or is open in this process; SQLITE_IOERR if it
+ * cannot be read; SQLITE_FULL; SQLITE_NOMEM. A file that cannot be made or opened is SQLITE_OK:
+ * LMDB reports it.
  */
-int pt_lmdb_lock_file_prepare(const char *path, const struct stat *store, pt_error *error);
+int pt_lmdb_lock_file_prepare(const char *path, int store, pt_error *error);
 
 /*
  * Comes before the environment of the store at `path` is opened. Checks that the processes that

@@ -75,27 +75,6 @@ static void remove_abandoned(const char *path)
     closedir(folder);
 }
 
-/* --- Permissions --- */
-
-enum { FILE_BITS = 0666, OWNER_BITS = 0600, GROUP_BITS = 0060, OTHER_BITS = 0006, GROUP_SHIFT = 3 };
-
-int pt_lmdb_copy_permissions(int fd, const struct stat *like)
-{
-    const uid_t unchanged = (uid_t)-1;
-    mode_t mode = (like->st_mode & FILE_BITS) | OWNER_BITS;
-    struct stat file;
-    if (fstat(fd, &file) != 0) {
-        return errno;
-    }
-    bool is_root = geteuid() == 0;
-    /* Owner and group come first: the mode must not let a wrong group in, not even for a moment. */
-    bool same = file.st_gid == like->st_gid && (!is_root || file.st_uid == like->st_uid);
-    if (!same && fchown(fd, is_root ? like->st_uid : unchanged, like->st_gid) != 0) {
-        mode = (mode & ~(mode_t)GROUP_BITS) | (mode & OTHER_BITS) << GROUP_SHIFT;
-    }
-    return fchmod(fd, mode) == 0 ? 0 : errno;
-}
-
 /* --- Making --- */
 
 /* Takes the gate of a new file. EEXIST: another process has just taken it for an abandoned one. */
@@ -110,7 +89,7 @@ static int take_new_gate(int fd)
 }
 
 /* Returns 0 or errno; EEXIST: try another name. */
-static int make_named(const char *name, const struct stat *like, pt_lmdb_temporary *made)
+static int make_named(const char *name, const pt_lmdb_permissions *like, pt_lmdb_temporary *made)
 {
     mode_t mode = like != NULL ? MODE_AT_FIRST : MODE_OF_NEW_FILES;
     const int flags = O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
@@ -132,7 +111,8 @@ static int make_named(const char *name, const struct stat *like, pt_lmdb_tempora
     return 0;
 }
 
-int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_temporary *temporary)
+int pt_lmdb_temporary_make(const char *path, const pt_lmdb_permissions *like,
+                           pt_lmdb_temporary *temporary)
 {
     int problem = EEXIST;
     remove_abandoned(path);

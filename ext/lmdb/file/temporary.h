@@ -7,9 +7,8 @@
 #ifndef PT_LMDB_FILE_TEMPORARY_H
 #define PT_LMDB_FILE_TEMPORARY_H
 
-#include <sys/stat.h>
-
 #include "lmdb/file/descriptors.h"
+#include "lmdb/file/permissions.h"
 
 /* Must not be moved in memory. */
 typedef struct pt_lmdb_temporary {
@@ -19,19 +18,12 @@ typedef struct pt_lmdb_temporary {
 } pt_lmdb_temporary;
 
 /*
- * Gives a new file the permissions of the file `like`, whatever the umask: its permission bits, its
- * group, and, if the process runs as root, its owner. Where the group cannot be given, the file's
- * own group gets only the rights of everybody. The owner can always read and write the file.
- * Returns 0 or errno.
- */
-int pt_lmdb_copy_permissions(int fd, const struct stat *like);
-
-/*
  * Makes an empty file for `path` (absolute), with the permissions of the file `like` (the main
  * database, or the store that the file belongs to) or, if NULL, by the umask. Removes abandoned
  * files for the same place. Returns 0 or errno.
  */
-int pt_lmdb_temporary_make(const char *path, const struct stat *like, pt_lmdb_temporary *temporary);
+int pt_lmdb_temporary_make(const char *path, const pt_lmdb_permissions *like,
+                           pt_lmdb_temporary *temporary);
 
 /*
  * Gives the file the name `path`, durably, as its only name. Returns 0 or errno; EEXIST if there is

@@ -193,7 +193,7 @@ static int verify_main(verification *self, pt_error *error)
     return rc;
 }
 
-int pt_lmdb_verify_version(int fd, const char *path, uint64_t version, bool *again, pt_error *error)
+int pt_lmdb_verify_trees(int fd, const char *path, uint64_t version, bool *again, pt_error *error)
 {
     verification self = {.file = {.fd = fd, .path = path}};
     pt_lmdb_metas metas;

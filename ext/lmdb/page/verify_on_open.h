@@ -23,8 +23,7 @@ int pt_lmdb_verify_metas(int fd, const char *path, pt_error *error);
  * before the transaction could hold it; try again. SQLITE_CORRUPT with a text, SQLITE_IOERR_READ,
  * SQLITE_NOMEM. A main database that is not a store's is not judged: lmdb/opening.c refuses it.
  */
-int pt_lmdb_verify_version(int fd, const char *path, uint64_t version, bool *again,
-                           pt_error *error);
+int pt_lmdb_verify_trees(int fd, const char *path, uint64_t version, bool *again, pt_error *error);
 
 /*
  * A file may be shorter than its newest commit says. LMDB does not write a page that a transaction

@@ -8,6 +8,7 @@
 #include <time.h>
 
 #include "faults/system_calls.h"
+#include "fixtures/acl.h"
 #include "fixtures/folder.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
@@ -23,6 +24,9 @@ static int planned_error; /* 0: it is made */
 static void (*planned_event)(const system_call *call);
 static int fchown_error;
 static int fchmod_error;
+static int fsetxattr_error;
+static int fremovexattr_error;
+static int fgetxattr_error;
 static bool is_ordinary_user;
 static bool no_noise;
 
@@ -78,6 +82,24 @@ int fchmod(int fd, mode_t mode)
     return fchmod_error != 0 ? -1 : (int)syscall(SYS_fchmod, fd, mode);
 }
 
+int fsetxattr(int fd, const char *name, const void *value, size_t size, int flags)
+{
+    errno = fsetxattr_error;
+    return fsetxattr_error != 0 ? -1 : (int)syscall(SYS_fsetxattr, fd, name, value, size, flags);
+}
+
+int fremovexattr(int fd, const char *name)
+{
+    errno = fremovexattr_error;
+    return fremovexattr_error != 0 ? -1 : (int)syscall(SYS_fremovexattr, fd, name);
+}
+
+ssize_t fgetxattr(int fd, const char *name, void *value, size_t size)
+{
+    errno = fgetxattr_error;
+    return fgetxattr_error != 0 ? -1 : syscall(SYS_fgetxattr, fd, name, value, size);
+}
+
 uid_t geteuid(void)
 {
     return is_ordinary_user ? 1000 : (uid_t)syscall(SYS_geteuid);
@@ -123,7 +145,7 @@ static void make_succeeds(const char *folder)
     assert_int_equal(unfinished_files(folder), 0);
 }
 
-static void make_fails(const char *folder, const struct stat *like, int problem)
+static void make_fails(const char *folder, const pt_lmdb_permissions *like, int problem)
 {
     pt_lmdb_temporary temporary = {.fd = -1};
     assert_int_equal(pt_lmdb_temporary_make(place, like, &temporary), problem);
@@ -133,7 +155,8 @@ static void make_fails(const char *folder, const struct stat *like, int problem)
 
 static void failing_calls_leave_no_file(void **state)
 {
-    struct stat like = {.st_mode = S_IFREG | 0640, .st_uid = geteuid(), .st_gid = getegid()};
+    pt_lmdb_permissions like = {
+        .file = {.st_mode = S_IFREG | 0640, .st_uid = geteuid(), .st_gid = getegid()}};
     plan("open", 0, 1, EACCES);
     make_fails(*state, NULL, EACCES);
     end_plan();
@@ -367,7 +390,7 @@ static void a_file_that_cannot_be_replaced_is_removed(void **state)
 /* --- For whom a file is --- */
 
 /* The mode of a file shared as `like` is. */
-static mode_t shared_mode(const struct stat *like)
+static mode_t shared_mode(const pt_lmdb_permissions *like)
 {
     struct stat file;
     int fd = open(intruder, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
@@ -382,21 +405,77 @@ static mode_t shared_mode(const struct stat *like)
 static void a_file_is_for_no_more_than_its_model(void **state)
 {
     (void)state;
-    struct stat own = {.st_mode = S_IFREG | 0664, .st_uid = getuid(), .st_gid = getgid()};
-    struct stat other = own;
+    pt_lmdb_permissions own = {
+        .file = {.st_mode = S_IFREG | 0664, .st_uid = getuid(), .st_gid = getgid()}};
+    pt_lmdb_permissions other = own;
     is_ordinary_user = true;
     assert_int_equal(shared_mode(&own), 0664);
-    own.st_uid = SOME_USER; /* which it cannot be, and need not */
+    own.file.st_uid = SOME_USER; /* which it cannot be, and need not */
     assert_int_equal(shared_mode(&own), 0664);
-    other.st_gid = SOME_GROUP;
+    other.file.st_gid = SOME_GROUP;
     fchown_error = EPERM;
     assert_int_equal(shared_mode(&other), 0644);
-    other.st_mode = S_IFREG | 0660;
+    other.file.st_mode = S_IFREG | 0660;
     assert_int_equal(shared_mode(&other), 0600);
     is_ordinary_user = false;
     assert_int_equal(shared_mode(&other), 0600);
     assert_int_equal(shared_mode(&own), geteuid() == 0 ? 0644 : 0664); /* root gives it away */
     fchown_error = 0;
+}
+
+/* Without its list a file is for no one whom the list keeps out. */
+static void a_list_that_cannot_be_given_widens_nothing(void **state)
+{
+    (void)state;
+    static const struct {
+        acl_rights rights;
+        mode_t mode; /* without the list */
+    } lists[] = {
+        {{.owner = 6, .user = 4, .group = 0, .mask = 6, .other = 0}, 0600},
+        {{.owner = 6, .user = 6, .group = 4, .mask = 6, .other = 0}, 0640},
+        {{.owner = 6, .user = 6, .group = 6, .mask = 6, .other = 4}, 0664},
+        {{.owner = 6, .user = 6, .group = 6, .mask = 4, .other = 4}, 0644},
+        {{.owner = 6, .user = 0, .group = 6, .mask = 6, .other = 4}, 0600},
+    };
+    static const int errors[] = {ENOTSUP, ENOSPC, EIO};
+    for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
+        const acl_rights *rights = &lists[i].rights;
+        pt_lmdb_permissions like = {.file = {.st_uid = getuid(), .st_gid = getgid()}};
+        like.file.st_mode = S_IFREG | acl_mode(rights);
+        like.acl_size = acl_make(rights, SOME_USER, like.acl);
+        for (size_t e = 0; e < sizeof errors / sizeof errors[0]; e++) {
+            fsetxattr_error = errors[e];
+            assert_int_equal(shared_mode(&like), lists[i].mode);
+            fremovexattr_error = ENOTSUP;
+            assert_int_equal(shared_mode(&like), lists[i].mode);
+            fremovexattr_error = EIO; /* then the group's bits may be the mask of a list */
+            assert_int_equal(shared_mode(&like), lists[i].mode & ~(mode_t)0070);
+            fremovexattr_error = 0;
+        }
+        fsetxattr_error = 0;
+    }
+}
+
+static void a_list_that_cannot_be_read_widens_nothing(void **state)
+{
+    (void)state;
+    put_file(intruder);
+    assert_int_equal(chmod(intruder, 0664), 0);
+    int fd = open(intruder, O_RDWR | O_CLOEXEC);
+    pt_lmdb_permissions like;
+    static const struct {
+        int error;
+        mode_t mode;
+    } cases[] = {{ENODATA, 0664}, {ENOTSUP, 0664}, {EIO, 0600}, {ERANGE, 0600}};
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        fgetxattr_error = cases[i].error;
+        assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), 0);
+        fgetxattr_error = 0;
+        assert_int_equal(shared_mode(&like), cases[i].mode);
+    }
+    close(fd);
+    unlink(intruder);
+    assert_int_equal(pt_lmdb_read_permissions(-1, intruder, &like), ENOENT);
 }
 
 #define place_test(name) cmocka_unit_test_setup_teardown(name, make_place, remove_folder)
@@ -414,6 +493,8 @@ int main(void)
         place_test(publishing_is_durable_or_undone),
         place_test(a_file_that_cannot_be_replaced_is_removed),
         place_test(a_file_is_for_no_more_than_its_model),
+        place_test(a_list_that_cannot_be_given_widens_nothing),
+        place_test(a_list_that_cannot_be_read_widens_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

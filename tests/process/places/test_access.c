@@ -9,6 +9,7 @@
 #include <sys/mman.h>
 #include <sys/stat.h>
 
+#include "fixtures/acl.h"
 #include "fixtures/child.h"
 #include "fixtures/database.h"
 
@@ -204,6 +205,89 @@ static void a_group_that_cannot_be_given_gets_nothing(void **state)
     assert_int_equal(mode_of(folder, "m.db-ptable-lock", &file), 0600);
 }
 
+static void skip_without_lists(void)
+{
+    print_message("skipped: the file system has no access control lists\n");
+    skip();
+}
+
+/* True if a process of that user and group can open the file. */
+static bool may_open(const char *folder, const char *name, uid_t user, gid_t group, int access)
+{
+    char path[PATH_SIZE];
+    int status = -1;
+    path_in(folder, name, path);
+    pid_t pid = fork_process();
+    if (pid == 0) {
+        bool changed = setgroups(0, NULL) == 0 && setgid(group) == 0 && setuid(user) == 0;
+        _exit(!changed ? 2 : open(path, access | O_CLOEXEC) >= 0 ? 0 : 1);
+    }
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) != 2);
+    return WEXITSTATUS(status) == 0;
+}
+
+static void make_compact_and_back_up(const char *folder)
+{
+    sqlite3 *db = open_database(folder, "m.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable; INSERT INTO t VALUES('p', 'r', NULL);"
+            "CREATE VIRTUAL TABLE n USING ptable(store='n.ptable');"
+            "SELECT pt_backup('m.db-ptable', 'b.ptable'); SELECT pt_compact('n.ptable')");
+    close_database(db);
+    db = open_database(folder, "c.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(store='b.ptable')");
+    close_database(db);
+}
+
+static const char *const files_of_database[] = {
+    "m.db-ptable", "m.db-ptable-lock", "n.ptable", "n.ptable-lock", "b.ptable", "b.ptable-lock"};
+enum { FILES_OF_DATABASE = sizeof files_of_database / sizeof files_of_database[0] };
+
+static void stores_and_backups_get_the_list_of_the_database(void **state)
+{
+    static const acl_rights rights = {.owner = 6, .user = 4, .group = 0, .mask = 6, .other = 0};
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    make_database(folder, "m.db", 0600);
+    path_in(folder, "m.db", path);
+    if (!acl_set(path, ACL_OF_FILE, &rights, SOME_USER)) {
+        skip_without_lists();
+    }
+    mode_t before = umask(077);
+    make_compact_and_back_up(folder);
+    umask(before);
+    assert_int_equal(chmod(folder, 0755), 0);
+    for (size_t i = 0; i < FILES_OF_DATABASE; i++) {
+        const char *name = files_of_database[i];
+        expect_mode(folder, name, 0660);
+        path_in(folder, name, path);
+        assert_true(acl_is(path, &rights, SOME_USER));
+        if (geteuid() == 0) {
+            assert_true(may_open(folder, name, SOME_USER, SOME_GROUP, O_RDONLY));
+            assert_false(may_open(folder, name, SOME_USER, SOME_GROUP, O_RDWR));
+            assert_false(may_open(folder, name, SOMEBODY, getegid(), O_RDONLY));
+        }
+    }
+}
+
+/* A folder can have a list for its new files. */
+static void without_a_list_of_the_database_there_is_none(void **state)
+{
+    static const acl_rights rights = {.owner = 6, .user = 6, .group = 6, .mask = 6, .other = 6};
+    const char *folder = *state;
+    char path[PATH_SIZE];
+    make_database(folder, "m.db", 0660);
+    if (!acl_set(folder, ACL_OF_NEW_FILES, &rights, SOME_USER)) {
+        skip_without_lists();
+    }
+    make_compact_and_back_up(folder);
+    for (size_t i = 0; i < FILES_OF_DATABASE; i++) {
+        path_in(folder, files_of_database[i], path);
+        expect_mode(folder, files_of_database[i], 0660);
+        assert_true(acl_is_missing(path));
+    }
+}
+
 /* How many descriptors of this process are of deleted files named store or store-lock. */
 static int nameless_files(void)
 {
@@ -299,6 +383,28 @@ static void text_files_are_refused_and_left_alone(void **state)
     assert_false(is_there("/etc", "passwd-lock"));
 }
 
+static void expect_advice(const char *folder, const char *store, const char *advice)
+{
+    sqlite3 *db = open_database(folder, "m.db");
+    fails(db, SQLITE_CANTOPEN, "CREATE VIRTUAL TABLE t USING ptable(store='%s')", store);
+    says(db, advice);
+    fails(db, SQLITE_CANTOPEN, "SELECT * FROM pt_partitions('%s', 't')", store);
+    says(db, advice);
+    close_database(db);
+}
+
+static void a_database_is_not_advised_away(void **state)
+{
+    const char *folder = *state;
+    sqlite3 *db = open_database(folder, "e.db");
+    run(db, "CREATE TABLE o(v)");
+    fails(db, SQLITE_CANTOPEN, "CREATE VIRTUAL TABLE t USING ptable(store='e.db')");
+    says(db, "e.db-ptable'");
+    assert_null(strstr(sqlite3_errmsg(db), "away"));
+    close_database(db);
+    expect_refused(folder, "e.db");
+}
+
 static void empty_looping_and_missing_files_are_refused(void **state)
 {
     const char *folder = *state;
@@ -312,9 +418,12 @@ static void empty_looping_and_missing_files_are_refused(void **state)
     path_in(folder, "loop", path);
     assert_int_equal(symlink("loop", path), 0);
     expect_refused(folder, "loop");
+    expect_advice(folder, "loop", "delete one of them");
+    expect_advice(folder, "loop/store", "delete one of them");
     path_in(folder, "dangling", path);
     assert_int_equal(symlink("made", path), 0);
     expect_refused(folder, "dangling");
+    expect_advice(folder, "dangling", "bring that file back, or delete the link");
     assert_false(is_there(folder, "made"));
     assert_false(is_there(folder, "empty-lock"));
     expect_refused(folder, "missing/store");
@@ -494,6 +603,83 @@ static void a_lock_file_that_is_another_file_is_not_written(void **state)
     alarm(0);
 }
 
+/* A file of `size` bytes, all zeros but for one at `at`, if that is in the file. */
+static void put_zeros(const char *path, size_t size, size_t at)
+{
+    char *bytes = calloc(1, size + 1);
+    assert_non_null(bytes);
+    bytes[at] = 'x';
+    put_file(path, bytes, size);
+    free(bytes);
+}
+
+static uint64_t sum_of(const char *path)
+{
+    uint64_t sum = 0;
+    FILE *file = fopen(path, "r");
+    assert_non_null(file);
+    for (int byte; (byte = getc(file)) != EOF;) {
+        sum = sum * 31 + (uint64_t)byte + 1;
+    }
+    fclose(file);
+    return sum;
+}
+
+static void a_file_that_only_begins_as_an_unfinished_lock_file_is_not_written(void **state)
+{
+    enum { LARGEST = 65536, LARGE = 10 << 20 };
+    static const struct {
+        size_t size;
+        size_t at;
+    } victims[] = {
+        {5, 5},
+        {4, 0},
+        {191, 191},
+        {4096, 8},
+        {4096, 200},
+        {4096, 4095},
+        {LARGEST, LARGEST - 1},
+        {LARGEST + 1, LARGEST + 1},
+        {LARGE, LARGE},
+        {LARGE, 500000},
+    };
+    const char *folder = *state;
+    char lock[PATH_SIZE];
+    make_table(folder);
+    path_in(folder, "m.db-ptable-lock", lock);
+    for (size_t i = 0; i < sizeof victims / sizeof victims[0]; i++) {
+        put_zeros(lock, victims[i].size, victims[i].at);
+        uint64_t before = sum_of(lock);
+        sqlite3 *db = open_database(folder, "m.db");
+        refuses(db, "SELECT * FROM t");
+        says(db, "its content is something else");
+        refuses(db, "INSERT INTO t VALUES('p', 'r', 1)");
+        close_database(db);
+        assert_true(sum_of(lock) == before);
+        assert_int_equal(unlink(lock), 0);
+    }
+}
+
+/* The first bytes of a data file of LMDB are zeros too. */
+static void a_store_where_the_lock_file_belongs_is_not_written(void **state)
+{
+    const char *folder = *state;
+    char lock[PATH_SIZE];
+    make_table(folder);
+    path_in(folder, "m.db-ptable-lock", lock);
+    char path[PATH_SIZE];
+    sqlite3 *db = open_database(folder, "o.db");
+    run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32)");
+    close_database(db);
+    path_in(folder, "o.db-ptable", path);
+    assert_int_equal(rename(path, lock), 0);
+    uint64_t before = sum_of(lock);
+    db = open_database(folder, "m.db");
+    refuses(db, "SELECT * FROM t");
+    close_database(db);
+    assert_true(sum_of(lock) == before);
+}
+
 /* What an opener leaves that ends between making the mutexes and writing the magic number. */
 static void put_lock_file_with_mutexes(const char *lock)
 {
@@ -527,6 +713,44 @@ static void an_empty_or_unfinished_lock_file_is_used(void **state)
     sqlite3 *db = open_database(folder, "m.db");
     assert_number(db, 1, "SELECT V FROM t");
     close_database(db);
+}
+
+static void a_lock_file_filled_with_zeros_in_use_says_what_to_do(void **state)
+{
+    const char *folder = *state;
+    static const char zeros[65536];
+    char lock[PATH_SIZE];
+    char byte = 0;
+    int status = -1;
+    int to_child[2];
+    int to_parent[2];
+    make_table(folder);
+    path_in(folder, "m.db-ptable-lock", lock);
+    assert_int_equal(pipe(to_child), 0);
+    assert_int_equal(pipe(to_parent), 0);
+    pid_t pid = fork_process();
+    if (pid == 0) {
+        close(to_child[1]);
+        sqlite3 *own = open_database(folder, "m.db");
+        assert_number(own, 1, "SELECT V FROM t");
+        _exit(write(to_parent[1], &byte, 1) == 1 && read(to_child[0], &byte, 1) == 0 ? 0 : 1);
+    }
+    assert_int_equal(read(to_parent[0], &byte, 1), 1);
+    int fd = open(lock, O_WRONLY | O_CLOEXEC);
+    assert_int_equal(write(fd, zeros, sizeof zeros), sizeof zeros);
+    close(fd);
+    sqlite3 *db = open_database(folder, "m.db");
+    refuses(db, "SELECT * FROM t");
+    says(db, "close the store in all processes and delete the lock file");
+    close(to_child[1]);
+    assert_int_equal(waitpid(pid, &status, 0), pid);
+    assert_int_equal(status, 0);
+    assert_int_equal(unlink(lock), 0);
+    assert_number(db, 1, "SELECT V FROM t");
+    close_database(db);
+    close(to_child[0]);
+    close(to_parent[0]);
+    close(to_parent[1]);
 }
 
 /* Closing any descriptor of a file drops the process's locks on it. */
@@ -594,8 +818,11 @@ int main(void)
         folder_test(without_a_database_file_the_umask_decides),
         folder_test(root_makes_stores_for_the_owner_of_the_database),
         folder_test(a_group_that_cannot_be_given_gets_nothing),
+        folder_test(stores_and_backups_get_the_list_of_the_database),
+        folder_test(without_a_list_of_the_database_there_is_none),
         folder_test(a_private_store_has_no_name_and_no_readers),
         folder_test(text_files_are_refused_and_left_alone),
+        folder_test(a_database_is_not_advised_away),
         folder_test(empty_looping_and_missing_files_are_refused),
         folder_test(the_watcher_sees_an_opening),
         folder_test(fifos_and_devices_are_not_opened),
@@ -603,7 +830,10 @@ int main(void)
         folder_test(a_database_without_its_store_makes_none),
         folder_test(a_store_takes_no_name_that_sqlite_uses),
         folder_test(a_lock_file_that_is_another_file_is_not_written),
+        folder_test(a_file_that_only_begins_as_an_unfinished_lock_file_is_not_written),
+        folder_test(a_store_where_the_lock_file_belongs_is_not_written),
         folder_test(an_empty_or_unfinished_lock_file_is_used),
+        folder_test(a_lock_file_filled_with_zeros_in_use_says_what_to_do),
         folder_test(a_database_where_the_lock_file_belongs_keeps_its_locks),
         folder_test(a_huge_sparse_store_is_read),
     };

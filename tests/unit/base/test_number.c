@@ -279,6 +279,87 @@ static void random_texts_are_read_as_strtod_reads_them(void **state)
     }
 }
 
+static void texts_that_lose_digits_are_refused(void **state)
+{
+    (void)state;
+    static const char *const kept[] = {
+        "0",
+        "-0",
+        "0e999",
+        "0.1",
+        "-0.1",
+        "0.10000000000000001",                                       /* 17 digits of 0.1 */
+        "0.1000000000000000055511151231257827021181583404541015625", /* all of its digits */
+        "0.10000000000000001000000000000000000000",
+        "9007199254740992",
+        "09007199254740992",
+        "9007199254740994",
+        "9007199254740992.000",
+        "10000000000000000000000",
+        "18014398509481990.0", /* 2^54 + 8 in 16 digits */
+        "1.152921504606847e18",
+        "5.684341886080802e-14", /* 2^-44, as other programs write it */
+        "1.7976931348623157e308",
+        "2.2250738585072014e-308",
+        "4.9e-324",
+        "5e-324",
+        "0.00000000000000000000000000000000000001",
+    };
+    static const char *const lost[] = {
+        "9007199254740993",
+        "-9007199254740993",
+        "9007199254740993.0",
+        "9007199254740993.5",
+        "9007199254740993.0000000001",
+        "18014398509481990",
+        "10000000000000000000000.5",
+        "10000000000000000000001",
+        "3.14159265358979323846",
+        "0.100000000000000012",
+        "1.797693134862315807e308",
+        "2.2250738585072011e-308",
+        "4e-324",
+        "3e-324",
+        "1e-400",
+        "-1e-400",
+        "1e-99999999999999999999",
+        "1e999",
+        "nan",
+        "",
+    };
+    double real = 99;
+    for (size_t i = 0; i < sizeof lost / sizeof lost[0]; i++) {
+        if (pt_double_parse_lossless(pt_slice_text(lost[i]), &real) || !same_bits(real, 99)) {
+            fail_msg("accepted: %s", lost[i]);
+        }
+    }
+    for (size_t i = 0; i < sizeof kept / sizeof kept[0]; i++) {
+        if (!pt_double_parse_lossless(pt_slice_text(kept[i]), &real)) {
+            fail_msg("refused: %s", kept[i]);
+        }
+        assert_true(same_bits(real, strtod(kept[i], NULL)));
+    }
+}
+
+/* The shortest text, 17 digits, and all digits: programs write doubles in these ways. */
+static void written_doubles_lose_nothing(void **state)
+{
+    (void)state;
+    static char text[1200];
+    for (int i = 0; i < RANDOM_DOUBLES / 10; i++) {
+        double real = random_double();
+        double parsed = 99;
+        pt_double_format(real, text);
+        assert_true(pt_double_parse_lossless(pt_slice_text(text), &parsed));
+        assert_true(same_bits(parsed, real));
+        for (int digits = 16; digits < 800; digits += digits < 20 ? 1 : 700) {
+            snprintf(text, sizeof text, "%.*e", digits, real);
+            assert_true(pt_double_parse_lossless(pt_slice_text(text), &parsed));
+            assert_true(same_bits(parsed, real));
+        }
+    }
+}
+
 static void assert_formatted(double real, const char *expected)
 {
     char text[PT_DOUBLE_TEXT_SIZE];
@@ -427,6 +508,8 @@ int main(void)
         cmocka_unit_test(any_number_of_digits_counts),
         cmocka_unit_test(halves_between_doubles_are_told_apart_by_their_last_digit),
         cmocka_unit_test(random_texts_are_read_as_strtod_reads_them),
+        cmocka_unit_test(texts_that_lose_digits_are_refused),
+        cmocka_unit_test(written_doubles_lose_nothing),
         cmocka_unit_test(doubles_are_written_short_and_with_a_point),
         cmocka_unit_test(random_doubles_survive_to_the_bit),
         cmocka_unit_test(decimals_of_15_digits_come_back_as_they_were),

@@ -369,12 +369,12 @@ static void entities_have_252_properties(void **state)
 {
     (void)state;
     pt_slice key = pt_slice_text("k");
-    assert_ok(pt_limits_check_entity(key, key, 252, 0, &error));
-    assert_fails(pt_limits_check_entity(key, key, 253, 0, &error), SQLITE_CONSTRAINT_VTAB,
+    assert_ok(pt_limits_check_entity_size(key, key, 252, 0, &error));
+    assert_fails(pt_limits_check_entity_size(key, key, 253, 0, &error), SQLITE_CONSTRAINT_VTAB,
                  "the entity has 253 properties; limits='azure' allows 252");
-    assert_fails(pt_limits_check_entity(key, key, 65535, 0, &error), SQLITE_CONSTRAINT_VTAB,
+    assert_fails(pt_limits_check_entity_size(key, key, 65535, 0, &error), SQLITE_CONSTRAINT_VTAB,
                  "(TooManyProperties)");
-    assert_ok(pt_limits_check_entity((pt_slice){0}, (pt_slice){0}, 0, 0, &error));
+    assert_ok(pt_limits_check_entity_size((pt_slice){0}, (pt_slice){0}, 0, 0, &error));
 }
 
 /*
@@ -396,9 +396,9 @@ static void entities_have_1_mib(void **state)
             assert_ok(pt_limits_check_property(&field, &bytes, &error));
         }
         if (more == 0) {
-            assert_ok(pt_limits_check_entity(partition, row, 16, bytes, &error));
+            assert_ok(pt_limits_check_entity_size(partition, row, 16, bytes, &error));
         } else {
-            assert_fails(pt_limits_check_entity(partition, row, 16, bytes, &error),
+            assert_fails(pt_limits_check_entity_size(partition, row, 16, bytes, &error),
                          SQLITE_CONSTRAINT_VTAB,
                          "the entity has 1048577 bytes as the Table service counts; "
                          "limits='azure' allows 1048576");
@@ -416,7 +416,7 @@ static void refusals_may_run_out_of_memory(void **state)
     pt_error error = PT_ERROR_NONE;
     failing_malloc_arm(0, true);
     assert_int_equal(pt_limits_check_keys(key, key, &error), SQLITE_OK);
-    assert_int_equal(pt_limits_check_entity(key, key, 1, 1, &error), SQLITE_OK);
+    assert_int_equal(pt_limits_check_entity_size(key, key, 1, 1, &error), SQLITE_OK);
     assert_false(failing_malloc_hit);
     uint64_t bytes = 0;
     pt_field field = integer_field("Due", PT_DATETIME, 0);
@@ -424,7 +424,7 @@ static void refusals_may_run_out_of_memory(void **state)
     field.name = pt_slice_text("a-b");
     assert_int_equal(pt_limits_check_property(&field, &bytes, &error), SQLITE_NOMEM);
     assert_int_equal(pt_limits_check_keys(pt_slice_text("/"), key, &error), SQLITE_NOMEM);
-    assert_int_equal(pt_limits_check_entity(key, key, 253, 1, &error), SQLITE_NOMEM);
+    assert_int_equal(pt_limits_check_entity_size(key, key, 253, 1, &error), SQLITE_NOMEM);
     assert_int_equal(pt_limits_check_table_name("a", &error), SQLITE_NOMEM);
     assert_null(error.message);
     assert_true(failing_malloc_disarm());

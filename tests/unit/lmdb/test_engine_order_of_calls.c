@@ -12,7 +12,7 @@
 
 static void timestamp_without_lock(pt_store *store)
 {
-    engine->tick(store);
+    engine->next_timestamp(store);
 }
 
 static void write_without_lock(pt_store *store)

@@ -25,13 +25,13 @@ static void ticks_rise(void **state)
     lock_store(store);
     int64_t last = pt_ticks_now();
     for (int i = 0; i < 1000; i++) {
-        int64_t tick = engine->tick(store);
+        int64_t tick = engine->next_timestamp(store);
         assert_true(tick > last || (i == 0 && tick >= last));
         last = tick;
     }
     engine->unlock(store); /* a rollback */
     lock_store(store);
-    assert_true(engine->tick(store) > last);
+    assert_true(engine->next_timestamp(store) > last);
     engine->unlock(store);
     engine->snapshot_free(snapshot);
     engine->close(store);
@@ -51,8 +51,8 @@ static void ticks_never_come_twice(void **state)
     store = open_store(fixture_path);
     lock_store(store);
     pt_snapshot *snapshot = begin_snapshot(store);
-    assert_int_equal(engine->tick(store), ahead + 1);
-    assert_int_equal(engine->tick(store), ahead + 2);
+    assert_int_equal(engine->next_timestamp(store), ahead + 1);
+    assert_int_equal(engine->next_timestamp(store), ahead + 2);
     engine->unlock(store); /* rolled back, yet used up */
     engine->snapshot_free(snapshot);
     engine->close(store);
@@ -60,7 +60,7 @@ static void ticks_never_come_twice(void **state)
     snapshot = begin_snapshot(store);
     assert_int_equal(snapshot->clock, ahead + 2);
     lock_store(store);
-    assert_int_equal(engine->tick(store), ahead + 3);
+    assert_int_equal(engine->next_timestamp(store), ahead + 3);
     commit.clock = 17; /* never back */
     assert_ok(engine->write_commit(begin_write(store), &commit, &error));
     engine->unlock(store);
@@ -72,7 +72,7 @@ static void ticks_never_come_twice(void **state)
 static int64_t write_now(pt_store *store)
 {
     lock_store(store);
-    pt_commit commit = {.sync = PT_SYNC_OFF, .clock = engine->tick(store)};
+    pt_commit commit = {.sync = PT_SYNC_OFF, .clock = engine->next_timestamp(store)};
     assert_ok(engine->write_commit(begin_write(store), &commit, &error));
     engine->unlock(store);
     return commit.clock;

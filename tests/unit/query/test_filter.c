@@ -229,9 +229,27 @@ static void texts_that_are_none_are_refused(void **state)
 {
     (void)state;
     pt_error error = PT_ERROR_NONE;
-    assert_int_equal(parse_slice(pt_slice_of("a eq '\0'", 8), &error), SQLITE_ERROR);
-    assert_string_equal(error.message,
-                        "Filter: the text contains U+0000; leave it out (InvalidInput)");
+    static const struct {
+        const char *text;
+        size_t size;
+        int position;
+    } with_nul[] = {{"\0", 1, 0}, {" \0 a eq 1", 10, 1}, {"a\0 eq 1", 7, 1}, {"a eq 1\0", 7, 6}};
+    for (size_t i = 0; i < sizeof with_nul / sizeof with_nul[0]; i++) {
+        char message[200];
+        snprintf(message, sizeof message,
+                 "Filter: syntax error at position %d (counted from 0): U+0000 may stand only in a "
+                 "text between single quotes; leave it out (InvalidInput)",
+                 with_nul[i].position);
+        pt_slice text = pt_slice_of(with_nul[i].text, with_nul[i].size);
+        assert_int_equal(parse_slice(text, &error), SQLITE_ERROR);
+        assert_string_equal(error.message, message);
+    }
+    pt_slice in_guid = pt_slice_of("a eq guid'0f8fad5b-d9cb-469f-a165-70867728950\0'", 47);
+    assert_int_equal(parse_slice(in_guid, &error), SQLITE_ERROR);
+    assert_non_null(strstr(error.message, "is not a constant; write a Guid as"));
+    assert_int_equal(parse_slice(pt_slice_of("'\0\0''\0' lt a", 12), &error), SQLITE_OK);
+    pt_slice constant = filter.root->constant.bytes;
+    assert_true(pt_slice_equal(constant, pt_slice_of("\0\0'\0", 4)));
     assert_int_equal(parse_slice(pt_slice_of("a eq '\xFF'", 8), &error), SQLITE_ERROR);
     assert_string_equal(error.message, "Filter: the text is not UTF-8; give it in the database's "
                                        "encoding (InvalidInput)");

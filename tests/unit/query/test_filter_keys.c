@@ -65,9 +65,8 @@ static bool is_never(void)
            pt_condition_is_never(&keys.entity);
 }
 
-static void assert_keys(const char *filter_text, const char *expected)
+static void assert_found_keys(const char *filter_text, const char *expected)
 {
-    find_keys(filter_text);
     pt_buffer text = {0};
     if (is_never()) {
         pt_buffer_append_text(&text, "never");
@@ -81,6 +80,12 @@ static void assert_keys(const char *filter_text, const char *expected)
         fail_msg("%s: %s, not %s", filter_text, (const char *)text.data, expected);
     }
     pt_buffer_free(&text);
+}
+
+static void assert_keys(const char *filter_text, const char *expected)
+{
+    find_keys(filter_text);
+    assert_found_keys(filter_text, expected);
 }
 
 static void comparisons_bound_keys(void **state)
@@ -142,6 +147,23 @@ static void and_narrows(void **state)
     assert_keys("(PartitionKey eq 'a' or PartitionKey eq 'b' or PartitionKey eq 'c') and "
                 "PartitionKey gt 'a' and (PartitionKey eq 'c' or PartitionKey eq 'a')",
                 "P{c}[a+..)");
+}
+
+static void a_text_with_nul_is_between_two_keys(void **state)
+{
+    (void)state;
+    static const char *const operators[] = {"eq", "ne", "gt", "ge", "lt", "le"};
+    static const char *const expected[] = {"never", "", "P[a+..)", "P[a+..)", "P[..a+)", "P[..a+)"};
+    for (size_t i = 0; i < sizeof operators / sizeof operators[0]; i++) {
+        char text[40];
+        int size = snprintf(text, sizeof text, "PartitionKey %s 'a/b'", operators[i]);
+        text[size - 3] = 0;
+        pt_error error = PT_ERROR_NONE;
+        assert_int_equal(pt_filter_parse(&filter, pt_slice_of(text, (size_t)size), &error),
+                         SQLITE_OK);
+        assert_int_equal(pt_filter_find_keys(&filter, &keys), SQLITE_OK);
+        assert_found_keys(operators[i], expected[i]);
+    }
 }
 
 static void or_lists_and_widens(void **state)
@@ -422,6 +444,7 @@ int main(void)
         cmocka_unit_test(other_comparisons_do_not),
         cmocka_unit_test(comparisons_with_other_types_are_decided),
         cmocka_unit_test(and_narrows),
+        cmocka_unit_test(a_text_with_nul_is_between_two_keys),
         cmocka_unit_test(or_lists_and_widens),
         cmocka_unit_test(whole_keys_are_listed),
         cmocka_unit_test(not_turns_round),

@@ -7,6 +7,8 @@
 #include "faults/failing_malloc.h"
 #include "table/row_filter.h"
 
+static const pt_config config;
+
 enum { CHUNK = 4096 }; /* the first one of an arena */
 
 /* Compared with a name of so many letters, and with a key whose successor must be made. */
@@ -30,13 +32,13 @@ static void texts_may_run_out_of_memory(void **state)
             pt_row_filter filter = {0};
             pt_error error = PT_ERROR_NONE;
             failing_malloc_arm(n, false);
-            int rc = pt_row_filter_set(&filter, text, &error);
+            int rc = pt_row_filter_set(&filter, &config, text, &error);
             bool hit = failing_malloc_disarm();
             assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
             assert_int_equal(error.rc, rc);
             failed[n] += hit;
             pt_error_clear(&error);
-            assert_int_equal(pt_row_filter_set(&filter, text, &error), SQLITE_OK);
+            assert_int_equal(pt_row_filter_set(&filter, &config, text, &error), SQLITE_OK);
             assert_true(pt_row_filter_bounds_partitions(&filter));
             pt_row_filter_free(&filter);
         }
@@ -47,9 +49,43 @@ static void texts_may_run_out_of_memory(void **state)
     assert_in_range(failed[2], 1, CHUNK / 8 - 1);
 }
 
+/* Neither the name of a column nor one that no column has in any case is refused. */
+static void a_name_in_the_wrong_case_is_refused(void **state)
+{
+    (void)state;
+    static char name[] = "Age";
+    pt_column column = {.name = name, .name_size = 3, .type = PT_INT32};
+    const pt_config with_age = {.columns = &column, .column_count = 1};
+    sqlite3_value *right = value_of("'Age gt 1 and ag gt 1 and Ages gt 1 and partition gt 1'");
+    sqlite3_value *wrong = value_of("'Age gt 1 or (1 lt aGe)'");
+    pt_row_filter filter = {0};
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_row_filter_set(&filter, &config, wrong, &error), SQLITE_OK);
+    assert_int_equal(pt_row_filter_set(&filter, &with_age, right, &error), SQLITE_OK);
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        failing_malloc_arm(n, false);
+        int rc = pt_row_filter_set(&filter, &with_age, wrong, &error);
+        hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_ERROR);
+    }
+    assert_string_equal(error.message, "Filter: no property 'aGe'; did you mean Age (upper and "
+                                       "lower case differ)? (InvalidInput)");
+    /* The refused text is not taken for the one that was parsed. */
+    pt_error_clear(&error);
+    assert_int_equal(pt_row_filter_set(&filter, &with_age, wrong, &error), SQLITE_ERROR);
+    pt_error_clear(&error);
+    pt_row_filter_free(&filter);
+    sqlite3_value_free(right);
+    sqlite3_value_free(wrong);
+}
+
 int main(void)
 {
     failing_malloc_install();
-    const struct CMUnitTest tests[] = {cmocka_unit_test(texts_may_run_out_of_memory)};
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(texts_may_run_out_of_memory),
+        cmocka_unit_test(a_name_in_the_wrong_case_is_refused),
+    };
     return cmocka_run_group_tests(tests, open_shared, close_shared);
 }

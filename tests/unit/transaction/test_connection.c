@@ -156,7 +156,7 @@ static void the_last_reference_rolls_back_and_closes(void **state)
     (void)state;
     sqlite3_int64 before = sqlite3_memory_used();
     pt_connection *second = pt_connection_new(db, &pt_lmdb_engine);
-    assert_ptr_equal(pt_connection_db(second), db);
+    assert_ptr_equal(second->db, db);
     pt_session *session = use_of(second, fixture_path, "main");
     use_of(second, NULL, "main");
     begin(session);
@@ -250,9 +250,9 @@ static void a_followed_transaction_keeps_what_it_reads(void **state)
     const char *const records[] = {"1", "2", "3"};
     commit_text(theirs, "a", records[0]);
     for (int i = 0; i < 2; i++) {
-        assert_false(pt_connection_is_followed(connection));
+        assert_false(connection->followed);
         pt_explicit_transaction_follow(connection);
-        assert_true(pt_connection_is_followed(connection));
+        assert_true(connection->followed);
         assert_reads(session, "a", records[i]);
         commit_text(theirs, "a", records[i + 1]);
         assert_reads(session, "a", records[i]);

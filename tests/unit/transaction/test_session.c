@@ -114,7 +114,7 @@ static void timestamps_rise_over_sessions_and_rollbacks(void **state)
         pt_session *writer = i % 2 == 0 ? session : other;
         begin(writer);
         for (int write = 0; write < 3; write++) {
-            int64_t tick = pt_session_tick(writer);
+            int64_t tick = pt_session_next_timestamp(writer);
             assert_true(tick > last);
             last = tick;
         }
@@ -134,7 +134,7 @@ static void a_commit_without_timestamps_keeps_the_clock(void **state)
 {
     (void)state;
     begin(session);
-    int64_t last = pt_session_tick(session);
+    int64_t last = pt_session_next_timestamp(session);
     write_text(session, "a", "1");
     sync_now(session);
     pt_session_commit(session);

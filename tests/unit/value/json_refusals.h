@@ -81,7 +81,6 @@ static const struct {
     {"{\"a\":5,\"a@odata.type\":\"Edm.DateTime\"}", "a: 5 is not a DateTime"},
     {"{\"a\":\"0f8f\",\"a@odata.type\":\"Edm.Guid\"}", "a: \"0f8f\" is not a Guid"},
     {"{\"a\":\"AP8\",\"a@odata.type\":\"Edm.Binary\"}", "a: \"AP8\" is not a Binary"},
-    {"{\"a\":\"AP9=\",\"a@odata.type\":\"Edm.Binary\"}", "a: \"AP9=\" is not a Binary"},
     {"{\"a\":false,\"a@odata.type\":\"Edm.Binary\"}", "a: false is not a Binary"},
 };
 

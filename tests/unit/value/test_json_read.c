@@ -149,6 +149,8 @@ static void annotations_give_the_type(void **state)
     assert_parsed("{\"a\":\"\",\"a@odata.type\":\"Edm.Binary\",\"b\":\"AP8=\","
                   "\"b@odata.type\":\"Edm.Binary\"}",
                   "a=Binary:0 bytes;b=Binary:2 bytes");
+    /* Two bits of 9 belong to no byte. */
+    assert_parsed("{\"b\":\"AP9=\",\"b@odata.type\":\"Edm.Binary\"}", "b=Binary:2 bytes");
     assert_parsed("{\"\\u0061\":\"5\",\"a@odata\\u002etype\":\"Edm\\u002eInt64\"}", "a=Int64:5");
     assert_parsed("{\"a.b\":1,\"a\":\"5\",\"a@odata.type\":\"Edm.Int64\",\"a!\":2}",
                   "a=Int64:5;a!=Int32:2;a.b=Int32:1");

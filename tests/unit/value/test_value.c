@@ -114,6 +114,22 @@ static void assert_conversion(sqlite3 *database, size_t row, pt_type type)
     sqlite3_value_free(value);
 }
 
+/* SQLite writes no sign of zero. */
+static void a_negative_zero_is_no_string(void **state)
+{
+    (void)state;
+    char text[40];
+    sqlite3_value *value = value_in(db, "-1e-300 * 1e-300");
+    assert_int_equal(sqlite3_value_type(value), SQLITE_FLOAT);
+    convert(value, PT_STRING, text, sizeof text);
+    assert_string_equal(text, "-");
+    convert(value, PT_DOUBLE, text, sizeof text);
+    assert_string_equal(text, "-0");
+    convert(value, PT_INT32, text, sizeof text);
+    assert_string_equal(text, "0");
+    sqlite3_value_free(value);
+}
+
 static void check_conversions(sqlite3 *database)
 {
     for (size_t i = 0; i < COUNT(conversions); i++) {
@@ -287,6 +303,7 @@ int main(void)
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_type_takes_what_loses_nothing),
+        cmocka_unit_test(a_negative_zero_is_no_string),
         cmocka_unit_test(utf16_databases_convert_alike),
         cmocka_unit_test(without_a_declared_type_a_value_keeps_its_own),
         cmocka_unit_test(a_conversion_leaves_the_value_as_it_was),

@@ -56,7 +56,7 @@ static int verify(uint64_t version, bool *again, pt_error *error)
 {
     int fd = open_image(file_size < sizeof image ? file_size : sizeof image);
     assert_int_equal(ftruncate(fd, (off_t)file_size), 0);
-    int rc = pt_lmdb_verify_version(fd, "file", version, again, error);
+    int rc = pt_lmdb_verify_trees(fd, "file", version, again, error);
     close(fd);
     return rc;
 }
@@ -201,8 +201,7 @@ static void a_version_that_is_not_there_is_asked_for_again(void **state)
     put(PAGE + 16, 4, 0);
     assert_int_equal(verify(VERSION, &again, &error), SQLITE_OK);
     assert_true(again);
-    assert_int_equal(pt_lmdb_verify_version(-1, "file", VERSION, &again, &error),
-                     SQLITE_IOERR_READ);
+    assert_int_equal(pt_lmdb_verify_trees(-1, "file", VERSION, &again, &error), SQLITE_IOERR_READ);
     assert_false(again);
     pt_error_clear(&error);
 }
