@@ -27,6 +27,8 @@ static int fchmod_error;
 static int fsetxattr_error;
 static int fremovexattr_error;
 static int fgetxattr_error;
+static uint8_t list[ACL_SIZE]; /* that fgetxattr() gives */
+static size_t list_size;       /* 0: that of the file */
 static bool is_ordinary_user;
 static bool no_noise;
 
@@ -97,6 +99,10 @@ int fremovexattr(int fd, const char *name)
 ssize_t fgetxattr(int fd, const char *name, void *value, size_t size)
 {
     errno = fgetxattr_error;
+    if (list_size > 0) {
+        memcpy(value, list, list_size);
+        return (ssize_t)list_size;
+    }
     return fgetxattr_error != 0 ? -1 : syscall(SYS_fgetxattr, fd, name, value, size);
 }
 
@@ -456,12 +462,44 @@ static void a_list_that_cannot_be_given_widens_nothing(void **state)
     }
 }
 
+static void a_list_that_is_not_understood_widens_nothing(void **state)
+{
+    (void)state;
+    enum { MASK_AT = 28, OTHER_AT = 36 };
+    const acl_rights rights = {.owner = 6, .user = 6, .group = 6, .mask = 6, .other = 4};
+    pt_lmdb_permissions like;
+    put_file(place);
+    assert_int_equal(chmod(place, 0664), 0);
+    int fd = open(place, O_RDWR | O_CLOEXEC);
+    static const size_t damaged[] = {3, 4 + 7, ACL_SIZE - 1};
+    for (size_t i = 0; i <= sizeof damaged / sizeof damaged[0]; i++) {
+        list_size = acl_make(&rights, SOME_USER, list);
+        if (i < sizeof damaged / sizeof damaged[0]) {
+            list_size = damaged[i];
+        } else {
+            list[0] = 3; /* a later version */
+        }
+        assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), 0);
+        assert_int_equal(shared_mode(&like), 0600);
+    }
+    /* Without a mask the permission bits say all. */
+    acl_make(&rights, SOME_USER, list);
+    memmove(list + 12, list + 20, 8);
+    memmove(list + 20, list + OTHER_AT, 8);
+    list_size = MASK_AT;
+    assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), 0);
+    assert_int_equal(shared_mode(&like), 0664);
+    list_size = 0;
+    close(fd);
+    unlink(place);
+}
+
 static void a_list_that_cannot_be_read_widens_nothing(void **state)
 {
     (void)state;
-    put_file(intruder);
-    assert_int_equal(chmod(intruder, 0664), 0);
-    int fd = open(intruder, O_RDWR | O_CLOEXEC);
+    put_file(place);
+    assert_int_equal(chmod(place, 0664), 0);
+    int fd = open(place, O_RDWR | O_CLOEXEC);
     pt_lmdb_permissions like;
     static const struct {
         int error;
@@ -474,8 +512,8 @@ static void a_list_that_cannot_be_read_widens_nothing(void **state)
         assert_int_equal(shared_mode(&like), cases[i].mode);
     }
     close(fd);
-    unlink(intruder);
-    assert_int_equal(pt_lmdb_read_permissions(-1, intruder, &like), ENOENT);
+    unlink(place);
+    assert_int_equal(pt_lmdb_read_permissions(-1, place, &like), ENOENT);
 }
 
 #define place_test(name) cmocka_unit_test_setup_teardown(name, make_place, remove_folder)
@@ -494,6 +532,7 @@ int main(void)
         place_test(a_file_that_cannot_be_replaced_is_removed),
         place_test(a_file_is_for_no_more_than_its_model),
         place_test(a_list_that_cannot_be_given_widens_nothing),
+        place_test(a_list_that_is_not_understood_widens_nothing),
         place_test(a_list_that_cannot_be_read_widens_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
