@@ -443,6 +443,7 @@ static void a_list_that_cannot_be_given_widens_nothing(void **state)
         {{.owner = 6, .user = 6, .group = 6, .mask = 4, .other = 4}, 0644},
         {{.owner = 6, .user = 0, .group = 6, .mask = 6, .other = 4}, 0600},
     };
+    enum { USER_TAG_AT = 12 };
     static const int errors[] = {ENOTSUP, ENOSPC, EIO};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         const acl_rights *rights = &lists[i].rights;
@@ -458,8 +459,43 @@ static void a_list_that_cannot_be_given_widens_nothing(void **state)
             assert_int_equal(shared_mode(&like), lists[i].mode & ~(mode_t)0070);
             fremovexattr_error = 0;
         }
+        /* A group in the list counts as much as a user. */
+        like.acl[USER_TAG_AT] = 8;
+        assert_int_equal(shared_mode(&like), lists[i].mode);
+        fchmod_error = EROFS;
+        int fd = open(intruder, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        assert_int_equal(pt_lmdb_copy_permissions(fd, &like), EROFS);
+        close(fd);
+        unlink(intruder);
+        fchmod_error = 0;
         fsetxattr_error = 0;
     }
+}
+
+/* A group that is not the one of the list has only everybody's rights. */
+static void a_list_goes_without_its_owning_group(void **state)
+{
+    (void)state;
+    acl_rights rights = {.owner = 6, .user = 6, .group = 6, .mask = 6, .other = 4};
+    pt_lmdb_permissions like = {.file = {.st_uid = SOME_USER, .st_gid = SOME_GROUP}};
+    like.file.st_mode = S_IFREG | acl_mode(&rights);
+    like.acl_size = acl_make(&rights, SOME_USER, like.acl);
+    int fd = open(intruder, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool supported = acl_set(intruder, ACL_OF_FILE, &rights, SOME_USER);
+    is_ordinary_user = true;
+    fchown_error = EPERM;
+    assert_int_equal(pt_lmdb_copy_permissions(fd, &like), 0);
+    fchown_error = 0;
+    is_ordinary_user = false;
+    rights.group = 4;
+    bool right = acl_is(intruder, &rights, SOME_USER);
+    close(fd);
+    unlink(intruder);
+    if (!supported) {
+        print_message("skipped: the file system has no access control lists\n");
+        skip();
+    }
+    assert_true(right);
 }
 
 static void a_list_that_is_not_understood_widens_nothing(void **state)
@@ -504,7 +540,7 @@ static void a_list_that_cannot_be_read_widens_nothing(void **state)
     static const struct {
         int error;
         mode_t mode;
-    } cases[] = {{ENODATA, 0664}, {ENOTSUP, 0664}, {EIO, 0600}, {ERANGE, 0600}};
+    } cases[] = {{ENODATA, 0664}, {ENOTSUP, 0664}, {ENOSYS, 0664}, {EIO, 0600}, {ERANGE, 0600}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fgetxattr_error = cases[i].error;
         assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), 0);
@@ -514,6 +550,8 @@ static void a_list_that_cannot_be_read_widens_nothing(void **state)
     close(fd);
     unlink(place);
     assert_int_equal(pt_lmdb_read_permissions(-1, place, &like), ENOENT);
+    assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), EBADF);
+    assert_int_equal(pt_lmdb_keep_permissions(fd, &like), EBADF);
 }
 
 #define place_test(name) cmocka_unit_test_setup_teardown(name, make_place, remove_folder)
@@ -532,6 +570,7 @@ int main(void)
         place_test(a_file_that_cannot_be_replaced_is_removed),
         place_test(a_file_is_for_no_more_than_its_model),
         place_test(a_list_that_cannot_be_given_widens_nothing),
+        place_test(a_list_goes_without_its_owning_group),
         place_test(a_list_that_is_not_understood_widens_nothing),
         place_test(a_list_that_cannot_be_read_widens_nothing),
     };
