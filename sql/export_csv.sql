@@ -1,6 +1,7 @@
 -- Exports entities as the CSV of Azure Storage Explorer: PartitionKey, RowKey, Timestamp, and a
 -- pair of columns, Name and Name@type, for each property that any entity has. Both are empty if an
--- entity lacks the property. For the sqlite3 shell:
+-- entity lacks the property. import_csv.sql reads at most 998 properties, because a table of SQLite
+-- has at most 2,000 columns; beyond that use export_json_lines.sql. For the sqlite3 shell:
 --
 --     CREATE TEMP VIEW exported AS SELECT PartitionKey, RowKey, Timestamp, Properties FROM Employee;
 --     .output employees.csv
@@ -24,11 +25,13 @@ CREATE TEMP TABLE csv_columns AS
            WHERE key NOT GLOB '*@odata.type'
            ORDER BY key);
 
-SELECT pt_csv_header(names) FROM temp.csv_columns;
-
-SELECT pt_csv_line(names, PartitionKey, RowKey, Timestamp, Properties)
-  FROM temp.csv_columns CROSS JOIN temp.exported
- ORDER BY PartitionKey, RowKey;
+-- One statement, so that no line is written if the header fails.
+SELECT pt_csv_header(names) FROM temp.csv_columns
+UNION ALL
+SELECT * FROM (
+  SELECT pt_csv_line(names, PartitionKey, RowKey, Timestamp, Properties)
+    FROM temp.csv_columns CROSS JOIN temp.exported
+   ORDER BY PartitionKey, RowKey);
 
 DROP TABLE temp.csv_columns;
 RELEASE export_csv;

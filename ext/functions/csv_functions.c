@@ -78,9 +78,20 @@ typedef struct csv_columns {
     pt_slice name; /* of the current column */
 } csv_columns;
 
+static void refuse_columns(sqlite3_context *context, sqlite3_value *argument)
+{
+    pt_argument_refuse(context, argument,
+                       "is not a JSON object with a member for each property, in ascending order; "
+                       "make it with json_group_object(name, NULL)");
+}
+
 static bool open_columns(sqlite3_context *context, sqlite3_value *argument, csv_columns *c)
 {
     pt_slice text;
+    if (sqlite3_value_type(argument) == SQLITE_NULL) {
+        refuse_columns(context, argument);
+        return false;
+    }
     if (!pt_argument_text(context, argument, &text)) {
         return false;
     }
@@ -103,9 +114,7 @@ static pt_json_step next_column(sqlite3_context *context, sqlite3_value *argumen
         step = PT_JSON_MALFORMED;
     }
     if (step != PT_JSON_MEMBER && step != PT_JSON_END) {
-        pt_argument_refuse(context, argument,
-                           "is not a JSON object with a member for each property, in "
-                           "ascending order; make it with json_group_object(name, NULL)");
+        refuse_columns(context, argument);
     }
     return step;
 }
@@ -115,14 +124,14 @@ static pt_json_step next_column(sqlite3_context *context, sqlite3_value *argumen
 /* True if a property of this name can be a column. Otherwise the function has failed. */
 static bool check_csv_column_name(sqlite3_context *context, pt_slice name)
 {
-    if (!pt_slice_has_suffix(name, pt_slice_text(type_column_suffix)) && !pt_slice_has_nul(name)) {
+    if (!pt_slice_has_nul(name)) {
         return true;
     }
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
     pt_result_error(context,
-                    "a property named %Q cannot be a column of this CSV; "
-                    "leave it out, or write JSON lines",
+                    "the property name %Q contains U+0000, which CSV cannot hold; "
+                    "leave the property out, or write JSON lines",
                     excerpt);
     return false;
 }

@@ -7,7 +7,8 @@
  *     Sales,000312,2026-11-21T08:43:22.5484455Z,,,Kwok,Edm.String
  *
  * Both fields are empty if the entity lacks the property. DateTime and Guid have their canonical
- * form, Binary is base64, a Boolean is true or false.
+ * form, Binary is base64, a Boolean is true or false. The name of a property may end in @type, so a
+ * reader must take the columns in order.
  */
 #ifndef PT_FUNCTIONS_CSV_FUNCTIONS_H
 #define PT_FUNCTIONS_CSV_FUNCTIONS_H

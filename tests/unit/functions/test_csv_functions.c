@@ -25,6 +25,8 @@ static void headers_name_pairs_of_columns(void **state)
     fixture_expect(db, "pt_csv_header('{\"a \\\"b\\\"\":null,\"c,d\":5}')",
                    "PartitionKey,RowKey,Timestamp,\"a \"\"b\"\"\",\"a \"\"b\"\"@type\",\"c,d\","
                    "\"c,d@type\"");
+    fixture_expect(db, "pt_csv_header('{\"a\":0,\"a@type\":0}')",
+                   "PartitionKey,RowKey,Timestamp,a,a@type,a@type,a@type@type");
     fixture_close(db);
 }
 
@@ -161,12 +163,12 @@ static void errors_say_where_and_why(void **state)
         {"pt_csv_line('{\"a\":0,\"a\":0}', '', '', '', '{}')",
          "pt_csv_line: '{\"a\":0,\"a\":0}' is not a JSON object with a member for each "
          "property, in ascending order; make it with json_group_object(name, NULL)"},
-        {"pt_csv_header('{\"a@type\":0}')",
-         "pt_csv_header: a property named 'a@type' cannot be a column of this CSV; leave it out, "
-         "or write JSON lines"},
+        {"pt_csv_line(NULL, '', '', '', '{}')",
+         "pt_csv_line: NULL is not a JSON object with a member for each property, in ascending "
+         "order; make it with json_group_object(name, NULL)"},
         {"pt_csv_header('{\"a\\u0000b\":0}')",
-         "pt_csv_header: a property named 'a...' cannot be a column of this CSV; leave it out, or "
-         "write JSON lines"},
+         "pt_csv_header: the property name 'a...' contains U+0000, which CSV cannot hold; leave "
+         "the property out, or write JSON lines"},
         {"pt_csv_line('{\"a\":0}', 'p', 'r', '', '{\"a\":1,\"b\":2}')",
          "pt_csv_line: property b of the entity with PartitionKey 'p', RowKey 'r' is not among the "
          "columns; take them from all entities"},
