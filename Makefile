@@ -110,7 +110,8 @@ deps:
 # memory, although the connection keeps the functions registered before. Returning
 # SQLITE_OK_LOAD_PERMANENTLY instead is an error to sqlite3_auto_extension.
 $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
-	$(Q)$(call step,link,linking $(call plain,$@))$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(LIBS)
+	$(Q)$(call step,link,linking $(call plain,$@))$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete \
+	    $(LDFLAGS) -o $@ $^ $(LIBS)
 
 $(OUT)/libptable.a: $(STATIC_OBJECTS)
 $(BUILD)/debug/libptable.a: $(DEBUG_OBJECTS)
@@ -120,26 +121,31 @@ $(OUT)/libptable.a $(BUILD)/debug/libptable.a:
 
 $(BUILD)/loadable/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(call step,loadable,compiling $(call plain,$(OUT)/ptable.so): $(words $(SOURCES)) files)$(COMPILE) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
+	@$(call step,loadable,compiling $(call plain,$(OUT)/ptable.so): $(words $(SOURCES)) files)
+	$(Q)$(COMPILE) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(call step,static,compiling $(call plain,$(OUT)/libptable.a))$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
+	@$(call step,static,compiling $(call plain,$(OUT)/libptable.a))
+	$(Q)$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE -MMD -MP -c -o $@ $<
 
 $(BUILD)/debug/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(call step,debug,compiling the library for tests: $(BUILD)/debug)$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE $(DEBUG) -MMD -MP -c -o $@ $<
+	@$(call step,debug,compiling the library for tests: $(BUILD)/debug)
+	$(Q)$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE $(DEBUG) -MMD -MP -c -o $@ $<
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/debug/libptable.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable.a $(TEST_LIBS)
 
 $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(call step,tests,compiling the tests)$(COMPILE) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
+	@$(call step,tests,compiling the tests)
+	$(Q)$(COMPILE) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
 
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
-	$(Q)$(call step,examples,compiling the examples)$(COMPILE) -Iext -MMD -MP -MF $@.d $(LDFLAGS) \
+	@$(call step,examples,compiling the examples)
+	$(Q)$(COMPILE) -Iext -MMD -MP -MF $@.d $(LDFLAGS) \
 	    -o $@ $< $(OUT)/libptable.a -lsqlite3 $(LIBS)
 
 $(BENCH_PROGRAMS): %: %.o $(BENCH_SHARED) $(OUT)/libptable.a
@@ -147,7 +153,8 @@ $(BENCH_PROGRAMS): %: %.o $(BENCH_SHARED) $(OUT)/libptable.a
 
 $(BENCH_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 	@mkdir -p $(@D)
-	$(Q)$(call step,bench,compiling the benchmarks)$(COMPILE) -Iext -Itests \
+	@$(call step,bench,compiling the benchmarks)
+	$(Q)$(COMPILE) -Iext -Itests \
 	    -DCOMPILER_FLAGS='"$(CFLAGS)"' -MMD -MP -c -o $@ $<
 
 # Changes only when the compile command does; everything compiled depends on it. A new command is
@@ -183,7 +190,8 @@ $(TESTS): deps
 
 # The long ones first.
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
-    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh $(UNIT_TESTS)
+    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_install.sh \
+    $(UNIT_TESTS)
 
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
@@ -349,7 +357,8 @@ fuzzers:
 run-fuzzers: $(FUZZERS)
 
 build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/debug/libptable.a
-	$(Q)$(call step,fuzz,compiling the fuzzers)$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE $(DEBUG) -DLIBFUZZER -Iext -Itests -MMD -MP \
+	@$(call step,fuzz,compiling the fuzzers)
+	$(Q)$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE $(DEBUG) -DLIBFUZZER -Iext -Itests -MMD -MP \
 	    -MF $@.d \
 	    -c -o $@.o $<
 	$(Q)$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/debug/libptable.a $(TEST_LIBS)
@@ -447,8 +456,14 @@ Cflags: -I$${includedir}
 endef
 
 SQL_SCRIPTS := $(wildcard sql/*.sql)
+EXAMPLE_FILES := $(wildcard examples/*)
+EXAMPLE_PROGRAMS := $(filter %.sh %.py %.pl,$(EXAMPLE_FILES))
+DOCUMENTS := README.md $(sort $(wildcard */README.md))
 INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h \
-    $(SQL_SCRIPTS:%=share/ptable/%)
+    $(SQL_SCRIPTS:%=share/ptable/%) $(EXAMPLE_FILES:%=share/ptable/%) \
+    $(DOCUMENTS:%=share/doc/ptable/%)
+INSTALLED_FOLDERS := share/ptable/sql share/ptable/examples share/ptable \
+    $(patsubst %/README.md,share/doc/ptable/%,$(wildcard */README.md)) share/doc/ptable
 
 .PHONY: demo demo-all install uninstall dist clean
 demo demo-all:
@@ -458,15 +473,22 @@ demo demo-all:
 
 install: all
 	$(file >$(BUILD)/ptable.pc,$(PKG_CONFIG_FILE))
-	install -D -m 644 $(OUT)/ptable.so $(DESTDIR)$(PREFIX)/lib/ptable.so
-	install -D -m 644 $(OUT)/libptable.a $(DESTDIR)$(PREFIX)/lib/libptable.a
-	install -D -m 644 $(BUILD)/ptable.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable.pc
-	install -D -m 644 ext/ptable.h $(DESTDIR)$(PREFIX)/include/ptable.h
-	install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/sql $(SQL_SCRIPTS)
+	$(call step,install,installing ptable into $(DESTDIR)$(PREFIX))
+	$(Q)install -D -m 644 $(OUT)/ptable.so $(DESTDIR)$(PREFIX)/lib/ptable.so
+	$(Q)install -D -m 644 $(OUT)/libptable.a $(DESTDIR)$(PREFIX)/lib/libptable.a
+	$(Q)install -D -m 644 $(BUILD)/ptable.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable.pc
+	$(Q)install -D -m 644 ext/ptable.h $(DESTDIR)$(PREFIX)/include/ptable.h
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/sql $(SQL_SCRIPTS)
+	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/examples \
+	    $(filter-out $(EXAMPLE_PROGRAMS),$(EXAMPLE_FILES))
+	$(Q)install -D -m 755 -t $(DESTDIR)$(PREFIX)/share/ptable/examples $(EXAMPLE_PROGRAMS)
+	$(Q)for page in $(DOCUMENTS); do \
+	    install -D -m 644 $$page $(DESTDIR)$(PREFIX)/share/doc/ptable/$$page || exit 1; done
 
 uninstall:
-	rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
-	@rmdir $(DESTDIR)$(PREFIX)/share/ptable/sql $(DESTDIR)$(PREFIX)/share/ptable 2>/dev/null || true
+	$(call step,uninstall,uninstalling from $(DESTDIR)$(PREFIX))
+	$(Q)rm -f $(INSTALLED:%=$(DESTDIR)$(PREFIX)/%)
+	@rmdir $(INSTALLED_FOLDERS:%=$(DESTDIR)$(PREFIX)/%) 2>/dev/null || true
 
 dist:
 	@mkdir -p $(BUILD)
