@@ -136,6 +136,7 @@ CREATE TEMP TABLE counters_part AS
                 group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
            FROM counters_row AS r, pragma_table_xinfo(r.base) AS c
           WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
+            AND NOT (c.hidden AND c.name IN ('_rowid_', 'rowid', 'oid'))
           GROUP BY r.number),
        -- Which rows of the base are entities; NULL: all of them.
        entity(condition) AS (

@@ -116,7 +116,8 @@ CREATE TEMP TABLE fan_out_part AS
                 group_concat(format('new."%w"', c.name), ', '),
                 group_concat(format('"%w" = new."%w"', c.name, c.name), ', ')
            FROM fan_out_row AS r, pragma_table_xinfo(r.events) AS c
-          WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch'))
+          WHERE c.name NOT IN ('Filter', 'WriteMode', 'IfMatch')
+            AND NOT (c.hidden AND c.name IN ('_rowid_', 'rowid', 'oid')))
   SELECT row_number() OVER (ORDER BY part.id) AS step,
          '{' || part.key || '}' AS name, part.value AS text
     FROM fan_out_row AS r, based, json_each(json_object(

@@ -114,12 +114,13 @@ CREATE TEMP TABLE secondary_index_column AS
   SELECT number, source, name,
          name NOT IN ('PartitionKey', 'RowKey', 'Properties', 'Timestamp', 'ETag', 'EntityKey')
            AS declared
-    FROM (SELECT r.number, 'base' AS source, c.name
+    FROM (SELECT r.number, 'base' AS source, c.name, c.hidden
             FROM secondary_index_row AS r, pragma_table_xinfo(r.base) AS c
           UNION ALL
-          SELECT r.number, 'copies', c.name
+          SELECT r.number, 'copies', c.name, c.hidden
             FROM secondary_index_row AS r, pragma_table_xinfo(r.copies) AS c)
-   WHERE name NOT IN ('Filter', 'WriteMode', 'IfMatch');
+   WHERE name NOT IN ('Filter', 'WriteMode', 'IfMatch')
+     AND NOT (hidden AND name IN ('_rowid_', 'rowid', 'oid'));
 
 -- Parts of the statements below. A part may contain {parts} that come after it.
 DROP TABLE IF EXISTS temp.secondary_index_part;

@@ -2,7 +2,10 @@
 
 #include "base/text.h"
 
-enum { PLAIN_STEP = 8 }; /* bytes of a text that are checked together */
+#define HEX_DIGITS "0123456789ABCDEF"
+
+enum { ESCAPE_SIZE = 3 }; /* bytes of %XX */
+enum { PLAIN_STEP = 8 };  /* bytes of a text that are checked together */
 enum { LAST_CODE_POINT = 0x10FFFF, BEFORE_SURROGATES = 0xD7FF, AFTER_SURROGATES = 0xE000 };
 
 void pt_key_write_garbage(uint32_t table_id, uint8_t key[PT_KEY_GARBAGE_SIZE])
@@ -50,6 +53,101 @@ bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_ke
     *row_key = pt_slice_of(separator + 1, entity_key.size - partition_size - 1);
     return true;
 }
+
+/* --- Row ids --- */
+
+static bool is_unreserved(uint8_t byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || pt_is_digit(byte) ||
+           byte == '-' || byte == '.' || byte == '_' || byte == '~';
+}
+
+static uint8_t *put_escaped(uint8_t *to, pt_slice key)
+{
+    for (size_t i = 0; i < key.size; i++) {
+        uint8_t byte = key.data[i];
+        if (is_unreserved(byte)) {
+            *to++ = byte;
+        } else {
+            *to++ = '%';
+            *to++ = (uint8_t)HEX_DIGITS[byte >> 4];
+            *to++ = (uint8_t)HEX_DIGITS[byte & 0xF];
+        }
+    }
+    return to;
+}
+
+/* Checks the room in the buffer only once, for the longest text that is possible. */
+bool pt_key_append_row_id(pt_buffer *buffer, pt_slice entity_key)
+{
+    pt_slice partition_key;
+    pt_slice row_key;
+    if (!pt_key_split(entity_key, &partition_key, &row_key)) {
+        return false;
+    }
+    uint8_t *start = pt_buffer_extend(buffer, entity_key.size * ESCAPE_SIZE);
+    if (start == NULL) {
+        return true;
+    }
+    uint8_t *end = put_escaped(start, partition_key);
+    *end++ = '/';
+    end = put_escaped(end, row_key);
+    buffer->size -= entity_key.size * ESCAPE_SIZE - (size_t)(end - start);
+    return true;
+}
+
+/* The value of a hexadecimal digit in upper case; -1 for any other byte. */
+static int hex_value(uint8_t digit)
+{
+    if (pt_is_digit(digit)) {
+        return digit - '0';
+    }
+    return digit >= 'A' && digit <= 'F' ? digit - 'A' + 10 : -1;
+}
+
+/* The byte that a text escapes at its start; -1 if there is no escape, or if a row id would not
+ * escape the byte. No key contains 00. */
+static int escaped_byte(pt_slice text)
+{
+    if (text.size < ESCAPE_SIZE || text.data[0] != '%') {
+        return -1;
+    }
+    int high = hex_value(text.data[1]);
+    int low = hex_value(text.data[2]);
+    if (high < 0 || low < 0) {
+        return -1;
+    }
+    int byte = high * 16 + low;
+    return byte == 0 || is_unreserved((uint8_t)byte) ? -1 : byte;
+}
+
+size_t pt_key_from_row_id(pt_slice text, uint8_t *entity_key)
+{
+    uint8_t *to = entity_key;
+    bool divided = false;
+    size_t i = 0;
+    while (i < text.size) {
+        uint8_t byte = text.data[i];
+        if (is_unreserved(byte)) {
+            *to++ = byte;
+            i++;
+        } else if (byte == '/' && !divided) {
+            divided = true;
+            *to++ = 0;
+            i++;
+        } else {
+            int escaped = escaped_byte(pt_slice_of(text.data + i, text.size - i));
+            if (escaped < 0) {
+                return 0;
+            }
+            *to++ = (uint8_t)escaped;
+            i += ESCAPE_SIZE;
+        }
+    }
+    return divided ? (size_t)(to - entity_key) : 0;
+}
+
+/* --- Logical keys --- */
 
 pt_keys pt_keys_of(pt_slice logical)
 {

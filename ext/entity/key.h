@@ -52,6 +52,20 @@ void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key);
 /* Splits an entity key at its first 00. Returns false if it has none. */
 bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_key);
 
+/*
+ * The row id of an entity is its key as a text: PartitionKey, '/' and RowKey, in which every byte
+ * but A-Z, a-z, 0-9, '-', '.', '_' and '~' is written as %XX in upper case. It needs no quotes in
+ * SQL.
+ */
+
+/* Appends the row id of an entity key. Returns false if the entity key cannot be split. Sets
+ * buffer->failed when out of memory. */
+bool pt_key_append_row_id(pt_buffer *buffer, pt_slice entity_key);
+
+/* Writes the entity key of a row id and returns its size; it has at most as many bytes as the text.
+ * Returns 0 if the text is not the row id of any key, because it would be spelled differently. */
+size_t pt_key_from_row_id(pt_slice text, uint8_t *entity_key);
+
 /* The entity key in a logical key, which has at least PT_KEY_TABLE_SIZE bytes. */
 static inline pt_slice pt_key_entity(pt_slice logical)
 {

@@ -34,6 +34,8 @@ static const struct term {
     [PT_TERM_EK_GE] = {PT_PLAN_EK, PT_OP_GE, false, "EntityKey>=?"},
     [PT_TERM_EK_LT] = {PT_PLAN_EK, PT_OP_LT, false, "EntityKey<?"},
     [PT_TERM_EK_LE] = {PT_PLAN_EK, PT_OP_LE, false, "EntityKey<=?"},
+    [PT_TERM_ROW_ID_EQ] = {PT_PLAN_ROW_ID, PT_OP_EQ, false, "_rowid_=?"},
+    [PT_TERM_ROW_ID_IN] = {PT_PLAN_ROW_ID, PT_OP_EQ, true, "_rowid_ IN (?)"},
     [PT_TERM_FILTER] = {PT_PLAN_FILTER, PT_OP_MATCH, false, "Filter"},
 };
 
@@ -48,7 +50,19 @@ static bool has_any_term(unsigned bits, int first, int last)
     return (bits & (PT_PLAN_TERM(last + 1) - PT_PLAN_TERM(first))) != 0;
 }
 
+/* True if a term names the one entity that the plan can find. */
+static bool has_one_entity(unsigned bits)
+{
+    return has_term(bits, PT_TERM_EK_EQ) || has_term(bits, PT_TERM_ROW_ID_EQ);
+}
+
 /* --- Terms --- */
+
+/* True for the columns that are compared byte by byte, in whatever encoding the database has. */
+static bool is_exact(pt_plan_column column)
+{
+    return column == PT_PLAN_EK || column == PT_PLAN_ROW_ID;
+}
 
 /* The term that expresses a constraint, or PT_TERM_COUNT. */
 static int term_for(const pt_plan_query *query, int index)
@@ -58,8 +72,10 @@ static int term_for(const pt_plan_query *query, int index)
         bool used = constraint->usable && constraint->op == PT_OP_MATCH;
         return used ? PT_TERM_FILTER : PT_TERM_COUNT;
     }
-    bool other_order = query->other_text_order && constraint->column != PT_PLAN_EK;
-    bool as_number = constraint->number && constraint->op != PT_OP_STARTS_WITH;
+    bool other_order = query->other_text_order && !is_exact(constraint->column);
+    /* No row id looks like a number, so a number just finds nothing. */
+    bool as_number = constraint->number && constraint->op != PT_OP_STARTS_WITH &&
+                     constraint->column != PT_PLAN_ROW_ID;
     if (!constraint->usable || !constraint->binary || as_number ||
         (other_order && constraint->op != PT_OP_EQ)) {
         return PT_TERM_COUNT;
@@ -81,7 +97,7 @@ static int term_for(const pt_plan_query *query, int index)
 static bool may_omit(const pt_plan_query *query, int index, int argument)
 {
     pt_plan_column column = query->constraints[index].column;
-    bool decided = column == PT_PLAN_FILTER || column == PT_PLAN_EK || !query->other_text_order;
+    bool decided = column == PT_PLAN_FILTER || is_exact(column) || !query->other_text_order;
     return decided && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
 }
 
@@ -180,6 +196,7 @@ static bool keeps_order(ordering *state, const pt_plan_order *order)
         state->partition = true;
         state->row = true;
         return take_direction(state, order->descending);
+    case PT_PLAN_ROW_ID:
     case PT_PLAN_FILTER:
     case PT_PLAN_OTHER:
         break;
@@ -203,7 +220,7 @@ static void consume_order(const pt_plan_query *query, pt_plan *plan)
     if (query->other_text_order && !by_entity_key) {
         return;
     }
-    bool one_row = has_term(plan->bits, PT_TERM_EK_EQ);
+    bool one_row = has_one_entity(plan->bits);
     ordering order = {.partition = one_row || has_term(plan->bits, PT_TERM_PK_EQ),
                       .row = one_row || has_term(plan->bits, PT_TERM_RK_EQ)};
     if (!keeps_whole_order(query, &order)) {
@@ -278,16 +295,30 @@ static double values_left(unsigned bits, int first, double all)
     return values;
 }
 
+/* How many of `all` entities meet the terms on EntityKey and on the row id. */
+static double entities_left(unsigned bits, double all)
+{
+    double entities = values_left(bits, PT_TERM_EK_EQ, all);
+    double row_ids = all;
+    if (has_term(bits, PT_TERM_ROW_ID_EQ)) {
+        row_ids = 1;
+    } else if (has_term(bits, PT_TERM_ROW_ID_IN)) {
+        row_ids = IN_VALUES;
+    }
+    return row_ids < entities ? row_ids : entities;
+}
+
 static void estimate_cost(pt_plan *plan)
 {
     unsigned bits = plan->bits;
     double table_rows = PARTITIONS * PARTITION_ROWS;
-    double partitions = values_left(bits, PT_TERM_PK_EQ, PARTITIONS) *
-                        values_left(bits, PT_TERM_EK_EQ, table_rows) / table_rows;
+    double partitions =
+        values_left(bits, PT_TERM_PK_EQ, PARTITIONS) * entities_left(bits, table_rows) / table_rows;
     double rows = at_least_one(partitions * values_left(bits, PT_TERM_RK_EQ, PARTITION_ROWS));
     bool partition_points = has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN);
     bool row_points = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
-    bool entity_points = has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN);
+    bool entity_points = has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_EK_IN) ||
+                         has_any_term(bits, PT_TERM_ROW_ID_EQ, PT_TERM_ROW_ID_IN);
     bool row_terms = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_STARTS_WITH);
     double seeks = 1;
     if (row_points || entity_points) {
@@ -326,7 +357,7 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
 {
     *plan = (pt_plan){.bits = choose_plan_terms(query, uses)};
     plan->unique = (has_term(plan->bits, PT_TERM_PK_EQ) && has_term(plan->bits, PT_TERM_RK_EQ)) ||
-                   has_term(plan->bits, PT_TERM_EK_EQ);
+                   has_one_entity(plan->bits);
     estimate_cost(plan);
     plan->cost *= leaves_filter(query) ? LEFT_FILTER_FACTOR : 1;
     consume_order(query, plan);
@@ -341,7 +372,7 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
 bool pt_plan_is_table_scan(unsigned bits)
 {
     return !has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_STARTS_WITH) &&
-           !has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_EK_LE);
+           !has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_ROW_ID_IN);
 }
 
 /* --- Sentence --- */
@@ -355,11 +386,10 @@ static const char *kind_of_query(unsigned bits)
     if ((bits & PT_PLAN_DISTINCT) != 0) {
         return "distinct partitions";
     }
-    if (has_term(bits, PT_TERM_EK_EQ) ||
-        (has_term(bits, PT_TERM_PK_EQ) && has_term(bits, PT_TERM_RK_EQ))) {
+    if (has_one_entity(bits) || (has_term(bits, PT_TERM_PK_EQ) && has_term(bits, PT_TERM_RK_EQ))) {
         return "point query";
     }
-    if (has_term(bits, PT_TERM_EK_IN) ||
+    if (has_term(bits, PT_TERM_EK_IN) || has_term(bits, PT_TERM_ROW_ID_IN) ||
         (has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) && row_points)) {
         return "point queries";
     }
@@ -392,7 +422,7 @@ char *pt_plan_sentence(unsigned bits)
             separator = " AND ";
         }
     }
-    if (has_term(bits, PT_TERM_FILTER) && has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_EK_LE)) {
+    if (has_term(bits, PT_TERM_FILTER) && has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_ROW_ID_IN)) {
         sqlite3_str_appendall(sentence, ", Filter");
     }
     if ((bits & PT_PLAN_KEYS_ONLY) != 0) {

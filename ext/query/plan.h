@@ -34,6 +34,8 @@ enum {
     PT_TERM_EK_GE,
     PT_TERM_EK_LT,
     PT_TERM_EK_LE,
+    PT_TERM_ROW_ID_EQ,
+    PT_TERM_ROW_ID_IN,
     PT_TERM_FILTER,
     PT_TERM_COUNT
 };
@@ -41,7 +43,7 @@ enum {
 #define PT_PLAN_TERM(term) (1u << (term))
 #define PT_PLAN_TERMS (PT_PLAN_TERM(PT_TERM_COUNT) - 1)
 #define PT_PLAN_DESCENDING (1u << 24) /* deliver in descending key order */
-#define PT_PLAN_KEYS_ONLY (1u << 25)  /* only PartitionKey, RowKey and EntityKey will be read */
+#define PT_PLAN_KEYS_ONLY (1u << 25)  /* only columns made from the key will be read */
 #define PT_PLAN_DISTINCT (1u << 26)   /* one row of each partition is enough */
 #define PT_PLAN_CHECKED (1u << 27)    /* SQLite checks a term on PartitionKey or RowKey again */
 #define PT_PLAN_BOOLEANS (1u << 28)   /* arguments to be checked follow: table/boolean_terms.h */
@@ -51,6 +53,7 @@ typedef enum pt_plan_column {
     PT_PLAN_PK,
     PT_PLAN_RK,
     PT_PLAN_EK,
+    PT_PLAN_ROW_ID, /* the key as a text (entity/key.h) */
     PT_PLAN_FILTER,
 } pt_plan_column;
 
@@ -89,7 +92,7 @@ typedef struct pt_plan_query {
     const pt_plan_order *order;
     int order_count;
     bool distinct;         /* of rows with equal order columns one is enough */
-    bool keys_only;        /* only PartitionKey, RowKey and EntityKey are used */
+    bool keys_only;        /* only PartitionKey, RowKey, EntityKey and row ids are used */
     bool partition_only;   /* only PartitionKey is used */
     bool other_text_order; /* text is not ordered as in UTF-8: only = and IN become text terms */
 } pt_plan_query;
@@ -123,8 +126,8 @@ pt_plan_filter pt_plan_check_filter(const pt_plan_query *query);
 /* `uses` has constraint_count elements. pt_plan_check_filter has returned PT_PLAN_FILTER_FITS. */
 void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses);
 
-/* True if no term on PartitionKey or EntityKey bounds what the plan reads. The text of a Filter may
- * still bound it. */
+/* True if no term on PartitionKey, EntityKey or a row id bounds what the plan reads. The text of a
+ * Filter may still bound it. */
 bool pt_plan_is_table_scan(unsigned bits);
 
 /*

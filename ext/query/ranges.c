@@ -12,11 +12,15 @@ typedef enum comparison { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, STARTING_WITH
 
 static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_STARTS_WITH == STARTING_WITH &&
                   PT_TERM_RK_STARTS_WITH - PT_TERM_RK_EQ == STARTING_WITH &&
-                  PT_TERM_EK_LE - PT_TERM_EK_EQ == UP_TO,
+                  PT_TERM_EK_LE - PT_TERM_EK_EQ == UP_TO &&
+                  PT_TERM_ROW_ID_IN - PT_TERM_ROW_ID_EQ == AMONG,
               "the terms of each column are listed in the same order");
 
 static comparison comparison_of(int term)
 {
+    if (term >= PT_TERM_ROW_ID_EQ) {
+        return (comparison)(term - PT_TERM_ROW_ID_EQ);
+    }
     if (term >= PT_TERM_EK_EQ) {
         return (comparison)(term - PT_TERM_EK_EQ);
     }
@@ -193,15 +197,60 @@ static int apply_to_blob(pt_ranges *ranges, comparison how, sqlite3_value *value
                         : apply_bound(ranges, &ranges->entity, how, blob, PT_AFTER_BYTES);
 }
 
+/* --- Row ids --- */
+
+/* Adds the key of a row id to the points. Only a text can be a row id, and only if it is spelled as
+ * one; any other value equals none. */
+static int add_row_id(pt_ranges *ranges, sqlite3_value *value, point_list *list)
+{
+    if (sqlite3_value_type(value) != SQLITE_TEXT) {
+        return SQLITE_OK;
+    }
+    pt_slice text;
+    int rc = pt_value_argument_text(value, &text);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    uint8_t *key = pt_arena_alloc(&ranges->arena, text.size + 1);
+    if (key == NULL) {
+        return SQLITE_NOMEM;
+    }
+    size_t size = pt_key_from_row_id(text, key);
+    if (size == 0) {
+        return SQLITE_OK;
+    }
+    key[size] = 0; /* a point is followed by a NUL */
+    bool added = pt_condition_add_point(&list->points, &list->capacity, pt_slice_of(key, size),
+                                        &ranges->arena);
+    return added ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+static int apply_row_id(pt_ranges *ranges, sqlite3_value *value)
+{
+    point_list list = {0};
+    int rc = add_row_id(ranges, value, &list);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (list.points.point_count == 0) {
+        ranges->nothing = true;
+        return SQLITE_OK;
+    }
+    pt_condition_restrict(&ranges->entity, &list.points);
+    return SQLITE_OK;
+}
+
 /* --- IN --- */
 
 /* Adds one value of an IN, unless no key can equal it. SQLite has applied TEXT affinity to a
  * written list; only a subquery can deliver a number. */
-static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlite3_value *value,
-                     point_list *list)
+static int add_value(pt_ranges *ranges, int term, sqlite3_value *value, point_list *list)
 {
+    if (term == PT_TERM_ROW_ID_IN) {
+        return add_row_id(ranges, value, list);
+    }
     int type = sqlite3_value_type(value);
-    bool is_entity = condition == &ranges->entity;
+    bool is_entity = term == PT_TERM_EK_IN;
     if (!is_entity && (type == SQLITE_INTEGER || type == SQLITE_FLOAT)) {
         return SQLITE_MISMATCH;
     }
@@ -216,13 +265,14 @@ static int add_value(pt_ranges *ranges, const pt_key_condition *condition, sqlit
     return copy_point(&ranges->arena, list, key);
 }
 
-static int apply_in(pt_ranges *ranges, pt_key_condition *condition, sqlite3_value *argument)
+static int apply_in(pt_ranges *ranges, pt_key_condition *condition, int term,
+                    sqlite3_value *argument)
 {
     point_list list = {0};
     sqlite3_value *value;
     int rc = sqlite3_vtab_in_first(argument, &value);
     while (rc == SQLITE_OK) {
-        rc = add_value(ranges, condition, value, &list);
+        rc = add_value(ranges, term, value, &list);
         if (rc == SQLITE_OK) {
             rc = sqlite3_vtab_in_next(argument, &value);
         }
@@ -245,7 +295,10 @@ static int apply_term(pt_ranges *ranges, int term, sqlite3_value *argument)
     }
     comparison how = comparison_of(term);
     if (how == AMONG) {
-        return apply_in(ranges, condition, argument);
+        return apply_in(ranges, condition, term, argument);
+    }
+    if (term == PT_TERM_ROW_ID_EQ) {
+        return apply_row_id(ranges, argument);
     }
     return condition == &ranges->entity ? apply_to_blob(ranges, how, argument)
                                         : apply_to_text(ranges, condition, how, argument);

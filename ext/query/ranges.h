@@ -31,7 +31,7 @@ typedef struct pt_ranges {
  *
  * NULL matches nothing. TEXT is a bound. If it contains a NUL it is compared as SQLite would
  * compare it; no key contains one. PartitionKey and RowKey are less than every BLOB. EntityKey is
- * greater than every TEXT and number.
+ * greater than every TEXT and number. Only a TEXT can be a row id.
  *
  * An integer bound to a parameter is compared with PartitionKey and RowKey as its text, and so is a
  * bound REAL that is an integer (pt_value_bound_integer), except where SQLite would then compare

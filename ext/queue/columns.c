@@ -17,6 +17,9 @@ static const struct {
     [PT_QUEUE_TIME_TO_LIVE] = {"TimeToLive", " HIDDEN"},
     [PT_QUEUE_REQUEST] = {"Request", " HIDDEN"},
     [PT_QUEUE_MESSAGE_KEY] = {"MessageKey", " BLOB HIDDEN PRIMARY KEY"},
+    [PT_QUEUE_ROW_ID] = {"_rowid_", " TEXT HIDDEN"},
+    [PT_QUEUE_ROW_ID + 1] = {"rowid", " TEXT HIDDEN"},
+    [PT_QUEUE_LAST_ROW_ID] = {"oid", " TEXT HIDDEN"},
 };
 
 const char *pt_queue_column_name(int column)
@@ -66,7 +69,7 @@ static pt_value key_value(const pt_message *message, bool held, pt_queue_text_ro
 
 pt_value pt_queue_column(const pt_message *message, int column, bool held, pt_queue_text_room *room)
 {
-    switch (column) {
+    switch (pt_queue_same_column(column)) {
     case PT_QUEUE_MESSAGE_ID:
         return text_value(message->id, PT_MESSAGE_ID_SIZE);
     case PT_QUEUE_INSERTION_TIME:

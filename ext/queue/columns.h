@@ -20,6 +20,8 @@ enum {
     PT_QUEUE_TIME_TO_LIVE,
     PT_QUEUE_REQUEST, /* see queue/request.h */
     PT_QUEUE_MESSAGE_KEY,
+    PT_QUEUE_ROW_ID, /* _rowid_, the first of three names for MessageId */
+    PT_QUEUE_LAST_ROW_ID = PT_QUEUE_ROW_ID + 2,
     PT_QUEUE_COLUMNS,
 };
 
@@ -32,6 +34,15 @@ enum {
     PT_QUEUE_KEY_SIZE = PT_MESSAGE_ROW_KEY_SIZE,
     PT_QUEUE_HELD_KEY_SIZE = PT_MESSAGE_ROW_KEY_SIZE + PT_GUID_SIZE,
 };
+
+/* The column with the same values: MessageId for the columns named for the rowid, which exist
+ * because SQLite takes "_rowid_" for a text if there is no such column; otherwise the column
+ * itself. */
+static inline int pt_queue_same_column(int column)
+{
+    return column >= PT_QUEUE_ROW_ID && column <= PT_QUEUE_LAST_ROW_ID ? PT_QUEUE_MESSAGE_ID
+                                                                       : column;
+}
 
 const char *pt_queue_column_name(int column);
 

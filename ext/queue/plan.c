@@ -62,7 +62,7 @@ static queue_terms find_terms(sqlite3_index_info *info)
             continue;
         }
         if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0) {
-            note_term(&found, info->aConstraint[i].iColumn, op, i);
+            note_term(&found, pt_queue_same_column(info->aConstraint[i].iColumn), op, i);
         }
     }
     return found;
@@ -120,7 +120,8 @@ static bool is_own_order(const sqlite3_index_info *info)
         return true;
     }
     for (int i = 0; i < info->nOrderBy; i++) {
-        if (i >= (int)(sizeof own / sizeof *own) || info->aOrderBy[i].iColumn != own[i] ||
+        if (i >= (int)(sizeof own / sizeof *own) ||
+            pt_queue_same_column(info->aOrderBy[i].iColumn) != own[i] ||
             info->aOrderBy[i].desc != info->aOrderBy[0].desc) {
             return false;
         }

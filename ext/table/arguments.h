@@ -14,7 +14,7 @@
 typedef struct pt_write_arguments {
     sqlite3_value **keys;     /* PartitionKey, RowKey */
     sqlite3_value **declared; /* the declared columns */
-    sqlite3_value **tail;     /* by PT_TAIL_... */
+    sqlite3_value **tail;     /* by PT_TAIL_..., then the row ids */
 } pt_write_arguments;
 
 /* True if the statement that is writing has OR REPLACE. */

@@ -537,6 +537,22 @@ static int read_config_argument(config_reader *r, const char *argument)
     return rc;
 }
 
+/* Finds the names of the rowid that no declared column has. */
+static void name_row_ids(pt_config *config)
+{
+    static const char *const names[PT_ROW_IDS_MAX] = {"_rowid_", "rowid", "oid"};
+    for (int i = 0; i < PT_ROW_IDS_MAX; i++) {
+        int column = 0;
+        while (column < config->column_count &&
+               sqlite3_stricmp(names[i], config->columns[column].name) != 0) {
+            column++;
+        }
+        if (column == config->column_count) {
+            config->row_ids[config->row_id_count++] = names[i];
+        }
+    }
+}
+
 static int parse_config(unsigned module, int argc, const char *const *argv, pt_config *config,
                         pt_error *error)
 {
@@ -551,7 +567,9 @@ static int parse_config(unsigned module, int argc, const char *const *argv, pt_c
     }
     if (rc != SQLITE_OK) {
         pt_config_free(config);
+        return rc;
     }
+    name_row_ids(config);
     return rc;
 }
 
@@ -652,6 +670,9 @@ char *pt_declaration_text(const pt_config *config)
         bool hidden = i == PT_TAIL_PROPERTIES && config->column_count > 0;
         sqlite3_str_appendf(text, ", %s%s%s", tail_columns[i].name, tail_columns[i].declared,
                             hidden ? " HIDDEN" : "");
+    }
+    for (int i = 0; i < config->row_id_count; i++) {
+        sqlite3_str_appendf(text, ", %s TEXT HIDDEN", config->row_ids[i]);
     }
     sqlite3_str_appendall(text, ") WITHOUT ROWID");
     return sqlite3_str_finish(text);

@@ -9,6 +9,9 @@
 #include "entity/column.h"
 #include "store/engine.h"
 
+/* Columns can be named for the rowid in three ways. */
+enum { PT_ROW_IDS_MAX = 3 };
+
 typedef struct pt_config {
     char *sql_name;   /* the virtual table's name */
     char *table;      /* name in the store */
@@ -21,6 +24,8 @@ typedef struct pt_config {
     bool azure_batch;   /* a transaction must be an entity group transaction */
     pt_column *columns; /* declared, without the keys */
     int column_count;
+    const char *row_ids[PT_ROW_IDS_MAX]; /* the columns named for the rowid */
+    int row_id_count;
     int64_t max_dequeue_count; /* queue: a message dequeued this often is poison; 0: never */
 } pt_config;
 
@@ -43,7 +48,10 @@ void pt_config_free(pt_config *config);
  * --- Columns ---
  *
  * A ptable has the columns PartitionKey and RowKey, the declared columns from PT_COLUMN_FIRST on,
- * and a tail of columns that are the same for every ptable.
+ * and a tail of columns that are the same for every ptable. The last columns, from PT_TAIL_COUNT on
+ * in the tail, are `_rowid_`, `rowid` and `oid`, which all return the row id of the entity
+ * (entity/key.h). They exist because programs use these names for any table, and SQLite takes
+ * "_rowid_" for a text if there is no such column. A declared column of the same name replaces one.
  */
 
 enum { PT_COLUMN_PARTITION_KEY = 0, PT_COLUMN_ROW_KEY = 1, PT_COLUMN_FIRST = 2 };

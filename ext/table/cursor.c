@@ -301,7 +301,8 @@ static int finish_step(pt_cursor *cursor, int rc, pt_error *error)
 static bool has_points(const pt_cursor *cursor)
 {
     const unsigned points = PT_PLAN_TERM(PT_TERM_RK_EQ) | PT_PLAN_TERM(PT_TERM_RK_IN) |
-                            PT_PLAN_TERM(PT_TERM_EK_EQ) | PT_PLAN_TERM(PT_TERM_EK_IN);
+                            PT_PLAN_TERM(PT_TERM_EK_EQ) | PT_PLAN_TERM(PT_TERM_EK_IN) |
+                            PT_PLAN_TERM(PT_TERM_ROW_ID_EQ) | PT_PLAN_TERM(PT_TERM_ROW_ID_IN);
     return (cursor->plan & points) != 0;
 }
 
@@ -392,11 +393,16 @@ static bool is_partition_query(const pt_cursor *cursor, sqlite3_value **argv)
            sqlite3_value_type(argv[0]) == SQLITE_TEXT;
 }
 
-static int seek_point(pt_cursor *cursor, pt_slice partition, pt_slice row, pt_error *error)
+/* True if the row is given by its row id. This needs no ranges either. */
+static bool is_row_id_query(const pt_cursor *cursor, sqlite3_value **argv)
 {
-    pt_key_begin(&cursor->high, cursor->table_id);
-    pt_key_append(&cursor->high, partition, row);
-    pt_buffer_append_byte(&cursor->high, 0);
+    return (cursor->plan & PT_PLAN_TERMS) == PT_PLAN_TERM(PT_TERM_ROW_ID_EQ) &&
+           sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+}
+
+/* Seeks the key in cursor->high, after which there is one byte 00. */
+static int seek_point(pt_cursor *cursor, pt_error *error)
+{
     if (cursor->high.failed) {
         return pt_error_nomem(error);
     }
@@ -422,7 +428,35 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
     }
     bool possible =
         memchr(partition.data, 0, partition.size) == NULL && memchr(row.data, 0, row.size) == NULL;
-    return possible ? seek_point(cursor, partition, row, error) : SQLITE_OK;
+    if (!possible) {
+        return SQLITE_OK;
+    }
+    pt_key_begin(&cursor->high, cursor->table_id);
+    pt_key_append(&cursor->high, partition, row);
+    pt_buffer_append_byte(&cursor->high, 0);
+    return seek_point(cursor, error);
+}
+
+/* See search_point about arguments. */
+static int search_row_id(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
+{
+    pt_slice text;
+    cursor->is_point = true;
+    if (pt_value_argument_text(argv[0], &text) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    pt_key_begin(&cursor->high, cursor->table_id);
+    uint8_t *key = pt_buffer_extend(&cursor->high, text.size + 1);
+    if (key == NULL) {
+        return pt_error_nomem(error);
+    }
+    size_t size = pt_key_from_row_id(text, key);
+    if (size == 0) {
+        return SQLITE_OK;
+    }
+    key[size] = 0;
+    cursor->high.size -= text.size - size;
+    return seek_point(cursor, error);
 }
 
 static bool make_partition_bound(pt_buffer *buffer, uint32_t table_id, pt_slice partition,
@@ -466,21 +500,22 @@ static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_erro
 
 static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
-    int rc = SQLITE_OK;
-    if (has_filter(cursor)) {
+    /* First, because a table that is not there matters more than a mistake in the filter. */
+    int rc = open_or_reuse_scan(cursor, error);
+    if (rc == SQLITE_OK && has_filter(cursor)) {
         rc = pt_row_filter_set(&cursor->filter, &cursor->table->config, argv[--argc], error);
     }
     if (rc == SQLITE_OK) {
         rc = check_scan_is_allowed(cursor, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = open_or_reuse_scan(cursor, error);
     }
     if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
         return search_point(cursor, argv, error);
     }
     if (rc == SQLITE_OK && is_partition_query(cursor, argv)) {
         return search_partition(cursor, argv, error);
+    }
+    if (rc == SQLITE_OK && is_row_id_query(cursor, argv)) {
+        return search_row_id(cursor, argv, error);
     }
     if (rc == SQLITE_OK) {
         rc = set_ranges(cursor, argc, argv, error);

@@ -305,7 +305,14 @@ static int perform(pt_table *table, pt_slice key, const write_request *request, 
     return perform_on_found(table, key, request, error);
 }
 
-static int refuse_system_columns(const pt_write_arguments *given, pt_error *error)
+static int refuse_given_column(const char *name, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "%s cannot be given, the store sets it; leave the column out", name);
+}
+
+static int refuse_system_columns(const pt_table *table, const pt_write_arguments *given,
+                                 pt_error *error)
 {
     static const struct {
         int tail;
@@ -315,9 +322,12 @@ static int refuse_system_columns(const pt_write_arguments *given, pt_error *erro
                    {PT_TAIL_ENTITY_KEY, "EntityKey"}};
     for (size_t i = 0; i < sizeof columns / sizeof columns[0]; i++) {
         if (sqlite3_value_type(given->tail[columns[i].tail]) != SQLITE_NULL) {
-            return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                                "%s cannot be given, the store sets it; leave the column out",
-                                columns[i].name);
+            return refuse_given_column(columns[i].name, error);
+        }
+    }
+    for (int i = 0; i < table->config.row_id_count; i++) {
+        if (sqlite3_value_type(given->tail[PT_TAIL_COUNT + i]) != SQLITE_NULL) {
+            return refuse_given_column(table->config.row_ids[i], error);
         }
     }
     return SQLITE_OK;
@@ -343,7 +353,7 @@ static int make_insert_key(pt_table *table, const pt_write_arguments *given, wri
 int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
     write_request request = {0};
-    int rc = refuse_system_columns(given, error);
+    int rc = refuse_system_columns(table, given, error);
     if (rc == SQLITE_OK) {
         rc = read_request(table, given, &request, error);
     }

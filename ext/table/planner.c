@@ -15,7 +15,11 @@ static pt_plan_column plan_column(const pt_table *table, int index)
     if (index == PT_COLUMN_ROW_KEY) {
         return PT_PLAN_RK;
     }
-    switch (index - PT_COLUMN_FIRST - table->config.column_count) {
+    int tail = index - PT_COLUMN_FIRST - table->config.column_count;
+    if (tail >= PT_TAIL_COUNT) {
+        return PT_PLAN_ROW_ID;
+    }
+    switch (tail) {
     case PT_TAIL_ENTITY_KEY:
         return PT_PLAN_EK;
     case PT_TAIL_FILTER:
@@ -72,8 +76,8 @@ static bool reads_only_keys(const pt_table *table, sqlite3_index_info *info, boo
     sqlite3_uint64 allowed = (sqlite3_uint64)1 << PT_COLUMN_PARTITION_KEY;
     if (row_key) {
         allowed |= (sqlite3_uint64)1 << PT_COLUMN_ROW_KEY;
-        if (entity_key < 63) {
-            allowed |= (sqlite3_uint64)1 << entity_key;
+        for (int i = entity_key; i <= entity_key + table->config.row_id_count && i < 63; i++) {
+            allowed |= (sqlite3_uint64)1 << i;
         }
     }
     return (info->colUsed & ~allowed) == 0;

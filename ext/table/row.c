@@ -167,6 +167,21 @@ void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1])
                      time + 17);
 }
 
+/* All columns named for the rowid have the same value. */
+static int row_id_column(pt_row *row, sqlite3_context *context, pt_error *error)
+{
+    pt_buffer_clear(&row->json);
+    if (!pt_key_append_row_id(&row->json, pt_key_entity(row->key))) {
+        return pt_report_damage(row->key, error);
+    }
+    if (row->json.failed) {
+        return pt_error_nomem(error);
+    }
+    sqlite3_result_text64(context, (const char *)row->json.data, row->json.size, SQLITE_TRANSIENT,
+                          SQLITE_UTF8);
+    return SQLITE_OK;
+}
+
 __attribute__((noinline)) static int
 tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int tail, pt_error *error)
 {
@@ -177,6 +192,9 @@ tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int ta
         sqlite3_result_blob64(context, key.data, key.size,
                               row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
         return SQLITE_OK;
+    }
+    if (tail >= PT_TAIL_COUNT) {
+        return row_id_column(row, context, error);
     }
     int rc = pt_row_open(row, table, error);
     if (rc != SQLITE_OK) {

@@ -24,7 +24,7 @@ typedef struct pt_row {
     pt_shape_source source; /* the dictionary; its hint is the shape of an earlier row */
     const pt_column_places *places;
     pt_buffer shape;
-    pt_buffer json;
+    pt_buffer json;          /* or another text that a column returns */
     const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
 } pt_row;
 

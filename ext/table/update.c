@@ -101,8 +101,34 @@ static int check_stamp(const pt_write_arguments *given, int64_t ticks, pt_error 
     return SQLITE_OK;
 }
 
-static int check_system_columns(const pt_write_arguments *given, pt_slice old_key, int64_t ticks,
-                                pt_error *error)
+/* Setting a column to the row id that it has is no change. A damaged key that cannot be split has
+ * none. */
+static int check_row_ids(pt_table *table, const pt_write_arguments *given, pt_slice old_key,
+                         pt_error *error)
+{
+    bool made = false;
+    for (int i = 0; i < table->config.row_id_count; i++) {
+        sqlite3_value *row_id = given->tail[PT_TAIL_COUNT + i];
+        if (sqlite3_value_nochange(row_id)) {
+            continue;
+        }
+        if (!made) {
+            pt_buffer_clear(&table->json);
+            pt_key_append_row_id(&table->json, old_key);
+            made = true;
+        }
+        if (table->json.failed) {
+            return pt_error_nomem(error);
+        }
+        if (!is_given_bytes(row_id, pt_buffer_slice(&table->json))) {
+            return refuse_change(error, table->config.row_ids[i]);
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int check_system_columns(pt_table *table, const pt_write_arguments *given, pt_slice old_key,
+                                int64_t ticks, pt_error *error)
 {
     sqlite3_value *entity_key = given->tail[PT_TAIL_ENTITY_KEY];
     if (!sqlite3_value_nochange(entity_key)) {
@@ -113,7 +139,8 @@ static int check_system_columns(const pt_write_arguments *given, pt_slice old_ke
             return refuse_change(error, "EntityKey");
         }
     }
-    return check_stamp(given, ticks, error);
+    int rc = check_row_ids(table, given, old_key, error);
+    return rc == SQLITE_OK ? check_stamp(given, ticks, error) : rc;
 }
 
 /* True if this statement has updated the entity already. UPDATE ... FROM may find a row several
@@ -350,7 +377,7 @@ int pt_update(pt_table *table, sqlite3_value *entity_key, const pt_write_argumen
         return SQLITE_OK;
     }
     if (rc == SQLITE_OK) {
-        rc = check_system_columns(given, pt_key_entity(old_key), record.ticks, error);
+        rc = check_system_columns(table, given, pt_key_entity(old_key), record.ticks, error);
     }
     if (rc == SQLITE_OK) {
         rc = make_new_key(table, given, old_key, &new_key, error);

@@ -62,6 +62,16 @@ static bool cut_type_suffix(pt_slice *name)
     return found;
 }
 
+/* The service sends such members with an entity. They are no properties, so nobody can store one.
+ */
+static int refuse_control_member(json_reading *p, pt_slice name)
+{
+    return refuse_member(p, name,
+                         "names that begin with odata. are not for properties; give it another "
+                         "name, or read the service's JSON with pt_entity_properties",
+                         "PropertyNameInvalid");
+}
+
 static int add_member(json_reading *p, pt_slice name, const pt_json_token *value)
 {
     if (value->kind == PT_JSON_NESTED) {
@@ -71,7 +81,7 @@ static int add_member(json_reading *p, pt_slice name, const pt_json_token *value
                              "InvalidInput");
     }
     if (pt_slice_has_prefix(name, pt_slice_text(PT_ODATA_CONTROL_PREFIX))) {
-        return SQLITE_OK;
+        return p->entity ? SQLITE_OK : refuse_control_member(p, name);
     }
     member added = {.name = name, .value = *value};
     added.annotation = cut_type_suffix(&added.name);

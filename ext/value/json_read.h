@@ -27,13 +27,13 @@
  *     Edm.Binary               string in base64
  *
  * An annotation may come before or after its property. An annotation without property, or of a
- * null, must name a type but is otherwise ignored. Members whose names begin with "odata." are
- * ignored.
+ * null, must name a type but is otherwise ignored.
  *
  * Returns SQLITE_OK, SQLITE_NOMEM, or SQLITE_MISMATCH with a message that names the property and
  * the first problem: not TEXT, malformed JSON, not an object, a nested object or array, a name
- * twice, an empty name, PartitionKey, RowKey or Timestamp as property, half of a surrogate pair, an
- * unknown annotation, a value that does not fit its annotation.
+ * twice, an empty name or one that begins with "odata.", PartitionKey, RowKey or Timestamp as
+ * property, half of a surrogate pair, an unknown annotation, a value that does not fit its
+ * annotation.
  *
  * This does not call SQLite's json_valid: it would need a prepared statement, and an application
  * that finalizes all statements before it closes the connection would find and finalize that one
@@ -43,8 +43,9 @@ int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error);
 
 /*
  * Reads a whole entity in the same way. PartitionKey and RowKey must be there, as strings that can
- * be keys, and Timestamp may be there; the bag gets the other members. Error messages begin with
- * `subject` instead of "Properties".
+ * be keys, and Timestamp may be there; the bag gets the other members. Members whose names begin
+ * with "odata.", which the service sends, are ignored. Error messages begin with `subject` instead
+ * of "Properties".
  */
 int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error);
 

@@ -139,7 +139,7 @@ static void check_declaration(const pt_config *config)
     sqlite3_finalize(select);
     must_hold(sqlite3_prepare_v2(db, sql, -1, &select, NULL) == SQLITE_OK, "it can be read");
     must_hold(sqlite3_column_count(select) ==
-                  PT_COLUMN_FIRST + config->column_count + PT_TAIL_COUNT,
+                  PT_COLUMN_FIRST + config->column_count + PT_TAIL_COUNT + config->row_id_count,
               "it has all columns");
     for (int i = 0; i < config->column_count; i++) {
         must_hold(

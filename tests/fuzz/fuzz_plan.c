@@ -9,7 +9,13 @@
 #include "fuzz/fuzz.h"
 #include "query/ranges.h"
 
-enum { CONSTRAINTS_MAX = 8, ORDER_MAX = 3, EK_FIRST = PT_TERM_EK_EQ, RK_FIRST = PT_TERM_RK_EQ };
+enum {
+    CONSTRAINTS_MAX = 8,
+    ORDER_MAX = 3,
+    EK_FIRST = PT_TERM_EK_EQ,
+    RK_FIRST = PT_TERM_RK_EQ,
+    ROW_ID_FIRST = PT_TERM_ROW_ID_EQ
+};
 
 typedef struct asked {
     pt_plan_query query;
@@ -30,7 +36,7 @@ static bool filtered;
 
 /* --- What is asked --- */
 
-static argument take_argument(fuzz_input *input, bool blob)
+static argument take_argument(fuzz_input *input, pt_plan_column column)
 {
     static const char tails[] = {0, 1, 'a', '\xFF'};
     unsigned kind = take_below(input, 16);
@@ -40,7 +46,11 @@ static argument take_argument(fuzz_input *input, bool blob)
     if (kind == 1) {
         return (argument){.type = SQLITE_INTEGER, .size = 1, .bytes = "5"};
     }
-    blob = blob != (kind == 2);
+    if (column == PT_PLAN_ROW_ID) {
+        const char *partition = texts[take_below(input, TEXTS)];
+        return row_id_argument(partition, texts[take_below(input, TEXTS)], kind);
+    }
+    bool blob = (column == PT_PLAN_EK) != (kind == 2);
     argument made = {.type = blob ? SQLITE_BLOB : SQLITE_TEXT};
     const char *text = texts[take_below(input, TEXTS)];
     append_bytes(&made, text, strlen(text));
@@ -68,7 +78,7 @@ static void take_constraint(fuzz_input *input, int i)
     made->in = made->op == PT_OP_EQ && take_below(input, 3) == 0;
     now.counts[i] = made->in ? 1 + (int)take_below(input, LIST_MAX) : 1;
     for (int value = 0; value < now.counts[i]; value++) {
-        now.arguments[i][value] = take_argument(input, made->column == PT_PLAN_EK);
+        now.arguments[i][value] = take_argument(input, made->column);
     }
 }
 
@@ -134,6 +144,8 @@ static bool holds_for(const pt_plan_constraint *constraint, const argument *valu
         return text_passes(partition_of(which), op, value);
     case PT_PLAN_RK:
         return text_passes(row_of(which), op, value);
+    case PT_PLAN_ROW_ID:
+        return has_row_id(&model.keys[which], value);
     default:
         return entity_passes(whole_key(which), op, value);
     }
@@ -176,6 +188,8 @@ static int term_of(const pt_plan_constraint *constraint)
         return RK_FIRST + op;
     case PT_PLAN_EK:
         return EK_FIRST + op;
+    case PT_PLAN_ROW_ID:
+        return ROW_ID_FIRST + op;
     default:
         return PT_TERM_FILTER;
     }
@@ -309,7 +323,7 @@ static int compare_by(const pt_plan_order *order, int a, int b)
 static bool in_order(int a, int b)
 {
     for (int i = 0; i < now.query.order_count; i++) {
-        if (now.order[i].column == PT_PLAN_OTHER) {
+        if (now.order[i].column == PT_PLAN_OTHER || now.order[i].column == PT_PLAN_ROW_ID) {
             return false;
         }
         int result = compare_by(&now.order[i], a, b);

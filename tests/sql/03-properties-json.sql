@@ -91,3 +91,12 @@ UPDATE Typed SET Age = 'old', Email = 'x';
 SELECT Properties FROM Typed;
 UPDATE Typed SET Age = 'old', Properties = '{"Name":"Jun"}';
 SELECT Properties FROM Typed;
+
+-- Names that begin with odata. are not for properties, neither in Properties nor as columns. The
+-- service sends some with an entity; pt_entity_properties leaves them out.
+INSERT INTO Typed(PartitionKey, RowKey, Properties) VALUES ('p', '2', '{"odata.colour":"red"}');
+UPDATE Typed SET Properties = '{"Age":1,"odata.etag":"W/"}';
+CREATE VIRTUAL TABLE Reserved USING ptable("odata.colour" String);
+INSERT INTO Typed(PartitionKey, RowKey, Properties) VALUES ('p', '2', pt_entity_properties(
+  '{"odata.metadata":"u","odata.type":"a.T","odata.id":"i","odata.etag":"W/","odata.editLink":"T()","PartitionKey":"p","RowKey":"2","Age":2}', 'line 1'));
+SELECT RowKey, Properties FROM Typed WHERE Age = 2;

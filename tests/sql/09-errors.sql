@@ -130,7 +130,7 @@ SELECT i FROM T;
 INSERT INTO T(PartitionKey, RowKey) VALUES ('p', 'r') ON CONFLICT DO NOTHING;
 UPDATE T SET i = 4 RETURNING i;
 DELETE FROM T RETURNING i;
-SELECT rowid FROM T;
+SELECT last_insert_rowid();
 -- INSERT knows RETURNING, but only what was given, also where it is left out.
 SAVEPOINT given;
 INSERT INTO T(PartitionKey, RowKey) VALUES (1, 2) RETURNING PartitionKey, typeof(Timestamp), typeof(ETag);

@@ -36,6 +36,11 @@ SELECT DISTINCT PartitionKey FROM T ORDER BY PartitionKey;
 -- EntityKey is bytes in any encoding, so paging goes on working.
 SELECT RowKey FROM T WHERE EntityKey > pt_entity_key('a', 'b') ORDER BY EntityKey LIMIT 3;
 
+-- So is a row id, which is ASCII.
+SELECT _rowid_ FROM T WHERE oid IN (SELECT rowid FROM T WHERE RowKey IN ('Ā', '😀'));
+SELECT RowKey FROM T WHERE rowid = 'a/%C4%80' OR rowid = 'a/Ā' OR rowid = 'a/b' || char(0);
+EXPLAIN QUERY PLAN SELECT RowKey FROM T WHERE rowid = 'a/%C4%80';
+
 -- Writing.
 UPDATE T SET v = v || '€' WHERE PartitionKey = 'a' AND RowKey = 'Ā';
 INSERT OR REPLACE INTO T(PartitionKey, RowKey, Properties) VALUES ('ä', '😀', '{"v":"\ud83d\ude00€"}');

@@ -242,3 +242,9 @@ SELECT Name FROM Employee WHERE Filter MATCH 'Age gt 30'
   AND (PartitionKey = 'Sales' AND RowKey IN ('01', '03') OR PartitionKey = 'Marketing' AND RowKey IN ('01', '02'));
 UPDATE Employee SET Age = 40 WHERE (PartitionKey = 'Sales' AND RowKey > '01' OR PartitionKey = 'New') AND Filter MATCH 'Age ge 30';
 SELECT changes();
+
+-- A table that is gone is said to be gone, also to a wrong filter.
+CREATE VIRTUAL TABLE Gone USING ptable(Age Int32, store='gone.ptable');
+DELETE FROM pt_tables WHERE Store = 'gone.ptable' AND TableName = 'Gone';
+SELECT * FROM Gone('Age >');
+SELECT * FROM Gone WHERE Filter MATCH 'age gt 30';

@@ -74,9 +74,10 @@ static int refuse_as_lock_file(pt_error *error, const char *name, const char *wh
                         name, what);
 }
 
+/* There is at least one. */
 static bool are_zeros(const uint8_t *bytes, size_t size)
 {
-    return size == 0 || (bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0);
+    return bytes[0] == 0 && memcmp(bytes, bytes + 1, size - 1) == 0;
 }
 
 /* Sets the bytes of a mutex that LMDB has just made. False if none can be made here. */

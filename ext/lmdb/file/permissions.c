@@ -153,8 +153,14 @@ static mode_t without_group(mode_t mode)
 
 static int set_mode(int fd, const pt_lmdb_permissions *like, mode_t mode, bool same_group)
 {
-    if (like->acl_size > 0 && set_acl(fd, like, mode, same_group) == 0) {
-        return 0;
+    if (like->acl_size > 0) {
+        if (set_acl(fd, like, mode, same_group) == 0) {
+            return 0;
+        }
+        /* The file may have the list already: the group must not get its mask when it goes. */
+        if (fchmod(fd, mode & OWNER_ONLY) != 0) {
+            return errno;
+        }
     }
     mode = narrowed(like, mode);
     if (!same_group) {

@@ -27,6 +27,8 @@ static int fchmod_error;
 static int fsetxattr_error;
 static int fremovexattr_error;
 static int fgetxattr_error;
+static uint8_t list[ACL_SIZE]; /* that fgetxattr() gives */
+static size_t list_size;       /* 0: that of the file */
 static bool is_ordinary_user;
 static bool no_noise;
 
@@ -97,6 +99,10 @@ int fremovexattr(int fd, const char *name)
 ssize_t fgetxattr(int fd, const char *name, void *value, size_t size)
 {
     errno = fgetxattr_error;
+    if (list_size > 0) {
+        memcpy(value, list, list_size);
+        return (ssize_t)list_size;
+    }
     return fgetxattr_error != 0 ? -1 : syscall(SYS_fgetxattr, fd, name, value, size);
 }
 
@@ -437,6 +443,7 @@ static void a_list_that_cannot_be_given_widens_nothing(void **state)
         {{.owner = 6, .user = 6, .group = 6, .mask = 4, .other = 4}, 0644},
         {{.owner = 6, .user = 0, .group = 6, .mask = 6, .other = 4}, 0600},
     };
+    enum { USER_TAG_AT = 12 };
     static const int errors[] = {ENOTSUP, ENOSPC, EIO};
     for (size_t i = 0; i < sizeof lists / sizeof lists[0]; i++) {
         const acl_rights *rights = &lists[i].rights;
@@ -452,21 +459,88 @@ static void a_list_that_cannot_be_given_widens_nothing(void **state)
             assert_int_equal(shared_mode(&like), lists[i].mode & ~(mode_t)0070);
             fremovexattr_error = 0;
         }
+        /* A group in the list counts as much as a user. */
+        like.acl[USER_TAG_AT] = 8;
+        assert_int_equal(shared_mode(&like), lists[i].mode);
+        fchmod_error = EROFS;
+        int fd = open(intruder, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+        assert_int_equal(pt_lmdb_copy_permissions(fd, &like), EROFS);
+        close(fd);
+        unlink(intruder);
+        fchmod_error = 0;
         fsetxattr_error = 0;
     }
+}
+
+/* A group that is not the one of the list has only everybody's rights. */
+static void a_list_goes_without_its_owning_group(void **state)
+{
+    (void)state;
+    acl_rights rights = {.owner = 6, .user = 6, .group = 6, .mask = 6, .other = 4};
+    pt_lmdb_permissions like = {.file = {.st_uid = SOME_USER, .st_gid = SOME_GROUP}};
+    like.file.st_mode = S_IFREG | acl_mode(&rights);
+    like.acl_size = acl_make(&rights, SOME_USER, like.acl);
+    int fd = open(intruder, O_RDWR | O_CREAT | O_CLOEXEC, 0600);
+    bool supported = acl_set(intruder, ACL_OF_FILE, &rights, SOME_USER);
+    is_ordinary_user = true;
+    fchown_error = EPERM;
+    assert_int_equal(pt_lmdb_copy_permissions(fd, &like), 0);
+    fchown_error = 0;
+    is_ordinary_user = false;
+    rights.group = 4;
+    bool right = acl_is(intruder, &rights, SOME_USER);
+    close(fd);
+    unlink(intruder);
+    if (!supported) {
+        print_message("skipped: the file system has no access control lists\n");
+        skip();
+    }
+    assert_true(right);
+}
+
+static void a_list_that_is_not_understood_widens_nothing(void **state)
+{
+    (void)state;
+    enum { MASK_AT = 28, OTHER_AT = 36 };
+    const acl_rights rights = {.owner = 6, .user = 6, .group = 6, .mask = 6, .other = 4};
+    pt_lmdb_permissions like;
+    put_file(place);
+    assert_int_equal(chmod(place, 0664), 0);
+    int fd = open(place, O_RDWR | O_CLOEXEC);
+    static const size_t damaged[] = {3, 4 + 7, ACL_SIZE - 1};
+    for (size_t i = 0; i <= sizeof damaged / sizeof damaged[0]; i++) {
+        list_size = acl_make(&rights, SOME_USER, list);
+        if (i < sizeof damaged / sizeof damaged[0]) {
+            list_size = damaged[i];
+        } else {
+            list[0] = 3; /* a later version */
+        }
+        assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), 0);
+        assert_int_equal(shared_mode(&like), 0600);
+    }
+    /* Without a mask the permission bits say all. */
+    acl_make(&rights, SOME_USER, list);
+    memmove(list + 12, list + 20, 8);
+    memmove(list + 20, list + OTHER_AT, 8);
+    list_size = MASK_AT;
+    assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), 0);
+    assert_int_equal(shared_mode(&like), 0664);
+    list_size = 0;
+    close(fd);
+    unlink(place);
 }
 
 static void a_list_that_cannot_be_read_widens_nothing(void **state)
 {
     (void)state;
-    put_file(intruder);
-    assert_int_equal(chmod(intruder, 0664), 0);
-    int fd = open(intruder, O_RDWR | O_CLOEXEC);
+    put_file(place);
+    assert_int_equal(chmod(place, 0664), 0);
+    int fd = open(place, O_RDWR | O_CLOEXEC);
     pt_lmdb_permissions like;
     static const struct {
         int error;
         mode_t mode;
-    } cases[] = {{ENODATA, 0664}, {ENOTSUP, 0664}, {EIO, 0600}, {ERANGE, 0600}};
+    } cases[] = {{ENODATA, 0664}, {ENOTSUP, 0664}, {ENOSYS, 0664}, {EIO, 0600}, {ERANGE, 0600}};
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         fgetxattr_error = cases[i].error;
         assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), 0);
@@ -474,8 +548,10 @@ static void a_list_that_cannot_be_read_widens_nothing(void **state)
         assert_int_equal(shared_mode(&like), cases[i].mode);
     }
     close(fd);
-    unlink(intruder);
-    assert_int_equal(pt_lmdb_read_permissions(-1, intruder, &like), ENOENT);
+    unlink(place);
+    assert_int_equal(pt_lmdb_read_permissions(-1, place, &like), ENOENT);
+    assert_int_equal(pt_lmdb_read_permissions(fd, NULL, &like), EBADF);
+    assert_int_equal(pt_lmdb_keep_permissions(fd, &like), EBADF);
 }
 
 #define place_test(name) cmocka_unit_test_setup_teardown(name, make_place, remove_folder)
@@ -494,6 +570,8 @@ int main(void)
         place_test(a_file_that_cannot_be_replaced_is_removed),
         place_test(a_file_is_for_no_more_than_its_model),
         place_test(a_list_that_cannot_be_given_widens_nothing),
+        place_test(a_list_goes_without_its_owning_group),
+        place_test(a_list_that_is_not_understood_widens_nothing),
         place_test(a_list_that_cannot_be_read_widens_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -154,6 +154,7 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
         "SELECT PartitionKey FROM t",
         "SELECT RowKey FROM t ORDER BY EntityKey DESC",
         "SELECT v FROM t",
+        "SELECT rowid FROM t",
         "SELECT DISTINCT PartitionKey FROM t",
         "SELECT DISTINCT PartitionKey FROM t ORDER BY PartitionKey DESC",
         "SELECT v FROM t WHERE RowKey = '1'",

@@ -417,6 +417,89 @@ static void a_logical_key_begins_with_the_table(void **state)
     assert_true(key.failed);
 }
 
+/* --- Row ids --- */
+
+#define KEY(literal) pt_slice_of(literal, sizeof(literal) - 1)
+
+static void assert_row_id(pt_slice key, const char *row_id)
+{
+    pt_buffer text = {0};
+    assert_true(pt_buffer_assign(&text, pt_slice_text("before ")));
+    assert_true(pt_key_append_row_id(&text, key));
+    pt_slice made = pt_slice_of(text.data + 7, text.size - 7);
+    assert_true(pt_slice_equal(made, pt_slice_text(row_id)));
+    uint8_t back[64];
+    size_t size = pt_key_from_row_id(made, back);
+    assert_true(pt_slice_equal(pt_slice_of(back, size), key));
+    pt_buffer_free(&text);
+}
+
+static void a_row_id_spells_the_key(void **state)
+{
+    (void)state;
+    assert_row_id(KEY("\0"), "/");
+    assert_row_id(KEY("p\0r"), "p/r");
+    assert_row_id(KEY("\0r"), "/r");
+    assert_row_id(KEY("p\0"), "p/");
+    assert_row_id(KEY("AZaz\0"
+                      "09-._~"),
+                  "AZaz/09-._~");
+    assert_row_id(KEY("a/b\0%2F"), "a%2Fb/%252F");
+    assert_row_id(KEY("it's\0\"x\" y"), "it%27s/%22x%22%20y");
+    assert_row_id(KEY("\xC3\xA9\0\x01\x7F"), "%C3%A9/%01%7F");
+    assert_row_id(KEY("@[`{\0/:,^"), "%40%5B%60%7B/%2F%3A%2C%5E");
+}
+
+static void every_byte_of_a_key_comes_back(void **state)
+{
+    (void)state;
+    for (unsigned byte = 1; byte < 256; byte++) {
+        const uint8_t key[] = {(uint8_t)byte, 0, (uint8_t)byte};
+        pt_buffer text = {0};
+        assert_true(pt_key_append_row_id(&text, pt_slice_of(key, sizeof key)));
+        bool plain = text.size == 3;
+        assert_true(plain || text.size == 7);
+        assert_true(plain == (strchr("0123456789-._~", (int)byte) != NULL ||
+                              ((byte | 0x20) >= 'a' && (byte | 0x20) <= 'z')));
+        uint8_t back[7];
+        assert_int_equal(pt_key_from_row_id(pt_buffer_slice(&text), back), sizeof key);
+        assert_memory_equal(back, key, sizeof key);
+        pt_buffer_free(&text);
+    }
+}
+
+static void another_spelling_is_no_row_id(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {"",      "p",     "p/r/",  "//",    "p%2fr/",  "p/%61",
+                                        "p/%",   "p/%2",  "p/%2G", "p/%G2", "p/ ",     "p/\xC3\xA9",
+                                        "p/%00", "%00/r", "p/%7E", "p/r%",  "_rowid_", "p%2Fr",
+                                        "p/%:0", "p/%0:", "p/%@1"};
+    uint8_t key[16];
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) {
+        if (pt_key_from_row_id(pt_slice_text(texts[i]), key) != 0) {
+            fail_msg("'%s' is taken for a row id", texts[i]);
+        }
+    }
+    assert_int_equal(pt_key_from_row_id(KEY("p/r\0"), key), 0);
+    assert_int_equal(pt_key_from_row_id(KEY("p\0r"), key), 0);
+    assert_int_equal(pt_key_from_row_id(pt_slice_of("p/r%2F", 5), key), 0);
+}
+
+static void a_row_id_needs_a_key_and_memory(void **state)
+{
+    (void)state;
+    pt_buffer text = {0};
+    assert_false(pt_key_append_row_id(&text, KEY("p")));
+    assert_false(pt_key_append_row_id(&text, KEY("")));
+    assert_false(text.failed);
+    failing_malloc_arm(0, true);
+    assert_true(pt_key_append_row_id(&text, KEY("p\0r")));
+    assert_true(failing_malloc_disarm());
+    assert_true(text.failed);
+    pt_buffer_free(&text);
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -437,6 +520,10 @@ int main(void)
         cmocka_unit_test(exactly_the_texts_with_the_prefix_lie_before_its_end),
         cmocka_unit_test(a_malformed_prefix_does_no_harm),
         cmocka_unit_test(running_out_of_memory_shows_in_the_buffer),
+        cmocka_unit_test(a_row_id_spells_the_key),
+        cmocka_unit_test(every_byte_of_a_key_comes_back),
+        cmocka_unit_test(another_spelling_is_no_row_id),
+        cmocka_unit_test(a_row_id_needs_a_key_and_memory),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -70,7 +70,7 @@ static const char *const refusals[] = {
     "!ALTER TABLE W RENAME TO X",
     "CREATE VIRTUAL TABLE Lost USING ptable(store='missing.ptable', readonly=1)",
     "!SELECT * FROM Lost",
-    "!SELECT rowid FROM W",
+    "!SELECT nothing FROM W",
     "DROP TABLE Lost",
     NULL};
 

@@ -1,8 +1,9 @@
 /*
  * Queries are written in short. WHERE: terms of a column (p PartitionKey, r RowKey, e EntityKey,
- * f Filter, x another), an operator (= in > >= < <= ^ for a prefix, m for MATCH, # for anything
- * else) and marks (' literal text, ! unusable, ~ not BINARY); "limit", "offset". ORDER BY: columns,
- * with - if descending. Flags: d distinct, k keys only, p PartitionKey only, u another text order.
+ * i row id, f Filter, x another), an operator (= in > >= < <= ^ for a prefix, m for MATCH, # for
+ * anything else) and marks (' literal text, ! unusable, ~ not BINARY); "limit", "offset". ORDER BY:
+ * columns, with - if descending. Flags: d distinct, k keys only, p PartitionKey only, u another
+ * text order.
  *
  * Uses are written per constraint: the argument's number, o for omit, i for all of an IN.
  */
@@ -32,6 +33,8 @@ static pt_plan_column column_of(char letter)
         return PT_PLAN_RK;
     case 'e':
         return PT_PLAN_EK;
+    case 'i':
+        return PT_PLAN_ROW_ID;
     case 'f':
         return PT_PLAN_FILTER;
     default:
@@ -393,14 +396,19 @@ static void cost_tells_good_plans_from_bad(void **state)
     assert_int_equal(plan_of("p=", "", "").rows, 200);
     assert_int_equal(plan_of("p= r=", "", "").rows, 1);
     assert_int_equal(plan_of("e=", "", "").rows, 1);
+    assert_int_equal(plan_of("i=", "", "").rows, 1);
+    assert_int_equal(plan_of("iin", "", "").rows, 10);
+    assert_true(cost_of("i=") == cost_of("e="));
+    assert_true(cost_of("iin") == cost_of("ein"));
+    assert_true(cost_of("i>") == cost_of(""));
 }
 
 /* The first terms make the constraints of a query, by the bits of `terms`. */
 static pt_plan plan_of_terms(unsigned terms)
 {
-    static const char *const words[PT_TERM_COUNT] = {"p=", "pin", "p>", "p>=", "p<", "p<=", "p^",
-                                                     "r=", "rin", "r>", "r>=", "r<", "r<=", "r^",
-                                                     "e=", "ein", "e>", "e>=", "e<", "e<=", "fm"};
+    static const char *const words[PT_TERM_COUNT] = {
+        "p=",  "pin", "p>", "p>=", "p<", "p<=", "p^", "r=",  "rin", "r>",  "r>=", "r<",
+        "r<=", "r^",  "e=", "ein", "e>", "e>=", "e<", "e<=", "i=",  "iin", "fm"};
     pt_plan_constraint constraints[PT_TERM_COUNT];
     pt_plan_use uses[PT_TERM_COUNT];
     pt_plan_query made = {.constraints = constraints};
@@ -421,7 +429,8 @@ static void another_term_never_costs_more(void **state)
     static const int counted[] = {
         PT_TERM_PK_EQ,          PT_TERM_PK_IN, PT_TERM_PK_GT, PT_TERM_PK_LE, PT_TERM_RK_EQ,
         PT_TERM_PK_STARTS_WITH, PT_TERM_RK_IN, PT_TERM_RK_GE, PT_TERM_RK_LT, PT_TERM_RK_STARTS_WITH,
-        PT_TERM_EK_EQ,          PT_TERM_EK_IN, PT_TERM_EK_GT, PT_TERM_EK_LE, PT_TERM_FILTER};
+        PT_TERM_EK_EQ,          PT_TERM_EK_IN, PT_TERM_EK_GT, PT_TERM_EK_LE, PT_TERM_ROW_ID_EQ,
+        PT_TERM_ROW_ID_IN,      PT_TERM_FILTER};
     enum { COUNTED = sizeof counted / sizeof *counted };
     static double costs[1u << COUNTED];
     for (unsigned set = 0; set < 1u << COUNTED; set++) {
@@ -449,6 +458,9 @@ static void plans_are_told_in_the_services_words(void **state)
     assert_sentence("pin r=", "", "", "point queries: PartitionKey IN (?) AND RowKey=?");
     assert_sentence("rin p=", "", "", "point queries: PartitionKey=? AND RowKey IN (?)");
     assert_sentence("ein", "", "", "point queries: EntityKey IN (?)");
+    assert_sentence("i=", "", "", "point query: _rowid_=?");
+    assert_sentence("iin", "", "k", "point queries: _rowid_ IN (?), keys only");
+    assert_sentence("p= i= fm", "", "", "point query: PartitionKey=? AND _rowid_=?, Filter");
     assert_sentence("p= r>= r<", "", "", "range query: PartitionKey=? AND RowKey>=? AND RowKey<?");
     assert_sentence("p= r^", "", "", "range query: PartitionKey=? AND pt_starts_with(RowKey,?)");
     assert_sentence("p= e>", "", "", "range query: PartitionKey=? AND EntityKey>?");

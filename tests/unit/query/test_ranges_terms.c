@@ -353,6 +353,31 @@ static int set_with_failure(unsigned bits, int argc, sqlite3_value **argv)
     return rc;
 }
 
+static void row_ids_are_keys(void **state)
+{
+    (void)state;
+    ask("t20 = 'a%2F/b'");
+    assert_int_equal(ranges.entity.point_count, 1);
+    assert_bytes(ranges.entity.points[0], BYTES("a/\0b"));
+    ask("t21 IN ('a/b', 'a/a', 'a/%61', 'a/b', '', NULL, x'612f63', 5, 'a/a' || char(0))");
+    assert_int_equal(ranges.entity.point_count, 2);
+    assert_bytes(ranges.entity.points[0], BYTES("a\0a"));
+    assert_bytes(ranges.entity.points[1], BYTES("a\0b"));
+    ask("t21 IN (SELECT value FROM json_each('[1, 2.5, \"a/b\", null]'))");
+    assert_int_equal(ranges.entity.point_count, 1);
+    ask("t14 = x'610062' AND t20 = 'a/b'");
+    assert_false(ranges.nothing);
+    static const char *const nothing[] = {
+        "t20 = 'a/%62'", "t20 = '_rowid_'",           "t20 = ''",
+        "t20 = 5",       "t20 = x'612f62'",           "t20 = NULL",
+        "t20 = 2.5",     "t20 = 'a/b' || char(0)",    "t20 = 'a' || char(0) || 'b'",
+        "t20 = 'é/'",    "t21 IN ('a', 'b', 'a/b%')", "t20 = 'a/b' AND t14 = x'610063'"};
+    for (size_t i = 0; i < sizeof nothing / sizeof *nothing; i++) {
+        ask(nothing[i]);
+        assert_true(ranges.nothing);
+    }
+}
+
 static void running_out_of_memory_is_told(void **state)
 {
     (void)state;
@@ -360,6 +385,8 @@ static void running_out_of_memory_is_told(void **state)
         "t0 = 'a' AND t16 = zeroblob(10000) AND t13 = 7",
         "t1 IN (SELECT hex(zeroblob(2000)) || value FROM json_each('[1,2,3,4,5]')) AND t13 = 'a'",
         "t15 IN (x'610062', zeroblob(9000)) AND t4 = hex(zeroblob(5000))",
+        "t20 = hex(zeroblob(5000)) || '/' || hex(zeroblob(5000))",
+        "t21 IN (SELECT hex(zeroblob(2000)) || '/' || value FROM json_each('[1,2,3,4,5]'))",
     };
     term_table_filter = set_with_failure;
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
@@ -391,6 +418,7 @@ int main(void)
         cmocka_unit_test(lists_are_sorted_and_distinct),
         cmocka_unit_test(more_conditions_narrow_ranges),
         cmocka_unit_test(a_list_that_cannot_be_read_is_an_error),
+        cmocka_unit_test(row_ids_are_keys),
         cmocka_unit_test(running_out_of_memory_is_told),
     };
     return cmocka_run_group_tests(tests, open_term_table, close_term_table);

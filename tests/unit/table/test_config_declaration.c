@@ -76,13 +76,30 @@ static void sqlite_accepts_the_declaration(void **state)
     assert_table(db, "CREATE VIRTUAL TABLE t USING ptable",
                  "PartitionKey TEXT 0 0;RowKey TEXT 0 0;Filter TEXT 1 0;Properties TEXT 0 0;"
                  "Timestamp TEXT 1 0;ETag TEXT 1 0;WriteMode TEXT 1 0;IfMatch TEXT 1 0;"
-                 "EntityKey BLOB 1 1");
+                 "EntityKey BLOB 1 1;_rowid_ TEXT 1 0;rowid TEXT 1 0;oid TEXT 1 0");
     assert_int_equal(sqlite3_exec(db, "DROP TABLE t", NULL, NULL, NULL), SQLITE_OK);
     assert_table(db,
                  "CREATE VIRTUAL TABLE t USING ptable(a, \"b \"\"x\"\"\" String, c Int32, d Int64,"
                  " e Double, f Boolean, g DateTime, h Guid, [select] Binary, scan=deny)",
                  "PartitionKey TEXT 0 0;RowKey TEXT 0 0;a  0 0;b \"x\" TEXT 0 0;c INTEGER 0 0;"
                  "d INTEGER 0 0;e REAL 0 0;f INTEGER 0 0;g TEXT 0 0;h TEXT 0 0;select BLOB 0 0;"
+                 "Filter TEXT 1 0;Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;"
+                 "WriteMode TEXT 1 0;IfMatch TEXT 1 0;EntityKey BLOB 1 1;_rowid_ TEXT 1 0;"
+                 "rowid TEXT 1 0;oid TEXT 1 0");
+    sqlite3_close(db);
+}
+
+static void a_declared_column_takes_the_place_of_a_row_id(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_database();
+    assert_table(db, "CREATE VIRTUAL TABLE t USING ptable(OID Int32)",
+                 "PartitionKey TEXT 0 0;RowKey TEXT 0 0;OID INTEGER 0 0;Filter TEXT 1 0;"
+                 "Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;WriteMode TEXT 1 0;"
+                 "IfMatch TEXT 1 0;EntityKey BLOB 1 1;_rowid_ TEXT 1 0;rowid TEXT 1 0");
+    assert_int_equal(sqlite3_exec(db, "DROP TABLE t", NULL, NULL, NULL), SQLITE_OK);
+    assert_table(db, "CREATE VIRTUAL TABLE t USING ptable(oid, \"_RowId_\" String, rowid)",
+                 "PartitionKey TEXT 0 0;RowKey TEXT 0 0;oid  0 0;_RowId_ TEXT 0 0;rowid  0 0;"
                  "Filter TEXT 1 0;Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;"
                  "WriteMode TEXT 1 0;IfMatch TEXT 1 0;EntityKey BLOB 1 1");
     sqlite3_close(db);
@@ -115,6 +132,7 @@ static void names_of_the_tail_are_reserved(void **state)
     assert_true(pt_declaration_reserves("entitykey"));
     assert_false(pt_declaration_reserves("Age"));
     assert_false(pt_declaration_reserves("RowKey"));
+    assert_false(pt_declaration_reserves("rowid"));
     assert_false(pt_declaration_reserves(""));
 }
 
@@ -137,6 +155,7 @@ int main(void)
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(sqlite_accepts_the_declaration),
+        cmocka_unit_test(a_declared_column_takes_the_place_of_a_row_id),
         cmocka_unit_test(key_columns_are_never_null),
         cmocka_unit_test(names_of_the_tail_are_reserved),
         cmocka_unit_test(it_may_run_out_of_memory),

@@ -279,9 +279,10 @@ static void a_mode_that_is_a_number_takes_memory(void **state)
     }
     tail[PT_TAIL_WRITE_MODE] = mode;
     const pt_write_arguments given = {.tail = tail};
+    pt_table table = {.config = {.row_id_count = 0}};
     pt_error failure = PT_ERROR_NONE;
     failing_malloc_arm(0, false);
-    assert_int_equal(pt_insert(NULL, &given, &failure), SQLITE_NOMEM);
+    assert_int_equal(pt_insert(&table, &given, &failure), SQLITE_NOMEM);
     assert_true(failing_malloc_disarm());
     pt_error_clear(&failure);
     sqlite3_value_free(mode);

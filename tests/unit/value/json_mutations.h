@@ -11,7 +11,7 @@ static const char *const seeds[] = {
     "{\"Due\":\"2026-11-21T08:00:00.0000000Z\",\"Due@odata.type\":\"Edm.DateTime\",\"x\":-1.5e-7}",
     "{\"\\u00e4\\ud83d\\ude00\":\"a\\u0000b\",\"b\":\"Zm9v\",\"b@odata.type\":\"Edm.Binary\"}",
     ("{\"g\":\"0f8fad5b-d9cb-469f-a165-70867728950e\",\"g@odata.type\":\"Edm.Guid\",\"n\":null,"
-     "\"t\":true,\"odata.etag\":\"W\"}"),
+     "\"t\":true,\"odata\":\"W\"}"),
 };
 
 /* Changes the text in place, within its capacity; returns its new size. */

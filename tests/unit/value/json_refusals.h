@@ -73,6 +73,11 @@ static const struct {
     {"{\"a\":5.0,\"a@odata.type\":\"Edm.Int32\"}", "a: 5.0 is not an Int32"},
     {"{\"a\":\"abc\",\"a@odata.type\":\"Edm.Int64\"}", "a: \"abc\" is not an Int64"},
     {"{\"a\":\"\",\"a@odata.type\":\"Edm.Int64\"}", "a: \"\" is not an Int64"},
+    {"{\"a\":1,\"odata.etag\":\"W/\"}",
+     "Properties: property odata.etag: names that begin with odata. are not for properties; give "
+     "it "
+     "another name, or read the service's JSON with pt_entity_properties (PropertyNameInvalid)"},
+    {"{\"odata.\":null}", "property odata.: names that begin with odata. are not for properties"},
     {"{\"a\":5,\"a@odata.type\":\"Edm.String\"}", "a: 5 is not a String"},
     {"{\"a\":1,\"a@odata.type\":\"Edm.Boolean\"}", "a: 1 is not a Boolean"},
     {"{\"a\":\"true\",\"a@odata.type\":\"Edm.Boolean\"}", "a: \"true\" is not a Boolean"},

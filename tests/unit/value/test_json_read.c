@@ -163,9 +163,6 @@ static void what_means_no_property_is_ignored(void **state)
     assert_parsed("{\"a\":null,\"a@odata.type\":\"Edm.Int64\",\"b\":1}", "b=Int32:1");
     assert_parsed("{\"Timestamp@odata.type\":\"Edm.DateTime\",\"b\":1}", "b=Int32:1");
     assert_parsed("{\"@odata.type\":\"Edm.Int64\"}", "");
-    assert_parsed("{\"odata.etag\":\"W/\",\"odata.metadata\":1,\"odata.etag\":2,"
-                  "\"odata.type\":null}",
-                  "");
 }
 
 static void everything_else_is_refused_with_the_reason(void **state)
