@@ -126,18 +126,25 @@ static ssize_t read_at(int fd, uint8_t *bytes, size_t size, size_t at)
 
 /*
  * LMDB makes a lock file of its full size, then the mutexes in it, and writes the two numbers last.
- * A crash before that leaves a file of zeros, but for the mutexes. Sets *lock_file if `fd` is such
- * a file, or has the numbers, or is empty. Returns 0 or errno.
+ * A process that ends before that leaves a file of zeros, but for the mutexes. A power failure may
+ * leave a file of the full size with any part of its content. Sets *lock_file if `fd` is such a
+ * file, or has the numbers, or is empty. Returns 0 or errno.
  */
 static int look_at_content(int fd, bool *lock_file)
 {
     uint8_t bytes[4096];
+    struct stat file = {0};
     size_t size = 0;
     ssize_t got = read_at(fd, bytes, sizeof bytes, 0);
     *lock_file =
         got == 0 || (got >= NUMBERS_SIZE && memcmp(bytes, &LOCK_MAGIC, sizeof LOCK_MAGIC) == 0);
     if (got < LEAST_SIZE || *lock_file) {
         return got < 0 ? errno : 0;
+    }
+    if (are_zeros(bytes, NUMBERS_SIZE) && fstat(fd, &file) == 0 &&
+        file.st_size == PT_LMDB_LOCK_FILE_SIZE) {
+        *lock_file = true;
+        return 0;
     }
     erase_mutexes(bytes);
     while (got > 0 && are_zeros(bytes, (size_t)got)) {

@@ -638,7 +638,7 @@ static void a_file_that_only_begins_as_an_unfinished_lock_file_is_not_written(vo
         {4096, 8},
         {4096, 200},
         {4096, 4095},
-        {LARGEST, LARGEST - 1},
+        {LARGEST - 1, LARGEST - 2},
         {LARGEST + 1, LARGEST + 1},
         {LARGE, LARGE},
         {LARGE, 500000},
