@@ -278,7 +278,8 @@ static bool is_sound(void)
 static bool has_advice(const char *text)
 {
     return strstr(text, "backup") != NULL || strstr(text, "name another") != NULL ||
-           strstr(text, "pt_check") != NULL || strstr(text, "newer version") != NULL;
+           strstr(text, "a name of its own") != NULL || strstr(text, "pt_check") != NULL ||
+           strstr(text, "newer version") != NULL;
 }
 
 static bool is_stored(uint64_t hash)
