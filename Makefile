@@ -422,7 +422,7 @@ lint-tidy: $(SOURCES:ext/%.c=$(BUILD)/tidy/%.txt)
 
 $(BUILD)/tidy/%.txt: ext/%.c $(shell find ext -name '*.h') .clang-tidy
 	@mkdir -p $(@D)
-	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -DSQLITE_CORE -Iext -DXXH_DEBUGLEVEL=1 \
+	@clang-tidy --quiet $< -- -std=c11 -D_GNU_SOURCE -DSQLITE_CORE -DPT_DEBUG -Iext -DXXH_DEBUGLEVEL=1 \
 	    >$@ 2>&1 || { cat $@; exit 1; }
 
 lint-cppcheck:

@@ -1,5 +1,6 @@
 #include "catalog/tables_source.h"
 
+#include "base/assert.h"
 #include "catalog/stores.h"
 #include "entity/damage.h"
 #include "entity/key.h"
@@ -101,6 +102,7 @@ static int find_qualified(pt_catalog_source *source, const char *name, const cha
 
 static int find_ptable(pt_catalog_source *source, const char *name, pt_error *error)
 {
+    PT_ASSERT(name != NULL);
     const char *point = strchr(name, '.');
     char *schema;
     int rc = pt_schema_search(source->connection->db, find_name_in_schema, &name, &schema, error);

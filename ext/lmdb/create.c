@@ -105,7 +105,7 @@ static int number_commits(const pt_lmdb_env *env)
     pt_put_le64(number, COMMIT_BEFORE_THE_FIRST);
     mdb_env_get_fd(env->env, &fd);
     ssize_t written =
-        pwrite(fd, number, sizeof number, (off_t)(env->page_size + PT_LMDB_META_COMMIT_AT));
+        pwrite(fd, number, sizeof number, (off_t)env->page_size + PT_LMDB_META_COMMIT_AT);
     return written == (ssize_t)sizeof number ? MDB_SUCCESS : EIO;
 }
 

@@ -258,7 +258,7 @@ static bool number_is_right(pt_lmdb_store *store)
 /* LMDB corrects the number when a write transaction begins. */
 int pt_lmdb_txn_correct_number(pt_lmdb_store *store, pt_error *error)
 {
-    MDB_txn *txn;
+    MDB_txn *txn = NULL;
     if (number_is_right(store)) {
         return SQLITE_OK;
     }

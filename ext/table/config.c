@@ -2,6 +2,7 @@
 
 #include <stdarg.h>
 
+#include "base/assert.h"
 #include "base/number.h"
 #include "base/sqlite.h"
 #include "base/text.h"
@@ -501,6 +502,7 @@ static int read_named(config_reader *r, const char *name, bool quoted, const cha
     if (r->module == OF_QUEUE && *skip_argument_blanks(after_name) != '=') {
         return refuse_queue_column(r, name);
     }
+    PT_ASSERT(name != NULL);
     const struct constraint *constraint = constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {
         return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);

@@ -1,5 +1,6 @@
 #include "table/entity_writer.h"
 
+#include "base/assert.h"
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "entity/shape.h"
@@ -358,6 +359,9 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
 
 int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
+    /* A change that only removes an entity needs nothing else. */
+    PT_ASSERT(change->put != NULL ||
+              (change->remove != NULL && change->over == NULL && change->if_absent == NULL));
     int rc = SQLITE_OK;
     bool has_rules = change->put != NULL && pt_entity_has_rules(table);
     if (change->over != NULL) {

@@ -167,6 +167,7 @@ int pt_current_view_renew(pt_current_view *current, pt_store *store, pt_interrup
     int rc = view != NULL ? store->engine->snapshot_begin(view->snapshot, error)
                           : pt_view_open(store, &view, error);
     if (rc == SQLITE_OK) {
+        PT_ASSERT(view != NULL);
         view->interruption = interruption;
         *current = (pt_current_view){.view = view};
     }
