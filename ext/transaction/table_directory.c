@@ -274,7 +274,7 @@ bool pt_table_names_add(pt_table_names *names, int64_t id, pt_slice name)
 int pt_table_names_add_all(pt_table_names *names, pt_view *view, pt_error *error)
 {
     pt_table_walk walk = {0};
-    pt_table_entry entry;
+    pt_table_entry entry = {0};
     bool found = true;
     int rc = pt_table_walk_open(&walk, view, (pt_slice){0}, error);
     while (rc == SQLITE_OK && found) {
