@@ -1,8 +1,8 @@
 #!/bin/sh
 # prove.sh command test ...: runs each test with the command, two at a time, and says how many have
-# passed. Of tests that pass it prints nothing else; of tests that fail it prints everything. With
-# V=1, or if there is one test only, it also prints the remarks of tests that pass. Fails if a test
-# fails.
+# passed. If all pass it prints nothing else but the summary; if one fails, everything that prove
+# printed. With V=1, or if there is one test only, it prints the remarks of tests that pass as well.
+# Fails if a test fails.
 set -u
 command=$1
 shift
@@ -16,17 +16,15 @@ if [ -n "${V:-}" ] || [ $# -eq 1 ]; then
     exit
 fi
 
-status=$(mktemp)
-trap 'rm -f "$status"' EXIT
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 
 # A terminal shows the count in one line that changes; a log gets some lines.
 total=$#
 passed=0
-remarks=
 count() {
     passed=$((passed + 1))
-    remarks=
     if [ -t 1 ]; then
         printf '\r%d of %d have passed \r' "$passed" "$total"
     elif [ $((passed * 4 / total)) -ne $(((passed - 1) * 4 / total)) ]; then
@@ -34,38 +32,19 @@ count() {
     fi
 }
 
-show_remarks() {
-    [ -z "$remarks" ] || printf '%s\n' "$remarks"
-    remarks=
-}
-
-# prove prints a line for each test, "name .. ok", or "name .. " with remarks below it and "ok" or
-# an explanation after them.
+# prove ends the lines of a test that has passed with "ok".
 {
     run "$@"
-    echo $? >"$status"
-} | {
-    while IFS= read -r line; do
-        case $line in
-        *' '*.' ok' | ok) count ;;
-        *' '*'.. ')
-            show_remarks
-            remarks=$line
-            ;;
-        'All tests successful.' | 'Test Summary Report')
-            show_remarks
-            printf '%s\n' "$line"
-            ;;
-        *)
-            if [ -n "$remarks" ]; then
-                remarks="$remarks
-$line"
-            else
-                printf '%s\n' "$line"
-            fi
-            ;;
-        esac
-    done
-    show_remarks
-}
-exit "$(cat "$status")"
+    echo $? >"$folder/status"
+} | tee "$folder/log" | while IFS= read -r line; do
+    case $line in
+    *' '*.' ok' | ok) count ;;
+    esac
+done
+status=$(cat "$folder/status")
+if [ "$status" -eq 0 ]; then
+    sed -n '/^All tests successful/,$p' "$folder/log"
+else
+    cat "$folder/log"
+fi
+exit "$status"

@@ -12,9 +12,10 @@ make_target() {
         OUT="$(dirname "$library")" BUILD="$work" 2>&1
 }
 
-# Runs an installed example.
+# Runs an installed example. PT_SHELL is a list of words, so the libraries are separated by colons.
+preload=$(echo "${PT_PRELOAD:-}" | tr ' ' ':')
 installed() {
-    (cd / && LC_ALL=C.UTF-8 TZ=UTC PT_SHELL="env LD_PRELOAD=${PT_PRELOAD:-} sqlite3" \
+    (cd / && LC_ALL=C.UTF-8 TZ=UTC PT_SHELL="env LD_PRELOAD=$preload sqlite3" \
         timeout --kill-after=5 60 "$prefix/share/ptable/examples/run.sh" "$@" 2>&1)
 }
 
