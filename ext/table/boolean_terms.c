@@ -108,6 +108,11 @@ static int check_value(const char *column, sqlite3_value *value, pt_error *error
     if (copy == NULL) {
         return pt_error_nomem(error);
     }
+    /* As UTF-8 first: without memory to convert it, any other text would look like no number. */
+    if (sqlite3_value_text(copy) == NULL) {
+        sqlite3_value_free(copy);
+        return pt_error_nomem(error);
+    }
     bool number = sqlite3_value_numeric_type(copy) != SQLITE_TEXT;
     int rc = number ? SQLITE_OK : refuse_text(column, copy, error);
     sqlite3_value_free(copy);
