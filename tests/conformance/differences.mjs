@@ -205,9 +205,9 @@ export const WHOLE = [
   {
     name: "filter-refusals",
     reason: "the emulator evaluates some filters that the service refuses, and gives other codes",
-    change: ({ filter }) => {
+    change: ({ table, filter }, outcome, tables) => {
       const [, status, code] = REFUSED_FILTERS.find(([text]) => text === filter) ?? [];
-      return status && { status, code };
+      return status && tables.has(table.toLowerCase()) ? { status, code } : undefined;
     },
   },
 ];
