@@ -125,7 +125,7 @@ static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt
     info->estimatedCost = plan_cost(table, plan);
     info->estimatedRows = plan->rows;
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-    return pt_boolean_terms_plan(table, info);
+    return table->config.has_booleans ? pt_boolean_terms_plan(table, info) : SQLITE_OK;
 }
 
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
