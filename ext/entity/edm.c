@@ -172,3 +172,37 @@ void pt_guid_format(const uint8_t guid[PT_GUID_SIZE], char text[PT_GUID_TEXT_SIZ
     }
     *text = 0;
 }
+
+/* --- Names --- */
+
+bool pt_is_annotation_name(pt_slice name)
+{
+    return pt_slice_has_prefix(name, pt_slice_text(PT_ODATA_CONTROL_PREFIX)) ||
+           pt_slice_has_suffix(name, pt_slice_text(PT_ODATA_TYPE_SUFFIX));
+}
+
+const char *pt_system_property_name(pt_system_property property)
+{
+    static const char *const names[PT_SYSTEM_PROPERTIES] = {
+        [PT_SYSTEM_PARTITION_KEY] = "PartitionKey",
+        [PT_SYSTEM_ROW_KEY] = "RowKey",
+        [PT_SYSTEM_TIMESTAMP] = "Timestamp",
+    };
+    return names[property];
+}
+
+pt_system_property pt_find_system_property(pt_slice name)
+{
+    pt_system_property found = 0;
+    while (found < PT_SYSTEM_PROPERTIES &&
+           !pt_slice_equal(name, pt_slice_text(pt_system_property_name(found)))) {
+        found++;
+    }
+    return found;
+}
+
+bool pt_is_property_name(pt_slice name)
+{
+    return name.size != 0 && !pt_is_annotation_name(name) &&
+           pt_find_system_property(name) == PT_SYSTEM_PROPERTIES;
+}

@@ -89,4 +89,24 @@ void pt_guid_format(const uint8_t guid[PT_GUID_SIZE], char text[PT_GUID_TEXT_SIZ
 #define PT_ODATA_CONTROL_PREFIX                                                                    \
     "odata." /* before names that describe the entity and are not properties of it */
 
+/* True for the name of an annotation: it has that suffix or that prefix. */
+bool pt_is_annotation_name(pt_slice name);
+
+/* What every entity has beside its properties. */
+typedef enum pt_system_property {
+    PT_SYSTEM_PARTITION_KEY,
+    PT_SYSTEM_ROW_KEY,
+    PT_SYSTEM_TIMESTAMP,
+    PT_SYSTEM_PROPERTIES,
+} pt_system_property;
+
+const char *pt_system_property_name(pt_system_property property);
+
+/* PT_SYSTEM_PROPERTIES for other names. */
+pt_system_property pt_find_system_property(pt_slice name);
+
+/* False for the names that no property can have: the empty one, those of annotations, and those of
+ * the system properties. */
+bool pt_is_property_name(pt_slice name);
+
 #endif

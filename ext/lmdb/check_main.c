@@ -1,7 +1,9 @@
 #include "lmdb/check_main.h"
 
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "base/ticks.h"
+#include "entity/edm.h"
 #include "lmdb/page/walk.h"
 
 /* mdb_copy -c writes its copy as commit 1 and keeps our state record, which has the number of the
@@ -11,6 +13,7 @@ enum { COMMIT_OF_A_COPY = 1 };
 /* Names or shapes of the dictionary. Ids must come without gaps. */
 typedef struct dictionary_check {
     const char *what; /* for messages */
+    bool has_rules;   /* property names: some are not allowed */
     int (*load)(pt_dictionary *dictionary, uint16_t id, pt_slice content);
     bool ended; /* an entry was missing or malformed: later ones cannot be loaded */
     unsigned count;
@@ -110,8 +113,25 @@ static int check_dictionary_entry(const main_check *check, dictionary_check *lis
                          "the dictionary: %s %d is %s; entities that have it cannot be read",
                          list->what, (int)id,
                          sound ? "malformed, or those before it are missing" : "damaged");
+    } else if (list->has_rules && !pt_is_property_name(content)) {
+        char name[PT_EXCERPT_SIZE];
+        pt_excerpt(content, name);
+        pt_check_problem(check->checking->report,
+                         "the dictionary: %s %d is %Q, which no property can have", list->what,
+                         (int)id, name);
     }
     return SQLITE_OK;
+}
+
+static void check_last_bucket(const main_check *check, const pt_lmdb_entry *entry)
+{
+    uint64_t *last = &check->checking->last_bucket;
+    if (!pt_format_read_bucket(entry->key, entry->value, last)) {
+        report_main(check, "the number of its last bucket of long keys is damaged");
+    } else if (*last == PT_FORMAT_BUCKET_MAX) {
+        report_main(check, "the number of its last bucket of long keys is the highest possible: no "
+                           "new one can be made, and some long keys cannot be inserted");
+    }
 }
 
 static int check_counts(const main_check *check, uint32_t table, const pt_lmdb_entry *entry)
@@ -135,9 +155,7 @@ static int check_record(main_check *check, const pt_lmdb_entry *entry)
     } else if (pt_slice_equal(entry->key, pt_format_state_key())) {
         check_state_record(check, entry->value);
     } else if (pt_slice_equal(entry->key, pt_format_last_bucket_key())) {
-        if (!pt_format_read_bucket(entry->key, entry->value, &check->checking->last_bucket)) {
-            report_main(check, "the number of its last bucket of long keys is damaged");
-        }
+        check_last_bucket(check, entry);
     } else if (pt_format_is_name_key(entry->key, &id)) {
         return check_dictionary_entry(check, &check->names, id, entry);
     } else if (pt_format_is_shape_key(entry->key, &id)) {
@@ -203,9 +221,10 @@ static void compare_dictionary(const main_check *check)
 
 int pt_lmdb_check_main(pt_lmdb_checking *checking, pt_error *error)
 {
-    main_check check = {.checking = checking,
-                        .names = {.what = "property name", .load = pt_dictionary_load_name},
-                        .shapes = {.what = "shape", .load = pt_dictionary_load_shape}};
+    main_check check = {
+        .checking = checking,
+        .names = {.what = "property name", .has_rules = true, .load = pt_dictionary_load_name},
+        .shapes = {.what = "shape", .load = pt_dictionary_load_shape}};
     int rc = pt_lmdb_check_tree(checking, "main database", &checking->meta.main, pt_slice_compare,
                                 take_main_entry, &check, error);
     if (rc != SQLITE_OK) {

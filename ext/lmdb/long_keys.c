@@ -340,8 +340,9 @@ static int assign_bucket(const pt_lmdb_long_trees *trees, uint64_t *bucket)
         return mdb_rc;
     }
     if (mdb_rc == MDB_SUCCESS &&
-        !pt_format_read_bucket(pt_format_last_bucket_key(), pt_lmdb_slice(value), &last)) {
-        return MDB_CORRUPTED;
+        (!pt_format_read_bucket(pt_format_last_bucket_key(), pt_lmdb_slice(value), &last) ||
+         last == PT_FORMAT_BUCKET_MAX)) {
+        return MDB_CORRUPTED; /* so many buckets were never made */
     }
     uint8_t record[PT_FORMAT_BUCKET_SIZE];
     *bucket = last + 1;

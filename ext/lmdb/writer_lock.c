@@ -114,8 +114,11 @@ int64_t pt_lmdb_next_timestamp(pt_store *base)
     int64_t stored = atomic_load(&store->newest_clock);
     int64_t last = store->last_timestamp > stored ? store->last_timestamp : stored;
     int64_t now = pt_ticks_now();
-    int64_t next = now > last ? now : last + 1;
-    /* A later one could not be read back: the store would count as damaged. */
-    store->last_timestamp = next < PT_TICKS_MAX ? next : PT_TICKS_MAX;
+    /* A later one could not be read back: the store would count as damaged. The same one again
+     * would repeat an ETag, and a large value would overwrite another. */
+    if (last == PT_TICKS_MAX) {
+        return 0;
+    }
+    store->last_timestamp = now > last ? now : last + 1;
     return store->last_timestamp;
 }

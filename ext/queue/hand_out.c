@@ -159,9 +159,8 @@ int pt_queue_hand_out(pt_queue *queue, pt_queue_request *request, pt_error *erro
         rc = pt_queue_read_get_timeout(queue->azure_limits, request->visibility, &get.timeout,
                                        error);
     }
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (rc == SQLITE_OK) {
+        rc = pt_session_next_timestamp(queue->table.session, &get.now, error);
     }
-    get.now = pt_session_next_timestamp(queue->table.session);
-    return hand_out_all(&get, error);
+    return rc == SQLITE_OK ? hand_out_all(&get, error) : rc;
 }

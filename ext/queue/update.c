@@ -13,7 +13,11 @@ static int set_next_visible(const pt_queue *queue, sqlite3_value *seconds, pt_me
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int64_t now = pt_session_next_timestamp(queue->table.session);
+    int64_t now;
+    rc = pt_session_next_timestamp(queue->table.session, &now, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     message->next_visible = pt_queue_next_visible(now, ticks, message->expires);
     return pt_queue_check_update_timeout(queue->azure_limits, seconds, ticks,
                                          message->expires - now, error);
@@ -60,12 +64,14 @@ int pt_queue_update(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
     pt_message held;
     pt_message message;
+    int64_t now;
     int rc = read_receipt(request, &held, error);
-    if (rc != SQLITE_OK) {
-        return rc;
+    if (rc == SQLITE_OK) {
+        rc = pt_session_next_timestamp(queue->table.session, &now, error);
     }
-    int64_t now = pt_session_next_timestamp(queue->table.session);
-    rc = pt_queue_check_receipt(queue, &held, now, &message, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_queue_check_receipt(queue, &held, now, &message, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_queue_apply_update(queue, request->visibility, request->body, &message, error);
     }

@@ -64,10 +64,12 @@ static int insert_message(pt_queue *queue, sqlite3_value **columns, pt_error *er
         rc = pt_queue_read_insert_timeout(azure, columns[PT_QUEUE_VISIBILITY_TIMEOUT], time_to_live,
                                           &delay, error);
     }
+    if (rc == SQLITE_OK) {
+        rc = pt_session_next_timestamp(queue->table.session, &message.inserted, error);
+    }
     if (rc != SQLITE_OK) {
         return rc;
     }
-    message.inserted = pt_session_next_timestamp(queue->table.session);
     message.expires = pt_queue_later(message.inserted, time_to_live);
     message.next_visible = pt_queue_next_visible(message.inserted, delay, message.expires);
     pt_message_make_id(message.inserted, message.id);
@@ -115,8 +117,9 @@ static int read_held(pt_queue *queue, sqlite3_value *key, pt_message *message, p
                             "= ... AND PopReceipt = ..., or for several messages WHERE (MessageId, "
                             "PopReceipt) IN (SELECT ...) (MissingRequiredQueryParameter)");
     }
-    int64_t now = pt_session_next_timestamp(queue->table.session);
-    return pt_queue_check_receipt(queue, &held, now, message, error);
+    int64_t now;
+    int rc = pt_session_next_timestamp(queue->table.session, &now, error);
+    return rc == SQLITE_OK ? pt_queue_check_receipt(queue, &held, now, message, error) : rc;
 }
 
 /* SQLite 3.40 passes all columns to an UPDATE ... FROM. A column counts as set only if its value

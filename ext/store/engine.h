@@ -163,7 +163,8 @@ struct pt_engine {
     /* Also withdraws the dictionary ids that are assigned but not committed. */
     void (*unlock)(pt_store *store);
     /* Assigns a timestamp: the clock, or one more than the last one assigned if the clock is not
-     * later. Call it with the lock held, after a snapshot has begun under it. */
+     * later. 0: the last one possible (PT_TICKS_MAX) has been assigned. Call it with the lock held,
+     * after a snapshot has begun under it. */
     int64_t (*next_timestamp)(pt_store *store);
 
     /* --- Snapshots --- */

@@ -410,17 +410,9 @@ static int read_key(config_reader *r, int key, pt_type type)
     return SQLITE_OK;
 }
 
-/* True for a name that OData reserves: JSON in Properties uses it to annotate another property. */
-static bool is_annotation(const char *name)
-{
-    pt_slice whole = pt_slice_text(name);
-    return pt_slice_has_prefix(whole, pt_slice_text(PT_ODATA_CONTROL_PREFIX)) ||
-           pt_slice_has_suffix(whole, pt_slice_text(PT_ODATA_TYPE_SUFFIX));
-}
-
 static int check_declared_name(config_reader *r, const char *name)
 {
-    if (is_annotation(name)) {
+    if (pt_is_annotation_name(pt_slice_text(name))) {
         return refuse_argument(
             &r->reading, "leave it out: types are shown by Properties, and kept without a column",
             "column name \"%s\", which is the name of an OData annotation", name);

@@ -157,7 +157,11 @@ static int write_patched(pt_table *table, const pt_entity_change *change, pt_err
 {
     const pt_record *record = change->over;
     pt_slice old = pt_buffer_slice(&table->old_record);
-    int64_t ticks = pt_session_next_timestamp(table->session);
+    int64_t ticks;
+    int rc = pt_session_next_timestamp(table->session, &ticks, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     pt_session_require_sync(table->session, table->config.sync);
     uint8_t *bytes = pt_session_put(table->session, *change->put, change->operation, old.size);
     if (bytes == NULL) {
@@ -265,9 +269,9 @@ static int put_bag(pt_table *table, const pt_entity_change *change, int64_t tick
 static int put_entity(pt_table *table, const pt_entity_change *change, bool has_large,
                       pt_error *error)
 {
-    int64_t ticks = pt_session_next_timestamp(table->session);
-    int rc = SQLITE_OK;
-    if (has_large) {
+    int64_t ticks;
+    int rc = pt_session_next_timestamp(table->session, &ticks, error);
+    if (rc == SQLITE_OK && has_large) {
         rc = pt_large_fields_put(table->session, table->id.id, ticks, &table->bag, error);
     }
     return rc == SQLITE_OK ? put_bag(table, change, ticks, error) : rc;
@@ -351,8 +355,11 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
     }
     pt_session_require_sync(table->session, table->config.sync);
     if (rc == SQLITE_OK && short_size != 0) {
-        return put_record(table, change, table->last_shape, short_size,
-                          pt_session_next_timestamp(table->session), error);
+        int64_t ticks;
+        rc = pt_session_next_timestamp(table->session, &ticks, error);
+        return rc == SQLITE_OK
+                   ? put_record(table, change, table->last_shape, short_size, ticks, error)
+                   : rc;
     }
     return rc == SQLITE_OK ? write_with_large_values(table, change, error) : rc;
 }

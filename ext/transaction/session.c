@@ -470,10 +470,25 @@ void pt_session_require_sync(pt_session *session, pt_sync sync)
     }
 }
 
-int64_t pt_session_next_timestamp(pt_session *session)
+static int refuse_timestamp(const pt_session *session, pt_error *error)
 {
-    session->clock = session->store->engine->next_timestamp(session->store);
-    return session->clock;
+    return pt_error_set(
+        error, SQLITE_FULL,
+        "store %Q: its clock stands at 9999-12-31T23:59:59.9999999Z, so there is no "
+        "later Timestamp for another write; copy its tables into a new store with "
+        "INSERT ... SELECT",
+        session->store->path);
+}
+
+int pt_session_next_timestamp(pt_session *session, int64_t *ticks, pt_error *error)
+{
+    int64_t next = session->store->engine->next_timestamp(session->store);
+    if (next == 0) {
+        return refuse_timestamp(session, error);
+    }
+    session->clock = next;
+    *ticks = next;
+    return SQLITE_OK;
 }
 
 uint32_t pt_session_new_table_id(pt_session *session)

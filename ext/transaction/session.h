@@ -155,8 +155,8 @@ int pt_session_refuse_rolled_back(pt_error *error);
 void pt_session_require_sync(pt_session *session, pt_sync sync);
 
 /* The timestamp of the next write, in ticks (base/ticks.h). Greater than all before in the store.
- */
-int64_t pt_session_next_timestamp(pt_session *session);
+ * SQLITE_FULL: there is no greater one. */
+int pt_session_next_timestamp(pt_session *session, int64_t *ticks, pt_error *error);
 
 /* An id for a new table. PT_TABLE_ID_LIMIT: no id is left. */
 uint32_t pt_session_new_table_id(pt_session *session);

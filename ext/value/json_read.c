@@ -16,20 +16,10 @@ typedef struct member {
     pt_json_token value;
 } member;
 
-/* The members of an entity that are not properties. */
-typedef enum system_member {
-    MEMBER_PARTITION_KEY,
-    MEMBER_ROW_KEY,
-    MEMBER_TIMESTAMP,
-    SYSTEM_MEMBERS
-} system_member;
-
-static const char *const system_names[SYSTEM_MEMBERS] = {"PartitionKey", "RowKey", "Timestamp"};
-
 typedef struct json_reading {
     const char *subject; /* the name of the text in error messages */
     bool entity;         /* system members are allowed, and the keys required */
-    bool has[SYSTEM_MEMBERS];
+    bool has[PT_SYSTEM_PROPERTIES];
     pt_bag *bag;
     pt_buffer members; /* array of member */
     pt_error *error;
@@ -181,22 +171,13 @@ static int refuse_member_value(json_reading *p, const member *property, pt_type 
                         quote, excerpt, quote, pt_json_expectation(type));
 }
 
-static system_member find_system_member(pt_slice name)
-{
-    system_member found = 0;
-    while (found < SYSTEM_MEMBERS && !pt_slice_equal(name, pt_slice_text(system_names[found]))) {
-        found++;
-    }
-    return found;
-}
-
-static int take_system_member(json_reading *p, const member *property, system_member which)
+static int take_system_member(json_reading *p, const member *property, pt_system_property which)
 {
     if (!p->entity) {
         return refuse_member(p, property->name, "is a system property; leave it out of the JSON",
                              "PropertyNameInvalid");
     }
-    if (which != MEMBER_TIMESTAMP &&
+    if (which != PT_SYSTEM_TIMESTAMP &&
         (property->value.kind != PT_JSON_STRING ||
          !pt_key_is_valid_text(pt_json_token_text(&property->value)))) {
         return refuse_member(p, property->name,
@@ -209,9 +190,10 @@ static int take_system_member(json_reading *p, const member *property, system_me
 
 static int check_members_of_keys(json_reading *p)
 {
-    for (system_member key = MEMBER_PARTITION_KEY; p->entity && key <= MEMBER_ROW_KEY; key++) {
+    for (pt_system_property key = PT_SYSTEM_PARTITION_KEY; p->entity && key <= PT_SYSTEM_ROW_KEY;
+         key++) {
         if (!p->has[key]) {
-            return refuse_member(p, pt_slice_text(system_names[key]),
+            return refuse_member(p, pt_slice_text(pt_system_property_name(key)),
                                  "is missing; write a string, which may be empty",
                                  "PropertiesNeedValue");
         }
@@ -222,8 +204,8 @@ static int check_members_of_keys(json_reading *p)
 /* `type` is the type that the annotation names, or PT_NONE. */
 static int add_member_property(json_reading *p, const member *property, pt_type type)
 {
-    system_member which = find_system_member(property->name);
-    if (which != SYSTEM_MEMBERS) {
+    pt_system_property which = pt_find_system_property(property->name);
+    if (which != PT_SYSTEM_PROPERTIES) {
         return take_system_member(p, property, which);
     }
     if (property->name.size == 0) {

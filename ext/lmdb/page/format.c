@@ -241,5 +241,5 @@ bool pt_format_read_bucket(pt_slice key, pt_slice record, uint64_t *bucket)
         return false;
     }
     *bucket = pt_get_le64(record.data);
-    return *bucket != 0;
+    return *bucket != 0 && *bucket <= PT_FORMAT_BUCKET_MAX;
 }

@@ -99,10 +99,14 @@ void pt_format_write_counts(pt_slice key, const pt_table_counts *counts,
 /* False if the record is damaged or too short. */
 bool pt_format_read_counts(pt_slice key, pt_slice record, pt_table_counts *counts);
 
+/* The highest number of a bucket: every bucket has a next number, before which its keys end. */
+#define PT_FORMAT_BUCKET_MAX (UINT64_MAX - 1)
+
 /* A bucket number: the record of the last bucket, or the value of a link. */
 void pt_format_write_bucket(pt_slice key, uint64_t bucket, uint8_t record[PT_FORMAT_BUCKET_SIZE]);
 
-/* False if the record is damaged, has another size, or is 0, which is no bucket's number. */
+/* False if the record is damaged, has another size, or is 0 or more than PT_FORMAT_BUCKET_MAX,
+ * which no bucket's number is. */
 bool pt_format_read_bucket(pt_slice key, pt_slice record, uint64_t *bucket);
 
 #endif

@@ -179,6 +179,41 @@ static void the_dictionary_is_checked(void **state)
     expect("the dictionary");
 }
 
+/* Each in the place of the store's own first name, which is A. */
+static void names_that_no_property_can_have_are_found(void **state)
+{
+    (void)state;
+    static const char *const names[] = {"",           "PartitionKey", "RowKey",     "Timestamp",
+                                        "odata.etag", "A@odata.type", "@odata.type"};
+    for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
+        char expected[100];
+        put_sealed(NULL, BYTES("n\0\1"), pt_slice_text(names[i]));
+        snprintf(expected, sizeof expected,
+                 "the dictionary: property name 1 is '%s', which no property can have", names[i]);
+        expect(expected);
+    }
+    static const char *const allowed[] = {"partitionkey", "Odata.etag", "a.odata.", "@odata.typ"};
+    for (size_t i = 0; i < sizeof allowed / sizeof allowed[0]; i++) {
+        put_sealed(NULL, BYTES("n\0\1"), pt_slice_text(allowed[i]));
+        char *text = check();
+        assert_null(strstr(text, "the dictionary"));
+        sqlite3_free(text);
+    }
+}
+
+static void a_last_bucket_at_its_limit_is_found(void **state)
+{
+    (void)state;
+    put_sealed(NULL, BYTES("bucket"), BYTES("\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));
+    expect("the number of its last bucket of long keys is damaged");
+    put_sealed(NULL, BYTES("bucket"), BYTES("\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));
+    expect("the number of its last bucket of long keys is the highest possible");
+    put_sealed(NULL, BYTES("bucket"), BYTES("\xFD\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));
+    char *text = check();
+    assert_null(strstr(text, "bucket"));
+    sqlite3_free(text);
+}
+
 static void the_main_database_is_checked(void **state)
 {
     (void)state;
@@ -464,6 +499,8 @@ int main(void)
         check_test(buckets_are_compared_with_links),
         check_test(circles_of_links_are_found),
         check_test(the_dictionary_is_checked),
+        check_test(names_that_no_property_can_have_are_found),
+        check_test(a_last_bucket_at_its_limit_is_found),
         check_test(the_main_database_is_checked),
         check_test(garbage_is_checked),
         check_test(missing_parts_are_named),

@@ -48,7 +48,7 @@ static pt_value put_value(pt_type type, const uint8_t *bytes, size_t size, int64
 static pt_value store_value(const uint8_t *bytes, size_t size)
 {
     begin(session);
-    pt_value value = put_value(PT_STRING, bytes, size, pt_session_next_timestamp(session), 0);
+    pt_value value = put_value(PT_STRING, bytes, size, next_timestamp(session), 0);
     sync_now(session);
     pt_session_commit(session);
     return value;
@@ -209,7 +209,7 @@ static void deleted_chunks_can_still_be_read(void **state)
     uint8_t *bytes = make_bytes(5000);
     pt_value old = store_value(bytes, 5000);
     begin(session);
-    pt_value pending = put_value(PT_STRING, bytes, 4500, pt_session_next_timestamp(session), 1);
+    pt_value pending = put_value(PT_STRING, bytes, 4500, next_timestamp(session), 1);
     assert_value_reads(pending, bytes, 4500);
     size_t row = pt_session_begin_row(session);
     assert_ok(pt_large_remove(session, SESSION_TABLE, &old.large, &error));
@@ -231,7 +231,7 @@ static void chunks_that_were_rolled_back_are_no_damage(void **state)
     pt_value old = store_value(bytes, 5000);
     begin(session);
     assert_int_equal(pt_session_savepoint(session, 0), SQLITE_OK);
-    pt_value pending = put_value(PT_STRING, bytes, 4500, pt_session_next_timestamp(session), 0);
+    pt_value pending = put_value(PT_STRING, bytes, 4500, next_timestamp(session), 0);
     assert_ok(pt_large_remove(session, SESSION_TABLE, &old.large, &error));
     pt_session_rollback_to(session, 0);
     assert_value_reads(old, bytes, 5000);
@@ -251,7 +251,7 @@ static void a_commit_that_is_undone_leaves_no_chunk(void **state)
     uint8_t *bytes = make_bytes(5000);
     pt_value old = store_value(bytes, 5000);
     begin(session);
-    put_value(PT_STRING, bytes, 4500, pt_session_next_timestamp(session), 0);
+    put_value(PT_STRING, bytes, 4500, next_timestamp(session), 0);
     assert_ok(pt_large_remove(session, SESSION_TABLE, &old.large, &error));
     sync_now(session);
     pt_session_rollback(session);
@@ -271,7 +271,7 @@ static void tables_without_large_values_are_known(void **state)
     assert_ok(pt_large_values_possible(session, SESSION_TABLE, &possible, &error));
     assert_false(possible);
     uint8_t *bytes = make_bytes(2500);
-    put_value(PT_STRING, bytes, 2500, pt_session_next_timestamp(session), 0);
+    put_value(PT_STRING, bytes, 2500, next_timestamp(session), 0);
     assert_ok(pt_large_values_possible(session, SESSION_TABLE, &possible, &error));
     assert_true(possible);
     sync_now(session);
@@ -419,7 +419,7 @@ static void reading_may_run_out_of_memory(void **state)
     pt_value stored = store_value(bytes, 90000);
     assert_reading_runs_out_of_memory(stored);
     begin(session);
-    pt_value pending = put_value(PT_STRING, bytes, 80000, pt_session_next_timestamp(session), 0);
+    pt_value pending = put_value(PT_STRING, bytes, 80000, next_timestamp(session), 0);
     assert_reading_runs_out_of_memory(stored);
     assert_reading_runs_out_of_memory(pending);
     assert_value_reads(pending, bytes, 80000);

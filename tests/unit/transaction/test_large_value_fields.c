@@ -177,7 +177,7 @@ static void what_goes_is_removed(void **state)
     (void)state;
     test_key key = entity_key();
     pt_bag old = bag_of(SIZES(5000, 10, 3000, 2500), 4);
-    put_entity(&old, pt_session_next_timestamp(session));
+    put_entity(&old, next_timestamp(session));
     sync_now(session);
     pt_session_commit(session);
     assert_int_equal(chunk_count(), 3 + 2 + 2);

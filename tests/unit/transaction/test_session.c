@@ -1,5 +1,7 @@
 #include "unit/transaction/two_sessions.h"
 
+#include "base/ticks.h"
+
 static uint64_t newest_version(void)
 {
     pt_snapshot *snapshot = begin_snapshot(pt_session_store(session));
@@ -114,7 +116,7 @@ static void timestamps_rise_over_sessions_and_rollbacks(void **state)
         pt_session *writer = i % 2 == 0 ? session : other;
         begin(writer);
         for (int write = 0; write < 3; write++) {
-            int64_t tick = pt_session_next_timestamp(writer);
+            int64_t tick = next_timestamp(writer);
             assert_true(tick > last);
             last = tick;
         }
@@ -129,12 +131,41 @@ static void timestamps_rise_over_sessions_and_rollbacks(void **state)
     }
 }
 
+/* The last timestamp is given once; what needs none goes on. */
+static void the_clock_ends(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    pt_commit commit = {.sync = PT_SYNC_OFF, .clock = PT_TICKS_MAX - 1};
+    lock_store(store);
+    assert_ok(engine->write_commit(begin_write(store), &commit, &error));
+    engine->unlock(store);
+    begin(session);
+    assert_true(next_timestamp(session) == PT_TICKS_MAX);
+    write_text(session, "a", "1");
+    sync_now(session);
+    pt_session_commit(session);
+    begin(other);
+    int64_t ticks = 17;
+    for (int i = 0; i < 3; i++) {
+        assert_fails(pt_session_next_timestamp(other, &ticks, &error), SQLITE_FULL,
+                     "copy its tables into a new store");
+        assert_int_equal(ticks, 17);
+    }
+    remove_text(other, "a");
+    sync_now(other);
+    assert_true(faulty_last_commit.clock == PT_TICKS_MAX);
+    pt_session_commit(other);
+    assert_stored(session, "a", NULL);
+    engine->close(store);
+}
+
 /* A DELETE gives no timestamp out. */
 static void a_commit_without_timestamps_keeps_the_clock(void **state)
 {
     (void)state;
     begin(session);
-    int64_t last = pt_session_next_timestamp(session);
+    int64_t last = next_timestamp(session);
     write_text(session, "a", "1");
     sync_now(session);
     pt_session_commit(session);
@@ -489,6 +520,7 @@ int main(void)
         TEST(without_writes_nothing_is_committed),
         TEST(a_commit_is_as_durable_as_the_strictest_table_asks),
         TEST(timestamps_rise_over_sessions_and_rollbacks),
+        TEST(the_clock_ends),
         TEST(a_commit_without_timestamps_keeps_the_clock),
         TEST(table_ids_are_new_unless_nothing_was_committed),
         TEST(a_commit_tells_whether_the_catalogue_changed),
