@@ -1,17 +1,30 @@
 -- Intra-partition secondary index
---
--- Problem: employees are stored under their ids, but are looked up by e-mail address and by last
---   name as well. A search for a property has to read the whole partition.
--- Pattern: store an employee once for each kind of look-up, in one partition. A prefix of the
+-- Problem: employees have ids, but are looked up by e-mail address too. A search by a property
+--   reads the whole partition.
+-- Solution: store an employee once for each kind of look-up, all in one partition. A prefix of the
 --   RowKey says which kind it is.
+-- When: the look-ups are frequent, and each knows the partition.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(Id String, Name String, Email String);
+INSERT INTO Employee VALUES                     -- one statement writes both entities or none
+  ('Sales', 'empid_000223',             '000223', 'Jun Jones', 'jonesj@contoso.com'),
+  ('Sales', 'email_jonesj@contoso.com', '000223', 'Jun Jones', 'jonesj@contoso.com');
+SELECT Id, Name FROM Employee
+  WHERE PartitionKey = 'Sales' AND RowKey = 'email_' || lower('JonesJ@contoso.com');
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'empid_000223', 'email_jonesj@contoso.com', 'lastname_jones_000223'
 -- Costs: one more entity for each kind of look-up, and every change must reach all copies.
 -- Better in SQL: one statement writes all copies or none, and is not limited to the 100 operations
 --   of the Table service's batches (entity group transactions). A copy may be short: a join gets
 --   the rest. A view with triggers writes the copies, so none is forgotten.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 CREATE VIRTUAL TABLE Employee USING ptable(

@@ -1,8 +1,22 @@
 -- Inter-partition secondary index
---
 -- Problem: employees are looked up by id and by e-mail address, and a scan by id should not meet
 --   the copies that are kept for the addresses.
--- Pattern: store an employee twice, each copy in a partition of its own. No RowKey needs a prefix.
+-- Solution: store an employee twice, each copy in a partition of its own. No RowKey needs a prefix.
+-- When: scans and counts by one of the keys are frequent, or the partition grows large.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(Id String, Name String, Email String);
+INSERT INTO Employee VALUES                     -- one transaction over both partitions
+  ('empid_Sales', '000223',             '000223', 'Jun Jones', 'jonesj@contoso.com'),
+  ('email_Sales', 'jonesj@contoso.com', '000223', 'Jun Jones', 'jonesj@contoso.com');
+SELECT Id, Name FROM Employee
+  WHERE PartitionKey = 'email_Sales' AND RowKey = 'jonesj@contoso.com';
+SELECT count(*) AS employees FROM Employee WHERE PartitionKey = 'empid_Sales';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey 'empid_Sales', RowKey '000223'
 --       PartitionKey 'email_Sales', RowKey 'jonesj@contoso.com'
 -- Costs: one more entity for each kind of look-up. A batch (entity group transaction) of the Table
@@ -10,8 +24,8 @@
 --   to finish what a program that dies has begun.
 -- Better in SQL: a transaction spans all partitions and tables of a store. No one sees one copy
 --   without the other, and there is nothing to repair.
+.open :memory:
 .load ./ptable
-.mode box
 .shell rm -f build/inter-partition.ptable*
 
 CREATE VIRTUAL TABLE Employee USING ptable(

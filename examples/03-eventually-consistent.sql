@@ -1,16 +1,33 @@
 -- Eventually consistent transactions
---
 -- Problem: employees who leave move from one table (or partition, or account) to another. On the
 --   service no transaction spans both, and a program can die between the two writes.
--- Pattern: a message in a queue says what to do. A worker gets it, does the work in steps that can
+-- Solution: a message in a queue says what to do. A worker gets it, does the work in steps that can
 --   be repeated, and deletes the message last. If the worker dies, the message comes again.
+-- When: the two places have no common transaction, or the work should be done later.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Current USING ptable(Name String);
+CREATE VIRTUAL TABLE Archive USING ptable(Name String);
+CREATE VIRTUAL TABLE Job USING pt_queue();
+INSERT INTO Current VALUES ('Sales', '000456', 'Jun Jones');
+INSERT INTO Job(Body) VALUES ('000456');
+CREATE TEMP TABLE Held AS SELECT * FROM pt_queue_get('Job', 1, 30);     -- hidden for 30 seconds
+INSERT OR REPLACE INTO Archive SELECT * FROM Current WHERE RowKey = (SELECT Body FROM Held);
+DELETE FROM Current WHERE RowKey = (SELECT Body FROM Held);
+DELETE FROM Job WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Held);
+SELECT * FROM Archive;
+
+-- In detail, in a new database
+--
 -- Keys: Current ('Sales', '000456') -> Archive ('Sales', '000456'); queue Job.
 -- Costs: every step may happen twice, and in between a reader sees both copies.
 -- Better in SQL: the queue and the tables of a store share transactions, so enqueueing is part of
 --   the business transaction, and all steps can be one. examples/archive_worker.c is such a worker;
 --   a test kills it after each step.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 CREATE VIRTUAL TABLE Current USING ptable(Name String, Born DateTime);

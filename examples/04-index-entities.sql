@@ -1,8 +1,22 @@
 -- Index entities
---
 -- Problem: find all employees with a certain last name. A last name is not a key: several employees
 --   may share it.
--- Pattern: an index entity for each last name holds the list of the employees' ids.
+-- Solution: an index entity for each last name holds the list of the employees' ids.
+-- When: names are looked up often and change seldom; a list stays short.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(Name String, Ids String);
+INSERT INTO Employee VALUES
+  ('Sales', 'empid_000152', 'Eva Jones', NULL), ('Sales', 'empid_000223', 'Jun Jones', NULL),
+  ('Sales', 'lastname_jones', NULL, '["000152","000223"]');
+SELECT Employee.RowKey, Employee.Name FROM Employee AS List, json_each(List.Ids) AS Id
+  JOIN Employee ON Employee.PartitionKey = 'Sales' AND Employee.RowKey = 'empid_' || Id.value
+  WHERE List.PartitionKey = 'Sales' AND List.RowKey = 'lastname_jones';
+
+-- In detail, in a new database
+--
 -- Keys: option 1  a blob for each last name, here an entity ('names', 'jones') of table Blob
 --       option 2  in the department: employee ('Sales', 'empid_000152'),
 --                 index entity ('Sales', 'lastname_jones') with EmployeeIDs = ["000152","000223"]
@@ -13,6 +27,7 @@
 --   change a list in place, without an ETag. And an entity for each pair of name and id
 --   needs no list at all: see the end.
 -- (The script is long because the pattern has three options.)
+.open :memory:
 .load ./ptable
 .mode box --wrap 100
 .nullvalue NULL

@@ -1,16 +1,33 @@
 -- Denormalisation
---
 -- Problem: a page that shows a department also shows its manager's name and e-mail address. They
 --   are stored with the manager, so each department takes two queries.
--- Pattern: the department has a copy of the manager's name and address.
+-- Solution: the department has a copy of the manager's name and address.
+-- When: the page is read far more often than the copied properties change.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Company USING ptable(Email String, ManagerEmail String);
+INSERT INTO Company VALUES ('Sales', 'empid_000223', 'jonesj@contoso.com', NULL),
+                           ('Sales', 'department', NULL, 'jonesj@contoso.com');
+BEGIN;                                          -- a new address: entity and copy together
+UPDATE OR ROLLBACK Company SET Email = 'jun@contoso.com'
+  WHERE PartitionKey = 'Sales' AND RowKey = 'empid_000223';
+UPDATE OR ROLLBACK Company SET ManagerEmail = 'jun@contoso.com'
+  WHERE PartitionKey = 'Sales' AND RowKey = 'department';
+COMMIT;
+SELECT ManagerEmail FROM Company WHERE PartitionKey = 'Sales' AND RowKey = 'department';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'department', and 'empid_000223' for its employees
 -- Costs: a change of the manager's address is two writes. They fit one batch (entity group
 --   transaction) of the Table service, because department and manager are in one partition.
 -- Better in SQL: a join needs no copy and is always right. If you do want copies, one statement
 --   finds and repairs all stale ones, and a view with a trigger keeps them from becoming stale.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 -- batch='azure' refuses every transaction that is not a batch of the service, so each statement

@@ -1,17 +1,31 @@
 -- Compound key
---
 -- Problem: an employee has a review every year. One query should read the employee with all
 --   reviews, or with those of some years.
--- Pattern: the reviews follow their employee, in the same partition. Their RowKey is the
+-- Solution: the reviews follow their employee, in the same partition. Their RowKey is the
 --   employee's, followed by the year.
+-- When: most questions begin with the owner of the parts.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(LastName String, Rating Int32);
+INSERT INTO Employee VALUES
+  ('Sales', pt_compound_key('empid', '000123'),       'Jones', NULL),
+  ('Sales', pt_compound_key('empid', '000123', 2011), NULL, 3),
+  ('Sales', pt_compound_key('empid', '000123', 2012), NULL, 5);
+SELECT RowKey, Rating FROM Employee             -- the reviews; an employee's key lacks the last _
+  WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'empid_000123_');
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'empid_000123' for the employee, 'empid_000123_2012' for the review of 2012
 -- Costs: a question that does not begin with the employee, such as all reviews of 2012, reads the
 --   whole partition. A part of a key must not contain the separator.
 -- Better in SQL: pt_starts_with needs no upper bound; pt_compound_key and pt_key_part build and
 --   split keys; a join puts employee and reviews into one row.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 CREATE VIRTUAL TABLE Employee USING ptable(

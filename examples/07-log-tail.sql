@@ -1,16 +1,29 @@
 -- Log tail
+-- Problem: read the latest ten expense claims of an employee, out of very many. The Table service
+--   reads in ascending key order only.
+-- Solution: the RowKey counts down: it is the time left until the end of the year 9999. The newest
+--   entity comes first.
+-- When: data must move to or from the service. In SQL alone, ORDER BY RowKey DESC does it.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Expense USING ptable(Submitted DateTime, Amount Double);
+INSERT INTO Expense VALUES
+  ('empid_000223', pt_inverted_ticks('2026-01-07 09:30') || '_c01', '2026-01-07 09:30', 12.5),
+  ('empid_000223', pt_inverted_ticks('2026-01-14 09:30') || '_c02', '2026-01-14 09:30', 25.0);
+SELECT RowKey, Submitted, Amount FROM Expense WHERE PartitionKey = 'empid_000223' LIMIT 10;
+
+-- In detail, in a new database
 --
--- Problem: read the latest ten expense claims of an employee, out of very many.
--- Pattern: the Table service reads in ascending key order only. So the RowKey counts down: it is
---   the time left until the end of the year 9999. The newest entity comes first.
 -- Keys: PartitionKey  the employee: 'empid_000223'
 --       RowKey        '2516070501974515545_c17': 3155378975999999999 minus the ticks of 100 ns
 --                     since the year 1, always 19 digits; then the claim's id
 -- Costs: unreadable keys, and ranges whose bounds are swapped.
 -- Better in SQL: two functions convert both ways exactly; ORDER BY ... DESC reads backwards, so
 --   plain times serve as keys and the trick is not needed: see the end.
+.open :memory:
 .load ./ptable
-.mode box
 
 .print
 .print == There and back

@@ -1,18 +1,30 @@
 -- High-volume delete
---
 -- Problem: every login attempt is stored, and those older than 60 days must go. Deleting them one
---   by one costs as much as writing them did. A batch (entity group transaction) of the Table
---   service takes at most 100 deletes, of one partition.
--- Pattern: a table for each day. To forget a day, drop its table: one operation, however many
+--   by one costs as much as writing them did, and a batch of the service takes at most 100.
+-- Solution: a table for each day. To forget a day, drop its table: one operation, however many
 --   entities it has.
+-- When: data expires by age, and much of it at once.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Logins20140530 USING ptable(Success Boolean);
+CREATE VIRTUAL TABLE Logins20140731 USING ptable(Success Boolean);
+INSERT INTO Logins20140530 VALUES ('jonesj@contoso.com', '08:01:12_0001', 1);
+INSERT INTO Logins20140731 VALUES ('jonesj@contoso.com', '08:00:05_0001', 1);
+DELETE FROM pt_tables WHERE TableName GLOB 'Logins*' AND TableName < 'Logins20140601';
+SELECT TableName, Entities FROM pt_tables;
+
+-- In detail, in a new database
+--
 -- Keys: table         the day: Logins20140731
 --       PartitionKey  the user: 'jonesj@contoso.com'
 --       RowKey        the time of day and a number: '08:03:40_0002'
 -- Costs: a question about many days takes a query for each table.
 -- Better in SQL: one view reads all tables. Dropping tables is part of a transaction, and the names
 --   are free at once.
+.open :memory:
 .load ./ptable
-.mode box
 
 .print
 .print == A table for each day

@@ -1,17 +1,30 @@
 -- Data series
---
 -- Problem: the messages of every employee are counted for every hour. With an entity for each hour
 --   there are 24 times as many keys, and a chart of one day must read 24 entities.
--- Pattern: one entity for each employee and day, whose properties H00 to H23 are the hours. A day
---   is a point query, a month of one employee a range query.
+-- Solution: one entity for each employee and day, whose properties H00 to H23 are the hours.
+-- When: the values of a series are read together, and their number is bounded.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE MessageStats USING ptable(H08 Int32, H09 Int32);   -- ... up to H23
+INSERT INTO MessageStats(PartitionKey, RowKey, H08, WriteMode)          -- makes or changes the day
+  VALUES ('Sales', '000223_20140731', 7, 'merge');
+INSERT INTO MessageStats(PartitionKey, RowKey, H09, WriteMode)
+  VALUES ('Sales', '000223_20140731', 15, 'merge');
+SELECT RowKey, Properties FROM MessageStats     -- a month is a range, a day a point query
+  WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, '000223_201407');
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        employee and day: '000223_20140731'
 -- Costs: each change of an hour writes the whole day again. On the Table service a series has at
 --   most 252 values, the number of properties that an entity may have.
 -- Better in SQL: one statement increments an hour, without reading it first. UPDATE can remove an
 --   hour, and json_each shows the hours as rows.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 CREATE VIRTUAL TABLE MessageStats USING ptable(

@@ -1,17 +1,29 @@
 -- Wide entities
---
 -- Problem: store a count for each day of a year, 365 values, and read them together. An entity of
 --   the Table service has at most 252 properties (255 with PartitionKey, RowKey and Timestamp).
--- Pattern: two entities in one partition. The first holds days 1 to 252, the second days 253 to
---   365.
+-- Solution: two entities in one partition: days 1 to 252, and days 253 to 365.
+-- When: the service's limits apply. Without them one entity holds all 365.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE DailyPart USING ptable();
+INSERT INTO DailyPart VALUES                    -- one partition: the service takes both as a batch
+  ('000223_2014', '01', '{"D001":7,"D252":16}'), ('000223_2014', '02', '{"D253":0,"D365":2}');
+SELECT a.PartitionKey, json_patch(a.Properties, b.Properties) AS Year
+  FROM DailyPart AS a JOIN DailyPart AS b USING (PartitionKey)
+  WHERE PartitionKey = '000223_2014' AND a.RowKey = '01' AND b.RowKey = '02';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  employee and year: '000223_2014'
 --       RowKey        the part: '01', '02'
 -- Costs: reading takes two point queries, and a change of both parts a batch (entity group
 --   transaction).
 -- Better in SQL: a view and a trigger make one logical row of the two. Without the service's limits
 --   one entity holds all 365.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 -- limits='azure' and batch='azure' hold the table to the service's limits and batches.

@@ -1,17 +1,29 @@
 -- Large entities
---
 -- Problem: an employee has a photo of 200,000 bytes. The Table service takes 65,536 bytes in a
 --   Binary property, 32,768 characters in a String, and 1 MiB in an entity.
--- Pattern: the photo is stored outside, on the service in a blob, here in a file. A property holds
+-- Solution: the photo is stored outside, on the service in a blob, here in a file. A property holds
 --   its address.
+-- When: the service's limits apply, or other programs need the file. Else it may stay inside.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(FirstName String, Photo String);
+SELECT writefile('build/000223.jpg', zeroblob(200000)) AS "bytes written";    -- first the file
+INSERT INTO Employee VALUES ('Sales', '000223', 'Jun', 'build/000223.jpg');   -- then the entity
+SELECT FirstName, Photo, length(readfile(Photo)) AS size FROM Employee
+  WHERE PartitionKey = 'Sales' AND RowKey = '000223';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        the employee's id: '000223'
 -- Costs: file and entity are not written in one transaction. A job must look for one without the
 --   other.
 -- Better in SQL: a property may have any size. Values over 2,000 bytes are stored beside the
 --   entity's record and are read only when a statement asks for them, so the photo can stay inside.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 .shell rm -rf build/photos
 

@@ -1,9 +1,23 @@
 -- Prepend/append anti-pattern
+-- Problem: with the hour as PartitionKey every new event goes to the last partition (to the first
+--   one, if time counts down). The Table service gives a partition to one server: it is hot.
+-- Solution: a PartitionKey that does not follow the clock, such as a hash of the employee, with the
+--   time in the RowKey.
+-- When: the data is on the service. A store has one writer at a time, whatever the partition.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Event USING ptable(Kind String);
+INSERT INTO Event
+  SELECT pt_pad(pt_hash_bucket(column2, 4), 2), pt_compound_key(column1, column2), 'mail'
+  FROM (VALUES ('20140731150442', '000223'), ('20140731150445', '000312'),
+               ('20140731150447', '000401'), ('20140731150451', '000456'));
+SELECT PartitionKey, RowKey FROM Event          -- by time: a range in each bucket, then a sort
+  WHERE RowKey >= '201407311504' AND RowKey < '201407311505' ORDER BY RowKey;
+
+-- In detail, in a new database
 --
--- Problem: employees produce events all day. With the hour as PartitionKey every new event goes to
---   the last partition (to the first one, if time counts down). The Table service gives a partition
---   to one server, which then does all the work: a hot partition.
--- Pattern: a PartitionKey that does not follow the clock, with the time in the RowKey.
 -- Keys: ByHour        PartitionKey '2014073115', RowKey '20140731150442_000223': the anti-pattern
 --       ByDepartment  PartitionKey 'Sales', RowKey the same
 --       ByEmployee    PartitionKey 'Sales_000223', RowKey '20140731150442'
@@ -12,8 +26,8 @@
 -- Better in SQL: pt_batches and pt_partitions measure where writes go, and a query merges the
 --   partitions. A store of ptable has one writer at a time, whatever the partition: data that stays
 --   here may well have the hour as PartitionKey, and should if most queries are for an hour.
+.open :memory:
 .load ./ptable
-.mode box
 
 CREATE VIRTUAL TABLE ByHour USING ptable(Kind String);
 CREATE VIRTUAL TABLE ByDepartment USING ptable(Kind String);

@@ -1,9 +1,21 @@
 -- Heterogeneous entity types
---
 -- Problem: a department and its employees are read and changed together, but they have different
 --   properties. The Table service changes entities together only within one partition.
--- Pattern: entities of one table need not look alike, so both types live in one partition. Each
---   entity shows its type: by a prefix of its RowKey, or by a property EntityType.
+-- Solution: both types live in one partition. Each entity shows its type: by a prefix of its
+--   RowKey, or by a property EntityType.
+-- When: types are read or written together; otherwise a table for each is simpler.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Company USING ptable();    -- no columns: Properties shows all of each entity
+INSERT INTO Company VALUES ('Sales', 'DEPARTMENT_SALES', '{"EmployeeCount":1}'),
+                           ('Sales', 'EMPLOYEE_000223', '{"FirstName":"Jun","Age":34}');
+CREATE VIRTUAL TABLE EmployeeRow USING ptable(FirstName String, Age Int32, table=Company);
+SELECT * FROM EmployeeRow WHERE PartitionKey = 'Sales' AND pt_starts_with(RowKey, 'EMPLOYEE_');
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'DEPARTMENT_SALES', 'EMPLOYEE_000223'; with EntityType '000223'
 -- Costs: with a prefix one type is a range, and two types never collide. With EntityType one type
@@ -11,6 +23,7 @@
 -- Better in SQL: a second virtual table on the same entities, and a view, give each type its
 --   columns; a property that an entity lacks is NULL. If the types are seldom read together, a
 --   table for each is the plain way: a transaction covers all tables of a store.
+.open :memory:
 .load ./ptable
 .mode box --wrap 0
 .nullvalue NULL

@@ -1,15 +1,26 @@
 -- Starts-with
---
 -- Problem: find the words that begin with what the user has typed so far.
--- Pattern: the text to search by is the RowKey. Keys are in order, so everything with one prefix
+-- Solution: the text to search by is the RowKey. Keys are in order, so everything with one prefix
 --   is together: RowKey ge 'METABOLIS' and RowKey lt 'METABOLIT'.
+-- When: the text may be a key: it identifies the entity and does not change.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Word USING ptable(Title String);
+INSERT INTO Word VALUES ('M', 'METABOLIFE', 'Metabolife'), ('M', 'METABOLISE', 'metabolise'),
+  ('M', 'METABOLISM', 'metabolism'), ('M', 'METABOLITE', 'metabolite');
+SELECT Title FROM Word WHERE PartitionKey = 'M' AND pt_starts_with(RowKey, upper('Metabolis'));
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the first letter: 'M'
 --       RowKey        the word in upper case: 'METABOLISM'. Title keeps the word as it is written.
 -- Costs: one seek and the rows found, however many words there are. Words that differ only in case
 --   share a key, and the text cannot change, because it is the key.
 -- Better in SQL: pt_starts_with says it directly and is a key range, without working out an end.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 CREATE VIRTUAL TABLE Word USING ptable(Title String);

@@ -1,8 +1,22 @@
 -- Timelines
---
 -- Problem: all users see the events of those they follow. Timelines are read far more often than
 --   anyone posts, so reading must be cheap.
--- Pattern: fan-out. An event is copied into the timeline of every follower when it happens.
+-- Solution: fan-out. An event is copied into the timeline of every follower when it happens.
+-- When: reads outnumber posts, and nobody has millions of followers.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Followers USING ptable();
+CREATE VIRTUAL TABLE Timeline USING ptable(Event String);
+INSERT INTO Followers(PartitionKey, RowKey) VALUES ('jones', 'hall'), ('jones', 'kwok');
+INSERT INTO Timeline                            -- jones posts: one statement, all timelines
+  SELECT RowKey, '2026-11-21T08:00:00Z_jones_1', 'Hello' FROM Followers
+  WHERE PartitionKey = 'jones';
+SELECT RowKey, Event FROM Timeline WHERE PartitionKey = 'kwok' ORDER BY RowKey DESC LIMIT 10;
+
+-- In detail, in a new database
+--
 -- Keys: Timeline          PartitionKey the timeline's id: 'liveid{kwok}'
 --                         RowKey the event's id, a time first; the same in all timelines
 --       SubjectFollowers  PartitionKey the user who is followed, RowKey the follower
@@ -11,6 +25,7 @@
 -- Better in SQL: fan-out is one INSERT ... SELECT over all partitions. ORDER BY ... DESC reads the
 --   newest first, so event ids need no inverted time. Removing an event everywhere costs one seek
 --   in each partition and no scan.
+.open :memory:
 .load ./ptable
 .mode box --wrap 0
 

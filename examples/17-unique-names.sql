@@ -1,18 +1,30 @@
 -- Unique names
---
 -- Problem: a user's projects have ids and unique names. Only keys are unique, and the id is already
 --   the key: names change, keys cannot.
--- Pattern: a second entity in the same partition has the name as its key. Both are inserted in one
---   batch (entity group transaction). If the name is taken, its entity exists, and nothing is
---   written.
+-- Solution: a second entity in the same partition has the name as its key. Both are inserted in one
+--   batch (entity group transaction). If the name is taken, nothing is written (409).
+-- When: something that is not the key must be unique within a partition.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Project USING ptable(Name String, IndexedEntityId String);
+INSERT INTO Project VALUES ('user1', 'id-1',         'Roadmap', NULL),
+                           ('user1', 'name-roadmap', NULL,      '1');
+INSERT INTO Project VALUES ('user1', 'id-2',         'ROADMAP', NULL),        -- taken
+                           ('user1', 'name-' || lower('ROADMAP'), NULL, '2');
+SELECT RowKey, Name FROM Project WHERE PartitionKey = 'user1';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the user's id: 'user1'
 --       RowKey        'id-' and the id: the project
 --                     'name-' and the name in lower case; IndexedEntityId is the project's id
 -- Costs: two writes for each project. Finding one by its name is two point queries.
 -- Better in SQL: one INSERT writes both entities, one join finds by name, and renaming is an UPDATE
 --   of the key, even if only the case changes.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 -- limits='azure' and batch='azure' hold the table to the Table service's limits and batches.

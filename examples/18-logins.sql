@@ -1,17 +1,31 @@
 -- Logins
---
 -- Problem: users are found by id, and by the e-mail address that they log in with. An address
 --   belongs to one user, but it may change, and a user may log in in several ways.
--- Pattern: two entities in two tables, so no batch (entity group transaction) of the Table service
---   can write both. First the user is stored, then the login. If the login exists, the address is
---   taken, and the user that was stored is an orphan, without a login. It does no harm and is
---   cleaned up later.
+-- Solution: two entities in two tables, first the user, then the login. If the login exists, the
+--   address is taken, and the user that was stored is an orphan: harmless, and cleaned up later.
+-- When: no transaction spans the tables, as on the service. Here one does, and leaves no orphan.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Users USING ptable(Email String);
+CREATE VIRTUAL TABLE Logins USING ptable(EntityId String);
+BEGIN;
+INSERT OR ROLLBACK INTO Users VALUES ('u1', 'details', 'JonesJ@contoso.com');
+INSERT OR ROLLBACK INTO Logins VALUES (lower('JonesJ@contoso.com'), 'password', 'u1');
+COMMIT;
+SELECT Users.PartitionKey AS id, Email FROM Logins
+  JOIN Users ON Users.PartitionKey = EntityId AND Users.RowKey = 'details'
+  WHERE Logins.PartitionKey = 'jonesj@contoso.com' AND Logins.RowKey = 'password';
+
+-- In detail, in a new database
+--
 -- Keys: Users   PartitionKey the user's id: 'u1', RowKey 'details'
 --       Logins  PartitionKey the address in lower case, RowKey the kind of login; EntityId
 -- Costs: two writes, and a clean-up now and then. Logging in is two point queries.
 -- Better in SQL: one transaction over both tables leaves no orphans, so nothing needs cleaning up.
+.open :memory:
 .load ./ptable
-.mode box
 
 CREATE VIRTUAL TABLE Users USING ptable(Email String, CreatedAt DateTime);
 CREATE VIRTUAL TABLE Logins USING ptable(EntityId String);

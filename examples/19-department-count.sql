@@ -1,17 +1,31 @@
 -- Department count
---
 -- Problem: a department knows how many employees it has. The number must stay right while several
 --   people hire and dismiss at the same time.
--- Pattern: the number is a property of the department, written in the same batch (entity group
---   transaction) as the employee, with the ETag of the department that was read. If someone else
---   was faster, the whole batch is refused (412): read again and repeat.
+-- Solution: the number is written in the same batch as the employee, with the ETag of the
+--   department that was read. If someone else was faster (412), read again and repeat.
+-- When: the number is read often. In SQL, N + 1 in one UPDATE needs no ETag; count(*) no number.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Company USING ptable(N Int32, LastName String);
+INSERT INTO Company VALUES ('Sales', 'DEPARTMENT', 0, NULL);
+CREATE TEMP TABLE Seen AS SELECT N, ETag FROM Company
+  WHERE PartitionKey = 'Sales' AND RowKey = 'DEPARTMENT';
+INSERT INTO Company(PartitionKey, RowKey, LastName, N, WriteMode, IfMatch)    -- both or none
+  SELECT 'Sales', 'EMPLOYEE_000223', 'Jones', NULL, 'insert', NULL UNION ALL
+  SELECT 'Sales', 'DEPARTMENT', NULL, N + 1, 'merge', ETag FROM Seen;
+SELECT RowKey, N, LastName FROM Company WHERE PartitionKey = 'Sales';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        'DEPARTMENT_SALES', 'EMPLOYEE_000223': one partition, so one batch
 -- Costs: each change writes the department too, and writers that collide there repeat their work.
 -- Better in SQL: SET EmployeeCount = EmployeeCount + 1 reads and writes in one step, so there is
 --   nothing to repeat. Often count(*), which reads only keys, is enough.
+.open :memory:
 .load ./ptable
-.mode box
 .shell rm -f build/department-count*
 
 -- Two writers on one store. Each has read the department. The second writer is a second connection:

@@ -1,16 +1,29 @@
 -- Table name key
---
 -- Problem: one program keeps the orders of several companies, its tenants. Their data must stay
 --   apart: it is counted and deleted for each of them, at no cost to the others.
--- Pattern: a table for each tenant; the name is one more key, before the other two.
+-- Solution: a table for each tenant; the name is one more key, before the other two.
+-- When: tenants come and go as a whole, and few questions are about all of them.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Contoso  USING ptable(Customer String, Total Int32, table=OrderContoso);
+CREATE VIRTUAL TABLE Fabrikam USING ptable(Customer String, Total Int32, table=OrderFabrikam);
+INSERT INTO Contoso VALUES ('2014-07', '000101', 'jonesj@contoso.com', 80);
+INSERT INTO Fabrikam VALUES ('2014-07', '000101', 'kwokk@fabrikam.com', 300);
+SELECT substr(TableName, 6) AS tenant, Entities FROM pt_tables;
+DELETE FROM pt_tables WHERE TableName = 'OrderFabrikam';    -- a tenant leaves
+
+-- In detail, in a new database
+--
 -- Keys: table         'Order' and the tenant: OrderContoso
 --       PartitionKey  the month: '2014-07'
 --       RowKey        the order's number: '000101'
 -- Costs: a declaration for each tenant and, for questions about all of them, a query for each,
 --   which the Table service leaves to the client.
 -- Better in SQL: one view reads all tenants, and a transaction spans their tables.
+.open :memory:
 .load ./ptable
-.mode box
 
 .print
 .print == A table for each tenant

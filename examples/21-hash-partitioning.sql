@@ -1,9 +1,21 @@
 -- Hash partitioning
---
 -- Problem: users have ids, but nothing divides them evenly. One partition for all of them takes all
---   the load; partitions by department or by first letter are of very uneven size. With partitions
---   by ranges of ids, the last one gets all new users.
--- Pattern: the partition is a hash of the key, so that every program can compute it.
+--   the load; departments or ranges of ids are uneven.
+-- Solution: the partition is a hash of the key, so that every program can compute it.
+-- When: reads are by whole keys. Ranges of ids cost one seek in each bucket.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Bucketed USING ptable(Email String);
+INSERT INTO Bucketed
+  SELECT 'user-' || pt_pad(pt_hash_bucket(value, 16), 2), value, 'user' || value || '@contoso.com'
+  FROM json_each('["000222","000223","000224"]');
+SELECT PartitionKey, Email FROM Bucketed
+  WHERE PartitionKey = 'user-' || pt_pad(pt_hash_bucket('000223', 16), 2) AND RowKey = '000223';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the bucket of the id: 'user-00' to 'user-15'
 --       RowKey        the id: '000223'
 -- Costs: a range of ids takes one seek in each bucket, and ids in order take a sort. The number of
@@ -11,8 +23,8 @@
 --   deletes entities while others look for them.
 -- Better in SQL: pt_hash_bucket computes the bucket, a join looks up many ids, and a new number of
 --   buckets is one transaction.
+.open :memory:
 .load ./ptable
-.mode box
 
 .print
 .print == The bucket of an id

@@ -1,16 +1,31 @@
 -- Transactional master-item
---
 -- Problem: an order has a header and lines. They are read together, the header's total must always
 --   be the sum of the lines, and no line may be added once the order is closed.
--- Pattern: header and lines are entities of one partition, so one batch (entity group transaction)
+-- Solution: header and lines are entities of one partition, so one batch (entity group transaction)
 --   writes them.
+-- When: the parts belong to one owner and are few enough to be read at once.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Orders USING ptable(Status String, Total Int64, Product String, Price Int64);
+INSERT INTO Orders VALUES ('000223', 'order',     'open', 1250, NULL,     NULL),
+                          ('000223', 'line_0001', NULL,   NULL, 'Kettle', 1250);
+BEGIN;                                          -- one more line
+INSERT OR ROLLBACK INTO Orders VALUES ('000223', 'line_0002', NULL, NULL, 'Lamp', 4900);
+UPDATE Orders SET Total = Total + 4900 WHERE PartitionKey = '000223' AND RowKey = 'order';
+COMMIT;
+SELECT RowKey, Status, Total, Product, Price FROM Orders WHERE PartitionKey = '000223';
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the order's number: '000223'
 --       RowKey        'order' for the header; 'line_0001', 'line_0002' ... for the lines
 -- Costs: every change of a line also writes the header. On the Table service two clerks at one
 --   order make each other try again (412), and a batch has room for a header and 99 lines.
 -- Better in SQL: UPDATE adds to the total in place, and a trigger enforces the rules.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 CREATE VIRTUAL TABLE Orders USING ptable(

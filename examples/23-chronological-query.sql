@@ -1,9 +1,23 @@
 -- Chronological query
---
 -- Problem: events come all the time, and queries are about time: between 15:04 and 15:06 of a day,
 --   from Wednesday to Friday, the last ten. The Table service sorts by keys only.
--- Pattern: the RowKey begins with the time, in a form whose text order is the order of time. The
+-- Solution: the RowKey begins with the time, in a form whose text order is the order of time. The
 --   source follows, so that two events at the same moment are two entities.
+-- When: nearly every question names a time.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Event USING ptable(Message String);
+INSERT INTO Event
+  SELECT substr(pt_datetime(column1), 1, 10), pt_datetime(column1) || '_web_1', column2
+  FROM (VALUES ('2014-07-31 15:03:59', 'before'), ('2014-07-31T15:04:00Z', 'first'),
+               ('2014-07-31 17:05:59.5+02:00', 'written in another time zone'));
+SELECT RowKey, Message FROM Event WHERE PartitionKey = '2014-07-31'
+  AND RowKey >= pt_datetime('2014-07-31 15:04') AND RowKey < pt_datetime('2014-07-31 15:06');
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the day: '2014-07-31'
 --       RowKey        time in UTC and source: '2014-07-31T15:04:05.0000000Z_web_1'
 -- Costs: one partition takes all writes of a day, and a query about one source also reads the
@@ -11,8 +25,8 @@
 --   (07-log-tail.sql), and the client formats the keys.
 -- Better in SQL: any range, even of several days, can be read backwards, and pt_datetime formats
 --   any usual form of a time.
+.open :memory:
 .load ./ptable
-.mode box
 
 CREATE VIRTUAL TABLE Event USING ptable(Level String, Message String);
 

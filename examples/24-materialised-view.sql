@@ -1,17 +1,33 @@
 -- Materialised view
---
 -- Problem: commands are recorded as events, such as 'employee 000223 hired for Sales', and must be
 --   kept unchanged. But most queries ask something else: how many employees has each department?
--- Pattern: write events, read totals (CQRS). An event table only grows, and a second table, shaped
+-- Solution: write events, read totals (CQRS). An event table only grows, and a second table, shaped
 --   for the queries, is kept up to date from it.
+-- When: the history matters, and its totals are read often.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Event USING ptable(Kind String, Department String);
+CREATE VIRTUAL TABLE Headcount USING ptable(Employees Int32);
+INSERT INTO Headcount VALUES ('headcount', 'Sales', 0);
+BEGIN;                                          -- the event and the total, or neither
+INSERT OR ROLLBACK INTO Event VALUES ('2014-07-31', '0000000001', 'hired', 'Sales');
+UPDATE Headcount SET Employees = Employees + 1
+  WHERE PartitionKey = 'headcount' AND RowKey = 'Sales';
+COMMIT;
+SELECT RowKey AS Department, Employees FROM Headcount WHERE PartitionKey = 'headcount';
+
+-- In detail, in a new database
+--
 -- Keys: Event      PartitionKey the day: '2014-07-31', RowKey a number that rises: '0000000003'
 --       Headcount  PartitionKey 'headcount', RowKey the department: 'Sales'
 -- Costs: every command writes twice. On the Table service these are two transactions with a queue
 --   between them, so the view lags and may count an event twice.
 -- Better in SQL: one transaction keeps both tables of a store in step. A view that may lag
 --   remembers how far it has come.
+.open :memory:
 .load ./ptable
-.mode box
 
 CREATE VIRTUAL TABLE Event USING ptable(Kind String, Employee String, Department String);
 CREATE VIRTUAL TABLE Headcount USING ptable(Employees Int32);

@@ -1,16 +1,30 @@
 -- Point and multi reads
---
 -- Problem: find an employee by department and number, several employees at once, those with last
 --   names from B to C, and only the e-mail address of some.
--- Pattern: the keys answer all of this. A whole key is a point query, a prefix a range, a
+-- Solution: the keys answer all of this. A whole key is a point query, a prefix a range, a
 --   department a partition scan; anything else reads the table.
+-- When: always; choose keys by the questions.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(LastName String, Email String);
+INSERT INTO Employee VALUES ('Sales', '212', 'Jones', 'jonesj@contoso.com'),
+  ('Sales', '214', 'Brown', NULL), ('Marketing', '212', 'Hall', 'donh@contoso.com');
+SELECT LastName FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '212';
+SELECT RowKey, LastName FROM Employee WHERE PartitionKey = 'Sales' AND RowKey IN ('212', '214');
+SELECT Email FROM Employee WHERE EntityKey IN       -- pairs of keys
+  (pt_entity_key('Sales', '212'), pt_entity_key('Marketing', '212'));
+
+-- In detail, in a new database
+--
 -- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '212'
 --       ByName    PartitionKey the department, RowKey last name and number: 'Brown_000214'
 -- Costs: one seek for each key. On the Table service an 'or' of two keys reads the table.
 -- Better in SQL: several keys are several point queries, in SQL and in the service's filters alike.
 --   A join shows which of them are missing.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 CREATE VIRTUAL TABLE Employee USING ptable(FirstName String, LastName String, Email String);

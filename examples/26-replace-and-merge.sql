@@ -1,16 +1,30 @@
 -- Replace and merge
---
--- Problem: a client has a new e-mail address to store. Should the entity become what the client
---   sends, or should only that property change? And what if there is no entity, or someone else was
---   faster?
--- Pattern: replace keeps only the given properties, merge also keeps all others. Each comes in two
+-- Problem: a client has a new e-mail address to store. Should only that property change, or the
+--   whole entity? And what if there is no entity, or someone else was faster?
+-- Solution: replace keeps only the given properties, merge also keeps all others. Each comes in two
 --   forms: the entity must exist (404), or it is made.
+-- When: merge for changes to a part, replace for whole entities; IfMatch when both must agree.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(LastName String, Email String);
+INSERT INTO Employee VALUES ('Sales', '000223', 'Jones', NULL);
+INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode)                  -- made if missing
+  VALUES ('Sales', '000223', 'jonesj@contoso.com', 'merge');
+INSERT INTO Employee(PartitionKey, RowKey, Email, WriteMode, IfMatch)         -- must exist: 404
+  VALUES ('Sales', '000312', 'kwokk@contoso.com', 'replace', '*');
+SELECT * FROM Employee;
+
+-- In detail, in a new database
+--
 -- Keys: PartitionKey  the department: 'Sales'
 --       RowKey        the employee's number: '000223'
 -- Costs: one look-up by key and one write, with a new ETag.
 -- Better in SQL: WriteMode and IfMatch turn an INSERT into any of the Table service's operations.
 --   UPDATE is a merge that can also remove properties, increment without reading first, and change
 --   many entities at once.
+.open :memory:
 .load ./ptable
 .mode box --wrap 80
 

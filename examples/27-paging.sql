@@ -1,10 +1,23 @@
 -- Paging
---
 -- Problem: a list is too long for one screen or one request. Read its first ten entities, then the
 --   next ten, perhaps tomorrow and in another process, while others insert and delete.
--- Pattern: continuation tokens. The Table service ends an answer after at most 1,000 entities and
---   adds an opaque token, with which the client asks for the next page. A page may be short, or
---   empty, and still have a token: stop when there is no token, not when a page is short.
+-- Solution: continuation tokens: the last key of a page is where the next one begins.
+-- When: always, instead of OFFSET, which reads what it skips and is wrong when the table changes.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(LastName String);
+INSERT INTO Employee VALUES ('Marketing', '000101', 'Hall'), ('Marketing', '000102', 'Wu'),
+  ('Sales', '000103', 'Jones'), ('Sales', '000104', 'Kwok');
+.parameter set @token "x''"
+SELECT RowKey, LastName, hex(EntityKey) AS token FROM Employee
+  WHERE EntityKey > @token ORDER BY EntityKey LIMIT 3;
+.parameter set @token "x'53616C657300303030313033'"
+SELECT RowKey, LastName FROM Employee WHERE EntityKey > @token ORDER BY EntityKey LIMIT 3;
+
+-- In detail, in a new database
+--
 -- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '000121'
 -- Costs: a page is one seek and ten entities, wherever it begins.
 -- Better in SQL: the EntityKey of any entity is a token. Pages are full until the last one, they go

@@ -1,8 +1,22 @@
 -- One timeline in several stores
---
 -- Problem: timelines have grown beyond one storage account, or beyond one disk. Their events are
 --   spread over two stores, and you still want one timeline, newest event first, in pages.
--- Pattern: sharding over accounts. A hash of the event id says which store an event is in.
+-- Solution: sharding over accounts. A hash of the event id says which store an event is in.
+-- When: one disk or one writer is not enough.
+.load ./ptable
+.mode box
+
+.print == The pattern
+.shell rm -f build/one.ptable* build/two.ptable*
+CREATE VIRTUAL TABLE East USING ptable(Title String, store='build/one.ptable', table=Timeline);
+CREATE VIRTUAL TABLE West USING ptable(Title String, store='build/two.ptable', table=Timeline);
+INSERT INTO East VALUES ('liveid1', '20261121T0836_jonesj', 'Hello');
+INSERT INTO West VALUES ('liveid1', '20261121T0840_kenk', 'Hi');
+CREATE VIEW Timeline AS SELECT * FROM East UNION ALL SELECT * FROM West;
+SELECT RowKey, Title FROM Timeline WHERE PartitionKey = 'liveid1' ORDER BY RowKey DESC LIMIT 5;
+
+-- In detail, in a new database
+--
 -- Keys: East, West  PartitionKey the timeline: 'liveid1', RowKey the event's id, which begins with
 --         its time: '20261121T0836_jonesj'
 -- Costs: a page costs one seek in each store. With the service the client asks both accounts and
@@ -10,7 +24,6 @@
 -- Better in SQL: a view with UNION ALL merges the stores in key order and stops at LIMIT. Newest
 --   first is ORDER BY ... DESC, no inverted times. One transaction writes both stores: see the end
 --   for what it promises.
-.mode box
 .shell rm -f build/timeline.db* build/east.ptable* build/west.ptable*
 .open build/timeline.db
 .load ./ptable

@@ -1,17 +1,32 @@
 -- Renaming users whose names are unique
---
 -- Problem: users log in by name. No two names may be equal, not even when they differ only in case.
 --   Users change their names; no two may end up with the same name, and no one with two.
--- Pattern: a row for the user and a row that reserves the name, in one partition, so that one
+-- Solution: an entity for the user and one that reserves the name, in one partition, so that one
 --   entity group transaction writes both. INSERT of a name that is taken fails with 409.
+-- When: names are unique and change.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE User USING ptable(Name String, UserId String);
+INSERT INTO User VALUES ('users', 'id-223', 'JonesJ', NULL), ('users', 'name-jonesj', NULL, '223');
+BEGIN;                                          -- rename; if the name is taken, nothing changes
+UPDATE OR ROLLBACK User SET RowKey = 'name-junj'
+  WHERE PartitionKey = 'users' AND RowKey = 'name-jonesj';
+UPDATE OR ROLLBACK User SET Name = 'JunJ' WHERE PartitionKey = 'users' AND RowKey = 'id-223';
+COMMIT;
+SELECT * FROM User;
+
+-- In detail, in a new database
+--
 -- Keys: User  PartitionKey 'users', RowKey of the user 'id-223', of the name in lower case
 --         'name-jonesj', whose IndexedEntityId leads back. The prefixes keep a name that looks like
 --         an id apart from ids. NameKey in the user's row is the name that it has reserved.
 -- Costs: a log-in is two point queries; a renaming is three operations in one transaction.
 -- Better in SQL: one UPDATE renames. It changes the key of the name's row, which fails with 409 if
 --   the new one is taken, and is also right when only the case changes.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 CREATE VIRTUAL TABLE User USING ptable(
   Name String, NameKey String, IndexedEntityId String, batch=azure);

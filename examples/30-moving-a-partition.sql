@@ -1,16 +1,26 @@
 -- Moving a partition
---
 -- Problem: Sales becomes Retail. PartitionKey is the department, and the keys of an entity never
---   change in the Table service: every entity must be copied, with all properties and types, and
---   deleted.
--- Pattern: copy, then delete, in groups of at most 100. No group may span two partitions, so a
+--   change in the Table service.
+-- Solution: copy, then delete, in groups of at most 100. No group may span two partitions, so a
 --   reader sees entities twice between the two, and after a crash both steps are run again.
+-- When: on the service. Here one UPDATE moves the whole partition at once.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Employee USING ptable(LastName String);
+INSERT INTO Employee VALUES ('Sales', '000223', 'Jones'), ('Sales', '000312', 'Kwok');
+UPDATE Employee SET PartitionKey = 'Retail' WHERE PartitionKey = 'Sales';
+SELECT * FROM Employee;
+
+-- In detail, in a new database
+--
 -- Keys: Employee  PartitionKey the department: 'Sales', RowKey the number: '000223'
 -- Costs: two operations for each entity, here and on the service.
 -- Better in SQL: one UPDATE moves the whole partition at once, however big it is. INSERT ... SELECT
 --   and DELETE in one transaction do the same, also into another table or with other RowKeys.
+.open :memory:
 .load ./ptable
-.mode box
 
 CREATE VIRTUAL TABLE Employee USING ptable(LastName String, Age Int32);
 WITH RECURSIVE number(n) AS (SELECT 1 UNION ALL SELECT n + 1 FROM number WHERE n < 249)

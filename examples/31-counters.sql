@@ -1,10 +1,22 @@
 -- Counters
---
 -- Problem: page views, votes, the next invoice number: several processes add to one number. No
 --   addition may be lost, and no number may be issued twice.
--- Pattern: read the entity and its ETag, add 1, merge on condition of the ETag, start again after a
---   412. Under load most tries fail; so a sharded counter has several entities, each writer adds to
---   one, and the reader adds them up.
+-- Solution: read the entity and its ETag, add 1, merge on condition of the ETag, and start again
+--   after a 412. A sharded counter has several entities; the reader adds them up.
+-- When: on the service. Here UPDATE ... SET N = N + 1 reads and writes in one step.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Counter USING ptable(N Int64);
+BEGIN;
+INSERT OR IGNORE INTO Counter VALUES ('home', 'views', 0);
+UPDATE Counter SET N = N + 1 WHERE PartitionKey = 'home' AND RowKey = 'views';
+SELECT N FROM Counter WHERE PartitionKey = 'home' AND RowKey = 'views';       -- the number is ours
+COMMIT;
+
+-- In detail, in a new database
+--
 -- Keys: Counter  PartitionKey what is counted: 'home', RowKey 'views', or the shard: 'a'
 -- Costs: two requests an addition, more after a 412; reading a sharded counter is a partition scan.
 -- Better in SQL: UPDATE ... SET N = N + 1 reads and writes under the store's lock. Writers wait for
@@ -15,7 +27,6 @@
 .load ./ptable
 .timeout 60000
 PRAGMA journal_mode = WAL;
-.mode box
 .nullvalue NULL
 CREATE VIRTUAL TABLE Counter USING ptable(N Int64);
 INSERT INTO Counter VALUES ('home', 'views', 0);

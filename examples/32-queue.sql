@@ -1,15 +1,28 @@
 -- The queue
---
 -- Problem: work must be done later, or by other processes, each piece once, and nothing forgotten.
--- Pattern: messages in a queue. A worker that gets a message has it alone for some time, and
+-- Solution: messages in a queue. A worker that gets a message has it alone for some time, and
 --   deletes it when done. If the worker dies, the message comes again; after too many times it is
 --   put aside.
+-- When: producer and worker are different processes, or work must survive a crash.
+.load ./ptable
+.mode box
+
+.print == The pattern
+CREATE VIRTUAL TABLE Mail USING pt_queue();
+INSERT INTO Mail(Body) VALUES ('to ann'), ('to bob');
+CREATE TEMP TABLE Held AS SELECT * FROM pt_queue_get('Mail', 1, 60);    -- ours for 60 seconds
+SELECT Body, DequeueCount FROM Held;
+DELETE FROM Mail WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Held);
+SELECT Body FROM Mail;
+
+-- In detail, in a new database
+--
 -- Keys: none to choose. Messages come in the order in which they were inserted.
 -- Costs: getting and deleting are two commits a message, or fewer for several at once.
 -- Better in SQL: messages are rows that can be counted, joined and read; they commit and roll back
 --   with the tables of their store.
+.open :memory:
 .load ./ptable
-.mode box
 .nullvalue NULL
 
 -- With a limit of two instead of the usual five.
