@@ -70,14 +70,15 @@ typedef struct pt_lmdb_store {
     atomic_uint active;
     atomic_bool changing;
     atomic_bool broken;
-    pthread_mutex_t mutex; /* guards changes and the list of readers */
+    pthread_mutex_t mutex; /* guards changes, the list of readers, and `committed` */
     struct pt_lmdb_reader *readers;
 
     /* Writing: lmdb/writer.h. */
     pt_writer_queue queue;
     pt_writer_state writer_state;
     pt_writer *spare_writer;             /* this, and the next ones: guarded by the writer lock */
-    pt_lmdb_outcome committed;           /* by this process; version 0: not known */
+    pt_lmdb_outcome committed;           /* by this process; version 0: not known. Set under
+                                            `mutex` too, so that either lock is enough to read */
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; the nonces of commits are made from it */
     int64_t last_timestamp;              /* given out by this process */
     unsigned commits;

@@ -172,10 +172,23 @@ static int begin_undisturbed(pt_lmdb_snapshot *snapshot, uint64_t *version, pt_e
     }
 }
 
+/* Reads the state of a version, unless it is the one that this process has committed last. */
+static int find_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_format_state *state,
+                      pt_error *error)
+{
+    pt_lmdb_store *store = snapshot->store;
+    pthread_mutex_lock(&store->mutex);
+    *state = store->committed.state;
+    pthread_mutex_unlock(&store->mutex);
+    return state->version == version
+               ? SQLITE_OK
+               : pt_lmdb_read_state(store, snapshot->reader.txn, state, error);
+}
+
 static int load_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *error)
 {
-    pt_format_state state = {0};
-    int rc = pt_lmdb_read_state(snapshot->store, snapshot->reader.txn, &state, error);
+    pt_format_state state;
+    int rc = find_state(snapshot, version, &state, error);
     if (rc == SQLITE_OK) {
         rc = load_dictionary(snapshot, &state, error);
     }
@@ -250,8 +263,9 @@ void pt_lmdb_snapshot_end(pt_snapshot *base)
     }
 }
 
-static void free_spare_cursors(pt_lmdb_snapshot *snapshot)
+static void free_cursors(pt_lmdb_snapshot *snapshot)
 {
+    mdb_cursor_close(snapshot->lookup);
     while (snapshot->spares != NULL) {
         pt_lmdb_cursor *spare = snapshot->spares;
         snapshot->spares = spare->next_spare;
@@ -269,7 +283,7 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_snapshot_end(base);
     /* Cursors first: LMDB's cursors outlive a reset transaction but not an aborted one. */
-    free_spare_cursors(snapshot);
+    free_cursors(snapshot);
     if (!is_inherited_snapshot(snapshot)) {
         pt_lmdb_reader_remove(snapshot->store, &snapshot->reader);
     }
@@ -278,13 +292,38 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
 
 /* --- Single records --- */
 
-static int get_value(MDB_txn *txn, const pt_lmdb_env *env, pt_slice key, MDB_val *value)
+/* Makes snapshot->lookup usable in the snapshot's transaction. LMDB's code. */
+static int prepare_lookup(pt_lmdb_snapshot *snapshot)
 {
-    if (key.size > PT_LMDB_SHORT_KEY_MAX) {
-        return pt_lmdb_long_get(txn, env, key, value);
+    MDB_txn *txn = snapshot->reader.txn;
+    int mdb_rc = MDB_SUCCESS;
+    if (snapshot->lookup == NULL) {
+        mdb_rc = mdb_cursor_open(txn, snapshot->store->env.entities, &snapshot->lookup);
+    } else if (snapshot->lookup_begins != snapshot->begins) {
+        mdb_rc = mdb_cursor_renew(txn, snapshot->lookup);
     }
+    if (mdb_rc == MDB_SUCCESS) {
+        snapshot->lookup_begins = snapshot->begins;
+    }
+    return mdb_rc;
+}
+
+/* Entities are looked up with a cursor that stays where it is: if the next key is on the same page,
+ * LMDB does not search from the root. */
+static int get_value(pt_lmdb_snapshot *snapshot, pt_slice key, MDB_val *value)
+{
+    const pt_lmdb_env *env = &snapshot->store->env;
+    if (key.size > PT_LMDB_SHORT_KEY_MAX) {
+        return pt_lmdb_long_get(snapshot->reader.txn, env, key, value);
+    }
+    MDB_dbi dbi = pt_lmdb_dbi_of(env, key);
     MDB_val mdb_key = pt_lmdb_val(key);
-    return mdb_get(txn, pt_lmdb_dbi_of(env, key), &mdb_key, value);
+    if (dbi != env->entities) {
+        return mdb_get(snapshot->reader.txn, dbi, &mdb_key, value);
+    }
+    int mdb_rc = prepare_lookup(snapshot);
+    return mdb_rc == MDB_SUCCESS ? mdb_cursor_get(snapshot->lookup, &mdb_key, value, MDB_SET)
+                                 : mdb_rc;
 }
 
 int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, pt_error *error)
@@ -302,7 +341,7 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
         return SQLITE_OK;
     }
     MDB_val value;
-    int mdb_rc = get_value(snapshot->reader.txn, &store->env, key, &value);
+    int mdb_rc = get_value(snapshot, key, &value);
     if (mdb_rc == MDB_NOTFOUND) {
         *found = false;
         return SQLITE_OK;

@@ -49,9 +49,11 @@ typedef struct pt_lmdb_snapshot {
     pt_lmdb_reader reader;
     pt_lmdb_cursor *spares; /* closed cursors, to be opened again */
     bool begun;
-    unsigned begins;       /* how often it has begun */
-    unsigned open_cursors; /* for assertions, like `begins` */
-    pt_slice left_key;     /* position of the last cursor that was closed, or empty */
+    unsigned begins;        /* how often it has begun */
+    unsigned open_cursors;  /* for assertions */
+    MDB_cursor *lookup;     /* of pt_lmdb_get; NULL until it is needed */
+    unsigned lookup_begins; /* `begins` when it was last made usable */
+    pt_slice left_key;      /* position of the last cursor that was closed, or empty */
     pt_slice left_record;
 } pt_lmdb_snapshot;
 

@@ -16,7 +16,7 @@
  */
 typedef enum pt_appending { PT_APPEND_MAY_BEGIN, PT_APPENDING, PT_APPEND_IS_OVER } pt_appending;
 
-/* Before its first use all zeros but for `txn` and `dbi`. The end of the transaction closes it. */
+/* The end of the transaction closes it. */
 typedef struct pt_lmdb_tree {
     MDB_txn *txn;
     MDB_dbi dbi;
@@ -33,6 +33,18 @@ typedef struct pt_lmdb_old {
     bool present;
     size_t size; /* of its value */
 } pt_lmdb_old;
+
+/* A tree opens its cursor at the first operation, so one that is not used costs nothing. */
+static inline void pt_lmdb_tree_init(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
+{
+    tree->txn = txn;
+    tree->dbi = dbi;
+    tree->cursor = NULL;
+    tree->appending = PT_APPEND_MAY_BEGIN;
+    tree->on_next = false;
+    tree->last_key_known = false;
+    tree->last_key_size = 0;
+}
 
 /* Keys are LMDB's. All return LMDB's code. After a failure the transaction must not be committed.
  */

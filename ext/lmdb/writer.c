@@ -17,10 +17,6 @@ enum { CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE }; /* bytes of a chunk's key up to 
 struct pt_writer {
     pt_lmdb_store *store;
     MDB_txn *txn;
-    pt_lmdb_tree entities;
-    pt_lmdb_tree long_keys;
-    pt_lmdb_tree chunks;
-    pt_lmdb_tree garbage;
     pt_lmdb_outcome next; /* at first that of the commit before this transaction */
     bool failed;          /* an operation failed half-way: the transaction must not be committed */
     pt_lmdb_room room;
@@ -29,6 +25,11 @@ struct pt_writer {
     /* Not yet added to the stored counts of `counted_table`. The catalogue is not counted. */
     uint32_t counted_table;
     pt_table_counts counted;
+
+    pt_lmdb_tree entities; /* the first of the trees, which are last */
+    pt_lmdb_tree long_keys;
+    pt_lmdb_tree chunks;
+    pt_lmdb_tree garbage;
 };
 
 static int fail_write(pt_writer *writer, int mdb_rc, const char *doing, pt_error *error)
@@ -46,13 +47,6 @@ static bool is_writing(const pt_writer *writer)
            pthread_equal(writer->thread, pthread_self()) != 0;
 }
 
-/* A tree opens its cursor at the first operation; those that are not used cost nothing. */
-static void init_tree(pt_lmdb_tree *tree, MDB_txn *txn, MDB_dbi dbi)
-{
-    tree->txn = txn;
-    tree->dbi = dbi;
-}
-
 /* Reads the state that the transaction starts from, unless it is the one that we committed last. */
 static int start_from_committed(pt_writer *writer, pt_error *error)
 {
@@ -68,10 +62,10 @@ static int start_from_committed(pt_writer *writer, pt_error *error)
 static int prepare_writer(pt_writer *writer, pt_error *error)
 {
     const pt_lmdb_env *env = &writer->store->env;
-    init_tree(&writer->entities, writer->txn, env->entities);
-    init_tree(&writer->long_keys, writer->txn, env->long_keys);
-    init_tree(&writer->chunks, writer->txn, env->chunks);
-    init_tree(&writer->garbage, writer->txn, env->garbage);
+    pt_lmdb_tree_init(&writer->entities, writer->txn, env->entities);
+    pt_lmdb_tree_init(&writer->long_keys, writer->txn, env->long_keys);
+    pt_lmdb_tree_init(&writer->chunks, writer->txn, env->chunks);
+    pt_lmdb_tree_init(&writer->garbage, writer->txn, env->garbage);
     pt_lmdb_room_measure(&writer->room, env, writer->txn);
     return start_from_committed(writer, error);
 }
@@ -91,7 +85,10 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     if (begun == NULL) {
         return pt_error_nomem(error);
     }
-    *begun = (pt_writer){.store = store, .thread = pthread_self()};
+    /* The trees are large and are initialised later: clearing them would show in small commits. */
+    memset(begun, 0, offsetof(pt_writer, entities));
+    begun->store = store;
+    begun->thread = pthread_self();
     int rc = pt_lmdb_txn_begin_write(store, &begun->txn, error);
     if (rc != SQLITE_OK) {
         store->spare_writer = begun;
@@ -562,7 +559,10 @@ static int commit_txn(pt_writer *writer, pt_sync sync, pt_error *error)
         mdb_rc == MDB_SUCCESS ? SQLITE_OK : judge_failed_commit(store, state, sync, mdb_rc, error);
     if (rc == SQLITE_OK) {
         note_commit(store, state);
+        /* The mutex is for snapshots, which are begun without the writer lock. */
+        pthread_mutex_lock(&store->mutex);
         store->committed = writer->next;
+        pthread_mutex_unlock(&store->mutex);
     }
     end_writer(writer, rc == SQLITE_OK ? PT_WRITER_COMMITTED : PT_WRITER_FAILED);
     return rc;

@@ -62,9 +62,6 @@ static int refuse_rolled_back(pt_error *error)
 static bool merges(const pt_scan *scan)
 {
     const pt_memtable *memtable = scan->view->memtable;
-    if (scan->horizon == 0) {
-        return false;
-    }
     return scan->node != NULL || scan->point != NULL ||
            (pt_memtable_version(memtable) != scan->seen_version &&
             pt_memtable_may_hold(memtable, scan->table_id));
@@ -287,6 +284,7 @@ __attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error 
 int pt_scan_step(pt_scan *scan, pt_error *error)
 {
     const pt_view *view = scan->view;
-    bool untouched = view->memtable == NULL && !view->rolled_back;
-    return untouched ? step_base(scan, error) : step_beside_writes(scan, error);
+    bool sees_writes = view->memtable != NULL && scan->horizon != 0;
+    return !sees_writes && !view->rolled_back ? step_base(scan, error)
+                                              : step_beside_writes(scan, error);
 }

@@ -460,6 +460,44 @@ static void record_of_a_closed_cursor_is_not_kept(void **state)
     engine->close(store);
 }
 
+/* A snapshot looks keys up with one cursor, which remembers its page: no order of look-ups, absent
+ * key or new version may confuse it. */
+static void look_ups_depend_on_no_earlier_one(void **state)
+{
+    (void)state;
+    uint8_t memory[512];
+    uint64_t seed = 20261122;
+    make_keys();
+    pt_store *store = open_store(fixture_path);
+    fill(store);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    for (unsigned i = 0; i < 6 * KEYS; i++) {
+        /* Forwards, then backwards, then at random; in a new version each time. */
+        unsigned run = i / (2 * KEYS);
+        unsigned at = run == 0   ? i % KEYS
+                      : run == 1 ? KEYS - 1 - i % KEYS
+                                 : (unsigned)(next_random(&seed) % KEYS);
+        if (i % KEYS == 0) {
+            engine->snapshot_end(snapshot);
+            store_text(store, TABLE + 2, "a", run % 2 == 0 ? "one" : "other");
+            assert_ok(engine->snapshot_begin(snapshot, &error));
+        }
+        bool found;
+        pt_slice record;
+        assert_ok(engine->get(snapshot, key_slice(&keys[at]), &found, &record, &error));
+        assert_true(found && pt_slice_equal(record, record_of(&keys[at], memory)));
+        test_key absent = keys[at];
+        absent.bytes[absent.size - 1] = 1; /* between two keys */
+        assert_ok(engine->get(snapshot, key_slice(&absent), &found, &record, &error));
+        assert_false(found);
+        if (i % 100 == 0) {
+            assert_record(snapshot, TABLE + 2, "a", run % 2 == 0 ? "one" : "other");
+        }
+    }
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+}
+
 /* Too short for a table's id, or of one that no table has. */
 static void keys_of_no_table_are_not_found(void **state)
 {
@@ -500,6 +538,8 @@ int main(void)
         cmocka_unit_test_setup_teardown(map_follows_another_process, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(record_of_a_closed_cursor_is_not_kept, fixture_setup,
+                                        fixture_teardown),
+        cmocka_unit_test_setup_teardown(look_ups_depend_on_no_earlier_one, fixture_setup,
                                         fixture_teardown),
         cmocka_unit_test_setup_teardown(keys_of_no_table_are_not_found, fixture_setup,
                                         fixture_teardown),
