@@ -186,7 +186,7 @@ TESTS := test test-unit test-sql test-readme test-random test-process test-fuzz
     check-valgrind run-valgrind compiled
 
 $(TESTS): deps
-	@$(SUBMAKE) run-$@
+	+@$(SUBMAKE) run-$@
 
 # The long ones first.
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
@@ -221,7 +221,7 @@ suite_program = $(or $(filter %/test_$(subst -,_,$(1)),$(UNIT_TESTS) $(PROCESS_T
 define suite_rules
 .PHONY: test-$(1) run-test-$(1)
 test-$(1): deps
-	@$$(SUBMAKE) run-test-$(1)
+	+@$$(SUBMAKE) run-test-$(1)
 run-test-$(1): loadable $(2)
 	$$(call running,$(2))PT_PROGRAM_TIMEOUT=0 $$(RUN) $(2)
 endef
@@ -230,7 +230,7 @@ $(foreach suite,$(SUITES),$(eval $(call suite_rules,$(suite),$(call suite_progra
 .PHONY: conformance run-conformance
 conformance:
 	@.ci/deps build test conformance
-	@$(SUBMAKE) run-conformance
+	+@$(SUBMAKE) run-conformance
 
 run-conformance: $(CONFORMANCE_TESTS)
 	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
@@ -240,7 +240,7 @@ run-conformance: $(CONFORMANCE_TESTS)
 test-clients:
 	@.ci/deps build test examples
 	-@.ci/deps clients
-	@$(SUBMAKE) run-$@
+	+@$(SUBMAKE) run-$@
 
 run-test-clients: loadable
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
@@ -250,7 +250,7 @@ compiled: all $(TEST_PROGRAMS) $(EXAMPLES) $(BENCH_PROGRAMS)
 .PHONY: examples run-examples
 examples:
 	@.ci/deps build test examples
-	@$(SUBMAKE) run-examples
+	+@$(SUBMAKE) run-examples
 
 run-examples: loadable $(EXAMPLES)
 	$(Q)$(RUN) tests/test_examples.sh
@@ -258,7 +258,7 @@ run-examples: loadable $(EXAMPLES)
 # The stock shell is not sanitized, so it must load the sanitizers' libraries before itself.
 # ASAN_OPTIONS=fast_unwind_on_malloc=0 shows the callers beyond SQLite's functions, slowly.
 check-asan: deps
-	@PT_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
+	+@PT_PRELOAD="$$($(CC) -print-file-name=libasan.so) $$($(CC) -print-file-name=libubsan.so)" \
 	    $(SUBMAKE) BUILD=build/asan OUT=build/asan CFLAGS='-O1 -g -DPT_DEBUG $(SANITIZE)' run-test
 
 # Only C programs: a shell that preloads this sanitizer passes it on to the commands it runs, and
@@ -269,12 +269,12 @@ check-asan: deps
 TSAN_LEAVES_OUT := %/test_sql_scripts %/unit/lmdb/test_engine_faults %/unit/lmdb/page/test_page_size
 
 check-tsan: deps
-	@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
+	+@PTABLE_MAP_SIZE=4G PT_PROGRAM_TIMEOUT=900 $(SUBMAKE) BUILD=build/tsan OUT=build/tsan \
 	    CFLAGS='-O1 -g -fsanitize=thread -fno-omit-frame-pointer' \
 	    TEST_LIBS='$(abspath build/tsan)/unlocked_memory.o $(TEST_LIBS)' run-check-tsan
 
 run-check-tsan: $(BUILD)/unlocked_memory.o
-	@$(SUBMAKE) all $(TEST_PROGRAMS)
+	+@$(SUBMAKE) all $(TEST_PROGRAMS)
 	@rm -rf $(BUILD)/races && mkdir -p $(BUILD)/races
 	@TSAN_OPTIONS="log_path=$(abspath $(BUILD))/races/found \
 	    suppressions=$(abspath tests/tsan)/suppressions $$TSAN_OPTIONS" \
@@ -294,14 +294,14 @@ test-newest:
 	@echo "# compiled against SQLite $$(sqlite3 --version | cut -d ' ' -f 1), run with" \
 	    "$$(LD_LIBRARY_PATH=build/newest LD_PRELOAD=build/newest/bridge.so sqlite3 :memory: \
 	    'SELECT sqlite_version()')"
-	@$(SUBMAKE) compiled
-	@LD_LIBRARY_PATH='$(abspath build/newest)' PT_PRELOAD='$(abspath build/newest/bridge.so)' \
+	+@$(SUBMAKE) compiled
+	+@LD_LIBRARY_PATH='$(abspath build/newest)' PT_PRELOAD='$(abspath build/newest/bridge.so)' \
 	    PT_DIFFERENCES='$(abspath tests/newest)' $(SUBMAKE) run-test
 
 # Not optimized, so that valgrind finds what only a local variable points to when a test forks.
 check-valgrind:
 	@.ci/deps build test valgrind
-	@$(SUBMAKE) BUILD=build/valgrind OUT=build/valgrind CFLAGS='-O0 -g' run-valgrind
+	+@$(SUBMAKE) BUILD=build/valgrind OUT=build/valgrind CFLAGS='-O0 -g' run-valgrind
 
 # Process tests run their own program file again, which under valgrind would be valgrind.
 run-valgrind: loadable $(UNIT_TESTS)
@@ -319,10 +319,10 @@ COVERAGE := BUILD=build/coverage OUT=build/coverage DEBUG= \
 .PHONY: coverage run-coverage
 coverage:
 	@.ci/deps build test coverage
-	@$(SUBMAKE) $(COVERAGE) run-coverage
+	+@$(SUBMAKE) $(COVERAGE) run-coverage
 
 run-coverage: $(BUILD)/flush.o
-	@$(SUBMAKE) compiled
+	+@$(SUBMAKE) compiled
 	@find $(BUILD) -name '*.gcda' -delete
 	@PT_PROGRAM_TIMEOUT=900 $(MAKE) --no-print-directory run-test
 	@N=all STACKS=1 CALLS=10 $(MAKE) --no-print-directory run-test-out-of-memory
@@ -352,7 +352,7 @@ fuzz fuzz-minimise: fuzzers $(FUZZ_TESTS)
 
 fuzzers:
 	@.ci/deps build test fuzz
-	@$(SUBMAKE) $(FUZZ_BUILD) run-fuzzers
+	+@$(SUBMAKE) $(FUZZ_BUILD) run-fuzzers
 
 run-fuzzers: $(FUZZERS)
 
@@ -370,7 +370,7 @@ BENCHES := bench bench-growth bench-concurrency bench-memory
 
 $(BENCHES):
 	@.ci/deps build
-	@$(SUBMAKE) run-$@
+	+@$(SUBMAKE) run-$@
 
 $(BENCHES:%=run-%): run-%: $(BENCH_PROGRAMS)
 	@mkdir -p build/bench
@@ -383,7 +383,7 @@ bench-plot:
 .PHONY: walk run-walk
 walk:
 	@.ci/deps build
-	@$(SUBMAKE) BUILD=build/walk OUT=build/walk DEBUG= CFLAGS='-O0 -gdwarf-4 -finstrument-functions' \
+	+@$(SUBMAKE) BUILD=build/walk OUT=build/walk DEBUG= CFLAGS='-O0 -gdwarf-4 -finstrument-functions' \
 	    LDFLAGS='-no-pie $(LDFLAGS)' run-walk
 
 run-walk: $(BUILD)/tests/walk/walk
@@ -398,7 +398,7 @@ CHECKS := gcc clang exports format tidy cppcheck includes circles names sizes sh
 .PHONY: lint run-lint $(CHECKS:%=lint-%) format
 lint:
 	@.ci/deps build test lint
-	@$(SUBMAKE) --output-sync --keep-going run-lint
+	+@$(SUBMAKE) --output-sync --keep-going run-lint
 
 run-lint: $(CHECKS:%=lint-%)
 
@@ -468,7 +468,7 @@ INSTALLED_FOLDERS := share/ptable/sql share/ptable/examples share/ptable \
 .PHONY: demo demo-all install uninstall dist clean
 demo demo-all:
 	@.ci/deps build demo
-	@$(SUBMAKE) loadable
+	+@$(SUBMAKE) loadable
 	@PTABLE='$(abspath $(OUT)/ptable.so)' examples/$@.sh $(if $(filter demo,$@),'$(BUILD)/words.svg')
 
 install: all

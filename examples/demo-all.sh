@@ -73,8 +73,13 @@ log_as_csv() {
 
 # --- Running and checking -------------------------------------------------------------------------
 
+# The shell's timer shows only milliseconds of real time, so the user and system time are printed.
 run() {
-    sqlite3 -batch -bail -init /dev/null -cmd '.echo on' demo.db <"$examples/$1"
+    sqlite3 -batch -bail -init /dev/null -cmd '.echo on' demo.db <"$examples/$1" >output.txt || {
+        cat output.txt
+        return 1
+    }
+    awk '/^Run Time: real/ { printf "Time: %d microseconds\n", ($6 + $8) * 1e6; next } { print }' output.txt
 }
 
 # The answer to one query.
