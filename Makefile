@@ -26,7 +26,8 @@
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
 #   make walk            the files of ext/ that a SELECT and an INSERT pass
 #   make demo            build, and a demonstration of one screen; make demo-all is the long form
-#   make test-clients    the extension in SQLite bindings of several languages: tests/test_clients.sh
+#   make test-clients    the extension in SQLite bindings of several languages, and in tools that write
+#                        their own SQL: tests/test_clients.sh, tests/test_tools.sh
 #   make examples        run the example programs in C, Python and Perl; the examples in SQL are
 #                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
@@ -244,6 +245,7 @@ test-clients:
 
 run-test-clients: loadable
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
+	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_tools.sh
 
 compiled: all $(TEST_PROGRAMS) $(EXAMPLES) $(BENCH_PROGRAMS)
 

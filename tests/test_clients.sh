@@ -1,6 +1,7 @@
 #!/bin/sh
 # Uses the extension from programs in several languages, each through the SQLite binding that Debian
-# has for it. Prints TAP. CLIENTS names those to run (all):
+# has for it, or npm (installed by `npm install --prefix build/clients better-sqlite3`, for example).
+# Prints TAP. CLIENTS names those to run (all):
 #
 #     CLIENTS='perl go' tests/test_clients.sh
 #
@@ -31,7 +32,8 @@ mkdir "$folder"
 export PTABLE="$library" LC_ALL=C.UTF-8
 REPEATS=15 THREADS=3 PATIENCE_MS=60000
 
-all_clients="shell python python_implicit apsw perl php ruby tcl java go"
+all_clients="shell python python_implicit apsw perl php ruby tcl java go better_sqlite3"
+export NODE_PATH="$root/build/clients/node_modules${NODE_PATH:+:$NODE_PATH}"
 
 # --- The clients ------------------------------------------------------------------------------
 
@@ -53,6 +55,8 @@ missing() {
     java) { has javac && [ -e "$jdbc" ]; } || echo 'no JDK with libxerial-sqlite-jdbc-java' ;;
     go) { has go && [ -d "$go_path/src/github.com/mattn/go-sqlite3" ]; } ||
         echo 'no golang-go with golang-github-mattn-go-sqlite3-dev' ;;
+    better_sqlite3) node -e 'new (require("better-sqlite3"))(":memory:")' 2>/dev/null ||
+        echo 'no nodejs with better-sqlite3' ;;
     *) echo "there is no client $1" ;;
     esac
 }
@@ -77,7 +81,7 @@ has_threads() {
 }
 
 can_abandon() {
-    case $1 in shell | tcl) return 1 ;; esac
+    case $1 in shell | tcl | better_sqlite3) return 1 ;; esac
 }
 
 # --- Talking to two of them, a and b ----------------------------------------------------------
@@ -97,6 +101,7 @@ start() {
     tcl) set -- tclsh "$clients/client.tcl" ;;
     java) set -- java -Xshare:auto -cp "$work:$jdbc" Client ;;
     go) set -- "$work/client_go" ;;
+    better_sqlite3) set -- node "$clients/client.js" ;;
     esac
     rm -f "$work/$side.in" "$work/$side.out"
     mkfifo "$work/$side.in" "$work/$side.out"
@@ -346,6 +351,7 @@ for language in ${CLIENTS:-$all_clients}; do
     if [ -n "$reason" ]; then
         number=$((number + 1))
         echo "ok $number - $language # SKIP $reason"
+        echo "# $language is skipped: $reason"
         case $language in shell | python | perl) failures=$((failures + 1)) ;; esac
     else
         perform "$language" "$other"

@@ -71,6 +71,12 @@ SELECT rowid, N FROM E WHERE PartitionKey = 'z';
 
 -- They are hidden, so everything without these names is as before.
 PRAGMA table_info(E);
+SELECT group_concat(name || CASE hidden WHEN 0 THEN '' ELSE '*' END, ' ') FROM pragma_table_xinfo('E');
+.once build/rows.csv
+.print z,5,imported
+.import --csv build/rows.csv E
+SELECT rowid, * FROM E WHERE RowKey = '5' AND N = 'imported';
+DELETE FROM E WHERE N = 'imported';
 INSERT INTO E VALUES ('z', '4', 'l');
 CREATE TABLE Copy AS SELECT * FROM E;
 SELECT sql FROM sqlite_schema WHERE name = 'Copy';
@@ -78,6 +84,9 @@ SELECT count(*) FROM E NATURAL JOIN Copy;
 CREATE VIRTUAL TABLE F USING ptable(M Int32);
 INSERT INTO F(PartitionKey, RowKey, M) VALUES ('p', '1', 1), ('z', '4', 4), ('y', '', 0);
 SELECT * FROM E NATURAL JOIN F;
+SELECT * FROM E JOIN F ON E.PartitionKey = F.PartitionKey AND E.RowKey = F.RowKey;
+SELECT Copy.rowid, E.rowid, * FROM Copy JOIN E USING (PartitionKey, RowKey) WHERE E.N = 'l';
+SELECT * FROM E JOIN F USING (PartitionKey, RowKey) ORDER BY 1 DESC;
 SELECT E.N, F.M, F.rowid FROM E JOIN F ON E._rowid_ = F._rowid_;
 SELECT E.N, F.M FROM E JOIN F USING (rowid);
 SELECT F.oid, E.N FROM F LEFT JOIN E ON E.rowid = F.oid;
@@ -95,6 +104,8 @@ SELECT rowid, oid, _rowid_ FROM Objects;
 UPDATE Objects SET oid = oid + 1, _rowid_ = 'ours' WHERE _rowid_ = 'mine';
 SELECT name FROM pragma_table_xinfo('Objects') WHERE name LIKE '%id%';
 SELECT * FROM Objects WHERE rowid = 'o/1' OR oid = 18;
+INSERT INTO Objects VALUES ('o', '3', 19, 'theirs');
+SELECT *, typeof(oid) FROM Objects WHERE oid > 18 ORDER BY oid;
 
 -- Keys of any length.
 INSERT INTO E(PartitionKey, RowKey, N) VALUES (hex(zeroblob(4000)), replace(hex(zeroblob(4189)), '00', '%'), 'long');
