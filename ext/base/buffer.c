@@ -2,7 +2,7 @@
 
 #include "base/sqlite.h"
 
-enum { SMALLEST_CAPACITY = 64 };
+enum { SMALLEST_CAPACITY = 64, FIRST_ELEMENTS = 16 };
 
 static inline bool has_room(const pt_buffer *buffer, size_t more)
 {
@@ -92,4 +92,22 @@ void pt_buffer_free(pt_buffer *buffer)
 {
     sqlite3_free(buffer->data);
     *buffer = (pt_buffer){0};
+}
+
+bool pt_array_reserve(void *array, size_t *capacity, size_t count, size_t size)
+{
+    if (count <= *capacity) {
+        return true;
+    }
+    size_t larger = *capacity == 0 ? FIRST_ELEMENTS : 2 * *capacity;
+    larger = larger > count ? larger : count;
+    void *memory;
+    memcpy(&memory, array, sizeof memory);
+    memory = sqlite3_realloc64(memory, larger * size);
+    if (memory == NULL) {
+        return false;
+    }
+    memcpy(array, &memory, sizeof memory);
+    *capacity = larger;
+    return true;
 }

@@ -30,8 +30,6 @@ typedef struct met_tables {
     size_t last; /* index of the table that was found last */
 } met_tables;
 
-enum { FIRST_TABLES_CAPACITY = 16 };
-
 /* The index of the first table with at least this id. */
 static size_t find_table_place(const met_tables *tables, uint32_t id)
 {
@@ -66,26 +64,12 @@ static met_table *find_met_table(met_tables *tables, uint32_t id)
     return &tables->tables[place];
 }
 
-static bool reserve_table(met_tables *tables)
-{
-    if (tables->count < tables->capacity) {
-        return true;
-    }
-    size_t capacity = tables->capacity != 0 ? 2 * tables->capacity : FIRST_TABLES_CAPACITY;
-    met_table *larger = sqlite3_realloc64(tables->tables, capacity * sizeof *larger);
-    if (larger == NULL) {
-        return false;
-    }
-    tables->tables = larger;
-    tables->capacity = capacity;
-    return true;
-}
-
 /* Finds the table of an id, or adds it. NULL when out of memory. */
 static met_table *add_met_table(met_tables *tables, uint32_t id)
 {
     met_table *found = find_met_table(tables, id);
-    if (found != NULL || !reserve_table(tables)) {
+    if (found != NULL || !pt_array_reserve(&tables->tables, &tables->capacity, tables->count + 1,
+                                           sizeof *tables->tables)) {
         return found;
     }
     size_t place = find_table_place(tables, id);
@@ -137,23 +121,13 @@ typedef enum part_state {
     PART_ORPHAN, /* no record points to it */
 } part_state;
 
-enum { FIRST_VALUES_CAPACITY = 64 };
-
 /* False when out of memory. */
 static bool add_large_value(met_values *values, uint32_t table_id, const pt_large *large,
                             pt_slice key)
 {
-    if (values->count == values->capacity) {
-        size_t capacity = values->capacity != 0 ? 2 * values->capacity : FIRST_VALUES_CAPACITY;
-        met_value *larger = sqlite3_realloc64(values->values, capacity * sizeof *larger);
-        if (larger == NULL) {
-            return false;
-        }
-        values->values = larger;
-        values->capacity = capacity;
-    }
     pt_slice copy = pt_arena_copy(&values->keys, key);
-    if (copy.data == NULL) {
+    if (copy.data == NULL || !pt_array_reserve(&values->values, &values->capacity,
+                                               values->count + 1, sizeof *values->values)) {
         return false;
     }
     values->values[values->count++] =

@@ -138,7 +138,7 @@ const pt_tvf pt_tvf_properties = {
 
 /* --- Census --- */
 
-enum { FIRST_CENSUS_CAPACITY = 32, BINARY_EXAMPLE = 16, EXAMPLE_SIZE = PT_EXCERPT_SIZE };
+enum { BINARY_EXAMPLE = 16, EXAMPLE_SIZE = PT_EXCERPT_SIZE };
 
 /* A large value counts as one of its plain type. */
 static pt_type plain_type(uint8_t type)
@@ -241,21 +241,6 @@ static size_t find_property(const pt_census *census, pt_slice name, pt_type type
     return low;
 }
 
-static bool reserve_property(pt_census *census)
-{
-    if (census->count < census->capacity) {
-        return true;
-    }
-    size_t capacity = census->capacity == 0 ? FIRST_CENSUS_CAPACITY : census->capacity * 2;
-    pt_census_property *grown = sqlite3_realloc64(census->properties, capacity * sizeof *grown);
-    if (grown == NULL) {
-        return false;
-    }
-    census->properties = grown;
-    census->capacity = capacity;
-    return true;
-}
-
 static bool insert_property(pt_census *census, size_t place, pt_slice name, pt_type type,
                             const pt_value *value)
 {
@@ -263,7 +248,9 @@ static bool insert_property(pt_census *census, size_t place, pt_slice name, pt_t
     write_example(value, example);
     pt_slice own_name = pt_arena_copy(&census->arena, name);
     pt_slice own_example = pt_arena_copy(&census->arena, pt_slice_text(example));
-    if (own_name.data == NULL || own_example.data == NULL || !reserve_property(census)) {
+    if (own_name.data == NULL || own_example.data == NULL ||
+        !pt_array_reserve(&census->properties, &census->capacity, census->count + 1,
+                          sizeof *census->properties)) {
         return false;
     }
     pt_census_property *at = &census->properties[place];
@@ -278,17 +265,12 @@ static bool insert_property(pt_census *census, size_t place, pt_slice name, pt_t
 
 bool pt_census_count(pt_census *census, uint16_t shape_id, bool *seen)
 {
-    if (shape_id >= census->shape_capacity) {
-        size_t capacity = (size_t)shape_id + FIRST_CENSUS_CAPACITY;
-        int64_t *shapes = sqlite3_realloc64(census->shapes, capacity * sizeof *shapes);
-        if (shapes == NULL) {
-            return false;
-        }
-        memset(shapes + census->shape_capacity, 0,
-               (capacity - census->shape_capacity) * sizeof *shapes);
-        census->shapes = shapes;
-        census->shape_capacity = capacity;
+    size_t known = census->shape_capacity;
+    if (!pt_array_reserve(&census->shapes, &census->shape_capacity, (size_t)shape_id + 1,
+                          sizeof *census->shapes)) {
+        return false;
     }
+    memset(census->shapes + known, 0, (census->shape_capacity - known) * sizeof *census->shapes);
     *seen = census->shapes[shape_id] != 0;
     census->shapes[shape_id]++;
     census->entities++;

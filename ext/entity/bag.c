@@ -1,8 +1,7 @@
 #include "entity/bag.h"
 
+#include "base/buffer.h"
 #include "base/sqlite.h"
-
-enum { FIRST_FIELDS = 16 };
 
 void pt_bag_clear(pt_bag *bag)
 {
@@ -19,18 +18,7 @@ void pt_bag_free(pt_bag *bag)
 
 bool pt_bag_reserve(pt_bag *bag, unsigned capacity)
 {
-    if (capacity <= bag->capacity) {
-        return true;
-    }
-    unsigned doubled = bag->capacity == 0 ? FIRST_FIELDS : bag->capacity * 2;
-    capacity = capacity > doubled ? capacity : doubled;
-    pt_field *fields = sqlite3_realloc64(bag->fields, capacity * sizeof *fields);
-    if (fields == NULL) {
-        return false;
-    }
-    bag->fields = fields;
-    bag->capacity = capacity;
-    return true;
+    return pt_array_reserve(&bag->fields, &bag->capacity, capacity, sizeof *bag->fields);
 }
 
 bool pt_bag_append(pt_bag *bag, const pt_field *field)

@@ -16,7 +16,7 @@ typedef struct pt_field {
 typedef struct pt_bag {
     pt_field *fields;
     unsigned count;
-    unsigned capacity;
+    size_t capacity;
     pt_arena arena; /* for copies of names and values that must outlive their source */
 } pt_bag;
 

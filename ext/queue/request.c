@@ -4,15 +4,9 @@
 
 pt_queue_message *pt_queue_request_add(pt_queue_request *request)
 {
-    if (request->message_count == request->message_capacity) {
-        size_t capacity = request->message_capacity == 0 ? 8 : 2 * request->message_capacity;
-        pt_queue_message *grown =
-            sqlite3_realloc64(request->messages, capacity * sizeof *request->messages);
-        if (grown == NULL) {
-            return NULL;
-        }
-        request->messages = grown;
-        request->message_capacity = capacity;
+    if (!pt_array_reserve(&request->messages, &request->message_capacity,
+                          request->message_count + 1, sizeof *request->messages)) {
+        return NULL;
     }
     pt_queue_message *message = &request->messages[request->message_count++];
     *message = (pt_queue_message){0};

@@ -4,21 +4,13 @@
 
 #include "base/sqlite.h"
 
-enum { FIRST_MAP_CAPACITY = 16 };
-
 static bool grow_column_map(pt_column_map *map, unsigned id)
 {
-    unsigned capacity = map->capacity == 0 ? FIRST_MAP_CAPACITY : map->capacity;
-    while (capacity <= id) {
-        capacity *= 2;
-    }
-    pt_column_places **by_id = sqlite3_realloc64(map->by_id, capacity * sizeof *by_id);
-    if (by_id == NULL) {
+    size_t known = map->capacity;
+    if (!pt_array_reserve(&map->by_id, &map->capacity, (size_t)id + 1, sizeof *map->by_id)) {
         return false;
     }
-    memset(by_id + map->capacity, 0, (capacity - map->capacity) * sizeof *by_id);
-    map->by_id = by_id;
-    map->capacity = capacity;
+    memset(map->by_id + known, 0, (map->capacity - known) * sizeof *map->by_id);
     return true;
 }
 
@@ -50,7 +42,7 @@ const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *s
 
 void pt_column_map_free(pt_column_map *map)
 {
-    for (unsigned i = 0; i < map->capacity; i++) {
+    for (size_t i = 0; i < map->capacity; i++) {
         sqlite3_free(map->by_id[i]);
     }
     sqlite3_free(map->by_id);

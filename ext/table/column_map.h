@@ -17,7 +17,7 @@ typedef struct pt_column_map {
     const pt_column *columns;
     int column_count;
     pt_column_places **by_id; /* by shape id; element 0 holds the last shape without an id */
-    unsigned capacity;
+    size_t capacity;
 } pt_column_map;
 
 /*

@@ -9,7 +9,7 @@
 #include "entity/edm.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
-enum { COLUMNS_MAX = 1900, FIRST_COLUMN_CAPACITY = 16, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
+enum { COLUMNS_MAX = 1900, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
 
 /* The modules that have an option, as bits. */
 enum { OF_PTABLE = 1, OF_QUEUE = 2, OF_BOTH = OF_PTABLE | OF_QUEUE };
@@ -154,7 +154,7 @@ typedef struct config_reader {
     pt_config *config;
     unsigned module;          /* OF_PTABLE or OF_QUEUE */
     argument_reading reading; /* of the current argument */
-    int column_capacity;
+    size_t column_capacity;
     int keys_listed; /* last key listed as a column: 1 PartitionKey, 2 RowKey */
     unsigned options_given;
 } config_reader;
@@ -445,14 +445,9 @@ static int check_declared_name(config_reader *r, const char *name)
 static int add_declared_column(config_reader *r, const char *name, pt_type type)
 {
     pt_config *config = r->config;
-    if (config->column_count == r->column_capacity) {
-        int capacity = r->column_capacity == 0 ? FIRST_COLUMN_CAPACITY : r->column_capacity * 2;
-        pt_column *columns = sqlite3_realloc64(config->columns, (size_t)capacity * sizeof *columns);
-        if (columns == NULL) {
-            return pt_error_nomem(r->reading.error);
-        }
-        config->columns = columns;
-        r->column_capacity = capacity;
+    if (!pt_array_reserve(&config->columns, &r->column_capacity, (size_t)config->column_count + 1,
+                          sizeof *config->columns)) {
+        return pt_error_nomem(r->reading.error);
     }
     pt_column column = {.name_size = strlen(name), .type = type};
     int rc = copy_argument_text(&r->reading, pt_slice_text(name), &column.name);

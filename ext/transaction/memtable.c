@@ -5,7 +5,7 @@
 #include "transaction/key_sort.h"
 #include "transaction/memtable_index.h"
 
-enum { FIRST_LOG = 64, FIRST_MARKS = 8, ARENA_KEPT = 1 << 14 };
+enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14 };
 
 struct pt_memtable {
     pt_arena arena;
@@ -400,17 +400,8 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_write_set *set)
 
 bool pt_savepoints_reserve(pt_savepoints *savepoints)
 {
-    if (savepoints->count < savepoints->capacity) {
-        return true;
-    }
-    size_t capacity = savepoints->capacity == 0 ? FIRST_MARKS : savepoints->capacity * 2;
-    pt_mark *marks = sqlite3_realloc64(savepoints->marks, capacity * sizeof *marks);
-    if (marks == NULL) {
-        return false;
-    }
-    savepoints->marks = marks;
-    savepoints->capacity = capacity;
-    return true;
+    return pt_array_reserve(&savepoints->marks, &savepoints->capacity, savepoints->count + 1,
+                            sizeof *savepoints->marks);
 }
 
 static const pt_mark *last_mark(const pt_savepoints *savepoints)

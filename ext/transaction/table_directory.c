@@ -238,32 +238,13 @@ void pt_table_walk_close(pt_table_walk *walk)
 
 /* --- Table names --- */
 
-enum { FIRST_NAMES = 16 };
-
-static bool reserve_name(pt_table_names *names)
-{
-    if (names->count < names->capacity) {
-        return true;
-    }
-    size_t capacity = names->capacity != 0 ? 2 * names->capacity : FIRST_NAMES;
-    pt_table_name *larger = sqlite3_realloc64(names->names, capacity * sizeof *larger);
-    if (larger == NULL) {
-        return false;
-    }
-    names->names = larger;
-    names->capacity = capacity;
-    return true;
-}
-
 bool pt_table_names_add(pt_table_names *names, int64_t id, pt_slice name)
 {
-    if (!reserve_name(names)) {
-        return false;
-    }
     size_t offset = names->texts.size;
     pt_buffer_append_slice(&names->texts, name);
     pt_buffer_append_byte(&names->texts, 0);
-    if (names->texts.failed) {
+    if (names->texts.failed || !pt_array_reserve(&names->names, &names->capacity, names->count + 1,
+                                                 sizeof *names->names)) {
         return false;
     }
     names->names[names->count++] = (pt_table_name){id, offset};
