@@ -11,12 +11,10 @@
 
 /* --- By the name of a ptable --- */
 
-/* Sets *has if the schema has a table or view of the name that `context` points to. */
-static int find_name_in_schema(sqlite3 *db, const char *schema, void *context, bool *has,
-                               pt_error *error)
+/* Sets *has if the schema has a table or view of this name. */
+static int find_name(sqlite3 *db, const char *schema, const char *name, bool *has, pt_error *error)
 {
-    const char *name = *(const char **)context;
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *statement;
     /* Columns that an authorizer hides are NULL. While a table is being created, so are all columns
      * but its rowid. */
     char *sql = sqlite3_mprintf("SELECT rowid NOT NULL AND name NOT NULL AND type NOT NULL FROM "
@@ -24,17 +22,14 @@ static int find_name_in_schema(sqlite3 *db, const char *schema, void *context, b
                                 "(type IS NULL) OR name = %Q COLLATE NOCASE AND type IN "
                                 "('table', 'view')",
                                 schema, name);
-    if (sql == NULL) {
-        return pt_error_nomem(error);
+    int rc = pt_module_prepare(db, sql, &statement, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
-    rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
-    *has = rc == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
-    bool known = *has || (rc == SQLITE_DONE && !pt_module_is_ignored(statement));
-    rc = known ? SQLITE_OK : pt_module_nested_error(db, "SELECT from sqlite_schema", error);
-    sqlite3_finalize(statement);
-    return rc;
+    int step = statement != NULL ? sqlite3_step(statement) : SQLITE_ERROR;
+    *has = step == SQLITE_ROW && sqlite3_column_int(statement, 0) != 0;
+    bool known = *has || (step == SQLITE_DONE && !pt_module_is_ignored(statement));
+    return pt_module_finish(db, statement, known, "SELECT from sqlite_schema", error);
 }
 
 /* Uses the store and table of a connected ptable. */
@@ -54,65 +49,38 @@ static int find_connected_table(pt_catalog_source *source, const char *schema, c
                                 pt_error *error)
 {
     sqlite3 *db = source->connection->db;
-    sqlite3_stmt *statement = NULL;
+    sqlite3_stmt *statement;
     char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
-    if (sql == NULL) {
-        return pt_error_nomem(error);
+    int rc = pt_module_prepare(db, sql, &statement, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
-    if (rc == SQLITE_OK) {
-        pt_connected *connected = pt_connected_tables_find(source->connection, schema, name);
-        rc = connected != NULL
-                 ? use_connected_table(source, pt_table_of_connected(connected), error)
-                 : SQLITE_NOTFOUND;
-    } else {
-        rc = pt_module_nested_error(db, "SELECT from the table", error);
+    if (statement == NULL) {
+        return pt_module_nested_error(db, "SELECT from the table", error);
     }
+    pt_connected *connected = pt_connected_tables_find(source->connection, schema, name);
+    rc = connected != NULL ? use_connected_table(source, pt_table_of_connected(connected), error)
+                           : SQLITE_NOTFOUND;
     sqlite3_finalize(statement);
     return rc;
 }
 
-/* Like find_connected_table, but the schema or table may not exist. */
-static int find_in_schema(pt_catalog_source *source, const char *schema, const char *name,
+/* A pt_schema_look. */
+static int find_in_schema(void *context, const char *schema, const char *name, bool *has,
                           pt_error *error)
 {
-    sqlite3 *db = source->connection->db;
-    bool has = false;
-    int rc = sqlite3_db_readonly(db, schema) >= 0
-                 ? find_name_in_schema(db, schema, &name, &has, error)
-                 : SQLITE_NOTFOUND;
+    pt_catalog_source *source = context;
+    int rc = find_name(source->connection->db, schema, name, has, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return has ? find_connected_table(source, schema, name, error) : SQLITE_NOTFOUND;
-}
-
-static int find_qualified(pt_catalog_source *source, const char *name, const char *point,
-                          pt_error *error)
-{
-    char *schema = sqlite3_mprintf("%.*s", (int)(point - name), name);
-    if (schema == NULL) {
-        return pt_error_nomem(error);
-    }
-    int rc = find_in_schema(source, schema, point + 1, error);
-    sqlite3_free(schema);
-    return rc;
+    return *has ? find_connected_table(source, schema, name, error) : SQLITE_NOTFOUND;
 }
 
 static int find_ptable(pt_catalog_source *source, const char *name, pt_error *error)
 {
     PT_ASSERT(name != NULL);
-    const char *point = strchr(name, '.');
-    char *schema;
-    int rc = pt_schema_search(source->connection->db, find_name_in_schema, &name, &schema, error);
-    if (rc == SQLITE_OK) {
-        rc = schema != NULL ? find_connected_table(source, schema, name, error) : SQLITE_NOTFOUND;
-    }
-    sqlite3_free(schema);
-    if (rc == SQLITE_NOTFOUND && point != NULL) {
-        rc = find_qualified(source, name, point, error);
-    }
+    int rc = pt_schema_search(source->connection->db, name, find_in_schema, source, error);
     if (rc == SQLITE_NOTFOUND) {
         rc = pt_error_set(error, SQLITE_ERROR,
                           "%Q is not the name of a ptable; give the name of a table created USING "

@@ -10,6 +10,7 @@
 
 #include "base/bytes.h"
 #include "entity/key.h"
+#include "lmdb/file/descriptors.h"
 
 typedef struct pt_lmdb_env {
     MDB_env *env;     /* NULL: not open */
@@ -23,6 +24,12 @@ typedef struct pt_lmdb_env {
                             larger than the memory's, as the file was made on another machine */
     bool read_only;      /* the file cannot be written, or has features that forbid writing */
 } pt_lmdb_env;
+
+/* True if a parent process opened what has this value of pt_lmdb_fork_count. */
+static inline bool pt_lmdb_is_of_parent(unsigned fork_count)
+{
+    return fork_count != atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);
+}
 
 /* The environments that exist in this process. */
 extern atomic_size_t pt_lmdb_env_count;

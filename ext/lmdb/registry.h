@@ -12,7 +12,6 @@
 
 #include "base/assert.h"
 #include "lmdb/env.h"
-#include "lmdb/file/descriptors.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/page/format.h"
@@ -97,7 +96,7 @@ static inline void pt_lmdb_change_writer_state(pt_lmdb_store *store, unsigned fr
 /* True if a parent process opened the store. Then it must not be touched. */
 static inline bool pt_lmdb_is_inherited(const pt_lmdb_store *store)
 {
-    return store->fork_count != atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);
+    return pt_lmdb_is_of_parent(store->fork_count);
 }
 
 /* The error of every method on an inherited store. */

@@ -205,17 +205,10 @@ static int load_state(pt_lmdb_snapshot *snapshot, uint64_t version, pt_error *er
     return SQLITE_OK;
 }
 
-/* As pt_lmdb_is_inherited, of the store. */
-static bool is_inherited_snapshot(const pt_lmdb_snapshot *snapshot)
-{
-    return snapshot->store->fork_count !=
-           atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);
-}
-
 int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
 {
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
-    if (is_inherited_snapshot(snapshot)) {
+    if (pt_lmdb_is_of_parent(snapshot->store->fork_count)) {
         return pt_lmdb_fail_inherited(snapshot->store, error);
     }
     PT_ASSERT(!snapshot->begun);
@@ -241,7 +234,7 @@ int pt_lmdb_snapshot_begin(pt_snapshot *base, pt_error *error)
 bool pt_lmdb_snapshot_is_newest(const pt_snapshot *base)
 {
     const pt_lmdb_snapshot *snapshot = (const pt_lmdb_snapshot *)base;
-    if (is_inherited_snapshot(snapshot)) {
+    if (pt_lmdb_is_of_parent(snapshot->store->fork_count)) {
         return false;
     }
     /* Without the lock the answer could be out of date at once. */
@@ -258,7 +251,7 @@ void pt_lmdb_snapshot_end(pt_snapshot *base)
     PT_ASSERT(snapshot->open_cursors == 0);
     snapshot->begun = false;
     snapshot->left_key = (pt_slice){0}; /* it points into a page of this version */
-    if (!is_inherited_snapshot(snapshot)) {
+    if (!pt_lmdb_is_of_parent(snapshot->store->fork_count)) {
         end_read_txn(snapshot);
     }
 }
@@ -284,7 +277,7 @@ void pt_lmdb_snapshot_free(pt_snapshot *base)
     pt_lmdb_snapshot_end(base);
     /* Cursors first: LMDB's cursors outlive a reset transaction but not an aborted one. */
     free_cursors(snapshot);
-    if (!is_inherited_snapshot(snapshot)) {
+    if (!pt_lmdb_is_of_parent(snapshot->store->fork_count)) {
         pt_lmdb_reader_remove(snapshot->store, &snapshot->reader);
     }
     sqlite3_free(snapshot);
@@ -331,7 +324,7 @@ int pt_lmdb_get(pt_snapshot *base, pt_slice key, bool *found, pt_slice *record, 
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
     PT_ASSERT(snapshot->begun);
-    if (is_inherited_snapshot(snapshot)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
     /* UPDATE closes its cursor and then asks for the record of the cursor's position. */
@@ -362,7 +355,7 @@ int pt_lmdb_counts(pt_snapshot *base, uint32_t table_id, pt_table_counts *counts
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
     PT_ASSERT(snapshot->begun);
-    if (is_inherited_snapshot(snapshot)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
     pt_format_key key = pt_format_counts_key(table_id);
@@ -401,7 +394,7 @@ int pt_lmdb_cursor_open(pt_snapshot *base, pt_engine_cursor **cursor, pt_error *
     pt_lmdb_snapshot *snapshot = pt_lmdb_own_snapshot(base);
     pt_lmdb_store *store = snapshot->store;
     PT_ASSERT(snapshot->begun);
-    if (is_inherited_snapshot(snapshot)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
     /* Point queries open and close a cursor each: a spare one needs neither memory nor LMDB's

@@ -214,11 +214,6 @@ static int seek_from(pt_lmdb_cursor *cursor, pt_slice from, pt_direction directi
                                    : end_without_position(cursor, MDB_NOTFOUND, error);
 }
 
-static bool is_inherited_cursor(const pt_lmdb_cursor *cursor)
-{
-    return cursor->fork_count != atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);
-}
-
 static int fail_inherited_cursor(const pt_lmdb_cursor *cursor, pt_error *error)
 {
     return pt_lmdb_fail_inherited(pt_lmdb_own_snapshot(cursor->base.snapshot)->store, error);
@@ -229,7 +224,7 @@ int pt_lmdb_cursor_seek(pt_engine_cursor *base, pt_slice from, pt_slice limit,
 {
     pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
     PT_ASSERT(pt_lmdb_cursor_is_usable(cursor));
-    if (is_inherited_cursor(cursor)) {
+    if (pt_lmdb_is_of_parent(cursor->fork_count)) {
         return fail_inherited_cursor(cursor, error);
     }
     pt_lmdb_cursor_forget_leaf(cursor);
@@ -296,7 +291,7 @@ static bool enter_leaf(pt_lmdb_cursor *cursor, pt_direction direction)
 __attribute__((noinline)) static int step_beyond_leaf(pt_lmdb_cursor *cursor,
                                                       pt_direction direction, pt_error *error)
 {
-    if (is_inherited_cursor(cursor)) {
+    if (pt_lmdb_is_of_parent(cursor->fork_count)) {
         return fail_inherited_cursor(cursor, error);
     }
     if (cursor->base.key.size > PT_LMDB_SHORT_KEY_MAX) {
@@ -320,8 +315,9 @@ __attribute__((noinline)) static int step_beyond_leaf(pt_lmdb_cursor *cursor,
 int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error *error)
 {
     pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
-    PT_ASSERT(pt_lmdb_cursor_is_usable(cursor) && (base->valid || is_inherited_cursor(cursor)));
-    if (is_inherited_cursor(cursor) || direction != cursor->leaf.direction ||
+    PT_ASSERT(pt_lmdb_cursor_is_usable(cursor) &&
+              (base->valid || pt_lmdb_is_of_parent(cursor->fork_count)));
+    if (pt_lmdb_is_of_parent(cursor->fork_count) || direction != cursor->leaf.direction ||
         !pt_lmdb_leaf_step(&cursor->leaf, &base->key, &base->record)) {
         return step_beyond_leaf(cursor, direction, error);
     }

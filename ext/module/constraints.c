@@ -2,20 +2,32 @@
 
 #include <string.h>
 
-pt_plan_constraint *pt_constraints_alloc(const sqlite3_index_info *info, pt_plan_use **uses,
-                                         pt_plan_order **order)
+void *pt_constraints_read(const pt_constraint_reader *reader, const void *table,
+                          sqlite3_index_info *info, pt_plan_query *query, pt_plan_use **uses)
 {
-    size_t constraints = (size_t)info->nConstraint;
-    size_t size = constraints * (sizeof(pt_plan_constraint) + sizeof(pt_plan_use)) +
+    size_t count = (size_t)info->nConstraint;
+    size_t size = count * (sizeof(pt_plan_constraint) + sizeof(pt_plan_use)) +
                   (size_t)info->nOrderBy * sizeof(pt_plan_order);
     /* One byte more: sqlite3_malloc64(0) returns NULL, which would look like out of memory. */
-    pt_plan_constraint *all = sqlite3_malloc64(size + 1);
-    if (all != NULL) {
-        *uses = (pt_plan_use *)(all + constraints);
-        *order = (pt_plan_order *)(*uses + constraints);
-        memset(*uses, 0, constraints * sizeof **uses);
+    pt_plan_constraint *constraints = sqlite3_malloc64(size + 1);
+    if (constraints == NULL) {
+        return NULL;
     }
-    return all;
+    *uses = (pt_plan_use *)(constraints + count);
+    memset(*uses, 0, count * sizeof **uses);
+    pt_plan_order *order = (pt_plan_order *)(*uses + count);
+    for (int i = 0; i < info->nConstraint; i++) {
+        constraints[i] = reader->constraint(table, info, i);
+    }
+    for (int i = 0; i < info->nOrderBy; i++) {
+        order[i] = (pt_plan_order){.column = reader->column(table, info->aOrderBy[i].iColumn),
+                                   .descending = info->aOrderBy[i].desc != 0};
+    }
+    query->constraints = constraints;
+    query->constraint_count = info->nConstraint;
+    query->order = order;
+    query->order_count = info->nOrderBy;
+    return constraints;
 }
 
 pt_plan_op pt_constraint_comparison(unsigned char op)
@@ -68,4 +80,14 @@ void pt_constraints_apply(sqlite3_index_info *info, const pt_plan_use *uses, int
             sqlite3_vtab_in(info, i, 1);
         }
     }
+}
+
+int pt_constraints_return_plan(sqlite3_index_info *info, const pt_plan *plan)
+{
+    info->idxStr = pt_plan_sentence(plan->bits);
+    info->needToFreeIdxStr = 1;
+    info->orderByConsumed = plan->order_consumed;
+    info->estimatedCost = plan->cost;
+    info->estimatedRows = plan->rows;
+    return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
 }

@@ -8,13 +8,19 @@
 #include "base/sqlite.h"
 #include "query/plan.h"
 
+/* What a kind of table says to the planner. */
+typedef struct pt_constraint_reader {
+    pt_plan_column (*column)(const void *table, int column);
+    pt_plan_constraint (*constraint)(const void *table, sqlite3_index_info *info, int i);
+} pt_constraint_reader;
+
 /*
- * Allocates the planner's arrays for as many constraints and ORDER BY terms as SQLite gives. The
- * uses are zeroed: SQLite checks every constraint itself. All three arrays are one allocation; free
- * it by calling sqlite3_free on the result. NULL when out of memory.
+ * Sets the query's constraints and its order. Allocates the uses too, zeroed: SQLite checks every
+ * constraint itself. All three arrays are one allocation; free it by calling sqlite3_free on the
+ * result. NULL when out of memory.
  */
-pt_plan_constraint *pt_constraints_alloc(const sqlite3_index_info *info, pt_plan_use **uses,
-                                         pt_plan_order **order);
+void *pt_constraints_read(const pt_constraint_reader *reader, const void *table,
+                          sqlite3_index_info *info, pt_plan_query *query, pt_plan_use **uses);
 
 /* The planner's operator for a comparison (IS is =), or PT_OP_OTHER if `op` is not one. */
 pt_plan_op pt_constraint_comparison(unsigned char op);
@@ -25,5 +31,8 @@ void pt_constraint_describe_key(sqlite3_index_info *info, int i, pt_plan_constra
 /* Sets SQLite's aConstraintUsage from the planner's uses. The first `arguments_before` arguments of
  * xFilter are taken already. */
 void pt_constraints_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arguments_before);
+
+/* Returns the plan to SQLite. SQLITE_OK or SQLITE_NOMEM. */
+int pt_constraints_return_plan(sqlite3_index_info *info, const pt_plan *plan);
 
 #endif

@@ -85,6 +85,25 @@ int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error)
     return pt_error_set(error, rc, "%s", own ? text + prefix_size : text);
 }
 
+int pt_module_prepare(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *error)
+{
+    *statement = NULL;
+    if (sql == NULL) {
+        return pt_error_nomem(error);
+    }
+    sqlite3_prepare_v2(db, sql, -1, statement, NULL);
+    sqlite3_free(sql);
+    return SQLITE_OK;
+}
+
+int pt_module_finish(sqlite3 *db, sqlite3_stmt *statement, bool done, const char *needs,
+                     pt_error *error)
+{
+    int rc = done ? SQLITE_OK : pt_module_nested_error(db, needs, error);
+    sqlite3_finalize(statement);
+    return rc;
+}
+
 bool pt_module_is_ignored(sqlite3_stmt *statement)
 {
     return sqlite3_column_count(statement) == 0;

@@ -48,6 +48,17 @@ int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error
  */
 int pt_module_nested_error(sqlite3 *db, const char *needs, pt_error *error);
 
+/*
+ * Prepares a nested statement and frees its text, which is NULL if there was no memory for it
+ * (SQLITE_NOMEM). *statement is NULL if SQLite refuses it: pt_module_finish reports why.
+ */
+int pt_module_prepare(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *error);
+
+/* Finalizes a nested statement, which may be NULL. Unless it is done, reports its error as
+ * pt_module_nested_error does. */
+int pt_module_finish(sqlite3 *db, sqlite3_stmt *statement, bool done, const char *needs,
+                     pt_error *error);
+
 /* True if an authorizer's SQLITE_IGNORE has made a prepared statement do nothing. The statement
  * must be one that returns columns. */
 bool pt_module_is_ignored(sqlite3_stmt *statement);

@@ -125,13 +125,18 @@ static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, unsigned *
     return (unknown & ~*given) == 0 ? SQLITE_OK : SQLITE_CONSTRAINT;
 }
 
-static pt_plan_constraint tvf_constraint(const pt_tvf *tvf, sqlite3_index_info *info, int i)
+static pt_plan_column tvf_plan_column(const void *tvf, int column)
+{
+    return column == ((const pt_tvf *)tvf)->key_column ? PT_PLAN_PK : PT_PLAN_OTHER;
+}
+
+static pt_plan_constraint tvf_constraint(const void *tvf, sqlite3_index_info *info, int i)
 {
     pt_plan_constraint constraint = {.op = pt_constraint_comparison(info->aConstraint[i].op),
                                      .usable = info->aConstraint[i].usable != 0};
-    bool on_key = info->aConstraint[i].iColumn == tvf->key_column;
-    if (on_key && constraint.op != PT_OP_OTHER && constraint.usable) {
-        constraint.column = PT_PLAN_PK;
+    pt_plan_column column = tvf_plan_column(tvf, info->aConstraint[i].iColumn);
+    if (column == PT_PLAN_PK && constraint.op != PT_OP_OTHER && constraint.usable) {
+        constraint.column = column;
         pt_constraint_describe_key(info, i, &constraint);
     }
     return constraint;
@@ -140,37 +145,19 @@ static pt_plan_constraint tvf_constraint(const pt_tvf *tvf, sqlite3_index_info *
 /* Plans conditions and ORDER BY on the key column. */
 static int plan_keys(const tvf_table *table, sqlite3_index_info *info, int arguments)
 {
-    const pt_tvf *tvf = table->tvf;
+    static const pt_constraint_reader reader = {tvf_plan_column, tvf_constraint};
     pt_plan_use *uses;
-    pt_plan_order *order;
-    pt_plan_constraint *constraints = pt_constraints_alloc(info, &uses, &order);
-    if (constraints == NULL) {
+    pt_plan_query query = {.other_text_order = table->other_text_order};
+    void *arrays = pt_constraints_read(&reader, table->tvf, info, &query, &uses);
+    if (arrays == NULL) {
         return SQLITE_NOMEM;
     }
-    for (int i = 0; i < info->nConstraint; i++) {
-        constraints[i] = tvf_constraint(tvf, info, i);
-    }
-    for (int i = 0; i < info->nOrderBy; i++) {
-        bool on_key = info->aOrderBy[i].iColumn == tvf->key_column;
-        order[i] = (pt_plan_order){.column = on_key ? PT_PLAN_PK : PT_PLAN_OTHER,
-                                   .descending = info->aOrderBy[i].desc != 0};
-    }
-    const pt_plan_query query = {.constraints = constraints,
-                                 .constraint_count = info->nConstraint,
-                                 .order = order,
-                                 .order_count = info->nOrderBy,
-                                 .other_text_order = table->other_text_order};
     pt_plan plan;
     pt_plan_make(&query, &plan, uses);
     pt_constraints_apply(info, uses, arguments);
-    sqlite3_free(constraints);
+    sqlite3_free(arrays);
     info->idxNum |= (int)(plan.bits << PLAN_SHIFT);
-    info->idxStr = pt_plan_sentence(plan.bits);
-    info->needToFreeIdxStr = 1;
-    info->orderByConsumed = plan.order_consumed;
-    info->estimatedCost = plan.cost;
-    info->estimatedRows = plan.rows;
-    return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    return pt_constraints_return_plan(info, &plan);
 }
 
 static int tvf_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)

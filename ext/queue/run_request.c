@@ -6,28 +6,6 @@
 #include "queue/write.h"
 #include "table/table_transaction.h"
 
-/* Prepares a statement and frees its text, which is NULL if there was no memory for it. */
-static int prepare_nested(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error *error)
-{
-    *statement = NULL;
-    if (sql == NULL) {
-        return pt_error_nomem(error);
-    }
-    sqlite3_prepare_v2(db, sql, -1, statement, NULL);
-    sqlite3_free(sql);
-    return SQLITE_OK;
-}
-
-/* Finalizes a statement, or NULL if it could not be prepared. Unless it is done, reports its error;
- * `needs` is what an authorizer must allow. */
-static int finish_nested(sqlite3 *db, sqlite3_stmt *statement, bool done, const char *needs,
-                         pt_error *error)
-{
-    int rc = done ? SQLITE_OK : pt_module_nested_error(db, needs, error);
-    sqlite3_finalize(statement);
-    return rc;
-}
-
 /* --- Finding the queue --- */
 
 /* True if a row of PRAGMA table_xinfo is the hidden column Request, which only queues have. An
@@ -47,7 +25,7 @@ static int find_queue_in_schema(sqlite3 *db, const char *schema, const char *nam
 {
     sqlite3_stmt *columns;
     char *sql = sqlite3_mprintf("PRAGMA \"%w\".table_xinfo(%Q)", schema, name);
-    int rc = prepare_nested(db, sql, &columns, error);
+    int rc = pt_module_prepare(db, sql, &columns, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -59,19 +37,7 @@ static int find_queue_in_schema(sqlite3 *db, const char *schema, const char *nam
         *is_queue = is_request_column(columns);
     }
     bool done = *is_queue || (step == SQLITE_DONE && !pt_module_is_ignored(columns));
-    return finish_nested(db, columns, done, "PRAGMA table_xinfo", error);
-}
-
-typedef struct named_queue {
-    const char *name;
-    bool is_queue;
-} named_queue;
-
-static int look_for_queue(sqlite3 *db, const char *schema, void *context, bool *has,
-                          pt_error *error)
-{
-    named_queue *self = context;
-    return find_queue_in_schema(db, schema, self->name, has, &self->is_queue, error);
+    return pt_module_finish(db, columns, done, "PRAGMA table_xinfo", error);
 }
 
 /* --- Running the request --- */
@@ -133,7 +99,7 @@ static int insert_request(const named_request *self, pt_error *error)
     sqlite3_stmt *insert;
     char *sql =
         sqlite3_mprintf("INSERT INTO \"%w\".\"%w\"(Request) VALUES (?1)", self->schema, self->name);
-    int rc = prepare_nested(db, sql, &insert, error);
+    int rc = pt_module_prepare(db, sql, &insert, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -142,7 +108,7 @@ static int insert_request(const named_request *self, pt_error *error)
         insert != NULL && !sqlite3_stmt_readonly(insert) &&
         sqlite3_bind_pointer(insert, 1, self->request, PT_QUEUE_REQUEST_TYPE, NULL) == SQLITE_OK &&
         sqlite3_step(insert) == SQLITE_DONE;
-    return finish_nested(db, insert, done, "INSERT into the queue", error);
+    return pt_module_finish(db, insert, done, "INSERT into the queue", error);
 }
 
 static int run_in_queue(named_request *self, pt_error *error)
@@ -155,52 +121,26 @@ static int run_in_queue(named_request *self, pt_error *error)
     return rc == SQLITE_OK && !run ? insert_request(self, error) : rc;
 }
 
-/* --- Names --- */
-
-/* SQLITE_NOTFOUND, without a text, if the schema does not exist or has no such queue. */
-static int run_in_schema(named_request *self, pt_error *error)
+/* A pt_schema_look: runs the request in the queue of this name. */
+static int run_in_schema(void *context, const char *schema, const char *name, bool *has,
+                         pt_error *error)
 {
-    sqlite3 *db = self->connection->db;
-    bool found = false;
-    bool is_queue = false;
-    if (sqlite3_db_readonly(db, self->schema) >= 0) {
-        int rc = find_queue_in_schema(db, self->schema, self->name, &found, &is_queue, error);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
+    named_request *self = context;
+    bool is_queue;
+    self->schema = schema;
+    self->name = name;
+    int rc = find_queue_in_schema(self->connection->db, schema, name, has, &is_queue, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
     return is_queue ? run_in_queue(self, error) : SQLITE_NOTFOUND;
-}
-
-static int run_qualified(named_request *self, const char *point, pt_error *error)
-{
-    char *schema = sqlite3_mprintf("%.*s", (int)(point - self->name), self->name);
-    if (schema == NULL) {
-        return pt_error_nomem(error);
-    }
-    self->schema = schema;
-    self->name = point + 1;
-    int rc = run_in_schema(self, error);
-    sqlite3_free(schema);
-    return rc;
 }
 
 int pt_queue_run_request(pt_connection *connection, const char *name, pt_queue_request *request,
                          pt_error *error)
 {
-    named_request self = {.connection = connection, .name = name, .request = request};
-    const char *point = strchr(name, '.');
-    char *schema;
-    named_queue queue = {.name = name};
-    int rc = pt_schema_search(connection->db, look_for_queue, &queue, &schema, error);
-    self.schema = schema;
-    if (rc == SQLITE_OK) {
-        rc = queue.is_queue ? run_in_queue(&self, error) : SQLITE_NOTFOUND;
-    }
-    sqlite3_free(schema);
-    if (rc == SQLITE_NOTFOUND && point != NULL) {
-        rc = run_qualified(&self, point, error);
-    }
+    named_request self = {.connection = connection, .request = request};
+    int rc = pt_schema_search(connection->db, name, run_in_schema, &self, error);
     if (rc == SQLITE_NOTFOUND) {
         rc = pt_error_set(error, SQLITE_ERROR,
                           "%Q is not the name of a queue; give the name of a table created USING "

@@ -160,7 +160,7 @@ struct pt_engine {
      * SQLITE_READONLY.
      */
     int (*lock)(pt_store *store, int wait_ms, pt_error *error);
-    /* Also withdraws the dictionary ids that are assigned but not committed. */
+    /* Frees the dictionary ids that were assigned and not committed, and releases the lock. */
     void (*unlock)(pt_store *store);
     /* Assigns a timestamp: the clock, or one more than the last one assigned if the clock is not
      * later. 0: the last one possible (PT_TICKS_MAX) has been assigned. Call it with the lock held,

@@ -7,8 +7,9 @@
 
 #define REFUSED_SCAN_FACTOR 1e6
 
-static pt_plan_column plan_column(const pt_table *table, int index)
+static pt_plan_column plan_column(const void *context, int index)
 {
+    const pt_table *table = context;
     if (index == PT_COLUMN_PARTITION_KEY) {
         return PT_PLAN_PK;
     }
@@ -46,7 +47,7 @@ static pt_plan_op plan_op(unsigned char op)
     }
 }
 
-static pt_plan_constraint plan_constraint(const pt_table *table, sqlite3_index_info *info, int i)
+static pt_plan_constraint plan_constraint(const void *table, sqlite3_index_info *info, int i)
 {
     pt_plan_constraint constraint = {.op = plan_op(info->aConstraint[i].op),
                                      .usable = info->aConstraint[i].usable != 0};
@@ -115,49 +116,34 @@ static int check_filter_terms(pt_table *table, const pt_plan_query *query)
 
 static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt_plan *plan)
 {
-    info->idxStr = pt_plan_sentence(plan->bits);
-    if (info->idxStr == NULL) {
+    if (pt_constraints_return_plan(info, plan) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
-    info->needToFreeIdxStr = 1;
     info->idxNum = (int)plan->bits;
-    info->orderByConsumed = plan->order_consumed;
     info->estimatedCost = plan_cost(table, plan);
-    info->estimatedRows = plan->rows;
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
     return table->config.has_booleans ? pt_boolean_terms_plan(table, info) : SQLITE_OK;
 }
 
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
+    static const pt_constraint_reader reader = {plan_column, plan_constraint};
     pt_table *table = pt_table_of(vtab);
     pt_plan_use *uses;
-    pt_plan_order *order;
-    pt_plan_constraint *constraints = pt_constraints_alloc(info, &uses, &order);
-    if (constraints == NULL) {
+    pt_plan_query query = {.distinct = sqlite3_vtab_distinct(info) >= 2,
+                           .keys_only = reads_only_keys(table, info, true),
+                           .partition_only = reads_only_keys(table, info, false),
+                           .other_text_order = table->other_encoding};
+    void *arrays = pt_constraints_read(&reader, table, info, &query, &uses);
+    if (arrays == NULL) {
         return SQLITE_NOMEM;
     }
-    for (int i = 0; i < info->nConstraint; i++) {
-        constraints[i] = plan_constraint(table, info, i);
-    }
-    for (int i = 0; i < info->nOrderBy; i++) {
-        order[i] = (pt_plan_order){.column = plan_column(table, info->aOrderBy[i].iColumn),
-                                   .descending = info->aOrderBy[i].desc != 0};
-    }
-    const pt_plan_query query = {.constraints = constraints,
-                                 .constraint_count = info->nConstraint,
-                                 .order = order,
-                                 .order_count = info->nOrderBy,
-                                 .distinct = sqlite3_vtab_distinct(info) >= 2,
-                                 .keys_only = reads_only_keys(table, info, true),
-                                 .partition_only = reads_only_keys(table, info, false),
-                                 .other_text_order = table->other_encoding};
     int rc = check_filter_terms(table, &query);
     pt_plan plan = {0};
     if (rc == SQLITE_OK) {
         pt_plan_make(&query, &plan, uses);
         pt_constraints_apply(info, uses, 0);
     }
-    sqlite3_free(constraints);
+    sqlite3_free(arrays);
     return rc == SQLITE_OK ? return_plan(table, info, &plan) : rc;
 }

@@ -153,6 +153,47 @@ static void a_failed_assign_says_so(void **state)
     pt_buffer_free(&buffer);
 }
 
+static void arrays_grow_to_what_is_needed(void **state)
+{
+    (void)state;
+    uint32_t *array = NULL;
+    size_t capacity = 0;
+    size_t grown = 0;
+    for (uint32_t i = 0; i < 1000; i++) {
+        size_t before = capacity;
+        assert_true(pt_array_reserve(&array, &capacity, i + 1, sizeof *array));
+        assert_true(capacity > i);
+        grown += capacity != before;
+        array[i] = i;
+    }
+    assert_true(grown < 10);
+    for (uint32_t i = 0; i < 1000; i++) {
+        assert_int_equal(array[i], i);
+    }
+    assert_true(pt_array_reserve(&array, &capacity, 100000, sizeof *array));
+    assert_true(capacity >= 100000);
+    sqlite3_free(array);
+}
+
+static void an_array_that_cannot_grow_stays(void **state)
+{
+    (void)state;
+    uint64_t *array = NULL;
+    size_t capacity = 0;
+    assert_true(pt_array_reserve(&array, &capacity, 1, sizeof *array));
+    array[0] = 7;
+    uint64_t *before = array;
+    size_t room = capacity;
+    failing_malloc_arm(0, false);
+    assert_true(pt_array_reserve(&array, &capacity, room, sizeof *array));
+    assert_false(pt_array_reserve(&array, &capacity, room + 1, sizeof *array));
+    assert_true(failing_malloc_disarm());
+    assert_ptr_equal(array, before);
+    assert_int_equal(capacity, room);
+    assert_int_equal(array[0], 7);
+    sqlite3_free(array);
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -166,6 +207,8 @@ int main(void)
         cmocka_unit_test(absurd_sizes_fail),
         cmocka_unit_test(the_error_is_sticky),
         cmocka_unit_test(a_failed_assign_says_so),
+        cmocka_unit_test(arrays_grow_to_what_is_needed),
+        cmocka_unit_test(an_array_that_cannot_grow_stays),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
