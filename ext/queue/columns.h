@@ -20,7 +20,8 @@ enum {
     PT_QUEUE_TIME_TO_LIVE,
     PT_QUEUE_REQUEST, /* see queue/request.h */
     PT_QUEUE_MESSAGE_KEY,
-    PT_QUEUE_ROW_ID, /* _rowid_, the first of three names for MessageId */
+    PT_QUEUE_ROW_ID, /* _rowid_, the first of three names for MessageId, which are the last columns
+                      */
     PT_QUEUE_LAST_ROW_ID = PT_QUEUE_ROW_ID + 2,
     PT_QUEUE_COLUMNS,
 };
@@ -40,8 +41,7 @@ enum {
  * itself. */
 static inline int pt_queue_same_column(int column)
 {
-    return column >= PT_QUEUE_ROW_ID && column <= PT_QUEUE_LAST_ROW_ID ? PT_QUEUE_MESSAGE_ID
-                                                                       : column;
+    return column >= PT_QUEUE_ROW_ID ? PT_QUEUE_MESSAGE_ID : column;
 }
 
 const char *pt_queue_column_name(int column);

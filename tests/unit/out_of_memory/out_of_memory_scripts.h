@@ -294,6 +294,8 @@ static const char *const point_queries[] = {
     "SELECT i FROM T WHERE EntityKey = pt_entity_key('b', 'b1')",
     "SELECT i, oid FROM T WHERE _rowid_ = 'b/b1'",
     "SELECT i FROM T WHERE rowid IN ('c/a1', 'a/b1', 'a')",
+    "SELECT i FROM T WHERE rowid = printf('%.*c', 9000, 'a')",
+    "SELECT i FROM T WHERE rowid IN ('c/a1', printf('%.*c', 9000, 'a'))",
     "SELECT i FROM T WHERE EntityKey IN (pt_entity_key('c', 'a1'), pt_entity_key('a', 'b1'))",
     "SELECT i FROM T WHERE (PartitionKey = 'a' AND RowKey = 'a1') OR "
     "(PartitionKey = 'c' AND RowKey = 'c1')",
