@@ -17,6 +17,12 @@ int pt_error_set(pt_error *error, int rc, const char *format, ...)
     return error->rc;
 }
 
+int pt_error_naming(pt_error *error, unsigned names)
+{
+    error->names = names;
+    return error->rc;
+}
+
 int pt_error_nomem(pt_error *error)
 {
     pt_error_clear(error);
@@ -27,6 +33,5 @@ int pt_error_nomem(pt_error *error)
 void pt_error_clear(pt_error *error)
 {
     sqlite3_free(error->message);
-    error->message = NULL;
-    error->rc = SQLITE_OK;
+    *error = PT_ERROR_NONE;
 }

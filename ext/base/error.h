@@ -6,9 +6,14 @@
 #define PT_BASE_ERROR_H
 
 typedef struct pt_error {
-    int rc;        /* SQLITE_OK, or the (extended) result code */
-    char *message; /* from sqlite3_malloc, or NULL; SQLITE_NOMEM never has one */
+    int rc;         /* SQLITE_OK, or the (extended) result code */
+    unsigned names; /* what the message says about the row: PT_NAMES_... */
+    char *message;  /* from sqlite3_malloc, or NULL; SQLITE_NOMEM never has one */
 } pt_error;
+
+/* A message names the row that the error is about by its keys, and by its number in the statement
+ * or the batch. What it leaves out is put in front of it: pt_table_fail_row. */
+enum { PT_NAMES_KEYS = 1, PT_NAMES_NUMBER = 2 };
 
 #define PT_ERROR_NONE ((pt_error){0})
 
@@ -18,6 +23,9 @@ typedef struct pt_error {
  * %q, %w).
  */
 int pt_error_set(pt_error *error, int rc, const char *format, ...);
+
+/* Notes what the message just set names. Returns the error's code. */
+int pt_error_naming(pt_error *error, unsigned names);
 
 /* Records SQLITE_NOMEM and returns it. */
 int pt_error_nomem(pt_error *error);

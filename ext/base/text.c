@@ -70,19 +70,36 @@ uint8_t *pt_utf8_put(uint8_t *to, uint32_t code_point)
 
 /* --- Excerpts --- */
 
+/* Writes the first character of a text, or what stands for it, in at most 4 bytes. Returns how many
+ * bytes it has taken. */
+static size_t put_excerpt_character(pt_slice text, char **to)
+{
+    uint8_t first = text.data[0];
+    size_t size = pt_utf8_size(text);
+    if (size == 0) {
+        *(*to)++ = '?';
+        return 1;
+    }
+    if (first < ' ' || first == 0x7F) {
+        static const char digits[] = "0123456789abcdef";
+        const char escape[] = {'\\', 'x', digits[first >> 4], digits[first & 0xF]};
+        memcpy(*to, escape, sizeof escape);
+        *to += sizeof escape;
+        return 1;
+    }
+    memcpy(*to, text.data, size);
+    *to += size;
+    return size;
+}
+
 void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE])
 {
     size_t read = 0;
-    size_t written = 0;
     for (int i = 0; i < PT_EXCERPT_CHARACTERS && read < text.size && text.data[read] != 0; i++) {
-        pt_slice rest = pt_slice_of(text.data + read, text.size - read);
-        size_t size = pt_utf8_size(rest);
-        memcpy(excerpt + written, size != 0 ? (const char *)rest.data : "?", size != 0 ? size : 1);
-        read += size != 0 ? size : 1;
-        written += size != 0 ? size : 1;
+        read += put_excerpt_character(pt_slice_of(text.data + read, text.size - read), &excerpt);
     }
     const char *tail = read < text.size ? "..." : "";
-    memcpy(excerpt + written, tail, strlen(tail) + 1);
+    memcpy(excerpt, tail, strlen(tail) + 1);
 }
 
 /* --- Base64 --- */

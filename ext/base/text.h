@@ -48,8 +48,8 @@ enum { PT_EXCERPT_CHARACTERS = 40, PT_EXCERPT_SIZE = 4 * PT_EXCERPT_CHARACTERS +
 
 /*
  * Writes the start of a text for an error message: at most PT_EXCERPT_CHARACTERS characters and a
- * NUL. Stops before U+0000. Writes "..." if it left something out, and '?' for each byte that is
- * not UTF-8.
+ * NUL. Stops before U+0000. Writes "..." if it left something out, '?' for each byte that is not
+ * UTF-8, and a control character as \x0a.
  */
 void pt_excerpt(pt_slice text, char excerpt[PT_EXCERPT_SIZE]);
 

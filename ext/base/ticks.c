@@ -95,7 +95,7 @@ static bool take_digit(pt_slice *rest, int *digit)
     return true;
 }
 
-static bool take_field(pt_slice *rest, int digits, int low, int high, int *number)
+static bool take_number(pt_slice *rest, int digits, int *number)
 {
     int value = 0;
     for (int i = 0; i < digits; i++) {
@@ -106,104 +106,129 @@ static bool take_field(pt_slice *rest, int digits, int low, int high, int *numbe
         value = value * 10 + digit;
     }
     *number = value;
-    return value >= low && value <= high;
+    return true;
 }
 
-static bool take_date(pt_slice *rest, int64_t *days)
+/* The functions below take one part of a time each. They return NULL, or the rule that the part
+ * breaks, for a message. */
+
+static const char *take_date(pt_slice *rest, int64_t *days)
 {
     int year;
     int month;
     int day;
-    if (!take_field(rest, 4, 0, 9999, &year) || !take_separator(rest, '-') ||
-        !take_field(rest, 2, 1, 12, &month) || !take_separator(rest, '-') ||
-        !take_field(rest, 2, 1, days_in_month(year, month), &day)) {
-        return false;
+    if (!take_number(rest, 4, &year) || !take_separator(rest, '-') ||
+        !take_number(rest, 2, &month) || !take_separator(rest, '-') ||
+        !take_number(rest, 2, &day)) {
+        return "it does not begin with a date YYYY-MM-DD";
+    }
+    if (month < 1 || month > 12) {
+        return "its month is not from 01 to 12";
+    }
+    if (day < 1 || day > days_in_month(year, month)) {
+        return "its month has no such day";
     }
     *days = days_from_date(year, month, day);
-    return true;
+    return NULL;
 }
 
 /* Takes the digits after the point, at least one. Digits finer than a tick must be zeros. */
-static bool take_fraction(pt_slice *rest, int64_t *ticks)
+static const char *take_fraction(pt_slice *rest, int64_t *ticks)
 {
     int64_t unit = PT_TICKS_PER_SECOND;
     int digit;
     *ticks = 0;
     if (!take_digit(rest, &digit)) {
-        return false;
+        return "no digit follows the point of its seconds";
     }
     do {
         unit /= 10;
         if (unit == 0 && digit != 0) {
-            return false;
+            return "its seconds have more than 7 digits after the point";
         }
         *ticks += digit * unit;
     } while (take_digit(rest, &digit));
-    return true;
+    return NULL;
 }
 
-static bool take_time(pt_slice *rest, int64_t *ticks)
+static const char *take_time(pt_slice *rest, int64_t *ticks)
 {
+    static const char form[] = "its date is not followed by a time HH:MM or HH:MM:SS";
     int hour;
     int minute;
     int second = 0;
     int64_t fraction = 0;
-    if (!take_field(rest, 2, 0, 23, &hour) || !take_separator(rest, ':') ||
-        !take_field(rest, 2, 0, 59, &minute)) {
-        return false;
+    if (!take_number(rest, 2, &hour) || !take_separator(rest, ':') ||
+        !take_number(rest, 2, &minute)) {
+        return form;
     }
     if (take_separator(rest, ':')) {
-        if (!take_field(rest, 2, 0, 59, &second)) {
-            return false;
+        if (!take_number(rest, 2, &second)) {
+            return form;
         }
-        if (take_separator(rest, '.') && !take_fraction(rest, &fraction)) {
-            return false;
+        const char *rule = take_separator(rest, '.') ? take_fraction(rest, &fraction) : NULL;
+        if (rule != NULL) {
+            return rule;
         }
+    }
+    if (hour > 23 || minute > 59 || second > 59) {
+        return "its time is not from 00:00:00 to 23:59:59";
     }
     int minutes = hour * MINUTES_PER_HOUR + minute;
     *ticks = (minutes * SECONDS_PER_MINUTE + second) * PT_TICKS_PER_SECOND + fraction;
-    return true;
+    return NULL;
 }
 
 /* Takes an optional time zone. *ahead: minutes that its clock is ahead of UTC. */
-static bool take_zone(pt_slice *rest, int *ahead)
+static const char *take_zone(pt_slice *rest, int *ahead)
 {
     *ahead = 0;
     if (rest->size == 0 || take_separator(rest, 'Z') || take_separator(rest, 'z')) {
-        return true;
+        return NULL;
     }
     bool is_behind_utc = take_separator(rest, '-');
+    if (!is_behind_utc && !take_separator(rest, '+')) {
+        return "its time is followed by something other than Z, +HH:MM or -HH:MM";
+    }
     int hours;
     int minutes;
-    if ((!is_behind_utc && !take_separator(rest, '+')) || !take_field(rest, 2, 0, 14, &hours) ||
-        !take_separator(rest, ':') || !take_field(rest, 2, 0, 59, &minutes)) {
-        return false;
+    if (!take_number(rest, 2, &hours) || !take_separator(rest, ':') ||
+        !take_number(rest, 2, &minutes)) {
+        return "its offset from UTC is not written +HH:MM or -HH:MM";
     }
     int offset = hours * MINUTES_PER_HOUR + minutes;
     *ahead = is_behind_utc ? -offset : offset;
-    return offset <= LARGEST_OFFSET;
+    if (minutes > 59) {
+        return "its offset from UTC has more than 59 minutes";
+    }
+    return offset > LARGEST_OFFSET ? "its offset from UTC is more than 14:00" : NULL;
 }
 
-bool pt_ticks_parse(pt_slice text, int64_t *ticks)
+const char *pt_ticks_read(pt_slice text, int64_t *ticks)
 {
     int64_t days;
     int64_t time = 0;
     int ahead = 0;
-    if (!take_date(&text, &days)) {
-        return false;
+    const char *rule = take_date(&text, &days);
+    if (rule == NULL && (take_separator(&text, 'T') || take_separator(&text, ' '))) {
+        rule = take_time(&text, &time);
+        rule = rule == NULL ? take_zone(&text, &ahead) : rule;
+    } else if (rule == NULL && text.size != 0) {
+        rule = "its date is followed by something other than a space or T and a time";
     }
-    if (take_separator(&text, 'T') || take_separator(&text, ' ')) {
-        if (!take_time(&text, &time) || !take_zone(&text, &ahead)) {
-            return false;
-        }
+    if (rule != NULL) {
+        return rule;
+    }
+    if (text.size != 0) {
+        return "something follows its end";
     }
     int64_t seconds = days * SECONDS_PER_DAY - (int64_t)ahead * SECONDS_PER_MINUTE;
     int64_t parsed = seconds * PT_TICKS_PER_SECOND + time;
-    if (text.size != 0 || parsed < 0 || parsed > PT_TICKS_MAX) {
-        return false;
+    if (parsed < 0 || parsed > PT_TICKS_MAX) {
+        return "in UTC it is not in a year from 0001 to 9999";
     }
     *ticks = parsed;
-    return true;
+    return NULL;
 }
 
 /* Writes `digits` decimal digits and the character after them, and returns their end. */

@@ -19,6 +19,10 @@ enum { PT_DATETIME_TEXT_SIZE = 28, PT_INVERTED_TICKS_SIZE = 19 };
  */
 int64_t pt_ticks_now(void);
 
+/* pt_ticks_parse, but returns NULL, or the rule that the text breaks: "its month has no such day".
+ */
+const char *pt_ticks_read(pt_slice text, int64_t *ticks);
+
 /*
  * Reads those of SQLite's date formats that name a day: YYYY-MM-DD, then optionally a time: one ' '
  * or 'T' and HH:MM, HH:MM:SS or HH:MM:SS.fraction, then optionally Z or z, +HH:MM or -HH:MM up to
@@ -26,7 +30,17 @@ int64_t pt_ticks_now(void);
  * texts, for other blanks, for days that do not exist, for 24:00 and second 60, and for times
  * before 0001 or after 9999 (in UTC).
  */
-bool pt_ticks_parse(pt_slice text, int64_t *ticks);
+static inline bool pt_ticks_parse(pt_slice text, int64_t *ticks)
+{
+    return pt_ticks_read(text, ticks) == NULL;
+}
+
+/* The rule that a text breaks, for a message; NULL if pt_ticks_parse reads it. */
+static inline const char *pt_ticks_broken_rule(pt_slice text)
+{
+    int64_t ticks;
+    return pt_ticks_read(text, &ticks);
+}
 
 /* Writes "2026-11-21T08:43:22.5484454Z" and a NUL. `ticks` is from 0 to PT_TICKS_MAX. */
 void pt_ticks_format(int64_t ticks, char text[PT_DATETIME_TEXT_SIZE + 1]);

@@ -1,6 +1,7 @@
 #include "entity/edm.h"
 
 #include "base/text.h"
+#include "base/ticks.h"
 
 static const char *const type_names[] = {
     [PT_NONE] = "",
@@ -133,6 +134,32 @@ unsigned pt_type_fixed_size(pt_type type)
 static bool hyphen_before_byte(unsigned index)
 {
     return index == 4 || index == 6 || index == 8 || index == 10;
+}
+
+static const char *guid_broken_rule(pt_slice text)
+{
+    uint8_t guid[PT_GUID_SIZE];
+    unsigned digits = 0;
+    for (size_t i = 0; i < text.size; i++) {
+        digits += pt_hex_digit(text.data[i]) >= 0;
+    }
+    if (pt_guid_parse(text, guid)) {
+        return NULL;
+    }
+    return digits == 2 * PT_GUID_SIZE ? "it is not 8, 4, 4, 4 and 12 digits with hyphens between"
+                                      : "it does not have 32 hexadecimal digits";
+}
+
+const char *pt_type_broken_rule(pt_type type, pt_slice text)
+{
+    switch (type) {
+    case PT_DATETIME:
+        return pt_ticks_broken_rule(text);
+    case PT_GUID:
+        return guid_broken_rule(text);
+    default:
+        return NULL;
+    }
 }
 
 bool pt_guid_parse(pt_slice text, uint8_t guid[PT_GUID_SIZE])

@@ -80,6 +80,10 @@ unsigned pt_type_fixed_size(pt_type type);
  */
 bool pt_guid_parse(pt_slice text, uint8_t guid[PT_GUID_SIZE]);
 
+/* The rule that the text of a DateTime or Guid breaks, for a message: "its month has no such day".
+ * NULL if it breaks none, or if the type is another one. */
+const char *pt_type_broken_rule(pt_type type, pt_slice text);
+
 /* Writes the canonical lower-case form, 36 characters and a NUL. */
 void pt_guid_format(const uint8_t guid[PT_GUID_SIZE], char text[PT_GUID_TEXT_SIZE + 1]);
 

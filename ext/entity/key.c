@@ -1,6 +1,6 @@
 #include "entity/key.h"
 
-#include "base/text.h"
+#include "base/sqlite.h"
 
 #define HEX_DIGITS "0123456789ABCDEF"
 
@@ -154,6 +154,15 @@ pt_keys pt_keys_of(pt_slice logical)
     pt_keys keys = {{0}, {0}};
     pt_key_split(pt_key_entity(logical), &keys.partition, &keys.row);
     return keys;
+}
+
+void pt_keys_describe(pt_keys keys, char text[PT_KEYS_TEXT_SIZE])
+{
+    char partition[PT_EXCERPT_SIZE];
+    char row[PT_EXCERPT_SIZE];
+    pt_excerpt(keys.partition, partition);
+    pt_excerpt(keys.row, row);
+    sqlite3_snprintf(PT_KEYS_TEXT_SIZE, text, "PartitionKey %Q, RowKey %Q", partition, row);
 }
 
 pt_slice pt_key_partition(pt_slice logical)

@@ -20,6 +20,7 @@
 #include "base/buffer.h"
 #include "base/bytes.h"
 #include "base/error.h"
+#include "base/text.h"
 
 enum {
     PT_KEY_TABLE_SIZE = 4,      /* bytes of the table id in a logical key */
@@ -80,6 +81,10 @@ typedef struct pt_keys {
 
 /* The keys in a logical key; both empty if it cannot be split because the store is damaged. */
 pt_keys pt_keys_of(pt_slice logical);
+
+/* The keys in a message: "PartitionKey 'a', RowKey 'b'". Long ones are shortened. */
+enum { PT_KEYS_TEXT_SIZE = 4 * PT_EXCERPT_SIZE + 40 };
+void pt_keys_describe(pt_keys keys, char text[PT_KEYS_TEXT_SIZE]);
 
 /* The table id and PartitionKey at the start of a logical key, which has at least
  * PT_KEY_TABLE_SIZE bytes. */

@@ -8,11 +8,14 @@
 
 typedef enum time_forms { TIME_ONLY, TIME_OR_TICKS } time_forms;
 
-static void refuse_time(sqlite3_context *context, sqlite3_value *argument, time_forms forms)
+/* `rule`, or NULL, is the rule that a text breaks. */
+static void refuse_time(sqlite3_context *context, sqlite3_value *argument, time_forms forms,
+                        const char *rule)
 {
     pt_argument_refuse(context, argument,
-                       "is not a time; give YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM]%s, "
+                       "is not a time%s%s; give YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM]%s, "
                        "year 0001 to 9999, no finer than 100 ns",
+                       rule != NULL ? ": " : "", rule != NULL ? rule : "",
                        forms == TIME_OR_TICKS ? ", or ticks as INTEGER" : "");
 }
 
@@ -30,7 +33,7 @@ static bool parse_time_argument(sqlite3_context *context, sqlite3_value *argumen
         pt_argument_refuse(context, argument,
                            "is not accepted; call the function without an argument");
     } else {
-        refuse_time(context, argument, forms);
+        refuse_time(context, argument, forms, pt_ticks_broken_rule(text));
     }
     return false;
 }
@@ -61,7 +64,7 @@ static bool time_argument(sqlite3_context *context, sqlite3_value *argument, tim
     if (type == SQLITE_INTEGER && forms == TIME_OR_TICKS) {
         return read_ticks_argument(context, argument, ticks);
     }
-    refuse_time(context, argument, forms);
+    refuse_time(context, argument, forms, NULL);
     return false;
 }
 

@@ -46,12 +46,15 @@ int pt_module_fail(char **message, const char *name, pt_error *error)
     return rc;
 }
 
+bool pt_module_ignores(sqlite3 *db, const pt_error *error)
+{
+    return (error->rc & 0xFF) == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(db) == SQLITE_IGNORE;
+}
+
 int pt_module_fail_write(sqlite3 *db, char **message, const char *name, pt_error *error)
 {
-    bool ignored =
-        (error->rc & 0xFF) == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(db) == SQLITE_IGNORE;
     int rc = error->rc;
-    if (!ignored) {
+    if (!pt_module_ignores(db, error)) {
         return pt_module_fail(message, name, error);
     }
     pt_error_clear(error);

@@ -31,6 +31,9 @@ int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_modul
  */
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
+/* True if OR IGNORE will skip the row of xUpdate that has this error. */
+bool pt_module_ignores(sqlite3 *db, const pt_error *error);
+
 /*
  * pt_module_fail for xUpdate. Leaves the message alone if OR IGNORE will skip the row: SQLite would
  * keep the message, and show it if an unrelated error (an interrupt, for example) ends the

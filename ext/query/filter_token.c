@@ -83,13 +83,21 @@ int pt_filter_syntax_error(const pt_filter_lexer *lexer, const uint8_t *at, pt_e
 }
 
 /* The token is a malformed constant. `remedy` says how to write it. */
-static int refuse_constant(const pt_filter_lexer *lexer, const pt_filter_token *token,
-                           const char *remedy, pt_error *error)
+/* `rule`, or NULL, is the rule that the constant breaks. */
+static int refuse_constant_for(const pt_filter_lexer *lexer, const pt_filter_token *token,
+                               const char *rule, const char *remedy, pt_error *error)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(token->text, excerpt);
-    return pt_filter_syntax_error(lexer, token->text.data, error, "%s is not a constant; %s",
-                                  excerpt, remedy);
+    return pt_filter_syntax_error(lexer, token->text.data, error, "%s is not a constant%s%s; %s",
+                                  excerpt, rule != NULL ? ": " : "", rule != NULL ? rule : "",
+                                  remedy);
+}
+
+static int refuse_constant(const pt_filter_lexer *lexer, const pt_filter_token *token,
+                           const char *remedy, pt_error *error)
+{
+    return refuse_constant_for(lexer, token, NULL, remedy, error);
 }
 
 /* --- Numbers --- */
@@ -240,17 +248,17 @@ static int prefixed_value(pt_filter_lexer *lexer, pt_filter_token *token, pt_sli
         value->type = PT_DATETIME;
         return pt_ticks_parse(content, &value->integer)
                    ? SQLITE_OK
-                   : refuse_constant(lexer, token,
-                                     "write a time as datetime'2026-11-21T08:43:22.5484454Z'",
-                                     error);
+                   : refuse_constant_for(lexer, token, pt_type_broken_rule(PT_DATETIME, content),
+                                         "write a time as datetime'2026-11-21T08:43:22.5484454Z'",
+                                         error);
     }
     if (text_is(prefix, "guid")) {
         value->type = PT_GUID;
         return pt_guid_parse(content, value->guid)
                    ? SQLITE_OK
-                   : refuse_constant(lexer, token,
-                                     "write a Guid as guid'01234567-89ab-cdef-0123-456789abcdef'",
-                                     error);
+                   : refuse_constant_for(
+                         lexer, token, pt_type_broken_rule(PT_GUID, content),
+                         "write a Guid as guid'01234567-89ab-cdef-0123-456789abcdef'", error);
     }
     return refuse_constant(lexer, token, "only datetime, guid, X and binary may come before a '",
                            error);

@@ -24,11 +24,12 @@ int pt_queue_refuse_receipt(pt_slice id, pt_slice receipt, pt_error *error)
     char shown_receipt[PT_EXCERPT_SIZE];
     shorten(id, shown_id);
     shorten(receipt, shown_receipt);
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "message '%s' is no longer held under PopReceipt '%s': it was handed "
-                        "out again, changed or deleted, or has expired; get it again "
-                        "(PopReceiptMismatch)",
-                        shown_id, shown_receipt);
+    pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                 "message '%s' is no longer held under PopReceipt '%s': it was handed "
+                 "out again, changed or deleted, or has expired; get it again "
+                 "(PopReceiptMismatch)",
+                 shown_id, shown_receipt);
+    return pt_error_naming(error, PT_NAMES_KEYS);
 }
 
 int pt_queue_read(pt_queue *queue, pt_slice key, bool *found, pt_message *message, pt_error *error)

@@ -207,6 +207,22 @@ static int write_message(pt_queue *queue, int argc, sqlite3_value **argv, sqlite
     return rc;
 }
 
+enum { MESSAGE_TEXT_SIZE = PT_MESSAGE_ID_SIZE + 16 };
+
+/* Names the message of an UPDATE or DELETE. One that is inserted has no id yet. */
+__attribute__((noinline)) static int fail_message(pt_queue *queue, int argc, sqlite3_value **argv,
+                                                  pt_error *error)
+{
+    char text[MESSAGE_TEXT_SIZE] = "";
+    pt_message message = {.id = ""};
+    bool held;
+    if (argc == 1 || sqlite3_value_type(argv[WRITE_OLD_KEY]) != SQLITE_NULL) {
+        pt_queue_parse_key(argv[WRITE_OLD_KEY], &message, &held);
+        sqlite3_snprintf(MESSAGE_TEXT_SIZE, text, "message '%s'", message.id);
+    }
+    return pt_table_fail_row(&queue->table, text, error);
+}
+
 int pt_queue_write(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     pt_queue *queue = pt_queue_of(vtab);
@@ -214,5 +230,9 @@ int pt_queue_write(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_i
     pt_table_set_busy(&queue->table);
     int rc = write_message(queue, argc, argv, rowid, &error);
     pt_table_clear_busy(&queue->table);
-    return rc == SQLITE_OK ? rc : pt_table_fail_write(&queue->table, &error);
+    if (rc != SQLITE_OK) {
+        return fail_message(queue, argc, argv, &error);
+    }
+    queue->table.rows++;
+    return SQLITE_OK;
 }

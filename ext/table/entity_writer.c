@@ -56,20 +56,24 @@ int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *re
     return rc == SQLITE_OK ? rc : pt_report_damage(key, error);
 }
 
-static int check_absent(pt_table *table, pt_slice key, const char *advice, pt_error *error)
+/* noinline, so that check_absent needs no room for the text. */
+__attribute__((noinline)) static int refuse_present(const pt_entity_change *change, pt_error *error)
+{
+    char keys[PT_KEYS_TEXT_SIZE];
+    pt_keys_describe(pt_keys_of(*change->put), keys);
+    pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
+                 "an entity with %s exists; use %s or other keys (EntityAlreadyExists)", keys,
+                 change->if_absent);
+    /* In a move the row has other keys. */
+    return pt_error_naming(error, change->remove == NULL ? PT_NAMES_KEYS : 0);
+}
+
+static int check_absent(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     bool found;
     pt_slice record;
-    int rc = pt_session_find(table->session, key, &found, &record, error);
-    if (rc != SQLITE_OK || !found) {
-        return rc;
-    }
-    pt_keys keys = pt_keys_of(key);
-    return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
-                        "an entity with PartitionKey '%.*s', RowKey '%.*s' exists; use %s or "
-                        "other keys (EntityAlreadyExists)",
-                        (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
-                        keys.row.data, advice);
+    int rc = pt_session_find(table->session, *change->put, &found, &record, error);
+    return rc != SQLITE_OK || !found ? rc : refuse_present(change, error);
 }
 
 /* Fills table->bag with an entity's properties as they are stored: large values keep pointing to
@@ -384,7 +388,7 @@ int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *e
         rc = pt_entity_check_rules(table, *change->put, error);
     }
     if (rc == SQLITE_OK && change->if_absent != NULL) {
-        rc = check_absent(table, *change->put, change->if_absent, error);
+        rc = check_absent(table, change, error);
     }
     if (rc == SQLITE_OK) {
         rc = write_bag(table, change, error);

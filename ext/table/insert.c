@@ -165,13 +165,12 @@ static int read_request(const pt_table *table, const pt_write_arguments *given,
 
 static int refuse_missing_entity(pt_slice key, write_mode mode, pt_error *error)
 {
-    pt_keys keys = pt_keys_of(key);
-    return pt_error_set(error, SQLITE_CONSTRAINT_CHECK,
-                        "there is no entity with PartitionKey '%.*s', RowKey '%.*s'; leave IfMatch "
-                        "out %s (ResourceNotFound)",
-                        (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
-                        keys.row.data,
-                        mode == WRITE_MODE_DELETE ? "if it may be missing" : "to create it");
+    char keys[PT_KEYS_TEXT_SIZE];
+    pt_keys_describe(pt_keys_of(key), keys);
+    pt_error_set(error, SQLITE_CONSTRAINT_CHECK,
+                 "there is no entity with %s; leave IfMatch out %s (ResourceNotFound)", keys,
+                 mode == WRITE_MODE_DELETE ? "if it may be missing" : "to create it");
+    return pt_error_naming(error, PT_NAMES_KEYS);
 }
 
 /* A text that is no longer than a real ETag is shown whole, so that it can be compared. */
@@ -194,13 +193,13 @@ static int compare_etag(pt_slice key, int64_t ticks, pt_slice expected, pt_error
     }
     char shown[PT_EXCERPT_SIZE];
     show_etag(expected, shown);
-    pt_keys keys = pt_keys_of(key);
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "the entity with PartitionKey '%.*s', RowKey '%.*s' has the ETag %Q, not "
-                        "%Q; read it again and repeat the change with its ETag "
-                        "(UpdateConditionNotSatisfied)",
-                        (int)keys.partition.size, keys.partition.data, (int)keys.row.size,
-                        keys.row.data, found, shown);
+    char keys[PT_KEYS_TEXT_SIZE];
+    pt_keys_describe(pt_keys_of(key), keys);
+    pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                 "the entity with %s has the ETag %Q, not %Q; read it again and repeat the change "
+                 "with its ETag (UpdateConditionNotSatisfied)",
+                 keys, found, shown);
+    return pt_error_naming(error, PT_NAMES_KEYS);
 }
 
 /*

@@ -46,6 +46,9 @@ struct pt_table {
     bool disconnected;           /* while busy; the object is freed when the callback is over */
     bool joining;                /* xBegin was called, and no xSavepoint or xUpdate since */
     bool created_in_transaction; /* xCreate began to write; no xCommit or xRollback since */
+    sqlite3_uint64 rows;         /* see pt_table_begin_rows */
+    sqlite3_uint64 skipped;      /* of them, by OR IGNORE */
+    int changes_before;          /* sqlite3_total_changes at that time */
     pt_table_id id;
     pt_column_map map;
     pt_cursor *spare_cursor; /* ptable: closed, kept for the next xOpen, or NULL */
@@ -78,8 +81,26 @@ static inline pt_table *pt_table_of_connected(pt_connected *connected)
 /* Reports an error to SQLite as "ptable: <table>: <text>". Returns its code. */
 int pt_table_fail(pt_table *table, pt_error *error);
 
-/* pt_table_fail for xUpdate: see pt_module_fail_write. */
-int pt_table_fail_write(pt_table *table, pt_error *error);
+/*
+ * Counts the rows that the running statement has written or skipped, so that an error can tell the
+ * number of its row. A statement of many rows begins with xBegin or xSavepoint. One of a single row
+ * may begin without either. Then SQLite has counted the changes of the one before, unless that has
+ * only skipped a row.
+ */
+static inline void pt_table_begin_rows(pt_table *table)
+{
+    table->rows = 0;
+    table->skipped = 0;
+    table->changes_before = sqlite3_total_changes(table->db);
+}
+
+/*
+ * pt_table_fail for xUpdate, except where OR IGNORE will skip the row: then it sets no text
+ * (pt_module_fail_write). In front of a message about the row it puts the row's number, unless it
+ * is the statement's first row, and `row`, which names the row, or is empty. In a batch
+ * (transaction/batch_rules.h) the number is that of the operation.
+ */
+int pt_table_fail_row(pt_table *table, const char *row, pt_error *error);
 
 /* Opens the store if that has not been done. Does not create it. Codes as pt_connection_use. */
 int pt_table_open_store(pt_table *table, pt_error *error);

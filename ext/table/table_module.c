@@ -1,6 +1,9 @@
 #include "table/table_module.h"
 
+#include <assert.h>
+
 #include "entity/azure_limits.h"
+#include "entity/key.h"
 #include "functions/key_functions.h"
 #include "module/module.h"
 #include "table/arguments.h"
@@ -12,6 +15,7 @@
 #include "table/row_filter.h"
 #include "table/table_transaction.h"
 #include "table/update.h"
+#include "value/value.h"
 
 static int ptable_configure(pt_table *table, int argc, const char *const *argv, pt_error *error)
 {
@@ -119,6 +123,35 @@ static int write_table_row(pt_table *table, int argc, sqlite3_value **argv, sqli
     return pt_insert(table, &given, error);
 }
 
+enum { ROW_TEXT_SIZE = 2 * PT_DESCRIPTION_SIZE + 32 };
+
+static_assert((int)ROW_TEXT_SIZE >= (int)PT_KEYS_TEXT_SIZE, "both ways to name a row fit");
+
+/* Names the row of xUpdate: by the keys that it has, or for an INSERT by those that are given. */
+static void describe_row(int argc, sqlite3_value **argv, char text[ROW_TEXT_SIZE])
+{
+    if (argc > 1 && sqlite3_value_type(argv[0]) == SQLITE_NULL) {
+        char partition[PT_DESCRIPTION_SIZE];
+        char row[PT_DESCRIPTION_SIZE];
+        pt_value_describe(argv[2 + PT_COLUMN_PARTITION_KEY], partition);
+        pt_value_describe(argv[2 + PT_COLUMN_ROW_KEY], row);
+        sqlite3_snprintf(ROW_TEXT_SIZE, text, "PartitionKey %s, RowKey %s", partition, row);
+        return;
+    }
+    pt_keys keys = {{0}, {0}}; /* of a damaged key, which the message names itself */
+    pt_key_split(pt_slice_of(sqlite3_value_blob(argv[0]), (size_t)sqlite3_value_bytes(argv[0])),
+                 &keys.partition, &keys.row);
+    pt_keys_describe(keys, text);
+}
+
+__attribute__((noinline)) static int fail_row(pt_table *table, int argc, sqlite3_value **argv,
+                                              pt_error *error)
+{
+    char row[ROW_TEXT_SIZE];
+    describe_row(argc, argv, row);
+    return pt_table_fail_row(table, row, error);
+}
+
 /* All or nothing: SQLite opens no savepoint around a single row. */
 static int ptable_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
@@ -127,7 +160,11 @@ static int ptable_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
     pt_table_set_busy(table);
     int rc = write_table_row(table, argc, argv, rowid, &error);
     pt_table_clear_busy(table);
-    return rc == SQLITE_OK ? rc : pt_table_fail_write(table, &error);
+    if (rc != SQLITE_OK) {
+        return fail_row(table, argc, argv, &error);
+    }
+    table->rows++;
+    return SQLITE_OK;
 }
 
 static const sqlite3_module ptable_module = {

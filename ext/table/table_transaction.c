@@ -16,6 +16,7 @@ int pt_transaction_begin(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
+    pt_table_begin_rows(table);
     pt_table_set_busy(table);
     int rc = pt_transaction_begin_write(table, &error);
     pt_table_clear_busy(table);
@@ -53,6 +54,7 @@ int pt_transaction_rollback(sqlite3_vtab *vtab)
     table->created_in_transaction = false;
     /* First: once the store is rolled back, SQLite's databases must not commit without it. */
     pt_roll_back_databases(table->db);
+    pt_table_begin_rows(table);
     if (table->session != NULL) {
         pt_session_rollback(table->session);
     }
@@ -64,6 +66,7 @@ int pt_transaction_rollback(sqlite3_vtab *vtab)
 int pt_transaction_savepoint(sqlite3_vtab *vtab, int level)
 {
     pt_table *table = pt_table_of(vtab);
+    pt_table_begin_rows(table);
     bool already_open = table->joining || table->session == NULL;
     table->joining = false;
     return already_open ? SQLITE_OK : pt_session_savepoint(table->session, level);
@@ -81,6 +84,7 @@ int pt_transaction_release(sqlite3_vtab *vtab, int level)
 int pt_transaction_rollback_to(sqlite3_vtab *vtab, int level)
 {
     pt_table *table = pt_table_of(vtab);
+    pt_table_begin_rows(table);
     if (table->session != NULL) {
         pt_session_rollback_to(table->session, level);
     }

@@ -81,15 +81,30 @@ static void survey_session(survey *seen, const pt_session *session)
     }
 }
 
+static void survey_connection(survey *seen, const pt_connection *connection)
+{
+    for (const pt_open_session *open = connection->sessions; open != NULL; open = open->next) {
+        survey_session(seen, open->session);
+    }
+}
+
+size_t pt_batch_rules_operations(const pt_connection *connection)
+{
+    survey seen = {.session = NULL};
+    survey_connection(&seen, connection);
+    return seen.operations;
+}
+
 /* --- Messages: each names the operation, counted from 0 --- */
 
 static int refuse_table(const survey *seen, pt_error *error)
 {
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "operation %llu (from 0) of a transaction with batch='azure' is on another "
-                        "table than earlier ones; write each table in a transaction of its own "
-                        "(CommandsInBatchActOnDifferentPartitions)",
-                        (unsigned long long)seen->operations);
+    pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                 "operation %llu (from 0) of a transaction with batch='azure' is on another "
+                 "table than earlier ones; write each table in a transaction of its own "
+                 "(CommandsInBatchActOnDifferentPartitions)",
+                 (unsigned long long)seen->operations);
+    return pt_error_naming(error, PT_NAMES_NUMBER);
 }
 
 static int refuse_partition(const survey *seen, pt_error *error)
@@ -98,50 +113,49 @@ static int refuse_partition(const survey *seen, pt_error *error)
     char now[PT_EXCERPT_SIZE];
     pt_excerpt(pt_key_entity(seen->other_partition), before);
     pt_excerpt(pt_key_entity(seen->partition), now);
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "operation %llu (from 0) of a transaction with batch='azure' is on "
-                        "PartitionKey %Q, an earlier one on %Q; write each partition in a "
-                        "transaction of its own (CommandsInBatchActOnDifferentPartitions)",
-                        (unsigned long long)seen->operations, now, before);
+    pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                 "operation %llu (from 0) of a transaction with batch='azure' is on "
+                 "PartitionKey %Q, an earlier one on %Q; write each partition in a "
+                 "transaction of its own (CommandsInBatchActOnDifferentPartitions)",
+                 (unsigned long long)seen->operations, now, before);
+    return pt_error_naming(error, PT_NAMES_NUMBER);
 }
 
 static int refuse_entity(const survey *seen, pt_error *error)
 {
-    pt_keys keys = pt_keys_of(seen->key);
-    char partition_text[PT_EXCERPT_SIZE];
-    char row_text[PT_EXCERPT_SIZE];
-    pt_excerpt(keys.partition, partition_text);
-    pt_excerpt(keys.row, row_text);
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "operation %llu (from 0) of a transaction with batch='azure' is the second "
-                        "on the entity with PartitionKey %Q, RowKey %Q; write each entity once in "
-                        "a transaction (InvalidDuplicateRow)",
-                        (unsigned long long)seen->operations, partition_text, row_text);
+    char text[PT_KEYS_TEXT_SIZE];
+    pt_keys_describe(pt_keys_of(seen->key), text);
+    pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                 "operation %llu (from 0) of a transaction with batch='azure' is the second "
+                 "on the entity with %s; write each entity once in "
+                 "a transaction (InvalidDuplicateRow)",
+                 (unsigned long long)seen->operations, text);
+    return pt_error_naming(error, PT_NAMES_NUMBER | PT_NAMES_KEYS);
 }
 
 static int refuse_count(const survey *seen, pt_error *error)
 {
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "operation %llu (from 0) of a transaction with batch='azure' is one too "
-                        "many, %d are allowed; COMMIT before it (InvalidInput)",
-                        (unsigned long long)seen->operations, PT_BATCH_OPERATIONS_MAX);
+    pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                 "operation %llu (from 0) of a transaction with batch='azure' is one too "
+                 "many, %d are allowed; COMMIT before it (InvalidInput)",
+                 (unsigned long long)seen->operations, PT_BATCH_OPERATIONS_MAX);
+    return pt_error_naming(error, PT_NAMES_NUMBER);
 }
 
 static int refuse_bytes(const survey *seen, pt_error *error)
 {
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "operation %llu (from 0) of a transaction with batch='azure' takes it over "
-                        "%d bytes; COMMIT before it (RequestBodyTooLarge)",
-                        (unsigned long long)seen->operations, PT_BATCH_BYTES_MAX);
+    pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                 "operation %llu (from 0) of a transaction with batch='azure' takes it over "
+                 "%d bytes; COMMIT before it (RequestBodyTooLarge)",
+                 (unsigned long long)seen->operations, PT_BATCH_BYTES_MAX);
+    return pt_error_naming(error, PT_NAMES_NUMBER);
 }
 
 int pt_batch_rules_check(const pt_connection *connection, const pt_session *session, pt_slice key,
                          size_t bytes, pt_error *error)
 {
     survey seen = {.session = session, .key = key, .partition = pt_key_partition(key)};
-    for (const pt_open_session *open = connection->sessions; open != NULL; open = open->next) {
-        survey_session(&seen, open->session);
-    }
+    survey_connection(&seen, connection);
     if (seen.has_other_table) {
         return refuse_table(&seen, error);
     }

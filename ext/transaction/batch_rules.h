@@ -22,6 +22,9 @@ void pt_batch_rules_begin(pt_connection *connection, pt_session *session);
 /* True if a session of the connection has a batch. Costs next to nothing while none has. */
 bool pt_batch_rules_apply(pt_connection *connection);
 
+/* The number of operations that the connection's transaction has made so far. */
+size_t pt_batch_rules_operations(const pt_connection *connection);
+
 /*
  * Checks that one more operation of a session fits into the connection's batch: on the entity of
  * this logical key, with so many bytes of key and record. The message names the operation's index,

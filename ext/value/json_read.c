@@ -165,10 +165,14 @@ static int refuse_member_value(json_reading *p, const member *property, pt_type 
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(property->name, name);
     pt_excerpt(pt_json_token_text(&property->value), excerpt);
-    const char *quote = property->value.kind == PT_JSON_STRING ? "\"" : "";
+    bool string = property->value.kind == PT_JSON_STRING;
+    const char *quote = string ? "\"" : "";
+    const char *rule =
+        string ? pt_type_broken_rule(type, pt_json_token_text(&property->value)) : NULL;
     return pt_error_set(p->error, SQLITE_MISMATCH,
-                        "%s: property %s: %s%s%s is not %s (InvalidValueType)", p->subject, name,
-                        quote, excerpt, quote, pt_json_expectation(type));
+                        "%s: property %s: %s%s%s is not %s%s%s; %s (InvalidValueType)", p->subject,
+                        name, quote, excerpt, quote, pt_json_type_name(type),
+                        rule != NULL ? ": " : "", rule != NULL ? rule : "", pt_json_remedy(type));
 }
 
 static int take_system_member(json_reading *p, const member *property, pt_system_property which)
@@ -363,26 +367,28 @@ static bool json_to_binary(const pt_json_token *token, pt_value *value)
 
 static const struct {
     bool (*convert)(const pt_json_token *token, pt_value *value);
-    const char *expectation;
+    const char *name;
+    const char *remedy;
 } json_conversions[] = {
-    [PT_STRING] = {json_to_string, "a String; write a string"},
-    [PT_INT32] = {json_to_int32,
-                  "an Int32; write an integer from -2147483648 to 2147483647, without "
+    [PT_STRING] = {json_to_string, "a String", "write a string"},
+    [PT_INT32] = {json_to_int32, "an Int32",
+                  "write an integer from -2147483648 to 2147483647, without "
                   "point and exponent"},
-    [PT_INT64] = {json_to_int64,
-                  "an Int64; write an integer from -9223372036854775808 to "
+    [PT_INT64] = {json_to_int64, "an Int64",
+                  "write an integer from -9223372036854775808 to "
                   "9223372036854775807, without point and exponent; beyond it a Double, "
                   "with point or exponent"},
-    [PT_DOUBLE] = {json_to_double,
-                   "a Double; write a number up to 1.7976931348623157e+308, or \"NaN\", "
+    [PT_DOUBLE] = {json_to_double, "a Double",
+                   "write a number up to 1.7976931348623157e+308, or \"NaN\", "
                    "\"Infinity\" or \"-Infinity\" with the annotation \"Edm.Double\""},
-    [PT_BOOLEAN] = {json_to_boolean, "a Boolean; write true or false"},
-    [PT_DATETIME] = {json_to_datetime,
-                     "a DateTime; write a string of the form \"2026-11-21T08:43:22.5484454Z\", "
+    [PT_BOOLEAN] = {json_to_boolean, "a Boolean", "write true or false"},
+    [PT_DATETIME] = {json_to_datetime, "a DateTime",
+                     "write a string of the form \"2026-11-21T08:43:22.5484454Z\", "
                      "from year 0001 to 9999"},
-    [PT_GUID] = {json_to_guid, "a Guid; write a string of the form "
-                               "\"0f8fad5b-d9cb-469f-a165-70867728950e\""},
-    [PT_BINARY] = {json_to_binary, "a Binary; write a string in base64 with its padding"},
+    [PT_GUID] = {json_to_guid, "a Guid",
+                 "write a string of the form "
+                 "\"0f8fad5b-d9cb-469f-a165-70867728950e\""},
+    [PT_BINARY] = {json_to_binary, "a Binary", "write a string in base64 with its padding"},
 };
 
 bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value)
@@ -391,9 +397,14 @@ bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value)
     return json_conversions[type].convert(token, value);
 }
 
-const char *pt_json_expectation(pt_type type)
+const char *pt_json_type_name(pt_type type)
 {
-    return json_conversions[type].expectation;
+    return json_conversions[type].name;
+}
+
+const char *pt_json_remedy(pt_type type)
+{
+    return json_conversions[type].remedy;
 }
 
 pt_type pt_json_own_type(const pt_json_token *token)

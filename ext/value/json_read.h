@@ -61,7 +61,8 @@ pt_type pt_json_own_type(const pt_json_token *token);
  */
 bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value);
 
-/* For error messages, after "is not": "an Int32; write an integer from ...". */
-const char *pt_json_expectation(pt_type type);
+/* For error messages: "an Int32", and "write an integer from ...". */
+const char *pt_json_type_name(pt_type type);
+const char *pt_json_remedy(pt_type type);
 
 #endif

@@ -228,38 +228,39 @@ static const struct {
     [PT_BINARY] = {sql_to_binary, "a Binary", "give a BLOB, such as x'0011' or CAST(... AS BLOB)"},
 };
 
-enum { SHOWN_BLOB = 16, DESCRIPTION_SIZE = PT_EXCERPT_SIZE + 32 };
+enum { SHOWN_BLOB = 16 };
 
-static void describe_blob(pt_slice blob, char description[DESCRIPTION_SIZE])
+static void describe_blob(pt_slice blob, char description[PT_DESCRIPTION_SIZE])
 {
     char hex[2 * SHOWN_BLOB + 1] = "";
     for (size_t i = 0; i < blob.size && i < SHOWN_BLOB; i++) {
         sqlite3_snprintf(3, hex + 2 * i, "%02x", blob.data[i]);
     }
     if (blob.size <= SHOWN_BLOB) {
-        sqlite3_snprintf(DESCRIPTION_SIZE, description, "x'%s'", hex);
+        sqlite3_snprintf(PT_DESCRIPTION_SIZE, description, "x'%s'", hex);
     } else {
-        sqlite3_snprintf(DESCRIPTION_SIZE, description, "x'%s...' (%lld bytes)", hex,
+        sqlite3_snprintf(PT_DESCRIPTION_SIZE, description, "x'%s...' (%lld bytes)", hex,
                          (sqlite3_int64)blob.size);
     }
 }
 
-static void describe_real(double real, char description[DESCRIPTION_SIZE])
+static void describe_real(double real, char description[PT_DESCRIPTION_SIZE])
 {
     const char *name = pt_double_name(real);
     if (name != NULL) {
-        sqlite3_snprintf(DESCRIPTION_SIZE, description, "%s", name);
+        sqlite3_snprintf(PT_DESCRIPTION_SIZE, description, "%s", name);
     } else {
         pt_double_format(real, description);
     }
 }
 
-static void describe_source(const sql_source *from, char description[DESCRIPTION_SIZE])
+static void describe_source(const sql_source *from, char description[PT_DESCRIPTION_SIZE])
 {
     char excerpt[PT_EXCERPT_SIZE];
     switch (from->type) {
     case SQLITE_INTEGER:
-        sqlite3_snprintf(DESCRIPTION_SIZE, description, "%lld", sqlite3_value_int64(from->value));
+        sqlite3_snprintf(PT_DESCRIPTION_SIZE, description, "%lld",
+                         sqlite3_value_int64(from->value));
         break;
     case SQLITE_FLOAT:
         describe_real(sqlite3_value_double(from->value), description);
@@ -269,19 +270,33 @@ static void describe_source(const sql_source *from, char description[DESCRIPTION
         break;
     default:
         pt_excerpt(from->bytes, excerpt);
-        sqlite3_snprintf(DESCRIPTION_SIZE, description, "'%s'", excerpt);
+        sqlite3_snprintf(PT_DESCRIPTION_SIZE, description, "%Q", excerpt);
         break;
+    }
+}
+
+void pt_value_describe(sqlite3_value *value, char description[PT_DESCRIPTION_SIZE])
+{
+    sql_source from = {.value = value, .type = sqlite3_value_type(value)};
+    if (from.type == SQLITE_NULL) {
+        sqlite3_snprintf(PT_DESCRIPTION_SIZE, description, "NULL");
+    } else if (read_source(&from, PT_NONE) != SQLITE_OK) {
+        sqlite3_snprintf(PT_DESCRIPTION_SIZE, description, "...");
+    } else {
+        describe_source(&from, description);
     }
 }
 
 static int refuse_conversion(const sql_source *from, pt_type type, const char *column,
                              pt_error *error)
 {
-    char description[DESCRIPTION_SIZE];
+    char description[PT_DESCRIPTION_SIZE];
     describe_source(from, description);
-    return pt_error_set(error, SQLITE_MISMATCH, "column %s: %s is not %s; %s (InvalidValueType)",
-                        column, description, sql_conversions[type].name,
-                        sql_conversions[type].remedy);
+    const char *rule = from->type == SQLITE_TEXT ? pt_type_broken_rule(type, from->bytes) : NULL;
+    return pt_error_set(error, SQLITE_MISMATCH,
+                        "column %s: %s is not %s%s%s; %s (InvalidValueType)", column, description,
+                        sql_conversions[type].name, rule != NULL ? ": " : "",
+                        rule != NULL ? rule : "", sql_conversions[type].remedy);
 }
 
 /* True if the value is what .import binds for an empty field. */

@@ -7,6 +7,7 @@
 #include "base/buffer.h"
 #include "base/error.h"
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "entity/edm.h"
 
 /* The type of an integer without a declared type: Int32 if it fits, else Int64. */
@@ -30,6 +31,11 @@ int pt_value_argument_text(sqlite3_value *value, pt_slice *text);
 
 /* Reads the bytes of a BLOB; NULL if it is empty. SQLITE_OK or SQLITE_NOMEM. */
 int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob);
+
+/* Writes a value for a message, as a literal: NULL, 5, 1.5, 'a text', x'00ff'. Long ones are
+ * shortened. Like pt_value_argument_text, this may set a flag in the value. */
+enum { PT_DESCRIPTION_SIZE = 2 * PT_EXCERPT_SIZE + 32 };
+void pt_value_describe(sqlite3_value *value, char description[PT_DESCRIPTION_SIZE]);
 
 /*
  * Converts an SQL value for a column of type `declared`; PT_NONE: the value keeps its own type.

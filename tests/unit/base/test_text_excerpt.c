@@ -59,6 +59,20 @@ static void malformed_text_is_replaced(void **state)
     assert_excerpt("\x80\x80", 2, "??");
 }
 
+static void control_characters_are_escaped(void **state)
+{
+    (void)state;
+    assert_excerpt("a\nb\x1F\x7F ~", 7, "a\\x0ab\\x1f\\x7f ~");
+    char text[41];
+    char expected[4 * 40 + 4];
+    memset(text, '\t', sizeof text);
+    for (size_t i = 0; i < 40; i++) {
+        memcpy(expected + 4 * i, "\\x09", 4);
+    }
+    memcpy(expected + sizeof expected - 4, "...", 4);
+    assert_excerpt(text, sizeof text, expected);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -67,6 +81,7 @@ int main(void)
         cmocka_unit_test(characters_are_never_cut),
         cmocka_unit_test(a_nul_ends_it),
         cmocka_unit_test(malformed_text_is_replaced),
+        cmocka_unit_test(control_characters_are_escaped),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

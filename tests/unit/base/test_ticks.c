@@ -133,6 +133,70 @@ static void all_forms_are_read(void **state)
     }
 }
 
+static void a_refused_text_breaks_a_rule(void **state)
+{
+    (void)state;
+    static const char date[] = "it does not begin with a date YYYY-MM-DD";
+    static const char end[] =
+        "its date is followed by something other than a space or T and a time";
+    static const char time[] = "its date is not followed by a time HH:MM or HH:MM:SS";
+    static const char range[] = "its time is not from 00:00:00 to 23:59:59";
+    static const char zone[] = "its time is followed by something other than Z, +HH:MM or -HH:MM";
+    static const char offset[] = "its offset from UTC is not written +HH:MM or -HH:MM";
+    static const char far[] = "its offset from UTC is more than 14:00";
+    static const char years[] = "in UTC it is not in a year from 0001 to 9999";
+    static const struct {
+        const char *text;
+        const char *rule;
+    } cases[] = {
+        {"", date},
+        {"now", date},
+        {"26-11-21", date},
+        {"2026/11/21", date},
+        {"2026-11/21", date},
+        {"2026-1-21", date},
+        {"2026-11-2", date},
+        {"10000-01-01", date},
+        {"2026-00-01", "its month is not from 01 to 12"},
+        {"2026-13-01", "its month is not from 01 to 12"},
+        {"2026-02-29", "its month has no such day"},
+        {"2026-04-00", "its month has no such day"},
+        {"2026-11-21Z", end},
+        {"2026-11-21+01:00", end},
+        {"2026-11-21_08:43", end},
+        {"2026-11-21T", time},
+        {"2026-11-21 8:43", time},
+        {"2026-11-21 08.43", time},
+        {"2026-11-21 08:4", time},
+        {"2026-11-21 08:43:", time},
+        {"2026-11-21 08:43:2", time},
+        {"2026-11-21 24:00", range},
+        {"2026-11-21 08:60", range},
+        {"2026-11-21 08:43:60", range},
+        {"2026-11-21 08:43:22.", "no digit follows the point of its seconds"},
+        {"2026-11-21 08:43:22.12345678", "its seconds have more than 7 digits after the point"},
+        {"2026-11-21 08:43 Z", zone},
+        {"2026-11-21 08:43:22,5", zone},
+        {"2026-11-21 08:43+0100", offset},
+        {"2026-11-21 08:43+1:00", offset},
+        {"2026-11-21 08:43+01:0", offset},
+        {"2026-11-21 08:43+14:01", far},
+        {"2026-11-21 08:43-15:00", far},
+        {"2026-11-21 08:43+01:60", "its offset from UTC has more than 59 minutes"},
+        {"2026-11-21 08:43Zulu", "something follows its end"},
+        {"2026-11-21 08:43+01:00 CET", "something follows its end"},
+        {"0000-01-01", years},
+        {"0001-01-01 00:00+00:01", years},
+        {"9999-12-31 23:59-00:01", years},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *rule = pt_ticks_broken_rule(pt_slice_text(cases[i].text));
+        assert_non_null(rule);
+        assert_string_equal(rule, cases[i].rule);
+    }
+    assert_null(pt_ticks_broken_rule(pt_slice_text("2026-11-21")));
+}
+
 static void the_ends_of_time_hold_in_utc(void **state)
 {
     (void)state;
@@ -295,6 +359,7 @@ int main(void)
         cmocka_unit_test(published_vectors_agree),
         cmocka_unit_test(every_day_is_where_counting_puts_it),
         cmocka_unit_test(days_that_do_not_exist_are_refused),
+        cmocka_unit_test(a_refused_text_breaks_a_rule),
         cmocka_unit_test(all_forms_are_read),
         cmocka_unit_test(the_ends_of_time_hold_in_utc),
         cmocka_unit_test(other_texts_are_refused),

@@ -208,6 +208,34 @@ static void guids_of_another_form_are_refused(void **state)
     assert_false(pt_guid_parse((pt_slice){0}, guid));
 }
 
+static void a_refused_text_breaks_a_rule(void **state)
+{
+    (void)state;
+    static const char digits[] = "it does not have 32 hexadecimal digits";
+    static const char form[] = "it is not 8, 4, 4, 4 and 12 digits with hyphens between";
+    static const struct {
+        const char *text;
+        const char *rule;
+    } cases[] = {
+        {"x", digits},
+        {"00112233-4455-6677-8899-aabbccddeef", digits},
+        {"00112233-4455-6677-8899-aabbccddeefg", digits},
+        {"00112233445566778899aabbccddeeff", form},
+        {"(00112233-4455-6677-8899-aabbccddeeff)", form},
+        {"0011223-34455-6677-8899-aabbccddeeff", form},
+    };
+    for (unsigned i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        const char *rule = pt_type_broken_rule(PT_GUID, pt_slice_text(cases[i].text));
+        assert_non_null(rule);
+        assert_string_equal(rule, cases[i].rule);
+    }
+    assert_null(
+        pt_type_broken_rule(PT_GUID, pt_slice_text("00112233-4455-6677-8899-aabbccddeeff")));
+    assert_string_equal(pt_type_broken_rule(PT_DATETIME, pt_slice_text("2026-02-30")),
+                        "its month has no such day");
+    assert_null(pt_type_broken_rule(PT_INT32, pt_slice_text("x")));
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -218,6 +246,7 @@ int main(void)
         cmocka_unit_test(other_names_are_unknown),
         cmocka_unit_test(guids_are_read_and_written),
         cmocka_unit_test(guids_of_another_form_are_refused),
+        cmocka_unit_test(a_refused_text_breaks_a_rule),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -69,7 +69,10 @@ static void convert(sqlite3_value *value, pt_type declared, char *text, size_t s
     assert_int_equal(error.rc, SQLITE_MISMATCH);
     assert_int_equal(converted.type, 77);
     char type[32];
-    snprintf(type, sizeof type, "%s; ", pt_type_name(declared));
+    bool has_rule = declared == PT_DATETIME || declared == PT_GUID;
+    bool text_given = sqlite3_value_type(value) == SQLITE_TEXT;
+    snprintf(type, sizeof type, "%s%s ", pt_type_name(declared),
+             has_rule && text_given ? ":" : ";");
     assert_ptr_equal(strstr(error.message, "column Age: "), error.message);
     assert_non_null(strstr(error.message, type));
     assert_non_null(strstr(error.message, " (InvalidValueType)"));
