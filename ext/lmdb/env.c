@@ -1,6 +1,7 @@
 #include "lmdb/env.h"
 
 #include <errno.h>
+#include <malloc.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
@@ -9,6 +10,7 @@
 #include "lmdb/page/format.h"
 
 enum { FEW_PAGES = 64 }; /* a disk with room for fewer is full */
+enum { CLOSED_BETWEEN_TRIMS = 10 };
 
 atomic_size_t pt_lmdb_env_count;
 
@@ -57,12 +59,26 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags)
     return mdb_rc;
 }
 
+void pt_lmdb_env_trim_heap(void)
+{
+#ifdef __GLIBC__
+    malloc_trim(0);
+#endif
+}
+
+/* An environment has 3 MB of lists. The C library does not give them back by itself if anything in
+ * use lies above them, so many closed ones would add up. */
 void pt_lmdb_env_close(pt_lmdb_env *env)
 {
-    if (env->env != NULL) {
-        mdb_env_close(env->env);
-        env->env = NULL;
-        atomic_fetch_sub(&pt_lmdb_env_count, 1);
+    static atomic_uint closed;
+    if (env->env == NULL) {
+        return;
+    }
+    mdb_env_close(env->env);
+    env->env = NULL;
+    atomic_fetch_sub(&pt_lmdb_env_count, 1);
+    if (atomic_fetch_add(&closed, 1) % CLOSED_BETWEEN_TRIMS == CLOSED_BETWEEN_TRIMS - 1) {
+        pt_lmdb_env_trim_heap();
     }
 }
 

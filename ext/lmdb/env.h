@@ -40,6 +40,9 @@ int pt_lmdb_env_create(pt_lmdb_env *env, size_t map_size);
 /* Does nothing if the environment is not open. */
 void pt_lmdb_env_close(pt_lmdb_env *env);
 
+/* Gives memory that was freed, but that the C library keeps for later, back to the system. */
+void pt_lmdb_env_trim_heap(void);
+
 /*
  * Opens the main database, which has no name, or that and all others. `flags` may be MDB_CREATE.
  * Returns LMDB's code: MDB_INCOMPATIBLE for one whose order is not that of memcmp, or that has

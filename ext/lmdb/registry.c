@@ -1,6 +1,7 @@
 #include "lmdb/registry.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <sys/random.h>
 #include <sys/stat.h>
@@ -150,9 +151,13 @@ static int open_with_gate(pt_lmdb_store *store, pt_error *error)
     if (rc == SQLITE_OK && store->renamed) {
         rc = pt_lmdb_make_name_durable(store, error);
     }
-    return rc == SQLITE_OK
-               ? pt_lmdb_open_env(&store->env, store->base.path, store->fd, store->writable, error)
-               : rc;
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_open_env(&store->env, store->base.path, store->fd, store->writable, error);
+    }
+    if (rc == SQLITE_OK) {
+        store->lock_file = pt_lmdb_lock_file_identify(store->base.path);
+    }
+    return rc;
 }
 
 /* Takes the gate, makes our presence known and checks the lock file. Does not wait, as
@@ -205,6 +210,35 @@ int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
     /* Closed first: LMDB must not have a file open twice in one process. */
     pt_lmdb_env_close(&store->env);
     rc = open_with_gate(store, error);
+    pt_lock_release(store->fd, PT_LOCK_GATE);
+    return rc;
+}
+
+/* False if opening the store again could fail. With another lock file of that name, this process
+ * and those that use the old one would not know of each other. */
+static bool is_as_it_was(const pt_lmdb_store *store, pt_error *error)
+{
+    const char *path = store->base.path;
+    pt_lmdb_file_id now = pt_lmdb_lock_file_identify(path);
+    pt_lmdb_file_id then = store->lock_file;
+    return pt_lmdb_check_name(store, SQLITE_CANTOPEN, error) == SQLITE_OK &&
+           faccessat(AT_FDCWD, path, R_OK | W_OK, AT_EACCESS) == 0 && now.inode != 0 &&
+           ((now.inode ^ then.inode) | (now.device ^ then.device)) == 0;
+}
+
+int pt_lmdb_reopen_if_safe(pt_lmdb_store *store, pt_error *error)
+{
+    if (store->fd < 0) {
+        return pt_lmdb_reopen_private(&store->env, error);
+    }
+    int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
+    if (rc != SQLITE_OK) {
+        return fail_gate(error, store->base.path, rc);
+    }
+    if (is_as_it_was(store, error)) {
+        pt_lmdb_env_close(&store->env);
+        rc = open_with_gate(store, error);
+    }
     pt_lock_release(store->fd, PT_LOCK_GATE);
     return rc;
 }

@@ -12,6 +12,7 @@
 
 #include "base/assert.h"
 #include "lmdb/env.h"
+#include "lmdb/file/lock_file.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
 #include "lmdb/page/format.h"
@@ -61,6 +62,7 @@ typedef struct pt_lmdb_store {
     bool found;    /* it had its name already, which may not have reached the disk either */
     dev_t device;
     ino_t inode;
+    pt_lmdb_file_id lock_file;
     unsigned references; /* guarded by the registry's mutex */
     unsigned fork_count; /* pt_lmdb_fork_count when it was opened */
     struct pt_lmdb_store *next;
@@ -69,7 +71,8 @@ typedef struct pt_lmdb_store {
     atomic_uint active;
     atomic_bool changing;
     atomic_bool broken;
-    pthread_mutex_t mutex; /* guards changes, the list of readers, and `committed` */
+    atomic_bool holds_much; /* memory, which opening the environment again would give back */
+    pthread_mutex_t mutex;  /* guards changes, the list of readers, and `committed` */
     struct pt_lmdb_reader *readers;
 
     /* Writing: lmdb/writer.h. */
@@ -109,6 +112,13 @@ void pt_lmdb_close(pt_store *store);
 
 /* Closes the environment and opens it again. After a failure it may be closed. */
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error);
+
+/*
+ * The same, but leaves the environment open if that could fail: if the file or its lock file was
+ * moved or replaced, or this process has lost its rights to them. Also if another process is
+ * opening or closing the store; then SQLITE_BUSY.
+ */
+int pt_lmdb_reopen_if_safe(pt_lmdb_store *store, pt_error *error);
 
 /* Sets *is_file, false for a private store, and the file's *permissions. May be called while
  * another thread replaces the file. Returns 0 or errno. */

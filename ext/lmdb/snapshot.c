@@ -253,6 +253,9 @@ void pt_lmdb_snapshot_end(pt_snapshot *base)
     snapshot->left_key = (pt_slice){0}; /* it points into a page of this version */
     if (!pt_lmdb_is_of_parent(snapshot->store->fork_count)) {
         end_read_txn(snapshot);
+        if (atomic_load_explicit(&snapshot->store->holds_much, memory_order_relaxed)) {
+            pt_lmdb_txn_give_back_memory(snapshot->store);
+        }
     }
 }
 

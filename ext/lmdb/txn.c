@@ -112,6 +112,30 @@ int pt_lmdb_change_env(pt_lmdb_store *store, pt_lmdb_env_work work, void *contex
     return change_env_when_idle(store, work_without_readers, &outer, SQLITE_BUSY, busy_text, error);
 }
 
+/* --- Memory --- */
+
+static int reopen_if_safe(pt_lmdb_store *store, void *context, pt_error *error)
+{
+    (void)context;
+    return pt_lmdb_reopen_if_safe(store, error);
+}
+
+void pt_lmdb_txn_give_back_memory(pt_lmdb_store *store)
+{
+    if (atomic_load(&store->active) != 0) {
+        return;
+    }
+    atomic_store(&store->holds_much, false);
+    /* No failure is an error: either the memory stays for now, or the environment is closed and the
+     * next transaction opens it. */
+    pt_error ignored = PT_ERROR_NONE;
+    if (pt_lmdb_change_env(store, reopen_if_safe, NULL, "is in use", &ignored) == SQLITE_BUSY) {
+        atomic_store(&store->holds_much, true);
+    }
+    pt_error_clear(&ignored);
+    pt_lmdb_env_trim_heap();
+}
+
 /* --- Remedies --- */
 
 /* Frees reader slots of processes that have died. True if there were any. */

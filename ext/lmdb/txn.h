@@ -34,6 +34,15 @@ int pt_lmdb_txn_begin_read(pt_lmdb_store *store, pt_lmdb_reader *reader, pt_erro
 int pt_lmdb_txn_begin_write(pt_lmdb_store *store, MDB_txn **txn, pt_error *error);
 
 /*
+ * LMDB keeps the memory of all pages that a transaction has changed, for the next one, until the
+ * environment is closed: up to 512 MB. If a transaction may have left more than PT_LMDB_KEPT_MAX
+ * (`holds_much`), this closes the environment and opens it again, unless another transaction of
+ * this process is open. Call it after the end of a snapshot.
+ */
+enum { PT_LMDB_KEPT_MAX = 32 << 20 };
+void pt_lmdb_txn_give_back_memory(pt_lmdb_store *store);
+
+/*
  * Corrects the number of the last commit in LMDB's shared memory. The caller holds the writer lock.
  * A process killed right after it wrote a root page has committed, but the number is still that of
  * the commit before. Snapshots go by the number and write transactions by the newest root page, so

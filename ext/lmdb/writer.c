@@ -21,6 +21,8 @@ struct pt_writer {
     bool failed;          /* an operation failed half-way: the transaction must not be committed */
     pt_lmdb_room room;
     pthread_t thread; /* LMDB binds a write transaction to the thread that began it */
+    size_t scattered; /* operations that were not appended: each may change a page of its own */
+    size_t bytes;     /* of the keys and records put */
 
     /* Not yet added to the stored counts of `counted_table`. The catalogue is not counted. */
     uint32_t counted_table;
@@ -104,12 +106,29 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     return SQLITE_OK;
 }
 
+/* True if the transaction may have changed so many pages that LMDB holds too much memory now. */
+static bool may_hold_much(const pt_writer *writer, bool committed)
+{
+    enum { PAGES_OF_A_PAGEFUL = 2 }; /* pages are at least half full */
+    const pt_lmdb_env *env = &writer->store->env;
+    size_t most = PT_LMDB_KEPT_MAX / env->page_size;
+    if (writer->scattered + PAGES_OF_A_PAGEFUL * writer->bytes / env->page_size <= most) {
+        return false;
+    }
+    MDB_envinfo info;
+    mdb_env_info(env->env, &info);
+    return !committed || info.me_last_pgno > most; /* it cannot have changed more than there are */
+}
+
 /*
  * Puts the writer aside after its transaction was committed or aborted, which has also closed the
  * trees' cursors. It is kept so that undoing a commit cannot fail because no memory is left.
  */
 static void end_writer(pt_writer *writer, pt_writer_state result)
 {
+    if (may_hold_much(writer, result == PT_WRITER_COMMITTED)) {
+        atomic_store(&writer->store->holds_much, true);
+    }
     pt_lmdb_txn_end(writer->store);
     pt_lmdb_change_writer_state(writer->store, PT_WRITER_WRITING, result);
     writer->store->spare_writer = writer;
@@ -259,6 +278,8 @@ static int put_value(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_sli
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
+    writer->scattered += tree->appending != PT_APPENDING;
+    writer->bytes += key.size + record.size;
     int64_t size = (int64_t)record.size;
     return old.present ? count_change(writer, tree, key, 0, size - (int64_t)old.size)
                        : count_change(writer, tree, key, 1, (int64_t)key.size + size);
@@ -297,6 +318,7 @@ static int delete_key(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key)
     } else {
         mdb_rc = pt_lmdb_tree_delete(tree, key, &old);
     }
+    writer->scattered++;
     return mdb_rc == MDB_SUCCESS && old.present
                ? count_change(writer, tree, key, -1, -(int64_t)(key.size + old.size))
                : mdb_rc;

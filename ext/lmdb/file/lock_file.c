@@ -3,6 +3,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdbool.h>
 #include <stdint.h>
@@ -345,6 +346,17 @@ int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience
     }
     sqlite3_free(lock_file);
     return rc;
+}
+
+pt_lmdb_file_id pt_lmdb_lock_file_identify(const char *path)
+{
+    struct stat file;
+    char lock_file[PATH_MAX + sizeof "-lock"]; /* a longer one cannot be open */
+    sqlite3_snprintf((int)sizeof lock_file, lock_file, "%s-lock", path);
+    bool usable = lstat(lock_file, &file) == 0 &&
+                  faccessat(AT_FDCWD, lock_file, R_OK | W_OK, AT_EACCESS) == 0;
+    return usable ? (pt_lmdb_file_id){.device = file.st_dev, .inode = file.st_ino}
+                  : (pt_lmdb_file_id){0};
 }
 
 void pt_lmdb_lock_file_remove(const char *path)

@@ -7,6 +7,8 @@
 #ifndef PT_LMDB_FILE_LOCK_FILE_H
 #define PT_LMDB_FILE_LOCK_FILE_H
 
+#include <sys/types.h>
+
 #include "base/error.h"
 #include "lmdb/file/locks.h"
 
@@ -45,6 +47,16 @@ int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience
 
 /* EFBIG if the process may not make a file as large as a lock file (RLIMIT_FSIZE), else 0. */
 int pt_lmdb_lock_file_problem(void);
+
+/* A file, whatever its name. Zeros: none. */
+typedef struct pt_lmdb_file_id {
+    dev_t device;
+    ino_t inode;
+} pt_lmdb_file_id;
+
+/* The file that is the lock file of the store at `path` now. Zeros if there is none, or this user
+ * may not read and write it. */
+pt_lmdb_file_id pt_lmdb_lock_file_identify(const char *path);
 
 /* Removes the lock file of a store that no process has open. */
 void pt_lmdb_lock_file_remove(const char *path);

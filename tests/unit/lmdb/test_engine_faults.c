@@ -245,6 +245,23 @@ static void store_closed_for_good_can_be_closed(void **state)
     engine->close(store);
 }
 
+/* No statement fails because memory could not be given back. */
+static void store_closed_to_give_memory_back_is_opened_later(void **state)
+{
+    (void)state;
+    pt_store *store = open_filled_store();
+    pt_snapshot *snapshot = begin_snapshot(store);
+    ((pt_lmdb_store *)store)->holds_much = true;
+    lmdb_fail_at(LMDB_ENV_OPEN, ENOMEM, 0, 1);
+    engine->snapshot_end(snapshot);
+    assert_null(((pt_lmdb_store *)store)->env.env);
+    assert_ok(engine->snapshot_begin(snapshot, &error));
+    assert_record(snapshot, 1, "a", "one");
+    engine->snapshot_free(snapshot);
+    check_recovered(store);
+    engine->close(store);
+}
+
 /* A private store's file has no name any more; it is opened through its descriptor. */
 static void private_store_is_opened_again_or_stays(void **state)
 {
@@ -629,6 +646,7 @@ int main(void)
         store_test(endless_growth_is_an_error),
         store_test(store_that_cannot_be_opened_again_is_tried_again),
         store_test(store_closed_for_good_can_be_closed),
+        store_test(store_closed_to_give_memory_back_is_opened_later),
         store_test(private_store_is_opened_again_or_stays),
         store_test(failures_of_opening_say_what_to_do),
         store_test(a_protected_file_is_named),

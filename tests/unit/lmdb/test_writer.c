@@ -2,6 +2,7 @@
 
 #include "entity/key.h"
 #include "faults/failing_malloc.h"
+#include "lmdb/registry.h"
 
 /* --- Against a model --- */
 
@@ -444,14 +445,65 @@ static void chunks_are_counted_by_themselves(void **state)
     engine->close(store);
 }
 
+/* --- Memory --- */
+
+static void put_scattered(pt_writer *writer, unsigned keys, size_t size)
+{
+    static uint8_t record[RECORD_MAX];
+    for (unsigned i = 0; i < keys; i++) {
+        test_key key = model_key(1, i * 7919 % 9973);
+        assert_ok(engine->write_put(writer, key_slice(&key), pt_slice_of(record, size), &error));
+    }
+}
+
+static bool holds_much(pt_store *store)
+{
+    return ((pt_lmdb_store *)store)->holds_much;
+}
+
+/* A transaction that may have changed more than 32 MB of pages: LMDB holds their memory. */
+static void a_large_transaction_is_noted_until_a_snapshot_ends(void **state)
+{
+    enum { KEYS = 9000 };
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    put_scattered(writer, KEYS, 10);
+    commit_write(writer);
+    assert_false(holds_much(store)); /* the whole file has fewer pages */
+    writer = begin_write(store);
+    put_scattered(writer, KEYS, 4000);
+    engine->write_abort(writer);
+    assert_true(holds_much(store));
+    engine->snapshot_free(begin_snapshot(store));
+    assert_false(holds_much(store));
+    writer = begin_write(store);
+    put_scattered(writer, KEYS, 4000);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    commit_write(writer);
+    assert_true(holds_much(store));
+    engine->snapshot_free(begin_snapshot(store));
+    assert_true(holds_much(store)); /* the other snapshot is still open */
+    engine->snapshot_free(snapshot);
+    assert_false(holds_much(store));
+    engine->unlock(store);
+    engine->close(store);
+}
+
 int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
-        store_test(writes_agree_with_a_model),        store_test(restore_leaves_the_earlier_state),
-        store_test(appending_ends_where_order_ends),  store_test(keys_up_to_the_limit),
-        store_test(file_is_never_left_short),         store_test(dictionary_goes_with_commits),
-        store_test(failed_allocations_write_nothing), store_test(chunks_are_counted_by_themselves),
+        store_test(writes_agree_with_a_model),
+        store_test(restore_leaves_the_earlier_state),
+        store_test(appending_ends_where_order_ends),
+        store_test(keys_up_to_the_limit),
+        store_test(file_is_never_left_short),
+        store_test(dictionary_goes_with_commits),
+        store_test(a_large_transaction_is_noted_until_a_snapshot_ends),
+        store_test(failed_allocations_write_nothing),
+        store_test(chunks_are_counted_by_themselves),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
