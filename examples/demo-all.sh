@@ -1,16 +1,19 @@
 #!/bin/sh
 # The long demonstration: real data of a Debian machine in ptables, in the stock sqlite3 shell.
 #
-#     examples/demo-all.sh      from the folder of ptable.so, or with its path in $PTABLE
+#     examples/demo-all.sh      from any folder, in the source or installed
 #
+# The extension is $PTABLE, else the one that was built or installed with these examples.
 # Loads a word list, the list of installed packages and dpkg's log, and queries them. Prints the
 # statements, the results, the plans and the times. Works in a temporary folder that it removes.
 # Ends with an error if a statement fails, or if the tables do not match the counts that grep and
 # awk find in the input.
 set -eu
 
-library=${PTABLE:-$PWD/ptable.so}
-examples=$(cd "$(dirname "$0")" && pwd)
+examples=$(cd "$(dirname "$0")" && pwd -P)
+for library in "${PTABLE:-}" "$examples/../ptable.so" "$examples/../../../lib/ptable.so"; do
+    [ -z "$library" ] || [ ! -r "$library" ] || break
+done
 words=/usr/share/dict/american-english-huge
 packages=/var/lib/dpkg/status
 logs=/var/log/dpkg.log
@@ -25,6 +28,7 @@ for needed in "$library" "$words" "$packages"; do
     fi
 done
 
+library=$(cd "$(dirname "$library")" && pwd -P)/$(basename "$library")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM

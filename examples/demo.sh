@@ -2,17 +2,21 @@
 # The demonstration, in one screen: the words of a Debian word list in a ptable and in an ordinary
 # table, in the stock sqlite3 shell.
 #
-#     examples/demo.sh [picture.svg]     from the folder of ptable.so, or with its path in $PTABLE
+#     examples/demo.sh [picture.svg]     from any folder, in the source or installed
 #
+# The extension is $PTABLE, else the one that was built or installed with these examples.
 # Every figure is measured in this run; the two tables take turns. Ends with an error if a statement
 # fails, or if a table does not match the counts that grep and wc find in the list. Works in a
 # temporary folder that it removes; the picture stays. The long form is demo-all.sh.
 set -eu
 
-library=${PTABLE:-$PWD/ptable.so}
+examples=$(cd "$(dirname "$0")" && pwd -P)
+for library in "${PTABLE:-}" "$examples/../ptable.so" "$examples/../../../lib/ptable.so"; do
+    [ -z "$library" ] || [ ! -r "$library" ] || break
+done
 picture=${1:-words.svg}
 words=/usr/share/dict/american-english-huge
-scripts=$(cd "$(dirname "$0")/../sql" && pwd)
+scripts=$examples/../sql
 rounds=5
 
 # The locale defines letters and their upper case.
@@ -29,6 +33,7 @@ case $picture in
 *) picture=$PWD/$picture ;;
 esac
 
+library=$(cd "$(dirname "$library")" && pwd -P)/$(basename "$library")
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
@@ -101,10 +106,10 @@ END
     for round in $(seq "$rounds"); do
         echo "DELETE FROM Word; DELETE FROM Ordinary;"
         measure load "$number" "INSERT INTO $columns SELECT * FROM Shuffled;"
-        measure point 1000 "$(repeated 1000 "$point")"
+        measure point 5000 "$(repeated 5000 "$point")"
         measure join 50000 \
             "SELECT count(Title) FROM Sample CROSS JOIN TABLE ON PartitionKey = P AND RowKey = R;"
-        measure range 200 "$(repeated 200 "$range")"
+        measure range 1000 "$(repeated 1000 "$range")"
         measure count 10 "$(repeated 10 "$count")"
         measure scan 10 \
             "$(repeated 10 "SELECT sum(Length) FROM TABLE WHERE PartitionKey = 'M';")"
