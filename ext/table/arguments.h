@@ -15,6 +15,7 @@ typedef struct pt_write_arguments {
     sqlite3_value **keys;     /* PartitionKey, RowKey */
     sqlite3_value **declared; /* the declared columns */
     sqlite3_value **tail;     /* by PT_TAIL_..., then the row ids */
+    bool all_given;           /* an UPDATE that does not say which columns SET names */
 } pt_write_arguments;
 
 /* True if the statement that is writing has OR REPLACE. */

@@ -75,12 +75,10 @@ static int ptable_find_function(sqlite3_vtab *vtab, int argc, const char *name,
 
 /* --- xUpdate: INSERT, UPDATE (table/insert.h, table/update.h) and DELETE --- */
 
-/* Filter is only for WHERE. But in UPDATE ... FROM, SQLite 3.40 passes all columns with their
- * values, and the value of Filter is then the filter in the WHERE. */
-static int refuse_filter(const pt_write_arguments *given, bool inserting, pt_error *error)
+/* Filter is only for WHERE. If an UPDATE gives all columns, its value is the filter in the WHERE. */
+static int refuse_filter(const pt_write_arguments *given, pt_error *error)
 {
-    bool all_given = !inserting && !sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]);
-    if (all_given || sqlite3_value_type(given->tail[PT_TAIL_FILTER]) == SQLITE_NULL) {
+    if (given->all_given || sqlite3_value_type(given->tail[PT_TAIL_FILTER]) == SQLITE_NULL) {
         return SQLITE_OK;
     }
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
@@ -106,12 +104,14 @@ static int write_table_row(pt_table *table, int argc, sqlite3_value **argv, sqli
         return delete_row(table, argv[0], error);
     }
     sqlite3_value **columns = argv + 2;
-    const pt_write_arguments given = {.keys = columns,
-                                      .declared = columns + PT_COLUMN_FIRST,
-                                      .tail =
-                                          columns + PT_COLUMN_FIRST + table->config.column_count};
+    sqlite3_value **tail = columns + PT_COLUMN_FIRST + table->config.column_count;
     bool inserting = sqlite3_value_type(argv[0]) == SQLITE_NULL;
-    rc = refuse_filter(&given, inserting, error);
+    const pt_write_arguments given = {
+        .keys = columns,
+        .declared = columns + PT_COLUMN_FIRST,
+        .tail = tail,
+        .all_given = !inserting && !sqlite3_value_nochange(tail[PT_TAIL_ENTITY_KEY])};
+    rc = refuse_filter(&given, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

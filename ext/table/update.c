@@ -11,13 +11,9 @@
 /*
  * SQLite says which columns SET does not name (sqlite3_value_nochange), with one exception: in
  * UPDATE ... FROM, SQLite 3.40 passes all columns with the values that they had when the statement
- * began. So everywhere below a value equal to what reading the column returns counts as not set.
- * EntityKey cannot be set, so it tells the two cases apart.
+ * began (`all_given`). So everywhere below a value equal to what reading the column returns counts
+ * as not set. EntityKey cannot be set, so it tells the two cases apart.
  */
-static bool tells_what_is_set(const pt_write_arguments *given)
-{
-    return sqlite3_value_nochange(given->tail[PT_TAIL_ENTITY_KEY]) != 0;
-}
 
 /* True if a value given for a text column is this text. */
 static bool is_given_bytes(sqlite3_value *given, pt_slice text)
@@ -131,7 +127,7 @@ static int check_system_columns(pt_table *table, const pt_write_arguments *given
                                 int64_t ticks, pt_error *error)
 {
     sqlite3_value *entity_key = given->tail[PT_TAIL_ENTITY_KEY];
-    if (!sqlite3_value_nochange(entity_key)) {
+    if (given->all_given) {
         bool same = sqlite3_value_type(entity_key) == SQLITE_BLOB &&
                     pt_slice_equal(old_key, pt_slice_of(sqlite3_value_blob(entity_key),
                                                         (size_t)sqlite3_value_bytes(entity_key)));
@@ -147,7 +143,7 @@ static int check_system_columns(pt_table *table, const pt_write_arguments *given
  * times and must update it once. */
 static bool was_updated_before(const pt_write_arguments *given, int64_t ticks)
 {
-    return !tells_what_is_set(given) && is_older_stamp(given, ticks);
+    return given->all_given && is_older_stamp(given, ticks);
 }
 
 static int key_after_update(sqlite3_value *given, const char *column, pt_slice old,
@@ -329,8 +325,8 @@ static int replace_properties(pt_table *table, const pt_write_arguments *given, 
     }
     /* If SQLite does not tell, columns with their old value must not override Properties;
      * table->columns has only the others. */
-    return tells_what_is_set(given) ? set_update_columns(table, given, error)
-                                    : pt_entity_set_columns(table, error);
+    return given->all_given ? pt_entity_set_columns(table, error)
+                            : set_update_columns(table, given, error);
 }
 
 static int change_entity(pt_table *table, const pt_record *record, const pt_write_arguments *given,

@@ -32,11 +32,11 @@ typedef struct bench_side {
     unsigned load_runs; /* how often a bulk load is timed; 0: there is nothing to load */
     bool made_up;       /* the values are not the entities', only the number of rows is right */
 
-    /* Opens what is in the folder, or makes it. A session is used by one thread at a time. */
+    /* Opens the store in the folder, or makes it. A session is used by one thread at a time. */
     void *(*open)(const side_opening *opening);
     void (*close)(void *session);
 
-    /* Adds what is read to the digest, or the rows written. */
+    /* Adds the values read to the digest, or the rows written. */
     void (*run)(void *session, const job *task, checksum *digest);
 } bench_side;
 
@@ -56,7 +56,7 @@ typedef struct side_lineup {
 enum { SIDES_MAX = 6 };
 
 extern const side_lineup lineup_all;   /* that keep entities */
-extern const side_lineup lineup_floor; /* the same, and behind them the floor */
+extern const side_lineup lineup_floor; /* the same, and after them the floor */
 
 /* The side's folder inside another. */
 void side_folder(const bench_side *side, const char *folder, char path[PATH_SIZE]);

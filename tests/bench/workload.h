@@ -20,7 +20,7 @@ typedef enum work_access {
     ACCESS_COUNT_PARTITION,
     ACCESS_COUNT_WHOLE,
     ACCESS_INSERT,
-    ACCESS_APPEND, /* insert behind everything else */
+    ACCESS_APPEND, /* insert after everything else */
     ACCESS_REPLACE,
     ACCESS_UPDATE,
     ACCESS_DELETE_PARTITION,
@@ -88,7 +88,7 @@ typedef struct job {
     table_extent extent;
     uint64_t operations;
     uint64_t first;     /* of KEYS_IN_ORDER: the entity of the first operation */
-    uint32_t run;       /* chooses the keys; 0: the one that warms the caches */
+    uint32_t run;       /* chooses the keys; 0: the run that warms the caches */
     uint32_t partition; /* if not 0: all operations are on this partition */
     bool thorough;      /* digest every byte */
 } job;

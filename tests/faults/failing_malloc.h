@@ -21,8 +21,8 @@ static sqlite3_mem_methods failing_malloc_real;
 static int failing_malloc_countdown = -1; /* allocations until the failure; -1: never */
 static bool failing_malloc_persistent;
 static bool failing_malloc_hit;
-static bool failing_malloc_elsewhere; /* SQLite's own succeed: others are counted */
-static bool failing_malloc_inside;    /* what is allocated now is for SQLite's allocator */
+static bool failing_malloc_elsewhere;                /* SQLite's own succeed: others are counted */
+static bool failing_malloc_inside;                   /* SQLite's allocator is the caller now */
 static void (*failing_malloc_watch)(bool elsewhere); /* sees every allocation that is counted */
 
 static bool failing_malloc_now(void)

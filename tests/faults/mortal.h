@@ -13,7 +13,7 @@
 typedef enum mortal_death {
     DIES_BEFORE,
     DIES_WITHIN, /* a write: half of it, whole sectors; other calls: before */
-    DIES_AFTER,  /* a write: before what is changed in shared memory then */
+    DIES_AFTER,  /* a write: before the change of shared memory that follows it */
     DEATHS,
 } mortal_death;
 

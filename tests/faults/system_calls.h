@@ -34,7 +34,7 @@ typedef enum system_call_kind {
     CALL_NAME,  /* link, unlink, rename, mkdtemp: a folder changes */
     CALL_LOOK, /* stat, fstat, fstatfs, access, realpath, lseek, fcntl that asks for a lock's holder
                 */
-    CALL_LOCK, /* fcntl for locks; never one that only gives a lock back */
+    CALL_LOCK, /* fcntl for locks, other than CALL_UNLOCK */
     CALL_UNLOCK, /* fcntl that only gives a lock back */
     CALL_MAP,    /* mmap of a file */
     CALL_CLOSE,
@@ -46,7 +46,7 @@ typedef struct system_call {
     int fd;                    /* -1 for a call by path */
     const char *path;          /* of the file, or of the second of two; NULL for a call by fd */
     const char *from;          /* of the first of two */
-    const struct iovec *parts; /* what is written; of a read only its size */
+    const struct iovec *parts; /* the bytes to write; of a read only the size */
     int part_count;
     off_t offset; /* -1: where the file stands; the new size for CALL_SIZE */
     int flags;    /* of open, of fallocate */

@@ -20,7 +20,7 @@ static char folder[] = "/tmp/ptable-damage-XXXXXX";
 static char path[sizeof folder + 16];
 static uint8_t *sound; /* the file's bytes */
 static size_t sound_size;
-static char *versions[VERSIONS]; /* what a reader finds after each commit */
+static char *versions[VERSIONS]; /* all entities after each commit, as text */
 static int version_count;
 
 /* --- The sound store --- */

@@ -9,7 +9,8 @@
 
 typedef enum outcome {
     SAME,
-    SAME_FAILURE, /* both refused what no table refuses, such as SQL that makes no sense */
+    SAME_FAILURE, /* both refused it for a reason other than the table, such as SQL without a
+                     meaning */
     DIFFERENT,
 } step_outcome;
 

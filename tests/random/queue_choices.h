@@ -186,7 +186,8 @@ static inline int find_held(queue_world *world, const model_rows *rows, const he
         const model_message *message = &rows->messages[i];
         const char *id = known_message_of(world, message->identity)->id;
         const char *receipt = known_receipt_of(world, message->receipt)->receipt;
-        bool seen = id != NULL && receipt != NULL; /* who has not seen it cannot name it */
+        bool seen =
+            id != NULL && receipt != NULL; /* the test cannot name a message that it has not seen */
         if (seen && strcmp(pair->id, id) == 0 && strcmp(pair->receipt, receipt) == 0) {
             return i;
         }
@@ -201,7 +202,7 @@ enum { PAIRS_MAX = 3 };
 /* What a WHERE finds. */
 typedef struct finding {
     char *where;     /* SQL; from sqlite3_malloc */
-    bool by_receipt; /* so that what is found may be changed */
+    bool by_receipt; /* so that the messages found may be changed */
     bool refused;    /* one of the receipts is not the current one */
     model_rows rows; /* in the order in which they are found */
 } finding;

@@ -21,7 +21,8 @@ typedef struct get_form {
         COUNTS,
         COUNTS_TWICE,
         GETS_TWICE,       /* and shows all of both */
-        FAILS_AFTERWARDS, /* if there was a message; a SELECT, so what was got stays so */
+        FAILS_AFTERWARDS, /* if there was a message; in a SELECT, so that the message stays handed
+                             out */
         STORES,           /* in an ordinary table */
         STORES_ONE,
         FAILS_TO_STORE,     /* if there was a message */

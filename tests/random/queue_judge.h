@@ -24,7 +24,7 @@ enum {
 /* What a statement is to do. */
 typedef struct expectation {
     int rc;           /* extended; SQLITE_DONE */
-    const char *says; /* what a failure's text contains */
+    const char *says; /* the text of a failure contains this */
     int changes;      /* NOT_COUNTED: whatever they are */
     enum { NO_MATTER, MESSAGES, NUMBER } shows;
     sqlite3_int64 number; /* the one value that is shown */

@@ -42,7 +42,7 @@ typedef struct world_connection {
     model_rows reads;
     int read;
     uint64_t version; /* of the store, which the view is of */
-    model_state view; /* what it has read, with what it has written */
+    model_state view; /* the version that it has read, with its own writes */
     model_savepoint savepoints[SAVEPOINTS_MAX];
     int savepoint_count;
 } world_connection;
@@ -63,7 +63,7 @@ typedef struct queue_world {
     const world_host *host;
     const char *folder;
     world_connection connections[CONNECTIONS];
-    sqlite3 *observer; /* sees what is committed; NULL if the store is private */
+    sqlite3 *observer; /* sees committed messages only; NULL if the store is private */
     world_connection *writer;
     model_state committed;
     uint64_t version;

@@ -10,7 +10,7 @@
 
 typedef enum write_ending {
     KEEP,
-    TAKE_BACK,     /* what the statement has done */
+    TAKE_BACK,     /* the statement */
     TAKE_ALL_BACK, /* the whole transaction */
 } write_ending;
 

@@ -33,7 +33,7 @@ typedef enum step_kind {
     STEP_CURSOR_READ,  /* a few rows more */
     STEP_CURSOR_CLOSE, /* before its end */
     STEP_REOPEN,       /* closes the database file, with all that is open, and opens it again */
-    STEP_REDECLARE,    /* drops the ptables and declares them anew */
+    STEP_REDECLARE,    /* drops the ptables and declares them again */
 } step_kind;
 
 typedef struct test_step {

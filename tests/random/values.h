@@ -28,8 +28,8 @@ static const sql_rule long_key_rules[] = {
 };
 
 static const sql_rule value_rules[] = {
-    /* Texts that read as numbers, differ in case, are prefixes of others, or have the first and the
-     * last character there is behind a prefix (U+0001, U+10FFFF). */
+    /* Texts that read as numbers, differ in case, are prefixes of others, or have the first or the
+     * last character of Unicode (U+0001, U+10FFFF) after a prefix. */
     {"plain_key", FORMS("'a'", "'b'", "'ab'", "''", "'a~'", "'B'", "'A'", "'é'", "'日本'", "'😀'",
                         "'1'", "'01'", "'10'", "' 1'", "'a_1'", "'1.0'", "'a'", "'b'", "'ab'",
                         "'1'", "'a😀'", "'a\001'", "'a\001b'", LONG_KEY, "'" LONGER_KEY "'",

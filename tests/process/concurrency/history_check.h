@@ -59,7 +59,7 @@ typedef struct final_list {
 
 typedef struct checker {
     const history *h;
-    bool (*belongs)(int key); /* to what is looked at */
+    bool (*belongs)(int key); /* the key is checked */
     append *appends;          /* by number */
     int number_limit;
     final_list *finals; /* by key */

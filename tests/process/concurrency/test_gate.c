@@ -20,7 +20,7 @@ typedef struct scene {
     char *folder;
     int gate;    /* a descriptor of x.ptable */
     sqlite3 *db; /* the waiting thread's */
-    int code;    /* of what the thread did */
+    int code;    /* result of the thread */
     atomic_bool done;
     pthread_t thread;
 } scene;

@@ -29,7 +29,7 @@ typedef struct actor {
     int64_t until_ms;
     int done;
     int refused; /* by an error that is to be expected */
-    int code;    /* of the first that is not; or SQLITE_MISMATCH for what is wrong */
+    int code;    /* of the first unexpected error; SQLITE_MISMATCH for a wrong result */
     char message[300];
 } actor;
 

@@ -34,7 +34,7 @@ typedef struct interrupting {
     sqlite3 *db;
     int64_t entities;
     int64_t calls; /* of the progress handler */
-    int64_t last;  /* the one that ends the statement; 0: none */
+    int64_t last;  /* the call that ends the statement; 0: no call */
     bool by_thread;
     int64_t moments; /* of all statements */
     int64_t most_late;
@@ -129,7 +129,7 @@ static void interrupt_often(interrupting *self, const statement *one, int64_t ca
                             void (*before)(sqlite3 *db), void (*after)(sqlite3 *db))
 {
     int64_t moments = setting("N", DEFAULT_MOMENTS);
-    int64_t most = calls - LAST_INSTRUCTIONS; /* what is nearly done may be done */
+    int64_t most = calls - LAST_INSTRUCTIONS; /* a statement that is nearly done may finish */
     for (int64_t i = 1; i <= moments; i++) {
         for (int by_thread = 0; by_thread <= 1; by_thread++) {
             before(self->db);
@@ -435,7 +435,7 @@ static void backup_and_compact_can_be_interrupted(void **state)
 static struct {
     sqlite3 *db;
     int64_t writes; /* system calls */
-    int64_t last;   /* the one that the interruption comes with; 0: none */
+    int64_t last;   /* the call that comes with the interruption; 0: no call */
 } copying;
 
 static system_call_verdict interrupt_at_write(const system_call *call)

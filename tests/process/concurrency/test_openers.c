@@ -130,7 +130,7 @@ static void room_for_a_lock_file_is_taken_when_it_is_made(void **state)
         }
         run(db, "DROP TABLE t");
     }
-    room_problem = ENOSPC; /* one that is there has its room */
+    room_problem = ENOSPC; /* a store that exists has its room already */
     run(db, TABLE, (const char *)*state);
     system_call_judge = NULL;
     close_database(db);

@@ -349,7 +349,7 @@ static void users_and_logins_go_together(void **state)
     end_work(&cleaners);
     assert_int_equal(all.sum.done, EMAILS);
     assert_number(db, EMAILS, "SELECT count(*) FROM Login");
-    assert_true(cleaners.sum.done >= EMAILS); /* those who gave up, and who were late for nothing */
+    assert_true(cleaners.sum.done >= EMAILS); /* the rest gave up, or came too late */
     assert_number(db, 0,
                   "SELECT count(*) FROM Account WHERE Created < pt_datetime(%Q)"
                   " AND PartitionKey NOT IN (SELECT EntityId FROM Login)",

@@ -216,7 +216,7 @@ static void each_read_may_fail(void **state)
             sqlite3_free(text);
             break;
         }
-        /* What the older version says is not needed. */
+        /* The text of the older version does not matter. */
         assert_true(rc == SQLITE_OK ? strcmp(text, "ok") == 0 : rc == SQLITE_IOERR_READ);
         sqlite3_free(text);
         pt_error_clear(&error);

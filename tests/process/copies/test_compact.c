@@ -230,7 +230,7 @@ static void *count_on(void *context)
         self->busy += !done;
         if (!done) {
             fine = fine && is_excused(db);
-            /* Who waits for the lock with nothing read is in nobody's way. */
+            /* A connection that has read nothing can wait for the lock without being in the way. */
             fine = fine && code_of(db, "ROLLBACK; PRAGMA busy_timeout = 60000; DELETE FROM t WHERE "
                                        "0; PRAGMA busy_timeout = 0") == SQLITE_OK;
         }
@@ -614,7 +614,7 @@ static void a_call_that_fails_loses_nothing(void **state)
         for (int64_t batch = MIXED_FIRST; batch <= LAST; batch++) {
             assert_int_equal(mixed_batch(db, batch), SQLITE_OK);
         }
-        run(db, "SELECT pt_compact(NULL)"); /* removes what could not be removed */
+        run(db, "SELECT pt_compact(NULL)"); /* removes files that were left over */
         assert_int_equal(unfinished_files(folder), 0);
     } while (failing_call < 0);
     print_message("# %d system calls failed in turn, %d times was that said\n", call, failures);

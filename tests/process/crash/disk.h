@@ -24,7 +24,7 @@ typedef enum disk_kind {
     DISK_LINK,        /* the name leads to the file */
     DISK_UNLINK,      /* the name is gone */
     DISK_SYNC_FOLDER, /* all names */
-    DISK_MARK,        /* of the test's own, which ends what came before as any event does */
+    DISK_MARK,        /* set by the test; like any event it ends the one before */
 } disk_kind;
 
 typedef struct disk_event {

@@ -13,7 +13,7 @@ enum {
     TRANSACTIONS = 12,
     FULL_EVERY = 4,
     FAILS_EVERY = 3,
-    EARLIER = 100, /* the number of the first transaction on what a power failure has left */
+    EARLIER = 100, /* the first transaction after a power failure has this number */
     NEVER = -1,
 };
 

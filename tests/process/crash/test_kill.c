@@ -22,7 +22,7 @@
 enum {
     DEFAULT_POINTS = 9,
     SESSION = 3, /* of the session that is killed */
-    FAILING = 2, /* of these, the one that fails where a saboteur takes part */
+    FAILING = 2, /* the transaction of these that fails if there is a saboteur */
     COMMITS_MAX = 64,
     FILES_MAX = 8,
     META_PAGES = 2 * 4096,
@@ -75,20 +75,20 @@ typedef struct history {
 } history;
 
 typedef struct shared {
-    /* Of the process that is killed. */
+    /* Set by the process that is killed. */
     int64_t calls;
-    bool writes[CALLS_MAX]; /* what a call does */
+    bool writes[CALLS_MAX]; /* the call writes */
     int store_commits;
     int main_commits;
     bool frame_commits; /* the last frame of the write-ahead log is to be the last of a commit */
     bool survived;
 
-    /* Of one that is not. */
+    /* Set by a process that is not killed. */
     history store;
     history main;
-    uint64_t failing; /* what the store holds when a transaction fails */
+    uint64_t failing; /* the store's content when a transaction fails */
 
-    /* Of one that looks. */
+    /* Set by the process that looks at the files. */
     bool good;
     char text[400];
 } shared;

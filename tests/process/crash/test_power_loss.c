@@ -41,7 +41,7 @@ static bool is_between(const recording *all, int number, int64_t event)
 /* True if the main database may be in one state and the store in another. */
 static bool may_differ(const recording *all, int64_t event, int in_store, int in_main)
 {
-    bool follows = is_full(all->of, 1); /* else the store may fall behind as it likes */
+    bool follows = is_full(all->of, 1); /* else the store may lack any number of commits */
     for (int number = in_main + 1; number <= in_store; number++) {
         if (!is_between(all, number, event)) {
             return false;
@@ -284,7 +284,7 @@ static void look(const recording *all, const moment *moments, int64_t count, con
             snprintf(found->text, sizeof found->text, "%s", before);
         }
         if (!good) {
-            break; /* what is still open would be in the way */
+            break; /* a connection is still open, and would be in the way */
         }
     }
     power_end(&disk);

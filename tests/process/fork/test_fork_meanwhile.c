@@ -32,7 +32,7 @@ enum {
 typedef struct parent {
     const char *folder;
     sqlite3 *db;       /* the working thread's */
-    sqlite3 *other;    /* what the child inherits beside it; NULL: nothing */
+    sqlite3 *other;    /* a second connection that the child inherits, or NULL */
     int (*deed)(void); /* the work */
     int at;            /* the call of the work at which it forks */
     atomic_int calls;  /* of the work, so far */

@@ -21,7 +21,7 @@ typedef struct neighbour {
     atomic_int done;
     atomic_int failed;  /* with a text that says why */
     atomic_int strange; /* with another text, or wrong */
-    char text[300];     /* of what is strange */
+    char text[300];     /* of a strange error */
     atomic_bool ends;
 } neighbour;
 

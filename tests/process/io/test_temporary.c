@@ -18,7 +18,7 @@ enum { NAME_TRIES = 10, SOME_USER = 12345, SOME_GROUP = 23456 };
 /* --- Calls that fail, or before which something happens --- */
 
 static const char *planned_call; /* NULL: none */
-static int planned_passes;       /* before the first one that is meant */
+static int planned_passes;       /* so many calls of that name are left alone first */
 static int planned_times;
 static int planned_error; /* 0: it is made */
 static void (*planned_event)(const system_call *call);
@@ -366,7 +366,7 @@ static void publishing_is_durable_or_undone(void **state)
         int problem;
     } failures[] = {
         {"fsync", 0, EIO, EIO},  {"link", 0, EACCES, EACCES}, {"open", 0, EIO, EIO},
-        {"fsync", 1, EIO, EIO},  {"open", 0, EACCES, 0}, /* who may not list the folder */
+        {"fsync", 1, EIO, EIO},  {"open", 0, EACCES, 0}, /* no permission to list the folder */
         {"fsync", 1, EINVAL, 0},                         /* file systems that have no such thing */
     };
     for (size_t i = 0; i < sizeof failures / sizeof failures[0]; i++) {

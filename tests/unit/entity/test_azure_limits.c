@@ -66,8 +66,8 @@ static void texts_are_counted_in_utf16_units(void **state)
         {"\u00e9", 1},        /* e with an accent */
         {"e\u0301", 2},       /* the same, composed */
         {"\u65e5\u672c", 2},  /* ideographs */
-        {"\uffff", 1},        /* the last character that is one unit */
-        {"\U00010000", 2},    /* the first one that is two */
+        {"\uffff", 1},        /* the last character of one unit */
+        {"\U00010000", 2},    /* the first character of two */
         {"\U0001f600x", 3},   /* an emoji and a letter */
         {"\U0010ffff", 2},    /* the last character of all */
         {"\xff", 1},          /* not UTF-8 */

@@ -162,7 +162,7 @@ static void a_partition_is_told_from_its_neighbours(void **state)
     assert_true(pt_key_is_in_partition(logical_key(&other, 7, "", "x"), partition));
     assert_false(pt_key_is_in_partition(logical_key(&other, 7, "x", ""), partition));
 
-    /* Keys of what is no entity have no 00; they may be as short as a table id. */
+    /* Other keys than those of entities have no 00; they may be as short as a table id. */
     pt_key_begin(&key, 0);
     assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, PT_KEY_TABLE_SIZE);
     pt_buffer_append_text(&key, "name");

@@ -7,7 +7,7 @@
 #include "entity/key.h"
 #include "fixtures/store_fixture.h"
 
-enum { LONG = 1400 }; /* bytes of a long key that is behind three links */
+enum { LONG = 1400 }; /* bytes of a long key that three links lead to */
 
 static uint8_t long_keys[4][LONG];
 

@@ -31,7 +31,7 @@ static void assert_cannot_begin(const char *part)
     engine->snapshot_free(snapshot);
     pt_writer *writer = NULL;
     lock_store(store);
-    pt_error error = PT_ERROR_NONE; /* a missing dictionary is none to who only writes */
+    pt_error error = PT_ERROR_NONE; /* a writer does not need the missing dictionary */
     if (engine->write_begin(store, &writer, &error) == SQLITE_OK) {
         engine->write_abort(writer);
     }

@@ -121,7 +121,7 @@ static void failing_reads_are_reported(void **state)
         fail_each_call(functions[i], MDB_CORRUPTED, SQLITE_CORRUPT, read_all);
         fail_each_call(functions[i], EIO, SQLITE_IOERR, read_all);
     }
-    /* An exact search is for what is there. */
+    /* Only keys that exist are searched for exactly. */
     fail_each_call(LMDB_CURSOR_SET, MDB_NOTFOUND, SQLITE_CORRUPT, read_all);
 }
 

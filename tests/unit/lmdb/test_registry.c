@@ -241,7 +241,7 @@ static void truncated_store_is_refused_at_every_size(void **state)
     struct stat file;
     make_store_of(500);
     assert_int_equal(stat(fixture_path, &file), 0);
-    /* A file without both root pages is damaged; one that lacks other pages is truncated. */
+    /* Without both root pages the file is damaged; without other pages it is truncated. */
     for (off_t size = file.st_size - 1; size > 0; size -= 3000) {
         int code =
             size < sysconf(_SC_PAGESIZE) + PT_LMDB_META_SIZE ? SQLITE_CORRUPT : SQLITE_CANTOPEN;
@@ -483,7 +483,7 @@ static void child_cannot_use_or_harm_what_it_inherits(void **state)
     for (int i = 0; i < 3; i++) {
         await_child(start_child(use_inherited));
     }
-    /* The snapshot is still protected: many commits later it is what it was. */
+    /* The snapshot is still protected: many commits do not change it. */
     for (int i = 0; i < 50; i++) {
         store_text(inherited_store, 1, "a", "two");
     }

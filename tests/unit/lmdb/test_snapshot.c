@@ -109,7 +109,7 @@ static void cursors_agree_with_a_sorted_array(void **state)
         test_key key = keys[i];
         check_seek(cursor, &key);
         if (key.size < sizeof key.bytes) {
-            key.bytes[key.size++] = 0; /* the position right behind */
+            key.bytes[key.size++] = 0; /* the next possible key */
             check_seek(cursor, &key);
         }
         key = keys[i];
@@ -290,7 +290,7 @@ static void too_many_readers_are_busy(void **state)
 
 static int hold_many_readers(void)
 {
-    static pt_store *store; /* static: what is held until the end is no leak */
+    static pt_store *store; /* static, so that it is no leak at the end */
     static pt_snapshot *snapshots[1000];
     pt_error error = PT_ERROR_NONE;
     if (engine->open(fixture_path, 0, &store, &error) != SQLITE_OK) {

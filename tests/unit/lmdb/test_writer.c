@@ -142,7 +142,7 @@ static void restore_leaves_the_earlier_state(void **state)
             }
         }
         model restored = kept;
-        if (round % 3 != 0) { /* undone and written anew in one transaction */
+        if (round % 3 != 0) { /* undoes and writes again in one transaction */
             write_randomly(writer, &restored, &seed);
         }
         commit_write(writer);

@@ -26,7 +26,7 @@ typedef struct memory_point {
     const memory_script *script;
     host_kind host;
     bool elsewhere;  /* it is not SQLite's allocator that fails */
-    bool persistent; /* the allocations behind it fail too */
+    bool persistent; /* the later allocations fail too */
     int number;
 } memory_point;
 

@@ -121,7 +121,7 @@ static step_outcome run_on_model(memory_trial *trial, const char *step)
     step_outcome expected = run_step(&trial->model, statement_of(step));
     resume_failing(countdown);
     bool fails = step[0] == '!';
-    bool apart = failing_malloc_hit; /* what has failed before may change what this step can do */
+    bool apart = failing_malloc_hit; /* an earlier failure may change the result of this step */
     if (is_memory_failure(expected.rc) || (!apart && fails != (expected.rc != SQLITE_OK))) {
         complain(trial, step, sqlite3_errmsg(trial->model.db));
     }

@@ -23,7 +23,7 @@ enum { SHORT = 220 };
 static struct {
     memory_point *items;
     int count;
-    int every; /* how many lie from one that is tried to the next; odd: both of an allocation's */
+    int every; /* tries one point of so many; odd, so that both points of an allocation come up */
     int first;
 } points;
 

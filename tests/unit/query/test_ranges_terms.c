@@ -311,7 +311,7 @@ static void more_conditions_narrow_ranges(void **state)
     assert_int_equal(ranges.entity.point_count, 1);
     assert_bytes(ranges.entity.points[0], BYTES("b\0x"));
     assert_int_equal(entity_list.point_count, 3);
-    assert_bytes(entities[0], BYTES("a\0x")); /* what was given is as it was */
+    assert_bytes(entities[0], BYTES("a\0x")); /* the given bytes have not changed */
     ask("t0 = 'x'");
     assert_true(pt_ranges_restrict(&ranges, &list, &always, &always));
     assert_true(ranges.nothing);

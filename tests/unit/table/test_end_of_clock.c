@@ -96,7 +96,7 @@ static void the_rest_goes_on(void **state)
     (void)state;
     run_sql(db, "DELETE FROM t WHERE RowKey = '1'");
     assert_number(1, "SELECT count(*) FROM t");
-    /* What the message advises. */
+    /* Follows the advice in the message. */
     char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE c USING ptable(S String, N Int32, "
                                 "store='%s/new.ptable'); INSERT INTO c SELECT * FROM t;"
                                 "UPDATE c SET N = 7;"

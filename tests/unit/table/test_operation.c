@@ -18,7 +18,7 @@ typedef enum condition {
     NOTHING,
     ANY,
     CURRENT, /* the ETag that the entity has, or had if it is gone */
-    OLDER,   /* one that it had before */
+    OLDER,   /* an earlier ETag of the entity */
     OTHER,
     MALFORMED,
     CONDITIONS

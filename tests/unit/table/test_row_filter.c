@@ -71,7 +71,7 @@ static void a_name_in_the_wrong_case_is_refused(void **state)
     }
     assert_string_equal(error.message, "Filter: no property 'aGe'; did you mean Age (upper and "
                                        "lower case differ)? (InvalidInput)");
-    /* The refused text is not taken for the one that was parsed. */
+    /* The filter does not remember the refused text as parsed: it refuses it again. */
     pt_error_clear(&error);
     assert_int_equal(pt_row_filter_set(&filter, &with_age, wrong, &error), SQLITE_ERROR);
     pt_error_clear(&error);

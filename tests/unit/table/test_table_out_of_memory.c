@@ -125,7 +125,7 @@ static const struct trial {
     const char *sql;
     int code;   /* with memory */
     bool fresh; /* each time in a new connection */
-    bool gets;  /* what has been handed out stays so when the statement fails behind it */
+    bool gets;  /* hands out a message, which stays handed out if the statement fails later */
 } trials[] = {
     {"INSERT INTO t(PartitionKey, RowKey, s, WriteMode, IfMatch) VALUES ('p', '2', 'y', 'merge', "
      "'*')",

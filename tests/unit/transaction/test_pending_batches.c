@@ -139,7 +139,7 @@ static void writes_and_rollbacks_do_not_disturb_a_walk(void **state)
         put(7, text, PT_INSERT, 0);
     }
     assert_next(7, "a", 1, 7);
-    put(7, "a|2", PT_INSERT, 0); /* behind the walk */
+    put(7, "a|2", PT_INSERT, 0); /* the walk has passed it */
     put(7, "bb|1", PT_INSERT, 0);
     assert_next(7, "b", 1, 7);
     assert_next(7, "bb", 1, 8);

@@ -168,7 +168,7 @@ static void other_results_are_copied(void **state)
     (void)state;
     char text[] = "Jun Jones";
     given_lasting = false;
-    given = string_of(text, 3); /* no NUL behind its size */
+    given = string_of(text, 3); /* no NUL after its size */
     sqlite3_stmt *statement = give_statement("SELECT give()");
     text[0] = 'X';
     assert_string_equal(sqlite3_column_text(statement, 0), "Jun");

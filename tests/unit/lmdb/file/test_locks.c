@@ -322,7 +322,7 @@ static void locks_belong_to_descriptors(void **state)
 
 enum { SLEEPS_OF_ITS_END = 300 };
 
-static int ending = -1; /* what it has open still */
+static int ending = -1; /* the descriptor that it has not closed yet */
 static int sleeps;
 
 int nanosleep(const struct timespec *time, struct timespec *left)
