@@ -319,11 +319,6 @@ static const struct {
     {"pt_check", 0, call_check},   {"pt_check", 1, call_check},
 };
 
-static void release_admin_connection(void *connection)
-{
-    pt_connection_release(connection);
-}
-
 int pt_admin_register(sqlite3 *db, pt_connection *connection)
 {
     int rc = SQLITE_OK;
@@ -333,7 +328,7 @@ int pt_admin_register(sqlite3 *db, pt_connection *connection)
         rc = sqlite3_create_function_v2(db, admin_functions[i].name, admin_functions[i].arguments,
                                         SQLITE_UTF8 | SQLITE_DIRECTONLY, connection,
                                         admin_functions[i].call, NULL, NULL,
-                                        release_admin_connection);
+                                        pt_module_release_connection);
     }
     return rc;
 }

@@ -9,7 +9,10 @@
 
 /* Bucket numbers. */
 typedef struct bucket_list {
-    pt_buffer bytes; /* 8 each */
+    uint64_t *buckets;
+    size_t count;
+    size_t capacity;
+    bool failed; /* out of memory; the list is incomplete */
 } bucket_list;
 
 typedef struct key_check {
@@ -26,33 +29,22 @@ typedef struct key_check {
 
 static void add_bucket(bucket_list *list, uint64_t bucket)
 {
-    pt_buffer_append(&list->bytes, &bucket, sizeof bucket);
-}
-
-static size_t count_buckets(const bucket_list *list)
-{
-    return list->bytes.size / sizeof(uint64_t);
-}
-
-static uint64_t bucket_at(const bucket_list *list, size_t index)
-{
-    uint64_t bucket;
-    memcpy(&bucket, list->bytes.data + index * sizeof bucket, sizeof bucket);
-    return bucket;
+    if (!pt_array_reserve(&list->buckets, &list->capacity, list->count + 1, sizeof bucket)) {
+        list->failed = true;
+        return;
+    }
+    list->buckets[list->count++] = bucket;
 }
 
 static bool is_last_bucket(const bucket_list *list, uint64_t bucket)
 {
-    size_t count = count_buckets(list);
-    return count != 0 && bucket_at(list, count - 1) == bucket;
+    return list->count != 0 && list->buckets[list->count - 1] == bucket;
 }
 
 static int compare_buckets(const void *a, const void *b)
 {
-    uint64_t left;
-    uint64_t right;
-    memcpy(&left, a, sizeof left);
-    memcpy(&right, b, sizeof right);
+    uint64_t left = *(const uint64_t *)a;
+    uint64_t right = *(const uint64_t *)b;
     return (left > right) - (left < right);
 }
 
@@ -66,15 +58,15 @@ static void report_bucket(const key_check *check, uint64_t bucket, const char *w
 static void compare_lists(const key_check *check)
 {
     size_t link = 0;
-    size_t links = count_buckets(&check->links);
-    for (size_t i = 0; i < count_buckets(&check->buckets); i++) {
-        uint64_t bucket = bucket_at(&check->buckets, i);
-        for (; link < links && bucket_at(&check->links, link) < bucket; link++) {
-            report_bucket(check, bucket_at(&check->links, link),
-                          "is empty, but a key leads to it: entities are lost");
+    size_t link_count = check->links.count;
+    const uint64_t *links = check->links.buckets;
+    for (size_t i = 0; i < check->buckets.count; i++) {
+        uint64_t bucket = check->buckets.buckets[i];
+        for (; link < link_count && links[link] < bucket; link++) {
+            report_bucket(check, links[link], "is empty, but a key leads to it: entities are lost");
         }
         size_t first = link;
-        while (link < links && bucket_at(&check->links, link) == bucket) {
+        while (link < link_count && links[link] == bucket) {
             link++;
         }
         if (link == first) {
@@ -83,9 +75,8 @@ static void compare_lists(const key_check *check)
             report_bucket(check, bucket, "has several keys that lead to it");
         }
     }
-    for (; link < links; link++) {
-        report_bucket(check, bucket_at(&check->links, link),
-                      "is empty, but a key leads to it: entities are lost");
+    for (; link < link_count; link++) {
+        report_bucket(check, links[link], "is empty, but a key leads to it: entities are lost");
     }
 }
 
@@ -133,7 +124,7 @@ static int take_long_key(void *context, const pt_lmdb_entry *entry, pt_error *er
     if (is_link_key(entry->key) && !add_link(check, entry, &inner)) {
         report_bucket(check, bucket, "has a link that leads nowhere: entities are lost");
     }
-    return check->buckets.bytes.failed || check->links.bytes.failed ? SQLITE_NOMEM : SQLITE_OK;
+    return check->buckets.failed || check->links.failed ? SQLITE_NOMEM : SQLITE_OK;
 }
 
 /* --- Second walk: entities, and through the links --- */
@@ -238,7 +229,7 @@ static int take_entity_entry(void *context, const pt_lmdb_entry *entry, pt_error
                          (sqlite3_int64)pt_get_be32(entry->key.data));
         return SQLITE_OK;
     }
-    if (check->links.bytes.failed) {
+    if (check->links.failed) {
         return SQLITE_NOMEM;
     }
     memcpy(check->key, entry->key.data, PT_LMDB_SHORT_KEY_MAX);
@@ -277,9 +268,8 @@ static int check_entities(key_check *check, pt_error *error)
     if (rc != SQLITE_OK || !checking->complete) {
         return rc;
     }
-    if (check->links.bytes.size != 0) {
-        qsort(check->links.bytes.data, count_buckets(&check->links), sizeof(uint64_t),
-              compare_buckets);
+    if (check->links.count != 0) {
+        qsort(check->links.buckets, check->links.count, sizeof(uint64_t), compare_buckets);
     }
     int64_t problems = checking->report->problems;
     compare_lists(check);
@@ -299,8 +289,8 @@ int pt_lmdb_check_keys(pt_lmdb_checking *checking, pt_error *error)
     }
     *check = (key_check){.checking = checking};
     int rc = check_entities(check, error);
-    pt_buffer_free(&check->buckets.bytes);
-    pt_buffer_free(&check->links.bytes);
+    sqlite3_free(check->buckets.buckets);
+    sqlite3_free(check->links.buckets);
     sqlite3_free(check);
     return rc;
 }

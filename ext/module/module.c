@@ -3,7 +3,7 @@
 #include <stdbool.h>
 #include <string.h>
 
-static void release_connection(void *connection)
+void pt_module_release_connection(void *connection)
 {
     pt_connection_release(connection);
 }
@@ -12,7 +12,7 @@ int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *modu
                        pt_connection *connection)
 {
     pt_connection_retain(connection);
-    return sqlite3_create_module_v2(db, name, module, connection, release_connection);
+    return sqlite3_create_module_v2(db, name, module, connection, pt_module_release_connection);
 }
 
 static void release_registration(void *context)

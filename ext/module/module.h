@@ -13,6 +13,9 @@
 int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *module,
                        pt_connection *connection);
 
+/* pt_connection_release, for modules and functions whose user data is the connection. */
+void pt_module_release_connection(void *connection);
+
 /* xCreate and xConnect get this if several modules share them. */
 typedef struct pt_module_registration {
     pt_connection *connection;

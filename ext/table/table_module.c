@@ -75,7 +75,8 @@ static int ptable_find_function(sqlite3_vtab *vtab, int argc, const char *name,
 
 /* --- xUpdate: INSERT, UPDATE (table/insert.h, table/update.h) and DELETE --- */
 
-/* Filter is only for WHERE. If an UPDATE gives all columns, its value is the filter in the WHERE. */
+/* Filter is only for WHERE. If an UPDATE gives all columns, its value is the filter in the WHERE.
+ */
 static int refuse_filter(const pt_write_arguments *given, pt_error *error)
 {
     if (given->all_given || sqlite3_value_type(given->tail[PT_TAIL_FILTER]) == SQLITE_NULL) {

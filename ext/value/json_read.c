@@ -21,7 +21,9 @@ typedef struct json_reading {
     bool entity;         /* system members are allowed, and the keys required */
     bool has[PT_SYSTEM_PROPERTIES];
     pt_bag *bag;
-    pt_buffer members; /* array of member */
+    member *members;
+    size_t member_count;
+    size_t member_capacity;
     pt_error *error;
 } json_reading;
 
@@ -75,8 +77,11 @@ static int add_member(json_reading *p, pt_slice name, const pt_json_token *value
     }
     member added = {.name = name, .value = *value};
     added.annotation = cut_type_suffix(&added.name);
-    pt_buffer_append(&p->members, &added, sizeof added);
-    return p->members.failed ? pt_error_nomem(p->error) : SQLITE_OK;
+    if (!pt_array_reserve(&p->members, &p->member_capacity, p->member_count + 1, sizeof added)) {
+        return pt_error_nomem(p->error);
+    }
+    p->members[p->member_count++] = added;
+    return SQLITE_OK;
 }
 
 static int collect_members(json_reading *p, pt_slice text, pt_json_scan *scan)
@@ -248,14 +253,13 @@ static int handle_member(json_reading *p, const member *first, const member *nex
 
 static int handle_members(json_reading *p)
 {
-    member *members = (member *)(void *)p->members.data;
-    size_t count = p->members.size / sizeof *members;
+    const size_t count = p->member_count;
     if (count > 1) {
-        qsort(members, count, sizeof *members, compare_members);
+        qsort(p->members, count, sizeof *p->members, compare_members);
     }
     int rc = SQLITE_OK;
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
-        rc = handle_member(p, &members[i], i + 1 < count ? &members[i + 1] : NULL);
+        rc = handle_member(p, &p->members[i], i + 1 < count ? &p->members[i + 1] : NULL);
     }
     return rc == SQLITE_OK ? check_members_of_keys(p) : rc;
 }
@@ -288,7 +292,7 @@ static int read_json_object(json_reading *p, sqlite3_value *json)
     }
     pt_slice text = pt_slice_of(data, (size_t)sqlite3_value_bytes(json));
     int rc = fill_bag_from_json(p, text);
-    pt_buffer_free(&p->members);
+    sqlite3_free(p->members);
     if (rc != SQLITE_OK) {
         pt_bag_clear(p->bag);
     }
