@@ -1,7 +1,7 @@
 #!/bin/sh
 # Runs examples in SQL, from any folder, in the source or installed:
 #
-#     examples/run.sh 06 15-starts-with        or no name: all of them
+#     examples/run.sh 06 15-starts-with        or no name: all of them, each under its name
 #
 # Each runs in a temporary folder that is removed, where ptable.so, sql/ and build/ are as the scripts
 # expect. The extension is $PTABLE, else the one that was built or installed with these examples.
@@ -22,6 +22,7 @@ trap 'rm -rf "$folder"' EXIT
 trap 'exit 1' HUP INT TERM
 
 run() {
+    [ "$titles" = no ] || echo "### $(basename "$1" .sql)"
     rm -rf "$folder/run"
     mkdir -p "$folder/run/build"
     ln -s "$library" "$folder/run/ptable.so"
@@ -31,6 +32,8 @@ run() {
     (cd "$folder/run" && ${PT_SHELL:-sqlite3} -batch -init /dev/null :memory: <"$1") || [ $? -eq 1 ]
 }
 
+titles=yes
+[ $# -ne 1 ] || titles=no
 [ $# -gt 0 ] || set -- ''
 for name in "$@"; do
     found=

@@ -30,7 +30,10 @@ same_text "all examples are installed" \
     "$(cd "$root/examples" && find . -type f | LC_ALL=C sort)" \
     "$(cd "$prefix/share/ptable/examples" && find . -type f | LC_ALL=C sort)"
 same_text "an installed example runs from any folder" \
-    "$(cat "$root/examples/06-compound-key.out" "$root/examples/24-materialised-view.out")" \
+    "### 06-compound-key
+$(cat "$root/examples/06-compound-key.out")
+### 24-materialised-view
+$(cat "$root/examples/24-materialised-view.out")" \
     "$(installed 06 24-materialised-view.sql)"
 same_text "the programs may be run" "yes" \
     "$(test -x "$prefix/share/ptable/examples/timeline.py" && echo yes)"
