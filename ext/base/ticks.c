@@ -231,6 +231,122 @@ const char *pt_ticks_read(pt_slice text, int64_t *ticks)
     return NULL;
 }
 
+/* --- The order of texts --- */
+
+/* The form that pt_ticks_format writes. */
+static const char canonical_form[] = "0000-00-00T00:00:00.0000000Z";
+
+/*
+ * Compares eight bytes with the form. The result has a high bit for every byte that does not fit.
+ * Subtracting the form by XOR leaves 0 to 9 of a digit and 0 of a separator. Then the greatest
+ * number that fits, added to its byte of `rooms`, is just below the high bit.
+ */
+static uint64_t misfits(const uint8_t *text, size_t offset)
+{
+    static const char rooms[] = "vvvv\177vv\177vv\177vv\177vv\177vv\177vvvvvvv\177";
+    const uint64_t low_bits = UINT64_C(0x7F7F7F7F7F7F7F7F);
+    uint64_t bytes;
+    uint64_t form;
+    uint64_t room;
+    memcpy(&bytes, text + offset, sizeof bytes);
+    memcpy(&form, canonical_form + offset, sizeof form);
+    memcpy(&room, rooms + offset, sizeof room);
+    bytes ^= form;
+    return (bytes | ((bytes & low_bits) + room)) & ~low_bits;
+}
+
+static int two_digits(const uint8_t *text)
+{
+    return (text[0] - '0') * 10 + text[1] - '0';
+}
+
+static bool is_canonical(pt_slice text)
+{
+    const uint8_t *at = text.data;
+    if (text.size != PT_DATETIME_TEXT_SIZE ||
+        (misfits(at, 0) | misfits(at, 8) | misfits(at, 16) | misfits(at, 20)) != 0) {
+        return false;
+    }
+    int year = two_digits(at) * 100 + two_digits(at + 2);
+    int month = two_digits(at + 5);
+    int day = two_digits(at + 8);
+    return year != 0 && month >= 1 && month <= 12 && day >= 1 &&
+           (day <= 28 || day <= days_in_month(year, month)) && two_digits(at + 11) <= 23 &&
+           two_digits(at + 14) <= 59 && two_digits(at + 17) <= 59;
+}
+
+/* The numbers of a date begin with 1. So where only zeros of one are given, its last digit becomes
+ * 1. */
+static void complete_number(uint8_t *text, size_t given, size_t first, size_t last)
+{
+    if (given <= last && memcmp(text + first, canonical_form + first, last - first) == 0) {
+        text[last] = '1';
+    }
+}
+
+/*
+ * The first canonical text that begins with `text`, which may have ' ' for 'T'. That is the text
+ * itself or one made in `room`. NULL if there is none.
+ */
+static const uint8_t *first_canonical(pt_slice text, uint8_t room[PT_DATETIME_TEXT_SIZE])
+{
+    if (is_canonical(text)) {
+        return text.data;
+    }
+    if (text.size == 0 || text.size > PT_DATETIME_TEXT_SIZE) {
+        return NULL;
+    }
+    memcpy(room, canonical_form, PT_DATETIME_TEXT_SIZE);
+    memcpy(room, text.data, text.size);
+    complete_number(room, text.size, 0, 3);
+    complete_number(room, text.size, 5, 6);
+    complete_number(room, text.size, 8, 9);
+    room[10] = room[10] == ' ' ? 'T' : room[10];
+    return is_canonical(pt_slice_of(room, PT_DATETIME_TEXT_SIZE)) ? room : NULL;
+}
+
+int64_t pt_ticks_place(pt_slice text)
+{
+    uint8_t room[PT_DATETIME_TEXT_SIZE];
+    const uint8_t *first = first_canonical(text, room);
+    int64_t ticks;
+    if (text.size == 0) {
+        return -1;
+    }
+    return pt_ticks_parse(first != NULL ? pt_slice_of(first, sizeof room) : text, &ticks)
+               ? ticks
+               : PT_TICKS_MAX + 1;
+}
+
+static int compare_places(pt_slice a, pt_slice b)
+{
+    int64_t place_a = pt_ticks_place(a);
+    int64_t place_b = pt_ticks_place(b);
+    if (place_a != place_b) {
+        return place_a < place_b ? -1 : 1;
+    }
+    return place_a > PT_TICKS_MAX ? pt_slice_compare(a, b) : 0;
+}
+
+/* One text is not canonical. */
+static int compare_spellings(pt_slice a, pt_slice b)
+{
+    uint8_t room_a[PT_DATETIME_TEXT_SIZE];
+    uint8_t room_b[PT_DATETIME_TEXT_SIZE];
+    const uint8_t *first_a = first_canonical(a, room_a);
+    const uint8_t *first_b = first_canonical(b, room_b);
+    return first_a != NULL && first_b != NULL ? memcmp(first_a, first_b, PT_DATETIME_TEXT_SIZE)
+                                              : compare_places(a, b);
+}
+
+int pt_ticks_compare_texts(pt_slice a, pt_slice b)
+{
+    return is_canonical(a) && is_canonical(b) ? memcmp(a.data, b.data, PT_DATETIME_TEXT_SIZE)
+                                              : compare_spellings(a, b);
+}
+
+/* --- Writing --- */
+
 /* Writes `digits` decimal digits and the character after them, and returns their end. */
 static char *put_number(char *text, int64_t number, int digits, char follower)
 {

@@ -42,6 +42,33 @@ static inline const char *pt_ticks_broken_rule(pt_slice text)
     return pt_ticks_read(text, &ticks);
 }
 
+/* The collation of columns that show times. pt_ticks_compare_texts computes it. */
+#define PT_TICKS_COLLATION "PT_DATETIME"
+
+/*
+ * What follows TEXT in the declaration of a hidden column of times. When SQLite removes HIDDEN from
+ * the type it loses the collation (3.40 to 3.54, in vtab.c). It then looks for the name in the
+ * wrong place, where the last six letters of the type are. So the type ends with six letters under
+ * which the collation is registered too.
+ */
+#define PT_TICKS_SHORT_COLLATION "PTTIME"
+#define PT_TICKS_HIDDEN " HIDDEN " PT_TICKS_SHORT_COLLATION " COLLATE " PT_TICKS_COLLATION
+
+/*
+ * The place of a text in the order of PT_DATETIME:
+ *
+ *     -1                 the empty text
+ *     its ticks          a text that reads as a time: pt_ticks_parse reads it; or it is the
+ *                        beginning of such a text as pt_ticks_format writes ("2026-11", with ' ' or
+ *                        'T'), and means the first time with that beginning
+ *     PT_TICKS_MAX + 1   every other text
+ */
+int64_t pt_ticks_place(pt_slice text);
+
+/* Compares two texts by their places, and those that are not times by their bytes. It is a total
+ * order in which all spellings of one time are equal. */
+int pt_ticks_compare_texts(pt_slice a, pt_slice b);
+
 /* Writes "2026-11-21T08:43:22.5484454Z" and a NUL. `ticks` is from 0 to PT_TICKS_MAX. */
 void pt_ticks_format(int64_t ticks, char text[PT_DATETIME_TEXT_SIZE + 1]);
 

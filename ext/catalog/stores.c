@@ -288,7 +288,7 @@ const pt_tvf pt_tvf_stores = {
     .name = "pt_stores",
     .declaration = "CREATE TABLE x(Store TEXT, Tables INT, Entities INT, FileBytes INT, "
                    "UsedBytes INT, Dropped INT, Readers INT, OldestReader INT, "
-                   "LastTransaction INT, LastWrite TEXT)",
+                   "LastTransaction INT, LastWrite TEXT COLLATE " PT_TICKS_COLLATION ")",
     .first_argument = STORES_ARGUMENTS,
     .key_column = -1,
     .cursor_size = sizeof(stores_cursor),

@@ -1,6 +1,7 @@
 #include "functions/functions.h"
 
 #include "base/assert.h"
+#include "base/ticks.h"
 #include "base/version.h"
 #include "functions/csv_functions.h"
 #include "functions/id_functions.h"
@@ -102,6 +103,24 @@ static const struct {
     {"pt_debug", 0, PURE, function_debug},
 };
 
+/* Turns SQLite's answer to a registration into an error with a text. */
+static int check_registration(sqlite3 *db, int rc, const char *kind, const char *name,
+                              pt_error *error)
+{
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return rc == SQLITE_OK ? rc
+                           : pt_error_set(error, rc, "the %s %s cannot be registered: %s", kind,
+                                          name, sqlite3_errmsg(db));
+}
+
+static int register_collation(sqlite3 *db, const char *name, pt_error *error)
+{
+    int rc = sqlite3_create_collation_v2(db, name, SQLITE_UTF8, NULL, pt_collation_datetime, NULL);
+    return check_registration(db, rc, "collation", name, error);
+}
+
 int pt_functions_register(sqlite3 *db, pt_error *error)
 {
     for (size_t i = 0; i < sizeof sql_functions / sizeof sql_functions[0]; i++) {
@@ -109,13 +128,11 @@ int pt_functions_register(sqlite3 *db, pt_error *error)
         int rc =
             sqlite3_create_function_v2(db, name, sql_functions[i].arguments, sql_functions[i].flags,
                                        (void *)name, sql_functions[i].call, NULL, NULL, NULL);
-        if (rc == SQLITE_NOMEM) {
-            return pt_error_nomem(error);
-        }
+        rc = check_registration(db, rc, "function", name, error);
         if (rc != SQLITE_OK) {
-            return pt_error_set(error, rc, "the function %s cannot be registered: %s", name,
-                                sqlite3_errmsg(db));
+            return rc;
         }
     }
-    return SQLITE_OK;
+    int rc = register_collation(db, PT_TICKS_COLLATION, error);
+    return rc == SQLITE_OK ? register_collation(db, PT_TICKS_SHORT_COLLATION, error) : rc;
 }

@@ -1,6 +1,7 @@
 /*
- * Registers the SQL functions that need no table, such as pt_ticks, pt_starts_with and pt_uuid7.
- * The table in functions.c lists them; pt_function_x implements pt_x.
+ * Registers the SQL functions that need no table, such as pt_ticks, pt_starts_with and pt_uuid7,
+ * and the collation PT_DATETIME. The table in functions.c lists the functions; pt_function_x
+ * implements pt_x.
  */
 #ifndef PT_FUNCTIONS_FUNCTIONS_H
 #define PT_FUNCTIONS_FUNCTIONS_H

@@ -75,6 +75,12 @@ static void result_datetime(sqlite3_context *context, int64_t ticks)
     sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
 }
 
+int pt_collation_datetime(void *context, int a_size, const void *a, int b_size, const void *b)
+{
+    (void)context;
+    return pt_ticks_compare_texts(pt_slice_of(a, (size_t)a_size), pt_slice_of(b, (size_t)b_size));
+}
+
 void pt_function_ticks(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     int64_t ticks;

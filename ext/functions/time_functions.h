@@ -9,6 +9,9 @@
 
 #include "base/sqlite.h"
 
+/* The collation PT_DATETIME, for sqlite3_create_collation_v2 in UTF-8. It allocates nothing. */
+int pt_collation_datetime(void *context, int a_size, const void *a, int b_size, const void *b);
+
 /* pt_ticks([time]): INTEGER, 100 ns ticks since 0001-01-01 UTC. */
 void pt_function_ticks(sqlite3_context *context, int argc, sqlite3_value **argv);
 

@@ -1,6 +1,10 @@
 #include "queue/columns.h"
 
+#include "base/ticks.h"
+
 /* --- Declaration --- */
+
+#define TIME_TYPE " TEXT COLLATE " PT_TICKS_COLLATION
 
 static const struct {
     const char *name;
@@ -8,9 +12,9 @@ static const struct {
 } queue_columns[PT_QUEUE_COLUMNS] = {
     [PT_QUEUE_MESSAGE_ID] = {"MessageId", " TEXT"},
     [PT_QUEUE_BODY] = {"Body", ""},
-    [PT_QUEUE_INSERTION_TIME] = {"InsertionTime", " TEXT"},
-    [PT_QUEUE_EXPIRATION_TIME] = {"ExpirationTime", " TEXT"},
-    [PT_QUEUE_TIME_NEXT_VISIBLE] = {"TimeNextVisible", " TEXT"},
+    [PT_QUEUE_INSERTION_TIME] = {"InsertionTime", TIME_TYPE},
+    [PT_QUEUE_EXPIRATION_TIME] = {"ExpirationTime", TIME_TYPE},
+    [PT_QUEUE_TIME_NEXT_VISIBLE] = {"TimeNextVisible", TIME_TYPE},
     [PT_QUEUE_DEQUEUE_COUNT] = {"DequeueCount", " INTEGER"},
     [PT_QUEUE_POP_RECEIPT] = {"PopReceipt", " TEXT HIDDEN"},
     [PT_QUEUE_VISIBILITY_TIMEOUT] = {"VisibilityTimeout", " HIDDEN"},

@@ -16,7 +16,9 @@ enum {
 };
 
 #define FUNCTION_COLUMNS                                                                           \
-    "MessageId TEXT, Body, InsertionTime TEXT, ExpirationTime TEXT, TimeNextVisible TEXT, "        \
+    "MessageId TEXT, Body, InsertionTime TEXT COLLATE " PT_TICKS_COLLATION ", "                    \
+    "ExpirationTime TEXT COLLATE " PT_TICKS_COLLATION ", "                                         \
+    "TimeNextVisible TEXT COLLATE " PT_TICKS_COLLATION ", "                                        \
     "DequeueCount INT, PopReceipt TEXT, "
 
 /*

@@ -51,6 +51,12 @@ static void note_term(queue_terms *found, int column, unsigned char op, int i)
     }
 }
 
+/* Under another collation, other texts are equal or in another order. */
+static const char *own_collation(int column)
+{
+    return column == PT_QUEUE_TIME_NEXT_VISIBLE ? PT_TICKS_COLLATION : "BINARY";
+}
+
 static queue_terms find_terms(sqlite3_index_info *info)
 {
     queue_terms found = {-1, -1, -1, -1, -1, -1};
@@ -61,8 +67,9 @@ static queue_terms find_terms(sqlite3_index_info *info)
         if (!compares || !info->aConstraint[i].usable) {
             continue;
         }
-        if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0) {
-            note_term(&found, pt_queue_same_column(info->aConstraint[i].iColumn), op, i);
+        int column = pt_queue_same_column(info->aConstraint[i].iColumn);
+        if (sqlite3_stricmp(sqlite3_vtab_collation(info, i), own_collation(column)) == 0) {
+            note_term(&found, column, op, i);
         }
     }
     return found;
@@ -178,46 +185,22 @@ int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 /* --- Bounds --- */
 
-/* The first ticks whose text is greater than `text` or, with `equal`, equal to it. PT_TICKS_MAX + 1
- * if there are none. */
-static int64_t first_ticks(pt_slice text, bool equal)
-{
-    int64_t low = 0;
-    int64_t high = PT_TICKS_MAX + 1;
-    while (low < high) {
-        int64_t middle = low + (high - low) / 2;
-        char time[PT_DATETIME_TEXT_SIZE + 1];
-        pt_ticks_format(middle, time);
-        int order = pt_slice_compare(pt_slice_of(time, PT_DATETIME_TEXT_SIZE), text);
-        if (order > 0 || (equal && order == 0)) {
-            high = middle;
-        } else {
-            low = middle + 1;
-        }
-    }
-    return low;
-}
-
-/* Other texts sort differently in a UTF-16 database. */
-static bool is_ascii(pt_slice text)
-{
-    for (size_t i = 0; i < text.size; i++) {
-        if (text.data[i] >= 0x80) {
-            return false;
-        }
-    }
-    return true;
-}
-
-/* The ticks at which a bound by this argument lies, or `otherwise` if it sets no bound. */
+/* The first ticks above a bound, or with `equal` at it or above. `otherwise` if the argument sets no
+ * bound. */
 static int64_t bound_of(sqlite3_value *argument, bool equal, int64_t otherwise)
 {
     if (sqlite3_value_type(argument) != SQLITE_TEXT) {
         return otherwise;
     }
-    const unsigned char *text = sqlite3_value_text(argument);
-    pt_slice whole = pt_slice_of(text, text != NULL ? (size_t)sqlite3_value_bytes(argument) : 0);
-    return text != NULL && is_ascii(whole) ? first_ticks(whole, equal) : otherwise;
+    pt_slice text;
+    if (!pt_queue_text(argument, &text)) {
+        return otherwise;
+    }
+    int64_t place = pt_ticks_place(text);
+    if (place < 0) {
+        return 0;
+    }
+    return equal || place > PT_TICKS_MAX ? place : place + 1;
 }
 
 bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *bounds)

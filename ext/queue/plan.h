@@ -31,7 +31,7 @@ typedef struct pt_queue_bounds {
 
 /*
  * Computes the range of TimeNextVisible that the plan's conditions select, comparing texts as
- * SQLite does. An argument that is not an ASCII text sets no bound. False if nothing can match, as
+ * PT_DATETIME does. An argument that is not a text sets no bound. False if nothing can match, as
  * with a NULL argument.
  */
 bool pt_queue_bounds_set(unsigned plan, sqlite3_value **argv, pt_queue_bounds *bounds);

@@ -6,6 +6,7 @@
 #include "base/number.h"
 #include "base/sqlite.h"
 #include "base/text.h"
+#include "base/ticks.h"
 #include "entity/edm.h"
 
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
@@ -603,11 +604,11 @@ void pt_config_free(pt_config *config)
 
 static const struct {
     const char *name;
-    const char *declared; /* type and HIDDEN, with a blank before */
+    const char *declared; /* type, HIDDEN and collation, with a blank before */
 } tail_columns[PT_TAIL_COUNT] = {
     [PT_TAIL_FILTER] = {"Filter", " TEXT HIDDEN"},
     [PT_TAIL_PROPERTIES] = {"Properties", " TEXT"},
-    [PT_TAIL_TIMESTAMP] = {"Timestamp", " TEXT HIDDEN"},
+    [PT_TAIL_TIMESTAMP] = {"Timestamp", " TEXT" PT_TICKS_HIDDEN},
     [PT_TAIL_ETAG] = {"ETag", " TEXT HIDDEN"},
     [PT_TAIL_WRITE_MODE] = {"WriteMode", " TEXT HIDDEN"},
     [PT_TAIL_IF_MATCH] = {"IfMatch", " TEXT HIDDEN"},
@@ -624,14 +625,17 @@ bool pt_declaration_reserves(const char *name)
     return false;
 }
 
-/* The SQL type of a column, with a blank before it. */
+/* The SQL type and collation of a column, with a blank before. They are such that conditions find
+ * a value in every spelling that INSERT accepts. */
 static const char *declared_type(pt_type type)
 {
     switch (type) {
     case PT_STRING:
-    case PT_DATETIME:
-    case PT_GUID:
         return " TEXT";
+    case PT_DATETIME:
+        return " TEXT COLLATE " PT_TICKS_COLLATION;
+    case PT_GUID:
+        return " TEXT COLLATE NOCASE";
     case PT_INT32:
     case PT_INT64:
     case PT_BOOLEAN:

@@ -95,6 +95,7 @@ static void registering_may_run_out_of_memory(void **state)
         assert_null(error.message);
         if (rc == SQLITE_OK) {
             fixture_expect(db, COUNT_FUNCTIONS, "25");
+            fixture_expect(db, "'2026' = '2026-01-01' COLLATE PT_DATETIME", "1");
         }
         fixture_close(db);
     }
@@ -111,9 +112,41 @@ static void registering_under_a_running_statement_is_refused(void **state)
     assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
     pt_error error = PT_ERROR_NONE;
     assert_int_equal(pt_functions_register(db, &error), SQLITE_BUSY);
-    assert_non_null(strstr(error.message, "pt_ticks cannot be registered: "));
+    assert_non_null(strstr(error.message, "the function pt_ticks cannot be registered: "));
     pt_error_clear(&error);
     sqlite3_finalize(statement);
+    fixture_close(db);
+}
+
+static int compare_nothing(void *context, int a_size, const void *a, int b_size, const void *b)
+{
+    (void)context;
+    (void)a_size;
+    (void)a;
+    (void)b_size;
+    (void)b;
+    return 0;
+}
+
+/* The application has a collation of this name, which SQLite does not replace meanwhile. */
+static void a_collation_in_use_is_not_replaced(void **state)
+{
+    (void)state;
+    sqlite3 *db = fixture_open();
+    sqlite3_stmt *statement = NULL;
+    assert_int_equal(
+        sqlite3_create_collation(db, "PT_DATETIME", SQLITE_UTF8, NULL, compare_nothing), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1 UNION ALL SELECT 2", -1, &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_functions_register(db, &error), SQLITE_BUSY);
+    assert_non_null(strstr(error.message, "the collation PT_DATETIME cannot be registered: "));
+    pt_error_clear(&error);
+    sqlite3_finalize(statement);
+    fixture_expect(db, "'a' = 'b' COLLATE PT_DATETIME", "1");
+    assert_int_equal(pt_functions_register(db, &error), SQLITE_OK);
+    fixture_expect(db, "'a' = 'b' COLLATE PT_DATETIME", "0");
     fixture_close(db);
 }
 
@@ -135,6 +168,7 @@ int main(void)
         cmocka_unit_test(version_and_debug_tell_versions),
         cmocka_unit_test(registering_may_run_out_of_memory),
         cmocka_unit_test(registering_under_a_running_statement_is_refused),
+        cmocka_unit_test(a_collation_in_use_is_not_replaced),
         cmocka_unit_test(version_and_debug_may_run_out_of_memory),
     };
     failing_malloc_install();

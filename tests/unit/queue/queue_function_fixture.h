@@ -11,6 +11,7 @@
 #include <stdlib.h>
 
 #include "faults/failing_malloc.h"
+#include "functions/functions.h"
 #include "lmdb/engine.h"
 #include "module/companion.h"
 #include "ptable.h"
@@ -36,6 +37,7 @@ static inline int setup(void **state)
     sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
     sqlite3_extended_result_codes(db, 1);
     pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_functions_register(db, &error), SQLITE_OK);
     connection = pt_connection_new(db, &pt_lmdb_engine);
     assert_int_equal(pt_companion_register(db, connection, &error), SQLITE_OK);
     assert_int_equal(pt_tvf_register(db, connection, &pt_tvf_queue_get), SQLITE_OK);

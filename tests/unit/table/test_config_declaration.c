@@ -1,6 +1,7 @@
 #include "fixtures/cmocka.h"
 
 #include "base/sqlite.h"
+#include "base/ticks.h"
 #include "faults/failing_malloc.h"
 #include "table/config.h"
 
@@ -48,10 +49,21 @@ static const sqlite3_module module = {.xCreate = connect_module,
                                       .xDestroy = disconnect_module,
                                       .xUpdate = refuse_update};
 
+static int compare_times(void *context, int a_size, const void *a, int b_size, const void *b)
+{
+    (void)context;
+    return pt_ticks_compare_texts(pt_slice_of(a, (size_t)a_size), pt_slice_of(b, (size_t)b_size));
+}
+
 static sqlite3 *open_database(void)
 {
     sqlite3 *db;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    static const char *const names[] = {PT_TICKS_COLLATION, PT_TICKS_SHORT_COLLATION};
+    for (size_t i = 0; i < 2; i++) {
+        assert_int_equal(sqlite3_create_collation(db, names[i], SQLITE_UTF8, NULL, compare_times),
+                         SQLITE_OK);
+    }
     assert_int_equal(sqlite3_create_module(db, "ptable", &module, NULL), SQLITE_OK);
     return db;
 }
@@ -69,13 +81,22 @@ static void assert_table(sqlite3 *db, const char *create, const char *columns)
     sqlite3_finalize(statement);
 }
 
+static void assert_collation(sqlite3 *db, const char *column, const char *expected)
+{
+    const char *collation = NULL;
+    assert_int_equal(
+        sqlite3_table_column_metadata(db, "main", "t", column, NULL, &collation, NULL, NULL, NULL),
+        SQLITE_OK);
+    assert_string_equal(collation, expected);
+}
+
 static void sqlite_accepts_the_declaration(void **state)
 {
     (void)state;
     sqlite3 *db = open_database();
     assert_table(db, "CREATE VIRTUAL TABLE t USING ptable",
                  "PartitionKey TEXT 0 0;RowKey TEXT 0 0;Filter TEXT 1 0;Properties TEXT 0 0;"
-                 "Timestamp TEXT 1 0;ETag TEXT 1 0;WriteMode TEXT 1 0;IfMatch TEXT 1 0;"
+                 "Timestamp TEXT PTTIME 1 0;ETag TEXT 1 0;WriteMode TEXT 1 0;IfMatch TEXT 1 0;"
                  "EntityKey BLOB 1 1;_rowid_ TEXT 1 0;rowid TEXT 1 0;oid TEXT 1 0");
     assert_int_equal(sqlite3_exec(db, "DROP TABLE t", NULL, NULL, NULL), SQLITE_OK);
     assert_table(db,
@@ -83,9 +104,18 @@ static void sqlite_accepts_the_declaration(void **state)
                  " e Double, f Boolean, g DateTime, h Guid, [select] Binary, scan=deny)",
                  "PartitionKey TEXT 0 0;RowKey TEXT 0 0;a  0 0;b \"x\" TEXT 0 0;c INTEGER 0 0;"
                  "d INTEGER 0 0;e REAL 0 0;f INTEGER 0 0;g TEXT 0 0;h TEXT 0 0;select BLOB 0 0;"
-                 "Filter TEXT 1 0;Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;"
+                 "Filter TEXT 1 0;Properties TEXT 1 0;Timestamp TEXT PTTIME 1 0;ETag TEXT 1 0;"
                  "WriteMode TEXT 1 0;IfMatch TEXT 1 0;EntityKey BLOB 1 1;_rowid_ TEXT 1 0;"
                  "rowid TEXT 1 0;oid TEXT 1 0");
+    static const char *const collations[][2] = {
+        {"PartitionKey", "BINARY"}, {"RowKey", "BINARY"},    {"a", "BINARY"},
+        {"b \"x\"", "BINARY"},      {"c", "BINARY"},         {"f", "BINARY"},
+        {"g", "PT_DATETIME"},       {"h", "NOCASE"},         {"select", "BINARY"},
+        {"Properties", "BINARY"},   {"Timestamp", "PTTIME"}, {"ETag", "BINARY"},
+    };
+    for (size_t i = 0; i < sizeof collations / sizeof collations[0]; i++) {
+        assert_collation(db, collations[i][0], collations[i][1]);
+    }
     sqlite3_close(db);
 }
 
@@ -95,12 +125,12 @@ static void a_declared_column_takes_the_place_of_a_row_id(void **state)
     sqlite3 *db = open_database();
     assert_table(db, "CREATE VIRTUAL TABLE t USING ptable(OID Int32)",
                  "PartitionKey TEXT 0 0;RowKey TEXT 0 0;OID INTEGER 0 0;Filter TEXT 1 0;"
-                 "Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;WriteMode TEXT 1 0;"
+                 "Properties TEXT 1 0;Timestamp TEXT PTTIME 1 0;ETag TEXT 1 0;WriteMode TEXT 1 0;"
                  "IfMatch TEXT 1 0;EntityKey BLOB 1 1;_rowid_ TEXT 1 0;rowid TEXT 1 0");
     assert_int_equal(sqlite3_exec(db, "DROP TABLE t", NULL, NULL, NULL), SQLITE_OK);
     assert_table(db, "CREATE VIRTUAL TABLE t USING ptable(oid, \"_RowId_\" String, rowid)",
                  "PartitionKey TEXT 0 0;RowKey TEXT 0 0;oid  0 0;_RowId_ TEXT 0 0;rowid  0 0;"
-                 "Filter TEXT 1 0;Properties TEXT 1 0;Timestamp TEXT 1 0;ETag TEXT 1 0;"
+                 "Filter TEXT 1 0;Properties TEXT 1 0;Timestamp TEXT PTTIME 1 0;ETag TEXT 1 0;"
                  "WriteMode TEXT 1 0;IfMatch TEXT 1 0;EntityKey BLOB 1 1");
     sqlite3_close(db);
 }
@@ -120,7 +150,8 @@ static void key_columns_are_never_null(void **state)
     assert_string_equal(declaration,
                         "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, \"Age\" "
                         "INTEGER, Filter TEXT HIDDEN, Properties TEXT HIDDEN, Timestamp TEXT "
-                        "HIDDEN, ETag TEXT HIDDEN, WriteMode TEXT HIDDEN, IfMatch TEXT HIDDEN, "
+                        "HIDDEN PTTIME COLLATE PT_DATETIME, ETag TEXT HIDDEN, WriteMode TEXT "
+                        "HIDDEN, IfMatch TEXT HIDDEN, "
                         "EntityKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID");
     sqlite3_free(declaration);
 }
