@@ -318,7 +318,7 @@ int64_t pt_ticks_place(pt_slice text)
                : PT_TICKS_MAX + 1;
 }
 
-static int compare_places(pt_slice a, pt_slice b)
+static int compare_by_place(pt_slice a, pt_slice b)
 {
     int64_t place_a = pt_ticks_place(a);
     int64_t place_b = pt_ticks_place(b);
@@ -336,7 +336,7 @@ static int compare_spellings(pt_slice a, pt_slice b)
     const uint8_t *first_a = first_canonical(a, room_a);
     const uint8_t *first_b = first_canonical(b, room_b);
     return first_a != NULL && first_b != NULL ? memcmp(first_a, first_b, PT_DATETIME_TEXT_SIZE)
-                                              : compare_places(a, b);
+                                              : compare_by_place(a, b);
 }
 
 int pt_ticks_compare_texts(pt_slice a, pt_slice b)

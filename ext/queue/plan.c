@@ -185,8 +185,8 @@ int pt_queue_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 
 /* --- Bounds --- */
 
-/* The first ticks above a bound, or with `equal` at it or above. `otherwise` if the argument sets no
- * bound. */
+/* The first ticks above a bound; with `equal`, the first that are not below it. `otherwise` if the
+ * argument sets no bound. */
 static int64_t bound_of(sqlite3_value *argument, bool equal, int64_t otherwise)
 {
     if (sqlite3_value_type(argument) != SQLITE_TEXT) {

@@ -124,12 +124,30 @@ static void prepare(const char *sql, sqlite3_stmt **statement)
 }
 
 /* SQLite counts in milliseconds, rounds to them, and has nothing behind its last one. */
+/* The place of any text, and that it compares as its place says. */
+static void check_place(pt_slice text)
+{
+    int64_t place = pt_ticks_place(text);
+    must_hold(place >= -1 && place <= PT_TICKS_MAX + 1, "a text has a place");
+    must_hold((place < 0) == (text.size == 0), "the empty text is first");
+    must_hold(pt_ticks_compare_texts(text, text) == 0, "a text equals itself");
+    char form[PT_DATETIME_TEXT_SIZE + 1];
+    bool time = place >= 0 && place <= PT_TICKS_MAX;
+    pt_ticks_format(time ? place : 0, form);
+    int order = pt_ticks_compare_texts(text, pt_slice_text(form));
+    must_hold(time ? order == 0 : (order < 0) == (place < 0), "a text compares by its place");
+    must_hold((order < 0) == (pt_ticks_compare_texts(pt_slice_text(form), text) > 0),
+              "the order has one direction");
+}
+
 static void check_time(pt_slice text)
 {
     int64_t ticks = 0;
+    check_place(text);
     if (!pt_ticks_parse(text, &ticks)) {
         return;
     }
+    must_hold(pt_ticks_place(text) == ticks, "a time is at its place");
     must_hold(ticks >= 0 && ticks <= PT_TICKS_MAX, "a time is within its range");
     char form[PT_DATETIME_TEXT_SIZE + 1];
     int64_t again = -1;

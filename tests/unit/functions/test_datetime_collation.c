@@ -141,6 +141,31 @@ static void an_index_finds_every_spelling(void **state)
     fixture_close(db);
 }
 
+/* Reading the table goes on; writing it does not. */
+static void without_the_extension_the_index_is_an_error(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_collation("PRAGMA encoding = 'UTF-8'");
+    assert_int_equal(sqlite3_exec(db,
+                                  "CREATE TABLE o(x TEXT); INSERT INTO o VALUES ('2026');"
+                                  "CREATE INDEX i ON o(x COLLATE PT_DATETIME)",
+                                  NULL, NULL, NULL),
+                     SQLITE_OK);
+    sqlite3_int64 size;
+    unsigned char *bytes = sqlite3_serialize(db, "main", &size, 0);
+    assert_non_null(bytes);
+    sqlite3 *plain = fixture_open();
+    assert_int_equal(
+        sqlite3_deserialize(plain, "main", bytes, size, size, SQLITE_DESERIALIZE_FREEONCLOSE),
+        SQLITE_OK);
+    fixture_expect(plain, "count(*) FROM o WHERE x = '2026'", "1");
+    assert_int_equal(sqlite3_exec(plain, "INSERT INTO o VALUES ('2027')", NULL, NULL, NULL),
+                     SQLITE_ERROR);
+    assert_string_equal(sqlite3_errmsg(plain), "no such collation sequence: PT_DATETIME");
+    sqlite3_close(plain);
+    fixture_close(db);
+}
+
 static void comparing_allocates_nothing(void **state)
 {
     (void)state;
@@ -167,6 +192,7 @@ int main(void)
         cmocka_unit_test(every_permutation_is_sorted),
         cmocka_unit_test(utf16_is_sorted_too),
         cmocka_unit_test(an_index_finds_every_spelling),
+        cmocka_unit_test(without_the_extension_the_index_is_an_error),
         cmocka_unit_test(comparing_allocates_nothing),
     };
     failing_malloc_install();
