@@ -6,6 +6,7 @@
  */
 #include <sqlite3.h>
 
+#include "functions/functions.h"
 #include "fuzz/fuzz.h"
 #include "table/config.h"
 
@@ -128,6 +129,8 @@ static void check_declaration(const pt_config *config)
     sqlite3_stmt *select = NULL;
     char *declaration = pt_declaration_text(config);
     must_hold(sqlite3_open(":memory:", &db) == SQLITE_OK, "a database opens");
+    pt_error error = PT_ERROR_NONE;
+    must_hold(pt_functions_register(db, &error) == SQLITE_OK, "the collation is registered");
     must_hold(sqlite3_exec(db, declaration, NULL, NULL, NULL) == SQLITE_OK,
               "SQLite takes the declaration");
     char *sql = NULL;
