@@ -53,6 +53,9 @@ static const char *advice_for(int mdb_rc)
         return "; close other files, or raise the limit on their number (ulimit -n)";
     case ENOLCK:
         return "; put it on a file system whose locks work";
+    case MDB_BAD_RSLOT:
+        return "; its lock file (-lock) was emptied or overwritten while the store was open: close "
+               "the store in every process, then open it again";
     case MDB_CORRUPTED:
     case MDB_PAGE_NOTFOUND:
     case MDB_INVALID:

@@ -304,8 +304,8 @@ static int handle_difference(const char *path, const char *lock_file, bool file_
     if (file_used) {
         return pt_error_set(error, SQLITE_CANTOPEN,
                             "store %Q is open in another process that does not use its lock file "
-                            "%Q: the lock file was deleted, or the store is open there under "
-                            "another name; close it there first",
+                            "%Q: the lock file was deleted or emptied, or the store is open there "
+                            "under another name; close it there first",
                             path, lock_file);
     }
     /* The users of another store's file keep it open without its name. */

@@ -206,6 +206,75 @@ static void databases_in_memory_that_have_names_have_private_stores(void **state
     close_database(db);
 }
 
+static void an_emptied_lock_file_is_told(void **state)
+{
+    const char *folder = *state;
+    char path[200];
+    snprintf(path, sizeof path, "%s/a.ptable-lock", folder);
+    sqlite3 *db = open_database(folder, "main.db");
+    run(db,
+        "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/a.ptable');"
+        "INSERT INTO t VALUES('p', 'a', 1)",
+        folder);
+    assert_number(db, 1, "SELECT count(*) FROM t");
+    struct stat before;
+    assert_int_equal(stat(path, &before), 0);
+    assert_int_equal(truncate(path, 0), 0);
+    assert_int_equal(truncate(path, before.st_size), 0);
+    assert_int_equal(code_of(db, "SELECT * FROM t") & 0xFF, SQLITE_IOERR);
+    assert_non_null(
+        strstr(sqlite3_errmsg(db), "its lock file (-lock) was emptied or overwritten "));
+    assert_non_null(strstr(sqlite3_errmsg(db), "then open it again"));
+    assert_int_equal(code_of(db, "INSERT INTO t VALUES('p', 'b', 1)") & 0xFF, SQLITE_IOERR);
+    close_database(db);
+    db = open_database(folder, "main.db");
+    run(db, "INSERT INTO t VALUES('p', 'b', 1)");
+    assert_number(db, 2, "SELECT count(*) FROM t");
+    close_database(db);
+}
+
+static sqlite3 *open_shared(const char *uri)
+{
+    sqlite3 *db = NULL;
+    const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_URI;
+    assert_int_equal(sqlite3_open_v2(uri, &db, flags, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_ptable_init(db, NULL, NULL), SQLITE_OK);
+    return db;
+}
+
+static void assert_told_to_name_a_store(sqlite3 *db, const char *sql, const char *what)
+{
+    assert_int_equal(code_of(db, "%s", sql), SQLITE_ERROR);
+    const char *message = sqlite3_errmsg(db);
+    assert_non_null(strstr(message, "this connection's private store has no "));
+    assert_non_null(strstr(message, what));
+    assert_non_null(strstr(message, "with store='path' one that all connections share"));
+}
+
+static void connections_to_one_database_in_memory_are_told_to_name_a_store(void **state)
+{
+    const char *folder = *state;
+    static const char *const uris[] = {"file:shared?mode=memory&cache=shared",
+                                       "file:/shared?vfs=memdb"};
+    for (size_t i = 0; i < sizeof uris / sizeof uris[0]; i++) {
+        sqlite3 *one = open_shared(uris[i]);
+        sqlite3 *two = open_shared(uris[i]);
+        run(one, "CREATE VIRTUAL TABLE t USING ptable(V Int32); CREATE VIRTUAL TABLE q USING "
+                 "pt_queue; INSERT INTO t VALUES('p', 'a', 1)");
+        assert_told_to_name_a_store(two, "SELECT * FROM t", "table 't'");
+        assert_told_to_name_a_store(two, "INSERT INTO t VALUES('p', 'b', 1)", "(TableNotFound)");
+        assert_told_to_name_a_store(two, "SELECT * FROM q", "queue 'q'");
+        assert_told_to_name_a_store(two, "INSERT INTO q(Body) VALUES('b')", "(QueueNotFound)");
+        assert_number(one, 1, "SELECT count(*) FROM t");
+        run(one, "DROP TABLE t; CREATE VIRTUAL TABLE t USING ptable(V Int32, store='%s/all%d')",
+            folder, (int)i);
+        run(two, "INSERT INTO t VALUES('p', 'b', 1)");
+        assert_number(one, 1, "SELECT count(*) FROM t");
+        close_database(two);
+        close_database(one);
+    }
+}
+
 static void name_main(sqlite3 *db, const char *name)
 {
     assert_int_equal(sqlite3_db_config(db, SQLITE_DBCONFIG_MAINDBNAME, name), SQLITE_OK);
@@ -358,6 +427,8 @@ int main(int argc, char **argv)
         folder_test(a_program_that_changes_its_folder_keeps_its_stores),
         folder_test(stores_in_memory_are_private),
         folder_test(databases_in_memory_that_have_names_have_private_stores),
+        folder_test(an_emptied_lock_file_is_told),
+        folder_test(connections_to_one_database_in_memory_are_told_to_name_a_store),
         cmocka_unit_test(a_main_database_may_have_another_name),
         cmocka_unit_test(many_stores_are_open_in_little_address_space),
         folder_test(stores_close_and_open_again),
