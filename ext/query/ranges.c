@@ -332,10 +332,13 @@ static void reset_ranges(pt_ranges *ranges)
 static int refuse_compared_number(const char *column, sqlite3_value *argument, pt_error *error)
 {
     if (sqlite3_value_type(argument) == SQLITE_FLOAT && sqlite3_value_frombind(argument)) {
+        char digits[PT_BOUND_INTEGER_SIZE];
+        bool integral = pt_value_bound_integer(argument, digits);
         return pt_error_set(error, SQLITE_MISMATCH,
                             "%s is compared with a number, the REAL %!.15g, which may mean several "
-                            "texts ('5', '5.0'); bind a text or an integer",
-                            column, sqlite3_value_double(argument));
+                            "texts ('5', '5.0'); bind a text or an integer%s",
+                            column, sqlite3_value_double(argument),
+                            integral ? ", or write CAST(? AS INTEGER)" : "");
     }
     return pt_error_set(error, SQLITE_MISMATCH,
                         "%s is compared with a number, which may mean the text '5' or every "

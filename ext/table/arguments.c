@@ -8,6 +8,19 @@
 
 /* --- Keys --- */
 
+/* SQLite keeps some values in a table of its own before it passes them to xUpdate: those of an
+ * UPDATE of several rows, and of an INSERT that sorts. There it forgets that a value was bound. */
+static int refuse_real_key(sqlite3_value *value, const char *column, pt_error *error)
+{
+    char digits[PT_BOUND_INTEGER_SIZE];
+    bool integral = pt_value_integral_real(value, digits);
+    return pt_error_set(error, SQLITE_MISMATCH,
+                        "%s is the number %!.15g; give or bind a text or an integer%s "
+                        "(InvalidValueType)",
+                        column, sqlite3_value_double(value),
+                        integral ? ", or write CAST(... AS INTEGER)" : "");
+}
+
 static int refuse_key_type(sqlite3_value *value, const char *column, pt_error *error)
 {
     switch (sqlite3_value_type(value)) {
@@ -18,10 +31,7 @@ static int refuse_key_type(sqlite3_value *value, const char *column, pt_error *e
             "empty texts (PropertiesNeedValue)",
             column);
     case SQLITE_FLOAT:
-        return pt_error_set(error, SQLITE_MISMATCH,
-                            "%s is the number %!.15g; give or bind a text or an integer "
-                            "(InvalidValueType)",
-                            column, sqlite3_value_double(value));
+        return refuse_real_key(value, column, error);
     default:
         return pt_error_set(error, SQLITE_MISMATCH,
                             "%s is a BLOB; give a text or an integer (InvalidValueType)", column);

@@ -114,39 +114,31 @@ static int find_id_of_kind(pt_table *table, pt_view *view, pt_error *error)
     return rc == SQLITE_OK && table->id.kind != table->form->kind ? refuse_kind(table, error) : rc;
 }
 
-/* Several connections can have one database in memory open (cache=shared, vfs=memdb), or it is a
- * copy of another database. But a private store belongs to one connection. */
-static int refuse_missing_private(const pt_table *table, pt_error *error)
+/* Several connections can have one database in memory open (cache=shared, vfs=memdb), and any
+ * database can be copied into memory. A private store comes with neither. */
+static const char *advice_on_private_store(const pt_table *table)
 {
-    bool queue = table->form->kind == PT_TABLE_OF_MESSAGES;
-    return pt_error_set(
-        error, SQLITE_ERROR,
-        "this connection's private store has no %s %Q: a database in memory shares its store with "
-        "no "
-        "other connection, and a copy of it has none; DROP TABLE and CREATE VIRTUAL TABLE create "
-        "an empty one, with store='path' one that all connections share (%s)",
-        queue ? "queue" : "table", table->config.table, queue ? "QueueNotFound" : "TableNotFound");
+    return table->path == NULL
+               ? "; a private store belongs to one connection and is not copied with the "
+                 "database: to share a store, name a file with store='path'"
+               : "";
 }
 
 static int refuse_missing_table(const pt_table *table, pt_error *error)
 {
-    if (table->path == NULL) {
-        return refuse_missing_private(table, error);
-    }
     const char *store = pt_session_store(table->session)->path;
     const char *writable = table->read_only ? " without readonly=1" : "";
     if (table->form->kind == PT_TABLE_OF_MESSAGES) {
         return pt_error_set(
             error, SQLITE_ERROR,
             "store %Q has no queue %Q; DROP TABLE and CREATE VIRTUAL TABLE%s create "
-            "it (QueueNotFound)",
-            store, table->config.table, writable);
+            "it%s (QueueNotFound)",
+            store, table->config.table, writable, advice_on_private_store(table));
     }
-    return pt_error_set(
-        error, SQLITE_ERROR,
-        "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) creates it, and so do "
-        "DROP TABLE and CREATE VIRTUAL TABLE%s (TableNotFound)",
-        store, table->config.table, writable);
+    return pt_error_set(error, SQLITE_ERROR,
+                        "store %Q has no table %Q; INSERT INTO pt_tables(Store, TableName) creates "
+                        "it, and so do DROP TABLE and CREATE VIRTUAL TABLE%s%s (TableNotFound)",
+                        store, table->config.table, writable, advice_on_private_store(table));
 }
 
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)

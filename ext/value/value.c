@@ -121,16 +121,21 @@ static bool integral_real(double real, int64_t *integer)
     return (double)*integer == real;
 }
 
-bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE])
+bool pt_value_integral_real(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE])
 {
     int64_t integer;
-    if (sqlite3_value_type(value) != SQLITE_FLOAT || !sqlite3_value_frombind(value) ||
+    if (sqlite3_value_type(value) != SQLITE_FLOAT ||
         !integral_real(sqlite3_value_double(value), &integer) || integer < -DOUBLE_INTEGER_MAX ||
         integer > DOUBLE_INTEGER_MAX) {
         return false;
     }
     sqlite3_snprintf(PT_BOUND_INTEGER_SIZE, text, "%lld", (sqlite3_int64)integer);
     return true;
+}
+
+bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE])
+{
+    return sqlite3_value_frombind(value) && pt_value_integral_real(value, text);
 }
 
 static bool sql_to_int64(const sql_source *from, pt_value *out)

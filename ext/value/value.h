@@ -13,12 +13,12 @@
 /* The type of an integer without a declared type: Int32 if it fits, else Int64. */
 pt_type pt_value_integer_type(int64_t integer);
 
-/*
- * Writes the text of a REAL that is bound to a parameter and integral, from -2^53 to 2^53, as that
- * of an integer: -0.0 is "0". False for every other value. In JavaScript and R every number is a
- * REAL.
- */
+/* Writes the text of a REAL that is integral, from -2^53 to 2^53, as that of an integer: -0.0 is
+ * "0". False for every other value. */
 enum { PT_BOUND_INTEGER_SIZE = 24 };
+bool pt_value_integral_real(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE]);
+
+/* The same for a REAL that is bound to a parameter. In JavaScript and R every number is a REAL. */
 bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE]);
 
 /*

@@ -246,9 +246,9 @@ static void assert_told_to_name_a_store(sqlite3 *db, const char *sql, const char
 {
     assert_int_equal(code_of(db, "%s", sql), SQLITE_ERROR);
     const char *message = sqlite3_errmsg(db);
-    assert_non_null(strstr(message, "this connection's private store has no "));
+    assert_non_null(strstr(message, "store '(private)' has no "));
     assert_non_null(strstr(message, what));
-    assert_non_null(strstr(message, "with store='path' one that all connections share"));
+    assert_non_null(strstr(message, "to share a store, name a file with store='path'"));
 }
 
 static void connections_to_one_database_in_memory_are_told_to_name_a_store(void **state)
