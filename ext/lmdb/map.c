@@ -1,10 +1,12 @@
 #include "lmdb/map.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <sys/mman.h>
+#include <sys/statvfs.h>
 #include <unistd.h>
 
 #include "base/sqlite.h"
@@ -191,9 +193,39 @@ int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error)
 
 /* --- Room --- */
 
+/*
+ * How many pages deletes need. A delete copies the pages on the way to an entity, in up to four
+ * databases, and those of large values and long keys. A range is deleted from its first page to its
+ * last, and pages that become empty on the way are used again at once: it takes about as many as
+ * one entity. Scattered entities take a page each. What a commit frees, LMDB writes in one piece,
+ * 511 pages to a page.
+ *
+ * LMDB uses the pages that a commit has freed only in the second commit after it. So after a commit
+ * that has touched the reserve comes one that has nothing to do (lmdb/writer.c:pt_lmdb_renew).
+ * END_PAGES are for some of those.
+ */
+enum {
+    RENEWAL_PAGES = 8,   /* that a commit takes in any case */
+    END_PAGES = 40,      /* to be left by a commit; half of them by one that only deletes */
+    SCATTERED_MAX = 96,  /* entities that can be deleted, each in a page of its own */
+    FREED_IN_PAGE = 500, /* pages in a page of LMDB's list of free pages, a little less */
+};
+
+/* Pages that a file must have beside `used` so that LMDB can commit what has been written. */
+static size_t pages_to_commit(size_t used)
+{
+    return RENEWAL_PAGES + used / FREED_IN_PAGE;
+}
+
+static size_t pages_to_delete(size_t used)
+{
+    size_t scattered = used < SCATTERED_MAX ? used : SCATTERED_MAX;
+    return scattered + 2 * pages_to_commit(used) + END_PAGES;
+}
+
 enum {
     HEADROOM_PART = 50,      /* a fiftieth of the map is left for deletes, */
-    HEADROOM_PAGES = 64,     /* but at least as many pages as a few transactions copy */
+    HEADROOM_PAGES = 32,     /* but at least what they need and what a few transactions copy */
     WATCHED_PAGES = 1 << 20, /* with more pages left than this, puts are not checked */
     FREE_DBI = 0,            /* LMDB's list of free pages */
 };
@@ -211,19 +243,33 @@ size_t pt_lmdb_pages_in_use(const pt_lmdb_env *env, MDB_txn *txn)
            pages_of(txn, env->chunks);
 }
 
+/*
+ * LMDB has no function that tells how many pages a transaction has taken from the end of the file.
+ * Its MDB_txn begins with two pointers and the number of the next page. In another version of LMDB
+ * the number could be elsewhere, so it is compared with what it must be when a transaction begins.
+ */
+static size_t read_end(const MDB_txn *txn)
+{
+    size_t words[3];
+    memcpy(words, (const void *)txn, sizeof words);
+    return words[2];
+}
+
 void pt_lmdb_room_measure(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn)
 {
     MDB_envinfo info;
     mdb_env_info(env->env, &info);
     size_t map_pages = info.me_mapsize / env->page_size;
     size_t headroom = map_pages / HEADROOM_PART;
-    if (headroom < HEADROOM_PAGES) {
-        headroom = HEADROOM_PAGES;
+    size_t least = HEADROOM_PAGES + pages_to_delete(info.me_last_pgno + 1);
+    if (headroom < least) {
+        headroom = least;
     }
     *room = (pt_lmdb_room){.next_page = info.me_last_pgno + 1};
+    room->end_is_known = read_end(txn) == room->next_page;
     room->page_limit = map_pages > headroom ? map_pages - headroom : 0;
     room->watched = room->next_page + WATCHED_PAGES > room->page_limit;
-    if (room->watched) {
+    if (room->watched || !room->end_is_known) {
         room->pages_before = pt_lmdb_pages_in_use(env, txn);
     }
 }
@@ -249,6 +295,15 @@ int pt_lmdb_count_free_pages(MDB_txn *txn, size_t *pages)
     }
     *pages = counted;
     return MDB_SUCCESS;
+}
+
+size_t pt_lmdb_room_end(const pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn)
+{
+    if (room->end_is_known) {
+        return read_end(txn);
+    }
+    size_t pages = pt_lmdb_pages_in_use(env, txn);
+    return room->next_page + (pages > room->pages_before ? pages - room->pages_before : 0);
 }
 
 /* The free pages of the version before this transaction. Only a read transaction shows them all, as
@@ -282,4 +337,139 @@ int pt_lmdb_room_check(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn)
     }
     return room->next_page + grown < room->page_limit + room->free_pages ? MDB_SUCCESS
                                                                          : MDB_MAP_FULL;
+}
+
+/* --- The reserve --- */
+
+enum { LEAST_STEP = 16, LARGEST_STEP = 64 }; /* pages asked for at once */
+
+/* The whole file if its pages up to `end` are in use. */
+static size_t pages_with_reserve(size_t end)
+{
+    return end + pages_to_commit(end) + pages_to_delete(end);
+}
+
+void pt_lmdb_reserve_none(pt_lmdb_reserve *reserve)
+{
+    *reserve = (pt_lmdb_reserve){.allocated = SIZE_MAX};
+}
+
+/* Returns 0 or errno. The file's size stays. */
+static int allocate_pages(int fd, size_t first, size_t end, size_t page_size)
+{
+    int result;
+    do {
+        result = fallocate(fd, FALLOC_FL_KEEP_SIZE, (off_t)(first * page_size),
+                           (off_t)((end - first) * page_size));
+    } while (result != 0 && errno == EINTR);
+    return result == 0 ? 0 : errno;
+}
+
+static bool disk_has_room(int fd, size_t bytes)
+{
+    struct statvfs disk;
+    return fstatvfs(fd, &disk) == 0 && (uint64_t)disk.f_bavail * disk.f_frsize / 2 > bytes;
+}
+
+/*
+ * When room is scarce, asks for one page after the other. A tmpfs that has no room for a whole
+ * range takes away also the pages of it that it had given before, perhaps to another process.
+ */
+static int allocate_one_by_one(pt_lmdb_reserve *reserve, int fd, size_t first, size_t end,
+                               size_t page_size)
+{
+    int problem = 0;
+    while (problem == 0 && first < end) {
+        problem = allocate_pages(fd, first, first + 1, page_size);
+        if (problem == 0) {
+            reserve->allocated = ++first;
+        }
+    }
+    return problem;
+}
+
+/* The file ends before page `used` at present. Returns 0 or errno. */
+static int allocate_up_to(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, size_t used, size_t end)
+{
+    int fd;
+    mdb_env_get_fd(env->env, &fd);
+    size_t first = reserve->allocated > used ? reserve->allocated : used;
+    int problem = ENOSPC;
+    if (disk_has_room(fd, (end - first) * env->page_size)) {
+        problem = allocate_pages(fd, reserve->allocated, end, env->page_size);
+        reserve->allocated = problem == 0 ? end : reserve->allocated;
+    }
+    if (problem == ENOSPC) {
+        problem = allocate_one_by_one(reserve, fd, first, end, env->page_size);
+    }
+    if (problem == EOPNOTSUPP || problem == ENOSYS) {
+        pt_lmdb_reserve_none(reserve);
+        return 0;
+    }
+    return problem;
+}
+
+static int count_reader(const char *line, void *context)
+{
+    /* The line of a reader ends with its version, other lines with a word or a dash. */
+    const char *last = strrchr(line, ' ');
+    *(int *)context += last != NULL && last[1] >= '0' && last[1] <= '9';
+    return 0;
+}
+
+int pt_lmdb_count_readers(const pt_lmdb_env *env)
+{
+    int readers = 0;
+    mdb_reader_check(env->env, NULL); /* without those of dead processes */
+    mdb_reader_list(env->env, count_reader, &readers);
+    return readers;
+}
+
+/* True if the file has so many free pages that it needs no reserve behind its last page. Only the
+ * writer may be reading: pages that are freed while a snapshot is in use cannot be used again. */
+static bool has_free_pages(const pt_lmdb_env *env, MDB_txn *txn, size_t file_pages)
+{
+    enum { META_PAGES = 2 };
+    size_t used = META_PAGES + pt_lmdb_pages_in_use(env, txn) + pages_of(txn, env->meta) +
+                  pages_of(txn, env->garbage) + pages_of(txn, FREE_DBI);
+    return pages_with_reserve(used) <= file_pages && pt_lmdb_count_readers(env) <= 1;
+}
+
+/* A commit may take the last pages, but not those with which the next one begins. It has not taken
+ * any if it did not make the file longer: then the free pages in it were enough. */
+static bool leaves_the_end(const pt_lmdb_room *room, size_t end, size_t file_pages,
+                           bool only_deletes)
+{
+    size_t left = only_deletes ? END_PAGES / 2 : END_PAGES;
+    return end == room->next_page || end + pages_to_commit(end) + left <= file_pages;
+}
+
+int pt_lmdb_reserve_check(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, MDB_txn *txn,
+                          const pt_lmdb_room *room, size_t end, bool only_deletes)
+{
+    MDB_envinfo info;
+    mdb_env_info(env->env, &info);
+    size_t map_pages = info.me_mapsize / env->page_size;
+    size_t step = end / LEAST_STEP < LARGEST_STEP ? end / LEAST_STEP + 1 : LARGEST_STEP;
+    size_t wanted = pages_with_reserve(end + step);
+    int problem = 0;
+    wanted = wanted < map_pages ? wanted : map_pages;
+    if (wanted > reserve->allocated) {
+        problem = allocate_up_to(reserve, env, room->next_page, wanted);
+    }
+    size_t file_pages = reserve->allocated < map_pages ? reserve->allocated : map_pages;
+    if (pages_with_reserve(end) <= file_pages) {
+        reserve->limit = pages_with_reserve(end + step) <= file_pages ? end + step : end;
+        reserve->is_scarce = problem != 0;
+        return MDB_SUCCESS;
+    }
+    if (problem != 0 && problem != ENOSPC && problem != EDQUOT) {
+        return MDB_SUCCESS; /* LMDB finds out whether there is room */
+    }
+    reserve->is_scarce = true;
+    reserve->touched = true;
+    /* If it is the map that is full, each put has been checked: pt_lmdb_room_check. */
+    bool allowed = leaves_the_end(room, end, file_pages, only_deletes) &&
+                   (only_deletes || problem == 0 || has_free_pages(env, txn, file_pages));
+    return allowed ? MDB_SUCCESS : problem != 0 ? problem : MDB_MAP_FULL;
 }

@@ -41,6 +41,7 @@ int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error);
 /* In pages. */
 typedef struct pt_lmdb_room {
     bool watched;        /* puts are to be checked */
+    bool end_is_known;   /* pt_lmdb_room_end reads it from LMDB */
     size_t next_page;    /* after the last page before this transaction */
     size_t page_limit;   /* puts may use the map up to here */
     size_t pages_before; /* in use before this transaction */
@@ -54,6 +55,39 @@ void pt_lmdb_room_measure(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *t
 /* Before a put, if the room is watched: MDB_MAP_FULL if the put would use pages that must be left.
  * Returns LMDB's code. */
 int pt_lmdb_room_check(pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn);
+
+/* The page after the last one that the file will have if the transaction is committed now; an
+ * estimate, rather too low, if the end is not known. */
+size_t pt_lmdb_room_end(const pt_lmdb_room *room, const pt_lmdb_env *env, MDB_txn *txn);
+
+/*
+ * Room on the disk, of which puts must leave some too. The disk is asked for it before LMDB needs
+ * it (fallocate): the file has blocks behind its last page, and commits that put something must
+ * leave the reserve untouched, unless as many pages in the file are free. Commits that only delete
+ * may use it. All zeros: nothing is known.
+ */
+
+/* In pages. */
+typedef struct pt_lmdb_reserve {
+    size_t allocated; /* the file's pages up to here have blocks on the disk */
+    size_t limit;     /* a commit that ends the file here or before leaves the reserve untouched */
+    bool is_scarce;   /* when last asked, disk or map had no room for more */
+    bool touched;     /* and a commit used the reserve, was refused, or dropped a table */
+} pt_lmdb_reserve;
+
+/* For a file that is not to have a reserve on the disk. */
+void pt_lmdb_reserve_none(pt_lmdb_reserve *reserve);
+
+/*
+ * Before a commit that ends the file at page `end`, beyond reserve->limit: asks the disk for more.
+ * MDB_SUCCESS: the disk and the map have room for the commit and for deletes after it, or it only
+ * deletes and leaves enough for the next one. ENOSPC, EDQUOT or MDB_MAP_FULL if not.
+ */
+int pt_lmdb_reserve_check(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, MDB_txn *txn,
+                          const pt_lmdb_room *room, size_t end, bool only_deletes);
+
+/* Snapshots that are in use, by all processes. */
+int pt_lmdb_count_readers(const pt_lmdb_env *env);
 
 /* Pages of the sub-databases that grow with the entities, in the version of the transaction. */
 size_t pt_lmdb_pages_in_use(const pt_lmdb_env *env, MDB_txn *txn);

@@ -294,6 +294,7 @@ static void switch_to_copy(pt_lmdb_store *store, pt_lmdb_temporary *copy, const 
     /* The copy has versions and a size of its own. */
     store->committed = (pt_lmdb_outcome){0};
     store->file_size = 0;
+    store->reserve = (pt_lmdb_reserve){0};
 }
 
 /* Once the old file is closed it may be impossible to open either file, and the store stays closed.
@@ -373,6 +374,9 @@ static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engin
     }
     *store = (pt_lmdb_store){
         .base = {.engine = engine}, .fd = fd, .references = 1, .writer_state = PT_WRITER_FREE};
+    if (fd < 0) {
+        pt_lmdb_reserve_none(&store->reserve); /* a private store is not there to be cleared up */
+    }
     store->fork_count = atomic_load(&pt_lmdb_fork_count);
     store->base.path = sqlite3_mprintf("%s", path);
     store->base.dictionary = pt_dictionary_new();

@@ -15,6 +15,7 @@
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/locks.h"
 #include "lmdb/file/temporary.h"
+#include "lmdb/map.h"
 #include "lmdb/page/format.h"
 #include "store/engine.h"
 
@@ -84,7 +85,8 @@ typedef struct pt_lmdb_store {
     uint8_t nonce[PT_FORMAT_NONCE_SIZE]; /* random; the nonces of commits are made from it */
     int64_t last_timestamp;              /* given out by this process */
     unsigned commits;
-    off_t file_size;              /* the file is at least as large */
+    off_t file_size; /* the file is at least as large */
+    pt_lmdb_reserve reserve;
     _Atomic int64_t newest_clock; /* of all states that were read or committed; not guarded */
 } pt_lmdb_store;
 

@@ -19,6 +19,8 @@ struct pt_writer {
     MDB_txn *txn;
     pt_lmdb_outcome next; /* at first that of the commit before this transaction */
     bool failed;          /* an operation failed half-way: the transaction must not be committed */
+    bool has_put;         /* something that makes the store larger */
+    bool must_commit;     /* an undo or a renewal: it may take the last pages */
     pt_lmdb_room room;
     pthread_t thread; /* LMDB binds a write transaction to the thread that began it */
     size_t scattered; /* operations that were not appended: each may change a page of its own */
@@ -285,6 +287,31 @@ static int put_value(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_sli
                        : count_change(writer, tree, key, 1, (int64_t)key.size + size);
 }
 
+/* Garbage may always be put: dropping a table is how to make room. In a store without room that is
+ * to help at once. */
+static int prepare_drop(const pt_writer *writer)
+{
+    pt_lmdb_reserve *reserve = &writer->store->reserve;
+    reserve->touched |= reserve->is_scarce;
+    return MDB_SUCCESS;
+}
+
+/* Refuses a put that there is no room for in the map. Returns LMDB's code. */
+static int prepare_put(pt_writer *writer)
+{
+    pt_lmdb_reserve *reserve = &writer->store->reserve;
+    writer->has_put = true;
+    if (!writer->room.watched) {
+        return MDB_SUCCESS;
+    }
+    int mdb_rc = pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn);
+    if (mdb_rc == MDB_MAP_FULL) {
+        reserve->touched = true;
+        reserve->is_scarce = true;
+    }
+    return mdb_rc;
+}
+
 int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error *error)
 {
     PT_ASSERT(is_writing(writer));
@@ -297,10 +324,7 @@ int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error
                             writer->store->base.path, (sqlite3_int64)key.size,
                             (sqlite3_int64)longest);
     }
-    /* Garbage may always be put: dropping a table is how to make room. */
-    bool checked = writer->room.watched && tree != &writer->garbage;
-    int mdb_rc =
-        checked ? pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn) : MDB_SUCCESS;
+    int mdb_rc = tree == &writer->garbage ? prepare_drop(writer) : prepare_put(writer);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put_value(writer, tree, key, record);
     }
@@ -339,6 +363,7 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
     PT_ASSERT(is_writing(writer) && writer->store == pt_lmdb_own_snapshot(snapshot)->store);
     bool found;
     pt_slice record;
+    writer->must_commit = true;
     int rc = pt_lmdb_get(snapshot, key, &found, &record, error);
     if (rc != SQLITE_OK) {
         writer->failed = true;
@@ -590,6 +615,34 @@ static int commit_txn(pt_writer *writer, pt_sync sync, pt_error *error)
     return rc;
 }
 
+/* Asks for room on the disk before LMDB needs it. Returns LMDB's code. */
+static int check_reserve(pt_writer *writer)
+{
+    pt_lmdb_reserve *reserve = &writer->store->reserve;
+    const pt_lmdb_env *env = &writer->store->env;
+    size_t end = pt_lmdb_room_end(&writer->room, env, writer->txn);
+    if (end <= reserve->limit) {
+        return MDB_SUCCESS;
+    }
+    if (!writer->has_put && (writer->must_commit || !writer->room.end_is_known)) {
+        reserve->touched |= reserve->is_scarce;
+        return MDB_SUCCESS;
+    }
+    return pt_lmdb_reserve_check(reserve, env, writer->txn, &writer->room, end, !writer->has_put);
+}
+
+static int fail_without_room(const pt_writer *writer, int mdb_rc, pt_error *error)
+{
+    if (mdb_rc == MDB_MAP_FULL) {
+        return pt_lmdb_fail(error, mdb_rc, writer->store->base.path, "committing");
+    }
+    return pt_error_set(
+        error, SQLITE_FULL, "store %Q: %s while committing; make room on the disk, %s",
+        writer->store->base.path, mdb_strerror(mdb_rc),
+        writer->has_put ? "or delete entities, for which some of it is kept"
+                        : "or delete less at once; and end old readers, which keep deleted pages");
+}
+
 int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error)
 {
     pt_lmdb_store *store = writer->store;
@@ -606,5 +659,48 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
         pt_lmdb_write_abort(writer);
         return pt_lmdb_fail(error, mdb_rc, store->base.path, "preparing a commit");
     }
+    mdb_rc = check_reserve(writer);
+    if (mdb_rc != MDB_SUCCESS) {
+        rc = fail_without_room(writer, mdb_rc, error);
+        pt_lmdb_write_abort(writer);
+        return rc;
+    }
     return commit_txn(writer, commit->sync, error);
+}
+
+/* --- Renewal --- */
+
+/* Sets *more if there may be more to collect. */
+static int commit_renewal(pt_lmdb_store *store, bool *more, pt_error *error)
+{
+    const pt_commit commit = {.sync = PT_SYNC_NORMAL};
+    pt_writer *writer;
+    int rc = pt_lmdb_write_begin(&store->base, &writer, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    writer->must_commit = true;
+    if (pt_lmdb_count_readers(&store->env) != 0 ||
+        pt_lmdb_write_collect(writer, more, error) != SQLITE_OK) {
+        pt_lmdb_write_abort(writer);
+        *more = false;
+        return SQLITE_OK;
+    }
+    rc = pt_lmdb_write_commit(writer, &commit, error);
+    store->reserve.touched = false;
+    return rc;
+}
+
+void pt_lmdb_renew(pt_lmdb_store *store)
+{
+    enum { COMMITS_MAX = 16 }; /* each collects a slice; other sessions may be waiting */
+    pt_error ignored = PT_ERROR_NONE;
+    bool again = true;
+    for (int i = 0; again && i < COMMITS_MAX; i++) {
+        bool more = false;
+        again = commit_renewal(store, &more, &ignored) == SQLITE_OK;
+        again &= more;
+    }
+    store->reserve.touched |= again;
+    pt_error_clear(&ignored);
 }

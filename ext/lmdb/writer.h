@@ -7,7 +7,15 @@
 #ifndef PT_LMDB_WRITER_H
 #define PT_LMDB_WRITER_H
 
-#include "store/engine.h"
+#include "lmdb/registry.h"
+
+/*
+ * With the writer lock held, between transactions: if a commit touched the reserve (lmdb/map.h),
+ * commits nothing, so that the next one can use the pages that it freed, and deletes what is left
+ * of dropped tables. Waits until no snapshot is in use, as it would not help before: then a later
+ * call does it.
+ */
+void pt_lmdb_renew(pt_lmdb_store *store);
 
 int pt_lmdb_write_begin(pt_store *store, pt_writer **writer, pt_error *error);
 int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error);

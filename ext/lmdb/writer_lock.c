@@ -64,6 +64,9 @@ int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
         return rc;
     }
     pt_lmdb_change_writer_state(store, PT_WRITER_FREE, PT_WRITER_HELD);
+    if (store->reserve.touched) {
+        pt_lmdb_renew(store); /* after the last commit a snapshot was in use */
+    }
     return SQLITE_OK;
 }
 
@@ -95,6 +98,9 @@ void pt_lmdb_unlock(pt_store *base)
     if (store->fd >= 0 && store->last_timestamp > atomic_load(&store->newest_clock) &&
         store->last_timestamp > pt_ticks_now()) {
         store_last_timestamp(store);
+    }
+    if (store->reserve.touched) {
+        pt_lmdb_renew(store);
     }
     pt_lmdb_change_writer_state(store, PT_WRITER_BETWEEN_WRITES, PT_WRITER_FREE);
     /* The file first. Otherwise the next session in the queue would lock the file through the same

@@ -11,7 +11,7 @@
 
 #include "fixtures/store.h"
 
-enum { PAGE = 4096, ROWS = 60, PAGES_MAX = 400 };
+enum { PAGE = 4096, ROWS = 60, PAGES_MAX = 400, PAGES_LEFT = 500, DELETES = 100 };
 
 #define DISK_SIZE "size=6m"
 #define STORE "main.db-ptable"
@@ -192,6 +192,34 @@ static void the_disk_fills_at_every_page_of_a_commit(void **state)
     }
 }
 
+/* The store keeps some of the disk for deletes. */
+static void deletes_need_no_room(void **state)
+{
+    const char *folder = need_disk(state);
+    sqlite3 *db = open_with_tables(folder, &transactions[0]);
+    leave_pages(folder, PAGES_LEFT);
+    int written = 0;
+    while (code_of(db, "INSERT INTO t VALUES('fill', %d, printf('%%.3000c', 'x'))", written) ==
+           SQLITE_OK) {
+        written++;
+    }
+    assert_true(is_explained(db) && written > PAGES_LEFT / 4);
+    make_room(folder);
+    leave_pages(folder, 0);
+    for (int i = 0; i < DELETES; i++) {
+        run(db, "DELETE FROM t WHERE PartitionKey = 'fill' AND RowKey = %d", i);
+    }
+    run(db, "BEGIN; DELETE FROM t WHERE PartitionKey = 'fill' AND RowKey LIKE '%%7'; COMMIT");
+    run(db, "INSERT INTO t VALUES('again', 1, printf('%%.3000c', 'x'))");
+    run(db, "DELETE FROM pt_tables WHERE TableName = 't'");
+    run(db, "INSERT INTO pt_tables(TableName) VALUES('t')");
+    run(db, "INSERT INTO t VALUES('again', 1, printf('%%.3000c', 'x'))");
+    assert_number(db, 1, "SELECT count(*) FROM t");
+    make_room(folder);
+    close_database(db);
+    remove_files(folder);
+}
+
 /* --- The lock file --- */
 
 enum { LOCK_FILE_PAGES = 16, READERS = 100 };
@@ -271,6 +299,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(the_disk_fills_at_every_page_of_a_commit, mount_disk,
                                         unmount_disk),
+        cmocka_unit_test_setup_teardown(deletes_need_no_room, mount_disk, unmount_disk),
         cmocka_unit_test_setup_teardown(a_lock_file_without_room_is_refused, mount_disk,
                                         unmount_disk),
         cmocka_unit_test_setup_teardown(a_private_store_without_room_is_refused, mount_disk,
