@@ -94,11 +94,8 @@ void pt_buffer_free(pt_buffer *buffer)
     *buffer = (pt_buffer){0};
 }
 
-bool pt_array_reserve(void *array, size_t *capacity, size_t count, size_t size)
+bool pt_array_grow(void *array, size_t *capacity, size_t count, size_t size)
 {
-    if (count <= *capacity) {
-        return true;
-    }
     size_t larger = *capacity == 0 ? FIRST_ELEMENTS : 2 * *capacity;
     larger = larger > count ? larger : count;
     void *memory;

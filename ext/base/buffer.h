@@ -33,12 +33,18 @@ bool pt_buffer_assign(pt_buffer *buffer, pt_slice slice);
 
 void pt_buffer_free(pt_buffer *buffer);
 
+/* For pt_array_reserve. */
+bool pt_array_grow(void *array, size_t *capacity, size_t count, size_t size);
+
 /*
  * Makes room for `count` elements of `size` bytes in an array, and sets its capacity. `array`
  * points to the pointer to its memory, which is from sqlite3_malloc or NULL. Returns false when out
  * of memory; then nothing has changed.
  */
-bool pt_array_reserve(void *array, size_t *capacity, size_t count, size_t size);
+static inline bool pt_array_reserve(void *array, size_t *capacity, size_t count, size_t size)
+{
+    return count <= *capacity || pt_array_grow(array, capacity, count, size);
+}
 
 static inline pt_slice pt_buffer_slice(const pt_buffer *buffer)
 {

@@ -121,7 +121,7 @@ static void failing_reads_are_reported(void **state)
         fail_each_call(functions[i], MDB_CORRUPTED, SQLITE_CORRUPT, read_all);
         fail_each_call(functions[i], EIO, SQLITE_IOERR, read_all);
     }
-    /* Only keys that exist are searched for exactly. */
+    /* A cursor searches exactly only for keys that exist. */
     fail_each_call(LMDB_CURSOR_SET, MDB_NOTFOUND, SQLITE_CORRUPT, read_all);
 }
 
