@@ -30,6 +30,20 @@ SELECT N FROM o CROSS JOIN T WHERE T.PartitionKey = o.nocase;
 SELECT N FROM o CROSS JOIN T WHERE o.plain = T.PartitionKey;
 SELECT N FROM o CROSS JOIN T WHERE +o.nocase >= T.PartitionKey;
 
+-- So it does for a Guid column, which is NOCASE.
+.eqp off
+CREATE VIRTUAL TABLE G USING ptable(Id Guid, store='plans.ptable', table=T);
+INSERT INTO G VALUES ('g', '', '0F8FAD5B-D9CB-469F-A165-70867728950E');
+CREATE TABLE p(Id TEXT PRIMARY KEY) WITHOUT ROWID;
+INSERT INTO p VALUES ('0f8fad5b-d9cb-469f-a165-70867728950e');
+.eqp on
+SELECT count(*) FROM G CROSS JOIN p WHERE p.Id = G.Id AND PartitionKey = 'g';
+SELECT count(*) FROM G WHERE Id = '0F8FAD5B-D9CB-469F-A165-70867728950E' COLLATE BINARY;
+SELECT count(*) FROM G WHERE Id = '0F8FAD5B-D9CB-469F-A165-70867728950E' OR Id IN ('0F8FAD5B-d9cb-469f-A165-70867728950E');
+.eqp off
+DELETE FROM G WHERE PartitionKey = 'g';
+.eqp on
+
 -- ORDER BY, GROUP BY and DISTINCT use the order of the keys, but not under another collation.
 SELECT group_concat(N, '') FROM (SELECT N FROM T ORDER BY PartitionKey, RowKey);
 SELECT group_concat(N, '') FROM (SELECT N FROM T ORDER BY PartitionKey COLLATE BINARY, RowKey COLLATE BINARY);
@@ -46,6 +60,10 @@ SELECT Body FROM Q WHERE TimeNextVisible <= datetime('now', '+30 minutes');
 SELECT Body FROM Q WHERE TimeNextVisible <= datetime('now', '+30 minutes') COLLATE PT_DATETIME;
 SELECT Body FROM Q WHERE TimeNextVisible < strftime('%Y-%m-%dt', 'now', '+3 days') COLLATE NOCASE;
 SELECT Body FROM Q WHERE TimeNextVisible < strftime('%Y-%m-%dT', 'now', '+3 days') COLLATE BINARY;
+-- '2000-13' is not a time: under PT_DATETIME it comes after all times.
+SELECT Body FROM Q WHERE TimeNextVisible > '2000-13' COLLATE BINARY;
+SELECT Body FROM Q WHERE TimeNextVisible > '2000-13';
+SELECT Body FROM Q WHERE TimeNextVisible < '2000-13';
 SELECT Body FROM Q WHERE TimeNextVisible GLOB '2*' AND TimeNextVisible LIKE '2%z';
 SELECT Body FROM Q WHERE TimeNextVisible IN ('2000-01-01', '2000-01-01 00:00');
 SELECT Body FROM Q WHERE MessageId IN (SELECT upper(MessageId) COLLATE NOCASE FROM Q) OR upper(MessageId) = MessageId COLLATE NOCASE;
