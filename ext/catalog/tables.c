@@ -2,8 +2,11 @@
 
 #include "catalog/stores.h"
 #include "catalog/tables_cursor.h"
+#include "entity/azure_limits.h"
 #include "module/companion.h"
 #include "module/module.h"
+#include "module/store_path.h"
+#include "table/table.h"
 
 static int connect_tables(sqlite3 *db, void *context, int argc, const char *const *argv,
                           sqlite3_vtab **vtab, char **message)
@@ -11,7 +14,8 @@ static int connect_tables(sqlite3 *db, void *context, int argc, const char *cons
     (void)argc;
     (void)argv;
     int rc = sqlite3_declare_vtab(
-        db, "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, Entities INT, Bytes INT)");
+        db, "CREATE TABLE x(Store TEXT, TableName TEXT COLLATE NOCASE, Entities INT, Bytes INT, "
+            "Limits HIDDEN TEXT)");
     if (rc != SQLITE_OK) {
         *message = sqlite3_mprintf("%s", sqlite3_errmsg(db));
         return rc;
@@ -44,17 +48,100 @@ static int begin_write(sqlite3_vtab *vtab)
     tables->follower.joining = true;
     tables->follower.joined = true;
     tables->begun = true;
+    tables->connected = false;
     return SQLITE_OK;
 }
 
+/*
+ * --- How durable ---
+ *
+ * A commit is full, unless the connection declares tables in the store and all have sync=off. A
+ * declared table that cannot be asked counts as one that has not.
+ */
+
+/* Prepares a statement on the table, which makes SQLite connect it. False if that fails. */
+static bool connect_declared(sqlite3 *db, const char *schema, const char *name)
+{
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
+    bool connected = sql != NULL && sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK;
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
+    return connected;
+}
+
+/* Connects the ptables and queues of a schema. *complete = false if one may be missing. */
+static int connect_all_in_schema(sqlite3 *db, const char *schema, bool *complete, pt_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf(
+        "SELECT name, sql FROM \"%w\".sqlite_schema WHERE type = 'table' OR type IS NULL", schema);
+    if (sql == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        const char *declaration = (const char *)sqlite3_column_text(statement, 1);
+        bool known = name != NULL && declaration != NULL; /* an authorizer can hide them */
+        bool other = known && sqlite3_strlike("create virtual%using%pt%", declaration, 0) != 0;
+        *complete = *complete && (other || (known && connect_declared(db, schema, name)));
+        rc = SQLITE_OK;
+    }
+    *complete = *complete && rc == SQLITE_DONE && !pt_module_is_ignored(statement);
+    sqlite3_finalize(statement);
+    return rc == SQLITE_NOMEM ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+/*
+ * Once in a transaction. The statements can call the application, which may roll back, so this
+ * comes before everything else. The application may also detach a database, so its name is copied.
+ */
+static int connect_all_tables(pt_tables *tables, pt_error *error)
+{
+    sqlite3 *db = tables->follower.connection->db;
+    int rc = SQLITE_OK;
+    if (tables->connected) {
+        return SQLITE_OK;
+    }
+    tables->connected = true;
+    tables->complete = true;
+    const char *name;
+    for (int i = 0; rc == SQLITE_OK && (name = sqlite3_db_name(db, i)) != NULL; i++) {
+        char *schema = sqlite3_mprintf("%s", name);
+        rc = schema != NULL ? connect_all_in_schema(db, schema, &tables->complete, error)
+                            : pt_error_nomem(error);
+        sqlite3_free(schema);
+    }
+    return rc;
+}
+
+static bool all_tables_are_off(const pt_tables *tables, const pt_session *session)
+{
+    const char *path = pt_session_store(session)->path;
+    bool declared = false;
+    pt_connected *each = pt_connected_tables_first(tables->follower.connection);
+    for (; each != NULL; each = each->next) {
+        const pt_table *table = pt_table_of_connected(each);
+        bool here = table->path != NULL && strcmp(table->path, path) == 0;
+        if (here && table->config.sync != PT_SYNC_OFF) {
+            return false;
+        }
+        declared = declared || here;
+    }
+    return declared && tables->complete;
+}
+
 /* Begins writing to a store. *view is what the transaction sees of it. */
-static int begin_store(pt_session *session, pt_view **view, pt_error *error)
+static int begin_store(const pt_tables *tables, pt_session *session, pt_view **view,
+                       pt_error *error)
 {
     int rc = pt_session_begin(session, error);
     if (rc == SQLITE_OK) {
         rc = pt_session_read(session, view, error);
     }
-    if (rc == SQLITE_OK) {
+    if (rc == SQLITE_OK && !all_tables_are_off(tables, session)) {
         pt_session_require_sync(session, PT_SYNC_FULL);
     }
     return rc;
@@ -73,7 +160,7 @@ static int drop_table(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
     }
     pt_view *view = NULL;
     pt_table_entry entry = {0};
-    int rc = begin_store(session, &view, error);
+    int rc = begin_store(tables, session, &view, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_read(view, name, &entry, error);
     }
@@ -84,6 +171,26 @@ static int drop_table(pt_tables *tables, sqlite3_int64 rowid, pt_error *error)
 }
 
 /* --- INSERT --- */
+
+/* Limits is 'azure' or 'none', in any case, or NULL. */
+static int check_limits(sqlite3_value *limits, const char *name, pt_error *error)
+{
+    if (sqlite3_value_type(limits) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    const char *text = (const char *)sqlite3_value_text(limits);
+    if (text == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (sqlite3_stricmp(text, "azure") == 0) {
+        return pt_limits_check_table_name(name, error);
+    }
+    return sqlite3_stricmp(text, "none") == 0
+               ? SQLITE_OK
+               : pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                              "Limits is %Q; give 'azure', 'none' or leave it out (InvalidInput)",
+                              text);
+}
 
 static int check_new_name(sqlite3_value *value, const char **name, pt_error *error)
 {
@@ -115,17 +222,24 @@ static int check_new_name(sqlite3_value *value, const char **name, pt_error *err
     return SQLITE_OK;
 }
 
-static int refuse_existing(const pt_tables *tables, const pt_session *session, const char *name,
+/* `name` is the table's own spelling. */
+static int refuse_existing(const pt_tables *tables, const pt_session *session, pt_slice name,
                            pt_error *error)
 {
     bool replaces = sqlite3_vtab_on_conflict(tables->follower.connection->db) == SQLITE_REPLACE;
-    return pt_error_set(
-        error, SQLITE_CONSTRAINT_PRIMARYKEY,
-        replaces ? "store %Q already has a table %Q, and INSERT OR REPLACE does not drop its "
-                   "entities; to drop them, DELETE the table first (TableAlreadyExists)"
-                 : "store %Q already has a table %Q; use it, or INSERT OR IGNORE "
-                   "(TableAlreadyExists)",
-        pt_session_store(session)->path, name);
+    char *spelling = sqlite3_mprintf("%.*s", (int)name.size, (const char *)name.data);
+    if (spelling == NULL) {
+        return pt_error_nomem(error);
+    }
+    pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
+                 replaces
+                     ? "store %Q already has a table %Q, and INSERT OR REPLACE does not drop its "
+                       "entities; to drop them, DELETE the table first (TableAlreadyExists)"
+                     : "store %Q already has a table %Q; use it, or INSERT OR IGNORE "
+                       "(TableAlreadyExists)",
+                 pt_session_store(session)->path, spelling);
+    sqlite3_free(spelling);
+    return error->rc;
 }
 
 static int create_table_in(pt_tables *tables, pt_session *session, const char *name,
@@ -133,12 +247,12 @@ static int create_table_in(pt_tables *tables, pt_session *session, const char *n
 {
     pt_view *view = NULL;
     pt_table_entry entry = {0};
-    int rc = begin_store(session, &view, error);
+    int rc = begin_store(tables, session, &view, error);
     if (rc == SQLITE_OK) {
         rc = pt_table_directory_read(view, name, &entry, error);
     }
     if (rc == SQLITE_OK) {
-        return refuse_existing(tables, session, name, error);
+        return refuse_existing(tables, session, entry.name, error);
     }
     if (rc == SQLITE_NOTFOUND) {
         rc = pt_table_directory_add(session, name, PT_TABLE_OF_ENTITIES, error);
@@ -153,18 +267,32 @@ static int create_table_in(pt_tables *tables, pt_session *session, const char *n
     return rc;
 }
 
+/* The default store. If the main database is in memory and no store is open, that is a new private
+ * store; beside other stores the statement must say which is meant. */
+static int use_default_store(pt_connection *connection, pt_session **session, pt_error *error)
+{
+    char *path = NULL;
+    int rc = pt_store_path(connection, "main", NULL, &path, error);
+    bool creates = path == NULL && pt_connection_session_above(connection, 0) == NULL;
+    sqlite3_free(path);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    return creates ? pt_connection_use(connection, NULL, "main", true, session, error)
+                   : pt_catalog_use_store(connection, NULL, session, error);
+}
+
 /* Uses the store to create a table in. */
 static int use_given_store(const pt_tables *tables, sqlite3_value *store, pt_session **session,
                            pt_error *error)
 {
-    const char *name = NULL;
-    if (sqlite3_value_type(store) != SQLITE_NULL) {
-        name = (const char *)sqlite3_value_text(store);
-        if (name == NULL) {
-            return pt_error_nomem(error);
-        }
+    pt_connection *connection = tables->follower.connection;
+    if (sqlite3_value_type(store) == SQLITE_NULL) {
+        return use_default_store(connection, session, error);
     }
-    return pt_catalog_use_store(tables->follower.connection, name, session, error);
+    const char *name = (const char *)sqlite3_value_text(store);
+    return name != NULL ? pt_catalog_use_store(connection, name, session, error)
+                        : pt_error_nomem(error);
 }
 
 static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int64 *rowid,
@@ -175,9 +303,13 @@ static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int6
     if (sqlite3_value_type(columns[PT_TABLES_ENTITIES]) != SQLITE_NULL ||
         sqlite3_value_type(columns[PT_TABLES_BYTES]) != SQLITE_NULL) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "Entities and Bytes cannot be given; give only Store and TableName");
+                            "Entities and Bytes cannot be given; give only Store, TableName and "
+                            "Limits");
     }
     int rc = check_new_name(columns[PT_TABLES_NAME], &name, error);
+    if (rc == SQLITE_OK) {
+        rc = check_limits(columns[PT_TABLES_LIMITS], name, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_companion_join(tables->follower.connection, error);
     }
@@ -193,19 +325,27 @@ static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int6
 
 /* --- xUpdate --- */
 
+/* A function in the statement, or one called here, may have rolled the transaction back. SQLite
+ * goes on without another xBegin. */
+static int begin_table_update(pt_tables *tables, pt_error *error)
+{
+    int rc = tables->follower.joined ? connect_all_tables(tables, error) : SQLITE_OK;
+    return rc == SQLITE_OK && !tables->follower.joined ? pt_session_refuse_rolled_back(error) : rc;
+}
+
 static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     enum { OLD_ROWID, NEW_ROWID, NEW_COLUMNS };
     pt_tables *tables = pt_tables_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    int rc;
     tables->follower.joining = false;
     tables->begun = false;
-    /* A function in the statement may have rolled the transaction back. SQLite goes on without
-     * another xBegin. */
-    if (!tables->follower.joined) {
-        rc = pt_session_refuse_rolled_back(&error);
-    } else if (argc == 1) {
+    int rc = begin_table_update(tables, &error);
+    if (rc != SQLITE_OK) {
+        return pt_module_fail_write(tables->follower.connection->db, &vtab->zErrMsg, "pt_tables",
+                                    &error);
+    }
+    if (argc == 1) {
         rc = drop_table(tables, sqlite3_value_int64(argv[OLD_ROWID]), &error);
     } else if (sqlite3_value_type(argv[OLD_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_ERROR,
@@ -213,7 +353,7 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
                           "its entities, and a ptable writes into it");
     } else if (sqlite3_value_type(argv[NEW_ROWID]) != SQLITE_NULL) {
         rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
-                          "the rowid cannot be given; give only Store and TableName");
+                          "the rowid cannot be given; give only Store, TableName and Limits");
     } else {
         rc = create_table(tables, argv + NEW_COLUMNS, rowid, &error);
     }

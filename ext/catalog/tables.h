@@ -2,7 +2,9 @@
  * pt_tables: the tables of a store as rows. SELECT lists them, INSERT creates an empty table,
  * DELETE drops a table with its entities.
  *
- *     pt_tables(Store, TableName, Entities, Bytes)
+ *     pt_tables(Store, TableName, Entities, Bytes, Limits)
+ *
+ * Limits is hidden, and for INSERT only: 'azure' refuses names that the Table service refuses.
  *
  * The upper 32 bits of the rowid are the number of the session (transaction/connection.h), the
  * lower 32 bits the id of the table.

@@ -384,7 +384,7 @@ int pt_tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
     } else if (column == PT_TABLES_NAME) {
         sqlite3_result_text64(context, (const char *)cursor->table.data, cursor->table.size,
                               SQLITE_TRANSIENT, SQLITE_UTF8);
-    } else {
+    } else if (column != PT_TABLES_LIMITS) { /* which is NULL */
         rc = result_count(cursor, context, column, &error);
     }
     return rc == SQLITE_OK ? rc : pt_tables_fail(base->pVtab, &error);

@@ -7,12 +7,14 @@
 #include "module/follower.h"
 #include "transaction/table_directory.h"
 
-enum { PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES, PT_TABLES_BYTES };
+enum { PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_TABLES_LIMITS };
 
 /* The virtual table pt_tables. */
 typedef struct pt_tables {
     pt_follower follower; /* first */
     bool begun;           /* xBegin was called, and its statement has not read yet */
+    bool connected;       /* this transaction has connected the declared tables, */
+    bool complete;        /* all of them */
     unsigned cursors;     /* number of open cursors */
     pt_buffer named;      /* u32 numbers of the sessions that those cursors were told to read */
     pt_table_names names; /* names by rowid of the rows read by a statement that may delete them */

@@ -64,8 +64,8 @@ static int refuse_table_name(const char *name, const char *reason, const char *c
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(pt_slice_text(name), excerpt);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "the table's name in the store, %Q, %s; give another one with the option "
-                        "table, or leave out limits='azure' (%s)",
+                        "the table's name in the store, %Q, %s; give another one (a ptable by the "
+                        "option table), or leave out limits='azure' (%s)",
                         excerpt, reason, code);
 }
 

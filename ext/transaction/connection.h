@@ -114,6 +114,12 @@ pt_session *pt_connection_session_above(const pt_connection *connection, uint32_
 
 /* --- Connected tables: for functions that are given the name of a table in SQL --- */
 
+/* The newest; follow `next` to the others. NULL if there is none. */
+static inline pt_connected *pt_connected_tables_first(const pt_connection *connection)
+{
+    return connection->tables;
+}
+
 /* Not copied: remove the table before it is freed. */
 void pt_connected_tables_add(pt_connection *connection, pt_connected *table);
 /* Does nothing if the table was not added. */

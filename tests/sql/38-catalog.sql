@@ -3,8 +3,23 @@
 .load ./ptable
 .nullvalue NULL
 
--- Nothing is open yet, and the database in memory has no store of its own.
+-- Nothing is open yet. INSERT makes the private store of a database in memory.
 SELECT * FROM pt_tables;
+DELETE FROM pt_tables WHERE TableName = 'Logins';
+INSERT INTO pt_tables(TableName) VALUES ('Logins');
+SELECT * FROM pt_tables;
+CREATE VIRTUAL TABLE Login USING ptable(At DateTime, table=logins);
+INSERT INTO Login VALUES ('h08', '1', '2026-11-02 08:00');
+SELECT TableName, Entities FROM pt_tables;
+.open :memory:
+.load ./ptable
+BEGIN;
+INSERT INTO pt_tables(TableName) VALUES ('Logins');
+ROLLBACK;
+SELECT count(*) FROM pt_tables;
+-- A database in a file has a store once a ptable is declared.
+.open nothing.db
+.load ./ptable
 INSERT INTO pt_tables(TableName) VALUES ('Logins');
 
 .open contoso.db
@@ -48,6 +63,22 @@ INSERT INTO pt_tables(TableName) VALUES (x'4142');
 INSERT INTO pt_tables(TableName) VALUES ('a' || char(0));
 INSERT INTO pt_tables(TableName) VALUES (printf('%501c', 'n'));
 INSERT INTO pt_tables(TableName, Entities) VALUES ('Full', 100);
+-- Limits is for INSERT only. 'azure' refuses what the Table service refuses.
+INSERT INTO pt_tables(TableName, Limits) VALUES ('ok1', 'azure'), ('a' || printf('%.62c', '9'), 'AZURE');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('2026', 'none'), ('a-b', NULL), ('tables', 'None');
+SELECT TableName, Limits FROM pt_tables WHERE TableName NOT LIKE 'Log%' AND Limits IS NULL;
+INSERT INTO pt_tables(TableName, Limits) VALUES ('2027', 'azure');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('a_b', 'azure');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('Größe', 'azure');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('ab', 'azure');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('a' || printf('%.63c', '9'), 'azure');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('TABLES', 'azure');
+INSERT OR IGNORE INTO pt_tables(TableName, Limits) VALUES ('2028', 'azure'), ('ok1', 'azure');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('ok2', 'strict');
+INSERT INTO pt_tables(TableName, Limits) VALUES ('ok2', 1);
+DELETE FROM pt_tables WHERE TableName IN ('2026', 'a-b', 'tables', 'ok1') OR length(TableName) = 63;
+SELECT group_concat(TableName) FROM pt_tables;
+PRAGMA table_info(pt_tables);
 INSERT INTO pt_tables(rowid, TableName) VALUES (7, 'Seven');
 UPDATE pt_tables SET TableName = 'Staff' WHERE TableName = 'Employee';
 SELECT count(*) FROM pt_tables;

@@ -147,6 +147,8 @@ static const char *const catalog[] = {
     "INSERT OR IGNORE INTO pt_tables(TableName) VALUES ('FIRST'), ('Third')",
     "!INSERT OR REPLACE INTO pt_tables(TableName) VALUES ('First')",
     "!INSERT INTO pt_tables(TableName) VALUES ('')",
+    "!INSERT INTO pt_tables(TableName, Limits) VALUES ('1st', 'azure')",
+    "!INSERT INTO pt_tables(TableName, Limits) VALUES ('One', 1)",
     "!UPDATE pt_tables SET TableName = 'x'",
     "DELETE FROM pt_tables WHERE TableName = 'T'",
     "!SELECT * FROM T",
