@@ -104,7 +104,7 @@ DROP TABLE t;
 CREATE VIRTUAL TABLE t USING ptable(Name String, Age Int32);
 SELECT count(*) FROM t;
 
-.print == Pitfalls: keys are text, scan=deny, a database that was moved without its store
+.print == Pitfalls: keys are text, scan=deny, times, a database that was moved without its store
 INSERT INTO t(PartitionKey, RowKey) VALUES ('a', 9), ('a', 10), ('a', pt_pad(9, 6)), ('a', pt_pad(10, 6));
 SELECT RowKey FROM t;
 CREATE TABLE Numbers(id INTEGER);
@@ -114,6 +114,9 @@ SELECT RowKey FROM Numbers JOIN t ON PartitionKey = 'a' AND RowKey = CAST(id AS 
 CREATE VIRTUAL TABLE careful USING ptable(Name, table=t, scan=deny);
 SELECT RowKey FROM careful WHERE Name = 'Eve';
 SELECT count(*) FROM careful WHERE PartitionKey = 'a' AND Name IS NULL;
+CREATE VIRTUAL TABLE Task USING ptable(Due DateTime);
+INSERT INTO Task VALUES ('a', '1', '2099-01-01');
+SELECT Due < 'now', Due < pt_datetime(), Due = '2099-01-01T01:00+01:00' FROM Task;
 .shell cp want.db moved.db
 .connection 1
 .open moved.db
