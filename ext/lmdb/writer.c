@@ -179,13 +179,6 @@ static int read_counts(const pt_writer *writer, pt_slice key, pt_table_counts *c
                : mdb_rc;
 }
 
-/* The key exists: counts that a change makes zero were not zero before. */
-static int delete_counts(const pt_writer *writer, pt_slice key)
-{
-    MDB_val mdb_key = pt_lmdb_val(key);
-    return mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL);
-}
-
 static int add_counts(pt_writer *writer, pt_slice key)
 {
     pt_table_counts counts;
@@ -198,8 +191,9 @@ static int add_counts(pt_writer *writer, pt_slice key)
     counts.chunks = pt_add_counts(counts.chunks, writer->counted.chunks);
     writer->next.counted_table = writer->counted_table;
     writer->next.counts = counts;
-    if (are_zero(&counts)) {
-        return delete_counts(writer, key);
+    if (are_zero(&counts)) { /* the key exists: they were not zero before */
+        MDB_val mdb_key = pt_lmdb_val(key);
+        return mdb_del(writer->txn, writer->store->env.meta, &mdb_key, NULL);
     }
     uint8_t record[PT_FORMAT_COUNTS_SIZE];
     pt_format_write_counts(key, &counts, record);
