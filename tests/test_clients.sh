@@ -208,7 +208,7 @@ REPLACE or other keys (EntityAlreadyExists)"*) heard='as it should be' ;;
     expect "an entity exists" "as it should be"
     ask a "run INSERT INTO Typed(PartitionKey, RowKey, L) VALUES('p', '3', 'seven')"
     case $heard in
-    "error 20 "*"ptable: Typed: column L: 'seven' is not an Int64; "*"(InvalidValueType)"*)
+    "error 20 "*"ptable: Typed: PartitionKey 'p', RowKey '3': column L: 'seven' is not an Int64; "*"(InvalidValueType)"*)
         heard='as it should be'
         ;;
     esac
