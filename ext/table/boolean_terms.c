@@ -15,6 +15,19 @@ static int plan_arguments(unsigned plan)
 
 /* --- xBestIndex --- */
 
+/* SQLite adds bounds to a LIKE or GLOB: column >= 't' and column < 'u'. Nobody wrote these. */
+static bool has_pattern(const sqlite3_index_info *info, int column)
+{
+    bool found = false;
+    for (int i = 0; i < info->nConstraint; i++) {
+        unsigned char op = info->aConstraint[i].op;
+        found =
+            found || (info->aConstraint[i].iColumn == column &&
+                      (op == SQLITE_INDEX_CONSTRAINT_LIKE || op == SQLITE_INDEX_CONSTRAINT_GLOB));
+    }
+    return found;
+}
+
 static bool compares_boolean(const pt_table *table, const sqlite3_index_info *info, int i)
 {
     /* Negative for LIMIT and OFFSET, whose iColumn is 0. */
@@ -29,6 +42,11 @@ static bool compares_boolean(const pt_table *table, const sqlite3_index_info *in
     case SQLITE_INDEX_CONSTRAINT_IS:
     case SQLITE_INDEX_CONSTRAINT_ISNOT:
         return true;
+    case SQLITE_INDEX_CONSTRAINT_GT:
+    case SQLITE_INDEX_CONSTRAINT_GE:
+    case SQLITE_INDEX_CONSTRAINT_LT:
+    case SQLITE_INDEX_CONSTRAINT_LE:
+        return !has_pattern(info, info->aConstraint[i].iColumn);
     default:
         return false;
     }
@@ -92,8 +110,9 @@ static int refuse_text(const char *column, sqlite3_value *copy, pt_error *error)
     }
     pt_excerpt(text, excerpt);
     return pt_error_set(error, SQLITE_MISMATCH,
-                        "column %s is a Boolean and is compared with the text '%s', which would "
-                        "find nothing; write TRUE or FALSE, 1 or 0 (InvalidValueType)",
+                        "column %s is a Boolean and is compared with the text '%s', which is "
+                        "greater than every Boolean; write TRUE or FALSE, 1 or 0 "
+                        "(InvalidValueType)",
                         column, excerpt);
 }
 

@@ -9,9 +9,9 @@
 #include "table/table.h"
 
 /*
- * Asks for the values of =, <>, IS, IS NOT and IN on Boolean columns as arguments of xFilter, after
- * those of the plan in idxNum. If there are any, sets PT_PLAN_BOOLEANS in idxNum and appends the
- * terms to idxStr after its NUL, where nobody sees them. SQLITE_OK or SQLITE_NOMEM.
+ * Asks for the values of comparisons (with IS, IS NOT and IN) on Boolean columns as arguments of
+ * xFilter, after those of the plan in idxNum. If there are any, sets PT_PLAN_BOOLEANS in idxNum and
+ * appends the terms to idxStr after its NUL, where nobody sees them. SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_boolean_terms_plan(const pt_table *table, sqlite3_index_info *info);
 

@@ -31,6 +31,10 @@ SELECT RowKey FROM T WHERE Active = 'true' OR Active = 'false';
 SELECT RowKey FROM T WHERE Done IN (SELECT Name FROM T WHERE Active);
 SELECT RowKey FROM T WHERE Active = 1 AND Done = 'no' AND Filter MATCH 'Active';
 SELECT RowKey FROM T WHERE PartitionKey = 'p' AND RowKey = '1' AND Done = '';
+SELECT RowKey FROM T WHERE Active > 'a';
+SELECT RowKey FROM T WHERE Active <= 'true' AND PartitionKey = 'p';
+SELECT RowKey FROM T WHERE Active BETWEEN 'false' AND 'true';
+SELECT RowKey FROM T WHERE (PartitionKey = 'p' AND Active < 'x') OR (PartitionKey = 'q' AND RowKey = '1');
 UPDATE T SET Name = 'x' WHERE Active = 'true';
 DELETE FROM T WHERE Done = 'false';
 SELECT count(*) FROM T;
@@ -38,6 +42,9 @@ SELECT count(*) FROM T;
 -- An entity can have a String there.
 INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('r', '4', '{"Active":"true"}');
 SELECT RowKey FROM T WHERE typeof(Active) = 'text';
+SELECT RowKey FROM T WHERE Active LIKE 't%';
+SELECT RowKey FROM T WHERE Active GLOB 't*' AND Active GLOB '*e';
+SELECT RowKey FROM T WHERE Active >= '1' AND Active > 0.5;
 -- SQLite keeps these to itself.
 SELECT RowKey FROM T WHERE Active = 'true' OR Name = 'c';
 SELECT RowKey FROM T WHERE Active NOT IN ('true', 'false') AND PartitionKey = 'p';
