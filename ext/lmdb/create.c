@@ -1,7 +1,6 @@
 #include "lmdb/create.h"
 
 #include <errno.h>
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -241,30 +240,6 @@ int pt_lmdb_create_file(const char *path, const char *like, pt_error *error)
 
 /* --- Private stores --- */
 
-/* Makes a folder in the first usable place for temporary files. Returns its name, from
- * sqlite3_malloc; NULL after an error. */
-static char *make_private_folder(pt_error *error)
-{
-    const char *places[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/tmp"};
-    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
-        if (places[i] == NULL || places[i][0] == 0) {
-            continue;
-        }
-        char *folder = sqlite3_mprintf("%s/ptable-XXXXXX", places[i]);
-        if (folder == NULL) {
-            pt_error_nomem(error);
-            return NULL;
-        }
-        if (mkdtemp(folder) != NULL) {
-            return folder;
-        }
-        sqlite3_free(folder);
-    }
-    pt_error_set(error, SQLITE_CANTOPEN,
-                 "no folder for temporary files can be written; set SQLITE_TMPDIR to one that can");
-    return NULL;
-}
-
 /* Opens an environment on a private store's file, which has the name `file` until this returns.
  * Returns LMDB's code or errno. */
 typedef int (*private_work)(pt_lmdb_env *env, const char *file);
@@ -318,7 +293,7 @@ static int work_in_private_folder(pt_lmdb_env *env, private_work work, const cha
     if (rc != SQLITE_OK) {
         return rc;
     }
-    char *folder = make_private_folder(error);
+    char *folder = pt_lmdb_temporary_folder(error);
     if (folder == NULL) {
         return error->rc;
     }

@@ -12,6 +12,7 @@
 #include "lmdb/file/lock_file.h"
 #include "lmdb/file/network.h"
 #include "lmdb/file/permissions.h"
+#include "lmdb/file/temporary.h"
 #include "lmdb/map.h"
 #include "lmdb/page/format.h"
 #include "lmdb/page/verify_on_open.h"
@@ -20,7 +21,6 @@ enum { SIZE_LOOKS = 20, NS_BETWEEN_LOOKS = 1000000, VERIFY_TRIES = 64 };
 
 /* --- The file --- */
 
-/* LMDB opens both files with O_CREAT, also if they exist. */
 static int fail_without_permission(pt_error *error, const char *path, int mdb_rc)
 {
     char *lock_file = sqlite3_mprintf("%s-lock", path);
@@ -230,6 +230,72 @@ static int read_header(pt_lmdb_env *env, const char *path, pt_error *error)
     return mdb_rc == MDB_SUCCESS ? SQLITE_OK : pt_lmdb_fail(error, mdb_rc, path, "opening it");
 }
 
+/* --- Opening by links --- */
+
+/* Gives the open files `fd` and `lock_fd` the names of a store and its lock file for the time of
+ * opening them. Returns LMDB's code or errno. */
+static int open_through_links(pt_lmdb_env *env, const char *folder, int fd, int lock_fd,
+                              unsigned flags)
+{
+    enum { LINK_SIZE = 32 };
+    char links[2][LINK_SIZE];
+    int mdb_rc = ENOMEM;
+    sqlite3_snprintf(LINK_SIZE, links[0], "/proc/self/fd/%d", fd);
+    sqlite3_snprintf(LINK_SIZE, links[1], "/proc/self/fd/%d", lock_fd);
+    char *file = sqlite3_mprintf("%s/store", folder);
+    char *lock_file = sqlite3_mprintf("%s/store-lock", folder);
+    if (file != NULL && lock_file != NULL) {
+        bool linked = symlink(links[0], file) == 0 && symlink(links[1], lock_file) == 0;
+        mdb_rc = linked ? mdb_env_open(env->env, file, flags, 0) : errno;
+        unlink(file);
+        unlink(lock_file);
+    }
+    sqlite3_free(lock_file);
+    sqlite3_free(file);
+    return mdb_rc;
+}
+
+/*
+ * LMDB opens both files with O_CREAT, also if they exist. In a sticky folder where others may make
+ * files, such as /tmp, fs.protected_regular makes the kernel refuse that for another user's file
+ * (EACCES), although this user may write it. A link in /proc/self/fd leads to the file without its
+ * folder. The lock file is opened as a mere place (O_PATH): closing a real descriptor of it would
+ * drop the locks that LMDB has on it.
+ */
+static int open_by_links(pt_lmdb_env *env, const char *path, int fd, unsigned flags)
+{
+    pt_lmdb_owned lock;
+    pt_error ignored = PT_ERROR_NONE;
+    char *lock_file = sqlite3_mprintf("%s-lock", path);
+    if (lock_file == NULL) {
+        return ENOMEM;
+    }
+    int mdb_rc = pt_lmdb_open_owned(lock_file, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, &lock);
+    sqlite3_free(lock_file);
+    if (mdb_rc != 0) {
+        return EACCES; /* there is none, and none can be made here */
+    }
+    char *folder = pt_lmdb_temporary_folder(&ignored);
+    mdb_rc = ignored.rc == SQLITE_NOMEM ? ENOMEM : EACCES;
+    if (folder != NULL) {
+        mdb_rc = open_through_links(env, folder, fd, lock.fd, flags);
+        rmdir(folder);
+        sqlite3_free(folder);
+    }
+    pt_error_clear(&ignored);
+    pt_lmdb_close_owned(&lock);
+    return mdb_rc;
+}
+
+static bool is_protected(const char *path)
+{
+    char *lock_file = sqlite3_mprintf("%s-lock", path);
+    bool protected =
+        pt_lmdb_is_protected(path) || (lock_file != NULL && pt_lmdb_is_protected(lock_file));
+    sqlite3_free(lock_file);
+    return protected;
+}
+
 /* --- The environment --- */
 
 int pt_lmdb_finish_opening(pt_lmdb_env *env, const char *path, pt_error *error)
@@ -258,6 +324,12 @@ static int open_checked_file(pt_lmdb_env *env, const char *path, int fd, const s
     }
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (env->read_only ? MDB_RDONLY : 0u);
     mdb_rc = mdb_env_open(env->env, path, flags, file->st_mode & 0666);
+    if (mdb_rc == EACCES && is_protected(path)) {
+        /* An environment that could not be opened can only be closed. */
+        pt_lmdb_env_close(env);
+        mdb_rc = pt_lmdb_env_create(env, map_size);
+        mdb_rc = mdb_rc == MDB_SUCCESS ? open_by_links(env, path, fd, flags) : mdb_rc;
+    }
     if (mdb_rc != MDB_SUCCESS) {
         return fail_to_open(error, path, mdb_rc);
     }

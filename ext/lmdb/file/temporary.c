@@ -5,6 +5,7 @@
 #include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 #include <unistd.h>
@@ -210,4 +211,28 @@ void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary)
         pt_lock_release(temporary->fd, PT_LOCK_GATE);
         pt_lmdb_close_owned(&temporary->owned);
     }
+}
+
+/* --- Folders --- */
+
+char *pt_lmdb_temporary_folder(pt_error *error)
+{
+    const char *places[] = {getenv("SQLITE_TMPDIR"), getenv("TMPDIR"), "/var/tmp", "/tmp"};
+    for (size_t i = 0; i < sizeof places / sizeof places[0]; i++) {
+        if (places[i] == NULL || places[i][0] == 0) {
+            continue;
+        }
+        char *folder = sqlite3_mprintf("%s/ptable-XXXXXX", places[i]);
+        if (folder == NULL) {
+            pt_error_nomem(error);
+            return NULL;
+        }
+        if (mkdtemp(folder) != NULL) {
+            return folder;
+        }
+        sqlite3_free(folder);
+    }
+    pt_error_set(error, SQLITE_CANTOPEN,
+                 "no folder for temporary files can be written; set SQLITE_TMPDIR to one that can");
+    return NULL;
 }

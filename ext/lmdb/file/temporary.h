@@ -7,6 +7,7 @@
 #ifndef PT_LMDB_FILE_TEMPORARY_H
 #define PT_LMDB_FILE_TEMPORARY_H
 
+#include "base/error.h"
 #include "lmdb/file/descriptors.h"
 #include "lmdb/file/permissions.h"
 
@@ -39,6 +40,10 @@ int pt_lmdb_temporary_take(pt_lmdb_temporary *temporary);
 
 /* Closes the file, and removes it if it still has its temporary name. */
 void pt_lmdb_temporary_close(pt_lmdb_temporary *temporary);
+
+/* Makes a folder for this user only, in the first usable place for temporary files. Returns its
+ * name, from sqlite3_malloc; NULL after an error: SQLITE_CANTOPEN, SQLITE_NOMEM. */
+char *pt_lmdb_temporary_folder(pt_error *error);
 
 /* Makes the names in the folder of `path` durable. Returns 0 or errno. */
 int pt_lmdb_sync_folder(const char *path);

@@ -318,46 +318,6 @@ static void failures_of_opening_say_what_to_do(void **state)
     engine->close(store);
 }
 
-/* As with fs.protected_regular, which only the whole machine can have. */
-static void a_protected_file_is_named(void **state)
-{
-    (void)state;
-    enum { SOME_USER = 12345 };
-    static const char *const endings[] = {"", "-lock"};
-    char folder[128];
-    struct stat before;
-    snprintf(folder, sizeof folder, "%.*s", (int)(strrchr(fixture_path, '/') - fixture_path),
-             fixture_path);
-    if (geteuid() != 0) {
-        print_message("skipped: only root can give a file away\n");
-        skip();
-    }
-    engine->close(open_filled_store());
-    assert_int_equal(stat(folder, &before), 0);
-    for (size_t i = 0; i < sizeof endings / sizeof endings[0]; i++) {
-        char name[160];
-        pt_store *store = NULL;
-        snprintf(name, sizeof name, "%s%s", fixture_path, endings[i]);
-        assert_int_equal(chown(name, SOME_USER, (gid_t)-1), 0);
-        lmdb_fail_at(LMDB_ENV_OPEN, EACCES, 0, 1);
-        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN,
-                     "check the permissions");
-        assert_int_equal(chmod(folder, 01777), 0);
-        lmdb_fail_at(LMDB_ENV_OPEN, EACCES, 0, 1);
-        snprintf(name, sizeof name, "%s%s' belongs to another user", fixture_path, endings[i]);
-        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, name);
-        lmdb_fail_at(LMDB_ENV_OPEN, EACCES, 0, 1);
-        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN,
-                     "fs.protected_regular");
-        lmdb_fail_at(LMDB_ENV_OPEN, EPERM, 0, 1);
-        assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN,
-                     "check the permissions");
-        snprintf(name, sizeof name, "%s%s", fixture_path, endings[i]);
-        assert_int_equal(chown(name, 0, (gid_t)-1), 0);
-        assert_int_equal(chmod(folder, before.st_mode & 07777), 0);
-    }
-}
-
 static char other_path[128];
 
 static void put_other_in_place(void)
@@ -649,7 +609,6 @@ int main(void)
         store_test(store_closed_to_give_memory_back_is_opened_later),
         store_test(private_store_is_opened_again_or_stays),
         store_test(failures_of_opening_say_what_to_do),
-        store_test(a_protected_file_is_named),
         store_test(file_replaced_at_the_last_moment_is_not_used),
         store_test(link_to_another_device_is_not_followed),
         store_test(store_that_never_stands_still_is_busy),
