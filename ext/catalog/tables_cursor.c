@@ -334,6 +334,7 @@ int pt_tables_filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, 
     bool nothing = false;
     int rc = SQLITE_OK;
     leave_current_store(cursor);
+    pt_connection_notice_detach(connection_of(cursor));
     sqlite3_free(cursor->name);
     cursor->name = NULL;
     cursor->eof = true;

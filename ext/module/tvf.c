@@ -259,6 +259,7 @@ static int tvf_filter(sqlite3_vtab_cursor *base, int index_number, const char *s
     int arguments = 0;
     bool complete = false;
     tvf_end(cursor);
+    pt_connection_notice_detach(cursor->connection);
     int rc = take_arguments(cursor, (unsigned)index_number, argv, &arguments, &complete, &error);
     if (rc == SQLITE_OK && complete) {
         const pt_tvf_keys keys = {.plan = (unsigned)index_number >> PLAN_SHIFT,

@@ -43,6 +43,7 @@ int pt_queue_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     }
     *cursor = (queue_cursor){.eof = true};
     pt_session_cursor_opened(table->session);
+    pt_connection_notice_detach(table->connection);
     *out = &cursor->base;
     return SQLITE_OK;
 }

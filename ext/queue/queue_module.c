@@ -49,6 +49,12 @@ static int check_queue_name(const pt_table *table, pt_error *error)
                                table->config.max_dequeue_count > 0, error);
 }
 
+static void leave_store_of_queue(pt_table *table)
+{
+    pt_table_leave_store(&pt_queue_of(&table->base)->poison);
+    pt_table_leave_store(table);
+}
+
 static void release_queue(pt_table *table)
 {
     pt_queue *queue = pt_queue_of(&table->base);
@@ -64,6 +70,7 @@ static const pt_table_form queue_form = {
     .configure = configure_queue,
     .check_name = check_queue_name,
     .declaration = declare_queue,
+    .leave_store = leave_store_of_queue,
     .release = release_queue,
 };
 

@@ -181,12 +181,28 @@ int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
 
 /* --- Creating and connecting --- */
 
+void pt_table_leave_store(pt_table *table)
+{
+    pt_session *session = table->session;
+    table->session = NULL;
+    if (session != NULL) {
+        pt_connection_leave(table->connection, session);
+    }
+}
+
+static bool leave_store(pt_connected *connected)
+{
+    pt_table *table = pt_table_of_connected(connected);
+    if (table->busy == 0) {
+        table->form->leave_store(table);
+    }
+    return table->busy == 0;
+}
+
 void pt_table_clear(pt_table *table)
 {
     pt_connected_tables_remove(table->connection, &table->connected);
-    if (table->session != NULL) {
-        pt_connection_leave(table->connection, table->session);
-    }
+    pt_table_leave_store(table);
     pt_column_map_free(&table->map);
     pt_bag_free(&table->bag);
     pt_bag_free(&table->columns);
@@ -266,6 +282,7 @@ static pt_table *new_table(const pt_module_registration *registration, int argc,
     }
     table->connected.schema = table->schema;
     table->connected.name = table->config.sql_name;
+    table->connected.leave_store = leave_store;
     pt_connected_tables_add(connection, &table->connected);
     return table;
 }
@@ -417,6 +434,7 @@ int pt_table_destroy(sqlite3_vtab *vtab)
     if (table->busy != 0) {
         return SQLITE_LOCKED;
     }
+    pt_connection_notice_detach(table->connection);
     if (table->session != NULL && pt_session_is_writing(table->session)) {
         pt_error error = PT_ERROR_NONE;
         pt_table_set_busy(table);

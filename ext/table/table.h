@@ -27,7 +27,8 @@ typedef struct pt_table_form {
     int (*check_name)(const pt_table *table, pt_error *error); /* of a table to be created */
     /* The text for sqlite3_declare_vtab, from sqlite3_malloc; NULL when out of memory. */
     char *(*declaration)(const pt_table *table);
-    void (*release)(pt_table *table); /* frees the module's own members */
+    void (*leave_store)(pt_table *table); /* its database was detached: no use of the store stays */
+    void (*release)(pt_table *table);     /* frees the module's own members */
 } pt_table_form;
 
 struct pt_table {
@@ -143,6 +144,9 @@ static inline void pt_table_clear_busy(pt_table *table)
 }
 
 void pt_table_clear_busy_by_name(pt_table *table);
+
+/* Gives the table's use of its store back, if it has one. */
+void pt_table_leave_store(pt_table *table);
 
 /* Frees the members of the object, but not those of its module, nor the object itself. */
 void pt_table_clear(pt_table *table);

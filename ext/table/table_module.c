@@ -50,6 +50,7 @@ static const pt_table_form ptable_form = {
     .configure = ptable_configure,
     .check_name = ptable_check_name,
     .declaration = ptable_declaration,
+    .leave_store = pt_table_leave_store,
     .release = ptable_release,
 };
 

@@ -3,6 +3,7 @@
 #include <sys/stat.h>
 
 #include "base/assert.h"
+#include "base/seal.h"
 #include "base/sqlite.h"
 #include "transaction/main_database_lock.h"
 
@@ -209,6 +210,46 @@ pt_session *pt_connection_session_above(const pt_connection *connection, uint32_
     return lowest != NULL ? lowest->session : NULL;
 }
 
+/* --- Detached databases --- */
+
+static bool can_be_detached(const char *schema)
+{
+    return sqlite3_stricmp(schema, "main") != 0 && sqlite3_stricmp(schema, "temp") != 0;
+}
+
+/* True if no database has this name any more. */
+static bool is_detached(const pt_connection *connection, const char *schema)
+{
+    return can_be_detached(schema) && sqlite3_db_filename(connection->db, schema) == NULL;
+}
+
+static uint32_t checksum_of(const char *file)
+{
+    return pt_seal_of(pt_slice_text("database"), pt_slice_text(file));
+}
+
+/* True also if another database has the name now. (Databases in memory have no file name to tell
+ * them apart. If it is the same file again, its store is the same too.) */
+static bool has_lost_database(const pt_connection *connection, const pt_connected *table)
+{
+    const char *file = table->attached ? sqlite3_db_filename(connection->db, table->schema) : "";
+    return table->attached && (file == NULL || checksum_of(file) != table->database);
+}
+
+void pt_connection_leave_detached(pt_connection *connection)
+{
+    pt_connected **link = &connection->tables;
+    while (*link != NULL) {
+        pt_connected *table = *link;
+        if (has_lost_database(connection, table) && table->leave_store(table)) {
+            *link = table->next;
+            connection->attached--;
+        } else {
+            link = &table->next;
+        }
+    }
+}
+
 /* --- Opening and closing stores --- */
 
 static int add_session(pt_connection *connection, pt_store *store, const char *name,
@@ -279,6 +320,7 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
                       pt_session **session, pt_error *error)
 {
     bool is_private = path == NULL;
+    pt_connection_notice_detach(connection);
     pt_open_session *open =
         find_by_session_name(connection, is_private ? schema : path, is_private);
     if (open == NULL) {
@@ -310,8 +352,9 @@ void pt_connection_close_unused(pt_connection *connection)
     pt_open_session **link = &connection->sessions;
     while (*link != NULL) {
         pt_open_session *open = *link;
-        /* Closing a private store would lose its tables. */
-        if (open->uses == 0 && !open->is_private && !pt_session_is_writing(open->session)) {
+        /* Closing a private store loses its tables. */
+        bool lasts = open->is_private && !is_detached(connection, open->name);
+        if (open->uses == 0 && !lasts && !pt_session_is_writing(open->session)) {
             *link = open->next;
             close_session(open);
         } else {
@@ -332,6 +375,12 @@ void pt_connection_leave(pt_connection *connection, pt_session *session)
 
 void pt_connected_tables_add(pt_connection *connection, pt_connected *table)
 {
+    pt_connection_notice_detach(connection);
+    table->attached = can_be_detached(table->schema);
+    if (table->attached) {
+        table->database = checksum_of(sqlite3_db_filename(connection->db, table->schema));
+        connection->attached++;
+    }
     table->next = connection->tables;
     connection->tables = table;
 }
@@ -344,6 +393,7 @@ void pt_connected_tables_remove(pt_connection *connection, pt_connected *table)
     }
     if (*link != NULL) {
         *link = table->next;
+        connection->attached -= table->attached;
     }
 }
 

@@ -27,6 +27,11 @@ typedef struct pt_connected {
     struct pt_connected *next;
     const char *schema;
     const char *name;
+    /* Gives the table's use of its store back, for good: see pt_connection_notice_detach. False if
+     * it cannot be done now. */
+    bool (*leave_store)(struct pt_connected *table);
+    bool attached;     /* in an attached database: one that can be detached */
+    uint32_t database; /* a checksum of that database's file name */
 } pt_connected;
 
 /* Everyone may read `db` and `followed`. The other members are for the modules above. */
@@ -46,6 +51,7 @@ typedef struct pt_connection {
     bool beside_main;
 
     pt_connected *tables; /* the newest first */
+    unsigned attached;    /* how many of them are in attached databases */
     bool may_have_batch;  /* transaction/batch_rules.h; false: no session has a batch */
 } pt_connection;
 
@@ -70,7 +76,7 @@ void pt_connection_set_folder(pt_connection *connection, char *folder);
 
 /*
  * The session for a store file (absolute path), or, with path NULL, for the private store of a
- * schema ("main", "temp", ...), which lives as long as the connection. Opens the store if it is not
+ * schema ("main", "temp", ...), which lives as long as its database. Opens the store if it is not
  * open. Creates it if `create`, with the access rights of the schema's database file. Give each use
  * back with pt_connection_leave. SQLITE_CANTOPEN if the store may not have this name
  * (pt_store_name_check); SQLITE_NOMEM; or the engine's error if it cannot open the store.
@@ -81,8 +87,8 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
 /* One more use of an open session. */
 void pt_connection_use_again(pt_connection *connection, pt_session *session);
 
-/* Gives one use back. A store without uses is closed, unless it is private or a transaction still
- * needs it. */
+/* Gives one use back. A store without uses is closed, unless a transaction still needs it. A
+ * private one stays until its database is detached. */
 void pt_connection_leave(pt_connection *connection, pt_session *session);
 
 /* Keeps unused stores open until the transaction ends. */
@@ -95,6 +101,22 @@ void pt_connection_close_unused(pt_connection *connection);
  * SQLITE_CANTOPEN if the path is that of a lock file, or of a file that SQLite creates for a
  * database (-journal, -wal, -shm). SQLITE_NOMEM. */
 int pt_store_name_check(const char *path, pt_error *error);
+
+/* For pt_connection_notice_detach. */
+void pt_connection_leave_detached(pt_connection *connection);
+
+/*
+ * Closes stores that only tables of detached databases use. After DETACH, SQLite disconnects a
+ * table when the next statement is prepared, but not before all statements on the table are
+ * finalized. Programs keep statements, although these can never use the table again. So this comes
+ * before each use of the extension that is not frequent.
+ */
+static inline void pt_connection_notice_detach(pt_connection *connection)
+{
+    if (connection->attached != 0) {
+        pt_connection_leave_detached(connection);
+    }
+}
 
 /* --- Finding sessions --- */
 

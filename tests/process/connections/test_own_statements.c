@@ -235,7 +235,10 @@ static void a_database_may_be_detached_while_it_is_searched(void **state)
         for (int turn = 0; detach.done; turn++) {
             sqlite3 *db = open_database(all->folder, "main.db");
             run(db, "ATTACH %Q AS more", path);
-            detach = (meddling){.db = db, .sql = "DETACH more", .spares = "\"more\"", .turn = turn};
+            detach = (meddling){.db = db,
+                                .sql = "DETACH more; SELECT count(*) FROM pt_stores",
+                                .spares = "\"more\"",
+                                .turn = turn};
             int code = code_with(&detach, questions[i]);
             assert_true(code == SQLITE_OK || *sqlite3_errmsg(db) != 0);
             detached += detach.done && detach.code == SQLITE_OK;
