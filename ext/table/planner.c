@@ -129,7 +129,9 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     static const pt_constraint_reader reader = {plan_column, plan_constraint};
     pt_table *table = pt_table_of(vtab);
-    pt_connection_notice_detach(table->connection);
+    if (table->connection->attached != 0) { /* pt_connection_notice_detach, in the common path */
+        pt_connection_leave_detached(table->connection);
+    }
     pt_plan_use *uses;
     pt_plan_query query = {.distinct = sqlite3_vtab_distinct(info) >= 2,
                            .keys_only = reads_only_keys(table, info, true),

@@ -16,7 +16,9 @@ int pt_transaction_begin(sqlite3_vtab *vtab)
 {
     pt_table *table = pt_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    pt_connection_notice_detach(table->connection);
+    if (table->connection->attached != 0) { /* pt_connection_notice_detach, in the common path */
+        pt_connection_leave_detached(table->connection);
+    }
     pt_table_begin_rows(table);
     pt_table_set_busy(table);
     int rc = pt_transaction_begin_write(table, &error);
