@@ -48,8 +48,10 @@ static int fail_without_meta(const checked_version *version, pt_error *error)
                                         version->file.path, (sqlite3_int64)number, wrong);
 }
 
-/* Takes new snapshots until the meta page of one can be read. */
-static int begin_snapshot_with_meta(checked_version *version, pt_error *error)
+/* Takes new snapshots until the meta page of one can be read. Beginning and ending one may open the
+ * environment again, and so change its descriptor. */
+static int begin_snapshot_with_meta(const pt_lmdb_store *store, checked_version *version,
+                                    pt_error *error)
 {
     bool found = false;
     int rc = SQLITE_OK;
@@ -57,6 +59,7 @@ static int begin_snapshot_with_meta(checked_version *version, pt_error *error)
         pt_lmdb_snapshot_end(version->snapshot);
         rc = pt_lmdb_snapshot_begin(version->snapshot, error);
         if (rc == SQLITE_OK) {
+            mdb_env_get_fd(store->env.env, &version->file.fd);
             rc = find_meta(version, &found, error);
         }
     }
@@ -82,13 +85,7 @@ static int open_version_of_store(pt_store *base, checked_version *version, pt_er
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* This may reopen an environment that a failed write has broken, and so change its descriptor.
-     */
-    rc = pt_lmdb_snapshot_begin(version->snapshot, error);
-    if (rc == SQLITE_OK) {
-        mdb_env_get_fd(store->env.env, &version->file.fd);
-        rc = begin_snapshot_with_meta(version, error);
-    }
+    rc = begin_snapshot_with_meta(store, version, error);
     if (rc != SQLITE_OK) {
         close_version(version);
     }

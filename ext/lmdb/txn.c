@@ -136,6 +136,22 @@ void pt_lmdb_txn_give_back_memory(pt_lmdb_store *store)
     pt_lmdb_env_trim_heap();
 }
 
+void pt_lmdb_txn_note_size(pt_lmdb_store *store, size_t operations, size_t bytes, bool committed)
+{
+    enum { PAGES_OF_A_PAGEFUL = 2 }; /* pages are at least half full */
+    const pt_lmdb_env *env = &store->env;
+    size_t most = PT_LMDB_KEPT_MAX / env->page_size;
+    if (operations + PAGES_OF_A_PAGEFUL * bytes / env->page_size <= most) {
+        return;
+    }
+    MDB_envinfo info;
+    mdb_env_info(env->env, &info);
+    /* After a commit: it cannot have changed more pages than there are. */
+    if (!committed || info.me_last_pgno > most) {
+        atomic_store(&store->holds_much, true);
+    }
+}
+
 /* --- Remedies --- */
 
 /* Frees reader slots of processes that have died. True if there were any. */

@@ -43,6 +43,13 @@ enum { PT_LMDB_KEPT_MAX = 32 << 20 };
 void pt_lmdb_txn_give_back_memory(pt_lmdb_store *store);
 
 /*
+ * Sets `holds_much` if a write transaction may have changed so many pages. It ends now, has put so
+ * many bytes of keys and records, and has done so many operations that each may have changed a page
+ * of its own.
+ */
+void pt_lmdb_txn_note_size(pt_lmdb_store *store, size_t operations, size_t bytes, bool committed);
+
+/*
  * Corrects the number of the last commit in LMDB's shared memory. The caller holds the writer lock.
  * A process killed right after it wrote a root page has committed, but the number is still that of
  * the commit before. Snapshots go by the number and write transactions by the newest root page, so

@@ -108,29 +108,14 @@ int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
     return SQLITE_OK;
 }
 
-/* True if the transaction may have changed so many pages that LMDB holds too much memory now. */
-static bool may_hold_much(const pt_writer *writer, bool committed)
-{
-    enum { PAGES_OF_A_PAGEFUL = 2 }; /* pages are at least half full */
-    const pt_lmdb_env *env = &writer->store->env;
-    size_t most = PT_LMDB_KEPT_MAX / env->page_size;
-    if (writer->scattered + PAGES_OF_A_PAGEFUL * writer->bytes / env->page_size <= most) {
-        return false;
-    }
-    MDB_envinfo info;
-    mdb_env_info(env->env, &info);
-    return !committed || info.me_last_pgno > most; /* it cannot have changed more than there are */
-}
-
 /*
  * Puts the writer aside after its transaction was committed or aborted, which has also closed the
  * trees' cursors. It is kept so that undoing a commit cannot fail because no memory is left.
  */
 static void end_writer(pt_writer *writer, pt_writer_state result)
 {
-    if (may_hold_much(writer, result == PT_WRITER_COMMITTED)) {
-        atomic_store(&writer->store->holds_much, true);
-    }
+    pt_lmdb_txn_note_size(writer->store, writer->scattered, writer->bytes,
+                          result == PT_WRITER_COMMITTED);
     pt_lmdb_txn_end(writer->store);
     pt_lmdb_change_writer_state(writer->store, PT_WRITER_WRITING, result);
     writer->store->spare_writer = writer;

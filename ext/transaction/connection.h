@@ -34,7 +34,8 @@ typedef struct pt_connected {
     uint32_t database; /* a checksum of that database's file name */
 } pt_connected;
 
-/* Everyone may read `db`, `followed` and `attached`. The other members are for the modules above. */
+/* Everyone may read `db`, `followed` and `attached`. The other members are for the modules above.
+ */
 typedef struct pt_connection {
     sqlite3 *db;
     const pt_engine *engine;

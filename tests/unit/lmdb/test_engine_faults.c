@@ -111,10 +111,20 @@ static int check_all(pt_store *store, pt_error *error)
     return rc;
 }
 
+static int begin_again(pt_store *store, pt_error *error)
+{
+    pt_snapshot *snapshot = begin_snapshot(store);
+    engine->snapshot_end(snapshot);
+    int rc = engine->snapshot_begin(snapshot, error);
+    engine->snapshot_free(snapshot);
+    return rc;
+}
+
 static void failing_reads_are_reported(void **state)
 {
     (void)state;
-    fail_each_call(LMDB_TXN_RENEW, EIO, SQLITE_IOERR, check_all);
+    fail_each_call(LMDB_TXN_BEGIN, EIO, SQLITE_IOERR, check_all);
+    fail_each_call(LMDB_TXN_RENEW, EIO, SQLITE_IOERR, begin_again);
     static const lmdb_function functions[] = {LMDB_GET, LMDB_CURSOR_OPEN, LMDB_CURSOR_GET,
                                               LMDB_CURSOR_SET};
     for (size_t i = 0; i < sizeof functions / sizeof functions[0]; i++) {

@@ -77,14 +77,10 @@ static void a_protected_file_is_opened_by_a_link(void **state)
     unsetenv("SQLITE_TMPDIR");
 }
 
-/* A failed allocation may also leave the file looking unprotected: then it counts as one that this
- * user may not open. */
-static void a_protected_file_needs_memory(void **state)
+static void open_with_failing_memory(const char *name)
 {
-    (void)state;
     bool hit = true;
-    engine->close(open_filled_store());
-    protect(fixture_path);
+    protect(name);
     for (int n = 0; hit; n++) {
         pt_store *store = NULL;
         pt_error error = PT_ERROR_NONE;
@@ -100,7 +96,19 @@ static void a_protected_file_needs_memory(void **state)
             engine->close(store);
         }
     }
-    unprotect(fixture_path);
+    unprotect(name);
+}
+
+/* A failed allocation may also leave the file looking unprotected: then it counts as one that this
+ * user may not open. */
+static void a_protected_file_needs_memory(void **state)
+{
+    (void)state;
+    char lock_file[160];
+    snprintf(lock_file, sizeof lock_file, "%s-lock", fixture_path);
+    engine->close(open_filled_store());
+    open_with_failing_memory(fixture_path);
+    open_with_failing_memory(lock_file);
 }
 
 /* No link helps: the message names the file and the rule. */
