@@ -201,8 +201,8 @@ int pt_lmdb_map_note_place(pt_lmdb_env *env, const char *path, pt_error *error)
  * 511 pages to a page.
  *
  * LMDB uses the pages that a commit has freed only in the second commit after it. So after a commit
- * that has touched the reserve comes one that has nothing to do (lmdb/writer.c:pt_lmdb_renew).
- * END_PAGES are for some of those.
+ * that has touched the reserve comes one that has nothing to do
+ * (lmdb/writer_lock.c:renew). END_PAGES are for some of those.
  */
 enum {
     RENEWAL_PAGES = 8,   /* that a commit takes in any case */

@@ -356,6 +356,11 @@ int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key
                                  : fail_write(writer, mdb_rc, "restoring a record", error);
 }
 
+void pt_lmdb_write_insist(pt_writer *writer)
+{
+    writer->must_commit = true;
+}
+
 int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error)
 {
     PT_ASSERT(is_writing(writer));
@@ -645,41 +650,4 @@ int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *e
         return rc;
     }
     return commit_txn(writer, commit->sync, error);
-}
-
-/* --- Renewal --- */
-
-/* Sets *more if there may be more to collect. */
-static int commit_renewal(pt_lmdb_store *store, bool *more, pt_error *error)
-{
-    const pt_commit commit = {.sync = PT_SYNC_NORMAL};
-    pt_writer *writer;
-    int rc = pt_lmdb_write_begin(&store->base, &writer, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    writer->must_commit = true;
-    if (pt_lmdb_count_readers(&store->env) != 0 ||
-        pt_lmdb_write_collect(writer, more, error) != SQLITE_OK) {
-        pt_lmdb_write_abort(writer);
-        *more = false;
-        return SQLITE_OK;
-    }
-    rc = pt_lmdb_write_commit(writer, &commit, error);
-    store->reserve.touched = false;
-    return rc;
-}
-
-void pt_lmdb_renew(pt_lmdb_store *store)
-{
-    enum { COMMITS_MAX = 16 }; /* each collects a slice; other sessions may be waiting */
-    pt_error ignored = PT_ERROR_NONE;
-    bool again = true;
-    for (int i = 0; again && i < COMMITS_MAX; i++) {
-        bool more = false;
-        again = commit_renewal(store, &more, &ignored) == SQLITE_OK;
-        again &= more;
-    }
-    store->reserve.touched |= again;
-    pt_error_clear(&ignored);
 }

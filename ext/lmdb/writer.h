@@ -7,15 +7,7 @@
 #ifndef PT_LMDB_WRITER_H
 #define PT_LMDB_WRITER_H
 
-#include "lmdb/registry.h"
-
-/*
- * With the writer lock held, between transactions: if a commit touched the reserve (lmdb/map.h),
- * commits nothing, so that the next one can use the pages that it freed, and deletes what is left
- * of dropped tables. Waits until no snapshot is in use, as it would not help before: then a later
- * call does it.
- */
-void pt_lmdb_renew(pt_lmdb_store *store);
+#include "store/engine.h"
 
 int pt_lmdb_write_begin(pt_store *store, pt_writer **writer, pt_error *error);
 int pt_lmdb_write_collect(pt_writer *writer, bool *collected, pt_error *error);
@@ -24,5 +16,8 @@ int pt_lmdb_write_delete(pt_writer *writer, pt_slice key, pt_error *error);
 int pt_lmdb_write_restore(pt_writer *writer, pt_snapshot *snapshot, pt_slice key, pt_error *error);
 int pt_lmdb_write_commit(pt_writer *writer, const pt_commit *commit, pt_error *error);
 void pt_lmdb_write_abort(pt_writer *writer);
+
+/* The transaction may take the last pages there are (lmdb/map.h), unless it puts something. */
+void pt_lmdb_write_insist(pt_writer *writer);
 
 #endif

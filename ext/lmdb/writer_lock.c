@@ -36,6 +36,46 @@ static int lock_data_file(pt_lmdb_store *store, pt_deadline deadline, pt_error *
     return rc;
 }
 
+/* Sets *more if there may be more to collect. */
+static int commit_renewal(pt_lmdb_store *store, bool *more, pt_error *error)
+{
+    const pt_commit commit = {.sync = PT_SYNC_NORMAL};
+    pt_writer *writer;
+    int rc = pt_lmdb_write_begin(&store->base, &writer, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_lmdb_write_insist(writer);
+    if (pt_lmdb_count_readers(&store->env) != 0 ||
+        pt_lmdb_write_collect(writer, more, error) != SQLITE_OK) {
+        pt_lmdb_write_abort(writer);
+        *more = false;
+        return SQLITE_OK;
+    }
+    rc = pt_lmdb_write_commit(writer, &commit, error);
+    store->reserve.touched = false;
+    return rc;
+}
+
+/*
+ * After a commit that touched the reserve (lmdb/map.h): commits nothing, so that the next one can
+ * use the pages that it freed, and deletes what is left of dropped tables. While a snapshot is in
+ * use that would not help: then a later call does it.
+ */
+static void renew(pt_lmdb_store *store)
+{
+    enum { COMMITS_MAX = 16 }; /* each collects a slice; other sessions may be waiting */
+    pt_error ignored = PT_ERROR_NONE;
+    bool again = true;
+    for (int i = 0; again && i < COMMITS_MAX; i++) {
+        bool more = false;
+        again = commit_renewal(store, &more, &ignored) == SQLITE_OK;
+        again &= more;
+    }
+    store->reserve.touched |= again;
+    pt_error_clear(&ignored);
+}
+
 int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
@@ -65,7 +105,7 @@ int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
     }
     pt_lmdb_change_writer_state(store, PT_WRITER_FREE, PT_WRITER_HELD);
     if (store->reserve.touched) {
-        pt_lmdb_renew(store); /* after the last commit a snapshot was in use */
+        renew(store);
     }
     return SQLITE_OK;
 }
@@ -100,7 +140,7 @@ void pt_lmdb_unlock(pt_store *base)
         store_last_timestamp(store);
     }
     if (store->reserve.touched) {
-        pt_lmdb_renew(store);
+        renew(store);
     }
     pt_lmdb_change_writer_state(store, PT_WRITER_BETWEEN_WRITES, PT_WRITER_FREE);
     /* The file first. Otherwise the next session in the queue would lock the file through the same

@@ -26,7 +26,7 @@ typedef struct small_disk {
     bool is_there;
     ino_t file; /* 0: not met yet */
     size_t free_pages;
-    int problem; /* of asking for room; 0: none */
+    int problem; /* of asking for room; 0: none. EINTR comes once */
     bool taken[SMALL_DISK_PAGES];
 } small_disk;
 
@@ -129,6 +129,7 @@ int fallocate(int fd, int mode, off_t offset, off_t size)
 {
     if (the_disk.problem != 0 && small_disk_has(fd)) {
         errno = the_disk.problem;
+        the_disk.problem = errno != EINTR ? errno : 0;
         return -1;
     }
     if (!small_disk_has(fd)) {
