@@ -47,7 +47,7 @@ start() {
     node_sqlite3) set -- node "$clients/tool_node_sqlite3.js" ;;
     *) set -- /usr/bin/python3 "$clients/tool_$1.py" ;;
     esac
-    timeout --kill-after=5 180 "$@" >"$work/out" 2>"$work/err" </dev/null
+    timeout --kill-after=5 400 "$@" >"$work/out" 2>"$work/err" </dev/null
 }
 
 # Numbers the checks of a tool, and adds that it ended well.

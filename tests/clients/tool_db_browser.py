@@ -23,7 +23,7 @@ from tool import DATABASE, PTABLE, Witness, check, load
 FIRST_CELL, INSERT_RECORD, DELETE_RECORD = (75, 202), (450, 115), (486, 115)
 FIRST_FIELD, FIELD_HEIGHT, SAVE = (600, 235), 19, (731, 637)
 WINDOW, DIALOG = "DB Browser for SQLite", "Add New Record"
-WAIT = 30
+WAIT = 90
 
 home = tempfile.mkdtemp(dir=os.path.dirname(DATABASE))
 os.environ.update(HOME=home, XDG_CONFIG_HOME=home, XDG_RUNTIME_DIR=home, LC_ALL="C.UTF-8", QT_FONT_DPI="96",
@@ -151,7 +151,7 @@ def add_record(window):
     form = None
     for _ in range(3):
         click(INSERT_RECORD)
-        form = focus(DIALOG, WAIT / 3)
+        form = focus(DIALOG, WAIT / 6)
         if form is not None:
             break
         dismiss_questions(window)
