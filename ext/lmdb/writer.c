@@ -268,9 +268,12 @@ static int put_value(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_sli
 
 /* Garbage may always be put: dropping a table is how to make room. In a store without room that is
  * to help at once. */
-static int prepare_drop(const pt_writer *writer)
+static int prepare_drop(pt_writer *writer)
 {
     pt_lmdb_reserve *reserve = &writer->store->reserve;
+    reserve->is_scarce |=
+        writer->room.watched &&
+        pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn) != MDB_SUCCESS;
     reserve->touched |= reserve->is_scarce;
     return MDB_SUCCESS;
 }
