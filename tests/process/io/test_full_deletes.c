@@ -147,9 +147,10 @@ static void delete_all(trial *self)
         must_delete(self, ways[any_below(2)]);
         return;
     }
-    char *sql = sqlite3_mprintf("DELETE FROM pt_tables WHERE TableName IN ('a', 'b') AND Store = "
-                                "'%s" SMALL_DISK_STORE "'",
-                                self->folder);
+    char *sql =
+        sqlite3_mprintf("DELETE FROM pt_tables WHERE TableName IN ('a', 'b', 'q') AND Store = "
+                        "'%s" SMALL_DISK_STORE "'",
+                        self->folder);
     must_delete(self, sql);
     sqlite3_free(sql);
     close_database(self->db);
