@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/assert.h"
 #include "base/number.h"
 #include "base/text.h"
 #include "base/ticks.h"
@@ -253,13 +254,15 @@ static int handle_member(json_reading *p, const member *first, const member *nex
 
 static int handle_members(json_reading *p)
 {
+    member *members = p->members;
     const size_t count = p->member_count;
+    PT_ASSERT(count == 0 || members != NULL);
     if (count > 1) {
-        qsort(p->members, count, sizeof *p->members, compare_members);
+        qsort(members, count, sizeof *members, compare_members);
     }
     int rc = SQLITE_OK;
     for (size_t i = 0; i < count && rc == SQLITE_OK; i++) {
-        rc = handle_member(p, &p->members[i], i + 1 < count ? &p->members[i + 1] : NULL);
+        rc = handle_member(p, &members[i], i + 1 < count ? &members[i + 1] : NULL);
     }
     return rc == SQLITE_OK ? check_members_of_keys(p) : rc;
 }

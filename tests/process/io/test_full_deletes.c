@@ -183,7 +183,7 @@ static void one_trial(trial *self)
     }
     check_store(self);
     close_database(self->db);
-    path_in(self->folder, SMALL_DISK_STORE + 1, path);
+    path_in(self->folder, &SMALL_DISK_STORE[1], path);
     assert_int_equal(unlink(path), 0);
 }
 
@@ -297,7 +297,7 @@ static void a_file_system_may_reserve_nothing(void **state)
         check_store(&self);
         close_database(self.db);
         small_disk_end();
-        path_in(self.folder, SMALL_DISK_STORE + 1, path);
+        path_in(self.folder, &SMALL_DISK_STORE[1], path);
         assert_int_equal(unlink(path), 0);
     }
 }
