@@ -84,8 +84,10 @@ void pt_constraints_apply(sqlite3_index_info *info, const pt_plan_use *uses, int
 
 int pt_constraints_return_plan(sqlite3_index_info *info, const pt_plan *plan)
 {
-    info->idxStr = pt_plan_sentence(plan->bits);
-    info->needToFreeIdxStr = 1;
+    const char *constant = pt_plan_constant_sentence(plan->bits);
+    info->needToFreeIdxStr = constant == NULL;
+    /* SQLite does not write to it. */
+    info->idxStr = constant != NULL ? (char *)(uintptr_t)constant : pt_plan_sentence(plan->bits);
     info->orderByConsumed = plan->order_consumed;
     info->estimatedCost = plan->cost;
     info->estimatedRows = plan->rows;

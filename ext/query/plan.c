@@ -411,6 +411,42 @@ static const char *kind_of_query(unsigned bits)
     return has_term(bits, PT_TERM_FILTER) ? "key range from Filter" : "table scan";
 }
 
+#define POINT (PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_RK_EQ))
+#define PARTITION PT_PLAN_TERM(PT_TERM_PK_EQ)
+
+/* Of frequent plans. */
+static const struct constant_sentence {
+    unsigned bits;
+    const char *text;
+} constant_sentences[] = {
+    {POINT, "point query: PartitionKey=? AND RowKey=?"},
+    {POINT | PT_PLAN_KEYS_ONLY, "point query: PartitionKey=? AND RowKey=?, keys only"},
+    {PARTITION, "partition scan: PartitionKey=?"},
+    {PARTITION | PT_PLAN_KEYS_ONLY, "partition scan: PartitionKey=?, keys only"},
+    {PARTITION | PT_PLAN_DESCENDING, "partition scan: PartitionKey=?, descending"},
+    {0, "table scan"},
+    {PT_PLAN_KEYS_ONLY, "table scan, keys only"},
+    {PARTITION | PT_PLAN_TERM(PT_TERM_RK_GT), "range query: PartitionKey=? AND RowKey>?"},
+    {PARTITION | PT_PLAN_TERM(PT_TERM_RK_GE), "range query: PartitionKey=? AND RowKey>=?"},
+    {PARTITION | PT_PLAN_TERM(PT_TERM_RK_GE) | PT_PLAN_TERM(PT_TERM_RK_LT),
+     "range query: PartitionKey=? AND RowKey>=? AND RowKey<?"},
+    {PARTITION | PT_PLAN_TERM(PT_TERM_RK_GE) | PT_PLAN_TERM(PT_TERM_RK_LE),
+     "range query: PartitionKey=? AND RowKey>=? AND RowKey<=?"},
+    {PT_PLAN_TERM(PT_TERM_EK_EQ), "point query: EntityKey=?"},
+};
+
+const char *pt_plan_constant_sentence(unsigned bits)
+{
+    unsigned shown =
+        bits & (PT_PLAN_TERMS | PT_PLAN_KEYS_ONLY | PT_PLAN_DESCENDING | PT_PLAN_DISTINCT);
+    for (size_t i = 0; i < sizeof constant_sentences / sizeof constant_sentences[0]; i++) {
+        if (constant_sentences[i].bits == shown) {
+            return constant_sentences[i].text;
+        }
+    }
+    return NULL;
+}
+
 char *pt_plan_sentence(unsigned bits)
 {
     sqlite3_str *sentence = sqlite3_str_new(NULL);

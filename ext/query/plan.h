@@ -136,4 +136,7 @@ bool pt_plan_is_table_scan(unsigned bits);
  */
 char *pt_plan_sentence(unsigned bits);
 
+/* The same text for frequent plans, which lasts; NULL for others. */
+const char *pt_plan_constant_sentence(unsigned bits);
+
 #endif

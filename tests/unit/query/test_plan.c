@@ -503,6 +503,36 @@ static void a_scan_is_what_no_partition_and_no_entity_bounds(void **state)
     }
 }
 
+/* All plans of up to three terms. */
+static void constant_sentences_are_those_that_would_be_written(void **state)
+{
+    (void)state;
+    static const unsigned flags[] = {PT_PLAN_DESCENDING, PT_PLAN_KEYS_ONLY, PT_PLAN_DISTINCT};
+    int constant = 0;
+    for (unsigned first = 0; first <= PT_TERM_COUNT; first++) {
+        for (unsigned second = 0; second <= first; second++) {
+            for (unsigned third = 0; third <= second; third++) {
+                for (unsigned f = 0; f < 8; f++) {
+                    unsigned bits =
+                        PT_PLAN_TERM(first) | PT_PLAN_TERM(second) | PT_PLAN_TERM(third);
+                    bits &= PT_PLAN_TERMS;
+                    for (unsigned i = 0; i < 3; i++) {
+                        bits |= (f >> i & 1) != 0 ? flags[i] : 0;
+                    }
+                    const char *known = pt_plan_constant_sentence(bits | PT_PLAN_CHECKED);
+                    if (known != NULL) {
+                        char *written = pt_plan_sentence(bits);
+                        assert_string_equal(known, written);
+                        sqlite3_free(written);
+                        constant++;
+                    }
+                }
+            }
+        }
+    }
+    assert_true(constant >= 12);
+}
+
 static void a_sentence_survives_no_failed_allocation(void **state)
 {
     (void)state;
@@ -536,6 +566,7 @@ int main(void)
         cmocka_unit_test(another_term_never_costs_more),
         cmocka_unit_test(plans_are_told_in_the_services_words),
         cmocka_unit_test(a_scan_is_what_no_partition_and_no_entity_bounds),
+        cmocka_unit_test(constant_sentences_are_those_that_would_be_written),
         cmocka_unit_test(a_sentence_survives_no_failed_allocation),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
