@@ -46,7 +46,7 @@ enum {
 #define PT_PLAN_KEYS_ONLY (1u << 25)  /* only columns made from the key will be read */
 #define PT_PLAN_DISTINCT (1u << 26)   /* one row of each partition is enough */
 #define PT_PLAN_CHECKED (1u << 27)    /* SQLite checks a term on PartitionKey or RowKey again */
-#define PT_PLAN_BOOLEANS (1u << 28)   /* arguments to be checked follow: table/boolean_terms.h */
+#define PT_PLAN_CONDITIONS (1u << 28) /* arguments for conditions follow: table/conditions.h */
 
 typedef enum pt_plan_column {
     PT_PLAN_OTHER,

@@ -454,7 +454,6 @@ static int add_declared_column(config_reader *r, const char *name, pt_type type)
     int rc = copy_argument_text(&r->reading, pt_slice_text(name), &column.name);
     if (rc == SQLITE_OK) {
         config->columns[config->column_count++] = column;
-        config->has_booleans = config->has_booleans || type == PT_BOOLEAN;
     }
     return rc;
 }

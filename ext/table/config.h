@@ -24,7 +24,6 @@ typedef struct pt_config {
     bool azure_batch;   /* a transaction must be an entity group transaction */
     pt_column *columns; /* declared, without the keys */
     int column_count;
-    bool has_booleans;                   /* among the columns */
     const char *row_ids[PT_ROW_IDS_MAX]; /* the columns named for the rowid */
     int row_id_count;
     int64_t max_dequeue_count; /* queue: a message dequeued this often is poison; 0: never */

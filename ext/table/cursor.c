@@ -3,7 +3,7 @@
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "query/ranges.h"
-#include "table/boolean_terms.h"
+#include "table/conditions.h"
 #include "table/row.h"
 #include "table/row_filter.h"
 #include "transaction/scan.h"
@@ -13,12 +13,15 @@ struct pt_cursor {
     sqlite3_vtab_cursor base;
     pt_table *table;
     bool eof;
+    bool judges;   /* conditions */
+    bool selects;  /* rows that are read may not pass conditions or Filter */
     bool is_point; /* at most one row, which xFilter looks up */
-    bool is_plain; /* xNext is a step of the scan: no points, no Filter, no DISTINCT */
+    bool is_plain; /* xNext is a step of the scan: no points, no DISTINCT, and all rows pass */
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
-    pt_row_filter filter; /* for plans with PT_TERM_FILTER */
+    pt_row_filter filter;     /* for plans with PT_TERM_FILTER */
+    pt_conditions conditions; /* for plans with PT_PLAN_CONDITIONS; there may be none */
     pt_scan scan;
     pt_row row;
     pt_range_walk walk; /* has passed the range that is being read */
@@ -83,6 +86,7 @@ void pt_cursor_free(pt_cursor *cursor)
     pt_scan_free(&cursor->scan);
     pt_ranges_free(&cursor->ranges);
     pt_row_filter_free(&cursor->filter);
+    pt_conditions_free(&cursor->conditions);
     pt_row_free(&cursor->row);
     pt_range_walk_free(&cursor->walk);
     pt_buffer_free(&cursor->low);
@@ -306,23 +310,41 @@ static bool has_points(const pt_cursor *cursor)
     return (cursor->plan & points) != 0;
 }
 
-static int step_to_next_row(pt_cursor *cursor, pt_error *error)
+static inline int step_to_next_row(pt_cursor *cursor, pt_error *error)
 {
+    if (cursor->is_point) {
+        cursor->eof = true;
+        return SQLITE_OK;
+    }
     if (has_points(cursor)) {
         return leave_range(cursor, error);
     }
     return finish_step(cursor, pt_scan_step(&cursor->scan, error), error);
 }
 
-/* Takes the scan's row, or the first after it that passes the Filter. */
+static inline int judge_row(pt_cursor *cursor, bool *passes, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    *passes = true;
+    if (cursor->judges) {
+        rc = pt_conditions_judge(&cursor->conditions, cursor->table, &cursor->row, passes, error);
+    }
+    if (rc == SQLITE_OK && *passes && has_filter(cursor)) {
+        rc = pt_row_filter_passes(&cursor->filter, cursor->table, &cursor->row, passes, error);
+    }
+    return rc;
+}
+
+/* Takes the scan's row, or the first after it that passes conditions and Filter. */
 static int take_passing_row(pt_cursor *cursor, pt_error *error)
 {
     bool passes = false;
     int rc = SQLITE_OK;
+    cursor->eof = cursor->judges && cursor->conditions.never;
     while (rc == SQLITE_OK && !cursor->eof) {
         rc = take_scan_row(cursor, error);
         if (rc == SQLITE_OK) {
-            rc = pt_row_filter_passes(&cursor->filter, cursor->table, &cursor->row, &passes, error);
+            rc = judge_row(cursor, &passes, error);
         }
         if (rc != SQLITE_OK || passes) {
             return rc;
@@ -339,7 +361,7 @@ static int take_row_after_move(pt_cursor *cursor, int rc, pt_error *error)
     if (rc != SQLITE_OK || cursor->eof) {
         return rc;
     }
-    return has_filter(cursor) ? take_passing_row(cursor, error) : take_scan_row(cursor, error);
+    return cursor->selects ? take_passing_row(cursor, error) : take_scan_row(cursor, error);
 }
 
 /* The end of xFilter and xNext. */
@@ -523,6 +545,17 @@ static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_err
     return rc == SQLITE_OK ? search_from_start(cursor, error) : rc;
 }
 
+__attribute__((noinline)) static int set_conditions(pt_cursor *cursor, const char *sentence,
+                                                    int *argc, sqlite3_value **argv,
+                                                    pt_error *error)
+{
+    int rc = pt_conditions_set(&cursor->conditions, cursor->table, cursor->plan, sentence, argc,
+                               argv, error);
+    cursor->judges = cursor->conditions.count != 0;
+    cursor->selects = cursor->selects || cursor->judges;
+    return rc;
+}
+
 int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
                      sqlite3_value **argv)
 {
@@ -534,14 +567,16 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->eof = true;
     cursor->is_point = false;
     int rc = SQLITE_OK;
-    if ((cursor->plan & PT_PLAN_BOOLEANS) != 0) {
-        rc = pt_boolean_terms_check(cursor->table, cursor->plan, sentence, &argc, argv, &error);
+    cursor->selects = has_filter(cursor);
+    cursor->judges = false;
+    if ((cursor->plan & PT_PLAN_CONDITIONS) != 0) {
+        rc = set_conditions(cursor, sentence, &argc, argv, &error);
     }
     if (rc == SQLITE_OK) {
         rc = begin_query(cursor, argc, argv, &error);
     }
     cursor->is_plain =
-        !has_points(cursor) && !has_filter(cursor) && (cursor->plan & PT_PLAN_DISTINCT) == 0;
+        !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
     return finish_move(cursor, rc, &error);
 }
 
@@ -589,10 +624,6 @@ static int next_row(pt_cursor *cursor, pt_error *error)
 __attribute__((noinline)) static int next_not_plain(pt_cursor *cursor)
 {
     pt_error error = PT_ERROR_NONE;
-    if (cursor->is_point) {
-        cursor->eof = true;
-        return SQLITE_OK;
-    }
     return finish_move(cursor, next_row(cursor, &error), &error);
 }
 

@@ -2,7 +2,7 @@
 
 #include "module/constraints.h"
 #include "query/plan.h"
-#include "table/boolean_terms.h"
+#include "table/conditions.h"
 #include "table/table.h"
 
 #define REFUSED_SCAN_FACTOR 1e6
@@ -114,6 +114,18 @@ static int check_filter_terms(pt_table *table, const pt_plan_query *query)
     }
 }
 
+/* True if there may be conditions on declared columns. */
+static bool names_declared(const pt_table *table, const sqlite3_index_info *info)
+{
+    int end = PT_COLUMN_FIRST + table->config.column_count;
+    int i = 0;
+    while (i < info->nConstraint && (info->aConstraint[i].iColumn < PT_COLUMN_FIRST ||
+                                     info->aConstraint[i].iColumn >= end)) {
+        i++;
+    }
+    return i < info->nConstraint;
+}
+
 static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt_plan *plan)
 {
     if (pt_constraints_return_plan(info, plan) != SQLITE_OK) {
@@ -122,7 +134,7 @@ static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt
     info->idxNum = (int)plan->bits;
     info->estimatedCost = plan_cost(table, plan);
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-    return table->config.has_booleans ? pt_boolean_terms_plan(table, info) : SQLITE_OK;
+    return names_declared(table, info) ? pt_conditions_plan(table, info) : SQLITE_OK;
 }
 
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)

@@ -203,6 +203,8 @@ static void long_reads_can_be_interrupted(void **state)
         {"SELECT * FROM t('V eq -1') ORDER BY PartitionKey DESC, RowKey DESC", all, false},
         {"SELECT * FROM s('V eq -1')", all, false},
         {"SELECT * FROM t WHERE PartitionKey = 'p' AND Filter MATCH 'V eq -1'", all, false},
+        {"SELECT * FROM t WHERE V = -1", all, false},
+        {"SELECT * FROM s WHERE V < 0 ORDER BY PartitionKey DESC", all, false},
         {"SELECT * FROM s WHERE RowKey = 'none'", all, false},
         {"SELECT * FROM s WHERE RowKey IN ('a', 'z') ORDER BY PartitionKey DESC", all, false},
         {"SELECT * FROM pt_properties('t')", all, false},

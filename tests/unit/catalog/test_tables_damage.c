@@ -285,6 +285,12 @@ static void questions_about_damaged_entities(void **state)
     db = open_table();
     assert_int_equal(run(db, partitions), SQLITE_OK);
     assert_damaged(db, properties);
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE b USING ptable(Active Boolean, table=t, "
+                                "store=%Q)",
+                                fixture_path);
+    assert_int_equal(run(db, sql), SQLITE_OK);
+    sqlite3_free(sql);
+    assert_damaged(db, "SELECT RowKey FROM b WHERE Active = 0");
     sqlite3_close(db);
     put_own_record(own_large_record(0));
     db = open_table();

@@ -362,6 +362,27 @@ static const char *const filters[] = {
     "ROLLBACK",
     NULL};
 
+static const char *const conditions[] = {
+    "SELECT s FROM T WHERE i > 2 AND i <= 6.5 AND PartitionKey = 'a'",
+    "SELECT RowKey FROM T WHERE s IN ('one', 'two', '3', NULL) OR b = 'x'",
+    "SELECT RowKey FROM T WHERE s IN ('one', 'two', '3', 4, x'00', NULL) AND i IS 1",
+    "SELECT RowKey FROM T WHERE i IN ('1', '2', 'x') AND t IS NULL",
+    "SELECT RowKey FROM T WHERE t >= '2026' AND g = '0F8FAD5B-D9CB-469F-A165-70867728950E' AND "
+    "x = x'00ff'",
+    "SELECT RowKey FROM T WHERE x = zeroblob(3000)",
+    "SELECT RowKey FROM T WHERE x IN (zeroblob(8000), zeroblob(5000), x'00ff')",
+    "!SELECT RowKey FROM T WHERE b = 'true'",
+    "SELECT RowKey FROM T WHERE i IN (WITH RECURSIVE c(x) AS (VALUES (0) UNION ALL SELECT x + 1 "
+    "FROM c WHERE x < 300) SELECT x FROM c) AND b IS NULL",
+    "SELECT T.RowKey, v FROM Plain LEFT JOIN T ON T.i = Plain.v AND T.s > 'a'",
+    "BEGIN",
+    "INSERT INTO T(PartitionKey, RowKey, n, i) VALUES ('e', '1', 'new', 9)",
+    "SELECT RowKey FROM T WHERE n = 'new' AND Filter MATCH 'i gt 2'",
+    "UPDATE T SET i = i + 1 WHERE n = 'new' AND i > 3",
+    "DELETE FROM T WHERE i = 10 AND n >= 'new'",
+    "ROLLBACK",
+    NULL};
+
 static const char *const paging[] = {
     "SELECT hex(EntityKey) FROM T ORDER BY EntityKey LIMIT 3",
     "SELECT i FROM T WHERE EntityKey > pt_entity_key('a', 'b1') ORDER BY EntityKey LIMIT 3",
@@ -560,6 +581,7 @@ static const memory_script scripts[] = {
     {"skipping", skipping, JOURNAL},
     {"numbers as keys", numbers_as_keys, JOURNAL},
     {"filters", filters, JOURNAL | UTF16},
+    {"conditions", conditions, JOURNAL | UTF16},
     {"paging", paging, JOURNAL},
     {"savepoints", savepoints, JOURNAL | WAL},
     {"deep savepoints", deep_savepoints, JOURNAL},
