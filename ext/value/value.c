@@ -292,12 +292,24 @@ void pt_value_describe(sqlite3_value *value, char description[PT_DESCRIPTION_SIZ
     }
 }
 
+static const char *broken_rule(const sql_source *from, pt_type type)
+{
+    double real;
+    if (from->type != SQLITE_TEXT) {
+        return NULL;
+    }
+    if (type == PT_DOUBLE && pt_double_parse(from->bytes, &real)) {
+        return "it has digits that a Double cannot keep";
+    }
+    return pt_type_broken_rule(type, from->bytes);
+}
+
 static int refuse_conversion(const sql_source *from, pt_type type, const char *column,
                              pt_error *error)
 {
     char description[PT_DESCRIPTION_SIZE];
     describe_source(from, description);
-    const char *rule = from->type == SQLITE_TEXT ? pt_type_broken_rule(type, from->bytes) : NULL;
+    const char *rule = broken_rule(from, type);
     return pt_error_set(error, SQLITE_MISMATCH,
                         "column %s: %s is not %s%s%s; %s (InvalidValueType)", column, description,
                         sql_conversions[type].name, rule != NULL ? ": " : "",

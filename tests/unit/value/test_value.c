@@ -69,7 +69,8 @@ static void convert(sqlite3_value *value, pt_type declared, char *text, size_t s
     assert_int_equal(error.rc, SQLITE_MISMATCH);
     assert_int_equal(converted.type, 77);
     char type[32];
-    bool has_rule = declared == PT_DATETIME || declared == PT_GUID;
+    bool has_rule = declared == PT_DATETIME || declared == PT_GUID ||
+                    strstr(error.message, "digits that a Double cannot keep") != NULL;
     bool text_given = sqlite3_value_type(value) == SQLITE_TEXT;
     snprintf(type, sizeof type, "%s%s ", pt_type_name(declared),
              has_rule && text_given ? ":" : ";");
