@@ -270,14 +270,24 @@ static void let_in_others(const pt_lmdb_store *store)
 
 int pt_lmdb_check_alone(pt_lmdb_store *store, pt_error *error)
 {
-    int rc = take_gate(store, error);
-    if (rc == SQLITE_OK) {
-        rc = lock_out_others(store, error);
-    }
-    if (rc == SQLITE_OK) {
-        let_in_others(store);
-    }
-    return rc;
+    pt_deadline deadline = pt_deadline_in(GATE_WAIT_MS);
+    int rc;
+    do {
+        /* The gate is the same for all threads of this process. Without the mutex, this would
+         * release it while another thread opens the environment again. */
+        pthread_mutex_lock(&store->mutex);
+        rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
+        if (rc == SQLITE_OK) {
+            rc = lock_out_others(store, error);
+            if (rc == SQLITE_OK) {
+                let_in_others(store);
+            }
+            pthread_mutex_unlock(&store->mutex);
+            return rc;
+        }
+        pthread_mutex_unlock(&store->mutex);
+    } while (rc == SQLITE_BUSY && pt_lock_pause(deadline));
+    return fail_gate(error, store->base.path, rc);
 }
 
 /* The store goes on with the copy. A process that opens it under its new name waits until we

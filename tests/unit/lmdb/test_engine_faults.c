@@ -6,6 +6,8 @@
 #include "unit/lmdb/filled_store.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
 #include <sys/stat.h>
 
 #include "base/ticks.h"
@@ -270,6 +272,49 @@ static void store_closed_to_give_memory_back_is_opened_later(void **state)
     engine->snapshot_free(snapshot);
     check_recovered(store);
     engine->close(store);
+}
+
+static pt_store *reopened;
+static pthread_t compactor;
+static atomic_bool has_asked;
+static bool gate_is_held;
+
+/* As pt_compact does again and again while it waits for readers. */
+static void *ask_for_others(void *store)
+{
+    assert_ok(pt_lmdb_check_alone(store, &error));
+    atomic_store(&has_asked, true);
+    return NULL;
+}
+
+static void look_at_gate_while_another_thread_asks(void)
+{
+    enum { WAITS = 100, WAIT_US = 1000 };
+    int fd = open(fixture_path, O_RDWR | O_CLOEXEC);
+    assert_int_equal(pthread_create(&compactor, NULL, ask_for_others, reopened), 0);
+    for (int i = 0; i < WAITS && !atomic_load(&has_asked); i++) {
+        usleep(WAIT_US);
+    }
+    assert_int_equal(pt_lock_look(fd, PT_LOCK_GATE, &gate_is_held), 0);
+    close(fd);
+}
+
+/* Otherwise a process that opens the store now could meet a lock file that is being made. */
+static void no_other_thread_releases_the_gate_of_an_opening(void **state)
+{
+    (void)state;
+    reopened = open_filled_store();
+    pt_snapshot *snapshot = begin_snapshot(reopened);
+    ((pt_lmdb_store *)reopened)->holds_much = true;
+    lmdb_before_open = look_at_gate_while_another_thread_asks;
+    engine->snapshot_end(snapshot);
+    lmdb_before_open = NULL;
+    assert_int_equal(pthread_join(compactor, NULL), 0);
+    assert_true(gate_is_held);
+    assert_true(has_asked);
+    engine->snapshot_free(snapshot);
+    check_recovered(reopened);
+    engine->close(reopened);
 }
 
 /* A private store's file has no name any more; it is opened through its descriptor. */
@@ -617,6 +662,7 @@ int main(void)
         store_test(store_that_cannot_be_opened_again_is_tried_again),
         store_test(store_closed_for_good_can_be_closed),
         store_test(store_closed_to_give_memory_back_is_opened_later),
+        store_test(no_other_thread_releases_the_gate_of_an_opening),
         store_test(private_store_is_opened_again_or_stays),
         store_test(failures_of_opening_say_what_to_do),
         store_test(file_replaced_at_the_last_moment_is_not_used),
