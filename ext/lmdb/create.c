@@ -265,7 +265,7 @@ static int open_handles(pt_lmdb_env *env)
 }
 
 /* The file has no name any more, so it is opened by a link to its open descriptor. */
-static int open_nameless(pt_lmdb_env *env, const char *file)
+static int open_nameless(pt_lmdb_env *env, const char *file, size_t map_size)
 {
     int fd;
     char link[32];
@@ -275,7 +275,7 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
     if (symlink(link, file) != 0) {
         return errno;
     }
-    int mdb_rc = open_unshared(&opened, file, pt_lmdb_map_size(0), 0);
+    int mdb_rc = open_unshared(&opened, file, map_size, 0);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = open_handles(&opened);
         pt_lmdb_env_close(mdb_rc == MDB_SUCCESS ? env : &opened); /* both have the file open */
@@ -284,6 +284,26 @@ static int open_nameless(pt_lmdb_env *env, const char *file)
         *env = opened;
     }
     return mdb_rc;
+}
+
+/* For a second map, at least as large as the first; 0 if there is no room for both. */
+static size_t size_of_second_map(const pt_lmdb_env *env)
+{
+    MDB_envinfo info;
+    mdb_env_info(env->env, &info);
+    return pt_lmdb_map_size(info.me_mapsize);
+}
+
+static int open_nameless_anyway(pt_lmdb_env *env, const char *file)
+{
+    size_t map_size = size_of_second_map(env);
+    return open_nameless(env, file, map_size != 0 ? map_size : pt_lmdb_map_size(0));
+}
+
+static int open_nameless_with_same_room(pt_lmdb_env *env, const char *file)
+{
+    size_t map_size = size_of_second_map(env);
+    return map_size != 0 ? open_nameless(env, file, map_size) : ENOMEM;
 }
 
 static int work_in_private_folder(pt_lmdb_env *env, private_work work, const char *doing,
@@ -325,7 +345,9 @@ int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error)
     return work_in_private_folder(env, create_nameless, "creating it", error);
 }
 
-int pt_lmdb_reopen_private(pt_lmdb_env *env, pt_error *error)
+int pt_lmdb_reopen_private(pt_lmdb_env *env, bool with_same_room, pt_error *error)
 {
-    return work_in_private_folder(env, open_nameless, "opening it again", error);
+    return work_in_private_folder(
+        env, with_same_room ? open_nameless_with_same_room : open_nameless_anyway,
+        "opening it again", error);
 }

@@ -28,7 +28,8 @@ int pt_lmdb_create_in(pt_lmdb_env *env, const char *name, size_t map_size);
 int pt_lmdb_create_private(pt_lmdb_env *env, pt_error *error);
 
 /* Opens the file of a private store in a new environment, then closes the old one. On failure the
- * old one stays. No transaction of the environment may be open. */
-int pt_lmdb_reopen_private(pt_lmdb_env *env, pt_error *error);
+ * old one stays; with `with_same_room` also if the new map would be smaller. No transaction of the
+ * environment may be open. */
+int pt_lmdb_reopen_private(pt_lmdb_env *env, bool with_same_room, pt_error *error);
 
 #endif

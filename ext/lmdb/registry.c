@@ -201,7 +201,7 @@ static void close_environment(pt_lmdb_store *store, bool has_gate)
 int pt_lmdb_reopen(pt_lmdb_store *store, pt_error *error)
 {
     if (store->fd < 0) {
-        return pt_lmdb_reopen_private(&store->env, error);
+        return pt_lmdb_reopen_private(&store->env, false, error);
     }
     int rc = take_gate(store, error);
     if (rc != SQLITE_OK) {
@@ -229,7 +229,7 @@ static bool is_as_it_was(const pt_lmdb_store *store, pt_error *error)
 int pt_lmdb_reopen_if_safe(pt_lmdb_store *store, pt_error *error)
 {
     if (store->fd < 0) {
-        return pt_lmdb_reopen_private(&store->env, error);
+        return pt_lmdb_reopen_private(&store->env, true, error);
     }
     int rc = pt_lock_take(store->fd, PT_LOCK_GATE, store->writable, 0);
     if (rc != SQLITE_OK) {

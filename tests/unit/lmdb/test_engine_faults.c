@@ -340,6 +340,43 @@ static void private_store_is_opened_again_or_stays(void **state)
     unsetenv("SQLITE_TMPDIR");
 }
 
+static size_t map_size_of(const pt_store *store)
+{
+    MDB_envinfo info;
+    mdb_env_info(((const pt_lmdb_store *)store)->env.env, &info);
+    return info.me_mapsize;
+}
+
+/* Its file is mapped twice for a moment. Without room for that, memory is not worth a smaller map.
+ * After a failed write it must be opened again in any case. */
+static void private_store_keeps_its_room(void **state)
+{
+    (void)state;
+    pt_store *store = NULL;
+    assert_ok(engine->open(NULL, PT_OPEN_PRIVATE, &store, &error));
+    store_text(store, 1, "a", "one");
+    size_t size = map_size_of(store);
+    for (int refused = 0; refused < 2; refused++) {
+        pt_snapshot *snapshot = begin_snapshot(store);
+        const MDB_env *env = ((pt_lmdb_store *)store)->env.env;
+        ((pt_lmdb_store *)store)->holds_much = true;
+        lmdb_map_is_refused = refused;
+        engine->snapshot_end(snapshot);
+        assert_int_equal(((pt_lmdb_store *)store)->env.env == env, refused);
+        assert_false(((pt_lmdb_store *)store)->holds_much);
+        assert_int_equal(map_size_of(store), size);
+        engine->snapshot_free(snapshot);
+        check_recovered(store);
+    }
+    pt_snapshot *snapshot = new_snapshot(store);
+    lmdb_fail_at(LMDB_TXN_BEGIN, MDB_PANIC, 0, 1);
+    lmdb_map_is_refused = true;
+    assert_ok(engine->snapshot_begin(snapshot, &error));
+    engine->snapshot_free(snapshot);
+    check_recovered(store);
+    engine->close(store);
+}
+
 /* --- Opening --- */
 
 static void failures_of_opening_say_what_to_do(void **state)
@@ -664,6 +701,7 @@ int main(void)
         store_test(store_closed_to_give_memory_back_is_opened_later),
         store_test(no_other_thread_releases_the_gate_of_an_opening),
         store_test(private_store_is_opened_again_or_stays),
+        store_test(private_store_keeps_its_room),
         store_test(failures_of_opening_say_what_to_do),
         store_test(file_replaced_at_the_last_moment_is_not_used),
         store_test(link_to_another_device_is_not_followed),
