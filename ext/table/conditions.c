@@ -1,5 +1,6 @@
 #include "table/conditions.h"
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "base/ticks.h"
 #include "entity/damage.h"
@@ -292,6 +293,7 @@ static int take_value(pt_conditions *conditions, pt_condition *condition, const 
 static int take_list(pt_conditions *conditions, pt_condition *condition, const char *checked,
                      sqlite3_value *list, pt_error *error)
 {
+    PT_ASSERT(condition != NULL || checked != NULL);
     sqlite3_value *value;
     int rc = sqlite3_vtab_in_first(list, &value);
     while (rc == SQLITE_OK) {
@@ -410,8 +412,11 @@ int pt_conditions_judge(pt_conditions *conditions, pt_table *table, pt_row *row,
     const pt_condition *end = condition + conditions->count;
     *may_pass = true;
     for (; *may_pass && condition < end; condition++) {
-        if (condition->judging != PT_JUDGE_NONE &&
-            pt_comparison_judge(&condition->comparison, condition->judging, &row->record,
+        if (condition->judging == PT_JUDGE_NONE) {
+            continue;
+        }
+        PT_ASSERT(condition->property != NULL);
+        if (pt_comparison_judge(&condition->comparison, condition->judging, &row->record,
                                 condition->property, may_pass) != SQLITE_OK) {
             return pt_report_damage(row->key, error);
         }
