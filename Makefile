@@ -24,6 +24,7 @@
 #                        a virtual table can do; also
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
+#   make bench-instructions  instructions of some statements, compared with tests/bench/instructions.txt
 #   make walk            the files of ext/ that a SELECT and an INSERT pass
 #   make demo            build, and a demonstration of one screen; make demo-all is the long form
 #   make test-clients    the extension in SQLite bindings of several languages, and in tools that write
@@ -377,6 +378,12 @@ $(BENCHES):
 $(BENCHES:%=run-%): run-%: $(BENCH_PROGRAMS)
 	@mkdir -p build/bench
 	@$(BUILD)/tests/bench/$(subst -,_,$(if $(filter bench,$*),bench-tables,$*))
+
+.PHONY: bench-instructions
+bench-instructions:
+	@.ci/deps build valgrind
+	+@$(SUBMAKE) loadable
+	@tests/bench/instructions.sh $(OUT)/ptable.so
 
 bench-plot:
 	@sqlite3 -batch :memory: '.read tests/bench/plot.sql'
