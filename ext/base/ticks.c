@@ -52,21 +52,22 @@ static int64_t days_from_date(int year, int month, int day)
            (153 * month_from_march + 2) / 5 + day - 1 - DAYS_BEFORE_0001;
 }
 
-static void date_from_days(int64_t days, int *year, int *month, int *day)
+/* Unsigned numbers of 32 bits are divided faster than others, and are large enough. */
+static void date_from_days(uint32_t days, uint32_t *year, uint32_t *month, uint32_t *day)
 {
     days += DAYS_BEFORE_0001;
-    int64_t cycle = days / DAYS_PER_400_YEARS;
-    int64_t rest = days % DAYS_PER_400_YEARS;
+    uint32_t cycle = days / DAYS_PER_400_YEARS;
+    uint32_t rest = days % DAYS_PER_400_YEARS;
     /* Subtracting the leap days so far, and the last day of the cycle, leaves years of 365 days. */
-    int64_t year_of_cycle = (rest - rest / (DAYS_PER_4_YEARS - 1) + rest / DAYS_PER_100_YEARS -
-                             rest / (DAYS_PER_400_YEARS - 1)) /
-                            DAYS_PER_YEAR;
-    int day_of_year =
-        (int)(rest - (year_of_cycle * DAYS_PER_YEAR + year_of_cycle / 4 - year_of_cycle / 100));
-    int month_from_march = (5 * day_of_year + 2) / 153;
+    uint32_t year_of_cycle = (rest - rest / (DAYS_PER_4_YEARS - 1) + rest / DAYS_PER_100_YEARS -
+                              rest / (DAYS_PER_400_YEARS - 1)) /
+                             DAYS_PER_YEAR;
+    uint32_t day_of_year =
+        rest - (year_of_cycle * DAYS_PER_YEAR + year_of_cycle / 4 - year_of_cycle / 100);
+    uint32_t month_from_march = (5 * day_of_year + 2) / 153;
     *day = day_of_year - (153 * month_from_march + 2) / 5 + 1;
     *month = month_from_march < 10 ? month_from_march + 3 : month_from_march - 9;
-    *year = (int)(cycle * 400 + year_of_cycle) + FIRST_YEAR + (*month <= 2);
+    *year = cycle * 400 + year_of_cycle + (uint32_t)FIRST_YEAR + (*month <= 2);
 }
 
 static int days_in_month(int year, int month)
@@ -347,32 +348,52 @@ int pt_ticks_compare_texts(pt_slice a, pt_slice b)
 
 /* --- Writing --- */
 
-/* Writes `digits` decimal digits and the character after them, and returns their end. */
-static char *put_number(char *text, int64_t number, int digits, char follower)
+/* Writes a number below 100 as two digits, and the character after them, and returns their end. */
+static char *put_two_digits(char *text, uint32_t number, char follower)
 {
-    for (int i = digits - 1; i >= 0; i--) {
-        text[i] = (char)('0' + number % 10);
-        number /= 10;
-    }
-    text[digits] = follower;
-    return text + digits + 1;
+    static const char digits[] = "00010203040506070809101112131415161718192021222324"
+                                 "25262728293031323334353637383940414243444546474849"
+                                 "50515253545556575859606162636465666768697071727374"
+                                 "75767778798081828384858687888990919293949596979899";
+    memcpy(text, digits + 2 * (size_t)number, 2);
+    text[2] = follower;
+    return text + 3;
+}
+
+static char *put_date(char *text, uint32_t days)
+{
+    uint32_t year;
+    uint32_t month;
+    uint32_t day;
+    date_from_days(days, &year, &month, &day);
+    put_two_digits(text, year / 100, 0);
+    text = put_two_digits(text + 2, year % 100, '-');
+    text = put_two_digits(text, month, '-');
+    return put_two_digits(text, day, 'T');
+}
+
+static char *put_time(char *text, uint32_t seconds)
+{
+    uint32_t minutes = seconds / SECONDS_PER_MINUTE;
+    text = put_two_digits(text, minutes / MINUTES_PER_HOUR, ':');
+    text = put_two_digits(text, minutes % MINUTES_PER_HOUR, ':');
+    return put_two_digits(text, seconds % SECONDS_PER_MINUTE, '.');
+}
+
+/* Each pair's follower is overwritten by the digit or the pair after it. */
+static void put_fraction(char *text, uint32_t ticks)
+{
+    put_two_digits(text, ticks / 100000, 0);
+    put_two_digits(text + 2, ticks / 1000 % 100, 0);
+    put_two_digits(text + 4, ticks / 10 % 100, (char)('0' + ticks % 10));
+    text[FRACTION_DIGITS] = 'Z';
+    text[FRACTION_DIGITS + 1] = 0;
 }
 
 void pt_ticks_format(int64_t ticks, char text[PT_DATETIME_TEXT_SIZE + 1])
 {
-    int64_t seconds = ticks / PT_TICKS_PER_SECOND;
-    int64_t minutes = seconds / SECONDS_PER_MINUTE;
-    int64_t hours = minutes / MINUTES_PER_HOUR;
-    int year;
-    int month;
-    int day;
-    date_from_days(seconds / SECONDS_PER_DAY, &year, &month, &day);
-    text = put_number(text, year, 4, '-');
-    text = put_number(text, month, 2, '-');
-    text = put_number(text, day, 2, 'T');
-    text = put_number(text, hours % 24, 2, ':');
-    text = put_number(text, minutes % MINUTES_PER_HOUR, 2, ':');
-    text = put_number(text, seconds % SECONDS_PER_MINUTE, 2, '.');
-    text = put_number(text, ticks % PT_TICKS_PER_SECOND, FRACTION_DIGITS, 'Z');
-    *text = 0;
+    uint64_t seconds = (uint64_t)ticks / PT_TICKS_PER_SECOND;
+    text = put_date(text, (uint32_t)(seconds / SECONDS_PER_DAY));
+    text = put_time(text, (uint32_t)(seconds % SECONDS_PER_DAY));
+    put_fraction(text, (uint32_t)((uint64_t)ticks % PT_TICKS_PER_SECOND));
 }
