@@ -89,6 +89,7 @@ static inline int divide_body(pt_record *record, pt_slice body)
     record->fixed = body.data;
     record->ends = body.data + shape->fixed_size;
     record->data = record->ends + ends_size;
+    record->frame = (uint32_t)(PT_RECORD_HEADER + shape->fixed_size + ends_size);
     record->data_size = (uint32_t)(body.size - shape->fixed_size - ends_size);
     uint32_t used = shape->variable != 0 ? pt_record_end(record, shape->variable - 1) : 0;
     return used == record->data_size ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
@@ -128,12 +129,34 @@ int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_sha
     }
     record->ticks = (int64_t)pt_get_le64(bytes.data + RECORD_TICKS_AT);
     record->wide = (head >> FLAGS_SHIFT & FLAG_WIDE) != 0;
+    record->start = (uint32_t)head;
     uint16_t shape_id = (uint16_t)(head >> SHAPE_SHIFT);
     if (!is_id_of(source->hint, shape_id)) {
         return divide_by_source(record, shape_id, bytes, source, scratch);
     }
     record->shape = source->hint;
     return divide_body(record, record_body(bytes));
+}
+
+/* The first four bytes are format, flags and shape id. */
+bool pt_record_open_alike(pt_record *record, pt_slice key, pt_slice bytes)
+{
+    if (bytes.size < record->frame || bytes.size > PT_RECORD_MAX) {
+        return false;
+    }
+    uint64_t head = pt_get_le64(bytes.data);
+    if ((uint32_t)head != record->start ||
+        head >> CHECKSUM_SHIFT != record_checksum(key, record->start, bytes)) {
+        return false;
+    }
+    const pt_shape *shape = record->shape;
+    record->ticks = (int64_t)pt_get_le64(bytes.data + RECORD_TICKS_AT);
+    record->fixed = bytes.data + PT_RECORD_HEADER;
+    record->ends = record->fixed + shape->fixed_size;
+    record->data = bytes.data + record->frame;
+    record->data_size = (uint32_t)(bytes.size - record->frame);
+    uint32_t used = shape->variable != 0 ? pt_record_end(record, shape->variable - 1) : 0;
+    return used == record->data_size && is_time(record->ticks);
 }
 
 static uint64_t bits_of_real(double real)

@@ -37,6 +37,8 @@ typedef struct pt_record {
     const uint8_t *ends;
     const uint8_t *data;
     uint32_t data_size;
+    uint32_t start; /* the record's first four bytes */
+    uint32_t frame; /* bytes before the data */
     bool wide;
 } pt_record;
 
@@ -60,6 +62,13 @@ typedef struct pt_shape_source {
  */
 int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
                    pt_buffer *scratch);
+
+/*
+ * Opens a record that begins like the one that `record` was last opened with, whose shape must
+ * still be valid, and which must not have described its shape. This spares the work that would have
+ * the same result. False if the record begins differently or is damaged: call pt_record_open.
+ */
+bool pt_record_open_alike(pt_record *record, pt_slice key, pt_slice bytes);
 
 /*
  * Reads the value of the shape's property `index`. STRING and BINARY point into the record, and a

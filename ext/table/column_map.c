@@ -4,6 +4,8 @@
 
 #include "base/sqlite.h"
 
+static const pt_property none = {.type = PT_NONE};
+
 static bool grow_column_map(pt_column_map *map, unsigned id)
 {
     size_t known = map->capacity;
@@ -12,6 +14,17 @@ static bool grow_column_map(pt_column_map *map, unsigned id)
     }
     memset(map->by_id + known, 0, (map->capacity - known) * sizeof *map->by_id);
     return true;
+}
+
+static pt_column_places *new_places(size_t count)
+{
+    pt_column_places *places;
+    size_t properties_size = count * sizeof places->property[0];
+    places = sqlite3_malloc64(sizeof *places + properties_size + count * sizeof *places->place);
+    if (places != NULL) {
+        places->place = (int *)(places->property + count);
+    }
+    return places;
 }
 
 const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *shape)
@@ -25,8 +38,7 @@ const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *s
         return places;
     }
     if (places == NULL) {
-        size_t size = sizeof *places + (size_t)map->column_count * sizeof places->place[0];
-        places = sqlite3_malloc64(size);
+        places = new_places((size_t)map->column_count);
         if (places == NULL) {
             return NULL;
         }
@@ -36,6 +48,7 @@ const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *s
     for (int i = 0; i < map->column_count; i++) {
         pt_slice name = pt_slice_of(map->columns[i].name, map->columns[i].name_size);
         places->place[i] = pt_shape_find(shape, name);
+        places->property[i] = places->place[i] >= 0 ? &shape->properties[places->place[i]] : &none;
     }
     return places;
 }

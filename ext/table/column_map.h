@@ -10,7 +10,8 @@
 
 typedef struct pt_column_places {
     const pt_shape *shape;
-    int place[]; /* for each column the index of its property in the shape, or -1 */
+    int *place; /* for each column the index of its property in the shape, or -1 */
+    const pt_property *property[]; /* and the property; of type PT_NONE: the shape has none */
 } pt_column_places;
 
 typedef struct pt_column_map {

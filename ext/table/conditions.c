@@ -401,7 +401,7 @@ int pt_conditions_judge(pt_conditions *conditions, pt_table *table, pt_row *row,
                         pt_error *error)
 {
     *may_pass = false;
-    int rc = pt_row_open(row, table, error);
+    int rc = pt_row_open(row, error);
     if (rc == SQLITE_OK && row->record.shape != conditions->shape) {
         rc = prepare_for_shape(conditions, table, row->record.shape, error);
     }

@@ -15,7 +15,6 @@ struct pt_cursor {
     bool eof;
     bool judges;   /* conditions */
     bool selects;  /* rows that are read may not pass conditions or Filter */
-    bool is_point; /* at most one row, which xFilter looks up */
     bool is_plain; /* xNext is a step of the scan: no points, no DISTINCT, and all rows pass */
     unsigned plan;
     uint32_t table_id;
@@ -47,6 +46,8 @@ static pt_cursor *take_cursor(pt_table *table)
         cursor = sqlite3_malloc64(sizeof *cursor);
         if (cursor != NULL) {
             memset(cursor, 0, sizeof *cursor);
+            cursor->table = table;
+            cursor->row.table = table;
         }
     }
     return cursor;
@@ -72,7 +73,6 @@ int pt_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         return SQLITE_NOMEM;
     }
     pt_session_cursor_opened(table->session);
-    cursor->table = table;
     table->fresh_cursor = cursor;
     *out = &cursor->base;
     return SQLITE_OK;
@@ -282,7 +282,7 @@ static int take_scan_row(pt_cursor *cursor, pt_error *error)
 {
     pt_row_set(&cursor->row, &cursor->scan);
     bool open_now = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
-    return open_now ? pt_row_open(&cursor->row, cursor->table, error) : SQLITE_OK;
+    return open_now ? pt_row_open(&cursor->row, error) : SQLITE_OK;
 }
 
 /* Moves on to the next range. */
@@ -312,7 +312,7 @@ static bool has_points(const pt_cursor *cursor)
 
 static inline int step_to_next_row(pt_cursor *cursor, pt_error *error)
 {
-    if (cursor->is_point) {
+    if (cursor->row.only_row) {
         cursor->eof = true;
         return SQLITE_OK;
     }
@@ -330,7 +330,7 @@ static inline int judge_row(pt_cursor *cursor, bool *passes, pt_error *error)
         rc = pt_conditions_judge(&cursor->conditions, cursor->table, &cursor->row, passes, error);
     }
     if (rc == SQLITE_OK && *passes && has_filter(cursor)) {
-        rc = pt_row_filter_passes(&cursor->filter, cursor->table, &cursor->row, passes, error);
+        rc = pt_row_filter_passes(&cursor->filter, &cursor->row, passes, error);
     }
     return rc;
 }
@@ -380,11 +380,13 @@ static int open_or_reuse_scan(pt_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
         pt_scan_freeze(&cursor->scan);
+        pt_row_begin(&cursor->row, cursor->scan.view);
         return SQLITE_OK;
     }
     int rc = pt_table_open_scan(cursor->table, &cursor->scan, error);
     if (rc == SQLITE_OK) {
         cursor->table_id = cursor->table->id.id;
+        pt_row_begin(&cursor->row, cursor->scan.view);
     }
     return rc;
 }
@@ -443,7 +445,7 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
 {
     pt_slice partition;
     pt_slice row;
-    cursor->is_point = true;
+    cursor->row.only_row = true;
     if (pt_value_argument_text(argv[0], &partition) != SQLITE_OK ||
         pt_value_argument_text(argv[1], &row) != SQLITE_OK) {
         return pt_error_nomem(error);
@@ -463,7 +465,7 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
 static int search_row_id(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
 {
     pt_slice text;
-    cursor->is_point = true;
+    cursor->row.only_row = true;
     if (pt_value_argument_text(argv[0], &text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
@@ -565,7 +567,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->plan = (unsigned)plan_bits;
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
-    cursor->is_point = false;
+    cursor->row.only_row = false;
     int rc = SQLITE_OK;
     cursor->selects = has_filter(cursor);
     cursor->judges = false;
@@ -649,29 +651,7 @@ int pt_cursor_eof(sqlite3_vtab_cursor *base)
 
 /* --- xColumn --- */
 
-__attribute__((noinline)) static int return_column(pt_cursor *cursor, sqlite3_context *context,
-                                                   int column)
-{
-    pt_error error = PT_ERROR_NONE;
-    int rc = column < PT_COLUMN_FIRST
-                 ? pt_row_key_column(&cursor->row, context, column, cursor->is_point, &error)
-                 : pt_row_column(&cursor->row, cursor->table, context, column, &error);
-    return rc == SQLITE_OK ? rc : pt_table_fail(cursor->table, &error);
-}
-
-/* Sets no result for a column that an UPDATE does not change: xUpdate then sees
- * sqlite3_value_nochange() for it. */
-__attribute__((noinline)) static int return_changing_column(pt_cursor *cursor,
-                                                            sqlite3_context *context, int column)
-{
-    return sqlite3_vtab_nochange(context) ? SQLITE_OK : return_column(cursor, context, column);
-}
-
 int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    pt_cursor *cursor = table_cursor_of(base);
-    /* Only a session that writes can be running an UPDATE: spare the others a call per column. */
-    bool is_writing = cursor->row.view->memtable != NULL;
-    return is_writing ? return_changing_column(cursor, context, column)
-                      : return_column(cursor, context, column);
+    return pt_row_column(&table_cursor_of(base)->row, context, column);
 }

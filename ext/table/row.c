@@ -23,27 +23,45 @@ void pt_row_free(pt_row *row)
     pt_buffer_free(&row->json);
 }
 
-static inline int open_row_record(pt_row *row, const pt_table *table, pt_error *error)
+/* A shape id in a stored record is permanent. A rollback may give the id of a pending record to
+ * another shape, so a pending record's shape must not be remembered. */
+static int remember_shape(pt_row *row, pt_error *error)
 {
+    row->source.hint = row->record.shape;
+    const pt_column_places *places = pt_column_map_find(&row->table->map, row->record.shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    row->properties = places->property;
+    row->alike_columns = (unsigned)row->table->config.column_count;
+    return SQLITE_OK;
+}
+
+static int open_unlike(pt_row *row, pt_error *error)
+{
+    row->alike_columns = 0;
     if (row->source.context == NULL) {
-        row->source = pt_dictionary_source(pt_session_store(table->session)->dictionary);
+        row->source = pt_dictionary_source(pt_session_store(row->table->session)->dictionary);
     }
     int rc = pt_record_open(&row->record, row->key, row->bytes, &row->source, &row->shape);
     if (rc != SQLITE_OK) {
         return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->key, error);
     }
     row->opened = true;
-    /* A shape id in a stored record is permanent. A rollback may give the id of a pending record to
-     * another shape, so a pending record's shape must not become the hint. */
-    if (row->record.shape != row->source.hint && row->lasting && row->record.shape->id != 0) {
-        row->source.hint = row->record.shape;
-    }
-    return SQLITE_OK;
+    return row->lasting && row->record.shape->id != 0 ? remember_shape(row, error) : SQLITE_OK;
 }
 
-int pt_row_open(pt_row *row, const pt_table *table, pt_error *error)
+/* Opens the record if it begins like the last one. */
+static inline bool open_alike(pt_row *row)
 {
-    return row->opened ? SQLITE_OK : open_row_record(row, table, error);
+    row->opened = pt_record_open_alike(&row->record, row->key, row->bytes);
+    return row->opened;
+}
+
+int pt_row_open(pt_row *row, pt_error *error)
+{
+    bool opened = row->opened || (row->alike_columns != 0 && open_alike(row));
+    return opened ? SQLITE_OK : open_unlike(row, error);
 }
 
 /* --- PartitionKey and RowKey --- */
@@ -65,11 +83,11 @@ static bool find_row_key(pt_row *row)
  * into memory that the register already has from the row before, which is cheaper. The only row of
  * a scan has no row before it, and often the text is only compared: STATIC is better there.
  */
-static void row_key_column(const pt_row *row, sqlite3_context *context, bool only_row)
+static void row_key_column(const pt_row *row, sqlite3_context *context)
 {
     char text[SHORT_KEY_MAX + 1];
     size_t size = row->key.size - (size_t)(row->row_key - row->key.data);
-    if (!only_row && size <= SHORT_KEY_MAX && memchr(row->row_key, 0, size) == NULL) {
+    if (!row->only_row && size <= SHORT_KEY_MAX && memchr(row->row_key, 0, size) == NULL) {
         memcpy(text, row->row_key, size);
         text[size] = 0;
         sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
@@ -79,18 +97,26 @@ static void row_key_column(const pt_row *row, sqlite3_context *context, bool onl
     }
 }
 
-int pt_row_key_column(pt_row *row, sqlite3_context *context, int column, bool only_row,
-                      pt_error *error)
+__attribute__((noinline)) static int refuse_damaged_key(const pt_row *row)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_report_damage(row->key, &error);
+    return pt_table_fail(row->table, &error);
+}
+
+/* Returns SQLite's code, like return_any_column. */
+__attribute__((noinline)) static int return_key_column(pt_row *row, sqlite3_context *context,
+                                                       int column)
 {
     if (!find_row_key(row)) {
-        return pt_report_damage(row->key, error);
+        return refuse_damaged_key(row);
     }
     if (column == PT_COLUMN_PARTITION_KEY) {
         /* The 00 byte that divides the keys also terminates PartitionKey as a C string. */
         sqlite3_result_text(context, (const char *)pt_key_entity(row->key).data, -1,
                             row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
     } else {
-        row_key_column(row, context, only_row);
+        row_key_column(row, context);
     }
     return SQLITE_OK;
 }
@@ -182,8 +208,7 @@ static int row_id_column(pt_row *row, sqlite3_context *context, pt_error *error)
     return SQLITE_OK;
 }
 
-__attribute__((noinline)) static int
-tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int tail, pt_error *error)
+static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error *error)
 {
     char time[PT_DATETIME_TEXT_SIZE + 1];
     char etag[PT_ETAG_SIZE + 1];
@@ -196,7 +221,7 @@ tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int ta
     if (tail >= PT_TAIL_COUNT) {
         return row_id_column(row, context, error);
     }
-    int rc = pt_row_open(row, table, error);
+    int rc = pt_row_open(row, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -224,12 +249,7 @@ tail_column(pt_row *row, const pt_table *table, sqlite3_context *context, int ta
     }
 }
 
-/*
- * --- Declared columns ---
- *
- * This is the hottest path of a scan: once per row and column. Rare cases, and cases that call out
- * anyway, are noinline so that the common case need not save registers.
- */
+/* --- Declared columns --- */
 
 static int refuse_large_column(const pt_row *row, unsigned place, uint64_t size, int limit,
                                pt_error *error)
@@ -244,10 +264,10 @@ static int refuse_large_column(const pt_row *row, unsigned place, uint64_t size,
 }
 
 /* Reads a large value and hands its memory over to SQLite. */
-static int large_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
-                        unsigned place, uint64_t size, pt_error *error)
+static int large_column(const pt_row *row, sqlite3_context *context, unsigned place, uint64_t size,
+                        pt_error *error)
 {
-    int limit = sqlite3_limit(table->db, SQLITE_LIMIT_LENGTH, -1);
+    int limit = sqlite3_limit(row->table->db, SQLITE_LIMIT_LENGTH, -1);
     if (size > (uint64_t)limit) {
         return refuse_large_column(row, place, size, limit, error);
     }
@@ -262,52 +282,112 @@ static int large_column(const pt_row *row, const pt_table *table, sqlite3_contex
     return rc;
 }
 
-/* A property of any type. */
-__attribute__((noinline)) static int any_type_column(const pt_row *row, const pt_table *table,
-                                                     sqlite3_context *context, unsigned place,
-                                                     pt_error *error)
+/* Returns property `place` of the row's shape, of any type. */
+static int property_column(const pt_row *row, sqlite3_context *context, unsigned place,
+                           pt_error *error)
 {
     pt_value value;
     if (pt_record_value(&row->record, place, &value) != SQLITE_OK) {
         return pt_report_damage(row->key, error);
     }
     if (pt_type_is_large(value.type)) {
-        return large_column(row, table, context, place, value.large.size, error);
+        return large_column(row, context, place, value.large.size, error);
     }
     pt_value_result(context, &value, row->lasting);
     return SQLITE_OK;
 }
 
+static int declared_column(pt_row *row, sqlite3_context *context, int index, pt_error *error)
+{
+    int rc = pt_row_open(row, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    const pt_column_places *places = pt_column_map_find(&row->table->map, row->record.shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    int place = places->place[index];
+    return place >= 0 ? property_column(row, context, (unsigned)place, error) : SQLITE_OK;
+}
+
+__attribute__((noinline)) static int return_other_column(pt_row *row, sqlite3_context *context,
+                                                         int declared)
+{
+    pt_error error = PT_ERROR_NONE;
+    int tail = declared - row->table->config.column_count;
+    int rc = tail < 0 ? declared_column(row, context, declared, &error)
+                      : tail_column(row, context, tail, &error);
+    return rc == SQLITE_OK ? rc : pt_table_fail(row->table, &error);
+}
+
+__attribute__((noinline)) static int return_any_column(pt_row *row, sqlite3_context *context,
+                                                       int column)
+{
+    return column < PT_COLUMN_FIRST ? return_key_column(row, context, column)
+                                    : return_other_column(row, context, column - PT_COLUMN_FIRST);
+}
+
+/*
+ * --- The direct way ---
+ *
+ * This is the hottest path of a scan: once per row and column. Values of the common types are
+ * returned without a pt_value. Whatever is not as usual, such as damage, is left to
+ * return_any_column. Functions are noinline if the others would save registers for them.
+ */
+
 /* With an explicit length SQLite copies the text as soon as it needs a terminated string. With -1
  * it knows that the terminator is there. */
-__attribute__((noinline)) static int string_column(const pt_row *row, sqlite3_context *context,
-                                                   const pt_property *property, pt_error *error)
+__attribute__((noinline)) static int return_text(pt_row *row, sqlite3_context *context, int column,
+                                                 const pt_property *property)
 {
     pt_slice text;
-    if (!pt_record_string(&row->record, property, &text)) {
-        return pt_report_damage(row->key, error);
+    if (!pt_record_string(&row->record, property, &text) ||
+        strlen((const char *)text.data) != text.size) {
+        return return_any_column(row, context, column);
     }
-    const char *data = (const char *)text.data;
-    int size = strlen(data) == text.size ? -1 : (int)text.size;
-    sqlite3_result_text(context, data, size, row->lasting ? SQLITE_STATIC : SQLITE_TRANSIENT);
+    sqlite3_result_text(context, (const char *)text.data, -1,
+                        row->lasting ? SQLITE_STATIC : SQLITE_TRANSIENT);
     return SQLITE_OK;
 }
 
-/* Returns the common types directly, without a pt_value. */
-static inline int return_property(const pt_row *row, const pt_table *table,
-                                  sqlite3_context *context, unsigned place, pt_error *error)
+__attribute__((noinline)) static int return_time(pt_row *row, sqlite3_context *context, int column,
+                                                 const pt_property *property)
+{
+    char text[PT_DATETIME_TEXT_SIZE + 1];
+    int64_t ticks = pt_record_int64(&row->record, property);
+    if ((uint64_t)ticks > (uint64_t)PT_TICKS_MAX) {
+        return return_any_column(row, context, column);
+    }
+    pt_ticks_format(ticks, text);
+    sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+    return SQLITE_OK;
+}
+
+/* Returns a column of an open row whose shape is remembered. */
+static inline int return_column(pt_row *row, sqlite3_context *context, int column)
 {
     const pt_record *record = &row->record;
-    const pt_property *property = &record->shape->properties[place];
+    const pt_property *property = row->properties[column - PT_COLUMN_FIRST];
     switch (property->type) {
+    case PT_NONE: /* without a result SQLite takes NULL */
+        return SQLITE_OK;
     case PT_STRING:
-        return string_column(row, context, property, error);
+        return return_text(row, context, column, property);
+    case PT_DATETIME:
+        return return_time(row, context, column, property);
     case PT_INT32:
         sqlite3_result_int(context, pt_record_int32(record, property));
         return SQLITE_OK;
     case PT_INT64:
         sqlite3_result_int64(context, pt_record_int64(record, property));
         return SQLITE_OK;
+    case PT_BOOLEAN:
+        if (record->fixed[property->slot] <= 1) {
+            sqlite3_result_int(context, record->fixed[property->slot]);
+            return SQLITE_OK;
+        }
+        break;
     case PT_DOUBLE:
         if (!isnan(pt_record_double(record, property))) {
             sqlite3_result_double(context, pt_record_double(record, property));
@@ -317,57 +397,36 @@ static inline int return_property(const pt_row *row, const pt_table *table,
     default:
         break;
     }
-    return any_type_column(row, table, context, place, error);
+    return return_any_column(row, context, column);
 }
 
-/* The column whose property is at `place` in the row's shape; -1: the entity does not have it. */
-static inline int placed_column(const pt_row *row, const pt_table *table, sqlite3_context *context,
-                                int place, pt_error *error)
+__attribute__((noinline)) static int open_and_return_column(pt_row *row, sqlite3_context *context,
+                                                            int column)
 {
-    if (place < 0) {
-        sqlite3_result_null(context);
-        return SQLITE_OK;
+    return open_alike(row) ? return_column(row, context, column)
+                           : return_any_column(row, context, column);
+}
+
+static inline int return_wanted_column(pt_row *row, sqlite3_context *context, int column)
+{
+    unsigned declared = (unsigned)(column - PT_COLUMN_FIRST);
+    if (declared >= row->alike_columns) {
+        return return_any_column(row, context, column);
     }
-    return return_property(row, table, context, (unsigned)place, error);
+    return row->opened ? return_column(row, context, column)
+                       : open_and_return_column(row, context, column);
 }
 
-/* The map keeps the places of only one shape without an id, so those must not be remembered. */
-__attribute__((noinline)) static int find_and_return_column(pt_row *row, pt_table *table,
-                                                            sqlite3_context *context, int index,
-                                                            pt_error *error)
+/* Sets no result for a column that an UPDATE does not change: xUpdate then sees
+ * sqlite3_value_nochange() for it. */
+__attribute__((noinline)) static int return_changing_column(pt_row *row, sqlite3_context *context,
+                                                            int column)
 {
-    const pt_shape *shape = row->record.shape;
-    const pt_column_places *places = pt_column_map_find(&table->map, shape);
-    row->places = shape->id != 0 ? places : NULL;
-    return places != NULL ? placed_column(row, table, context, places->place[index], error)
-                          : pt_error_nomem(error);
+    return sqlite3_vtab_nochange(context) ? SQLITE_OK : return_wanted_column(row, context, column);
 }
 
-static inline int declared_column(pt_row *row, pt_table *table, sqlite3_context *context, int index,
-                                  pt_error *error)
+int pt_row_column(pt_row *row, sqlite3_context *context, int column)
 {
-    const pt_column_places *places = row->places;
-    return places != NULL && places->shape == row->record.shape
-               ? placed_column(row, table, context, places->place[index], error)
-               : find_and_return_column(row, table, context, index, error);
-}
-
-__attribute__((noinline)) static int open_and_return_column(pt_row *row, pt_table *table,
-                                                            sqlite3_context *context, int index,
-                                                            pt_error *error)
-{
-    int rc = open_row_record(row, table, error);
-    return rc == SQLITE_OK ? declared_column(row, table, context, index, error) : rc;
-}
-
-int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
-                  pt_error *error)
-{
-    int declared = column - PT_COLUMN_FIRST;
-    int tail = declared - table->config.column_count;
-    if (tail >= 0) {
-        return tail_column(row, table, context, tail, error);
-    }
-    return row->opened ? declared_column(row, table, context, declared, error)
-                       : open_and_return_column(row, table, context, declared, error);
+    return row->may_change ? return_changing_column(row, context, column)
+                           : return_wanted_column(row, context, column);
 }

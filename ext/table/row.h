@@ -10,8 +10,13 @@
 #include "table/table.h"
 #include "transaction/scan.h"
 
-/* All zeros before its first use. The record is decoded when a column first needs it. */
+/*
+ * All zeros before its first use, except the table. The record is decoded when a column first needs
+ * it. Rows that come one after the other mostly have the same shape; then the record is opened as
+ * the last one was, and declared columns need no search for their properties.
+ */
 typedef struct pt_row {
+    pt_table *table;
     pt_slice key;           /* logical */
     pt_slice bytes;         /* of the record */
     const uint8_t *row_key; /* start of RowKey in `key`; NULL until a column needs it */
@@ -19,10 +24,15 @@ typedef struct pt_row {
                        be returned as SQLITE_STATIC */
     bool key_lasts; /* so can `key` */
     bool opened;    /* `record` is set */
-    pt_view *view;  /* the row was read from */
+    bool only_row;  /* no row follows in this scan */
+    bool may_change; /* an UPDATE may be reading the rows */
+    pt_view *view;   /* the row was read from */
     pt_record record;
+    unsigned alike_columns; /* declared columns with a property below; 0: the next record cannot be
+                               opened as the last one was */
+    const pt_property *const *properties; /* of the declared columns in the shape of the row, or of
+                                             an earlier row until the record is opened */
     pt_shape_source source; /* the dictionary; its hint is the shape of an earlier row */
-    const pt_column_places *places;
     pt_buffer shape;
     pt_buffer json;          /* or another text that a column returns */
     const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
@@ -42,21 +52,22 @@ static inline void pt_row_set(pt_row *row, const pt_scan *scan)
 
 void pt_row_free(pt_row *row);
 
-/* Decodes the record if that has not been done. SQLITE_CORRUPT_VTAB, SQLITE_NOMEM. */
-int pt_row_open(pt_row *row, const pt_table *table, pt_error *error);
+/* Call it when xFilter begins to read a view. Only a session that writes can be running an UPDATE.
+ */
+static inline void pt_row_begin(pt_row *row, const pt_view *view)
+{
+    row->may_change = view->memtable != NULL;
+}
 
-/* Returns PartitionKey or RowKey to SQLite. `only_row` says that no row follows in this scan.
- * SQLITE_CORRUPT_VTAB if the key is damaged. */
-int pt_row_key_column(pt_row *row, sqlite3_context *context, int column, bool only_row,
-                      pt_error *error);
+/* Decodes the record if that has not been done. SQLITE_CORRUPT_VTAB, SQLITE_NOMEM. */
+int pt_row_open(pt_row *row, pt_error *error);
 
 /*
- * Returns any other column to SQLite. SQLITE_NOMEM; SQLITE_CORRUPT_VTAB if the record or a large
- * value is damaged; SQLITE_TOOBIG if a large value exceeds the connection's SQLITE_LIMIT_LENGTH;
- * other codes of pt_large_read.
+ * xColumn: returns a column to SQLite. Reports errors as pt_table_fail: SQLITE_NOMEM;
+ * SQLITE_CORRUPT_VTAB if the key, the record or a large value is damaged; SQLITE_TOOBIG if a large
+ * value exceeds the connection's SQLITE_LIMIT_LENGTH; other codes of pt_large_read.
  */
-int pt_row_column(pt_row *row, pt_table *table, sqlite3_context *context, int column,
-                  pt_error *error);
+int pt_row_column(pt_row *row, sqlite3_context *context, int column);
 
 /* If the plan has no Filter, column Filter returns its row as a pointer of this type, for the SQL
  * function match() (table/row_filter.h). Everything else sees NULL. */

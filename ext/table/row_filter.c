@@ -131,10 +131,9 @@ static int fetch_large_value(void *context, pt_value *value, pt_error *error)
 }
 
 /* Opens the row and finds the places of the filter's properties in its shape. */
-static int open_filtered_row(pt_row_filter *filter, const pt_table *table, pt_row *row,
-                             pt_error *error)
+static int open_filtered_row(pt_row_filter *filter, pt_row *row, pt_error *error)
 {
-    int rc = pt_row_open(row, table, error);
+    int rc = pt_row_open(row, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -145,8 +144,7 @@ static int open_filtered_row(pt_row_filter *filter, const pt_table *table, pt_ro
     return filter->places != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-int pt_row_filter_passes(pt_row_filter *filter, const pt_table *table, pt_row *row, bool *passes,
-                         pt_error *error)
+int pt_row_filter_passes(pt_row_filter *filter, pt_row *row, bool *passes, pt_error *error)
 {
     large_value_source source = {.filter = filter, .row = row};
     pt_filter_entity entity = {
@@ -155,7 +153,7 @@ int pt_row_filter_passes(pt_row_filter *filter, const pt_table *table, pt_row *r
         return pt_report_damage(row->key, error);
     }
     if (filter->filter.reads_record) {
-        int rc = open_filtered_row(filter, table, row, error);
+        int rc = open_filtered_row(filter, row, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -219,7 +217,7 @@ static int match_row(sqlite3_context *context, pt_row *row, sqlite3_value *text,
     }
     const pt_table *table = sqlite3_user_data(context);
     int rc = pt_row_filter_set(filter, &table->config, text, error);
-    return rc == SQLITE_OK ? pt_row_filter_passes(filter, table, row, passes, error) : rc;
+    return rc == SQLITE_OK ? pt_row_filter_passes(filter, row, passes, error) : rc;
 }
 
 static void match_fail(sqlite3_context *context, const pt_table *table, pt_error *error)

@@ -40,8 +40,7 @@ bool pt_row_filter_restrict(const pt_row_filter *filter, pt_ranges *ranges);
 
 /* *passes = true if the row passes. Opens the row if the filter compares properties.
  * SQLITE_CORRUPT_VTAB: the row is damaged; SQLITE_NOMEM; other codes of pt_large_read. */
-int pt_row_filter_passes(pt_row_filter *filter, const pt_table *table, pt_row *row, bool *passes,
-                         pt_error *error);
+int pt_row_filter_passes(pt_row_filter *filter, pt_row *row, bool *passes, pt_error *error);
 
 /*
  * match(text, Filter), returned by xFindFunction with the pt_table as user data: 1 if the row

@@ -48,6 +48,11 @@ static void assert_places(const pt_column_places *places, const pt_shape *shape,
     assert_ptr_equal(places->shape, shape);
     for (int i = 0; i < COLUMNS; i++) {
         assert_int_equal(places->place[i], expected[i]);
+        if (expected[i] >= 0) {
+            assert_ptr_equal(places->property[i], &shape->properties[expected[i]]);
+        } else {
+            assert_int_equal(places->property[i]->type, PT_NONE);
+        }
     }
 }
 
