@@ -418,7 +418,7 @@ int pt_conditions_judge(pt_conditions *conditions, pt_table *table, pt_row *row,
         PT_ASSERT(condition->property != NULL);
         if (pt_comparison_judge(&condition->comparison, condition->judging, &row->record,
                                 condition->property, may_pass) != SQLITE_OK) {
-            return pt_report_damage(row->key, error);
+            return pt_report_damage(row->scan->key, error);
         }
     }
     return SQLITE_OK;

@@ -48,6 +48,7 @@ static pt_cursor *take_cursor(pt_table *table)
             memset(cursor, 0, sizeof *cursor);
             cursor->table = table;
             cursor->row.table = table;
+            cursor->row.scan = &cursor->scan;
         }
     }
     return cursor;
@@ -280,7 +281,7 @@ static int search_from_start(pt_cursor *cursor, pt_error *error)
  */
 static int take_scan_row(pt_cursor *cursor, pt_error *error)
 {
-    pt_row_set(&cursor->row, &cursor->scan);
+    pt_row_moved(&cursor->row);
     bool open_now = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
     return open_now ? pt_row_open(&cursor->row, error) : SQLITE_OK;
 }
@@ -380,13 +381,13 @@ static int open_or_reuse_scan(pt_cursor *cursor, pt_error *error)
 {
     if (cursor->scan.view != NULL) {
         pt_scan_freeze(&cursor->scan);
-        pt_row_begin(&cursor->row, cursor->scan.view);
+        pt_row_begin(&cursor->row);
         return SQLITE_OK;
     }
     int rc = pt_table_open_scan(cursor->table, &cursor->scan, error);
     if (rc == SQLITE_OK) {
         cursor->table_id = cursor->table->id.id;
-        pt_row_begin(&cursor->row, cursor->scan.view);
+        pt_row_begin(&cursor->row);
     }
     return rc;
 }
@@ -638,7 +639,7 @@ int pt_cursor_next(sqlite3_vtab_cursor *base)
     pt_error error = PT_ERROR_NONE;
     int rc = pt_scan_step(&cursor->scan, &error);
     if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
-        pt_row_set(&cursor->row, &cursor->scan);
+        pt_row_moved(&cursor->row);
         return SQLITE_OK;
     }
     return finish_move(cursor, finish_step(cursor, rc, &error), &error);

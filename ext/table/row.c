@@ -17,6 +17,19 @@ enum { COPIED_JSON_MAX = 65536 }; /* SQLite takes over the memory of longer JSON
 
 enum { SHORT_KEY_MAX = 255 };
 
+/* True if the record lies in the snapshot, for as long as the statement uses it: parts of it can be
+ * returned as SQLITE_STATIC. */
+static inline bool record_lasts(const pt_row *row)
+{
+    return !row->scan->on_pending;
+}
+
+/* True if parts of the key can be returned as SQLITE_STATIC. */
+static inline bool key_lasts(const pt_row *row)
+{
+    return !row->scan->on_pending && row->scan->base->key_lasts;
+}
+
 void pt_row_free(pt_row *row)
 {
     pt_buffer_free(&row->shape);
@@ -43,18 +56,19 @@ static int open_unlike(pt_row *row, pt_error *error)
     if (row->source.context == NULL) {
         row->source = pt_dictionary_source(pt_session_store(row->table->session)->dictionary);
     }
-    int rc = pt_record_open(&row->record, row->key, row->bytes, &row->source, &row->shape);
+    int rc =
+        pt_record_open(&row->record, row->scan->key, row->scan->record, &row->source, &row->shape);
     if (rc != SQLITE_OK) {
-        return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->key, error);
+        return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(row->scan->key, error);
     }
     row->opened = true;
-    return row->lasting && row->record.shape->id != 0 ? remember_shape(row, error) : SQLITE_OK;
+    return record_lasts(row) && row->record.shape->id != 0 ? remember_shape(row, error) : SQLITE_OK;
 }
 
 /* Opens the record if it begins like the last one. */
 static inline bool open_alike(pt_row *row)
 {
-    row->opened = pt_record_open_alike(&row->record, row->key, row->bytes);
+    row->opened = pt_record_open_alike(&row->record, row->scan->key, row->scan->record);
     return row->opened;
 }
 
@@ -70,7 +84,7 @@ int pt_row_open(pt_row *row, pt_error *error)
 static bool find_row_key(pt_row *row)
 {
     if (row->row_key == NULL) {
-        pt_slice entity = pt_key_entity(row->key);
+        pt_slice entity = pt_key_entity(row->scan->key);
         const uint8_t *separator = memchr(entity.data, 0, entity.size);
         row->row_key = separator != NULL ? separator + 1 : NULL;
     }
@@ -86,21 +100,21 @@ static bool find_row_key(pt_row *row)
 static void row_key_column(const pt_row *row, sqlite3_context *context)
 {
     char text[SHORT_KEY_MAX + 1];
-    size_t size = row->key.size - (size_t)(row->row_key - row->key.data);
+    size_t size = row->scan->key.size - (size_t)(row->row_key - row->scan->key.data);
     if (!row->only_row && size <= SHORT_KEY_MAX && memchr(row->row_key, 0, size) == NULL) {
         memcpy(text, row->row_key, size);
         text[size] = 0;
         sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
     } else {
         sqlite3_result_text64(context, (const char *)row->row_key, size,
-                              row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
+                              key_lasts(row) ? SQLITE_STATIC : SQLITE_TRANSIENT, SQLITE_UTF8);
     }
 }
 
 __attribute__((noinline)) static int refuse_damaged_key(const pt_row *row)
 {
     pt_error error = PT_ERROR_NONE;
-    pt_report_damage(row->key, &error);
+    pt_report_damage(row->scan->key, &error);
     return pt_table_fail(row->table, &error);
 }
 
@@ -113,8 +127,8 @@ __attribute__((noinline)) static int return_key_column(pt_row *row, sqlite3_cont
     }
     if (column == PT_COLUMN_PARTITION_KEY) {
         /* The 00 byte that divides the keys also terminates PartitionKey as a C string. */
-        sqlite3_result_text(context, (const char *)pt_key_entity(row->key).data, -1,
-                            row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
+        sqlite3_result_text(context, (const char *)pt_key_entity(row->scan->key).data, -1,
+                            key_lasts(row) ? SQLITE_STATIC : SQLITE_TRANSIENT);
     } else {
         row_key_column(row, context);
     }
@@ -176,7 +190,8 @@ static int return_json(sqlite3_context *context, pt_buffer *json, pt_error *erro
 static int properties_column(pt_row *row, sqlite3_context *context, pt_error *error)
 {
     pt_buffer bytes = {0};
-    const pt_entity_source source = {.view = row->view, .key = row->key, .bytes = &bytes};
+    const pt_entity_source source = {
+        .view = row->scan->view, .key = row->scan->key, .bytes = &bytes};
     int rc = pt_entity_to_json(&row->record, &source, &row->json, error);
     pt_buffer_free(&bytes);
     return rc == SQLITE_OK ? return_json(context, &row->json, error) : rc;
@@ -197,8 +212,8 @@ void pt_etag_format(int64_t ticks, char text[PT_ETAG_SIZE + 1])
 static int row_id_column(pt_row *row, sqlite3_context *context, pt_error *error)
 {
     pt_buffer_clear(&row->json);
-    if (!pt_key_append_row_id(&row->json, pt_key_entity(row->key))) {
-        return pt_report_damage(row->key, error);
+    if (!pt_key_append_row_id(&row->json, pt_key_entity(row->scan->key))) {
+        return pt_report_damage(row->scan->key, error);
     }
     if (row->json.failed) {
         return pt_error_nomem(error);
@@ -213,9 +228,9 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
     char time[PT_DATETIME_TEXT_SIZE + 1];
     char etag[PT_ETAG_SIZE + 1];
     if (tail == PT_TAIL_ENTITY_KEY) { /* needs no record, which may be damaged */
-        pt_slice key = pt_key_entity(row->key);
+        pt_slice key = pt_key_entity(row->scan->key);
         sqlite3_result_blob64(context, key.data, key.size,
-                              row->key_lasts ? SQLITE_STATIC : SQLITE_TRANSIENT);
+                              key_lasts(row) ? SQLITE_STATIC : SQLITE_TRANSIENT);
         return SQLITE_OK;
     }
     if (tail >= PT_TAIL_COUNT) {
@@ -254,7 +269,7 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
 static int refuse_large_column(const pt_row *row, unsigned place, uint64_t size, int limit,
                                pt_error *error)
 {
-    pt_keys keys = pt_keys_of(row->key);
+    pt_keys keys = pt_keys_of(row->scan->key);
     return pt_error_set(error, SQLITE_TOOBIG,
                         "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' has "
                         "%lld bytes, and this connection takes %d; raise its SQLITE_LIMIT_LENGTH",
@@ -273,7 +288,8 @@ static int large_column(const pt_row *row, sqlite3_context *context, unsigned pl
     }
     pt_value value;
     pt_buffer bytes = {0};
-    const pt_entity_source source = {.view = row->view, .key = row->key, .bytes = &bytes};
+    const pt_entity_source source = {
+        .view = row->scan->view, .key = row->scan->key, .bytes = &bytes};
     int rc = read_whole_value(&row->record, place, &source, &value, error);
     if (rc == SQLITE_OK) {
         pt_value_result_buffer(context, value.type, &bytes);
@@ -288,12 +304,12 @@ static int property_column(const pt_row *row, sqlite3_context *context, unsigned
 {
     pt_value value;
     if (pt_record_value(&row->record, place, &value) != SQLITE_OK) {
-        return pt_report_damage(row->key, error);
+        return pt_report_damage(row->scan->key, error);
     }
     if (pt_type_is_large(value.type)) {
         return large_column(row, context, place, value.large.size, error);
     }
-    pt_value_result(context, &value, row->lasting);
+    pt_value_result(context, &value, record_lasts(row));
     return SQLITE_OK;
 }
 
@@ -347,7 +363,7 @@ __attribute__((noinline)) static int return_text(pt_row *row, sqlite3_context *c
         return return_any_column(row, context, column);
     }
     sqlite3_result_text(context, (const char *)text.data, -1,
-                        row->lasting ? SQLITE_STATIC : SQLITE_TRANSIENT);
+                        record_lasts(row) ? SQLITE_STATIC : SQLITE_TRANSIENT);
     return SQLITE_OK;
 }
 

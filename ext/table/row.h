@@ -11,22 +11,17 @@
 #include "transaction/scan.h"
 
 /*
- * All zeros before its first use, except the table. The record is decoded when a column first needs
- * it. Rows that come one after the other mostly have the same shape; then the record is opened as
- * the last one was, and declared columns need no search for their properties.
+ * All zeros before its first use, except table and scan. The record is decoded when a column first
+ * needs it. Rows that come one after the other mostly have the same shape; then the record is
+ * opened as the last one was, and declared columns need no search for their properties.
  */
 typedef struct pt_row {
     pt_table *table;
-    pt_slice key;           /* logical */
-    pt_slice bytes;         /* of the record */
-    const uint8_t *row_key; /* start of RowKey in `key`; NULL until a column needs it */
-    bool lasting;   /* `bytes` lie in the snapshot, for as long as the statement uses them: they can
-                       be returned as SQLITE_STATIC */
-    bool key_lasts; /* so can `key` */
-    bool opened;    /* `record` is set */
-    bool only_row;  /* no row follows in this scan */
-    bool may_change; /* an UPDATE may be reading the rows */
-    pt_view *view;   /* the row was read from */
+    const pt_scan *scan;    /* is on the row */
+    const uint8_t *row_key; /* start of RowKey in the key; NULL until a column needs it */
+    bool opened;            /* `record` is set */
+    bool only_row;          /* no row follows in this scan */
+    bool may_change;        /* an UPDATE may be reading the rows */
     pt_record record;
     unsigned alike_columns; /* declared columns with a property below; 0: the next record cannot be
                                opened as the last one was */
@@ -38,25 +33,19 @@ typedef struct pt_row {
     const pt_buffer *filter; /* the text of the plan's Filter, or NULL */
 } pt_row;
 
-/* Sets the row to the entity that a scan is on. */
-static inline void pt_row_set(pt_row *row, const pt_scan *scan)
+/* The scan has moved to another row. */
+static inline void pt_row_moved(pt_row *row)
 {
-    row->key = pt_slice_copy(&scan->key);
-    row->bytes = pt_slice_copy(&scan->record);
     row->row_key = NULL;
-    row->lasting = !scan->on_pending;
-    row->key_lasts = row->lasting && scan->base->key_lasts;
     row->opened = false;
-    row->view = scan->view;
 }
 
 void pt_row_free(pt_row *row);
 
-/* Call it when xFilter begins to read a view. Only a session that writes can be running an UPDATE.
- */
-static inline void pt_row_begin(pt_row *row, const pt_view *view)
+/* Call it when xFilter begins to read. Only a session that writes can be running an UPDATE. */
+static inline void pt_row_begin(pt_row *row)
 {
-    row->may_change = view->memtable != NULL;
+    row->may_change = row->scan->view->memtable != NULL;
 }
 
 /* Decodes the record if that has not been done. SQLITE_CORRUPT_VTAB, SQLITE_NOMEM. */

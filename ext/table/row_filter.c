@@ -126,8 +126,8 @@ typedef struct large_value_source {
 static int fetch_large_value(void *context, pt_value *value, pt_error *error)
 {
     const large_value_source *source = context;
-    uint32_t table_id = pt_get_be32(source->row->key.data);
-    return pt_large_read(source->row->view, table_id, value, &source->filter->large, error);
+    uint32_t table_id = pt_get_be32(source->row->scan->key.data);
+    return pt_large_read(source->row->scan->view, table_id, value, &source->filter->large, error);
 }
 
 /* Opens the row and finds the places of the filter's properties in its shape. */
@@ -149,8 +149,8 @@ int pt_row_filter_passes(pt_row_filter *filter, pt_row *row, bool *passes, pt_er
     large_value_source source = {.filter = filter, .row = row};
     pt_filter_entity entity = {
         .record = &row->record, .fetch = fetch_large_value, .context = &source};
-    if (!pt_key_split(pt_key_entity(row->key), &entity.partition_key, &entity.row_key)) {
-        return pt_report_damage(row->key, error);
+    if (!pt_key_split(pt_key_entity(row->scan->key), &entity.partition_key, &entity.row_key)) {
+        return pt_report_damage(row->scan->key, error);
     }
     if (filter->filter.reads_record) {
         int rc = open_filtered_row(filter, row, error);
@@ -160,7 +160,7 @@ int pt_row_filter_passes(pt_row_filter *filter, pt_row *row, bool *passes, pt_er
         entity.places = filter->places->place;
     }
     int rc = pt_filter_matches(&filter->filter, &entity, passes, error);
-    return rc == SQLITE_CORRUPT_VTAB ? pt_report_damage(row->key, error) : rc;
+    return rc == SQLITE_CORRUPT_VTAB ? pt_report_damage(row->scan->key, error) : rc;
 }
 
 /* --- The SQL function match() --- */
@@ -241,7 +241,7 @@ static void match_fail(sqlite3_context *context, const pt_table *table, pt_error
 static pt_row *row_of_store(const pt_table *table, sqlite3_value *value)
 {
     pt_row *row = sqlite3_value_pointer(value, PT_ROW_POINTER);
-    bool own = row != NULL && row->view->snapshot->store == pt_session_store(table->session);
+    bool own = row != NULL && row->scan->view->snapshot->store == pt_session_store(table->session);
     return own ? row : NULL;
 }
 

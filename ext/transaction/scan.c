@@ -259,32 +259,11 @@ static int step_merged(pt_scan *scan, pt_error *error)
     return rc == SQLITE_OK ? choose_row(scan, error) : rc;
 }
 
-/* A step with no pending operation ahead. */
-static inline int step_base(pt_scan *scan, pt_error *error)
-{
-    int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
-    scan->valid = rc == SQLITE_OK && scan->base->valid;
-    if (scan->valid) {
-        scan->key = pt_slice_copy(&scan->base->key);
-        scan->record = pt_slice_copy(&scan->base->record);
-    }
-    return rc;
-}
-
-/* Not inlined, so that pt_scan_step need not save registers for it. */
-__attribute__((noinline)) static int step_beside_writes(pt_scan *scan, pt_error *error)
+int pt_scan_step_beside_writes(pt_scan *scan, pt_error *error)
 {
     scan->valid = false;
     if (scan->view->rolled_back) {
         return refuse_rolled_back(error);
     }
-    return merges(scan) ? step_merged(scan, error) : step_base(scan, error);
-}
-
-int pt_scan_step(pt_scan *scan, pt_error *error)
-{
-    const pt_view *view = scan->view;
-    bool sees_writes = view->memtable != NULL && scan->horizon != 0;
-    return !sees_writes && !view->rolled_back ? step_base(scan, error)
-                                              : step_beside_writes(scan, error);
+    return merges(scan) ? step_merged(scan, error) : pt_scan_step_base(scan, error);
 }

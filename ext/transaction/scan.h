@@ -7,6 +7,7 @@
 #ifndef PT_TRANSACTION_SCAN_H
 #define PT_TRANSACTION_SCAN_H
 
+#include "base/sqlite.h"
 #include "transaction/view.h"
 
 typedef struct pt_scan {
@@ -65,7 +66,27 @@ int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error);
  * must lie inside. SQLITE_OK or SQLITE_NOMEM. */
 int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error);
 
+/* Steps if no pending operation lies ahead. */
+static inline int pt_scan_step_base(pt_scan *scan, pt_error *error)
+{
+    int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
+    scan->valid = rc == SQLITE_OK && scan->base->valid;
+    if (scan->valid) {
+        scan->key = pt_slice_copy(&scan->base->key);
+        scan->record = pt_slice_copy(&scan->base->record);
+    }
+    return rc;
+}
+
+int pt_scan_step_beside_writes(pt_scan *scan, pt_error *error);
+
 /* Moves to the next row in the direction of the scan. Codes as pt_scan_seek. */
-int pt_scan_step(pt_scan *scan, pt_error *error);
+static inline int pt_scan_step(pt_scan *scan, pt_error *error)
+{
+    const pt_view *view = scan->view;
+    bool sees_writes = view->memtable != NULL && scan->horizon != 0;
+    return !sees_writes && !view->rolled_back ? pt_scan_step_base(scan, error)
+                                              : pt_scan_step_beside_writes(scan, error);
+}
 
 #endif
