@@ -3,6 +3,7 @@
 --   by one costs as much as writing them did, and a batch of the service takes at most 100.
 -- Solution: a table for each day. To forget a day, drop its table: one operation, however many
 --   entities it has.
+--   Or, in one table, a partition for each day: DELETE FROM pt_partitions deletes it in one loop.
 -- When: data expires by age, and much of it at once.
 .load ./ptable
 .mode box
@@ -112,6 +113,20 @@ INSERT INTO pt_tables(TableName) VALUES ('Logins20140601');
 INSERT INTO pt_tables(TableName) VALUES ('logins20140601');
 SELECT count(*) AS attempts FROM Logins20140601;
 ROLLBACK;
+
+.print
+.print == One table, and a partition for each day
+-- Where the day can come first in the key, one table is enough, and no view is needed. The entities
+-- are deleted one by one, but without passing through SQLite. changes() counts partitions.
+CREATE VIRTUAL TABLE LoginsByDay USING ptable(Success Boolean, limits='azure');
+WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 500)
+INSERT INTO LoginsByDay SELECT '20140530', 'user' || pt_pad(i, 3) || '@contoso.com_08:00', 1 FROM n;
+INSERT INTO LoginsByDay SELECT '20140731', PartitionKey || '_' || RowKey, Success FROM Logins20140731;
+.eqp on
+DELETE FROM pt_partitions WHERE TableName = 'LoginsByDay' AND PartitionKey < '20140601';
+.eqp off
+SELECT changes() AS days;
+SELECT PartitionKey, Entities FROM pt_partitions('LoginsByDay');
 
 .print
 .print == The plain way: one table, and DELETE with a condition

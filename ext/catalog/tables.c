@@ -6,7 +6,6 @@
 #include "module/companion.h"
 #include "module/module.h"
 #include "module/store_path.h"
-#include "table/table.h"
 
 static int connect_tables(sqlite3 *db, void *context, int argc, const char *const *argv,
                           sqlite3_vtab **vtab, char **message)
@@ -26,7 +25,7 @@ static int connect_tables(sqlite3 *db, void *context, int argc, const char *cons
     if (tables == NULL) {
         return SQLITE_NOMEM;
     }
-    *tables = (pt_tables){.follower = {.connection = context}};
+    *tables = (pt_tables){.follower = {.connection = context}, .declared = {.connection = context}};
     *vtab = &tables->follower.base;
     return SQLITE_OK;
 }
@@ -48,92 +47,12 @@ static int begin_write(sqlite3_vtab *vtab)
     tables->follower.joining = true;
     tables->follower.joined = true;
     tables->begun = true;
-    tables->connected = false;
+    tables->declared.connected = false;
     return SQLITE_OK;
 }
 
-/*
- * --- How durable ---
- *
- * A commit is full, unless the connection declares tables in the store and all have sync=off. A
- * declared table that cannot be asked counts as one that has not.
- */
-
-/* Prepares a statement on the table, which makes SQLite connect it. False if that fails. */
-static bool connect_declared(sqlite3 *db, const char *schema, const char *name)
-{
-    sqlite3_stmt *statement = NULL;
-    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
-    bool connected = sql != NULL && sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK;
-    sqlite3_finalize(statement);
-    sqlite3_free(sql);
-    return connected;
-}
-
-/* Connects the ptables and queues of a schema. *complete = false if one may be missing. */
-static int connect_all_in_schema(sqlite3 *db, const char *schema, bool *complete, pt_error *error)
-{
-    sqlite3_stmt *statement = NULL;
-    char *sql = sqlite3_mprintf(
-        "SELECT name, sql FROM \"%w\".sqlite_schema WHERE type = 'table' OR type IS NULL", schema);
-    if (sql == NULL) {
-        return pt_error_nomem(error);
-    }
-    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
-    sqlite3_free(sql);
-    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(statement, 0);
-        const char *declaration = (const char *)sqlite3_column_text(statement, 1);
-        bool known = name != NULL && declaration != NULL; /* an authorizer can hide them */
-        bool other = known && sqlite3_strlike("create virtual%using%pt%", declaration, 0) != 0;
-        *complete = *complete && (other || (known && connect_declared(db, schema, name)));
-        rc = SQLITE_OK;
-    }
-    *complete = *complete && rc == SQLITE_DONE && !pt_module_is_ignored(statement);
-    sqlite3_finalize(statement);
-    return rc == SQLITE_NOMEM ? pt_error_nomem(error) : SQLITE_OK;
-}
-
-/*
- * Once in a transaction. The statements can call the application, which may roll back, so this
- * comes before everything else. The application may also detach a database, so its name is copied.
- */
-static int connect_all_tables(pt_tables *tables, pt_error *error)
-{
-    sqlite3 *db = tables->follower.connection->db;
-    int rc = SQLITE_OK;
-    if (tables->connected) {
-        return SQLITE_OK;
-    }
-    tables->connected = true;
-    tables->complete = true;
-    const char *name;
-    for (int i = 0; rc == SQLITE_OK && (name = sqlite3_db_name(db, i)) != NULL; i++) {
-        char *schema = sqlite3_mprintf("%s", name);
-        rc = schema != NULL ? connect_all_in_schema(db, schema, &tables->complete, error)
-                            : pt_error_nomem(error);
-        sqlite3_free(schema);
-    }
-    return rc;
-}
-
-static bool all_tables_are_off(const pt_tables *tables, const pt_session *session)
-{
-    const char *path = pt_session_store(session)->path;
-    bool declared = false;
-    pt_connected *each = pt_connected_tables_first(tables->follower.connection);
-    for (; each != NULL; each = each->next) {
-        const pt_table *table = pt_table_of_connected(each);
-        bool here = table->path != NULL && strcmp(table->path, path) == 0;
-        if (here && table->config.sync != PT_SYNC_OFF) {
-            return false;
-        }
-        declared = declared || here;
-    }
-    return declared && tables->complete;
-}
-
-/* Begins writing to a store. *view is what the transaction sees of it. */
+/* Begins writing to a store. *view is what the transaction sees of it. A commit is full, unless
+ * the connection declares tables in the store and all have sync=off. */
 static int begin_store(const pt_tables *tables, pt_session *session, pt_view **view,
                        pt_error *error)
 {
@@ -141,8 +60,9 @@ static int begin_store(const pt_tables *tables, pt_session *session, pt_view **v
     if (rc == SQLITE_OK) {
         rc = pt_session_read(session, view, error);
     }
-    if (rc == SQLITE_OK && !all_tables_are_off(tables, session)) {
-        pt_session_require_sync(session, PT_SYNC_FULL);
+    if (rc == SQLITE_OK) {
+        pt_declaration all = pt_declared_tables_ask(&tables->declared, session, NULL);
+        pt_session_require_sync(session, all.sync == PT_SYNC_OFF ? PT_SYNC_OFF : PT_SYNC_FULL);
     }
     return rc;
 }
@@ -329,7 +249,8 @@ static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int6
  * goes on without another xBegin. */
 static int begin_table_update(pt_tables *tables, pt_error *error)
 {
-    int rc = tables->follower.joined ? connect_all_tables(tables, error) : SQLITE_OK;
+    int rc =
+        tables->follower.joined ? pt_declared_tables_connect(&tables->declared, error) : SQLITE_OK;
     return rc == SQLITE_OK && !tables->follower.joined ? pt_session_refuse_rolled_back(error) : rc;
 }
 

@@ -4,6 +4,7 @@
 #ifndef PT_CATALOG_TABLES_CURSOR_H
 #define PT_CATALOG_TABLES_CURSOR_H
 
+#include "catalog/tables_source.h"
 #include "module/follower.h"
 #include "transaction/table_directory.h"
 
@@ -13,8 +14,7 @@ enum { PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_
 typedef struct pt_tables {
     pt_follower follower; /* first */
     bool begun;           /* xBegin was called, and its statement has not read yet */
-    bool connected;       /* this transaction has connected the declared tables, */
-    bool complete;        /* all of them */
+    pt_declared_tables declared;
     unsigned cursors;     /* number of open cursors */
     pt_buffer named;      /* u32 numbers of the sessions that those cursors were told to read */
     pt_table_names names; /* names by rowid of the rows read by a statement that may delete them */

@@ -7,7 +7,6 @@
 #include "module/companion.h"
 #include "module/module.h"
 #include "module/schema_search.h"
-#include "table/table.h"
 
 /* --- By the name of a ptable --- */
 
@@ -102,9 +101,31 @@ static int find_store_and_table(pt_catalog_source *source, const char *store, co
     return pt_catalog_use_store(source->connection, store, &source->session, error);
 }
 
+/* By the columns. SQLite checks them again, so the column Store must show what was given. */
+static int find_by_columns(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    sqlite3_value *given_store = cursor->arguments[PT_TVF_STORE];
+    sqlite3_value *given_table = cursor->arguments[PT_TVF_TABLE_NAME];
+    const char *store = NULL;
+    if (sqlite3_value_type(given_table) != SQLITE_TEXT) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "TableName is compared with a number; give a text");
+    }
+    const char *table = (const char *)sqlite3_value_text(given_table);
+    if (given_store != NULL) {
+        store = (const char *)sqlite3_value_text(given_store);
+        source->store = store != NULL ? sqlite3_mprintf("%s", store) : NULL;
+    }
+    if (table == NULL || (given_store != NULL && source->store == NULL)) {
+        return pt_error_nomem(error);
+    }
+    return find_store_and_table(source, store, table, error);
+}
+
 /* --- Opening and closing --- */
 
-static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+static int find_by_arguments(pt_catalog_source *source, const pt_tvf_cursor *cursor,
+                             pt_error *error)
 {
     const char *text[2] = {NULL};
     for (int i = 0; i < 2 && cursor->arguments[i] != NULL; i++) {
@@ -113,22 +134,31 @@ static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, p
             return pt_error_nomem(error);
         }
     }
-    int rc = text[1] == NULL ? find_ptable(source, text[0], error)
-                             : find_store_and_table(source, text[0], text[1], error);
+    return text[1] == NULL ? find_ptable(source, text[0], error)
+                           : find_store_and_table(source, text[0], text[1], error);
+}
+
+static int find_source(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error)
+{
+    int rc = cursor->arguments[PT_TVF_TABLE_NAME] != NULL
+                 ? find_by_columns(source, cursor, error)
+                 : find_by_arguments(source, cursor, error);
     if (rc != SQLITE_OK) {
         source->session = NULL;
         return rc;
     }
     pt_session_cursor_opened(source->session);
-    source->store = pt_catalog_store_name(source->connection, source->session);
+    if (source->store == NULL) {
+        source->store = pt_catalog_store_name(source->connection, source->session);
+    }
     return source->store != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-static int find_table_id(pt_catalog_source *source, pt_view *view, pt_error *error)
+static int find_table_id(pt_catalog_source *source, pt_view *view, bool by_columns, pt_error *error)
 {
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, source->table, &entry, error);
-    if (rc == SQLITE_NOTFOUND) {
+    if (rc == SQLITE_NOTFOUND && !by_columns) {
         return pt_error_set(error, SQLITE_ERROR,
                             "store %Q has no table %Q; SELECT TableName FROM pt_tables WHERE "
                             "Store = %Q lists its tables (TableNotFound)",
@@ -155,11 +185,15 @@ int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *curso
     if (rc == SQLITE_OK) {
         rc = find_source(source, cursor, error);
     }
+    if (rc == SQLITE_OK && pt_tvf_takes_lock(cursor)) {
+        rc = pt_session_begin(source->session, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_session_read(source->session, &view, error);
     }
     if (rc == SQLITE_OK) {
-        rc = find_table_id(source, view, error);
+        bool by_columns = cursor->arguments[PT_TVF_TABLE_NAME] != NULL;
+        rc = find_table_id(source, view, by_columns, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_scan_open(&source->scan, view, error);
@@ -219,4 +253,97 @@ uint16_t pt_catalog_source_shape(const pt_catalog_source *source)
     enum { SHAPE_ID = 2 };
     pt_slice record = source->scan.record;
     return record.size >= PT_RECORD_HEADER ? pt_get_le16(record.data + SHAPE_ID) : 0;
+}
+
+/* --- Connecting the declared tables --- */
+
+/* Prepares a statement on the table, which makes SQLite connect it. False if that fails. */
+static bool connect_declared(sqlite3 *db, const char *schema, const char *name)
+{
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
+    bool connected = sql != NULL && sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK;
+    sqlite3_finalize(statement);
+    sqlite3_free(sql);
+    return connected;
+}
+
+/* Connects the ptables and queues of a schema. *complete = false if one may be missing. */
+static int connect_all_in_schema(sqlite3 *db, const char *schema, bool *complete, pt_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    char *sql = sqlite3_mprintf(
+        "SELECT name, sql FROM \"%w\".sqlite_schema WHERE type = 'table' OR type IS NULL", schema);
+    if (sql == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    sqlite3_free(sql);
+    while (rc == SQLITE_OK && (rc = sqlite3_step(statement)) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(statement, 0);
+        const char *declaration = (const char *)sqlite3_column_text(statement, 1);
+        bool known = name != NULL && declaration != NULL; /* an authorizer can hide them */
+        bool other = known && sqlite3_strlike("create virtual%using%pt%", declaration, 0) != 0;
+        *complete = *complete && (other || (known && connect_declared(db, schema, name)));
+        rc = SQLITE_OK;
+    }
+    *complete = *complete && rc == SQLITE_DONE && !pt_module_is_ignored(statement);
+    sqlite3_finalize(statement);
+    return rc == SQLITE_NOMEM ? pt_error_nomem(error) : SQLITE_OK;
+}
+
+/* The application may detach a database meanwhile, so its name is copied. */
+int pt_declared_tables_connect(pt_declared_tables *declared, pt_error *error)
+{
+    sqlite3 *db = declared->connection->db;
+    int rc = SQLITE_OK;
+    if (declared->connected) {
+        return SQLITE_OK;
+    }
+    declared->connected = true;
+    declared->complete = true;
+    const char *name;
+    for (int i = 0; rc == SQLITE_OK && (name = sqlite3_db_name(db, i)) != NULL; i++) {
+        char *schema = sqlite3_mprintf("%s", name);
+        rc = schema != NULL ? connect_all_in_schema(db, schema, &declared->complete, error)
+                            : pt_error_nomem(error);
+        sqlite3_free(schema);
+    }
+    return rc;
+}
+
+/* --- Asking them --- */
+
+static bool is_in_store(const pt_declared_tables *declared, const pt_table *table,
+                        const pt_session *session)
+{
+    const char *schema = pt_connection_private_schema(declared->connection, session);
+    if (table->path == NULL) {
+        return schema != NULL && sqlite3_stricmp(schema, table->schema) == 0;
+    }
+    return schema == NULL && strcmp(table->path, pt_session_store(session)->path) == 0;
+}
+
+pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const pt_session *session,
+                                      const char *name)
+{
+    pt_declaration said = {.sync = PT_SYNC_OFF};
+    bool any = false;
+    bool writable = false;
+    pt_connected *each = pt_connected_tables_first(declared->connection);
+    for (; each != NULL; each = each->next) {
+        const pt_table *table = pt_table_of_connected(each);
+        if (!is_in_store(declared, table, session) ||
+            (name != NULL && sqlite3_stricmp(table->config.table, name) != 0)) {
+            continue;
+        }
+        any = true;
+        writable = writable || !table->read_only;
+        said.read_only = table->read_only ? table : said.read_only;
+        said.azure_batch = said.azure_batch || table->config.azure_batch;
+        said.sync = table->config.sync > said.sync ? table->config.sync : said.sync;
+    }
+    said.sync = any && declared->complete ? said.sync : PT_SYNC_FULL;
+    said.read_only = writable ? NULL : said.read_only;
+    return said;
 }

@@ -1,12 +1,15 @@
 /*
  * The table that the arguments of pt_partitions and pt_properties name: pt_partitions('Employee')
- * names a ptable, pt_partitions('contoso.ptable', 'Employee') a store and a table in it.
+ * names a ptable, pt_partitions('contoso.ptable', 'Employee') a store and a table in it. So do
+ * conditions on the columns Store and TableName of pt_partitions; without the Store it is the
+ * default store.
  */
 #ifndef PT_CATALOG_TABLES_SOURCE_H
 #define PT_CATALOG_TABLES_SOURCE_H
 
 #include "entity/record.h"
 #include "module/tvf.h"
+#include "table/table.h"
 #include "transaction/scan.h"
 #include "transaction/session.h"
 
@@ -24,9 +27,10 @@ typedef struct pt_catalog_source {
 } pt_catalog_source;
 
 /*
- * Finds the table by the one or two arguments of the cursor. SQLITE_ERROR if there is no such
- * ptable, or no such table in the store (TableNotFound); SQLITE_CANTOPEN if there is no such store;
- * or an error of the engine.
+ * Finds the table by the arguments of the cursor. SQLITE_ERROR if there is no such ptable, or no
+ * such table in the store (TableNotFound); SQLITE_NOTFOUND, without a text, if the table is given
+ * by its columns and does not exist; SQLITE_CANTOPEN if there is no such store; or an error of the
+ * engine.
  */
 int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *cursor, pt_error *error);
 void pt_catalog_source_close(pt_catalog_source *source);
@@ -43,5 +47,36 @@ int pt_catalog_source_record(pt_catalog_source *source, pt_record *record, pt_er
 
 /* The id of that record's shape, or 0 if the record describes its shape itself. */
 uint16_t pt_catalog_source_shape(const pt_catalog_source *source);
+
+/*
+ * --- Declared tables ---
+ *
+ * What the declarations of the connection's ptables and queues say about writing to their stores:
+ * for the catalogue's tables, which write without them.
+ */
+
+typedef struct pt_declared_tables {
+    pt_connection *connection;
+    bool connected; /* this transaction has connected the declared tables, */
+    bool complete;  /* all of them */
+} pt_declared_tables;
+
+/* What the declarations of one table, or of all tables of a store, say together. */
+typedef struct pt_declaration {
+    pt_sync sync;              /* the most durable; full if there is none, or one cannot be asked */
+    bool azure_batch;          /* one has batch='azure' */
+    const pt_table *read_only; /* not NULL: all are read-only, and this is one of them */
+} pt_declaration;
+
+/*
+ * Connects the declared tables, once in a transaction: `connected` is false when it begins. The
+ * statements for this can call the application, which may roll back, so this comes before
+ * everything else. Tables that cannot be connected are left out. SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_declared_tables_connect(pt_declared_tables *declared, pt_error *error);
+
+/* `name` is that of a table in the session's store; NULL: all tables. */
+pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const pt_session *session,
+                                      const char *name);
 
 #endif

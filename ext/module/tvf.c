@@ -8,9 +8,9 @@
 #include "query/plan.h"
 
 typedef struct tvf_table {
-    sqlite3_vtab base;
-    pt_connection *connection;
+    pt_follower follower; /* first */
     const pt_tvf *tvf;
+    bool begun;             /* xBegin was called, and its statement has not read yet */
     bool other_text_order;  /* text in the database is UTF-16, which sorts differently */
     sqlite3_int64 shared[]; /* tvf->shared_size bytes */
 } tvf_table;
@@ -65,10 +65,10 @@ static int tvf_connect(sqlite3 *db, void *context, int argc, const char *const *
         return SQLITE_NOMEM;
     }
     memset(table, 0, sizeof *table + tvf->shared_size);
-    table->connection = registered->connection;
+    table->follower.connection = registered->connection;
     table->tvf = tvf;
     table->other_text_order = !utf8;
-    *vtab = &table->base;
+    *vtab = &table->follower.base;
     return SQLITE_OK;
 }
 
@@ -91,7 +91,43 @@ enum { PLAN_SHIFT = PT_TVF_ARGUMENTS_MAX, PLAN_MASK = INT_MAX >> PLAN_SHIFT };
 static bool has_needed_arguments(const pt_tvf *tvf, unsigned given)
 {
     unsigned needed = (1u << tvf->least_arguments) - 1;
-    return (given & needed) == needed;
+    return (given & needed) == needed || (given & 1u << PT_TVF_TABLE_NAME) != 0;
+}
+
+static bool is_argument(const pt_tvf *tvf, int column)
+{
+    return column >= tvf->first_argument && column < tvf->first_argument + tvf->most_arguments;
+}
+
+static bool has_arguments(const pt_tvf *tvf, const sqlite3_index_info *info)
+{
+    for (int i = 0; i < info->nConstraint; i++) {
+        if (pt_constraint_comparison(info->aConstraint[i].op) == PT_OP_EQ &&
+            is_argument(tvf, info->aConstraint[i].iColumn)) {
+            return true;
+        }
+    }
+    return false;
+}
+
+/* The number of the argument that a constraint gives, or -1. `by_columns`: Store and TableName are
+ * arguments. */
+static int argument_of(const pt_tvf *tvf, sqlite3_index_info *info, int i, bool by_columns)
+{
+    int column = info->aConstraint[i].iColumn;
+    if (pt_constraint_comparison(info->aConstraint[i].op) != PT_OP_EQ) {
+        return -1;
+    }
+    if (is_argument(tvf, column)) {
+        return column - tvf->first_argument;
+    }
+    if (!by_columns || column > 1) {
+        return -1;
+    }
+    const char *collation = sqlite3_vtab_collation(info, i);
+    bool finds = sqlite3_stricmp(collation, "BINARY") == 0 ||
+                 (column == 1 && sqlite3_stricmp(collation, "NOCASE") == 0);
+    return finds ? PT_TVF_STORE + column : -1;
 }
 
 /* Has SQLite pass the arguments to xFilter. *given has a bit for each, *count is their number.
@@ -100,11 +136,11 @@ static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, unsigned *
 {
     int index[PT_TVF_ARGUMENTS_MAX];
     unsigned unknown = 0;
+    bool by_columns = tvf->takes_columns && !has_arguments(tvf, info);
     *given = 0;
     for (int i = 0; i < info->nConstraint; i++) {
-        int argument = info->aConstraint[i].iColumn - tvf->first_argument;
-        if (argument < 0 || argument >= tvf->most_arguments ||
-            pt_constraint_comparison(info->aConstraint[i].op) != PT_OP_EQ) {
+        int argument = argument_of(tvf, info, i, by_columns);
+        if (argument < 0) {
             continue;
         }
         unsigned bit = 1u << argument;
@@ -116,10 +152,10 @@ static int use_arguments(const pt_tvf *tvf, sqlite3_index_info *info, unsigned *
         }
     }
     *count = 0;
-    for (int i = 0; i < tvf->most_arguments; i++) {
+    for (int i = 0; i < PT_TVF_ARGUMENTS_MAX; i++) {
         if ((*given & 1u << i) != 0) {
             info->aConstraintUsage[index[i]].argvIndex = ++*count;
-            info->aConstraintUsage[index[i]].omit = 1;
+            info->aConstraintUsage[index[i]].omit = i < PT_TVF_STORE;
         }
     }
     return (unknown & ~*given) == 0 ? SQLITE_OK : SQLITE_CONSTRAINT;
@@ -160,12 +196,39 @@ static int plan_keys(const tvf_table *table, sqlite3_index_info *info, int argum
     return pt_constraints_return_plan(info, &plan);
 }
 
+/* SQLite takes one argument more for the primary key. Nobody else compares it, since it is good for
+ * nothing. */
+static bool has_extra_argument(const pt_tvf *tvf, const sqlite3_index_info *info)
+{
+    for (int i = 0; tvf->update != NULL && i < info->nConstraint; i++) {
+        if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_EQ &&
+            info->aConstraint[i].iColumn == tvf->first_argument + tvf->most_arguments) {
+            return true;
+        }
+    }
+    return false;
+}
+
+static int refuse_extra_argument(sqlite3_vtab *vtab)
+{
+    pt_error error = PT_ERROR_NONE;
+    const pt_tvf *tvf = tvf_table_of(vtab)->tvf;
+    pt_error_set(&error, SQLITE_ERROR,
+                 "there are too many arguments, or LIMIT in a DELETE, which is not possible here; "
+                 "write %s",
+                 tvf->usage);
+    return tvf_fail(vtab, &error);
+}
+
 static int tvf_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     tvf_table *table = tvf_table_of(vtab);
     const pt_tvf *tvf = table->tvf;
     unsigned given;
     int arguments;
+    if (has_extra_argument(tvf, info)) {
+        return refuse_extra_argument(vtab);
+    }
     int rc = use_arguments(tvf, info, &given, &arguments);
     if (rc != SQLITE_OK) {
         return rc;
@@ -175,8 +238,8 @@ static int tvf_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     info->estimatedCost = tvf->cost != 0 ? tvf->cost : COST_WITHOUT_KEYS;
     info->estimatedRows = tvf->rows != 0 ? tvf->rows : info->estimatedRows;
     if (tvf->number != NULL) {
-        info->idxNum |=
-            (int)((tvf->number(table->connection, table->shared) & PLAN_MASK) << PLAN_SHIFT);
+        info->idxNum |= (int)((tvf->number(table->follower.connection, table->shared) & PLAN_MASK)
+                              << PLAN_SHIFT);
     }
     if (!has_needed_arguments(tvf, given)) {
         info->estimatedCost = COST_ARGUMENTS_MISSING;
@@ -195,7 +258,7 @@ static int tvf_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         return SQLITE_NOMEM;
     }
     memset(cursor, 0, table->tvf->cursor_size);
-    cursor->connection = table->connection;
+    cursor->connection = table->follower.connection;
     cursor->shared = table->shared;
     if (table->tvf->opened != NULL) {
         table->tvf->opened(cursor);
@@ -225,7 +288,7 @@ static int tvf_close(sqlite3_vtab_cursor *cursor)
 }
 
 /* Copies the arguments, which the hidden columns return, and counts them. *complete = false if one
- * is NULL and that means no rows. */
+ * is NULL and that means no rows. (A column that is a text does not equal a BLOB either.) */
 static int take_arguments(pt_tvf_cursor *cursor, unsigned given, sqlite3_value **argv, int *count,
                           bool *complete, pt_error *error)
 {
@@ -235,7 +298,7 @@ static int take_arguments(pt_tvf_cursor *cursor, unsigned given, sqlite3_value *
     }
     *count = 0;
     *complete = true;
-    for (int i = 0; i < tvf->most_arguments; i++) {
+    for (int i = 0; i < PT_TVF_ARGUMENTS_MAX; i++) {
         if ((given & 1u << i) == 0) {
             continue;
         }
@@ -243,8 +306,9 @@ static int take_arguments(pt_tvf_cursor *cursor, unsigned given, sqlite3_value *
         if (cursor->arguments[i] == NULL) {
             return pt_error_nomem(error);
         }
-        bool is_null = sqlite3_value_type(cursor->arguments[i]) == SQLITE_NULL;
-        *complete = *complete && (tvf->takes_null || !is_null);
+        int type = sqlite3_value_type(cursor->arguments[i]);
+        bool is_nothing = type == SQLITE_NULL || (type == SQLITE_BLOB && i >= PT_TVF_STORE);
+        *complete = *complete && (tvf->takes_null || !is_nothing);
     }
     return SQLITE_OK;
 }
@@ -268,7 +332,7 @@ static int tvf_filter(sqlite3_vtab_cursor *base, int index_number, const char *s
         cursor->eof = false;
         cursor->row = 1;
         rc = tvf->begin(cursor, &keys, &error);
-        rc = rc == SQLITE_OK ? tvf->next(cursor, &error) : rc;
+        rc = rc == SQLITE_OK && !cursor->eof ? tvf->next(cursor, &error) : rc;
     }
     return rc == SQLITE_OK ? rc : tvf_fail(base->pVtab, &error);
 }
@@ -290,12 +354,20 @@ static int tvf_eof(sqlite3_vtab_cursor *cursor)
 static int tvf_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int index)
 {
     pt_tvf_cursor *cursor = tvf_cursor_of(base);
-    int argument = index - tvf_of(cursor)->first_argument;
-    if (argument < 0) {
-        tvf_of(cursor)->column(cursor, context, index);
-    } else if (cursor->arguments[argument] != NULL) {
-        sqlite3_result_value(context, cursor->arguments[argument]);
+    const pt_tvf *tvf = tvf_of(cursor);
+    if (is_argument(tvf, index)) {
+        const sqlite3_value *argument = cursor->arguments[index - tvf->first_argument];
+        if (argument != NULL) {
+            sqlite3_result_value(context, (sqlite3_value *)argument);
+        }
+        return SQLITE_OK;
     }
+    pt_error error = PT_ERROR_NONE;
+    int rc = tvf->load != NULL ? tvf->load(cursor, index, &error) : SQLITE_OK;
+    if (rc != SQLITE_OK) {
+        return tvf_fail(base->pVtab, &error);
+    }
+    tvf->column(cursor, context, index);
     return SQLITE_OK;
 }
 
@@ -311,21 +383,85 @@ void pt_tvf_result_text(sqlite3_context *context, pt_slice text)
                           SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-static const sqlite3_module tvf_module = {
-    .iVersion = 1,
-    .xConnect = tvf_connect,
-    .xBestIndex = tvf_best_index,
-    .xDisconnect = tvf_disconnect,
-    .xOpen = tvf_open,
-    .xClose = tvf_close,
-    .xFilter = tvf_filter,
-    .xNext = tvf_next,
-    .xEof = tvf_eof,
-    .xColumn = tvf_column,
-    .xRowid = tvf_rowid,
+bool pt_tvf_takes_lock(const pt_tvf_cursor *cursor)
+{
+    tvf_table *table = tvf_table_of(cursor->base.pVtab);
+    bool begun = table->begun;
+    table->begun = false;
+    return begun;
+}
+
+/* --- Writing --- */
+
+/* The store to write is not known yet. xUpdate, or reading it, begins its session. */
+static int tvf_begin_write(sqlite3_vtab *vtab)
+{
+    tvf_table *table = tvf_table_of(vtab);
+    pt_connection_keep_open(table->follower.connection);
+    table->follower.joining = true;
+    table->follower.joined = true;
+    table->begun = true;
+    return SQLITE_OK;
+}
+
+/* A function in the statement may have rolled the transaction back. SQLite goes on without another
+ * xBegin. */
+static int tvf_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    (void)rowid;
+    tvf_table *table = tvf_table_of(vtab);
+    pt_error error = PT_ERROR_NONE;
+    table->follower.joining = false;
+    table->begun = false;
+    int rc = table->follower.joined
+                 ? table->tvf->update(&table->follower, table->shared, argc, argv, &error)
+                 : pt_session_refuse_rolled_back(&error);
+    return rc == SQLITE_OK ? rc : tvf_fail(vtab, &error);
+}
+
+/* If the statement of xBegin did not read, a later SELECT must not take the writer lock for it:
+ * nothing would release it. */
+static void end_transaction(tvf_table *table)
+{
+    table->begun = false;
+    table->tvf->over(table->shared);
+}
+
+static int tvf_commit(sqlite3_vtab *vtab)
+{
+    end_transaction(tvf_table_of(vtab));
+    return pt_follower_commit(vtab);
+}
+
+static int tvf_rollback(sqlite3_vtab *vtab)
+{
+    end_transaction(tvf_table_of(vtab));
+    return pt_follower_rollback(vtab);
+}
+
+/* --- The modules --- */
+
+#define TVF_METHODS                                                                                \
+    .iVersion = 2, .xConnect = tvf_connect, .xBestIndex = tvf_best_index,                          \
+    .xDisconnect = tvf_disconnect, .xOpen = tvf_open, .xClose = tvf_close, .xFilter = tvf_filter,  \
+    .xNext = tvf_next, .xEof = tvf_eof, .xColumn = tvf_column, .xRowid = tvf_rowid
+
+static const sqlite3_module tvf_module = {TVF_METHODS};
+
+static const sqlite3_module tvf_writing_module = {
+    TVF_METHODS,
+    .xUpdate = tvf_update,
+    .xBegin = tvf_begin_write,
+    .xSync = pt_follower_sync,
+    .xCommit = tvf_commit,
+    .xRollback = tvf_rollback,
+    .xSavepoint = pt_follower_savepoint,
+    .xRelease = pt_follower_release,
+    .xRollbackTo = pt_follower_rollback_to,
 };
 
 int pt_tvf_register(sqlite3 *db, pt_connection *connection, const pt_tvf *tvf)
 {
-    return pt_module_register_shared(db, tvf->name, &tvf_module, connection, tvf);
+    const sqlite3_module *module = tvf->update != NULL ? &tvf_writing_module : &tvf_module;
+    return pt_module_register_shared(db, tvf->name, module, connection, tvf);
 }

@@ -3,7 +3,11 @@
  * this module is the eponymous virtual table around it.
  *
  * The arguments of a function are hidden columns, the last of its declaration. If an argument is
- * NULL the function has no rows, unless it takes NULL.
+ * NULL the function has no rows, unless it takes NULL. A function that deletes has one more hidden
+ * column after them: the primary key, by which its xUpdate finds a row again.
+ *
+ * DELETE FROM cannot give arguments, so the columns Store and TableName can be given instead, with
+ * an = each.
  *
  * idxNum has a bit for each argument that is given, and above them a plan of query/plan.h, or the
  * function's own number of a plan. xFilter gets the arguments first and then the values of the
@@ -13,9 +17,14 @@
 #define PT_MODULE_TVF_H
 
 #include "base/sqlite.h"
+#include "module/follower.h"
 #include "transaction/connection.h"
 
-enum { PT_TVF_ARGUMENTS_MAX = 5 };
+enum {
+    PT_TVF_STORE = 3,  /* of the arguments: the column Store, */
+    PT_TVF_TABLE_NAME, /* and the column TableName */
+    PT_TVF_ARGUMENTS_MAX
+};
 
 typedef struct pt_tvf pt_tvf;
 
@@ -48,6 +57,7 @@ struct pt_tvf {
     bool opens_stores;    /* opens files by name, so views and triggers must not call it */
     bool writes;          /* writes to a store: as opens_stores, and it needs the companion */
     bool takes_null;      /* NULL is an argument like others */
+    bool takes_columns;   /* columns 0 and 1 are Store and TableName; may be given as arguments */
     const char *sentence; /* the plan in words, if there is no key column; or NULL */
     double cost;          /* SQLite's estimatedCost of a call; 0: the default */
     int rows;             /* SQLite's estimatedRows of a call; 0: the default */
@@ -61,13 +71,25 @@ struct pt_tvf {
     void (*closed)(pt_tvf_cursor *cursor);
     /* Prepares for the first call of `next`. The cursor is zeroed or as `end` left it. */
     int (*begin)(pt_tvf_cursor *cursor, const pt_tvf_keys *keys, pt_error *error);
-    /* Moves to the next row, or sets eof. */
+    /* Moves to the next row, or sets eof. Not called if `begin` has set eof. */
     int (*next)(pt_tvf_cursor *cursor, pt_error *error);
+    /* May be NULL. Reads what a column needs; called before `column`. */
+    int (*load)(pt_tvf_cursor *cursor, int column, pt_error *error);
     /* Returns a column that is not an argument. */
     void (*column)(pt_tvf_cursor *cursor, sqlite3_context *context, int column);
     /* Frees what the cursor owns. Called after a failed `begin` too, and maybe more than once. */
     void (*end)(pt_tvf_cursor *cursor);
+    /* NULL if rows cannot be deleted. The work of xUpdate, in a transaction that the function has
+     * joined: follower->joined. */
+    int (*update)(const pt_follower *follower, void *shared, int argc, sqlite3_value **argv,
+                  pt_error *error);
+    /* The transaction is over; `shared` is that of its xUpdates. */
+    void (*over)(void *shared);
 };
+
+/* For `begin`. True if the cursor is the first of a statement that may write: it takes the writer
+ * lock before it reads, so that its rows cannot change before it deletes them. */
+bool pt_tvf_takes_lock(const pt_tvf_cursor *cursor);
 
 /* Returns a copied text to SQLite. An empty slice may have data == NULL. */
 void pt_tvf_result_text(sqlite3_context *context, pt_slice text);

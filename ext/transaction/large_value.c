@@ -322,8 +322,8 @@ static void append_gone(const pt_record *record, const pt_bag *kept, pt_buffer *
     }
 }
 
-static int find_in_record(pt_session *session, pt_slice key, pt_slice bytes, const pt_bag *kept,
-                          pt_buffer *gone, pt_error *error)
+int pt_large_fields_find_in(const pt_session *session, pt_slice key, pt_slice bytes,
+                            const pt_bag *kept, pt_buffer *gone, pt_error *error)
 {
     pt_shape_source source = pt_dictionary_source(pt_session_store(session)->dictionary);
     pt_buffer shape = {0};
@@ -348,7 +348,9 @@ int pt_large_fields_find_gone(pt_session *session, pt_slice key, const pt_bag *k
     }
     /* The record is valid until the next write: list its large values before chunks are deleted. */
     rc = pt_session_find(session, key, &found, &bytes, error);
-    return rc == SQLITE_OK && found ? find_in_record(session, key, bytes, kept, gone, error) : rc;
+    return rc == SQLITE_OK && found
+               ? pt_large_fields_find_in(session, key, bytes, kept, gone, error)
+               : rc;
 }
 
 int pt_large_fields_remove(pt_session *session, uint32_t table_id, const pt_buffer *gone,

@@ -109,6 +109,10 @@ int pt_large_fields_put(pt_session *session, uint32_t table_id, int64_t ticks, p
 int pt_large_fields_find_gone(pt_session *session, pt_slice key, const pt_bag *kept,
                               pt_buffer *gone, pt_error *error);
 
+/* The same for an entity whose record the caller has. SQLITE_OK or SQLITE_NOMEM. */
+int pt_large_fields_find_in(const pt_session *session, pt_slice key, pt_slice bytes,
+                            const pt_bag *kept, pt_buffer *gone, pt_error *error);
+
 /* Calls pt_large_remove, within the caller's row, for each value in `gone`. SQLITE_OK or
  * SQLITE_NOMEM. */
 int pt_large_fields_remove(pt_session *session, uint32_t table_id, const pt_buffer *gone,

@@ -12,11 +12,14 @@ static void declare(sql_session *session, const side_opening *opening)
 {
     char folder[PATH_SIZE];
     require(realpath(opening->folder, folder) != NULL, "a folder of the benchmark is gone");
+    session->ptable = true;
     sql_execute(session,
                 "CREATE VIRTUAL TABLE IF NOT EXISTS E USING ptable(FirstName String,"
                 " LastName String, Email String, Note String, Age Int32, Salary Double,"
                 " store='%q/store.ptable', sync='%s')",
                 folder, sync_options[opening->durability]);
+    /* Opens the store, which stays open from then on. */
+    free(sql_text(session, "SELECT count(*) FROM (SELECT 1 FROM E LIMIT 1)"));
 }
 
 static void *open_in_memory(const side_opening *opening)

@@ -111,11 +111,16 @@ static void expand(const char *text, bool json, char sql[SQL_SIZE])
     sql[size] = 0;
 }
 
+static const char *sql_for(const sql_session *session, const workload *work)
+{
+    const char *own = session->json ? work->json_sql : session->ptable ? work->ptable_sql : NULL;
+    return own != NULL ? own : work->sql;
+}
+
 static sqlite3_stmt *prepare_work(sql_session *session, const workload *work)
 {
     char sql[SQL_SIZE];
-    bool own = session->json && work->json_sql != NULL;
-    expand(own ? work->json_sql : work->sql, session->json, sql);
+    expand(sql_for(session, work), session->json, sql);
     return prepare(session, sql);
 }
 
@@ -172,13 +177,17 @@ static void run_reading(sql_session *session, const workload *work, checksum *di
     sqlite3_reset(session->statement);
 }
 
-static void run_writing(sql_session *session, const workload *work, checksum *digest)
+/* A partition is one row of pt_partitions. */
+static void run_writing(sql_session *session, const job *task, checksum *digest)
 {
+    const workload *work = task->work;
     if (sqlite3_step(session->statement) != SQLITE_DONE) {
         fail_with(session, work->name);
     }
     sqlite3_reset(session->statement);
-    digest->rows += (uint64_t)sqlite3_changes64(session->db);
+    uint64_t changes = (uint64_t)sqlite3_changes64(session->db);
+    bool partitions = session->ptable && work->ptable_sql != NULL;
+    digest->rows += partitions ? changes * task->extent.rows : changes;
 }
 
 static void run_one(sql_session *session, const job *task, uint64_t index, checksum *digest)
@@ -187,7 +196,7 @@ static void run_one(sql_session *session, const job *task, uint64_t index, check
     task_entity(task, index, &entity);
     bind(session->statement, task->work->parameters, &entity);
     if (task->work->writes) {
-        run_writing(session, task->work, digest);
+        run_writing(session, task, digest);
     } else {
         run_reading(session, task->work, digest);
     }

@@ -14,6 +14,7 @@ enum { BUSY_MS = 60000 };
 typedef struct sql_session {
     sqlite3 *db;
     bool json;            /* properties are in JSON */
+    bool ptable;          /* the side is a ptable */
     const workload *work; /* the statement's */
     sqlite3_stmt *statement;
 } sql_session;

@@ -290,14 +290,26 @@ const workload workloads[] = {
         .durability = NO_PROMISE,
         .targets = {2.3, 2.3},
     },
+    {
+        .name = "delete a partition, pt_partitions",
+        .access = ACCESS_DELETE_PARTITION,
+        .keys = KEYS_FRESH_PARTITION_3,
+        .sql = "DELETE FROM E WHERE PartitionKey = ?1",
+        .ptable_sql = "DELETE FROM pt_partitions WHERE argument1 = 'E' AND PartitionKey = ?1",
+        .parameters = "P",
+        .operations = 20,
+        .writes = true,
+        .durability = NO_PROMISE,
+        .targets = {3, 3},
+    },
 };
 
 const unsigned workload_count = ARRAY_SIZE(workloads);
 
 enum { FULL_SIZE = 1000000, OPERATIONS_LEAST = 10, HOT_SET = 8000, HOT_SEED = 77 };
 
-/* Of the half of the partitions that a deleting workload has, for each of a few runs. */
-enum { PARTITION_SHARE = 14 };
+/* Of the third of the partitions that a deleting workload has, for each of a few runs. */
+enum { PARTITION_SHARE = 21 };
 
 const workload *workload_named(const char *name)
 {
@@ -325,7 +337,7 @@ uint64_t workload_operations(const workload *work, table_extent extent)
 {
     if (work->share != 0) {
         return between(1, extent_count(extent) / work->share, UINT64_MAX);
-    } else if (work->keys == KEYS_FRESH_PARTITION || work->keys == KEYS_FRESH_PARTITION_2) {
+    } else if (work->access == ACCESS_DELETE_PARTITION) {
         return between(1, extent.partitions / PARTITION_SHARE, work->operations);
     }
     return scaled(work->operations, extent_count(extent));
@@ -352,13 +364,15 @@ static uint64_t choose_entity(const job *task, uint64_t index)
 
 static uint32_t choose_partition(const job *task, uint64_t index)
 {
-    uint32_t half = (task->extent.partitions + 1) / 2;
-    uint32_t fresh = (uint32_t)((task->run * task->operations + index) % half);
+    uint32_t third = (task->extent.partitions + 2) / 3;
+    uint32_t fresh = (uint32_t)((task->run * task->operations + index) % third);
     switch (task->work->keys) {
     case KEYS_FRESH_PARTITION:
         return fresh;
     case KEYS_FRESH_PARTITION_2:
-        return (half + fresh) % task->extent.partitions;
+        return (third + fresh) % task->extent.partitions;
+    case KEYS_FRESH_PARTITION_3:
+        return (2 * third + fresh) % task->extent.partitions;
     default:
         return (uint32_t)(data_random(task->run, index) % task->extent.partitions);
     }
@@ -397,6 +411,7 @@ void task_entity(const job *task, uint64_t index, sample *entity)
     case KEYS_PARTITION:
     case KEYS_FRESH_PARTITION:
     case KEYS_FRESH_PARTITION_2:
+    case KEYS_FRESH_PARTITION_3:
         data_set_keys(entity, choose_partition(task, index), "row", 0);
         break;
     default:

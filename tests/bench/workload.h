@@ -35,8 +35,9 @@ typedef enum work_keys {
     KEYS_IN_ORDER,
     KEYS_NEW,               /* in random partitions, none twice ever */
     KEYS_PARTITION,         /* a random partition */
-    KEYS_FRESH_PARTITION,   /* one of the first half, none twice as long as there are enough */
-    KEYS_FRESH_PARTITION_2, /* of the second half */
+    KEYS_FRESH_PARTITION,   /* one of the first third, none twice as long as there are enough */
+    KEYS_FRESH_PARTITION_2, /* of the second third */
+    KEYS_FRESH_PARTITION_3, /* of the last third */
 } work_keys;
 
 /* What a commit promises when the power fails. */
@@ -55,6 +56,7 @@ typedef struct workload {
     work_keys keys;
     const char *sql;        /* {Name} is a property */
     const char *json_sql;   /* for properties in JSON; NULL: made from `sql` */
+    const char *ptable_sql; /* for ptable, where it has another way; NULL: `sql` */
     const char *parameters; /* letters of data.h: ?1, ?2, ... */
     const char *columns;    /* letters of the columns of a result */
     uint32_t operations;    /* of a run at 1,000,000 entities and more */

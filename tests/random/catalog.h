@@ -1,5 +1,6 @@
 /*
- * Rules for the catalogue: dropping and making tables, and counting what is in them. An ordinary
+ * Rules for the catalogue: dropping and making tables, deleting partitions, and counting what is in
+ * them. An ordinary
  * table is dropped and made, too. Where a statement names one that is gone, its twin fails when it
  * is prepared, and the ptable only when it is used. Bytes of pt_tables count the pieces of large
  * values with their keys, those of pt_partitions without.
@@ -35,6 +36,17 @@ static const sql_rule catalog_rules[] = {
     {"properties_of", FORMS("pt_properties('t1')¦t1", "pt_properties('t3')¦t3")},
     {"partition_bounds", FORMS("a.PartitionKey {compare} {key}", "a.PartitionKey IN ({key}, {key})",
                                "a.PartitionKey BETWEEN {key} AND {key}", "1")},
+    {"table_name", FORMS("TableName = 't1'¦t1", "TableName = 'T2'¦t2", IN_OTHER_STORE "¦t3",
+                         "argument1 = 'again'¦t1")},
+    {"delete_partitions",
+     FORMS("DELETE FROM pt_partitions AS a WHERE {table_name} AND {partition_bounds}¦"
+           "DELETE FROM {table_name} AS a WHERE {partition_bounds}",
+           "DELETE FROM pt_partitions AS a WHERE {table_name} AND ({partition_bounds} OR "
+           "{partition_bounds})¦"
+           "DELETE FROM {table_name} AS a WHERE {partition_bounds} OR {partition_bounds}",
+           "DELETE FROM pt_partitions WHERE TableName = 't1' AND Entities < {small}¦"
+           "DELETE FROM t1 WHERE PartitionKey IN (SELECT PartitionKey FROM t1 GROUP BY 1 "
+           "HAVING count(*) < {small})")},
     {"counts",
      FORMS("SELECT Entities FROM pt_tables WHERE TableName = 'T1'¦SELECT count(*) FROM t1",
            "SELECT Entities FROM pt_tables WHERE TableName = 't2'¦SELECT count(*) FROM t2",

@@ -166,6 +166,7 @@ static const struct choice {
     {1, STEP_CONTROL, "drop_table"},
     {3, STEP_CONTROL, "remake_table"},
     {20, STEP_CONTROL, "make_table"},
+    {10, STEP_CONTROL, "delete_partitions"},
     {20, STEP_UNORDERED, "counts"},
 };
 

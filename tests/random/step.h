@@ -27,7 +27,7 @@ typedef enum step_kind {
     STEP_CHANGE,       /* a statement that writes: the same changes() */
     STEP_CHANGE_ROWS,  /* the same without changes(), which on virtual tables counts updates of rows
                           that the statement itself has replaced before */
-    STEP_CONTROL,      /* BEGIN, COMMIT, SAVEPOINT ..., making and dropping tables */
+    STEP_CONTROL,      /* BEGIN, COMMIT, SAVEPOINT ..., making, dropping, partitions */
     STEP_OPERATION,    /* INSERT with a WriteMode; the twin performs the rows of a query */
     STEP_CURSOR_OPEN,  /* begins to read the ptable and leaves the statement open */
     STEP_CURSOR_READ,  /* a few rows more */

@@ -245,6 +245,12 @@ static const char *const looking_inside[] = {
     "SELECT TableName, PartitionKey, Operations FROM pt_batches",
     "SELECT TableName, Entities FROM pt_tables",
     "COMMIT",
+    "DELETE FROM pt_partitions WHERE TableName = 'T' AND PartitionKey = 'a'",
+    "BEGIN",
+    "DELETE FROM pt_partitions WHERE TableName = 'W'",
+    "INSERT INTO W VALUES ('x', '2', 1)",
+    "COMMIT",
+    "SELECT PartitionKey, Entities FROM pt_partitions('T')",
     NULL};
 
 static const char *const reading_only[] = {

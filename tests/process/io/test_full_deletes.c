@@ -126,6 +126,8 @@ static void delete_some(trial *self)
         "60)",
         "DELETE FROM b WHERE PartitionKey IN ('o', 'k')",
         "DELETE FROM a WHERE PartitionKey = '7'",
+        "DELETE FROM pt_partitions WHERE argument1 = 'a' AND PartitionKey = '7'",
+        "DELETE FROM pt_partitions WHERE argument1 = 'a' AND PartitionKey > '7'",
         "DELETE FROM a WHERE PartitionKey >= '4' AND PartitionKey < 'l'",
         "DELETE FROM q WHERE (MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM q LIMIT "
         "30)",

@@ -164,6 +164,7 @@ static void keys_that_cannot_be_divided_are_reported(void **state)
         "SELECT v FROM t WHERE Filter MATCH 'RowKey ge ''1'''",
         "UPDATE t SET v = 0",
         "SELECT count(*) FROM pt_partitions('t')",
+        "DELETE FROM pt_partitions WHERE argument1 = 't'",
     };
     sqlite3 *db = open_table();
     put_undivided_key(db);
@@ -274,6 +275,8 @@ static void questions_about_damaged_entities(void **state)
     damage_record(db);
     assert_damaged(db, partitions);
     assert_damaged(db, properties);
+    assert_int_equal(run(db, "BEGIN; DELETE FROM pt_partitions WHERE argument1 = 't'; ROLLBACK"),
+                     SQLITE_OK);
     assert_int_equal(run(db, "DELETE FROM t"), SQLITE_OK);
     sqlite3_close(db);
     raw_put_with("entities", MDB_CREATE, sample_key(), pt_slice_text("short"));

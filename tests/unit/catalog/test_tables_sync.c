@@ -1,5 +1,6 @@
 /*
- * How durable a commit of pt_tables is: full, unless all tables declared in the store are off.
+ * How durable a commit of pt_tables is: full, unless all tables declared in the store are off. And
+ * one of pt_partitions: as the table is declared.
  */
 #include "faults/system_calls.h"
 #include "fixtures/database.h"
@@ -85,6 +86,28 @@ static void tables_of_other_stores_do_not_count(void **state)
     close_database(db);
 }
 
+/* --- Deleting partitions: as durable as the table is declared --- */
+
+static void partitions_are_deleted_as_durably_as_their_table_is(void **state)
+{
+    sqlite3 *db = open_database(*state, "main.db");
+    run(db, "CREATE VIRTUAL TABLE a USING ptable(v, sync=off);"
+            "CREATE VIRTUAL TABLE b USING ptable(v);"
+            "INSERT INTO a VALUES ('p', '1', 1), ('q', '1', 1), ('r', '1', 1);"
+            "INSERT INTO b VALUES ('p', '1', 1)");
+#define DELETES(table, key)                                                                        \
+    syncs_of(db, "DELETE FROM pt_partitions WHERE TableName = '" table                             \
+                 "' AND PartitionKey = '" key "'")
+    assert_int_equal(DELETES("a", "p"), 0);
+    assert_true(DELETES("b", "p") > 0);
+    run(db, "CREATE VIRTUAL TABLE stricter USING ptable(v, table=a, sync=normal)");
+    assert_true(DELETES("a", "q") > 0);
+    run(db, "DROP TABLE stricter; DROP TABLE a");
+    assert_true(DELETES("a", "r") > 0);
+    assert_number(db, 0, "SELECT sum(Entities) FROM pt_tables");
+    close_database(db);
+}
+
 static void without_a_table_it_is_flushed(void **state)
 {
     sqlite3 *db = open_database(*state, "main.db");
@@ -115,6 +138,11 @@ static void the_application_may_roll_back_meanwhile(void **state)
     assert_number(db, 1, "SELECT count(*) FROM pt_tables");
     sqlite3 *other = open_database(*state, "main.db");
     run(other, "INSERT INTO a VALUES ('p', '1', 1)"); /* the store is free */
+    run(db, "BEGIN");
+    sqlite3_trace_v2(db, SQLITE_TRACE_STMT, roll_back_once, db);
+    fails(db, SQLITE_ABORT_ROLLBACK, "DELETE FROM pt_partitions WHERE TableName = 'a'");
+    run(other, "UPDATE a SET v = 2");
+    assert_number(db, 2, "SELECT v FROM a");
     close_database(other);
     close_database(db);
 }
@@ -177,6 +205,7 @@ int main(void)
         folder_test(a_store_whose_tables_are_all_off_is_not_flushed),
         folder_test(one_stricter_table_is_enough),
         folder_test(tables_of_other_stores_do_not_count),
+        folder_test(partitions_are_deleted_as_durably_as_their_table_is),
         folder_test(without_a_table_it_is_flushed),
         folder_test(the_application_may_roll_back_meanwhile),
         folder_test(a_table_that_cannot_be_asked_counts_as_full),

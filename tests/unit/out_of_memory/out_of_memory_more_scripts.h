@@ -203,6 +203,21 @@ static const char *const looking_inside[] = {
     "SELECT Name, Type, Entities FROM pt_properties('Bare')",
     "SELECT Tables, Entities, LastWrite > '' FROM pt_stores",
     "ROLLBACK",
+    "DELETE FROM pt_partitions WHERE TableName = 'W' AND PartitionKey = 'p'",
+    "SELECT PartitionKey, Entities FROM pt_partitions('W')",
+    "BEGIN",
+    "INSERT INTO W VALUES ('q', '8', 1), ('z', '1', 2), ('z', '2', 2)",
+    "INSERT INTO T(PartitionKey, RowKey, Properties) VALUES ('z', '1', "
+    "json_object('Large', hex(zeroblob(5000))))",
+    "DELETE FROM pt_partitions WHERE TableName IN ('T', 'W') AND PartitionKey >= 'b'",
+    "SELECT TableName, Entities FROM pt_tables",
+    "COMMIT",
+    "!DELETE FROM pt_partitions",
+    "!INSERT INTO pt_partitions(PartitionKey) VALUES ('p')",
+    "!DELETE FROM pt_partitions WHERE TableName = 5",
+    "CREATE VIRTUAL TABLE Kept USING ptable(table=Bare, readonly=1)",
+    "DROP TABLE Bare",
+    "!DELETE FROM pt_partitions WHERE TableName = 'Bare'",
     NULL};
 
 #define HELD "(MessageId, PopReceipt) IN (SELECT MessageId, PopReceipt FROM Q WHERE "

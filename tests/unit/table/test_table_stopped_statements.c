@@ -208,12 +208,12 @@ static void why_a_table_cannot_be_connected_is_told(void **state)
     static const char *const names[] = {"T", "main.T"};
     forbidden = "x";
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
-        char *sql = sqlite3_mprintf("SELECT * FROM pt_partitions(%Q)", names[i]);
+        char *sql = sqlite3_mprintf("SELECT * FROM pt_properties(%Q)", names[i]);
         assert_non_null(sql);
         run_sql(db, "VACUUM");
         assert_int_equal(sqlite3_set_authorizer(db, authorize, NULL), SQLITE_OK);
         assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL), SQLITE_ERROR);
-        assert_string_equal(sqlite3_errmsg(db), "ptable: pt_partitions: T: access to x.EntityKey "
+        assert_string_equal(sqlite3_errmsg(db), "ptable: pt_properties: T: access to x.EntityKey "
                                                 "is prohibited");
         sqlite3_set_authorizer(db, NULL, NULL);
         run_sql(db, sql);
