@@ -444,6 +444,37 @@ static bool leaves_the_end(const pt_lmdb_room *room, size_t end, size_t file_pag
     return end == room->next_page || end + pages_to_commit(end) + left <= file_pages;
 }
 
+/* True if the commit will be refused: then it must not take what the disk has left. False if the
+ * file system does not know its room, as ramfs does not. */
+static bool cannot_fit(const pt_lmdb_reserve *reserve, const pt_lmdb_env *env,
+                       const pt_lmdb_room *room, size_t end, bool only_deletes)
+{
+    int fd;
+    struct statvfs disk;
+    mdb_env_get_fd(env->env, &fd);
+    if (fstatvfs(fd, &disk) != 0 || disk.f_blocks == 0) {
+        return false;
+    }
+    size_t left = (uint64_t)disk.f_bfree * disk.f_frsize / env->page_size;
+    return !leaves_the_end(room, end, reserve->allocated + left, only_deletes);
+}
+
+/* Asks for the pages up to `wanted`, for a commit that ends the file at `end`. First for the
+ * reserve of what is stored already: another process may have got it, from the last free pages. */
+static int ask_for_room(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, const pt_lmdb_room *room,
+                        size_t end, size_t wanted, bool only_deletes)
+{
+    size_t used = room->next_page;
+    size_t least = pages_with_reserve(used) < wanted ? pages_with_reserve(used) : wanted;
+    int problem = least > reserve->allocated ? allocate_up_to(reserve, env, used, least) : 0;
+    if (problem != 0 || wanted <= reserve->allocated) {
+        return problem;
+    }
+    return cannot_fit(reserve, env, room, end, only_deletes)
+               ? ENOSPC
+               : allocate_up_to(reserve, env, used, wanted);
+}
+
 int pt_lmdb_reserve_check(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, MDB_txn *txn,
                           const pt_lmdb_room *room, size_t end, bool only_deletes)
 {
@@ -452,11 +483,8 @@ int pt_lmdb_reserve_check(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, MDB_
     size_t map_pages = info.me_mapsize / env->page_size;
     size_t step = end / LEAST_STEP < LARGEST_STEP ? end / LEAST_STEP + 1 : LARGEST_STEP;
     size_t wanted = pages_with_reserve(end + step);
-    int problem = 0;
     wanted = wanted < map_pages ? wanted : map_pages;
-    if (wanted > reserve->allocated) {
-        problem = allocate_up_to(reserve, env, room->next_page, wanted);
-    }
+    int problem = ask_for_room(reserve, env, room, end, wanted, only_deletes);
     size_t file_pages = reserve->allocated < map_pages ? reserve->allocated : map_pages;
     if (pages_with_reserve(end) <= file_pages) {
         reserve->limit = pages_with_reserve(end + step) <= file_pages ? end + step : end;

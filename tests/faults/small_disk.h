@@ -27,6 +27,7 @@ typedef struct small_disk {
     ino_t file; /* 0: not met yet */
     size_t free_pages;
     int problem; /* of asking for room; 0: none. EINTR comes once */
+    enum { TELLS_ROOM, TELLS_ZEROS, TELLS_NOTHING } answer;
     bool taken[SMALL_DISK_PAGES];
 } small_disk;
 
@@ -164,7 +165,11 @@ int fstatvfs(int fd, struct statvfs *disk)
     int result = real(fd, disk);
     if (result == 0 && small_disk_has(fd)) {
         disk->f_frsize = SMALL_DISK_PAGE;
-        disk->f_bavail = the_disk.free_pages;
+        bool tells = the_disk.answer == TELLS_ROOM;
+        disk->f_blocks = tells ? SMALL_DISK_PAGES : 0;
+        disk->f_bavail = tells ? the_disk.free_pages : 0;
+        disk->f_bfree = disk->f_bavail;
+        result = the_disk.answer == TELLS_NOTHING ? -1 : 0;
     }
     return result;
 }

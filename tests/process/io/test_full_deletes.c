@@ -221,6 +221,48 @@ static void every_delete_succeeds_in_a_full_map(void **state)
     }
 }
 
+#define INSERT_PAGES(count)                                                                        \
+    "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT " #count ") "            \
+    "INSERT INTO a SELECT 'p', k, printf('%%.3500c', 'v') FROM n"
+
+/* Blocks that it had asked for behind the last page would be missing elsewhere, and nobody would
+ * see where they are. */
+static void what_does_not_fit_takes_no_room(void **state)
+{
+    enum { PAGES = 3000, RESERVE_MAX = 180 };
+    small_disk_begin(PAGES);
+    trial self = {.folder = *state, .advice = "make room on the disk"};
+    connect(&self);
+    run(self.db, "INSERT INTO a VALUES('first', '1', 'x')");
+    fails(self.db, SQLITE_FULL, INSERT_PAGES(4000));
+    says(self.db, self.advice);
+    assert_true(the_disk.free_pages >= PAGES - RESERVE_MAX);
+    run(self.db, INSERT_PAGES(2500));
+    must_delete(&self, "DELETE FROM a; DELETE FROM b");
+    check_store(&self);
+    close_database(self.db);
+    small_disk_end();
+}
+
+static void a_disk_need_not_tell_its_room(void **state)
+{
+    for (int i = 0; i < 2; i++) {
+        char path[PATH_SIZE];
+        small_disk_begin(3000);
+        trial self = {.folder = *state, .advice = "make room on the disk"};
+        connect(&self);
+        the_disk.answer = i == 0 ? TELLS_ZEROS : TELLS_NOTHING;
+        run(self.db, INSERT_PAGES(2500));
+        fails(self.db, SQLITE_FULL, "UPDATE a SET S = S || S");
+        must_delete(&self, "DELETE FROM a; DELETE FROM b");
+        check_store(&self);
+        close_database(self.db);
+        small_disk_end();
+        path_in(self.folder, &SMALL_DISK_STORE[1], path);
+        assert_int_equal(unlink(path), 0);
+    }
+}
+
 /* --- Beside a reader --- */
 
 enum { ROWS_BESIDE = 8 };
@@ -344,6 +386,8 @@ int main(void)
     const struct CMUnitTest tests[] = {
         folder_test(every_delete_succeeds_on_a_full_disk),
         folder_test(every_delete_succeeds_in_a_full_map),
+        folder_test(what_does_not_fit_takes_no_room),
+        folder_test(a_disk_need_not_tell_its_room),
         folder_test(a_reader_does_not_stop_deletes_for_good),
         folder_test(a_process_that_ends_at_once_stops_nobody),
         folder_test(a_file_system_may_reserve_nothing),
