@@ -124,8 +124,7 @@ static bool integral_real(double real, int64_t *integer)
 bool pt_value_integral_real(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE])
 {
     int64_t integer;
-    if (sqlite3_value_type(value) != SQLITE_FLOAT ||
-        !integral_real(sqlite3_value_double(value), &integer) || integer < -DOUBLE_INTEGER_MAX ||
+    if (!integral_real(sqlite3_value_double(value), &integer) || integer < -DOUBLE_INTEGER_MAX ||
         integer > DOUBLE_INTEGER_MAX) {
         return false;
     }

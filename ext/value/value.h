@@ -14,7 +14,7 @@
 pt_type pt_value_integer_type(int64_t integer);
 
 /* Writes the text of a REAL that is integral, from -2^53 to 2^53, as that of an integer: -0.0 is
- * "0". False for every other value. */
+ * "0". False for every other REAL. */
 enum { PT_BOUND_INTEGER_SIZE = 24 };
 bool pt_value_integral_real(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZE]);
 

@@ -84,6 +84,35 @@ static void drops_wait_for_writers_as_writes_do(void **state)
     close_database(second);
 }
 
+/* Both stores are read before anything is dropped, and one of them is locked, through another
+ * database. */
+static void a_drop_in_two_stores_waits_for_each(void **state)
+{
+    static const char *const locks[] = {"BEGIN; INSERT INTO u VALUES('p', 'b', 11)",
+                                        "BEGIN; INSERT INTO w VALUES('p', 'b', 2)"};
+    static const char drop[] = "DELETE FROM pt_tables WHERE Store IN ('main.db-ptable', "
+                               "'w.ptable') AND TableName IN ('t', 'w')";
+    scene *all = *state;
+    run(all->db, "PRAGMA busy_timeout = 0;"
+                 "CREATE VIRTUAL TABLE w USING ptable(V, store='w.ptable', sync='off');"
+                 "INSERT INTO w VALUES('p', 'a', 1)");
+    sqlite3 *third = open_database(all->folder, "third.db");
+    run(third, "CREATE VIRTUAL TABLE u USING ptable(V Int32, store='main.db-ptable');"
+               "CREATE VIRTUAL TABLE w USING ptable(V, store='w.ptable')");
+    for (size_t i = 0; i < sizeof locks / sizeof locks[0]; i++) {
+        run(third, locks[i]);
+        fails(all->db, SQLITE_BUSY, drop);
+        says(all->db, i == 0 ? "main.db-ptable" : "w.ptable");
+        run(third, "ROLLBACK");
+        assert_number(all->db, 3, "SELECT count(*) FROM t");
+        assert_number(all->db, 1, "SELECT count(*) FROM w");
+    }
+    run(all->db, drop);
+    assert_number(all->db, 1, "SELECT count(*) FROM pt_tables");
+    assert_number(all->db, 0, "SELECT count(*) FROM pt_tables WHERE Store = 'w.ptable'");
+    close_database(third);
+}
+
 /* xBegin comes for all of these, and for the first two nothing else. */
 static void who_does_not_drop_leaves_no_lock(void **state)
 {
@@ -392,6 +421,7 @@ int main(int argc, char **argv)
         scene_test(a_transaction_of_another_process_reads_on),
         scene_test(who_has_read_what_changed_may_not_drop),
         scene_test(drops_wait_for_writers_as_writes_do),
+        scene_test(a_drop_in_two_stores_waits_for_each),
         scene_test(who_does_not_drop_leaves_no_lock),
         scene_test(a_drop_that_begins_a_transaction_reads_the_newest_state),
         scene_test(an_open_statement_reads_a_dropped_table_to_its_end),

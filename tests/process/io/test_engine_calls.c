@@ -13,6 +13,7 @@
 #include "fixtures/store_fixture.h"
 #include "lmdb/env.h"
 #include "lmdb/file/descriptors.h"
+#include "lmdb/file/lock_file.h"
 #include "lmdb/file/locks.h"
 
 /* --- Faults --- */
@@ -285,13 +286,29 @@ static void file_that_becomes_a_folder_is_no_store(void **state)
     assert_int_equal(rmdir(fixture_path), 0);
 }
 
-/* The call after its opening reads it. */
+/* As if the file were made again as soon as it was not found. */
+static void file_that_comes_back_was_missing(void **state)
+{
+    (void)state;
+    pt_store *store = NULL;
+    engine->close(open_store(fixture_path));
+    fail_call("open", ENOENT, 0, 1);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, "does not exist");
+    assert_int_equal(fault.times, 0);
+    store = open_store(fixture_path);
+    assert_store_works(store);
+    engine->close(store);
+}
+
+static call_fault lock_file_fault;
+
+/* The calls after its opening look at it. */
 static void spoil_lock_file(const system_call *call)
 {
     if (call->kind == CALL_OPEN && strstr(call->path, "-lock") != NULL &&
         (call->flags & O_EXCL) == 0) {
         before_call = NULL;
-        fail_call("pread", EIO, 0, 1);
+        fault = lock_file_fault;
     }
 }
 
@@ -301,6 +318,7 @@ static void lock_file_that_cannot_be_read_is_an_error(void **state)
     (void)state;
     pt_store *store = NULL;
     engine->close(open_store(fixture_path));
+    lock_file_fault = (call_fault){.name = "pread", .error = EIO, .times = 1};
     before_call = spoil_lock_file;
     assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_IOERR,
                  "while reading this lock file");
@@ -309,6 +327,51 @@ static void lock_file_that_cannot_be_read_is_an_error(void **state)
     store = open_store(fixture_path);
     assert_store_works(store);
     engine->close(store);
+}
+
+/* As an opener leaves it that ends before it has written anything. */
+static void put_zeros_for_lock_file(off_t size)
+{
+    char name[128];
+    snprintf(name, sizeof name, "%s-lock", fixture_path);
+    assert_int_equal(truncate(name, 0), 0);
+    assert_int_equal(truncate(name, size), 0);
+}
+
+static void unfinished_lock_file_is_read_to_its_end(void **state)
+{
+    (void)state;
+    enum { PART = 4096 }; /* it is read in parts of that size */
+    pt_store *store = NULL;
+    engine->close(open_store(fixture_path));
+    put_zeros_for_lock_file(3 * PART);
+    lock_file_fault = (call_fault){.name = "pread", .error = EIO, .skipped = 1, .times = 1};
+    before_call = spoil_lock_file;
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_IOERR,
+                 "while reading this lock file");
+    assert_int_equal(fault.times, 0);
+    heal();
+    store = open_store(fixture_path);
+    assert_store_works(store);
+    engine->close(store);
+}
+
+/* Interrupted reads are tried again. If its size cannot be seen, its content tells as much. */
+static void unfinished_lock_file_is_used_despite_a_fault(void **state)
+{
+    (void)state;
+    static const call_fault faults[] = {{.name = "pread", .error = EINTR, .times = 3},
+                                        {.name = "fstat", .error = EIO, .times = 1}};
+    engine->close(open_store(fixture_path));
+    for (size_t i = 0; i < sizeof faults / sizeof faults[0]; i++) {
+        put_zeros_for_lock_file(PT_LMDB_LOCK_FILE_SIZE);
+        lock_file_fault = faults[i];
+        before_call = spoil_lock_file;
+        pt_store *store = open_store(fixture_path);
+        assert_int_equal(fault.times, 0);
+        assert_store_works(store);
+        engine->close(store);
+    }
 }
 
 enum { REPLACEMENTS = 8 };
@@ -754,7 +817,10 @@ int main(void)
         TEST(interrupted_open_is_tried_again),
         TEST(file_that_cannot_be_written_is_read),
         TEST(file_that_becomes_a_folder_is_no_store),
+        TEST(file_that_comes_back_was_missing),
         TEST(lock_file_that_cannot_be_read_is_an_error),
+        TEST(unfinished_lock_file_is_read_to_its_end),
+        TEST(unfinished_lock_file_is_used_despite_a_fault),
         TEST(file_replaced_again_and_again_is_given_up),
         TEST(stores_of_several_devices_are_told_apart),
         TEST(store_is_made_without_the_file_it_is_to_be_like),

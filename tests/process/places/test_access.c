@@ -635,6 +635,7 @@ static void a_file_that_only_begins_as_an_unfinished_lock_file_is_not_written(vo
         {5, 5},
         {4, 0},
         {191, 191},
+        {300, 0},
         {4096, 8},
         {4096, 200},
         {4096, 4095},

@@ -214,6 +214,24 @@ static void a_last_bucket_at_its_limit_is_found(void **state)
     sqlite3_free(text);
 }
 
+/* What the report says: a key that needs a new bucket cannot be inserted, others can. */
+static void a_last_bucket_at_its_limit_is_the_last(void **state)
+{
+    (void)state;
+    put_sealed(NULL, BYTES("bucket"), BYTES("\xFE\xFF\xFF\xFF\xFF\xFF\xFF\xFF"));
+    sqlite3 *db = open_with_ptable(":memory:");
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE One USING ptable(A Int32, S String, "
+                                "store=%Q)",
+                                fixture_path);
+    run_sql(db, sql);
+    sqlite3_free(sql);
+    assert_int_equal(sqlite3_exec(db, "INSERT INTO One VALUES('n', printf('%.900c', 'm'), 5, '')",
+                                  NULL, NULL, NULL),
+                     SQLITE_CORRUPT);
+    run_sql(db, "INSERT INTO One VALUES('n', '1', 5, '')");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void the_main_database_is_checked(void **state)
 {
     (void)state;
@@ -501,6 +519,7 @@ int main(void)
         check_test(the_dictionary_is_checked),
         check_test(names_that_no_property_can_have_are_found),
         check_test(a_last_bucket_at_its_limit_is_found),
+        check_test(a_last_bucket_at_its_limit_is_the_last),
         check_test(the_main_database_is_checked),
         check_test(garbage_is_checked),
         check_test(missing_parts_are_named),

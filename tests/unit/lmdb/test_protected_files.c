@@ -11,6 +11,21 @@
 #include <fcntl.h>
 #include <sys/stat.h>
 
+static bool folders_are_hidden; /* a look at a folder fails */
+
+#pragma GCC visibility push(default)
+
+int stat(const char *path, struct stat *info)
+{
+    if (folders_are_hidden && path[strlen(path) - 1] == '/') {
+        errno = EACCES;
+        return -1;
+    }
+    return (int)syscall(SYS_newfstatat, AT_FDCWD, path, info, 0);
+}
+
+#pragma GCC visibility pop
+
 static void check_recovered(pt_store *store)
 {
     pt_snapshot *snapshot = begin_snapshot(store);
@@ -77,19 +92,21 @@ static void a_protected_file_is_opened_by_a_link(void **state)
     unsetenv("SQLITE_TMPDIR");
 }
 
-static void open_with_failing_memory(const char *name)
+/* LMDB's first `refusals` tries to open the file fail. */
+static void open_with_failing_memory(const char *name, int refusals)
 {
     bool hit = true;
     protect(name);
     for (int n = 0; hit; n++) {
         pt_store *store = NULL;
         pt_error error = PT_ERROR_NONE;
-        lmdb_fail_at(LMDB_ENV_OPEN, EACCES, 0, 1);
+        lmdb_fail_at(LMDB_ENV_OPEN, EACCES, 0, refusals);
         failing_malloc_arm(n, false);
         int rc = engine->open(fixture_path, 0, &store, &error);
         hit = failing_malloc_disarm();
         assert_int_equal(rc, error.rc);
-        assert_true(rc == SQLITE_OK || (hit && (rc == SQLITE_NOMEM || rc == SQLITE_CANTOPEN)));
+        assert_true(rc == (refusals == 1 ? SQLITE_OK : SQLITE_CANTOPEN) ||
+                    (hit && (rc == SQLITE_NOMEM || rc == SQLITE_CANTOPEN)));
         pt_error_clear(&error);
         if (rc == SQLITE_OK) {
             check_recovered(store);
@@ -107,8 +124,10 @@ static void a_protected_file_needs_memory(void **state)
     char lock_file[160];
     snprintf(lock_file, sizeof lock_file, "%s-lock", fixture_path);
     engine->close(open_filled_store());
-    open_with_failing_memory(fixture_path);
-    open_with_failing_memory(lock_file);
+    for (int refusals = 1; refusals <= 2; refusals++) {
+        open_with_failing_memory(fixture_path, refusals);
+        open_with_failing_memory(lock_file, refusals);
+    }
 }
 
 /* No link helps: the message names the file and the rule. */
@@ -139,6 +158,68 @@ static void a_protected_file_is_named(void **state)
     }
 }
 
+/* Opens what LMDB may not open by its name. */
+static void expect_refusal(const char *words)
+{
+    pt_store *store = NULL;
+    lmdb_fail_at(LMDB_ENV_OPEN, EACCES, 0, 2);
+    assert_fails(engine->open(fixture_path, 0, &store, &error), SQLITE_CANTOPEN, words);
+    lmdb_forget_faults();
+}
+
+/* Only one of these is known to be protected; for the rest the permissions must be to blame. */
+static void other_files_are_not_called_protected(void **state)
+{
+    (void)state;
+    enum { SAME_USER = 12345 };
+    engine->close(open_filled_store());
+    assert_int_equal(chmod(fixture_folder, 01777), 0); /* sticky, but the file is our own */
+    expect_refusal("check the permissions");
+    protect(fixture_path);
+    expect_refusal("fs.protected_regular");
+    folders_are_hidden = true;
+    expect_refusal("check the permissions");
+    folders_are_hidden = false;
+    assert_int_equal(chmod(fixture_folder, 01755), 0); /* nobody else makes files there */
+    expect_refusal("check the permissions");
+    assert_int_equal(chmod(fixture_folder, 0777), 0); /* not sticky */
+    expect_refusal("check the permissions");
+    assert_int_equal(chmod(fixture_folder, 01777), 0);
+    assert_int_equal(chown(fixture_folder, SAME_USER, (gid_t)-1), 0); /* of the file's owner */
+    expect_refusal("check the permissions");
+    assert_int_equal(chown(fixture_folder, 0, (gid_t)-1), 0);
+    unprotect(fixture_path);
+}
+
+/* The store's file is not protected, as this user may not write it; its lock file is. */
+static void a_store_that_is_only_read_is_opened_by_a_link(void **state)
+{
+    (void)state;
+    enum { ANOTHER_USER = 12346 };
+    char lock_file[160];
+    pt_store *store = NULL;
+    pt_error failure = PT_ERROR_NONE;
+    snprintf(lock_file, sizeof lock_file, "%s-lock", fixture_path);
+    engine->close(open_filled_store());
+    protect(fixture_path);
+    protect(lock_file);
+    assert_int_equal(chmod(fixture_path, 0644), 0);
+    assert_int_equal(chmod(lock_file, 0666), 0);
+    lmdb_fail_at(LMDB_ENV_OPEN, EACCES, 0, 1);
+    assert_int_equal(seteuid(ANOTHER_USER), 0);
+    int rc = engine->open(fixture_path, 0, &store, &failure);
+    assert_int_equal(seteuid(0), 0);
+    assert_int_equal(rc, SQLITE_OK);
+    assert_true(lmdb_has_failed(1));
+    assert_true(store->read_only);
+    pt_snapshot *snapshot = begin_snapshot(store);
+    assert_record(snapshot, 1, "a", "one");
+    engine->snapshot_free(snapshot);
+    engine->close(store);
+    unprotect(lock_file);
+    unprotect(fixture_path);
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -146,6 +227,8 @@ int main(void)
         store_test(a_protected_file_is_opened_by_a_link),
         store_test(a_protected_file_needs_memory),
         store_test(a_protected_file_is_named),
+        store_test(other_files_are_not_called_protected),
+        store_test(a_store_that_is_only_read_is_opened_by_a_link),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -145,6 +145,8 @@ static const struct trial {
     {"SELECT count(*) FROM t WHERE Filter MATCH 's gt ''a'' and n gt 0'", SQLITE_OK, true, false},
     {"SELECT Filter MATCH 'n gt 0' FROM t WHERE Filter MATCH 'n gt 0'", SQLITE_OK, true, false},
     {"SELECT n, s FROM t", SQLITE_OK, false, false},
+    {"SELECT n FROM t WHERE _rowid_ = 'p/1'", SQLITE_OK, true, false},
+    {"SELECT n FROM t WHERE _rowid_ IN ('p/1', 'q/large')", SQLITE_OK, true, false},
     {"SELECT Properties FROM t", SQLITE_OK, true, false},
     {"UPDATE t SET n = 8 WHERE RowKey = '1'", SQLITE_OK, true, false},
     {"INSERT OR REPLACE INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 9)", SQLITE_OK, true,
