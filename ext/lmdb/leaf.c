@@ -145,6 +145,18 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     return true;
 }
 
+unsigned pt_lmdb_leaf_ahead(const pt_lmdb_leaf *leaf)
+{
+    pt_slice key;
+    pt_slice value;
+    unsigned ahead = 0;
+    const uint8_t *slot = leaf->slot;
+    while (ahead < leaf->left && pt_lmdb_leaf_read(leaf, slot += leaf->stride, &key, &value)) {
+        ahead++;
+    }
+    return ahead;
+}
+
 /* --- Bounds --- */
 
 bool pt_lmdb_is_on_overflow_pages(const pt_lmdb_env *env, const MDB_val *value)

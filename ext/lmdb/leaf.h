@@ -71,16 +71,11 @@ pt_lmdb_leaf_prefetch_entry(const pt_lmdb_leaf *leaf, const uint8_t *slot)
     pt_lmdb_leaf_prefetch((uintptr_t)leaf->page + pt_get_le16(slot), PT_LMDB_LEAF_LINES);
 }
 
-/*
- * Steps to the next entry and gives its key and value, which are in the page. False, and nothing
- * changed, if the page has no further entry within the limit or the entry is one for LMDB.
- */
-static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice *value)
+/* Gives key and value of the entry that a slot of the page points to. False if the entry is one for
+ * LMDB. */
+static inline bool pt_lmdb_leaf_read(const pt_lmdb_leaf *leaf, const uint8_t *slot, pt_slice *key,
+                                     pt_slice *value)
 {
-    if (leaf->left == 0) {
-        return false;
-    }
-    const uint8_t *slot = leaf->slot + leaf->stride;
     size_t offset = pt_get_le16(slot);
     if (offset > leaf->page_size - PT_LMDB_ENTRY_HEADER) {
         return false;
@@ -96,15 +91,40 @@ static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice
         offset + PT_LMDB_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
         return false;
     }
+    *key = pt_slice_of(entry + PT_LMDB_ENTRY_HEADER, key_size);
+    *value = pt_slice_of(key->data + key_size, value_size);
+    return true;
+}
+
+/*
+ * Steps to the next entry and gives its key and value, which are in the page. False, and nothing
+ * changed, if the page has no further entry within the limit or the entry is one for LMDB.
+ */
+static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf *leaf, pt_slice *key, pt_slice *value)
+{
+    if (leaf->left == 0) {
+        return false;
+    }
+    const uint8_t *slot = leaf->slot + leaf->stride;
+    if (!pt_lmdb_leaf_read(leaf, slot, key, value)) {
+        return false;
+    }
     leaf->slot = slot;
     leaf->left--;
     if (leaf->left >= PT_LMDB_LEAF_AHEAD) {
         pt_lmdb_leaf_prefetch_entry(leaf, slot + PT_LMDB_LEAF_AHEAD * leaf->stride);
     }
-    const uint8_t *found = entry + PT_LMDB_ENTRY_HEADER;
-    *key = pt_slice_of(found, key_size);
-    *value = pt_slice_of(found + key_size, value_size);
     return true;
+}
+
+/* How many steps will succeed. */
+unsigned pt_lmdb_leaf_ahead(const pt_lmdb_leaf *leaf);
+
+/* Makes some of these steps. */
+static inline void pt_lmdb_leaf_pass(pt_lmdb_leaf *leaf, unsigned steps)
+{
+    leaf->slot += (ptrdiff_t)steps * leaf->stride;
+    leaf->left -= steps;
 }
 
 /*

@@ -324,3 +324,19 @@ int pt_lmdb_cursor_step(pt_engine_cursor *base, pt_direction direction, pt_error
     cursor->mdb_cursor_lags = true;
     return SQLITE_OK;
 }
+
+unsigned pt_lmdb_cursor_ahead(const pt_engine_cursor *base, pt_direction direction)
+{
+    const pt_lmdb_cursor *cursor = (const pt_lmdb_cursor *)base;
+    PT_ASSERT(pt_lmdb_cursor_is_usable(cursor) && base->valid);
+    return direction == cursor->leaf.direction ? pt_lmdb_leaf_ahead(&cursor->leaf) : 0;
+}
+
+int pt_lmdb_cursor_skip(pt_engine_cursor *base, pt_direction direction, unsigned count,
+                        pt_error *error)
+{
+    pt_lmdb_cursor *cursor = (pt_lmdb_cursor *)base;
+    PT_ASSERT(direction == cursor->leaf.direction && count > 0 && count <= cursor->leaf.left);
+    pt_lmdb_leaf_pass(&cursor->leaf, count - 1);
+    return pt_lmdb_cursor_step(base, direction, error);
+}

@@ -15,5 +15,8 @@ int pt_lmdb_cursor_seek(pt_engine_cursor *cursor, pt_slice from, pt_slice limit,
                         pt_direction direction, pt_error *error);
 void pt_lmdb_cursor_narrow(pt_engine_cursor *cursor, pt_slice limit);
 int pt_lmdb_cursor_step(pt_engine_cursor *cursor, pt_direction direction, pt_error *error);
+unsigned pt_lmdb_cursor_ahead(const pt_engine_cursor *cursor, pt_direction direction);
+int pt_lmdb_cursor_skip(pt_engine_cursor *cursor, pt_direction direction, unsigned count,
+                        pt_error *error);
 
 #endif

@@ -201,6 +201,13 @@ struct pt_engine {
     void (*cursor_narrow)(pt_engine_cursor *cursor, pt_slice limit);
     /* Moves a valid cursor to the next (forward) or previous (backward) key. */
     int (*cursor_step)(pt_engine_cursor *cursor, pt_direction direction, pt_error *error);
+    /* How many entries are known to follow the position of a valid cursor, within the limit, so
+     * that cursor_skip can pass over them. There may be more. */
+    unsigned (*cursor_ahead)(const pt_engine_cursor *cursor, pt_direction direction);
+    /* Makes `count` steps at once: at least 1, and at most as many as cursor_ahead has told for the
+     * position and direction. */
+    int (*cursor_skip)(pt_engine_cursor *cursor, pt_direction direction, unsigned count,
+                       pt_error *error);
 
     /* The counts of a table; zeros if it has no entities. */
     int (*counts)(pt_snapshot *snapshot, uint32_t table_id, pt_table_counts *counts,

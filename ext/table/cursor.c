@@ -16,6 +16,7 @@ struct pt_cursor {
     bool judges;   /* conditions */
     bool selects;  /* rows that are read may not pass conditions or Filter */
     bool is_plain; /* xNext is a step of the scan: no points, no DISTINCT, and all rows pass */
+    bool counts;   /* no column of such rows has been read yet, and no write shows */
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
@@ -578,8 +579,9 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     if (rc == SQLITE_OK) {
         rc = begin_query(cursor, argc, argv, &error);
     }
-    cursor->is_plain =
-        !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
+    bool plain = !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
+    cursor->counts = plain && pt_scan_sees_no_writes(&cursor->scan);
+    cursor->is_plain = plain && !cursor->counts;
     return finish_move(cursor, rc, &error);
 }
 
@@ -623,18 +625,33 @@ static int next_row(pt_cursor *cursor, pt_error *error)
                                                   : step_to_next_row(cursor, error);
 }
 
+/* Moves to the row after those that were counted, and counts the rows that follow it. */
+static int next_to_count(pt_cursor *cursor, pt_error *error)
+{
+    int rc = pt_scan_arrive(&cursor->scan, error);
+    rc = rc == SQLITE_OK ? step_to_next_row(cursor, error) : rc;
+    if (rc == SQLITE_OK && !cursor->eof) {
+        pt_scan_look_ahead(&cursor->scan);
+    }
+    return rc;
+}
+
 /* noinline, like leave_range, so that pt_cursor_next need not save registers for it. */
 __attribute__((noinline)) static int next_not_plain(pt_cursor *cursor)
 {
     pt_error error = PT_ERROR_NONE;
-    return finish_move(cursor, next_row(cursor, &error), &error);
+    int rc = cursor->counts ? next_to_count(cursor, &error) : next_row(cursor, &error);
+    return finish_move(cursor, rc, &error);
 }
 
+/* count(*) and the like read no column. Then rows that follow on the same page of the store are
+ * counted at once, and the scan stays where it is until SQLite has passed them. */
 int pt_cursor_next(sqlite3_vtab_cursor *base)
 {
     pt_cursor *cursor = table_cursor_of(base);
     if (!cursor->is_plain) {
-        return next_not_plain(cursor);
+        bool passed = cursor->counts && pt_scan_pass(&cursor->scan);
+        return passed ? SQLITE_OK : next_not_plain(cursor);
     }
     pt_error error = PT_ERROR_NONE;
     int rc = pt_scan_step(&cursor->scan, &error);
@@ -652,7 +669,22 @@ int pt_cursor_eof(sqlite3_vtab_cursor *base)
 
 /* --- xColumn --- */
 
+/* A column is read: from now on each row is moved to. */
+__attribute__((noinline)) static int return_first_column(pt_cursor *cursor,
+                                                         sqlite3_context *context, int column)
+{
+    pt_error error = PT_ERROR_NONE;
+    cursor->counts = false;
+    cursor->is_plain = true;
+    pt_row_moved(&cursor->row);
+    return pt_scan_arrive(&cursor->scan, &error) == SQLITE_OK
+               ? pt_row_column(&cursor->row, context, column)
+               : pt_table_fail(cursor->table, &error);
+}
+
 int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
-    return pt_row_column(&table_cursor_of(base)->row, context, column);
+    pt_cursor *cursor = table_cursor_of(base);
+    return cursor->counts ? return_first_column(cursor, context, column)
+                          : pt_row_column(&cursor->row, context, column);
 }

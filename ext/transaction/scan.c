@@ -214,6 +214,8 @@ static int choose_row(pt_scan *scan, pt_error *error)
 int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error)
 {
     scan->valid = false;
+    scan->ahead = 0;
+    scan->passed = 0;
     if (scan->view->rolled_back) {
         return refuse_rolled_back(error);
     }
@@ -266,4 +268,16 @@ int pt_scan_step_beside_writes(pt_scan *scan, pt_error *error)
         return refuse_rolled_back(error);
     }
     return merges(scan) ? step_merged(scan, error) : pt_scan_step_base(scan, error);
+}
+
+int pt_scan_arrive(pt_scan *scan, pt_error *error)
+{
+    unsigned steps = scan->passed;
+    scan->ahead -= steps;
+    scan->passed = 0;
+    if (steps == 0) {
+        return SQLITE_OK;
+    }
+    int rc = scan->engine->cursor_skip(scan->base, scan->direction, steps, error);
+    return pt_scan_take_base(scan, rc);
 }

@@ -23,7 +23,9 @@ typedef struct pt_scan {
     pt_buffer limit; /* forward: keys are below it; backward: not below it */
     pt_slice key;    /* of the current row */
     pt_slice record;
-    bool valid; /* there is a current row */
+    unsigned ahead;  /* rows that are known to follow */
+    unsigned passed; /* rows of them that were passed over: pt_scan_pass */
+    bool valid;      /* there is a current row */
     bool on_base;
     bool on_pending;
     pt_buffer key_copy;
@@ -66,16 +68,21 @@ int pt_scan_leap(pt_scan *scan, pt_slice from, pt_error *error);
  * must lie inside. SQLITE_OK or SQLITE_NOMEM. */
 int pt_scan_narrow(pt_scan *scan, pt_slice limit, pt_error *error);
 
-/* Steps if no pending operation lies ahead. */
-static inline int pt_scan_step_base(pt_scan *scan, pt_error *error)
+/* Takes the row after a move of the snapshot's cursor that returned `rc`. */
+static inline int pt_scan_take_base(pt_scan *scan, int rc)
 {
-    int rc = scan->engine->cursor_step(scan->base, scan->direction, error);
     scan->valid = rc == SQLITE_OK && scan->base->valid;
     if (scan->valid) {
         scan->key = pt_slice_copy(&scan->base->key);
         scan->record = pt_slice_copy(&scan->base->record);
     }
     return rc;
+}
+
+/* Steps if no pending operation lies ahead. */
+static inline int pt_scan_step_base(pt_scan *scan, pt_error *error)
+{
+    return pt_scan_take_base(scan, scan->engine->cursor_step(scan->base, scan->direction, error));
 }
 
 int pt_scan_step_beside_writes(pt_scan *scan, pt_error *error);
@@ -88,5 +95,38 @@ static inline int pt_scan_step(pt_scan *scan, pt_error *error)
     return !sees_writes && !view->rolled_back ? pt_scan_step_base(scan, error)
                                               : pt_scan_step_beside_writes(scan, error);
 }
+
+/*
+ * --- Counting rows ---
+ *
+ * A scan of one range that sees no writes can pass over rows that are known to follow. It then
+ * stands where it was, and nothing but pt_scan_arrive, a new search or the end may follow.
+ */
+
+/* True if the scan shows no pending operation, also none to come. */
+static inline bool pt_scan_sees_no_writes(const pt_scan *scan)
+{
+    return scan->horizon == 0;
+}
+
+/* Learns how many rows follow the current one. */
+static inline void pt_scan_look_ahead(pt_scan *scan)
+{
+    scan->ahead = scan->engine->cursor_ahead(scan->base, scan->direction);
+    scan->passed = 0;
+}
+
+/* Passes to the next row. False if it is not known that there is one. */
+static inline bool pt_scan_pass(pt_scan *scan)
+{
+    if (scan->passed == scan->ahead || scan->view->rolled_back) {
+        return false;
+    }
+    scan->passed++;
+    return true;
+}
+
+/* Moves to the row that was passed to last. The engine's error. */
+int pt_scan_arrive(pt_scan *scan, pt_error *error);
 
 #endif

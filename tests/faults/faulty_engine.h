@@ -230,6 +230,8 @@ static inline void make_faulty(pt_store *store)
     faulty_engine.snapshot_free = engine->snapshot_free;
     faulty_engine.cursor_close = engine->cursor_close;
     faulty_engine.cursor_narrow = engine->cursor_narrow;
+    faulty_engine.cursor_ahead = engine->cursor_ahead;
+    faulty_engine.cursor_skip = engine->cursor_skip;
     faulty_engine.counts = engine->counts;
     faulty_engine.info = engine->info;
     faulty_engine.write_abort = engine->write_abort;

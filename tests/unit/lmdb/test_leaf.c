@@ -437,7 +437,10 @@ static pt_slice position(long at)
     return at < (long)entry_count ? key_at((size_t)at) : pt_slice_of(end, sizeof end);
 }
 
-/* Through a part of the entries, now and then a few steps back, now and then with a new limit. */
+static unsigned long skipped;
+
+/* Through a part of the entries, now and then a few steps back or many at once, now and then with a
+ * new limit. */
 static void walk_randomly(pt_engine_cursor *cursor, uint64_t *seed)
 {
     pt_direction direction = sample_random(seed) % 2 == 0 ? PT_FORWARD : PT_BACKWARD;
@@ -460,6 +463,15 @@ static void walk_randomly(pt_engine_cursor *cursor, uint64_t *seed)
             limit -= sign * (long)(sample_random(seed) % (uint32_t)((limit - at) * sign));
             engine->cursor_narrow(cursor, position(limit));
         }
+        unsigned ahead = sample_random(seed) % 8 == 0 ? engine->cursor_ahead(cursor, direction) : 0;
+        if (ahead != 0) {
+            unsigned steps = 1 + sample_random(seed) % ahead;
+            assert_ok(engine->cursor_skip(cursor, direction, steps, &error));
+            at += sign * (long)steps;
+            assert_entry(cursor, at, true);
+            skipped += steps;
+            continue;
+        }
         assert_ok(engine->cursor_step(cursor, direction, &error));
         at += sign;
     }
@@ -469,6 +481,7 @@ static void walk_randomly(pt_engine_cursor *cursor, uint64_t *seed)
 static void cursors_keep_to_their_ranges(void **state)
 {
     (void)state;
+    skipped = 0;
     for (uint64_t i = 0; i < VARIOUS; i++) {
         contents wanted = various[i];
         wanted.key_most = wanted.key_most >= LINK ? KEY_MAX : wanted.key_most;
@@ -486,6 +499,7 @@ static void cursors_keep_to_their_ranges(void **state)
         engine->close(store);
         unlink(fixture_path);
     }
+    assert_true(skipped > 100);
 }
 
 /* A limit that is drawn nearer than where the cursor stands. */
