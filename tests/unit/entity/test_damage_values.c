@@ -121,6 +121,7 @@ static void impossible_values_are_reported(void **state)
     for (int i = 0; i < IMPOSSIBLES; i++) {
         make(&impossibles[i]);
         assert_way_is_damaged("SELECT %s FROM t", &impossibles[i]);
+        assert_way_is_damaged("SELECT n, %s FROM t", &impossibles[i]);
         assert_way_is_damaged("SELECT Properties FROM t", &impossibles[i]);
         assert_way_is_damaged("SELECT 1 FROM t WHERE Filter MATCH '%s eq ''x'''", &impossibles[i]);
         assert_way_is_damaged("UPDATE t SET %s = %s", &impossibles[i]);
