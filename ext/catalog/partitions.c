@@ -294,7 +294,7 @@ typedef struct doomed_partition {
     pt_buffer gone;    /* the large values of one entity */
 } doomed_partition;
 
-/* The names of the table and its store point into the key. */
+/* Returns the table's name, which points into the value, like the PartitionKey. */
 static const char *read_id(sqlite3_value *id, uint32_t *number, pt_slice *partition_key)
 {
     pt_slice bytes = pt_slice_of(sqlite3_value_blob(id), (size_t)sqlite3_value_bytes(id));
