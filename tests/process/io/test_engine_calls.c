@@ -764,6 +764,48 @@ static void who_reads_waits_for_the_exchange(void **state)
     engine->close(store);
 }
 
+static int gate_keeper;
+
+static void keep_gate(void)
+{
+    gate_keeper = open(fixture_path, O_RDWR);
+    assert_int_equal(pt_lock_take(gate_keeper, PT_LOCK_GATE, true, 0), SQLITE_OK);
+}
+
+static void keep_gate_when_copied(const system_call *call)
+{
+    if (call->kind == CALL_SYNC) {
+        before_call = NULL;
+        keep_gate();
+    }
+}
+
+/* As by a process that stands still while it opens the store: before the copy is made, or after. */
+static void exchange_does_not_wait_for_the_gate_endlessly(void **state)
+{
+    (void)state;
+    pt_store *store = open_store(fixture_path);
+    for (int copied = 0; copied < 2; copied++) {
+        assert_store_works(store);
+        if (copied) {
+            before_call = keep_gate_when_copied;
+        } else {
+            keep_gate();
+        }
+        pt_deadline nearly = pt_deadline_in(9999);
+        pt_deadline late = pt_deadline_in(30000);
+        assert_fails(compact(store, &error), SQLITE_BUSY,
+                     copied ? "is being opened or replaced by another process" : NULL);
+        assert_null(before_call);
+        assert_true(pt_deadline_has_passed(nearly) && !pt_deadline_has_passed(late));
+        close(gate_keeper);
+        assert_int_equal(fixture_file_count(), 2);
+        assert_ok(compact(store, &error));
+    }
+    assert_store_works(store);
+    engine->close(store);
+}
+
 /* Whichever call on locks, names and files it is: the store is the old one, or the new one. */
 static void failing_exchange_keeps_the_store(void **state)
 {
@@ -835,6 +877,7 @@ int main(void)
         TEST(store_is_opened_again_when_its_gate_can_be_passed),
         TEST(size_that_cannot_be_seen_is_estimated),
         TEST(who_reads_waits_for_the_exchange),
+        TEST(exchange_does_not_wait_for_the_gate_endlessly),
         TEST(failing_exchange_keeps_the_store),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
