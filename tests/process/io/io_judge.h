@@ -106,10 +106,11 @@ static inline bool io_is_clear(int rc, const char *message)
 /* SQLite finds its own files damaged when it cannot read them. */
 static inline bool io_is_sensible(int rc, const char *message)
 {
+    bool fails_in_main = io_now.side == SIDE_MAIN || io_now.duration == EVERYWHERE;
     switch (rc & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
-        return io_now.side == SIDE_MAIN && io_is_sqlites(rc, message);
+        return fails_in_main && io_is_sqlites(rc, message);
     case SQLITE_IOERR:
     case SQLITE_FULL:
     case SQLITE_CANTOPEN:
