@@ -98,7 +98,9 @@ SELECT PartitionKey, RowKey FROM t WHERE EntityKey > :last ORDER BY EntityKey LI
 .import --csv --skip 1 rows.csv t
 SELECT PartitionKey, RowKey, Properties FROM t WHERE PartitionKey = 'csv';
 
-.print == A table goes with its data
+.print == A partition, then a table, goes with its data
+DELETE FROM pt_partitions WHERE TableName = 't' AND PartitionKey = 'csv';
+SELECT count(*) FROM t WHERE PartitionKey = 'csv';
 DELETE FROM pt_tables WHERE TableName = 't';
 DROP TABLE t;
 CREATE VIRTUAL TABLE t USING ptable(Name String, Age Int32);
