@@ -37,8 +37,11 @@ static double run_timed(const side_contest *contest, unsigned side, checksum *di
 
 static void compare(const side_contest *contest, unsigned side, checksum expected, checksum found)
 {
-    bool same = found.sum == expected.sum || contest->lineup->sides[side]->made_up;
-    if (found.rows != expected.rows || !same) {
+    /* Rows that are made up are as many, but always the same ones, so none or all pass. */
+    bool made_up = contest->lineup->sides[side]->made_up;
+    bool as_many =
+        found.rows == expected.rows || (made_up && contest->task.work->condition != CONDITION_NONE);
+    if (!as_many || (found.sum != expected.sum && !made_up)) {
         fail("%s, run %u: %s has %" PRIu64 " rows with the sum %" PRIx64 ", %s %" PRIu64
              " rows with the sum %" PRIx64,
              contest->task.work->name, contest->task.run, contest->lineup->sides[0]->title,

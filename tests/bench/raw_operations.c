@@ -104,12 +104,30 @@ static void read_partitions(raw_session *session, const job *task, const sample 
     }
 }
 
+static bool passes(work_condition condition, const uint8_t *record)
+{
+    switch (condition) {
+    case CONDITION_AGE:
+        return raw_age(record) == CONDITION_AGE_IS;
+    case CONDITION_LAST_NAME:
+        return raw_has_last_name(record, CONDITION_NAME_IS);
+    case CONDITION_SALARY:
+        return raw_salary(record) < CONDITION_SALARY_BELOW;
+    case CONDITION_NO_NOTE:
+        return false;
+    default:
+        return true;
+    }
+}
+
 static void read_whole(raw_session *session, const job *task, checksum *digest)
 {
     MDB_val key, data;
     int rc = mdb_cursor_get(session->cursor, &key, &data, MDB_FIRST);
     while (is_under(rc, key, NULL, 0)) {
-        digest_entry(key, data, task, digest);
+        if (passes(task->work->condition, bytes_of(data))) {
+            digest_entry(key, data, task, digest);
+        }
         rc = step(session, &key, &data);
     }
 }

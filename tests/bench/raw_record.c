@@ -49,7 +49,7 @@ int32_t raw_age(const uint8_t *record)
     return age;
 }
 
-static double salary(const uint8_t *record)
+double raw_salary(const uint8_t *record)
 {
     double value;
     memcpy(&value, record + SALARY_AT, sizeof value);
@@ -66,6 +66,12 @@ static chars record_text(const uint8_t *record, char letter)
         memcpy(&start, record + ENDS_AT + 2 * (ordinal - 1), sizeof start);
     }
     return (chars){(const char *)record + DATA_AT + start, (uint32_t)(end - start - 1)};
+}
+
+bool raw_has_last_name(const uint8_t *record, const char *name)
+{
+    chars text = record_text(record, 'l');
+    return text.size == strlen(name) && memcmp(text.bytes, name, text.size) == 0;
 }
 
 static chars column_text(const uint8_t *key, const uint8_t *record, char letter)
@@ -87,7 +93,7 @@ void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *colum
         if (*columns == 'a') {
             digest_integer(digest, 'a', raw_age(record));
         } else if (*columns == 's') {
-            digest_real(digest, 's', salary(record));
+            digest_real(digest, 's', raw_salary(record));
         } else {
             chars text = column_text(key, record, *columns);
             digest_text(digest, *columns, text.bytes, text.size);

@@ -31,6 +31,8 @@ size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const sample *entity);
 
 void raw_set_age(uint8_t *record, int32_t age);
 int32_t raw_age(const uint8_t *record);
+double raw_salary(const uint8_t *record);
+bool raw_has_last_name(const uint8_t *record, const char *name);
 
 /* Reads the columns as values. */
 void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns,

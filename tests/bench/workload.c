@@ -8,6 +8,9 @@
 #define JSON_VALUES                                                                                \
     " INTO E VALUES(?1, ?2, json_object('FirstName', ?3, 'LastName', ?4, 'Email', ?5,"             \
     " 'Note', ?6, 'Age', ?7, 'Salary', ?8))"
+#define WITH_CONDITION "SELECT {Email} FROM E WHERE "
+#define TEXT_OF(number) #number
+#define NUMBER(name) TEXT_OF(name)
 #define DISTINCT "SELECT DISTINCT PartitionKey FROM E"
 #define ROW_KEYS "SELECT {Email} FROM E WHERE RowKey >= ?1 AND RowKey < ?2"
 
@@ -105,6 +108,46 @@ const workload workloads[] = {
         .columns = "c",
         .operations = 1,
         .targets = {1.55, 1.55},
+    },
+    {
+        .name = "scan, Age = ?: 1 of 50 rows passes",
+        .access = ACCESS_WHOLE,
+        .condition = CONDITION_AGE,
+        .sql = WITH_CONDITION "{Age} = " NUMBER(CONDITION_AGE_IS),
+        .parameters = "",
+        .columns = "e",
+        .operations = 1,
+        .targets = {1.4, 1.4},
+    },
+    {
+        .name = "scan, LastName = ?: 1 of 16 rows",
+        .access = ACCESS_WHOLE,
+        .condition = CONDITION_LAST_NAME,
+        .sql = WITH_CONDITION "{LastName} = '" CONDITION_NAME_IS "'",
+        .parameters = "",
+        .columns = "e",
+        .operations = 1,
+        .targets = {1.4, 1.4},
+    },
+    {
+        .name = "scan, Salary < ?: 1 of 1,000 rows",
+        .access = ACCESS_WHOLE,
+        .condition = CONDITION_SALARY,
+        .sql = WITH_CONDITION "{Salary} < " NUMBER(CONDITION_SALARY_BELOW),
+        .parameters = "",
+        .columns = "e",
+        .operations = 1,
+        .targets = {2, 2},
+    },
+    {
+        .name = "scan, Note IS NULL: no row",
+        .access = ACCESS_WHOLE,
+        .condition = CONDITION_NO_NOTE,
+        .sql = WITH_CONDITION "{Note} IS NULL",
+        .parameters = "",
+        .columns = "e",
+        .operations = 1,
+        .targets = {2, 2},
     },
     {
         .name = "RowKey prefix, 100 rows, 6 columns",

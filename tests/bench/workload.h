@@ -26,6 +26,19 @@ typedef enum work_access {
     ACCESS_DELETE_PARTITION,
 } work_access;
 
+/* Which of the entities that it passes ACCESS_WHOLE reads. The statements say the same in SQL. */
+typedef enum work_condition {
+    CONDITION_NONE,
+    CONDITION_AGE,       /* Age is CONDITION_AGE_IS: 1 of 50 */
+    CONDITION_LAST_NAME, /* LastName is CONDITION_NAME_IS: 1 of 16 */
+    CONDITION_SALARY,    /* Salary is below CONDITION_SALARY_BELOW: 1 of 1,000 */
+    CONDITION_NO_NOTE,   /* Note is NULL: none */
+} work_condition;
+
+#define CONDITION_AGE_IS 30
+#define CONDITION_NAME_IS "Kwok"
+#define CONDITION_SALARY_BELOW 1505
+
 /* Which entity an operation is on. */
 typedef enum work_keys {
     KEYS_NONE,
@@ -53,6 +66,7 @@ enum { TARGET_MEMORY, TARGET_WAL, TARGETS, FIRST_ROWS = 10 };
 typedef struct workload {
     const char *name;
     work_access access;
+    work_condition condition;
     work_keys keys;
     const char *sql;        /* {Name} is a property */
     const char *json_sql;   /* for properties in JSON; NULL: made from `sql` */
