@@ -106,7 +106,8 @@ static inline bool io_is_clear(int rc, const char *message)
 /* SQLite finds its own files damaged when it cannot read them. */
 static inline bool io_is_sensible(int rc, const char *message)
 {
-    bool fails_in_main = io_now.side == SIDE_MAIN || io_now.duration == EVERYWHERE;
+    bool fails_in_main = io_now.side == SIDE_MAIN || io_now.duration == EVERYWHERE ||
+                         io_now.duration == UNTIL_CLOSED;
     switch (rc & 0xff) {
     case SQLITE_CORRUPT:
     case SQLITE_NOTADB:
