@@ -300,6 +300,7 @@ static const char *const point_queries[] = {
     "SELECT i FROM T WHERE (PartitionKey = 'a' AND RowKey = 'a1') OR "
     "(PartitionKey = 'c' AND RowKey = 'c1')",
     "SELECT i FROM T WHERE PartitionKey = 'a' AND RowKey IN (SELECT RowKey FROM T WHERE i > 3)",
+    "SELECT i FROM T WHERE i > zeroblob(9000)",
     "EXPLAIN QUERY PLAN SELECT i FROM T WHERE PartitionKey = 'b' AND RowKey = 'b1'",
     NULL};
 
