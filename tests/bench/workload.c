@@ -275,6 +275,19 @@ const workload workloads[] = {
         .targets = {4, 4},
     },
     {
+        /* Before partitions get more rows: it counts a partition as that many. */
+        .name = "delete a partition, pt_partitions",
+        .access = ACCESS_DELETE_PARTITION,
+        .keys = KEYS_FRESH_PARTITION_3,
+        .sql = "DELETE FROM E WHERE PartitionKey = ?1",
+        .ptable_sql = "DELETE FROM pt_partitions WHERE argument1 = 'E' AND PartitionKey = ?1",
+        .parameters = "P",
+        .operations = 20,
+        .writes = true,
+        .durability = NO_PROMISE,
+        .targets = {3, 3},
+    },
+    {
         .name = "autocommit insert, durable",
         INSERTS,
         .access = ACCESS_INSERT,
@@ -332,18 +345,6 @@ const workload workloads[] = {
         .writes = true,
         .durability = NO_PROMISE,
         .targets = {2.3, 2.3},
-    },
-    {
-        .name = "delete a partition, pt_partitions",
-        .access = ACCESS_DELETE_PARTITION,
-        .keys = KEYS_FRESH_PARTITION_3,
-        .sql = "DELETE FROM E WHERE PartitionKey = ?1",
-        .ptable_sql = "DELETE FROM pt_partitions WHERE argument1 = 'E' AND PartitionKey = ?1",
-        .parameters = "P",
-        .operations = 20,
-        .writes = true,
-        .durability = NO_PROMISE,
-        .targets = {3, 3},
     },
 };
 
