@@ -16,7 +16,10 @@ struct pt_memtable {
     uint64_t version;
     uint32_t lowest_table; /* of all keys in the log, discarded ones too */
     uint32_t highest_table;
-    bool ascending; /* keys came in ascending order, each once: the log is in key order */
+    uint32_t beyond_table; /* if beyond_stored */
+    bool beyond_stored;    /* keys of that table are not stored either if they are greater than the
+                              last one here; only if ascending */
+    bool ascending;        /* keys came in ascending order, each once: the log is in key order */
     bool pinned;
     bool hashed; /* `hash` has been built and is kept up to date */
     bool treed;  /* so has `tree` */
@@ -131,6 +134,24 @@ static bool is_beyond_all(const pt_memtable *memtable, pt_slice key)
     return memtable->ascending &&
            (memtable->length == 0 ||
             pt_slice_compare(pt_pending_key(memtable->log[memtable->length - 1]), key) < 0);
+}
+
+bool pt_memtable_is_beyond_stored(const pt_memtable *memtable, pt_slice key)
+{
+    return memtable->beyond_stored && pt_get_be32(key.data) == memtable->beyond_table &&
+           is_beyond_all(memtable, key);
+}
+
+void pt_memtable_note_last_stored(pt_memtable *memtable, uint32_t table_id, pt_slice last_stored)
+{
+    if (!memtable->ascending || memtable->length == 0) {
+        return;
+    }
+    pt_slice last = pt_pending_key(memtable->log[memtable->length - 1]);
+    if (pt_get_be32(last.data) == table_id && pt_slice_compare(last, last_stored) > 0) {
+        memtable->beyond_table = table_id;
+        memtable->beyond_stored = true;
+    }
 }
 
 static int build_hash(pt_memtable *memtable)
@@ -311,6 +332,8 @@ void pt_memtable_discard(pt_memtable *memtable, size_t length)
     }
     /* An empty log is in ascending order again; which keys broke the order is not known. */
     memtable->ascending = memtable->ascending || length == 0;
+    /* The keys that are left may be less than stored ones. */
+    memtable->beyond_stored = false;
     memtable->version++;
 }
 

@@ -47,6 +47,16 @@ bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size);
 
+/*
+ * Tells the memtable the last key that a table has in the snapshot (empty: none). If the pending
+ * keys have come in ascending order and are beyond it by now, the memtable remembers that.
+ */
+void pt_memtable_note_last_stored(pt_memtable *memtable, uint32_t table_id, pt_slice last_stored);
+
+/* True if the key is known to be greater than all pending keys, and than all keys of its table in
+ * the snapshot. One comparison. */
+bool pt_memtable_is_beyond_stored(const pt_memtable *memtable, pt_slice key);
+
 /* The newest operation on a key, or *pending = NULL. SQLITE_OK or SQLITE_NOMEM. */
 int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending);
 

@@ -93,6 +93,9 @@ static int is_beyond_snapshot(pt_view *view, pt_slice key, bool *beyond, pt_erro
         }
     }
     *beyond = pt_slice_compare(key, pt_buffer_slice(&last->key)) > 0;
+    if (*beyond) {
+        pt_memtable_note_last_stored(view->memtable, table_id, pt_buffer_slice(&last->key));
+    }
     return SQLITE_OK;
 }
 
@@ -114,8 +117,14 @@ static int get_stored(pt_view *view, pt_slice key, bool *found, pt_slice *record
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
     pt_pending *pending = NULL;
-    if (pt_view_has_pending(view) && pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
-        return pt_error_nomem(error);
+    if (view->memtable != NULL) {
+        if (pt_memtable_is_beyond_stored(view->memtable, key)) {
+            *found = false;
+            return SQLITE_OK;
+        }
+        if (pt_memtable_find(view->memtable, key, &pending) != SQLITE_OK) {
+            return pt_error_nomem(error);
+        }
     }
     if (pending == NULL) {
         return get_stored(view, key, found, record, error);

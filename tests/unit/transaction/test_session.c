@@ -389,6 +389,51 @@ static void loads_beyond_the_last_key_do_not_ask_the_store(void **state)
     assert_int_equal(fault_calls(FAULTY_GET), 1);
 }
 
+/* After a load beyond the stored keys is discarded, smaller keys that are then written are not
+ * beyond them. */
+static void a_discarded_load_was_beyond_nothing(void **state)
+{
+    (void)state;
+    begin(session);
+    write_number(SESSION_TABLE, 100);
+    sync_now(session);
+    pt_session_commit(session);
+    begin(session);
+    for (unsigned number = 0; number < 20; number++) {
+        write_number(SESSION_TABLE, number);
+    }
+    assert_ok(pt_session_savepoint(session, 0));
+    for (unsigned number = 200; number < 210; number++) {
+        assert_false(finds_number(SESSION_TABLE, number));
+        write_number(SESSION_TABLE, number);
+    }
+    pt_session_rollback_to(session, 0);
+    assert_true(finds_number(SESSION_TABLE, 100));
+    write_number(SESSION_TABLE, 50);
+    assert_true(finds_number(SESSION_TABLE, 100));
+    assert_false(finds_number(SESSION_TABLE, 205));
+}
+
+/* Keys of the next table are greater, but may be stored. */
+static void the_next_table_has_a_last_key_of_its_own(void **state)
+{
+    (void)state;
+    begin(session);
+    write_number(SESSION_TABLE, 100);
+    write_number(SESSION_TABLE + 1, 100);
+    sync_now(session);
+    pt_session_commit(session);
+    begin(session);
+    for (unsigned number = 101; number < 130; number++) {
+        assert_false(finds_number(SESSION_TABLE, number));
+        write_number(SESSION_TABLE, number);
+    }
+    assert_true(finds_number(SESSION_TABLE + 1, 100));
+    write_number(SESSION_TABLE + 1, 50);
+    assert_true(finds_number(SESSION_TABLE + 1, 100));
+    assert_false(finds_number(SESSION_TABLE + 1, 101));
+}
+
 static void a_failed_look_up_tells_nothing(void **state)
 {
     (void)state;
@@ -531,6 +576,8 @@ int main(void)
         TEST(finding_agrees_with_a_model),
         TEST(the_last_key_is_sought_in_every_transaction),
         TEST(loads_beyond_the_last_key_do_not_ask_the_store),
+        TEST(a_discarded_load_was_beyond_nothing),
+        TEST(the_next_table_has_a_last_key_of_its_own),
         TEST(a_failed_look_up_tells_nothing),
         TEST(out_of_memory_leaves_the_store_as_it_was),
         TEST(a_session_that_cannot_be_made_closes_its_store),
