@@ -14,6 +14,7 @@ SQLITE_EXTENSION_INIT1
 #include "catalog/properties.h"
 #include "catalog/stores.h"
 #include "catalog/tables.h"
+#include "functions/debug.h"
 #include "functions/functions.h"
 #include "lmdb/engine.h"
 #include "module/companion.h"
@@ -41,7 +42,14 @@ static int register_table_functions(sqlite3 *db, pt_connection *connection)
 
 static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
 {
-    int rc = pt_functions_register(db, error);
+    bool present;
+    int rc = pt_functions_are_present(db, &present, error);
+    if (rc == SQLITE_OK && !present) {
+        rc = pt_functions_register(db, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_debug_register(db, pt_engine_version(), error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_table_register(db, connection);
     }

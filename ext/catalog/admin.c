@@ -5,6 +5,7 @@
 #include "catalog/check_records.h"
 #include "catalog/stores.h"
 #include "module/module.h"
+#include "module/registration.h"
 #include "module/store_path.h"
 #include "transaction/connection.h"
 #include "transaction/interruption.h"

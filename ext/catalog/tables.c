@@ -5,6 +5,7 @@
 #include "entity/azure_limits.h"
 #include "module/companion.h"
 #include "module/module.h"
+#include "module/registration.h"
 #include "module/store_path.h"
 
 static int connect_tables(sqlite3 *db, void *context, int argc, const char *const *argv,

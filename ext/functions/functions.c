@@ -1,6 +1,5 @@
 #include "functions/functions.h"
 
-#include "base/assert.h"
 #include "base/ticks.h"
 #include "base/version.h"
 #include "functions/csv_functions.h"
@@ -8,60 +7,12 @@
 #include "functions/json_functions.h"
 #include "functions/key_functions.h"
 #include "functions/time_functions.h"
-#include "store/engine.h"
-
-#if defined(__clang__)
-#define COMPILER "clang " __clang_version__
-#elif defined(__GNUC__)
-#define COMPILER "gcc " __VERSION__
-#else
-#define COMPILER "unknown"
-#endif
-
-#ifdef SQLITE_CORE
-#define LINKAGE "static (SQLITE_CORE)"
-#else
-#define LINKAGE "loadable"
-#endif
-
-#ifndef __has_feature
-#define __has_feature(name) 0
-#endif
-#if defined(__SANITIZE_ADDRESS__) || __has_feature(address_sanitizer)
-#define SANITIZER "address"
-#elif defined(__SANITIZE_THREAD__) || __has_feature(thread_sanitizer)
-#define SANITIZER "thread"
-#else
-#define SANITIZER "none"
-#endif
 
 static void function_version(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     (void)argv;
     sqlite3_result_text(context, PT_VERSION, -1, SQLITE_STATIC);
-}
-
-/* libuuid has no version in its header, and no function that returns it. */
-static void function_debug(sqlite3_context *context, int argc, sqlite3_value **argv)
-{
-    (void)argc;
-    (void)argv;
-    char *lines = sqlite3_mprintf("ptable: %s\n"
-                                  "SQLite: %s (compiled against %s)\n"
-                                  "engine: %s\n"
-                                  "libuuid: present\n"
-                                  "compiler: %s\n"
-                                  "linkage: %s\n"
-                                  "assertions: %s\n"
-                                  "sanitizer: %s",
-                                  PT_VERSION, sqlite3_libversion(), SQLITE_VERSION,
-                                  pt_engine_version(), COMPILER, LINKAGE, PT_ASSERTIONS, SANITIZER);
-    if (lines == NULL) {
-        sqlite3_result_error_nomem(context);
-    } else {
-        sqlite3_result_text(context, lines, -1, sqlite3_free);
-    }
 }
 
 enum {
@@ -100,7 +51,6 @@ static const struct {
     {"pt_csv_line", 5, PURE, pt_function_csv_line},
     {"pt_csv_member", 4, PURE, pt_function_csv_member},
     {"pt_version", 0, PURE, function_version},
-    {"pt_debug", 0, PURE, function_debug},
 };
 
 /* Turns SQLite's answer to a registration into an error with a text. */
@@ -119,6 +69,41 @@ static int register_collation(sqlite3 *db, const char *name, pt_error *error)
 {
     int rc = sqlite3_create_collation_v2(db, name, SQLITE_UTF8, NULL, pt_collation_datetime, NULL);
     return check_registration(db, rc, "collation", name, error);
+}
+
+/* Compares the version that a function of the connection returns. An authorizer may forbid it. */
+static int check_version(sqlite3 *db, pt_error *error)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, "SELECT pt_version()", -1, &statement, NULL);
+    if (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        const char *version = (const char *)sqlite3_column_text(statement, 0);
+        if (version != NULL && strcmp(version, PT_VERSION) != 0) {
+            pt_error_set(error, SQLITE_ERROR,
+                         "this connection has the functions of version %s, and this library is "
+                         "version " PT_VERSION "; load ptable and ptable_service of one version",
+                         version);
+        }
+    }
+    int end = sqlite3_finalize(statement);
+    return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? pt_error_nomem(error) : error->rc;
+}
+
+/* Looks for the collation that is registered last. */
+int pt_functions_are_present(sqlite3 *db, bool *present, pt_error *error)
+{
+    sqlite3_stmt *list = NULL;
+    *present = false;
+    int rc = sqlite3_prepare_v2(db, "PRAGMA collation_list", -1, &list, NULL);
+    while (rc == SQLITE_OK && !*present && sqlite3_step(list) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(list, 1);
+        *present = name != NULL && sqlite3_stricmp(name, PT_TICKS_SHORT_COLLATION) == 0;
+    }
+    int end = sqlite3_finalize(list);
+    if (rc == SQLITE_NOMEM || end == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return *present ? check_version(db, error) : SQLITE_OK;
 }
 
 int pt_functions_register(sqlite3 *db, pt_error *error)

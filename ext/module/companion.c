@@ -4,6 +4,7 @@
 
 #include "module/follower.h"
 #include "module/module.h"
+#include "module/registration.h"
 #include "transaction/explicit_transaction.h"
 
 #define COMPANION "ptable_companion"

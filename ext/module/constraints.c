@@ -68,6 +68,43 @@ void pt_constraint_describe_key(sqlite3_index_info *info, int i, pt_plan_constra
     constraint->number = is_number_literal(info, i);
 }
 
+/* No case for GLOB: SQLite turns `key GLOB 'x*'` into bounds, key >= 'x' and key < 'y'. */
+static pt_plan_op plan_op(unsigned char op)
+{
+    switch (op) {
+    case SQLITE_INDEX_CONSTRAINT_LIMIT:
+        return PT_OP_LIMIT;
+    case SQLITE_INDEX_CONSTRAINT_OFFSET:
+        return PT_OP_OFFSET;
+    case PT_CONSTRAINT_STARTS_WITH:
+        return PT_OP_STARTS_WITH;
+    case SQLITE_INDEX_CONSTRAINT_MATCH:
+        return PT_OP_MATCH;
+    default:
+        return pt_constraint_comparison(op);
+    }
+}
+
+pt_plan_constraint pt_constraint_of_entity(pt_constraint_column *column, const void *table,
+                                           sqlite3_index_info *info, int i)
+{
+    pt_plan_constraint constraint = {.op = plan_op(info->aConstraint[i].op),
+                                     .usable = info->aConstraint[i].usable != 0};
+    if (constraint.op == PT_OP_LIMIT || constraint.op == PT_OP_OFFSET) {
+        return constraint; /* iColumn is meaningless for these two */
+    }
+    constraint.column = column(table, info->aConstraint[i].iColumn);
+    if (constraint.column == PT_PLAN_FILTER && constraint.op == PT_OP_EQ) {
+        constraint.op = PT_OP_MATCH;
+        constraint.equals = true;
+    }
+    if (constraint.column == PT_PLAN_OTHER || !constraint.usable) {
+        return constraint;
+    }
+    pt_constraint_describe_key(info, i, &constraint);
+    return constraint;
+}
+
 void pt_constraints_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arguments_before)
 {
     for (int i = 0; i < info->nConstraint; i++) {

@@ -8,9 +8,16 @@
 #include "base/sqlite.h"
 #include "query/plan.h"
 
+/* xFindFunction of a table of entities returns this for pt_starts_with; SQLite then gives
+ * xBestIndex a constraint with this operator. */
+enum { PT_CONSTRAINT_STARTS_WITH = SQLITE_INDEX_CONSTRAINT_FUNCTION };
+
+/* The planner's name for a column of a table. */
+typedef pt_plan_column pt_constraint_column(const void *table, int column);
+
 /* What a kind of table says to the planner. */
 typedef struct pt_constraint_reader {
-    pt_plan_column (*column)(const void *table, int column);
+    pt_constraint_column *column;
     pt_plan_constraint (*constraint)(const void *table, sqlite3_index_info *info, int i);
 } pt_constraint_reader;
 
@@ -27,6 +34,10 @@ pt_plan_op pt_constraint_comparison(unsigned char op);
 
 /* Sets `binary`, `in` and `number`: how SQLite compares a key column in usable constraint `i`. */
 void pt_constraint_describe_key(sqlite3_index_info *info, int i, pt_plan_constraint *constraint);
+
+/* Constraint `i` on a table of entities. A Filter = ... counts as MATCH. */
+pt_plan_constraint pt_constraint_of_entity(pt_constraint_column *column, const void *table,
+                                           sqlite3_index_info *info, int i);
 
 /* Sets SQLite's aConstraintUsage from the planner's uses. The first `arguments_before` arguments of
  * xFilter are taken already. */

@@ -1,31 +1,14 @@
 /*
- * For every virtual table module of the extension: registration, error messages, and questions
- * about the connection.
+ * For every virtual table module of the extension: error messages, and questions about the
+ * connection.
  */
 #ifndef PT_MODULE_MODULE_H
 #define PT_MODULE_MODULE_H
 
+#include <stdbool.h>
+
+#include "base/error.h"
 #include "base/sqlite.h"
-#include "transaction/connection.h"
-
-/* Registers a module. Its xCreate and xConnect get the connection, to which it keeps a reference.
- * Returns SQLite's code. */
-int pt_module_register(sqlite3 *db, const char *name, const sqlite3_module *module,
-                       pt_connection *connection);
-
-/* pt_connection_release, for modules and functions whose user data is the connection. */
-void pt_module_release_connection(void *connection);
-
-/* xCreate and xConnect get this if several modules share them. */
-typedef struct pt_module_registration {
-    pt_connection *connection;
-    const void *description; /* says how this module differs */
-} pt_module_registration;
-
-/* Registers a module that shares its methods with others. The description is not copied. Returns
- * SQLite's code. */
-int pt_module_register_shared(sqlite3 *db, const char *name, const sqlite3_module *module,
-                              pt_connection *connection, const void *description);
 
 /*
  * Reports an error to SQLite: *message becomes "ptable: <name>: <text>" and its old text is freed.

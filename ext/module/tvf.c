@@ -5,6 +5,7 @@
 #include "module/companion.h"
 #include "module/constraints.h"
 #include "module/module.h"
+#include "module/registration.h"
 #include "query/plan.h"
 
 typedef struct tvf_table {

@@ -1,6 +1,7 @@
 #include "queue/queue_module.h"
 
 #include "module/module.h"
+#include "module/registration.h"
 #include "queue/columns.h"
 #include "queue/cursor.h"
 #include "queue/plan.h"

@@ -12,8 +12,74 @@
 /* SQLite allows 2,000 columns; the rest is room for the columns every ptable has. */
 enum { COLUMNS_MAX = 1900, DEFAULT_MAX_DEQUEUE_COUNT = 5 };
 
-/* The modules that have an option, as bits. */
-enum { OF_PTABLE = 1, OF_QUEUE = 2, OF_BOTH = OF_PTABLE | OF_QUEUE };
+/* --- The options and columns of each module --- */
+
+/* A ptable has the options from the first on, a queue those up to the last. */
+static const pt_config_option options[] = {
+    {.name = "batch",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, azure_batch),
+     .choices = {"any", "azure"},
+     .advice = "batch is any or azure"},
+    {.name = "scan",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, deny_scan),
+     .choices = {"allow", "deny"},
+     .advice = "scan is allow or deny"},
+    {.name = "store", .kind = PT_OPTION_TEXT, .field = offsetof(pt_config, store)},
+    {.name = "table", .kind = PT_OPTION_TEXT, .field = offsetof(pt_config, table)},
+    {.name = "limits",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, azure_limits),
+     .choices = {"none", "azure"},
+     .advice = "limits is none or azure"},
+    {.name = "sync",
+     .kind = PT_OPTION_SYNC,
+     .field = offsetof(pt_config, sync),
+     .choices = {[PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"},
+     .advice = "sync is full, normal or off"},
+    {.name = "readonly",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_config, read_only),
+     .choices = {"0", "1"},
+     .advice = "readonly is 0 or 1"},
+    {.name = "max_dequeue_count",
+     .kind = PT_OPTION_COUNT,
+     .field = offsetof(pt_config, max_dequeue_count),
+     .most = INT64_MAX,
+     .advice = "max_dequeue_count is an integer from 0 on (0: a message may be handed out any "
+               "number of times)"},
+};
+
+enum { OPTION_COUNT = sizeof options / sizeof options[0], QUEUE_LACKS = 2, PTABLE_LACKS = 1 };
+
+#define QUEUE_OPTIONS "the options are store, table, limits, sync, readonly and max_dequeue_count"
+
+static const pt_tail_column ptable_tail[PT_TAIL_COUNT] = {
+    [PT_TAIL_FILTER] = {.name = "Filter", .declared = " TEXT HIDDEN"},
+    [PT_TAIL_PROPERTIES] = {.name = "Properties",
+                            .declared = " TEXT",
+                            .hidden_beside_columns = true},
+    [PT_TAIL_TIMESTAMP] = {.name = "Timestamp", .declared = " TEXT" PT_TICKS_HIDDEN},
+    [PT_TAIL_ETAG] = {.name = "ETag", .declared = " TEXT HIDDEN"},
+    [PT_TAIL_WRITE_MODE] = {.name = "WriteMode", .declared = " TEXT HIDDEN"},
+    [PT_TAIL_IF_MATCH] = {.name = "IfMatch", .declared = " TEXT HIDDEN"},
+    [PT_TAIL_ENTITY_KEY] = {.name = "EntityKey", .declared = " BLOB HIDDEN PRIMARY KEY"},
+};
+
+const pt_config_form pt_config_of_ptable = {
+    .options = options,
+    .option_count = OPTION_COUNT - PTABLE_LACKS,
+    .option_list = "the options are store, table, limits, batch, sync, readonly and scan",
+    .tail = ptable_tail,
+    .tail_count = PT_TAIL_COUNT,
+};
+
+static const pt_config_form queue_config = {
+    .options = options + QUEUE_LACKS,
+    .option_count = OPTION_COUNT - QUEUE_LACKS,
+    .option_list = QUEUE_OPTIONS,
+};
 
 /* --- Names, quotes and blanks in the text of an argument --- */
 
@@ -153,7 +219,7 @@ static int read_column_name(argument_reading *reading, const char **cursor, char
 
 typedef struct config_reader {
     pt_config *config;
-    unsigned module;          /* OF_PTABLE or OF_QUEUE */
+    const pt_config_form *form;
     argument_reading reading; /* of the current argument */
     size_t column_capacity;
     int keys_listed; /* last key listed as a column: 1 PartitionKey, 2 RowKey */
@@ -162,21 +228,12 @@ typedef struct config_reader {
 
 /* --- Options --- */
 
-typedef struct config_option {
-    const char *name;
-    unsigned modules; /* that have the option */
-    int (*set)(config_reader *r, const struct config_option *option, const char *value);
-    size_t field;           /* offset in pt_config */
-    const char *choices[3]; /* the words for 0, 1, 2 */
-    const char *advice;     /* names the choices */
-} config_option;
-
-static void *field_of(const config_reader *r, const config_option *option)
+static void *field_of(const config_reader *r, const pt_config_option *option)
 {
     return (char *)r->config + option->field;
 }
 
-static int choose(config_reader *r, const config_option *option, const char *value, int *chosen)
+static int choose(config_reader *r, const pt_config_option *option, const char *value, int *chosen)
 {
     for (int i = 0; i < 3 && option->choices[i] != NULL; i++) {
         if (sqlite3_stricmp(value, option->choices[i]) == 0) {
@@ -187,7 +244,7 @@ static int choose(config_reader *r, const config_option *option, const char *val
     return refuse_argument(&r->reading, option->advice, "unknown value \"%s\"", value);
 }
 
-static int set_flag(config_reader *r, const config_option *option, const char *value)
+static int set_flag(config_reader *r, const pt_config_option *option, const char *value)
 {
     int chosen = 0;
     int rc = choose(r, option, value, &chosen);
@@ -195,15 +252,15 @@ static int set_flag(config_reader *r, const config_option *option, const char *v
     return rc;
 }
 
-static int set_sync(config_reader *r, const config_option *option, const char *value)
+static int set_sync(config_reader *r, const pt_config_option *option, const char *value)
 {
     int chosen = PT_SYNC_FULL;
     int rc = choose(r, option, value, &chosen);
-    r->config->sync = (pt_sync)chosen;
+    *(pt_sync *)field_of(r, option) = (pt_sync)chosen;
     return rc;
 }
 
-static int set_text(config_reader *r, const config_option *option, const char *value)
+static int set_text(config_reader *r, const pt_config_option *option, const char *value)
 {
     if (*value == 0) {
         return refuse_argument(&r->reading, "give a value or leave the option out", "empty value");
@@ -211,65 +268,30 @@ static int set_text(config_reader *r, const config_option *option, const char *v
     return copy_argument_text(&r->reading, pt_slice_text(value), field_of(r, option));
 }
 
-static int set_count(config_reader *r, const config_option *option, const char *value)
+static int set_count(config_reader *r, const pt_config_option *option, const char *value)
 {
     int64_t count;
-    if (!pt_integer_parse(pt_slice_text(value), &count) || count < 0) {
+    if (!pt_integer_parse(pt_slice_text(value), &count) || count < option->least ||
+        count > option->most) {
         return refuse_argument(&r->reading, option->advice, "unknown value \"%s\"", value);
     }
     *(int64_t *)field_of(r, option) = count;
     return SQLITE_OK;
 }
 
-static const config_option options[] = {
-    {"store", OF_BOTH, set_text, offsetof(pt_config, store), {NULL}, NULL},
-    {"table", OF_BOTH, set_text, offsetof(pt_config, table), {NULL}, NULL},
-    {"limits",
-     OF_BOTH,
-     set_flag,
-     offsetof(pt_config, azure_limits),
-     {"none", "azure"},
-     "limits is none or azure"},
-    {"batch",
-     OF_PTABLE,
-     set_flag,
-     offsetof(pt_config, azure_batch),
-     {"any", "azure"},
-     "batch is any or azure"},
-    {"sync",
-     OF_BOTH,
-     set_sync,
-     offsetof(pt_config, sync),
-     {[PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"},
-     "sync is full, normal or off"},
-    {"readonly",
-     OF_BOTH,
-     set_flag,
-     offsetof(pt_config, read_only),
-     {"0", "1"},
-     "readonly is 0 or 1"},
-    {"scan",
-     OF_PTABLE,
-     set_flag,
-     offsetof(pt_config, deny_scan),
-     {"allow", "deny"},
-     "scan is allow or deny"},
-    {"max_dequeue_count",
-     OF_QUEUE,
-     set_count,
-     offsetof(pt_config, max_dequeue_count),
-     {NULL},
-     "max_dequeue_count is an integer from 0 on (0: a message may be handed out any number of "
-     "times)"},
-};
-
-#define PTABLE_OPTIONS "store, table, limits, batch, sync, readonly and scan"
-#define QUEUE_OPTIONS "store, table, limits, sync, readonly and max_dequeue_count"
-
-static const char *option_list(const config_reader *r)
+static int set_option(config_reader *r, const pt_config_option *option, const char *value)
 {
-    return r->module == OF_QUEUE ? "the options are " QUEUE_OPTIONS
-                                 : "the options are " PTABLE_OPTIONS;
+    switch (option->kind) {
+    case PT_OPTION_TEXT:
+        return set_text(r, option, value);
+    case PT_OPTION_FLAG:
+        return set_flag(r, option, value);
+    case PT_OPTION_SYNC:
+        return set_sync(r, option, value);
+    case PT_OPTION_COUNT:
+    default:
+        return set_count(r, option, value);
+    }
 }
 
 static int read_value(config_reader *r, const char *cursor, char **value)
@@ -297,23 +319,23 @@ static int read_value(config_reader *r, const char *cursor, char **value)
 
 static int read_option(config_reader *r, const char *name, const char *value_text)
 {
+    const pt_config_form *form = r->form;
     size_t i = 0;
-    while (i < sizeof options / sizeof *options &&
-           ((options[i].modules & r->module) == 0 || sqlite3_stricmp(name, options[i].name) != 0)) {
+    while (i < form->option_count && sqlite3_stricmp(name, form->options[i].name) != 0) {
         i++;
     }
-    if (i == sizeof options / sizeof *options) {
-        return refuse_argument(&r->reading, option_list(r), "unknown option \"%s\"", name);
+    if (i == form->option_count) {
+        return refuse_argument(&r->reading, form->option_list, "unknown option \"%s\"", name);
     }
     if ((r->options_given & 1u << i) != 0) {
         return refuse_argument(&r->reading, "give each option once", "second option \"%s\"",
-                               options[i].name);
+                               form->options[i].name);
     }
     r->options_given |= 1u << i;
     char *value = NULL;
     int rc = read_value(r, value_text, &value);
     if (rc == SQLITE_OK) {
-        rc = options[i].set(r, &options[i], value);
+        rc = set_option(r, &form->options[i], value);
     }
     sqlite3_free(value);
     return rc;
@@ -418,7 +440,7 @@ static int check_declared_name(config_reader *r, const char *name)
             &r->reading, "leave it out: types are shown by Properties, and kept without a column",
             "column name \"%s\", which is the name of an OData annotation", name);
     }
-    if (pt_declaration_reserves(name)) {
+    if (pt_declaration_reserves(r->form, name)) {
         return refuse_argument(
             &r->reading,
             "leave it out: the name is kept for a column of ptable itself; such a "
@@ -480,14 +502,13 @@ static int read_column(config_reader *r, const char *name, const char *type_text
 static int refuse_queue_column(config_reader *r, const char *name)
 {
     return refuse_argument(&r->reading,
-                           "leave it out: a queue always has the same columns; the options "
-                           "are " QUEUE_OPTIONS,
+                           "leave it out: a queue always has the same columns; " QUEUE_OPTIONS,
                            "column \"%s\"", name);
 }
 
 static int read_named(config_reader *r, const char *name, bool quoted, const char *after_name)
 {
-    if (r->module == OF_QUEUE && *skip_argument_blanks(after_name) != '=') {
+    if (r->form->tail_count == 0 && *skip_argument_blanks(after_name) != '=') {
         return refuse_queue_column(r, name);
     }
     PT_ASSERT(name != NULL);
@@ -543,10 +564,10 @@ static void name_row_ids(pt_config *config)
     }
 }
 
-static int parse_config(unsigned module, int argc, const char *const *argv, pt_config *config,
-                        pt_error *error)
+int pt_config_parse_form(const pt_config_form *form, int argc, const char *const *argv,
+                         pt_config *config, pt_error *error)
 {
-    config_reader r = {.config = config, .module = module, .reading = {.error = error}};
+    config_reader r = {.config = config, .form = form, .reading = {.error = error}};
     int rc = copy_argument_text(&r.reading, pt_slice_text(argv[2]), &config->sql_name);
     for (int i = 3; i < argc && rc == SQLITE_OK; i++) {
         rc = read_config_argument(&r, argv[i]);
@@ -566,7 +587,7 @@ static int parse_config(unsigned module, int argc, const char *const *argv, pt_c
 int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_error *error)
 {
     *config = (pt_config){.sync = PT_SYNC_FULL};
-    return parse_config(OF_PTABLE, argc, argv, config, error);
+    return pt_config_parse_form(&pt_config_of_ptable, argc, argv, config, error);
 }
 
 /* A poison queue has no poison queue of its own: its messages stay, however often they are read. */
@@ -580,7 +601,7 @@ static bool is_poison(const char *table)
 int pt_config_parse_queue(int argc, const char *const *argv, pt_config *config, pt_error *error)
 {
     *config = (pt_config){.sync = PT_SYNC_FULL, .max_dequeue_count = -1};
-    int rc = parse_config(OF_QUEUE, argc, argv, config, error);
+    int rc = pt_config_parse_form(&queue_config, argc, argv, config, error);
     if (rc == SQLITE_OK && config->max_dequeue_count < 0) {
         config->max_dequeue_count = is_poison(config->table) ? 0 : DEFAULT_MAX_DEQUEUE_COUNT;
     }
@@ -601,23 +622,10 @@ void pt_config_free(pt_config *config)
 
 /* --- Declaration --- */
 
-static const struct {
-    const char *name;
-    const char *declared; /* type, HIDDEN and collation, with a blank before */
-} tail_columns[PT_TAIL_COUNT] = {
-    [PT_TAIL_FILTER] = {"Filter", " TEXT HIDDEN"},
-    [PT_TAIL_PROPERTIES] = {"Properties", " TEXT"},
-    [PT_TAIL_TIMESTAMP] = {"Timestamp", " TEXT" PT_TICKS_HIDDEN},
-    [PT_TAIL_ETAG] = {"ETag", " TEXT HIDDEN"},
-    [PT_TAIL_WRITE_MODE] = {"WriteMode", " TEXT HIDDEN"},
-    [PT_TAIL_IF_MATCH] = {"IfMatch", " TEXT HIDDEN"},
-    [PT_TAIL_ENTITY_KEY] = {"EntityKey", " BLOB HIDDEN PRIMARY KEY"},
-};
-
-bool pt_declaration_reserves(const char *name)
+bool pt_declaration_reserves(const pt_config_form *form, const char *name)
 {
-    for (int i = 0; i < PT_TAIL_COUNT; i++) {
-        if (sqlite3_stricmp(name, tail_columns[i].name) == 0) {
+    for (int i = 0; i < form->tail_count; i++) {
+        if (sqlite3_stricmp(name, form->tail[i].name) == 0) {
             return true;
         }
     }
@@ -651,7 +659,7 @@ static const char *declared_type(pt_type type)
     return "";
 }
 
-char *pt_declaration_text(const pt_config *config)
+char *pt_declaration_text(const pt_config_form *form, const pt_config *config)
 {
     sqlite3_str *text = sqlite3_str_new(NULL);
     sqlite3_str_appendall(text, "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL");
@@ -659,10 +667,13 @@ char *pt_declaration_text(const pt_config *config)
         const pt_column *column = &config->columns[i];
         sqlite3_str_appendf(text, ", \"%w\"%s", column->name, declared_type(column->type));
     }
-    for (int i = 0; i < PT_TAIL_COUNT; i++) {
-        bool hidden = i == PT_TAIL_PROPERTIES && config->column_count > 0;
-        sqlite3_str_appendf(text, ", %s%s%s", tail_columns[i].name, tail_columns[i].declared,
-                            hidden ? " HIDDEN" : "");
+    for (int i = 0; i < form->tail_count; i++) {
+        const pt_tail_column *column = &form->tail[i];
+        if (column->declared != NULL) {
+            bool hidden = column->hidden_beside_columns && config->column_count > 0;
+            sqlite3_str_appendf(text, ", %s%s%s", column->name, column->declared,
+                                hidden ? " HIDDEN" : "");
+        }
     }
     for (int i = 0; i < config->row_id_count; i++) {
         sqlite3_str_appendf(text, ", %s TEXT HIDDEN", config->row_ids[i]);

@@ -29,6 +29,40 @@ typedef struct pt_config {
     int64_t max_dequeue_count; /* queue: a message dequeued this often is poison; 0: never */
 } pt_config;
 
+typedef enum pt_option_kind {
+    PT_OPTION_TEXT,  /* the field is a char * from sqlite3_malloc */
+    PT_OPTION_FLAG,  /* a bool: the second choice is true */
+    PT_OPTION_SYNC,  /* a pt_sync */
+    PT_OPTION_COUNT, /* an int64_t */
+} pt_option_kind;
+
+typedef struct pt_config_option {
+    const char *name;
+    pt_option_kind kind;
+    size_t field;           /* its offset in the configuration */
+    int64_t least, most;    /* of a count */
+    const char *choices[3]; /* of a flag or sync: the words for 0, 1, 2 */
+    const char *advice;     /* names the choices */
+} pt_config_option;
+
+typedef struct pt_tail_column {
+    const char *name;
+    const char *declared; /* type, HIDDEN and collation, with a blank before; NULL: no column, but
+                             no declared column may have the name */
+    bool hidden_beside_columns; /* hidden if columns are declared */
+} pt_tail_column;
+
+/* How the arguments of one module differ from those of others. */
+typedef struct pt_config_form {
+    const pt_config_option *options;
+    size_t option_count;
+    const char *option_list;    /* "the options are ..." */
+    const pt_tail_column *tail; /* the columns after the declared ones */
+    int tail_count;             /* 0: no columns can be declared */
+} pt_config_form;
+
+extern const pt_config_form pt_config_of_ptable;
+
 /* A queue's poison queue has the queue's name in the store with this added. */
 #define PT_POISON_ENDING "-poison"
 
@@ -41,6 +75,14 @@ int pt_config_parse(int argc, const char *const *argv, pt_config *config, pt_err
 
 /* pt_config_parse for a queue, which declares no columns and has some other options. */
 int pt_config_parse_queue(int argc, const char *const *argv, pt_config *config, pt_error *error);
+
+/*
+ * pt_config_parse for another module. `config`, whose defaults are set, may be the first member of
+ * a larger struct that the options' fields are in. After an error it is empty, but not the rest of
+ * the struct.
+ */
+int pt_config_parse_form(const pt_config_form *form, int argc, const char *const *argv,
+                         pt_config *config, pt_error *error);
 
 void pt_config_free(pt_config *config);
 
@@ -68,10 +110,10 @@ enum {
     PT_TAIL_COUNT,
 };
 
-/* True if the tail has a column of this name, in any case. */
-bool pt_declaration_reserves(const char *name);
+/* True if a module keeps this name, in any case, for a column of its tail. */
+bool pt_declaration_reserves(const pt_config_form *form, const char *name);
 
 /* The text for sqlite3_declare_vtab, from sqlite3_malloc; NULL when out of memory. */
-char *pt_declaration_text(const pt_config *config);
+char *pt_declaration_text(const pt_config_form *form, const pt_config *config);
 
 #endif

@@ -30,40 +30,9 @@ static pt_plan_column plan_column(const void *context, int index)
     }
 }
 
-/* No case for GLOB: SQLite turns `key GLOB 'x*'` into bounds, key >= 'x' and key < 'y'. */
-static pt_plan_op plan_op(unsigned char op)
-{
-    switch (op) {
-    case SQLITE_INDEX_CONSTRAINT_LIMIT:
-        return PT_OP_LIMIT;
-    case SQLITE_INDEX_CONSTRAINT_OFFSET:
-        return PT_OP_OFFSET;
-    case PT_CONSTRAINT_STARTS_WITH:
-        return PT_OP_STARTS_WITH;
-    case SQLITE_INDEX_CONSTRAINT_MATCH:
-        return PT_OP_MATCH;
-    default:
-        return pt_constraint_comparison(op);
-    }
-}
-
 static pt_plan_constraint plan_constraint(const void *table, sqlite3_index_info *info, int i)
 {
-    pt_plan_constraint constraint = {.op = plan_op(info->aConstraint[i].op),
-                                     .usable = info->aConstraint[i].usable != 0};
-    if (constraint.op == PT_OP_LIMIT || constraint.op == PT_OP_OFFSET) {
-        return constraint; /* iColumn is meaningless for these two */
-    }
-    constraint.column = plan_column(table, info->aConstraint[i].iColumn);
-    if (constraint.column == PT_PLAN_FILTER && constraint.op == PT_OP_EQ) {
-        constraint.op = PT_OP_MATCH;
-        constraint.equals = true;
-    }
-    if (constraint.column == PT_PLAN_OTHER || !constraint.usable) {
-        return constraint;
-    }
-    pt_constraint_describe_key(info, i, &constraint);
-    return constraint;
+    return pt_constraint_of_entity(plan_column, table, info, i);
 }
 
 /*

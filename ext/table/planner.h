@@ -7,10 +7,6 @@
 
 #include "base/sqlite.h"
 
-/* xFindFunction returns this for pt_starts_with; SQLite then gives xBestIndex a constraint with
- * this operator. */
-enum { PT_CONSTRAINT_STARTS_WITH = SQLITE_INDEX_CONSTRAINT_FUNCTION };
-
 /* The module's xBestIndex. */
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 

@@ -2,6 +2,7 @@
 
 #include "module/companion.h"
 #include "module/module.h"
+#include "module/registration.h"
 #include "module/store_path.h"
 #include "transaction/batch_rules.h"
 

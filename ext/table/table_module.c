@@ -5,7 +5,9 @@
 #include "entity/azure_limits.h"
 #include "entity/key.h"
 #include "functions/key_functions.h"
+#include "module/constraints.h"
 #include "module/module.h"
+#include "module/registration.h"
 #include "table/arguments.h"
 #include "table/config.h"
 #include "table/cursor.h"
@@ -35,7 +37,7 @@ static int ptable_check_name(const pt_table *table, pt_error *error)
 
 static char *ptable_declaration(const pt_table *table)
 {
-    return pt_declaration_text(&table->config);
+    return pt_declaration_text(&pt_config_of_ptable, &table->config);
 }
 
 static void ptable_release(pt_table *table)

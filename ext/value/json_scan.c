@@ -208,6 +208,9 @@ static pt_json_step take_json_member(pt_json_scan *scan, pt_slice *name, pt_json
 
 static pt_json_step take_json_end(pt_json_scan *scan)
 {
+    if (scan->inner) {
+        return PT_JSON_END;
+    }
     skip_json_blanks(scan);
     return scan->at == scan->end ? PT_JSON_END : PT_JSON_MALFORMED;
 }

@@ -39,6 +39,7 @@ typedef struct pt_json_scan {
     uint8_t *at;
     uint8_t *end;
     bool begun;
+    bool inner; /* the object is part of a longer text: PT_JSON_END leaves `at` after it */
 } pt_json_scan;
 
 /* `text` may be NULL when `size` is 0. */

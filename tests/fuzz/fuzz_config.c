@@ -127,7 +127,7 @@ static void check_declaration(const pt_config *config)
 {
     sqlite3 *db = NULL;
     sqlite3_stmt *select = NULL;
-    char *declaration = pt_declaration_text(config);
+    char *declaration = pt_declaration_text(&pt_config_of_ptable, config);
     must_hold(sqlite3_open(":memory:", &db) == SQLITE_OK, "a database opens");
     pt_error error = PT_ERROR_NONE;
     must_hold(pt_functions_register(db, &error) == SQLITE_OK, "the collation is registered");

@@ -2,6 +2,7 @@
 
 #include "base/assert.h"
 #include "base/version.h"
+#include "functions/debug.h"
 #include "functions/functions.h"
 #include "store/engine.h"
 #include "unit/functions/function_fixture.h"
@@ -12,7 +13,13 @@ static sqlite3 *open_with_functions(void)
 {
     sqlite3 *db = fixture_open();
     pt_error error = PT_ERROR_NONE;
+    bool present = true;
+    assert_int_equal(pt_functions_are_present(db, &present, &error), SQLITE_OK);
+    assert_false(present);
     assert_int_equal(pt_functions_register(db, &error), SQLITE_OK);
+    assert_int_equal(pt_debug_register(db, pt_engine_version(), &error), SQLITE_OK);
+    assert_int_equal(pt_functions_are_present(db, &present, &error), SQLITE_OK);
+    assert_true(present);
     assert_null(error.message);
     return db;
 }
@@ -87,7 +94,14 @@ static void registering_may_run_out_of_memory(void **state)
         sqlite3 *db = fixture_open();
         pt_error error = PT_ERROR_NONE;
         failing_malloc_arm(n, n % 2 != 0);
-        int rc = pt_functions_register(db, &error);
+        bool present = false;
+        int rc = pt_functions_are_present(db, &present, &error);
+        if (rc == SQLITE_OK) {
+            rc = pt_functions_register(db, &error);
+        }
+        if (rc == SQLITE_OK) {
+            rc = pt_debug_register(db, pt_engine_version(), &error);
+        }
         hit = failing_malloc_disarm();
         failures += hit;
         assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
@@ -113,8 +127,34 @@ static void registering_under_a_running_statement_is_refused(void **state)
     pt_error error = PT_ERROR_NONE;
     assert_int_equal(pt_functions_register(db, &error), SQLITE_BUSY);
     assert_non_null(strstr(error.message, "the function pt_ticks cannot be registered: "));
+    assert_int_equal(pt_debug_register(db, "other", &error), SQLITE_BUSY);
+    assert_non_null(strstr(error.message, "the function pt_debug cannot be registered: "));
     pt_error_clear(&error);
     sqlite3_finalize(statement);
+    fixture_close(db);
+}
+
+static void other_version(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)argc;
+    (void)argv;
+    sqlite3_result_text(context, "0.0.1", -1, SQLITE_STATIC);
+}
+
+static void functions_of_another_version_are_refused(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    assert_int_equal(
+        sqlite3_create_function(db, "pt_version", 0, SQLITE_UTF8, NULL, other_version, NULL, NULL),
+        SQLITE_OK);
+    pt_error error = PT_ERROR_NONE;
+    bool present;
+    assert_int_equal(pt_functions_are_present(db, &present, &error), SQLITE_ERROR);
+    assert_string_equal(error.message,
+                        "this connection has the functions of version 0.0.1, and this library is "
+                        "version " PT_VERSION "; load ptable and ptable_service of one version");
+    pt_error_clear(&error);
     fixture_close(db);
 }
 
@@ -168,6 +208,7 @@ int main(void)
         cmocka_unit_test(version_and_debug_tell_versions),
         cmocka_unit_test(registering_may_run_out_of_memory),
         cmocka_unit_test(registering_under_a_running_statement_is_refused),
+        cmocka_unit_test(functions_of_another_version_are_refused),
         cmocka_unit_test(a_collation_in_use_is_not_replaced),
         cmocka_unit_test(version_and_debug_may_run_out_of_memory),
     };

@@ -16,7 +16,7 @@ static int connect_module(sqlite3 *db, void *context, int argc, const char *cons
         *message = error.message;
         return rc;
     }
-    char *declaration = pt_declaration_text(&config);
+    char *declaration = pt_declaration_text(&pt_config_of_ptable, &config);
     assert_non_null(declaration);
     rc = sqlite3_declare_vtab(db, declaration);
     sqlite3_free(declaration);
@@ -146,7 +146,7 @@ static void key_columns_are_never_null(void **state)
 {
     (void)state;
     pt_config config = one_column();
-    char *declaration = pt_declaration_text(&config);
+    char *declaration = pt_declaration_text(&pt_config_of_ptable, &config);
     assert_string_equal(declaration,
                         "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, \"Age\" "
                         "INTEGER, Filter TEXT HIDDEN, Properties TEXT HIDDEN, Timestamp TEXT "
@@ -159,12 +159,12 @@ static void key_columns_are_never_null(void **state)
 static void names_of_the_tail_are_reserved(void **state)
 {
     (void)state;
-    assert_true(pt_declaration_reserves("Filter"));
-    assert_true(pt_declaration_reserves("entitykey"));
-    assert_false(pt_declaration_reserves("Age"));
-    assert_false(pt_declaration_reserves("RowKey"));
-    assert_false(pt_declaration_reserves("rowid"));
-    assert_false(pt_declaration_reserves(""));
+    assert_true(pt_declaration_reserves(&pt_config_of_ptable, "Filter"));
+    assert_true(pt_declaration_reserves(&pt_config_of_ptable, "entitykey"));
+    assert_false(pt_declaration_reserves(&pt_config_of_ptable, "Age"));
+    assert_false(pt_declaration_reserves(&pt_config_of_ptable, "RowKey"));
+    assert_false(pt_declaration_reserves(&pt_config_of_ptable, "rowid"));
+    assert_false(pt_declaration_reserves(&pt_config_of_ptable, ""));
 }
 
 static void it_may_run_out_of_memory(void **state)
@@ -174,7 +174,7 @@ static void it_may_run_out_of_memory(void **state)
     bool hit = true;
     for (int n = 0; hit; n++) {
         failing_malloc_arm(n, false);
-        char *declaration = pt_declaration_text(&config);
+        char *declaration = pt_declaration_text(&pt_config_of_ptable, &config);
         hit = failing_malloc_disarm();
         assert_int_equal(declaration == NULL, hit);
         sqlite3_free(declaration);

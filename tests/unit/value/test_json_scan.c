@@ -201,6 +201,24 @@ static void every_prefix_is_safe(void **state)
     }
 }
 
+/* As in an array: each object is scanned by itself, and the text after it is not touched. */
+static void an_inner_object_ends_where_it_ends(void **state)
+{
+    (void)state;
+    uint8_t json[] = "{\"a\":1} , { } ]";
+    pt_json_scan scan = pt_json_scan_of(json, sizeof json - 1);
+    scan.inner = true;
+    pt_slice name;
+    pt_json_token value;
+    assert_int_equal(pt_json_scan_next(&scan, &name, &value), PT_JSON_MEMBER);
+    assert_int_equal(pt_json_scan_next(&scan, &name, &value), PT_JSON_END);
+    assert_ptr_equal(scan.at, json + strlen("{\"a\":1}"));
+    scan.at += strlen(" ,");
+    scan.begun = false;
+    assert_int_equal(pt_json_scan_next(&scan, &name, &value), PT_JSON_END);
+    assert_string_equal((char *)scan.at, " ]");
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -210,6 +228,7 @@ int main(void)
         cmocka_unit_test(an_escaped_nul_is_a_character),
         cmocka_unit_test(half_surrogates_are_found),
         cmocka_unit_test(what_is_no_flat_object_ends_the_scan),
+        cmocka_unit_test(an_inner_object_ends_where_it_ends),
         cmocka_unit_test(every_prefix_is_safe),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
