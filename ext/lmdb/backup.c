@@ -70,7 +70,7 @@ int pt_lmdb_backup(pt_store *base, const char *path, const pt_watch *watch, int6
     const pt_lmdb_store *store = (const pt_lmdb_store *)base;
     pt_lmdb_temporary temporary = {.fd = -1};
     struct stat other;
-    if (pt_lmdb_is_inherited(store)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
     /* Asked first, as publishing would notice only after all was copied. lstat: a link that leads

@@ -25,7 +25,8 @@ typedef struct pt_lmdb_env {
     bool read_only;      /* the file cannot be written, or has features that forbid writing */
 } pt_lmdb_env;
 
-/* True if a parent process opened what has this value of pt_lmdb_fork_count. */
+/* True if a parent process opened what has this value of pt_lmdb_fork_count. Then it must not be
+ * touched. */
 static inline bool pt_lmdb_is_of_parent(unsigned fork_count)
 {
     return fork_count != atomic_load_explicit(&pt_lmdb_fork_count, memory_order_relaxed);

@@ -605,7 +605,7 @@ void pt_lmdb_close(pt_store *base)
     bool has_gate;
     pthread_mutex_lock(&registry_mutex);
     bool last = drop_reference(store, &has_gate);
-    bool inherited = pt_lmdb_is_inherited(store);
+    bool inherited = pt_lmdb_is_of_parent(store->fork_count);
     if (last && !inherited) {
         remove_from_registry(store);
         close_environment(store, has_gate);

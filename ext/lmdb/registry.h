@@ -98,13 +98,7 @@ static inline void pt_lmdb_change_writer_state(pt_lmdb_store *store, unsigned fr
     store->writer_state = to;
 }
 
-/* True if a parent process opened the store. Then it must not be touched. */
-static inline bool pt_lmdb_is_inherited(const pt_lmdb_store *store)
-{
-    return pt_lmdb_is_of_parent(store->fork_count);
-}
-
-/* The error of every method on an inherited store. */
+/* The error of every method on a store that a parent process opened. */
 int pt_lmdb_fail_inherited(const pt_lmdb_store *store, pt_error *error);
 
 /* pt_engine's open and close. A new store gets `engine` as its methods. */

@@ -97,7 +97,7 @@ static int load_dictionary(pt_lmdb_snapshot *snapshot, const pt_format_state *st
 int pt_lmdb_snapshot_new(pt_store *base, pt_snapshot **snapshot, pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    if (pt_lmdb_is_inherited(store)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
     pt_lmdb_snapshot *created = sqlite3_malloc64(sizeof *created);

@@ -77,7 +77,7 @@ static int prepare_writer(pt_writer *writer, pt_error *error)
 int pt_lmdb_write_begin(pt_store *base, pt_writer **writer, pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    if (pt_lmdb_is_inherited(store)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
     PT_ASSERT((store->writer_state & PT_WRITER_BETWEEN_WRITES) != 0);

@@ -79,7 +79,7 @@ static void renew(pt_lmdb_store *store)
 int pt_lmdb_lock(pt_store *base, int wait_ms, pt_error *error)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    if (pt_lmdb_is_inherited(store)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return pt_lmdb_fail_inherited(store, error);
     }
     if (base->read_only) {
@@ -130,7 +130,7 @@ static void store_last_timestamp(pt_lmdb_store *store)
 void pt_lmdb_unlock(pt_store *base)
 {
     pt_lmdb_store *store = (pt_lmdb_store *)base;
-    if (pt_lmdb_is_inherited(store)) {
+    if (pt_lmdb_is_of_parent(store->fork_count)) {
         return;
     }
     /* Everything that the lock guards comes before its release. */
