@@ -2,9 +2,11 @@
 
 #include <errno.h>
 #include <malloc.h>
+#include <stdlib.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/statvfs.h>
+#include <unistd.h>
 
 #include "lmdb/file/lock_file.h"
 #include "lmdb/page/format.h"
@@ -109,4 +111,55 @@ int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc)
            : is_at_limit(env, fd)  ? EFBIG
            : is_disk_full(env, fd) ? ENOSPC
                                    : EIO;
+}
+
+/* --- Readers --- */
+
+static void note_process(pt_lmdb_readers *readers, long process)
+{
+    if (process == (long)getpid() || readers->process_count == PT_LMDB_PROCESSES_MAX) {
+        return;
+    }
+    for (int i = 0; i < readers->process_count; i++) {
+        if (readers->processes[i] == process) {
+            return;
+        }
+    }
+    readers->processes[readers->process_count++] = process;
+}
+
+/*
+ * LMDB lists the reader table as text. A slot's line has its process, its thread in hexadecimal,
+ * and the version that it shows, or "-" if it shows none. Other lines are headings.
+ */
+static int note_reader(const char *line, void *context)
+{
+    pt_lmdb_readers *readers = context;
+    char *at;
+    char *end;
+    long process = strtol(line, &at, 10);
+    if (at == line) {
+        return 0;
+    }
+    note_process(readers, process);
+    strtoull(at, &at, 16);
+    long long version = strtoll(at, &end, 10);
+    if (end == at) {
+        return 0;
+    }
+    readers->count++;
+    if (readers->oldest == 0 || version < readers->oldest) {
+        readers->oldest = version;
+    }
+    return 0;
+}
+
+pt_lmdb_readers pt_lmdb_env_readers(const pt_lmdb_env *env)
+{
+    pt_lmdb_readers readers = {0};
+    if (env->env != NULL) {
+        mdb_reader_check(env->env, NULL);
+        mdb_reader_list(env->env, note_reader, &readers);
+    }
+    return readers;
 }

@@ -56,6 +56,19 @@ int pt_lmdb_env_open_databases(pt_lmdb_env *env, MDB_txn *txn, unsigned flags);
  * ENOSPC, and at the limit on the size of files EFBIG. */
 int pt_lmdb_env_write_problem(const pt_lmdb_env *env, int mdb_rc);
 
+enum { PT_LMDB_PROCESSES_MAX = 8 };
+
+/* The reader table of an environment, without the slots of processes that have died. */
+typedef struct pt_lmdb_readers {
+    int count;                             /* snapshots in use, by all processes */
+    int64_t oldest;                        /* the lowest version that one of them shows, or 0 */
+    long processes[PT_LMDB_PROCESSES_MAX]; /* other processes that have a slot, each once */
+    int process_count;
+} pt_lmdb_readers;
+
+/* All zeros if the environment is not open. */
+pt_lmdb_readers pt_lmdb_env_readers(const pt_lmdb_env *env);
+
 /* The sub-database that holds a logical key, or the first part of a long one. */
 static inline MDB_dbi pt_lmdb_dbi_of(const pt_lmdb_env *env, pt_slice key)
 {

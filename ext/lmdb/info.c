@@ -1,6 +1,5 @@
 #include "lmdb/info.h"
 
-#include <stdlib.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -9,77 +8,24 @@
 #include "lmdb/map.h"
 #include "lmdb/snapshot.h"
 
-/*
- * LMDB lists the reader table as text. A reader's line ends with the version that it shows, or with
- * "-" if it shows none. Other lines are headings.
- */
-static int note_reader(const char *line, void *context)
-{
-    pt_store_info *info = context;
-    const char *last = strrchr(line, ' ');
-    char *end = NULL;
-    long long version = last != NULL ? strtoll(last + 1, &end, 10) : 0;
-    if (end == NULL || end == last + 1 || *end != '\n') {
-        return 0;
-    }
-    info->readers++;
-    if (info->oldest_reader == 0 || version < info->oldest_reader) {
-        info->oldest_reader = version;
-    }
-    return 0;
-}
-
 /* The mutex keeps other threads from closing the environment. */
-static void list_readers(pt_lmdb_store *store, MDB_msg_func *note, void *context)
+static pt_lmdb_readers look_at_readers(pt_lmdb_store *store)
 {
     pthread_mutex_lock(&store->mutex);
-    if (store->env.env != NULL) {
-        /* Without the slots of processes that have died. */
-        mdb_reader_check(store->env.env, NULL);
-        mdb_reader_list(store->env.env, note, context);
-    }
+    pt_lmdb_readers readers = pt_lmdb_env_readers(&store->env);
     pthread_mutex_unlock(&store->mutex);
-}
-
-/* --- Processes --- */
-
-enum { PROCESSES_MAX = 8 };
-
-typedef struct processes {
-    long ids[PROCESSES_MAX]; /* each once */
-    int count;
-} processes;
-
-/* A reader's line begins with its process. */
-static int note_process(const char *line, void *context)
-{
-    processes *found = context;
-    char *end;
-    long id = strtol(line, &end, 10);
-    if (end == line || id == (long)getpid() || found->count == PROCESSES_MAX) {
-        return 0;
-    }
-    for (int i = 0; i < found->count; i++) {
-        if (found->ids[i] == id) {
-            return 0;
-        }
-    }
-    found->ids[found->count++] = id;
-    return 0;
+    return readers;
 }
 
 char *pt_lmdb_list_processes(pt_lmdb_store *store)
 {
-    processes found = {.count = 0};
-    list_readers(store, note_process, &found);
+    pt_lmdb_readers readers = look_at_readers(store);
     char *list = sqlite3_mprintf("");
-    for (int i = 0; list != NULL && i < found.count; i++) {
-        list = sqlite3_mprintf("%z%s%lld", list, i > 0 ? ", " : "", (sqlite3_int64)found.ids[i]);
+    for (int i = 0; list != NULL && i < readers.process_count; i++) {
+        list = sqlite3_mprintf("%z%s%ld", list, i > 0 ? ", " : "", readers.processes[i]);
     }
     return list;
 }
-
-/* --- Information --- */
 
 static int64_t size_of_file(const pt_lmdb_store *store, int64_t mapped)
 {
@@ -123,8 +69,10 @@ int pt_lmdb_info(pt_store *base, pt_store_info *info, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* Listed before this function takes a snapshot of its own, which does not count. */
-    list_readers((pt_lmdb_store *)base, note_reader, &found);
+    /* Before this function takes a snapshot of its own, which does not count. */
+    pt_lmdb_readers readers = look_at_readers((pt_lmdb_store *)base);
+    found.readers = readers.count;
+    found.oldest_reader = readers.oldest;
     rc = pt_lmdb_snapshot_begin(snapshot, error);
     if (rc == SQLITE_OK) {
         rc = read_info(pt_lmdb_own_snapshot(snapshot), &found, error);

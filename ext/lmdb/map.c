@@ -409,22 +409,6 @@ static int allocate_up_to(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, size
     return problem;
 }
 
-static int count_reader(const char *line, void *context)
-{
-    /* The line of a reader ends with its version, other lines with a word or a dash. */
-    const char *last = strrchr(line, ' ');
-    *(int *)context += last != NULL && last[1] >= '0' && last[1] <= '9';
-    return 0;
-}
-
-int pt_lmdb_count_readers(const pt_lmdb_env *env)
-{
-    int readers = 0;
-    mdb_reader_check(env->env, NULL); /* without those of dead processes */
-    mdb_reader_list(env->env, count_reader, &readers);
-    return readers;
-}
-
 /* True if the file has so many free pages that it needs no reserve behind its last page. Only the
  * writer may be reading: pages that are freed while a snapshot is in use cannot be used again. */
 static bool has_free_pages(const pt_lmdb_env *env, MDB_txn *txn, size_t file_pages)
@@ -432,7 +416,7 @@ static bool has_free_pages(const pt_lmdb_env *env, MDB_txn *txn, size_t file_pag
     enum { META_PAGES = 2 };
     size_t used = META_PAGES + pt_lmdb_pages_in_use(env, txn) + pages_of(txn, env->meta) +
                   pages_of(txn, env->garbage) + pages_of(txn, FREE_DBI);
-    return pages_with_reserve(used) <= file_pages && pt_lmdb_count_readers(env) <= 1;
+    return pages_with_reserve(used) <= file_pages && pt_lmdb_env_readers(env).count <= 1;
 }
 
 /* A commit may take the last pages, but not those with which the next one begins. It has not taken

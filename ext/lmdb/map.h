@@ -86,9 +86,6 @@ void pt_lmdb_reserve_none(pt_lmdb_reserve *reserve);
 int pt_lmdb_reserve_check(pt_lmdb_reserve *reserve, const pt_lmdb_env *env, MDB_txn *txn,
                           const pt_lmdb_room *room, size_t end, bool only_deletes);
 
-/* Snapshots that are in use, by all processes. */
-int pt_lmdb_count_readers(const pt_lmdb_env *env);
-
 /* Pages of the sub-databases that grow with the entities, in the version of the transaction. */
 size_t pt_lmdb_pages_in_use(const pt_lmdb_env *env, MDB_txn *txn);
 

@@ -46,7 +46,7 @@ static int commit_renewal(pt_lmdb_store *store, bool *more, pt_error *error)
         return rc;
     }
     pt_lmdb_write_insist(writer);
-    if (pt_lmdb_count_readers(&store->env) != 0 ||
+    if (pt_lmdb_env_readers(&store->env).count != 0 ||
         pt_lmdb_write_collect(writer, more, error) != SQLITE_OK) {
         pt_lmdb_write_abort(writer);
         *more = false;
