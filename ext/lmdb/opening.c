@@ -21,15 +21,20 @@ enum { SIZE_LOOKS = 20, NS_BETWEEN_LOOKS = 1000000, VERIFY_TRIES = 64 };
 
 /* --- The file --- */
 
+/* The one of the two files that the kernel protects from LMDB, or NULL. */
+static const char *find_protected(const char *path, const char *lock_file)
+{
+    return pt_lmdb_is_protected(path) ? path : pt_lmdb_is_protected(lock_file) ? lock_file : NULL;
+}
+
 static int fail_without_permission(pt_error *error, const char *path, int mdb_rc)
 {
-    char *lock_file = sqlite3_mprintf("%s-lock", path);
+    char *lock_file = pt_lmdb_lock_file_of(path);
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
-    bool protected = pt_lmdb_is_protected(path);
-    const char *file = protected ? path : lock_file;
-    if (mdb_rc == EACCES && (protected || pt_lmdb_is_protected(lock_file))) {
+    const char *file = mdb_rc == EACCES ? find_protected(path, lock_file) : NULL;
+    if (file != NULL) {
         pt_error_set(error, SQLITE_CANTOPEN,
                      "store %Q cannot be opened: %Q belongs to another user, in a sticky folder "
                      "where others may make files, and fs.protected_regular of the kernel keeps "
@@ -262,16 +267,11 @@ static int open_through_links(pt_lmdb_env *env, const char *folder, int fd, int 
  * folder. The lock file is opened as a mere place (O_PATH): closing a real descriptor of it would
  * drop the locks that LMDB has on it.
  */
-static int open_by_links(pt_lmdb_env *env, const char *path, int fd, unsigned flags)
+static int open_by_links(pt_lmdb_env *env, const char *lock_file, int fd, unsigned flags)
 {
     pt_lmdb_owned lock;
     pt_error ignored = PT_ERROR_NONE;
-    char *lock_file = sqlite3_mprintf("%s-lock", path);
-    if (lock_file == NULL) {
-        return ENOMEM;
-    }
     int mdb_rc = pt_lmdb_open_owned(lock_file, O_PATH | O_NOFOLLOW | O_CLOEXEC, 0, &lock);
-    sqlite3_free(lock_file);
     if (mdb_rc != 0) {
         return EACCES; /* there is none, and none can be made here */
     }
@@ -287,13 +287,24 @@ static int open_by_links(pt_lmdb_env *env, const char *path, int fd, unsigned fl
     return mdb_rc;
 }
 
-static bool is_protected(const char *path)
+/* After LMDB was refused the store at `path`: opens it if that is only because of the protection.
+ * Returns LMDB's code or errno. */
+static int open_protected(pt_lmdb_env *env, const char *path, int fd, unsigned flags,
+                          size_t map_size)
 {
-    char *lock_file = sqlite3_mprintf("%s-lock", path);
-    bool protected =
-        pt_lmdb_is_protected(path) || (lock_file != NULL && pt_lmdb_is_protected(lock_file));
+    int mdb_rc = EACCES;
+    char *lock_file = pt_lmdb_lock_file_of(path);
+    if (lock_file == NULL) {
+        return ENOMEM;
+    }
+    if (find_protected(path, lock_file) != NULL) {
+        /* An environment that could not be opened can only be closed. */
+        pt_lmdb_env_close(env);
+        mdb_rc = pt_lmdb_env_create(env, map_size);
+        mdb_rc = mdb_rc == MDB_SUCCESS ? open_by_links(env, lock_file, fd, flags) : mdb_rc;
+    }
     sqlite3_free(lock_file);
-    return protected;
+    return mdb_rc;
 }
 
 /* --- The environment --- */
@@ -324,11 +335,8 @@ static int open_checked_file(pt_lmdb_env *env, const char *path, int fd, const s
     }
     unsigned flags = MDB_NOSUBDIR | MDB_NOTLS | (env->read_only ? MDB_RDONLY : 0u);
     mdb_rc = mdb_env_open(env->env, path, flags, file->st_mode & 0666);
-    if (mdb_rc == EACCES && is_protected(path)) {
-        /* An environment that could not be opened can only be closed. */
-        pt_lmdb_env_close(env);
-        mdb_rc = pt_lmdb_env_create(env, map_size);
-        mdb_rc = mdb_rc == MDB_SUCCESS ? open_by_links(env, path, fd, flags) : mdb_rc;
+    if (mdb_rc == EACCES) {
+        mdb_rc = open_protected(env, path, fd, flags, map_size);
     }
     if (mdb_rc != MDB_SUCCESS) {
         return fail_to_open(error, path, mdb_rc);

@@ -30,7 +30,7 @@ static const size_t MUTEX_AT[] = {NUMBERS_SIZE, CACHE_LINE};
 enum { MUTEXES = sizeof MUTEX_AT / sizeof MUTEX_AT[0], LEAST_SIZE = 3 * CACHE_LINE };
 static const uint32_t LOCK_MAGIC = 0xBEEFC0DE;
 
-static char *lock_file_of(const char *path)
+char *pt_lmdb_lock_file_of(const char *path)
 {
     return sqlite3_mprintf("%s-lock", path);
 }
@@ -251,7 +251,7 @@ static int make_or_check(const char *lock_file, int store, pt_error *error)
 
 int pt_lmdb_lock_file_prepare(const char *path, int store, pt_error *error)
 {
-    char *lock_file = lock_file_of(path);
+    char *lock_file = pt_lmdb_lock_file_of(path);
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
@@ -334,7 +334,7 @@ static int check_users(const char *path, const char *lock_file, int fd, pt_lmdb_
 
 int pt_lmdb_lock_file_check(const char *path, int fd, pt_lmdb_patience *patience, pt_error *error)
 {
-    char *lock_file = lock_file_of(path);
+    char *lock_file = pt_lmdb_lock_file_of(path);
     if (lock_file == NULL) {
         return pt_error_nomem(error);
     }
@@ -361,7 +361,7 @@ pt_lmdb_file_id pt_lmdb_lock_file_identify(const char *path)
 
 void pt_lmdb_lock_file_remove(const char *path)
 {
-    char *lock_file = lock_file_of(path);
+    char *lock_file = pt_lmdb_lock_file_of(path);
     if (lock_file != NULL) {
         unlink(lock_file);
     }

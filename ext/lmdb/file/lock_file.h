@@ -15,6 +15,10 @@
 /* Slots of the reader table, and bytes of a lock file with so many. */
 enum { PT_LMDB_READERS_MAX = 1022, PT_LMDB_LOCK_FILE_SIZE = 65536 };
 
+/* The name of the lock file of the store at `path`, from sqlite3_malloc. NULL when out of memory.
+ */
+char *pt_lmdb_lock_file_of(const char *path);
+
 /* How often an opener was told to look again, and until when it will be. Starts as zeros. */
 typedef struct pt_lmdb_patience {
     int looks;
