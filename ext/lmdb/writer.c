@@ -266,27 +266,29 @@ static int put_value(pt_writer *writer, pt_lmdb_tree *tree, pt_slice key, pt_sli
                        : count_change(writer, tree, key, 1, (int64_t)key.size + size);
 }
 
-/* Garbage may always be put: dropping a table is how to make room. In a store without room that is
- * to help at once. */
-static int prepare_drop(pt_writer *writer)
+/* MDB_MAP_FULL if the map has no room for a put. Returns LMDB's code. */
+static int check_map(pt_writer *writer)
 {
-    pt_lmdb_reserve *reserve = &writer->store->reserve;
-    reserve->is_scarce |=
-        writer->room.watched &&
-        pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn) != MDB_SUCCESS;
-    reserve->touched |= reserve->is_scarce;
-    return MDB_SUCCESS;
+    return writer->room.watched
+               ? pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn)
+               : MDB_SUCCESS;
 }
 
-/* Refuses a put that there is no room for in the map. Returns LMDB's code. */
+/* Garbage may always be put: dropping a table is how to make room. In a store without room that is
+ * to help at once. */
+static void note_drop(pt_writer *writer)
+{
+    pt_lmdb_reserve *reserve = &writer->store->reserve;
+    reserve->is_scarce |= check_map(writer) != MDB_SUCCESS;
+    reserve->touched |= reserve->is_scarce;
+}
+
+/* Refuses a put that there is no room for. Returns LMDB's code. */
 static int prepare_put(pt_writer *writer)
 {
     pt_lmdb_reserve *reserve = &writer->store->reserve;
+    int mdb_rc = check_map(writer);
     writer->has_put = true;
-    if (!writer->room.watched) {
-        return MDB_SUCCESS;
-    }
-    int mdb_rc = pt_lmdb_room_check(&writer->room, &writer->store->env, writer->txn);
     if (mdb_rc == MDB_MAP_FULL) {
         reserve->touched = true;
         reserve->is_scarce = true;
@@ -306,7 +308,12 @@ int pt_lmdb_write_put(pt_writer *writer, pt_slice key, pt_slice record, pt_error
                             writer->store->base.path, (sqlite3_int64)key.size,
                             (sqlite3_int64)longest);
     }
-    int mdb_rc = tree == &writer->garbage ? prepare_drop(writer) : prepare_put(writer);
+    int mdb_rc = MDB_SUCCESS;
+    if (tree == &writer->garbage) {
+        note_drop(writer);
+    } else {
+        mdb_rc = prepare_put(writer);
+    }
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = put_value(writer, tree, key, record);
     }
