@@ -82,8 +82,8 @@ int pt_filter_syntax_error(const pt_filter_lexer *lexer, const uint8_t *at, pt_e
     return rc;
 }
 
-/* The token is a malformed constant. `remedy` says how to write it. */
-/* `rule`, or NULL, is the rule that the constant breaks. */
+/* The token is a malformed constant. `rule`, or NULL, is the rule that it breaks. `remedy` says how
+ * to write it. */
 static int refuse_constant_for(const pt_filter_lexer *lexer, const pt_filter_token *token,
                                const char *rule, const char *remedy, pt_error *error)
 {
