@@ -65,6 +65,11 @@ const char *pt_type_name(pt_type type)
     return (unsigned)type <= PT_TYPE_LAST ? type_names[type] : "";
 }
 
+const char *pt_type_article(pt_type type)
+{
+    return type == PT_INT32 || type == PT_INT64 ? "an" : "a";
+}
+
 static pt_type service_type(pt_slice name)
 {
     for (int type = PT_NONE + 1; type <= PT_TYPE_LAST; type++) {

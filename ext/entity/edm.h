@@ -64,6 +64,9 @@ static inline uint64_t pt_value_data_size(const pt_value *value)
 /* "String", "Int32" and so on; "" for PT_NONE. */
 const char *pt_type_name(pt_type type);
 
+/* The article before that name: "an" Int32. */
+const char *pt_type_article(pt_type type);
+
 /*
  * Finds a type by the name that the service gives it, with or without "Edm.", or by a usual name in
  * SQL (TEXT, VARCHAR(20), INTEGER, BIGINT, REAL, BLOB, BOOL, DATETIME, UUID, ...), in any case.

@@ -28,6 +28,114 @@ typedef struct json_reading {
     pt_error *error;
 } json_reading;
 
+/* --- The value of a member --- */
+
+static bool json_to_string(const pt_json_token *token, pt_value *value)
+{
+    value->bytes = pt_json_token_text(token);
+    return token->kind == PT_JSON_STRING;
+}
+
+static bool json_to_int64(const pt_json_token *token, pt_value *value)
+{
+    return (token->kind == PT_JSON_INTEGER || token->kind == PT_JSON_STRING) &&
+           pt_integer_parse(pt_json_token_text(token), &value->integer);
+}
+
+static bool json_to_int32(const pt_json_token *token, pt_value *value)
+{
+    return json_to_int64(token, value) && pt_value_integer_type(value->integer) == PT_INT32;
+}
+
+static bool json_to_double(const pt_json_token *token, pt_value *value)
+{
+    pt_slice text = pt_json_token_text(token);
+    switch (token->kind) {
+    case PT_JSON_INTEGER:
+    case PT_JSON_REAL:
+        return pt_double_parse(text, &value->real);
+    case PT_JSON_STRING:
+        return pt_double_parse(text, &value->real) || pt_double_parse_name(text, &value->real);
+    default:
+        return false;
+    }
+}
+
+static bool json_to_boolean(const pt_json_token *token, pt_value *value)
+{
+    value->integer = token->kind == PT_JSON_TRUE;
+    return token->kind == PT_JSON_TRUE || token->kind == PT_JSON_FALSE;
+}
+
+static bool json_to_datetime(const pt_json_token *token, pt_value *value)
+{
+    return token->kind == PT_JSON_STRING &&
+           pt_ticks_parse(pt_json_token_text(token), &value->integer);
+}
+
+static bool json_to_guid(const pt_json_token *token, pt_value *value)
+{
+    return token->kind == PT_JSON_STRING && pt_guid_parse(pt_json_token_text(token), value->guid);
+}
+
+/* Decodes the bytes into the memory of their text. */
+static bool json_to_binary(const pt_json_token *token, pt_value *value)
+{
+    value->bytes.data = token->data;
+    return token->kind == PT_JSON_STRING &&
+           pt_base64_decode(pt_json_token_text(token), token->data, &value->bytes.size);
+}
+
+static const struct {
+    bool (*convert)(const pt_json_token *token, pt_value *value);
+    const char *remedy;
+} json_conversions[] = {
+    [PT_STRING] = {json_to_string, "write a string"},
+    [PT_INT32] = {json_to_int32, "write an integer from -2147483648 to 2147483647, without "
+                                 "point and exponent"},
+    [PT_INT64] = {json_to_int64,
+                  "write an integer from -9223372036854775808 to "
+                  "9223372036854775807, without point and exponent; beyond it a Double, "
+                  "with point or exponent"},
+    [PT_DOUBLE] = {json_to_double,
+                   "write a number up to 1.7976931348623157e+308, or \"NaN\", "
+                   "\"Infinity\" or \"-Infinity\" with the annotation \"Edm.Double\""},
+    [PT_BOOLEAN] = {json_to_boolean, "write true or false"},
+    [PT_DATETIME] = {json_to_datetime,
+                     "write a string of the form \"2026-11-21T08:43:22.5484454Z\", "
+                     "from year 0001 to 9999"},
+    [PT_GUID] = {json_to_guid, "write a string of the form "
+                               "\"0f8fad5b-d9cb-469f-a165-70867728950e\""},
+    [PT_BINARY] = {json_to_binary, "write a string in base64 with its padding"},
+};
+
+/* Converts a token as value/json_read.h describes. The bytes of the value point into the token;
+ * those of a BINARY overwrite its text. Returns false if the token is not a value of the type. */
+static bool json_to_value(const pt_json_token *token, pt_type type, pt_value *value)
+{
+    *value = (pt_value){.type = type};
+    return json_conversions[type].convert(token, value);
+}
+
+/* The type of a value without annotation, which is neither null nor nested. */
+static pt_type json_own_type(const pt_json_token *token)
+{
+    int64_t integer = INT64_MAX;
+    switch (token->kind) {
+    case PT_JSON_INTEGER:
+        pt_integer_parse(pt_json_token_text(token), &integer);
+        return pt_value_integer_type(integer);
+    case PT_JSON_REAL:
+        return PT_DOUBLE;
+    case PT_JSON_STRING:
+        return PT_STRING;
+    default:
+        return PT_BOOLEAN;
+    }
+}
+
+/* --- Members --- */
+
 static int refuse_json_text(json_reading *p, const char *problem, pt_slice text)
 {
     char excerpt[PT_EXCERPT_SIZE];
@@ -176,9 +284,10 @@ static int refuse_member_value(json_reading *p, const member *property, pt_type 
     const char *rule =
         string ? pt_type_broken_rule(type, pt_json_token_text(&property->value)) : NULL;
     return pt_error_set(p->error, SQLITE_MISMATCH,
-                        "%s: property %s: %s%s%s is not %s%s%s; %s (InvalidValueType)", p->subject,
-                        name, quote, excerpt, quote, pt_json_type_name(type),
-                        rule != NULL ? ": " : "", rule != NULL ? rule : "", pt_json_remedy(type));
+                        "%s: property %s: %s%s%s is not %s %s%s%s; %s (InvalidValueType)",
+                        p->subject, name, quote, excerpt, quote, pt_type_article(type),
+                        pt_type_name(type), rule != NULL ? ": " : "", rule != NULL ? rule : "",
+                        json_conversions[type].remedy);
 }
 
 static int take_system_member(json_reading *p, const member *property, pt_system_property which)
@@ -228,10 +337,10 @@ static int add_member_property(json_reading *p, const member *property, pt_type 
         return SQLITE_OK;
     }
     if (type == PT_NONE) {
-        type = pt_json_own_type(&property->value);
+        type = json_own_type(&property->value);
     }
     pt_field field = {.name = property->name};
-    if (!pt_json_to_value(&property->value, type, &field.value)) {
+    if (!json_to_value(&property->value, type, &field.value)) {
         return refuse_member_value(p, property, type);
     }
     return pt_bag_append(p->bag, &field) ? SQLITE_OK : pt_error_nomem(p->error);
@@ -312,120 +421,4 @@ int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, 
 {
     json_reading p = {.subject = subject, .entity = true, .bag = bag, .error = error};
     return read_json_object(&p, json);
-}
-
-/* --- The value of a single member --- */
-
-static bool json_to_string(const pt_json_token *token, pt_value *value)
-{
-    value->bytes = pt_json_token_text(token);
-    return token->kind == PT_JSON_STRING;
-}
-
-static bool json_to_int64(const pt_json_token *token, pt_value *value)
-{
-    return (token->kind == PT_JSON_INTEGER || token->kind == PT_JSON_STRING) &&
-           pt_integer_parse(pt_json_token_text(token), &value->integer);
-}
-
-static bool json_to_int32(const pt_json_token *token, pt_value *value)
-{
-    return json_to_int64(token, value) && pt_value_integer_type(value->integer) == PT_INT32;
-}
-
-static bool json_to_double(const pt_json_token *token, pt_value *value)
-{
-    pt_slice text = pt_json_token_text(token);
-    switch (token->kind) {
-    case PT_JSON_INTEGER:
-    case PT_JSON_REAL:
-        return pt_double_parse(text, &value->real);
-    case PT_JSON_STRING:
-        return pt_double_parse(text, &value->real) || pt_double_parse_name(text, &value->real);
-    default:
-        return false;
-    }
-}
-
-static bool json_to_boolean(const pt_json_token *token, pt_value *value)
-{
-    value->integer = token->kind == PT_JSON_TRUE;
-    return token->kind == PT_JSON_TRUE || token->kind == PT_JSON_FALSE;
-}
-
-static bool json_to_datetime(const pt_json_token *token, pt_value *value)
-{
-    return token->kind == PT_JSON_STRING &&
-           pt_ticks_parse(pt_json_token_text(token), &value->integer);
-}
-
-static bool json_to_guid(const pt_json_token *token, pt_value *value)
-{
-    return token->kind == PT_JSON_STRING && pt_guid_parse(pt_json_token_text(token), value->guid);
-}
-
-/* Decodes the bytes into the memory of their text. */
-static bool json_to_binary(const pt_json_token *token, pt_value *value)
-{
-    value->bytes.data = token->data;
-    return token->kind == PT_JSON_STRING &&
-           pt_base64_decode(pt_json_token_text(token), token->data, &value->bytes.size);
-}
-
-static const struct {
-    bool (*convert)(const pt_json_token *token, pt_value *value);
-    const char *name;
-    const char *remedy;
-} json_conversions[] = {
-    [PT_STRING] = {json_to_string, "a String", "write a string"},
-    [PT_INT32] = {json_to_int32, "an Int32",
-                  "write an integer from -2147483648 to 2147483647, without "
-                  "point and exponent"},
-    [PT_INT64] = {json_to_int64, "an Int64",
-                  "write an integer from -9223372036854775808 to "
-                  "9223372036854775807, without point and exponent; beyond it a Double, "
-                  "with point or exponent"},
-    [PT_DOUBLE] = {json_to_double, "a Double",
-                   "write a number up to 1.7976931348623157e+308, or \"NaN\", "
-                   "\"Infinity\" or \"-Infinity\" with the annotation \"Edm.Double\""},
-    [PT_BOOLEAN] = {json_to_boolean, "a Boolean", "write true or false"},
-    [PT_DATETIME] = {json_to_datetime, "a DateTime",
-                     "write a string of the form \"2026-11-21T08:43:22.5484454Z\", "
-                     "from year 0001 to 9999"},
-    [PT_GUID] = {json_to_guid, "a Guid",
-                 "write a string of the form "
-                 "\"0f8fad5b-d9cb-469f-a165-70867728950e\""},
-    [PT_BINARY] = {json_to_binary, "a Binary", "write a string in base64 with its padding"},
-};
-
-bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value)
-{
-    *value = (pt_value){.type = type};
-    return json_conversions[type].convert(token, value);
-}
-
-const char *pt_json_type_name(pt_type type)
-{
-    return json_conversions[type].name;
-}
-
-const char *pt_json_remedy(pt_type type)
-{
-    return json_conversions[type].remedy;
-}
-
-pt_type pt_json_own_type(const pt_json_token *token)
-{
-    int64_t integer = INT64_MAX;
-    switch (token->kind) {
-    case PT_JSON_INTEGER:
-        pt_integer_parse(pt_json_token_text(token), &integer);
-        return pt_value_integer_type(integer);
-    case PT_JSON_REAL:
-        return PT_DOUBLE;
-    case PT_JSON_STRING:
-        return PT_STRING;
-    default:
-        return PT_BOOLEAN;
-    }
 }

@@ -211,25 +211,23 @@ static bool sql_to_binary(const sql_source *from, pt_value *out)
 
 static const struct {
     bool (*convert)(const sql_source *from, pt_value *out);
-    const char *name;
     const char *remedy;
 } sql_conversions[] = {
-    [PT_STRING] = {sql_to_string, "a String", "give text, for example by CAST(... AS TEXT)"},
-    [PT_INT32] = {sql_to_int32, "an Int32", "give an integer from -2147483648 to 2147483647"},
-    [PT_INT64] = {sql_to_int64, "an Int64",
-                  "give an integer from -9223372036854775808 to 9223372036854775807"},
+    [PT_STRING] = {sql_to_string, "give text, for example by CAST(... AS TEXT)"},
+    [PT_INT32] = {sql_to_int32, "give an integer from -2147483648 to 2147483647"},
+    [PT_INT64] = {sql_to_int64, "give an integer from -9223372036854775808 to 9223372036854775807"},
     [PT_DOUBLE] =
-        {sql_to_double, "a Double",
+        {sql_to_double,
          "give a REAL, an integer up to 9007199254740992 (beyond it by CAST(... AS REAL)), "
          "or 'NaN', 'Infinity', '-Infinity'"},
-    [PT_BOOLEAN] = {sql_to_boolean, "a Boolean", "give 0, 1, 'false' or 'true'"},
-    [PT_DATETIME] = {sql_to_datetime, "a DateTime",
+    [PT_BOOLEAN] = {sql_to_boolean, "give 0, 1, 'false' or 'true'"},
+    [PT_DATETIME] = {sql_to_datetime,
                      "give text of the form YYYY-MM-DD[ HH:MM[:SS[.fraction]]][Z or +HH:MM], from "
                      "year 0001 to 9999"},
-    [PT_GUID] = {sql_to_guid, "a Guid",
+    [PT_GUID] = {sql_to_guid,
                  "give text of the form '0f8fad5b-d9cb-469f-a165-70867728950e' or a BLOB of 16 "
                  "bytes"},
-    [PT_BINARY] = {sql_to_binary, "a Binary", "give a BLOB, such as x'0011' or CAST(... AS BLOB)"},
+    [PT_BINARY] = {sql_to_binary, "give a BLOB, such as x'0011' or CAST(... AS BLOB)"},
 };
 
 enum { SHOWN_BLOB = 16 };
@@ -309,10 +307,10 @@ static int refuse_conversion(const sql_source *from, pt_type type, const char *c
     char description[PT_DESCRIPTION_SIZE];
     describe_source(from, description);
     const char *rule = broken_rule(from, type);
-    return pt_error_set(error, SQLITE_MISMATCH,
-                        "column %s: %s is not %s%s%s; %s (InvalidValueType)", column, description,
-                        sql_conversions[type].name, rule != NULL ? ": " : "",
-                        rule != NULL ? rule : "", sql_conversions[type].remedy);
+    return pt_error_set(
+        error, SQLITE_MISMATCH, "column %s: %s is not %s %s%s%s; %s (InvalidValueType)", column,
+        description, pt_type_article(type), pt_type_name(type), rule != NULL ? ": " : "",
+        rule != NULL ? rule : "", sql_conversions[type].remedy);
 }
 
 /* True if the value is what .import binds for an empty field. */
