@@ -40,16 +40,10 @@ static int disconnect_tables(sqlite3_vtab *vtab)
     return SQLITE_OK;
 }
 
-/* The store to write is not known yet. xUpdate, or reading it, begins its session. */
 static int begin_write(sqlite3_vtab *vtab)
 {
-    pt_tables *tables = pt_tables_of(vtab);
-    pt_connection_keep_open(tables->follower.connection);
-    tables->follower.joining = true;
-    tables->follower.joined = true;
-    tables->begun = true;
-    tables->declared.connected = false;
-    return SQLITE_OK;
+    pt_tables_of(vtab)->declared.connected = false;
+    return pt_follower_begin(vtab);
 }
 
 /* Begins writing to a store. *view is what the transaction sees of it. A commit is full, unless
@@ -246,12 +240,12 @@ static int create_table(pt_tables *tables, sqlite3_value **columns, sqlite3_int6
 
 /* --- xUpdate --- */
 
-/* A function in the statement, or one called here, may have rolled the transaction back. SQLite
- * goes on without another xBegin. */
+/* Connecting the declared tables may roll the transaction back too. */
 static int begin_table_update(pt_tables *tables, pt_error *error)
 {
-    int rc =
-        tables->follower.joined ? pt_declared_tables_connect(&tables->declared, error) : SQLITE_OK;
+    int rc = pt_follower_begin_update(&tables->follower)
+                 ? pt_declared_tables_connect(&tables->declared, error)
+                 : SQLITE_OK;
     return rc == SQLITE_OK && !tables->follower.joined ? pt_session_refuse_rolled_back(error) : rc;
 }
 
@@ -260,8 +254,6 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
     enum { OLD_ROWID, NEW_ROWID, NEW_COLUMNS };
     pt_tables *tables = pt_tables_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    tables->follower.joining = false;
-    tables->begun = false;
     int rc = begin_table_update(tables, &error);
     if (rc != SQLITE_OK) {
         return pt_module_fail_write(tables->follower.connection->db, &vtab->zErrMsg, "pt_tables",
@@ -284,20 +276,6 @@ static int update_tables(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
                                                   "pt_tables", &error);
 }
 
-/* If the statement of xBegin did not read, a later SELECT must not take the writer lock for it:
- * nothing would release it. */
-static int commit_tables(sqlite3_vtab *vtab)
-{
-    pt_tables_of(vtab)->begun = false;
-    return pt_follower_commit(vtab);
-}
-
-static int rollback_tables(sqlite3_vtab *vtab)
-{
-    pt_tables_of(vtab)->begun = false;
-    return pt_follower_rollback(vtab);
-}
-
 /* Without xCreate the table is eponymous: it exists once in every connection. */
 static const sqlite3_module tables_module = {
     .iVersion = 2,
@@ -314,8 +292,8 @@ static const sqlite3_module tables_module = {
     .xUpdate = update_tables,
     .xBegin = begin_write,
     .xSync = pt_follower_sync,
-    .xCommit = commit_tables,
-    .xRollback = rollback_tables,
+    .xCommit = pt_follower_commit,
+    .xRollback = pt_follower_rollback,
     .xSavepoint = pt_follower_savepoint,
     .xRelease = pt_follower_release,
     .xRollbackTo = pt_follower_rollback_to,

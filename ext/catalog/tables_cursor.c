@@ -301,20 +301,14 @@ static int copy_table_name(tables_cursor *cursor, sqlite3_value *value, bool *no
     return is_number ? SQLITE_OK : copy_text_argument(value, &cursor->name, nothing, error);
 }
 
-/*
- * A statement for which xBegin was called may write, so it takes the writer lock before it reads.
- * Then its rows cannot change before it deletes them.
- */
 static int begin_listing(tables_cursor *cursor, const char *store, pt_error *error)
 {
-    pt_tables *tables = tables_of(cursor);
-    bool writes = tables->begun;
-    tables->begun = false;
+    bool takes_lock = pt_follower_takes_lock(&tables_of(cursor)->follower);
     int rc = pt_companion_join(connection_of(cursor), error);
     if (rc == SQLITE_OK) {
         rc = find_store_to_list(cursor, store, error);
     }
-    if (rc == SQLITE_OK && cursor->session != NULL && writes) {
+    if (rc == SQLITE_OK && cursor->session != NULL && takes_lock) {
         rc = pt_session_begin(cursor->session, error);
     }
     if (rc == SQLITE_OK && cursor->session != NULL) {

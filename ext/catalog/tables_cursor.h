@@ -13,7 +13,6 @@ enum { PT_TABLES_STORE, PT_TABLES_NAME, PT_TABLES_ENTITIES, PT_TABLES_BYTES, PT_
 /* The virtual table pt_tables. */
 typedef struct pt_tables {
     pt_follower follower; /* first */
-    bool begun;           /* xBegin was called, and its statement has not read yet */
     pt_declared_tables declared;
     unsigned cursors;     /* number of open cursors */
     pt_buffer named;      /* u32 numbers of the sessions that those cursors were told to read */

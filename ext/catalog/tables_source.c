@@ -185,7 +185,7 @@ int pt_catalog_source_open(pt_catalog_source *source, const pt_tvf_cursor *curso
     if (rc == SQLITE_OK) {
         rc = find_source(source, cursor, error);
     }
-    if (rc == SQLITE_OK && pt_tvf_takes_lock(cursor)) {
+    if (rc == SQLITE_OK && pt_follower_takes_lock(pt_follower_of(cursor->base.pVtab))) {
         rc = pt_session_begin(source->session, error);
     }
     if (rc == SQLITE_OK) {

@@ -8,6 +8,38 @@
 
 /* --- Callbacks --- */
 
+int pt_follower_begin(sqlite3_vtab *vtab)
+{
+    pt_follower *follower = pt_follower_of(vtab);
+    pt_connection_keep_open(follower->connection);
+    follower->joining = true;
+    follower->joined = true;
+    follower->begun = true;
+    return SQLITE_OK;
+}
+
+bool pt_follower_takes_lock(pt_follower *follower)
+{
+    bool begun = follower->begun;
+    follower->begun = false;
+    return begun;
+}
+
+bool pt_follower_begin_update(pt_follower *follower)
+{
+    follower->joining = false;
+    follower->begun = false;
+    return follower->joined;
+}
+
+/* If the statement of xBegin did not read, a later SELECT must not take the writer lock for it:
+ * nothing would release it. */
+static void leave_transaction(pt_follower *follower)
+{
+    follower->joined = false;
+    follower->begun = false;
+}
+
 int pt_follower_sync(sqlite3_vtab *vtab)
 {
     pt_error error = PT_ERROR_NONE;
@@ -23,7 +55,7 @@ int pt_follower_sync(sqlite3_vtab *vtab)
 int pt_follower_commit(sqlite3_vtab *vtab)
 {
     pt_follower *follower = pt_follower_of(vtab);
-    follower->joined = false;
+    leave_transaction(follower);
     pt_explicit_transaction_commit(follower->connection);
     return SQLITE_OK;
 }
@@ -31,7 +63,7 @@ int pt_follower_commit(sqlite3_vtab *vtab)
 int pt_follower_rollback(sqlite3_vtab *vtab)
 {
     pt_follower *follower = pt_follower_of(vtab);
-    follower->joined = false;
+    leave_transaction(follower);
     pt_roll_back_databases(follower->connection->db);
     pt_explicit_transaction_rollback(follower->connection);
     return SQLITE_OK;

@@ -16,12 +16,25 @@ typedef struct pt_follower {
      */
     bool joining; /* xBegin was called, and no xSavepoint or xUpdate since */
     bool joined;  /* xBegin was called, and no xCommit or xRollback since */
+    bool begun;   /* xBegin was called, and its statement has not read yet */
 } pt_follower;
 
 static inline pt_follower *pt_follower_of(sqlite3_vtab *vtab)
 {
     return (pt_follower *)vtab;
 }
+
+/* xBegin of the catalogue's tables. The store to write is not known yet: xUpdate, or reading it,
+ * begins its session. */
+int pt_follower_begin(sqlite3_vtab *vtab);
+
+/* True if the statement that begins to read now may write: it takes the writer lock before it
+ * reads, so that its rows cannot change before it deletes them. */
+bool pt_follower_takes_lock(pt_follower *follower);
+
+/* The first step of the catalogue's xUpdate. False if a function in the statement has rolled the
+ * transaction back: SQLite goes on without another xBegin. */
+bool pt_follower_begin_update(pt_follower *follower);
 
 /* The table's xSync, xCommit and so on. xSync and xSavepoint may fail, with the codes of
  * transaction/explicit_transaction.h. */

@@ -11,7 +11,6 @@
 typedef struct tvf_table {
     pt_follower follower; /* first */
     const pt_tvf *tvf;
-    bool begun;             /* xBegin was called, and its statement has not read yet */
     bool other_text_order;  /* text in the database is UTF-16, which sorts differently */
     sqlite3_int64 shared[]; /* tvf->shared_size bytes */
 } tvf_table;
@@ -384,59 +383,30 @@ void pt_tvf_result_text(sqlite3_context *context, pt_slice text)
                           SQLITE_TRANSIENT, SQLITE_UTF8);
 }
 
-bool pt_tvf_takes_lock(const pt_tvf_cursor *cursor)
-{
-    tvf_table *table = tvf_table_of(cursor->base.pVtab);
-    bool begun = table->begun;
-    table->begun = false;
-    return begun;
-}
-
 /* --- Writing --- */
 
-/* The store to write is not known yet. xUpdate, or reading it, begins its session. */
-static int tvf_begin_write(sqlite3_vtab *vtab)
-{
-    tvf_table *table = tvf_table_of(vtab);
-    pt_connection_keep_open(table->follower.connection);
-    table->follower.joining = true;
-    table->follower.joined = true;
-    table->begun = true;
-    return SQLITE_OK;
-}
-
-/* A function in the statement may have rolled the transaction back. SQLite goes on without another
- * xBegin. */
 static int tvf_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     (void)rowid;
     tvf_table *table = tvf_table_of(vtab);
     pt_error error = PT_ERROR_NONE;
-    table->follower.joining = false;
-    table->begun = false;
-    int rc = table->follower.joined
+    int rc = pt_follower_begin_update(&table->follower)
                  ? table->tvf->update(&table->follower, table->shared, argc, argv, &error)
                  : pt_session_refuse_rolled_back(&error);
     return rc == SQLITE_OK ? rc : tvf_fail(vtab, &error);
 }
 
-/* If the statement of xBegin did not read, a later SELECT must not take the writer lock for it:
- * nothing would release it. */
-static void end_transaction(tvf_table *table)
-{
-    table->begun = false;
-    table->tvf->over(table->shared);
-}
-
 static int tvf_commit(sqlite3_vtab *vtab)
 {
-    end_transaction(tvf_table_of(vtab));
+    tvf_table *table = tvf_table_of(vtab);
+    table->tvf->over(table->shared);
     return pt_follower_commit(vtab);
 }
 
 static int tvf_rollback(sqlite3_vtab *vtab)
 {
-    end_transaction(tvf_table_of(vtab));
+    tvf_table *table = tvf_table_of(vtab);
+    table->tvf->over(table->shared);
     return pt_follower_rollback(vtab);
 }
 
@@ -452,7 +422,7 @@ static const sqlite3_module tvf_module = {TVF_METHODS};
 static const sqlite3_module tvf_writing_module = {
     TVF_METHODS,
     .xUpdate = tvf_update,
-    .xBegin = tvf_begin_write,
+    .xBegin = pt_follower_begin,
     .xSync = pt_follower_sync,
     .xCommit = tvf_commit,
     .xRollback = tvf_rollback,

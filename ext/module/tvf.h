@@ -87,10 +87,6 @@ struct pt_tvf {
     void (*over)(void *shared);
 };
 
-/* For `begin`. True if the cursor is the first of a statement that may write: it takes the writer
- * lock before it reads, so that its rows cannot change before it deletes them. */
-bool pt_tvf_takes_lock(const pt_tvf_cursor *cursor);
-
 /* Returns a copied text to SQLite. An empty slice may have data == NULL. */
 void pt_tvf_result_text(sqlite3_context *context, pt_slice text);
 
