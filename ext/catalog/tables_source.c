@@ -42,15 +42,22 @@ static int use_connected_table(pt_catalog_source *source, const pt_table *table,
                              &source->session, error);
 }
 
-/* Prepares a statement on the table, which makes SQLite connect it. SQLITE_NOTFOUND, without a
- * text, if it is not a ptable. */
+/* Prepares a statement on a table, which makes SQLite connect it. *statement is NULL if SQLite
+ * refuses that. SQLITE_OK or SQLITE_NOMEM. */
+static int prepare_on_table(sqlite3 *db, const char *schema, const char *name,
+                            sqlite3_stmt **statement, pt_error *error)
+{
+    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
+    return pt_module_prepare(db, sql, statement, error);
+}
+
+/* SQLITE_NOTFOUND, without a text, if it is not a ptable. */
 static int find_connected_table(pt_catalog_source *source, const char *schema, const char *name,
                                 pt_error *error)
 {
     sqlite3 *db = source->connection->db;
     sqlite3_stmt *statement;
-    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
-    int rc = pt_module_prepare(db, sql, &statement, error);
+    int rc = prepare_on_table(db, schema, name, &statement, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -257,14 +264,15 @@ uint16_t pt_catalog_source_shape(const pt_catalog_source *source)
 
 /* --- Connecting the declared tables --- */
 
-/* Prepares a statement on the table, which makes SQLite connect it. False if that fails. */
+/* False if the table cannot be connected. */
 static bool connect_declared(sqlite3 *db, const char *schema, const char *name)
 {
-    sqlite3_stmt *statement = NULL;
-    char *sql = sqlite3_mprintf("SELECT 1 FROM \"%w\".\"%w\"", schema, name);
-    bool connected = sql != NULL && sqlite3_prepare_v2(db, sql, -1, &statement, NULL) == SQLITE_OK;
+    sqlite3_stmt *statement;
+    pt_error ignored = PT_ERROR_NONE;
+    prepare_on_table(db, schema, name, &statement, &ignored);
+    pt_error_clear(&ignored);
+    bool connected = statement != NULL;
     sqlite3_finalize(statement);
-    sqlite3_free(sql);
     return connected;
 }
 
