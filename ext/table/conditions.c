@@ -384,11 +384,9 @@ __attribute__((noinline)) static int prepare_for_shape(pt_conditions *conditions
     conditions->shape_passes = true;
     for (unsigned i = 0; i < conditions->count; i++) {
         pt_condition *condition = &conditions->conditions[i];
-        int place = places->place[condition->column];
-        condition->property = place >= 0 ? &shape->properties[place] : NULL;
-        condition->judging = pt_comparison_judging(
-            &condition->comparison,
-            condition->property != NULL ? (pt_type)condition->property->type : PT_NONE);
+        condition->property = places->property[condition->column];
+        condition->judging =
+            pt_comparison_judging(&condition->comparison, (pt_type)condition->property->type);
         if (condition->judging == PT_JUDGE_ALL) {
             conditions->shape_passes = false;
         }
@@ -415,7 +413,7 @@ int pt_conditions_judge(pt_conditions *conditions, pt_table *table, pt_row *row,
         if (condition->judging == PT_JUDGE_NONE) {
             continue;
         }
-        PT_ASSERT(condition->property != NULL);
+        PT_ASSERT(condition->property->type != PT_NONE);
         if (pt_comparison_judge(&condition->comparison, condition->judging, &row->record,
                                 condition->property, may_pass) != SQLITE_OK) {
             return pt_report_damage(row->scan->key, error);
