@@ -421,6 +421,13 @@ static pt_judging judging_of_number(const pt_comparison *comparison, pt_judging 
     return has_one(comparison, PT_DOUBLE) ? of_one : PT_JUDGE_VALUE;
 }
 
+/* For IN, SQLite rounds an integer in a column of REALs to a REAL before it compares it. Here IN
+ * looks like =. */
+static bool rounds_integers(const pt_comparison *comparison)
+{
+    return comparison->column == PT_DOUBLE && comparison->op == PT_OP_EQ;
+}
+
 /* A time in a DateTime column. PT_DATETIME takes the text of a number for a year: 2026 may equal
  * the first moment of 2026. */
 static pt_judging judging_of_time(const pt_comparison *comparison)
@@ -464,7 +471,8 @@ pt_judging pt_comparison_judging(const pt_comparison *comparison, pt_type type)
     case PT_INT32:
         return judging_of_number(comparison, PT_JUDGE_INT32);
     case PT_INT64:
-        return judging_of_number(comparison, PT_JUDGE_INT64);
+        return rounds_integers(comparison) ? PT_JUDGE_NONE
+                                           : judging_of_number(comparison, PT_JUDGE_INT64);
     case PT_BOOLEAN:
         return judging_of_number(comparison, PT_JUDGE_RANGE);
     case PT_DOUBLE:

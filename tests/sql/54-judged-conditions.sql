@@ -75,3 +75,9 @@ SELECT RowKey FROM Employee WHERE Name < 5;
 UPDATE Employee SET Name = 'a' || hex(zeroblob(3000)) WHERE RowKey = '7';
 SELECT RowKey FROM Employee WHERE Name > 'a' AND Name < 'b';
 SELECT RowKey FROM Employee WHERE Name = 'b';
+
+-- IN rounds an integer in a column of REALs, = does not.
+INSERT INTO Employee(PartitionKey, RowKey, Properties) VALUES ('x', '8', '{"Pay":"9007199254740993","Pay@odata.type":"Edm.Int64"}');
+SELECT RowKey FROM Employee WHERE Pay IN (9007199254740992.0, 1, 2);
+SELECT RowKey FROM Employee WHERE Pay IN (SELECT 9007199254740992.0);
+SELECT RowKey FROM Employee WHERE Pay = 9007199254740992.0;

@@ -132,17 +132,27 @@ static const sqlite3_module row_module = {.xConnect = connect_row,
 
 /* --- Operators --- */
 
+/* One answer for each affinity that the other side can have, a parameter first. */
+#define COMPARED(op) "p " op " ?1, p " op " t, p " op " n, p " op " b, 0"
+
+enum { ANSWERS = OTHER_COLUMNS + 2 };
+
 static const struct operator
 {
     const char *sql;
     pt_plan_op op;
     bool is;
+    const char *answers;
 }
-operators[] = {{"=", PT_OP_EQ, false}, {"<", PT_OP_LT, false},  {"<=", PT_OP_LE, false},
-               {">", PT_OP_GT, false}, {">=", PT_OP_GE, false}, {"IS", PT_OP_EQ, true}};
-
-/* One answer for each affinity that the other side can have, a parameter first. */
-enum { ANSWERS = OTHER_COLUMNS + 1 };
+operators[] = {{"=", PT_OP_EQ, false, COMPARED("=")},
+               {"<", PT_OP_LT, false, COMPARED("<")},
+               {"<=", PT_OP_LE, false, COMPARED("<=")},
+               {">", PT_OP_GT, false, COMPARED(">")},
+               {">=", PT_OP_GE, false, COMPARED(">=")},
+               {"IS", PT_OP_EQ, true, COMPARED("IS")},
+               /* SQLite converts the column, too: an integer in a column of REALs is rounded. */
+               {"IN", PT_OP_EQ, false,
+                "p IN (?1, ?1, ?1), p IN (SELECT t), p IN (SELECT n), p IN (SELECT b), 0"}};
 
 static sqlite3_stmt *questions[COUNT(column_types)][COUNT(operators)];
 
@@ -158,9 +168,7 @@ static int open_questions(void **state)
         assert_int_equal(sqlite3_create_module(db, name, &row_module, (void *)&column_types[t]),
                          SQLITE_OK);
         for (size_t o = 0; o < COUNT(operators); o++) {
-            const char *op = operators[o].sql;
-            char *sql = sqlite3_mprintf("SELECT p %s ?1, p %s t, p %s n, p %s b FROM %s", op, op,
-                                        op, op, name);
+            char *sql = sqlite3_mprintf("SELECT %s FROM %s", operators[o].answers, name);
             int rc = sqlite3_prepare_v2(db, sql, -1, &questions[t][o], NULL);
             sqlite3_free(sql);
             assert_int_equal(rc, SQLITE_OK);
