@@ -44,7 +44,7 @@ enum {
 #define PT_PLAN_TERMS (PT_PLAN_TERM(PT_TERM_COUNT) - 1)
 #define PT_PLAN_DESCENDING (1u << 24) /* deliver in descending key order */
 #define PT_PLAN_KEYS_ONLY (1u << 25)  /* only columns made from the key will be read */
-#define PT_PLAN_DISTINCT (1u << 26)   /* one row of each partition is enough */
+#define PT_PLAN_DISTINCT (1u << 26)   /* one row of each partition is enough; see table/cursor.c */
 #define PT_PLAN_CHECKED (1u << 27)    /* SQLite checks a term on PartitionKey or RowKey again */
 #define PT_PLAN_CONDITIONS (1u << 28) /* arguments for conditions follow: table/conditions.h */
 
@@ -93,7 +93,7 @@ typedef struct pt_plan_query {
     int order_count;
     bool distinct;         /* of rows with equal order columns one is enough */
     bool keys_only;        /* only PartitionKey, RowKey, EntityKey and row ids are used */
-    bool partition_only;   /* only PartitionKey is used */
+    bool partition_only;   /* only PartitionKey is used, and perhaps EntityKey */
     bool other_text_order; /* text is not ordered as in UTF-8: only = and IN become text terms */
 } pt_plan_query;
 

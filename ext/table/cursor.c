@@ -570,6 +570,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
     cursor->row.only_row = false;
+    cursor->row.key_was_read = false;
     int rc = SQLITE_OK;
     cursor->selects = has_filter(cursor);
     cursor->judges = false;
@@ -596,7 +597,9 @@ static bool range_continues_after(const pt_cursor *cursor, pt_slice position)
 
 /*
  * For PT_PLAN_DISTINCT: one row is enough for each partition, so moves past the partition of this
- * row. Usually one range contains all partitions, and then the end of the scan stays the same.
+ * row. But if SQLite has read the row's EntityKey, it tells rows of a partition apart, and gets
+ * them all: a RIGHT JOIN remembers the keys that it has found. Usually one range contains all
+ * partitions, and then the end of the scan stays the same.
  */
 static int skip_partition(pt_cursor *cursor, pt_error *error)
 {
@@ -621,8 +624,8 @@ static int skip_partition(pt_cursor *cursor, pt_error *error)
 
 static int next_row(pt_cursor *cursor, pt_error *error)
 {
-    return (cursor->plan & PT_PLAN_DISTINCT) != 0 ? skip_partition(cursor, error)
-                                                  : step_to_next_row(cursor, error);
+    bool one_is_enough = (cursor->plan & PT_PLAN_DISTINCT) != 0 && !cursor->row.key_was_read;
+    return one_is_enough ? skip_partition(cursor, error) : step_to_next_row(cursor, error);
 }
 
 /* Moves to the row after those that were counted, and counts the rows that follow it. */

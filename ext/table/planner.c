@@ -36,19 +36,20 @@ static pt_plan_constraint plan_constraint(const void *table, sqlite3_index_info 
 }
 
 /*
- * True if the statement reads PartitionKey only, or with `row_key` the key columns only. SQLite
- * 3.40 reads EntityKey (DELETE, OR) without setting its bit in colUsed, so EntityKey may be read
- * even if the bit is clear.
+ * True if the statement reads PartitionKey only, or with `row_key` the key columns only. In both
+ * cases it may read EntityKey, too: SQLite 3.40 reads it (DELETE, OR, RIGHT JOIN) without setting
+ * its bit in colUsed, and recent versions always set it.
  */
 static bool reads_only_keys(const pt_table *table, sqlite3_index_info *info, bool row_key)
 {
     int entity_key = PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_ENTITY_KEY;
+    int end = row_key ? entity_key + 1 + table->config.row_id_count : entity_key + 1;
     sqlite3_uint64 allowed = (sqlite3_uint64)1 << PT_COLUMN_PARTITION_KEY;
     if (row_key) {
         allowed |= (sqlite3_uint64)1 << PT_COLUMN_ROW_KEY;
-        for (int i = entity_key; i <= entity_key + table->config.row_id_count && i < 63; i++) {
-            allowed |= (sqlite3_uint64)1 << i;
-        }
+    }
+    for (int i = entity_key; i < end && i < 63; i++) {
+        allowed |= (sqlite3_uint64)1 << i;
     }
     return (info->colUsed & ~allowed) == 0;
 }

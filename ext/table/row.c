@@ -229,6 +229,7 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
     char etag[PT_ETAG_SIZE + 1];
     if (tail == PT_TAIL_ENTITY_KEY) { /* needs no record, which may be damaged */
         pt_slice key = pt_key_entity(row->scan->key);
+        row->key_was_read = true;
         sqlite3_result_blob64(context, key.data, key.size,
                               key_lasts(row) ? SQLITE_STATIC : SQLITE_TRANSIENT);
         return SQLITE_OK;

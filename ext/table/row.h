@@ -22,6 +22,7 @@ typedef struct pt_row {
     bool opened;            /* `record` is set */
     bool only_row;          /* no row follows in this scan */
     bool may_change;        /* an UPDATE may be reading the rows */
+    bool key_was_read;      /* EntityKey, of this row or an earlier one */
     pt_record record;
     unsigned alike_columns; /* declared columns with a property below; 0: the next record cannot be
                                opened as the last one was */

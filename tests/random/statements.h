@@ -107,6 +107,15 @@ static const sql_rule query_rules[] = {
          "SELECT a.PartitionKey, count(*) FROM {table} a GROUP BY 1 HAVING count(*) > {small}",
          "SELECT DISTINCT {key_column a} FROM {table} a WHERE {where a}",
          "SELECT DISTINCT a.PartitionKey FROM {table} a",
+         "SELECT DISTINCT a.PartitionKey FROM {table} a WHERE hex(a.EntityKey) > hex({key})",
+         "SELECT DISTINCT a.PartitionKey FROM {table} a WHERE {entity a}",
+         "SELECT DISTINCT a.PartitionKey FROM {table} a WHERE EXISTS (SELECT 1 FROM n WHERE "
+         "length(a.EntityKey) = n.i AND a.PartitionKey >= n.k)",
+         "SELECT DISTINCT a.PartitionKey FROM n RIGHT JOIN {table} a ON {join_text} WHERE n.k IS "
+         "NULL",
+         "SELECT DISTINCT a.PartitionKey FROM n FULL JOIN {table} a ON a.PartitionKey {compare} "
+         "n.k "
+         "WHERE n.k IS NULL OR n.id > {small}",
          "SELECT DISTINCT a.PartitionKey, a.S FROM {table} a WHERE {term a}",
          "SELECT {columns a}, b.RowKey, b.V FROM {table} a JOIN {table} b ON {join} "
          "WHERE {term a} AND {term b}",

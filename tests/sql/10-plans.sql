@@ -76,6 +76,10 @@ SELECT RowKey, sum(v) FROM T WHERE PartitionKey = 'b' GROUP BY RowKey LIMIT 2;
 -- Which partitions there are: one look for each.
 SELECT DISTINCT PartitionKey FROM T;
 SELECT DISTINCT PartitionKey FROM T WHERE PartitionKey > 'a' ORDER BY PartitionKey DESC;
+SELECT DISTINCT PartitionKey FROM T WHERE EntityKey > pt_entity_key('b', 'c2');
+-- One for each entity, if the statement tells entities apart.
+SELECT DISTINCT PartitionKey FROM T WHERE hex(EntityKey) LIKE '%6332';
+SELECT DISTINCT PartitionKey FROM Wanted RIGHT JOIN T ON PartitionKey = p WHERE p IS NULL;
 
 -- min and max of keys look at one end.
 SELECT min(RowKey) FROM T WHERE PartitionKey = 'b';
