@@ -73,6 +73,8 @@ EXAMPLES := $(call programs,examples/*.c)
 BENCH_PROGRAMS := $(call programs,tests/bench/bench_*.c)
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
 BENCH_SHARED := $(filter-out $(BENCH_PROGRAMS:=.o),$(BENCH_OBJECTS))
+SERVER := $(BUILD)/tests/service/server
+SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/service/*.c))
 TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) \
     $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
 
@@ -144,6 +146,9 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 	@$(call step,tests,compiling the tests)
 	$(Q)$(COMPILE) -DSQLITE_CORE $(DEBUG) -Iext -Itests -MMD -MP -c -o $@ $<
 
+$(SERVER): $(SERVER_OBJECTS) $(BUILD)/debug/libptable.a
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lnettle -lsqlite3 $(LIBS)
+
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
 	@$(call step,examples,compiling the examples)
@@ -169,7 +174,7 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 -include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(DEBUG_OBJECTS:.o=.d) \
-    $(TEST_PROGRAMS:=.d) $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
+    $(TEST_PROGRAMS:=.d) $(SERVER_OBJECTS:.o=.d) $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
 
 # --- tests ------------------------------------------------------------------------------------
 # Each test target fetches missing packages before make looks at anything that needs them; the

@@ -1,0 +1,13 @@
+/*
+ * Whether a request may be performed: SharedKeyLite is checked; a shared access signature and a
+ * token have only to be there.
+ */
+#ifndef TESTS_SERVICE_SIGNATURE_H
+#define TESTS_SERVICE_SIGNATURE_H
+
+#include "service/address.h"
+
+/* True if the request is authorized; otherwise the reply says why not. */
+bool signature_check(const service *served, request *asked, const address *named, reply *given);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * The service's tables. Each is a ptable of its name; a ptable named "list of tables", which no
+ * table of the service can be, lists them.
+ */
+#ifndef TESTS_SERVICE_TABLES_H
+#define TESTS_SERVICE_TABLES_H
+
+#include "service/address.h"
+
+/* Opens the database: a path, or ":memory:". */
+void tables_open(service *served, const char *path);
+
+/* The table's own name, or NULL with the reply saying that it is not there. */
+const char *tables_find(const service *served, request *asked, const char *name, reply *given);
+
+/* /Tables and /Tables('T'). */
+void tables_perform(service *served, request *asked, const address *named, reply *given);
+
+/* Runs SQL without rows. False: sqlite3_errmsg says why. `format` has %Q or %w for each text. */
+bool tables_run(const service *served, const char *format, const char *text);
+
+/* A statement of SQL that must be valid; %w and %Q are filled in from `text`. */
+sqlite3_stmt *tables_prepare(const service *served, const char *format, const char *text);
+
+#endif
