@@ -14,6 +14,7 @@
 #                        to the corpus that make test-fuzz replays
 #   make conformance     compares 55,000 operations on an emulator of the Table service (from npm)
 #                        and on ptables; RECORD=1 records the corpus that make test replays
+#   make test-service    compares the small Table service of tests/service with the emulator
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-tsan      the C programs of make test with the thread sanitizer
 #   make test-newest     all tests with the newest SQLite that is available as source (from npm)
@@ -183,7 +184,8 @@ FORCE:
 # RUN_BY is followed by the command with which prove runs each test, and the tests. `running` says
 # how many tests follow. `require` fails if a kind has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
-    PT_EXAMPLES='$(abspath $(BUILD)/examples)' V='$(V)' tests/prove.sh
+    PT_EXAMPLES='$(abspath $(BUILD)/examples)' PT_SERVER='$(abspath $(SERVER))' V='$(V)' \
+    tests/prove.sh
 RUN = $(RUN_BY) tests/run_program.sh
 running = $(Q)$(call step,run-$@,running $(words $(1)) test program$(if $(word 2,$(1)),s))
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
@@ -197,7 +199,7 @@ $(TESTS): deps
 
 # The long ones first.
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
-    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_install.sh \
+    tests/service/test_server.pl tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_install.sh \
     $(UNIT_TESTS)
 
 run-test: compiled
@@ -242,6 +244,14 @@ conformance:
 run-conformance: $(CONFORMANCE_TESTS)
 	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
 
+.PHONY: test-service run-test-service
+test-service:
+	@.ci/deps build test conformance
+	+@$(SUBMAKE) run-test-service
+
+run-test-service: $(SERVER)
+	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/service/test_server.pl tests/service/compare.sh
+
 # Clients that are not installed are skipped, except the shell, Python and Perl.
 .PHONY: test-clients run-test-clients
 test-clients:
@@ -253,7 +263,7 @@ run-test-clients: loadable
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_clients.sh
 	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/test_tools.sh
 
-compiled: all $(TEST_PROGRAMS) $(EXAMPLES) $(BENCH_PROGRAMS)
+compiled: all $(TEST_PROGRAMS) $(SERVER) $(EXAMPLES) $(BENCH_PROGRAMS)
 
 .PHONY: examples run-examples
 examples:

@@ -17,21 +17,6 @@ SEEDS=${SEEDS:-1 2 3 4 5 6 7 8 9 10 11}
 RECORDED_SEED=9
 RECORDED_N=1200
 
-fetch_packages() {
-    mkdir -p "$folder"
-    cp "$here"/*.mjs "$here/package.json" "$folder"
-    if cmp -s "$here/package-lock.json" "$folder/fetched-lock.json"; then
-        return
-    fi
-    cp "$here/package-lock.json" "$folder"
-    (cd "$folder" && npm ci --no-audit --no-fund --ignore-scripts --loglevel=error) || {
-        echo "conformance: npm cannot fetch the emulator and the SDK; is its registry reachable?" >&2
-        echo "    'make test' replays recorded operations without them" >&2
-        exit 1
-    }
-    cp "$here/package-lock.json" "$folder/fetched-lock.json"
-}
-
 # record corpus seed count [small]
 record() {
     corpus=$1
@@ -40,7 +25,7 @@ record() {
     node "$folder/record.mjs" <"$corpus.operations" >"$corpus"
 }
 
-fetch_packages
+"$here/fetch.sh" "$folder"
 if [ "${RECORD:-}" = 1 ]; then
     record "$folder/recorded.jsonl" $RECORDED_SEED $RECORDED_N small
     cp "$folder/recorded.jsonl" "$here/corpus.jsonl"

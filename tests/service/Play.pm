@@ -322,6 +322,19 @@ sub next_of {
       grep { defined $reply->{headers}{ 'x-ms-continuation-' . lc $_ } } sort keys %names;
 }
 
+sub repeated {
+    my (@lines) = @_;
+    my @all;
+    while (defined(my $line = shift @lines)) {
+        my $count = $line =~ s/^<times (\d+)> // ? $1 : 1;
+        my @operation = ($line, @lines && $lines[0] =~ /^\{/ ? shift @lines : ());
+        for my $n (0 .. $count - 1) {
+            push @all, map { s/<n>/$n/gr } @operation;
+        }
+    }
+    return @all;
+}
+
 sub play_one {
     my ($service, $request, $replies, $last) = @_;
     my @lines = map { fill_in($_, $replies, $last) } @{ $request->{lines} };
@@ -331,7 +344,7 @@ sub play_one {
     }
     shift @lines;
     my @operations;
-    for my $line (@lines) {
+    for my $line (repeated(@lines)) {
         if ($line =~ /^\{/) {
             $operations[-1][3] = $line;
         }

@@ -169,8 +169,12 @@ static bool perform_operation(batch *performed, request *operation)
 /* The service leaves the index out in batches of one operation; the emulator counts them, too. */
 static void refuse_part(batch *performed, const request *operation, bool is_single)
 {
-    if (!is_single || performed->served->dialect == AZURITE) {
-        refuse_operation(performed->served, operation, performed->given, performed->count);
+    bool is_azurite = performed->served->dialect == AZURITE;
+    int index = performed->count < OPERATIONS_MAX ? performed->count
+                : is_azurite                      ? 0
+                                                  : OPERATIONS_MAX - 1;
+    if (!is_single || is_azurite) {
+        refuse_operation(performed->served, operation, performed->given, index);
     }
     pt_buffer_clear(&performed->parts);
     append_part(performed, performed->given);

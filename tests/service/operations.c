@@ -15,18 +15,21 @@ bool operations_accept(const service *served, const request *asked, reply *given
     return false;
 }
 
-static char *metadata_of(const service *served, request *asked, const char *table)
+/* The emulator takes an entity without PartitionKey for a table. */
+static char *metadata_of(const service *served, request *asked, const char *table,
+                         const char *partition_key)
 {
+    bool is_table = served->dialect == AZURITE && *partition_key == 0;
     pt_slice host = request_header(asked, "Host");
     return request_text(asked, "http://%.*s/%s/$metadata#%s/@Element", (int)host.size,
-                        (const char *)host.data, served->account, table);
+                        (const char *)host.data, served->account, is_table ? "Tables" : table);
 }
 
 /* --- Reading --- */
 
 #define ENTITY_SQL                                                                                 \
-    "SELECT ETag, pt_entity_json(PartitionKey, RowKey, Timestamp, Properties) FROM \"%w\""         \
-    " WHERE PartitionKey = ?1 AND RowKey = ?2"
+    "SELECT ETag, pt_entity_json(PartitionKey, RowKey, Timestamp, Properties), PartitionKey"       \
+    " FROM \"%w\" WHERE PartitionKey = ?1 AND RowKey = ?2"
 
 static sqlite3_stmt *find_entity(const service *served, const char *table, pt_slice partition_key,
                                  pt_slice row_key)
@@ -45,8 +48,9 @@ static void write_entity(const service *served, request *asked, const char *tabl
     const void *json = sqlite3_column_text(row, 1);
     pt_slice copy = pt_slice_of(json, (size_t)sqlite3_column_bytes(row, 1));
     copy.data = (const uint8_t *)request_copy(asked, copy);
-    entity_write(served, asked, copy, etag, metadata_of(served, asked, table), selected,
-                 &given->body);
+    entity_write(served, asked, copy, etag,
+                 metadata_of(served, asked, table, (const char *)sqlite3_column_text(row, 2)),
+                 selected, &given->body);
     reply_header(given, "ETag", etag);
 }
 

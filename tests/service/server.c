@@ -49,9 +49,10 @@ typedef struct connection {
     pt_buffer in;
     pt_buffer out;
     size_t sent;
-    int64_t due; /* milliseconds: nothing is sent or read before; 0: at once */
-    bool closes; /* after everything is sent */
-    bool resets; /* closes without waiting for what the client still sends */
+    int64_t due;    /* milliseconds: nothing is sent or read before; 0: at once */
+    bool closes;    /* after everything is sent */
+    bool continues; /* was told to go on with the body of this request */
+    bool drains;    /* reads on until the client closes, so that it gets to the reply */
 } connection;
 
 typedef struct server {
@@ -184,10 +185,6 @@ static void write_log(server *s, const request *asked)
 
 static void end_connection(connection *c)
 {
-    if (c->resets) {
-        struct linger at_once = {.l_onoff = 1};
-        setsockopt(c->fd, SOL_SOCKET, SO_LINGER, &at_once, sizeof at_once);
-    }
     close(c->fd);
     pt_buffer_free(&c->in);
     pt_buffer_free(&c->out);
@@ -262,6 +259,7 @@ static void refuse_request(server *s, connection *c, request *asked, http_found 
         refuse_bare(&given, found == HTTP_LONG_HEADER ? STATUS_LONG_HEADER : STATUS_BAD);
     }
     send_reply(s, c, &given, &none, true);
+    c->drains = true;
     reply_free(&given);
 }
 
@@ -277,9 +275,11 @@ static bool serve_next(server *s, connection *c)
     }
     *asked = (request){.memory = &memory};
     http_found found = http_read(pt_buffer_slice(&c->in), asked, &size);
-    if (found == HTTP_WANTS_100 && c->out.size == 0) {
+    if (found == HTTP_WANTS_100 && !c->continues) {
+        c->continues = true;
         pt_buffer_append_text(&c->out, go_on);
     } else if (found == HTTP_REQUEST) {
+        c->continues = false;
         serve(s, c, asked);
         memmove(c->in.data, c->in.data + size, c->in.size - size);
         c->in.size -= size;
@@ -311,25 +311,40 @@ static bool send_more(connection *c)
     return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* After a reply that closes the connection nothing is read. */
+/* Reads and serves what has come, unless a reply is on its way. False: the connection has ended. */
+static bool receive_and_serve(server *s, connection *c)
+{
+    bool is_alive = receive(c);
+    if (c->drains) {
+        c->in.size = 0;
+    }
+    while (is_alive && !c->closes && c->due == 0 && serve_next(s, c)) {
+    }
+    return is_alive;
+}
+
+/* Before a connection closes whose client may still send, the rest is read: otherwise the client
+ * would not get to the reply. */
 static void advance(server *s, connection *c, short events)
 {
-    if (c->due != 0 && now() >= c->due) {
-        c->due = 0;
-    }
+    static const short readable = POLLIN | POLLHUP | POLLERR | POLLRDHUP;
     bool is_alive = true;
-    if (c->due == 0 && c->out.size == 0 && (events & (POLLIN | POLLHUP | POLLERR)) != 0) {
-        is_alive = receive(c);
-        while (is_alive && !c->closes && c->due == 0 && serve_next(s, c)) {
-        }
-    } else if (c->due != 0 && (events & (POLLHUP | POLLERR)) != 0) {
-        is_alive = false;
+    c->due = c->due != 0 && now() >= c->due ? 0 : c->due;
+    if (c->due != 0) {
+        is_alive = (events & readable) == 0;
+    } else if (c->out.size == 0 && (events & readable) != 0) {
+        is_alive = receive_and_serve(s, c);
     }
     if (is_alive && c->due == 0 && c->out.size != 0) {
         is_alive = send_more(c);
+        while (is_alive && c->out.size == 0 && !c->closes && c->due == 0 && serve_next(s, c)) {
+        }
     }
-    if (!is_alive || (c->closes && c->due == 0 && c->out.size == 0)) {
+    bool is_done = c->closes && c->due == 0 && c->out.size == 0;
+    if (!is_alive || (is_done && !c->drains)) {
         end_connection(c);
+    } else if (is_done) {
+        shutdown(c->fd, SHUT_WR);
     }
 }
 
