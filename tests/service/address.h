@@ -1,5 +1,5 @@
 /*
- * Addresses of the service: what a URL names, and its query parameters.
+ * Addresses of the service: the tables and entities that URLs name, and query parameters.
  */
 #ifndef TESTS_SERVICE_ADDRESS_H
 #define TESTS_SERVICE_ADDRESS_H

@@ -27,7 +27,7 @@ static pt_slice before(pt_slice text, const char *mark, pt_slice *rest)
     return pt_slice_of(text.data, size);
 }
 
-/* The lines at the start of a part as headers; `*rest` is what follows the empty line. */
+/* The lines at the start of a part as headers; `*rest` begins after the empty line. */
 static bool read_part_headers(pt_slice part, request *headers, pt_slice *rest)
 {
     static const char line[] = "PART / HTTP/1.1\r\n";
@@ -66,7 +66,7 @@ typedef struct parts {
     const char *delimiter; /* CRLF, two hyphens and the boundary */
 } parts;
 
-/* Skips what stands before the first boundary. */
+/* Skips everything before the first boundary. */
 static bool begin_parts(request *asked, pt_slice body, const char *boundary, parts *found)
 {
     const char *first = request_text(asked, "--%s", boundary);
@@ -156,9 +156,8 @@ static bool perform_operation(batch *performed, request *operation)
     inherit(operation, performed->asked, "Host");
     inherit(operation, performed->asked, "Accept");
     if (slice_is(operation->method, "GET") || named.other_account ||
-        (named.kind != ADDRESS_ENTITIES && named.kind != ADDRESS_ENTITY)) {
-        refuse(served, operation, given, "InvalidInput");
-    } else if (performed->count == OPERATIONS_MAX) {
+        (named.kind != ADDRESS_ENTITIES && named.kind != ADDRESS_ENTITY) ||
+        performed->count == OPERATIONS_MAX) {
         refuse(served, operation, given, "InvalidInput");
     } else {
         operations_perform(served, operation, &named, given);
@@ -166,15 +165,21 @@ static bool perform_operation(batch *performed, request *operation)
     return given->status < STATUS_BAD;
 }
 
-/* The service leaves the index out in batches of one operation; the emulator counts them, too. */
+/* Where a batch is too long, the service blames the last operation that fits, the emulator the
+ * first. */
+static int refused_index(const batch *performed)
+{
+    if (performed->count < OPERATIONS_MAX) {
+        return performed->count;
+    }
+    return performed->served->dialect == AZURITE ? 0 : OPERATIONS_MAX - 1;
+}
+
+/* The service leaves the index out in batches of one operation; the emulator does not. */
 static void refuse_part(batch *performed, const request *operation, bool is_single)
 {
-    bool is_azurite = performed->served->dialect == AZURITE;
-    int index = performed->count < OPERATIONS_MAX ? performed->count
-                : is_azurite                      ? 0
-                                                  : OPERATIONS_MAX - 1;
-    if (!is_single || is_azurite) {
-        refuse_operation(performed->served, operation, performed->given, index);
+    if (!is_single || performed->served->dialect == AZURITE) {
+        refuse_operation(performed->served, operation, performed->given, refused_index(performed));
     }
     pt_buffer_clear(&performed->parts);
     append_part(performed, performed->given);

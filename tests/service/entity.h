@@ -13,7 +13,7 @@ typedef struct entity {
     pt_slice properties; /* JSON as a ptable's column Properties takes it */
 } entity;
 
-/* Reads a body. Answers NULL, or the service's code for what is wrong. */
+/* Reads a body. Answers NULL, or the code of the service's error. */
 const char *entity_read(request *asked, pt_slice json, entity *read);
 
 /* The members of $select. */
@@ -25,8 +25,8 @@ typedef struct selection {
 selection selection_read(request *asked, const char *text);
 
 /*
- * Appends an entity as the service writes it with minimal metadata. `json` is what pt_entity_json
- * made of it, and is overwritten. `metadata` comes first, or is NULL.
+ * Appends an entity as the service writes it with minimal metadata. `json` comes from
+ * pt_entity_json, and is overwritten. `metadata` comes first, or is NULL.
  */
 void entity_write(const service *served, request *asked, pt_slice json, const char *etag,
                   const char *metadata, const selection *selected, pt_buffer *out);

@@ -109,7 +109,7 @@ static void remember(const service *served, const char *partition, const char *r
     sqlite3_finalize(insert);
 }
 
-/* Only what was sent may come back: each header that came, and no other. */
+/* A client must send back each header that came, and no other. */
 static bool was_sent(const service *served, const char *partition, const char *row)
 {
     sqlite3_stmt *found = tables_prepare(
@@ -184,7 +184,7 @@ typedef struct page {
     int64_t rows;  /* at most so many */
     bool is_void;  /* there are none, and there is no token */
     int64_t count; /* so far */
-    place last;    /* what was written last; NULLs for nothing */
+    place last;    /* the entity that was written last; NULLs before the first */
 } page;
 
 static bool one_in(service *served, uint64_t chances)

@@ -10,7 +10,7 @@
 /* Makes the reply an error. */
 void refuse(const service *served, const request *asked, reply *given, const char *code);
 
-/* The same with a status that is not the code's own. */
+/* Makes the reply an error with a status and message that are not the code's own. */
 void refuse_with(const service *served, const request *asked, reply *given, int status,
                  const char *code, const char *message);
 

@@ -210,7 +210,7 @@ static bool asks_to_close(const request *asked)
     return pt_is_word(request_header(asked, "Connection"), "close");
 }
 
-/* Appends the reply, or what the fault leaves of it. */
+/* Appends the reply, or the part of it that the fault leaves. */
 static void send_reply(server *s, connection *c, const reply *given, const fault *met, bool closes)
 {
     size_t from = c->out.size;
@@ -263,7 +263,7 @@ static void refuse_request(server *s, connection *c, request *asked, http_found 
     reply_free(&given);
 }
 
-/* Takes the next request out of what has come. False: it has not come as a whole. */
+/* Takes the next request out of the received bytes. False: it has not come as a whole. */
 static bool serve_next(server *s, connection *c)
 {
     static const char go_on[] = "HTTP/1.1 100 Continue\r\n\r\n";
@@ -311,7 +311,7 @@ static bool send_more(connection *c)
     return size > 0 || (size < 0 && (errno == EAGAIN || errno == EINTR));
 }
 
-/* Reads and serves what has come, unless a reply is on its way. False: the connection has ended. */
+/* Reads bytes, and serves the requests in them. False: the connection has ended. */
 static bool receive_and_serve(server *s, connection *c)
 {
     bool is_alive = receive(c);

@@ -1,7 +1,7 @@
 /*
- * A small Table service for tests: what its files share. Its entities are in ptables of one
- * database. It performs one request at a time. It ends with a message if it runs out of memory or
- * meets an error that a test should see.
+ * The types and helpers that the files of the small Table service share. Its entities are in
+ * ptables of one database. It performs one request at a time. It ends with a message if it runs out
+ * of memory or meets an error that a test should see.
  */
 #ifndef TESTS_SERVICE_SERVICE_H
 #define TESTS_SERVICE_SERVICE_H

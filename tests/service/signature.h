@@ -1,6 +1,6 @@
 /*
- * Whether a request may be performed: SharedKeyLite is checked; a shared access signature and a
- * token have only to be there.
+ * Decides if a request may be performed. SharedKeyLite is checked. A shared access signature or a
+ * token only has to be there.
  */
 #ifndef TESTS_SERVICE_SIGNATURE_H
 #define TESTS_SERVICE_SIGNATURE_H
