@@ -44,12 +44,13 @@ int64_t pt_ticks_now(void)
 }
 
 /* Days since 0001-01-01; negative before it. */
-static int64_t days_from_date(int year, int month, int day)
+static inline int64_t days_from_date(int year, int month, int day)
 {
-    int64_t years = year - FIRST_YEAR - (month <= 2);
-    int month_from_march = month > 2 ? month - 3 : month + 9;
-    return years * DAYS_PER_YEAR + years / 4 - years / 100 + years / 400 +
-           (153 * month_from_march + 2) / 5 + day - 1 - DAYS_BEFORE_0001;
+    uint32_t years = (uint32_t)(year - FIRST_YEAR - (month <= 2));
+    uint32_t month_from_march = (uint32_t)(month > 2 ? month - 3 : month + 9);
+    uint32_t days = years * DAYS_PER_YEAR + years / 4 - years / 100 + years / 400 +
+                    (153 * month_from_march + 2) / 5 + (uint32_t)day;
+    return (int64_t)days - 1 - DAYS_BEFORE_0001;
 }
 
 /* Unsigned numbers of 32 bits are divided faster than others, and are large enough. */
@@ -205,7 +206,7 @@ static const char *take_zone(pt_slice *rest, int *ahead)
     return offset > LARGEST_OFFSET ? "its offset from UTC is more than 14:00" : NULL;
 }
 
-const char *pt_ticks_read(pt_slice text, int64_t *ticks)
+static const char *read_parts(pt_slice text, int64_t *ticks)
 {
     int64_t days;
     int64_t time = 0;
@@ -232,7 +233,14 @@ const char *pt_ticks_read(pt_slice text, int64_t *ticks)
     return NULL;
 }
 
-/* --- The order of texts --- */
+/*
+ * --- Texts in the usual form ---
+ *
+ * YYYY-MM-DDTHH:MM:SSZ, without or with seven digits of a fraction. Everything has its place there,
+ * so eight bytes are compared at once.
+ */
+
+enum { WHOLE_SECONDS_SIZE = 20, FRACTION_AT = 20 };
 
 /* The form that pt_ticks_format writes. */
 static const char canonical_form[] = "0000-00-00T00:00:00.0000000Z";
@@ -261,13 +269,9 @@ static int two_digits(const uint8_t *text)
     return (text[0] - '0') * 10 + text[1] - '0';
 }
 
-static bool is_canonical(pt_slice text)
+/* True if there is a time with the numbers in a text of the form. */
+static inline bool has_time_in_range(const uint8_t *at)
 {
-    const uint8_t *at = text.data;
-    if (text.size != PT_DATETIME_TEXT_SIZE ||
-        (misfits(at, 0) | misfits(at, 8) | misfits(at, 16) | misfits(at, 20)) != 0) {
-        return false;
-    }
     int year = two_digits(at) * 100 + two_digits(at + 2);
     int month = two_digits(at + 5);
     int day = two_digits(at + 8);
@@ -275,6 +279,50 @@ static bool is_canonical(pt_slice text)
            (day <= 28 || day <= days_in_month(year, month)) && two_digits(at + 11) <= 23 &&
            two_digits(at + 14) <= 59 && two_digits(at + 17) <= 59;
 }
+
+static bool is_canonical(pt_slice text)
+{
+    const uint8_t *at = text.data;
+    return text.size == PT_DATETIME_TEXT_SIZE &&
+           (misfits(at, 0) | misfits(at, 8) | misfits(at, 16) | misfits(at, 20)) == 0 &&
+           has_time_in_range(at);
+}
+
+/* The same without a fraction. */
+static inline bool is_canonical_to_seconds(pt_slice text)
+{
+    const uint8_t *at = text.data;
+    return text.size == WHOLE_SECONDS_SIZE && at[WHOLE_SECONDS_SIZE - 1] == 'Z' &&
+           (misfits(at, 0) | misfits(at, 8) | misfits(at, 11)) == 0 && has_time_in_range(at);
+}
+
+static inline int64_t ticks_of_whole_seconds(const uint8_t *at)
+{
+    int64_t days = days_from_date(two_digits(at) * 100 + two_digits(at + 2), two_digits(at + 5),
+                                  two_digits(at + 8));
+    int minutes = two_digits(at + 11) * MINUTES_PER_HOUR + two_digits(at + 14);
+    int seconds = minutes * SECONDS_PER_MINUTE + two_digits(at + 17);
+    return (days * SECONDS_PER_DAY + seconds) * PT_TICKS_PER_SECOND;
+}
+
+static int ticks_of_fraction(const uint8_t *at)
+{
+    return two_digits(at) * 100000 + two_digits(at + 2) * 1000 + two_digits(at + 4) * 10 +
+           (at[6] - '0');
+}
+
+const char *pt_ticks_read(pt_slice text, int64_t *ticks)
+{
+    bool whole = is_canonical_to_seconds(text);
+    const uint8_t *at = whole || is_canonical(text) ? text.data : NULL;
+    if (at == NULL) {
+        return read_parts(text, ticks);
+    }
+    *ticks = ticks_of_whole_seconds(at) + (whole ? 0 : ticks_of_fraction(at + FRACTION_AT));
+    return NULL;
+}
+
+/* --- The order of texts --- */
 
 /* The numbers of a date begin with 1. So where only zeros of one are given, its last digit becomes
  * 1. */

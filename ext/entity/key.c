@@ -211,11 +211,29 @@ bool pt_key_prefix_end(pt_slice prefix, pt_buffer *end)
 
 /* True if eight bytes are ASCII without NUL. Subtracting 1 from a byte of 0 borrows, which sets its
  * high bit. */
+static bool is_plain_word(uint64_t word)
+{
+    return ((word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
+}
+
 static bool is_plain_ascii(const uint8_t *bytes)
 {
     uint64_t word;
     memcpy(&word, bytes, sizeof word);
-    return ((word | (word - UINT64_C(0x0101010101010101))) & UINT64_C(0x8080808080808080)) == 0;
+    return is_plain_word(word);
+}
+
+/* The same for one to seven bytes. Some of them are read twice, which does not matter. */
+static bool is_short_and_plain(pt_slice text)
+{
+    const uint8_t *bytes = text.data;
+    if (text.size >= PLAIN_STEP / 2) {
+        return is_plain_word(pt_get_le32(bytes) |
+                             (uint64_t)pt_get_le32(bytes + text.size - PLAIN_STEP / 2) << 32);
+    }
+    return is_plain_word(UINT64_C(0x2020202020000000) | bytes[0] |
+                         (uint32_t)bytes[text.size / 2] << 8 |
+                         (uint32_t)bytes[text.size - 1] << 16);
 }
 
 /* Cuts off the plain bytes, or most of them, at the start of a text. */
@@ -234,7 +252,11 @@ static pt_slice skip_plain(pt_slice text)
 
 bool pt_key_is_valid_text(pt_slice text)
 {
-    text = text.size >= PLAIN_STEP ? skip_plain(text) : text;
+    if (text.size >= PLAIN_STEP) {
+        text = skip_plain(text);
+    } else if (text.size != 0 && is_short_and_plain(text)) {
+        return true;
+    }
     while (text.size != 0) {
         size_t size = pt_utf8_size(text);
         if (size == 0 || text.data[0] == 0) {

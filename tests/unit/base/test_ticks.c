@@ -47,6 +47,45 @@ static void published_vectors_agree(void **state)
     assert_int_equal(parsed("1601-01-01"), INT64_C(504911232000000000));
 }
 
+static void expect_same_with_offset(const char *without_zone)
+{
+    char z[40];
+    char offset[40];
+    snprintf(z, sizeof z, "%sZ", without_zone);
+    snprintf(offset, sizeof offset, "%s+00:00", without_zone);
+    int64_t read = -1;
+    int64_t expected = -1;
+    const char *rule = pt_ticks_read(pt_slice_text(z), &read);
+    const char *expected_rule = pt_ticks_read(pt_slice_text(offset), &expected);
+    if (read != expected || rule != expected_rule) {
+        fail_msg("%s: %lld %s, not %lld %s", z, (long long)read, rule != NULL ? rule : "",
+                 (long long)expected, expected_rule != NULL ? expected_rule : "");
+    }
+}
+
+/* Texts of the usual form are read eight bytes at a time; with another time zone they are not. */
+static void the_usual_form_is_read_as_any_other(void **state)
+{
+    (void)state;
+    static const char *const texts[] = {
+        "2026-11-22T21:42:59",         "2024-02-29T00:00:00.0000000", "0001-01-01T00:00:00",
+        "9999-12-31T23:59:59.9999999", "2000-10-30T19:08:07.1234567", "1900-02-28T09:30:00",
+        "2026-11-22T21:42:59.123456",
+    };
+    for (size_t i = 0; i < sizeof texts / sizeof texts[0]; i++) {
+        char text[PT_DATETIME_TEXT_SIZE];
+        snprintf(text, sizeof text, "%s", texts[i]);
+        expect_same_with_offset(text);
+        for (size_t at = 0; at < strlen(texts[i]); at++) {
+            for (const char *byte = "0123456789/:-+T .Zz\x80\xff\x01"; *byte != 0; byte++) {
+                text[at] = *byte;
+                expect_same_with_offset(text);
+            }
+            text[at] = texts[i][at];
+        }
+    }
+}
+
 static int month_length(int year, int month)
 {
     if (month == 2) {
@@ -357,6 +396,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(published_vectors_agree),
+        cmocka_unit_test(the_usual_form_is_read_as_any_other),
         cmocka_unit_test(every_day_is_where_counting_puts_it),
         cmocka_unit_test(days_that_do_not_exist_are_refused),
         cmocka_unit_test(a_refused_text_breaks_a_rule),
