@@ -53,19 +53,30 @@ static int refuse_key_text(pt_slice text, const char *column, pt_error *error)
                         column, excerpt);
 }
 
-int pt_key_from_sql(sqlite3_value *value, const char *column, char digits[PT_BOUND_INTEGER_SIZE],
-                    pt_slice *text, pt_error *error)
+/* noinline, so that texts, as nearly all keys are, need no room for it. */
+__attribute__((noinline)) static int key_from_number(sqlite3_value *value, const char *column,
+                                                     char digits[PT_BOUND_INTEGER_SIZE],
+                                                     pt_slice *text, pt_error *error)
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_FLOAT && pt_value_bound_integer(value, digits)) {
         *text = pt_slice_text(digits);
         return SQLITE_OK;
     }
-    if (type != SQLITE_TEXT && type != SQLITE_INTEGER) {
+    if (type != SQLITE_INTEGER) {
         return refuse_key_type(value, column, error);
     }
     /* SQLite has not applied the column's affinity: an integer arrives as an integer. */
-    if (pt_value_argument_text(value, text) != SQLITE_OK) {
+    return pt_value_argument_text(value, text) == SQLITE_OK ? SQLITE_OK : pt_error_nomem(error);
+}
+
+int pt_key_from_sql(sqlite3_value *value, const char *column, char digits[PT_BOUND_INTEGER_SIZE],
+                    pt_slice *text, pt_error *error)
+{
+    if (sqlite3_value_type(value) != SQLITE_TEXT) {
+        return key_from_number(value, column, digits, text, error);
+    }
+    if (pt_value_text_bytes(value, text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     return pt_key_is_valid_text(*text) ? SQLITE_OK : refuse_key_text(*text, column, error);
@@ -205,4 +216,47 @@ int pt_bag_from_insert(pt_table *table, const pt_write_arguments *given,
     }
     return table->bag.count != 0 ? set_insert_columns(table, given, error)
                                  : add_insert_columns(table, given, places, error);
+}
+
+/* --- Rows like the last one --- */
+
+static bool reserve_template(pt_table *table, const pt_shape *shape)
+{
+    pt_template *alike = &table->alike;
+    if (alike->targets == NULL) {
+        alike->targets =
+            sqlite3_malloc64((size_t)table->config.column_count * sizeof *alike->targets);
+    }
+    return alike->targets != NULL && pt_array_reserve(&alike->fields, &alike->field_capacity,
+                                                      shape->count, sizeof *alike->fields);
+}
+
+void pt_template_make(pt_table *table, const pt_column_places *places)
+{
+    pt_template *alike = &table->alike;
+    const pt_shape *shape = places->shape;
+    alike->shape = NULL;
+    if (!reserve_template(table, shape)) {
+        return;
+    }
+    for (unsigned i = 0; i < shape->count; i++) {
+        const pt_property *property = &shape->properties[i];
+        alike->fields[i] = (pt_field){.name = property->name,
+                                      .name_id = property->name_id,
+                                      .value = {.type = (pt_type)property->type}};
+    }
+    for (int i = 0; i < table->config.column_count; i++) {
+        const pt_column *column = &table->config.columns[i];
+        int place = places->place[i];
+        pt_value *value = place >= 0 ? &alike->fields[place].value : &alike->absent;
+        alike->targets[i] = pt_value_target_of(column->type, column->name, value);
+    }
+    alike->shape = shape;
+}
+
+int pt_template_fill(pt_table *table, const pt_write_arguments *given, bool *alike,
+                     uint64_t *data_size, pt_error *error)
+{
+    return pt_values_from_sql(given->declared, table->alike.targets, table->config.column_count,
+                              alike, data_size, error);
 }

@@ -60,4 +60,25 @@ int pt_bag_from_properties(pt_table *table, sqlite3_value *json, pt_error *error
 int pt_bag_from_insert(pt_table *table, const pt_write_arguments *given,
                        const pt_column_places *places, pt_error *error);
 
+/*
+ * --- Rows like the last one ---
+ *
+ * Most rows of an INSERT give the same columns in the same types as the row before, so the entity
+ * has the same shape. table->alike keeps such an entity from row to row, and only its values are
+ * filled in.
+ */
+
+/* Makes a template for entities of a shape all of whose properties are declared columns. When out
+ * of memory there is none afterwards. */
+void pt_template_make(pt_table *table, const pt_column_places *places);
+
+/*
+ * Fills the template from the declared columns. *alike = false if they make an entity of another
+ * shape: then call pt_bag_from_insert. Otherwise the template is the entity that it would make, and
+ * *data_size is the bytes of data that the record has. SQLITE_MISMATCH with the text that it would
+ * set; SQLITE_NOMEM.
+ */
+int pt_template_fill(pt_table *table, const pt_write_arguments *given, bool *alike,
+                     uint64_t *data_size, pt_error *error);
+
 #endif

@@ -212,13 +212,13 @@ static int find_short_size(pt_table *table, pt_operation operation, size_t *size
 
 /* Puts the record of the bag, whose shape and size are known. */
 static int put_record(pt_table *table, const pt_entity_change *change, const pt_shape *shape,
-                      size_t size, int64_t ticks, pt_error *error)
+                      const pt_field *fields, size_t size, int64_t ticks, pt_error *error)
 {
     uint8_t *bytes = pt_session_put(table->session, *change->put, change->operation, size);
     if (bytes == NULL) {
         return pt_error_nomem(error);
     }
-    pt_record_write(shape, table->bag.fields, ticks, *change->put, bytes, size);
+    pt_record_write(shape, fields, ticks, *change->put, bytes, size);
     return SQLITE_OK;
 }
 
@@ -267,7 +267,7 @@ static int put_bag(pt_table *table, const pt_entity_change *change, int64_t tick
                             "(EntityTooLarge)",
                             PT_RECORD_MAX);
     }
-    return put_record(table, change, shape, size, ticks, error);
+    return put_record(table, change, shape, table->bag.fields, size, ticks, error);
 }
 
 static int put_entity(pt_table *table, const pt_entity_change *change, bool has_large,
@@ -361,9 +361,9 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
     if (rc == SQLITE_OK && short_size != 0) {
         int64_t ticks;
         rc = pt_session_next_timestamp(table->session, &ticks, error);
-        return rc == SQLITE_OK
-                   ? put_record(table, change, table->last_shape, short_size, ticks, error)
-                   : rc;
+        return rc == SQLITE_OK ? put_record(table, change, table->last_shape, table->bag.fields,
+                                            short_size, ticks, error)
+                               : rc;
     }
     return rc == SQLITE_OK ? write_with_large_values(table, change, error) : rc;
 }
@@ -397,4 +397,64 @@ int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *e
         pt_batch_rules_begin(table->connection, table->session);
     }
     return rc;
+}
+
+/* --- The template --- */
+
+/* True if storing the filled template is no more than putting its record. */
+static int is_simple_put(pt_table *table, pt_operation operation, uint64_t data_size, bool *simple,
+                         pt_error *error)
+{
+    bool possible = false;
+    int rc = SQLITE_OK;
+    *simple = data_size <= PT_INLINE_SIZE_MAX && !pt_entity_has_rules(table);
+    if (*simple && operation != PT_INSERT) {
+        rc = pt_large_values_possible(table->session, table->id.id, &possible, error);
+        *simple = !possible;
+    }
+    return rc;
+}
+
+static int put_template(pt_table *table, const pt_entity_change *change, uint64_t data_size,
+                        pt_error *error)
+{
+    const pt_template *alike = &table->alike;
+    int64_t ticks;
+    int rc = change->if_absent != NULL ? check_absent(table, change, error) : SQLITE_OK;
+    if (rc == SQLITE_OK) {
+        rc = pt_session_next_timestamp(table->session, &ticks, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_session_require_sync(table->session, table->config.sync);
+    return put_record(table, change, alike->shape, alike->fields,
+                      pt_record_size_with(alike->shape, data_size), ticks, error);
+}
+
+static int bag_from_template(pt_table *table, pt_error *error)
+{
+    unsigned count = table->alike.shape->count;
+    pt_bag_clear(&table->bag);
+    if (!pt_bag_reserve(&table->bag, count)) {
+        return pt_error_nomem(error);
+    }
+    memcpy(table->bag.fields, table->alike.fields, count * sizeof *table->bag.fields);
+    table->bag.count = count;
+    return SQLITE_OK;
+}
+
+int pt_entity_write_template(pt_table *table, const pt_entity_change *change, uint64_t data_size,
+                             pt_error *error)
+{
+    bool simple;
+    PT_ASSERT(change->put != NULL && change->remove == NULL && change->over == NULL);
+    int rc = is_simple_put(table, change->operation, data_size, &simple, error);
+    if (rc == SQLITE_OK && simple) {
+        return put_template(table, change, data_size, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = bag_from_template(table, error);
+    }
+    return rc == SQLITE_OK ? pt_entity_write(table, change, error) : rc;
 }

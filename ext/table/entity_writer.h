@@ -32,6 +32,14 @@ typedef struct pt_entity_change {
  * changed. */
 int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *error);
 
+/*
+ * The same for the filled template table->alike in place of table->bag. The change has `put` and
+ * nothing to remove. The shape must be that of the last entity stored. `data_size` is from
+ * pt_template_fill.
+ */
+int pt_entity_write_template(pt_table *table, const pt_entity_change *change, uint64_t data_size,
+                             pt_error *error);
+
 /* Stores table->bag under a key. */
 static inline int pt_entity_put(pt_table *table, pt_slice key, pt_operation operation,
                                 pt_error *error)

@@ -288,20 +288,25 @@ static int perform_on_found(pt_table *table, pt_slice key, const write_request *
 
 /* --- INSERT --- */
 
+/* The change that INSERT or INSERT OR REPLACE makes. */
+static pt_entity_change plain_change(const pt_slice *key, bool replaces)
+{
+    return (pt_entity_change){.put = key,
+                              .operation = replaces ? PT_REPLACE : PT_INSERT,
+                              .if_absent = replaces ? NULL : "INSERT OR REPLACE"};
+}
+
 static int perform(pt_table *table, pt_slice key, const write_request *request, pt_error *error)
 {
-    if (request->mode == WRITE_MODE_INSERT) {
-        const pt_entity_change change = {.put = &key,
-                                         .operation = PT_INSERT,
-                                         .if_absent = request->mode_given
-                                                          ? "WriteMode 'replace', 'merge'"
-                                                          : "INSERT OR REPLACE"};
-        return pt_entity_write(table, &change, error);
+    if (request->mode != WRITE_MODE_INSERT &&
+        (request->mode != WRITE_MODE_REPLACE || request->must_exist)) {
+        return perform_on_found(table, key, request, error);
     }
-    if (request->mode == WRITE_MODE_REPLACE && !request->must_exist) {
-        return pt_entity_put(table, key, PT_REPLACE, error);
+    pt_entity_change change = plain_change(&key, request->mode == WRITE_MODE_REPLACE);
+    if (change.if_absent != NULL && request->mode_given) {
+        change.if_absent = "WriteMode 'replace', 'merge'";
     }
-    return perform_on_found(table, key, request, error);
+    return pt_entity_write(table, &change, error);
 }
 
 static int refuse_given_column(const char *name, pt_error *error)
@@ -332,7 +337,8 @@ static int refuse_system_columns(const pt_table *table, const pt_write_arguments
     return SQLITE_OK;
 }
 
-static int make_insert_key(pt_table *table, const pt_write_arguments *given, write_mode mode,
+/* Makes the key in table->key. */
+static int make_insert_key(pt_table *table, const pt_write_arguments *given, bool of_any_length,
                            pt_error *error)
 {
     pt_slice partition = {0};
@@ -345,11 +351,52 @@ static int make_insert_key(pt_table *table, const pt_write_arguments *given, wri
     if (rc != SQLITE_OK) {
         return rc;
     }
-    return mode == WRITE_MODE_DELETE ? pt_make_key_of_any_length(table, partition, row, error)
-                                     : pt_make_key(table, partition, row, error);
+    return of_any_length ? pt_make_key_of_any_length(table, partition, row, error)
+                         : pt_make_key(table, partition, row, error);
 }
 
-int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
+/* True if a row gives nothing but the keys and declared columns. */
+static bool gives_columns_only(const pt_table *table, const pt_write_arguments *given)
+{
+    sqlite3_value **tail = given->tail;
+    sqlite3_value **end = tail + PT_TAIL_COUNT + table->config.row_id_count;
+    while (tail != end && sqlite3_value_type(*tail) == SQLITE_NULL) {
+        tail++;
+    }
+    return tail == end;
+}
+
+static int insert_columns(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    int rc = make_insert_key(table, given, false, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_slice key = pt_buffer_slice(&table->key);
+    const pt_column_places *places = pt_entity_last_places(table);
+    const pt_entity_change change = plain_change(&key, pt_is_or_replace(table));
+    uint64_t data_size = 0;
+    bool alike = places != NULL && table->alike.shape == places->shape;
+    if (alike) {
+        rc = pt_template_fill(table, given, &alike, &data_size, error);
+    }
+    if (rc == SQLITE_OK && alike) {
+        return pt_entity_write_template(table, &change, data_size, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_bag_from_insert(table, given, places, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_entity_write(table, &change, error);
+    }
+    /* Two entities of one shape make it likely that more of them follow. */
+    if (rc == SQLITE_OK && places != NULL && table->last_shape == places->shape) {
+        pt_template_make(table, places);
+    }
+    return rc;
+}
+
+static int insert_with_request(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
     write_request request = {0};
     int rc = refuse_system_columns(table, given, error);
@@ -357,10 +404,16 @@ int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
         rc = read_request(table, given, &request, error);
     }
     if (rc == SQLITE_OK) {
-        rc = make_insert_key(table, given, request.mode, error);
+        rc = make_insert_key(table, given, request.mode == WRITE_MODE_DELETE, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_bag_from_insert(table, given, pt_entity_last_places(table), error);
     }
     return rc == SQLITE_OK ? perform(table, pt_buffer_slice(&table->key), &request, error) : rc;
+}
+
+int pt_insert(pt_table *table, const pt_write_arguments *given, pt_error *error)
+{
+    return gives_columns_only(table, given) ? insert_columns(table, given, error)
+                                            : insert_with_request(table, given, error);
 }

@@ -207,6 +207,8 @@ void pt_table_clear(pt_table *table)
     pt_column_map_free(&table->map);
     pt_bag_free(&table->bag);
     pt_bag_free(&table->columns);
+    sqlite3_free(table->alike.fields);
+    sqlite3_free(table->alike.targets);
     pt_buffer_free(&table->key);
     pt_buffer_free(&table->old_key);
     pt_buffer_free(&table->old_record);

@@ -13,6 +13,7 @@
 #include "transaction/connection.h"
 #include "transaction/scan.h"
 #include "transaction/table_directory.h"
+#include "value/value.h"
 
 typedef struct pt_cursor pt_cursor;
 typedef struct pt_table pt_table;
@@ -30,6 +31,15 @@ typedef struct pt_table_form {
     void (*leave_store)(pt_table *table); /* its database was detached: no use of the store stays */
     void (*release)(pt_table *table);     /* frees the module's own members */
 } pt_table_form;
+
+/* An entity of some shape that lacks only the values: table/arguments.h */
+typedef struct pt_template {
+    const pt_shape *shape; /* NULL: there is no template */
+    pt_field *fields;      /* of all properties of the shape */
+    size_t field_capacity;
+    pt_value_target *targets; /* of the declared columns; NULL: not allocated yet */
+    pt_value absent;          /* the target of the columns that the shape does not have */
+} pt_template;
 
 struct pt_table {
     sqlite3_vtab base;
@@ -67,6 +77,7 @@ struct pt_table {
     const pt_shape *last_shape;          /* of the entity stored last, or NULL */
     const pt_column_places *last_places; /* of its shape or an earlier one */
     unsigned last_shape_epoch;
+    pt_template alike;
 };
 
 static inline pt_table *pt_table_of(sqlite3_vtab *vtab)

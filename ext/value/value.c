@@ -44,8 +44,7 @@ int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob)
     return data == NULL && sqlite3_value_type(value) != SQLITE_BLOB ? SQLITE_NOMEM : SQLITE_OK;
 }
 
-/* Reads the text of a TEXT. */
-static int read_argument_bytes(sqlite3_value *value, pt_slice *text)
+int pt_value_text_bytes(sqlite3_value *value, pt_slice *text)
 {
     if (sqlite3_value_encoding(value) != SQLITE_UTF8) {
         return read_value_text(value, text);
@@ -58,7 +57,7 @@ static int read_argument_bytes(sqlite3_value *value, pt_slice *text)
 
 int pt_value_argument_text(sqlite3_value *value, pt_slice *text)
 {
-    return sqlite3_value_type(value) == SQLITE_TEXT ? read_argument_bytes(value, text)
+    return sqlite3_value_type(value) == SQLITE_TEXT ? pt_value_text_bytes(value, text)
                                                     : read_value_text(value, text);
 }
 
@@ -69,7 +68,7 @@ static int read_source(sql_source *from, pt_type declared)
     case SQLITE_BLOB:
         return pt_value_argument_blob(from->value, &from->bytes);
     case SQLITE_TEXT:
-        return read_argument_bytes(from->value, &from->bytes);
+        return pt_value_text_bytes(from->value, &from->bytes);
     default:
         return declared == PT_STRING ? read_value_text(from->value, &from->bytes) : SQLITE_OK;
     }
@@ -137,7 +136,7 @@ bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZ
     return sqlite3_value_frombind(value) && pt_value_integral_real(value, text);
 }
 
-static bool sql_to_int64(const sql_source *from, pt_value *out)
+static inline bool sql_to_int64(const sql_source *from, pt_value *out)
 {
     switch (from->type) {
     case SQLITE_INTEGER:
@@ -152,7 +151,7 @@ static bool sql_to_int64(const sql_source *from, pt_value *out)
     }
 }
 
-static bool sql_to_int32(const sql_source *from, pt_value *out)
+static inline bool sql_to_int32(const sql_source *from, pt_value *out)
 {
     return sql_to_int64(from, out) && pt_value_integer_type(out->integer) == PT_INT32;
 }
@@ -179,7 +178,7 @@ static bool sql_to_double(const sql_source *from, pt_value *out)
     }
 }
 
-static bool sql_to_boolean(const sql_source *from, pt_value *out)
+static inline bool sql_to_boolean(const sql_source *from, pt_value *out)
 {
     if (from->type == SQLITE_INTEGER) {
         out->integer = sqlite3_value_int64(from->value);
@@ -352,6 +351,92 @@ int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column
     }
     return run_conversion(&from, declared != PT_NONE ? declared : sql_own_type(&from), column, out,
                           error);
+}
+
+static inline bool text_to_datetime(sqlite3_value *value, pt_value *out)
+{
+    pt_slice text;
+    return pt_value_text_bytes(value, &text) == SQLITE_OK && pt_ticks_parse(text, &out->integer);
+}
+
+/*
+ * Converts a value that SQLite has in the form in which the type is mostly given, and adds the
+ * bytes that it takes in the data of a record. Returns false for every other value, and when out of
+ * memory.
+ */
+static inline bool convert_usual_form(sqlite3_value *value, const pt_value_target *target,
+                                      uint64_t *data_size)
+{
+    int sql_type = sqlite3_value_type(value);
+    const sql_source from = {.value = value, .type = SQLITE_INTEGER};
+    pt_value *out = target->value;
+    switch (target->usual) {
+    case PT_STRING:
+        if (sql_type != SQLITE_TEXT || pt_value_text_bytes(value, &out->bytes) != SQLITE_OK) {
+            return false;
+        }
+        *data_size += out->bytes.size + 1;
+        return true;
+    case PT_INT32:
+        return sql_type == SQLITE_INTEGER && sql_to_int32(&from, out);
+    case PT_INT64:
+        return sql_type == SQLITE_INTEGER && sql_to_int64(&from, out);
+    case PT_BOOLEAN:
+        return sql_type == SQLITE_INTEGER && sql_to_boolean(&from, out);
+    case PT_DOUBLE:
+        if (sql_type == SQLITE_FLOAT) {
+            out->real = sqlite3_value_double(value);
+        }
+        return sql_type == SQLITE_FLOAT;
+    case PT_DATETIME:
+        return sql_type == SQLITE_TEXT && text_to_datetime(value, out);
+    default:
+        return sql_type == SQLITE_NULL && target->type == PT_NONE;
+    }
+}
+
+/* noinline, so that the values that do not need it do not pay for it. */
+__attribute__((noinline)) static int convert_alike(sqlite3_value *value,
+                                                   const pt_value_target *target, bool *alike,
+                                                   uint64_t *data_size, pt_error *error)
+{
+    pt_value converted = {.type = PT_NONE};
+    int rc = pt_value_from_sql(value, target->declared, target->column, &converted, error);
+    *alike = rc == SQLITE_OK && converted.type == target->type;
+    if (*alike && converted.type != PT_NONE) {
+        *target->value = converted;
+        *data_size += pt_value_data_size(&converted);
+    }
+    return rc;
+}
+
+pt_value_target pt_value_target_of(pt_type declared, const char *column, pt_value *value)
+{
+    bool keeps = declared == PT_NONE &&
+                 (value->type == PT_STRING || value->type == PT_INT32 || value->type == PT_DOUBLE);
+    return (pt_value_target){.type = value->type,
+                             .usual = declared == value->type || keeps ? value->type : PT_NONE,
+                             .declared = declared,
+                             .column = column,
+                             .value = value};
+}
+
+int pt_values_from_sql(sqlite3_value **values, const pt_value_target *targets, int count,
+                       bool *alike, uint64_t *data_size, pt_error *error)
+{
+    const pt_value_target *end = targets + count;
+    uint64_t size = 0;
+    *alike = true;
+    for (const pt_value_target *target = targets; target != end; target++, values++) {
+        if (!convert_usual_form(*values, target, &size)) {
+            int rc = convert_alike(*values, target, alike, &size, error);
+            if (rc != SQLITE_OK || !*alike) {
+                return rc;
+            }
+        }
+    }
+    *data_size = size;
+    return SQLITE_OK;
 }
 
 /* SQLite would turn a NULL pointer into an SQL NULL. */

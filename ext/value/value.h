@@ -29,6 +29,9 @@ bool pt_value_bound_integer(sqlite3_value *value, char text[PT_BOUND_INTEGER_SIZ
  */
 int pt_value_argument_text(sqlite3_value *value, pt_slice *text);
 
+/* The same for an argument that is known to be a TEXT. */
+int pt_value_text_bytes(sqlite3_value *value, pt_slice *text);
+
 /* Reads the bytes of a BLOB; NULL if it is empty. SQLITE_OK or SQLITE_NOMEM. */
 int pt_value_argument_blob(sqlite3_value *value, pt_slice *blob);
 
@@ -58,6 +61,27 @@ void pt_value_describe(sqlite3_value *value, char description[PT_DESCRIPTION_SIZ
  */
 int pt_value_from_sql(sqlite3_value *value, pt_type declared, const char *column, pt_value *out,
                       pt_error *error);
+
+/* A column, and the property that an entity of a known shape has for it. */
+typedef struct pt_value_target {
+    pt_value *value;    /* receives the property's value; its type is set and stays */
+    pt_type type;       /* the same type; PT_NONE: the shape has no such property */
+    pt_type usual;      /* the type if SQL values in its usual form get it; else PT_NONE */
+    pt_type declared;   /* of the column */
+    const char *column; /* its name */
+} pt_value_target;
+
+/* The type of `value` is that of the property. */
+pt_value_target pt_value_target_of(pt_type declared, const char *column, pt_value *value);
+
+/*
+ * Converts the values of all columns of an entity as pt_value_from_sql does. Stops at the first one
+ * that gets another type than its target has, and sets *alike to false. Otherwise sets *data_size
+ * to the bytes of data that the record of the entity has. SQLITE_NOMEM; SQLITE_MISMATCH with the
+ * message of pt_value_from_sql.
+ */
+int pt_values_from_sql(sqlite3_value **values, const pt_value_target *targets, int count,
+                       bool *alike, uint64_t *data_size, pt_error *error);
 
 /*
  * Returns a property to SQLite: STRING as TEXT; INT32, INT64 and BOOLEAN as INTEGER; DOUBLE as

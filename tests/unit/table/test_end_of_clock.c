@@ -113,6 +113,9 @@ static void the_clock_ends_within_a_statement(void **state)
         {"INSERT INTO t VALUES('p', '3', 'three', 3), ('p', '4', 'four', 4), ('p', '5', 'five', 5)",
          3},
         {"INSERT INTO t VALUES('p', '3', printf('%.5000c', 'y'), 3), ('p', '4', 'four', 4)", 2},
+        {"INSERT INTO t VALUES('p', '3', 'x', 3), ('p', '4', 'y', 4), ('p', '5', 'z', 5), "
+         "('p', '6', 'a row like the last one', 6)",
+         4},
         {"UPDATE t SET N = N + 1", 2},
         {"INSERT INTO q(Body) VALUES('c'), ('d')", 2},
         {"SELECT u.* FROM held, pt_queue_update('q', held.MessageId, held.PopReceipt, 5) AS u", 2},

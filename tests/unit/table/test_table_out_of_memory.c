@@ -15,8 +15,13 @@
 #define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
 #define MESSAGE "0639308784992341940_" ID
 
-#define TWENTY_COLUMNS                                                                             \
-    "c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19, c20"
+#define NINETEEN_COLUMNS                                                                           \
+    "c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19"
+#define TWENTY_COLUMNS NINETEEN_COLUMNS ", c20"
+#define NINETEEN_NUMBERS "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19"
+#define NINETEEN_NULLS                                                                             \
+    "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "   \
+    "NULL, NULL, NULL, NULL"
 
 enum { TABLE_T = 1, TABLE_JOBS = 3 };
 
@@ -155,6 +160,13 @@ static const struct trial {
     {"INSERT INTO w(PartitionKey, RowKey, Properties, " TWENTY_COLUMNS ") VALUES ('p', '2', "
      "'{\"a\":1}', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)",
      SQLITE_OK, true, false},
+    /* Like the last row, but with a large value, after a row of another kind. */
+    {"INSERT INTO w(PartitionKey, RowKey, Properties, WriteMode, c20, " NINETEEN_COLUMNS ") VALUES "
+     "('y', '1', NULL, NULL, 'x', " NINETEEN_NUMBERS "), "
+     "('y', '2', NULL, NULL, 'x', " NINETEEN_NUMBERS "), "
+     "('p', '1', '{\"a\":2}', 'merge', NULL, " NINETEEN_NULLS "), "
+     "('y', '3', NULL, NULL, hex(zeroblob(1500)), " NINETEEN_NUMBERS ")",
+     SQLITE_OK, true, false},
     {"UPDATE w SET (" TWENTY_COLUMNS ") = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, "
      "17, 18, 19, 20)",
      SQLITE_OK, true, false},
@@ -269,6 +281,28 @@ static void statements_fail_whole_in_utf16(void **state)
     statements_fail_whole("UTF-16le");
 }
 
+/* The rows before it leave a template, which it fills. */
+static void a_row_like_the_last_fails_whole(void **state)
+{
+    (void)state;
+    static const struct trial row = {"INSERT OR REPLACE INTO t(PartitionKey, RowKey, n, s) "
+                                     "VALUES ('y', '3', 3, 'a text')",
+                                     SQLITE_OK, true, false};
+    open_seen("UTF-16le");
+    put_back();
+    char *before = look();
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        sqlite3 *db = open_connected();
+        run_sql(db, "INSERT INTO t(PartitionKey, RowKey, n, s) VALUES ('y', '1', 1, 'x'), "
+                    "('y', '2', 2, 'y'); DELETE FROM t WHERE PartitionKey = 'y'");
+        hit = try(&row, db, n, before);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+    sqlite3_free(before);
+    close_seen();
+}
+
 /* A number that is no mode is shown as text. */
 static void a_mode_that_is_a_number_takes_memory(void **state)
 {
@@ -327,6 +361,7 @@ int main(void)
 {
     failing_malloc_install();
     const struct CMUnitTest tests[] = {
+        store_test(a_row_like_the_last_fails_whole),
         store_test(statements_fail_whole_in_utf8),
         store_test(statements_fail_whole_in_utf16),
         store_test(a_mode_that_is_a_number_takes_memory),
