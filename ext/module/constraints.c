@@ -68,7 +68,7 @@ void pt_constraint_describe_key(sqlite3_index_info *info, int i, pt_plan_constra
     constraint->number = is_number_literal(info, i);
 }
 
-/* No case for GLOB: SQLite turns `key GLOB 'x*'` into bounds, key >= 'x' and key < 'y'. */
+/* No case for GLOB: that is up to the kind of table. */
 static pt_plan_op plan_op(unsigned char op)
 {
     switch (op) {

@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/text.h"
 #include "entity/key.h"
 
 bool pt_interval_is_empty(const pt_interval *interval)
@@ -186,4 +187,33 @@ void pt_condition_drop_entities(pt_key_condition *entities, const pt_key_conditi
         }
     }
     entities->point_count = kept;
+}
+
+/* --- Patterns --- */
+
+static bool is_wildcard(uint8_t c)
+{
+    return c == '*' || c == '?' || c == '[';
+}
+
+/* True if GLOB takes other bytes for the same character as these. */
+static bool is_ambiguous(const uint8_t *character, size_t size)
+{
+    return size == 0 || (size == 3 && pt_utf8_decode(character, size) >= 0xFFFD);
+}
+
+pt_slice pt_glob_beginning(pt_slice pattern)
+{
+    size_t ascii = 0;
+    size_t at = 0;
+    while (at < pattern.size && pattern.data[at] != 0 && !is_wildcard(pattern.data[at])) {
+        const uint8_t *character = pattern.data + at;
+        size_t size = pt_utf8_size(pt_slice_of(character, pattern.size - at));
+        if (is_ambiguous(character, size)) {
+            return pt_slice_of(pattern.data, ascii);
+        }
+        ascii += at == ascii && size == 1 ? 1 : 0;
+        at += size;
+    }
+    return pt_slice_of(pattern.data, at);
 }

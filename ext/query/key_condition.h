@@ -1,6 +1,6 @@
 /*
  * Intervals of byte strings, and conditions on one key column: an interval, or a list of points, or
- * both.
+ * both. Patterns of GLOB.
  *
  * All intervals are half-open. A bound that includes or excludes its own value becomes half-open by
  * one appended byte: see the enum below.
@@ -75,5 +75,14 @@ void pt_condition_drop_outside(pt_key_condition *condition);
 /* Removes the entity keys whose PartitionKey or RowKey does not meet its condition. */
 void pt_condition_drop_entities(pt_key_condition *entities, const pt_key_condition *partition,
                                 const pt_key_condition *row);
+
+/* --- Patterns --- */
+
+/*
+ * The literal beginning of a pattern of GLOB, with which all keys begin that match. A NUL ends the
+ * pattern. GLOB reads bytes that are not UTF-8, and the code points from U+FFFD to U+FFFF, in its
+ * own way: if there are any, only the ASCII before them counts.
+ */
+pt_slice pt_glob_beginning(pt_slice pattern);
 
 #endif

@@ -64,6 +64,18 @@ static bool is_exact(pt_plan_column column)
     return column == PT_PLAN_EK || column == PT_PLAN_ROW_ID;
 }
 
+/* A pattern of GLOB becomes a term of its literal beginning. */
+static pt_plan_op op_of_term(pt_plan_op op)
+{
+    return op == PT_OP_GLOB ? PT_OP_STARTS_WITH : op;
+}
+
+/* The bit that says that a term's argument is a pattern. */
+static unsigned pattern_bit(int term)
+{
+    return term == PT_TERM_PK_STARTS_WITH ? PT_PLAN_PK_PATTERN : PT_PLAN_RK_PATTERN;
+}
+
 /* The term that expresses a constraint, or PT_TERM_COUNT. */
 static int term_for(const pt_plan_query *query, int index)
 {
@@ -72,19 +84,19 @@ static int term_for(const pt_plan_query *query, int index)
         bool used = constraint->usable && constraint->op == PT_OP_MATCH;
         return used ? PT_TERM_FILTER : PT_TERM_COUNT;
     }
+    pt_plan_op op = op_of_term(constraint->op);
     bool other_order = query->other_text_order && !is_exact(constraint->column);
     /* No row id looks like a number, so a number just finds nothing. */
-    bool as_number = constraint->number && constraint->op != PT_OP_STARTS_WITH &&
-                     constraint->column != PT_PLAN_ROW_ID;
+    bool as_number =
+        constraint->number && op != PT_OP_STARTS_WITH && constraint->column != PT_PLAN_ROW_ID;
     if (!constraint->usable || !constraint->binary || as_number ||
-        (other_order && constraint->op != PT_OP_EQ)) {
+        (other_order && op != PT_OP_EQ)) {
         return PT_TERM_COUNT;
     }
     bool in = constraint->in && index < IN_CONSTRAINTS;
     int term = 0;
-    while (term < PT_TERM_COUNT &&
-           (plan_terms[term].column != constraint->column ||
-            plan_terms[term].op != constraint->op || plan_terms[term].in != in)) {
+    while (term < PT_TERM_COUNT && (plan_terms[term].column != constraint->column ||
+                                    plan_terms[term].op != op || plan_terms[term].in != in)) {
         term++;
     }
     return term;
@@ -98,7 +110,8 @@ static bool may_omit(const pt_plan_query *query, int index, int argument)
 {
     pt_plan_column column = query->constraints[index].column;
     bool decided = column == PT_PLAN_FILTER || is_exact(column) || !query->other_text_order;
-    return decided && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
+    bool whole = query->constraints[index].op != PT_OP_GLOB;
+    return decided && whole && index < OMIT_CONSTRAINTS && argument <= OMIT_ARGUMENTS;
 }
 
 /* Beside an OR, SQLite passes the argument of a table-valued function twice, once as part of the
@@ -127,8 +140,21 @@ pt_plan_filter pt_plan_check_filter(const pt_plan_query *query)
     return filters > 1 ? PT_PLAN_FILTER_TWICE : PT_PLAN_FILTER_FITS;
 }
 
-/* Chooses the first constraint for each term and numbers the arguments. Returns the terms' bits and
- * PT_PLAN_CHECKED. */
+/* Sets uses[i] for the constraint that a term has been chosen for. Returns the bits that come with
+ * it. */
+static unsigned use_constraint(const pt_plan_query *query, int i, int term, int argument,
+                               pt_plan_use *uses)
+{
+    uses[i] = (pt_plan_use){
+        .argument = argument, .omit = may_omit(query, i, argument), .in = plan_terms[term].in};
+    if (query->constraints[i].op == PT_OP_GLOB) {
+        return pattern_bit(term);
+    }
+    return uses[i].omit || term >= PT_TERM_EK_EQ ? 0 : PT_PLAN_CHECKED;
+}
+
+/* Chooses the first constraint for each term, a pattern only if there is no other, and numbers the
+ * arguments. Returns the terms' bits, PT_PLAN_CHECKED and the bits of patterns. */
 static unsigned choose_plan_terms(const pt_plan_query *query, pt_plan_use *uses)
 {
     int chosen[PT_TERM_COUNT];
@@ -136,7 +162,10 @@ static unsigned choose_plan_terms(const pt_plan_query *query, pt_plan_use *uses)
     for (int i = 0; i < query->constraint_count; i++) {
         uses[i] = (pt_plan_use){0};
         int term = term_for(query, i);
-        if (term < PT_TERM_COUNT && !has_term(bits, term)) {
+        bool better = term < PT_TERM_COUNT && (!has_term(bits, term) ||
+                                               (query->constraints[chosen[term]].op == PT_OP_GLOB &&
+                                                query->constraints[i].op != PT_OP_GLOB));
+        if (better) {
             bits |= PT_PLAN_TERM(term);
             chosen[term] = i;
         }
@@ -144,12 +173,7 @@ static unsigned choose_plan_terms(const pt_plan_query *query, pt_plan_use *uses)
     int argument = 0;
     for (int term = 0; term < PT_TERM_COUNT; term++) {
         if (has_term(bits, term)) {
-            int i = chosen[term];
-            argument++;
-            uses[i] = (pt_plan_use){.argument = argument,
-                                    .omit = may_omit(query, i, argument),
-                                    .in = plan_terms[term].in};
-            bits |= uses[i].omit || term >= PT_TERM_EK_EQ ? 0 : PT_PLAN_CHECKED;
+            bits |= use_constraint(query, chosen[term], term, ++argument, uses);
         }
     }
     return bits;
@@ -264,6 +288,7 @@ static const double PARTITION_ROWS = 200;
 static const double IN_VALUES = 10;
 static const double BOUND_SHARE = 0.25;  /* of the keys meet an inequality */
 static const double PREFIX_SHARE = 0.05; /* of the keys have the prefix */
+static const double PATTERN_SHARE = 0.5; /* the same of a pattern, which may have no prefix */
 static const double FILTER_SHARE = 0.02; /* of the rows pass a Filter */
 static const double SEEK_COST = 5;
 static const double LEFT_FILTER_FACTOR =
@@ -290,7 +315,8 @@ static double values_left(unsigned bits, int first, double all)
         values *= BOUND_SHARE;
     }
     if (first != PT_TERM_EK_EQ && has_term(bits, first + PT_TERM_PK_STARTS_WITH)) {
-        values *= PREFIX_SHARE;
+        bool pattern = (bits & pattern_bit(first + PT_TERM_PK_STARTS_WITH)) != 0;
+        values *= pattern ? PATTERN_SHARE : PREFIX_SHARE;
     }
     return values;
 }
@@ -375,6 +401,13 @@ bool pt_plan_is_table_scan(unsigned bits)
            !has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_ROW_ID_IN);
 }
 
+bool pt_plan_relies_on_pattern(unsigned bits)
+{
+    const unsigned others = PT_PLAN_TERM(PT_TERM_PK_STARTS_WITH) - PT_PLAN_TERM(PT_TERM_PK_EQ);
+    return (bits & PT_PLAN_PK_PATTERN) != 0 && (bits & others) == 0 &&
+           !has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_ROW_ID_IN);
+}
+
 /* --- Sentence --- */
 
 /* The service's name for a query with these terms. */
@@ -447,6 +480,17 @@ const char *pt_plan_constant_sentence(unsigned bits)
     return NULL;
 }
 
+static const char *term_text(unsigned bits, int term)
+{
+    if (term == PT_TERM_PK_STARTS_WITH && (bits & PT_PLAN_PK_PATTERN) != 0) {
+        return "PartitionKey GLOB ?";
+    }
+    if (term == PT_TERM_RK_STARTS_WITH && (bits & PT_PLAN_RK_PATTERN) != 0) {
+        return "RowKey GLOB ?";
+    }
+    return plan_terms[term].text;
+}
+
 char *pt_plan_sentence(unsigned bits)
 {
     sqlite3_str *sentence = sqlite3_str_new(NULL);
@@ -454,7 +498,7 @@ char *pt_plan_sentence(unsigned bits)
     const char *separator = ": ";
     for (int term = 0; term < PT_TERM_FILTER; term++) {
         if (has_term(bits, term)) {
-            sqlite3_str_appendf(sentence, "%s%s", separator, plan_terms[term].text);
+            sqlite3_str_appendf(sentence, "%s%s", separator, term_text(bits, term));
             separator = " AND ";
         }
     }

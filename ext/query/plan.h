@@ -47,6 +47,10 @@ enum {
 #define PT_PLAN_DISTINCT (1u << 26)   /* one row of each partition is enough; see table/cursor.c */
 #define PT_PLAN_CHECKED (1u << 27)    /* SQLite checks a term on PartitionKey or RowKey again */
 #define PT_PLAN_CONDITIONS (1u << 28) /* arguments for conditions follow: table/conditions.h */
+/* The argument of PT_TERM_..._STARTS_WITH is a pattern of GLOB, whose literal beginning counts.
+ * SQLite checks the pattern. */
+#define PT_PLAN_PK_PATTERN (1u << 29)
+#define PT_PLAN_RK_PATTERN (1u << 30)
 
 typedef enum pt_plan_column {
     PT_PLAN_OTHER,
@@ -69,6 +73,7 @@ typedef enum pt_plan_op {
     PT_OP_MATCH, /* on Filter, = is a MATCH too */
     PT_OP_LIMIT,
     PT_OP_OFFSET, /* LIMIT and OFFSET have no column; SQLite applies them */
+    PT_OP_GLOB,
 } pt_plan_op;
 
 typedef struct pt_plan_constraint {
@@ -129,6 +134,10 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses);
 /* True if no term on PartitionKey, EntityKey or a row id bounds what the plan reads. The text of a
  * Filter may still bound it. */
 bool pt_plan_is_table_scan(unsigned bits);
+
+/* True if a pattern, but no other term on PartitionKey, EntityKey or a row id bounds what the plan
+ * reads. A pattern that begins with a wildcard does not. */
+bool pt_plan_relies_on_pattern(unsigned bits);
 
 /*
  * Describes the plan in the service's words, e.g. "range query: PartitionKey=? AND RowKey>=? AND

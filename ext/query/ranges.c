@@ -177,6 +177,19 @@ static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, compari
     return rc == SQLITE_OK ? apply_text(ranges, condition, how, text) : rc;
 }
 
+/* --- Patterns of GLOB --- */
+
+static int apply_pattern(pt_ranges *ranges, pt_key_condition *condition, sqlite3_value *value)
+{
+    if (sqlite3_value_type(value) == SQLITE_NULL) {
+        ranges->nothing = true;
+        return SQLITE_OK;
+    }
+    pt_slice pattern;
+    int rc = text_of_copy(&ranges->arena, value, &pattern);
+    return rc == SQLITE_OK ? apply_starts_with(ranges, condition, pt_glob_beginning(pattern)) : rc;
+}
+
 /* --- EntityKey --- */
 
 /* Every BLOB is greater than all numbers and texts. */
@@ -285,7 +298,13 @@ static int apply_in(pt_ranges *ranges, pt_key_condition *condition, int term,
     return SQLITE_OK;
 }
 
-static int apply_term(pt_ranges *ranges, int term, sqlite3_value *argument)
+static bool is_pattern(unsigned plan_bits, int term)
+{
+    return (term == PT_TERM_PK_STARTS_WITH && (plan_bits & PT_PLAN_PK_PATTERN) != 0) ||
+           (term == PT_TERM_RK_STARTS_WITH && (plan_bits & PT_PLAN_RK_PATTERN) != 0);
+}
+
+static int apply_term(pt_ranges *ranges, unsigned plan_bits, int term, sqlite3_value *argument)
 {
     pt_key_condition *condition = &ranges->partition;
     if (term >= PT_TERM_EK_EQ) {
@@ -299,6 +318,9 @@ static int apply_term(pt_ranges *ranges, int term, sqlite3_value *argument)
     }
     if (term == PT_TERM_ROW_ID_EQ) {
         return apply_row_id(ranges, argument);
+    }
+    if (is_pattern(plan_bits, term)) {
+        return apply_pattern(ranges, condition, argument);
     }
     return condition == &ranges->entity ? apply_to_blob(ranges, how, argument)
                                         : apply_to_text(ranges, condition, how, argument);
@@ -368,7 +390,7 @@ int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value
     int next = 0;
     for (int term = 0; term < PT_TERM_COUNT && next < argc; term++) {
         if ((plan_bits & PT_PLAN_TERM(term)) != 0) {
-            int rc = apply_term(ranges, term, argv[next]);
+            int rc = apply_term(ranges, plan_bits, term, argv[next]);
             if (rc != SQLITE_OK) {
                 return fail_term(rc, term, argv[next], error);
             }
@@ -406,6 +428,12 @@ bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
                 restrict_condition(&ranges->arena, &ranges->entity, entity);
     combine_conditions(ranges);
     return done;
+}
+
+bool pt_ranges_scan_table(const pt_ranges *ranges, unsigned plan_bits)
+{
+    bool all = !ranges->nothing && pt_condition_is_always(&ranges->partition);
+    return pt_plan_is_table_scan(plan_bits) || (all && pt_plan_relies_on_pattern(plan_bits));
 }
 
 void pt_ranges_free(pt_ranges *ranges)

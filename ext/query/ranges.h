@@ -33,6 +33,9 @@ typedef struct pt_ranges {
  * compare it; no key contains one. PartitionKey and RowKey are less than every BLOB. EntityKey is
  * greater than every TEXT and number. Only a TEXT can be a row id.
  *
+ * With PT_PLAN_PK_PATTERN or PT_PLAN_RK_PATTERN the ranges hold the keys that begin as the pattern,
+ * up to its first wildcard.
+ *
  * An integer bound to a parameter is compared with PartitionKey and RowKey as its text, and so is a
  * bound REAL that is an integer (pt_value_bound_integer), except where SQLite would then compare
  * the key with the text of the REAL. This holds for CAST(? AS ...) too, and where SQLite puts the
@@ -52,6 +55,10 @@ int pt_ranges_set(pt_ranges *ranges, unsigned plan_bits, int argc, sqlite3_value
  */
 bool pt_ranges_restrict(pt_ranges *ranges, const pt_key_condition *partition,
                         const pt_key_condition *row, const pt_key_condition *entity);
+
+/* True if nothing in the plan bounds the partitions (pt_plan_is_table_scan), or only a pattern that
+ * begins with a wildcard. */
+bool pt_ranges_scan_table(const pt_ranges *ranges, unsigned plan_bits);
 
 void pt_ranges_free(pt_ranges *ranges);
 

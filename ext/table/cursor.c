@@ -395,7 +395,7 @@ static int open_or_reuse_scan(pt_cursor *cursor, pt_error *error)
 
 static int check_scan_is_allowed(const pt_cursor *cursor, pt_error *error)
 {
-    if (!cursor->table->config.deny_scan || !pt_plan_is_table_scan(cursor->plan) ||
+    if (!cursor->table->config.deny_scan || !pt_ranges_scan_table(&cursor->ranges, cursor->plan) ||
         (has_filter(cursor) && pt_row_filter_bounds_partitions(&cursor->filter))) {
         return SQLITE_OK;
     }
@@ -531,9 +531,6 @@ static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_err
     if (rc == SQLITE_OK && has_filter(cursor)) {
         rc = pt_row_filter_set(&cursor->filter, &cursor->table->config, argv[--argc], error);
     }
-    if (rc == SQLITE_OK) {
-        rc = check_scan_is_allowed(cursor, error);
-    }
     if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
         return search_point(cursor, argv, error);
     }
@@ -545,6 +542,9 @@ static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_err
     }
     if (rc == SQLITE_OK) {
         rc = set_ranges(cursor, argc, argv, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = check_scan_is_allowed(cursor, error);
     }
     return rc == SQLITE_OK ? search_from_start(cursor, error) : rc;
 }

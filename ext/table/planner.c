@@ -30,9 +30,20 @@ static pt_plan_column plan_column(const void *context, int index)
     }
 }
 
+/*
+ * GLOB is left to older versions, which pass one in the ON of a LEFT JOIN to the table on the left,
+ * whose rows must stay. They turn most `key GLOB 'x*'` into bounds, key >= 'x' and key < 'y'.
+ */
+enum { GLOB_SINCE_SQLITE = 3051001 };
+
 static pt_plan_constraint plan_constraint(const void *table, sqlite3_index_info *info, int i)
 {
-    return pt_constraint_of_entity(plan_column, table, info, i);
+    pt_plan_constraint constraint = pt_constraint_of_entity(plan_column, table, info, i);
+    if (info->aConstraint[i].op == SQLITE_INDEX_CONSTRAINT_GLOB &&
+        sqlite3_libversion_number() >= GLOB_SINCE_SQLITE) {
+        constraint.op = PT_OP_GLOB;
+    }
+    return constraint;
 }
 
 /*

@@ -35,8 +35,15 @@ SELECT v FROM T WHERE PartitionKey IN ('a', 'c') AND RowKey >= 'c1';
 SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey > 'b' AND RowKey < 'b';
 
 -- GLOB with a prefix gives bounds as well, which SQLite works out; LIKE ignores case and gives none.
+-- Recent versions also tell of the GLOB itself, whose prefix may then look like a number.
 SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey GLOB 'c*';
 SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey LIKE 'C%';
+SELECT v FROM T WHERE PartitionKey = 'b' AND RowKey GLOB 'c' || '[12]';
+SELECT count(*) FROM T WHERE PartitionKey GLOB '[bc]' AND RowKey GLOB '2026-*';
+SELECT count(*) FROM T WHERE PartitionKey GLOB NULL OR RowKey GLOB x'6332';
+SELECT count(*) FROM T WHERE RowKey NOT GLOB 'c*' AND v GLOB '1*';
+SELECT p, count(v) FROM Wanted LEFT JOIN T ON PartitionKey = p AND RowKey GLOB r || '*' GROUP BY p;
+SELECT count(p) FROM T LEFT JOIN Wanted ON RowKey GLOB lower('C') || '*' AND p = 'c';
 
 -- Partition scans, of one, of some, of a range of partitions.
 SELECT v FROM T WHERE PartitionKey = 'b';

@@ -1,5 +1,9 @@
 #include "fixtures/cmocka.h"
 
+#include <sqlite3.h>
+
+#include "entity/key.h"
+#include "fixtures/random_bits.h"
 #include "query/key_condition.h"
 
 static pt_slice text(const char *string)
@@ -127,6 +131,87 @@ static void points_are_sorted_and_merged(void **state)
     assert_true(pt_condition_is_never(&condition));
 }
 
+/* --- Patterns --- */
+
+static void a_pattern_begins_with_what_all_matches_begin_with(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *pattern;
+        const char *beginning;
+    } cases[] = {
+        {"", ""},
+        {"*", ""},
+        {"?a", ""},
+        {"[a]b", ""},
+        {"abc", "abc"},
+        {"ab*cd", "ab"},
+        {"ab?", "ab"},
+        {"ab[c]", "ab"},
+        {"a]b*", "a]b"},
+        {"\\*", "\\"},
+        {"\xC3\xA9*", "\xC3\xA9"},
+        {"a\xF4\x8F\xBF\xBF*", "a\xF4\x8F\xBF\xBF"},
+        {"\xED\x9F\xBF", "\xED\x9F\xBF"},
+        {"a\xEF\xBF\xBC*", "a\xEF\xBF\xBC"},
+        {"a\xEF\xBF\xBD*", "a"},  /* also what is not UTF-8 */
+        {"a\xEF\xBF\xBE*", "a"},  /* GLOB reads U+FFFD */
+        {"a\xEF\xBF\xBF", "a"},   /* the same */
+        {"a\xED\xA0\x80", "a"},   /* half of a pair of UTF-16 */
+        {"a\xFF*", "a"},          /* not UTF-8 */
+        {"a\x80*", "a"},          /* GLOB reads U+0080 */
+        {"ab\xC3\xA9\x80", "ab"}, /* GLOB reads one character of three bytes */
+        {"a\xE0\x83\xA9*", "a"},  /* GLOB reads U+00E9 */
+        {"a\xC3\xA9"
+         "b\xFF",
+         "a"}, /* only the ASCII counts */
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        assert_text(pt_glob_beginning(text(cases[i].pattern)), cases[i].beginning);
+    }
+    assert_text(pt_glob_beginning(pt_slice_of("a\0*", 3)), "a");
+}
+
+/* SQLite's own judgement, of random patterns and keys. */
+static void no_match_begins_otherwise(void **state)
+{
+    (void)state;
+    static const char *const pieces[] = {"a",
+                                         "b",
+                                         "*",
+                                         "?",
+                                         "[ab]",
+                                         "\xC3\xA9",
+                                         "\xEF\xBF\xBD",
+                                         "\xE3\xA9\x80",
+                                         "\xEF\xBF\xBE",
+                                         "\xFF",
+                                         "\x80",
+                                         "\xC2\x80",
+                                         "\xE0\x83\xA9",
+                                         "\xC3",
+                                         "]",
+                                         "\xF0\x9F\x98\x80"};
+    enum { PIECES = sizeof pieces / sizeof *pieces, ROUNDS = 200000, LONGEST = 4 };
+    int matches = 0;
+    for (int round = 0; round < ROUNDS; round++) {
+        char pattern[20] = "";
+        char key[20] = "";
+        for (uint64_t i = random_bits() % LONGEST; i > 0; i--) {
+            strcat(pattern, pieces[random_bits() % PIECES]);
+        }
+        for (uint64_t i = random_bits() % LONGEST; i > 0; i--) {
+            strcat(key, pieces[random_bits() % PIECES]);
+        }
+        if (pt_key_is_valid_text(text(key)) && sqlite3_strglob(pattern, key) == 0) {
+            pt_slice beginning = pt_glob_beginning(text(pattern));
+            assert_memory_equal(key, beginning.data, beginning.size);
+            matches++;
+        }
+    }
+    assert_true(matches > ROUNDS / 100);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -135,6 +220,8 @@ int main(void)
         cmocka_unit_test(points_are_found_from_both_ends),
         cmocka_unit_test(a_condition_is_interval_and_points),
         cmocka_unit_test(points_are_sorted_and_merged),
+        cmocka_unit_test(a_pattern_begins_with_what_all_matches_begin_with),
+        cmocka_unit_test(no_match_begins_otherwise),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,7 +49,8 @@ static void read_operator(const char *text, pt_plan_constraint *constraint)
         pt_plan_op op;
     } operators[] = {{">=", PT_OP_GE},         {"<=", PT_OP_LE},   {">", PT_OP_GT},
                      {"<", PT_OP_LT},          {"=", PT_OP_EQ},    {"in", PT_OP_EQ},
-                     {"^", PT_OP_STARTS_WITH}, {"m", PT_OP_MATCH}, {"#", PT_OP_OTHER}};
+                     {"^", PT_OP_STARTS_WITH}, {"m", PT_OP_MATCH}, {"#", PT_OP_OTHER},
+                     {"*", PT_OP_GLOB}};
     for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
         if (strncmp(text, operators[i].text, strlen(operators[i].text)) == 0) {
             constraint->op = operators[i].op;
@@ -158,6 +159,13 @@ static void what_cannot_be_a_range_is_left_to_sqlite(void **state)
     assert_uses("p> p> p>", "", "1 0 0");
     assert_uses("p>! p>~ p>", "", "0 0 1");
     assert_uses("p= p= r= r=", "", "1 0 2 0");
+    /* SQLite checks patterns; one yields to pt_starts_with. */
+    assert_uses("p* r*", "", "1c 2c");
+    assert_uses("p* p* r= p>", "", "2c 0 3 1");
+    assert_uses("r* r^ p=", "", "0 2 1");
+    assert_uses("r^ r* p=", "", "2 0 1");
+    assert_uses("r*5 p*~ e* i* x*", "", "1c 0 0 0 0");
+    assert_uses("r* p*!", "u", "0 0");
     assert_uses("p> pin r^ r= e< e=", "u", "0 1ci 0 2c 4 3");
 }
 
@@ -374,7 +382,7 @@ static void cost_tells_good_plans_from_bad(void **state)
 {
     (void)state;
     static const char *const from_best_to_worst[] = {
-        "p= r=", "p= r>= r<", "p= r>=", "p=", "pin", "r=", "p>", ""};
+        "p= r=", "p= r>= r<", "p= r>=", "p= r*", "p=", "pin", "r=", "p>", "p*", ""};
     for (size_t i = 1; i < sizeof from_best_to_worst / sizeof *from_best_to_worst; i++) {
         assert_true(cost_of(from_best_to_worst[i - 1]) < cost_of(from_best_to_worst[i]));
     }
@@ -463,6 +471,10 @@ static void plans_are_told_in_the_services_words(void **state)
     assert_sentence("p= i= fm", "", "", "point query: PartitionKey=? AND _rowid_=?, Filter");
     assert_sentence("p= r>= r<", "", "", "range query: PartitionKey=? AND RowKey>=? AND RowKey<?");
     assert_sentence("p= r^", "", "", "range query: PartitionKey=? AND pt_starts_with(RowKey,?)");
+    assert_sentence("p= r*", "", "", "range query: PartitionKey=? AND RowKey GLOB ?");
+    assert_sentence("p* r*", "", "", "partition range scan: PartitionKey GLOB ? AND RowKey GLOB ?");
+    assert_sentence("p* r^", "", "",
+                    "partition range scan: PartitionKey GLOB ? AND pt_starts_with(RowKey,?)");
     assert_sentence("p= e>", "", "", "range query: PartitionKey=? AND EntityKey>?");
     assert_sentence("pin r> r<=", "", "",
                     "range queries: PartitionKey IN (?) AND RowKey>? AND RowKey<=?");
@@ -500,7 +512,28 @@ static void a_scan_is_what_no_partition_and_no_entity_bounds(void **state)
                                           "e=", "ein", "e>", "e>=", "e<", "e<="};
     for (size_t i = 0; i < sizeof bounded / sizeof *bounded; i++) {
         assert_false(pt_plan_is_table_scan(plan_of(bounded[i], "", "").bits));
+        assert_false(pt_plan_relies_on_pattern(plan_of(bounded[i], "", "").bits));
     }
+    assert_true(pt_plan_relies_on_pattern(plan_of("p*", "", "").bits));
+    assert_true(pt_plan_relies_on_pattern(plan_of("p* r= x=", "", "").bits));
+    static const char *const also_bounded[] = {"p* p=", "p* pin", "p* p<", "p* p^",
+                                               "p* e>", "i= p*",  "r*",    ""};
+    for (size_t i = 0; i < sizeof also_bounded / sizeof *also_bounded; i++) {
+        assert_false(pt_plan_relies_on_pattern(plan_of(also_bounded[i], "", "").bits));
+    }
+}
+
+/* PT_PLAN_CHECKED would refuse a bound REAL that counts as an integer. */
+static void a_pattern_does_not_make_other_terms_checked(void **state)
+{
+    (void)state;
+    assert_int_equal(plan_of("p= r*", "", "").bits & (PT_PLAN_CHECKED | PT_PLAN_RK_PATTERN),
+                     PT_PLAN_RK_PATTERN);
+    assert_int_equal(plan_of("p= r>", "", "").bits & (PT_PLAN_CHECKED | PT_PLAN_RK_PATTERN), 0);
+    assert_int_equal(plan_of("p* r^", "", "").bits & (PT_PLAN_PK_PATTERN | PT_PLAN_RK_PATTERN),
+                     PT_PLAN_PK_PATTERN);
+    assert_int_equal(plan_of("p*", "p", "dp").bits & PT_PLAN_DISTINCT, PT_PLAN_DISTINCT);
+    assert_int_equal(plan_of("r*", "p", "dp").bits & PT_PLAN_DISTINCT, 0);
 }
 
 /* All plans of up to three terms. */
@@ -566,6 +599,7 @@ int main(void)
         cmocka_unit_test(another_term_never_costs_more),
         cmocka_unit_test(plans_are_told_in_the_services_words),
         cmocka_unit_test(a_scan_is_what_no_partition_and_no_entity_bounds),
+        cmocka_unit_test(a_pattern_does_not_make_other_terms_checked),
         cmocka_unit_test(constant_sentences_are_those_that_would_be_written),
         cmocka_unit_test(a_sentence_survives_no_failed_allocation),
     };

@@ -224,6 +224,60 @@ static void a_prefix_is_always_a_text(void **state)
     assert_true(ranges.nothing);
 }
 
+static int set_ranges_of_patterns(unsigned bits, int argc, sqlite3_value **argv)
+{
+    return set_ranges(bits | PT_PLAN_PK_PATTERN | PT_PLAN_RK_PATTERN, argc, argv);
+}
+
+static void ask_patterns(const char *where)
+{
+    term_table_filter = set_ranges_of_patterns;
+    asked = false;
+    assert_int_equal(term_table_query(db, where), SQLITE_OK);
+    assert_true(asked);
+}
+
+static void a_pattern_is_its_literal_beginning(void **state)
+{
+    (void)state;
+    ask_patterns("t6 = 'ab*c' AND t13 = '2026-?'");
+    assert_interval(&ranges.partition, BYTES("ab"), BYTES("ab\xFF"));
+    assert_interval(&ranges.row, BYTES("2026-"), BYTES("2026-\xFF"));
+    ask_patterns("t6 = x'61622a' AND t13 = 12");
+    assert_interval(&ranges.partition, BYTES("ab"), BYTES("ab\xFF"));
+    assert_interval(&ranges.row, BYTES("12"), BYTES("12\xFF"));
+    ask_patterns("t6 = 'a' || char(0) || 'b' AND t13 = 2.50");
+    assert_interval(&ranges.partition, BYTES("a"), BYTES("a\xFF"));
+    assert_interval(&ranges.row, BYTES("2.5"), BYTES("2.5\xFF"));
+    ask_patterns("t6 = '*' AND t13 = ''");
+    assert_true(pt_condition_is_always(&ranges.partition));
+    assert_true(pt_condition_is_always(&ranges.row));
+    assert_false(ranges.nothing);
+    ask_patterns("t6 = 'a*' AND t4 = 'ab' AND t3 = 'aa'");
+    assert_interval(&ranges.partition, BYTES("aa"), BYTES("ab"));
+    ask_patterns("t0 = 'ab' AND t6 = 'b*'");
+    assert_true(ranges.nothing);
+    ask_patterns("t6 = NULL");
+    assert_true(ranges.nothing);
+}
+
+/* A pattern that begins with a wildcard leaves all partitions. */
+static void a_pattern_may_scan_the_table(void **state)
+{
+    (void)state;
+    unsigned alone = PT_PLAN_TERM(PT_TERM_PK_STARTS_WITH) | PT_PLAN_PK_PATTERN;
+    unsigned bounded = alone | PT_PLAN_TERM(PT_TERM_PK_GE);
+    ask_patterns("t6 = '*b'");
+    assert_true(pt_ranges_scan_table(&ranges, alone));
+    assert_false(pt_ranges_scan_table(&ranges, bounded));
+    assert_false(pt_ranges_scan_table(&ranges, PT_PLAN_TERM(PT_TERM_PK_STARTS_WITH)));
+    assert_true(pt_ranges_scan_table(&ranges, 0));
+    ask_patterns("t6 = 'a*b'");
+    assert_false(pt_ranges_scan_table(&ranges, alone));
+    ask_patterns("t6 = NULL");
+    assert_false(pt_ranges_scan_table(&ranges, alone));
+}
+
 static int set_ranges_that_are_refused(unsigned bits, int argc, sqlite3_value **argv)
 {
     pt_error error = PT_ERROR_NONE;
@@ -344,11 +398,13 @@ static void a_list_that_cannot_be_read_is_an_error(void **state)
 static int failing_at;
 static bool failed;
 
+static unsigned bits_with_failure;
+
 static int set_with_failure(unsigned bits, int argc, sqlite3_value **argv)
 {
     pt_ranges_free(&ranges);
     failing_malloc_arm(failing_at, false);
-    int rc = set_ranges(bits, argc, argv);
+    int rc = set_ranges(bits | bits_with_failure, argc, argv);
     failed = failing_malloc_disarm();
     return rc;
 }
@@ -387,9 +443,11 @@ static void running_out_of_memory_is_told(void **state)
         "t15 IN (x'610062', zeroblob(9000)) AND t4 = hex(zeroblob(5000))",
         "t20 = hex(zeroblob(5000)) || '/' || hex(zeroblob(5000))",
         "t21 IN (SELECT hex(zeroblob(2000)) || '/' || value FROM json_each('[1,2,3,4,5]'))",
+        "t6 = hex(zeroblob(5000)) || '*'",
     };
     term_table_filter = set_with_failure;
     for (size_t i = 0; i < sizeof queries / sizeof *queries; i++) {
+        bits_with_failure = strncmp(queries[i], "t6 ", 3) == 0 ? PT_PLAN_PK_PATTERN : 0;
         failed = true;
         for (failing_at = 0; failed; failing_at++) {
             failed = false;
@@ -414,6 +472,8 @@ int main(void)
         cmocka_unit_test(bound_reals_that_are_integers_compare_as_those),
         cmocka_unit_test(other_bound_reals_are_refused),
         cmocka_unit_test(a_prefix_is_always_a_text),
+        cmocka_unit_test(a_pattern_is_its_literal_beginning),
+        cmocka_unit_test(a_pattern_may_scan_the_table),
         cmocka_unit_test(other_numbers_are_refused),
         cmocka_unit_test(lists_are_sorted_and_distinct),
         cmocka_unit_test(more_conditions_narrow_ranges),
