@@ -232,8 +232,6 @@ static void free_large_values(met_values *values)
 
 /* --- The check --- */
 
-enum { DROPPED_KEY_SIZE = 2 * PT_KEY_TABLE_SIZE };
-
 typedef struct check_run {
     pt_check_report report;
     pt_check_facts facts;
@@ -243,11 +241,6 @@ typedef struct check_run {
 } check_run;
 
 /* --- Describing a place --- */
-
-static uint32_t table_id_at(pt_slice key, size_t at)
-{
-    return key.size >= at + PT_KEY_TABLE_SIZE ? pt_get_be32(key.data + at) : 0;
-}
 
 /* "table 'Employee'" or "table number 7", from sqlite3_malloc. */
 static char *describe_table(check_run *self, uint32_t id)
@@ -275,17 +268,21 @@ static char *describe_entity(const char *table, pt_slice key)
 static char *describe_key(void *context, pt_slice key)
 {
     check_run *self = context;
-    if (key.size < PT_KEY_TABLE_SIZE) {
+    uint32_t id;
+    if (pt_key_read_table(key, &id) == 0) {
         return sqlite3_mprintf("a key of %d bytes", (int)key.size);
     }
-    uint32_t id = pt_get_be32(key.data);
     if (id == PT_TABLE_CATALOG) {
         char name[PT_EXCERPT_SIZE];
         pt_excerpt(pt_key_entity(key), name);
         return sqlite3_mprintf("the catalogue's table %Q", name);
     }
     bool is_part = id == PT_TABLE_CHUNKS || id == PT_TABLE_GARBAGE;
-    char *table = describe_table(self, is_part ? table_id_at(key, PT_KEY_TABLE_SIZE) : id);
+    uint32_t owner = id;
+    if (is_part && pt_key_read_table(pt_key_entity(key), &owner) == 0) {
+        owner = 0;
+    }
+    char *table = describe_table(self, owner);
     if (table == NULL || id == PT_TABLE_GARBAGE) {
         return table;
     }
@@ -337,9 +334,9 @@ static bool is_table_id(const check_run *self, uint32_t id)
 
 static int check_dropped_table(check_run *self, pt_slice key, pt_slice record)
 {
-    uint32_t id = table_id_at(key, PT_KEY_TABLE_SIZE);
+    uint32_t id;
     pt_slice content;
-    if (key.size != DROPPED_KEY_SIZE || !is_table_id(self, id) ||
+    if (pt_key_read_garbage(key, &id) == 0 || !is_table_id(self, id) ||
         !pt_unseal(key, record, &content) || content.size != 1 || content.data[0] != 1) {
         return report_problem(self, key, "the note that it was dropped is damaged");
     }
@@ -482,10 +479,10 @@ static int check_chunk(check_run *self, pt_slice key, pt_slice record)
 static int check_stored_record(void *context, pt_slice key, pt_slice record, pt_error *error)
 {
     check_run *self = context;
-    uint32_t id = table_id_at(key, 0);
+    uint32_t id;
     int rc;
-    if (key.size < PT_KEY_TABLE_SIZE) {
-        rc = report_problem(self, key, "it is too short to be a key");
+    if (pt_key_read_table(key, &id) == 0) {
+        rc = report_problem(self, key, "it does not begin with the id of a table");
     } else if (id == PT_TABLE_CATALOG) {
         rc = check_catalog_entry(self, key, record);
     } else if (id == PT_TABLE_GARBAGE) {

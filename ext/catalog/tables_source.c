@@ -233,9 +233,11 @@ int pt_catalog_source_seek(pt_catalog_source *source, pt_slice low, pt_slice hig
 {
     pt_key_begin(&source->low, source->table_id);
     pt_buffer_append_slice(&source->low, low);
-    pt_key_begin(&source->high, bounded ? source->table_id : source->table_id + 1);
     if (bounded) {
+        pt_key_begin(&source->high, source->table_id);
         pt_buffer_append_slice(&source->high, high);
+    } else {
+        pt_key_begin_after(&source->high, source->table_id);
     }
     if (source->low.failed || source->high.failed) {
         return pt_error_nomem(error);

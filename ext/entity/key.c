@@ -8,18 +8,138 @@ enum { ESCAPE_SIZE = 3 }; /* bytes of %XX */
 enum { PLAIN_STEP = 8 };  /* bytes of a text that are checked together */
 enum { LAST_CODE_POINT = 0x10FFFF, BEFORE_SURROGATES = 0xD7FF, AFTER_SURROGATES = 0xE000 };
 
-void pt_key_write_garbage(uint32_t table_id, uint8_t key[PT_KEY_GARBAGE_SIZE])
+#define NO_TABLE UINT32_MAX
+
+/* --- Table ids in keys --- */
+
+uint32_t pt_key_wide_table(const uint8_t *bytes)
 {
-    pt_put_be32(key, PT_TABLE_GARBAGE);
-    pt_put_be32(key + PT_KEY_TABLE_SIZE, table_id);
+    switch (bytes[0]) {
+    case PT_KEY_TABLE_16_BITS:
+        return (uint32_t)bytes[1] << 8 | bytes[2];
+    case PT_KEY_TABLE_32_BITS:
+        return pt_get_be32(bytes + 1);
+    case PT_KEY_GARBAGE:
+        return PT_TABLE_GARBAGE;
+    case PT_KEY_CHUNKS:
+        return PT_TABLE_CHUNKS;
+    default:
+        return NO_TABLE;
+    }
+}
+
+size_t pt_key_put_table(uint8_t bytes[PT_KEY_TABLE_MAX], uint32_t table_id)
+{
+    if (table_id >= PT_TABLE_GARBAGE) {
+        bytes[0] = table_id == PT_TABLE_GARBAGE ? PT_KEY_GARBAGE : PT_KEY_CHUNKS;
+        return 1;
+    }
+    if (table_id <= PT_KEY_SMALL_TABLE) {
+        bytes[0] = (uint8_t)table_id;
+        return 1;
+    }
+    if (table_id <= UINT16_MAX) {
+        bytes[0] = PT_KEY_TABLE_16_BITS;
+        bytes[1] = (uint8_t)(table_id >> 8);
+        bytes[2] = (uint8_t)table_id;
+        return 1 + sizeof(uint16_t);
+    }
+    bytes[0] = PT_KEY_TABLE_32_BITS;
+    pt_put_be32(bytes + 1, table_id);
+    return PT_KEY_TABLE_MAX;
+}
+
+/* Writes the id again to see if it is written in the one way. */
+size_t pt_key_read_table(pt_slice bytes, uint32_t *table_id)
+{
+    uint8_t again[PT_KEY_TABLE_MAX];
+    if (!pt_key_has_table(bytes)) {
+        return 0;
+    }
+    *table_id = pt_key_table(bytes);
+    size_t size = pt_key_put_table(again, *table_id);
+    return size == pt_key_table_size(bytes) && memcmp(again, bytes.data, size) == 0 ? size : 0;
+}
+
+static size_t read_owned(pt_slice logical, uint8_t kind, uint32_t *table_id)
+{
+    if (logical.size == 0 || logical.data[0] != kind) {
+        return 0;
+    }
+    size_t size = pt_key_read_table(pt_slice_of(logical.data + 1, logical.size - 1), table_id);
+    return size != 0 && *table_id < PT_TABLE_ID_LIMIT ? 1 + size : 0;
+}
+
+size_t pt_key_read_chunks(pt_slice logical, uint32_t *table_id)
+{
+    return read_owned(logical, PT_KEY_CHUNKS, table_id);
+}
+
+size_t pt_key_read_garbage(pt_slice logical, uint32_t *table_id)
+{
+    size_t size = read_owned(logical, PT_KEY_GARBAGE, table_id);
+    return size == logical.size ? size : 0;
+}
+
+/* --- Starts --- */
+
+pt_key_start pt_key_start_of_table(uint32_t table_id)
+{
+    pt_key_start start;
+    start.size = (uint8_t)pt_key_put_table(start.bytes, table_id);
+    return start;
+}
+
+static pt_key_start start_of_owned(uint8_t kind, uint32_t table_id)
+{
+    pt_key_start start = {.bytes = {kind}};
+    start.size = (uint8_t)(1 + pt_key_put_table(start.bytes + 1, table_id));
+    return start;
+}
+
+pt_key_start pt_key_start_of_chunks(uint32_t table_id)
+{
+    return start_of_owned(PT_KEY_CHUNKS, table_id);
+}
+
+pt_key_start pt_key_start_of_garbage(uint32_t table_id)
+{
+    return start_of_owned(PT_KEY_GARBAGE, table_id);
+}
+
+/* Drops trailing bytes FF and increments the last byte. Every table's id has a byte below FF. */
+pt_key_start pt_key_start_after(pt_key_start start)
+{
+    while (start.bytes[start.size - 1] == UINT8_MAX) {
+        start.size--;
+    }
+    start.bytes[start.size - 1]++;
+    return start;
+}
+
+/* --- Logical keys --- */
+
+/* Not inlined, so that the usual case need not save registers for it. */
+__attribute__((noinline)) static void append_wide_table(pt_buffer *buffer, uint32_t table_id)
+{
+    pt_key_start start = pt_key_start_of_table(table_id);
+    pt_buffer_append_slice(buffer, pt_key_start_slice(&start));
 }
 
 void pt_key_begin(pt_buffer *buffer, uint32_t table_id)
 {
-    uint8_t id[PT_KEY_TABLE_SIZE];
-    pt_put_be32(id, table_id);
     pt_buffer_clear(buffer);
-    pt_buffer_append(buffer, id, sizeof id);
+    if (table_id <= PT_KEY_SMALL_TABLE) {
+        pt_buffer_append_byte(buffer, (uint8_t)table_id);
+    } else {
+        append_wide_table(buffer, table_id);
+    }
+}
+
+void pt_key_begin_after(pt_buffer *buffer, uint32_t table_id)
+{
+    pt_key_start after = pt_key_start_after(pt_key_start_of_table(table_id));
+    pt_buffer_assign(buffer, pt_key_start_slice(&after));
 }
 
 /* Checks the room in the buffer only once: every row that is written needs a key. */
@@ -147,7 +267,7 @@ size_t pt_key_from_row_id(pt_slice text, uint8_t *entity_key)
     return divided ? (size_t)(to - entity_key) : 0;
 }
 
-/* --- Logical keys --- */
+/* --- Keys and partitions --- */
 
 pt_keys pt_keys_of(pt_slice logical)
 {

@@ -226,7 +226,7 @@ static int take_entity_entry(void *context, const pt_lmdb_entry *entry, pt_error
     if (!add_link(check, entry, &bucket)) {
         pt_check_problem(check->checking->report,
                          "table number %lld: a link to long keys leads nowhere: entities are lost",
-                         (sqlite3_int64)pt_get_be32(entry->key.data));
+                         (sqlite3_int64)pt_key_table(entry->key));
         return SQLITE_OK;
     }
     if (check->links.failed) {

@@ -187,26 +187,23 @@ static int delete_range(collection *slice, MDB_dbi dbi, pt_slice prefix, bool *g
 static int forget_table(const collection *slice, uint32_t table)
 {
     pt_format_key counts = pt_format_counts_key(table);
-    uint8_t garbage[PT_KEY_GARBAGE_SIZE];
-    pt_key_write_garbage(table, garbage);
+    pt_key_start garbage = pt_key_start_of_garbage(table);
     MDB_val key = pt_lmdb_val(pt_slice_of(counts.bytes, counts.size));
     int mdb_rc = mdb_del(slice->txn, slice->env->meta, &key, NULL);
     if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
         return mdb_rc;
     }
-    key = pt_lmdb_val(pt_slice_of(garbage, sizeof garbage));
+    key = pt_lmdb_val(pt_key_start_slice(&garbage));
     return mdb_del(slice->txn, slice->env->garbage, &key, NULL);
 }
 
 static int collect_table(collection *slice, uint32_t table, bool *gone)
 {
-    uint8_t prefix[2 * PT_KEY_TABLE_SIZE];
-    pt_put_be32(prefix, PT_TABLE_CHUNKS);
-    pt_put_be32(prefix + PT_KEY_TABLE_SIZE, table);
-    pt_slice entities = pt_slice_of(prefix + PT_KEY_TABLE_SIZE, PT_KEY_TABLE_SIZE);
-    int mdb_rc = delete_range(slice, slice->env->entities, entities, gone);
+    pt_key_start entities = pt_key_start_of_table(table);
+    pt_key_start chunks = pt_key_start_of_chunks(table);
+    int mdb_rc = delete_range(slice, slice->env->entities, pt_key_start_slice(&entities), gone);
     if (mdb_rc == MDB_SUCCESS && *gone) {
-        mdb_rc = delete_range(slice, slice->env->chunks, pt_slice_of(prefix, sizeof prefix), gone);
+        mdb_rc = delete_range(slice, slice->env->chunks, pt_key_start_slice(&chunks), gone);
     }
     /* Last: by its entry in `garbage` later commits find what is left of the table. */
     return mdb_rc == MDB_SUCCESS && *gone ? forget_table(slice, table) : mdb_rc;
@@ -228,13 +225,11 @@ static int find_garbage_table(const collection *slice, uint32_t *table)
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
-    const uint8_t *bytes = key.mv_data;
-    if (key.mv_size != PT_KEY_GARBAGE_SIZE || pt_get_be32(bytes) != PT_TABLE_GARBAGE ||
-        !pt_unseal(pt_lmdb_slice(key), pt_lmdb_slice(value), &content)) {
-        return MDB_CORRUPTED;
-    }
-    *table = pt_get_be32(bytes + PT_KEY_TABLE_SIZE);
-    return *table != 0 && *table < PT_TABLE_ID_LIMIT ? MDB_SUCCESS : MDB_CORRUPTED;
+    pt_slice found = pt_lmdb_slice(key);
+    return pt_key_read_garbage(found, table) != 0 && *table != PT_TABLE_CATALOG &&
+                   pt_unseal(found, pt_lmdb_slice(value), &content)
+               ? MDB_SUCCESS
+               : MDB_CORRUPTED;
 }
 
 int pt_lmdb_collect(MDB_txn *txn, const pt_lmdb_env *env, bool *collected)

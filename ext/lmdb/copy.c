@@ -84,9 +84,8 @@ static int note_put(copying *self, const MDB_val *key, const MDB_val *value, int
 static int is_dropped(copying *self, uint32_t table, bool *dropped)
 {
     if (self->last_table != table) {
-        uint8_t garbage[PT_KEY_GARBAGE_SIZE];
-        pt_key_write_garbage(table, garbage);
-        MDB_val key = pt_lmdb_val(pt_slice_of(garbage, sizeof garbage));
+        pt_key_start garbage = pt_key_start_of_garbage(table);
+        MDB_val key = pt_lmdb_val(pt_key_start_slice(&garbage));
         MDB_val value;
         int mdb_rc = mdb_get(self->from, self->source->garbage, &key, &value);
         if (mdb_rc != MDB_SUCCESS && mdb_rc != MDB_NOTFOUND) {
@@ -99,14 +98,11 @@ static int is_dropped(copying *self, uint32_t table, bool *dropped)
     return MDB_SUCCESS;
 }
 
-/* Moves to the first key after a table. The table's keys begin with the same `size` bytes, the last
- * 4 of which are its id. */
-static int skip_table(MDB_cursor *cursor, MDB_val *key, MDB_val *value, size_t size)
+/* Moves to the first key after those with this start. */
+static int skip_keys(MDB_cursor *cursor, MDB_val *key, MDB_val *value, pt_key_start start)
 {
-    uint8_t next[2 * PT_KEY_TABLE_SIZE];
-    memcpy(next, key->mv_data, size);
-    pt_put_be32(next + size - PT_KEY_TABLE_SIZE, pt_get_be32(next + size - PT_KEY_TABLE_SIZE) + 1);
-    *key = pt_lmdb_val(pt_slice_of(next, size));
+    pt_key_start after = pt_key_start_after(start);
+    *key = pt_lmdb_val(pt_key_start_slice(&after));
     return mdb_cursor_get(cursor, key, value, MDB_SET_RANGE);
 }
 
@@ -150,11 +146,13 @@ static int copy_bucket(copying *self, const MDB_val *link_key, const MDB_val *li
 
 /* --- Entities and chunks --- */
 
-/* A sub-database to be copied. The first `prefix` bytes of its keys end with a table's id. */
+/* A sub-database to be copied. */
 typedef struct copied_database {
     MDB_dbi from;
     MDB_dbi to;
-    size_t prefix;
+    /* Reads the id of the table that a key belongs to. Returns 0 if it is damaged. */
+    size_t (*read_table)(pt_slice key, uint32_t *table_id);
+    pt_key_start (*start_of)(uint32_t table_id); /* all keys of the table begin with this */
     bool has_links;
 } copied_database;
 
@@ -174,17 +172,16 @@ static int copy_or_skip(copying *self, const copied_database *database, MDB_curs
                         MDB_val *key, MDB_val *value)
 {
     bool dropped;
-    if (key->mv_size < database->prefix) {
+    uint32_t table;
+    if (database->read_table(pt_lmdb_slice(*key), &table) == 0 || table >= PT_TABLE_ID_LIMIT) {
         return MDB_CORRUPTED;
     }
-    const uint8_t *bytes = key->mv_data;
-    int mdb_rc =
-        is_dropped(self, pt_get_be32(bytes + database->prefix - PT_KEY_TABLE_SIZE), &dropped);
+    int mdb_rc = is_dropped(self, table, &dropped);
     if (mdb_rc != MDB_SUCCESS) {
         return mdb_rc;
     }
     if (dropped) {
-        return skip_table(cursor, key, value, database->prefix);
+        return skip_keys(cursor, key, value, database->start_of(table));
     }
     mdb_rc = copy_with_links(self, database, key, value);
     return mdb_rc == MDB_SUCCESS ? mdb_cursor_get(cursor, key, value, MDB_NEXT) : mdb_rc;
@@ -282,8 +279,10 @@ static int copy_all(copying *self)
 {
     const pt_lmdb_env *from = self->source;
     const pt_lmdb_env *to = &self->target;
-    const copied_database entities = {from->entities, to->entities, PT_KEY_TABLE_SIZE, true};
-    const copied_database chunks = {from->chunks, to->chunks, (size_t)2 * PT_KEY_TABLE_SIZE, false};
+    const copied_database entities = {from->entities, to->entities, pt_key_read_table,
+                                      pt_key_start_of_table, true};
+    const copied_database chunks = {from->chunks, to->chunks, pt_key_read_chunks,
+                                    pt_key_start_of_chunks, false};
     int mdb_rc = copy_database(self, &entities);
     if (mdb_rc == MDB_SUCCESS) {
         mdb_rc = copy_database(self, &chunks);

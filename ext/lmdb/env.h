@@ -72,13 +72,10 @@ pt_lmdb_readers pt_lmdb_env_readers(const pt_lmdb_env *env);
 /* The sub-database that holds a logical key, or the first part of a long one. */
 static inline MDB_dbi pt_lmdb_dbi_of(const pt_lmdb_env *env, pt_slice key)
 {
-    uint32_t table = key.size >= PT_KEY_TABLE_SIZE ? pt_get_be32(key.data) : 0;
-    if (table < PT_TABLE_ID_LIMIT) {
+    if (key.size == 0 || key.data[0] < PT_KEY_GARBAGE) {
         return env->entities;
     }
-    return table == PT_TABLE_GARBAGE  ? env->garbage
-           : table == PT_TABLE_CHUNKS ? env->chunks
-                                      : env->entities;
+    return key.data[0] == PT_KEY_GARBAGE ? env->garbage : env->chunks;
 }
 
 static inline MDB_val pt_lmdb_val(pt_slice slice)

@@ -149,12 +149,12 @@ unsigned pt_lmdb_leaf_ahead(const pt_lmdb_leaf *leaf)
 {
     pt_slice key;
     pt_slice value;
-    unsigned ahead = 0;
+    unsigned left = leaf->left;
     const uint8_t *slot = leaf->slot;
-    while (ahead < leaf->left && pt_lmdb_leaf_read(leaf, slot += leaf->stride, &key, &value)) {
-        ahead++;
+    while (left != 0 && pt_lmdb_leaf_read(leaf, slot += leaf->stride, &key, &value)) {
+        left--;
     }
-    return ahead;
+    return leaf->left - left;
 }
 
 /* --- Bounds --- */

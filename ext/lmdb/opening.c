@@ -158,8 +158,8 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
                             path);
     case PT_FORMAT_OLDER:
         return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q was made by an older version of ptable; open it with that, "
-                            "or name another file",
+                            "store %Q was made by an older version of ptable; export its tables "
+                            "with that version and insert them into a new store",
                             path);
     case PT_FORMAT_NEWER:
         return pt_error_set(error, SQLITE_CANTOPEN,

@@ -55,9 +55,8 @@ static inline bool can_be_read(const pt_lmdb_cursor *cursor, const MDB_val *key,
                                const MDB_val *record)
 {
     const pt_lmdb_env *env = &pt_lmdb_own_snapshot(cursor->base.snapshot)->store->env;
-    return key->mv_size >= PT_KEY_TABLE_SIZE &&
-           (key->mv_size > PT_LMDB_SHORT_KEY_MAX || pt_lmdb_is_in_page(env, key)) &&
-           pt_lmdb_is_in_store(env, record);
+    return (key->mv_size > PT_LMDB_SHORT_KEY_MAX || pt_lmdb_is_in_page(env, key)) &&
+           pt_key_has_table(pt_lmdb_slice(*key)) && pt_lmdb_is_in_store(env, record);
 }
 
 /* Ends a move: at a logical key and its record, or without a position. */

@@ -12,8 +12,6 @@
 #include "lmdb/map.h"
 #include "lmdb/snapshot.h"
 
-enum { CHUNK_KEY_MIN = 2 * PT_KEY_TABLE_SIZE }; /* bytes of a chunk's key up to its table's id */
-
 struct pt_writer {
     pt_lmdb_store *store;
     MDB_txn *txn;
@@ -218,12 +216,11 @@ static int add_to_counts(pt_writer *writer, uint32_t table, int64_t *count, int6
 static inline int count_change(pt_writer *writer, const pt_lmdb_tree *tree, pt_slice key,
                                int64_t records, int64_t bytes)
 {
+    uint32_t table;
     if (tree == &writer->entities) {
-        return add_to_counts(writer, pt_get_be32(key.data), &writer->counted.entities, records,
-                             bytes);
+        return add_to_counts(writer, pt_key_table(key), &writer->counted.entities, records, bytes);
     }
-    if (tree == &writer->chunks && key.size >= CHUNK_KEY_MIN) {
-        uint32_t table = pt_get_be32(key.data + PT_KEY_TABLE_SIZE);
+    if (tree == &writer->chunks && pt_key_read_chunks(key, &table) != 0) {
         return add_to_counts(writer, table, &writer->counted.chunks, records, bytes);
     }
     return MDB_SUCCESS;

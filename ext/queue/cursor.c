@@ -117,11 +117,12 @@ static int seek_bounds(queue_cursor *cursor, unsigned plan, sqlite3_value **argv
     if (bounds.low > 0) {
         pt_key_append(&cursor->low, (pt_slice){0}, pt_slice_text(ticks));
     }
-    bool bounded = bounds.high <= PT_TICKS_MAX;
-    pt_key_begin(&cursor->high, bounded ? cursor->table_id : cursor->table_id + 1);
-    if (bounded) {
+    if (bounds.high <= PT_TICKS_MAX) {
         pt_message_format_ticks(bounds.high, ticks);
+        pt_key_begin(&cursor->high, cursor->table_id);
         pt_key_append(&cursor->high, (pt_slice){0}, pt_slice_text(ticks));
+    } else {
+        pt_key_begin_after(&cursor->high, cursor->table_id);
     }
     return seek_messages(cursor, error);
 }

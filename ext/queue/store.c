@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "entity/damage.h"
+#include "entity/key.h"
 #include "table/entity_writer.h"
 #include "transaction/large_value.h"
 
@@ -80,7 +81,7 @@ int pt_queue_whole_body(const pt_table *table, pt_view *view, pt_slice key,
     if (body->large.size > (uint64_t)limit) {
         return refuse_body_length(message, limit, error);
     }
-    int rc = pt_large_read(view, pt_get_be32(key.data), body, bytes, error);
+    int rc = pt_large_read(view, pt_key_table(key), body, bytes, error);
     return rc == SQLITE_CORRUPT_VTAB ? pt_report_damaged_property(key, pt_slice_text("Body"), error)
                                      : rc;
 }

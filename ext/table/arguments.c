@@ -95,13 +95,13 @@ int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *err
     if (rc == SQLITE_OK) {
         rc = make_table_key(table, partition, row, error);
     }
-    if (rc == SQLITE_OK && table->key.size > PT_KEY_LOGICAL_MAX) {
+    if (rc == SQLITE_OK && table->key.size > PT_KEY_ENTITY_MAX &&
+        pt_key_entity(pt_buffer_slice(&table->key)).size > PT_KEY_ENTITY_MAX) {
         return pt_error_set(
             error, SQLITE_TOOBIG,
             "PartitionKey and RowKey have %lld bytes together; at most %d are possible "
             "(PropertyValueTooLarge)",
-            (long long)partition.size + (long long)row.size,
-            PT_KEY_LOGICAL_MAX - PT_KEY_TABLE_SIZE - 1);
+            (long long)partition.size + (long long)row.size, PT_KEY_ENTITY_MAX - 1);
     }
     return rc;
 }

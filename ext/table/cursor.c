@@ -129,23 +129,18 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
 /* Makes the logical key of a position in the table: table id and entity key. */
 static bool make_position(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
 {
-    pt_buffer_clear(buffer);
-    uint8_t *at = pt_buffer_extend(buffer, PT_KEY_TABLE_SIZE + entity_key.size);
-    if (at == NULL) {
-        return false;
-    }
-    pt_put_be32(at, table_id);
-    if (entity_key.size != 0) {
-        memcpy(at + PT_KEY_TABLE_SIZE, entity_key.data, entity_key.size);
-    }
-    return true;
+    pt_key_begin(buffer, table_id);
+    pt_buffer_append_slice(buffer, entity_key);
+    return !buffer->failed;
 }
 
 static bool make_high(pt_cursor *cursor, const pt_interval *range)
 {
-    const pt_slice table_end = {0};
-    return range->bounded ? make_position(&cursor->high, cursor->table_id, range->high)
-                          : make_position(&cursor->high, cursor->table_id + 1, table_end);
+    if (range->bounded) {
+        return make_position(&cursor->high, cursor->table_id, range->high);
+    }
+    pt_key_begin_after(&cursor->high, cursor->table_id);
+    return !cursor->high.failed;
 }
 
 static pt_direction direction_of(const pt_cursor *cursor)

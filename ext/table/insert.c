@@ -226,7 +226,7 @@ static int check_condition(const write_request *request, pt_slice key, bool foun
 static int find_entity(pt_table *table, pt_slice key, const write_request *request, bool *found,
                        pt_record *record, pt_error *error)
 {
-    if (key.size > PT_KEY_LOGICAL_MAX) {
+    if (pt_key_entity(key).size > PT_KEY_ENTITY_MAX) {
         *found = false;
         return SQLITE_OK;
     }

@@ -147,8 +147,7 @@ static int read_whole_value(const pt_record *record, unsigned index, const pt_en
     if (!pt_type_is_large(value->type)) {
         return SQLITE_OK;
     }
-    int rc =
-        pt_large_read(source->view, pt_get_be32(source->key.data), value, source->bytes, error);
+    int rc = pt_large_read(source->view, pt_key_table(source->key), value, source->bytes, error);
     return rc == SQLITE_CORRUPT_VTAB
                ? pt_report_damaged_property(source->key, record->shape->properties[index].name,
                                             error)

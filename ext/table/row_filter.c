@@ -126,7 +126,7 @@ typedef struct large_value_source {
 static int fetch_large_value(void *context, pt_value *value, pt_error *error)
 {
     const large_value_source *source = context;
-    uint32_t table_id = pt_get_be32(source->row->scan->key.data);
+    uint32_t table_id = pt_key_table(source->row->scan->key);
     return pt_large_read(source->row->scan->view, table_id, value, &source->filter->large, error);
 }
 

@@ -46,7 +46,7 @@ static bool is_entity(uint32_t table_id)
 
 static void compare_operation(survey *seen, const pt_session *session, pt_slice key)
 {
-    if (session != seen->session || pt_get_be32(key.data) != pt_get_be32(seen->key.data)) {
+    if (session != seen->session || pt_key_table(key) != pt_key_table(seen->key)) {
         seen->has_other_table = true;
     } else if (!pt_key_is_in_partition(key, seen->partition)) {
         seen->has_other_partition = true;
@@ -59,7 +59,7 @@ static void compare_operation(survey *seen, const pt_session *session, pt_slice 
 static void survey_entry(survey *seen, const pt_session *session, const pt_pending *pending)
 {
     pt_slice key = pt_pending_key(pending);
-    uint32_t table_id = pt_get_be32(key.data);
+    uint32_t table_id = pt_key_table(key);
     if (table_id == PT_TABLE_CHUNKS && pending->operation != PT_DELETE) {
         seen->bytes += pending->record_size - PT_CHUNK_HEADER;
     } else if (is_entity(table_id)) {

@@ -4,35 +4,32 @@
 #include "base/sqlite.h"
 #include "entity/key.h"
 
-enum {
-    CHUNK_TICKS_AT = 2 * PT_KEY_TABLE_SIZE,
-    CHUNK_ORDINAL_AT = CHUNK_TICKS_AT + 8,
-    CHUNK_NUMBER_AT = CHUNK_ORDINAL_AT + 2
-};
-
-_Static_assert(CHUNK_NUMBER_AT + 4 == PT_CHUNK_KEY_SIZE, "the number is a key's last part");
+/* Where the parts of a key are, after the ids. */
+enum { TICKS_AT = 0, ORDINAL_AT = 8, NUMBER_AT = 10, CHUNK_KEY_REST = 14 };
 
 typedef struct chunk_key {
-    uint8_t bytes[PT_CHUNK_KEY_SIZE];
+    uint8_t bytes[PT_KEY_START_MAX + CHUNK_KEY_REST];
+    size_t start; /* bytes of the ids */
 } chunk_key;
 
 /* The key of a large value's first chunk. */
 static chunk_key first_key(uint32_t table_id, const pt_large *large)
 {
-    chunk_key key = {{0}};
-    pt_put_be32(key.bytes, PT_TABLE_CHUNKS);
-    pt_put_be32(key.bytes + PT_KEY_TABLE_SIZE, table_id);
-    pt_put_be32(key.bytes + CHUNK_TICKS_AT, (uint32_t)((uint64_t)large->ticks >> 32));
-    pt_put_be32(key.bytes + CHUNK_TICKS_AT + 4, (uint32_t)large->ticks);
-    key.bytes[CHUNK_ORDINAL_AT] = (uint8_t)(large->ordinal >> 8);
-    key.bytes[CHUNK_ORDINAL_AT + 1] = (uint8_t)large->ordinal;
+    pt_key_start start = pt_key_start_of_chunks(table_id);
+    chunk_key key = {.start = start.size};
+    uint8_t *rest = key.bytes + key.start;
+    memcpy(key.bytes, start.bytes, start.size);
+    pt_put_be32(rest + TICKS_AT, (uint32_t)((uint64_t)large->ticks >> 32));
+    pt_put_be32(rest + TICKS_AT + 4, (uint32_t)large->ticks);
+    rest[ORDINAL_AT] = (uint8_t)(large->ordinal >> 8);
+    rest[ORDINAL_AT + 1] = (uint8_t)large->ordinal;
     return key;
 }
 
 static pt_slice nth_key(chunk_key *key, uint32_t number)
 {
-    pt_put_be32(key->bytes + CHUNK_NUMBER_AT, number);
-    return pt_slice_of(key->bytes, sizeof key->bytes);
+    pt_put_be32(key->bytes + key->start + NUMBER_AT, number);
+    return pt_slice_of(key->bytes, key->start + CHUNK_KEY_REST);
 }
 
 uint32_t pt_large_chunk_count(const pt_large *large)
@@ -210,15 +207,18 @@ int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *
 
 bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk)
 {
-    if (key.size != PT_CHUNK_KEY_SIZE) {
+    uint32_t table_id;
+    size_t start = pt_key_read_chunks(key, &table_id);
+    if (start == 0 || key.size != start + CHUNK_KEY_REST) {
         return false;
     }
-    const uint8_t *ticks = key.data + CHUNK_TICKS_AT;
+    const uint8_t *rest = key.data + start;
+    const uint8_t *ticks = rest + TICKS_AT;
     *chunk = (pt_chunk_key){
-        .table_id = pt_get_be32(key.data + PT_KEY_TABLE_SIZE),
+        .table_id = table_id,
         .ticks = (int64_t)((uint64_t)pt_get_be32(ticks) << 32 | pt_get_be32(ticks + 4)),
-        .ordinal = (uint16_t)(key.data[CHUNK_ORDINAL_AT] << 8 | key.data[CHUNK_ORDINAL_AT + 1]),
-        .number = pt_get_be32(key.data + CHUNK_NUMBER_AT),
+        .ordinal = (uint16_t)(rest[ORDINAL_AT] << 8 | rest[ORDINAL_AT + 1]),
+        .number = pt_get_be32(rest + NUMBER_AT),
     };
     return true;
 }
@@ -342,7 +342,7 @@ int pt_large_fields_find_gone(pt_session *session, pt_slice key, const pt_bag *k
     bool possible;
     bool found;
     pt_slice bytes;
-    int rc = pt_large_values_possible(session, pt_get_be32(key.data), &possible, error);
+    int rc = pt_large_values_possible(session, pt_key_table(key), &possible, error);
     if (rc != SQLITE_OK || !possible) {
         return rc;
     }

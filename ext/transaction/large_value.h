@@ -2,7 +2,7 @@
  * Large values: strings and binaries that are stored outside their entity's record, in chunks that
  * fit LMDB's pages. They are read only on demand.
  *
- *     key      be32(PT_TABLE_CHUNKS), be32(table id), be64(ticks), be16(ordinal), be32(number)
+ *     key      PT_TABLE_CHUNKS, table id, be64(ticks), be16(ordinal), be32(number)
  *     record   u32 checksum (low half of XXH3_64 over the bytes, seeded with XXH3_64 of the key);
  *              bytes: PT_CHUNK_SIZE of them, fewer in the last one, which may not be empty
  *
@@ -18,7 +18,6 @@
 
 enum {
     PT_CHUNK_SIZE = 2000,
-    PT_CHUNK_KEY_SIZE = 22,
     PT_CHUNK_HEADER = 4,
     /* A record should take a few pages at most. */
     PT_INLINE_SIZE_MAX = 2000,      /* longer values are always large */

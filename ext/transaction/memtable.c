@@ -2,6 +2,7 @@
 
 #include "base/arena.h"
 #include "base/sqlite.h"
+#include "entity/key.h"
 #include "transaction/key_sort.h"
 #include "transaction/memtable_index.h"
 
@@ -138,7 +139,7 @@ static bool is_beyond_all(const pt_memtable *memtable, pt_slice key)
 
 bool pt_memtable_is_beyond_stored(const pt_memtable *memtable, pt_slice key)
 {
-    return memtable->beyond_stored && pt_get_be32(key.data) == memtable->beyond_table &&
+    return memtable->beyond_stored && pt_key_table(key) == memtable->beyond_table &&
            is_beyond_all(memtable, key);
 }
 
@@ -148,7 +149,7 @@ void pt_memtable_note_last_stored(pt_memtable *memtable, uint32_t table_id, pt_s
         return;
     }
     pt_slice last = pt_pending_key(memtable->log[memtable->length - 1]);
-    if (pt_get_be32(last.data) == table_id && pt_slice_compare(last, last_stored) > 0) {
+    if (pt_key_table(last) == table_id && pt_slice_compare(last, last_stored) > 0) {
         memtable->beyond_table = table_id;
         memtable->beyond_stored = true;
     }
@@ -252,7 +253,7 @@ static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t ha
                             .newest = true};
     memcpy(pending->bytes, key.data, key.size);
     /* Before the entry is counted: with an empty log, note_table forgets discarded tables. */
-    note_table(memtable, pt_get_be32(key.data));
+    note_table(memtable, pt_key_table(key));
     memtable->log[memtable->length++] = pending;
     if (memtable->hashed) {
         pt_hash_index_set(&memtable->hash, memtable->log, pending, hash);

@@ -77,7 +77,7 @@ int pt_pending_batches_next(pt_memtable *memtable, const pt_shape_source *shapes
         return SQLITE_DONE;
     }
     pt_slice partition = pt_key_partition(pt_pending_key(pt_memtable_at(node)));
-    uint32_t table_id = pt_get_be32(partition.data);
+    uint32_t table_id = pt_key_table(partition);
     if (table_id >= PT_TABLE_ID_LIMIT) {
         return SQLITE_DONE;
     }
@@ -86,7 +86,7 @@ int pt_pending_batches_next(pt_memtable *memtable, const pt_shape_source *shapes
         !go_after_partition(position, partition)) {
         return SQLITE_NOMEM;
     }
-    batch->partition_key =
-        pt_slice_of(position->data + PT_KEY_TABLE_SIZE, position->size - PT_KEY_TABLE_SIZE - 1);
+    batch->partition_key = pt_key_entity(pt_buffer_slice(position));
+    batch->partition_key.size--; /* without PT_KEY_PARTITION_END */
     return SQLITE_ROW;
 }

@@ -1,6 +1,7 @@
 #include "transaction/scan.h"
 
 #include "base/sqlite.h"
+#include "entity/key.h"
 
 /* No memtable has this version, so the scan will seek its place before it steps. */
 #define NEVER_SEEN UINT64_MAX
@@ -233,7 +234,7 @@ int pt_scan_seek(pt_scan *scan, pt_slice low, pt_slice high, pt_direction direct
     bool forward = direction == PT_FORWARD;
     scan->valid = false;
     scan->direction = direction;
-    scan->table_id = pt_get_be32(low.data);
+    scan->table_id = pt_key_table(low);
     if (!pt_buffer_assign(&scan->limit, forward ? high : low)) {
         return pt_error_nomem(error);
     }

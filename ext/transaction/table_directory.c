@@ -6,7 +6,7 @@
 #include "base/sqlite.h"
 #include "entity/key.h"
 
-enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_SIZE + PT_TABLE_NAME_MAX };
+enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_MAX + PT_TABLE_NAME_MAX };
 
 enum {
     GARBAGE_FORMAT = 1,
@@ -22,11 +22,11 @@ static uint8_t lower_case(uint8_t c)
 static size_t write_key(pt_slice name, uint8_t key[KEY_MAX])
 {
     size_t length = name.size < PT_TABLE_NAME_MAX ? name.size : PT_TABLE_NAME_MAX;
-    pt_put_be32(key, PT_TABLE_CATALOG);
+    size_t size = pt_key_put_table(key, PT_TABLE_CATALOG);
     for (size_t i = 0; i < length; i++) {
-        key[PT_KEY_TABLE_SIZE + i] = lower_case(name.data[i]);
+        key[size++] = lower_case(name.data[i]);
     }
-    return PT_KEY_TABLE_SIZE + length;
+    return size;
 }
 
 static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_error *error)
@@ -44,7 +44,7 @@ static int make_key(const char *name, uint8_t key[KEY_MAX], size_t *size, pt_err
 
 bool pt_table_entry_read(pt_slice key, pt_slice record, pt_table_entry *entry)
 {
-    size_t length = key.size - PT_KEY_TABLE_SIZE;
+    size_t length = pt_key_entity(key).size;
     pt_slice content;
     /* The seal also covers the key, so an entry that moved to another name does not open. */
     if (!pt_unseal(key, record, &content) || content.size < RECORD_NAME + length ||
@@ -135,7 +135,7 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
                             "store %Q has given out all its table ids; use another store",
                             pt_session_store(session)->path);
     }
-    size_t length = size - PT_KEY_TABLE_SIZE;
+    size_t length = strlen(name);
     size_t kind_size = kind != PT_TABLE_OF_ENTITIES ? 1 : 0;
     size_t record_size = RECORD_NAME + length + kind_size + PT_SEAL_SIZE;
     uint8_t *record = pt_session_put(session, pt_slice_of(key, size), PT_INSERT, record_size);
@@ -156,9 +156,8 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
 /* Does both operations or nothing. */
 static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
 {
-    uint8_t bytes[PT_KEY_GARBAGE_SIZE];
-    pt_slice garbage = pt_slice_of(bytes, sizeof bytes);
-    pt_key_write_garbage(id, bytes);
+    pt_key_start bytes = pt_key_start_of_garbage(id);
+    pt_slice garbage = pt_key_start_slice(&bytes);
     /* In one row, so that a failure after the removal brings the entry back. */
     size_t row = pt_session_begin_row(session);
     int rc = pt_session_remove(session, key, error);
@@ -199,9 +198,8 @@ int pt_table_directory_remove(pt_session *session, pt_view *view, const char *na
 int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_error *error)
 {
     uint8_t low[KEY_MAX];
-    uint8_t high[PT_KEY_TABLE_SIZE];
     size_t low_size = write_key(from, low);
-    pt_put_be32(high, PT_TABLE_CATALOG + 1);
+    pt_key_start high = pt_key_start_after(pt_key_start_of_table(PT_TABLE_CATALOG));
     walk->begun = false;
     int rc = pt_scan_open(&walk->scan, view, error);
     if (rc != SQLITE_OK) {
@@ -209,7 +207,7 @@ int pt_table_walk_open(pt_table_walk *walk, pt_view *view, pt_slice from, pt_err
     }
     /* A statement that creates a table for each one it walks over must come to an end. */
     pt_scan_freeze(&walk->scan);
-    return pt_scan_seek(&walk->scan, pt_slice_of(low, low_size), pt_slice_of(high, sizeof high),
+    return pt_scan_seek(&walk->scan, pt_slice_of(low, low_size), pt_key_start_slice(&high),
                         PT_FORWARD, error);
 }
 
@@ -344,8 +342,7 @@ static int add_change(pt_view *view, const pt_pending *pending, changes *sum, pt
 
 static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *error)
 {
-    if (!pt_view_has_pending(view) ||
-        !pt_memtable_may_hold(view->memtable, pt_get_be32(prefix.data))) {
+    if (!pt_view_has_pending(view) || !pt_memtable_may_hold(view->memtable, pt_key_table(prefix))) {
         return SQLITE_OK;
     }
     pt_memtable_node *node;
@@ -365,20 +362,17 @@ static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *e
 
 int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts, pt_error *error)
 {
-    uint8_t entities[PT_KEY_TABLE_SIZE];
-    uint8_t chunks[2 * PT_KEY_TABLE_SIZE];
+    pt_key_start entities = pt_key_start_of_table(table_id);
+    pt_key_start chunks = pt_key_start_of_chunks(table_id);
     changes of_entities = {0};
     changes of_chunks = {0};
     pt_table_counts stored;
-    pt_put_be32(entities, table_id);
-    pt_put_be32(chunks, PT_TABLE_CHUNKS);
-    pt_put_be32(chunks + PT_KEY_TABLE_SIZE, table_id);
     int rc = view->snapshot->store->engine->counts(view->snapshot, table_id, &stored, error);
     if (rc == SQLITE_OK) {
-        rc = add_changes(view, pt_slice_of(entities, sizeof entities), &of_entities, error);
+        rc = add_changes(view, pt_key_start_slice(&entities), &of_entities, error);
     }
     if (rc == SQLITE_OK) {
-        rc = add_changes(view, pt_slice_of(chunks, sizeof chunks), &of_chunks, error);
+        rc = add_changes(view, pt_key_start_slice(&chunks), &of_chunks, error);
     }
     if (rc == SQLITE_OK) {
         counts->entities = pt_add_counts(stored.entities, of_entities.records);

@@ -2,7 +2,7 @@
  * The table catalogue: the tables that a store has. It is table 0 of the store, and is read and
  * written like any other table:
  *
- *     key      be32(0), the table's name with A-Z in lower case
+ *     key      PT_TABLE_CATALOG, the table's name with A-Z in lower case
  *     record   u8 format: 1; u32 table id, little-endian; the name as it was given; u8 kind;
  *              sealed (base/seal.h)
  *

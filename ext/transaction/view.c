@@ -53,10 +53,8 @@ static int find_last_entity(pt_view *view, uint32_t table_id, pt_error *error)
 {
     const pt_engine *engine = view->snapshot->store->engine;
     pt_last_key *last = &view->last_key;
-    uint8_t low[PT_KEY_TABLE_SIZE];
-    uint8_t high[PT_KEY_TABLE_SIZE];
-    pt_put_be32(low, table_id);
-    pt_put_be32(high, table_id + 1);
+    pt_key_start low = pt_key_start_of_table(table_id);
+    pt_key_start high = pt_key_start_after(low);
     pt_engine_cursor *cursor;
     int rc = engine->cursor_open(view->snapshot, &cursor, error);
     if (rc != SQLITE_OK) {
@@ -65,7 +63,7 @@ static int find_last_entity(pt_view *view, uint32_t table_id, pt_error *error)
     /* Unknown until the search has succeeded: a failure must not leave half an answer. */
     pt_buffer_clear(&last->key);
     last->known = false;
-    rc = engine->cursor_seek(cursor, pt_slice_of(high, sizeof high), pt_slice_of(low, sizeof low),
+    rc = engine->cursor_seek(cursor, pt_key_start_slice(&high), pt_key_start_slice(&low),
                              PT_BACKWARD, error);
     /* Copy the key: it is valid only until the cursor is closed. */
     if (rc == SQLITE_OK && cursor->valid && !pt_buffer_assign(&last->key, cursor->key)) {
@@ -81,7 +79,7 @@ static int find_last_entity(pt_view *view, uint32_t table_id, pt_error *error)
 static int is_beyond_snapshot(pt_view *view, pt_slice key, bool *beyond, pt_error *error)
 {
     pt_last_key *last = &view->last_key;
-    uint32_t table_id = pt_get_be32(key.data);
+    uint32_t table_id = pt_key_table(key);
     *beyond = false;
     if (view->memtable == NULL || pt_memtable_length(view->memtable) < WRITES_BEFORE_LAST_KEY) {
         return SQLITE_OK;

@@ -12,7 +12,7 @@ void pt_write_set_free(pt_write_set *set)
 /* The catalogue is the table with the lowest id, so its keys come first. */
 bool pt_write_set_changes_catalog(const pt_write_set *set)
 {
-    return set->count != 0 && pt_get_be32(set->entries[0]->bytes) == PT_TABLE_CATALOG;
+    return set->count != 0 && pt_key_table(pt_pending_key(set->entries[0])) == PT_TABLE_CATALOG;
 }
 
 static int undo_writes(pt_writer *writer, const pt_engine *engine, const pt_write_set *set,

@@ -6,9 +6,7 @@ static const char text_letters[] = "flen";
 
 size_t raw_write_partition(uint8_t key[RAW_KEY_SIZE], uint32_t table, const char *partition_key)
 {
-    for (int i = 0; i < RAW_TABLE_SIZE; i++) {
-        key[i] = (uint8_t)(table >> (24 - 8 * i));
-    }
+    key[0] = (uint8_t)table;
     memcpy(key + RAW_TABLE_SIZE, partition_key, KEY_SIZE);
     key[RAW_PARTITION_SIZE - 1] = 0;
     return RAW_PARTITION_SIZE;

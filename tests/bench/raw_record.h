@@ -1,7 +1,7 @@
 /*
  * The records and keys of LMDB's side, as small and as quick to read as a ptable's or smaller:
  *
- *     key       be32(table) | PartitionKey | 00 | RowKey
+ *     key       u8 table | PartitionKey | 00 | RowKey
  *     record    16 bytes, what a ptable has for checksum and time | f64 Salary | i32 Age
  *               | u16 ends[4] of the texts in the data | data: FirstName, LastName, Email, Note,
  *               each with a NUL
@@ -13,7 +13,7 @@
 #include "bench/digest.h"
 
 enum {
-    RAW_TABLE_SIZE = 4,
+    RAW_TABLE_SIZE = 1,
     RAW_PARTITION_SIZE = RAW_TABLE_SIZE + KEY_SIZE + 1,
     RAW_KEY_SIZE = RAW_PARTITION_SIZE + KEY_SIZE,
     RAW_RECORD_MAX = 256,

@@ -107,7 +107,9 @@ static void check_prefix(pt_slice prefix, pt_slice text)
 
 static void make_sample(fuzz_input *input, sample *made)
 {
-    static const uint32_t tables[] = {1, 2, 255, 256, 0x10000, PT_TABLE_ID_LIMIT - 1};
+    static const uint32_t tables[] = {
+        1, 2, 0xEF, 0xF0, 0xFF, 0x100, 0xFFFF, 0x10000, PT_TABLE_ID_LIMIT - 1,
+    };
     made->table = tables[take_below(input, sizeof tables / sizeof tables[0])];
     made->partition = take_text(input, made->partition_bytes);
     made->row = take_text(input, made->row_bytes);
@@ -120,7 +122,11 @@ static void check_parts(const sample *made)
 {
     pt_slice logical = pt_buffer_slice(&made->logical);
     pt_keys keys = pt_keys_of(logical);
-    must_hold(pt_get_be32(logical.data) == made->table, "a key begins with its table");
+    uint32_t table = 0;
+    must_hold(pt_key_table(logical) == made->table, "a key begins with its table");
+    must_hold(pt_key_read_table(logical, &table) == pt_key_table_size(logical) &&
+                  table == made->table,
+              "a table id is written in the one way");
     must_hold(pt_slice_equal(keys.partition, made->partition), "a PartitionKey comes back");
     must_hold(pt_slice_equal(keys.row, made->row), "a RowKey comes back");
 }
@@ -140,11 +146,33 @@ static void check_pair(const sample *a, const sample *b)
     pt_slice second = pt_buffer_slice(&b->logical);
     must_hold(sign(pt_slice_compare(first, second)) == sign(compare_meaning(a, b)),
               "keys are ordered as what they mean");
+    pt_key_start start = pt_key_start_of_table(a->table);
+    pt_key_start after = pt_key_start_after(start);
+    bool inside = pt_slice_compare(second, pt_key_start_slice(&start)) >= 0 &&
+                  pt_slice_compare(second, pt_key_start_slice(&after)) < 0;
+    must_hold(inside == (a->table == b->table), "a table ends where its keys end");
     bool together = a->table == b->table && pt_slice_equal(a->partition, b->partition);
     must_hold(pt_key_is_in_partition(first, pt_key_partition(second)) == together,
               "entities of one partition are known by its key");
     check_prefix(a->partition, b->row);
     check_prefix(a->row, b->row);
+}
+
+/* A table id that can be read has these bytes and no others, and none lies outside a key. */
+static void check_any_table(pt_slice any)
+{
+    uint32_t table = 0;
+    uint8_t again[PT_KEY_TABLE_MAX];
+    size_t size = pt_key_read_table(any, &table);
+    must_hold(size <= any.size, "a table id lies in its key");
+    if (size != 0) {
+        must_hold(pt_key_put_table(again, table) == size && memcmp(again, any.data, size) == 0,
+                  "a table id has one form");
+    }
+    uint32_t owner = 0;
+    size = pt_key_read_chunks(any, &owner) + pt_key_read_garbage(any, &owner);
+    must_hold(size <= any.size && (size == 0 || owner < PT_TABLE_ID_LIMIT),
+              "parts belong to a table");
 }
 
 /* What no key may be is not split beyond its end. */
@@ -158,7 +186,8 @@ static void check_any_bytes(pt_slice bytes)
         must_hold(partition.size + 1 + row.size == any.size && partition.data[partition.size] == 0,
                   "the parts are all of a key");
     }
-    if (any.size >= PT_KEY_TABLE_SIZE) {
+    check_any_table(any);
+    if (pt_key_has_table(any)) {
         must_hold(pt_key_is_in_partition(any, pt_key_partition(any)),
                   "a key is in its own partition");
     }

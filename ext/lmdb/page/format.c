@@ -43,8 +43,8 @@
  *
  * Header and state may be longer, with more fields before the seal. This program ignores such
  * fields and drops them when it writes; so a format that appends to the state must also set a
- * feature of the second set. A header of 20 bytes without features and without a seal belongs to an
- * old store, which is refused.
+ * feature of the second set. Stores of older formats are refused: those without a feature that
+ * every store has today, and the oldest, whose header has 20 bytes, no features and no seal.
  */
 #include "lmdb/page/format.h"
 
@@ -52,8 +52,14 @@
 
 static const uint8_t STORE_MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
 
-/* Features that a program must know to open a store, and to write to it. All stores are sealed. */
-enum { FEATURE_SEALED = 1, KNOWN_TO_OPEN = FEATURE_SEALED, KNOWN_TO_WRITE = 0 };
+/* Features that a program must know to open a store, and to write to it. */
+enum {
+    FEATURE_SEALED = 1,  /* records have checksums */
+    FEATURE_COMPACT = 2, /* table ids of few bytes in keys: entity/key.h */
+    EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT, /* a store without these is older */
+    KNOWN_TO_OPEN = EVERY_STORE,
+    KNOWN_TO_WRITE = 0,
+};
 
 enum { FEATURES_TO_OPEN_AT = 8, FEATURES_TO_WRITE_AT = 12, UNSEALED_HEADER_SIZE = 20 };
 
@@ -150,7 +156,7 @@ void pt_format_write_header(uint8_t bytes[PT_FORMAT_HEADER_SIZE])
 {
     memset(bytes, 0, PT_FORMAT_HEADER_SIZE);
     memcpy(bytes, STORE_MAGIC, sizeof STORE_MAGIC);
-    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, FEATURE_SEALED);
+    pt_put_le32(bytes + FEATURES_TO_OPEN_AT, EVERY_STORE);
     pt_seal(pt_format_header_key(), bytes, PT_FORMAT_HEADER_SIZE);
 }
 
@@ -171,6 +177,9 @@ pt_format_kind pt_format_read_header(pt_slice record)
     }
     if ((features & ~(uint32_t)KNOWN_TO_OPEN) != 0) {
         return PT_FORMAT_NEWER;
+    }
+    if ((features & EVERY_STORE) != EVERY_STORE) {
+        return PT_FORMAT_OLDER;
     }
     if ((pt_get_le32(record.data + FEATURES_TO_WRITE_AT) & ~(uint32_t)KNOWN_TO_WRITE) != 0) {
         return PT_FORMAT_READ_ONLY;

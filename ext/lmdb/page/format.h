@@ -68,7 +68,7 @@ typedef enum pt_format_kind {
     PT_FORMAT_OURS,
     PT_FORMAT_FOREIGN,   /* not the header of a store */
     PT_FORMAT_DAMAGED,   /* the header of a store, but its checksum is wrong */
-    PT_FORMAT_OLDER,     /* the store's records have no checksums */
+    PT_FORMAT_OLDER,     /* keys or records have an older format */
     PT_FORMAT_NEWER,     /* unknown features forbid reading */
     PT_FORMAT_READ_ONLY, /* unknown features forbid writing */
 } pt_format_kind;

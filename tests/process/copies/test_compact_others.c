@@ -180,8 +180,8 @@ static bool take_the_lock(void *context)
 static void collecting_may_fail(void **state)
 {
     (void)state;
-    uint8_t nothing[2 * PT_KEY_TABLE_SIZE] = {0xFF};
-    pt_slice none = pt_slice_of(nothing, sizeof nothing);
+    test_key nothing = garbage_key(PT_TABLE_CATALOG);
+    pt_slice none = key_slice(&nothing);
     pt_store *store = NULL;
     assert_ok(engine->open("", PT_OPEN_CREATE | PT_OPEN_PRIVATE, &store, &error));
     const pt_watch greedy = {.context = store, .is_over = take_the_lock};

@@ -362,7 +362,7 @@ static void put_link(uint64_t from, uint64_t to)
     key[sizeof key - 1] = 0;
     pt_lmdb_put_bucket_prefix(key, from);
     if (from == 0) {
-        pt_put_be32(key, 1);
+        key[0] = 1;
     }
     pt_slice slice = pt_slice_of(key, sizeof key);
     pt_format_write_bucket(slice, to, value);
@@ -388,7 +388,7 @@ static void links_that_lead_astray_are_not_followed(void **state)
     }
     expect_refusal(open_store(fixture_path));
     engine->close(make_store());
-    uint8_t key[PT_LMDB_LINK_SIZE] = {0, 0, 0, 1, 'z'};
+    uint8_t key[PT_LMDB_LINK_SIZE] = {1, 'z'};
     raw_put("entities", pt_slice_of(key, sizeof key), pt_slice_text("no number"));
     expect_refusal(open_store(fixture_path));
     pt_store *store = make_store();
@@ -401,7 +401,13 @@ static void keys_of_no_table_are_not_copied(void **state)
 {
     (void)state;
     engine->close(make_store());
-    raw_put("entities", pt_slice_of("\0\0", 2), pt_slice_text("x"));
+    raw_put("entities", pt_slice_of("\xF0\1", 2), pt_slice_text("x"));
+    expect_refusal(open_store(fixture_path));
+    engine->close(make_store());
+    raw_put("entities", pt_slice_of("\xFF\1", 2), pt_slice_text("a part in the wrong place"));
+    expect_refusal(open_store(fixture_path));
+    engine->close(make_store());
+    raw_put("chunks", pt_slice_of("\1\1", 2), pt_slice_text("an entity in the wrong place"));
     expect_refusal(open_store(fixture_path));
     engine->close(make_store());
     raw_put(NULL, pt_slice_text("extra"), pt_slice_text("of a later version"));

@@ -110,10 +110,10 @@ static kind kind_of(const char *database, pt_slice key)
     if (database == NULL) {
         return kind_in_main(key);
     }
-    return database[0] == 'g'                                         ? GARBAGE
-           : key.size == KEY_MAX                                      ? LINK
-           : database[0] == 'e' && memcmp(key.data, "\0\0\0", 4) == 0 ? TABLE
-                                                                      : KINDS;
+    return database[0] == 'g'                       ? GARBAGE
+           : key.size == KEY_MAX                    ? LINK
+           : database[0] == 'e' && key.data[0] == 0 ? TABLE
+                                                    : KINDS;
 }
 
 static void note(kind is, const MDB_val *key, const MDB_val *value)

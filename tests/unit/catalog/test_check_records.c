@@ -17,7 +17,7 @@ static void a_sound_store_is_ok(void **state)
 static void foreign_commits_are_found(void **state)
 {
     (void)state;
-    put_sealed(NULL, BYTES("header"), BYTES("ptable\0\1\1\0\0\0\0\0\0\0\0\0\0\0"));
+    put_sealed(NULL, BYTES("header"), BYTES("ptable\0\1\3\0\0\0\0\0\0\0\0\0\0\0"));
     expect("its state record (current) is that of commit");
 }
 
@@ -26,16 +26,45 @@ static void entities_are_checked(void **state)
     (void)state;
     flip("entities", BYTES(ENTITY));
     expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged");
-    put("entities", BYTES("\0\0\0\1mm"), BYTES("no record"));
+    put("entities", BYTES("\1mm"), BYTES("no record"));
     expect("table 'One', PartitionKey 'mm': its key is damaged: the PartitionKey does not end");
-    put("entities", BYTES("\0\0\0\1a\0\xFF"), BYTES("no record"));
+    put("entities", BYTES("\1a\0\xFF"), BYTES("no record"));
     expect("its keys are damaged: they are not UTF-8");
-    put("entities", BYTES("\0\0\0\1\xFF\0b"), BYTES("no record"));
+    put("entities", BYTES("\1\xFF\0b"), BYTES("no record"));
     expect("its keys are damaged: they are not UTF-8");
-    put("entities", BYTES("\0\0\1"), BYTES("no record"));
-    expect("a key of 3 bytes: it is too short to be a key");
-    put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
+    put("entities", BYTES("\011a\0001"), BYTES("no record"));
     expect("table number 9: it is not in the catalogue, but it has 1 entities");
+}
+
+/* They are cut off, written with more bytes than needed, of no table, and begun by no known byte.
+ */
+static void damaged_table_ids_are_found(void **state)
+{
+    (void)state;
+    static const pt_slice keys[] = {
+        {(const uint8_t *)"\xF0", 1},
+        {(const uint8_t *)"\xF1\0\1\0", 4},
+        {(const uint8_t *)"\xF0\0\1a\0001", 6},
+        {(const uint8_t *)"\xF1\0\0\xFF\xFF"
+                          "a\0001",
+         8},
+        {(const uint8_t *)"\xF1\xFF\0\0\0a\0001", 8},
+        {(const uint8_t *)"\xF2"
+                          "a\0001",
+         4},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        char expected[80];
+        snprintf(expected, sizeof expected,
+                 "a key of %zu bytes: it does not begin with the id of a table", keys[i].size);
+        put("entities", keys[i], BYTES("no record"));
+        expect(expected);
+        take_out("entities", keys[i]);
+    }
+    put("chunks", BYTES(CHUNK "\xF0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    expect("large values of table number 0: the key of a part is damaged");
+    put("chunks", BYTES(CHUNK), BYTES("12345"));
+    expect("large values of table number 0: the key of a part is damaged");
 }
 
 static void put_own_record(int64_t ticks, uint8_t active)
@@ -61,21 +90,21 @@ static void what_a_right_checksum_hides_is_found(void **state)
 static void the_catalogue_is_checked(void **state)
 {
     (void)state;
-    flip("entities", BYTES("\0\0\0\0two"));
+    flip("entities", BYTES("\0two"));
     expect("the catalogue's table 'two': its entry is damaged");
-    flip("entities", BYTES("\0\0\0\0two"));
-    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Four"));
+    flip("entities", BYTES("\0two"));
+    put_sealed("entities", BYTES("\0four"), BYTES("\1\2\0\0\0Four"));
     expect("another table, or a dropped table, has the same number");
-    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
-    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\3\0\0\0Four"));
+    put_sealed("garbage", BYTES("\xFE\3"), BYTES("\1"));
+    put_sealed("entities", BYTES("\0four"), BYTES("\1\3\0\0\0Four"));
     expect("another table, or a dropped table, has the same number");
-    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\4\0\0\0Four"));
+    put_sealed("entities", BYTES("\0four"), BYTES("\1\4\0\0\0Four"));
     expect("the catalogue's table 'four': its entry is damaged");
-    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\1\2\0\0\0Five"));
+    put_sealed("entities", BYTES("\0four"), BYTES("\1\2\0\0\0Five"));
     expect("the catalogue's table 'four': its entry is damaged");
-    put_sealed("entities", BYTES("\0\0\0\0four"), BYTES("\2"));
+    put_sealed("entities", BYTES("\0four"), BYTES("\2"));
     expect("the catalogue's table 'four': its entry is damaged");
-    take_out("entities", BYTES("\0\0\0\0one"));
+    take_out("entities", BYTES("\0one"));
     expect("table number 1: it is not in the catalogue, but it has 4 entities and 3 parts");
 }
 
@@ -107,16 +136,16 @@ static void large_values_are_checked(void **state)
     take_out("chunks", BYTES(CHUNK));
     snprintf(damaged, sizeof damaged, "%sincomplete: it lacks parts", value);
     expect(damaged);
-    put("chunks", BYTES(CHUNK "\0\0\0\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    put("chunks", BYTES(CHUNK "\1\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("large values of table 'One': a part belongs to no entity");
-    put("chunks", BYTES(CHUNK "\0\0\0\1\0\0"), BYTES("12345"));
+    put("chunks", BYTES(CHUNK "\1\0\0"), BYTES("12345"));
     expect("large values of table 'One': the key of a part is damaged");
-    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
-    put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    put_sealed("garbage", BYTES("\xFE\3"), BYTES("\1"));
+    put("chunks", BYTES(CHUNK "\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("a part is damaged");
-    put("chunks", BYTES(CHUNK "\0\0\0\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("1234"));
+    put("chunks", BYTES(CHUNK "\3\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("1234"));
     expect("a part is damaged");
-    take_out("entities", BYTES("\0\0\0\1a\0002"));
+    take_out("entities", BYTES("\1a\0002"));
     expect("large values of table 'One': a part belongs to no entity");
 }
 
@@ -132,11 +161,11 @@ static void the_last_parts_of_a_large_value_are_missed(void **state)
 static void links_are_followed(void **state)
 {
     (void)state;
-    put_link("entities", "\0\0\0\1z\0", 6, 1);
+    put_link("entities", "\1z\0", 3, 1);
     expect("bucket 1 of long keys has several keys that lead to it");
-    put_link("entities", "\0\0\0\1z\0", 6, 99);
+    put_link("entities", "\1z\0", 3, 99);
     expect("table number 1: a link to long keys leads nowhere");
-    put_link("entities", "\0\0\0\1z\0", 6, 0);
+    put_link("entities", "\1z\0", 3, 0);
     expect("table number 1: a link to long keys leads nowhere");
 }
 
@@ -147,7 +176,7 @@ static void buckets_are_compared_with_links(void **state)
     put_sealed(NULL, BYTES("bucket"), BYTES(numbers));
     put("long_keys", BYTES("\0\0\0\0\0\0\0\x40key"), BYTES("record"));
     expect("bucket 64 of long keys holds entities that no key leads to");
-    put_link("entities", "\0\0\0\1z\0", 6, 0x50);
+    put_link("entities", "\1z\0", 3, 0x50);
     expect("bucket 80 of long keys is empty, but a key leads to it");
     put("long_keys", BYTES("\0\0\0\0\0\0\0"), BYTES("record"));
     expect("long_keys: a key has nothing after its bucket number");
@@ -162,7 +191,7 @@ static void circles_of_links_are_found(void **state)
     put_link("long_keys", "\0\0\0\0\0\0\0\x40", 8, 0x41);
     put_link("long_keys", "\0\0\0\0\0\0\0\x41", 8, 0x40);
     expect("long_keys: 2 entries are not reached from any entity's key");
-    put_link("entities", "\0\0\0\1z\0", 6, 0x40);
+    put_link("entities", "\1z\0", 3, 0x40);
     expect("bucket 64 of long keys has several keys that lead to it");
 }
 
@@ -254,27 +283,30 @@ static void the_main_database_is_checked(void **state)
 static void garbage_is_checked(void **state)
 {
     (void)state;
-    put("garbage", BYTES("\xFF\0\0\0\0\0\0"), BYTES("\1"));
+    put("garbage", BYTES("\xFE"), BYTES("\1"));
     expect("the note that it was dropped is damaged");
 }
 
 static void garbage_has_a_number_that_was_given_out(void **state)
 {
     (void)state;
-    static const char *const numbers[] = {"\0\0\0\0", "\0\0\1\0", "\xFF\0\0\0"};
-    for (int i = 0; i < 3; i++) {
-        uint8_t key[8] = {0xFF};
-        memcpy(key + 4, numbers[i], 4);
-        put_sealed("garbage", pt_slice_of(key, sizeof key), BYTES("\1"));
+    static const pt_slice keys[] = {
+        {(const uint8_t *)"\xFE\0", 2},
+        {(const uint8_t *)"\xFE\xF0\1\0", 4},
+        {(const uint8_t *)"\xFE\xFE", 2},
+        {(const uint8_t *)"\xFE\3\3", 3},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        put_sealed("garbage", keys[i], BYTES("\1"));
         expect("the note that it was dropped is damaged");
-        take_out("garbage", pt_slice_of(key, sizeof key));
+        take_out("garbage", keys[i]);
     }
     static const pt_slice contents[] = {{(const uint8_t *)"\2", 1}, {(const uint8_t *)"\1\1", 2}};
     for (int i = 0; i < 2; i++) {
-        put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), contents[i]);
+        put_sealed("garbage", BYTES("\xFE\3"), contents[i]);
         expect("the note that it was dropped is damaged");
     }
-    put("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put("garbage", BYTES("\xFE\3"), BYTES("\1"));
     expect("the note that it was dropped is damaged");
 }
 
@@ -437,8 +469,8 @@ static void many_things_without_memory(void **state)
     put_own_record(sample_ticks, 1);
     take_out(NULL, BYTES("c\0\0\0\1"));
     take_out(NULL, BYTES("c\0\0\0\2"));
-    take_out("chunks", BYTES(CHUNK "\0\0\0\1"));
-    take_out("chunks", BYTES(CHUNK "\0\0\0\2"));
+    take_out("chunks", BYTES(CHUNK "\1"));
+    take_out("chunks", BYTES(CHUNK "\2"));
     check_without_memory();
 }
 
@@ -446,13 +478,13 @@ static void many_things_without_memory(void **state)
 static void unknown_tables_without_memory(void **state)
 {
     (void)state;
-    take_out("entities", BYTES("\0\0\0\0one"));
-    take_out("entities", BYTES("\0\0\0\0two"));
+    take_out("entities", BYTES("\0one"));
+    take_out("entities", BYTES("\0two"));
     take_out(NULL, BYTES("c\0\0\0\1"));
     check_without_memory();
-    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
+    put_sealed("garbage", BYTES("\xFE\3"), BYTES("\1"));
     check_without_memory();
-    take_out("garbage", BYTES("\xFF\0\0\0"));
+    take_out("garbage", BYTES("\xFE\3"));
     raw self = raw_begin("entities");
     assert_int_equal(mdb_drop(self.txn, self.dbi, 0), 0);
     raw_end(&self);
@@ -479,16 +511,16 @@ static void parts_too_many_are_found(void **state)
     mdb_cursor_close(cursor);
     raw_end(&self);
     expect("large values of table 'One': a part belongs to no entity");
-    put("chunks", BYTES(CHUNK "\0\0\0\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    put("chunks", BYTES(CHUNK "\0\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     expect("large values of table number 0: a part belongs to no entity");
 }
 
 static void dropped_tables_without_memory(void **state)
 {
     (void)state;
-    put_sealed("garbage", BYTES("\xFF\0\0\0\0\0\0\3"), BYTES("\1"));
-    put("entities", BYTES("\0\0\0\011a\0001"), BYTES("no record"));
-    put("chunks", BYTES(CHUNK "\0\0\0\x8\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
+    put_sealed("garbage", BYTES("\xFE\3"), BYTES("\1"));
+    put("entities", BYTES("\011a\0001"), BYTES("no record"));
+    put("chunks", BYTES(CHUNK "\x8\0\0\0\0\0\0\0\1\0\0\0\0\0\0"), BYTES("12345"));
     check_without_memory();
 }
 
@@ -498,7 +530,7 @@ static void memory_may_run_out(void **state)
     check_without_memory();
     flip("entities", BYTES(ENTITY));
     flip("chunks", BYTES(CHUNK));
-    put_link("entities", "\0\0\0\1z\0", 6, 1);
+    put_link("entities", "\1z\0", 3, 1);
     put_sealed(NULL, BYTES("c\0\0\0\7"), BYTES("\1\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"));
     check_without_memory();
 }
@@ -509,6 +541,7 @@ int main(void)
         check_test(a_sound_store_is_ok),
         check_test(foreign_commits_are_found),
         check_test(entities_are_checked),
+        check_test(damaged_table_ids_are_found),
         check_test(the_catalogue_is_checked),
         check_test(counts_are_compared),
         check_test(large_values_are_checked),

@@ -45,7 +45,7 @@ enum { RECORD_MAX = 200 };
 
 static pt_slice the_key(void)
 {
-    return pt_slice_of("\0\0\0\1p\0001", 7);
+    return pt_slice_of("\1p\0001", 4);
 }
 
 static void replace_record(pt_store *store, uint8_t *bytes, size_t size)

@@ -99,9 +99,9 @@ static void appended_keys_split_again(void **state)
             pt_slice rk = pt_slice_text(key_texts[k]);
             pt_slice found_pk;
             pt_slice found_rk;
-            pt_buffer_assign(&key, pt_slice_of("\0\0\0\1", PT_KEY_TABLE_SIZE));
+            pt_buffer_assign(&key, pt_slice_text("\1"));
             pt_key_append(&key, pk, rk);
-            assert_int_equal(key.size, PT_KEY_TABLE_SIZE + pk.size + 1 + rk.size);
+            assert_int_equal(key.size, 1 + pk.size + 1 + rk.size);
             pt_slice entity_key = pt_key_entity(pt_buffer_slice(&key));
             assert_true(pt_key_split(entity_key, &found_pk, &found_rk));
             assert_true(pt_slice_equal(found_pk, pk));
@@ -139,7 +139,7 @@ static void a_logical_key_gives_both_keys(void **state)
     pt_keys keys = pt_keys_of(logical_key(&buffer, 1, "p", "r"));
     assert_true(pt_slice_equal(keys.partition, pt_slice_text("p")));
     assert_true(pt_slice_equal(keys.row, pt_slice_text("r")));
-    keys = pt_keys_of(pt_slice_text("1234no NUL"));
+    keys = pt_keys_of(pt_slice_text("1no NUL"));
     assert_int_equal(keys.partition.size, 0);
     assert_int_equal(keys.row.size, 0);
     pt_buffer_free(&buffer);
@@ -151,22 +151,22 @@ static void a_partition_is_told_from_its_neighbours(void **state)
     pt_buffer key = {0};
     pt_buffer other = {0};
     pt_slice partition = pt_key_partition(logical_key(&key, 7, "ab", "row"));
-    assert_true(pt_slice_equal(partition, pt_slice_of("\0\0\0\7ab", 6)));
+    assert_true(pt_slice_equal(partition, pt_slice_text("\7ab")));
     assert_true(pt_key_is_in_partition(logical_key(&other, 7, "ab", ""), partition));
     assert_true(pt_key_is_in_partition(logical_key(&other, 7, "ab", "\xff"), partition));
     assert_false(pt_key_is_in_partition(logical_key(&other, 7, "a", "b"), partition));
     assert_false(pt_key_is_in_partition(logical_key(&other, 7, "abc", ""), partition));
     assert_false(pt_key_is_in_partition(logical_key(&other, 8, "ab", "row"), partition));
     partition = pt_key_partition(logical_key(&key, 7, "", "row"));
-    assert_int_equal(partition.size, PT_KEY_TABLE_SIZE);
+    assert_int_equal(partition.size, 1);
     assert_true(pt_key_is_in_partition(logical_key(&other, 7, "", "x"), partition));
     assert_false(pt_key_is_in_partition(logical_key(&other, 7, "x", ""), partition));
 
     /* Other keys than those of entities have no 00; they may be as short as a table id. */
     pt_key_begin(&key, 0);
-    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, PT_KEY_TABLE_SIZE);
+    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, 1);
     pt_buffer_append_text(&key, "name");
-    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, PT_KEY_TABLE_SIZE + 4);
+    assert_int_equal(pt_key_partition(pt_buffer_slice(&key)).size, 1 + 4);
     pt_buffer_free(&key);
     pt_buffer_free(&other);
 }
@@ -408,13 +408,212 @@ static void a_logical_key_begins_with_the_table(void **state)
     pt_key_begin(&key, 0x01020304);
     pt_key_append(&key, pt_slice_text("p"), pt_slice_text("r"));
     assert_false(key.failed);
-    assert_int_equal(key.size, 7);
-    assert_memory_equal(key.data, "\1\2\3\4p\0r", 7);
+    assert_int_equal(key.size, 8);
+    assert_memory_equal(key.data, "\xF1\1\2\3\4p\0r", 8);
     pt_buffer_free(&key);
-    failing_malloc_arm(0, true);
-    pt_key_begin(&key, 1);
-    assert_true(failing_malloc_disarm());
-    assert_true(key.failed);
+    for (uint32_t table = 1; table < 0x01000000; table *= 0x100) {
+        failing_malloc_arm(0, true);
+        pt_key_begin(&key, table);
+        assert_true(failing_malloc_disarm());
+        assert_true(key.failed);
+        failing_malloc_arm(0, true);
+        pt_key_begin_after(&key, table);
+        assert_true(failing_malloc_disarm());
+        assert_true(key.failed);
+    }
+}
+
+/* --- Table ids --- */
+
+/* Ids and their bytes in ascending order; those where the size changes are neighbours. */
+static const struct {
+    uint32_t table;
+    size_t size;
+    const char *bytes;
+} ids[] = {
+    {PT_TABLE_CATALOG, 1, "\0"},
+    {1, 1, "\1"},
+    {0x7F, 1, "\x7F"},
+    {0xEE, 1, "\xEE"},
+    {0xEF, 1, "\xEF"},
+    {0xF0, 3, "\xF0\0\xF0"},
+    {0xFE, 3, "\xF0\0\xFE"},
+    {0xFF, 3, "\xF0\0\xFF"},
+    {0x100, 3, "\xF0\1\0"},
+    {0xFFFE, 3, "\xF0\xFF\xFE"},
+    {0xFFFF, 3, "\xF0\xFF\xFF"},
+    {0x10000, 5, "\xF1\0\1\0\0"},
+    {0x1FFFF, 5, "\xF1\0\1\xFF\xFF"},
+    {0x00FFFFFF, 5, "\xF1\0\xFF\xFF\xFF"},
+    {0x01020304, 5, "\xF1\1\2\3\4"},
+    {PT_TABLE_ID_LIMIT - 1, 5, "\xF1\xFE\xFF\xFF\xFF"},
+    {PT_TABLE_GARBAGE, 1, "\xFE"},
+    {PT_TABLE_CHUNKS, 1, "\xFF"},
+};
+
+enum { IDS = sizeof ids / sizeof ids[0] };
+
+static void table_ids_have_these_bytes(void **state)
+{
+    (void)state;
+    for (int i = 0; i < IDS; i++) {
+        uint8_t bytes[PT_KEY_TABLE_MAX];
+        uint32_t table = ids[i].table ^ 1;
+        pt_slice expected = pt_slice_of(ids[i].bytes, ids[i].size);
+        assert_int_equal(pt_key_put_table(bytes, ids[i].table), ids[i].size);
+        assert_memory_equal(bytes, ids[i].bytes, ids[i].size);
+        assert_true(pt_key_has_table(expected));
+        assert_int_equal(pt_key_table_size(expected), ids[i].size);
+        assert_int_equal(pt_key_table(expected), ids[i].table);
+        assert_int_equal(pt_key_read_table(expected, &table), ids[i].size);
+        assert_int_equal(table, ids[i].table);
+        for (size_t size = 0; size < ids[i].size; size++) {
+            uint8_t *exact = malloc(size + 1); /* nothing after the bytes may be read */
+            assert_non_null(exact);
+            memcpy(exact + 1, ids[i].bytes, size);
+            assert_false(pt_key_has_table(pt_slice_of(exact + 1, size)));
+            assert_int_equal(pt_key_read_table(pt_slice_of(exact + 1, size), &table), 0);
+            free(exact);
+        }
+    }
+}
+
+/* The order of the numbers, and no id begins another one. */
+static int order_of_ids(uint32_t a, uint32_t b)
+{
+    pt_key_start first = pt_key_start_of_table(a);
+    pt_key_start second = pt_key_start_of_table(b);
+    assert_int_equal(pt_slice_has_prefix(pt_key_start_slice(&first), pt_key_start_slice(&second)),
+                     a == b);
+    return pt_slice_compare(pt_key_start_slice(&first), pt_key_start_slice(&second));
+}
+
+static void assert_order_of_ids(uint32_t a, uint32_t b)
+{
+    int order = order_of_ids(a, b);
+    assert_int_equal(order < 0, a < b);
+    assert_int_equal(order > 0, a > b);
+}
+
+static void table_ids_are_ordered_as_numbers(void **state)
+{
+    (void)state;
+    uint64_t seed = 20261122;
+    for (int i = 0; i < IDS; i++) {
+        for (int k = 0; k < IDS; k++) {
+            assert_order_of_ids(ids[i].table, ids[k].table);
+        }
+    }
+    for (uint32_t table = 0; table < 0x20000; table++) {
+        assert_order_of_ids(table, table + 1);
+    }
+    for (int round = 0; round < 100000; round++) {
+        uint32_t pair[2];
+        for (int i = 0; i < 2; i++) {
+            seed = seed * 6364136223846793005u + 1442695040888963407u;
+            pair[i] = (uint32_t)(seed >> 32) >> (seed >> 27 & 31);
+            pair[i] = pair[i] < PT_TABLE_ID_LIMIT ? pair[i] : PT_TABLE_ID_LIMIT - 1;
+        }
+        assert_order_of_ids(pair[0], pair[1]);
+    }
+}
+
+static void table_ids_are_written_in_one_way(void **state)
+{
+    (void)state;
+    static const struct {
+        size_t size;
+        const char *bytes;
+    } wrong[] = {
+        {3, "\xF0\0\0"},       {3, "\xF0\0\1"},       {3, "\xF0\0\xEF"},
+        {5, "\xF1\0\0\0\1"},   {5, "\xF1\0\0\0\xF0"}, {5, "\xF1\0\0\xFF\xFF"},
+        {5, "\xF1\xFF\0\0\0"}, {5, "\xF1\xFF\0\0\1"}, {5, "\xF1\xFF\xFF\xFF\xFF"},
+        {5, "\xF2\0\0\0\0"},   {5, "\xF3\1\1\1\1"},   {5, "\xFD\xFF\xFF\xFF\xFF"},
+    };
+    uint32_t table;
+    for (size_t i = 0; i < sizeof wrong / sizeof wrong[0]; i++) {
+        pt_slice bytes = pt_slice_of(wrong[i].bytes, wrong[i].size);
+        assert_int_equal(pt_key_read_table(bytes, &table), 0);
+        assert_true(pt_key_table_size(bytes) <= bytes.size); /* and reading it does no harm */
+    }
+    assert_int_equal(pt_key_table(pt_slice_text("\xF2")), UINT32_MAX);
+}
+
+/* All keys of a table, and no others, lie between its start and the position after it. */
+static void a_table_ends_before_the_next_one(void **state)
+{
+    (void)state;
+    pt_buffer after = {0};
+    pt_buffer last = {0};
+    for (int i = 0; i < IDS - 1; i++) {
+        uint32_t table = ids[i].table;
+        pt_key_begin_after(&after, table);
+        logical_key(&last, table, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", "\xFF");
+        assert_true(pt_slice_compare(pt_buffer_slice(&last), pt_buffer_slice(&after)) < 0);
+        pt_key_begin(&last, table == PT_TABLE_GARBAGE ? PT_TABLE_CHUNKS : table + 1);
+        assert_true(pt_slice_compare(pt_buffer_slice(&last), pt_buffer_slice(&after)) >= 0);
+        /* Not even damaged keys lie between: what is not below the end has another start. */
+        pt_key_start start = pt_key_start_of_table(table);
+        assert_false(pt_slice_has_prefix(pt_buffer_slice(&after), pt_key_start_slice(&start)));
+        assert_true(after.size <= start.size);
+    }
+    pt_buffer_free(&after);
+    pt_buffer_free(&last);
+}
+
+static void parts_and_garbage_belong_to_a_table(void **state)
+{
+    (void)state;
+    for (int i = 0; i < IDS; i++) {
+        uint32_t table = ids[i].table;
+        bool is_table = table < PT_TABLE_ID_LIMIT;
+        uint32_t read = table ^ 1;
+        pt_key_start chunks = pt_key_start_of_chunks(table);
+        pt_key_start garbage = pt_key_start_of_garbage(table);
+        pt_slice key = pt_key_start_slice(&chunks);
+        assert_int_equal(key.size, 1 + ids[i].size);
+        assert_int_equal(key.data[0], 0xFF);
+        assert_memory_equal(key.data + 1, ids[i].bytes, ids[i].size);
+        assert_int_equal(pt_key_read_chunks(key, &read), is_table ? key.size : 0);
+        assert_int_equal(read, table);
+        assert_int_equal(pt_key_read_garbage(key, &read), 0);
+        key = pt_key_start_slice(&garbage);
+        assert_int_equal(key.data[0], 0xFE);
+        assert_memory_equal(key.data + 1, ids[i].bytes, ids[i].size);
+        assert_int_equal(pt_key_read_garbage(key, &read), is_table ? key.size : 0);
+        assert_int_equal(pt_key_read_garbage(pt_slice_of(key.data, key.size - 1), &read), 0);
+        assert_int_equal(pt_key_read_chunks(key, &read), 0);
+        if (is_table) {
+            pt_key_start after = pt_key_start_after(chunks);
+            assert_true(pt_slice_compare(pt_key_start_slice(&chunks), pt_key_start_slice(&after)) <
+                        0);
+            assert_int_equal(after.bytes[0], 0xFF);
+        }
+    }
+    uint32_t read;
+    assert_int_equal(pt_key_read_garbage(pt_slice_text("\xFE\1x"), &read), 0);
+    assert_int_equal(pt_key_read_garbage(pt_slice_text(""), &read), 0);
+    assert_int_equal(pt_key_read_chunks(pt_slice_text("\1\1"), &read), 0);
+    assert_int_equal(pt_key_read_chunks(pt_slice_text("\xFF\1x"), &read), 2);
+}
+
+/* Every function for logical keys with ids of every size. */
+static void keys_of_every_table_are_read_alike(void **state)
+{
+    (void)state;
+    pt_buffer buffer = {0};
+    for (int i = 0; i < IDS; i++) {
+        pt_slice key = logical_key(&buffer, ids[i].table, "pk", "rk");
+        assert_int_equal(key.size, ids[i].size + 5);
+        assert_true(pt_slice_equal(pt_key_entity(key), pt_slice_of("pk\0rk", 5)));
+        pt_keys keys = pt_keys_of(key);
+        assert_true(pt_slice_equal(keys.partition, pt_slice_text("pk")));
+        assert_true(pt_slice_equal(keys.row, pt_slice_text("rk")));
+        pt_slice partition = pt_key_partition(key);
+        assert_int_equal(partition.size, ids[i].size + 2);
+        assert_true(pt_key_is_in_partition(key, partition));
+    }
+    pt_buffer_free(&buffer);
 }
 
 /* --- Row ids --- */
@@ -508,6 +707,12 @@ int main(void)
         cmocka_unit_test(appended_keys_split_again),
         cmocka_unit_test(splitting_takes_the_first_nul),
         cmocka_unit_test(a_logical_key_begins_with_the_table),
+        cmocka_unit_test(table_ids_have_these_bytes),
+        cmocka_unit_test(table_ids_are_ordered_as_numbers),
+        cmocka_unit_test(table_ids_are_written_in_one_way),
+        cmocka_unit_test(a_table_ends_before_the_next_one),
+        cmocka_unit_test(parts_and_garbage_belong_to_a_table),
+        cmocka_unit_test(keys_of_every_table_are_read_alike),
         cmocka_unit_test(a_logical_key_gives_both_keys),
         cmocka_unit_test(a_partition_is_told_from_its_neighbours),
         cmocka_unit_test(every_code_point_but_nul_is_valid),

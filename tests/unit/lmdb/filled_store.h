@@ -16,7 +16,7 @@ static inline pt_slice long_key(unsigned number)
 {
     uint8_t *bytes = long_keys[number];
     memset(bytes, 'k', LONG);
-    pt_put_be32(bytes, 1);
+    bytes[0] = 1;
     bytes[LONG - 1] = (uint8_t)('0' + number);
     return pt_slice_of(bytes, number == 0 ? 600 : LONG);
 }

@@ -97,7 +97,7 @@ static void damaged_counts_are_reported(void **state)
 
 enum { BUCKET = 7, KEY_MAX = 20000 };
 
-static uint8_t sought[KEY_MAX] = {0, 0, 0, 1, 'b'}; /* and zeros */
+static uint8_t sought[KEY_MAX] = {1, 'b'}; /* and zeros */
 
 /* A key of `long_keys`: the bucket's number and so many zeros; with 503 of them a link. */
 static pt_slice bucket_key(uint64_t bucket, size_t zeros)
@@ -130,7 +130,7 @@ static void assert_long_keys_are_damaged(void)
     assert_ok(engine->cursor_open(snapshot, &cursor, &error));
     assert_ok(engine->cursor_seek(cursor, none, none, PT_FORWARD, &error));
     assert_fails(engine->cursor_step(cursor, PT_FORWARD, &error), SQLITE_CORRUPT, "backup");
-    assert_fails(engine->cursor_seek(cursor, pt_slice_of("\0\0\0\2", 4), none, PT_BACKWARD, &error),
+    assert_fails(engine->cursor_seek(cursor, pt_slice_of("\2", 1), none, PT_BACKWARD, &error),
                  SQLITE_CORRUPT, "backup");
     engine->cursor_close(cursor);
     engine->snapshot_free(snapshot);
@@ -198,8 +198,8 @@ static void damaged_number_of_the_last_bucket_is_reported(void **state)
 
 static void assert_cannot_collect(void)
 {
-    static const uint8_t garbage[] = {0xFF, 0, 0, 0, 0, 0, 0, 1};
-    pt_slice key = pt_slice_of(garbage, sizeof garbage);
+    test_key garbage = garbage_key(1);
+    pt_slice key = key_slice(&garbage);
     raw_put("garbage", key, sealed(key, pt_slice_text("\1")));
     pt_store *store = open_store(fixture_path);
     lock_store(store);
@@ -234,7 +234,7 @@ static void garbage_behind_damaged_links_is_reported(void **state)
 enum {
     ROWS = 600,
 
-    KEY = 10,
+    KEY = 7,
     VALUE = 54,
     PAGE = 4096,
     FILE_MAX = 1 << 21,
@@ -315,11 +315,11 @@ static int walk(pt_store *store, pt_direction direction, int expected)
     pt_snapshot *snapshot = begin_snapshot(store);
     pt_error error = PT_ERROR_NONE;
     pt_engine_cursor *cursor = NULL;
-    pt_slice end = pt_slice_of("\0\0\0\2", direction == PT_FORWARD ? 0 : 4);
+    pt_slice end = pt_slice_of("\2", direction == PT_FORWARD ? 0 : 1);
     assert_int_equal(engine->cursor_open(snapshot, &cursor, &error), SQLITE_OK);
     rc = engine->cursor_seek(cursor, end, (pt_slice){0}, direction, &error);
     while (rc == SQLITE_OK && cursor->valid) {
-        assert_int_equal(cursor->key.size, 10);
+        assert_int_equal(cursor->key.size, KEY);
         rows++;
         rc = engine->cursor_step(cursor, direction, &error);
     }
@@ -379,8 +379,8 @@ static void sizes_that_leave_the_page_are_reported(void **state)
     static const struct {
         uint32_t value;
         uint16_t key;
-    } sizes[] = {{5000, KEY},   {0x7FFFFFFF, KEY}, {VALUE, 500}, {VALUE, 511}, {VALUE, 512},
-                 {VALUE, 5000}, {VALUE, 65535},    {VALUE, 3},   {VALUE, 0}};
+    } sizes[] = {{5000, KEY},  {0x7FFFFFFF, KEY}, {VALUE, 500},   {VALUE, 511},
+                 {VALUE, 512}, {VALUE, 5000},     {VALUE, 65535}, {VALUE, 0}};
     for (size_t i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         unlink(fixture_path);
         make_store_of(ROWS);
@@ -388,6 +388,81 @@ static void sizes_that_leave_the_page_are_reported(void **state)
         damage_sizes(row, sizes[i].value, sizes[i].key);
         assert_row_is_damaged(row, sizes[i].key == KEY);
     }
+}
+
+/* Each key is put among sound ones, so that the leaf is walked without LMDB up to it. */
+static void keys_without_a_whole_table_id_are_reported(void **state)
+{
+    (void)state;
+    static const pt_slice keys[] = {
+        {(const uint8_t *)"\xF0", 1},
+        {(const uint8_t *)"\xF0\1", 2},
+        {(const uint8_t *)"\xF1", 1},
+        {(const uint8_t *)"\xF1\1\2\3", 4},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        unlink(fixture_path);
+        pt_store *store = open_store(fixture_path);
+        store_text(store, 1, "abcdef", "of table 1");
+        store_text(store, 2, "abcdef", "of table 2");
+        store_text(store, 0x02000000, "abcdef", "of a later table");
+        store_text(store, 0x02000000, "abcdeg", "of a later table");
+        engine->close(store);
+        raw_put("entities", keys[i], pt_slice_text("of no table"));
+        store = open_store(fixture_path);
+        pt_snapshot *snapshot = begin_snapshot(store);
+        pt_engine_cursor *cursor = NULL;
+        pt_slice none = {0};
+        assert_ok(engine->cursor_open(snapshot, &cursor, &error));
+        assert_ok(engine->cursor_seek(cursor, none, none, PT_FORWARD, &error));
+        assert_ok(engine->cursor_step(cursor, PT_FORWARD, &error));
+        assert_int_equal(pt_key_table(cursor->key), 2);
+        assert_fails(engine->cursor_step(cursor, PT_FORWARD, &error), SQLITE_CORRUPT, "backup");
+        assert_ok(engine->cursor_seek(cursor, pt_slice_text("\xFE"), none, PT_BACKWARD, &error));
+        assert_ok(engine->cursor_step(cursor, PT_BACKWARD, &error));
+        assert_int_equal(pt_key_table(cursor->key), 0x02000000);
+        assert_fails(engine->cursor_step(cursor, PT_BACKWARD, &error), SQLITE_CORRUPT, "backup");
+        assert_fails(engine->cursor_seek(cursor, keys[i], none, PT_FORWARD, &error), SQLITE_CORRUPT,
+                     "backup");
+        engine->cursor_close(cursor);
+        engine->snapshot_free(snapshot);
+        engine->close(store);
+    }
+}
+
+/* As short as a table id, one byte longer, and so on: all are found, in both directions. */
+static void the_shortest_keys_are_read(void **state)
+{
+    (void)state;
+    static const uint32_t tables[] = {1, 0xEF, 0xF0, 0xFFFF, 0x10000};
+    enum { TABLES = 5, TEXTS = 5 };
+    static const char *const texts[TEXTS] = {"", "a", "ab", "abc", "abcd"};
+    pt_store *store = open_store(fixture_path);
+    for (int i = TABLES * TEXTS - 1; i >= 0; i--) {
+        store_text(store, tables[i / TEXTS], texts[i % TEXTS], "record");
+    }
+    pt_snapshot *snapshot = begin_snapshot(store);
+    pt_engine_cursor *cursor = NULL;
+    bool found;
+    pt_slice record;
+    assert_fails(engine->get(snapshot, (pt_slice){0}, &found, &record, &error), SQLITE_IOERR,
+                 "MDB_BAD_VALSIZE");
+    assert_ok(engine->cursor_open(snapshot, &cursor, &error));
+    for (pt_direction direction = PT_FORWARD; direction <= PT_BACKWARD; direction++) {
+        bool forward = direction == PT_FORWARD;
+        pt_slice from = pt_slice_of("\xFE", forward ? 0 : 1);
+        assert_ok(engine->cursor_seek(cursor, from, (pt_slice){0}, direction, &error));
+        for (int i = 0; i < TABLES * TEXTS; i++) {
+            int at = forward ? i : TABLES * TEXTS - 1 - i;
+            test_key key = key_of(tables[at / TEXTS], texts[at % TEXTS]);
+            assert_true(cursor->valid && pt_slice_equal(cursor->key, key_slice(&key)));
+            assert_ok(engine->cursor_step(cursor, direction, &error));
+        }
+        assert_false(cursor->valid);
+    }
+    engine->cursor_close(cursor);
+    engine->snapshot_free(snapshot);
+    engine->close(store);
 }
 
 static int get_row(pt_snapshot *snapshot, int row, pt_error *error)
@@ -435,6 +510,8 @@ int main(void)
         store_test(garbage_behind_damaged_links_is_reported),
         store_test(leaf_whose_header_is_strange_is_read),
         store_test(sizes_that_leave_the_page_are_reported),
+        store_test(keys_without_a_whole_table_id_are_reported),
+        store_test(the_shortest_keys_are_read),
         store_test(a_snapshot_that_met_damage_goes_on_saying_so),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -25,7 +25,7 @@ static int read_all(pt_store *store, pt_error *error)
         {.direction = PT_FORWARD, .rows = 6},
         {.from = long_key(1), .direction = PT_FORWARD, .rows = 3},
         {.from = long_key(3), .direction = PT_BACKWARD, .rows = 5},
-        {.from = pt_slice_of("\0\0\0\2", 4), .direction = PT_BACKWARD, .rows = 6},
+        {.from = pt_slice_of("\2", 1), .direction = PT_BACKWARD, .rows = 6},
     };
     bool found = false;
     pt_slice record;
@@ -677,11 +677,11 @@ static void tree_without_a_cursor_is_asked_in_vain(void **state)
     pt_lmdb_tree tree = {.dbi = store->env.entities};
     assert_int_equal(mdb_txn_begin(store->env.env, NULL, 0, &tree.txn), 0);
     lmdb_fail_at(LMDB_CURSOR_OPEN, ENOMEM, 0, 1);
-    assert_int_equal(pt_lmdb_tree_has_prefix(&tree, pt_slice_of("\0\0\0\1", 4), &has), ENOMEM);
+    assert_int_equal(pt_lmdb_tree_has_prefix(&tree, pt_slice_of("\1", 1), &has), ENOMEM);
     assert_false(has);
-    assert_int_equal(pt_lmdb_tree_has_prefix(&tree, pt_slice_of("\0\0\0\1", 4), &has), MDB_SUCCESS);
+    assert_int_equal(pt_lmdb_tree_has_prefix(&tree, pt_slice_of("\1", 1), &has), MDB_SUCCESS);
     assert_true(has);
-    assert_int_equal(pt_lmdb_tree_has_prefix(&tree, pt_slice_of("\0\0\0\2", 4), &has), MDB_SUCCESS);
+    assert_int_equal(pt_lmdb_tree_has_prefix(&tree, pt_slice_of("\2", 1), &has), MDB_SUCCESS);
     assert_false(has);
     mdb_txn_abort(tree.txn);
     engine->close(&store->base);

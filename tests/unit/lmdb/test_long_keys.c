@@ -58,7 +58,7 @@ static void make_key(model_key *key, size_t made, uint64_t *seed)
     for (size_t i = shared; i < key->size; i++) {
         key->bytes[i] = (uint8_t)(next_random(seed) % 3 * 127 + next_random(seed) % 2);
     }
-    pt_put_be32(key->bytes, 1 + key->bytes[5 % key->size] % TABLES);
+    key->bytes[0] = (uint8_t)(1 + key->bytes[5 % key->size] % TABLES);
 }
 
 static void make_keys(uint64_t seed)
@@ -167,7 +167,7 @@ static void check_counts(pt_snapshot *snapshot)
 {
     pt_table_counts expected[TABLES + 1] = {{0}};
     for (size_t at = next_present(0); at < key_count; at = next_present(at + 1)) {
-        pt_table_counts *counts = &expected[pt_get_be32(keys[at].bytes)];
+        pt_table_counts *counts = &expected[keys[at].bytes[0]];
         counts->entities++;
         counts->bytes += (int64_t)(keys[at].size + 4 + keys[at].record % 40);
     }
@@ -401,7 +401,7 @@ static void one_bucket_inside_another_to_the_limit(void **state)
     }
     keys[key_count++] = (model_key){.bytes = key_bytes, .size = PT_KEY_LOGICAL_MAX};
     memset(key_bytes, 0, PT_KEY_LOGICAL_MAX + 1); /* only their lengths differ */
-    pt_put_be32(key_bytes, 1);
+    key_bytes[0] = 1;
     qsort(keys, key_count, sizeof keys[0], compare_keys);
     key_count -= keys[key_count - 2].size == PT_KEY_LOGICAL_MAX;
     pt_store *store = open_store(fixture_path);

@@ -34,8 +34,8 @@ static void fill_map(pt_store *store)
 static void a_renewal_may_fail(void **state)
 {
     (void)state;
-    static const uint8_t dropped[] = {0xFF, 0, 0, 0, 0, 0, 0, 1};
-    pt_slice garbage = pt_slice_of(dropped, sizeof dropped);
+    test_key dropped = garbage_key(1);
+    pt_slice garbage = key_slice(&dropped);
     setenv("PTABLE_MAP_SIZE", "1M", 1);
     pt_store *store = open_store(fixture_path);
     fill_map(store);

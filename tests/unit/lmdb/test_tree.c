@@ -8,19 +8,17 @@
 
 enum { ROWS = 4000 };
 
-static test_key numbered_key(uint32_t table, uint32_t owner, unsigned number)
+static test_key numbered_key(pt_key_start start, unsigned number)
 {
-    test_key key = {.size = 12};
-    pt_put_be32(key.bytes, table);
-    pt_put_be32(key.bytes + 4, owner);
-    pt_put_be32(key.bytes + 8, number);
+    test_key key = key_with_start(start);
+    key_add_be32(&key, number);
     return key;
 }
 
-static void put_numbered(pt_writer *writer, uint32_t table, uint32_t owner, unsigned number)
+static void put_numbered(pt_writer *writer, pt_key_start start, unsigned number)
 {
     static const uint8_t record[100];
-    test_key key = numbered_key(table, owner, number);
+    test_key key = numbered_key(start, number);
     assert_ok(
         engine->write_put(writer, key_slice(&key), pt_slice_of(record, sizeof record), &error));
 }
@@ -42,8 +40,8 @@ static void each_tree_is_appended_to(void **state)
     for (unsigned half = 0; half < 2; half++) {
         pt_writer *writer = begin_write(store);
         for (unsigned i = half * ROWS / 2; i < (half + 1) * ROWS / 2; i++) {
-            put_numbered(writer, 1, 1, i);
-            put_numbered(writer, PT_TABLE_CHUNKS, 1, i);
+            put_numbered(writer, pt_key_start_of_table(1), i);
+            put_numbered(writer, pt_key_start_of_chunks(1), i);
         }
         commit_write(writer);
     }
@@ -52,12 +50,12 @@ static void each_tree_is_appended_to(void **state)
     assert_ok(engine->counts(snapshot, 1, &counts, &error));
     assert_int_equal(counts.entities, ROWS);
     assert_int_equal(counts.chunks, ROWS);
-    assert_int_equal(counts.bytes, 2 * ROWS * 112);
+    assert_int_equal(counts.bytes, ROWS * (105 + 106));
     engine->snapshot_free(snapshot);
     engine->unlock(store);
     engine->close(store);
-    assert_appended("entities", 112);
-    assert_appended("chunks", 112);
+    assert_appended("entities", 105);
+    assert_appended("chunks", 106);
 }
 
 /* Long keys that begin alike share a link, and that does not end the run. */
@@ -67,7 +65,7 @@ static void long_keys_in_order_are_appended(void **state)
     static const uint8_t record[100];
     static uint8_t key[532];
     memset(key, 'k', sizeof key);
-    pt_put_be32(key, 1);
+    key[0] = 1;
     pt_store *store = open_store(fixture_path);
     lock_store(store);
     pt_writer *writer = begin_write(store);
@@ -95,14 +93,14 @@ static void runs_end_and_order_stays(void **state)
     pt_writer *writer = begin_write(store);
     for (unsigned i = 0; i < ROWS; i++) {
         unsigned number = i % 100 == 99 ? i - 98 : i + 1;
-        put_numbered(writer, PT_TABLE_CHUNKS, 3, number);
+        put_numbered(writer, pt_key_start_of_chunks(3), number);
     }
     commit_write(writer);
     pt_snapshot *snapshot = begin_snapshot(store);
     pt_table_counts counts;
     assert_ok(engine->counts(snapshot, 3, &counts, &error));
     assert_int_equal(counts.chunks, ROWS - ROWS / 100);
-    assert_int_equal(counts.bytes, counts.chunks * 112);
+    assert_int_equal(counts.bytes, counts.chunks * 106);
     engine->snapshot_free(snapshot);
     engine->unlock(store);
     engine->close(store);
@@ -111,7 +109,7 @@ static void runs_end_and_order_stays(void **state)
 
 static void delete_numbered(pt_writer *writer, uint32_t table, unsigned number)
 {
-    test_key key = numbered_key(table, 1, number);
+    test_key key = numbered_key(pt_key_start_of_table(table), number);
     assert_ok(engine->write_delete(writer, key_slice(&key), &error));
 }
 
@@ -125,9 +123,9 @@ static void delete_all_but(pt_writer *writer, uint32_t table, unsigned stride)
         }
         if (i % 37 == 1) {
             delete_numbered(writer, table, i % stride != 0 ? i : i - 1);
-            put_numbered(writer, table, 1, i % stride != 0 ? i - 1 : i);
+            put_numbered(writer, pt_key_start_of_table(table), i % stride != 0 ? i - 1 : i);
             delete_numbered(writer, table, i % stride != 0 ? i - 1 : i);
-            put_numbered(writer, table, 1, i - i % stride);
+            put_numbered(writer, pt_key_start_of_table(table), i - i % stride);
         }
     }
 }
@@ -140,7 +138,7 @@ static unsigned count_rows(pt_store *store, uint32_t table, unsigned stride)
     for (unsigned i = 0; i < ROWS; i++) {
         bool found;
         pt_slice record;
-        test_key key = numbered_key(table, 1, i);
+        test_key key = numbered_key(pt_key_start_of_table(table), i);
         assert_ok(engine->get(snapshot, key_slice(&key), &found, &record, &error));
         assert_true(!found || i % stride == 0);
         rows += found;
@@ -148,7 +146,7 @@ static unsigned count_rows(pt_store *store, uint32_t table, unsigned stride)
     pt_table_counts counts;
     assert_ok(engine->counts(snapshot, table, &counts, &error));
     assert_int_equal(counts.entities, rows);
-    assert_int_equal(counts.bytes, rows * 112);
+    assert_int_equal(counts.bytes, rows * 105);
     engine->snapshot_free(snapshot);
     return rows;
 }
@@ -162,7 +160,7 @@ static void runs_of_deletions_meet_only_their_keys(void **state)
     for (uint32_t i = 0; i < sizeof strides / sizeof strides[0]; i++) {
         pt_writer *writer = begin_write(store);
         for (unsigned row = 0; row < ROWS; row++) {
-            put_numbered(writer, 1 + i, 1, row);
+            put_numbered(writer, pt_key_start_of_table(1 + i), row);
         }
         commit_write(writer);
     }
@@ -179,7 +177,7 @@ static void runs_of_deletions_meet_only_their_keys(void **state)
         }
     }
     delete_numbered(writer, 1, 0);
-    put_numbered(writer, 1, 1, 0);
+    put_numbered(writer, pt_key_start_of_table(1), 0);
     commit_write(writer);
     assert_int_equal(count_rows(store, 1, 1), 1);
     engine->unlock(store);

@@ -26,8 +26,8 @@ static void make_it_a_queue(const char *path, const char *table)
     MDB_val value;
     uint8_t key[40] = {0};
     uint8_t record[40] = {0};
-    memcpy(key + 4, table, strlen(table));
-    MDB_val name = {.mv_size = 4 + strlen(table), .mv_data = key};
+    memcpy(key + 1, table, strlen(table));
+    MDB_val name = {.mv_size = 1 + strlen(table), .mv_data = key};
     assert_int_equal(mdb_env_create(&env), 0);
     mdb_env_set_maxdbs(env, 8);
     assert_int_equal(mdb_env_open(env, path, MDB_NOSUBDIR, 0644), 0);
@@ -146,7 +146,7 @@ static void change_first_message(const char *path, change_record *change)
     MDB_dbi dbi;
     MDB_cursor *cursor;
     uint8_t bytes[400];
-    MDB_val key = {.mv_size = 4, .mv_data = "\0\0\0\1"};
+    MDB_val key = {.mv_size = 1, .mv_data = "\1"};
     MDB_val value;
     assert_int_equal(mdb_env_create(&env), 0);
     mdb_env_set_maxdbs(env, 8);

@@ -325,14 +325,14 @@ static void any_mixture_leaves_nothing_behind(void **state)
  */
 static void overwrite_chunk(uint32_t chunk, const char *record)
 {
-    uint8_t key[22] = {0xFF, 0, 0, 1, 0, 0, 0, 1};
+    uint8_t key[16] = {0xFF, 1};
     pt_store *store = open_store(fixture_path);
     lock_store(store);
     pt_snapshot *snapshot = begin_snapshot(store);
     uint64_t ticks = (uint64_t)number("SELECT pt_ticks(Timestamp) FROM t");
-    pt_put_be32(key + 8, (uint32_t)(ticks >> 32));
-    pt_put_be32(key + 12, (uint32_t)ticks);
-    pt_put_be32(key + 18, chunk);
+    pt_put_be32(key + 2, (uint32_t)(ticks >> 32));
+    pt_put_be32(key + 6, (uint32_t)ticks);
+    pt_put_be32(key + 12, chunk);
     bool found = false;
     pt_slice present;
     pt_slice slice = pt_slice_of(key, sizeof key);

@@ -53,9 +53,9 @@ static void put_with_inline_shape(uint32_t table, pt_slice entity, const pt_fiel
     uint8_t bytes[500];
     test_key key = {{0}, 0};
     pt_buffer description = {0};
-    pt_put_be32(key.bytes, table);
-    memcpy(key.bytes + 4, entity.data, entity.size);
-    key.size = 4 + entity.size;
+    key.size = pt_key_put_table(key.bytes, table);
+    memcpy(key.bytes + key.size, entity.data, entity.size);
+    key.size += entity.size;
     pt_shape_describe(fields, count, &description);
     void *memory = malloc(pt_shape_memory(pt_buffer_slice(&description)));
     pt_shape *shape = pt_shape_parse(pt_buffer_slice(&description), NULL, NULL, memory);

@@ -32,7 +32,7 @@ enum { TABLE = 7, OTHER_TABLE = 8, RECORD = 10 };
 static test_key entity_key(uint32_t table, const char *text)
 {
     test_key key = key_of(table, text);
-    uint8_t *separator = memchr(key.bytes + 4, '|', key.size - 4);
+    uint8_t *separator = memchr(key.bytes, '|', key.size);
     if (separator != NULL) {
         *separator = 0;
     }
@@ -142,7 +142,7 @@ static void a_hundred_operations(void **state)
 static void four_mib(void **state)
 {
     (void)state;
-    enum { KEY = 4 + 3, NEXT = KEY + RECORD };
+    enum { KEY = 1 + 3, NEXT = KEY + RECORD };
     put_sized(session, TABLE, "p|1", PT_BATCH_BYTES_MAX - KEY - NEXT);
     assert_ok(check(session, TABLE, "p|2", &error));
     assert_refused(TABLE, "p|22", SQLITE_CONSTRAINT_VTAB,
@@ -153,7 +153,7 @@ static void four_mib(void **state)
 static void large_values_count_with_their_bytes(void **state)
 {
     (void)state;
-    enum { ENTITY = 4 + 3 + RECORD, WHOLE_CHUNKS = 2090 };
+    enum { ENTITY = 1 + 3 + RECORD, WHOLE_CHUNKS = 2090 };
     put_in_batch(TABLE, "p|1");
     for (int i = 0; i < WHOLE_CHUNKS; i++) {
         char text[32];
@@ -174,7 +174,7 @@ static void the_catalogue_is_no_part_of_a_batch(void **state)
 {
     (void)state;
     put_freely(session, PT_TABLE_CATALOG, "newtable");
-    put_freely(session, PT_TABLE_GARBAGE, "\x01\x01\x01\x01");
+    put_freely(session, PT_TABLE_GARBAGE, "\x01");
     put_freely(session, PT_TABLE_CHUNKS, "chunk");
     fill_batch(100);
     assert_refused(TABLE, "p|more", SQLITE_CONSTRAINT_VTAB, "operation 100");

@@ -98,8 +98,8 @@ static void numbered_rows(void **state)
     (void)state;
     uint64_t seed = 4;
     for (size_t i = 0; i < LARGEST; i++) {
-        memcpy(keys[i].bytes, "\0\0\0\1Sales\0empid_000000", 22);
-        keys[i].size = 22;
+        memcpy(keys[i].bytes, "\1Sales\0empid_000000", 19);
+        keys[i].size = 19;
         size_t number = i;
         for (size_t at = keys[i].size; number != 0; number /= 10) {
             keys[i].bytes[--at] = (uint8_t)('0' + number % 10);

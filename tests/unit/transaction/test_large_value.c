@@ -22,13 +22,12 @@ static uint8_t *make_bytes(size_t size)
 
 static test_key chunk_key(int64_t ticks, uint16_t ordinal, uint32_t number)
 {
-    test_key key = {.size = 22};
-    memcpy(key.bytes, "\xFF\0\0\1\0\0\0\7", 8);
-    pt_put_be32(key.bytes + 8, (uint32_t)(ticks >> 32));
-    pt_put_be32(key.bytes + 12, (uint32_t)ticks);
-    key.bytes[16] = (uint8_t)(ordinal >> 8);
-    key.bytes[17] = (uint8_t)ordinal;
-    pt_put_be32(key.bytes + 18, number);
+    test_key key = {.bytes = {0xFF, 7}, .size = 16};
+    pt_put_be32(key.bytes + 2, (uint32_t)(ticks >> 32));
+    pt_put_be32(key.bytes + 6, (uint32_t)ticks);
+    key.bytes[10] = (uint8_t)(ordinal >> 8);
+    key.bytes[11] = (uint8_t)ordinal;
+    pt_put_be32(key.bytes + 12, number);
     return key;
 }
 

@@ -188,9 +188,9 @@ static void open_walk(reading *walk, pt_view *view)
 /* The position of an index; the last one is behind the table. */
 static pt_slice position(size_t at)
 {
-    static uint8_t end[4];
-    pt_put_be32(end, table + 1);
-    return at < key_count ? sample_slice(&keys[at]) : pt_slice_of(end, sizeof end);
+    static pt_key_start end;
+    end = pt_key_start_of_table(table + 1);
+    return at < key_count ? sample_slice(&keys[at]) : pt_key_start_slice(&end);
 }
 
 /* Seeks; false if that finds no row. */

@@ -41,7 +41,7 @@ static void assert_old(void)
     assert_stored(session, "kept", "old");
     pt_snapshot *snapshot = begin_snapshot(pt_session_store(session));
     /* keys with their table id, and records */
-    assert_counts(snapshot, SESSION_TABLE, 3, (4 + 7 + 3) * 2 + (4 + 4 + 3));
+    assert_counts(snapshot, SESSION_TABLE, 3, (1 + 7 + 3) * 2 + (1 + 4 + 3));
     engine->snapshot_free(snapshot);
 }
 

@@ -307,16 +307,14 @@ static int drop(const char *name, pt_error *error)
 
 static void assert_garbage(uint32_t id, bool there)
 {
-    uint8_t key[8];
+    test_key key = garbage_key(id);
     bool found = !there;
     pt_slice record = {0};
-    pt_put_be32(key, 0xFF000000);
-    pt_put_be32(key + 4, id);
     pt_snapshot *snapshot = begin_snapshot(pt_session_store(session));
-    assert_ok(engine->get(snapshot, pt_slice_of(key, sizeof key), &found, &record, &error));
+    assert_ok(engine->get(snapshot, key_slice(&key), &found, &record, &error));
     assert_int_equal(found, there);
     if (there) {
-        assert_true(pt_unseal(pt_slice_of(key, sizeof key), record, &record));
+        assert_true(pt_unseal(key_slice(&key), record, &record));
         assert_true(record.size == 1 && record.data[0] == 1);
     }
     engine->snapshot_free(snapshot);

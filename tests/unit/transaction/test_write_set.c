@@ -180,9 +180,7 @@ static void fill(size_t record_size)
 
 static void drop_table_1(void)
 {
-    test_key garbage = {.size = 2 * PT_KEY_TABLE_SIZE};
-    pt_put_be32(garbage.bytes, PT_TABLE_GARBAGE);
-    pt_put_be32(garbage.bytes + PT_KEY_TABLE_SIZE, 1);
+    test_key garbage = garbage_key(1);
     pt_writer *writer = begin_write(store);
     pt_slice record = sealed(key_slice(&garbage), pt_slice_text("\1"));
     assert_ok(engine->write_put(writer, key_slice(&garbage), record, &error));

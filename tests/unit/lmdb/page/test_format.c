@@ -23,7 +23,7 @@ static void keys_are_as_documented(void **state)
 static void header_tells_kinds_apart(void **state)
 {
     (void)state;
-    static const uint8_t expected[20] = "ptable\0\1\1";
+    static const uint8_t expected[20] = "ptable\0\1\3";
     const pt_slice key = pt_format_header_key();
     uint8_t header[PT_FORMAT_HEADER_SIZE];
     pt_format_write_header(header);
@@ -42,19 +42,28 @@ static void header_tells_kinds_apart(void **state)
         assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), kinds[at / 4]);
         header[at] ^= 0x40;
     }
-    header[8] = 1; /* one without its last field, which a later version cannot have written */
+    header[8] = 3; /* one without its last field, which a later version cannot have written */
     pt_seal(key, header, 20);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, 20)), PT_FORMAT_DAMAGED);
     pt_format_write_header(header);
-    header[8] = 3; /* both: what forbids reading counts */
+    header[8] = 7; /* both: what forbids reading counts */
     header[12] = 1;
     pt_seal(key, header, sizeof header);
     assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_NEWER);
 }
 
-static void stores_without_seals_are_older(void **state)
+static void stores_of_older_formats_are_told_apart(void **state)
 {
     (void)state;
+    const pt_slice key = pt_format_header_key();
+    uint8_t sealed[PT_FORMAT_HEADER_SIZE];
+    for (uint8_t features = 0; features < 3; features++) {
+        pt_format_write_header(sealed);
+        sealed[8] = features;
+        pt_seal(key, sealed, sizeof sealed);
+        assert_int_equal(pt_format_read_header(pt_slice_of(sealed, sizeof sealed)),
+                         PT_FORMAT_OLDER);
+    }
     uint8_t header[20] = "ptable\0\1";
     assert_int_equal(pt_format_read_header(pt_slice_of(header, sizeof header)), PT_FORMAT_OLDER);
     header[12] = 1;
@@ -196,7 +205,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(keys_are_as_documented),
         cmocka_unit_test(header_tells_kinds_apart),
-        cmocka_unit_test(stores_without_seals_are_older),
+        cmocka_unit_test(stores_of_older_formats_are_told_apart),
         cmocka_unit_test(state_is_as_documented),
         cmocka_unit_test(state_must_be_one_that_commits_write),
         cmocka_unit_test(counts_are_as_documented),
