@@ -178,11 +178,9 @@ static void a_savepoint_alone_is_a_transaction_too(void **state)
 static void one_statement_sees_one_version(void **state)
 {
     pair *both = *state;
-    sqlite3_stmt *statement;
     run(both->db, "INSERT INTO t VALUES('p', 'b', 2), ('p', 'c', 3)");
     const char *sql = "SELECT (SELECT sum(V) FROM u), V FROM t";
-    assert_int_equal(sqlite3_prepare_v2(both->db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(both->db, sql);
     peer_run(&both->other,
              "UPDATE u SET V = 100; DELETE FROM t; INSERT INTO u VALUES('z', 'z', 1)");
     int rows = 1;

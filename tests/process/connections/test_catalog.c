@@ -144,23 +144,6 @@ static void a_drop_that_begins_a_transaction_reads_the_newest_state(void **state
 
 /* --- Open statements of the same connection --- */
 
-static sqlite3_stmt *step_into(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    return statement;
-}
-
-static void expect_rest(sqlite3_stmt *statement, int rows)
-{
-    while (rows-- > 0) {
-        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    }
-    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
-    assert_int_equal(sqlite3_finalize(statement), SQLITE_OK);
-}
-
 static void an_open_statement_reads_a_dropped_table_to_its_end(void **state)
 {
     scene *all = *state;

@@ -33,13 +33,6 @@ static sqlite3_stmt *prepare(sqlite3 *db, const char *sql)
     return statement;
 }
 
-static sqlite3_stmt *start(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement = prepare(db, sql);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    return statement;
-}
-
 static void refuse_close(sqlite3 *db)
 {
     sqlite3_stmt *left = prepare(db, "SELECT 1");
@@ -183,8 +176,8 @@ static void statements_that_only_read_are_interrupted(void **state)
     scene *all = *state;
     run(all->db, "INSERT INTO t VALUES ('p', '1', 1), ('p', '2', 2); INSERT INTO o VALUES (1), (2);"
                  "BEGIN; INSERT INTO o VALUES (3)");
-    sqlite3_stmt *entities = start(all->db, "SELECT V FROM t");
-    sqlite3_stmt *rows = start(all->db, "SELECT V FROM o");
+    sqlite3_stmt *entities = step_into(all->db, "SELECT V FROM t");
+    sqlite3_stmt *rows = step_into(all->db, "SELECT V FROM o");
     assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
     assert_int_equal(sqlite3_step(rows), SQLITE_INTERRUPT);
     assert_int_equal(sqlite3_step(entities), SQLITE_INTERRUPT);
@@ -198,7 +191,7 @@ static void a_statement_that_reads_what_is_rolled_back_fails(void **state)
 {
     scene *all = *state;
     run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1), ('p', '2', 2)");
-    sqlite3_stmt *entities = start(all->db, "SELECT V FROM t");
+    sqlite3_stmt *entities = step_into(all->db, "SELECT V FROM t");
     assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
     assert_int_equal(sqlite3_step(entities), SQLITE_INTERRUPT);
     sqlite3_finalize(entities);
@@ -211,12 +204,12 @@ static void an_insert_that_is_not_done_fails(void **state)
     scene *all = *state;
     run(all->db, "CREATE TRIGGER both AFTER INSERT ON o BEGIN"
                  " INSERT INTO t VALUES ('p', new.V, new.V); END");
-    sqlite3_stmt *insert = start(all->db, "INSERT INTO o VALUES (1), (2) RETURNING V");
+    sqlite3_stmt *insert = step_into(all->db, "INSERT INTO o VALUES (1), (2) RETURNING V");
     assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
     assert_int_equal(sqlite3_step(insert), SQLITE_INTERRUPT);
     sqlite3_finalize(insert);
     assert_number(all->db, 0, "SELECT (SELECT count(*) FROM t) + (SELECT count(*) FROM o)");
-    insert = start(all->db, "INSERT INTO o VALUES (1), (2) RETURNING V");
+    insert = step_into(all->db, "INSERT INTO o VALUES (1), (2) RETURNING V");
     assert_int_equal(sqlite3_step(insert), SQLITE_ROW);
     assert_int_equal(sqlite3_step(insert), SQLITE_DONE);
     sqlite3_finalize(insert);
@@ -242,7 +235,7 @@ static void an_interrupted_connection_rolls_back_everything(void **state)
 {
     scene *all = *state;
     run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (1)");
-    sqlite3_stmt *left = start(all->db, "SELECT 1 UNION ALL SELECT 2");
+    sqlite3_stmt *left = step_into(all->db, "SELECT 1 UNION ALL SELECT 2");
     sqlite3_interrupt(all->db);
     assert_int_equal(sqlite3_close(all->db), SQLITE_BUSY);
     sqlite3_finalize(left);
@@ -352,8 +345,8 @@ static void a_true_rollback_is_left_to_sqlite(void **state)
 {
     scene *all = *state;
     run(all->db, "INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (1), (2)");
-    sqlite3_stmt *entities = start(all->db, "SELECT * FROM t");
-    sqlite3_stmt *rows = start(all->db, "SELECT * FROM o");
+    sqlite3_stmt *entities = step_into(all->db, "SELECT * FROM t");
+    sqlite3_stmt *rows = step_into(all->db, "SELECT * FROM o");
     static const char twice[] = "INSERT INTO t VALUES ('p', '2', 1), ('p', '1', 1)";
     assert_int_equal(transaction_control(all->db, twice, SQLITE_CONSTRAINT_PRIMARYKEY), 0);
     run(all->db, "BEGIN; INSERT INTO t VALUES ('p', '3', 1); INSERT INTO o VALUES (3)");
@@ -454,7 +447,7 @@ static void a_close_beside_a_statement_that_runs_calls_nothing_of_the_program(vo
     scene *all = *state;
     run(all->db, "INSERT INTO o VALUES (1), (2);"
                  "BEGIN; INSERT INTO t VALUES ('p', '1', 1); INSERT INTO o VALUES (3)");
-    close_v2_calls_nothing(all, start(all->db, "SELECT V FROM o"));
+    close_v2_calls_nothing(all, step_into(all->db, "SELECT V FROM o"));
     assert_number(all->db, 23, "SELECT (SELECT sum(V) FROM t) + (SELECT sum(V) FROM o)");
 }
 

@@ -285,10 +285,8 @@ static void the_clock_is_not_taken_back(void **state)
     scene *all = *state;
     begin_watched(all, SQLITE_ERROR);
     char latest[40];
-    sqlite3_stmt *statement;
     const char *sql = "SELECT Timestamp FROM t WHERE RowKey = 'b'";
-    assert_int_equal(sqlite3_prepare_v2(all->db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(all->db, sql);
     snprintf(latest, sizeof latest, "%s", (const char *)sqlite3_column_text(statement, 0));
     sqlite3_finalize(statement);
     fails(all->db, SQLITE_ERROR, "COMMIT");

@@ -206,11 +206,9 @@ static void another_process_waits_for_create(void **state)
 static void create_makes_a_table_that_was_dropped_while_a_statement_runs(void **state)
 {
     scene *all = *state;
-    sqlite3_stmt *reading = NULL;
     run(all->db, "INSERT INTO t VALUES('p', 'b', 2);"
                  "CREATE VIRTUAL TABLE n USING ptable(V Int32); DROP TABLE n");
-    assert_int_equal(sqlite3_prepare_v2(all->db, "SELECT V FROM t", -1, &reading, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(reading), SQLITE_ROW);
+    sqlite3_stmt *reading = step_into(all->db, "SELECT V FROM t");
     peer_run(&all->other, "DELETE FROM pt_tables WHERE TableName = 'n'");
     run(all->db, "CREATE VIRTUAL TABLE n USING ptable(V Int32)");
     peer_run(&all->other, "INSERT INTO n VALUES('p', 'a', 1)");

@@ -64,9 +64,7 @@ static sqlite3 *open_with_attached(const char *folder)
 /* A program keeps such statements, as Python's sqlite3 does. */
 static sqlite3_stmt *read_and_keep(sqlite3 *db, const char *sql)
 {
-    sqlite3_stmt *kept = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &kept, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(kept), SQLITE_ROW);
+    sqlite3_stmt *kept = step_into(db, sql);
     assert_int_equal(sqlite3_reset(kept), SQLITE_OK);
     return kept;
 }
@@ -184,15 +182,12 @@ static void a_transaction_keeps_its_snapshots_to_its_end(void **state)
 
 static void open_cursors_refuse(void **state)
 {
-    sqlite3_stmt *reading = NULL;
     sqlite3 *db = open_with_attached(*state);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM x.t", -1, &reading, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(reading), SQLITE_ROW);
+    sqlite3_stmt *reading = step_into(db, "SELECT * FROM x.t");
     fails(db, SQLITE_ERROR, "DETACH x");
     says(db, "database x is locked");
     fails(db, SQLITE_LOCKED, "DROP TABLE x.t");
-    assert_int_equal(sqlite3_step(reading), SQLITE_DONE);
-    assert_int_equal(sqlite3_finalize(reading), SQLITE_OK);
+    expect_rest(reading, 0);
     run(db, "DETACH x; SELECT 1");
     assert_false(is_open(*state, "a.db-ptable"));
     close_database(db);

@@ -201,18 +201,12 @@ static void memory_is_given_back_when_the_last_reader_ends(void **state)
     sqlite3 *db = open_with_table(*state);
     sqlite3 *reader = open_with_table(*state);
     insert_rows(db, "t", 10);
-    sqlite3_stmt *reading = NULL;
-    assert_int_equal(sqlite3_prepare_v2(reader, "SELECT V FROM t", -1, &reading, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(reading), SQLITE_ROW);
+    sqlite3_stmt *reading = step_into(reader, "SELECT V FROM t");
     int64_t before = resident_mib();
     insert_rows(db, "t", LARGE_ROWS);
     insert_rows(db, "t", 10);
     assert_true(resident_mib() - before > KEPT_MIB);
-    for (int rows = 1; rows < 10; rows++) {
-        assert_int_equal(sqlite3_step(reading), SQLITE_ROW);
-    }
-    assert_int_equal(sqlite3_step(reading), SQLITE_DONE);
-    assert_int_equal(sqlite3_finalize(reading), SQLITE_OK);
+    expect_rest(reading, 9);
     assert_true(resident_mib() - before < OTHER_MIB);
     assert_int_equal(number(reader, "SELECT count(*) FROM t"), LARGE_ROWS);
     close_database(reader);

@@ -58,10 +58,8 @@ static void an_application_may_finalize_all_statements(void **state)
 {
     scene *all = *state;
     sqlite3 *db = open_database(all->folder, "main.db");
-    sqlite3_stmt *select = NULL;
     run(db, "%s", uses[0]);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM t", -1, &select, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(select), SQLITE_ROW);
+    step_into(db, "SELECT * FROM t");
     assert_int_equal(sqlite3_close(db), SQLITE_BUSY);
     assert_int_equal(finalize_all(db), 1);
     run(db, "%s", uses[1]);

@@ -15,23 +15,6 @@ static int set_up(void **state)
 #define DELETE_OF(condition) "DELETE FROM pt_partitions WHERE TableName = 't' AND " condition
 #define DELETE_P DELETE_OF("PartitionKey = 'p'")
 
-static sqlite3_stmt *step_into(sqlite3 *db, const char *sql)
-{
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    return statement;
-}
-
-static void expect_rest(sqlite3_stmt *statement, int rows)
-{
-    while (rows-- > 0) {
-        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    }
-    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
-    sqlite3_finalize(statement);
-}
-
 /* --- Two processes --- */
 
 static void others_see_the_deletion_when_it_is_committed(void **state)

@@ -149,9 +149,7 @@ static void a_store_replaced_while_open_is_not_mixed_with_the_new_one(void **sta
         "INSERT INTO t SELECT 'p', k, 1 FROM n",
         ROWS);
     move(all, "backup", STORE);
-    sqlite3_stmt *walk;
-    assert_int_equal(sqlite3_prepare_v2(all->db, "SELECT V FROM t", -1, &walk, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(walk), SQLITE_ROW);
+    sqlite3_stmt *walk = step_into(all->db, "SELECT V FROM t");
     peer_run(&all->other, TABLE, all->folder, STORE);
     for (int i = 0; i < 20; i++) {
         peer_run(&all->other, "INSERT INTO t SELECT 'q', '%d ' || RowKey, 1 FROM t", i);

@@ -81,9 +81,7 @@ static int answer(const char *sql, char *rows, size_t *size)
 /* While this statement is open the table has no cursor to spare, whose buffers are large enough. */
 static sqlite3_stmt *take_spare_cursor(void)
 {
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1 FROM T", -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(db, "SELECT 1 FROM T");
     return statement;
 }
 

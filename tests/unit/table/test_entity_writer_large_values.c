@@ -478,10 +478,7 @@ static void values_outlive_their_transaction(void **state)
 {
     (void)state;
     run_sql(db, "INSERT INTO t VALUES ('p', '1', big(5000, 'a'), zeroblob(3000), 1)");
-    sqlite3_stmt *statement;
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT max(s), b FROM t", -1, &statement, NULL),
-                     SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(db, "SELECT max(s), b FROM t");
     sqlite3_value *copy = sqlite3_value_dup(sqlite3_column_value(statement, 0));
     run_sql(db, "DELETE FROM t");
     assert_int_equal(strlen((const char *)sqlite3_column_text(statement, 0)), 5000);

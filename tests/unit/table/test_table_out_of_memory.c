@@ -116,9 +116,7 @@ static char *look(void)
                               "(SELECT group_concat(RowKey || substr(Properties, 1, 60) || "
                               "length(Properties), ' ') FROM w) || '/' ||"
                               "(SELECT group_concat(hex(Body) || DequeueCount, ' ') FROM jobs)";
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(seen, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(seen, sql);
     char *text = sqlite3_mprintf("%s", sqlite3_column_text(statement, 0));
     sqlite3_finalize(statement);
     return text;
@@ -232,9 +230,7 @@ static void try_all(const struct trial *trial)
 
 static void assert_encoding(const char *encoding)
 {
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(seen, "PRAGMA encoding", -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(seen, "PRAGMA encoding");
     assert_string_equal((const char *)sqlite3_column_text(statement, 0), encoding);
     sqlite3_finalize(statement);
 }
@@ -308,10 +304,8 @@ static void a_mode_that_is_a_number_takes_memory(void **state)
 {
     (void)state;
     sqlite3 *db = NULL;
-    sqlite3_stmt *statement = NULL;
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
-    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1.5, NULL", -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(db, "SELECT 1.5, NULL");
     sqlite3_value *mode = sqlite3_value_dup(sqlite3_column_value(statement, 0));
     sqlite3_value *tail[PT_TAIL_COUNT];
     for (int i = 0; i < PT_TAIL_COUNT; i++) {
@@ -349,9 +343,7 @@ static void shapes_without_id_are_looked_into_in_each_row(void **state)
     put_with_inline_shape(TABLE_T, pt_slice_of("p\0000", 3), other, 2);
     put_with_inline_shape(TABLE_T, pt_slice_of("p\0003", 3), small, 2);
     put_with_inline_shape(TABLE_T, pt_slice_of("p\0004", 3), other, 2);
-    sqlite3_stmt *statement = NULL;
-    assert_int_equal(sqlite3_prepare_v2(seen, sql, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    sqlite3_stmt *statement = step_into(seen, sql);
     assert_string_equal((const char *)sqlite3_column_text(statement, 0), "05 17 45");
     sqlite3_finalize(statement);
     close_seen();

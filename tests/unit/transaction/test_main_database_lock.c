@@ -46,8 +46,7 @@ static int teardown(void **state)
 
 static void begin_reading(const char *sql)
 {
-    assert_int_equal(sqlite3_prepare_v2(reader, sql, -1, &reading, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(reading), SQLITE_ROW);
+    reading = step_into(reader, sql);
 }
 
 static void end_reading(void)
