@@ -37,7 +37,7 @@ static pt_connection *connection_of(const tables_cursor *cursor)
     return tables_of(cursor)->follower.connection;
 }
 
-int pt_tables_fail(sqlite3_vtab *vtab, pt_error *error)
+static int tables_fail(sqlite3_vtab *vtab, pt_error *error)
 {
     return pt_module_fail(&vtab->zErrMsg, "pt_tables", error);
 }
@@ -342,14 +342,14 @@ int pt_tables_filter(sqlite3_vtab_cursor *base, int plan, const char *sentence, 
         rc = begin_listing(cursor, store, &error);
     }
     sqlite3_free(store);
-    return rc == SQLITE_OK ? rc : pt_tables_fail(base->pVtab, &error);
+    return rc == SQLITE_OK ? rc : tables_fail(base->pVtab, &error);
 }
 
 int pt_tables_next(sqlite3_vtab_cursor *base)
 {
     pt_error error = PT_ERROR_NONE;
     int rc = next_listed_table(tables_cursor_of(base), &error);
-    return rc == SQLITE_OK ? rc : pt_tables_fail(base->pVtab, &error);
+    return rc == SQLITE_OK ? rc : tables_fail(base->pVtab, &error);
 }
 
 int pt_tables_eof(sqlite3_vtab_cursor *base)
@@ -382,7 +382,7 @@ int pt_tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int co
     } else if (column != PT_TABLES_LIMITS) { /* which is NULL */
         rc = result_count(cursor, context, column, &error);
     }
-    return rc == SQLITE_OK ? rc : pt_tables_fail(base->pVtab, &error);
+    return rc == SQLITE_OK ? rc : tables_fail(base->pVtab, &error);
 }
 
 int pt_tables_cursor_rowid(sqlite3_vtab_cursor *base, sqlite3_int64 *rowid)

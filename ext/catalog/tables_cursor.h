@@ -24,9 +24,6 @@ static inline pt_tables *pt_tables_of(sqlite3_vtab *vtab)
     return (pt_tables *)vtab;
 }
 
-/* Hands a failure to SQLite as "ptable: pt_tables: <text>". Returns its code. */
-int pt_tables_fail(sqlite3_vtab *vtab, pt_error *error);
-
 static inline sqlite3_int64 pt_tables_rowid(uint32_t session, uint32_t table)
 {
     return (sqlite3_int64)((uint64_t)session << 32 | table);
