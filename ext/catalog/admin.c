@@ -44,20 +44,6 @@ static int read_store_name(sqlite3_value *argument, const char **name, pt_error 
     return SQLITE_OK;
 }
 
-static void fail_call(sqlite3_context *context, const char *name, pt_error *error)
-{
-    char *text =
-        error->message != NULL ? sqlite3_mprintf("ptable: %s: %s", name, error->message) : NULL;
-    if (text == NULL) {
-        sqlite3_result_error_nomem(context);
-    } else {
-        sqlite3_result_error(context, text, -1);
-        sqlite3_result_error_code(context, error->rc);
-    }
-    sqlite3_free(text);
-    pt_error_clear(error);
-}
-
 static void run_admin_call(sqlite3_context *context, const char *name, admin_work *work, int argc,
                            sqlite3_value **argv)
 {
@@ -75,7 +61,7 @@ static void run_admin_call(sqlite3_context *context, const char *name, admin_wor
         rc = pt_interruption_result(&interruption, rc, &error);
     }
     if (rc != SQLITE_OK) {
-        fail_call(context, name, &error);
+        pt_module_fail_function(context, name, &error);
     }
 }
 

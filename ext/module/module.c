@@ -15,6 +15,19 @@ int pt_module_fail(char **message, const char *name, pt_error *error)
     return rc;
 }
 
+void pt_module_fail_function(sqlite3_context *context, const char *name, pt_error *error)
+{
+    char *message = NULL;
+    int rc = pt_module_fail(&message, name, error);
+    if (message == NULL) {
+        sqlite3_result_error_nomem(context);
+    } else {
+        sqlite3_result_error(context, message, -1);
+        sqlite3_result_error_code(context, rc);
+    }
+    sqlite3_free(message);
+}
+
 bool pt_module_ignores(sqlite3 *db, const pt_error *error)
 {
     return (error->rc & 0xFF) == SQLITE_CONSTRAINT && sqlite3_vtab_on_conflict(db) == SQLITE_IGNORE;

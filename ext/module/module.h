@@ -17,6 +17,9 @@
  */
 int pt_module_fail(char **message, const char *name, pt_error *error);
 
+/* The same for an SQL function: its result is the error. */
+void pt_module_fail_function(sqlite3_context *context, const char *name, pt_error *error);
+
 /* True if OR IGNORE will skip the row of xUpdate that has this error. */
 bool pt_module_ignores(sqlite3 *db, const pt_error *error);
 

@@ -3,6 +3,7 @@
 #include "base/text.h"
 #include "entity/damage.h"
 #include "entity/key.h"
+#include "module/module.h"
 #include "query/filter.h"
 #include "query/filter_eval.h"
 #include "transaction/large_value.h"
@@ -220,22 +221,6 @@ static int match_row(sqlite3_context *context, pt_row *row, sqlite3_value *text,
     return rc == SQLITE_OK ? pt_row_filter_passes(filter, row, passes, error) : rc;
 }
 
-static void match_fail(sqlite3_context *context, const pt_table *table, pt_error *error)
-{
-    char *message = NULL;
-    if (error->message != NULL) {
-        message = sqlite3_mprintf("ptable: %s: %s", table->config.sql_name, error->message);
-    }
-    if (message == NULL) {
-        sqlite3_result_error_nomem(context);
-    } else {
-        sqlite3_result_error(context, message, -1);
-        sqlite3_result_error_code(context, error->rc);
-    }
-    sqlite3_free(message);
-    pt_error_clear(error);
-}
-
 /* The row that column Filter points to, or NULL. A row of another store does not count: this
  * store's dictionary does not have the names of its record. */
 static pt_row *row_of_store(const pt_table *table, sqlite3_value *value)
@@ -265,7 +250,7 @@ void pt_function_match(sqlite3_context *context, int argc, sqlite3_value **argv)
                           "table; write one Filter MATCH '...' there");
     }
     if (rc != SQLITE_OK) {
-        match_fail(context, table, &error);
+        pt_module_fail_function(context, table->config.sql_name, &error);
     } else {
         sqlite3_result_int(context, passes);
     }
