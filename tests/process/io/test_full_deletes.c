@@ -164,9 +164,18 @@ static void check_store(const trial *self)
     assert_number(self->db, 1, "SELECT pt_check('%s" SMALL_DISK_STORE "') = 'ok'", self->folder);
 }
 
-static void one_trial(trial *self)
+/* Removes the store, so that another one can be made in the same folder. */
+static void end_trial(const trial *self)
 {
     char path[PATH_SIZE];
+    check_store(self);
+    close_database(self->db);
+    path_in(self->folder, &SMALL_DISK_STORE[1], path);
+    assert_int_equal(unlink(path), 0);
+}
+
+static void one_trial(trial *self)
+{
     connect(self);
     for (int i = 0; i < FILLS; i++) {
         fill(self);
@@ -183,10 +192,7 @@ static void one_trial(trial *self)
         delete_all(self);
         run(self->db, "INSERT INTO a VALUES('p', %d, printf('%%.9000c', 'v'))", i);
     }
-    check_store(self);
-    close_database(self->db);
-    path_in(self->folder, &SMALL_DISK_STORE[1], path);
-    assert_int_equal(unlink(path), 0);
+    end_trial(self);
 }
 
 static int number_of_trials(void)
@@ -247,7 +253,6 @@ static void what_does_not_fit_takes_no_room(void **state)
 static void a_disk_need_not_tell_its_room(void **state)
 {
     for (int i = 0; i < 2; i++) {
-        char path[PATH_SIZE];
         small_disk_begin(3000);
         trial self = {.folder = *state, .advice = "make room on the disk"};
         connect(&self);
@@ -255,11 +260,8 @@ static void a_disk_need_not_tell_its_room(void **state)
         run(self.db, INSERT_PAGES(2500));
         fails(self.db, SQLITE_FULL, "UPDATE a SET S = S || S");
         must_delete(&self, "DELETE FROM a; DELETE FROM b");
-        check_store(&self);
-        close_database(self.db);
+        end_trial(&self);
         small_disk_end();
-        path_in(self.folder, &SMALL_DISK_STORE[1], path);
-        assert_int_equal(unlink(path), 0);
     }
 }
 
@@ -327,7 +329,6 @@ static void a_file_system_may_reserve_nothing(void **state)
 {
     static const int problems[] = {EOPNOTSUPP, ENOSYS, EIO, EDQUOT, EINTR};
     for (size_t i = 0; i < sizeof problems / sizeof problems[0]; i++) {
-        char path[PATH_SIZE];
         trial self = {.folder = *state, .advice = "make room on the disk"};
         seed = i;
         small_disk_begin(300);
@@ -338,11 +339,8 @@ static void a_file_system_may_reserve_nothing(void **state)
         the_disk.free_pages += 1000;
         run(self.db, "INSERT INTO a VALUES('last', '1', printf('%%.20000c', 'v'))");
         must_delete(&self, "DELETE FROM a; DELETE FROM b");
-        check_store(&self);
-        close_database(self.db);
+        end_trial(&self);
         small_disk_end();
-        path_in(self.folder, &SMALL_DISK_STORE[1], path);
-        assert_int_equal(unlink(path), 0);
     }
 }
 
