@@ -72,6 +72,23 @@ pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice)
     return pt_slice_of(terminated.data, terminated.data != NULL ? slice.size : 0);
 }
 
+bool pt_arena_grow(pt_arena *arena, void *array, unsigned *capacity, size_t size)
+{
+    unsigned larger = *capacity == 0 ? 1 : *capacity * 4;
+    void *memory;
+    void *moved = pt_arena_alloc(arena, larger * size);
+    if (moved == NULL) {
+        return false;
+    }
+    memcpy(&memory, array, sizeof memory);
+    if (*capacity != 0) {
+        memcpy(moved, memory, *capacity * size);
+    }
+    memcpy(array, &moved, sizeof moved);
+    *capacity = larger;
+    return true;
+}
+
 static void drop_newest_chunk(pt_arena *arena)
 {
     pt_arena_chunk *chunk = arena->top;

@@ -28,6 +28,20 @@ pt_slice pt_arena_copy(pt_arena *arena, pt_slice slice);
 /* Returns a copy that is longer by one byte; its data is NULL when out of memory. */
 pt_slice pt_arena_copy_with(pt_arena *arena, pt_slice slice, uint8_t byte);
 
+/* For pt_arena_reserve. */
+bool pt_arena_grow(pt_arena *arena, void *array, unsigned *capacity, size_t size);
+
+/*
+ * Makes room for one element more in an array of `count` elements of `size` bytes, and sets its
+ * capacity. `array` points to the pointer to its memory, which is in the arena, or NULL. The array
+ * may move. Returns false when out of memory; then nothing has changed.
+ */
+static inline bool pt_arena_reserve(pt_arena *arena, void *array, unsigned *capacity,
+                                    unsigned count, size_t size)
+{
+    return count < *capacity || pt_arena_grow(arena, array, capacity, size);
+}
+
 /* Gives back `memory`, which pt_arena_alloc returned, and everything allocated after it. */
 void pt_arena_give_back(pt_arena *arena, void *memory);
 

@@ -185,17 +185,9 @@ static int append_value(pt_comparison *comparison, const pt_value *value, pt_are
         comparison->too_many = true;
         return SQLITE_OK;
     }
-    if (count == comparison->capacity) {
-        unsigned capacity = count == 0 ? 1 : count * 4;
-        pt_value *larger = pt_arena_alloc(arena, capacity * sizeof *larger);
-        if (larger == NULL) {
-            return SQLITE_NOMEM;
-        }
-        if (count != 0) {
-            memcpy(larger, comparison->values, count * sizeof *larger);
-        }
-        comparison->values = larger;
-        comparison->capacity = capacity;
+    if (!pt_arena_reserve(arena, &comparison->values, &comparison->capacity, count,
+                          sizeof *value)) {
+        return SQLITE_NOMEM;
     }
     comparison->values[comparison->count++] = *value;
     return SQLITE_OK;

@@ -12,7 +12,7 @@ typedef struct filter_parser {
     pt_filter_lexer lexer;
     pt_filter_token token; /* the next one, not consumed yet */
     unsigned depth;
-    int property_capacity;
+    unsigned property_capacity;
     pt_error *error;
 } filter_parser;
 
@@ -181,20 +181,10 @@ static pt_filter_node *new_node(filter_parser *parser, pt_filter_kind kind)
 static bool add_filter_property(filter_parser *parser, pt_slice name)
 {
     pt_filter *filter = parser->filter;
-    if (filter->property_count == parser->property_capacity) {
-        int capacity = parser->property_capacity == 0 ? 4 : parser->property_capacity * 2;
-        pt_column *larger = pt_arena_alloc(&filter->arena, (size_t)capacity * sizeof *larger);
-        if (larger == NULL) {
-            return pt_error_nomem(parser->error) == SQLITE_OK;
-        }
-        if (filter->property_count != 0) {
-            memcpy(larger, filter->properties, (size_t)filter->property_count * sizeof *larger);
-        }
-        filter->properties = larger;
-        parser->property_capacity = capacity;
-    }
     char *copy = pt_arena_alloc(&filter->arena, name.size + 1);
-    if (copy == NULL) {
+    if (copy == NULL ||
+        !pt_arena_reserve(&filter->arena, &filter->properties, &parser->property_capacity,
+                          (unsigned)filter->property_count, sizeof *filter->properties)) {
         return pt_error_nomem(parser->error) == SQLITE_OK;
     }
     memcpy(copy, name.data, name.size);

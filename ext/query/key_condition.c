@@ -97,18 +97,9 @@ bool pt_condition_is_never(const pt_key_condition *condition)
 bool pt_condition_add_point(pt_key_condition *condition, unsigned *capacity, pt_slice point,
                             pt_arena *arena)
 {
-    unsigned count = condition->point_count;
-    if (count == *capacity) {
-        *capacity = count == 0 ? 1 : count * 4;
-        pt_slice *larger = pt_arena_alloc(arena, *capacity * sizeof *larger);
-        if (larger == NULL) {
-            *capacity = count;
-            return false;
-        }
-        if (count != 0) {
-            memcpy(larger, condition->points, count * sizeof *larger);
-        }
-        condition->points = larger;
+    if (!pt_arena_reserve(arena, &condition->points, capacity, condition->point_count,
+                          sizeof point)) {
+        return false;
     }
     condition->points[condition->point_count++] = point;
     return true;

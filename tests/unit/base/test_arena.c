@@ -159,6 +159,35 @@ static void absurd_sizes_are_refused(void **state)
     pt_arena_free(&arena);
 }
 
+/* Runs out of memory for each size of the array once. */
+static void arrays_grow_and_keep_their_elements(void **state)
+{
+    (void)state;
+    enum { ELEMENTS = 5000 };
+    pt_arena arena = {0};
+    uint64_t *array = NULL;
+    unsigned capacity = 0;
+    unsigned failures = 0;
+    for (unsigned count = 0; count < ELEMENTS;) {
+        failing_malloc_arm(0, false);
+        bool reserved = pt_arena_reserve(&arena, &array, &capacity, count, sizeof *array);
+        failing_malloc_disarm();
+        if (!reserved) {
+            failures++;
+            assert_int_equal(capacity, count);
+            assert_true(pt_arena_reserve(&arena, &array, &capacity, count, sizeof *array));
+        }
+        assert_true(count < capacity);
+        array[count] = count;
+        count++;
+    }
+    for (unsigned i = 0; i < ELEMENTS; i++) {
+        assert_int_equal(array[i], i);
+    }
+    assert_true(failures > 1);
+    pt_arena_free(&arena);
+}
+
 static bool fill(pt_arena *arena)
 {
     for (unsigned i = 0; i < 40; i++) {
@@ -206,6 +235,7 @@ int main(void)
         cmocka_unit_test(clearing_frees_a_huge_chunk),
         cmocka_unit_test(freeing_leaves_an_empty_arena),
         cmocka_unit_test(absurd_sizes_are_refused),
+        cmocka_unit_test(arrays_grow_and_keep_their_elements),
         cmocka_unit_test(running_out_of_memory_leaves_a_sound_arena),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
