@@ -40,13 +40,10 @@ static int register_table_functions(sqlite3 *db, pt_connection *connection)
     return rc;
 }
 
-static int register_all(sqlite3 *db, pt_connection *connection, pt_error *error)
+/* `functions`: the connection has the shared functions already. */
+static int register_all(sqlite3 *db, pt_connection *connection, bool functions, pt_error *error)
 {
-    bool present;
-    int rc = pt_functions_are_present(db, &present, error);
-    if (rc == SQLITE_OK && !present) {
-        rc = pt_functions_register(db, error);
-    }
+    int rc = functions ? pt_functions_check_version(db, error) : pt_functions_register(db, error);
     if (rc == SQLITE_OK) {
         rc = pt_debug_register(db, pt_engine_version(), error);
     }
@@ -105,7 +102,8 @@ static int load_into(sqlite3 *db, char **message)
     /* Modules that are registered again would not know the transactions and tables of the first
      * ones. */
     bool registered;
-    int rc = pt_companion_is_registered(db, &registered);
+    bool functions;
+    int rc = pt_companion_is_registered(db, &registered, &functions);
     if (rc != SQLITE_OK) {
         return fail_load(rc, &error, message);
     }
@@ -124,7 +122,7 @@ static int load_into(sqlite3 *db, char **message)
     if (connection == NULL) {
         return fail_load(SQLITE_NOMEM, &error, message);
     }
-    rc = register_all(db, connection, &error);
+    rc = register_all(db, connection, functions, &error);
     pt_connection_release(connection);
     return rc == SQLITE_OK ? rc : fail_load(rc, &error, message);
 }

@@ -71,8 +71,8 @@ static int register_collation(sqlite3 *db, const char *name, pt_error *error)
     return check_registration(db, rc, "collation", name, error);
 }
 
-/* Compares the version that a function of the connection returns. An authorizer may forbid it. */
-static int check_version(sqlite3 *db, pt_error *error)
+/* An authorizer may forbid to ask. */
+int pt_functions_check_version(sqlite3 *db, pt_error *error)
 {
     sqlite3_stmt *statement = NULL;
     int rc = sqlite3_prepare_v2(db, "SELECT pt_version()", -1, &statement, NULL);
@@ -87,23 +87,6 @@ static int check_version(sqlite3 *db, pt_error *error)
     }
     int end = sqlite3_finalize(statement);
     return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? pt_error_nomem(error) : error->rc;
-}
-
-/* Looks for the collation that is registered last. */
-int pt_functions_are_present(sqlite3 *db, bool *present, pt_error *error)
-{
-    sqlite3_stmt *list = NULL;
-    *present = false;
-    int rc = sqlite3_prepare_v2(db, "PRAGMA collation_list", -1, &list, NULL);
-    while (rc == SQLITE_OK && !*present && sqlite3_step(list) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(list, 1);
-        *present = name != NULL && sqlite3_stricmp(name, PT_TICKS_SHORT_COLLATION) == 0;
-    }
-    int end = sqlite3_finalize(list);
-    if (rc == SQLITE_NOMEM || end == SQLITE_NOMEM) {
-        return pt_error_nomem(error);
-    }
-    return *present ? check_version(db, error) : SQLITE_OK;
 }
 
 int pt_functions_register(sqlite3 *db, pt_error *error)

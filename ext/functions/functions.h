@@ -6,16 +6,12 @@
 #ifndef PT_FUNCTIONS_FUNCTIONS_H
 #define PT_FUNCTIONS_FUNCTIONS_H
 
-#include <stdbool.h>
-
 #include "base/error.h"
 #include "base/sqlite.h"
 
-/*
- * *present = true if the connection has these functions and collations already, from the other
- * library of the extension. SQLITE_OK; SQLITE_NOMEM; SQLITE_ERROR if they are of another version.
- */
-int pt_functions_are_present(sqlite3 *db, bool *present, pt_error *error);
+/* For a connection that has these functions and collations already, from the other library of the
+ * extension. SQLITE_OK; SQLITE_NOMEM; SQLITE_ERROR if they are of another version. */
+int pt_functions_check_version(sqlite3 *db, pt_error *error);
 
 /* SQLITE_OK, SQLITE_NOMEM, or SQLite's code with a text. */
 int pt_functions_register(sqlite3 *db, pt_error *error);

@@ -241,14 +241,16 @@ int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *erro
     return rc == SQLITE_OK ? create_unless_busy(db, &outcome, error) : rc;
 }
 
-int pt_companion_is_registered(sqlite3 *db, bool *registered)
+int pt_companion_is_registered(sqlite3 *db, bool *registered, bool *functions)
 {
     sqlite3_stmt *modules = NULL;
     *registered = false;
+    *functions = false;
     int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
-    while (rc == SQLITE_OK && !*registered && sqlite3_step(modules) == SQLITE_ROW) {
-        *registered =
-            sqlite3_stricmp((const char *)sqlite3_column_text(modules, 0), COMPANION) == 0;
+    while (rc == SQLITE_OK && sqlite3_step(modules) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(modules, 0);
+        *registered = *registered || sqlite3_stricmp(name, COMPANION) == 0;
+        *functions = *functions || sqlite3_stricmp(name, "pt_service") == 0;
     }
     int end = sqlite3_finalize(modules);
     return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;

@@ -63,8 +63,10 @@ int pt_companion_run(pt_connection *connection, pt_companion_write write, void *
 
 /*
  * *registered = true if the connection has the companion's module. It is the last module to be
- * registered, so the connection then has the whole extension. SQLITE_OK or SQLITE_NOMEM.
+ * registered, so the connection then has the whole extension. *functions = true if the library for
+ * the Table service has registered the functions that both libraries have. SQLITE_OK or
+ * SQLITE_NOMEM.
  */
-int pt_companion_is_registered(sqlite3 *db, bool *registered);
+int pt_companion_is_registered(sqlite3 *db, bool *registered, bool *functions);
 
 #endif

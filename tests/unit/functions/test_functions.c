@@ -13,13 +13,9 @@ static sqlite3 *open_with_functions(void)
 {
     sqlite3 *db = fixture_open();
     pt_error error = PT_ERROR_NONE;
-    bool present = true;
-    assert_int_equal(pt_functions_are_present(db, &present, &error), SQLITE_OK);
-    assert_false(present);
     assert_int_equal(pt_functions_register(db, &error), SQLITE_OK);
     assert_int_equal(pt_debug_register(db, pt_engine_version(), &error), SQLITE_OK);
-    assert_int_equal(pt_functions_are_present(db, &present, &error), SQLITE_OK);
-    assert_true(present);
+    assert_int_equal(pt_functions_check_version(db, &error), SQLITE_OK);
     assert_null(error.message);
     return db;
 }
@@ -94,13 +90,12 @@ static void registering_may_run_out_of_memory(void **state)
         sqlite3 *db = fixture_open();
         pt_error error = PT_ERROR_NONE;
         failing_malloc_arm(n, n % 2 != 0);
-        bool present = false;
-        int rc = pt_functions_are_present(db, &present, &error);
-        if (rc == SQLITE_OK) {
-            rc = pt_functions_register(db, &error);
-        }
+        int rc = pt_functions_register(db, &error);
         if (rc == SQLITE_OK) {
             rc = pt_debug_register(db, pt_engine_version(), &error);
+        }
+        if (rc == SQLITE_OK) {
+            rc = pt_functions_check_version(db, &error);
         }
         hit = failing_malloc_disarm();
         failures += hit;
@@ -149,8 +144,7 @@ static void functions_of_another_version_are_refused(void **state)
         sqlite3_create_function(db, "pt_version", 0, SQLITE_UTF8, NULL, other_version, NULL, NULL),
         SQLITE_OK);
     pt_error error = PT_ERROR_NONE;
-    bool present;
-    assert_int_equal(pt_functions_are_present(db, &present, &error), SQLITE_ERROR);
+    assert_int_equal(pt_functions_check_version(db, &error), SQLITE_ERROR);
     assert_string_equal(error.message,
                         "this connection has the functions of version 0.0.1, and this library is "
                         "version " PT_VERSION "; load ptable and ptable_service of one version");
