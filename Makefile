@@ -1,6 +1,8 @@
 # ptable: a loadable SQLite extension. GNU make; Debian 12 packages come from .ci/deps.
 #
 #   make                 ptable.so (loadable) and libptable.a (static)
+#   make service         ptable_service.so and libptable_service.a, for Azure's Table service; part of
+#                        make where the headers of libcurl and nettle are
 #   make deps            install what building and testing need, if it is missing
 #   make test            all tests; also test-unit, test-sql, test-readme, test-random, test-process
 #   make test-random N=100000 SEED=7      more random cases, or the same ones again
@@ -48,6 +50,8 @@ FUZZ_CC ?= clang
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
 LIBS := -llmdb -luuid -lpthread -lm
+SERVICE_LIBS := -lcurl -lnettle
+SHARED_LIBS := -luuid -lpthread -lm
 TEST_LIBS := -lcmocka -lsqlite3 $(LIBS)
 SANITIZE := -fsanitize=address,undefined -fno-sanitize-recover=all -fno-omit-frame-pointer
 VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \
@@ -58,14 +62,24 @@ VALGRIND := valgrind --quiet --error-exitcode=99 --leak-check=full \
 DEBUG := -DPT_DEBUG
 VERSION = $(shell sed -n 's/^\#define PT_VERSION "\(.*\)"/\1/p' ext/base/version.h)
 
-SOURCES := $(sort $(shell find ext -name '*.c'))
+# The library for the Table service is built where the headers that it needs are. It has its own
+# entry point and files, and takes what else it needs from the others.
+SERVICE_SOURCES := $(sort $(wildcard ext/service/*.c) ext/ptable_service.c)
+SERVICE_HEADERS := \#include <curl/curl.h>\n\#include <nettle/hmac.h>\n
+HAS_SERVICE := $(shell printf '$(SERVICE_HEADERS)' | $(CC) $(CPPFLAGS) -E -x c - >/dev/null 2>&1 && echo 1)
+
+SOURCES := $(filter-out $(SERVICE_SOURCES),$(sort $(shell find ext -name '*.c')))
 LOADABLE_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
 STATIC_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/static/%.o)
 DEBUG_OBJECTS := $(SOURCES:ext/%.c=$(BUILD)/debug/%.o)
+SERVICE_LOADABLE := $(SERVICE_SOURCES:ext/%.c=$(BUILD)/loadable/%.o)
+SERVICE_STATIC := $(SERVICE_SOURCES:ext/%.c=$(BUILD)/static/%.o)
+SERVICE_DEBUG := $(SERVICE_SOURCES:ext/%.c=$(BUILD)/debug/%.o)
 
 programs = $(patsubst %.c,$(BUILD)/%,$(wildcard $(1)))
 tests_below = $(patsubst %.c,$(BUILD)/%,$(sort $(shell find $(1) -name 'test_*.c')))
-UNIT_TESTS := $(call tests_below,tests/unit)
+SERVICE_TESTS := $(call tests_below,tests/unit/service)
+UNIT_TESTS := $(filter-out $(if $(HAS_SERVICE),,$(SERVICE_TESTS)),$(call tests_below,tests/unit))
 RANDOM_TESTS := $(call tests_below,tests/random)
 PROCESS_TESTS := $(call tests_below,tests/process)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
@@ -96,13 +110,20 @@ plain = $(patsubst ./%,%,$(1))
 
 # --- products ---------------------------------------------------------------------------------
 
-.PHONY: all loadable static deps
-all: loadable static
+.PHONY: all loadable static deps service built-service
+all: loadable static $(if $(HAS_SERVICE),built-service)
 loadable: $(OUT)/ptable.so
 static: $(OUT)/libptable.a
+built-service: $(OUT)/ptable_service.so $(OUT)/libptable_service.a
+
+service:
+	@.ci/deps build service
+	+@$(SUBMAKE) built-service
 
 ifeq ($(MAKECMDGOALS),)
 all:
+	$(if $(HAS_SERVICE),,$(call step,without,without ptable_service.so: the headers of libcurl or nettle \
+	    are missing; 'make service' installs them))@:
 	$(call step,ready,ready: $(call plain,$(OUT)/ptable.so) and $(call plain,$(OUT)/libptable.a); \
 	    'make demo' shows it)@:
 endif
@@ -118,9 +139,18 @@ $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
 	$(Q)$(call step,link,linking $(call plain,$@))$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete \
 	    $(LDFLAGS) -o $@ $^ $(LIBS)
 
+# The linker takes from the archive what the service's files need: nothing of a store.
+$(OUT)/ptable_service.so: $(SERVICE_LOADABLE) $(BUILD)/loadable/rest.a
+	$(Q)$(call step,link-service,linking $(call plain,$@))$(CC) $(CFLAGS) -shared -Wl,-z,defs \
+	    -Wl,-z,nodelete $(LDFLAGS) -o $@ $^ $(SERVICE_LIBS) $(SHARED_LIBS)
+
 $(OUT)/libptable.a: $(STATIC_OBJECTS)
+$(OUT)/libptable_service.a: $(SERVICE_STATIC)
 $(BUILD)/debug/libptable.a: $(DEBUG_OBJECTS)
-$(OUT)/libptable.a $(BUILD)/debug/libptable.a:
+$(BUILD)/debug/libptable_service.a: $(SERVICE_DEBUG)
+$(BUILD)/loadable/rest.a: $(filter-out $(BUILD)/loadable/ptable.o,$(LOADABLE_OBJECTS))
+$(OUT)/libptable.a $(OUT)/libptable_service.a $(BUILD)/debug/libptable.a \
+    $(BUILD)/debug/libptable_service.a $(BUILD)/loadable/rest.a:
 	@rm -f $@
 	$(Q)$(AR) rcs $@ $^
 
@@ -138,6 +168,11 @@ $(BUILD)/debug/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(call step,debug,compiling the library for tests: $(BUILD)/debug)
 	$(Q)$(COMPILE) -Iext -fvisibility=hidden -DSQLITE_CORE $(DEBUG) -MMD -MP -c -o $@ $<
+
+$(BUILD)/tests/unit/service/%: $(BUILD)/tests/unit/service/%.o $(BUILD)/debug/libptable_service.a \
+    $(BUILD)/debug/libptable.a
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable_service.a \
+	    $(BUILD)/debug/libptable.a $(SERVICE_LIBS) $(TEST_LIBS)
 
 $(BUILD)/tests/%: $(BUILD)/tests/%.o $(BUILD)/debug/libptable.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable.a $(TEST_LIBS)
@@ -175,6 +210,7 @@ $(BUILD)/flags: FORCE
 FORCE:
 
 -include $(LOADABLE_OBJECTS:.o=.d) $(STATIC_OBJECTS:.o=.d) $(DEBUG_OBJECTS:.o=.d) \
+    $(SERVICE_LOADABLE:.o=.d) $(SERVICE_STATIC:.o=.d) $(SERVICE_DEBUG:.o=.d) \
     $(TEST_PROGRAMS:=.d) $(SERVER_OBJECTS:.o=.d) $(EXAMPLES:=.d) $(BENCH_OBJECTS:.o=.d) $(wildcard build/fuzz/*.d)
 
 # --- tests ------------------------------------------------------------------------------------
@@ -432,7 +468,9 @@ lint-gcc lint-clang: lint-%:
 	@echo 'ok: $* has no warnings'
 
 lint-exports: lint-gcc
-	@tests/lint/exports.sh build/lint-gcc/ptable.so build/lint-gcc/libptable.a
+	@tests/lint/exports.sh build/lint-gcc/ptable.so build/lint-gcc/libptable.a sqlite3_ptable_init
+	$(if $(HAS_SERVICE),@tests/lint/exports.sh build/lint-gcc/ptable_service.so \
+	    build/lint-gcc/libptable_service.a sqlite3_ptableservice_init)
 
 lint-format:
 	@clang-format --dry-run -Werror $(C_FILES)
@@ -442,7 +480,7 @@ format:
 	clang-format -i $(C_FILES)
 
 # xxhash's assertions tell clang-tidy what it may assume.
-lint-tidy: $(SOURCES:ext/%.c=$(BUILD)/tidy/%.txt)
+lint-tidy: $(patsubst ext/%.c,$(BUILD)/tidy/%.txt,$(SOURCES) $(if $(HAS_SERVICE),$(SERVICE_SOURCES)))
 	@echo 'ok: clang-tidy has no remarks'
 
 $(BUILD)/tidy/%.txt: ext/%.c $(shell find ext -name '*.h') .clang-tidy
@@ -480,11 +518,26 @@ Libs: -L$${libdir} -lptable $(LIBS)
 Cflags: -I$${includedir}
 endef
 
+define SERVICE_PKG_CONFIG_FILE
+prefix=$(PREFIX)
+libdir=$${prefix}/lib
+includedir=$${prefix}/include
+
+Name: ptable_service
+Description: Azure's Table service as virtual tables for SQLite
+Version: $(VERSION)
+Requires: ptable
+Libs: -L$${libdir} -lptable_service -lptable $(SERVICE_LIBS)
+Cflags: -I$${includedir}
+endef
+
 SQL_SCRIPTS := $(wildcard sql/*.sql)
 EXAMPLE_FILES := $(wildcard examples/*)
 EXAMPLE_PROGRAMS := $(filter %.sh %.py %.pl,$(EXAMPLE_FILES))
 DOCUMENTS := README.md $(sort $(wildcard */README.md))
 INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptable.h \
+    lib/ptable_service.so lib/libptable_service.a lib/pkgconfig/ptable_service.pc \
+    include/ptable_service.h \
     $(SQL_SCRIPTS:%=share/ptable/%) $(EXAMPLE_FILES:%=share/ptable/%) \
     $(DOCUMENTS:%=share/doc/ptable/%)
 INSTALLED_FOLDERS := share/ptable/sql share/ptable/examples share/ptable \
@@ -503,6 +556,14 @@ install: all
 	$(Q)install -D -m 644 $(OUT)/libptable.a $(DESTDIR)$(PREFIX)/lib/libptable.a
 	$(Q)install -D -m 644 $(BUILD)/ptable.pc $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable.pc
 	$(Q)install -D -m 644 ext/ptable.h $(DESTDIR)$(PREFIX)/include/ptable.h
+ifneq ($(HAS_SERVICE),)
+	$(file >$(BUILD)/ptable_service.pc,$(SERVICE_PKG_CONFIG_FILE))
+	$(Q)install -D -m 644 $(OUT)/ptable_service.so $(DESTDIR)$(PREFIX)/lib/ptable_service.so
+	$(Q)install -D -m 644 $(OUT)/libptable_service.a $(DESTDIR)$(PREFIX)/lib/libptable_service.a
+	$(Q)install -D -m 644 $(BUILD)/ptable_service.pc \
+	    $(DESTDIR)$(PREFIX)/lib/pkgconfig/ptable_service.pc
+	$(Q)install -D -m 644 ext/ptable_service.h $(DESTDIR)$(PREFIX)/include/ptable_service.h
+endif
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/sql $(SQL_SCRIPTS)
 	$(Q)install -D -m 644 -t $(DESTDIR)$(PREFIX)/share/ptable/examples \
 	    $(filter-out $(EXAMPLE_PROGRAMS),$(EXAMPLE_FILES))
@@ -520,4 +581,5 @@ dist:
 	git archive --prefix=ptable-$(VERSION)/ -o $(BUILD)/ptable-$(VERSION).tar.gz HEAD
 
 clean:
-	rm -rf $(BUILD) $(OUT)/ptable.so $(OUT)/libptable.a
+	rm -rf $(BUILD) $(OUT)/ptable.so $(OUT)/libptable.a $(OUT)/ptable_service.so \
+	    $(OUT)/libptable_service.a

@@ -1,18 +1,18 @@
 #!/bin/sh
-# exports.sh ptable.so libptable.a: the first shows one symbol, the second only names that cannot
+# exports.sh ptable.so libptable.a entry_point: the first shows one symbol, the second only names that cannot
 # clash with a program's own.
 set -eu
 
 shown=$(nm -D --defined-only --format=posix "$1" | cut -d ' ' -f 1)
-if [ "$shown" != sqlite3_ptable_init ]; then
-    echo "$1: must export sqlite3_ptable_init and nothing else; it exports:" "$shown"
+if [ "$shown" != "$3" ]; then
+    echo "$1: must export $3 and nothing else; it exports:" "$shown"
     exit 1
 fi
 
 foreign=$(nm --extern-only --defined-only --format=posix "$2" | sed -n 's/ [A-Z] .*//p' |
-    grep -v -e '^pt_' -e '^sqlite3_ptable_init$' || true)
+    grep -v -e '^pt_' -e "^$3\$" || true)
 if [ -n "$foreign" ]; then
     echo "$2: functions shared between files must begin with pt_; these do not:" "$foreign"
     exit 1
 fi
-echo "ok: ptable.so exports its entry point alone"
+echo "ok: ${1##*/} exports its entry point alone"

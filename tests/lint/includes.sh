@@ -18,7 +18,7 @@ lmdb
 transaction
 module
 table
-queue catalog
+queue catalog service
 .'
 
 # One line "file folder included folder-of-it" for each #include "..." of ours.

@@ -1,0 +1,309 @@
+#include "service/query_text.h"
+
+#include "base/text.h"
+#include "entity/azure_limits.h"
+#include "entity/key.h"
+
+enum {
+    LAST_BEFORE_SURROGATES = 0xD7FF,
+    BOUND_MAX = 400, /* bytes of a constant; each may take three in a URL, and a filter has four */
+    LISTED_ROWS_MAX = 4,
+};
+
+/* --- URLs --- */
+
+static bool is_unreserved_in_url(uint8_t c)
+{
+    return pt_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
+           c == '_' || c == '.' || c == '~';
+}
+
+void pt_query_append_encoded(pt_buffer *url, pt_slice text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (size_t i = 0; i < text.size; i++) {
+        uint8_t c = text.data[i];
+        if (is_unreserved_in_url(c)) {
+            pt_buffer_append_byte(url, c);
+        } else {
+            const char escape[] = {'%', digits[c >> 4], digits[c & 15]};
+            pt_buffer_append(url, escape, sizeof escape);
+        }
+    }
+}
+
+/* Appends a text in which a quote is written twice. */
+static void append_doubled(pt_buffer *text, pt_slice constant)
+{
+    for (size_t i = 0; i < constant.size; i++) {
+        pt_buffer_append_byte(text, constant.data[i]);
+        if (constant.data[i] == '\'') {
+            pt_buffer_append_byte(text, '\'');
+        }
+    }
+}
+
+static void append_encoded_key(pt_buffer *url, pt_slice key)
+{
+    for (size_t i = 0; i < key.size; i++) {
+        pt_slice byte = pt_slice_of(key.data + i, 1);
+        pt_query_append_encoded(url, byte);
+        if (key.data[i] == '\'') {
+            pt_query_append_encoded(url, byte);
+        }
+    }
+}
+
+void pt_query_append_keys(pt_buffer *url, pt_slice partition, pt_slice row)
+{
+    pt_buffer_append_text(url, "(PartitionKey='");
+    append_encoded_key(url, partition);
+    pt_buffer_append_text(url, "',RowKey='");
+    append_encoded_key(url, row);
+    pt_buffer_append_text(url, "')");
+}
+
+bool pt_query_has_url(pt_slice partition, pt_slice row)
+{
+    pt_error error = PT_ERROR_NONE;
+    bool valid = pt_key_is_valid_text(partition) && pt_key_is_valid_text(row) &&
+                 pt_limits_check_keys(partition, row, &error) == 0;
+    pt_error_clear(&error);
+    return valid;
+}
+
+/* --- Splitting --- */
+
+int pt_query_split(const pt_interval *range, pt_buffer *after_first,
+                   pt_key_span spans[PT_KEY_SPANS_MAX])
+{
+    pt_slice first = {0};
+    pt_slice last = {0};
+    pt_slice low_row = {0};
+    pt_slice high_row = {0};
+    int count = 0;
+    bool in_first = pt_key_split(range->low, &first, &low_row);
+    bool in_last = range->bounded && pt_key_split(range->high, &last, &high_row);
+    if (in_first && in_last && pt_slice_equal(first, last)) {
+        spans[0] = (pt_key_span){.one = true,
+                                 .partition = first,
+                                 .keys = {.low = low_row, .high = high_row, .bounded = true}};
+        return 1;
+    }
+    pt_interval middle = *range;
+    if (in_first) {
+        spans[count++] = (pt_key_span){.one = true, .partition = first, .keys = {.low = low_row}};
+        pt_buffer_clear(after_first);
+        pt_buffer_append_slice(after_first, first);
+        pt_buffer_append_byte(after_first, PT_KEY_PARTITION_END);
+        middle.low = pt_buffer_slice(after_first);
+    }
+    if (in_last) {
+        middle.high = last;
+    }
+    if (!pt_interval_is_empty(&middle)) {
+        spans[count++] = (pt_key_span){.keys = middle};
+    }
+    if (in_last && high_row.size != 0) {
+        spans[count++] = (pt_key_span){
+            .one = true, .partition = last, .keys = {.high = high_row, .bounded = true}};
+    }
+    return count;
+}
+
+bool pt_query_is_point(const pt_key_span *span, pt_slice *row)
+{
+    *row = span->keys.low;
+    pt_slice high = span->keys.high;
+    bool next = span->keys.bounded && high.size == row->size + 1 &&
+                high.data[row->size] <= PT_AFTER_TEXT && pt_slice_has_prefix(high, *row);
+    return span->one && next;
+}
+
+bool pt_query_holds(const pt_key_span *span, const pt_key_condition *rows, pt_slice partition,
+                    pt_slice row)
+{
+    bool inside = span->one ? pt_slice_equal(partition, span->partition) &&
+                                  pt_interval_contains(&span->keys, row)
+                            : pt_interval_contains(&span->keys, partition);
+    return inside && (rows == NULL || pt_condition_holds(rows, row));
+}
+
+/* --- $filter --- */
+
+static bool compares_alike(uint32_t character)
+{
+    return character >= ' ' && character <= LAST_BEFORE_SURROGATES &&
+           (character < 0x7F || character >= 0xA0);
+}
+
+/* Bytes at the start of a bound that compare alike for the service and for SQLite. */
+static size_t alike_size(pt_slice bound)
+{
+    size_t size = 0;
+    while (size < bound.size) {
+        pt_slice rest = pt_slice_of(bound.data + size, bound.size - size);
+        size_t length = pt_utf8_size(rest);
+        if (length == 0 || size + length > BOUND_MAX ||
+            !compares_alike(pt_utf8_decode(rest.data, length))) {
+            break;
+        }
+        size += length;
+    }
+    return size;
+}
+
+static void begin_comparison(pt_buffer *filter, const char *column, const char *op)
+{
+    if (filter->size != 0 && filter->data[filter->size - 1] != '(') {
+        pt_buffer_append_text(filter, " and ");
+    }
+    pt_buffer_append_text(filter, column);
+    pt_buffer_append_text(filter, op);
+    pt_buffer_append_byte(filter, '\'');
+}
+
+static void append_comparison(pt_buffer *filter, const char *column, const char *op,
+                              pt_slice constant)
+{
+    begin_comparison(filter, column, op);
+    append_doubled(filter, constant);
+    pt_buffer_append_byte(filter, '\'');
+}
+
+/* True if a bound is a text and the byte that makes the first string after it. */
+static bool ends_after_text(pt_slice bound, size_t size)
+{
+    return size + 1 == bound.size && bound.data[size] <= PT_AFTER_TEXT;
+}
+
+static void append_low(pt_buffer *filter, const char *column, pt_slice low)
+{
+    size_t size = alike_size(low);
+    if (size == low.size ? size == 0 : size == 0 && !ends_after_text(low, size)) {
+        return; /* every key is greater or equal */
+    }
+    append_comparison(filter, column, ends_after_text(low, size) ? " gt " : " ge ",
+                      pt_slice_of(low.data, size));
+}
+
+/* Appends `column lt 'x'`, where x is greater than every text that begins with the prefix. If there
+ * is none, appends nothing. */
+static void append_below_successor(pt_buffer *filter, const char *column, pt_slice prefix)
+{
+    uint32_t last = LAST_BEFORE_SURROGATES;
+    while (prefix.size > 0 && last == LAST_BEFORE_SURROGATES) {
+        size_t start = prefix.size - 1;
+        while ((prefix.data[start] & 0xC0) == 0x80) {
+            start--;
+        }
+        last = pt_utf8_decode(prefix.data + start, prefix.size - start);
+        prefix.size = start;
+    }
+    if (last == LAST_BEFORE_SURROGATES) {
+        return;
+    }
+    last = last + 1 == 0x7F ? 0xA0 : last + 1;
+    uint8_t character[PT_UTF8_SIZE_MAX];
+    size_t length = (size_t)(pt_utf8_put(character, last) - character);
+    begin_comparison(filter, column, " lt ");
+    append_doubled(filter, prefix);
+    append_doubled(filter, pt_slice_of(character, length));
+    pt_buffer_append_byte(filter, '\'');
+}
+
+static void append_high(pt_buffer *filter, const char *column, pt_slice high)
+{
+    size_t size = alike_size(high);
+    pt_slice alike = pt_slice_of(high.data, size);
+    if (size == high.size) {
+        append_comparison(filter, column, " lt ", alike);
+    } else if (ends_after_text(high, size)) {
+        append_comparison(filter, column, " le ", alike);
+    } else {
+        append_below_successor(filter, column, alike);
+    }
+}
+
+static void append_interval(pt_buffer *filter, const char *column, const pt_interval *interval)
+{
+    append_low(filter, column, interval->low);
+    if (interval->bounded) {
+        append_high(filter, column, interval->high);
+    }
+}
+
+/* True if a key can be compared with = as it is. */
+static bool is_constant(pt_slice key)
+{
+    pt_slice rest = key;
+    while (rest.size > 0) {
+        size_t length = pt_utf8_size(rest);
+        uint32_t character = length != 0 ? pt_utf8_decode(rest.data, length) : 0;
+        if (character < ' ' || (character >= 0x7F && character < 0xA0)) {
+            return false;
+        }
+        rest = pt_slice_of(rest.data + length, rest.size - length);
+    }
+    return key.size <= 2 * BOUND_MAX;
+}
+
+static void append_equal(pt_buffer *filter, const char *column, pt_slice key)
+{
+    if (is_constant(key)) {
+        append_comparison(filter, column, " eq ", key);
+        return;
+    }
+    append_low(filter, column, key);
+    append_below_successor(filter, column, pt_slice_of(key.data, alike_size(key)));
+}
+
+/* (RowKey eq 'a' or RowKey eq 'b'), or from the first to the last if there are many. */
+static void append_listed(pt_buffer *filter, const pt_key_condition *rows)
+{
+    bool each = rows->point_count <= LISTED_ROWS_MAX;
+    for (unsigned i = 0; each && i < rows->point_count; i++) {
+        each = is_constant(rows->points[i]);
+    }
+    if (!each) {
+        pt_slice last = rows->points[rows->point_count - 1];
+        size_t size = alike_size(last);
+        append_low(filter, "RowKey", rows->points[0]);
+        if (size == last.size) {
+            append_comparison(filter, "RowKey", " le ", last);
+        } else {
+            append_below_successor(filter, "RowKey", pt_slice_of(last.data, size));
+        }
+        return;
+    }
+    pt_buffer_append_text(filter, filter->size != 0 ? " and (" : "(");
+    for (unsigned i = 0; i < rows->point_count; i++) {
+        pt_buffer_append_text(filter, i != 0 ? " or (" : "(");
+        append_equal(filter, "RowKey", rows->points[i]);
+        pt_buffer_append_byte(filter, ')');
+    }
+    pt_buffer_append_byte(filter, ')');
+}
+
+void pt_query_append_filter(pt_buffer *filter, const pt_key_span *span,
+                            const pt_key_condition *rows)
+{
+    pt_slice row;
+    if (!span->one) {
+        append_interval(filter, "PartitionKey", &span->keys);
+    } else {
+        append_equal(filter, "PartitionKey", span->partition);
+        if (pt_query_is_point(span, &row)) {
+            append_equal(filter, "RowKey", row);
+        } else {
+            append_interval(filter, "RowKey", &span->keys);
+        }
+    }
+    if (!span->one && rows != NULL) {
+        if (rows->listed && rows->point_count != 0) {
+            append_listed(filter, rows);
+        } else {
+            append_interval(filter, "RowKey", &rows->interval);
+        }
+    }
+}

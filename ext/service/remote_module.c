@@ -1,0 +1,40 @@
+#include "service/remote_module.h"
+
+#include "functions/key_functions.h"
+#include "module/constraints.h"
+#include "service/remote_cursor.h"
+#include "service/remote_planner.h"
+#include "service/remote_table.h"
+
+/* Makes pt_starts_with(column, prefix) a constraint in xBestIndex. */
+static int find_remote_function(sqlite3_vtab *vtab, int argc, const char *name,
+                                void (**function)(sqlite3_context *, int, sqlite3_value **),
+                                void **data)
+{
+    (void)vtab;
+    if (argc != 2 || sqlite3_stricmp(name, "pt_starts_with") != 0) {
+        return 0;
+    }
+    *function = pt_function_starts_with;
+    *data = NULL;
+    return PT_CONSTRAINT_STARTS_WITH;
+}
+
+/* DROP TABLE only forgets the table: xDestroy is xDisconnect. Without xUpdate it cannot be written.
+ */
+const sqlite3_module pt_remote_module = {
+    .xCreate = pt_remote_table_connect,
+    .xConnect = pt_remote_table_connect,
+    .xBestIndex = pt_remote_best_index,
+    .xDisconnect = pt_remote_table_disconnect,
+    .xDestroy = pt_remote_table_disconnect,
+    .xOpen = pt_remote_cursor_open,
+    .xClose = pt_remote_cursor_close,
+    .xFilter = pt_remote_cursor_filter,
+    .xNext = pt_remote_cursor_next,
+    .xEof = pt_remote_cursor_eof,
+    .xColumn = pt_remote_cursor_column,
+    .xRowid = pt_remote_cursor_rowid,
+    .xFindFunction = find_remote_function,
+    .xRename = pt_remote_table_rename,
+};

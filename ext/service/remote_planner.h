@@ -1,0 +1,21 @@
+/*
+ * xBestIndex of pt_service. The plan is that of a ptable (query/plan.h) with two differences: the
+ * service cannot read in descending order, and a table scan costs more than anything else.
+ *
+ * idxNum has the plan's bits and those below. After the NUL of idxStr come the names of the
+ * properties to ask for, with commas between them; none: all.
+ */
+#ifndef PT_SERVICE_REMOTE_PLANNER_H
+#define PT_SERVICE_REMOTE_PLANNER_H
+
+#include "base/sqlite.h"
+#include "query/plan.h"
+
+/* The arguments of LIMIT and of OFFSET follow those of the plan. They only tell how many entities
+ * to ask for at first. */
+#define PT_REMOTE_LIMIT (1u << 29)
+#define PT_REMOTE_OFFSET (1u << 30)
+
+int pt_remote_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
+
+#endif

@@ -1,0 +1,25 @@
+/*
+ * The row of a pt_service table: an entity that the service sent, and the columns that SQLite
+ * reads.
+ */
+#ifndef PT_SERVICE_REMOTE_ROW_H
+#define PT_SERVICE_REMOTE_ROW_H
+
+#include "base/sqlite.h"
+#include "service/config.h"
+#include "service/page.h"
+
+typedef struct pt_remote_row {
+    const pt_service_config *config;
+    const pt_page_entity *entity;
+    const pt_page *page; /* has the entity */
+    size_t *hints;       /* for each declared column: where an earlier entity had its property */
+    pt_buffer text;
+} pt_remote_row;
+
+/* xColumn. SQLITE_OK or SQLITE_NOMEM. */
+int pt_remote_row_column(pt_remote_row *row, sqlite3_context *context, int column);
+
+void pt_remote_row_free(pt_remote_row *row);
+
+#endif

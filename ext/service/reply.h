@@ -1,0 +1,50 @@
+/*
+ * Replies of the service that are no success: from status, code and message to an SQLite error. The
+ * code may be in the body, as JSON or XML, or in a header only.
+ */
+#ifndef PT_SERVICE_REPLY_H
+#define PT_SERVICE_REPLY_H
+
+#include "base/error.h"
+#include "service/account.h"
+#include "service/http.h"
+
+enum { PT_REPLY_CODE_SIZE = 64, PT_REPLY_MESSAGE_SIZE = 300 };
+
+typedef struct pt_refusal {
+    int status;
+    char code[PT_REPLY_CODE_SIZE];       /* "" if the service gave none */
+    char message[PT_REPLY_MESSAGE_SIZE]; /* its first line, shortened */
+} pt_refusal;
+
+/* Reads the refusal from a reply that came. Changes the reply's body. */
+void pt_refusal_read(pt_http_reply *reply, pt_refusal *refusal);
+
+bool pt_refusal_has_code(const pt_refusal *refusal, const char *code);
+
+/* True if the same request may succeed later: the service was busy, or could not answer. */
+bool pt_reply_is_temporary(const pt_http_reply *reply);
+
+/* What a request was for, in messages. */
+typedef struct pt_request_subject {
+    const char *account; /* its name in pt_service_account */
+    const char *table;   /* NULL: a request about the account's tables */
+} pt_request_subject;
+
+/*
+ * Sets the error for a reply that is no success, or did not come:
+ *
+ *     SQLITE_AUTH              401, 403
+ *     SQLITE_ERROR             TableNotFound, 3xx and other 4xx
+ *     SQLITE_CONSTRAINT_PRIMARYKEY   409
+ *     SQLITE_BUSY              408, 429, 5xx, TableBeingDeleted
+ *     SQLITE_TOOBIG            413, or a reply that is too long
+ *     SQLITE_IOERR             no reply
+ *
+ * `refusal` is that of a reply that came. `changes`: the request changes something, so if there is
+ * no reply it may have been done.
+ */
+int pt_reply_fail(const pt_http_reply *reply, const pt_refusal *refusal, const pt_account *account,
+                  const pt_request_subject *subject, bool changes, pt_error *error);
+
+#endif

@@ -1,0 +1,323 @@
+#include "service/stream.h"
+
+#include <stdlib.h>
+
+#include "entity/key.h"
+
+enum { PAGE_MAX = 1000, FIRST_ABOVE_SURROGATES = 0xEE /* first byte in UTF-8 */ };
+
+/* --- Requests --- */
+
+static bool copy_span(pt_stream *stream, const pt_key_span *span)
+{
+    stream->span = *span;
+    stream->span.partition = pt_arena_copy(&stream->arena, span->partition);
+    stream->span.keys.low = pt_arena_copy(&stream->arena, span->keys.low);
+    stream->span.keys.high = pt_arena_copy(&stream->arena, span->keys.high);
+    return stream->span.partition.data != NULL && stream->span.keys.low.data != NULL &&
+           stream->span.keys.high.data != NULL;
+}
+
+int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span *span,
+                   pt_error *error)
+{
+    pt_stream_close(stream);
+    stream->query = query;
+    if (!copy_span(stream, span)) {
+        return pt_error_nomem(error);
+    }
+    pt_slice row;
+    stream->point =
+        pt_query_is_point(&stream->span, &row) && pt_query_has_url(stream->span.partition, row);
+    return SQLITE_OK;
+}
+
+static void begin_parameter(pt_buffer *query, const char *name)
+{
+    if (query->size != 0) {
+        pt_buffer_append_byte(query, '&');
+    }
+    pt_buffer_append_text(query, name);
+    pt_buffer_append_byte(query, '=');
+}
+
+static void add_parameter(pt_buffer *query, const char *name, pt_slice value)
+{
+    begin_parameter(query, name);
+    pt_query_append_encoded(query, value);
+}
+
+static void add_filter(pt_stream *stream, pt_buffer *query)
+{
+    pt_buffer filter = {0};
+    pt_query_append_filter(&filter, &stream->span, stream->query->rows);
+    if (filter.size != 0) {
+        add_parameter(query, "$filter", pt_buffer_slice(&filter));
+    }
+    query->failed = query->failed || filter.failed;
+    pt_buffer_free(&filter);
+}
+
+/* A small first page if few entities are wanted. If none of them fits, full pages follow. */
+static void add_top(const pt_stream *stream, pt_buffer *query)
+{
+    int64_t top = stream->query->top;
+    if (top > 0 && top < PAGE_MAX && !stream->has_token) {
+        char digits[24];
+        sqlite3_snprintf(sizeof digits, digits, "%lld", (long long)top);
+        add_parameter(query, "$top", pt_slice_text(digits));
+    }
+}
+
+static void describe_page_call(pt_stream *stream)
+{
+    pt_call *call = &stream->call;
+    const pt_stream_query *query = stream->query;
+    call->service = query->service;
+    call->subject = query->subject;
+    call->method = PT_HTTP_GET;
+    call->timeout = query->timeout;
+    call->retries = query->retries;
+    pt_buffer_clear(&call->path);
+    pt_buffer_clear(&call->query);
+    pt_buffer_append_byte(&call->path, '/');
+    pt_query_append_encoded(&call->path, pt_slice_text(query->subject.table));
+    if (stream->point) {
+        pt_slice row;
+        pt_query_is_point(&stream->span, &row);
+        pt_query_append_keys(&call->path, stream->span.partition, row);
+    } else {
+        pt_buffer_append_text(&call->path, "()");
+        add_filter(stream, &call->query);
+        add_top(stream, &call->query);
+    }
+    if (query->select[0] != 0) {
+        add_parameter(&call->query, "$select", pt_slice_text(query->select));
+    }
+    if (stream->has_next_partition) {
+        add_parameter(&call->query, "NextPartitionKey", pt_buffer_slice(&stream->next_partition));
+    }
+    if (stream->has_next_row) {
+        add_parameter(&call->query, "NextRowKey", pt_buffer_slice(&stream->next_row));
+    }
+}
+
+static int count_request(pt_stream_query *query, pt_error *error)
+{
+    if (query->max_requests == 0 || query->requests < query->max_requests) {
+        query->requests++;
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_ERROR,
+                        "the statement needs more than %lld requests, which max_requests forbids; "
+                        "add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
+                        "table with a larger max_requests",
+                        (long long)query->max_requests);
+}
+
+int pt_stream_prefetch(pt_stream *stream, pt_error *error)
+{
+    if (stream->finished || stream->call.http != NULL) {
+        return SQLITE_OK;
+    }
+    int rc = count_request(stream->query, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    describe_page_call(stream);
+    return pt_call_send(&stream->call, error);
+}
+
+/* --- Replies --- */
+
+static bool keep_token(const pt_http_reply *reply, const char *header, pt_buffer *token, bool *has)
+{
+    pt_slice value;
+    *has = pt_http_header(reply, header, &value);
+    return !*has || pt_buffer_assign(token, value);
+}
+
+/* Each header may come without the other, or be empty. Only if neither came is the query over. */
+static int keep_continuation(pt_stream *stream, const pt_http_reply *reply, pt_error *error)
+{
+    if (!keep_token(reply, "x-ms-continuation-NextPartitionKey", &stream->next_partition,
+                    &stream->has_next_partition) ||
+        !keep_token(reply, "x-ms-continuation-NextRowKey", &stream->next_row,
+                    &stream->has_next_row)) {
+        return pt_error_nomem(error);
+    }
+    stream->has_token = stream->has_next_partition || stream->has_next_row;
+    stream->finished = !stream->has_token;
+    return SQLITE_OK;
+}
+
+/* True if the reply says that there is no such entity: it is no error to ask for one. */
+static bool is_missing_entity(const pt_stream *stream, const pt_http_reply *reply)
+{
+    const pt_refusal *refusal = &stream->call.refusal;
+    return stream->point && reply->outcome == PT_HTTP_REPLIED && reply->status == 404 &&
+           (pt_refusal_has_code(refusal, "ResourceNotFound") ||
+            pt_refusal_has_code(refusal, "EntityNotFound"));
+}
+
+/* Adds the next page to the entities that are there. */
+static int receive_page(pt_stream *stream, pt_error *error)
+{
+    pt_http_reply *reply;
+    int rc = pt_stream_prefetch(stream, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_call_receive(&stream->call, &reply, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (is_missing_entity(stream, reply)) {
+        stream->finished = true;
+        pt_call_end(&stream->call);
+        return SQLITE_OK;
+    }
+    if (!pt_call_has_succeeded(reply)) {
+        return pt_call_fail(&stream->call, reply, error);
+    }
+    rc = stream->point ? SQLITE_OK : keep_continuation(stream, reply, error);
+    stream->finished = stream->finished || stream->point;
+    if (rc == SQLITE_OK) {
+        rc = pt_page_add(&stream->page, &reply->body,
+                         stream->point ? PT_PAGE_OF_ONE : PT_PAGE_OF_ENTITIES, error);
+    }
+    pt_call_end(&stream->call);
+    return rc;
+}
+
+/* --- Order --- */
+
+/* Where the first character from U+E000 on begins in a key; its size if there is none. */
+static size_t find_high_character(pt_slice key)
+{
+    size_t at = 0;
+    while (at < key.size && key.data[at] < FIRST_ABOVE_SURROGATES) {
+        at++;
+    }
+    return at;
+}
+
+static int compare_entities(const void *a, const void *b)
+{
+    const pt_page_entity *left = a;
+    const pt_page_entity *right = b;
+    int order = pt_slice_compare(left->partition, right->partition);
+    return order != 0 ? order : pt_slice_compare(left->row, right->row);
+}
+
+static bool agree_before(pt_slice a, pt_slice b, size_t size)
+{
+    return a.size > size && b.size > size && b.data[size] >= FIRST_ABOVE_SURROGATES &&
+           memcmp(a.data, b.data, size) == 0;
+}
+
+/* True if the service may have the two in another order than SQLite: their keys are the same up to
+ * a character from U+D800 on. */
+static bool may_be_swapped(const pt_page_entity *first, const pt_page_entity *other)
+{
+    size_t at = find_high_character(first->partition);
+    if (at < first->partition.size) {
+        return agree_before(first->partition, other->partition, at);
+    }
+    return pt_slice_equal(first->partition, other->partition) &&
+           agree_before(first->row, other->row, find_high_character(first->row));
+}
+
+/* Orders the entity at the stream's place and those after it that belong together with it, on
+ * further pages if need be. */
+static int order_group(pt_stream *stream, pt_error *error)
+{
+    pt_page *page = &stream->page;
+    size_t end = stream->at + 1;
+    int rc = SQLITE_OK;
+    const pt_page_entity *first = &page->entities[stream->at];
+    if (find_high_character(first->partition) == first->partition.size &&
+        find_high_character(first->row) == first->row.size) {
+        stream->ordered = end;
+        return SQLITE_OK;
+    }
+    while (rc == SQLITE_OK) {
+        while (end < page->count &&
+               may_be_swapped(&page->entities[stream->at], &page->entities[end])) {
+            end++;
+        }
+        if (end < page->count || stream->finished) {
+            break;
+        }
+        rc = receive_page(stream, error);
+    }
+    qsort(page->entities + stream->at, end - stream->at, sizeof *page->entities, compare_entities);
+    stream->ordered = end;
+    return rc;
+}
+
+/* --- Entities --- */
+
+/* Half of the page is read: the next one can be on its way meanwhile. */
+static bool wants_next_page(const pt_stream *stream)
+{
+    bool few = stream->query->top > 0; /* perhaps no more are wanted */
+    return !few && stream->at == stream->page.count / 2 + 1;
+}
+
+static int fill_page(pt_stream *stream, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && stream->at == stream->page.count && !stream->finished) {
+        pt_page_clear(&stream->page);
+        stream->at = 0;
+        stream->ordered = 0;
+        rc = receive_page(stream, error);
+    }
+    return rc;
+}
+
+int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *error)
+{
+    *entity = NULL;
+    for (;;) {
+        int rc = fill_page(stream, error);
+        if (rc != SQLITE_OK || stream->at == stream->page.count) {
+            return rc;
+        }
+        rc = stream->at < stream->ordered ? SQLITE_OK : order_group(stream, error);
+        if (rc == SQLITE_OK && wants_next_page(stream)) {
+            rc = pt_stream_prefetch(stream, error);
+        }
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        const pt_page_entity *found = &stream->page.entities[stream->at++];
+        if (pt_query_holds(&stream->span, stream->query->rows, found->partition, found->row)) {
+            *entity = found;
+            return SQLITE_OK;
+        }
+    }
+}
+
+void pt_stream_close(pt_stream *stream)
+{
+    pt_call_end(&stream->call);
+    pt_page_clear(&stream->page);
+    pt_arena_clear(&stream->arena);
+    stream->has_token = false;
+    stream->has_next_partition = false;
+    stream->has_next_row = false;
+    stream->finished = false;
+    stream->at = 0;
+    stream->ordered = 0;
+}
+
+void pt_stream_free(pt_stream *stream)
+{
+    pt_call_free(&stream->call);
+    pt_page_free(&stream->page);
+    pt_arena_free(&stream->arena);
+    pt_buffer_free(&stream->next_partition);
+    pt_buffer_free(&stream->next_row);
+    *stream = (pt_stream){0};
+}

@@ -1,0 +1,58 @@
+/*
+ * The entities of one key span, in SQLite's order of keys, page by page from the service.
+ */
+#ifndef PT_SERVICE_STREAM_H
+#define PT_SERVICE_STREAM_H
+
+#include "service/call.h"
+#include "service/page.h"
+#include "service/query_text.h"
+
+/* What all streams of a cursor have in common. */
+typedef struct pt_stream_query {
+    pt_service *service;
+    pt_request_subject subject;
+    const char *select;           /* names of properties; "": all */
+    const pt_key_condition *rows; /* beside spans of several partitions; NULL: none */
+    int64_t timeout;
+    int64_t retries;
+    int64_t top;          /* entities wanted at first; 0: not known */
+    int64_t max_requests; /* of the statement; 0: any number */
+    int64_t requests;     /* so far */
+} pt_stream_query;
+
+/* All zeros before its first use. */
+typedef struct pt_stream {
+    pt_stream_query *query;
+    pt_arena arena; /* holds the bytes of `span` */
+    pt_key_span span;
+    bool point;     /* one entity, asked for by its URL */
+    bool has_token; /* one of these came with the last page */
+    bool has_next_partition;
+    bool has_next_row;
+    bool finished; /* no page will follow */
+    pt_buffer next_partition;
+    pt_buffer next_row;
+    pt_call call; /* under way if call.http is set */
+    pt_page page;
+    size_t at;      /* the next entity in the page */
+    size_t ordered; /* entities before this one are in SQLite's order */
+} pt_stream;
+
+/* Begins a stream, which copies the span. Sends nothing. SQLITE_OK, SQLITE_NOMEM. */
+int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span *span,
+                   pt_error *error);
+
+/* Sends the request for the next page if none is under way, so that the reply is there sooner.
+ * SQLITE_ERROR if the statement needs more requests than max_requests; codes of pt_call_send. */
+int pt_stream_prefetch(pt_stream *stream, pt_error *error);
+
+/* Moves to the next entity, which stays valid until the next call. *entity = NULL at the end. Codes
+ * as pt_stream_prefetch, pt_call_receive, pt_call_fail and pt_page_add. */
+int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *error);
+
+/* Ends what is under way, and keeps memory for the next pt_stream_open. */
+void pt_stream_close(pt_stream *stream);
+void pt_stream_free(pt_stream *stream);
+
+#endif

@@ -1,0 +1,377 @@
+#include "service/tables_table.h"
+
+#include "entity/key.h"
+#include "module/module.h"
+#include "service/call.h"
+#include "service/config.h"
+#include "service/page.h"
+#include "service/query_text.h"
+
+enum { TABLES_ACCOUNT, TABLES_NAME, TABLES_KEY };
+
+enum { REQUEST_SECONDS = 30, REQUEST_RETRIES = 3 };
+
+static const char tables_name[] = "pt_service_tables";
+
+typedef struct service_tables {
+    sqlite3_vtab base;
+    pt_service *service;
+} service_tables;
+
+typedef struct service_tables_cursor {
+    sqlite3_vtab_cursor base;
+    service_tables *table;
+    char *account;   /* the only one to list, or NULL */
+    size_t next;     /* the account after the current one, among those of the service */
+    char *current;   /* the account whose tables are listed, or NULL */
+    bool has_token;  /* its list goes on */
+    pt_buffer token; /* there */
+    pt_page page;
+    size_t at;
+} service_tables_cursor;
+
+static service_tables_cursor *service_tables_cursor_of(sqlite3_vtab_cursor *cursor)
+{
+    return (service_tables_cursor *)cursor;
+}
+
+static int fail_tables(service_tables *table, pt_error *error)
+{
+    return pt_module_fail(&table->base.zErrMsg, tables_name, error);
+}
+
+static int tables_connect(sqlite3 *db, void *service, int argc, const char *const *argv,
+                          sqlite3_vtab **vtab, char **message)
+{
+    (void)argc;
+    (void)argv;
+    (void)message;
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(Account TEXT, TableName TEXT, TableKey BLOB "
+                                      "HIDDEN PRIMARY KEY) WITHOUT ROWID");
+    service_tables *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
+    if (table == NULL) {
+        return rc == SQLITE_OK ? SQLITE_NOMEM : rc;
+    }
+    sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
+    *table = (service_tables){.service = service};
+    pt_service_retain(table->service);
+    *vtab = &table->base;
+    return SQLITE_OK;
+}
+
+static int tables_disconnect(sqlite3_vtab *vtab)
+{
+    pt_service_release(((service_tables *)vtab)->service);
+    sqlite3_free(vtab);
+    return SQLITE_OK;
+}
+
+/* Account = 'hr' lists the tables of one account. SQLite checks it again, in the case of its
+ * letters too. */
+static int tables_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    (void)vtab;
+    info->estimatedCost = 1e9;
+    info->estimatedRows = 1000;
+    for (int i = 0; i < info->nConstraint && info->idxNum == 0; i++) {
+        const struct sqlite3_index_constraint *constraint = &info->aConstraint[i];
+        if (constraint->iColumn == TABLES_ACCOUNT && constraint->usable &&
+            constraint->op == SQLITE_INDEX_CONSTRAINT_EQ) {
+            info->aConstraintUsage[i].argvIndex = 1;
+            info->estimatedCost = 1e6;
+            info->estimatedRows = 100;
+            info->idxNum = 1;
+        }
+    }
+    return SQLITE_OK;
+}
+
+static int tables_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
+{
+    service_tables_cursor *cursor = sqlite3_malloc64(sizeof *cursor);
+    if (cursor == NULL) {
+        return SQLITE_NOMEM;
+    }
+    *cursor = (service_tables_cursor){.table = (service_tables *)vtab};
+    *out = &cursor->base;
+    return SQLITE_OK;
+}
+
+static void reset_tables_cursor(service_tables_cursor *cursor)
+{
+    sqlite3_free(cursor->account);
+    sqlite3_free(cursor->current);
+    cursor->account = NULL;
+    cursor->current = NULL;
+    cursor->next = 0;
+    cursor->has_token = false;
+    cursor->at = 0;
+    pt_page_clear(&cursor->page);
+}
+
+static int tables_close(sqlite3_vtab_cursor *base)
+{
+    service_tables_cursor *cursor = service_tables_cursor_of(base);
+    reset_tables_cursor(cursor);
+    pt_buffer_free(&cursor->token);
+    pt_page_free(&cursor->page);
+    sqlite3_free(cursor);
+    return SQLITE_OK;
+}
+
+/* --- Requests --- */
+
+static void describe_tables_call(pt_call *call, pt_service *service, const char *account,
+                                 pt_http_method method)
+{
+    *call = (pt_call){.service = service,
+                      .subject = {.account = account},
+                      .method = method,
+                      .timeout = REQUEST_SECONDS,
+                      .retries = REQUEST_RETRIES};
+    pt_buffer_append_text(&call->path, "/Tables");
+}
+
+/* Sends the request and waits for its reply, which the caller frees with the call. */
+static int perform_tables_call(pt_call *call, pt_http_reply **reply, pt_error *error)
+{
+    int rc = pt_call_send(call, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_call_receive(call, reply, error);
+    }
+    if (rc == SQLITE_OK && !pt_call_has_succeeded(*reply)) {
+        rc = pt_call_fail(call, *reply, error);
+    }
+    return rc;
+}
+
+/* Reads the next part of the current account's list. */
+static int read_list(service_tables_cursor *cursor, pt_error *error)
+{
+    pt_call call;
+    pt_http_reply *reply;
+    pt_slice token;
+    describe_tables_call(&call, cursor->table->service, cursor->current, PT_HTTP_GET);
+    if (cursor->has_token) {
+        pt_buffer_append_text(&call.query, "NextTableName=");
+        pt_query_append_encoded(&call.query, pt_buffer_slice(&cursor->token));
+    }
+    int rc = perform_tables_call(&call, &reply, error);
+    if (rc == SQLITE_OK) {
+        cursor->has_token = pt_http_header(reply, "x-ms-continuation-NextTableName", &token);
+        if (cursor->has_token && !pt_buffer_assign(&cursor->token, token)) {
+            rc = pt_error_nomem(error);
+        }
+    }
+    if (rc == SQLITE_OK) {
+        pt_page_clear(&cursor->page);
+        cursor->at = 0;
+        rc = pt_page_add(&cursor->page, &reply->body, PT_PAGE_OF_TABLES, error);
+    }
+    pt_call_free(&call);
+    return rc;
+}
+
+/* --- Reading --- */
+
+/* Chooses the next account. *found = false if there is none. */
+static int choose_account(service_tables_cursor *cursor, bool *found, pt_error *error)
+{
+    const pt_service *service = cursor->table->service;
+    const char *name = cursor->account;
+    sqlite3_free(cursor->current);
+    cursor->current = NULL;
+    *found = cursor->next < (name != NULL ? 1 : service->account_count);
+    if (!*found) {
+        return SQLITE_OK;
+    }
+    cursor->current =
+        sqlite3_mprintf("%s", name != NULL ? name : service->accounts[cursor->next].name);
+    cursor->next++;
+    return cursor->current != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
+/* Makes sure that the cursor is on a table, or at the end: then there is no current account. */
+static int find_table(service_tables_cursor *cursor, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && cursor->at >= cursor->page.count) {
+        bool found = true;
+        if (cursor->current == NULL || !cursor->has_token) {
+            rc = choose_account(cursor, &found, error);
+            cursor->has_token = false;
+        }
+        if (rc != SQLITE_OK || !found) {
+            return rc;
+        }
+        rc = read_list(cursor, error);
+    }
+    return rc;
+}
+
+static int tables_filter(sqlite3_vtab_cursor *base, int plan, const char *text, int argc,
+                         sqlite3_value **argv)
+{
+    (void)text;
+    (void)argc;
+    service_tables_cursor *cursor = service_tables_cursor_of(base);
+    pt_error error = PT_ERROR_NONE;
+    reset_tables_cursor(cursor);
+    if (plan != 0) {
+        const unsigned char *name = sqlite3_value_text(argv[0]);
+        if (sqlite3_value_type(argv[0]) == SQLITE_NULL) {
+            return SQLITE_OK; /* without a current account the cursor is at its end */
+        }
+        cursor->account = name != NULL ? sqlite3_mprintf("%s", name) : NULL;
+        if (cursor->account == NULL) {
+            return SQLITE_NOMEM;
+        }
+    }
+    int rc = find_table(cursor, &error);
+    return rc == SQLITE_OK ? rc : fail_tables(cursor->table, &error);
+}
+
+static int tables_next(sqlite3_vtab_cursor *base)
+{
+    service_tables_cursor *cursor = service_tables_cursor_of(base);
+    pt_error error = PT_ERROR_NONE;
+    cursor->at++;
+    int rc = find_table(cursor, &error);
+    return rc == SQLITE_OK ? rc : fail_tables(cursor->table, &error);
+}
+
+static int tables_eof(sqlite3_vtab_cursor *cursor)
+{
+    return service_tables_cursor_of(cursor)->current == NULL;
+}
+
+static int tables_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
+{
+    service_tables_cursor *cursor = service_tables_cursor_of(base);
+    size_t hint = 0;
+    const pt_page_entity *entity = &cursor->page.entities[cursor->at];
+    const pt_value *name = pt_page_find(&cursor->page, entity, pt_slice_text("TableName"), &hint);
+    bool text = name != NULL && name->type == PT_STRING;
+    pt_slice table = text ? name->bytes : pt_slice_of("", 0);
+    if (column == TABLES_ACCOUNT) {
+        sqlite3_result_text(context, cursor->current, -1, SQLITE_TRANSIENT);
+    } else if (column == TABLES_NAME) {
+        sqlite3_result_text64(context, (const char *)table.data, table.size, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+    } else {
+        pt_buffer key = {0};
+        pt_key_append(&key, pt_slice_text(cursor->current), table);
+        if (key.failed) {
+            pt_buffer_free(&key);
+            return SQLITE_NOMEM;
+        }
+        sqlite3_result_blob64(context, key.data, key.size, SQLITE_TRANSIENT);
+        pt_buffer_free(&key);
+    }
+    return SQLITE_OK;
+}
+
+static int tables_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
+{
+    (void)cursor;
+    (void)rowid;
+    return SQLITE_SCHEMA;
+}
+
+/* --- INSERT and DELETE --- */
+
+static int create_service_table(service_tables *table, const char *account, const char *name,
+                                pt_error *error)
+{
+    pt_call call;
+    pt_http_reply *reply;
+    char *body = sqlite3_mprintf("{\"TableName\":\"%s\"}", name);
+    if (body == NULL) {
+        return pt_error_nomem(error);
+    }
+    describe_tables_call(&call, table->service, account, PT_HTTP_POST);
+    call.subject.table = name;
+    call.body = pt_slice_text(body);
+    int rc = perform_tables_call(&call, &reply, error);
+    pt_call_free(&call);
+    sqlite3_free(body);
+    return rc;
+}
+
+static int delete_service_table(service_tables *table, const char *account, const char *name,
+                                pt_error *error)
+{
+    pt_call call;
+    pt_http_reply *reply;
+    describe_tables_call(&call, table->service, account, PT_HTTP_DELETE);
+    call.subject.table = name;
+    pt_buffer_append_text(&call.path, "('");
+    pt_query_append_encoded(&call.path, pt_slice_text(name));
+    pt_buffer_append_text(&call.path, "')");
+    int rc = perform_tables_call(&call, &reply, error);
+    pt_call_free(&call);
+    return rc;
+}
+
+static int insert_row(service_tables *table, sqlite3_value **columns, pt_error *error)
+{
+    const char *account = (const char *)sqlite3_value_text(columns[TABLES_ACCOUNT]);
+    const char *name = (const char *)sqlite3_value_text(columns[TABLES_NAME]);
+    if (account == NULL || name == NULL) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_NOTNULL,
+                            "Account and TableName are needed to create a table; give both");
+    }
+    int rc = pt_service_check_table_name(name, error);
+    return rc == SQLITE_OK ? create_service_table(table, account, name, error) : rc;
+}
+
+/* The key is Account 00 TableName. */
+static int delete_row_of(service_tables *table, sqlite3_value *key, pt_error *error)
+{
+    pt_slice account;
+    pt_slice name;
+    pt_slice bytes = pt_slice_of(sqlite3_value_blob(key), (size_t)sqlite3_value_bytes(key));
+    if (bytes.data == NULL || !pt_key_split(bytes, &account, &name)) {
+        return pt_error_nomem(error);
+    }
+    char *copy = sqlite3_mprintf("%.*s", (int)name.size, name.data);
+    int rc = copy != NULL ? delete_service_table(table, (const char *)account.data, copy, error)
+                          : pt_error_nomem(error);
+    sqlite3_free(copy);
+    return rc;
+}
+
+static int tables_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    service_tables *table = (service_tables *)vtab;
+    pt_error error = PT_ERROR_NONE;
+    int rc;
+    if (argc == 1) {
+        rc = delete_row_of(table, argv[0], &error);
+    } else if (sqlite3_value_type(argv[0]) == SQLITE_NULL) {
+        *rowid = sqlite3_last_insert_rowid(table->service->db);
+        rc = insert_row(table, argv + 2, &error);
+    } else {
+        rc = pt_error_set(&error, SQLITE_CONSTRAINT_VTAB,
+                          "a table of the service cannot be renamed; INSERT a new one, copy the "
+                          "entities, and DELETE the old one");
+    }
+    return rc == SQLITE_OK
+               ? rc
+               : pt_module_fail_write(table->service->db, &vtab->zErrMsg, tables_name, &error);
+}
+
+const sqlite3_module pt_service_tables_module = {
+    .xConnect = tables_connect,
+    .xBestIndex = tables_best_index,
+    .xDisconnect = tables_disconnect,
+    .xOpen = tables_open,
+    .xClose = tables_close,
+    .xFilter = tables_filter,
+    .xNext = tables_next,
+    .xEof = tables_eof,
+    .xColumn = tables_column,
+    .xRowid = tables_rowid,
+    .xUpdate = tables_update,
+};

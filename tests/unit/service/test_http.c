@@ -1,0 +1,277 @@
+#include "unit/service/canned_server.h"
+
+#include <sys/wait.h>
+#include <time.h>
+
+#include "base/sqlite.h"
+#include "service/http.h"
+
+static sqlite3 *db;
+static pt_http *http;
+
+static int start_pool(void **state)
+{
+    (void)state;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    http = pt_http_new();
+    assert_non_null(http);
+    return 0;
+}
+
+static int end_pool(void **state)
+{
+    (void)state;
+    pt_http_free(http);
+    return sqlite3_close(db);
+}
+
+static pt_http_call *start_call(pt_http_method method, const char *path, const char *body)
+{
+    static const char *const headers[] = {"Accept: application/json", "Expect:", NULL};
+    char *url = sqlite3_mprintf("http://127.0.0.1:%d%s", canned.port, path);
+    const pt_http_request request = {.method = method,
+                                     .url = url,
+                                     .headers = headers,
+                                     .body = pt_slice_text(body),
+                                     .timeout = 20,
+                                     .reply_max = 1000,
+                                     .plain = true,
+                                     .loopback = true};
+    pt_http_call *call = pt_http_start(http, &request);
+    assert_non_null(call);
+    sqlite3_free(url);
+    return call;
+}
+
+static pt_http_reply *wait_for(pt_http_call *call)
+{
+    pt_http_reply *reply = NULL;
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_http_wait(http, call, db, &reply, &error), SQLITE_OK);
+    return reply;
+}
+
+static char *answer_with_number(const char *request, int number)
+{
+    (void)request;
+    char *body = canned_format("reply %d", number);
+    char *reply = canned_reply(200, "X-One: a\r\nx-two:\r\n", body);
+    free(body);
+    return reply;
+}
+
+static void replies_have_status_headers_and_body(void **state)
+{
+    (void)state;
+    canned_start(answer_with_number);
+    pt_http_call *call = start_call(PT_HTTP_GET, "/a/../T()?$top=1", "");
+    pt_http_reply *reply = wait_for(call);
+    pt_slice value;
+    assert_int_equal(reply->outcome, PT_HTTP_REPLIED);
+    assert_int_equal(reply->status, 200);
+    assert_string_equal((char *)reply->body.data, "reply 1");
+    assert_true(pt_http_header(reply, "x-one", &value));
+    assert_int_equal(value.size, 1);
+    assert_true(pt_http_header(reply, "X-Two", &value));
+    assert_int_equal(value.size, 0);
+    assert_false(pt_http_header(reply, "X", &value));
+    assert_true(pt_http_is_over(http, call));
+    pt_http_end(http, call);
+    assert_non_null(strstr(canned.log, "GET /a/../T()?$top=1 HTTP/1.1\r\n"));
+    assert_non_null(strstr(canned.log, "Accept: application/json\r\n"));
+    canned_end();
+}
+
+static void connections_are_kept(void **state)
+{
+    (void)state;
+    canned_start(answer_with_number);
+    for (int i = 0; i < 5; i++) {
+        pt_http_call *call = start_call(i == 3 ? PT_HTTP_POST : PT_HTTP_GET, "/", "{\"a\":1}");
+        assert_int_equal(wait_for(call)->status, 200);
+        pt_http_end(http, call);
+    }
+    assert_int_equal(canned.connections, 1);
+    assert_non_null(strstr(canned.log, "\r\n\r\n{\"a\":1}"));
+    pt_http_call *call = start_call(PT_HTTP_DELETE, "/", "");
+    wait_for(call);
+    pt_http_end(http, call);
+    assert_int_equal(canned.connections, 2);
+    assert_non_null(strstr(canned.log, "DELETE / HTTP/1.1\r\n"));
+    canned_end();
+}
+
+static void several_calls_are_under_way_at_once(void **state)
+{
+    (void)state;
+    canned_start(answer_with_number);
+    pt_http_call *calls[8];
+    for (int i = 0; i < 8; i++) {
+        calls[i] = start_call(PT_HTTP_GET, "/", "");
+    }
+    for (int i = 7; i >= 0; i--) {
+        assert_int_equal(wait_for(calls[i])->status, 200);
+        pt_http_end(http, calls[i]);
+    }
+    assert_int_equal(canned.requests, 8);
+    canned_end();
+}
+
+/* The connection ends on the second request of each. */
+static char *close_after_first(const char *request, int number)
+{
+    return number == 1 ? answer_with_number(request, number) : CANNED_CLOSE;
+}
+
+/* libcurl would send the request again by itself if it could. */
+static void a_lost_change_is_not_sent_again(void **state)
+{
+    (void)state;
+    canned_start(close_after_first);
+    pt_http_call *call = start_call(PT_HTTP_GET, "/", "");
+    wait_for(call);
+    pt_http_end(http, call);
+    call = start_call(PT_HTTP_POST, "/", "{}");
+    assert_int_equal(wait_for(call)->outcome, PT_HTTP_LOST);
+    pt_http_end(http, call);
+    assert_int_equal(canned.requests, 2);
+    call = start_call(PT_HTTP_DELETE, "/", "");
+    assert_int_equal(wait_for(call)->outcome, PT_HTTP_LOST);
+    pt_http_end(http, call);
+    assert_int_equal(canned.requests, 3);
+    canned_end();
+}
+
+static char *answer_strangely(const char *request, int number)
+{
+    if (strstr(request, "/long") != NULL) {
+        char *body = malloc(1002);
+        memset(body, 'x', 1001);
+        body[1001] = 0;
+        char *reply = canned_reply(200, "", body);
+        free(body);
+        return reply;
+    }
+    if (strstr(request, "/headers") != NULL) {
+        char *header = canned_format("X: %070000d\r\n", number);
+        char *reply = canned_reply(200, header, "");
+        free(header);
+        return reply;
+    }
+    if (strstr(request, "/moved") != NULL) {
+        return canned_reply(302, "Location: /elsewhere\r\n", "");
+    }
+    return canned_format("HTTP/1.1 200 OK\r\nContent-Length: 50\r\n\r\n{\"value\":<cut>");
+}
+
+static void replies_without_end_and_long_ones_are_none(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *path;
+        pt_http_outcome outcome;
+    } cases[] = {{"/cut", PT_HTTP_LOST}, {"/long", PT_HTTP_TOO_BIG}, {"/headers", PT_HTTP_TOO_BIG}};
+    canned_start(answer_strangely);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pt_http_call *call = start_call(PT_HTTP_GET, cases[i].path, "");
+        assert_int_equal(wait_for(call)->outcome, cases[i].outcome);
+        pt_http_end(http, call);
+    }
+    pt_http_call *call = start_call(PT_HTTP_GET, "/moved", "");
+    assert_int_equal(wait_for(call)->status, 302);
+    pt_http_end(http, call);
+    assert_null(strstr(canned.log, "/elsewhere"));
+    canned_end();
+}
+
+static void a_server_that_is_not_there_is_unreachable(void **state)
+{
+    (void)state;
+    canned_start(answer_with_number);
+    canned_end();
+    pt_http_call *call = start_call(PT_HTTP_GET, "/", "");
+    pt_http_reply *reply = wait_for(call);
+    assert_int_equal(reply->outcome, PT_HTTP_UNREACHABLE);
+    assert_non_null(strstr(reply->problem, "127.0.0.1"));
+    pt_http_end(http, call);
+}
+
+static char *never_answer(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    return CANNED_SILENCE;
+}
+
+static int interrupt_at_once(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static void waiting_can_be_interrupted(void **state)
+{
+    (void)state;
+    canned_start(never_answer);
+    pt_http_call *call = start_call(PT_HTTP_GET, "/", "");
+    pt_http_reply *reply;
+    pt_error error = PT_ERROR_NONE;
+    assert_false(pt_http_is_over(http, call));
+    sqlite3_progress_handler(db, 1, interrupt_at_once, NULL);
+    assert_int_equal(pt_http_wait(http, call, db, &reply, &error), SQLITE_INTERRUPT);
+    pt_error_clear(&error);
+    pt_http_end(http, call);
+    assert_int_equal(pt_http_pause(http, 60000, db, &error), SQLITE_INTERRUPT);
+    pt_error_clear(&error);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    assert_int_equal(pt_http_pause(http, 1, db, &error), SQLITE_OK);
+    canned_end();
+}
+
+/* The child must not use, nor close, the connections of its parent. */
+static void a_child_opens_its_own_connections(void **state)
+{
+    (void)state;
+    canned_start(answer_with_number);
+    pt_http_call *call = start_call(PT_HTTP_GET, "/", "");
+    wait_for(call);
+    pid_t child = fork();
+    if (child == 0) {
+        pt_http_reply *reply;
+        pt_error error = PT_ERROR_NONE;
+        bool refused = pt_http_wait(http, call, db, &reply, &error) == SQLITE_IOERR;
+        pt_error_clear(&error);
+        pt_http_end(http, call);
+        pt_http_call *own = start_call(PT_HTTP_GET, "/", "");
+        bool replied = wait_for(own)->status == 200;
+        pt_http_end(http, own);
+        pt_http_free(http);
+        _exit(refused && replied ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    assert_int_equal(canned.connections, 2);
+    pt_http_end(http, call);
+    call = start_call(PT_HTTP_GET, "/", "");
+    assert_int_equal(wait_for(call)->status, 200);
+    pt_http_end(http, call);
+    assert_int_equal(canned.connections, 2);
+    canned_end();
+}
+
+int main(void)
+{
+#define POOL_TEST(name) cmocka_unit_test_setup_teardown(name, start_pool, end_pool)
+    static const struct CMUnitTest tests[] = {
+        POOL_TEST(replies_have_status_headers_and_body),
+        POOL_TEST(connections_are_kept),
+        POOL_TEST(several_calls_are_under_way_at_once),
+        POOL_TEST(a_lost_change_is_not_sent_again),
+        POOL_TEST(replies_without_end_and_long_ones_are_none),
+        POOL_TEST(a_server_that_is_not_there_is_unreachable),
+        POOL_TEST(waiting_can_be_interrupted),
+        POOL_TEST(a_child_opens_its_own_connections),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,313 @@
+#include "unit/service/remote_database.h"
+
+#include "faults/failing_malloc.h"
+
+/* --- pt_service_account --- */
+
+static char *answer_nothing(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    return CANNED_CLOSE;
+}
+
+static void accounts_are_named(void **state)
+{
+    (void)state;
+    open_remote(answer_nothing);
+    expect_sql("SELECT pt_service_account('Dev', 'UseDevelopmentStorage=true')",
+               "http://127.0.0.1:10002/devstoreaccount1\n");
+    expect_sql("SELECT pt_service_account('z', CAST('AccountName=a;BearerToken=t' AS BLOB))",
+               "https://a.table.core.windows.net\n");
+    expect_sql("SELECT pt_service_account('DEV', 'AccountName=a;SharedAccessSignature=sig=t')",
+               "https://a.table.core.windows.net\n");
+    expect_sql("SELECT Account, Credential FROM pt_service_accounts", "Dev sas\nhr key\nz token\n");
+    expect_sql("SELECT count(*) FROM pt_service_accounts a, pt_service_accounts b", "9\n");
+    expect_sql("SELECT rowid FROM pt_service_accounts WHERE Account = 'z'", "3\n");
+    expect_sql("DELETE FROM pt_service_accounts",
+               "1: table pt_service_accounts may not be modified");
+    close_remote();
+}
+
+static void connection_strings_come_from_the_environment(void **state)
+{
+    (void)state;
+    open_remote(answer_nothing);
+    setenv("PTABLE_ACCOUNT_MY_HR2", "AccountName=a;BearerToken=t\n", 1);
+    expect_sql("SELECT pt_service_account('my-hr2')", "https://a.table.core.windows.net\n");
+    unsetenv("PTABLE_ACCOUNT_MY_HR2");
+    expect_sql("SELECT pt_service_account('my-hr2')",
+               "1: pt_service_account: the environment variable PTABLE_ACCOUNT_MY_HR2 is not set; "
+               "set it to a connection string, or give the string as second argument");
+    close_remote();
+}
+
+static void accounts_that_cannot_be_named_are_refused(void **state)
+{
+    (void)state;
+    open_remote(answer_nothing);
+    expect_sql("SELECT pt_service_account('h r', 'x')",
+               "1: pt_service_account: 'h r' is not a name for an account; use letters, digits, _, "
+               "- and .");
+    expect_sql("SELECT pt_service_account('', 'x')",
+               "1: pt_service_account: '' is not a name for an account; use letters, digits, _, - "
+               "and .");
+    expect_sql("SELECT pt_service_account(NULL)",
+               "1: pt_service_account: 'NULL' is not a name for an account; use letters, digits, "
+               "_, - and .");
+    expect_sql("SELECT pt_service_account('x', NULL)",
+               "20: pt_service_account: the connection string is NULL; give a text, such as "
+               "readfile('file') of a file that exists");
+    expect_sql("SELECT pt_service_account('x', 5)",
+               "20: pt_service_account: the connection string is a number; give a text, such as "
+               "readfile('file') of a file that exists");
+    expect_sql("SELECT pt_service_account('x', x'')",
+               "1: pt_service_account: the connection string has none of AccountKey, "
+               "SharedAccessSignature and BearerToken; give one");
+    close_remote();
+}
+
+/* --- pt_service_tables --- */
+
+static char *answer_with_tables(const char *request, int number)
+{
+    (void)number;
+    if (strstr(request, "GET /hr/Tables HTTP") != NULL) {
+        return canned_reply(200, "x-ms-continuation-NextTableName: n'1\r\n",
+                            "{\"odata.metadata\":\"m\",\"value\":[{\"TableName\":\"A\"},"
+                            "{\"TableName\":\"B\"}]}");
+    }
+    if (strstr(request, "GET /hr/Tables?NextTableName=n%271 HTTP") != NULL) {
+        return canned_reply(200, "", "{\"value\":[{\"TableName\":\"C\"}]}");
+    }
+    if (strstr(request, "\"TableName\":\"There\"") != NULL) {
+        return canned_reply(409, "x-ms-error-code: TableAlreadyExists\r\n", "");
+    }
+    if (strstr(request, "\"TableName\":\"Lost\"") != NULL) {
+        return CANNED_CLOSE;
+    }
+    if (strstr(request, "GET /other/") != NULL) {
+        return canned_reply(200, "", "{\"value\":[]}");
+    }
+    return strstr(request, "GET") == request ? canned_reply(400, "", "")
+                                             : canned_reply(204, "", "");
+}
+
+static void tables_are_listed(void **state)
+{
+    (void)state;
+    open_remote(answer_with_tables);
+    expect_sql("SELECT * FROM pt_service_tables", "hr A\nhr B\nhr C\n");
+    assert_int_equal(canned_take_requests(), 2);
+    char *sql = sqlite3_mprintf("SELECT pt_service_account('abc', 'AccountName=x;BearerToken=t;"
+                                "TableEndpoint=http://127.0.0.1:%d/other') IS NULL",
+                                canned.port);
+    expect_sql(sql, "0\n");
+    sqlite3_free(sql);
+    expect_sql("SELECT Account, TableName, hex(TableKey) FROM pt_service_tables",
+               "hr A 68720041\nhr B 68720042\nhr C 68720043\n");
+    assert_int_equal(canned_take_requests(), 3);
+    expect_sql("SELECT count(*) FROM pt_service_tables WHERE Account = 'abc'", "0\n");
+    assert_int_equal(canned_take_requests(), 1);
+    expect_sql("SELECT * FROM pt_service_tables WHERE Account = NULL", "");
+    assert_int_equal(canned_take_requests(), 0);
+    expect_sql("SELECT * FROM pt_service_tables WHERE Account = 'x'",
+               "1: ptable: pt_service_tables: this connection has no account 'x'; name it first: "
+               "SELECT pt_service_account('x', <connection string>)");
+    close_remote();
+}
+
+static void tables_are_created_and_deleted(void **state)
+{
+    (void)state;
+    open_remote(answer_with_tables);
+    expect_sql("INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'New')", "");
+    assert_true(was_sent("POST /hr/Tables HTTP/1.1\r\n"));
+    assert_true(was_sent("\r\nContent-Type: application/json\r\n"));
+    assert_true(was_sent("\r\n\r\n{\"TableName\":\"New\"}"));
+    assert_int_equal(canned_take_requests(), 1);
+    expect_sql("DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'B'", "");
+    assert_true(was_sent("DELETE /hr/Tables('B') HTTP/1.1\r\n"));
+    assert_int_equal(canned_take_requests(), 3);
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'There')",
+               "1555: ptable: pt_service_tables: account 'hr', table 'There': there is one "
+               "already; use another name (TableAlreadyExists)");
+    expect_sql("INSERT OR IGNORE INTO pt_service_tables VALUES ('hr', 'There')", "");
+    canned_take_requests();
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'x')",
+               "1: ptable: pt_service_tables: the service has no table 'x': a name has 3 to 63 "
+               "letters and digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; "
+               "give another one");
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', NULL)",
+               "1299: ptable: pt_service_tables: Account and TableName are needed to create a "
+               "table; give both");
+    assert_int_equal(canned_take_requests(), 0);
+    expect_sql("UPDATE pt_service_tables SET TableName = 'Z' WHERE TableName = 'A'",
+               "2323: ptable: pt_service_tables: a table of the service cannot be renamed; INSERT "
+               "a new one, copy the entities, and DELETE the old one");
+    close_remote();
+}
+
+/* It may have been done, so it is not done again. */
+static void a_lost_change_is_reported(void **state)
+{
+    (void)state;
+    open_remote(answer_with_tables);
+    assert_int_equal(
+        sqlite3_exec(db, "INSERT INTO pt_service_tables VALUES ('hr', 'Lost')", NULL, NULL, NULL),
+        SQLITE_IOERR);
+    assert_non_null(strstr(sqlite3_errmsg(db), "the change may have been applied: look before you "
+                                               "repeat it"));
+    assert_int_equal(canned_take_requests(), 1);
+    close_remote();
+}
+
+/* --- Arguments of CREATE VIRTUAL TABLE --- */
+
+static void arguments_are_checked(void **state)
+{
+    (void)state;
+    open_remote(answer_nothing);
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(Name String)",
+               "1: ptable: Employee: no account; give account=name, a name given to "
+               "pt_service_account");
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(account=hr, store='x')",
+               "1: ptable: Employee: unknown option \"store\" in argument \"store='x'\"; the "
+               "options are account, table, scan, parallel, timeout, retries and max_requests");
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(account=hr, parallel=65)",
+               "1: ptable: Employee: unknown value \"65\" in argument \"parallel=65\"; parallel is "
+               "an integer from 1 to 64");
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(account=hr, timeout=0)",
+               "1: ptable: Employee: unknown value \"0\" in argument \"timeout=0\"; timeout is an "
+               "integer from 1 to 3600 (seconds)");
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(account=hr, EntityVersion)",
+               "1: ptable: Employee: reserved column name \"EntityVersion\" in argument "
+               "\"EntityVersion\"; leave it out: the name is kept for a column of ptable itself; "
+               "such a property is reachable through Properties");
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(account=hr, Filter)",
+               "1: ptable: Employee: reserved column name \"Filter\" in argument \"Filter\"; leave "
+               "it out: the name is kept for a column of ptable itself; such a property is "
+               "reachable through Properties");
+    expect_sql("CREATE VIRTUAL TABLE Employee_2 USING pt_service(account=hr)",
+               "1: ptable: Employee_2: the service has no table 'Employee_2': a name has 3 to 63 "
+               "letters and digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; "
+               "give another one");
+    expect_sql("CREATE VIRTUAL TABLE m USING pt_service(account=hr, table='$MetricsCapacityBlob')",
+               "");
+    expect_sql("SELECT group_concat(name, ' ') FROM pragma_table_xinfo('m')",
+               "PartitionKey RowKey Properties Timestamp ETag EntityKey EntityVersion _rowid_ "
+               "rowid oid\n");
+    expect_sql("ALTER TABLE m RENAME TO n", "");
+    expect_sql("CREATE VIRTUAL TABLE Emp USING pt_service(account=hr)", "");
+    assert_int_equal(sqlite3_exec(db, "ALTER TABLE Emp RENAME TO Other", NULL, NULL, NULL),
+                     SQLITE_ERROR);
+    expect_sql("SELECT sql FROM sqlite_schema WHERE name = 'Emp'",
+               "CREATE VIRTUAL TABLE Emp USING pt_service(account=hr)\n");
+    close_remote();
+}
+
+/* --- Without memory --- */
+
+#define EMOJI "\xF0\x9F\x98\x80"
+
+static char *answer_with_entities(const char *request, int number)
+{
+    (void)number;
+    if (strstr(request, "/Tables") != NULL) {
+        return answer_with_tables(request, number);
+    }
+    if (strstr(request, "NextRowKey") != NULL) {
+        return PAGE(NO_MORE, "p", EMOJI, "q", "2");
+    }
+    if (strstr(request, "Employee(P") != NULL) {
+        return canned_reply(200, "", "{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"Name\":\"x\"}");
+    }
+    return PAGE(TOKEN("a", "b"), "p", "1", "p", EMOJI "1");
+}
+
+/* Runs a statement to its end. */
+static int run_to_end(const char *sql)
+{
+    sqlite3_stmt *statement = NULL;
+    int rc = sqlite3_prepare_v2(db, sql, -1, &statement, NULL);
+    while (rc == SQLITE_OK && sqlite3_step(statement) == SQLITE_ROW) {
+        for (int i = 0; i < sqlite3_column_count(statement); i++) {
+            sqlite3_column_text(statement, i);
+        }
+    }
+    int end = sqlite3_finalize(statement);
+    return rc != SQLITE_OK ? rc : end;
+}
+
+static void statements_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {
+        "CREATE VIRTUAL TABLE temp.Emp USING pt_service(Name String, account=hr, scan=deny)",
+        "SELECT Name, Properties, Timestamp, ETag, EntityKey, EntityVersion, _rowid_ FROM Employee",
+        "SELECT Name FROM Employee WHERE PartitionKey = 'p' AND RowKey IN ('1', '2', '3') LIMIT 2",
+        "SELECT * FROM Employee WHERE EntityKey > x'7000' ORDER BY EntityKey",
+        "SELECT PartitionKey FROM Employee WHERE RowKey IN ('1', '" EMOJI "')",
+        "SELECT * FROM pt_service_tables",
+        "SELECT * FROM pt_service_accounts",
+        "INSERT INTO pt_service_tables VALUES ('hr', 'New')",
+        "DELETE FROM pt_service_tables WHERE TableName = 'A'",
+        "SELECT pt_service_account('new', 'AccountName=x;BearerToken=t'), pt_service_requests()",
+    };
+    open_remote(answer_with_entities);
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(Name String, account=hr)", "");
+    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+        bool hit = true;
+        int failures = 0;
+        for (int n = 0; hit; n++) {
+            failing_malloc_arm(n, false);
+            int rc = run_to_end(statements[i]);
+            hit = failing_malloc_disarm();
+            failures += hit;
+            if (rc != SQLITE_OK && !(hit && rc == SQLITE_NOMEM)) {
+                fail_msg("%s: %d %s", statements[i], rc, sqlite3_errmsg(db));
+            }
+            if (rc == SQLITE_OK && i == 0) {
+                expect_sql("DROP TABLE Emp", "");
+            }
+        }
+        assert_true(failures > 10);
+    }
+    close_remote();
+}
+
+static void loading_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        char *message = NULL;
+        assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+        sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+        failing_malloc_arm(n, false);
+        int rc = sqlite3_ptableservice_init(db, n % 2 == 0 ? &message : NULL, NULL);
+        hit = failing_malloc_disarm();
+        assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
+        sqlite3_free(message);
+        assert_int_equal(sqlite3_ptableservice_init(db, NULL, NULL), SQLITE_OK);
+        expect_sql("SELECT count(*) FROM pt_service_accounts", "0\n");
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(accounts_are_named),
+        cmocka_unit_test(connection_strings_come_from_the_environment),
+        cmocka_unit_test(accounts_that_cannot_be_named_are_refused),
+        cmocka_unit_test(tables_are_listed),
+        cmocka_unit_test(tables_are_created_and_deleted),
+        cmocka_unit_test(a_lost_change_is_reported),
+        cmocka_unit_test(arguments_are_checked),
+        cmocka_unit_test(statements_may_run_out_of_memory),
+        cmocka_unit_test(loading_may_run_out_of_memory),
+    };
+    failing_malloc_install();
+    return cmocka_run_group_tests(tests, NULL, leave_no_memory);
+}

@@ -1,0 +1,199 @@
+#include "fixtures/cmocka.h"
+
+#include <time.h>
+
+#include "base/sqlite.h"
+#include "service/call.h"
+#include "service/reply.h"
+
+#define JSON(code, text)                                                                           \
+    "{\"odata.error\":{\"code\":\"" code "\",\"message\":{\"lang\":\"en-US\",\"value\":\"" text    \
+    "\\nRequestId:1\\nTime:2\"}}}"
+
+static pt_http_reply reply;
+static pt_refusal refusal;
+
+static void make_reply(int status, const char *headers, const char *body)
+{
+    pt_buffer_free(&reply.headers);
+    pt_buffer_free(&reply.body);
+    reply = (pt_http_reply){.outcome = PT_HTTP_REPLIED, .status = status};
+    pt_buffer_append_text(&reply.headers, headers);
+    pt_buffer_append_text(&reply.body, body);
+}
+
+static void expect_refusal(const char *code, const char *message)
+{
+    pt_refusal_read(&reply, &refusal);
+    assert_string_equal(refusal.code, code);
+    assert_string_equal(refusal.message, message);
+}
+
+static void codes_are_found_wherever_they_are(void **state)
+{
+    (void)state;
+    make_reply(404, "x-ms-error-code: Other\r\n", JSON("TableNotFound", "It is not there."));
+    expect_refusal("TableNotFound", "It is not there");
+    make_reply(403, "",
+               "\xEF\xBB\xBF<?xml version=\"1.0\"?><Error><Code>AuthenticationFailed</Code>"
+               "<Message>Server failed.\nRequestId</Message></Error>");
+    expect_refusal("AuthenticationFailed", "Server failed");
+    make_reply(404, "",
+               "<?xml version=\"1.0\"?><m:error xmlns:m=\"x\"><m:code>ResourceNotFound</m:code>"
+               "<m:message xml:lang=\"en-US\">Gone</m:message></m:error>");
+    expect_refusal("ResourceNotFound", "Gone");
+    make_reply(409, "X-Ms-Error-Code: TableAlreadyExists\r\n", "");
+    expect_refusal("TableAlreadyExists", "");
+    make_reply(400, "x-ms-error-code: Bad\r\n", "{\"odata.error\":{\"code\":\"\"}}");
+    expect_refusal("Bad", "");
+    make_reply(500, "", "<html><body>Proxy</body></html>");
+    expect_refusal("", "");
+    make_reply(400, "", "{\"odata.error\":{\"code\":\"\xC3\xA9\",\"message\":[]}}");
+    expect_refusal("\xC3\xA9", "");
+    make_reply(400, "", "<Code");
+    expect_refusal("", "");
+    make_reply(400, "", "<Code>");
+    expect_refusal("", "");
+}
+
+static void some_failures_are_temporary(void **state)
+{
+    (void)state;
+    static const int temporary[] = {408, 429, 500, 502, 503, 504};
+    static const int lasting[] = {200, 301, 400, 403, 404, 409, 412, 501, 505};
+    for (size_t i = 0; i < sizeof temporary / sizeof temporary[0]; i++) {
+        make_reply(temporary[i], "", "");
+        assert_true(pt_reply_is_temporary(&reply));
+    }
+    for (size_t i = 0; i < sizeof lasting / sizeof lasting[0]; i++) {
+        make_reply(lasting[i], "", "");
+        assert_false(pt_reply_is_temporary(&reply));
+    }
+    reply.outcome = PT_HTTP_UNREACHABLE;
+    assert_true(pt_reply_is_temporary(&reply));
+    reply.outcome = PT_HTTP_TOO_BIG;
+    assert_false(pt_reply_is_temporary(&reply));
+}
+
+static char endpoint[] = "https://hr.table.core.windows.net";
+static pt_account account = {.endpoint = endpoint};
+static const pt_request_subject subject = {.account = "hr", .table = "Employee"};
+
+static void expect_error(int rc, const char *message)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_refusal_read(&reply, &refusal);
+    assert_int_equal(pt_reply_fail(&reply, &refusal, &account, &subject, true, &error), rc);
+    assert_string_equal(error.message, message);
+    pt_error_clear(&error);
+}
+
+#define SUBJECT "account 'hr', table 'Employee': "
+
+static void refusals_become_errors(void **state)
+{
+    (void)state;
+    make_reply(404, "", JSON("TableNotFound", "The table specified does not exist."));
+    expect_error(SQLITE_ERROR,
+                 SUBJECT "there is no such table; INSERT INTO pt_service_tables(Account, "
+                         "TableName) creates one, and SELECT * FROM pt_service_tables lists them "
+                         "(upper and lower case may matter) (TableNotFound)");
+    make_reply(409, "", JSON("TableBeingDeleted", "x"));
+    expect_error(SQLITE_BUSY, SUBJECT "the table is being deleted; try again in a minute, or use "
+                                      "another name (TableBeingDeleted)");
+    make_reply(409, "", JSON("TableAlreadyExists", "The table specified already exists."));
+    expect_error(SQLITE_CONSTRAINT_PRIMARYKEY, SUBJECT
+                 "The table specified already exists; use another name (TableAlreadyExists)");
+    make_reply(503, "", "");
+    expect_error(SQLITE_BUSY,
+                 SUBJECT "the service is busy; try again later, or raise the option retries (503)");
+    make_reply(307, "", "");
+    expect_error(SQLITE_ERROR, SUBJECT "the service answers with a redirection; give the address "
+                                       "that it names as TableEndpoint (307)");
+    make_reply(400, "", JSON("InvalidInput", "One of the request inputs is not valid."));
+    expect_error(SQLITE_ERROR, SUBJECT "One of the request inputs is not valid; check the endpoint "
+                                       "and the name of the table (InvalidInput)");
+    make_reply(413, "", "");
+    expect_error(SQLITE_TOOBIG, SUBJECT "the request is too long for the service; compare with "
+                                        "fewer or shorter values (413)");
+    make_reply(404, "", "");
+    expect_error(SQLITE_ERROR, SUBJECT "there is no such resource; check the endpoint of the "
+                                       "account: SELECT * FROM pt_service_accounts (404)");
+}
+
+static void refused_credentials_are_explained(void **state)
+{
+    (void)state;
+    char date[80] = "Date: ";
+    pt_call_format_date((int64_t)time(NULL) + 3600, date + 6);
+    account.credential = PT_CREDENTIAL_KEY;
+    make_reply(403, "", JSON("AuthenticationFailed", "No."));
+    expect_error(SQLITE_AUTH, SUBJECT "No; check the AccountName and AccountKey given to "
+                                      "pt_service_account (AuthenticationFailed)");
+    make_reply(403, date, JSON("AuthenticationFailed", "No."));
+    pt_error error = PT_ERROR_NONE;
+    pt_refusal_read(&reply, &refusal);
+    assert_int_equal(pt_reply_fail(&reply, &refusal, &account, &subject, false, &error),
+                     SQLITE_AUTH);
+    assert_non_null(strstr(error.message, "No; this machine's clock is "));
+    assert_non_null(strstr(error.message, " minutes behind that of the service: set it ("));
+    pt_error_clear(&error);
+    account.credential = PT_CREDENTIAL_SAS;
+    make_reply(403, "", "");
+    expect_error(SQLITE_AUTH, SUBJECT "the service refuses the request; check the rights, the "
+                                      "table and the times of the shared access signature (403)");
+    account.credential = PT_CREDENTIAL_TOKEN;
+    make_reply(401, "", "");
+    expect_error(SQLITE_AUTH,
+                 SUBJECT "the service refuses the request; the token may be over: give a new one "
+                         "with pt_service_account, and check the roles of its owner (401)");
+}
+
+static void replies_that_did_not_come_are_errors(void **state)
+{
+    (void)state;
+    make_reply(0, "", "");
+    reply.outcome = PT_HTTP_UNREACHABLE;
+    reply.problem = "Could not resolve host: hr";
+    expect_error(SQLITE_IOERR,
+                 "account 'hr': no connection to https://hr.table.core.windows.net: Could not "
+                 "resolve host: hr; check the endpoint and the network (SELECT * FROM "
+                 "pt_service_accounts)");
+    reply.problem = "Unsupported proxy http://user:secret@proxy";
+    expect_error(SQLITE_IOERR,
+                 "account 'hr': no connection to https://hr.table.core.windows.net: no connection; "
+                 "check the endpoint and the network (SELECT * FROM pt_service_accounts)");
+    reply.outcome = PT_HTTP_LOST;
+    reply.problem = "Empty reply";
+    expect_error(SQLITE_IOERR,
+                 "account 'hr': no reply from https://hr.table.core.windows.net: Empty reply; the "
+                 "change may have been applied: look before you repeat it");
+    reply.outcome = PT_HTTP_TOO_BIG;
+    expect_error(SQLITE_TOOBIG,
+                 "account 'hr': the reply from https://hr.table.core.windows.net is longer than a "
+                 "page of the Table service can be; check the endpoint");
+    make_reply(0, "", "");
+}
+
+static void dates_are_written_as_http_does(void **state)
+{
+    (void)state;
+    char text[PT_HTTP_DATE_SIZE];
+    pt_call_format_date(1795251600, text);
+    assert_string_equal(text, "Sat, 21 Nov 2026 09:00:00 GMT");
+    pt_call_format_date(0, text);
+    assert_string_equal(text, "Thu, 01 Jan 1970 00:00:00 GMT");
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(codes_are_found_wherever_they_are),
+        cmocka_unit_test(some_failures_are_temporary),
+        cmocka_unit_test(refusals_become_errors),
+        cmocka_unit_test(refused_credentials_are_explained),
+        cmocka_unit_test(replies_that_did_not_come_are_errors),
+        cmocka_unit_test(dates_are_written_as_http_does),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
