@@ -129,7 +129,7 @@ all:
 endif
 
 deps:
-	@.ci/deps build test
+	@.ci/deps build test service
 
 # The library stays in memory (nodelete). SQLite unloads it with the connection that loaded it, while
 # other connections still use stores in its memory. SQLite also unloads it if loading runs out of
@@ -274,7 +274,7 @@ $(foreach suite,$(SUITES),$(eval $(call suite_rules,$(suite),$(call suite_progra
 
 .PHONY: conformance run-conformance
 conformance:
-	@.ci/deps build test conformance
+	@.ci/deps build test service conformance
 	+@$(SUBMAKE) run-conformance
 
 run-conformance: $(CONFORMANCE_TESTS)
@@ -291,7 +291,7 @@ run-test-service: $(SERVER)
 # Clients that are not installed are skipped, except the shell, Python and Perl.
 .PHONY: test-clients run-test-clients
 test-clients:
-	@.ci/deps build test examples
+	@.ci/deps build test service examples
 	-@.ci/deps clients
 	+@$(SUBMAKE) run-$@
 
@@ -303,7 +303,7 @@ compiled: all $(TEST_PROGRAMS) $(SERVER) $(EXAMPLES) $(BENCH_PROGRAMS)
 
 .PHONY: examples run-examples
 examples:
-	@.ci/deps build test examples
+	@.ci/deps build test service examples
 	+@$(SUBMAKE) run-examples
 
 run-examples: loadable $(EXAMPLES)
@@ -344,7 +344,7 @@ $(BUILD)/unlocked_memory.o: tests/tsan/unlocked_memory.c
 # Compiled against the installed SQLite, run with the newest one, which the installed shell then
 # uses, too. tests/newest has the differences in its output.
 test-newest:
-	@.ci/deps build test newest
+	@.ci/deps build test service newest
 	@CC='$(CC)' tests/build_newest.sh build/newest
 	@echo "# compiled against SQLite $$(sqlite3 --version | cut -d ' ' -f 1), run with" \
 	    "$$(LD_LIBRARY_PATH=build/newest LD_PRELOAD=build/newest/bridge.so sqlite3 :memory: \
@@ -355,7 +355,7 @@ test-newest:
 
 # Not optimized, so that valgrind finds what only a local variable points to when a test forks.
 check-valgrind:
-	@.ci/deps build test valgrind
+	@.ci/deps build test service valgrind
 	+@$(SUBMAKE) BUILD=build/valgrind OUT=build/valgrind CFLAGS='-O0 -g' run-valgrind
 
 # Process tests run their own program file again, which under valgrind would be valgrind.
@@ -373,7 +373,7 @@ COVERAGE := BUILD=build/coverage OUT=build/coverage DEBUG= \
 
 .PHONY: coverage run-coverage
 coverage:
-	@.ci/deps build test coverage
+	@.ci/deps build test service coverage
 	+@$(SUBMAKE) $(COVERAGE) run-coverage
 
 run-coverage: $(BUILD)/flush.o
@@ -406,7 +406,7 @@ fuzz fuzz-minimise: fuzzers $(FUZZ_TESTS)
 	@tests/fuzz/run.sh $@ $(BUILD)/tests/fuzz '$(TARGET)' '$(SECONDS)'
 
 fuzzers:
-	@.ci/deps build test fuzz
+	@.ci/deps build test service fuzz
 	+@$(SUBMAKE) $(FUZZ_BUILD) run-fuzzers
 
 run-fuzzers: $(FUZZERS)
@@ -458,7 +458,7 @@ CHECKS := gcc clang exports format tidy cppcheck includes circles names sizes sh
 
 .PHONY: lint run-lint $(CHECKS:%=lint-%) format
 lint:
-	@.ci/deps build test lint
+	@.ci/deps build test service lint
 	+@$(SUBMAKE) --output-sync --keep-going run-lint
 
 run-lint: $(CHECKS:%=lint-%)

@@ -100,7 +100,7 @@ static int name_account(pt_service *service, int argc, sqlite3_value **argv, cha
                             "%Q is not a name for an account; use letters, digits, _, - and .",
                             name != NULL ? name : "NULL");
     }
-    pt_slice text;
+    pt_slice text = {0};
     pt_account account = {0};
     int rc = connection_string(argc, argv, name, &text, error);
     if (rc == SQLITE_OK) {

@@ -245,7 +245,7 @@ static bool is_constant(pt_slice key)
         }
         rest = pt_slice_of(rest.data + length, rest.size - length);
     }
-    return key.size <= 2 * BOUND_MAX;
+    return key.size <= (size_t)2 * BOUND_MAX;
 }
 
 static void append_equal(pt_buffer *filter, const char *column, pt_slice key)

@@ -1,7 +1,5 @@
 #include "service/remote_row.h"
 
-#include <stdlib.h>
-
 #include "base/ticks.h"
 #include "entity/key.h"
 #include "value/json_write.h"
@@ -24,19 +22,11 @@ static void return_property(pt_remote_row *row, sqlite3_context *context, int de
     }
 }
 
-static int compare_field_names(const void *a, const void *b)
-{
-    return pt_slice_compare(((const pt_field *)a)->name, ((const pt_field *)b)->name);
-}
-
-/* In the order of the names, as a ptable shows them. */
+/* In the order in which the service sent them. */
 static int write_properties(pt_remote_row *row)
 {
     const pt_page_entity *entity = row->entity;
-    pt_field *fields = row->page->fields + entity->first;
-    if (entity->count > 1) {
-        qsort(fields, entity->count, sizeof *fields, compare_field_names);
-    }
+    const pt_field *fields = row->page->fields + entity->first;
     pt_json_begin(&row->text);
     for (size_t i = 0; i < entity->count; i++) {
         pt_json_add(&row->text, fields[i].name, &fields[i].value);

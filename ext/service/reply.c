@@ -78,6 +78,19 @@ static bool read_json_refusal(pt_buffer *body, pt_refusal *refusal)
     return true;
 }
 
+/* The text between the next > and the < after it. */
+static pt_slice element_text(pt_slice rest)
+{
+    pt_slice text = {0};
+    const uint8_t *start = memchr(rest.data, '>', rest.size);
+    if (start != NULL) {
+        size_t size = (size_t)(rest.data + rest.size - start);
+        const uint8_t *end = memchr(start, '<', size);
+        text = pt_slice_of(start + 1, end != NULL ? (size_t)(end - start - 1) : 0);
+    }
+    return text;
+}
+
 /* The text of the first XML element of this name, in any case, with any prefix and attributes. */
 static pt_slice find_element(pt_slice xml, const char *name)
 {
@@ -87,14 +100,10 @@ static pt_slice find_element(pt_slice xml, const char *name)
         uint8_t after = xml.data[i + length];
         if (begins && pt_is_word(pt_slice_of(xml.data + i, length), name) &&
             (after == '>' || after == ' ')) {
-            pt_slice rest = pt_slice_of(xml.data + i, xml.size - i);
-            const uint8_t *start = memchr(rest.data, '>', rest.size);
-            const uint8_t *end =
-                start == NULL ? NULL : memchr(start, '<', (size_t)(xml.data + xml.size - start));
-            return end == NULL ? (pt_slice){0} : pt_slice_of(start + 1, (size_t)(end - start - 1));
+            return element_text(pt_slice_of(xml.data + i, xml.size - i));
         }
     }
-    return (pt_slice){0};
+    return pt_slice_of("", 0);
 }
 
 void pt_refusal_read(pt_http_reply *reply, pt_refusal *refusal)

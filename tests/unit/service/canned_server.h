@@ -154,7 +154,9 @@ static inline void *canned_run(void *nothing)
         if (polled[1].revents != 0 && canned.open_count < CANNED_CONNECTIONS) {
             canned.open[canned.open_count].size = 0;
             canned.open[canned.open_count++].socket = accept(canned.listener, NULL, NULL);
+            pthread_mutex_lock(&canned.lock);
             canned.connections++;
+            pthread_mutex_unlock(&canned.lock);
         }
     }
 }
@@ -191,6 +193,31 @@ static inline void canned_end(void)
     close(canned.stop[1]);
 }
 
+static inline int canned_requests(void)
+{
+    pthread_mutex_lock(&canned.lock);
+    int requests = canned.requests;
+    pthread_mutex_unlock(&canned.lock);
+    return requests;
+}
+
+static inline int canned_connections(void)
+{
+    pthread_mutex_lock(&canned.lock);
+    int connections = canned.connections;
+    pthread_mutex_unlock(&canned.lock);
+    return connections;
+}
+
+/* True if the requests so far have this text. */
+static inline bool was_sent(const char *text)
+{
+    pthread_mutex_lock(&canned.lock);
+    bool sent = strstr(canned.log, text) != NULL;
+    pthread_mutex_unlock(&canned.lock);
+    return sent;
+}
+
 /* The requests read so far; the counter after it begins at 0 again. */
 static inline int canned_take_requests(void)
 {
@@ -198,6 +225,7 @@ static inline int canned_take_requests(void)
     int requests = canned.requests;
     canned.requests = 0;
     canned.logged = 0;
+    canned.log[0] = 0;
     pthread_mutex_unlock(&canned.lock);
     return requests;
 }

@@ -98,10 +98,4 @@ static inline char *page_of(const char *headers, const char *const *keys)
 #define PAGE(headers, ...) page_of(headers, (const char *const[]){__VA_ARGS__, NULL})
 #define EMPTY_PAGE(headers) page_of(headers, (const char *const[]){NULL})
 
-/* True if the requests so far have this text. */
-static inline bool was_sent(const char *text)
-{
-    return strstr(canned.log, text) != NULL;
-}
-
 #endif
