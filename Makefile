@@ -185,6 +185,12 @@ $(BUILD)/tests/%.o: tests/%.c $(BUILD)/flags
 $(SERVER): $(SERVER_OBJECTS) $(BUILD)/debug/libptable.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $^ -lnettle -lsqlite3 $(LIBS)
 
+# The small Table service of the tests has folder and headers of the same names as ext/service.
+$(BUILD)/tests/service/%.o: tests/service/%.c $(BUILD)/flags
+	@mkdir -p $(@D)
+	@$(call step,tests,compiling the tests)
+	$(Q)$(COMPILE) -DSQLITE_CORE $(DEBUG) -Itests -Iext -MMD -MP -c -o $@ $<
+
 $(BUILD)/examples/%: examples/%.c $(OUT)/libptable.a
 	@mkdir -p $(@D)
 	@$(call step,examples,compiling the examples)
