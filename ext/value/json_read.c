@@ -109,16 +109,13 @@ static const struct {
     [PT_BINARY] = {json_to_binary, "write a string in base64 with its padding"},
 };
 
-/* Converts a token as value/json_read.h describes. The bytes of the value point into the token;
- * those of a BINARY overwrite its text. Returns false if the token is not a value of the type. */
-static bool json_to_value(const pt_json_token *token, pt_type type, pt_value *value)
+bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value)
 {
     *value = (pt_value){.type = type};
     return json_conversions[type].convert(token, value);
 }
 
-/* The type of a value without annotation, which is neither null nor nested. */
-static pt_type json_own_type(const pt_json_token *token)
+pt_type pt_json_own_type(const pt_json_token *token)
 {
     int64_t integer = INT64_MAX;
     switch (token->kind) {
@@ -337,10 +334,10 @@ static int add_member_property(json_reading *p, const member *property, pt_type 
         return SQLITE_OK;
     }
     if (type == PT_NONE) {
-        type = json_own_type(&property->value);
+        type = pt_json_own_type(&property->value);
     }
     pt_field field = {.name = property->name};
-    if (!json_to_value(&property->value, type, &field.value)) {
+    if (!pt_json_to_value(&property->value, type, &field.value)) {
         return refuse_member_value(p, property, type);
     }
     return pt_bag_append(p->bag, &field) ? SQLITE_OK : pt_error_nomem(p->error);

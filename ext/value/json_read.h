@@ -8,6 +8,7 @@
 #include "base/sqlite.h"
 #include "entity/bag.h"
 #include "entity/edm.h"
+#include "value/json_scan.h"
 
 /*
  * Reads an object into `bag`, which is emptied first, in the order of the names. Copies names and
@@ -47,5 +48,17 @@ int pt_json_parse(sqlite3_value *json, pt_bag *bag, pt_error *error);
  * of "Properties".
  */
 int pt_json_parse_entity(sqlite3_value *json, const char *subject, pt_bag *bag, pt_error *error);
+
+/* --- The value of a single member --- */
+
+/* The type of a value without annotation, which is neither null nor nested. */
+pt_type pt_json_own_type(const pt_json_token *token);
+
+/*
+ * Converts a token to a value of a type, as described above. The bytes of the value point into the
+ * token; those of a BINARY overwrite its text. Returns false if the token is not a value of the
+ * type.
+ */
+bool pt_json_to_value(const pt_json_token *token, pt_type type, pt_value *value);
 
 #endif
