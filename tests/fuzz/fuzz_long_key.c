@@ -8,7 +8,10 @@
 #include "fuzz/fuzz.h"
 #include "lmdb/engine.h"
 
-enum { KEYS_MAX = 48, KEY_MAX = 4096 };
+enum { KEYS_MAX = 48, KEY_MAX = 4096, TABLES = 2 };
+
+/* Their ids take one byte and five. */
+static const uint32_t tables[TABLES] = {1, 0x01234567};
 
 typedef struct stored_key {
     uint8_t bytes[KEY_MAX];
@@ -55,15 +58,15 @@ static pt_slice slice_of(const stored_key *key)
  * a few bytes more. */
 static size_t take_key(fuzz_input *input, uint8_t bytes[KEY_MAX])
 {
-    static const uint16_t lengths[] = {1, 20, 508, 509, 510, 511, 1011, 1012, 1013, 1014, 1100};
+    static const uint16_t lengths[] = {1,   20,  504,  505,  506,  507,  508,  509,
+                                       510, 511, 1007, 1008, 1010, 1011, 1013, 1100};
     unsigned choice = take_byte(input);
-    size_t size = 1;
-    bytes[0] = (uint8_t)(1 + (choice & 1));
+    size_t size = pt_key_put_table(bytes, tables[choice & 1]);
     size_t stem = lengths[(choice >> 1) % (sizeof lengths / sizeof lengths[0])];
     memset(bytes + size, choice >> 7 ? 0xFF : 'k', stem);
     size += stem;
     if (stem > 500 && (choice & 0x20) != 0) {
-        bytes[1 + 300] = 'l';
+        bytes[PT_KEY_TABLE_MAX + 300] = 'l';
     }
     if ((choice & 0x40) != 0) {
         memset(bytes + size, 'k', 1004);
@@ -222,16 +225,16 @@ static void check_limit(pt_engine_cursor *cursor, pt_slice from, pt_slice limit)
 static void check_counts(void)
 {
     pt_error error = PT_ERROR_NONE;
-    for (uint32_t table = 1; table <= 2; table++) {
+    for (int t = 0; t < TABLES; t++) {
         pt_table_counts counts = {0};
         int64_t entities = 0;
         int64_t bytes = 0;
         for (int i = 0; i < key_count; i++) {
-            bool mine = keys[i]->was_there && keys[i]->bytes[0] == table;
+            bool mine = keys[i]->was_there && pt_key_table(slice_of(keys[i])) == tables[t];
             entities += mine;
             bytes += mine ? (int64_t)keys[i]->size + 1 + keys[i]->was_record : 0;
         }
-        must_work(engine->counts(snapshot, table, &counts, &error), &error);
+        must_work(engine->counts(snapshot, tables[t], &counts, &error), &error);
         must_hold(counts.entities == entities && counts.bytes == bytes, "entities are counted");
     }
 }
@@ -306,7 +309,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         take_step(&input);
     }
     commit();
-    look_for(pt_slice_of("", 0), pt_slice_of("\2", 1));
+    look_for(pt_slice_of("", 0), pt_slice_of("\xFE", 1));
     delete_all();
     return 0;
 }

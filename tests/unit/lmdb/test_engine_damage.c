@@ -196,11 +196,9 @@ static void damaged_number_of_the_last_bucket_is_reported(void **state)
 
 /* --- Garbage --- */
 
-static void assert_cannot_collect(void)
+static void assert_cannot_collect_after(pt_slice key, pt_slice record)
 {
-    test_key garbage = garbage_key(1);
-    pt_slice key = key_slice(&garbage);
-    raw_put("garbage", key, sealed(key, pt_slice_text("\1")));
+    raw_put("garbage", key, record);
     pt_store *store = open_store(fixture_path);
     lock_store(store);
     bool collected;
@@ -210,6 +208,30 @@ static void assert_cannot_collect(void)
     engine->write_abort(writer);
     engine->unlock(store);
     engine->close(store);
+}
+
+static void assert_cannot_collect(void)
+{
+    test_key garbage = garbage_key(1);
+    pt_slice key = key_slice(&garbage);
+    assert_cannot_collect_after(key, sealed(key, pt_slice_text("\1")));
+}
+
+/* Of the catalogue, of a damaged id, of none, of more than an id, and with a wrong checksum. */
+static void garbage_of_no_table_is_reported(void **state)
+{
+    (void)state;
+    static const pt_slice keys[] = {
+        {(const uint8_t *)"\xFE\0", 2}, {(const uint8_t *)"\xFE\xF0\0\1", 4},
+        {(const uint8_t *)"\xFE", 1},   {(const uint8_t *)"\xFE\1\1", 3},
+        {(const uint8_t *)"\xFF\1", 2}, {(const uint8_t *)"\xFE\xFE", 2},
+    };
+    for (size_t i = 0; i < sizeof keys / sizeof keys[0]; i++) {
+        make_store_anew();
+        assert_cannot_collect_after(keys[i], sealed(keys[i], pt_slice_text("\1")));
+    }
+    make_store_anew();
+    assert_cannot_collect_after(pt_slice_of("\xFE\1", 2), pt_slice_text("no checksum"));
 }
 
 static void garbage_behind_damaged_links_is_reported(void **state)
@@ -507,6 +529,7 @@ int main(void)
         store_test(long_keys_of_impossible_sizes_are_reported),
         store_test(circle_of_links_is_left),
         store_test(damaged_number_of_the_last_bucket_is_reported),
+        store_test(garbage_of_no_table_is_reported),
         store_test(garbage_behind_damaged_links_is_reported),
         store_test(leaf_whose_header_is_strange_is_read),
         store_test(sizes_that_leave_the_page_are_reported),
