@@ -239,12 +239,13 @@ static void open_seen(const char *encoding)
 {
     database = sqlite3_mprintf("%s/%s.db", fixture_folder, encoding);
     assert_int_equal(open_database(&seen, encoding), SQLITE_OK);
-    char *sql = sqlite3_mprintf(
-        "PRAGMA synchronous = off;"
-        "CREATE VIRTUAL TABLE t USING ptable(n, s String, b Binary, store=%Q, sync=off);"
-        "CREATE VIRTUAL TABLE w USING ptable(" TWENTY_COLUMNS ", store=%Q, sync=off);"
-        "CREATE VIRTUAL TABLE jobs USING pt_queue(store=%Q, sync=off)",
-        fixture_path, fixture_path, fixture_path);
+    char *sql = sqlite3_mprintf("PRAGMA synchronous = off;"
+                                "CREATE VIRTUAL TABLE t USING ptable(n, s String, b Binary, d "
+                                "DateTime, store=%Q, sync=off);"
+                                "CREATE VIRTUAL TABLE w USING ptable(" TWENTY_COLUMNS
+                                ", store=%Q, sync=off);"
+                                "CREATE VIRTUAL TABLE jobs USING pt_queue(store=%Q, sync=off)",
+                                fixture_path, fixture_path, fixture_path);
     run_sql(seen, sql);
     sqlite3_free(sql);
     assert_encoding(encoding);
@@ -281,8 +282,8 @@ static void statements_fail_whole_in_utf16(void **state)
 static void a_row_like_the_last_fails_whole(void **state)
 {
     (void)state;
-    static const struct trial row = {"INSERT OR REPLACE INTO t(PartitionKey, RowKey, n, s) "
-                                     "VALUES ('y', '3', 3, 'a text')",
+    static const struct trial row = {"INSERT OR REPLACE INTO t(PartitionKey, RowKey, n, s, d) "
+                                     "VALUES ('y', '3', 3, 'a text', '2026-11-22')",
                                      SQLITE_OK, true, false};
     open_seen("UTF-16le");
     put_back();
@@ -290,8 +291,9 @@ static void a_row_like_the_last_fails_whole(void **state)
     bool hit = true;
     for (int n = 0; hit; n++) {
         sqlite3 *db = open_connected();
-        run_sql(db, "INSERT INTO t(PartitionKey, RowKey, n, s) VALUES ('y', '1', 1, 'x'), "
-                    "('y', '2', 2, 'y'); DELETE FROM t WHERE PartitionKey = 'y'");
+        run_sql(db, "INSERT INTO t(PartitionKey, RowKey, n, s, d) VALUES ('y', '1', 1, 'x', "
+                    "'2026-11-20'), ('y', '2', 2, 'y', '2026-11-21'); DELETE FROM t WHERE "
+                    "PartitionKey = 'y'");
         hit = try(&row, db, n, before);
         assert_int_equal(sqlite3_close(db), SQLITE_OK);
     }
