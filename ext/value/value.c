@@ -380,7 +380,10 @@ static inline bool convert_usual_form(sqlite3_value *value, const pt_value_targe
     case PT_INT32:
         return sql_type == SQLITE_INTEGER && sql_to_int32(&from, out);
     case PT_INT64:
-        return sql_type == SQLITE_INTEGER && sql_to_int64(&from, out);
+        if (sql_type == SQLITE_INTEGER) {
+            out->integer = sqlite3_value_int64(value);
+        }
+        return sql_type == SQLITE_INTEGER;
     case PT_BOOLEAN:
         return sql_type == SQLITE_INTEGER && sql_to_boolean(&from, out);
     case PT_DOUBLE:

@@ -2,9 +2,14 @@
  * Large values through SQL: whatever happens to entities, the store keeps the chunks that they
  * point to and no others. Also damage to chunks, and what reading touches.
  */
+#include <sys/wait.h>
+#include <unistd.h>
+
 #include "faults/failing_malloc.h"
 #include "fixtures/connection.h"
+#include "fixtures/raw_store.h"
 #include "fixtures/store_fixture.h"
+#include "lmdb/page/format.h"
 
 static char folder_database[96];
 static sqlite3 *db;
@@ -370,6 +375,34 @@ static void damage_is_reported_for_its_property_alone(void **state)
     }
 }
 
+/* In another process: LMDB may open a file only once in each. */
+static void damage_counts(uint32_t table)
+{
+    pid_t child = fork();
+    if (child == 0) {
+        pt_format_key key = pt_format_counts_key(table);
+        raw_put(NULL, pt_slice_of(key.bytes, key.size), pt_slice_text("nonsense"));
+        _exit(0);
+    }
+    int status = -1;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+}
+
+/* Without the counts nobody knows if the entity that is replaced has large values. */
+static void damaged_counts_are_reported_before_a_replacement(void **state)
+{
+    (void)state;
+    run_sql(db, "INSERT INTO t(PartitionKey, RowKey, s, n) VALUES "
+                "('p', '1', 'x', 1), ('p', '2', 'x', 2), ('p', '3', 'x', 3)");
+    damage_counts(1);
+    run_failing("INSERT OR REPLACE INTO t(PartitionKey, RowKey, s, n) VALUES ('p', '1', 'y', 4)",
+                SQLITE_CORRUPT, "the counts of a table are damaged");
+    run_failing("INSERT OR REPLACE INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 4)",
+                SQLITE_CORRUPT, "the counts of a table are damaged");
+    assert_int_equal(number("SELECT sum(n) FROM t WHERE s = 'x'"), 6);
+}
+
 /* The rules of limits='azure' count what an entity keeps. */
 static void damage_is_reported_where_values_are_counted(void **state)
 {
@@ -562,6 +595,7 @@ int main(void)
         TEST(crowded_records_are_relieved),
         TEST(any_mixture_leaves_nothing_behind),
         TEST(damage_is_reported_for_its_property_alone),
+        TEST(damaged_counts_are_reported_before_a_replacement),
         TEST(damage_is_reported_where_values_are_counted),
         TEST(a_chunk_that_is_missing_and_deleted_is_missing),
         TEST(damaged_entities_can_be_repaired),

@@ -19,9 +19,9 @@
     "c1, c2, c3, c4, c5, c6, c7, c8, c9, c10, c11, c12, c13, c14, c15, c16, c17, c18, c19"
 #define TWENTY_COLUMNS NINETEEN_COLUMNS ", c20"
 #define NINETEEN_NUMBERS "1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19"
-#define NINETEEN_NULLS                                                                             \
+#define EIGHTEEN_NULLS                                                                             \
     "NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, NULL, "   \
-    "NULL, NULL, NULL, NULL"
+    "NULL, NULL, NULL"
 
 enum { TABLE_T = 1, TABLE_JOBS = 3 };
 
@@ -158,12 +158,12 @@ static const struct trial {
     {"INSERT INTO w(PartitionKey, RowKey, Properties, " TWENTY_COLUMNS ") VALUES ('p', '2', "
      "'{\"a\":1}', 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, 17, 18, 19, 20)",
      SQLITE_OK, true, false},
-    /* Like the last row, but with a large value, after a row of another kind. */
-    {"INSERT INTO w(PartitionKey, RowKey, Properties, WriteMode, c20, " NINETEEN_COLUMNS ") VALUES "
-     "('y', '1', NULL, NULL, 'x', " NINETEEN_NUMBERS "), "
-     "('y', '2', NULL, NULL, 'x', " NINETEEN_NUMBERS "), "
-     "('p', '1', '{\"a\":2}', 'merge', NULL, " NINETEEN_NULLS "), "
-     "('y', '3', NULL, NULL, hex(zeroblob(1500)), " NINETEEN_NUMBERS ")",
+    /* The last row is like the first two, but with a large value. The merge has left no room for
+     * its properties. */
+    {"INSERT INTO w(PartitionKey, RowKey, WriteMode, c20, " NINETEEN_COLUMNS ") VALUES "
+     "('y', '1', NULL, 'x', " NINETEEN_NUMBERS "), ('y', '2', NULL, 'x', " NINETEEN_NUMBERS "), "
+     "('y', '1', 'merge', NULL, 5, " EIGHTEEN_NULLS "), "
+     "('y', '3', NULL, hex(zeroblob(1500)), " NINETEEN_NUMBERS ")",
      SQLITE_OK, true, false},
     {"UPDATE w SET (" TWENTY_COLUMNS ") = (1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15, 16, "
      "17, 18, 19, 20)",
