@@ -236,25 +236,25 @@ static void compare_ways(const char *encoding, const char *options, unsigned sta
 static void rows_are_the_same(void **unused)
 {
     (void)unused;
-    compare_ways("UTF-8", "", STATEMENTS);
+    compare_ways("UTF-8", "", (unsigned)setting("N", STATEMENTS));
 }
 
 static void rows_of_utf16_are_the_same(void **unused)
 {
     (void)unused;
-    compare_ways("UTF-16le", "", STATEMENTS / 4);
+    compare_ways("UTF-16le", "", (unsigned)setting("N", STATEMENTS) / 4);
 }
 
 static void rows_under_the_limits_are_the_same(void **unused)
 {
     (void)unused;
-    compare_ways("UTF-8", ", limits=azure", STATEMENTS / 4);
+    compare_ways("UTF-8", ", limits=azure", (unsigned)setting("N", STATEMENTS) / 4);
 }
 
 static void rows_of_batches_are_the_same(void **unused)
 {
     (void)unused;
-    compare_ways("UTF-8", ", batch=azure", STATEMENTS / 4);
+    compare_ways("UTF-8", ", batch=azure", (unsigned)setting("N", STATEMENTS) / 4);
 }
 
 int main(void)
