@@ -24,8 +24,8 @@ typedef struct partitions_cursor {
     pt_catalog_source source;
     pt_ranges ranges;
     pt_range_walk walk; /* stands after the current partition */
-    pt_buffer key;      /* PartitionKey and 00 */
-    pt_buffer end;      /* PartitionKey and 01 */
+    pt_buffer key;      /* PartitionKey and PT_KEY_PARTITION_START */
+    pt_buffer end;      /* PartitionKey and PT_KEY_PARTITION_END */
     pt_buffer id;       /* the primary key */
     bool counted;       /* the partition was read, and all below is known */
     int64_t entities;
@@ -177,8 +177,8 @@ static int begin_partition(partitions_cursor *self, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    bool done = set_partition_bound(&self->key, partition, 0) &&
-                set_partition_bound(&self->end, partition, 1) &&
+    bool done = set_partition_bound(&self->key, partition, PT_KEY_PARTITION_START) &&
+                set_partition_bound(&self->end, partition, PT_KEY_PARTITION_END) &&
                 pt_range_walk_pass(&self->walk, partition);
     return done ? SQLITE_OK : pt_error_nomem(error);
 }
@@ -305,27 +305,30 @@ static const char *read_id(sqlite3_value *id, uint32_t *number, pt_slice *partit
     return table;
 }
 
+/* Opens the scan, unless it is open already and the memtable has not changed since. */
 static int open_doomed_scan(const doomed_partition *doomed, pt_error *error)
 {
     partitions_writer *writer = doomed->writer;
-    pt_buffer low = {0};
-    pt_buffer high = {0};
     int rc = SQLITE_OK;
     if (writer->scan.view != doomed->view ||
         writer->version != pt_memtable_version(doomed->view->memtable)) {
         rc = pt_scan_open(&writer->scan, doomed->view, error);
-        if (rc != SQLITE_OK) {
-            return rc;
+        if (rc == SQLITE_OK) {
+            pt_scan_freeze(&writer->scan);
         }
-        pt_scan_freeze(&writer->scan);
     }
-    pt_key_begin(&low, doomed->table_id);
-    pt_buffer_append_slice(&low, doomed->partition_key);
-    set_partition_bound(&high, pt_buffer_slice(&low), 1);
-    pt_buffer_append_byte(&low, 0);
-    rc = low.failed || high.failed ? pt_error_nomem(error)
-                                   : pt_scan_seek(&writer->scan, pt_buffer_slice(&low),
-                                                  pt_buffer_slice(&high), PT_FORWARD, error);
+    return rc;
+}
+
+static int seek_doomed_partition(const doomed_partition *doomed, pt_error *error)
+{
+    pt_buffer low = {0};
+    pt_buffer high = {0};
+    pt_key_bound_partition(&low, doomed->table_id, doomed->partition_key, PT_KEY_PARTITION_START);
+    pt_key_bound_partition(&high, doomed->table_id, doomed->partition_key, PT_KEY_PARTITION_END);
+    int rc = low.failed || high.failed ? pt_error_nomem(error)
+                                       : pt_scan_seek(&doomed->writer->scan, pt_buffer_slice(&low),
+                                                      pt_buffer_slice(&high), PT_FORWARD, error);
     pt_buffer_free(&low);
     pt_buffer_free(&high);
     return rc;
@@ -356,6 +359,9 @@ static int remove_entities(doomed_partition *doomed, pt_error *error)
 {
     pt_scan *scan = &doomed->writer->scan;
     int rc = open_doomed_scan(doomed, error);
+    if (rc == SQLITE_OK) {
+        rc = seek_doomed_partition(doomed, error);
+    }
     while (rc == SQLITE_OK && scan->valid) {
         rc = remove_current(doomed, error);
         rc = rc == SQLITE_OK ? pt_view_step(doomed->view, error) : rc;

@@ -142,6 +142,14 @@ void pt_key_begin_after(pt_buffer *buffer, uint32_t table_id)
     pt_buffer_assign(buffer, pt_key_start_slice(&after));
 }
 
+void pt_key_bound_partition(pt_buffer *buffer, uint32_t table_id, pt_slice partition_key,
+                            uint8_t bound)
+{
+    pt_key_begin(buffer, table_id);
+    pt_buffer_append_slice(buffer, partition_key);
+    pt_buffer_append_byte(buffer, bound);
+}
+
 /* Checks the room in the buffer only once: every row that is written needs a key. */
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
 {

@@ -143,6 +143,11 @@ void pt_key_begin(pt_buffer *buffer, uint32_t table_id);
  * memory. */
 void pt_key_begin_after(pt_buffer *buffer, uint32_t table_id);
 
+/* Makes a bound of a partition: PartitionKey, and PT_KEY_PARTITION_START or PT_KEY_PARTITION_END.
+ * Sets buffer->failed when out of memory. */
+void pt_key_bound_partition(pt_buffer *buffer, uint32_t table_id, pt_slice partition_key,
+                            uint8_t bound);
+
 /* Appends an entity key. */
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key);
 

@@ -55,7 +55,7 @@ struct pt_tvf {
     int most_arguments;
     int key_column;       /* column of PartitionKeys that rows are ordered by, or -1 */
     bool opens_stores;    /* opens files by name, so views and triggers must not call it */
-    bool writes;          /* writes to a store: as opens_stores, and it needs the companion */
+    bool writes;          /* a call writes to a store: as opens_stores, and needs the companion */
     bool takes_null;      /* NULL is an argument like others */
     bool takes_columns;   /* columns 0 and 1 are Store and TableName; may be given as arguments */
     const char *sentence; /* the plan in words, if there is no key column; or NULL */

@@ -480,14 +480,6 @@ static int search_row_id(pt_cursor *cursor, sqlite3_value **argv, pt_error *erro
     return seek_point(cursor, error);
 }
 
-static bool make_partition_bound(pt_buffer *buffer, uint32_t table_id, pt_slice partition,
-                                 uint8_t last)
-{
-    make_position(buffer, table_id, partition);
-    pt_buffer_append_byte(buffer, last);
-    return !buffer->failed;
-}
-
 /* See search_point about arguments and NULs. */
 static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
 {
@@ -499,8 +491,9 @@ static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *e
     if (memchr(partition.data, 0, partition.size) != NULL) {
         return SQLITE_OK;
     }
-    if (!make_partition_bound(&cursor->low, cursor->table_id, partition, PT_KEY_PARTITION_START) ||
-        !make_partition_bound(&cursor->high, cursor->table_id, partition, PT_KEY_PARTITION_END)) {
+    pt_key_bound_partition(&cursor->low, cursor->table_id, partition, PT_KEY_PARTITION_START);
+    pt_key_bound_partition(&cursor->high, cursor->table_id, partition, PT_KEY_PARTITION_END);
+    if (cursor->low.failed || cursor->high.failed) {
         return pt_error_nomem(error);
     }
     int rc = pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),

@@ -171,6 +171,35 @@ static void a_partition_is_told_from_its_neighbours(void **state)
     pt_buffer_free(&other);
 }
 
+static void bounds_enclose_the_keys_of_a_partition(void **state)
+{
+    (void)state;
+    static const uint32_t ids[] = {1, PT_KEY_SMALL_TABLE + 1, PT_TABLE_ID_LIMIT - 1};
+    static const char *const rows[] = {"", "\x01", "a", "\xF4\x8F\xBF\xBF"};
+    for (size_t i = 0; i < sizeof ids / sizeof ids[0]; i++) {
+        pt_buffer low = {0};
+        pt_buffer high = {0};
+        pt_buffer key = {0};
+        pt_key_bound_partition(&low, ids[i], pt_slice_text("p"), PT_KEY_PARTITION_START);
+        pt_key_bound_partition(&high, ids[i], pt_slice_text("p"), PT_KEY_PARTITION_END);
+        for (size_t row = 0; row < sizeof rows / sizeof rows[0]; row++) {
+            pt_key_begin(&key, ids[i]);
+            pt_key_append(&key, pt_slice_text("p"), pt_slice_text(rows[row]));
+            assert_true(pt_slice_compare(pt_buffer_slice(&low), pt_buffer_slice(&key)) <= 0);
+            assert_true(pt_slice_compare(pt_buffer_slice(&key), pt_buffer_slice(&high)) < 0);
+        }
+        pt_key_begin(&key, ids[i]);
+        pt_key_append(&key, pt_slice_text("p\x01"), (pt_slice){0});
+        assert_true(pt_slice_compare(pt_buffer_slice(&key), pt_buffer_slice(&high)) > 0);
+        pt_key_begin(&key, ids[i]);
+        pt_key_append(&key, pt_slice_text("o\x7F"), pt_slice_text("z"));
+        assert_true(pt_slice_compare(pt_buffer_slice(&key), pt_buffer_slice(&low)) < 0);
+        pt_buffer_free(&low);
+        pt_buffer_free(&high);
+        pt_buffer_free(&key);
+    }
+}
+
 static void every_code_point_but_nul_is_valid(void **state)
 {
     (void)state;
@@ -715,6 +744,7 @@ int main(void)
         cmocka_unit_test(keys_of_every_table_are_read_alike),
         cmocka_unit_test(a_logical_key_gives_both_keys),
         cmocka_unit_test(a_partition_is_told_from_its_neighbours),
+        cmocka_unit_test(bounds_enclose_the_keys_of_a_partition),
         cmocka_unit_test(every_code_point_but_nul_is_valid),
         cmocka_unit_test(one_byte_makes_a_long_text_invalid),
         cmocka_unit_test(other_sequences_are_invalid),
