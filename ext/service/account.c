@@ -139,7 +139,7 @@ static bool is_loopback_host(pt_slice host)
     }
     char text[INET_ADDRSTRLEN];
     struct in_addr address;
-    if (host.size >= sizeof text || host.size == 0 || !is_digit_or_dot(host.data[0])) {
+    if (host.size >= sizeof text || !is_digit_or_dot(host.data[0])) {
         return false;
     }
     memcpy(text, host.data, host.size);
@@ -157,7 +157,7 @@ static bool is_host_character(uint8_t c)
 static pt_slice cut_host(pt_slice *rest)
 {
     size_t size = 0;
-    bool brackets = rest->size > 0 && rest->data[0] == '[';
+    bool brackets = rest->data[0] == '['; /* a NUL follows the text */
     if (brackets) {
         const uint8_t *end = memchr(rest->data, ']', rest->size);
         size = end != NULL ? (size_t)(end - rest->data) + 1 : 0;
@@ -287,8 +287,7 @@ static int set_key(account_parts *parts, pt_account *account)
         return rc;
     }
     account->secret_size = text.size;
-    if (!pt_base64_decode(text, (uint8_t *)account->secret, &account->secret_size) ||
-        account->secret_size == 0) {
+    if (!pt_base64_decode(text, (uint8_t *)account->secret, &account->secret_size)) {
         return refuse_part(parts, PART_KEY, "is not a key (base64); copy it again");
     }
     explicit_bzero(account->secret + account->secret_size, text.size - account->secret_size);

@@ -98,9 +98,6 @@ static int accounts_column(sqlite3_vtab_cursor *cursor, sqlite3_context *context
     static const char *const credentials[] = {
         [PT_CREDENTIAL_KEY] = "key", [PT_CREDENTIAL_SAS] = "sas", [PT_CREDENTIAL_TOKEN] = "token"};
     const accounts_cursor *c = accounts_cursor_of(cursor);
-    if (c->at >= c->service->account_count) {
-        return SQLITE_OK;
-    }
     const pt_named_account *named = &c->service->accounts[c->at];
     const char *text = credentials[named->account.credential];
     if (column == ACCOUNTS_NAME) {

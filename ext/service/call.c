@@ -164,7 +164,7 @@ static int repeat(pt_call *call, const pt_http_reply *reply, pt_error *error)
 
 bool pt_call_has_succeeded(const pt_http_reply *reply)
 {
-    return reply->outcome == PT_HTTP_REPLIED && reply->status >= 200 && reply->status < 300;
+    return reply->outcome == PT_HTTP_REPLIED && reply->status / 100 == 2;
 }
 
 int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)

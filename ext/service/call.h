@@ -22,7 +22,7 @@ typedef struct pt_call {
     int64_t attempts;
     pt_buffer url;
     pt_buffer authorization; /* the whole header */
-    pt_refusal refusal;      /* of the last reply, if it came and is no success */
+    pt_refusal refusal;      /* of the last reply, if it reports a failure */
     char date[48];
 } pt_call;
 
@@ -31,9 +31,9 @@ int pt_call_send(pt_call *call, pt_error *error);
 
 /*
  * Waits for the reply, with further attempts after a temporary failure. A request that changes
- * something is sent again only if it was certainly not done. SQLITE_OK: *reply is the last one,
- * which may be none or a refusal, until the next pt_call_send or pt_call_end. SQLITE_INTERRUPT,
- * SQLITE_NOMEM; SQLITE_ERROR if the account is gone.
+ * something is sent again only if it was certainly not done. SQLITE_OK: *reply is that of the last
+ * attempt, valid until the next pt_call_send or pt_call_end; it may report a failure, or may not
+ * have come. SQLITE_INTERRUPT, SQLITE_NOMEM; SQLITE_ERROR if the account is gone.
  */
 int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error);
 

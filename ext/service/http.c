@@ -132,9 +132,7 @@ static size_t give_body(char *to, size_t size, size_t count, void *context)
     pt_http_call *call = context;
     size_t rest = call->body.size - call->body_sent;
     size_t bytes = size * count < rest ? size * count : rest;
-    if (bytes != 0) {
-        memcpy(to, call->body.data + call->body_sent, bytes);
-    }
+    memcpy(to, call->body.data + call->body_sent, bytes);
     call->body_sent += bytes;
     return bytes;
 }
@@ -290,9 +288,6 @@ static void release_handle(pt_http *http, pt_http_call *call)
 
 void pt_http_end(pt_http *http, pt_http_call *call)
 {
-    if (call == NULL) {
-        return;
-    }
     release_handle(http, call);
     curl_slist_free_all(call->headers);
     pt_buffer_free(&call->reply.headers);
@@ -361,14 +356,6 @@ int pt_http_pause(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *er
         rc = wait_a_little(http, left, db, error);
     }
     return rc;
-}
-
-bool pt_http_is_over(pt_http *http, const pt_http_call *call)
-{
-    if (!call->over && call->process == getpid()) {
-        drive(http);
-    }
-    return call->over;
 }
 
 /* --- Headers --- */

@@ -66,10 +66,7 @@ int pt_http_wait(pt_http *http, pt_http_call *call, sqlite3 *db, pt_http_reply *
 /* Waits for some time, while other calls go on. Codes as pt_http_wait. */
 int pt_http_pause(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *error);
 
-/* True if pt_http_wait would return at once. */
-bool pt_http_is_over(pt_http *http, const pt_http_call *call);
-
-/* Ends a call, over or not. NULL is allowed. */
+/* Ends a call, over or not. */
 void pt_http_end(pt_http *http, pt_http_call *call);
 
 /* The value of a header without blanks around it. False if it did not come; it may be empty. */

@@ -1,5 +1,6 @@
 #include "service/query_text.h"
 
+#include "base/assert.h"
 #include "base/text.h"
 #include "entity/azure_limits.h"
 #include "entity/key.h"
@@ -187,8 +188,8 @@ static void append_low(pt_buffer *filter, const char *column, pt_slice low)
                       pt_slice_of(low.data, size));
 }
 
-/* Appends `column lt 'x'`, where x is greater than every text that begins with the prefix. If there
- * is none, appends nothing. */
+/* Appends `column lt 'x'`, where x is greater than every text that begins with the prefix, or
+ * nothing if there is no such x. */
 static void append_below_successor(pt_buffer *filter, const char *column, pt_slice prefix)
 {
     uint32_t last = LAST_BEFORE_SURROGATES;
@@ -261,6 +262,7 @@ static void append_equal(pt_buffer *filter, const char *column, pt_slice key)
 /* (RowKey eq 'a' or RowKey eq 'b'), or from the first to the last if there are many. */
 static void append_listed(pt_buffer *filter, const pt_key_condition *rows)
 {
+    PT_ASSERT(rows->point_count != 0); /* else no key is asked for */
     bool each = rows->point_count <= LISTED_ROWS_MAX;
     for (unsigned i = 0; each && i < rows->point_count; i++) {
         each = is_constant(rows->points[i]);
@@ -300,7 +302,7 @@ void pt_query_append_filter(pt_buffer *filter, const pt_key_span *span,
         }
     }
     if (!span->one && rows != NULL) {
-        if (rows->listed && rows->point_count != 0) {
+        if (rows->listed) {
             append_listed(filter, rows);
         } else {
             append_interval(filter, "RowKey", &rows->interval);

@@ -122,7 +122,7 @@ static unsigned ask_for_limits(sqlite3_index_info *info, const pt_plan *plan)
     return bits;
 }
 
-/* Adds the number of requests to the plan's sentence, and the list behind its NUL. */
+/* Adds the number of requests to the plan's sentence, and the list after its NUL. */
 static int set_index_text(sqlite3_index_info *info, const pt_plan *plan, char *select)
 {
     char *sentence = pt_plan_sentence(plan->bits);

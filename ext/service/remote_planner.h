@@ -3,7 +3,8 @@
  * service cannot read in descending order, and a table scan costs more than anything else.
  *
  * idxNum has the plan's bits and those below. After the NUL of idxStr come the names of the
- * properties to ask for, with commas between them; none: all.
+ * properties to ask for, with commas between them; an
+ * empty list means all.
  */
 #ifndef PT_SERVICE_REMOTE_PLANNER_H
 #define PT_SERVICE_REMOTE_PLANNER_H

@@ -62,10 +62,11 @@ static int return_row_id(pt_remote_row *row, sqlite3_context *context)
 {
     pt_buffer key = {0};
     pt_key_append(&key, row->entity->partition, row->entity->row);
-    if (!key.failed) {
-        pt_key_append_row_id(&row->text, pt_buffer_slice(&key));
+    if (key.failed) {
+        pt_buffer_free(&key);
+        return SQLITE_NOMEM;
     }
-    row->text.failed = row->text.failed || key.failed;
+    pt_key_append_row_id(&row->text, pt_buffer_slice(&key));
     pt_buffer_free(&key);
     return return_buffer(context, &row->text, false);
 }

@@ -1,6 +1,6 @@
 /*
- * Replies of the service that are no success: from status, code and message to an SQLite error. The
- * code may be in the body, as JSON or XML, or in a header only.
+ * Turns a reply that reports a failure into an SQLite error. The service's code may be in the body,
+ * as JSON or XML, or only in a header.
  */
 #ifndef PT_SERVICE_REPLY_H
 #define PT_SERVICE_REPLY_H
@@ -13,7 +13,7 @@ enum { PT_REPLY_CODE_SIZE = 64, PT_REPLY_MESSAGE_SIZE = 300 };
 
 typedef struct pt_refusal {
     int status;
-    char code[PT_REPLY_CODE_SIZE];       /* "" if the service gave none */
+    char code[PT_REPLY_CODE_SIZE];       /* "" if the service did not give one */
     char message[PT_REPLY_MESSAGE_SIZE]; /* its first line, shortened */
 } pt_refusal;
 
@@ -32,7 +32,7 @@ typedef struct pt_request_subject {
 } pt_request_subject;
 
 /*
- * Sets the error for a reply that is no success, or did not come:
+ * Sets the error for a reply that reports a failure, or that did not come:
  *
  *     SQLITE_AUTH              401, 403
  *     SQLITE_ERROR             TableNotFound, 3xx and other 4xx

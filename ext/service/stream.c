@@ -156,8 +156,7 @@ static bool is_missing_entity(const pt_stream *stream, const pt_http_reply *repl
 {
     const pt_refusal *refusal = &stream->call.refusal;
     return stream->point && reply->outcome == PT_HTTP_REPLIED && reply->status == 404 &&
-           (pt_refusal_has_code(refusal, "ResourceNotFound") ||
-            pt_refusal_has_code(refusal, "EntityNotFound"));
+           pt_refusal_has_code(refusal, "ResourceNotFound");
 }
 
 /* Adds the next page to the entities that are there. */
@@ -209,9 +208,10 @@ static int compare_entities(const void *a, const void *b)
     return order != 0 ? order : pt_slice_compare(left->row, right->row);
 }
 
+/* `a` has more than `size` bytes. */
 static bool agree_before(pt_slice a, pt_slice b, size_t size)
 {
-    return a.size > size && b.size > size && b.data[size] >= FIRST_ABOVE_SURROGATES &&
+    return b.size > size && b.data[size] >= FIRST_ABOVE_SURROGATES &&
            memcmp(a.data, b.data, size) == 0;
 }
 

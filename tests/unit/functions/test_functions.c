@@ -152,6 +152,29 @@ static void functions_of_another_version_are_refused(void **state)
     fixture_close(db);
 }
 
+static int deny_functions(void *context, int action, const char *a, const char *b, const char *c,
+                          const char *d)
+{
+    (void)context;
+    (void)a;
+    (void)b;
+    (void)c;
+    (void)d;
+    return action == SQLITE_FUNCTION ? SQLITE_DENY : SQLITE_OK;
+}
+
+/* Then the version is not known, and the functions are taken for the same. */
+static void an_authorizer_may_hide_the_version(void **state)
+{
+    (void)state;
+    sqlite3 *db = open_with_functions();
+    pt_error error = PT_ERROR_NONE;
+    sqlite3_set_authorizer(db, deny_functions, NULL);
+    assert_int_equal(pt_functions_check_version(db, &error), SQLITE_OK);
+    sqlite3_set_authorizer(db, NULL, NULL);
+    fixture_close(db);
+}
+
 static int compare_nothing(void *context, int a_size, const void *a, int b_size, const void *b)
 {
     (void)context;
@@ -203,6 +226,7 @@ int main(void)
         cmocka_unit_test(registering_may_run_out_of_memory),
         cmocka_unit_test(registering_under_a_running_statement_is_refused),
         cmocka_unit_test(functions_of_another_version_are_refused),
+        cmocka_unit_test(an_authorizer_may_hide_the_version),
         cmocka_unit_test(a_collation_in_use_is_not_replaced),
         cmocka_unit_test(version_and_debug_may_run_out_of_memory),
     };

@@ -127,6 +127,11 @@ static inline void canned_read(int place)
     }
     canned.open[place].size += (size_t)got;
     request[canned.open[place].size] = 0;
+    if (request[0] == 0x16) { /* a client that begins with TLS */
+        canned_send(canned.open[place].socket, canned_reply(400, "", "<cut>"));
+        canned_drop(place);
+        return;
+    }
     if (canned_request_size(request) != 0) {
         canned_answer_request(place);
     }

@@ -101,7 +101,8 @@ static void plain_http_is_for_this_machine(void **state)
         sqlite3_free(endpoint);
     }
     static const char *const others[] = {
-        "127.0.0.1.example.org", "10.0.0.1", "localhost.org", "128.0.0.1", "127.1", "[::2]"};
+        "127.0.0.1.example.org", "10.0.0.1", "localhost.org", "128.0.0.1", "127.1", "[::2]",
+        "1111111111111111"};
     for (size_t i = 0; i < sizeof others / sizeof others[0]; i++) {
         char *text = sqlite3_mprintf(NAME_AND_KEY ";TableEndpoint=http://%s", others[i]);
         char *message = sqlite3_mprintf("the endpoint http://%s would be reached by http, where "
@@ -111,6 +112,9 @@ static void plain_http_is_for_this_machine(void **state)
         sqlite3_free(text);
         sqlite3_free(message);
     }
+    accept_string("UseDevelopmentStorage=true;TableEndpoint=http://LOCALHOST:1/d_1~/",
+                  "http://LOCALHOST:1/d_1~", "/d_1~");
+    pt_account_free(&account);
     accept_string("AccountName=devstoreaccount1;AccountKey=" KEY
                   ";TableEndpoint=http://azurite:10002/devstoreaccount1",
                   "http://azurite:10002/devstoreaccount1", "/devstoreaccount1");
@@ -125,6 +129,21 @@ static void messages_name_the_part_and_not_its_value(void **state)
     refuse_string(NAME_AND_KEY ";BearerToken=x",
                   "the connection string has several of AccountKey, SharedAccessSignature and "
                   "BearerToken; give one");
+    refuse_string(";; ;", "the connection string has none of AccountKey, SharedAccessSignature and "
+                          "BearerToken; give one");
+    refuse_string("AccountName=;AccountKey=\t",
+                  "the connection string has none of AccountKey, SharedAccessSignature and "
+                  "BearerToken; give one");
+    refuse_string("AccountName=h.r;BearerToken=x", "AccountName in the connection string is not a "
+                                                   "name; it has letters and digits only");
+    refuse_string("AccountName=hr;AccountKey=====",
+                  "AccountKey in the connection string is not a key (base64); copy it again");
+    refuse_string("AccountName=hr;BearerToken=a\x7F",
+                  "BearerToken in the connection string has a blank or a character that is not "
+                  "ASCII inside; copy it again");
+    refuse_string("AccountName=devstoreaccount1;AccountKey=AAAA;TableEndpoint=http://azurite",
+                  "the endpoint http://azurite would be reached by http, where others can read the "
+                  "requests; write https");
     refuse_string("secret", "not a connection string; give Name=value pairs with ; between them, "
                             "such as AccountName=...;AccountKey=..., or "
                             "UseDevelopmentStorage=true");
@@ -151,9 +170,15 @@ static void endpoints_that_are_no_urls_are_refused(void **state)
     (void)state;
     refuse_string(NAME_AND_KEY ";TableEndpoint=ftp://x",
                   "TableEndpoint in the connection string does not begin with https://");
+    refuse_string(NAME_AND_KEY ";TableEndpoint=//",
+                  "TableEndpoint in the connection string does not begin with https://");
+    refuse_string("\x01;", "not a connection string; give Name=value pairs with ; between them, "
+                           "such as AccountName=...;AccountKey=..., or "
+                           "UseDevelopmentStorage=true");
     static const char *const endpoints[] = {
-        "https:///hr",   "https://user:pw@host", "https://h:",    "https://h?sig=x",
-        "https://h/a#b", "https://[::1",         "https://h/%2e", "https://h:1x"};
+        "https://h^",           "https://h/{",   "https://h/a@",    "https:///hr",
+        "https://user:pw@host", "https://h:",    "https://h?sig=x", "https://h/a#b",
+        "https://[::1",         "https://h/%2e", "https://h:1x"};
     for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++) {
         char *text = sqlite3_mprintf(NAME_AND_KEY ";TableEndpoint=%s", endpoints[i]);
         refuse_string(text, "TableEndpoint in the connection string is not the URL of a service; "

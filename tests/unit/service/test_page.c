@@ -59,7 +59,10 @@ static void an_entity_has_its_types(void **state)
         "\"Timestamp\":\"2026-11-21T09:35:44.9238194Z\",\"d\":5.5,\"l@odata.type\":\"Edm.Int64\","
         "\"l\":\"7\",\"n@odata.type\":\"Edm.Double\",\"n\":\"NaN\",\"w\":5,"
         "\"w@odata.type\":\"Edm.Double\",\"b@odata.type\":\"Edm.Binary\",\"b\":\"AQID\","
-        "\"t\":true,\"i\":-3,\"s\":\"\\u00e9\",\"z\":null,\"y@odata.type\":\"Edm.Int32\"}",
+        "\"t\":true,\"i\":-3,\"s\":\"\\u00e9\",\"z\":null,\"y@odata.type\":\"Edm.Int32\",\"RowKey@"
+        "odata.type\":"
+        "\"Edm.String\",\"PartitionKey@odata.type\":\"Edm.String\",\"odata.id\":5,\"odata.etag\":"
+        "6}",
         PT_PAGE_OF_ONE);
     assert_int_equal(page.count, 1);
     assert_slice(page.entities[0].partition, "p");
@@ -116,6 +119,8 @@ static void what_is_no_page_is_refused(void **state)
         {"{\"PartitionKey\":1}", "PartitionKey: it is not a key"},
         {"{\"RowKey\":\"a\\u0000\"}", "RowKey: it is not a key"},
         {"{" KEYS ",\"Timestamp\":\"soon\"}", "Timestamp: it is not a time"},
+        {"{" KEYS ",\"Timestamp\":5}", "Timestamp: it is not a time"},
+        {"{" KEYS ",\"a@odata.type\":5}", "a: its annotation is not a type"},
         {"{" KEYS ",\"a\":{}}", "a: it is an object or array"},
         {"{" KEYS ",\"a@odata.type\":\"Int32\"}", "a: its annotation is not a type"},
         {"{" KEYS ",\"a@odata.type\":\"Edm.Point\"}", "a: its type is unknown"},

@@ -1,5 +1,6 @@
 #include "fixtures/cmocka.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 
 #include "base/sqlite.h"
@@ -50,16 +51,17 @@ static void keys_are_encoded_in_urls(void **state)
 {
     (void)state;
     pt_buffer url = {0};
-    pt_query_append_keys(&url, slice("o'c"), slice("a b%~" EMOJI));
+    pt_query_append_keys(&url, slice("o'c{^@"), slice("a b%~-_.Z9" EMOJI));
     pt_buffer_append_byte(&url, 0);
     assert_string_equal((char *)url.data,
-                        "(PartitionKey='o%27%27c',RowKey='a%20b%25~%F0%9F%98%80')");
+                        "(PartitionKey='o%27%27c%7B%5E%40',RowKey='a%20b%25~-_.Z9%F0%9F%98%80')");
     pt_buffer_free(&url);
     assert_true(pt_query_has_url(slice(""), slice("a b%" EMOJI)));
     assert_false(pt_query_has_url(slice("a/b"), slice("")));
     assert_false(pt_query_has_url(slice(""), slice("a?")));
     assert_false(pt_query_has_url(slice("a\x01"), slice("")));
     assert_false(pt_query_has_url(slice("\xFF"), slice("")));
+    assert_false(pt_query_has_url(slice(""), slice("\xFF")));
 }
 
 static void bounds_become_comparisons(void **state)
@@ -95,6 +97,20 @@ static void bounds_are_cut_before_characters_that_compare_otherwise(void **state
     expect_rows(slice(BELOW), NULL, "RowKey ge '" BELOW "'");
 }
 
+/* A URL must not become too long. */
+static void long_bounds_are_cut(void **state)
+{
+    (void)state;
+    char bound[1002];
+    char expected[500];
+    memset(bound, 'x', sizeof bound - 1);
+    bound[sizeof bound - 1] = 0;
+    snprintf(expected, sizeof expected, "RowKey ge '%.400s'", bound);
+    expect_rows(slice(bound), NULL, expected);
+    snprintf(expected, sizeof expected, "RowKey lt '%.399sy'", bound);
+    expect_high(bound, sizeof bound - 1, expected);
+}
+
 static void points_are_compared_with_eq(void **state)
 {
     (void)state;
@@ -106,6 +122,10 @@ static void points_are_compared_with_eq(void **state)
     assert_true(pt_slice_equal(row, slice("a/b")));
     expect_filter(&span, NULL, "PartitionKey eq 'p" EMOJI "' and RowKey eq 'a/b'");
     span.partition = slice("p\x02");
+    expect_filter(&span, NULL, "PartitionKey ge 'p' and PartitionKey lt 'q' and RowKey eq 'a/b'");
+    span.partition = slice("p\xC2\x85");
+    expect_filter(&span, NULL, "PartitionKey ge 'p' and PartitionKey lt 'q' and RowKey eq 'a/b'");
+    span.partition = slice("p\xFF");
     expect_filter(&span, NULL, "PartitionKey ge 'p' and PartitionKey lt 'q' and RowKey eq 'a/b'");
     span.keys.high = slice("a/b\x02");
     assert_false(pt_query_is_point(&span, &row));
@@ -275,6 +295,7 @@ int main(void)
         cmocka_unit_test(keys_are_encoded_in_urls),
         cmocka_unit_test(bounds_become_comparisons),
         cmocka_unit_test(bounds_are_cut_before_characters_that_compare_otherwise),
+        cmocka_unit_test(long_bounds_are_cut),
         cmocka_unit_test(points_are_compared_with_eq),
         cmocka_unit_test(conditions_on_rows_go_with_partitions),
         cmocka_unit_test(ranges_are_split_at_partitions),

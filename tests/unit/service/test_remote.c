@@ -28,18 +28,30 @@ static char *answer_by_path(const char *request, int number)
     return PAGE(NO_MORE, "p", "1", "p", "2", "q", "1");
 }
 
+/* Compares the sentence of a plan of one step. */
+static void expect_plan(const char *sql, const char *sentence)
+{
+    sqlite3_stmt *statement = NULL;
+    char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql);
+    assert_int_equal(sqlite3_prepare_v2(db, explain, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 3), sentence);
+    sqlite3_finalize(statement);
+    sqlite3_free(explain);
+}
+
 static void only_reading_sends_requests(void **state)
 {
     (void)state;
     open_remote(answer_by_path);
     expect_sql(CREATE ")", "");
-    expect_sql("EXPLAIN QUERY PLAN SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey = "
-               "'1'",
-               "2 0 0 SCAN Employee VIRTUAL TABLE INDEX 129:point query: PartitionKey=? AND "
-               "RowKey=?; 1 request\n");
-    expect_sql("EXPLAIN QUERY PLAN SELECT PartitionKey FROM Employee",
-               "2 0 0 SCAN Employee VIRTUAL TABLE INDEX 33554432:table scan, keys only; 1 request "
-               "for 1000 entities\n");
+    expect_plan("SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey = "
+                "'1'",
+                "SCAN Employee VIRTUAL TABLE INDEX 129:point query: PartitionKey=? AND "
+                "RowKey=?; 1 request");
+    expect_plan("SELECT PartitionKey FROM Employee",
+                "SCAN Employee VIRTUAL TABLE INDEX 33554432:table scan, keys only; 1 request "
+                "for 1000 entities");
     expect_sql("DROP TABLE Employee", "");
     expect_sql("SELECT * FROM pt_service_accounts WHERE Endpoint LIKE '%:1'", "");
     assert_int_equal(canned_take_requests(), 0);
@@ -68,6 +80,9 @@ static void a_key_is_asked_for_by_its_url(void **state)
     assert_int_equal(canned_take_requests(), 3);
     expect_sql("SELECT 1 FROM Employee WHERE PartitionKey = NULL", "");
     assert_int_equal(canned_take_requests(), 0);
+    /* No URL can name this key. */
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND RowKey = 'a/b'", "");
+    assert_true(was_sent("PartitionKey%20eq%20%27p%27%20and%20RowKey%20eq%20%27a%2Fb%27&"));
     close_remote();
 }
 
@@ -90,6 +105,8 @@ static void ranges_become_filters(void **state)
     expect_sql("SELECT hex(EntityKey), hex(EntityVersion), _rowid_, rowid FROM Employee WHERE "
                "PartitionKey > 'p'",
                "710031 71003100572F226522 q/1 q/1\n");
+    expect_sql("SELECT RowKey FROM Employee WHERE _rowid_ = 'p/7' ORDER BY ETag", "7\n");
+    assert_true(was_sent("GET /hr/Employee(PartitionKey='p',RowKey='7')?$select="));
     expect_sql("SELECT RowKey FROM Employee WHERE EntityKey <= x'700032' AND RowKey IN ('1', '9')",
                "1\n");
     canned_take_requests();
@@ -113,7 +130,82 @@ static void a_limit_asks_for_few_entities(void **state)
                "2\n");
     expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' LIMIT -1", "1\n2\n");
     expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' LIMIT 0", "");
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' LIMIT 5000000000", "1\n2\n");
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' LIMIT 2000", "1\n2\n");
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' LIMIT 1 OFFSET 5000000000",
+               "");
     assert_false(was_sent("$top"));
+    close_remote();
+}
+
+/* Names that need quotes are not named in $select. */
+static void unusual_names_ask_for_all_properties(void **state)
+{
+    (void)state;
+    open_remote(answer_by_path);
+    expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(\"first name\", _x1, \"2\", \"a{\", "
+               "\"Z^\", "
+               "account=hr)",
+               "");
+    expect_sql("SELECT _x1 FROM Employee WHERE PartitionKey = 'p' AND RowKey = '1'", "NULL\n");
+    assert_true(was_sent("?$select=PartitionKey%2CRowKey%2C_x1 "));
+    expect_sql("SELECT \"first name\" FROM Employee WHERE PartitionKey = 'p' AND RowKey = '2'",
+               "NULL\n");
+    assert_true(was_sent("RowKey='2') HTTP"));
+    expect_sql("SELECT \"2\" FROM Employee WHERE PartitionKey = 'p' AND RowKey = '3'", "NULL\n");
+    assert_true(was_sent("RowKey='3') HTTP"));
+    expect_sql("SELECT \"a{\" FROM Employee WHERE PartitionKey = 'p' AND RowKey = '6'", "NULL\n");
+    assert_true(was_sent("RowKey='6') HTTP"));
+    expect_sql("SELECT \"Z^\" FROM Employee WHERE PartitionKey = 'p' AND RowKey = '7'", "NULL\n");
+    assert_true(was_sent("RowKey='7') HTTP"));
+    close_remote();
+}
+
+/* A table of so many columns that not each has a bit of its own, or a list that would be too long.
+ */
+static void many_columns_ask_for_all_properties(void **state)
+{
+    (void)state;
+    open_remote(answer_by_path);
+    sqlite3_str *columns = sqlite3_str_new(NULL);
+    for (int i = 0; i < 70; i++) {
+        sqlite3_str_appendf(columns, "%s\"%s%02d\"", i > 0 ? ", " : "",
+                            "ColumnWithALongNameThatFills", i);
+    }
+    char *names = sqlite3_str_finish(columns);
+    char *sql = sqlite3_mprintf("CREATE VIRTUAL TABLE Wide USING pt_service(%s, account=hr, "
+                                "table=Employee)",
+                                names);
+    expect_sql(sql, "");
+    sqlite3_free(sql);
+    sql = sqlite3_mprintf("SELECT count(*) FROM (SELECT %s FROM Wide WHERE PartitionKey = 'p' AND "
+                          "RowKey = '4')",
+                          names);
+    expect_sql(sql, "1\n");
+    expect_sql(
+        "SELECT ColumnWithALongNameThatFills69, Timestamp FROM Wide WHERE PartitionKey = 'p' "
+        "AND RowKey = '5'",
+        "NULL NULL\n");
+    assert_true(was_sent("RowKey='5') HTTP"));
+    sqlite3_free(sql);
+    char *end = strstr(names, ", \"ColumnWithALongNameThatFills57\"");
+    *end = 0;
+    sql = sqlite3_mprintf("CREATE VIRTUAL TABLE Long USING pt_service(%s, account=hr, "
+                          "table=Employee)",
+                          names);
+    expect_sql(sql, "");
+    sqlite3_free(sql);
+    sql = sqlite3_mprintf("SELECT count(*) FROM (SELECT %s FROM Long WHERE PartitionKey = 'p' AND "
+                          "RowKey = '6' LIMIT 1 OFFSET 0)",
+                          names);
+    expect_sql(sql, "1\n");
+    sqlite3_free(sql);
+    sql =
+        sqlite3_mprintf("SELECT %s FROM Long WHERE PartitionKey = 'p' AND RowKey = 'none'", names);
+    expect_sql(sql, "");
+    assert_true(was_sent("RowKey='none') HTTP"));
+    sqlite3_free(sql);
+    sqlite3_free(names);
     close_remote();
 }
 
@@ -178,10 +270,24 @@ static char *answer_in_units(const char *request, int number)
     case 2:
         return EMPTY_PAGE(TOKEN("t", "r"));
     case 3:
-        return PAGE(TOKEN("t", "r"), "p", "b" PRIVATE, "p", "c", "p", EMOJI);
+        return PAGE(TOKEN("t", "r"), "p", "b" PRIVATE, "p", "c" EMOJI, "p", EMOJI);
     default:
-        return PAGE(NO_MORE, "p", PRIVATE, "q" EMOJI, "1", "q" PRIVATE, "2", "r", "3");
+        return PAGE(NO_MORE, "p", PRIVATE, "q", EMOJI, "q" EMOJI, "1", "q" PRIVATE, "2", "qa" EMOJI,
+                    "4", "qb", EMOJI "x", "qb", "z", "r", EMOJI);
     }
+}
+
+static void only_the_first_page_is_small(void **state)
+{
+    (void)state;
+    open_remote(answer_in_pages);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' LIMIT 3", "1\n2\n3\n");
+    assert_true(was_sent("&$top=3&$select=PartitionKey%2CRowKey HTTP"));
+    assert_false(was_sent("RowKey&$top"));
+    assert_true(was_sent("%27&$select=PartitionKey%2CRowKey&NextPartitionKey="));
+    assert_int_equal(canned_take_requests(), 3);
+    close_remote();
 }
 
 static void keys_come_in_sqlites_order(void **state)
@@ -190,8 +296,9 @@ static void keys_come_in_sqlites_order(void **state)
     open_remote(answer_in_units);
     expect_sql(CREATE ")", "");
     expect_sql("SELECT PartitionKey, RowKey FROM Employee ORDER BY PartitionKey, RowKey",
-               "p a\np b" PRIVATE "\np b" EMOJI "1\np b" EMOJI "2\np c\np " PRIVATE "\np " EMOJI
-               "\nq" PRIVATE " 2\nq" EMOJI " 1\nr 3\n");
+               "p a\np b" PRIVATE "\np b" EMOJI "1\np b" EMOJI "2\np c" EMOJI "\np " PRIVATE
+               "\np " EMOJI "\nq " EMOJI "\nq" PRIVATE " 2\nq" EMOJI " 1\nqa" EMOJI " 4\nqb " EMOJI
+               "x\nqb z\nr " EMOJI "\n");
     close_remote();
 }
 
@@ -203,12 +310,65 @@ static void entities_outside_the_range_are_left_out(void **state)
     expect_sql(CREATE ")", "");
     expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND RowKey > 'b" PRIVATE
                "' AND RowKey <= '" PRIVATE "'",
-               "b" EMOJI "1\nb" EMOJI "2\nc\n" PRIVATE "\n");
+               "b" EMOJI "1\nb" EMOJI "2\nc" EMOJI "\n" PRIVATE "\n");
     assert_true(was_sent("RowKey%20ge%20%27b%27&"));
     close_remote();
 }
 
 /* --- Guards --- */
+
+/* A refusal that has nothing to do with the key. */
+static char *answer_without_code(const char *request, int number)
+{
+    (void)request;
+    return canned_reply(number == 1 ? 404 : 400, "", "");
+}
+
+static char *answer_never(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    return CANNED_CLOSE;
+}
+
+static void a_lost_reply_is_an_error(void **state)
+{
+    (void)state;
+    open_remote(answer_never);
+    expect_sql("CREATE VIRTUAL TABLE Quick USING pt_service(account=hr, retries=0)", "");
+    assert_int_equal(sqlite3_exec(db,
+                                  "SELECT * FROM Quick WHERE PartitionKey = 'p' AND RowKey = '1'",
+                                  NULL, NULL, NULL),
+                     SQLITE_IOERR);
+    assert_non_null(strstr(sqlite3_errmsg(db), "run the statement again"));
+    assert_int_equal(canned_take_requests(), 1);
+    close_remote();
+}
+
+static void other_refusals_are_errors(void **state)
+{
+    (void)state;
+    open_remote(answer_without_code);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey = '1'",
+               "1: ptable: Employee: account 'hr', table 'Employee': there is no such resource; "
+               "check the endpoint of the account: SELECT * FROM pt_service_accounts (404)");
+    expect_sql("SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey = '1'",
+               "1: ptable: Employee: account 'hr', table 'Employee': the service refuses the "
+               "request; check the endpoint and the name of the table (400)");
+    close_remote();
+}
+
+/* A function of the table's rows is no condition. */
+static void other_functions_are_sqlites(void **state)
+{
+    (void)state;
+    open_remote(answer_by_path);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT RowKey FROM Employee WHERE instr(PartitionKey, 'q')", "1\n");
+    expect_sql("SELECT RowKey FROM Employee WHERE upper(PartitionKey) = 'Q'", "1\n");
+    close_remote();
+}
 
 static char *answer_without_end(const char *request, int number)
 {
@@ -222,7 +382,7 @@ static void requests_are_bounded(void **state)
     (void)state;
     open_remote(answer_without_end);
     expect_sql(CREATE ", max_requests=3)", "");
-    expect_sql("SELECT count(*) FROM Employee WHERE PartitionKey = 'p'",
+    expect_sql("SELECT count(*) FROM Employee",
                "1: ptable: Employee: the statement needs more than 3 requests, which max_requests "
                "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
                "table with a larger max_requests");
@@ -289,6 +449,38 @@ static void a_busy_service_is_asked_again(void **state)
     expect_sql("SELECT count(*) FROM Impatient",
                "5: ptable: Impatient: account 'hr', table 'Impatient': the service is busy; try "
                "again later, or raise the option retries (503)");
+    close_remote();
+}
+
+static char *answer_always_busily(const char *request, int number)
+{
+    (void)request;
+    static const char *const headers[] = {"", "Retry-After: soon\r\n", "Retry-After: -1\r\n",
+                                          "Retry-After: 100000\r\n"};
+    return canned_reply(500, headers[number % 4], "");
+}
+
+static int stop_at_once(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+/* Without a time that the service names, the pause is at least half a second. */
+static void waiting_for_a_busy_service_can_be_interrupted(void **state)
+{
+    (void)state;
+    open_remote(answer_always_busily);
+    expect_sql(CREATE ")", "");
+    for (int i = 0; i < 8; i++) {
+        sqlite3_stmt *statement;
+        assert_int_equal(sqlite3_prepare_v2(db, "SELECT * FROM Employee", -1, &statement, NULL),
+                         SQLITE_OK);
+        sqlite3_progress_handler(db, 1000, stop_at_once, NULL);
+        assert_int_equal(sqlite3_step(statement), SQLITE_INTERRUPT);
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+        sqlite3_finalize(statement);
+    }
     close_remote();
 }
 
@@ -428,14 +620,21 @@ int main(void)
         cmocka_unit_test(a_key_is_asked_for_by_its_url),
         cmocka_unit_test(ranges_become_filters),
         cmocka_unit_test(a_limit_asks_for_few_entities),
+        cmocka_unit_test(unusual_names_ask_for_all_properties),
+        cmocka_unit_test(many_columns_ask_for_all_properties),
         cmocka_unit_test(text_in_utf16_is_compared_by_sqlite),
         cmocka_unit_test(pages_end_when_no_token_comes),
+        cmocka_unit_test(only_the_first_page_is_small),
         cmocka_unit_test(keys_come_in_sqlites_order),
         cmocka_unit_test(entities_outside_the_range_are_left_out),
+        cmocka_unit_test(a_lost_reply_is_an_error),
+        cmocka_unit_test(other_refusals_are_errors),
+        cmocka_unit_test(other_functions_are_sqlites),
         cmocka_unit_test(requests_are_bounded),
         cmocka_unit_test(an_account_must_be_named_first),
         cmocka_unit_test(views_and_triggers_cannot_send_requests),
         cmocka_unit_test(a_busy_service_is_asked_again),
+        cmocka_unit_test(waiting_for_a_busy_service_can_be_interrupted),
         cmocka_unit_test(a_missing_table_is_named),
         cmocka_unit_test(other_servers_are_recognised),
         cmocka_unit_test(secrets_are_in_requests_only),

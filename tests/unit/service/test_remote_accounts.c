@@ -1,6 +1,9 @@
 #include "unit/service/remote_database.h"
 
 #include "faults/failing_malloc.h"
+#include "service/config.h"
+
+#define COUNT(array) (sizeof(array) / sizeof(array)[0])
 
 /* --- pt_service_account --- */
 
@@ -21,9 +24,12 @@ static void accounts_are_named(void **state)
                "https://a.table.core.windows.net\n");
     expect_sql("SELECT pt_service_account('DEV', 'AccountName=a;SharedAccessSignature=sig=t')",
                "https://a.table.core.windows.net\n");
-    expect_sql("SELECT Account, Credential FROM pt_service_accounts", "Dev sas\nhr key\nz token\n");
-    expect_sql("SELECT count(*) FROM pt_service_accounts a, pt_service_accounts b", "9\n");
-    expect_sql("SELECT rowid FROM pt_service_accounts WHERE Account = 'z'", "3\n");
+    expect_sql("SELECT pt_service_account('A-Z_0.9', 'AccountName=a;BearerToken=t')",
+               "https://a.table.core.windows.net\n");
+    expect_sql("SELECT Account, Credential FROM pt_service_accounts",
+               "A-Z_0.9 token\nDev sas\nhr key\nz token\n");
+    expect_sql("SELECT count(*) FROM pt_service_accounts a, pt_service_accounts b", "16\n");
+    expect_sql("SELECT rowid FROM pt_service_accounts WHERE Account = 'z'", "4\n");
     expect_sql("DELETE FROM pt_service_accounts",
                "1: table pt_service_accounts may not be modified");
     close_remote();
@@ -52,6 +58,12 @@ static void accounts_that_cannot_be_named_are_refused(void **state)
     expect_sql("SELECT pt_service_account('', 'x')",
                "1: pt_service_account: '' is not a name for an account; use letters, digits, _, - "
                "and .");
+    expect_sql("SELECT pt_service_account('a{', 'x')",
+               "1: pt_service_account: 'a{' is not a name for an account; use letters, digits, _, "
+               "- and .");
+    expect_sql("SELECT pt_service_account('a^', 'x')",
+               "1: pt_service_account: 'a^' is not a name for an account; use letters, digits, _, "
+               "- and .");
     expect_sql("SELECT pt_service_account(NULL)",
                "1: pt_service_account: 'NULL' is not a name for an account; use letters, digits, "
                "_, - and .");
@@ -71,7 +83,6 @@ static void accounts_that_cannot_be_named_are_refused(void **state)
 
 static char *answer_with_tables(const char *request, int number)
 {
-    (void)number;
     if (strstr(request, "GET /hr/Tables HTTP") != NULL) {
         return canned_reply(200, "x-ms-continuation-NextTableName: n'1\r\n",
                             "{\"odata.metadata\":\"m\",\"value\":[{\"TableName\":\"A\"},"
@@ -83,8 +94,18 @@ static char *answer_with_tables(const char *request, int number)
     if (strstr(request, "\"TableName\":\"There\"") != NULL) {
         return canned_reply(409, "x-ms-error-code: TableAlreadyExists\r\n", "");
     }
+    if (strstr(request, "\"TableName\":\"Busy\"") != NULL) {
+        return number == 1 ? canned_reply(429, "Retry-After: 0\r\n", "")
+                           : canned_reply(500, "Retry-After: 0\r\n", "");
+    }
     if (strstr(request, "\"TableName\":\"Lost\"") != NULL) {
         return CANNED_CLOSE;
+    }
+    if (strstr(request, "GET /odd/") != NULL) {
+        return canned_reply(200, "", "{\"value\":[{\"X\":1},{\"TableName\":5}]}");
+    }
+    if (strstr(request, "DELETE /hr/Tables('C')") != NULL) {
+        return canned_reply(404, "x-ms-error-code: ResourceNotFound\r\n", "");
     }
     if (strstr(request, "GET /other/") != NULL) {
         return canned_reply(200, "", "{\"value\":[]}");
@@ -110,7 +131,30 @@ static void tables_are_listed(void **state)
     expect_sql("SELECT count(*) FROM pt_service_tables WHERE Account = 'abc'", "0\n");
     assert_int_equal(canned_take_requests(), 1);
     expect_sql("SELECT * FROM pt_service_tables WHERE Account = NULL", "");
+    expect_sql("SELECT * FROM pt_service_tables a LEFT JOIN pt_service_tables b ON b.Account = "
+               "a.TableName WHERE a.Account = NULL",
+               "");
+    expect_sql("INSERT INTO pt_service_tables VALUES (NULL, 'New')",
+               "1299: ptable: pt_service_tables: Account and TableName are needed to create a "
+               "table; give both");
     assert_int_equal(canned_take_requests(), 0);
+    expect_sql("SELECT count(*) FROM pt_service_tables WHERE Account > 'abc' AND TableName = 'A'",
+               "1\n");
+    sql = sqlite3_mprintf("SELECT pt_service_account('odd', 'AccountName=x;BearerToken=t;"
+                          "TableEndpoint=http://127.0.0.1:%d/odd') IS NULL",
+                          canned.port);
+    expect_sql(sql, "0\n");
+    sqlite3_free(sql);
+    expect_sql("SELECT TableName = '' FROM pt_service_tables WHERE Account = 'odd'", "1\n1\n");
+    sql = sqlite3_mprintf("SELECT pt_service_account('bad', 'AccountName=x;BearerToken=t;"
+                          "TableEndpoint=http://127.0.0.1:%d/bad') IS NULL",
+                          canned.port);
+    expect_sql(sql, "0\n");
+    sqlite3_free(sql);
+    expect_sql(
+        "SELECT * FROM pt_service_tables WHERE Account = 'bad'",
+        "1: ptable: pt_service_tables: account 'bad': the service refuses the request; check "
+        "the endpoint and the name of the table (400)");
     expect_sql("SELECT * FROM pt_service_tables WHERE Account = 'x'",
                "1: ptable: pt_service_tables: this connection has no account 'x'; name it first: "
                "SELECT pt_service_account('x', <connection string>)");
@@ -129,6 +173,11 @@ static void tables_are_created_and_deleted(void **state)
     expect_sql("DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'B'", "");
     assert_true(was_sent("DELETE /hr/Tables('B') HTTP/1.1\r\n"));
     assert_int_equal(canned_take_requests(), 3);
+    expect_sql("DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'C'",
+               "1: ptable: pt_service_tables: account 'hr', table 'C': there is no such table; "
+               "INSERT INTO pt_service_tables(Account, TableName) creates one, and SELECT * FROM "
+               "pt_service_tables lists them (upper and lower case may matter) "
+               "(ResourceNotFound)");
     expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'There')",
                "1555: ptable: pt_service_tables: account 'hr', table 'There': there is one "
                "already; use another name (TableAlreadyExists)");
@@ -148,11 +197,15 @@ static void tables_are_created_and_deleted(void **state)
     close_remote();
 }
 
-/* It may have been done, so it is not done again. */
+/* It may have been done, so it is not done again. A 429 says that it was not. */
 static void a_lost_change_is_reported(void **state)
 {
     (void)state;
     open_remote(answer_with_tables);
+    expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'Busy')",
+               "5: ptable: pt_service_tables: account 'hr', table 'Busy': the service is busy; try "
+               "again later, or raise the option retries (500)");
+    assert_int_equal(canned_take_requests(), 2);
     assert_int_equal(
         sqlite3_exec(db, "INSERT INTO pt_service_tables VALUES ('hr', 'Lost')", NULL, NULL, NULL),
         SQLITE_IOERR);
@@ -160,6 +213,31 @@ static void a_lost_change_is_reported(void **state)
                                                "repeat it"));
     assert_int_equal(canned_take_requests(), 1);
     close_remote();
+}
+
+static int stop_soon(void *context)
+{
+    int *calls = context;
+    return ++*calls > 4;
+}
+
+/* What was not sent is sent again. */
+static void a_change_that_was_not_sent_is_repeated(void **state)
+{
+    (void)state;
+    open_remote(answer_with_tables);
+    canned_end();
+    sqlite3_stmt *statement;
+    int calls = 0;
+    assert_int_equal(sqlite3_prepare_v2(db, "INSERT INTO pt_service_tables VALUES ('hr', 'New')",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    sqlite3_progress_handler(db, 1000, stop_soon, &calls);
+    assert_int_equal(sqlite3_step(statement), SQLITE_INTERRUPT);
+    sqlite3_finalize(statement);
+    sqlite3_progress_handler(db, 0, NULL, NULL);
+    expect_sql("SELECT json_extract(pt_service_requests(), '$.retries')", "1\n");
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 /* --- Arguments of CREATE VIRTUAL TABLE --- */
@@ -239,6 +317,14 @@ static int run_to_end(const char *sql)
     return rc != SQLITE_OK ? rc : end;
 }
 
+/* Prepares the statement, which sends no request. */
+static void read_schema(const char *sql)
+{
+    char *explain = sqlite3_mprintf("EXPLAIN %s", sql);
+    assert_int_equal(run_to_end(explain), SQLITE_OK);
+    sqlite3_free(explain);
+}
+
 static void statements_may_run_out_of_memory(void **state)
 {
     (void)state;
@@ -248,32 +334,96 @@ static void statements_may_run_out_of_memory(void **state)
         "SELECT Name FROM Employee WHERE PartitionKey = 'p' AND RowKey IN ('1', '2', '3') LIMIT 2",
         "SELECT * FROM Employee WHERE EntityKey > x'7000' ORDER BY EntityKey",
         "SELECT PartitionKey FROM Employee WHERE RowKey IN ('1', '" EMOJI "')",
-        "SELECT * FROM pt_service_tables",
+        "SELECT * FROM pt_service_tables WHERE Account = 'hr'",
         "SELECT * FROM pt_service_accounts",
         "INSERT INTO pt_service_tables VALUES ('hr', 'New')",
-        "DELETE FROM pt_service_tables WHERE TableName = 'A'",
+        "DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'A'",
         "SELECT pt_service_account('new', 'AccountName=x;BearerToken=t'), pt_service_requests()",
+        "SELECT pt_service_account('env0')",
+        "SELECT pt_service_account(5, CAST('AccountName=x;BearerToken=t' AS BLOB))",
+        "SELECT * FROM pt_service_tables WHERE Account = 'hr' AND TableName > 'A'",
+        "SELECT _rowid_ FROM Employee WHERE Name IS NULL AND RowKey > 'a'",
+        "SELECT EntityKey FROM Employee WHERE PartitionKey = 'p'",
     };
     open_remote(answer_with_entities);
+    setenv("PTABLE_ACCOUNT_ENV0", "AccountName=x;BearerToken=t", 1);
     expect_sql("CREATE VIRTUAL TABLE Employee USING pt_service(Name String, account=hr)", "");
-    for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
+    /* Without memory SQLite may forget the schema. In the second round it has it each time. */
+    for (size_t i = 0; i < 2 * COUNT(statements); i++) {
+        const char *sql = statements[i % COUNT(statements)];
         bool hit = true;
         int failures = 0;
         for (int n = 0; hit; n++) {
-            failing_malloc_arm(n, false);
-            int rc = run_to_end(statements[i]);
-            hit = failing_malloc_disarm();
+            int rc = SQLITE_OK;
+            /* Twice: the first time SQLite may be asked if the statement was interrupted. */
+            for (int again = 0; again < 2; again++) {
+                if (i >= COUNT(statements)) {
+                    read_schema(sql);
+                }
+                failing_malloc_arm(n, false);
+                rc = run_to_end(sql);
+                hit = failing_malloc_disarm();
+                if (rc == SQLITE_OK && sql == statements[0]) {
+                    expect_sql("DROP TABLE Emp", "");
+                }
+            }
             failures += hit;
             if (rc != SQLITE_OK && !(hit && rc == SQLITE_NOMEM)) {
-                fail_msg("%s: %d %s", statements[i], rc, sqlite3_errmsg(db));
-            }
-            if (rc == SQLITE_OK && i == 0) {
-                expect_sql("DROP TABLE Emp", "");
+                fail_msg("%s: %d %s", sql, rc, sqlite3_errmsg(db));
             }
         }
         assert_true(failures > 10);
     }
     close_remote();
+}
+
+static void return_nothing(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    (void)context;
+    (void)argc;
+    (void)argv;
+}
+
+static void naming_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    bool hit = true;
+    for (int n = 0; hit; n++) {
+        assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+        sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+        assert_int_equal(sqlite3_ptableservice_init(db, NULL, NULL), SQLITE_OK);
+        failing_malloc_arm(n, false);
+        int rc = run_to_end("SELECT pt_service_account('x', 'AccountName=x;BearerToken=t')");
+        hit = failing_malloc_disarm();
+        assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        pt_error error = PT_ERROR_NONE;
+        failing_malloc_arm(n, false);
+        rc = pt_service_check_table_name("x", &error);
+        bool name_hit = failing_malloc_disarm();
+        assert_int_equal(rc, name_hit ? SQLITE_NOMEM : SQLITE_ERROR);
+        pt_error_clear(&error);
+    }
+}
+
+/* SQLite does not replace a function while a statement runs. */
+static void loading_may_be_refused(void **state)
+{
+    (void)state;
+    char *message = NULL;
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    assert_int_equal(sqlite3_create_function(db, "pt_service_requests", 0, SQLITE_UTF8, NULL,
+                                             return_nothing, NULL, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT 1", -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_ptableservice_init(db, &message, NULL), SQLITE_BUSY);
+    assert_string_equal(message, "ptable_service: unable to delete/modify user-function due to "
+                                 "active statements");
+    sqlite3_free(message);
+    sqlite3_finalize(statement);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
 static void loading_may_run_out_of_memory(void **state)
@@ -304,8 +454,11 @@ int main(void)
         cmocka_unit_test(tables_are_listed),
         cmocka_unit_test(tables_are_created_and_deleted),
         cmocka_unit_test(a_lost_change_is_reported),
+        cmocka_unit_test(a_change_that_was_not_sent_is_repeated),
         cmocka_unit_test(arguments_are_checked),
         cmocka_unit_test(statements_may_run_out_of_memory),
+        cmocka_unit_test(naming_may_run_out_of_memory),
+        cmocka_unit_test(loading_may_be_refused),
         cmocka_unit_test(loading_may_run_out_of_memory),
     };
     failing_malloc_install();

@@ -50,6 +50,38 @@ static void codes_are_found_wherever_they_are(void **state)
     expect_refusal("", "");
     make_reply(400, "", "{\"odata.error\":{\"code\":\"\xC3\xA9\",\"message\":[]}}");
     expect_refusal("\xC3\xA9", "");
+    make_reply(400, "", "{\"odata.error\":{\"x\":5}}");
+    expect_refusal("", "");
+    make_reply(400, "", "{\"odata.error\":5}");
+    expect_refusal("", "");
+    make_reply(400, "", "{\"odata.error\":{\"code\":5,\"message\":5}}");
+    expect_refusal("", "");
+    make_reply(400, "", "{\"a\":{},\"odata.error\":{}}");
+    expect_refusal("", "");
+    make_reply(400, "", "{\"odata.error\":{\"code\":\"A\",\"message\":{\"lang\":\"x\"}}}");
+    expect_refusal("A", "");
+    make_reply(400, "", "{\"odata.error\":{\"code\":\"A\",\"message\":{\"value\":5}}}");
+    expect_refusal("A", "");
+    char text[400];
+    memset(text, 'x', sizeof text - 1);
+    text[sizeof text - 1] = 0;
+    char *xml =
+        sqlite3_mprintf("<e><codes>a</codes><code>%s</code><message>a\r\nb</message></e>", text);
+    make_reply(400, "x-ms-error-code: Short\r\n", xml);
+    expect_refusal("Short", "a");
+    sqlite3_free(xml);
+    xml = sqlite3_mprintf("<message>%s \xC3\xA9\t. </message>", text + 120);
+    make_reply(400, "", xml);
+    assert_int_equal(strlen(text + 120), 279);
+    expect_refusal("", text + 120);
+    sqlite3_free(xml);
+    xml = sqlite3_mprintf("<message>%s</message>", text);
+    make_reply(400, "", xml);
+    text[PT_REPLY_MESSAGE_SIZE - 1] = 0;
+    expect_refusal("", text);
+    sqlite3_free(xml);
+    make_reply(400, "", "<Code a=\"b\"");
+    expect_refusal("", "");
     make_reply(400, "", "<Code");
     expect_refusal("", "");
     make_reply(400, "", "<Code>");
@@ -138,6 +170,23 @@ static void refused_credentials_are_explained(void **state)
     assert_non_null(strstr(error.message, "No; this machine's clock is "));
     assert_non_null(strstr(error.message, " minutes behind that of the service: set it ("));
     pt_error_clear(&error);
+    pt_call_format_date((int64_t)time(NULL) - 3600, date + 6);
+    make_reply(403, date, "");
+    pt_refusal_read(&reply, &refusal);
+    assert_int_equal(pt_reply_fail(&reply, &refusal, &account, &subject, false, &error),
+                     SQLITE_AUTH);
+    assert_non_null(strstr(error.message, "clock is 60 minutes ahead of that of the service"));
+    pt_error_clear(&error);
+    make_reply(403, "Date: some day\r\n", "");
+    expect_error(SQLITE_AUTH,
+                 SUBJECT "the service refuses the request; check the AccountName and AccountKey "
+                         "given to pt_service_account (403)");
+    make_reply(403,
+               "Date: a text that is much longer than any date in a header of HTTP can ever be\r\n",
+               "");
+    expect_error(SQLITE_AUTH,
+                 SUBJECT "the service refuses the request; check the AccountName and AccountKey "
+                         "given to pt_service_account (403)");
     account.credential = PT_CREDENTIAL_SAS;
     make_reply(403, "", "");
     expect_error(SQLITE_AUTH, SUBJECT "the service refuses the request; check the rights, the "
@@ -163,7 +212,17 @@ static void replies_that_did_not_come_are_errors(void **state)
     expect_error(SQLITE_IOERR,
                  "account 'hr': no connection to https://hr.table.core.windows.net: no connection; "
                  "check the endpoint and the network (SELECT * FROM pt_service_accounts)");
+    reply.outcome = PT_HTTP_NOMEM;
+    pt_error error = PT_ERROR_NONE;
+    assert_int_equal(pt_reply_fail(&reply, &refusal, &account, &subject, true, &error),
+                     SQLITE_NOMEM);
+    pt_error_clear(&error);
     reply.outcome = PT_HTTP_LOST;
+    reply.problem = "sig=secret";
+    expect_error(
+        SQLITE_IOERR,
+        "account 'hr': no reply from https://hr.table.core.windows.net: no connection; the "
+        "change may have been applied: look before you repeat it");
     reply.problem = "Empty reply";
     expect_error(SQLITE_IOERR,
                  "account 'hr': no reply from https://hr.table.core.windows.net: Empty reply; the "
