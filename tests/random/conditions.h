@@ -136,6 +136,12 @@ static const sql_rule condition_shape_rules[] = {
          "SELECT w.id, a.RowKey FROM {m} a LEFT JOIN n w ON {hidden_join a} AND {hidden a} "
          "WHERE {hidden a}",
          "SELECT w.id, a.RowKey FROM n w RIGHT JOIN {m} a ON {hidden_join a} AND {hidden a}",
+         "SELECT w.id, a.RowKey FROM {m} a LEFT JOIN n w ON {globs a} AND {hidden_join a}",
+         "SELECT w.id, a.RowKey FROM n w LEFT JOIN {m} a ON {globs a} AND {hidden_join a}",
+         "SELECT w.id, a.RowKey FROM {m} a FULL JOIN n w ON {globs a} AND {hidden_join a} "
+         "WHERE {globs a} OR w.id > {id}",
+         "SELECT DISTINCT a.PartitionKey FROM n w RIGHT JOIN {m} a ON a.PartitionKey = 'p' || w.id "
+         "AND w.id < {id} WHERE w.id IS NULL",
          "SELECT w.id, a.RowKey FROM {m} a RIGHT JOIN n w ON {hidden_join a} AND {hidden a}",
          "SELECT w.id, a.RowKey FROM {m} a FULL JOIN n w ON {hidden_join a} AND {hidden a} "
          "WHERE {hidden a}",

@@ -161,6 +161,8 @@ static const question of_tables[] = {
     {NULL, "SELECT RowKey FROM T WHERE RowKey > '1' ORDER BY EntityKey DESC"},
     {NULL, "SELECT DISTINCT PartitionKey FROM T"},
     {NULL, "SELECT DISTINCT PartitionKey FROM T ORDER BY PartitionKey DESC"},
+    {NULL, "SELECT DISTINCT PartitionKey FROM Plain RIGHT JOIN T ON PartitionKey = k"},
+    {NULL, "SELECT v FROM T WHERE PartitionKey GLOB " D300 " || '*' AND RowKey GLOB '1' || '*'"},
     {NULL, "SELECT DISTINCT PartitionKey FROM T WHERE PartitionKey IN ('a', " C100 ", " D300 ")"},
     {NULL, "SELECT v FROM T WHERE Filter = 'v eq 4'"},
     {NULL, "SELECT Ok FROM B WHERE Ok = '1' OR RowKey = '1' AND Ok IS NOT '0'"},
