@@ -110,6 +110,8 @@ static const sql_rule condition_shape_rules[] = {
                     "{key} AND {hidden} AND {hidden}", "{hidden} AND {hidden} AND {hidden}",
                     "({key} AND {hidden}) OR ({hidden})")},
     {"direction", FORMS("", "DESC")},
+    {"three", FORMS("count(*), count(a.RowKey), count(b.RowKey), total(w.id), min(a.EntityKey), "
+                    "max(b.EntityKey)")},
     {"pair", FORMS("a.PartitionKey, a.RowKey, b.PartitionKey, b.RowKey")},
     {"select",
      FORMS(
@@ -149,6 +151,16 @@ static const sql_rule condition_shape_rules[] = {
          "SELECT {pair} FROM {m} a LEFT JOIN {m} b ON {hidden_pair} AND {hidden_pair} "
          "WHERE {hidden a}",
          "SELECT {pair} FROM {m} a RIGHT JOIN {m} b ON {hidden_pair} AND {hidden_pair}",
+         "SELECT {three} FROM {m} a LEFT JOIN n w ON {hidden_join a} LEFT JOIN {m} b ON "
+         "{hidden_pair} AND b.RowKey < 'k12' AND {hidden b} WHERE {hidden a}",
+         "SELECT {three} FROM n w LEFT JOIN {m} a ON {hidden_join a} JOIN {m} b ON {hidden_pair} "
+         "AND b.RowKey < 'k12' WHERE {hidden b}",
+         "SELECT {three} FROM {m} a RIGHT JOIN n w ON {hidden_join a} LEFT JOIN {m} b ON b.RowKey "
+         "= "
+         "a.RowKey AND {hidden b} AND {globs a}",
+         "SELECT {three} FROM n w LEFT JOIN {m} a ON {hidden_join a} RIGHT JOIN {m} b ON b.RowKey "
+         "= "
+         "a.RowKey AND {hidden b} WHERE b.RowKey < 'k3'",
          "SELECT w.id, (SELECT count(*) FROM {m} a WHERE {hidden_join a} AND {hidden a}) "
          "FROM n w",
          "SELECT w.id FROM n w WHERE EXISTS (SELECT 1 FROM {m} a WHERE {hidden_join a})",
