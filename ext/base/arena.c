@@ -12,7 +12,8 @@ enum { ALIGNMENT = 8, FIRST_CHUNK = 4096, LARGEST_CHUNK = 16 << 20, LARGEST_KEPT
 struct pt_arena_chunk {
     pt_arena_chunk *older;
     size_t capacity;
-    alignas(ALIGNMENT) uint8_t bytes[];
+    uint8_t *bytes; /* `own`, or a piece of the swap file */
+    alignas(ALIGNMENT) uint8_t own[];
 };
 
 static size_t aligned_size(size_t size)
@@ -29,6 +30,29 @@ static size_t next_chunk_capacity(const pt_arena *arena, size_t size)
     return size > capacity ? size : capacity;
 }
 
+/* The chunk is not in the swap file with its bytes: freeing it must not bring a page back. */
+static pt_arena_chunk *new_chunk(const pt_arena *arena, size_t capacity)
+{
+    void *swapped = NULL;
+    if (arena->swap != NULL && capacity >= LARGEST_CHUNK) {
+        swapped = pt_swap_take(arena->swap, capacity);
+    }
+    pt_arena_chunk *chunk = sqlite3_malloc64(sizeof *chunk + (swapped == NULL ? capacity : 0));
+    if (chunk == NULL) {
+        if (swapped != NULL) {
+            pt_swap_give_back(arena->swap);
+        }
+        return NULL;
+    }
+    if (swapped == NULL) {
+        pt_large_pages_ask(chunk, sizeof *chunk + capacity);
+    }
+    chunk->bytes = swapped != NULL ? swapped : chunk->own;
+    chunk->capacity = capacity;
+    chunk->older = arena->top;
+    return chunk;
+}
+
 void *pt_arena_alloc(pt_arena *arena, size_t size)
 {
     if (size > SIZE_MAX / 4) {
@@ -37,13 +61,10 @@ void *pt_arena_alloc(pt_arena *arena, size_t size)
     size = aligned_size(size != 0 ? size : 1);
     if (arena->top == NULL || size > arena->top->capacity - arena->used) {
         size_t capacity = next_chunk_capacity(arena, size);
-        pt_arena_chunk *chunk = sqlite3_malloc64(sizeof *chunk + capacity);
+        pt_arena_chunk *chunk = new_chunk(arena, capacity);
         if (chunk == NULL) {
             return NULL;
         }
-        pt_large_pages_ask(chunk, sizeof *chunk + capacity);
-        chunk->older = arena->top;
-        chunk->capacity = capacity;
         arena->top = chunk;
         arena->used = 0;
         arena->total += capacity;
@@ -94,6 +115,9 @@ static void drop_newest_chunk(pt_arena *arena)
     pt_arena_chunk *chunk = arena->top;
     arena->top = chunk->older;
     arena->total -= chunk->capacity;
+    if (chunk->bytes != chunk->own) {
+        pt_swap_give_back(arena->swap);
+    }
     sqlite3_free(chunk);
 }
 

@@ -7,6 +7,7 @@
 #include <stddef.h>
 
 #include "base/bytes.h"
+#include "base/swap_file.h"
 
 typedef struct pt_arena_chunk pt_arena_chunk;
 
@@ -14,6 +15,7 @@ typedef struct pt_arena {
     pt_arena_chunk *top; /* newest chunk */
     size_t used;         /* bytes used in it */
     size_t total;        /* bytes of all chunks */
+    pt_swap_file *swap;  /* gives the largest chunks, as long as it can; NULL: the heap gives all */
 } pt_arena;
 
 /*

@@ -382,8 +382,10 @@ static pt_lmdb_store *new_store(const char *path, int fd, const pt_engine *engin
         close(fd);
         return NULL;
     }
-    *store = (pt_lmdb_store){
-        .base = {.engine = engine}, .fd = fd, .references = 1, .writer_state = PT_WRITER_FREE};
+    *store = (pt_lmdb_store){.base = {.engine = engine, .is_private = fd < 0},
+                             .fd = fd,
+                             .references = 1,
+                             .writer_state = PT_WRITER_FREE};
     if (fd < 0) {
         pt_lmdb_reserve_none(&store->reserve); /* a private store is not there to be cleared up */
     }

@@ -43,8 +43,9 @@ typedef struct pt_writer pt_writer;
 /* An open store. All connections of the process that have it open share one object. */
 typedef struct pt_store {
     const pt_engine *engine;
-    const char *path; /* for messages; "(private)" for a private store */
+    const char *path; /* absolute; "(private)", for messages, for a private store */
     pt_dictionary *dictionary;
+    bool is_private;      /* has no name, so large transactions have no place for a file either */
     bool read_only;       /* the file cannot be written: `lock` fails */
     atomic_bool in_doubt; /* contains writes of a failed transaction: see transaction/session.h */
 } pt_store;

@@ -10,6 +10,7 @@ enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14 };
 
 struct pt_memtable {
     pt_arena arena;
+    pt_swap_file swap;
     pt_pending **log;
     size_t length;
     size_t log_capacity;
@@ -37,6 +38,12 @@ pt_memtable *pt_memtable_new(void)
     return memtable;
 }
 
+void pt_memtable_swap_beside(pt_memtable *memtable, const char *path)
+{
+    memtable->swap.beside = path;
+    memtable->arena.swap = &memtable->swap;
+}
+
 static void drop_hash(pt_memtable *memtable)
 {
     if (memtable->hashed) {
@@ -61,6 +68,7 @@ void pt_memtable_free(pt_memtable *memtable)
     drop_hash(memtable);
     drop_tree(memtable);
     pt_arena_free(&memtable->arena);
+    pt_swap_close(&memtable->swap);
     sqlite3_free(memtable->log);
     sqlite3_free(memtable);
 }
@@ -77,6 +85,8 @@ void pt_memtable_reset(pt_memtable *memtable)
     if (empty.arena.total > ARENA_KEPT) {
         pt_arena_free(&empty.arena);
     }
+    pt_swap_close(&memtable->swap);
+    empty.swap = memtable->swap;
     if (empty.log_capacity > FIRST_LOG) {
         sqlite3_free(empty.log);
         empty.log = NULL;
@@ -404,7 +414,8 @@ int pt_memtable_sorted(pt_memtable *memtable, pt_write_set *set)
     if (items == NULL) {
         return SQLITE_NOMEM;
     }
-    pt_write_set sorted = {.entries = items};
+    pt_write_set sorted = {.entries = items,
+                           .swap = memtable->swap.count != 0 ? &memtable->swap : NULL};
     if (memtable->ascending) {
         copy_log(memtable, &sorted);
     } else {

@@ -20,6 +20,9 @@ typedef struct pt_tree_node pt_memtable_node; /* a place in key order */
 
 /* NULL when out of memory. */
 pt_memtable *pt_memtable_new(void);
+/* Lets a large memtable use a swap file in the folder of this path (absolute), which must last as
+ * long as the memtable. */
+void pt_memtable_swap_beside(pt_memtable *memtable, const char *path);
 /* NULL is allowed. */
 void pt_memtable_free(pt_memtable *memtable);
 

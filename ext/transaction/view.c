@@ -42,8 +42,15 @@ void pt_view_release(pt_view *view)
 bool pt_view_begin_writing(pt_view *view)
 {
     /* A spare memtable keeps its memory, so a small transaction allocates nothing. */
-    view->memtable = view->spare != NULL ? view->spare : pt_memtable_new();
+    view->memtable = view->spare;
     view->spare = NULL;
+    if (view->memtable == NULL) {
+        const pt_store *store = view->snapshot->store;
+        view->memtable = pt_memtable_new();
+        if (view->memtable != NULL && !store->is_private) {
+            pt_memtable_swap_beside(view->memtable, store->path);
+        }
+    }
     return view->memtable != NULL;
 }
 

@@ -39,12 +39,56 @@ static void prefetch_entry(const pt_write_set *set, size_t at)
     }
 }
 
+/*
+ * The part of the swap file that is being read. In key order most large sets are read from the
+ * beginning to the end: what has been read is put aside again. In another order each page would
+ * soon be back.
+ */
+typedef struct read_window {
+    const pt_swap_file *swap;
+    uintptr_t start;
+    size_t size;
+    size_t entries; /* read in it one after the other */
+} read_window;
+
+static read_window first_window(const pt_swap_file *swap)
+{
+    enum { LEAST = 8 << 20, PARTS = 64 };
+    if (swap == NULL) {
+        return (read_window){.size = SIZE_MAX};
+    }
+    /* The more there is, the longer it takes to put aside. */
+    size_t part = swap->size / PARTS;
+    return (read_window){.swap = swap, .size = part > LEAST ? part : LEAST};
+}
+
+static void leave_window(read_window *window, uintptr_t place)
+{
+    enum { WORTHWHILE = 100 };
+    if (window->entries >= WORTHWHILE) {
+        pt_swap_put_aside(window->swap);
+    }
+    window->start = place;
+    window->entries = 0;
+}
+
+static inline void note_reading(read_window *window, const pt_pending *pending)
+{
+    uintptr_t place = (uintptr_t)pending;
+    if (place - window->start >= window->size) {
+        leave_window(window, place);
+    }
+    window->entries++;
+}
+
 static int apply_writes(pt_writer *writer, const pt_engine *engine, const pt_write_set *set,
                         pt_error *error)
 {
     int rc = SQLITE_OK;
+    read_window window = first_window(set->swap);
     for (size_t i = 0; rc == SQLITE_OK && i < set->count; i++) {
         const pt_pending *pending = set->entries[i];
+        note_reading(&window, pending);
         prefetch_entry(set, i);
         pt_slice key = pt_pending_key(pending);
         rc = pending->operation == PT_DELETE
@@ -52,6 +96,19 @@ static int apply_writes(pt_writer *writer, const pt_engine *engine, const pt_wri
                  : engine->write_put(writer, key, pt_pending_record(pending), error);
     }
     return rc;
+}
+
+/* A page that could not be written to the disk may have been read back as it was before. */
+static int check_swap(const pt_store *store, const pt_write_set *set, pt_error *error)
+{
+    int problem = set->swap != NULL ? pt_swap_check(set->swap) : 0;
+    if (problem == 0) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_IOERR,
+                        "store %Q: the disk has lost a part of this large transaction: %s; see to "
+                        "the disk, and run the transaction again",
+                        store->path, strerror(problem));
 }
 
 static int undo_and_apply(pt_store *store, const pt_write_set *undo, pt_snapshot *before,
@@ -71,6 +128,9 @@ static int undo_and_apply(pt_store *store, const pt_write_set *undo, pt_snapshot
     /* Undo before redo: `redo` may write keys of `undo` again, and the last write wins. */
     if (rc == SQLITE_OK) {
         rc = apply_writes(writer, engine, redo, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = check_swap(store, redo->count != 0 ? redo : undo, error);
     }
     if (rc != SQLITE_OK) {
         engine->write_abort(writer);

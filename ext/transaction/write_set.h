@@ -5,6 +5,7 @@
 #ifndef PT_TRANSACTION_WRITE_SET_H
 #define PT_TRANSACTION_WRITE_SET_H
 
+#include "base/swap_file.h"
 #include "store/engine.h"
 
 typedef enum pt_operation {
@@ -42,6 +43,7 @@ static inline pt_slice pt_pending_record(const pt_pending *pending)
 typedef struct pt_write_set {
     pt_pending **entries;
     size_t count;
+    pt_swap_file *swap; /* with some of the entries; NULL: none */
 } pt_write_set;
 
 void pt_write_set_free(pt_write_set *set);

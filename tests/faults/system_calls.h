@@ -28,7 +28,7 @@ typedef enum system_call_kind {
     CALL_OPEN,  /* open */
     CALL_READ,  /* read, pread */
     CALL_WRITE, /* write, pwrite, writev */
-    CALL_SYNC,  /* fsync, fdatasync, msync */
+    CALL_SYNC,  /* fsync, fdatasync, msync, sync_file_range */
     CALL_SIZE,  /* ftruncate */
     CALL_ROOM,  /* fallocate */
     CALL_NAME,  /* link, unlink, rename, mkdtemp: a folder changes */
@@ -255,6 +255,13 @@ int fsync(int fd)
 int fdatasync(int fd)
 {
     return system_call_sync("fdatasync", fd, SYS_fdatasync);
+}
+
+int sync_file_range(int fd, off64_t offset, off64_t size, unsigned flags)
+{
+    return system_call_on(CALL_SYNC, "sync_file_range", fd)
+               ? -1
+               : (int)syscall(SYS_sync_file_range, fd, offset, size, flags);
 }
 
 int msync(void *address, size_t size, int flags)
