@@ -47,6 +47,12 @@ BUILD ?= build
 OUT ?= .
 FUZZ_CC ?= clang
 
+# gcc optimizes the loadable library as a whole: 1 to 9 % fewer instructions (make
+# bench-instructions). CFLAGS that are given are taken as they are, with or without -flto: those of a
+# distribution, and those of the builds below. "make LTO=" does without.
+GCC = $(findstring Free Software Foundation,$(shell $(CC) --version 2>/dev/null))
+LTO := $(if $(filter file,$(origin CFLAGS)),$(if $(GCC),-flto=auto))
+
 WARNINGS := -Wall -Wextra -Wpedantic -Wconversion -Wshadow
 COMPILE = $(CC) -std=c11 -D_GNU_SOURCE -fPIC $(WARNINGS) $(CPPFLAGS) $(CFLAGS)
 LIBS := -llmdb -luuid -lpthread -lm
@@ -136,7 +142,7 @@ deps:
 # memory, although the connection keeps the functions registered before. Returning
 # SQLITE_OK_LOAD_PERMANENTLY instead is an error to sqlite3_auto_extension.
 $(OUT)/ptable.so: $(LOADABLE_OBJECTS)
-	$(Q)$(call step,link,linking $(call plain,$@))$(CC) $(CFLAGS) -shared -Wl,-z,defs -Wl,-z,nodelete \
+	$(Q)$(call step,link,linking $(call plain,$@))$(CC) $(CFLAGS) $(LTO) -shared -Wl,-z,defs -Wl,-z,nodelete \
 	    $(LDFLAGS) -o $@ $^ $(LIBS)
 
 # The linker takes from the archive what the service's files need: nothing of a store.
@@ -157,7 +163,7 @@ $(OUT)/libptable.a $(OUT)/libptable_service.a $(BUILD)/debug/libptable.a \
 $(BUILD)/loadable/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
 	@$(call step,loadable,compiling $(call plain,$(OUT)/ptable.so): $(words $(SOURCES)) files)
-	$(Q)$(COMPILE) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
+	$(Q)$(COMPILE) $(LTO) -Iext -fvisibility=hidden -MMD -MP -c -o $@ $<
 
 $(BUILD)/static/%.o: ext/%.c $(BUILD)/flags
 	@mkdir -p $(@D)
@@ -210,7 +216,8 @@ $(BENCH_OBJECTS): $(BUILD)/%.o: %.c $(BUILD)/flags
 # tried first: it finds the headers, or .ci/headers says what is missing.
 $(BUILD)/flags: FORCE
 	@mkdir -p $(@D)
-	@echo '$(COMPILE)' | cmp -s - $@ || { .ci/headers $(COMPILE) && echo '$(COMPILE)' > $@; }
+	@echo '$(COMPILE) $(LTO)' | cmp -s - $@ || \
+	    { .ci/headers $(COMPILE) && echo '$(COMPILE) $(LTO)' > $@; }
 
 .PHONY: FORCE
 FORCE:
