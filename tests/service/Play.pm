@@ -149,6 +149,15 @@ sub log_of {
     return split /\n/, read_reply($socket)->{body};
 }
 
+# Gives the server a command without its input. Answers if it is one.
+sub command_by_http {
+    my ($service, $line) = @_;
+    my $socket = connect_to($service);
+    print $socket "POST /-/ HTTP/1.1\r\nConnection: close\r\nContent-Length: "
+      . length($line) . "\r\n\r\n$line";
+    return read_reply($socket)->{status} == 200;
+}
+
 # --- Batches
 
 # Each operation is [method, path, headers, body].

@@ -1,0 +1,17 @@
+-- The service's tables.
+.load ./ptable_service
+SELECT length(pt_service_account('hr')) > 0;
+SELECT * FROM pt_service_tables WHERE TableName GLOB '[A-O]*' ORDER BY TableName;
+INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'NewOne');
+SELECT * FROM pt_service_tables WHERE TableName = 'NewOne';
+INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'NewOne');
+CREATE VIRTUAL TABLE NewOne USING pt_service(account=hr);
+SELECT count(*) FROM NewOne;
+DROP TABLE NewOne;
+SELECT count(*) FROM pt_service_tables WHERE TableName = 'NewOne';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'NewOne';
+SELECT changes();
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'NewOne';
+SELECT changes();
+INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'a b');
+SELECT * FROM pt_service_accounts;

@@ -1,0 +1,122 @@
+#!/usr/bin/perl
+# Runs the scripts sql/NN-topic.sql in the stock sqlite3 shell with ptable_service, and compares what
+# it prints with sql/NN-topic.out. UPDATE=1 rewrites those (then read the diff). Prints TAP.
+#
+#     test_sql.pl                   on the small Table service of this folder, in both dialects, and
+#                                   with pages cut at random
+#     test_sql.pl command ...       on the emulator, which the command starts
+#
+# All scripts of a run use one service, with the entities of sql/data, which they only read. Scripts
+# from 50 on use the server's faults and log, so the emulator does not run them. In a script's
+# folder are ./ptable.so, ./ptable_service.so and ./command, which is command.pl; the environment has the
+# account `hr`. Variables: PT_LIBRARY, PT_SERVICE_LIBRARY, PT_SERVER, PT_SHELL.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use File::Temp qw(tempdir);
+use FindBin;
+use lib $FindBin::Bin;
+use Play;
+use Test::More;
+
+my $ROOT = abs_path("$FindBin::Bin/../..");
+my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
+my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
+my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
+my $SHELL = $ENV{PT_SHELL} // 'sqlite3';
+my $FIRST_WITH_FAULTS = 50;
+my $TIMEOUT = 60;    # seconds, of a script
+my $SEEDS = 5;
+
+sub scripts {
+    my @all = sort glob "$FindBin::Bin/sql/[0-9][0-9]-*.sql";
+    return map { { path => $_, name => m{([^/]*)\.sql$}, number => m{/(\d\d)-[^/]*$} } } @all;
+}
+
+sub slurp {
+    my ($path) = @_;
+    open(my $file, '<', $path) or return "there is no $path\n";
+    local $/;
+    return <$file> // '';
+}
+
+sub account_of {
+    my ($service) = @_;
+    return "AccountName=$Play::ACCOUNT;AccountKey=$Play::KEY;"
+      . "TableEndpoint=http://127.0.0.1:$service->{port}/$Play::ACCOUNT";
+}
+
+# Hides what differs from run to run, and the emulator's own name for AuthenticationFailed.
+sub normalized {
+    my ($text, $folder) = @_;
+    $text =~ s/\Q$folder\E/<folder>/g;
+    $text =~ s/127\.0\.0\.1:\d+/<host>/g;
+    $text =~ s/after \d+ milliseconds/after <n> milliseconds/g;
+    $text =~ s/\(AuthorizationFailure\)/(AuthenticationFailed)/g;
+    return $text;
+}
+
+sub run_script {
+    my ($service, $script) = @_;
+    my $folder = tempdir(CLEANUP => 1);
+    symlink $LIBRARY, "$folder/ptable.so";
+    symlink $SERVICE_LIBRARY, "$folder/ptable_service.so";
+    symlink "$FindBin::Bin/command.pl", "$folder/command";
+    local %ENV = (%ENV, PTABLE_ACCOUNT_HR => account_of($service), PT_PORT => $service->{port},
+        LC_ALL => 'C.UTF-8', TZ => 'UTC', HOME => $folder, no_proxy => '*');
+    local $ENV{LD_PRELOAD} = $ENV{PT_PRELOAD} if $ENV{PT_PRELOAD};
+    system("cd '$folder' && timeout --kill-after=5 $TIMEOUT $SHELL -batch -init /dev/null :memory: "
+          . "<'$script->{path}' >output 2>&1");
+    my $ended = $? >> 8;
+    my $output = normalized(slurp("$folder/output"), $folder);
+    return $ended > 1 ? "$output(the shell ended with $ended)\n" : $output;
+}
+
+sub test_scripts {
+    my ($title, $service, @scripts) = @_;
+    for my $script (@scripts) {
+        my $expected = $script->{path} =~ s/\.sql$/.out/r;
+        my $found = run_script($service, $script);
+        if ($ENV{UPDATE} && $title eq 'azure') {
+            open(my $file, '>', $expected) or die "$expected: $!";
+            print $file $found;
+            close $file;
+        }
+        is($found, slurp($expected), "$title: $script->{name}");
+    }
+}
+
+sub load {
+    my ($service) = @_;
+    for my $answer (Play::play($service, Play::read_list("$FindBin::Bin/sql/data"))) {
+        die "sql/data: $answer->[0]: $answer->[1]"
+          if $answer->[1] !~ /^20[1-4]\n/ || $answer->[1] =~ /odata\.error/;
+    }
+}
+
+my @emulator = @ARGV;
+my @all = scripts();
+my @reading = grep { $_->{number} < $FIRST_WITH_FAULTS } @all;
+if (!-e $SERVICE_LIBRARY) {
+    plan skip_all => 'ptable_service.so is not built';
+}
+if (@emulator) {
+    my $service = Play::start(@emulator);
+    load($service);
+    test_scripts('emulator', $service, @reading);
+    is(Play::stop($service), 0, 'the emulator has ended well');
+}
+else {
+    for my $dialect (qw(azure azurite)) {
+        my $service = Play::start($SERVER, '--dialect', $dialect);
+        load($service);
+        test_scripts($dialect, $service, @all);
+        for my $seed ($dialect eq 'azure' ? (1 .. $SEEDS) : ()) {
+            Play::command($service, "pages $seed");
+            Play::command($service, 'rows ' . (1 + $seed * 50));
+            test_scripts("pages $seed", $service, @reading);
+        }
+        is(Play::stop($service), 0, "$dialect: the server has ended well");
+    }
+}
+done_testing;
