@@ -4,6 +4,8 @@ package Play;
 use strict;
 use warnings;
 use Digest::SHA qw(hmac_sha256_base64);
+use File::Temp qw(tempdir);
+use FindBin;
 use IO::Socket::INET;
 use MIME::Base64 qw(decode_base64);
 use POSIX qw(strftime);
@@ -44,6 +46,40 @@ sub stop {
 sub command {
     my ($service, $line) = @_;
     print { $service->{input} } "$line\n";
+}
+
+# --- The sqlite3 shell
+
+sub account_of {
+    my ($service) = @_;
+    return "AccountName=$ACCOUNT;AccountKey=$KEY;"
+      . "TableEndpoint=http://127.0.0.1:$service->{port}/$ACCOUNT";
+}
+
+# A new folder with the extensions, and ./command for the server; and the environment for a shell
+# there, in which `hr` is the service's account. The sanitizers' libraries (PT_PRELOAD) are for the
+# shell only.
+sub folder_for {
+    my ($service, $library, $service_library) = @_;
+    my $folder = tempdir(CLEANUP => 1);
+    symlink $library, "$folder/ptable.so";
+    symlink $service_library, "$folder/ptable_service.so";
+    open(my $command, '>', "$folder/command") or die "$folder: $!";
+    print $command "#!/bin/sh\nunset LD_PRELOAD\nexec perl '$FindBin::Bin/command.pl' \"\$@\"\n";
+    close $command;
+    chmod 0755, "$folder/command";
+    @ENV{qw(PTABLE_ACCOUNT_HR PT_PORT LC_ALL TZ HOME no_proxy)} =
+      (account_of($service), $service->{port}, 'C.UTF-8', 'UTC', $folder, '*');
+    return $folder;
+}
+
+# The command of a shell in that folder, for sh.
+sub shell_command {
+    my ($folder, $timeout) = @_;
+    my $shell = $ENV{PT_SHELL} // 'sqlite3';
+    my $preload = $ENV{PT_PRELOAD} // '';
+    return "cd '$folder' && exec timeout --foreground --kill-after=5 $timeout "
+      . "env LD_PRELOAD='$preload' $shell -batch -init /dev/null :memory: >output 2>&1";
 }
 
 # --- HTTP

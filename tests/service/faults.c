@@ -3,7 +3,8 @@
 static const char *const kinds[] = {
     [FAULT_DROP] = "drop",         [FAULT_LOSE] = "lose",   [FAULT_CUT] = "cut",
     [FAULT_CLOSE] = "close",       [FAULT_DELAY] = "delay", [FAULT_BUSY] = "busy",
-    [FAULT_THROTTLE] = "throttle",
+    [FAULT_THROTTLE] = "throttle", [FAULT_SPOIL] = "spoil", [FAULT_PAGE] = "page",
+    [FAULT_REDIRECT] = "redirect",
 };
 
 static fault_kind kind_of(const char *word)

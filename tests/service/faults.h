@@ -15,6 +15,9 @@ typedef enum fault_kind {
     FAULT_DELAY,    /* perform it and reply after `parameter` milliseconds */
     FAULT_BUSY,     /* 503 with Retry-After: `parameter`, without performing it */
     FAULT_THROTTLE, /* 429, inside a 202 for a batch, without performing it */
+    FAULT_SPOIL,    /* perform it and reply with half of the body, which HTTP has as a whole */
+    FAULT_PAGE,     /* 200 with a web page, as of a proxy, without performing it */
+    FAULT_REDIRECT, /* 302 to another server, without performing it */
 } fault_kind;
 
 typedef struct fault {

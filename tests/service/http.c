@@ -165,6 +165,7 @@ const char *http_status_text(int status)
         {STATUS_CREATED, "201 Created"},
         {STATUS_ACCEPTED, "202 Accepted"},
         {STATUS_NO_CONTENT, "204 No Content"},
+        {STATUS_FOUND, "302 Found"},
         {STATUS_BAD, "400 Bad Request"},
         {STATUS_FORBIDDEN, "403 Forbidden"},
         {STATUS_MISSING, "404 Not Found"},

@@ -115,11 +115,19 @@ static void perform(server *s, request *asked, const fault *met, reply *given)
         reply_header(given, "Retry-After", seconds);
     } else if (met->kind == FAULT_THROTTLE) {
         throttle(&s->service, asked, given);
+    } else if (met->kind == FAULT_PAGE) {
+        given->status = STATUS_OK;
+        reply_header(given, "Content-Type", "text/html");
+        pt_buffer_append_text(&given->body, "<html><body>Sign in</body></html>");
+    } else if (met->kind == FAULT_REDIRECT) {
+        given->status = STATUS_FOUND;
+        reply_header(given, "Location", "http://127.0.0.1:1/");
     } else {
         route(&s->service, asked, given);
     }
     check_buffer(&given->headers);
     check_buffer(&given->body);
+    given->body.size -= met->kind == FAULT_SPOIL ? given->body.size / 2 : 0;
 }
 
 /* --- Commands --- */

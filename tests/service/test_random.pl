@@ -12,7 +12,6 @@ use warnings;
 use utf8;
 use Cwd qw(abs_path);
 use Encode qw(encode);
-use File::Temp qw(tempdir);
 use FindBin;
 use lib $FindBin::Bin;
 use Play;
@@ -22,11 +21,10 @@ my $ROOT = abs_path("$FindBin::Bin/../..");
 my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
 my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
 my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
-my $SHELL = $ENV{PT_SHELL} // 'sqlite3';
 my $SEED = $ENV{SEED} // 1;
 my $COUNT = $ENV{N} // 60;
 my $SETS = 4;
-my $TIMEOUT = 100 + $COUNT / 10;    # seconds, of a set of rows
+my $TIMEOUT = 100 + $COUNT;    # seconds, of a set of rows
 
 srand $SEED;
 binmode Test::More->builder->$_, ':utf8' for qw(output failure_output todo_output);
@@ -157,10 +155,7 @@ sub random_statement {
 # The rows of each statement, on both tables.
 sub run_statements {
     my ($service, $table, @statements) = @_;
-    my $folder = tempdir(CLEANUP => 1);
-    symlink $SERVICE_LIBRARY, "$folder/ptable_service.so";
-    local %ENV = (%ENV, LC_ALL => 'C.UTF-8', HOME => $folder, no_proxy => '*', PTABLE_ACCOUNT_HR =>
-          "AccountName=$Play::ACCOUNT;AccountKey=$Play::KEY;TableEndpoint=http://127.0.0.1:$service->{port}/$Play::ACCOUNT");
+    my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
     open(my $script, '>:utf8', "$folder/script") or die $!;
     print $script ".load ./ptable_service\nSELECT pt_service_account('hr') IS NULL;\n",
       "CREATE VIRTUAL TABLE Remote USING pt_service(n Int32, s String, account=hr, table='$table');\n",
@@ -171,7 +166,7 @@ sub run_statements {
         }
     }
     close $script;
-    system("cd '$folder' && timeout $TIMEOUT $SHELL -batch -init /dev/null :memory: <script >output 2>&1");
+    system(Play::shell_command($folder, $TIMEOUT) . " <'$folder/script'");
     open(my $output, '<:utf8', "$folder/output") or die $!;
     local $/;
     my (undef, @answers) = split /^'mark'\n/m, <$output>, -1;

@@ -219,7 +219,7 @@ sub test_faults {
     my @cases = (
         [ 'drop 1', 'none', 0 ], [ 'lose 1', 'none', 1 ], [ 'cut 1', 'none', 1 ],
         [ 'delay 1 1', 204, 1 ], [ 'close 1', 204, 1 ], [ 'busy 1', 503, 0 ],
-        [ 'throttle 1', 429, 0 ],
+        [ 'throttle 1', 429, 0 ], [ 'page 1', 200, 0 ], [ 'redirect 1', 302, 0 ],
     );
     for my $case (@cases) {
         my ($fault, $status, $there) = @$case;
@@ -256,6 +256,10 @@ sub test_faults_of_connections {
     my $reply = Play::read_reply($socket);
     is($reply->{headers}{connection}, 'keep-alive', 'a reply promises to keep the connection');
     is(read_all($socket), undef, 'which is closed all the same');
+
+    Play::command($service, 'fault spoil 1');
+    like(Play::ask($service, 'GET', '/Tables')->{body}, qr/^\{"odata\.metadata":.*[^}]$/,
+        'a reply is complete and its JSON is not');
 
     # While one reply waits, other connections are served.
     my $slow = Play::connect_to($service);

@@ -13,7 +13,6 @@
 use strict;
 use warnings;
 use Cwd qw(abs_path);
-use File::Temp qw(tempdir);
 use FindBin;
 use lib $FindBin::Bin;
 use Play;
@@ -23,7 +22,6 @@ my $ROOT = abs_path("$FindBin::Bin/../..");
 my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
 my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
 my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
-my $SHELL = $ENV{PT_SHELL} // 'sqlite3';
 my $FIRST_WITH_FAULTS = 50;
 my $TIMEOUT = 60;    # seconds, of a script
 my $SEEDS = 3;
@@ -40,12 +38,6 @@ sub slurp {
     return <$file> // '';
 }
 
-sub account_of {
-    my ($service) = @_;
-    return "AccountName=$Play::ACCOUNT;AccountKey=$Play::KEY;"
-      . "TableEndpoint=http://127.0.0.1:$service->{port}/$Play::ACCOUNT";
-}
-
 # Hides what differs from run to run, and the emulator's own name for AuthenticationFailed.
 sub normalized {
     my ($text, $folder) = @_;
@@ -56,24 +48,10 @@ sub normalized {
     return $text;
 }
 
-# A new folder for a shell, whose environment it sets.
-sub folder_for {
-    my ($service) = @_;
-    my $folder = tempdir(CLEANUP => 1);
-    symlink $LIBRARY, "$folder/ptable.so";
-    symlink $SERVICE_LIBRARY, "$folder/ptable_service.so";
-    symlink "$FindBin::Bin/command.pl", "$folder/command";
-    @ENV{qw(PTABLE_ACCOUNT_HR PT_PORT LC_ALL TZ HOME no_proxy)} =
-      (account_of($service), $service->{port}, 'C.UTF-8', 'UTC', $folder, '*');
-    return $folder;
-}
-
 sub run_script {
     my ($service, $script) = @_;
-    my $folder = folder_for($service);
-    local $ENV{LD_PRELOAD} = $ENV{PT_PRELOAD} if $ENV{PT_PRELOAD};
-    system("cd '$folder' && timeout --kill-after=5 $TIMEOUT $SHELL -batch -init /dev/null :memory: "
-          . "<'$script->{path}' >output 2>&1");
+    my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
+    system(Play::shell_command($folder, $TIMEOUT) . " <'$script->{path}'");
     my $ended = $? >> 8;
     my $output = normalized(slurp("$folder/output"), $folder);
     return $ended > 1 ? "$output(the shell ended with $ended)\n" : $output;
@@ -96,16 +74,15 @@ sub test_scripts {
 # A statement that waits for a reply ends when it is interrupted.
 sub test_interrupt {
     my ($service) = @_;
-    my $folder = folder_for($service);
+    my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
     Play::command($service, 'forget');
     Play::command($service, 'fault delay 1 600000');
-    my $pid = open(my $input, '|-', "cd '$folder' && exec $SHELL -batch -init /dev/null :memory: >output 2>&1")
-      // die "$SHELL: $!";
+    my $pid = open(my $input, '|-', Play::shell_command($folder, $TIMEOUT)) // die "the shell: $!";
     print $input ".load ./ptable_service\nSELECT pt_service_account('hr') IS NULL;\n",
       "CREATE VIRTUAL TABLE Many USING pt_service(account=hr);\nSELECT count(*) FROM Many;\n";
     $input->flush;
     until (Play::log_of($service) == 1) { select undef, undef, undef, 0.01 }
-    kill 'INT', $pid;
+    kill 'INT', $pid;    # timeout, which hands it on to the shell
     close $input;
     my $output = slurp("$folder/output");
     like($output, qr/^0\n[^\n]*line 4: [^\n]*interrupted/, 'an interrupt ends a read');

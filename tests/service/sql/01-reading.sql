@@ -6,7 +6,8 @@ CREATE VIRTUAL TABLE Employee USING pt_service(FirstName String, LastName String
 -- points
 SELECT * FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 SELECT * FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = 'missing';
-SELECT RowKey, Properties FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '000401';
+-- properties in the order of their names: the services have other orders
+SELECT RowKey, (SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value FROM json_each(Properties) ORDER BY key)) FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '000401';
 -- ranges
 SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales' AND RowKey > '000223';
 SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales' AND RowKey BETWEEN '000223' AND '000312';
@@ -35,4 +36,4 @@ SELECT hex(EntityKey) FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '0
 SELECT RowKey FROM Employee WHERE EntityKey > x'53616C657300303030333132' AND PartitionKey = 'Sales';
 -- without columns
 CREATE VIRTUAL TABLE Everything USING pt_service(account=hr, table='Employee');
-SELECT * FROM Everything WHERE PartitionKey = 'Marketing';
+SELECT PartitionKey, RowKey, (SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value FROM json_each(Properties) ORDER BY key)) FROM Everything WHERE PartitionKey = 'Marketing';

@@ -5,7 +5,7 @@ CREATE VIRTUAL TABLE Typed USING pt_service(Text String, Int Int32, Long Int64, 
 .mode line
 SELECT hex(Text), Int, Long, Double, typeof(Double) AS d, Fraction, NotANumber, Yes, Time, Id, hex(Bytes), quote(Empty) FROM Typed WHERE PartitionKey = 'Types';
 .mode list
-SELECT Properties FROM Typed WHERE PartitionKey = 'Types';
+SELECT key, value, type FROM Typed, json_each(Properties) WHERE PartitionKey = 'Types' ORDER BY key;
 SELECT RowKey FROM Typed WHERE PartitionKey = 'Types' AND Time = '2024-01-02 03:04:05.1234567' AND Long = 9223372036854775807 AND Fraction = 0.1;
 -- columns without a type, and of another type than what is stored
 CREATE VIRTUAL TABLE Untyped USING pt_service(Age, Long, NotANumber, account=hr, table=Employee);

@@ -16,7 +16,7 @@ CREATE VIRTUAL TABLE Local USING ptable(limits='azure');
 INSERT INTO Local(PartitionKey, RowKey, Properties) SELECT PartitionKey, RowKey, Properties FROM Employee;
 SELECT count(*), changes() FROM Local;
 SELECT PartitionKey, RowKey, Properties FROM Local;
-SELECT count(*) FROM Local AS l JOIN Employee AS e ON e.PartitionKey = l.PartitionKey AND e.RowKey = l.RowKey AND e.Properties = l.Properties;
+SELECT count(*) FROM Local AS l JOIN Employee AS e ON e.PartitionKey = l.PartitionKey AND e.RowKey = l.RowKey AND (SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value FROM json_each(e.Properties) ORDER BY key)) = (SELECT group_concat(key || '=' || value, ' ') FROM (SELECT key, value FROM json_each(l.Properties) ORDER BY key));
 CREATE VIRTUAL TABLE Many USING pt_service(account=hr);
 CREATE VIRTUAL TABLE ManyHere USING ptable(n Int32, m Int32);
 INSERT INTO ManyHere(PartitionKey, RowKey, Properties) SELECT PartitionKey, RowKey, Properties FROM Many;
