@@ -16,7 +16,8 @@
 #                        to the corpus that make test-fuzz replays
 #   make conformance     compares 55,000 operations on an emulator of the Table service (from npm)
 #                        and on ptables; RECORD=1 records the corpus that make test replays
-#   make test-service    compares the small Table service of tests/service with the emulator
+#   make test-service    ptable_service on a small Table service of our own and on the emulator, which
+#                        are compared, too
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
 #   make check-tsan      the C programs of make test with the thread sanitizer
 #   make test-newest     all tests with the newest SQLite that is available as source (from npm)
@@ -248,7 +249,9 @@ $(TESTS): deps
 
 # The long ones first.
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
-    tests/service/test_server.pl tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_install.sh \
+    tests/service/test_server.pl \
+    $(if $(HAS_SERVICE),tests/service/test_sql.pl tests/service/test_random.pl) \
+    tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_install.sh \
     $(UNIT_TESTS)
 
 run-test: compiled
@@ -295,11 +298,11 @@ run-conformance: $(CONFORMANCE_TESTS)
 
 .PHONY: test-service run-test-service
 test-service:
-	@.ci/deps build test conformance
+	@.ci/deps build test service conformance
 	+@$(SUBMAKE) run-test-service
 
-run-test-service: $(SERVER)
-	$(Q)PT_PROGRAM_TIMEOUT=600 $(RUN) tests/service/test_server.pl tests/service/compare.sh
+run-test-service: loadable built-service $(SERVER)
+	$(Q)PT_PROGRAM_TIMEOUT=900 $(RUN) $(wildcard tests/service/test_*)
 
 # Clients that are not installed are skipped, except the shell, Python and Perl.
 .PHONY: test-clients run-test-clients
