@@ -56,24 +56,36 @@ sub account_of {
       . "TableEndpoint=http://127.0.0.1:$service->{port}/$ACCOUNT";
 }
 
-# A new folder with the extensions, and ./command for the server; and the environment for a shell
-# there, in which `hr` is the service's account. The sanitizers' libraries (PT_PRELOAD) are for the
-# shell only.
+# The small Table service of this folder, with a log.
+sub start_server {
+    my ($server, @options) = @_;
+    my $log = tempdir(CLEANUP => 1) . '/log';
+    my $service = start($server, '--log', $log, @options);
+    $service->{log} = $log;
+    return $service;
+}
+
+# A new folder with the extensions, and ./command, which gives the server a command or, without
+# arguments, prints its log; and the environment for a shell there, in which `hr` is the service's
+# account.
 sub folder_for {
     my ($service, $library, $service_library) = @_;
+    local $service->{log} = $service->{log} // '/dev/null';
     my $folder = tempdir(CLEANUP => 1);
     symlink $library, "$folder/ptable.so";
     symlink $service_library, "$folder/ptable_service.so";
     open(my $command, '>', "$folder/command") or die "$folder: $!";
-    print $command "#!/bin/sh\nunset LD_PRELOAD\nexec perl '$FindBin::Bin/command.pl' \"\$@\"\n";
+    print $command qq(#!/bin/sh\nif [ \$# -eq 0 ]; then cat '$service->{log}'; else echo "\$*" >)
+      . "/proc/$$/fd/" . fileno($service->{input}) . "; fi\n";
     close $command;
     chmod 0755, "$folder/command";
-    @ENV{qw(PTABLE_ACCOUNT_HR PT_PORT LC_ALL TZ HOME no_proxy)} =
-      (account_of($service), $service->{port}, 'C.UTF-8', 'UTC', $folder, '*');
+    @ENV{qw(PTABLE_ACCOUNT_HR LC_ALL TZ HOME no_proxy)} =
+      (account_of($service), 'C.UTF-8', 'UTC', $folder, '*');
     return $folder;
 }
 
-# The command of a shell in that folder, for sh.
+# The command of a shell in that folder, for sh. The sanitizers' libraries (PT_PRELOAD) are for the
+# shell only.
 sub shell_command {
     my ($folder, $timeout) = @_;
     my $shell = $ENV{PT_SHELL} // 'sqlite3';
@@ -183,15 +195,6 @@ sub log_of {
     my $socket = connect_to($service);
     print $socket "GET /-/ HTTP/1.1\r\nConnection: close\r\n\r\n";
     return split /\n/, read_reply($socket)->{body};
-}
-
-# Gives the server a command without its input. Answers if it is one.
-sub command_by_http {
-    my ($service, $line) = @_;
-    my $socket = connect_to($service);
-    print $socket "POST /-/ HTTP/1.1\r\nConnection: close\r\nContent-Length: "
-      . length($line) . "\r\n\r\n$line";
-    return read_reply($socket)->{status} == 200;
 }
 
 # --- Batches

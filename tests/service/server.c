@@ -154,6 +154,9 @@ static bool obey(server *s, const char *command)
     } else if (strcmp(command, "forget") == 0) {
         s->faults = (faults){.count = 0};
         pt_buffer_clear(&s->log);
+        if (s->log_path != NULL && truncate(s->log_path, 0) != 0 && errno != ENOENT) {
+            give_up(s->log_path, strerror(errno));
+        }
     } else {
         return false;
     }

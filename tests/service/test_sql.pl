@@ -8,8 +8,8 @@
 #
 # All scripts of a run use one service, with the entities of sql/data, which they only read. Scripts
 # from 50 on use the server's faults and log; they run once, in the service's dialect. In a script's
-# folder are ./ptable.so, ./ptable_service.so and ./command, which is command.pl; the environment has the
-# account `hr`. Variables: PT_LIBRARY, PT_SERVICE_LIBRARY, PT_SERVER, PT_SHELL.
+# folder are ./ptable.so, ./ptable_service.so and ./command, which gives the server a command or prints
+# its log; the environment has the account `hr`. Variables: PT_LIBRARY, PT_SERVICE_LIBRARY, PT_SERVER, PT_SHELL.
 use strict;
 use warnings;
 use Cwd qw(abs_path);
@@ -110,7 +110,7 @@ if (@emulator) {
 }
 else {
     for my $dialect (qw(azure azurite)) {
-        my $service = Play::start($SERVER, '--dialect', $dialect);
+        my $service = Play::start_server($SERVER, '--dialect', $dialect);
         load($service);
         test_scripts($dialect, $service, $dialect eq 'azure' ? @all : @reading);
         test_interrupt($service) if $dialect eq 'azure';
