@@ -30,4 +30,4 @@ SELECT count(*) FROM Many WHERE PartitionKey = 'a' AND RowKey < '01';
 CREATE VIRTUAL TABLE Impatient USING pt_service(account=hr, table='Many', timeout=1, retries=0);
 .shell ./command fault delay 1 60000
 SELECT count(*) FROM Impatient WHERE PartitionKey = 'a' AND RowKey = '00-0';
-SELECT count(*) FROM Impatient WHERE PartitionKey = 'a' AND RowKey = '00-0';
+SELECT count(*) FROM Many WHERE PartitionKey = 'a' AND RowKey = '00-0';
