@@ -1,6 +1,6 @@
 #!/usr/bin/perl
 # Random SELECTs on a table of the service give the rows that they give on an ordinary table with the
-# same rows. Prints TAP.
+# same rows, in a database of each encoding. Prints TAP.
 #
 #     test_random.pl                on the small Table service of this folder, with pages cut at random
 #     test_random.pl command ...    on the emulator, which the command starts
@@ -24,6 +24,7 @@ my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptab
 my $SEED = $ENV{SEED} // 1;
 my $COUNT = $ENV{N} // 60;
 my $SETS = 4;
+my @ENCODINGS = ('UTF-16le', 'UTF-8', 'UTF-16be', 'UTF-8');
 my $TIMEOUT = 100 + $COUNT;    # seconds, of a set of rows
 
 srand $SEED;
@@ -154,10 +155,10 @@ sub random_statement {
 
 # The rows of each statement, on both tables.
 sub run_statements {
-    my ($service, $table, @statements) = @_;
+    my ($service, $table, $encoding, @statements) = @_;
     my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
     open(my $script, '>:utf8', "$folder/script") or die $!;
-    print $script ".load ./ptable_service\nSELECT pt_service_account('hr') IS NULL;\n",
+    print $script "PRAGMA encoding = '$encoding';\n.load ./ptable_service\nSELECT pt_service_account('hr') IS NULL;\n",
       "CREATE VIRTUAL TABLE Remote USING pt_service(n Int32, s String, account=hr, table='$table');\n",
       twin_of($rows), ".mode quote\n";
     for my $statement (@statements) {
@@ -187,7 +188,7 @@ for my $set (1 .. $SETS) {
         Play::command($service, 'rows ' . (1 + int rand 100));
     }
     my @statements = map { [ random_statement() ] } 1 .. $COUNT;
-    my @answers = run_statements($service, 'Random', @statements);
+    my @answers = run_statements($service, 'Random', $ENCODINGS[$set % @ENCODINGS], @statements);
     is(scalar @answers, 2 * $COUNT, "set $set: both tables answer every statement");
     my $same = 0;
     my $empty = 0;
