@@ -20,7 +20,7 @@ is_there() {
     *) file=ext/$file ;;
     esac
     [ -e "$file" ] || return 1
-    [ -z "$function" ] || grep -q "^[a-z][a-z_0-9 *]*[ *]${function#:}(" "$file"
+    [ -z "$function" ] || grep -q "^\(__attribute__(([a-z]*)) \)*[a-z][a-z_0-9 *]*[ *]${function#:}(" "$file"
 }
 
 count=$(names | wc -l)

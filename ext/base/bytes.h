@@ -5,6 +5,7 @@
 #ifndef PT_BASE_BYTES_H
 #define PT_BASE_BYTES_H
 
+#include <endian.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -74,19 +75,27 @@ static inline int64_t pt_add_counts(int64_t a, int64_t b)
     return (int64_t)((uint64_t)a + (uint64_t)b);
 }
 
+/* Compilers make one load of this; of shifted bytes they do not always. */
+
 static inline uint16_t pt_get_le16(const uint8_t *p)
 {
-    return (uint16_t)(p[0] | (unsigned)p[1] << 8);
+    uint16_t v;
+    memcpy(&v, p, sizeof v);
+    return le16toh(v);
 }
 
 static inline uint32_t pt_get_le32(const uint8_t *p)
 {
-    return (uint32_t)p[0] | (uint32_t)p[1] << 8 | (uint32_t)p[2] << 16 | (uint32_t)p[3] << 24;
+    uint32_t v;
+    memcpy(&v, p, sizeof v);
+    return le32toh(v);
 }
 
 static inline uint64_t pt_get_le64(const uint8_t *p)
 {
-    return (uint64_t)pt_get_le32(p) | (uint64_t)pt_get_le32(p + 4) << 32;
+    uint64_t v;
+    memcpy(&v, p, sizeof v);
+    return le64toh(v);
 }
 
 static inline uint32_t pt_get_be32(const uint8_t *p)

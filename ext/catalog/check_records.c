@@ -390,7 +390,7 @@ static const char *find_key_problem(pt_slice key)
     return NULL;
 }
 
-static int note_large_values(check_run *self, uint32_t id, const pt_record *record, pt_slice key)
+static int note_large_values(check_run *self, uint32_t id, pt_record *record, pt_slice key)
 {
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;
@@ -403,6 +403,20 @@ static int note_large_values(check_run *self, uint32_t id, const pt_record *reco
         }
     }
     return SQLITE_OK;
+}
+
+/* The problem of an open record, or NULL. */
+static const char *find_record_problem(pt_record *record, int64_t clock)
+{
+    if (record->shape->variable != 0 && !pt_record_verify_data(record)) {
+        return "the entity is damaged in its Strings and Binaries, which cannot be read; it can be "
+               "replaced or deleted";
+    }
+    if (!pt_record_is_sound(record)) {
+        return "the entity is damaged: one of its values is none of its type; it can be replaced "
+               "or deleted";
+    }
+    return record->ticks > clock ? "its Timestamp is later than the newest one of the store" : NULL;
 }
 
 static int check_entity(check_run *self, uint32_t id, pt_slice key, pt_slice bytes)
@@ -422,11 +436,11 @@ static int check_entity(check_run *self, uint32_t id, pt_slice key, pt_slice byt
     if (rc == SQLITE_NOMEM) {
         return rc;
     }
-    if (rc != SQLITE_OK || !pt_record_is_sound(&record)) {
-        return report_problem(self, key, "the entity is damaged; it can be replaced or deleted");
-    }
-    if (record.ticks > self->facts.clock) {
-        return report_problem(self, key, "its Timestamp is later than the newest one of the store");
+    wrong = rc == SQLITE_OK ? find_record_problem(&record, self->facts.clock)
+                            : "the entity is damaged in its keys, its Timestamp or what else the "
+                              "head of its record has; it can be replaced or deleted";
+    if (wrong != NULL) {
+        return report_problem(self, key, wrong);
     }
     return is_dropped ? SQLITE_OK : note_large_values(self, id, &record, key);
 }

@@ -277,7 +277,7 @@ bool pt_census_count(pt_census *census, uint16_t shape_id, bool *seen)
     return true;
 }
 
-int pt_census_look(pt_census *census, const pt_record *record)
+int pt_census_look(pt_census *census, pt_record *record)
 {
     int64_t entities = record->shape->id == 0 ? 1 : 0;
     for (unsigned i = 0; i < record->shape->count; i++) {

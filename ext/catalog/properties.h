@@ -50,7 +50,7 @@ bool pt_census_count(pt_census *census, uint16_t shape_id, bool *seen);
  * Notes the names, types and examples of a record's properties. Also counts the record if it
  * describes its shape itself. SQLITE_OK, SQLITE_NOMEM or SQLITE_CORRUPT_VTAB.
  */
-int pt_census_look(pt_census *census, const pt_record *record);
+int pt_census_look(pt_census *census, pt_record *record);
 
 /* Adds the numbers counted by shape to the properties. */
 void pt_census_finish(pt_census *census, const pt_shape_source *source);

@@ -259,9 +259,7 @@ int pt_catalog_source_record(pt_catalog_source *source, pt_record *record, pt_er
 
 uint16_t pt_catalog_source_shape(const pt_catalog_source *source)
 {
-    enum { SHAPE_ID = 2 };
-    pt_slice record = source->scan.record;
-    return record.size >= PT_RECORD_HEADER ? pt_get_le16(record.data + SHAPE_ID) : 0;
+    return pt_record_shape_id(source->scan.record);
 }
 
 /* --- Connecting the declared tables --- */

@@ -5,26 +5,60 @@
 #include "base/xxhash.h"
 
 enum {
-    RECORD_FLAGS_AT = 1,
-    RECORD_SHAPE_AT = 2,
-    RECORD_CHECKSUM_AT = 4,
-    RECORD_TICKS_AT = 8,
-    FLAG_WIDE = 1,
+    RECORD_TICKS_AT = 2,
     DESCRIPTION_HEADER = 4,
-    LARGEST_NARROW = UINT16_MAX,
     LARGE_TICKS = 8, /* in the slot of a large value, after its size */
     LARGE_ORDINAL = 16,
+    KEY_SIZE_SHIFT = 16, /* in the checksum of the head */
+    SHORT_RUN_MAX = 128, /* bytes that XXH3_64bits hashes without a loop */
+    SHORT_DATA_MAX = 64, /* bytes that it hashes in the registers that need not be saved */
+    GATHERED_MAX = 256,  /* bytes of key and head that are copied, to hash them in one run */
 };
 
-/* The fields in the first eight bytes of a record, read as one number. */
-enum { FLAGS_SHIFT = 8, SHAPE_SHIFT = 16, CHECKSUM_SHIFT = 32, FORMAT_AND_FLAGS = 0xFFFF };
+/* --- Checksums --- */
 
-static uint32_t record_checksum(pt_slice key, uint32_t start, pt_slice record)
+static inline uint32_t data_checksum(const uint8_t *data, size_t size)
 {
-    uint64_t seed = XXH3_64bits(key.data, key.size) ^ start;
-    return (uint32_t)XXH3_64bits_withSeed(record.data + RECORD_TICKS_AT,
-                                          record.size - RECORD_TICKS_AT, seed);
+    return (uint32_t)XXH3_64bits(data, size);
 }
+
+/* Hashes key and head that do not lie one after the other. */
+static uint64_t hash_apart(pt_slice key, pt_slice head)
+{
+    size_t size = key.size + head.size;
+    if (size <= GATHERED_MAX) {
+        uint8_t gathered[GATHERED_MAX];
+        memcpy(gathered, key.data, key.size);
+        memcpy(gathered + key.size, head.data, head.size);
+        return XXH3_64bits(gathered, size);
+    }
+    XXH3_state_t state;
+    XXH3_64bits_reset(&state);
+    XXH3_64bits_update(&state, key.data, key.size);
+    XXH3_64bits_update(&state, head.data, head.size);
+    return XXH3_64bits_digest(&state);
+}
+
+/* What is added to the hash; `size` is that of the record. */
+static inline uint32_t sum_of_sizes(pt_slice key, size_t size)
+{
+    return (uint32_t)(size + (key.size << KEY_SIZE_SHIFT));
+}
+
+__attribute__((noinline)) static uint32_t head_checksum(pt_slice key, pt_slice head, size_t size)
+{
+    uint64_t hash = key.data + key.size == head.data ? XXH3_64bits(key.data, key.size + head.size)
+                                                     : hash_apart(key, head);
+    return (uint32_t)hash + sum_of_sizes(key, size);
+}
+
+/* noinline, so that what is hot needs no room for a call. */
+__attribute__((noinline)) static bool is_head_of(pt_slice key, pt_slice head, size_t size)
+{
+    return pt_get_le32(head.data + head.size) == head_checksum(key, head, size);
+}
+
+/* --- Opening --- */
 
 static bool is_time(int64_t ticks)
 {
@@ -33,30 +67,19 @@ static bool is_time(int64_t ticks)
 
 static bool has_record_size(pt_slice bytes)
 {
-    return bytes.size >= PT_RECORD_HEADER && bytes.size <= PT_RECORD_MAX;
+    return bytes.size >= PT_RECORD_LEAST && bytes.size <= PT_RECORD_MAX;
 }
 
-/* Checks everything that needs no shape. `head` is the first eight bytes. */
-static bool is_record_of(pt_slice bytes, uint64_t head, pt_slice key)
-{
-    const unsigned flags = (unsigned)FLAG_WIDE << FLAGS_SHIFT;
-    return (head & FORMAT_AND_FLAGS & ~flags) == PT_RECORD_FORMAT &&
-           head >> CHECKSUM_SHIFT == record_checksum(key, (uint32_t)head, bytes) &&
-           is_time((int64_t)pt_get_le64(bytes.data + RECORD_TICKS_AT));
-}
-
-/* Takes the description of a shape off the start of `rest`, and parses it. */
-static int parse_inline_shape(pt_slice *rest, const pt_shape_source *source, pt_buffer *scratch,
+/* Parses the description of a shape that follows the header. */
+static int parse_inline_shape(pt_slice bytes, const pt_shape_source *source, pt_buffer *scratch,
                               const pt_shape **shape)
 {
-    if (rest->size < DESCRIPTION_HEADER) {
+    pt_slice rest = pt_slice_of(bytes.data + PT_RECORD_HEADER, bytes.size - PT_RECORD_HEADER);
+    size_t size = pt_get_le32(rest.data); /* PT_RECORD_LEAST leaves room for it */
+    if (size > rest.size - DESCRIPTION_HEADER) {
         return SQLITE_CORRUPT_VTAB;
     }
-    size_t size = pt_get_le32(rest->data);
-    if (size > rest->size - DESCRIPTION_HEADER) {
-        return SQLITE_CORRUPT_VTAB;
-    }
-    pt_slice description = pt_slice_of(rest->data + DESCRIPTION_HEADER, size);
+    pt_slice description = pt_slice_of(rest.data + DESCRIPTION_HEADER, size);
     size_t memory_size = pt_shape_memory(description);
     if (memory_size == 0) {
         return SQLITE_CORRUPT_VTAB;
@@ -67,49 +90,7 @@ static int parse_inline_shape(pt_slice *rest, const pt_shape_source *source, pt_
         return SQLITE_NOMEM;
     }
     *shape = pt_shape_parse(description, source->name, source->context, memory);
-    *rest = pt_slice_of(description.data + size, rest->size - DESCRIPTION_HEADER - size);
     return *shape != NULL ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
-}
-
-/* The bytes after the header. */
-static pt_slice record_body(pt_slice bytes)
-{
-    return pt_slice_of(bytes.data + PT_RECORD_HEADER, bytes.size - PT_RECORD_HEADER);
-}
-
-/* Finds the three areas in the bytes after header and description. Their size must fit the shape.
- */
-static inline int divide_body(pt_record *record, pt_slice body)
-{
-    const pt_shape *shape = record->shape;
-    size_t ends_size = (size_t)shape->variable * (record->wide ? PT_WIDE_END : PT_NARROW_END);
-    if (body.size < shape->fixed_size + ends_size) {
-        return SQLITE_CORRUPT_VTAB;
-    }
-    record->fixed = body.data;
-    record->ends = body.data + shape->fixed_size;
-    record->data = record->ends + ends_size;
-    record->frame = (uint32_t)(PT_RECORD_HEADER + shape->fixed_size + ends_size);
-    record->data_size = (uint32_t)(body.size - shape->fixed_size - ends_size);
-    uint32_t used = shape->variable != 0 ? pt_record_end(record, shape->variable - 1) : 0;
-    return used == record->data_size ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
-}
-
-/* Finds the shape by its id or description, and then the three areas. */
-__attribute__((noinline)) static int divide_by_source(pt_record *record, uint16_t shape_id,
-                                                      pt_slice bytes, const pt_shape_source *source,
-                                                      pt_buffer *scratch)
-{
-    pt_slice body = record_body(bytes);
-    if (shape_id != 0) {
-        record->shape = source->shape(source->context, shape_id);
-    } else {
-        int rc = parse_inline_shape(&body, source, scratch, &record->shape);
-        if (rc != SQLITE_OK) {
-            return rc;
-        }
-    }
-    return record->shape != NULL ? divide_body(record, body) : SQLITE_CORRUPT_VTAB;
 }
 
 static bool is_id_of(const pt_shape *shape, uint16_t shape_id)
@@ -117,47 +98,134 @@ static bool is_id_of(const pt_shape *shape, uint16_t shape_id)
     return shape != NULL && shape_id != 0 && shape->id == shape_id;
 }
 
+/* Finds the shape by its id or description. */
+static int find_shape(pt_slice bytes, const pt_shape_source *source, pt_buffer *scratch,
+                      const pt_shape **shape)
+{
+    uint16_t shape_id = pt_get_le16(bytes.data);
+    if (is_id_of(source->hint, shape_id)) {
+        *shape = source->hint;
+        return SQLITE_OK;
+    }
+    if (shape_id == 0) {
+        return parse_inline_shape(bytes, source, scratch, shape);
+    }
+    *shape = source->shape(source->context, shape_id);
+    return *shape != NULL ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
+}
+
+static size_t description_size(const pt_shape *shape)
+{
+    return shape->id == 0 ? DESCRIPTION_HEADER + shape->description.size : 0;
+}
+
+/* Sets what is the same for all records of the shape. */
+static inline void set_shape(pt_record *record, const pt_shape *shape)
+{
+    bool has_data = shape->variable != 0;
+    record->shape = shape;
+    record->fixed_at = (uint32_t)(PT_RECORD_HEADER + description_size(shape));
+    record->ends = has_data ? shape->variable - 1 : 0;
+    record->narrow_frame = record->fixed_at + shape->fixed_size + record->ends +
+                           (unsigned)(has_data ? PT_RECORD_CHECKSUMS : PT_RECORD_CHECKSUM);
+    record->narrow_max = has_data ? UINT8_MAX : 0;
+}
+
+/* Bytes of a record without its data, with ends of this width. */
+static inline size_t frame_size(const pt_record *record, unsigned width)
+{
+    return record->narrow_frame + (((size_t)record->ends << width) - record->ends);
+}
+
+/* The width of the ends in a record of this size. It follows from the bytes of data, which are
+ * those that the ends leave. */
+static unsigned width_in(const pt_record *record, size_t size)
+{
+    if (size <= (size_t)record->narrow_frame + UINT8_MAX) {
+        return 0;
+    }
+    return size <= frame_size(record, 1) + UINT16_MAX ? 1 : 2;
+}
+
 int pt_record_open(pt_record *record, pt_slice key, pt_slice bytes, const pt_shape_source *source,
                    pt_buffer *scratch)
 {
+    const pt_shape *shape;
     if (!has_record_size(bytes)) {
         return SQLITE_CORRUPT_VTAB;
     }
-    uint64_t head = pt_get_le64(bytes.data);
-    if (!is_record_of(bytes, head, key)) {
-        return SQLITE_CORRUPT_VTAB;
+    /* Nothing is verified yet: the shape says where the head ends. */
+    int rc = find_shape(bytes, source, scratch, &shape);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    record->ticks = (int64_t)pt_get_le64(bytes.data + RECORD_TICKS_AT);
-    record->wide = (head >> FLAGS_SHIFT & FLAG_WIDE) != 0;
-    record->start = (uint32_t)head;
-    uint16_t shape_id = (uint16_t)(head >> SHAPE_SHIFT);
-    if (!is_id_of(source->hint, shape_id)) {
-        return divide_by_source(record, shape_id, bytes, source, scratch);
-    }
-    record->shape = source->hint;
-    return divide_body(record, record_body(bytes));
+    set_shape(record, shape);
+    return pt_record_open_alike(record, key, bytes) ? SQLITE_OK : SQLITE_CORRUPT_VTAB;
 }
 
-/* The first four bytes are format, flags and shape id. */
-bool pt_record_open_alike(pt_record *record, pt_slice key, pt_slice bytes)
+/* Opens a record that has room for so many bytes of data, which have ends of this width. */
+static inline bool open_divided(pt_record *record, pt_slice key, pt_slice bytes, size_t data_size,
+                                unsigned width)
 {
-    if (bytes.size < record->frame || bytes.size > PT_RECORD_MAX) {
+    size_t frame = bytes.size - data_size;
+    uint64_t ticks = pt_get_le64(bytes.data + RECORD_TICKS_AT);
+    if (pt_get_le16(bytes.data) != record->shape->id || ticks > (uint64_t)PT_TICKS_MAX) {
         return false;
     }
-    uint64_t head = pt_get_le64(bytes.data);
-    if ((uint32_t)head != record->start ||
-        head >> CHECKSUM_SHIFT != record_checksum(key, record->start, bytes)) {
-        return false;
+    const uint8_t *data = bytes.data + frame;
+    record->ticks = (int64_t)ticks;
+    record->fixed = bytes.data + record->fixed_at;
+    record->data = data;
+    record->data_size = (uint32_t)data_size;
+    record->end_width = (uint8_t)width;
+    record->data_verified = false;
+    size_t run_size = key.size + frame - PT_RECORD_CHECKSUM;
+    if (key.data + key.size != bytes.data || run_size > SHORT_RUN_MAX) {
+        return is_head_of(key, pt_slice_of(bytes.data, frame - PT_RECORD_CHECKSUM), bytes.size);
     }
-    const pt_shape *shape = record->shape;
-    record->ticks = (int64_t)pt_get_le64(bytes.data + RECORD_TICKS_AT);
-    record->fixed = bytes.data + PT_RECORD_HEADER;
-    record->ends = record->fixed + shape->fixed_size;
-    record->data = bytes.data + record->frame;
-    record->data_size = (uint32_t)(bytes.size - record->frame);
-    uint32_t used = shape->variable != 0 ? pt_record_end(record, shape->variable - 1) : 0;
-    return used == record->data_size && is_time(record->ticks);
+    uint32_t hash = pt_get_le32(data - PT_RECORD_CHECKSUM) - sum_of_sizes(key, bytes.size);
+    return hash == (uint32_t)XXH3_64bits(key.data, run_size);
 }
+
+__attribute__((noinline)) static bool open_wide(pt_record *record, pt_slice key, pt_slice bytes)
+{
+    if (bytes.size > PT_RECORD_MAX || record->shape->variable == 0) {
+        return false;
+    }
+    unsigned width = width_in(record, bytes.size);
+    size_t frame = frame_size(record, width);
+    return bytes.size >= frame && open_divided(record, key, bytes, bytes.size - frame, width);
+}
+
+/* Hot: flattened, so that short keys and heads are hashed without a call. Most records have little
+ * data. */
+__attribute__((flatten)) bool pt_record_open_alike(pt_record *record, pt_slice key, pt_slice bytes)
+{
+    size_t data_size = bytes.size - record->narrow_frame; /* huge if the record is too short */
+    return data_size <= record->narrow_max ? open_divided(record, key, bytes, data_size, 0)
+                                           : open_wide(record, key, bytes);
+}
+
+/* noinline, like is_head_of. */
+__attribute__((noinline, flatten)) static bool verify_long_data(pt_record *record)
+{
+    uint32_t sum = pt_get_le32(record->data - PT_RECORD_CHECKSUMS);
+    record->data_verified = data_checksum(record->data, record->data_size) == sum;
+    return record->data_verified;
+}
+
+/* Hot, like pt_record_open_alike. */
+__attribute__((flatten)) bool pt_record_verify_data(pt_record *record)
+{
+    if (record->data_size > SHORT_DATA_MAX) {
+        return verify_long_data(record);
+    }
+    uint32_t sum = pt_get_le32(record->data - PT_RECORD_CHECKSUMS);
+    record->data_verified = data_checksum(record->data, record->data_size) == sum;
+    return record->data_verified;
+}
+
+/* --- Values --- */
 
 static uint64_t bits_of_real(double real)
 {
@@ -180,7 +248,7 @@ static int read_large(const uint8_t *fixed, pt_large *large)
                          is_time(large->ticks));
 }
 
-int pt_record_value(const pt_record *record, unsigned index, pt_value *value)
+int pt_record_value(pt_record *record, unsigned index, pt_value *value)
 {
     const pt_property *property = &record->shape->properties[index];
     value->type = (pt_type)property->type;
@@ -216,17 +284,18 @@ int pt_record_value(const pt_record *record, unsigned index, pt_value *value)
     return SQLITE_CORRUPT_VTAB;
 }
 
-static size_t description_size(const pt_shape *shape)
+bool pt_record_is_sound(pt_record *record)
 {
-    return shape->id == 0 ? DESCRIPTION_HEADER + shape->description.size : 0;
+    unsigned count = record->shape->count;
+    unsigned i = 0;
+    pt_value value;
+    while (i < count && pt_record_value(record, i, &value) == SQLITE_OK) {
+        i++;
+    }
+    return i == count;
 }
 
-/* Bytes of a record without its data. */
-static size_t frame_size(const pt_shape *shape, bool wide)
-{
-    return PT_RECORD_HEADER + description_size(shape) + shape->fixed_size +
-           (size_t)shape->variable * (wide ? PT_WIDE_END : PT_NARROW_END);
-}
+/* --- Writing --- */
 
 size_t pt_record_size(const pt_shape *shape, const pt_field *fields)
 {
@@ -239,7 +308,10 @@ size_t pt_record_size(const pt_shape *shape, const pt_field *fields)
 
 size_t pt_record_size_with(const pt_shape *shape, uint64_t data_size)
 {
-    uint64_t size = frame_size(shape, data_size > LARGEST_NARROW) + data_size;
+    pt_record record;
+    unsigned width = data_size <= UINT8_MAX ? 0 : data_size <= UINT16_MAX ? 1 : 2;
+    set_shape(&record, shape);
+    uint64_t size = frame_size(&record, width) + data_size;
     return size <= PT_RECORD_MAX ? (size_t)size : 0;
 }
 
@@ -287,88 +359,75 @@ static uint8_t *put_data(uint8_t *at, const pt_value *value)
     return at;
 }
 
-static uint8_t *put_end(uint8_t *at, size_t end, bool wide)
+static uint8_t *put_end(uint8_t *at, uint32_t end, unsigned width)
 {
-    if (wide) {
-        pt_put_le32(at, (uint32_t)end);
-        return at + PT_WIDE_END;
+    switch (width) {
+    case 0:
+        *at = (uint8_t)end;
+        break;
+    case 1:
+        pt_put_le16(at, (uint16_t)end);
+        break;
+    default:
+        pt_put_le32(at, end);
+        break;
     }
-    pt_put_le16(at, (uint16_t)end);
-    return at + PT_NARROW_END;
+    return at + ((size_t)1 << width);
 }
 
-static void put_values(const pt_shape *shape, const pt_field *fields, uint8_t *body, bool wide)
+/* Writes the values and the checksum of the data. */
+static void put_values(const pt_shape *shape, const pt_field *fields, uint8_t *fixed, uint8_t *data,
+                       unsigned width)
 {
-    uint8_t *fixed = body;
     uint8_t *ends = fixed + shape->fixed_size;
-    uint8_t *data = ends + (size_t)shape->variable * (wide ? PT_WIDE_END : PT_NARROW_END);
     uint8_t *at = data;
+    unsigned behind = shape->variable;
     for (unsigned i = 0; i < shape->count; i++) {
         const pt_value *value = &fields[i].value;
-        if (value->type == PT_STRING || value->type == PT_BINARY) {
-            at = put_data(at, value);
-            ends = put_end(ends, (size_t)(at - data), wide);
-        } else {
+        if (value->type != PT_STRING && value->type != PT_BINARY) {
             put_fixed(fixed + shape->properties[i].slot, value);
+            continue;
+        }
+        at = put_data(at, value);
+        behind--;
+        if (behind != 0) {
+            ends = put_end(ends, (uint32_t)(at - data), width);
         }
     }
-}
-
-void pt_record_write(const pt_shape *shape, const pt_field *fields, int64_t ticks, pt_slice key,
-                     uint8_t *bytes, size_t size)
-{
-    bool wide = size - frame_size(shape, false) > LARGEST_NARROW;
-    bytes[0] = PT_RECORD_FORMAT;
-    bytes[RECORD_FLAGS_AT] = wide ? FLAG_WIDE : 0;
-    pt_put_le16(bytes + RECORD_SHAPE_AT, shape->id);
-    uint8_t *body = bytes + PT_RECORD_HEADER;
-    if (shape->id == 0) {
-        pt_put_le32(body, (uint32_t)shape->description.size);
-        memcpy(body + DESCRIPTION_HEADER, shape->description.data, shape->description.size);
-        body += description_size(shape);
+    if (shape->variable != 0) {
+        pt_put_le32(ends, data_checksum(data, (size_t)(at - data)));
     }
-    put_values(shape, fields, body, wide);
-    pt_record_seal(ticks, key, bytes, size);
 }
 
-void pt_record_seal(int64_t ticks, pt_slice key, uint8_t *bytes, size_t size)
+/* Writes the timestamp and the checksum of the head. */
+static void seal(int64_t ticks, pt_slice key, uint8_t *bytes, size_t frame, size_t size)
 {
     pt_put_le64(bytes + RECORD_TICKS_AT, (uint64_t)ticks);
-    uint32_t sum = record_checksum(key, pt_get_le32(bytes), pt_slice_of(bytes, size));
-    pt_put_le32(bytes + RECORD_CHECKSUM_AT, sum);
+    pt_slice head = pt_slice_of(bytes, frame - PT_RECORD_CHECKSUM);
+    pt_put_le32(bytes + head.size, head_checksum(key, head, size));
+}
+
+__attribute__((flatten)) void pt_record_write(const pt_shape *shape, const pt_field *fields,
+                                              int64_t ticks, pt_slice key, uint8_t *bytes,
+                                              size_t size)
+{
+    pt_record record;
+    set_shape(&record, shape);
+    unsigned width = width_in(&record, size);
+    size_t frame = frame_size(&record, width);
+    pt_put_le16(bytes, shape->id);
+    if (shape->id == 0) {
+        uint8_t *description = bytes + PT_RECORD_HEADER;
+        pt_put_le32(description, (uint32_t)shape->description.size);
+        memcpy(description + DESCRIPTION_HEADER, shape->description.data, shape->description.size);
+    }
+    put_values(shape, fields, bytes + record.fixed_at, bytes + frame, width);
+    seal(ticks, key, bytes, frame, size);
 }
 
 /* --- Patching --- */
 
-static bool is_sound_value(const pt_record *record, unsigned index)
-{
-    const pt_property *property = &record->shape->properties[index];
-    pt_slice text;
-    pt_value value;
-    switch ((pt_type)property->type) {
-    case PT_INT32:
-    case PT_INT64:
-    case PT_DOUBLE:
-    case PT_GUID:
-        return true;
-    case PT_STRING:
-        return pt_record_string(record, property, &text);
-    default:
-        return pt_record_value(record, index, &value) == SQLITE_OK;
-    }
-}
-
-bool pt_record_is_sound(const pt_record *record)
-{
-    unsigned count = record->shape->count;
-    unsigned i = 0;
-    while (i < count && is_sound_value(record, i)) {
-        i++;
-    }
-    return i == count;
-}
-
-bool pt_record_can_take(const pt_record *record, const pt_property *property, const pt_value *value)
+bool pt_record_can_take(pt_record *record, const pt_property *property, const pt_value *value)
 {
     pt_slice present;
     if (value->type != (pt_type)property->type || pt_type_is_large(value->type)) {
@@ -384,14 +443,21 @@ bool pt_record_can_take(const pt_record *record, const pt_property *property, co
     }
 }
 
-void pt_record_patch(const pt_record *record, const pt_property *property, const pt_value *value,
+void pt_record_patch(pt_record *record, const pt_property *property, const pt_value *value,
                      uint8_t *copy)
 {
-    uint8_t *body = copy + PT_RECORD_HEADER;
     pt_slice present;
     if (value->type != PT_STRING && value->type != PT_BINARY) {
-        put_fixed(body + property->slot, value);
+        put_fixed(copy + record->fixed_at + property->slot, value);
     } else if (pt_record_binary(record, property, &present)) {
-        put_data(body + (present.data - record->fixed), value);
+        uint8_t *data = copy + (record->data - pt_record_bytes(record).data);
+        put_data(data + (present.data - record->data), value);
+        pt_put_le32(data - PT_RECORD_CHECKSUMS, data_checksum(data, record->data_size));
     }
+}
+
+void pt_record_seal(const pt_record *record, int64_t ticks, pt_slice key, uint8_t *copy)
+{
+    pt_slice bytes = pt_record_bytes(record);
+    seal(ticks, key, copy, bytes.size - record->data_size, bytes.size);
 }

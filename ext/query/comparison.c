@@ -542,7 +542,7 @@ static bool may_value_pass(const pt_comparison *comparison, const pt_value *valu
 }
 
 int pt_comparison_judge_value(const pt_comparison *comparison, pt_judging judging,
-                              const pt_record *record, const pt_property *property, bool *may_pass)
+                              pt_record *record, const pt_property *property, bool *may_pass)
 {
     pt_value value;
     if (judging == PT_JUDGE_TEXT) {

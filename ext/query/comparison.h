@@ -75,7 +75,7 @@ pt_judging pt_comparison_judging(const pt_comparison *comparison, pt_type type);
 
 /* pt_comparison_judge for all but the most frequent ways. */
 int pt_comparison_judge_value(const pt_comparison *comparison, pt_judging judging,
-                              const pt_record *record, const pt_property *property, bool *may_pass);
+                              pt_record *record, const pt_property *property, bool *may_pass);
 
 /*
  * Sets *may_pass to false if the comparison with a property of the record's shape is certainly not
@@ -83,7 +83,7 @@ int pt_comparison_judge_value(const pt_comparison *comparison, pt_judging judgin
  * SQLITE_OK, or SQLITE_CORRUPT_VTAB (without a text) if the property is damaged.
  */
 static inline int pt_comparison_judge(const pt_comparison *comparison, pt_judging judging,
-                                      const pt_record *record, const pt_property *property,
+                                      pt_record *record, const pt_property *property,
                                       bool *may_pass)
 {
     int64_t integer;

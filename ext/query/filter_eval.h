@@ -14,7 +14,7 @@ typedef int (*pt_filter_fetch)(void *context, pt_value *value, pt_error *error);
 typedef struct pt_filter_entity {
     pt_slice partition_key;
     pt_slice row_key;
-    const pt_record *record; /* unused unless filter->reads_record */
+    pt_record *record; /* unused unless filter->reads_record */
     const int *places; /* for each of the filter's properties its index in the record, or -1 */
     pt_filter_fetch fetch;
     void *context;

@@ -141,16 +141,15 @@ int pt_message_report_damage(pt_slice key, pt_error *error)
 }
 
 /* Reads a property. False if it is missing or has another type. */
-static bool read_message_property(const pt_record *record, const pt_column_places *places,
-                                  int property, pt_value *value)
+static bool read_message_property(pt_record *record, const pt_column_places *places, int property,
+                                  pt_value *value)
 {
     int place = places->place[property];
     return place >= 0 && pt_record_value(record, (unsigned)place, value) == SQLITE_OK &&
            value->type == pt_message_properties[property].type;
 }
 
-static bool read_message_body(const pt_record *record, const pt_column_places *places,
-                              pt_value *body)
+static bool read_message_body(pt_record *record, const pt_column_places *places, pt_value *body)
 {
     int place = places->place[MESSAGE_BODY];
     if (place < 0 || pt_record_value(record, (unsigned)place, body) != SQLITE_OK) {
@@ -159,8 +158,7 @@ static bool read_message_body(const pt_record *record, const pt_column_places *p
     return body->type == PT_STRING || body->type == PT_BINARY || pt_type_is_large(body->type);
 }
 
-static bool read_expiration(const pt_record *record, const pt_column_places *places,
-                            int64_t *expires)
+static bool read_expiration(pt_record *record, const pt_column_places *places, int64_t *expires)
 {
     pt_value value = {.integer = PT_TICKS_MAX};
     bool valid = places->place[MESSAGE_EXPIRATION_TIME] < 0 ||
@@ -169,8 +167,7 @@ static bool read_expiration(const pt_record *record, const pt_column_places *pla
     return valid;
 }
 
-static bool read_properties(const pt_record *record, const pt_column_places *places,
-                            pt_message *message)
+static bool read_properties(pt_record *record, const pt_column_places *places, pt_message *message)
 {
     pt_value inserted;
     pt_value count;
@@ -188,7 +185,7 @@ static bool read_properties(const pt_record *record, const pt_column_places *pla
     return true;
 }
 
-int pt_message_read(const pt_record *record, pt_slice key, pt_column_map *map, pt_message *message,
+int pt_message_read(pt_record *record, pt_slice key, pt_column_map *map, pt_message *message,
                     pt_error *error)
 {
     const pt_column_places *places = pt_column_map_find(map, record->shape);

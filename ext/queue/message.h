@@ -91,7 +91,7 @@ static inline bool pt_message_is_held(const pt_message *message, const pt_messag
  * Reads a message from the record under a logical key. Its body points into the record. SQLITE_OK,
  * SQLITE_NOMEM, or SQLITE_CORRUPT_VTAB with a text that names the entity's keys.
  */
-int pt_message_read(const pt_record *record, pt_slice key, pt_column_map *map, pt_message *message,
+int pt_message_read(pt_record *record, pt_slice key, pt_column_map *map, pt_message *message,
                     pt_error *error);
 
 /* The error for an entity that is not a message: SQLITE_CORRUPT_VTAB with a text that names its

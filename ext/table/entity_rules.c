@@ -53,7 +53,7 @@ static bool is_in_batch(const pt_table *table)
 /* The size of the bag's record as far as it is known before the bag has a shape. */
 static size_t estimate_record(const pt_bag *bag)
 {
-    size_t bytes = PT_RECORD_HEADER;
+    size_t bytes = PT_RECORD_LEAST;
     for (unsigned i = 0; i < bag->count; i++) {
         const pt_value *value = &bag->fields[i].value;
         bool varies = value->type == PT_STRING || value->type == PT_BINARY;

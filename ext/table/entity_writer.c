@@ -44,12 +44,17 @@ int pt_entity_open_old(pt_table *table, pt_slice key, bool *found, pt_record *re
     if (rc != SQLITE_OK || !*found) {
         return rc;
     }
-    if (!pt_buffer_assign(&table->old_record, bytes)) {
+    /* The copy has the key before the record, as in a page: they are hashed in one run. */
+    pt_buffer *copy = &table->old_record;
+    pt_buffer_clear(copy);
+    pt_buffer_append_slice(copy, key);
+    pt_buffer_append_slice(copy, bytes);
+    if (copy->failed) {
         return pt_error_nomem(error);
     }
     pt_shape_source source = pt_dictionary_source(dictionary_of(table));
-    rc = pt_record_open(record, key, pt_buffer_slice(&table->old_record), &source,
-                        &table->old_shape);
+    rc = pt_record_open(record, pt_slice_of(copy->data, key.size),
+                        pt_slice_of(copy->data + key.size, bytes.size), &source, &table->old_shape);
     if (rc == SQLITE_NOMEM) {
         return pt_error_nomem(error);
     }
@@ -78,7 +83,7 @@ static int check_absent(pt_table *table, const pt_entity_change *change, pt_erro
 
 /* Fills table->bag with an entity's properties as they are stored: large values keep pointing to
  * their bytes. */
-static int bag_from_record(pt_table *table, const pt_record *record, pt_slice key, pt_error *error)
+static int bag_from_record(pt_table *table, pt_record *record, pt_slice key, pt_error *error)
 {
     pt_bag *bag = &table->bag;
     unsigned count = record->shape->count;
@@ -135,7 +140,7 @@ static const pt_property *property_by_name_id(const pt_shape *shape, uint16_t na
     return NULL;
 }
 
-static bool fits_in_place(const pt_record *record, const pt_bag *changes)
+static bool fits_in_place(pt_record *record, const pt_bag *changes)
 {
     for (unsigned i = 0; i < changes->count; i++) {
         const pt_field *field = &changes->fields[i];
@@ -147,20 +152,25 @@ static bool fits_in_place(const pt_record *record, const pt_bag *changes)
     return true;
 }
 
-/* A record with so little data has no value that would have to become large. A damaged record must
- * be reported, not copied. */
+/* A record with so little data has no value that would have to become large. Values that do not
+ * change are not looked at: what is damaged in the data stays detectable. */
 static bool can_be_patched(const pt_table *table, const pt_entity_change *change)
 {
-    const pt_record *record = change->over;
+    pt_record *record = change->over;
     return change->remove == NULL && record->shape->id != 0 &&
-           record->data_size <= PT_INLINE_SIZE_MAX && fits_in_place(record, &table->columns) &&
-           pt_record_is_sound(record);
+           record->data_size <= PT_INLINE_SIZE_MAX && fits_in_place(record, &table->columns);
+}
+
+/* The key's copy in the memtable, which lies before the record. */
+static pt_slice key_before(const uint8_t *record, pt_slice key)
+{
+    return pt_slice_of(record - key.size, key.size);
 }
 
 static int write_patched(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
-    const pt_record *record = change->over;
-    pt_slice old = pt_buffer_slice(&table->old_record);
+    pt_record *record = change->over;
+    pt_slice old = pt_record_bytes(record);
     int64_t ticks;
     int rc = pt_session_next_timestamp(table->session, &ticks, error);
     if (rc != SQLITE_OK) {
@@ -177,7 +187,7 @@ static int write_patched(pt_table *table, const pt_entity_change *change, pt_err
         pt_record_patch(record, property_by_name_id(record->shape, field->name_id), &field->value,
                         bytes);
     }
-    pt_record_seal(ticks, *change->put, bytes, old.size);
+    pt_record_seal(record, ticks, key_before(bytes, *change->put), bytes);
     return SQLITE_OK;
 }
 
@@ -211,14 +221,14 @@ static int find_short_size(pt_table *table, pt_operation operation, size_t *size
 }
 
 /* Puts the record of the bag, whose shape and size are known. */
-static int put_record(pt_table *table, const pt_entity_change *change, const pt_shape *shape,
-                      const pt_field *fields, size_t size, int64_t ticks, pt_error *error)
+static inline int put_record(pt_table *table, const pt_entity_change *change, const pt_shape *shape,
+                             const pt_field *fields, size_t size, int64_t ticks, pt_error *error)
 {
     uint8_t *bytes = pt_session_put(table->session, *change->put, change->operation, size);
     if (bytes == NULL) {
         return pt_error_nomem(error);
     }
-    pt_record_write(shape, fields, ticks, *change->put, bytes, size);
+    pt_record_write(shape, fields, ticks, key_before(bytes, *change->put), bytes, size);
     return SQLITE_OK;
 }
 

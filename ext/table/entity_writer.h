@@ -21,7 +21,7 @@ typedef struct pt_entity_change {
     pt_operation operation; /* of `put`; PT_INSERT: there is no entity under the key */
     /* Stores this entity with table->columns laid over its properties (PT_NONE removes one) instead
      * of table->bag. The record is one of pt_entity_open_old. */
-    const pt_record *over;
+    pt_record *over;
     /* SQLITE_CONSTRAINT_PRIMARYKEY if there is an entity under `put`; the message advises to use
      * this. NULL: do not look. */
     const char *if_absent;

@@ -207,7 +207,7 @@ static int compare_etag(pt_slice key, int64_t ticks, pt_slice expected, pt_error
  * SQLITE_CONSTRAINT_CHECK (ResourceNotFound), SQLITE_CONSTRAINT_VTAB (UpdateConditionNotSatisfied).
  */
 static int check_condition(const write_request *request, pt_slice key, bool found,
-                           const pt_record *record, pt_error *error)
+                           pt_record *record, pt_error *error)
 {
     if (!request->must_exist) {
         return SQLITE_OK;
@@ -248,7 +248,7 @@ static int check_rules(pt_table *table, pt_slice key, const write_request *reque
 }
 
 /* Lays the properties in table->bag over those of the entity. */
-static int merge_into(pt_table *table, pt_slice key, const pt_record *record, pt_error *error)
+static int merge_into(pt_table *table, pt_slice key, pt_record *record, pt_error *error)
 {
     pt_bag changes = table->bag;
     table->bag = table->columns;

@@ -76,7 +76,7 @@ typedef struct pt_entity_source {
  * Writes all properties of a record as JSON, as column Properties shows them. SQLITE_NOMEM;
  * SQLITE_CORRUPT_VTAB with a text that names entity and property; other codes of pt_large_read.
  */
-int pt_entity_to_json(const pt_record *record, const pt_entity_source *source, pt_buffer *json,
+int pt_entity_to_json(pt_record *record, const pt_entity_source *source, pt_buffer *json,
                       pt_error *error);
 
 /* `W/"datetime'2026-11-21T09%3A00%3A13.0419375Z'"` */

@@ -194,7 +194,7 @@ static bool is_unreadable(int rc, pt_error *error)
 }
 
 /* *same = true if the value given for Properties is what reading it returns. */
-static int is_same_bag(pt_table *table, const pt_record *record, sqlite3_value *given, pt_slice key,
+static int is_same_bag(pt_table *table, pt_record *record, sqlite3_value *given, pt_slice key,
                        bool *same, pt_error *error)
 {
     pt_buffer bytes = {0};
@@ -232,7 +232,7 @@ static int is_same_large(pt_table *table, const pt_value *old, sqlite3_value *gi
 
 /* *same = true if the value given for the property at a place (-1: there is none) is what reading
  * it returns. */
-static int is_same_value(pt_table *table, const pt_record *record, int place, sqlite3_value *given,
+static int is_same_value(pt_table *table, pt_record *record, int place, sqlite3_value *given,
                          pt_slice key, bool *same, pt_error *error)
 {
     pt_value old = {.type = PT_NONE};
@@ -255,8 +255,8 @@ static uint16_t name_id_of_column(const pt_column_places *places, int column)
 
 /* Collects the columns that change in table->columns, with their name ids from the record's shape.
  * A column set to NULL gets PT_NONE, which removes the property. */
-static int collect_changes(pt_table *table, const pt_record *record,
-                           const pt_write_arguments *given, pt_slice key, pt_error *error)
+static int collect_changes(pt_table *table, pt_record *record, const pt_write_arguments *given,
+                           pt_slice key, pt_error *error)
 {
     const pt_column_places *places = pt_column_map_find(&table->map, record->shape);
     if (places == NULL) {
@@ -329,7 +329,7 @@ static int replace_properties(pt_table *table, const pt_write_arguments *given, 
                             : set_update_columns(table, given, error);
 }
 
-static int change_entity(pt_table *table, const pt_record *record, const pt_write_arguments *given,
+static int change_entity(pt_table *table, pt_record *record, const pt_write_arguments *given,
                          pt_slice old_key, pt_slice new_key, pt_error *error)
 {
     sqlite3_value *properties = given->tail[PT_TAIL_PROPERTIES];

@@ -311,7 +311,7 @@ static bool is_kept(const pt_bag *kept, const pt_large *large)
     return false;
 }
 
-static void append_gone(const pt_record *record, const pt_bag *kept, pt_buffer *gone)
+static void append_gone(pt_record *record, const pt_bag *kept, pt_buffer *gone)
 {
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;

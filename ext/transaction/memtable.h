@@ -43,9 +43,9 @@ const pt_pending *pt_memtable_entry(const pt_memtable *memtable, size_t position
 bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
 
 /*
- * Adds or replaces the operation on a key. Returns room for its record of `record_size` bytes; the
- * caller fills it at once. NULL when out of memory, and for sizes that pt_pending cannot hold; then
- * nothing has changed.
+ * Adds or replaces the operation on a key. Returns room for its record of `record_size` bytes,
+ * which lies after a copy of the key; the caller fills it at once. NULL when out of memory, and for
+ * sizes that pt_pending cannot hold; then nothing has changed.
  */
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size);

@@ -178,8 +178,8 @@ uint64_t pt_session_directory_changes(const pt_session *session);
 int pt_session_find(pt_session *session, pt_slice key, bool *found, pt_slice *record,
                     pt_error *error);
 
-/* Returns room for the record of an operation; the caller fills it at once. NULL when out of
- * memory. */
+/* Returns room for the record of an operation, after a copy of the key; the caller fills it at
+ * once. NULL when out of memory. */
 uint8_t *pt_session_put(pt_session *session, pt_slice key, pt_operation operation,
                         size_t record_size);
 

@@ -31,7 +31,7 @@ static int step(raw_session *session, MDB_val *key, MDB_val *data)
 
 static void digest_entry(MDB_val key, MDB_val data, const job *task, checksum *digest)
 {
-    raw_digest_row(bytes_of(key), bytes_of(data), task->work->columns, digest);
+    raw_digest_row(bytes_of(key), bytes_of(data), data.mv_size, task->work->columns, digest);
 }
 
 static void read_point(raw_session *session, const job *task, const sample *entity,
@@ -104,13 +104,14 @@ static void read_partitions(raw_session *session, const job *task, const sample 
     }
 }
 
-static bool passes(work_condition condition, const uint8_t *record)
+static bool passes(work_condition condition, MDB_val data)
 {
+    const uint8_t *record = bytes_of(data);
     switch (condition) {
     case CONDITION_AGE:
         return raw_age(record) == CONDITION_AGE_IS;
     case CONDITION_LAST_NAME:
-        return raw_has_last_name(record, CONDITION_NAME_IS);
+        return raw_has_last_name(record, data.mv_size, CONDITION_NAME_IS);
     case CONDITION_SALARY:
         return raw_salary(record) < CONDITION_SALARY_BELOW;
     case CONDITION_NO_NOTE:
@@ -125,7 +126,7 @@ static void read_whole(raw_session *session, const job *task, checksum *digest)
     MDB_val key, data;
     int rc = mdb_cursor_get(session->cursor, &key, &data, MDB_FIRST);
     while (is_under(rc, key, NULL, 0)) {
-        if (passes(task->work->condition, bytes_of(data))) {
+        if (passes(task->work->condition, data)) {
             digest_entry(key, data, task, digest);
         }
         rc = step(session, &key, &data);

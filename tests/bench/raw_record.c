@@ -1,6 +1,6 @@
 #include "bench/raw_record.h"
 
-enum { SALARY_AT = 16, AGE_AT = 24, ENDS_AT = 28, DATA_AT = 36 };
+enum { SALARY_AT = 10, AGE_AT = 18, ENDS_AT = 22, CHECKSUMS_AT = 25, DATA_AT = 33 };
 
 static const char text_letters[] = "flen";
 
@@ -21,18 +21,21 @@ size_t raw_write_key(uint8_t key[RAW_KEY_SIZE], uint32_t table, const sample *en
 
 size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const sample *entity)
 {
-    uint16_t end = 0;
+    size_t end = 0;
     memset(record, 0, SALARY_AT);
+    memset(record + CHECKSUMS_AT, 0, DATA_AT - CHECKSUMS_AT);
     memcpy(record + SALARY_AT, &entity->salary, sizeof entity->salary);
     raw_set_age(record, entity->age);
     for (int i = 0; text_letters[i] != 0; i++) {
         chars text = data_text(entity, text_letters[i]);
         memcpy(record + DATA_AT + end, text.bytes, text.size);
-        end = (uint16_t)(end + text.size + 1);
+        end += text.size + 1;
         record[DATA_AT + end - 1] = 0;
-        memcpy(record + ENDS_AT + 2 * i, &end, sizeof end);
+        if (text_letters[i + 1] != 0) {
+            record[ENDS_AT + i] = (uint8_t)end;
+        }
     }
-    return DATA_AT + (size_t)end;
+    return DATA_AT + end;
 }
 
 void raw_set_age(uint8_t *record, int32_t age)
@@ -54,25 +57,21 @@ double raw_salary(const uint8_t *record)
     return value;
 }
 
-static chars record_text(const uint8_t *record, char letter)
+static chars record_text(const uint8_t *record, size_t record_size, char letter)
 {
-    int ordinal = (int)(strchr(text_letters, letter) - text_letters);
-    uint16_t end;
-    uint16_t start = 0;
-    memcpy(&end, record + ENDS_AT + 2 * ordinal, sizeof end);
-    if (ordinal > 0) {
-        memcpy(&start, record + ENDS_AT + 2 * (ordinal - 1), sizeof start);
-    }
+    size_t ordinal = (size_t)(strchr(text_letters, letter) - text_letters);
+    size_t start = ordinal > 0 ? record[ENDS_AT + ordinal - 1] : 0;
+    size_t end = text_letters[ordinal + 1] != 0 ? record[ENDS_AT + ordinal] : record_size - DATA_AT;
     return (chars){(const char *)record + DATA_AT + start, (uint32_t)(end - start - 1)};
 }
 
-bool raw_has_last_name(const uint8_t *record, const char *name)
+bool raw_has_last_name(const uint8_t *record, size_t record_size, const char *name)
 {
-    chars text = record_text(record, 'l');
+    chars text = record_text(record, record_size, 'l');
     return text.size == strlen(name) && memcmp(text.bytes, name, text.size) == 0;
 }
 
-static chars column_text(const uint8_t *key, const uint8_t *record, char letter)
+static chars column_text(const uint8_t *key, const uint8_t *record, size_t record_size, char letter)
 {
     switch (letter) {
     case 'P':
@@ -80,12 +79,12 @@ static chars column_text(const uint8_t *key, const uint8_t *record, char letter)
     case 'R':
         return (chars){(const char *)key + RAW_PARTITION_SIZE, KEY_SIZE};
     default:
-        return record_text(record, letter);
+        return record_text(record, record_size, letter);
     }
 }
 
-void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns,
-                    checksum *digest)
+void raw_digest_row(const uint8_t *key, const uint8_t *record, size_t record_size,
+                    const char *columns, checksum *digest)
 {
     for (; *columns != 0; columns++) {
         if (*columns == 'a') {
@@ -93,7 +92,7 @@ void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *colum
         } else if (*columns == 's') {
             digest_real(digest, 's', raw_salary(record));
         } else {
-            chars text = column_text(key, record, *columns);
+            chars text = column_text(key, record, record_size, *columns);
             digest_text(digest, *columns, text.bytes, text.size);
         }
     }

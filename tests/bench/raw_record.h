@@ -2,9 +2,9 @@
  * The records and keys of LMDB's side, as small and as quick to read as a ptable's or smaller:
  *
  *     key       u8 table | PartitionKey | 00 | RowKey
- *     record    16 bytes, what a ptable has for checksum and time | f64 Salary | i32 Age
- *               | u16 ends[4] of the texts in the data | data: FirstName, LastName, Email, Note,
- *               each with a NUL
+ *     record    10 bytes, what a ptable has for shape and time | f64 Salary | i32 Age | u8 ends[3]
+ *               of the texts in the data but the last | 8 bytes, what a ptable has for checksums
+ *               | data: FirstName, LastName, Email, Note, each with a NUL
  */
 #ifndef TESTS_BENCH_RAW_RECORD_H
 #define TESTS_BENCH_RAW_RECORD_H
@@ -32,10 +32,10 @@ size_t raw_write_record(uint8_t record[RAW_RECORD_MAX], const sample *entity);
 void raw_set_age(uint8_t *record, int32_t age);
 int32_t raw_age(const uint8_t *record);
 double raw_salary(const uint8_t *record);
-bool raw_has_last_name(const uint8_t *record, const char *name);
+bool raw_has_last_name(const uint8_t *record, size_t record_size, const char *name);
 
 /* Reads the columns as values. */
-void raw_digest_row(const uint8_t *key, const uint8_t *record, const char *columns,
-                    checksum *digest);
+void raw_digest_row(const uint8_t *key, const uint8_t *record, size_t record_size,
+                    const char *columns, checksum *digest);
 
 #endif

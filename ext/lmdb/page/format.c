@@ -55,7 +55,8 @@ static const uint8_t STORE_MAGIC[8] = {'p', 't', 'a', 'b', 'l', 'e', 0, 1};
 /* Features that a program must know to open a store, and to write to it. */
 enum {
     FEATURE_SEALED = 1,  /* records have checksums */
-    FEATURE_COMPACT = 2, /* table ids of few bytes in keys: entity/key.h */
+    FEATURE_COMPACT = 2, /* table ids of few bytes in keys (entity/key.h), records with two
+                            checksums (entity/record.h) */
     EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT, /* a store without these is older */
     KNOWN_TO_OPEN = EVERY_STORE,
     KNOWN_TO_WRITE = 0,

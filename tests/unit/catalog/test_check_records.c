@@ -25,7 +25,12 @@ static void entities_are_checked(void **state)
 {
     (void)state;
     flip("entities", BYTES(ENTITY));
-    expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged");
+    expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged in its Strings and "
+           "Binaries, which cannot be read; it can be replaced or deleted");
+    flip("entities", BYTES(ENTITY));
+    flip_at("entities", BYTES(ENTITY), PT_RECORD_HEADER);
+    expect("table 'One', PartitionKey 'a', RowKey '1': the entity is damaged in its keys, its "
+           "Timestamp or what else the head of its record has; it can be replaced or deleted");
     put("entities", BYTES("\1mm"), BYTES("no record"));
     expect("table 'One', PartitionKey 'mm': its key is damaged: the PartitionKey does not end");
     put("entities", BYTES("\1a\0\xFF"), BYTES("no record"));
@@ -78,7 +83,9 @@ static void what_a_right_checksum_hides_is_found(void **state)
 {
     (void)state;
     put_own_record(sample_ticks, 2);
-    expect("PartitionKey 'Sales', RowKey '000223': the entity is damaged");
+    expect(
+        "PartitionKey 'Sales', RowKey '000223': the entity is damaged: one of its values is none "
+        "of its type; it can be replaced or deleted");
     put_own_record(PT_TICKS_MAX, 1);
     expect("PartitionKey 'Sales', RowKey '000223': its Timestamp is later than the newest one");
     record_bytes record = own_large_record(5000);

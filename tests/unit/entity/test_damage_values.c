@@ -6,6 +6,7 @@
 
 #include "entity/record.h"
 #include "fixtures/connection.h"
+#include "fixtures/record_checksums.h"
 
 static sqlite3 *db;
 
@@ -48,18 +49,18 @@ static pt_slice the_key(void)
     return pt_slice_of("\1p\0001", 4);
 }
 
-static void replace_record(pt_store *store, uint8_t *bytes, size_t size)
+static void replace_record(pt_store *store, const uint8_t *bytes, size_t size)
 {
     lock_store(store);
     pt_writer *writer = begin_write(store);
-    pt_record_seal((int64_t)pt_get_le64(bytes + 8), the_key(), bytes, size);
     assert_ok(engine->write_put(writer, the_key(), pt_slice_of(bytes, size), &error));
     commit_write(writer);
     engine->unlock(store);
 }
 
-/* Writes bytes into the entity's record, at a place in it or so many bytes from its end. */
-static void overwrite(int at, const char *change, size_t size)
+/* Writes bytes into the entity's record, at a place in it or so many bytes from its end, under
+ * right checksums or under the old ones. */
+static void overwrite(int at, const char *change, size_t size, bool seal)
 {
     uint8_t bytes[RECORD_MAX];
     pt_store *store = open_store(fixture_path);
@@ -72,7 +73,11 @@ static void overwrite(int at, const char *change, size_t size)
     size_t place = at >= 0 ? (size_t)at : record.size - (size_t)-at;
     assert_true(place + size <= record.size);
     assert_memory_not_equal(bytes + place, change, size);
+    checksum_places places = find_checksums(the_key(), record);
     memcpy(bytes + place, change, size);
+    if (seal) {
+        restore_checksums_at(places, the_key(), bytes, record.size);
+    }
     replace_record(store, bytes, record.size);
     engine->snapshot_free(snapshot);
     engine->close(store);
@@ -90,7 +95,7 @@ static const struct impossible {
 } impossibles[] = {
     {"s", "INSERT INTO t(PartitionKey, RowKey, s) VALUES ('p', '1', 'abc')", "'abd'", -1, "x", 1},
     {"y", "INSERT INTO t(PartitionKey, RowKey, y, z) VALUES ('p', '1', x'01', x'02')", "x'03'",
-     PT_RECORD_HEADER, "\xFF\xFF", 2},
+     PT_RECORD_HEADER, "\xFF", 1},
     {"b", "INSERT INTO t(PartitionKey, RowKey, b) VALUES ('p', '1', 1)", "0", PT_RECORD_HEADER,
      "\2", 1},
     {"w", "INSERT INTO t(PartitionKey, RowKey, w) VALUES ('p', '1', '2026-11-21')", "'2026-11-22'",
@@ -105,7 +110,7 @@ static void make(const struct impossible *value)
 {
     run_sql(db, "DELETE FROM t");
     run_sql(db, value->insert);
-    overwrite(value->at, value->bytes, value->size);
+    overwrite(value->at, value->bytes, value->size, true);
 }
 
 static void assert_way_is_damaged(const char *format, const struct impossible *value)
@@ -134,14 +139,63 @@ static void impossible_values_are_reported(void **state)
     }
 }
 
-/* Not even a value that could be written over in its place. */
-static void values_beside_an_impossible_one_are_not_changed(void **state)
+/* Numbers are read and written without the text: it stays damaged. */
+static void values_beside_a_damaged_text_change_and_hide_nothing(void **state)
 {
     (void)state;
+    for (int sealed = 0; sealed <= 1; sealed++) {
+        run_sql(db, "DELETE FROM t");
+        run_sql(db, "INSERT INTO t(PartitionKey, RowKey, s, b, y) "
+                    "VALUES ('p', '1', 'abc', 1, x'0102')");
+        overwrite(sealed ? -3 : -4, "x", 1, sealed != 0);
+        run_sql(db, "UPDATE t SET b = 0");
+        run_sql(db, "UPDATE t SET b = 1 WHERE b = 0 AND ETag IS NOT NULL");
+        run_sql(db, "SELECT b, Timestamp, ETag, PartitionKey FROM t WHERE b = 1");
+        assert_damaged("SELECT s FROM t");
+        assert_damaged("SELECT 1 FROM t WHERE s = 'abc'");
+        assert_damaged("SELECT Properties FROM t");
+        assert_damaged("UPDATE t SET s = 'abd'");
+        assert_damaged("UPDATE t SET b = 0, s = 'abd'");
+        assert_damaged("UPDATE t SET b = NULL");
+        assert_damaged("UPDATE t SET RowKey = '2'");
+    }
+}
+
+/* The checksum is that of all texts and binaries: none is read under a wrong one. */
+static void a_wrong_checksum_is_found_by_what_reads_any_text(void **state)
+{
+    (void)state;
+    static const char *const readers[] = {
+        "SELECT s FROM t",
+        "SELECT y FROM t",
+        "SELECT b, y FROM t",
+        "SELECT Properties FROM t",
+        "SELECT b FROM t WHERE y = x'0102'",
+        "SELECT b FROM t WHERE Filter MATCH 'not (s eq ''x'')'",
+        "UPDATE t SET y = x'0203'",
+        "UPDATE t SET n = 1",
+    };
+    run_sql(db,
+            "INSERT INTO t(PartitionKey, RowKey, s, b, y) VALUES ('p', '1', 'abc', 1, x'0102')");
+    overwrite(-1, "x", 1, false);
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        assert_damaged(readers[i]);
+    }
+    run_sql(db, "SELECT b, w, Timestamp, ETag FROM t WHERE b = 1");
+    run_sql(db, "SELECT 1 FROM t WHERE Filter MATCH 'b eq true'");
+}
+
+static void a_damaged_head_is_found_by_what_reads_the_record(void **state)
+{
+    (void)state;
+    static const char *const readers[] = {"SELECT b FROM t", "SELECT s FROM t", "SELECT n FROM t",
+                                          "SELECT ETag FROM t", "UPDATE t SET b = 0"};
     run_sql(db, "INSERT INTO t(PartitionKey, RowKey, s, b) VALUES ('p', '1', 'abc', 1)");
-    overwrite(-1, "x", 1);
-    assert_damaged("UPDATE t SET b = 0");
-    run_sql(db, "SELECT b FROM t");
+    overwrite(PT_RECORD_HEADER, "\0", 1, false);
+    for (size_t i = 0; i < sizeof readers / sizeof readers[0]; i++) {
+        assert_damaged(readers[i]);
+    }
+    run_sql(db, "SELECT PartitionKey, RowKey FROM t");
 }
 
 static void entities_with_impossible_values_are_repaired(void **state)
@@ -167,49 +221,19 @@ static void entities_with_impossible_values_are_repaired(void **state)
 static void names_that_occur_twice_are_reported(void **state)
 {
     (void)state;
-    static const uint8_t with_two_names[] = {
-        PT_RECORD_FORMAT,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0, /* checksum */
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0,
-        0, /* ticks */
-        11,
-        0,
-        0,
-        0,
-        2,
-        0,
-        1,
-        0,
-        PT_INT32,
-        0,
-        0,
-        PT_INT32,
-        1,
-        0,
-        'n', /* description */
-        5,
-        0,
-        0,
-        0,
-        6,
-        0,
-        0,
-        0,
-    };
-    uint8_t bytes[sizeof with_two_names];
-    memcpy(bytes, with_two_names, sizeof bytes);
+    /* Shape id, ticks, description, two values, checksum of the head. */
+    uint8_t bytes[] = "\0\0"
+                      "\0\0\0\0\0\0\0\0"
+                      "\013\0\0\0"
+                      "\2\0"
+                      "\1\0\2"
+                      "\0\0\2"
+                      "\1\0n"
+                      "\5\0\0\0"
+                      "\6\0\0\0"
+                      "\0\0\0";
+    const checksum_places places = {.head = sizeof bytes - CHECKSUM_SIZE};
+    restore_checksums_at(places, the_key(), bytes, sizeof bytes);
     run_sql(db, "INSERT INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 1)");
     pt_store *store = open_store(fixture_path);
     replace_record(store, bytes, sizeof bytes);
@@ -223,7 +247,9 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         TEST(impossible_values_are_reported),
-        TEST(values_beside_an_impossible_one_are_not_changed),
+        TEST(values_beside_a_damaged_text_change_and_hide_nothing),
+        TEST(a_wrong_checksum_is_found_by_what_reads_any_text),
+        TEST(a_damaged_head_is_found_by_what_reads_the_record),
         TEST(entities_with_impossible_values_are_repaired),
         TEST(names_that_occur_twice_are_reported),
     };

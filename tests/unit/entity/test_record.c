@@ -9,7 +9,7 @@ static int read_all(record_bytes *bytes, unsigned *sum)
 {
     pt_record record;
     pt_buffer scratch = {0};
-    restore_checksum(bytes);
+    restore_checksums(bytes);
     int rc = pt_record_open(&record, sample_key(), slice_of(bytes), &source, &scratch);
     for (unsigned i = 0; rc == SQLITE_OK && i < record.shape->count; i++) {
         pt_value value;
@@ -28,8 +28,8 @@ static int read_all(record_bytes *bytes, unsigned *sum)
 }
 
 static const uint8_t expected_bytes[] = {
-    /* format, flags, shape id, checksum, ticks */
-    0x01, 0x00, 0x07, 0x00, 0, 0, 0, 0, 0x89, 0x67, 0x45, 0x23, 0x01, 0xCA, 0xDB, 0x08,
+    /* shape id, ticks */
+    0x07, 0x00, 0x89, 0x67, 0x45, 0x23, 0x01, 0xCA, 0xDB, 0x08,
     /* Age, Total, Score */
     0xDE, 0xFF, 0xFF, 0xFF, 0x88, 0x77, 0x66, 0x55, 0x44, 0x33, 0x22, 0x11, 0, 0, 0, 0, 0, 0, 0xF8,
     0xBF,
@@ -37,10 +37,13 @@ static const uint8_t expected_bytes[] = {
     0x01, 0x00, 0x80, 0xB5, 0xF7, 0xF5, 0x7F, 0x9F, 0x08,
     /* Badge */
     0x01, 0x23, 0x45, 0x67, 0x89, 0xAB, 0xCD, 0xEF, 0xFE, 0xDC, 0xBA, 0x98, 0x76, 0x54, 0x32, 0x10,
-    /* ends of FirstName and Photo, data */
-    0x04, 0x00, 0x06, 0x00, 'J', 'u', 'n', 0x00, 0xDE, 0xAD};
+    /* end of FirstName, checksums of data and head, data */
+    0x04, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 0x00, 'J', 'u', 'n', 0x00, 0xDE, 0xAD};
 
-static const uint32_t expected_checksum = UINT32_C(0x57C521BA);
+enum { ACTIVE_AT = 30, DUE_AT = 31, END_AT = 55, DATA_SUM_AT = 56, HEAD_SUM_AT = 60, DATA_AT = 64 };
+
+static const uint32_t expected_data_sum = UINT32_C(0x6D5B387D);
+static const uint32_t expected_head_sum = UINT32_C(0xE82B076F);
 
 static void the_layout_is_the_documented_one(void **state)
 {
@@ -48,12 +51,16 @@ static void the_layout_is_the_documented_one(void **state)
     pt_shape *shape = make_shape(described, PROPERTIES, SHAPE_ID);
     record_bytes record = write_record(shape, fields);
     assert_int_equal(record.size, sizeof expected_bytes);
-    assert_memory_equal(record.data, expected_bytes, 4);
-    assert_memory_equal(record.data + 8, expected_bytes + 8, record.size - 8);
-    assert_int_equal(pt_get_le32(record.data + 4), expected_checksum);
-    uint32_t written = pt_get_le32(record.data + 4);
-    restore_checksum(&record);
-    assert_int_equal(pt_get_le32(record.data + 4), written);
+    assert_memory_equal(record.data, expected_bytes, DATA_SUM_AT);
+    assert_memory_equal(record.data + DATA_AT, expected_bytes + DATA_AT, record.size - DATA_AT);
+    assert_int_equal(pt_get_le32(record.data + DATA_SUM_AT), expected_data_sum);
+    assert_int_equal(pt_get_le32(record.data + HEAD_SUM_AT), expected_head_sum);
+    restore_checksums(&record);
+    assert_int_equal(pt_get_le32(record.data + DATA_SUM_AT), expected_data_sum);
+    assert_int_equal(pt_get_le32(record.data + HEAD_SUM_AT), expected_head_sum);
+    checksum_places found = find_checksums(sample_key(), slice_of(&record));
+    assert_int_equal(found.head, HEAD_SUM_AT);
+    assert_true(found.has_data);
     free(record.data);
     free(shape);
 }
@@ -65,11 +72,31 @@ static void an_inline_description_stands_before_the_values(void **state)
     record_bytes record = write_record(shape, fields);
     uint8_t description[1024];
     size_t size = sample_describe(inline_described, PROPERTIES, description);
-    assert_int_equal(record.size, sizeof expected_bytes + 4 + size);
-    assert_int_equal(pt_get_le16(record.data + 2), 0);
-    assert_int_equal(pt_get_le32(record.data + 16), size);
-    assert_memory_equal(record.data + 20, description, size);
-    assert_memory_equal(record.data + 20 + size, expected_bytes + 16, sizeof expected_bytes - 16);
+    size_t shift = 4 + size;
+    assert_int_equal(record.size, sizeof expected_bytes + shift);
+    assert_int_equal(pt_get_le16(record.data), 0);
+    assert_memory_equal(record.data + 2, expected_bytes + 2, 8);
+    assert_int_equal(pt_get_le32(record.data + 10), size);
+    assert_memory_equal(record.data + 14, description, size);
+    assert_memory_equal(record.data + 10 + shift, expected_bytes + 10, DATA_SUM_AT - 10);
+    assert_int_equal(pt_get_le32(record.data + shift + DATA_SUM_AT), expected_data_sum);
+    assert_memory_equal(record.data + shift + DATA_AT, expected_bytes + DATA_AT,
+                        sizeof expected_bytes - DATA_AT);
+    free(record.data);
+    free(shape);
+}
+
+/* Only a shape with a STRING or BINARY has data and their checksum. */
+static void numbers_have_one_checksum(void **state)
+{
+    (void)state;
+    pt_shape *shape = make_shape(described + 1, PROPERTIES - 2, SHAPE_ID);
+    record_bytes record = write_record(shape, fields + 1);
+    assert_int_equal(record.size, END_AT + 4);
+    assert_memory_equal(record.data, expected_bytes, END_AT);
+    checksum_places found = find_checksums(sample_key(), slice_of(&record));
+    assert_int_equal(found.head, END_AT);
+    assert_false(found.has_data);
     free(record.data);
     free(shape);
 }
@@ -112,7 +139,7 @@ static void an_entity_may_have_no_property(void **state)
     (void)state;
     pt_shape *known = make_shape(NULL, 0, SHAPE_ID);
     pt_shape *inlined = make_shape(NULL, 0, 0);
-    assert_int_equal(pt_record_size(known, NULL), PT_RECORD_HEADER);
+    assert_int_equal(pt_record_size(known, NULL), PT_RECORD_LEAST);
     assert_reads_back(known, NULL);
     assert_reads_back(inlined, NULL);
     free(known);
@@ -162,31 +189,35 @@ static void extreme_values_read_back(void **state)
 static void large_values_read_back(void **state)
 {
     (void)state;
-    enum { LARGE = 70000 };
-    static const sample_property two[] = {{1, PT_STRING, NULL}, {10, PT_BINARY, NULL}};
+    enum { LARGE = 70000, FRAME = 10 + 8 };
+    static const sample_property three[] = {
+        {1, PT_STRING, NULL}, {2, PT_BINARY, NULL}, {10, PT_BINARY, NULL}};
     static const struct {
         size_t text;
         size_t binary;
-        bool wide;
+        size_t last;
+        unsigned width;
     } sizes[] = {
-        {65534, 0, false},     {65535, 0, true},     {0, 65534, false},    {0, 65535, true},
-        {32767, 32767, false}, {32768, 32767, true}, {LARGE, LARGE, true},
+        {0, 0, 0, 0},     {254, 0, 0, 0},       {255, 0, 0, 1},           {0, 254, 0, 0},
+        {0, 255, 0, 1},   {0, 0, 254, 0},       {0, 0, 255, 1},           {65534, 0, 0, 1},
+        {65535, 0, 0, 2}, {0, 65534, 0, 1},     {0, 65535, 0, 2},         {32767, 32766, 1, 1},
+        {0, 0, 65534, 1}, {32768, 0, 32767, 2}, {LARGE, LARGE, LARGE, 2},
     };
     uint8_t *content = malloc(LARGE);
     assert_non_null(content);
     for (unsigned i = 0; i < LARGE; i++) {
         content[i] = (uint8_t)(i * 31);
     }
-    pt_shape *shape = make_shape(two, 2, SHAPE_ID);
+    pt_shape *shape = make_shape(three, 3, SHAPE_ID);
     for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
         pt_field values[] = {
             {.value = {.type = PT_STRING, .bytes = pt_slice_of(content, sizes[i].text)}},
             {.value = {.type = PT_BINARY, .bytes = pt_slice_of(content, sizes[i].binary)}},
+            {.value = {.type = PT_BINARY, .bytes = pt_slice_of(content, sizes[i].last)}},
         };
         record_bytes bytes = write_record(shape, values);
-        assert_int_equal(bytes.data[1], sizes[i].wide);
-        assert_int_equal(bytes.size,
-                         16u + (sizes[i].wide ? 8u : 4u) + sizes[i].text + 1 + sizes[i].binary);
+        assert_int_equal(bytes.size, FRAME + (2u << sizes[i].width) + sizes[i].text + 1 +
+                                         sizes[i].binary + sizes[i].last);
         free(bytes.data);
         assert_reads_back(shape, values);
     }
@@ -211,7 +242,7 @@ static void values_outside_the_record_have_slots(void **state)
     };
     pt_shape *shape = make_shape(outside, 2, SHAPE_ID);
     record_bytes bytes = write_record(shape, values);
-    assert_int_equal(bytes.size, PT_RECORD_HEADER + sizeof expected);
+    assert_int_equal(bytes.size, PT_RECORD_LEAST + sizeof expected);
     assert_memory_equal(bytes.data + PT_RECORD_HEADER, expected, sizeof expected);
     assert_reads_back(shape, values);
     free(bytes.data);
@@ -244,7 +275,7 @@ static void the_largest_record_is_bounded(void **state)
     (void)state;
     static const sample_property two[] = {{1, PT_STRING, NULL}, {10, PT_BINARY, NULL}};
     pt_shape *shape = make_shape(two, 2, SHAPE_ID);
-    size_t frame = 16 + 8 + 1;
+    size_t frame = 10 + 4 + 8 + 1;
     pt_field values[] = {
         {.value = {.type = PT_STRING, .bytes = pt_slice_of(NULL, 1 << 29)}},
         {.value = {.type = PT_BINARY, .bytes = pt_slice_of(NULL, (1 << 29) - frame)}},
@@ -261,59 +292,7 @@ static void the_largest_record_is_bounded(void **state)
     free(shape);
 }
 
-static void assert_corrupt(pt_slice key, const record_bytes *bytes)
-{
-    pt_record record;
-    pt_buffer scratch = {0};
-    assert_int_equal(pt_record_open(&record, key, slice_of(bytes), &source, &scratch),
-                     SQLITE_CORRUPT_VTAB);
-    pt_buffer_free(&scratch);
-}
-
-static void assert_every_flip_is_found(const pt_shape *shape, const pt_field *values)
-{
-    record_bytes bytes = write_record(shape, values);
-    for (size_t bit = 0; bit < bytes.size * 8; bit++) {
-        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        assert_corrupt(sample_key(), &bytes);
-        bytes.data[bit / 8] ^= (uint8_t)(1 << bit % 8);
-    }
-    uint8_t key[13];
-    assert_int_equal(sample_key().size, sizeof key);
-    memcpy(key, sample_key().data, sizeof key);
-    for (size_t bit = 0; bit < sizeof key * 8; bit++) {
-        key[bit / 8] ^= (uint8_t)(1 << bit % 8);
-        assert_corrupt(pt_slice_of(key, sizeof key), &bytes);
-        key[bit / 8] ^= (uint8_t)(1 << bit % 8);
-    }
-    assert_corrupt(pt_slice_of(key, sizeof key - 1), &bytes);
-    assert_corrupt((pt_slice){0}, &bytes);
-    free(bytes.data);
-}
-
-/* Short and long records take different ways through the hash. */
-static void every_flipped_bit_is_found(void **state)
-{
-    (void)state;
-    static const size_t sizes[] = {0, 3, 100, 300, 2000};
-    static const uint8_t content[2000] = {0};
-    pt_shape *known = make_shape(described, PROPERTIES, SHAPE_ID);
-    for (unsigned i = 0; i < sizeof sizes / sizeof sizes[0]; i++) {
-        pt_field values[PROPERTIES];
-        memcpy(values, fields, sizeof values);
-        values[7].value.bytes = pt_slice_of(content, sizes[i]);
-        assert_every_flip_is_found(known, values);
-    }
-    free(known);
-    pt_shape *empty = make_shape(NULL, 0, SHAPE_ID);
-    assert_every_flip_is_found(empty, NULL);
-    free(empty);
-    pt_shape *inlined = make_shape(inline_described, PROPERTIES, 0);
-    assert_every_flip_is_found(inlined, fields);
-    free(inlined);
-}
-
-/* One change to the sample record, whose checksum is then made right again. */
+/* One change to the sample record, whose checksums are then made right again. */
 static void assert_refused(size_t at, const char *change, size_t change_size)
 {
     pt_shape *shape = make_shape(described, PROPERTIES, SHAPE_ID);
@@ -325,31 +304,55 @@ static void assert_refused(size_t at, const char *change, size_t change_size)
     free(shape);
 }
 
-enum { ACTIVE_AT = 36, DUE_AT = 37, ENDS_AT = 61, DATA_AT = 65 };
-
 static void nonsense_under_a_right_checksum_is_refused(void **state)
 {
     (void)state;
-    assert_refused(0, "\0", 1); /* format */
-    assert_refused(0, "\2", 1);
-    assert_refused(1, "\1", 1); /* wide, with narrow ends */
-    assert_refused(1, "\2", 1); /* unknown flags */
-    assert_refused(1, "\x80", 1);
-    assert_refused(2, "\x08\0", 2);                           /* unknown shape */
-    assert_refused(2, "\0\0", 2);                             /* no description */
-    assert_refused(8, "\0\0\0\0\0\0\0\x80", 8);               /* negative time */
-    assert_refused(8, "\x00\x40\x37\xF4\x75\x28\xCA\x2B", 8); /* year 10000 */
+    assert_refused(0, "\x08\0", 2);                           /* unknown shape */
+    assert_refused(0, "\0\0", 2);                             /* no description */
+    assert_refused(2, "\0\0\0\0\0\0\0\x80", 8);               /* negative time */
+    assert_refused(2, "\x00\x40\x37\xF4\x75\x28\xCA\x2B", 8); /* year 10000 */
     assert_refused(ACTIVE_AT, "\2", 1);
     assert_refused(DUE_AT, "\xFF\xFF\xFF\xFF\xFF\xFF\xFF\xFF", 8);
     assert_refused(DUE_AT, "\x00\x40\x37\xF4\x75\x28\xCA\x2B", 8);
-    assert_refused(ENDS_AT, "\7\0\6\0", 4); /* descending */
-    assert_refused(ENDS_AT, "\4\0\7\0", 4); /* beyond the data */
-    assert_refused(ENDS_AT, "\4\0\5\0", 4); /* data left over */
-    assert_refused(ENDS_AT, "\xFF\xFF\6\0", 4);
-    assert_refused(ENDS_AT, "\0\0\6\0", 4); /* a STRING without its NUL */
+    assert_refused(END_AT, "\7", 1); /* beyond the data */
+    assert_refused(END_AT, "\xFF", 1);
+    assert_refused(END_AT, "\0", 1); /* a STRING without its NUL */
+    assert_refused(END_AT, "\3", 1);
     assert_refused(DATA_AT + 3, "!", 1);
 }
 
+static void ends_in_disorder_are_refused(void **state)
+{
+    (void)state;
+    static const sample_property three[] = {
+        {1, PT_BINARY, NULL}, {2, PT_BINARY, NULL}, {10, PT_BINARY, NULL}};
+    static const pt_field values[] = {
+        {.value = {.type = PT_BINARY, .bytes = {(const uint8_t *)"abc", 3}}},
+        {.value = {.type = PT_BINARY, .bytes = {(const uint8_t *)"de", 2}}},
+        {.value = {.type = PT_BINARY, .bytes = {(const uint8_t *)"f", 1}}}};
+    static const struct {
+        uint8_t ends[2];
+        uint8_t bad; /* bit i: property i */
+    } cases[] = {{{3, 5}, 0}, {{5, 3}, 2}, {{7, 5}, 3}, {{3, 7}, 6}, {{6, 6}, 0}, {{0, 0}, 0}};
+    pt_shape *shape = make_shape(three, 3, SHAPE_ID);
+    record_bytes bytes = write_record(shape, values);
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pt_record record;
+        memcpy(bytes.data + PT_RECORD_HEADER, cases[i].ends, 2);
+        restore_checksums(&bytes);
+        assert_int_equal(pt_record_open(&record, sample_key(), slice_of(&bytes), &source, NULL),
+                         SQLITE_OK);
+        for (unsigned p = 0; p < 3; p++) {
+            pt_value value;
+            assert_int_equal(pt_record_value(&record, p, &value),
+                             (cases[i].bad >> p & 1) != 0 ? SQLITE_CORRUPT_VTAB : SQLITE_OK);
+        }
+    }
+    free(bytes.data);
+    free(shape);
+}
+
+/* Under the old checksums; under right ones the last value may be shorter or longer. */
 static void assert_other_lengths_are_refused(const pt_shape *shape, const pt_field *values)
 {
     record_bytes bytes = write_record(shape, values);
@@ -357,12 +360,11 @@ static void assert_other_lengths_are_refused(const pt_shape *shape, const pt_fie
     unsigned sum = 0;
     assert_int_equal(read_all(&bytes, &sum), SQLITE_OK);
     resize(&longer, longer.size + 1);
-    assert_int_equal(read_all(&longer, &sum), SQLITE_CORRUPT_VTAB);
-    free(longer.data);
-    while (bytes.size > PT_RECORD_HEADER) {
-        resize(&bytes, bytes.size - 1);
-        assert_int_equal(read_all(&bytes, &sum), SQLITE_CORRUPT_VTAB);
+    assert_corrupt(sample_key(), &longer);
+    if (shape->variable == 0) {
+        assert_int_equal(read_all(&longer, &sum), SQLITE_CORRUPT_VTAB);
     }
+    free(longer.data);
     while (bytes.size > 1) {
         resize(&bytes, bytes.size - 1);
         assert_corrupt(sample_key(), &bytes);
@@ -370,15 +372,36 @@ static void assert_other_lengths_are_refused(const pt_shape *shape, const pt_fie
     free(bytes.data);
 }
 
+/* Whatever is cut off: every byte of what is left may be read, and no other. */
+static void assert_short_records_do_no_harm(const pt_shape *shape, const pt_field *values)
+{
+    record_bytes bytes = write_record(shape, values);
+    unsigned sum = 0;
+    size_t head = find_checksums(sample_key(), slice_of(&bytes)).head;
+    while (bytes.size > PT_RECORD_LEAST) {
+        resize(&bytes, bytes.size - 1);
+        int rc = read_all(&bytes, &sum);
+        assert_true(rc == SQLITE_CORRUPT_VTAB ||
+                    (rc == SQLITE_OK && bytes.size >= head + CHECKSUM_SIZE));
+    }
+    free(bytes.data);
+}
+
 static void other_lengths_are_refused(void **state)
 {
     (void)state;
-    pt_shape *known = make_shape(described + 1, 1, SHAPE_ID);
+    pt_shape *number = make_shape(described + 1, 1, SHAPE_ID);
+    assert_other_lengths_are_refused(number, fields + 1);
+    assert_short_records_do_no_harm(number, fields + 1);
+    pt_shape *all = make_shape(described, PROPERTIES, SHAPE_ID);
+    assert_other_lengths_are_refused(all, fields);
+    assert_short_records_do_no_harm(all, fields);
     pt_shape *inlined = make_shape(inline_described, PROPERTIES, 0);
-    assert_other_lengths_are_refused(known, fields + 1);
     assert_other_lengths_are_refused(inlined, fields);
+    assert_short_records_do_no_harm(inlined, fields);
     assert_corrupt(sample_key(), &(record_bytes){0});
-    free(known);
+    free(number);
+    free(all);
     free(inlined);
 }
 
@@ -388,16 +411,18 @@ static void assert_any_byte_does_no_harm(const pt_shape *shape)
     unsigned sum = 0;
     unsigned refused = 0;
     for (size_t at = 0; at < bytes.size; at++) {
-        uint8_t original = bytes.data[at];
         for (int c = 0; c < 256; c++) {
-            bytes.data[at] = (uint8_t)c;
-            int rc = read_all(&bytes, &sum);
+            record_bytes copy = {.data = malloc(bytes.size), .size = bytes.size};
+            assert_non_null(copy.data);
+            memcpy(copy.data, bytes.data, bytes.size);
+            copy.data[at] = (uint8_t)c;
+            int rc = read_all(&copy, &sum);
             assert_true(rc == SQLITE_OK || rc == SQLITE_CORRUPT_VTAB);
             refused += rc != SQLITE_OK;
+            free(copy.data);
         }
-        bytes.data[at] = original;
     }
-    assert_true(refused > 1000);
+    assert_true(refused > 500);
     assert_int_equal(read_all(&bytes, &sum), SQLITE_OK);
     free(bytes.data);
 }
@@ -429,10 +454,10 @@ static void random_changes_do_no_harm(void **state)
     for (int i = 0; i < 40000; i++) {
         record_bytes bytes = write_record(shapes[i % 2], fields);
         if (next_random(&seed) % 2 == 0) {
-            resize(&bytes, PT_RECORD_HEADER + next_random(&seed) % (bytes.size + 16));
+            resize(&bytes, PT_RECORD_LEAST + next_random(&seed) % (bytes.size + 16));
         }
         for (uint32_t changes = next_random(&seed) % 6; changes != 0; changes--) {
-            size_t at = 1 + next_random(&seed) % (bytes.size - 1);
+            size_t at = next_random(&seed) % bytes.size;
             bytes.data[at] = (uint8_t)next_random(&seed);
         }
         int rc = read_all(&bytes, &sum);
@@ -577,6 +602,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_layout_is_the_documented_one),
         cmocka_unit_test(an_inline_description_stands_before_the_values),
+        cmocka_unit_test(numbers_have_one_checksum),
         cmocka_unit_test(values_read_back),
         cmocka_unit_test(an_entity_may_have_no_property),
         cmocka_unit_test(extreme_values_read_back),
@@ -584,8 +610,8 @@ int main(void)
         cmocka_unit_test(values_outside_the_record_have_slots),
         cmocka_unit_test(places_that_no_value_has_are_refused),
         cmocka_unit_test(the_largest_record_is_bounded),
-        cmocka_unit_test(every_flipped_bit_is_found),
         cmocka_unit_test(nonsense_under_a_right_checksum_is_refused),
+        cmocka_unit_test(ends_in_disorder_are_refused),
         cmocka_unit_test(other_lengths_are_refused),
         cmocka_unit_test(every_byte_may_be_anything),
         cmocka_unit_test(random_changes_do_no_harm),

@@ -39,7 +39,7 @@ static void close_sample(opened *sample)
 }
 
 /* The record with the others where the bits of `chosen` say so, patched. */
-static record_bytes patched(const opened *sample, unsigned chosen, int64_t ticks)
+static record_bytes patched(opened *sample, unsigned chosen, int64_t ticks)
 {
     record_bytes copy = {.data = malloc(sample->bytes.size), .size = sample->bytes.size};
     assert_non_null(copy.data);
@@ -51,7 +51,7 @@ static record_bytes patched(const opened *sample, unsigned chosen, int64_t ticks
             pt_record_patch(&sample->record, property, &others[i].value, copy.data);
         }
     }
-    pt_record_seal(ticks, sample_key(), copy.data, copy.size);
+    pt_record_seal(&sample->record, ticks, sample_key(), copy.data);
     return copy;
 }
 
@@ -129,7 +129,7 @@ static void large_values_are_not_taken(void **state)
     free(shape);
 }
 
-static bool can_be_read(const pt_record *record)
+static bool can_be_read(pt_record *record)
 {
     for (unsigned i = 0; i < record->shape->count; i++) {
         pt_value value;
@@ -140,23 +140,61 @@ static bool can_be_read(const pt_record *record)
     return true;
 }
 
+/* True for a record that was open before its bytes changed. */
+static bool is_sound_again(pt_record *record)
+{
+    record->data_verified = false;
+    return pt_record_is_sound(record);
+}
+
 static void a_sound_record_is_one_that_can_be_read(void **state)
 {
     (void)state;
     opened sample = open_sample();
-    assert_true(pt_record_is_sound(&sample.record));
+    assert_true(is_sound_again(&sample.record));
     unsigned damaged = 0;
     for (size_t at = PT_RECORD_HEADER; at < sample.bytes.size; at++) {
         uint8_t original = sample.bytes.data[at];
         for (unsigned byte = 0; byte <= UINT8_MAX; byte++) {
             sample.bytes.data[at] = (uint8_t)byte;
-            bool readable = can_be_read(&sample.record);
-            assert_int_equal(pt_record_is_sound(&sample.record), readable);
-            damaged += !readable;
+            bool sound = is_sound_again(&sample.record);
+            sample.record.data_verified = false;
+            assert_int_equal(can_be_read(&sample.record), sound);
+            damaged += !sound;
         }
         sample.bytes.data[at] = original;
     }
-    assert_in_range(damaged, 255, 16 * 256); /* the text's NUL, Boolean, DateTime, ends */
+    /* Data and their checksum; end, Boolean and one byte of DateTime */
+    assert_in_range(damaged, 10 * 255, 13 * 255);
+    close_sample(&sample);
+}
+
+/* A record whose data have another checksum: numbers are patched and the data stay damaged, texts
+ * and binaries are refused. */
+static void damaged_data_stay_damaged(void **state)
+{
+    (void)state;
+    opened sample = open_sample();
+    sample.bytes.data[sample.bytes.size - 1] ^= 1;
+    for (unsigned i = 0; i < PROPERTIES; i++) {
+        const pt_property *property = &sample.shape->properties[i];
+        pt_type type = others[i].value.type;
+        bool in_data = type == PT_STRING || type == PT_BINARY;
+        assert_int_equal(pt_record_can_take(&sample.record, property, &others[i].value), !in_data);
+        if (in_data) {
+            continue;
+        }
+        record_bytes patch = patched(&sample, 1u << i, sample_ticks + 1);
+        pt_record record;
+        pt_value value;
+        assert_int_equal(pt_record_open(&record, sample_key(), slice_of(&patch), &source, NULL),
+                         SQLITE_OK);
+        assert_int_equal(record.ticks, sample_ticks + 1);
+        assert_int_equal(pt_record_value(&record, i, &value), SQLITE_OK);
+        assert_int_equal(pt_record_value(&record, 0, &value), SQLITE_CORRUPT_VTAB);
+        assert_int_equal(pt_record_value(&record, PROPERTIES - 1, &value), SQLITE_CORRUPT_VTAB);
+        free(patch.data);
+    }
     close_sample(&sample);
 }
 
@@ -165,10 +203,7 @@ static void a_record_with_wrong_ends_is_not_patched(void **state)
 {
     (void)state;
     opened sample = open_sample();
-    uint8_t *ends = sample.bytes.data + (sample.record.ends - sample.bytes.data);
-    for (int end = 0; end < 2; end++) {
-        pt_put_le16(ends + 2 * end, UINT16_MAX);
-    }
+    sample.bytes.data[find_checksums(sample_key(), slice_of(&sample.bytes)).head - 5] = 0xFF;
     record_bytes copy = {.data = malloc(sample.bytes.size), .size = sample.bytes.size};
     assert_non_null(copy.data);
     memcpy(copy.data, sample.bytes.data, copy.size);
@@ -194,6 +229,7 @@ int main(void)
         cmocka_unit_test(only_the_same_type_and_size_is_taken),
         cmocka_unit_test(large_values_are_not_taken),
         cmocka_unit_test(a_sound_record_is_one_that_can_be_read),
+        cmocka_unit_test(damaged_data_stay_damaged),
         cmocka_unit_test(a_record_with_wrong_ends_is_not_patched),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -191,7 +191,8 @@ static void newer_formats_are_told_apart(void **state)
     engine->close(store);
 }
 
-/* In one of them table ids have four bytes, in the other one records have no checksums, too. */
+/* In one of them table ids have four bytes and records one checksum, in the other one records have
+ * no checksum. */
 static void older_formats_are_told_apart(void **state)
 {
     (void)state;

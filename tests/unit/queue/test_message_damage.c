@@ -8,6 +8,7 @@
 
 #include "base/seal.h"
 #include "entity/record.h"
+#include "fixtures/record_checksums.h"
 #include "unit/queue/queue_database.h"
 
 /* Lets all messages be visible at once. */
@@ -117,18 +118,19 @@ static void no_record(uint8_t *record, size_t size)
     memset(record, 'x', size);
 }
 
-/* Seals it again, unlike no_record. */
-static void seal_record(MDB_val key, uint8_t *record, size_t size)
-{
-    pt_record_seal((int64_t)pt_get_le64(record + 8), pt_slice_of(key.mv_data, key.mv_size), record,
-                   size);
-}
-
 static void body_without_end(uint8_t *record, size_t size)
 {
     uint8_t *body = memmem(record, size, "first", sizeof "first");
     assert_non_null(body);
     body[sizeof "first" - 1] = 'x';
+}
+
+/* Its checksum stays the one of the old body. */
+static void body_under_wrong_checksum(uint8_t *record, size_t size)
+{
+    uint8_t *body = memmem(record, size, "first", sizeof "first");
+    assert_non_null(body);
+    body[0] = 'F';
 }
 
 /* The time of insertion is the first value of fixed size. */
@@ -157,9 +159,11 @@ static void change_first_message(const char *path, change_record *change)
     assert_int_equal(mdb_cursor_get(cursor, &key, &value, MDB_SET_RANGE), 0);
     assert_true(value.mv_size <= sizeof bytes);
     memcpy(bytes, value.mv_data, value.mv_size);
+    pt_slice name = pt_slice_of(key.mv_data, key.mv_size);
+    checksum_places places = find_checksums(name, pt_slice_of(bytes, value.mv_size));
     change(bytes, value.mv_size);
-    if (change != no_record) {
-        seal_record(key, bytes, value.mv_size);
+    if (change != no_record && change != body_under_wrong_checksum) {
+        restore_checksums_at(places, name, bytes, value.mv_size);
     }
     value.mv_data = bytes;
     assert_int_equal(mdb_cursor_put(cursor, &key, &value, MDB_CURRENT), 0);
@@ -170,7 +174,8 @@ static void change_first_message(const char *path, change_record *change)
 
 static void a_record_that_is_damaged_is_not_in_the_way(void **state)
 {
-    static change_record *const changes[] = {no_record, body_without_end, insertion_at_no_time};
+    static change_record *const changes[] = {no_record, body_without_end, body_under_wrong_checksum,
+                                             insertion_at_no_time};
     char store[PATH_SIZE];
     path_in(*state, "main.db-ptable", store);
     for (size_t i = 0; i < sizeof changes / sizeof changes[0]; i++) {
