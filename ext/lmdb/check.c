@@ -223,10 +223,14 @@ static int check_trees(pt_lmdb_checking *checking, pt_error *error)
 static int check_pages_and_records(pt_lmdb_checking *checking, pt_error *error)
 {
     checking->file.last_page = checking->meta.last_page;
+    int rc = pt_lmdb_check_format(checking, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     checking->dictionary = pt_dictionary_new();
-    int rc = checking->dictionary != NULL && pt_lmdb_check_pages_begin(checking)
-                 ? check_trees(checking, error)
-                 : pt_error_nomem(error);
+    rc = checking->dictionary != NULL && pt_lmdb_check_pages_begin(checking)
+             ? check_trees(checking, error)
+             : pt_error_nomem(error);
     pt_lmdb_check_pages_end(checking);
     pt_dictionary_free(checking->dictionary);
     return rc;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "base/ticks.h"
 #include "entity/edm.h"
+#include "lmdb/opening.h"
 #include "lmdb/page/walk.h"
 
 /* mdb_copy -c writes its copy as commit 1 and keeps our state record, which has the number of the
@@ -58,15 +59,11 @@ static void check_header(main_check *check, pt_slice record)
     case PT_FORMAT_FOREIGN:
         report_main(check, "its header is not that of a ptable store");
         break;
-    case PT_FORMAT_NEWER:
-        report_main(check, "its header was written by a newer version of ptable");
-        break;
-    case PT_FORMAT_OLDER:
-        report_main(check, "its header was written by an older version of ptable");
-        break;
     case PT_FORMAT_DAMAGED:
         report_main(check, "its header is damaged");
         break;
+    case PT_FORMAT_NEWER: /* pt_lmdb_check_format has refused these two */
+    case PT_FORMAT_OLDER:
     case PT_FORMAT_READ_ONLY:
     case PT_FORMAT_OURS:
         break;
@@ -245,24 +242,53 @@ int pt_lmdb_check_main(pt_lmdb_checking *checking, pt_error *error)
     return SQLITE_OK;
 }
 
+/* --- Single records --- */
+
+/* Finds a record of the main database. The entry is valid until the walk ends, which the caller
+ * must end. SQLITE_CORRUPT if it cannot be found, SQLITE_NOMEM, SQLITE_IOERR_READ. */
+static int find_record(pt_lmdb_walk *walk, const pt_lmdb_page_file *file, const pt_lmdb_root *root,
+                       pt_slice key, pt_lmdb_entry *entry, pt_error *error)
+{
+    bool found = false;
+    const pt_lmdb_walk_listener listener = {.problem = pt_lmdb_walk_stop};
+    pt_lmdb_walk_begin(walk, file, "main database", root, pt_slice_compare, &listener);
+    int rc = pt_lmdb_walk_seek(walk, key, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_lmdb_walk_next(walk, entry, &found, error);
+    }
+    return rc == SQLITE_OK && !(found && pt_slice_equal(entry->key, key)) ? SQLITE_CORRUPT : rc;
+}
+
 int pt_lmdb_find_state(const pt_lmdb_page_file *file, const pt_lmdb_root *root,
                        pt_format_state *state, pt_error *error)
 {
     pt_lmdb_walk walk;
     pt_lmdb_entry entry = {0};
-    bool found = false;
-    pt_slice key = pt_format_state_key();
-    const pt_lmdb_walk_listener listener = {.problem = pt_lmdb_walk_stop};
-    pt_lmdb_walk_begin(&walk, file, "main database", root, pt_slice_compare, &listener);
-    int rc = pt_lmdb_walk_seek(&walk, key, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_lmdb_walk_next(&walk, &entry, &found, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = found && pt_slice_equal(entry.key, key) && pt_format_read_state(entry.value, state)
-                 ? SQLITE_OK
-                 : SQLITE_CORRUPT;
+    int rc = find_record(&walk, file, root, pt_format_state_key(), &entry, error);
+    if (rc == SQLITE_OK && !pt_format_read_state(entry.value, state)) {
+        rc = SQLITE_CORRUPT;
     }
     pt_lmdb_walk_end(&walk);
     return rc;
+}
+
+int pt_lmdb_check_format(const pt_lmdb_checking *checking, pt_error *error)
+{
+    pt_lmdb_walk walk;
+    pt_lmdb_entry entry = {0};
+    const pt_lmdb_page_file *file = &checking->file;
+    const pt_lmdb_root *root = &checking->meta.main;
+    if (pt_lmdb_root_judge(root, file->last_page) != NULL) {
+        return SQLITE_OK;
+    }
+    int rc = find_record(&walk, file, root, pt_format_header_key(), &entry, error);
+    pt_format_kind kind = rc == SQLITE_OK ? pt_format_read_header(entry.value) : PT_FORMAT_DAMAGED;
+    pt_lmdb_walk_end(&walk);
+    if (kind == PT_FORMAT_OLDER) {
+        return pt_lmdb_fail_older(error, file->path);
+    }
+    if (kind == PT_FORMAT_NEWER) {
+        return pt_lmdb_fail_newer(error, file->path);
+    }
+    return rc == SQLITE_CORRUPT ? SQLITE_OK : rc;
 }

@@ -13,6 +13,12 @@
  */
 int pt_lmdb_check_main(pt_lmdb_checking *checking, pt_error *error);
 
+/*
+ * Refuses a store of another format with SQLITE_CANTOPEN: what it holds would all seem damaged.
+ * SQLITE_OK also if the header cannot be read; SQLITE_NOMEM, SQLITE_IOERR_READ.
+ */
+int pt_lmdb_check_format(const pt_lmdb_checking *checking, pt_error *error);
+
 /* Reads the record "current" of a main database. SQLITE_CORRUPT if it cannot be read, SQLITE_NOMEM,
  * SQLITE_IOERR_READ. */
 int pt_lmdb_find_state(const pt_lmdb_page_file *file, const pt_lmdb_root *root,

@@ -134,6 +134,20 @@ static int check_opened(pt_lmdb_env *env, const char *path, const struct stat *f
 
 /* --- The databases --- */
 
+int pt_lmdb_fail_older(pt_error *error, const char *path)
+{
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "store %Q was made by an older version of ptable; export its tables with "
+                        "that version and insert them into a new store",
+                        path);
+}
+
+int pt_lmdb_fail_newer(pt_error *error, const char *path)
+{
+    return pt_error_set(error, SQLITE_CANTOPEN,
+                        "store %Q was made by a newer version of ptable; open it with that", path);
+}
+
 static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_error *error)
 {
     MDB_val key = pt_lmdb_val(pt_format_header_key());
@@ -157,14 +171,9 @@ static int open_databases(pt_lmdb_env *env, MDB_txn *txn, const char *path, pt_e
                             "the damage; restore it from a backup",
                             path);
     case PT_FORMAT_OLDER:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q was made by an older version of ptable; export its tables "
-                            "with that version and insert them into a new store",
-                            path);
+        return pt_lmdb_fail_older(error, path);
     case PT_FORMAT_NEWER:
-        return pt_error_set(error, SQLITE_CANTOPEN,
-                            "store %Q was made by a newer version of ptable; open it with that",
-                            path);
+        return pt_lmdb_fail_newer(error, path);
     case PT_FORMAT_READ_ONLY:
         env->read_only = true;
         break;

@@ -20,4 +20,8 @@ int pt_lmdb_open_env(pt_lmdb_env *env, const char *path, int fd, bool writable, 
  * executed, and does what pt_lmdb_map_note_place does. */
 int pt_lmdb_finish_opening(pt_lmdb_env *env, const char *path, pt_error *error);
 
+/* Refuse a store of another format. SQLITE_CANTOPEN. */
+int pt_lmdb_fail_older(pt_error *error, const char *path);
+int pt_lmdb_fail_newer(pt_error *error, const char *path);
+
 #endif

@@ -224,7 +224,7 @@ struct pt_engine {
      * engine then never reads it through memory that a damaged file could make unreadable. Adds
      * problems with the engine's own structures to the report. *complete is false if some records
      * could not be read. `watch` may be NULL. SQLITE_CANTOPEN if no version of the file can be
-     * read; SQLITE_INTERRUPT.
+     * read or the store has another format; SQLITE_INTERRUPT.
      */
     int (*check)(const char *path, pt_store *store, const pt_watch *watch,
                  const pt_check_visitor *visitor, pt_check_report *report, bool *complete,
