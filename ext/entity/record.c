@@ -23,7 +23,7 @@ static inline uint32_t data_checksum(const uint8_t *data, size_t size)
 }
 
 /* Hashes key and head that do not lie one after the other. */
-static uint64_t hash_apart(pt_slice key, pt_slice head)
+__attribute__((noinline)) static uint64_t hash_apart(pt_slice key, pt_slice head)
 {
     size_t size = key.size + head.size;
     if (size <= GATHERED_MAX) {
@@ -45,7 +45,7 @@ static inline uint32_t sum_of_sizes(pt_slice key, size_t size)
     return (uint32_t)(size + (key.size << KEY_SIZE_SHIFT));
 }
 
-__attribute__((noinline)) static uint32_t head_checksum(pt_slice key, pt_slice head, size_t size)
+static inline uint32_t head_checksum(pt_slice key, pt_slice head, size_t size)
 {
     uint64_t hash = key.data + key.size == head.data ? XXH3_64bits(key.data, key.size + head.size)
                                                      : hash_apart(key, head);
@@ -361,18 +361,16 @@ static uint8_t *put_data(uint8_t *at, const pt_value *value)
 
 static uint8_t *put_end(uint8_t *at, uint32_t end, unsigned width)
 {
-    switch (width) {
-    case 0:
+    if (width == 0) {
         *at = (uint8_t)end;
-        break;
-    case 1:
-        pt_put_le16(at, (uint16_t)end);
-        break;
-    default:
-        pt_put_le32(at, end);
-        break;
+        return at + sizeof(uint8_t);
     }
-    return at + ((size_t)1 << width);
+    if (width == 1) {
+        pt_put_le16(at, (uint16_t)end);
+        return at + sizeof(uint16_t);
+    }
+    pt_put_le32(at, end);
+    return at + sizeof(uint32_t);
 }
 
 /* Writes the values and the checksum of the data. */
