@@ -5,7 +5,8 @@
 
 int pt_report_damage(pt_slice logical_key, pt_error *error)
 {
-    pt_keys keys = pt_keys_of(logical_key);
+    pt_keys_excerpts excerpts;
+    pt_keys keys = pt_keys_for_message(logical_key, &excerpts);
     pt_error_set(error, SQLITE_CORRUPT_VTAB,
                  "the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the store; "
                  "DELETE or REPLACE it, or restore the store from a backup",
@@ -15,7 +16,8 @@ int pt_report_damage(pt_slice logical_key, pt_error *error)
 
 int pt_report_damaged_property(pt_slice logical_key, pt_slice name, pt_error *error)
 {
-    pt_keys keys = pt_keys_of(logical_key);
+    pt_keys_excerpts excerpts;
+    pt_keys keys = pt_keys_for_message(logical_key, &excerpts);
     pt_error_set(
         error, SQLITE_CORRUPT_VTAB,
         "property %Q of the entity with PartitionKey '%.*s', RowKey '%.*s' is damaged in the "

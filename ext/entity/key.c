@@ -394,3 +394,20 @@ bool pt_key_is_valid_text(pt_slice text)
     }
     return true;
 }
+
+/* Returns the key, or its excerpt if it is not valid. */
+static pt_slice key_or_excerpt(pt_slice key, char excerpt[PT_EXCERPT_SIZE])
+{
+    if (pt_key_is_valid_text(key)) {
+        return key;
+    }
+    pt_excerpt(key, excerpt);
+    return pt_slice_text(excerpt);
+}
+
+pt_keys pt_keys_for_message(pt_slice logical, pt_keys_excerpts *excerpts)
+{
+    pt_keys keys = pt_keys_of(logical);
+    return (pt_keys){.partition = key_or_excerpt(keys.partition, excerpts->partition),
+                     .row = key_or_excerpt(keys.row, excerpts->row)};
+}

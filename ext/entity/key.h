@@ -188,6 +188,15 @@ pt_keys pt_keys_of(pt_slice logical);
 enum { PT_KEYS_TEXT_SIZE = 4 * PT_EXCERPT_SIZE + 40 };
 void pt_keys_describe(pt_keys keys, char text[PT_KEYS_TEXT_SIZE]);
 
+typedef struct pt_keys_excerpts {
+    char partition[PT_EXCERPT_SIZE];
+    char row[PT_EXCERPT_SIZE];
+} pt_keys_excerpts;
+
+/* Returns both keys as whole texts for a message. A damaged key may not be UTF-8: instead of it
+ * returns its excerpt, which is written to `excerpts`. */
+pt_keys pt_keys_for_message(pt_slice logical, pt_keys_excerpts *excerpts);
+
 /* The table id and PartitionKey at the start of a logical key. */
 pt_slice pt_key_partition(pt_slice logical);
 

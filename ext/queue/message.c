@@ -130,7 +130,8 @@ bool pt_message_make_key(const pt_message *message, uint32_t table_id, pt_buffer
 
 int pt_message_report_damage(pt_slice key, pt_error *error)
 {
-    pt_keys keys = pt_keys_of(key);
+    pt_keys_excerpts excerpts;
+    pt_keys keys = pt_keys_for_message(key, &excerpts);
     return pt_error_set(error, SQLITE_CORRUPT_VTAB,
                         "the entity with PartitionKey '%.*s', RowKey '%.*s' of the queue's table "
                         "is not a message; restore the store from a backup, or process the other "

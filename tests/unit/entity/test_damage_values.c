@@ -4,9 +4,11 @@
  */
 #include "fixtures/store_fixture.h"
 
+#include "entity/damage.h"
 #include "entity/record.h"
 #include "fixtures/connection.h"
 #include "fixtures/record_checksums.h"
+#include "queue/message.h"
 
 static sqlite3 *db;
 
@@ -243,6 +245,34 @@ static void names_that_occur_twice_are_reported(void **state)
     run_sql(db, "DELETE FROM t");
 }
 
+/* Some programs, such as Python, cannot take a message that is not UTF-8: they would show another
+ * error. */
+static void a_message_about_a_damaged_key_is_utf8(void **state)
+{
+    (void)state;
+    const pt_slice key = pt_slice_of("\1p\xEB\0r\xFF'", 7);
+    uint8_t bytes[PT_RECORD_LEAST] = {0};
+    pt_error told = PT_ERROR_NONE;
+    run_sql(db, "INSERT INTO t(PartitionKey, RowKey, n) VALUES ('p', '1', 1)");
+    pt_store *store = open_store(fixture_path);
+    lock_store(store);
+    pt_writer *writer = begin_write(store);
+    assert_ok(engine->write_put(writer, key, pt_slice_of(bytes, sizeof bytes), &error));
+    commit_write(writer);
+    engine->unlock(store);
+    engine->close(store);
+    assert_int_equal(sqlite3_exec(db, "SELECT n FROM t", NULL, NULL, NULL), SQLITE_CORRUPT);
+    assert_non_null(strstr(sqlite3_errmsg(db), "the entity with PartitionKey 'p?', RowKey 'r?'' is "
+                                               "damaged in the store"));
+    assert_int_equal(pt_report_damaged_property(key, pt_slice_text("n"), &told),
+                     SQLITE_CORRUPT_VTAB);
+    assert_non_null(strstr(told.message, "PartitionKey 'p?', RowKey 'r?'' is damaged"));
+    pt_error_clear(&told);
+    assert_int_equal(pt_message_report_damage(key, &told), SQLITE_CORRUPT_VTAB);
+    assert_non_null(strstr(told.message, "PartitionKey 'p?', RowKey 'r?'' of the queue's table"));
+    pt_error_clear(&told);
+}
+
 int main(void)
 {
     const struct CMUnitTest tests[] = {
@@ -252,6 +282,7 @@ int main(void)
         TEST(a_damaged_head_is_found_by_what_reads_the_record),
         TEST(entities_with_impossible_values_are_repaired),
         TEST(names_that_occur_twice_are_reported),
+        TEST(a_message_about_a_damaged_key_is_utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
