@@ -449,7 +449,9 @@ static int bag_from_template(pt_table *table, pt_error *error)
     if (!pt_bag_reserve(&table->bag, count)) {
         return pt_error_nomem(error);
     }
-    memcpy(table->bag.fields, table->alike.fields, count * sizeof *table->bag.fields);
+    if (count != 0) {
+        memcpy(table->bag.fields, table->alike.fields, count * sizeof *table->bag.fields);
+    }
     table->bag.count = count;
     return SQLITE_OK;
 }
