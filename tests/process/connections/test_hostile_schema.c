@@ -403,7 +403,7 @@ static void sizes_have_bounds(void **state)
     run(db, "CREATE VIRTUAL TABLE t USING ptable(V Int32); INSERT INTO t VALUES('p', 'a', 1)");
     alarm(PATIENCE_SECONDS);
     fails(db, SQLITE_ERROR,
-          "SELECT count(*) FROM t WHERE PartitionKey GLOB hex(zeroblob(2000000)) || '*'");
+          "SELECT count(*) FROM t WHERE PartitionKey GLOB 'p*' || hex(zeroblob(2000000))");
     says(db, "too complex");
     assert_number(db, 0,
                   "SELECT count(*) FROM t WHERE pt_starts_with(RowKey, hex(zeroblob(2000000)))");
