@@ -10,6 +10,7 @@ SQLITE_EXTENSION_INIT1
 #include <stdbool.h>
 
 #include "functions/functions.h"
+#include "module/module.h"
 #include "ptable_service.h"
 #include "service/account_functions.h"
 #include "service/accounts_table.h"
@@ -18,23 +19,6 @@ SQLITE_EXTENSION_INIT1
 #include "service/tables_table.h"
 
 enum { OLDEST_SQLITE_FOR_SERVICE = 3040000 };
-
-/* *service = true if the connection has this library, *ptable if it has the other one, whose
- * functions are there then, too. SQLITE_OK or SQLITE_NOMEM. */
-static int find_modules(sqlite3 *db, bool *service, bool *ptable)
-{
-    sqlite3_stmt *modules = NULL;
-    *service = false;
-    *ptable = false;
-    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
-    while (rc == SQLITE_OK && sqlite3_step(modules) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(modules, 0);
-        *service = *service || sqlite3_stricmp(name, PT_REMOTE_MODULE) == 0;
-        *ptable = *ptable || sqlite3_stricmp(name, "ptable") == 0;
-    }
-    int end = sqlite3_finalize(modules);
-    return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
-}
 
 static int register_module(sqlite3 *db, pt_service *service, const char *name,
                            const sqlite3_module *module)
@@ -80,18 +64,20 @@ static int fail_service_load(pt_error *error, char **message)
 static int load_service_into(sqlite3 *db, char **message)
 {
     pt_error error = PT_ERROR_NONE;
-    bool loaded;
-    bool ptable;
+    /* Functions of the other library are there with its module. */
+    static const char *const names[] = {PT_REMOTE_MODULE, "ptable"};
+    enum { SERVICE, PTABLE, MODULES };
+    bool found[MODULES];
     if (sqlite3_libversion_number() < OLDEST_SQLITE_FOR_SERVICE) {
         pt_error_set(&error, SQLITE_ERROR, "needs SQLite 3.40.0 or newer, this is %s",
                      sqlite3_libversion());
         return fail_service_load(&error, message);
     }
-    if (find_modules(db, &loaded, &ptable) != SQLITE_OK) {
+    if (pt_module_find(db, names, found, MODULES) != SQLITE_OK) {
         pt_error_nomem(&error);
         return fail_service_load(&error, message);
     }
-    if (loaded) {
+    if (found[SERVICE]) {
         return SQLITE_OK;
     }
     pt_service *service = pt_service_new(db);
@@ -99,7 +85,7 @@ static int load_service_into(sqlite3 *db, char **message)
         pt_error_nomem(&error);
         return fail_service_load(&error, message);
     }
-    int rc = register_service(db, service, ptable, &error);
+    int rc = register_service(db, service, found[PTABLE], &error);
     pt_service_release(service);
     return rc == SQLITE_OK ? rc : fail_service_load(&error, message);
 }

@@ -243,17 +243,12 @@ int pt_companion_register(sqlite3 *db, pt_connection *connection, pt_error *erro
 
 int pt_companion_is_registered(sqlite3 *db, bool *registered, bool *functions)
 {
-    sqlite3_stmt *modules = NULL;
-    *registered = false;
-    *functions = false;
-    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
-    while (rc == SQLITE_OK && sqlite3_step(modules) == SQLITE_ROW) {
-        const char *name = (const char *)sqlite3_column_text(modules, 0);
-        *registered = *registered || sqlite3_stricmp(name, COMPANION) == 0;
-        *functions = *functions || sqlite3_stricmp(name, "pt_service") == 0;
-    }
-    int end = sqlite3_finalize(modules);
-    return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+    static const char *const names[] = {COMPANION, "pt_service"};
+    bool found[2];
+    int rc = pt_module_find(db, names, found, 2);
+    *registered = found[0];
+    *functions = found[1];
+    return rc;
 }
 
 /* --- Joining a transaction --- */

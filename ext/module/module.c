@@ -89,6 +89,23 @@ int pt_module_finish(sqlite3 *db, sqlite3_stmt *statement, bool done, const char
     return rc;
 }
 
+int pt_module_find(sqlite3 *db, const char *const *names, bool *found, int count)
+{
+    sqlite3_stmt *modules = NULL;
+    for (int i = 0; i < count; i++) {
+        found[i] = false;
+    }
+    int rc = sqlite3_prepare_v2(db, "PRAGMA module_list", -1, &modules, NULL);
+    while (rc == SQLITE_OK && sqlite3_step(modules) == SQLITE_ROW) {
+        const char *name = (const char *)sqlite3_column_text(modules, 0);
+        for (int i = 0; i < count; i++) {
+            found[i] = found[i] || sqlite3_stricmp(name, names[i]) == 0;
+        }
+    }
+    int end = sqlite3_finalize(modules);
+    return rc == SQLITE_NOMEM || end == SQLITE_NOMEM ? SQLITE_NOMEM : SQLITE_OK;
+}
+
 bool pt_module_is_ignored(sqlite3_stmt *statement)
 {
     return sqlite3_column_count(statement) == 0;

@@ -51,6 +51,12 @@ int pt_module_prepare(sqlite3 *db, char *sql, sqlite3_stmt **statement, pt_error
 int pt_module_finish(sqlite3 *db, sqlite3_stmt *statement, bool done, const char *needs,
                      pt_error *error);
 
+/*
+ * Finds out which modules of these names the connection has, in one statement. If that cannot be
+ * found out, none. SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_module_find(sqlite3 *db, const char *const *names, bool *found, int count);
+
 /* True if an authorizer's SQLITE_IGNORE has made a prepared statement do nothing. The statement
  * must be one that returns columns. */
 bool pt_module_is_ignored(sqlite3_stmt *statement);

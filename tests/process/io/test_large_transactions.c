@@ -10,6 +10,7 @@
 #include "faults/system_calls.h"
 #include "fixtures/child.h"
 #include "fixtures/folder.h"
+#include "fixtures/process_status.h"
 
 enum {
     MIB = 1 << 20,
@@ -93,14 +94,7 @@ static void forget_peak(void)
 
 static int64_t peak_mib(void)
 {
-    char line[128];
-    long long kib = -1;
-    FILE *status = fopen("/proc/self/status", "r");
-    assert_non_null(status);
-    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "VmHWM: %lld", &kib) != 1) {
-    }
-    fclose(status);
-    return kib / 1024;
+    return process_status_kib("VmHWM") / 1024;
 }
 
 /* Sanitizers keep memory of their own for each byte. */

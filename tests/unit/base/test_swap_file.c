@@ -11,6 +11,7 @@
 #include "fixtures/child.h"
 #include "fixtures/folder.h"
 #include "fixtures/open_files.h"
+#include "fixtures/process_status.h"
 
 enum { MIB = 1 << 20, PIECE = 1 * MIB, CHUNK = 16 * MIB };
 
@@ -172,14 +173,7 @@ static void pieces_are_given_back_from_the_newest(void **state)
 /* KiB of mapped files that are in memory. */
 static int64_t file_kib(void)
 {
-    char line[128];
-    long long kib = -1;
-    FILE *status = fopen("/proc/self/status", "r");
-    assert_non_null(status);
-    while (fgets(line, sizeof line, status) != NULL && sscanf(line, "RssFile: %lld", &kib) != 1) {
-    }
-    fclose(status);
-    return kib;
+    return process_status_kib("RssFile");
 }
 
 static void what_is_put_aside_is_not_in_memory(void **state)
