@@ -13,7 +13,8 @@ enum {
     POLL_MILLISECONDS = 100, /* an interruption is noticed within this time */
     IDLE_SECONDS = 3,        /* servers close idle connections, some after 5 seconds */
     HEADERS_MAX = 65536,
-    SPARE_HANDLES = 16,
+    CONNECTIONS = 128, /* kept for later requests */
+    SPARE_HANDLES = 32,
 };
 
 struct pt_http {
@@ -90,7 +91,7 @@ static bool open_pool(pt_http *http)
     if (http->multi == NULL) {
         http->multi = curl_multi_init();
         if (http->multi != NULL) {
-            curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)SPARE_HANDLES);
+            curl_multi_setopt(http->multi, CURLMOPT_MAXCONNECTS, (long)CONNECTIONS);
         }
     }
     return http->multi != NULL;

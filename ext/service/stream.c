@@ -4,7 +4,7 @@
 
 #include "entity/key.h"
 
-enum { PAGE_MAX = 1000, FIRST_ABOVE_SURROGATES = 0xEE /* first byte in UTF-8 */ };
+enum { FIRST_ABOVE_SURROGATES = 0xEE /* first byte in UTF-8 */ };
 
 /* --- Requests --- */
 
@@ -18,6 +18,13 @@ static bool copy_span(pt_stream *stream, const pt_key_span *span)
            stream->span.keys.high.data != NULL;
 }
 
+bool pt_stream_is_point(const pt_stream_query *query, const pt_key_span *span)
+{
+    pt_slice row;
+    return query->filter.data == NULL && pt_query_is_point(span, &row) &&
+           pt_query_has_url(span->partition, row);
+}
+
 int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span *span,
                    pt_error *error)
 {
@@ -26,9 +33,7 @@ int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span 
     if (!copy_span(stream, span)) {
         return pt_error_nomem(error);
     }
-    pt_slice row;
-    stream->point =
-        pt_query_is_point(&stream->span, &row) && pt_query_has_url(stream->span.partition, row);
+    stream->point = pt_stream_is_point(query, span);
     return SQLITE_OK;
 }
 
@@ -47,10 +52,23 @@ static void add_parameter(pt_buffer *query, const char *name, pt_slice value)
     pt_query_append_encoded(query, value);
 }
 
+static void join_condition(pt_buffer *filter, pt_slice condition)
+{
+    if (condition.size == 0) {
+        return;
+    }
+    bool first = filter->size == 0;
+    pt_buffer_append_text(filter, first ? "" : " and (");
+    pt_buffer_append_slice(filter, condition);
+    pt_buffer_append_text(filter, first ? "" : ")");
+}
+
 static void add_filter(pt_stream *stream, pt_buffer *query)
 {
     pt_buffer filter = {0};
     pt_query_append_filter(&filter, &stream->span, stream->query->rows);
+    join_condition(&filter, stream->query->condition);
+    join_condition(&filter, stream->query->filter);
     if (filter.size != 0) {
         add_parameter(query, "$filter", pt_buffer_slice(&filter));
     }
@@ -62,7 +80,7 @@ static void add_filter(pt_stream *stream, pt_buffer *query)
 static void add_top(const pt_stream *stream, pt_buffer *query)
 {
     int64_t top = stream->query->top;
-    if (top > 0 && top < PAGE_MAX && !stream->has_token) {
+    if (top > 0 && top < PT_PAGE_ENTITIES_MAX && !stream->has_token) {
         char digits[24];
         sqlite3_snprintf(sizeof digits, digits, "%lld", (long long)top);
         add_parameter(query, "$top", pt_slice_text(digits));
@@ -102,30 +120,29 @@ static void describe_page_call(pt_stream *stream)
     }
 }
 
-static int count_request(pt_stream_query *query, pt_error *error)
+bool pt_stream_may_send(const pt_stream_query *query)
 {
-    if (query->max_requests == 0 || query->requests < query->max_requests) {
-        query->requests++;
+    return query->max_requests == 0 || query->requests < query->max_requests;
+}
+
+int pt_stream_prefetch(pt_stream *stream, pt_error *error)
+{
+    pt_stream_query *query = stream->query;
+    if (stream->finished || stream->call.http != NULL || !pt_stream_may_send(query)) {
         return SQLITE_OK;
     }
+    query->requests++;
+    describe_page_call(stream);
+    return pt_call_send(&stream->call, error);
+}
+
+static int refuse_more_requests(const pt_stream_query *query, pt_error *error)
+{
     return pt_error_set(error, SQLITE_ERROR,
                         "the statement needs more than %lld requests, which max_requests forbids; "
                         "add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
                         "table with a larger max_requests",
                         (long long)query->max_requests);
-}
-
-int pt_stream_prefetch(pt_stream *stream, pt_error *error)
-{
-    if (stream->finished || stream->call.http != NULL) {
-        return SQLITE_OK;
-    }
-    int rc = count_request(stream->query, error);
-    if (rc != SQLITE_OK) {
-        return rc;
-    }
-    describe_page_call(stream);
-    return pt_call_send(&stream->call, error);
 }
 
 /* --- Replies --- */
@@ -159,11 +176,42 @@ static bool is_missing_entity(const pt_stream *stream, const pt_http_reply *repl
            pt_refusal_has_code(refusal, "ResourceNotFound");
 }
 
+/* True if the page after the one that comes just now will certainly be read, or very probably: many
+ * statements stop in their first page, few in a later one. */
+static bool will_read_on(const pt_stream *stream)
+{
+    const pt_stream_query *query = stream->query;
+    return query->top == 0 ? stream->pages > 0 : query->missing > PT_PAGE_ENTITIES_MAX;
+}
+
+/* Takes the page out of a reply, and asks for the one after it before reading it. */
+static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
+{
+    int rc = stream->point ? SQLITE_OK : keep_continuation(stream, reply, error);
+    stream->finished = stream->finished || stream->point;
+    pt_buffer body = reply->body;
+    reply->body = (pt_buffer){0};
+    pt_call_end(&stream->call);
+    if (rc == SQLITE_OK && will_read_on(stream)) {
+        rc = pt_stream_prefetch(stream, error);
+    }
+    stream->pages++;
+    if (rc == SQLITE_OK) {
+        rc = pt_page_add(&stream->page, &body, stream->point ? PT_PAGE_OF_ONE : PT_PAGE_OF_ENTITIES,
+                         error);
+    }
+    pt_buffer_free(&body);
+    return rc;
+}
+
 /* Adds the next page to the entities that are there. */
 static int receive_page(pt_stream *stream, pt_error *error)
 {
     pt_http_reply *reply;
     int rc = pt_stream_prefetch(stream, error);
+    if (rc == SQLITE_OK && stream->call.http == NULL) {
+        rc = refuse_more_requests(stream->query, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_call_receive(&stream->call, &reply, error);
     }
@@ -175,17 +223,8 @@ static int receive_page(pt_stream *stream, pt_error *error)
         pt_call_end(&stream->call);
         return SQLITE_OK;
     }
-    if (!pt_call_has_succeeded(reply)) {
-        return pt_call_fail(&stream->call, reply, error);
-    }
-    rc = stream->point ? SQLITE_OK : keep_continuation(stream, reply, error);
-    stream->finished = stream->finished || stream->point;
-    if (rc == SQLITE_OK) {
-        rc = pt_page_add(&stream->page, &reply->body,
-                         stream->point ? PT_PAGE_OF_ONE : PT_PAGE_OF_ENTITIES, error);
-    }
-    pt_call_end(&stream->call);
-    return rc;
+    return pt_call_has_succeeded(reply) ? take_page(stream, reply, error)
+                                        : pt_call_fail(&stream->call, reply, error);
 }
 
 /* --- Order --- */
@@ -257,11 +296,14 @@ static int order_group(pt_stream *stream, pt_error *error)
 
 /* --- Entities --- */
 
-/* Half of the page is read: the next one can be on its way meanwhile. */
+/* True if the next page should be on its way now: half of this one is read, or a LIMIT wants more
+ * entities than it has. The first page of a LIMIT may be enough, even if it is small. */
 static bool wants_next_page(const pt_stream *stream)
 {
-    bool few = stream->query->top > 0; /* perhaps no more are wanted */
-    return !few && stream->at == stream->page.count / 2 + 1;
+    const pt_stream_query *query = stream->query;
+    size_t left = stream->page.count - stream->at;
+    bool enough = query->top != 0 && (query->missing != 0 || stream->pages == 1);
+    return enough ? query->missing > (int64_t)left : stream->at == (stream->page.count + 1) / 2;
 }
 
 static int fill_page(pt_stream *stream, pt_error *error)
@@ -304,6 +346,7 @@ void pt_stream_close(pt_stream *stream)
     pt_call_end(&stream->call);
     pt_page_clear(&stream->page);
     pt_arena_clear(&stream->arena);
+    stream->pages = 0;
     stream->has_token = false;
     stream->has_next_partition = false;
     stream->has_next_row = false;

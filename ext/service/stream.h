@@ -8,15 +8,20 @@
 #include "service/page.h"
 #include "service/query_text.h"
 
+enum { PT_PAGE_ENTITIES_MAX = 1000 };
+
 /* What all streams of a cursor have in common. */
 typedef struct pt_stream_query {
     pt_service *service;
     pt_request_subject subject;
     const char *select;           /* names of properties; "": all */
     const pt_key_condition *rows; /* beside spans of several partitions; NULL: none */
+    pt_slice filter;              /* a $filter that each request must have; data NULL: none */
+    pt_slice condition;           /* one more, which SQLite checks again; size 0: none */
     int64_t timeout;
     int64_t retries;
-    int64_t top;          /* entities wanted at first; 0: not known */
+    int64_t top;          /* entities that SQLite wants, by LIMIT and OFFSET; 0: not known */
+    int64_t missing;      /* of them: not yet given */
     int64_t max_requests; /* of the statement; 0: any number */
     int64_t requests;     /* so far */
 } pt_stream_query;
@@ -27,6 +32,7 @@ typedef struct pt_stream {
     pt_arena arena; /* holds the bytes of `span` */
     pt_key_span span;
     bool point;     /* one entity, asked for by its URL */
+    int64_t pages;  /* that came */
     bool has_token; /* one of these came with the last page */
     bool has_next_partition;
     bool has_next_row;
@@ -39,16 +45,23 @@ typedef struct pt_stream {
     size_t ordered; /* entities before this one are in SQLite's order */
 } pt_stream;
 
+/* True if the span is one entity that is asked for by its URL. */
+bool pt_stream_is_point(const pt_stream_query *query, const pt_key_span *span);
+
 /* Begins a stream, which copies the span. Sends nothing. SQLITE_OK, SQLITE_NOMEM. */
 int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span *span,
                    pt_error *error);
 
-/* Sends the request for the next page if none is under way, so that the reply is there sooner.
- * SQLITE_ERROR if the statement needs more requests than max_requests; codes of pt_call_send. */
+/* True if max_requests allows another request. */
+bool pt_stream_may_send(const pt_stream_query *query);
+
+/* Sends the request for the next page if none is under way, so that the reply is there sooner. Does
+ * nothing if max_requests forbids it: perhaps the page is not needed. Codes of pt_call_send. */
 int pt_stream_prefetch(pt_stream *stream, pt_error *error);
 
-/* Moves to the next entity, which stays valid until the next call. *entity = NULL at the end. Codes
- * as pt_stream_prefetch, pt_call_receive, pt_call_fail and pt_page_add. */
+/* Moves to the next entity, which stays valid until the next call. *entity = NULL at the end.
+ * SQLITE_ERROR if the statement needs more requests than max_requests; codes of pt_call_send,
+ * pt_call_receive, pt_call_fail and pt_page_add. */
 int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *error);
 
 /* Ends what is under way, and keeps memory for the next pt_stream_open. */

@@ -1,0 +1,342 @@
+#include "faults/failing_malloc.h"
+#include "unit/service/remote_database.h"
+
+#define CREATE "CREATE VIRTUAL TABLE Employee USING pt_service(Name String, Age Int32, account=hr"
+
+/* --- A service with partitions a to z of entities 1 to 9 --- */
+
+/* The constant after `name` in a request, or "". */
+static const char *constant_of(const char *request, const char *name)
+{
+    static char text[2][32];
+    static int turn;
+    char *value = text[turn ^= 1];
+    const char *at = strstr(request, name);
+    const char *end = at != NULL ? strpbrk(at += strlen(name), "%'") : NULL;
+    snprintf(value, sizeof text[0], "%.*s", end != NULL ? (int)(end - at) : 0,
+             at != NULL ? at : "");
+    return value;
+}
+
+static char *answer_partition(const char *request)
+{
+    const char *partition = constant_of(request, "PartitionKey%20eq%20%27");
+    return PAGE(NO_MORE, partition, "1", partition, "2");
+}
+
+static char *answer_entity(const char *request)
+{
+    const char *partition = constant_of(request, "(PartitionKey='");
+    const char *row = constant_of(request, "RowKey='");
+    if (strcmp(row, "none") < 0) {
+        char *body = canned_format("{\"PartitionKey\":\"%s\",\"RowKey\":\"%s\",\"Age\":%d}",
+                                   partition, row, atoi(row));
+        char *reply = canned_reply(200, "", body);
+        free(body);
+        return reply;
+    }
+    return canned_reply(404, "x-ms-error-code: ResourceNotFound\r\n", "");
+}
+
+static char *answer_keys(const char *request, int number)
+{
+    (void)number;
+    return strstr(request, "RowKey='") != NULL ? answer_entity(request) : answer_partition(request);
+}
+
+/* --- Several requests at once --- */
+
+static int awaited; /* requests without reply that are let go together */
+
+/* Answers nothing before so many requests are there; then the newest first. */
+static char *answer_together(const char *request, int number)
+{
+    if (number % awaited != 0) {
+        return CANNED_SILENCE;
+    }
+    for (int i = canned.open_count - 1; i >= 0; i--) {
+        if (canned.open[i].request != request) {
+            assert_true(canned_send(canned.open[i].socket, answer_keys(canned.open[i].request, 0)));
+        }
+    }
+    return answer_keys(request, 0);
+}
+
+static void points_are_asked_for_sixteen_at_once(void **state)
+{
+    (void)state;
+    awaited = 16;
+    open_remote(answer_together);
+    expect_sql(CREATE ", timeout=20)", "");
+    expect_sql("WITH RECURSIVE n(i) AS (VALUES (10) UNION ALL SELECT i + 1 FROM n WHERE i < 41) "
+               "SELECT count(*), min(RowKey), max(RowKey), sum(Age) FROM Employee WHERE "
+               "PartitionKey = 'p' AND RowKey IN (SELECT i FROM n)",
+               "32 10 41 816\n");
+    assert_int_equal(canned_take_requests(), 32);
+    close_remote();
+}
+
+static void partitions_are_read_eight_at_once_in_order(void **state)
+{
+    (void)state;
+    awaited = 8;
+    open_remote(answer_together);
+    expect_sql(CREATE ", timeout=20)", "");
+    expect_sql("SELECT group_concat(PartitionKey || RowKey, ' ') FROM (SELECT * FROM Employee "
+               "WHERE PartitionKey IN ('h', 'c', 'b', 'g', 'a', 'd', 'e', 'f') ORDER BY "
+               "PartitionKey, RowKey)",
+               "a1 a2 b1 b2 c1 c2 d1 d2 e1 e2 f1 f2 g1 g2 h1 h2\n");
+    assert_int_equal(canned_take_requests(), 8);
+    awaited = 3;
+    expect_sql("CREATE VIRTUAL TABLE Three USING pt_service(account=hr, parallel=3, timeout=20)",
+               "");
+    expect_sql("SELECT count(*) FROM Three WHERE PartitionKey IN ('a', 'b', 'c')", "6\n");
+    close_remote();
+}
+
+/* --- LIMIT --- */
+
+#define PARTITIONS "('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j')"
+
+static void a_limit_asks_for_what_it_needs(void **state)
+{
+    (void)state;
+    open_remote(answer_keys);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT PartitionKey, RowKey FROM Employee WHERE PartitionKey IN " PARTITIONS
+               " LIMIT 2",
+               "a 1\na 2\n");
+    assert_int_equal(canned_take_requests(), 1);
+    /* One partition, then two, then four. */
+    expect_sql("SELECT PartitionKey, RowKey FROM Employee WHERE PartitionKey IN " PARTITIONS
+               " LIMIT 1 OFFSET 6",
+               "d 1\n");
+    assert_int_equal(canned_take_requests(), 7);
+    /* As many pages as the rows may be on. */
+    expect_sql("SELECT count(*) FROM (SELECT 1 FROM Employee WHERE PartitionKey IN " PARTITIONS
+               " LIMIT 2001)",
+               "20\n");
+    assert_int_equal(canned_take_requests(), 10);
+    expect_sql("SELECT EXISTS (SELECT 1 FROM Employee WHERE PartitionKey IN " PARTITIONS ")",
+               "1\n");
+    assert_int_equal(canned_take_requests(), 1);
+    close_remote();
+}
+
+static void a_limit_of_points_asks_for_as_many(void **state)
+{
+    (void)state;
+    open_remote(answer_keys);
+    expect_sql(CREATE ")", "");
+    static const char select[] = "SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND RowKey "
+                                 "IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 'none', 'so') LIMIT ";
+    char *sql = sqlite3_mprintf("%s 3", select);
+    expect_sql(sql, "1\n2\n3\n");
+    assert_int_equal(canned_take_requests(), 3);
+    sqlite3_free(sql);
+    sql = sqlite3_mprintf("%s 2 OFFSET 8", select);
+    expect_sql(sql, "9\n");
+    assert_int_equal(canned_take_requests(), 11);
+    sqlite3_free(sql);
+    /* SQLite rejects entities: the next ones come in twice as many requests. */
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND RowKey IN (1, 2, 3, 4, 5, "
+               "6, 7, 8, 9) AND Age = 4 LIMIT 1",
+               "4\n");
+    assert_int_equal(canned_take_requests(), 7);
+    close_remote();
+}
+
+/* --- Pages ahead --- */
+
+static char *answer_two_of_many(const char *request, int number)
+{
+    static const char *const rows[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
+    (void)request;
+    return PAGE(number == 4 ? NO_MORE : TOKEN("t", "r"), "p", rows[2 * number - 2], "p",
+                rows[2 * number - 1]);
+}
+
+/* Steps through some rows; the statement has then sent so many requests. */
+static void expect_requests(const char *sql, int rows, int requests)
+{
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, sql, -1, &statement, NULL), SQLITE_OK);
+    for (int i = 0; i < rows; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    }
+    sqlite3_int64 sent = sqlite3_column_int64(statement, 0);
+    sqlite3_finalize(statement);
+    assert_int_equal(sent, requests);
+    canned_take_requests();
+    expect_sql("SELECT pt_service_requests() IS NULL", "0\n");
+}
+
+/* Counts each request when it is sent. */
+#define SENT "(pt_service_requests() ->> '$.requests') - (SELECT n FROM base)"
+
+static void later_pages_are_asked_for_early(void **state)
+{
+    (void)state;
+    open_remote(answer_two_of_many);
+    expect_sql(CREATE ")", "");
+    static const struct {
+        const char *limit;
+        int rows;
+        int requests;
+    } cases[] = {
+        {"", 1, 1},        {"", 2, 2},        {"", 3, 3},        {"", 5, 4},
+        {"", 8, 4},        {"LIMIT 2", 2, 1}, {"LIMIT 3", 1, 2}, {"LIMIT 4 OFFSET 1", 1, 2},
+        {"LIMIT 3", 3, 2}, {"LIMIT 5", 3, 3},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        expect_sql("DROP TABLE IF EXISTS base", "");
+        expect_sql("CREATE TABLE base AS SELECT pt_service_requests() ->> '$.requests' AS n", "");
+        char *sql = sqlite3_mprintf("SELECT " SENT ", RowKey FROM Employee WHERE PartitionKey = "
+                                    "'p' %s",
+                                    cases[i].limit);
+        expect_requests(sql, cases[i].rows, cases[i].requests);
+        sqlite3_free(sql);
+    }
+    close_remote();
+}
+
+/* A page that is asked for early needs no permission that the statement would not need. */
+static void max_requests_is_for_pages_that_are_read(void **state)
+{
+    (void)state;
+    open_remote(answer_two_of_many);
+    expect_sql(CREATE ", max_requests=2)", "");
+    expect_sql("SELECT count(*) FROM (SELECT RowKey FROM Employee WHERE PartitionKey = 'p' LIMIT "
+               "4)",
+               "4\n");
+    canned_take_requests();
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT RowKey FROM Employee WHERE PartitionKey = 'p'",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < 4; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    }
+    assert_int_equal(sqlite3_step(statement), SQLITE_ERROR);
+    assert_non_null(strstr(sqlite3_errmsg(db), "needs more than 2 requests"));
+    sqlite3_finalize(statement);
+    assert_int_equal(canned_take_requests(), 2);
+    expect_sql(
+        "SELECT count(*) FROM (SELECT 1 FROM Employee WHERE PartitionKey IN ('a', 'b', 'c'))",
+        "1: ptable: Employee: the statement needs more than 2 requests, which max_requests "
+        "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the table with "
+        "a larger max_requests");
+    assert_int_equal(canned_take_requests(), 2);
+    close_remote();
+}
+
+/* --- Ends --- */
+
+static char *answer_all_but_c(const char *request, int number)
+{
+    return strcmp(constant_of(request, "PartitionKey%20eq%20%27"), "c") == 0
+               ? canned_reply(400, "x-ms-error-code: InvalidInput\r\n", "")
+               : answer_keys(request, number);
+}
+
+/* Rows before the failed request have been given; its failure ends the statement, and nothing of it
+ * disturbs the next one. */
+static void one_failure_ends_all(void **state)
+{
+    (void)state;
+    open_remote(answer_all_but_c);
+    expect_sql(CREATE ")", "");
+    for (int i = 0; i < 3; i++) {
+        expect_sql("SELECT PartitionKey FROM Employee WHERE PartitionKey IN " PARTITIONS,
+                   "a\na\nb\nb\n1: ptable: Employee: account 'hr', table 'Employee': the service "
+                   "refuses the request; check the endpoint and the name of the table "
+                   "(InvalidInput)");
+        expect_sql("SELECT PartitionKey FROM Employee WHERE PartitionKey IN ('d', 'e')",
+                   "d\nd\ne\ne\n");
+    }
+    close_remote();
+}
+
+static void statements_may_stop_and_overlap(void **state)
+{
+    (void)state;
+    static const char all[] = "SELECT PartitionKey || RowKey FROM Employee WHERE PartitionKey IN "
+                              "('a', 'b', 'c')";
+    sqlite3_stmt *first;
+    sqlite3_stmt *second;
+    open_remote(answer_keys);
+    expect_sql(CREATE ")", "");
+    assert_int_equal(sqlite3_prepare_v2(db, all, -1, &first, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_prepare_v2(db, all, -1, &second, NULL), SQLITE_OK);
+    static const char *const keys[] = {"a1", "a2", "b1", "b2", "c1", "c2"};
+    for (int i = 0; i < 6; i++) {
+        assert_int_equal(sqlite3_step(first), SQLITE_ROW);
+        assert_int_equal(sqlite3_step(second), SQLITE_ROW);
+        assert_string_equal((const char *)sqlite3_column_text(first, 0), keys[i]);
+        assert_string_equal((const char *)sqlite3_column_text(second, 0), keys[i]);
+        if (i == 3) {
+            expect_sql("SELECT a.RowKey, b.PartitionKey FROM Employee a JOIN Employee b ON "
+                       "b.RowKey = a.Name WHERE a.PartitionKey = 'a' AND b.PartitionKey = 'z'",
+                       "1 z\n2 z\n");
+        }
+    }
+    sqlite3_reset(first);
+    for (int i = 0; i < 3; i++) { /* in the middle, with requests under way */
+        assert_int_equal(sqlite3_step(first), SQLITE_ROW);
+        sqlite3_reset(first);
+    }
+    assert_int_equal(sqlite3_step(second), SQLITE_DONE);
+    sqlite3_finalize(first);
+    sqlite3_finalize(second);
+    close_remote();
+}
+
+/* --- Out of memory --- */
+
+static void reading_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {
+        "SELECT count(Name) FROM Employee WHERE PartitionKey IN " PARTITIONS,
+        "SELECT count(RowKey) FROM Employee WHERE PartitionKey = 'p' AND RowKey IN (1, 2, 3)",
+        "SELECT count(*) FROM (SELECT 1 FROM Employee WHERE PartitionKey IN " PARTITIONS
+        " LIMIT 3)",
+    };
+    static const char *const answers[] = {"20\n", "3\n", "3\n"};
+    for (int i = 0; i < 3; i++) {
+        bool hit = true;
+        for (int n = 0; hit; n++) {
+            open_remote(answer_keys);
+            expect_sql(CREATE ", parallel=2)", "");
+            sqlite3_stmt *statement = NULL;
+            failing_malloc_arm(n, false);
+            int rc = sqlite3_prepare_v2(db, statements[i], -1, &statement, NULL);
+            rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
+            hit = failing_malloc_disarm();
+            assert_true(rc == SQLITE_ROW || (hit && rc == SQLITE_NOMEM));
+            if (rc == SQLITE_ROW) {
+                assert_int_equal(sqlite3_column_int(statement, 0), atoi(answers[i]));
+            }
+            sqlite3_finalize(statement);
+            expect_sql(statements[i], answers[i]);
+            close_remote();
+        }
+    }
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(points_are_asked_for_sixteen_at_once),
+        cmocka_unit_test(partitions_are_read_eight_at_once_in_order),
+        cmocka_unit_test(a_limit_asks_for_what_it_needs),
+        cmocka_unit_test(a_limit_of_points_asks_for_as_many),
+        cmocka_unit_test(later_pages_are_asked_for_early),
+        cmocka_unit_test(max_requests_is_for_pages_that_are_read),
+        cmocka_unit_test(one_failure_ends_all),
+        cmocka_unit_test(statements_may_stop_and_overlap),
+        cmocka_unit_test(reading_may_run_out_of_memory),
+    };
+    failing_malloc_install();
+    return cmocka_run_group_tests(tests, NULL, leave_no_memory);
+}
