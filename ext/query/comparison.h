@@ -53,6 +53,13 @@ int pt_comparison_add(pt_comparison *comparison, sqlite3_value *value, pt_arena 
 /* The same for an argument of xFilter, which is not changed: SQLite compares with it again. */
 int pt_comparison_add_argument(pt_comparison *comparison, sqlite3_value *value, pt_arena *arena);
 
+/* IS NOT NULL: instead of values. */
+static inline void pt_comparison_find_all(pt_comparison *comparison)
+{
+    comparison->any = true;
+    comparison->too_many = true;
+}
+
 /* Call it after the last value. */
 void pt_comparison_end(pt_comparison *comparison);
 

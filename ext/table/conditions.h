@@ -1,30 +1,20 @@
 /*
- * Conditions on declared columns, such as Age > 30. They become part of the plan: xFilter gets the
- * values that columns are compared with, and rows for which a condition is certainly not true are
- * passed over before SQLite sees them. SQLite checks the conditions of all other rows itself, as
- * ever.
- *
- * A Boolean is shown as 0 or 1, so Active = 'true' would find nothing, without a word. A text
- * beside a Boolean column is refused.
+ * Conditions on declared columns of a ptable. They become part of the plan as terms
+ * (table/terms.h). Rows for which a condition is certainly not true are passed over before SQLite
+ * sees them.
  */
 #ifndef PT_TABLE_CONDITIONS_H
 #define PT_TABLE_CONDITIONS_H
 
-#include "base/arena.h"
-#include "query/comparison.h"
 #include "table/row.h"
 #include "table/table.h"
-
-typedef struct pt_condition pt_condition;
+#include "table/terms.h"
 
 /* All zeros before its first use. */
 typedef struct pt_conditions {
-    pt_condition *conditions; /* that are judged */
-    unsigned count;
-    bool never;            /* one of them is never true */
+    pt_terms terms;
     bool shape_passes;     /* false: no row of the shape passes */
     const pt_shape *shape; /* of the last row, or NULL */
-    pt_arena arena;
 } pt_conditions;
 
 /*

@@ -337,7 +337,7 @@ static int take_passing_row(pt_cursor *cursor, pt_error *error)
 {
     bool passes = false;
     int rc = SQLITE_OK;
-    cursor->eof = cursor->judges && cursor->conditions.never;
+    cursor->eof = cursor->judges && cursor->conditions.terms.never;
     while (rc == SQLITE_OK && !cursor->eof) {
         rc = take_scan_row(cursor, error);
         if (rc == SQLITE_OK) {
@@ -543,7 +543,7 @@ __attribute__((noinline)) static int set_conditions(pt_cursor *cursor, const cha
 {
     int rc = pt_conditions_set(&cursor->conditions, cursor->table, cursor->plan, sentence, argc,
                                argv, error);
-    cursor->judges = cursor->conditions.count != 0;
+    cursor->judges = cursor->conditions.terms.count != 0;
     cursor->selects = cursor->selects || cursor->judges;
     return rc;
 }
