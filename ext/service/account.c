@@ -173,13 +173,16 @@ static pt_slice cut_host(pt_slice *rest)
 /* True if the rest of a URL after the host is a port and a path, each optional. */
 static bool is_port_and_path(pt_slice *rest)
 {
+    enum { PORT_MAX = 65535 };
     size_t at = 0;
     if (rest->size > 0 && rest->data[0] == ':') {
+        unsigned port = 0;
         at = 1;
-        while (at < rest->size && pt_is_digit(rest->data[at])) {
+        while (at < rest->size && pt_is_digit(rest->data[at]) && port <= PORT_MAX) {
+            port = 10 * port + rest->data[at] - '0';
             at++;
         }
-        if (at == 1) {
+        if (port == 0 || port > PORT_MAX) {
             return false;
         }
     }

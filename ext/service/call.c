@@ -167,6 +167,17 @@ bool pt_call_has_succeeded(const pt_http_reply *reply)
     return reply->outcome == PT_HTTP_REPLIED && reply->status / 100 == 2;
 }
 
+static int read_refusal(pt_call *call, pt_http_reply *reply, pt_error *error)
+{
+    const pt_account *account;
+    int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
+    if (rc == SQLITE_OK) {
+        pt_refusal_read(reply, &call->refusal);
+        pt_refusal_hide_secrets(&call->refusal, account);
+    }
+    return rc;
+}
+
 int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
 {
     pt_service *service = call->service;
@@ -183,7 +194,7 @@ int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
         service->counts.bytes_received += (int64_t)(*reply)->body.size;
     }
     if (rc == SQLITE_OK && (*reply)->outcome == PT_HTTP_REPLIED && !pt_call_has_succeeded(*reply)) {
-        pt_refusal_read(*reply, &call->refusal);
+        rc = read_refusal(call, *reply, error);
     }
     return rc;
 }

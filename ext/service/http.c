@@ -2,6 +2,7 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
+#include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -34,6 +35,7 @@ struct pt_http_call {
     size_t reply_max;
     bool over;
     bool too_big;
+    bool headers_ended; /* the empty line after them has come */
     pt_http_reply reply;
     char problem[CURL_ERROR_SIZE];
 };
@@ -118,8 +120,10 @@ static size_t take_header(char *data, size_t size, size_t count, void *context)
     pt_slice line = pt_slice_of(data, size * count);
     if (pt_slice_has_prefix(line, pt_slice_text("HTTP/"))) {
         pt_buffer_clear(&call->reply.headers);
+        call->headers_ended = false;
         return line.size;
     }
+    call->headers_ended = call->headers_ended || line.data[0] == '\r' || line.data[0] == '\n';
     if (line.size > HEADERS_MAX - call->reply.headers.size) {
         call->too_big = true;
         return 0;
@@ -146,6 +150,14 @@ static int refuse_to_rewind(void *context, curl_off_t offset, int origin)
     return CURL_SEEKFUNC_FAIL;
 }
 
+/* Programs that the application starts do not get the connection. */
+static curl_socket_t open_socket(void *context, curlsocktype purpose, struct curl_sockaddr *address)
+{
+    (void)context;
+    (void)purpose;
+    return socket(address->family, address->socktype | SOCK_CLOEXEC, address->protocol);
+}
+
 /* --- Beginning and ending a call --- */
 
 static bool add_headers(pt_http_call *call, const pt_http_request *request)
@@ -159,19 +171,41 @@ static bool add_headers(pt_http_call *call, const pt_http_request *request)
     return added;
 }
 
-static void set_protocol(CURL *handle, const pt_http_request *request)
+static bool set_protocol(CURL *handle, const pt_http_request *request)
 {
 #if LIBCURL_VERSION_NUM >= 0x075500
-    curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, request->plain ? "http" : "https");
+    CURLcode set =
+        curl_easy_setopt(handle, CURLOPT_PROTOCOLS_STR, request->plain ? "http" : "https");
 #else
-    curl_easy_setopt(handle, CURLOPT_PROTOCOLS,
-                     (long)(request->plain ? CURLPROTO_HTTP : CURLPROTO_HTTPS));
+    CURLcode set = curl_easy_setopt(handle, CURLOPT_PROTOCOLS,
+                                    (long)(request->plain ? CURLPROTO_HTTP : CURLPROTO_HTTPS));
 #endif
     curl_easy_setopt(handle, CURLOPT_FOLLOWLOCATION, 0L);
     curl_easy_setopt(handle, CURLOPT_HTTP_VERSION, (long)CURL_HTTP_VERSION_1_1);
-    if (request->loopback) {
-        curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
+    curl_easy_setopt(handle, CURLOPT_SSLVERSION, (long)CURL_SSLVERSION_TLSv1_2); /* or newer */
+    if (set == CURLE_OK && request->loopback) {
+        set = curl_easy_setopt(handle, CURLOPT_NOPROXY, "*");
     }
+    return set == CURLE_OK;
+}
+
+/* The value of an environment variable; NULL if it is empty. */
+static const char *environment(const char *name)
+{
+    const char *value = secure_getenv(name);
+    return value != NULL && *value != 0 ? value : NULL;
+}
+
+/* Certificate authorities beside those of the system, from the environment as for the program curl:
+ * libcurl by itself does not look there. */
+static bool set_authorities(CURL *handle)
+{
+    const char *file = environment("CURL_CA_BUNDLE");
+    const char *folder = file == NULL ? environment("SSL_CERT_DIR") : NULL;
+    file = file == NULL ? environment("SSL_CERT_FILE") : file;
+    return (folder == NULL ||
+            curl_easy_setopt(handle, CURLOPT_CAPATH, folder) != CURLE_OUT_OF_MEMORY) &&
+           (file == NULL || curl_easy_setopt(handle, CURLOPT_CAINFO, file) != CURLE_OUT_OF_MEMORY);
 }
 
 static void set_method(pt_http_call *call, const pt_http_request *request)
@@ -204,6 +238,11 @@ static bool set_options(pt_http_call *call, const pt_http_request *request)
                curl_easy_setopt(handle, CURLOPT_URL, request->url) != CURLE_OUT_OF_MEMORY;
     curl_easy_setopt(handle, CURLOPT_PRIVATE, call);
     curl_easy_setopt(handle, CURLOPT_NOSIGNAL, 1L);
+    curl_easy_setopt(handle, CURLOPT_OPENSOCKETFUNCTION, open_socket);
+#if LIBCURL_VERSION_NUM >= 0x075700
+    /* Ending a call must not wait for the resolver, which may take long. */
+    curl_easy_setopt(handle, CURLOPT_QUICK_EXIT, 1L);
+#endif
     curl_easy_setopt(handle, CURLOPT_PATH_AS_IS, 1L);
     curl_easy_setopt(handle, CURLOPT_USERAGENT, "ptable/" PT_VERSION);
     curl_easy_setopt(handle, CURLOPT_TIMEOUT, request->timeout);
@@ -215,9 +254,59 @@ static bool set_options(pt_http_call *call, const pt_http_request *request)
     curl_easy_setopt(handle, CURLOPT_HEADERFUNCTION, take_header);
     curl_easy_setopt(handle, CURLOPT_HEADERDATA, call);
     curl_easy_setopt(handle, CURLOPT_ERRORBUFFER, call->problem);
-    set_protocol(handle, request);
     set_method(call, request);
-    return set;
+    return set && set_protocol(handle, request) && set_authorities(handle);
+}
+
+/* True if the service cannot have done what the request asks for. Without its body a POST is none.
+ * libcurl counts the request with which it asks a proxy for a connection, too. */
+static bool is_unsent(const pt_http_call *call)
+{
+    long sent = 0;
+    long answer_of_proxy = 0;
+    if (call->body.size != 0) {
+        return call->body_sent == 0;
+    }
+    curl_easy_getinfo(call->handle, CURLINFO_REQUEST_SIZE, &sent);
+    curl_easy_getinfo(call->handle, CURLINFO_HTTP_CONNECTCODE, &answer_of_proxy);
+    return sent == 0 || (answer_of_proxy != 0 && answer_of_proxy / 100 != 2);
+}
+
+/* True if the server has shown a certificate that cannot be trusted, or it cannot be known. After a
+ * connection that has ended libcurl may have got it on another one. */
+static bool is_untrusted(const pt_http_call *call, CURLcode result)
+{
+    bool untrusted = result == CURLE_PEER_FAILED_VERIFICATION || result == CURLE_SSL_CACERT_BADFILE;
+    return untrusted && call->body_sent == 0;
+}
+
+static pt_http_outcome outcome_of_failure(const pt_http_call *call, CURLcode result)
+{
+    if (call->too_big) {
+        return PT_HTTP_TOO_BIG;
+    }
+    if (result == CURLE_OUT_OF_MEMORY || call->reply.body.failed || call->reply.headers.failed) {
+        return PT_HTTP_NOMEM;
+    }
+    if (is_untrusted(call, result)) {
+        return PT_HTTP_UNTRUSTED;
+    }
+    return is_unsent(call) ? PT_HTTP_UNREACHABLE : PT_HTTP_LOST;
+}
+
+static void note_end(pt_http_call *call, CURLcode result)
+{
+    long status = 0;
+    curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
+    call->over = true;
+    call->reply.status = (int)status;
+    call->reply.problem = call->problem[0] != 0 ? call->problem : curl_easy_strerror(result);
+    if (result != CURLE_OK) {
+        call->reply.outcome = outcome_of_failure(call, result);
+    } else if (!call->headers_ended) { /* libcurl does not mind */
+        call->reply.outcome = PT_HTTP_LOST;
+        call->reply.problem = "the reply ends in its headers";
+    }
 }
 
 /* Sends and receives what can be without waiting, and notes the calls that are over. */
@@ -230,24 +319,7 @@ static void drive(pt_http *http)
          m = curl_multi_info_read(http->multi, &left)) {
         char *context = NULL;
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &context);
-        pt_http_call *call = (pt_http_call *)(void *)context;
-        CURLcode result = m->data.result;
-        long status = 0;
-        curl_easy_getinfo(m->easy_handle, CURLINFO_RESPONSE_CODE, &status);
-        call->over = true;
-        call->reply.status = (int)status;
-        call->reply.outcome = result == CURLE_OK ? PT_HTTP_REPLIED : PT_HTTP_LOST;
-        call->reply.problem = call->problem[0] != 0 ? call->problem : curl_easy_strerror(result);
-        if (call->too_big) {
-            call->reply.outcome = PT_HTTP_TOO_BIG;
-        } else if (result == CURLE_OUT_OF_MEMORY || call->reply.body.failed ||
-                   call->reply.headers.failed) {
-            call->reply.outcome = PT_HTTP_NOMEM;
-        } else if (result == CURLE_COULDNT_RESOLVE_HOST || result == CURLE_COULDNT_RESOLVE_PROXY ||
-                   result == CURLE_COULDNT_CONNECT || result == CURLE_SSL_CONNECT_ERROR ||
-                   result == CURLE_PEER_FAILED_VERIFICATION) {
-            call->reply.outcome = PT_HTTP_UNREACHABLE;
-        }
+        note_end((pt_http_call *)(void *)context, m->data.result);
     }
 }
 

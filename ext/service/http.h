@@ -33,6 +33,7 @@ typedef struct pt_http_request {
 typedef enum pt_http_outcome {
     PT_HTTP_REPLIED,     /* `status` is set */
     PT_HTTP_UNREACHABLE, /* the request was not sent: no connection, or no TLS session */
+    PT_HTTP_UNTRUSTED,   /* it was not sent: the server's certificate cannot be trusted */
     PT_HTTP_LOST,        /* it may have been sent, and no complete reply came */
     PT_HTTP_TOO_BIG,     /* the reply is longer than reply_max */
     PT_HTTP_NOMEM,

@@ -6,6 +6,9 @@
 #include "entity/key.h"
 #include "value/json_read.h"
 
+/* More than an entity of the service has, so that looking for one among them takes no time. */
+enum { MEMBERS_MAX = 1024 };
+
 /* A property while its entity is being read. Its annotation may come before it. */
 typedef struct page_member {
     pt_slice name;
@@ -115,6 +118,9 @@ static int read_page_member(page_reading *r, pt_slice name, const pt_json_token 
     pt_slice suffix = pt_slice_text(PT_ODATA_TYPE_SUFFIX);
     if (value->kind == PT_JSON_NESTED) {
         return refuse_page(r, "it is an object or array", name);
+    }
+    if (r->member_count > MEMBERS_MAX) {
+        return refuse_page(r, "an entity has too many properties", (pt_slice){0});
     }
     if (pt_slice_equal(name, pt_slice_text("odata.etag")) && value->kind == PT_JSON_STRING) {
         r->entity.etag = pt_json_token_text(value);

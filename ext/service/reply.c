@@ -9,13 +9,22 @@
 
 /* --- Reading --- */
 
+static bool is_code_character(uint8_t c)
+{
+    return pt_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
+           c == '-' || c == '.';
+}
+
+/* Something else than a code is left out: it would stand in messages. */
 static void copy_code(pt_slice code, pt_refusal *refusal)
 {
-    size_t size = code.size < PT_REPLY_CODE_SIZE ? code.size : 0;
-    if (size != 0) {
-        memcpy(refusal->code, code.data, size);
+    size_t size = 0;
+    while (size < code.size && size < PT_REPLY_CODE_SIZE - 1 &&
+           is_code_character(code.data[size])) {
+        refusal->code[size] = (char)code.data[size];
+        size++;
     }
-    refusal->code[size] = 0;
+    refusal->code[size == code.size ? size : 0] = 0;
 }
 
 /* Copies the first line: after it come RequestId and Time. Control characters become blanks, and
@@ -126,6 +135,37 @@ void pt_refusal_read(pt_http_reply *reply, pt_refusal *refusal)
     }
 }
 
+/* True if a part of the text is a part of the secret, or all of it. */
+static bool has_part_of_secret(const char *text, pt_slice secret)
+{
+    enum { PART = 12 };
+    size_t part = secret.size < PART ? secret.size : PART;
+    size_t size = strlen(text);
+    bool found = false;
+    for (size_t i = 0; !found && part > 0 && i + part <= size; i++) {
+        found = memmem(secret.data, secret.size, text + i, part) != NULL;
+    }
+    return found;
+}
+
+/* A signature proves the request that it belongs to, so that others could repeat the request. */
+static bool shows_secret(const char *text, const pt_account *account)
+{
+    return strcasestr(text, "sig=") != NULL || strcasestr(text, "sig%3d") != NULL ||
+           strcasestr(text, "SharedKey") != NULL ||
+           has_part_of_secret(text, pt_slice_of(account->secret, account->secret_size));
+}
+
+void pt_refusal_hide_secrets(pt_refusal *refusal, const pt_account *account)
+{
+    if (shows_secret(refusal->message, account)) {
+        refusal->message[0] = 0;
+    }
+    if (shows_secret(refusal->code, account)) {
+        refusal->code[0] = 0;
+    }
+}
+
 bool pt_refusal_has_code(const pt_refusal *refusal, const char *code)
 {
     return strcmp(refusal->code, code) == 0;
@@ -202,8 +242,8 @@ static int fail_authorization(const failure *f, const pt_http_reply *reply)
     if (f->account->credential == PT_CREDENTIAL_KEY && labs(ahead) > MINUTES_ALLOWED) {
         char advice[100];
         sqlite3_snprintf(sizeof advice, advice,
-                         "this machine's clock is %d minutes %s that of the service: set it",
-                         (int)labs(ahead), ahead > 0 ? "ahead of" : "behind");
+                         "this machine's clock is %lld minutes %s that of the service: set it",
+                         (long long)labs(ahead), ahead > 0 ? "ahead of" : "behind");
         return fail_with(f, SQLITE_AUTH, text, advice);
     }
     return fail_with(f, SQLITE_AUTH, text, credential_advice(f->account));
@@ -255,6 +295,17 @@ static int fail_refused(const failure *f, const pt_http_reply *reply)
                      "check the endpoint and the name of the table");
 }
 
+/* The request was not sent, so that nothing was shown to whoever answers there. */
+static int fail_trust(const pt_http_reply *reply, const pt_account *account, const char *name,
+                      pt_error *error)
+{
+    return pt_error_set(error, SQLITE_IOERR,
+                        "account %Q: the certificate of %s is not trusted: %s; check the endpoint "
+                        "and this machine's clock, or name a file with the certificate of its "
+                        "authority in the environment variable SSL_CERT_FILE",
+                        name, account->endpoint, reply->problem);
+}
+
 /* libcurl's words may name a proxy with its password. */
 static const char *safe_problem(const pt_http_reply *reply)
 {
@@ -271,6 +322,8 @@ int pt_reply_fail(const pt_http_reply *reply, const pt_refusal *refusal, const p
                             "account %Q: no connection to %s: %s; check the endpoint and the "
                             "network (SELECT * FROM pt_service_accounts)",
                             subject->account, account->endpoint, safe_problem(reply));
+    case PT_HTTP_UNTRUSTED:
+        return fail_trust(reply, account, subject->account, error);
     case PT_HTTP_LOST:
         return pt_error_set(error, SQLITE_IOERR, "account %Q: no reply from %s: %s; %s",
                             subject->account, account->endpoint, safe_problem(reply),

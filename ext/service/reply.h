@@ -20,6 +20,9 @@ typedef struct pt_refusal {
 /* Reads the refusal from a reply that came. Changes the reply's body. */
 void pt_refusal_read(pt_http_reply *reply, pt_refusal *refusal);
 
+/* Empties a text that repeats a secret of the request: some servers answer with what they got. */
+void pt_refusal_hide_secrets(pt_refusal *refusal, const pt_account *account);
+
 bool pt_refusal_has_code(const pt_refusal *refusal, const char *code);
 
 /* True if the same request may succeed later: the service was busy, or could not answer. */

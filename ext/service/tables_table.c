@@ -40,12 +40,24 @@ static int fail_tables(service_tables *table, pt_error *error)
     return pt_module_fail(&table->base.zErrMsg, tables_name, error);
 }
 
+/* In a database from somewhere else a table of another name would look like one of its own: whoever
+ * empties it would delete the tables of all accounts. */
+static int refuse_other_name(const char *name, char **message)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_error_set(&error, SQLITE_ERROR,
+                 "the schema gives the module pt_service_tables another name, which it must not "
+                 "have; use pt_service_tables itself");
+    return pt_module_fail(message, name, &error);
+}
+
 static int tables_connect(sqlite3 *db, void *service, int argc, const char *const *argv,
                           sqlite3_vtab **vtab, char **message)
 {
     (void)argc;
-    (void)argv;
-    (void)message;
+    if (sqlite3_stricmp(argv[2], tables_name) != 0) {
+        return refuse_other_name(argv[2], message);
+    }
     int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(Account TEXT, TableName TEXT, TableKey BLOB "
                                       "HIDDEN PRIMARY KEY) WITHOUT ROWID");
     service_tables *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;

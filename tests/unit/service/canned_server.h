@@ -156,7 +156,7 @@ static inline void *canned_run(void *nothing)
                 canned_read(i);
             }
         }
-        if (polled[1].revents != 0 && canned.open_count < CANNED_CONNECTIONS) {
+        if (polled[1].revents == POLLIN && canned.open_count < CANNED_CONNECTIONS) {
             canned.open[canned.open_count].size = 0;
             canned.open[canned.open_count++].socket = accept(canned.listener, NULL, NULL);
             pthread_mutex_lock(&canned.lock);

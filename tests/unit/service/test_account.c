@@ -176,9 +176,13 @@ static void endpoints_that_are_no_urls_are_refused(void **state)
                            "such as AccountName=...;AccountKey=..., or "
                            "UseDevelopmentStorage=true");
     static const char *const endpoints[] = {
-        "https://h^",           "https://h/{",   "https://h/a@",    "https:///hr",
-        "https://user:pw@host", "https://h:",    "https://h?sig=x", "https://h/a#b",
-        "https://[::1",         "https://h/%2e", "https://h:1x"};
+        "https://h^",           "https://h/{",
+        "https://h/a@",         "https:///hr",
+        "https://user:pw@host", "https://h:",
+        "https://h?sig=x",      "https://h/a#b",
+        "https://[::1",         "https://h/%2e",
+        "https://h:1x",         "https://h:0",
+        "https://h:65536",      "https://h:99999999999999999999"};
     for (size_t i = 0; i < sizeof endpoints / sizeof endpoints[0]; i++) {
         char *text = sqlite3_mprintf(NAME_AND_KEY ";TableEndpoint=%s", endpoints[i]);
         refuse_string(text, "TableEndpoint in the connection string is not the URL of a service; "

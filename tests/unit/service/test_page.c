@@ -108,6 +108,22 @@ static void pages_are_added_to_each_other(void **state)
 
 #define KEYS "\"PartitionKey\":\"p\",\"RowKey\":\"r\""
 
+/* Looking for a property among very many would take minutes, in which nothing can be interrupted.
+ */
+static void an_entity_has_not_too_many_properties(void **state)
+{
+    (void)state;
+    sqlite3_str *json = sqlite3_str_new(NULL);
+    sqlite3_str_appendall(json, "{\"value\":[{" KEYS);
+    for (int i = 0; i < 300000; i++) {
+        sqlite3_str_appendf(json, ",\"p%d@odata.type\":\"Edm.Int32\"", i);
+    }
+    sqlite3_str_appendall(json, "}]}");
+    char *text = sqlite3_str_finish(json);
+    refuse_text(text, PT_PAGE_OF_ENTITIES, "an entity has too many properties");
+    sqlite3_free(text);
+}
+
 static void what_is_no_page_is_refused(void **state)
 {
     (void)state;
@@ -201,6 +217,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entity_has_its_types),
         cmocka_unit_test(pages_are_added_to_each_other),
+        cmocka_unit_test(an_entity_has_not_too_many_properties),
         cmocka_unit_test(what_is_no_page_is_refused),
         cmocka_unit_test(damaged_pages_do_no_harm),
         cmocka_unit_test(memory_may_run_out),

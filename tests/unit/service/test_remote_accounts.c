@@ -197,6 +197,24 @@ static void tables_are_created_and_deleted(void **state)
     close_remote();
 }
 
+/* In a database from elsewhere it would look like a table of that database. */
+static void a_schema_cannot_rename_the_list_of_tables(void **state)
+{
+    (void)state;
+    open_remote(answer_with_tables);
+    expect_sql("PRAGMA writable_schema = on", "");
+    expect_sql("INSERT INTO sqlite_schema VALUES ('table', 'Notes', 'Notes', 0, 'CREATE VIRTUAL "
+               "TABLE Notes USING pt_service_tables')",
+               "");
+    expect_sql("PRAGMA writable_schema = reset", "");
+    expect_sql(
+        "DELETE FROM Notes",
+        "1: ptable: Notes: the schema gives the module pt_service_tables another name, which "
+        "it must not have; use pt_service_tables itself");
+    assert_int_equal(canned_take_requests(), 0);
+    close_remote();
+}
+
 /* It may have been done, so it is not done again. A 429 says that it was not. */
 static void a_lost_change_is_reported(void **state)
 {
@@ -453,6 +471,7 @@ int main(void)
         cmocka_unit_test(accounts_that_cannot_be_named_are_refused),
         cmocka_unit_test(tables_are_listed),
         cmocka_unit_test(tables_are_created_and_deleted),
+        cmocka_unit_test(a_schema_cannot_rename_the_list_of_tables),
         cmocka_unit_test(a_lost_change_is_reported),
         cmocka_unit_test(a_change_that_was_not_sent_is_repeated),
         cmocka_unit_test(arguments_are_checked),

@@ -49,7 +49,11 @@ static void codes_are_found_wherever_they_are(void **state)
     make_reply(500, "", "<html><body>Proxy</body></html>");
     expect_refusal("", "");
     make_reply(400, "", "{\"odata.error\":{\"code\":\"\xC3\xA9\",\"message\":[]}}");
-    expect_refusal("\xC3\xA9", "");
+    expect_refusal("", "");
+    make_reply(400, "x-ms-error-code: A_b-9.\r\n", "<code>\x1B[31m</code>");
+    expect_refusal("A_b-9.", "");
+    make_reply(400, "x-ms-error-code: {a}\r\n", "{\"odata.error\":{\"code\":\"A\\u0000\"}}");
+    expect_refusal("", "");
     make_reply(400, "", "{\"odata.error\":{\"x\":5}}");
     expect_refusal("", "");
     make_reply(400, "", "{\"odata.error\":5}");
@@ -88,6 +92,45 @@ static void codes_are_found_wherever_they_are(void **state)
     expect_refusal("", "");
 }
 
+/* A server or proxy may answer with the request that it got. */
+static void secrets_are_left_out(void **state)
+{
+    (void)state;
+    char secret[] = "sv=2019-02-02&sig=0123456789abcdef";
+    char token[] = "eyJ0eXAiOiJKV1QiLCJhbGciOi";
+    char small[] = "t0k3n";
+    const pt_account signed_by_sas = {.secret = secret, .secret_size = strlen(secret)};
+    const pt_account by_token = {.secret = token, .secret_size = strlen(token)};
+    const pt_account by_small = {.secret = small, .secret_size = strlen(small)};
+    const pt_account without = {.secret = NULL};
+    const struct {
+        const pt_account *account;
+        const char *code;
+        const char *message;
+        bool code_stays;
+        bool message_stays;
+    } cases[] = {
+        {&signed_by_sas, "NotFound", "No /T()?sv=2019-02-02&SIG=0123 here", true, false},
+        {&signed_by_sas, "NotFound", "No sv%3D2019-02-02%26sig%3D0123", true, false},
+        {&signed_by_sas, "0123456789ab", "No 0123456789abcdef", false, false},
+        {&signed_by_sas, "NotFound", "No signature", true, true},
+        {&by_token, "eyJ0eXAiOiJKV1QiLCJ", "Bearer eyJ0eXAiOiJKV1QiLCJhbGciOi", false, false},
+        {&by_token, "NotFound", "The token J0eXAiOiJKV1 was shortened", true, false},
+        {&by_token, "NotFound", "The token is over", true, true},
+        {&by_small, "xt0k3n", "t0k3n", false, false},
+        {&by_small, "t0k3", "NotFound", true, true},
+        {&without, "Bad", "Authorization: sharedkeylite hr:AbCd=", true, false},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        pt_refusal shown = {.status = 400};
+        strcpy(shown.code, cases[i].code);
+        strcpy(shown.message, cases[i].message);
+        pt_refusal_hide_secrets(&shown, cases[i].account);
+        assert_string_equal(shown.code, cases[i].code_stays ? cases[i].code : "");
+        assert_string_equal(shown.message, cases[i].message_stays ? cases[i].message : "");
+    }
+}
+
 static void some_failures_are_temporary(void **state)
 {
     (void)state;
@@ -103,6 +146,8 @@ static void some_failures_are_temporary(void **state)
     }
     reply.outcome = PT_HTTP_UNREACHABLE;
     assert_true(pt_reply_is_temporary(&reply));
+    reply.outcome = PT_HTTP_UNTRUSTED;
+    assert_false(pt_reply_is_temporary(&reply));
     reply.outcome = PT_HTTP_TOO_BIG;
     assert_false(pt_reply_is_temporary(&reply));
 }
@@ -212,6 +257,13 @@ static void replies_that_did_not_come_are_errors(void **state)
     expect_error(SQLITE_IOERR,
                  "account 'hr': no connection to https://hr.table.core.windows.net: no connection; "
                  "check the endpoint and the network (SELECT * FROM pt_service_accounts)");
+    reply.outcome = PT_HTTP_UNTRUSTED;
+    reply.problem = "server certificate verification failed";
+    expect_error(SQLITE_IOERR,
+                 "account 'hr': the certificate of https://hr.table.core.windows.net is not "
+                 "trusted: server certificate verification failed; check the endpoint and this "
+                 "machine's clock, or name a file with the certificate of its authority in the "
+                 "environment variable SSL_CERT_FILE");
     reply.outcome = PT_HTTP_NOMEM;
     pt_error error = PT_ERROR_NONE;
     assert_int_equal(pt_reply_fail(&reply, &refusal, &account, &subject, true, &error),
@@ -248,6 +300,7 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(codes_are_found_wherever_they_are),
+        cmocka_unit_test(secrets_are_left_out),
         cmocka_unit_test(some_failures_are_temporary),
         cmocka_unit_test(refusals_become_errors),
         cmocka_unit_test(refused_credentials_are_explained),
