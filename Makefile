@@ -11,6 +11,7 @@
 #        test-isolation, test-thread-mix, test-damage, test-fuzz, test-backup, test-compact,
 #        test-interruption
 #                        one suite of make test, longer with N=...
+#   make test-long       what make test leaves out because it takes long, or waits
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json runs one of them,
 #                        SECONDS=3600 sets the time of each; make fuzz-minimise adds its findings
 #                        to the corpus that make test-fuzz replays
@@ -288,6 +289,18 @@ run-test-$(1): loadable $(2)
 	$$(call running,$(2))PT_PROGRAM_TIMEOUT=0 $$(RUN) $(2)
 endef
 $(foreach suite,$(SUITES),$(eval $(call suite_rules,$(suite),$(call suite_program,$(suite)))))
+
+# What make test leaves out: scripts that wait for retries of requests, more random statements.
+.PHONY: test-long run-test-long
+test-long: deps
+	+@$(SUBMAKE) run-test-long
+
+LONG_TESTS := $(BUILD)/tests/random/test_conditions $(BUILD)/tests/random/test_differential \
+    $(BUILD)/tests/unit/table/test_rows_like_the_last
+LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),tests/service/test_sql.pl)
+run-test-long: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(LONG_TESTS)
+	$(call running,$(LONG_TESTS) $(LONG_SERVICE_TESTS))N=20000 LONG=1 PT_PROGRAM_TIMEOUT=0 $(RUN) \
+	    $(LONG_TESTS) $(LONG_SERVICE_TESTS)
 
 .PHONY: conformance run-conformance
 conformance:

@@ -1,14 +1,14 @@
 #!/bin/sh
-# prove.sh command test ...: runs each test with the command, two at a time, and says how many have
-# passed. If all pass it prints nothing else but the summary; if one fails, everything that prove
-# printed. With V=1, or if there is one test only, it prints the remarks of tests that pass as well.
-# Fails if a test fails.
+# prove.sh command test ...: runs each test with the command, and says how many have passed. If all
+# pass it prints nothing else but the summary; if one fails, everything that prove printed. With V=1,
+# or if there is one test only, it prints the remarks of tests that pass as well. Fails if a test
+# fails. One more test runs at a time than there are processors, because tests wait now and then.
 set -u
 command=$1
 shift
 
 run() {
-    prove --jobs 2 --failures --comments --exec "$command" "$@"
+    prove --jobs $(($(nproc) + 1)) --failures --comments --exec "$command" "$@"
 }
 
 if [ -n "${V:-}" ] || [ $# -eq 1 ]; then

@@ -67,7 +67,7 @@ sub start_server {
 
 # A new folder with the extensions, and ./command, which gives the server a command or, without
 # arguments, prints its log; and the environment for a shell there, in which `hr` is the service's
-# account.
+# account. ./command waits until the server has obeyed.
 sub folder_for {
     my ($service, $library, $service_library) = @_;
     local $service->{log} = $service->{log} // '/dev/null';
@@ -75,8 +75,18 @@ sub folder_for {
     symlink $library, "$folder/ptable.so";
     symlink $service_library, "$folder/ptable_service.so";
     open(my $command, '>', "$folder/command") or die "$folder: $!";
-    print $command qq(#!/bin/sh\nif [ \$# -eq 0 ]; then cat '$service->{log}'; else echo "\$*" >)
-      . "/proc/$$/fd/" . fileno($service->{input}) . "; fi\n";
+    my $input = "/proc/$$/fd/" . fileno($service->{input});
+    print $command <<"END";
+#!/bin/sh
+if [ \$# -eq 0 ]; then
+    exec cat '$service->{log}'
+fi
+printf '%s\\nmark %s\\n' "\$*" \$\$ >$input
+mark=
+until [ "\$mark" = \$\$ ]; do
+    { read -r mark <'$service->{log}.mark' || sleep 0.01; } 2>/dev/null
+done
+END
     close $command;
     chmod 0755, "$folder/command";
     @ENV{qw(PTABLE_ACCOUNT_HR LC_ALL TZ HOME no_proxy)} =

@@ -15,12 +15,15 @@
  *     pages SEED          cut pages at random, and continue them in every form; 0: no longer
  *     rows N              at most so many entities in a page
  *     forget              no faults, and an empty log
+ *     mark WORD           write the word to the file FILE.mark, FILE being the log's: the commands
+ *                         before have been obeyed
  *
  * The same as the body of POST /-/ is for clients that have no access to the input. GET /-/ answers
  * with the log. Neither is a request that counts.
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <limits.h>
 #include <netinet/in.h>
 #include <poll.h>
 #include <signal.h>
@@ -140,6 +143,16 @@ static bool set_number(const char *text, const char *name, long long *number)
            text[size + (size_t)used] == 0;
 }
 
+static void write_mark(const server *s, const char *word)
+{
+    char path[PATH_MAX];
+    snprintf(path, sizeof path, "%s.mark", s->log_path);
+    FILE *file = fopen(path, "w");
+    if (file == NULL || fprintf(file, "%s\n", word) < 0 || fclose(file) != 0) {
+        give_up(path, strerror(errno));
+    }
+}
+
 /* Obeys a line of standard input, or the body of a POST to /-/. */
 static bool obey(server *s, const char *command)
 {
@@ -157,6 +170,8 @@ static bool obey(server *s, const char *command)
         if (s->log_path != NULL && truncate(s->log_path, 0) != 0 && errno != ENOENT) {
             give_up(s->log_path, strerror(errno));
         }
+    } else if (strncmp(command, "mark ", strlen("mark ")) == 0 && s->log_path != NULL) {
+        write_mark(s, command + strlen("mark "));
     } else {
         return false;
     }
@@ -404,13 +419,18 @@ static void fill(const server *s, struct pollfd *fds)
     }
 }
 
-/* Commands come first: one that was written before a request was sent holds for the request. */
+/* Commands come first: one that was written before a request was sent holds for the request. poll
+ * looks at the input before the connections, so both may have come in between: it is asked again.
+ */
 static void run(server *s)
 {
     struct pollfd fds[2 + CONNECTIONS_MAX];
     for (;;) {
         fill(s, fds);
         if (poll(fds, 2 + CONNECTIONS_MAX, wait_time(s)) < 0 && errno != EINTR) {
+            give_up("poll", strerror(errno));
+        }
+        if (poll(fds, 1, 0) < 0 && errno != EINTR) {
             give_up("poll", strerror(errno));
         }
         if (fds[0].revents != 0 && !read_commands(s)) {

@@ -7,7 +7,8 @@
 #     test_sql.pl command ...       on the emulator, which the command starts
 #
 # All scripts of a run use one service, with the entities of sql/data, which they only read. Scripts
-# from 50 on use the server's faults and log; they run once, in the service's dialect. In a script's
+# from 50 on use the server's faults and log; they run once, in the service's dialect. Scripts from 90
+# on take seconds, because they wait for retries: only LONG=1 (make test-long) runs them. In a script's
 # folder are ./ptable.so, ./ptable_service.so and ./command, which gives the server a command or prints
 # its log; the environment has the account `hr`. Variables: PT_LIBRARY, PT_SERVICE_LIBRARY, PT_SERVER, PT_SHELL.
 use strict;
@@ -23,8 +24,9 @@ my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
 my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
 my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $FIRST_WITH_FAULTS = 50;
+my $FIRST_WITH_PAUSES = 90;
 my $TIMEOUT = 60;    # seconds, of a script
-my $SEEDS = 3;
+my $SEEDS = $ENV{LONG} ? 3 : 1;
 
 sub scripts {
     my @all = sort glob "$FindBin::Bin/sql/[0-9][0-9]-*.sql";
@@ -97,7 +99,7 @@ sub load {
 }
 
 my @emulator = @ARGV;
-my @all = scripts();
+my @all = grep { $ENV{LONG} || $_->{number} < $FIRST_WITH_PAUSES } scripts();
 my @reading = grep { $_->{number} < $FIRST_WITH_FAULTS } @all;
 if (!-e $SERVICE_LIBRARY) {
     plan skip_all => 'ptable_service.so is not built';

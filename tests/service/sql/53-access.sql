@@ -4,7 +4,7 @@
 CREATE TEMP TABLE Address AS SELECT pt_service_account('hr') AS address;
 SELECT length(pt_service_account('signed', 'TableEndpoint=' || address || ';SharedAccessSignature=sv=2019-02-02&sig=c2VjcmV0')) > 0 FROM Address;
 SELECT length(pt_service_account('token', 'TableEndpoint=' || address || ';BearerToken=c2VjcmV0')) > 0 FROM Address;
-CREATE VIRTUAL TABLE Signed USING pt_service(FirstName String, account=signed, table='Employee');
+CREATE VIRTUAL TABLE Signed USING pt_service(FirstName String, account=signed, table='Employee', retries=0);
 CREATE VIRTUAL TABLE Token USING pt_service(FirstName String, account=token, table='Employee');
 SELECT FirstName FROM Signed WHERE PartitionKey = 'Sales' AND RowKey = '000223';
 SELECT count(*) FROM Signed;
