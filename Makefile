@@ -91,7 +91,8 @@ UNIT_TESTS := $(filter-out $(if $(HAS_SERVICE),,$(SERVICE_TESTS)),$(call tests_b
 RANDOM_TESTS := $(call tests_below,tests/random)
 PROCESS_TESTS := $(call tests_below,tests/process)
 CONFORMANCE_TESTS := $(call programs,tests/conformance/*.c)
-FUZZ_TESTS := $(call programs,tests/fuzz/fuzz_*.c)
+SERVICE_FUZZ_TESTS := $(call programs,tests/fuzz/fuzz_account.c tests/fuzz/fuzz_reply.c)
+FUZZ_TESTS := $(filter-out $(if $(HAS_SERVICE),,$(SERVICE_FUZZ_TESTS)),$(call programs,tests/fuzz/fuzz_*.c))
 EXAMPLES := $(call programs,examples/*.c)
 BENCH_PROGRAMS := $(call programs,tests/bench/bench_*.c)
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
@@ -179,6 +180,10 @@ $(BUILD)/debug/%.o: ext/%.c $(BUILD)/flags
 
 $(BUILD)/tests/unit/service/%: $(BUILD)/tests/unit/service/%.o $(BUILD)/debug/libptable_service.a \
     $(BUILD)/debug/libptable.a
+	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable_service.a \
+	    $(BUILD)/debug/libptable.a $(SERVICE_LIBS) $(TEST_LIBS)
+
+$(SERVICE_FUZZ_TESTS): %: %.o $(BUILD)/debug/libptable_service.a $(BUILD)/debug/libptable.a
 	$(Q)$(CC) $(CFLAGS) $(LDFLAGS) -o $@ $< $(BUILD)/debug/libptable_service.a \
 	    $(BUILD)/debug/libptable.a $(SERVICE_LIBS) $(TEST_LIBS)
 
@@ -441,12 +446,12 @@ fuzzers:
 
 run-fuzzers: $(FUZZERS)
 
-build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/debug/libptable.a
+build/fuzz/fuzz_%: tests/fuzz/fuzz_%.c build/fuzz/debug/libptable_service.a build/fuzz/debug/libptable.a
 	@$(call step,fuzz,compiling the fuzzers)
 	$(Q)$(COMPILE) -fno-sanitize=fuzzer-no-link -DSQLITE_CORE $(DEBUG) -DLIBFUZZER -Iext -Itests -MMD -MP \
 	    -MF $@.d \
 	    -c -o $@.o $<
-	$(Q)$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o build/fuzz/debug/libptable.a $(TEST_LIBS)
+	$(Q)$(COMPILE) -fsanitize=fuzzer $(LDFLAGS) -o $@ $@.o $(filter %.a,$^) $(SERVICE_LIBS) $(TEST_LIBS)
 
 # --- benchmark --------------------------------------------------------------------------------
 

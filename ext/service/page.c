@@ -83,6 +83,9 @@ static int read_annotation(page_reading *r, pt_slice name, const pt_json_token *
 
 static int read_page_property(page_reading *r, pt_slice name, const pt_json_token *value)
 {
+    if (!pt_key_is_valid_text(name)) {
+        return refuse_page(r, "its name is not text", name);
+    }
     page_member *m = r->waiting != 0 ? find_page_member(r, name, false) : NULL;
     if (m != NULL) {
         r->waiting--;
@@ -285,6 +288,9 @@ int pt_page_add(pt_page *page, pt_buffer *body, pt_page_kind kind, pt_error *err
     pt_json_scan scan = pt_json_scan_of(body->data, body->size);
     *body = (pt_buffer){0};
     page_reading r = {.page = page, .kind = kind, .error = error};
+    if (!pt_key_is_valid_text(pt_slice_of(scan.at, (size_t)(scan.end - scan.at)))) {
+        return refuse_page(&r, "it is not UTF-8", (pt_slice){0});
+    }
     int rc = kind == PT_PAGE_OF_ONE ? read_page_entity(&r, &scan) : read_page_object(&r, &scan);
     sqlite3_free(r.members);
     return rc;

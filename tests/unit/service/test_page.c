@@ -132,6 +132,9 @@ static void what_is_no_page_is_refused(void **state)
         const char *problem;
     } entities[] = {
         {"{\"RowKey\":\"r\"}", "an entity has no PartitionKey or RowKey"},
+        {"{" KEYS ",\"a\xFF\":1}", "it is not UTF-8"},
+        {"{" KEYS ",\"a\":\"\xFF\"}", "it is not UTF-8"},
+        {"{" KEYS ",\"a\\u0000b\":1}", "a...: its name is not text"},
         {"{\"PartitionKey\":1}", "PartitionKey: it is not a key"},
         {"{\"RowKey\":\"a\\u0000\"}", "RowKey: it is not a key"},
         {"{" KEYS ",\"Timestamp\":\"soon\"}", "Timestamp: it is not a time"},
