@@ -105,6 +105,24 @@ pt_plan_constraint pt_constraint_of_entity(pt_constraint_column *column, const v
     return constraint;
 }
 
+int pt_constraints_check_filter(const pt_plan_query *query, pt_error *error)
+{
+    switch (pt_plan_check_filter(query)) {
+    case PT_PLAN_FILTER_LATER:
+        return SQLITE_CONSTRAINT;
+    case PT_PLAN_FILTER_TWICE:
+        return pt_error_set(error, SQLITE_ERROR,
+                            "Filter is given more than once; write one filter, with and inside");
+    case PT_PLAN_FILTER_IN:
+        return pt_error_set(error, SQLITE_ERROR,
+                            "Filter cannot be one of several (IN, or = with OR between); write one "
+                            "filter, with or inside");
+    case PT_PLAN_FILTER_FITS:
+    default:
+        return SQLITE_OK;
+    }
+}
+
 void pt_constraints_apply(sqlite3_index_info *info, const pt_plan_use *uses, int arguments_before)
 {
     for (int i = 0; i < info->nConstraint; i++) {

@@ -5,6 +5,7 @@
 #ifndef PT_MODULE_CONSTRAINTS_H
 #define PT_MODULE_CONSTRAINTS_H
 
+#include "base/error.h"
 #include "base/sqlite.h"
 #include "query/plan.h"
 
@@ -38,6 +39,10 @@ void pt_constraint_describe_key(sqlite3_index_info *info, int i, pt_plan_constra
 /* Constraint `i` on a table of entities. A Filter = ... counts as MATCH. */
 pt_plan_constraint pt_constraint_of_entity(pt_constraint_column *column, const void *table,
                                            sqlite3_index_info *info, int i);
+
+/* Checks that a plan can have the query's Filter. SQLITE_CONSTRAINT, without a text, if its value
+ * is not known yet in this order of a join; SQLITE_ERROR. */
+int pt_constraints_check_filter(const pt_plan_query *query, pt_error *error);
 
 /* Sets SQLite's aConstraintUsage from the planner's uses. The first `arguments_before` arguments of
  * xFilter are taken already. */

@@ -469,3 +469,20 @@ void pt_filter_free(pt_filter *filter)
     pt_arena_free(&filter->arena);
     *filter = (pt_filter){0};
 }
+
+int pt_filter_text(sqlite3_value *argument, pt_slice *text, pt_error *error)
+{
+    int type = sqlite3_value_type(argument);
+    if (type == SQLITE_NULL) {
+        *text = pt_slice_text("false");
+        return SQLITE_OK;
+    }
+    if (type != SQLITE_TEXT) {
+        return pt_error_set(error, SQLITE_MISMATCH,
+                            "Filter is a %s; give a text, as 'Age gt 30' (InvalidInput)",
+                            type == SQLITE_BLOB ? "BLOB" : "number");
+    }
+    const unsigned char *bytes = sqlite3_value_text(argument);
+    *text = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(argument));
+    return bytes != NULL ? SQLITE_OK : pt_error_nomem(error);
+}

@@ -23,6 +23,7 @@
 
 #include "base/arena.h"
 #include "base/error.h"
+#include "base/sqlite.h"
 #include "entity/column.h"
 
 typedef enum pt_filter_kind {
@@ -113,5 +114,11 @@ enum { PT_FILTER_DEPTH_MAX = 100 };
 int pt_filter_parse(pt_filter *filter, pt_slice text, pt_error *error);
 
 void pt_filter_free(pt_filter *filter);
+
+/*
+ * The text of Filter MATCH's argument, valid as long as the argument is. NULL is a filter that no
+ * entity passes. SQLITE_MISMATCH if it is a number or a BLOB; SQLITE_NOMEM.
+ */
+int pt_filter_text(sqlite3_value *argument, pt_slice *text, pt_error *error);
 
 #endif

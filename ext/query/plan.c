@@ -385,7 +385,8 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses)
     plan->unique = (has_term(plan->bits, PT_TERM_PK_EQ) && has_term(plan->bits, PT_TERM_RK_EQ)) ||
                    has_one_entity(plan->bits);
     estimate_cost(plan);
-    plan->cost *= leaves_filter(query) ? LEFT_FILTER_FACTOR : 1;
+    plan->leaves_filter = leaves_filter(query);
+    plan->cost *= plan->leaves_filter ? LEFT_FILTER_FACTOR : 1;
     consume_order(query, plan);
     if (query->keys_only) {
         plan->bits |= PT_PLAN_KEYS_ONLY;
@@ -401,6 +402,14 @@ bool pt_plan_is_table_scan(unsigned bits)
            !has_any_term(bits, PT_TERM_EK_EQ, PT_TERM_ROW_ID_IN);
 }
 
+bool pt_plan_finds_points(unsigned bits)
+{
+    return has_one_entity(bits) || has_term(bits, PT_TERM_EK_IN) ||
+           has_term(bits, PT_TERM_ROW_ID_IN) ||
+           (has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) &&
+            has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN));
+}
+
 bool pt_plan_relies_on_pattern(unsigned bits)
 {
     const unsigned others = PT_PLAN_TERM(PT_TERM_PK_STARTS_WITH) - PT_PLAN_TERM(PT_TERM_PK_EQ);
@@ -414,7 +423,6 @@ bool pt_plan_relies_on_pattern(unsigned bits)
 static const char *kind_of_query(unsigned bits)
 {
     bool row = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_STARTS_WITH);
-    bool row_points = has_any_term(bits, PT_TERM_RK_EQ, PT_TERM_RK_IN);
     bool part = row || has_any_term(bits, PT_TERM_EK_GT, PT_TERM_EK_LE);
     if ((bits & PT_PLAN_DISTINCT) != 0) {
         return "distinct partitions";
@@ -422,8 +430,7 @@ static const char *kind_of_query(unsigned bits)
     if (has_one_entity(bits) || (has_term(bits, PT_TERM_PK_EQ) && has_term(bits, PT_TERM_RK_EQ))) {
         return "point query";
     }
-    if (has_term(bits, PT_TERM_EK_IN) || has_term(bits, PT_TERM_ROW_ID_IN) ||
-        (has_any_term(bits, PT_TERM_PK_EQ, PT_TERM_PK_IN) && row_points)) {
+    if (pt_plan_finds_points(bits)) {
         return "point queries";
     }
     if (has_term(bits, PT_TERM_PK_EQ)) {

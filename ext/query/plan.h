@@ -112,7 +112,8 @@ typedef struct pt_plan_use {
 typedef struct pt_plan {
     unsigned bits; /* idxNum */
     bool order_consumed;
-    bool unique; /* at most one row */
+    bool unique;        /* at most one row */
+    bool leaves_filter; /* SQLite has to call match() for each row */
     double cost;
     int64_t rows;
 } pt_plan;
@@ -134,6 +135,9 @@ void pt_plan_make(const pt_plan_query *query, pt_plan *plan, pt_plan_use *uses);
 /* True if no term on PartitionKey, EntityKey or a row id bounds what the plan reads. The text of a
  * Filter may still bound it. */
 bool pt_plan_is_table_scan(unsigned bits);
+
+/* True if the plan reads single entities, each by both its keys. */
+bool pt_plan_finds_points(unsigned bits);
 
 /* True if a pattern, but no other term on PartitionKey, EntityKey or a row id bounds what the plan
  * reads. A pattern that begins with a wildcard does not. */

@@ -39,6 +39,7 @@ static const pt_config_option service_options[] = {
 
 /* The last names are columns of a ptable. They are kept free. */
 static const pt_tail_column service_tail[] = {
+    [PT_REMOTE_FILTER] = {.name = "Filter", .declared = " TEXT HIDDEN"},
     [PT_REMOTE_PROPERTIES] = {.name = "Properties",
                               .declared = " TEXT",
                               .hidden_beside_columns = true},
@@ -46,8 +47,7 @@ static const pt_tail_column service_tail[] = {
     [PT_REMOTE_ETAG] = {.name = "ETag", .declared = " TEXT HIDDEN"},
     [PT_REMOTE_ENTITY_KEY] = {.name = "EntityKey", .declared = " BLOB HIDDEN"},
     [PT_REMOTE_ENTITY_VERSION] = {.name = "EntityVersion", .declared = " BLOB HIDDEN PRIMARY KEY"},
-    [PT_REMOTE_COUNT] = {.name = "Filter"},
-    {.name = "WriteMode"},
+    [PT_REMOTE_COUNT] = {.name = "WriteMode"},
     {.name = "IfMatch"},
 };
 

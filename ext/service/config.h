@@ -19,6 +19,7 @@ typedef struct pt_service_config {
 /* The tail, as offsets from PT_COLUMN_FIRST + column_count. Then come the row ids, as in a ptable.
  */
 enum {
+    PT_REMOTE_FILTER, /* the first hidden column, so t('...') in FROM is a filter */
     PT_REMOTE_PROPERTIES,
     PT_REMOTE_TIMESTAMP,
     PT_REMOTE_ETAG,

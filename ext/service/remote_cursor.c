@@ -1,5 +1,6 @@
 #include "service/remote_cursor.h"
 
+#include "service/remote_filter.h"
 #include "service/remote_planner.h"
 #include "service/remote_row.h"
 #include "service/remote_scan.h"
@@ -12,6 +13,7 @@ typedef struct remote_cursor {
     pt_remote_table *table;
     bool eof;
     pt_remote_scan scan;
+    pt_remote_filter filter;
     pt_remote_row row;
 } remote_cursor;
 
@@ -53,6 +55,7 @@ int pt_remote_cursor_close(sqlite3_vtab_cursor *base)
 {
     remote_cursor *cursor = remote_cursor_of(base);
     pt_remote_scan_free(&cursor->scan);
+    pt_remote_filter_free(&cursor->filter);
     pt_remote_row_free(&cursor->row);
     sqlite3_free(cursor);
     return SQLITE_OK;
@@ -71,7 +74,7 @@ static int find_next_row(remote_cursor *cursor, pt_error *error)
 static int check_remote_scan(remote_cursor *cursor, unsigned bits, pt_error *error)
 {
     const pt_service_config *config = &cursor->table->config;
-    bool whole = pt_plan_is_table_scan(bits);
+    bool whole = pt_plan_is_table_scan(bits) && !cursor->filter.bounded;
     bool given = config->max_requests != 0;
     cursor->scan.query.max_requests = whole && !given ? SCAN_REQUESTS_MAX : config->max_requests;
     return !whole || !config->base.deny_scan
@@ -97,13 +100,38 @@ static int64_t wanted_entities(unsigned bits, int *argc, sqlite3_value **argv)
     return sensible ? limit + (offset > 0 ? offset : 0) : 0;
 }
 
+/* The Filter's argument is the last one of the plan. */
+static int take_filter(remote_cursor *cursor, unsigned bits, int *argc, sqlite3_value **argv,
+                       pt_error *error)
+{
+    pt_remote_filter_clear(&cursor->filter);
+    int rc = SQLITE_OK;
+    if ((bits & PT_PLAN_TERM(PT_TERM_FILTER)) != 0) {
+        rc = pt_remote_filter_set(&cursor->filter, argv[--*argc], error);
+    }
+    bool empty = cursor->filter.text.size == 0;
+    pt_slice text = empty ? pt_slice_text("") : pt_buffer_slice(&cursor->filter.text);
+    cursor->row.filter = cursor->filter.given ? text : (pt_slice){0};
+    cursor->scan.query.filter = cursor->row.filter;
+    cursor->scan.query.subject.filtered = cursor->filter.given;
+    return rc;
+}
+
 static int begin_remote_query(remote_cursor *cursor, unsigned bits, const char *text, int argc,
                               sqlite3_value **argv, pt_error *error)
 {
     pt_stream_query *query = &cursor->scan.query;
     query->select = text + strlen(text) + 1;
     query->top = wanted_entities(bits, &argc, argv);
-    int rc = check_remote_scan(cursor, bits, error);
+    int rc = take_filter(cursor, bits, &argc, argv, error);
+    if (rc == SQLITE_OK && cursor->filter.nothing) {
+        pt_remote_scan_end(&cursor->scan);
+        cursor->eof = true;
+        return SQLITE_OK;
+    }
+    if (rc == SQLITE_OK) {
+        rc = check_remote_scan(cursor, bits, error);
+    }
     if (rc == SQLITE_OK) {
         rc = pt_remote_scan_begin(&cursor->scan, bits, argc, argv, error);
     }

@@ -3,15 +3,21 @@
 #include "functions/key_functions.h"
 #include "module/constraints.h"
 #include "service/remote_cursor.h"
+#include "service/remote_filter.h"
 #include "service/remote_planner.h"
 #include "service/remote_table.h"
 
-/* Makes pt_starts_with(column, prefix) a constraint in xBestIndex. */
+/* SQLite calls match() for a Filter MATCH that is not part of the plan. The other result makes
+ * pt_starts_with(column, prefix) a constraint in xBestIndex. */
 static int find_remote_function(sqlite3_vtab *vtab, int argc, const char *name,
                                 void (**function)(sqlite3_context *, int, sqlite3_value **),
                                 void **data)
 {
-    (void)vtab;
+    if (argc == 2 && sqlite3_stricmp(name, "match") == 0) {
+        *function = pt_remote_function_match;
+        *data = vtab;
+        return 1;
+    }
     if (argc != 2 || sqlite3_stricmp(name, "pt_starts_with") != 0) {
         return 0;
     }

@@ -3,13 +3,20 @@
 #include "base/text.h"
 #include "module/constraints.h"
 #include "service/remote_table.h"
+#include "service/stream.h"
 
 enum { SELECT_MAX = 1500, LAST_BIT = 63 };
 
 /* Without ANALYZE, SQLite takes every local table for a long one. It would rather read the whole of
  * the service's table once than ask for each row's entity. */
 static const double TABLE_SCAN_COST = 1e12;
+static const double TABLE_ENTITIES = 1e7; /* as query/plan.c estimates */
 static const double DENIED_SCAN_FACTOR = 1e6;
+static const double UNSENT_FILTER_FACTOR = 1e6;
+static const double FILTERED_SHARE = 0.02; /* so that several by OR are cheaper than one scan */
+static const double REQUEST_COST = 10;
+static const double ENTITIES_OF_REQUEST = 20; /* a partition is estimated to have 200 */
+static const double PARALLEL = 8;
 
 static pt_plan_column remote_plan_column(const void *context, int index)
 {
@@ -23,6 +30,9 @@ static pt_plan_column remote_plan_column(const void *context, int index)
     int tail = index - PT_COLUMN_FIRST - table->config.base.column_count;
     if (tail >= PT_REMOTE_COUNT) {
         return PT_PLAN_ROW_ID;
+    }
+    if (tail == PT_REMOTE_FILTER) {
+        return PT_PLAN_FILTER;
     }
     return tail == PT_REMOTE_ENTITY_KEY ? PT_PLAN_EK : PT_PLAN_OTHER;
 }
@@ -56,12 +66,13 @@ static bool is_plain_name(const pt_column *column)
 /* True if the statement reads only what every entity has but its Timestamp. */
 static bool reads_only_remote_keys(const pt_remote_table *table, const sqlite3_index_info *info)
 {
-    int end = PT_COLUMN_FIRST + table->config.base.column_count + PT_REMOTE_TIMESTAMP;
+    int tail = PT_COLUMN_FIRST + table->config.base.column_count;
     int column = PT_COLUMN_FIRST;
-    while (column <= end && !is_column_used(info, column)) {
+    while (column < tail && !is_column_used(info, column)) {
         column++;
     }
-    return column > end;
+    return column == tail && !is_column_used(info, tail + PT_REMOTE_PROPERTIES) &&
+           !is_column_used(info, tail + PT_REMOTE_TIMESTAMP);
 }
 
 /* The names for $select, from sqlite3_malloc: "" for all. NULL when out of memory. Keys are always
@@ -122,25 +133,103 @@ static unsigned ask_for_limits(sqlite3_index_info *info, const pt_plan *plan)
     return bits;
 }
 
-/* Adds the number of requests to the plan's sentence, and the list after its NUL. */
-static int set_index_text(sqlite3_index_info *info, const pt_plan *plan, char *select)
+/* --- The plan's text --- */
+
+/* The number that LIMIT or OFFSET gives; `otherwise` if it is not given, -1 if it is not known yet.
+ */
+static int64_t limit_value(sqlite3_index_info *info, int op, int64_t otherwise)
 {
-    char *sentence = pt_plan_sentence(plan->bits);
-    char *text = NULL;
-    if (sentence != NULL && select != NULL) {
-        text = sqlite3_mprintf("%s; %s%c%s", sentence,
-                               plan->unique ? "1 request" : "1 request for 1000 entities", '\n',
-                               select);
+    for (int i = 0; i < info->nConstraint; i++) {
+        sqlite3_value *value = NULL;
+        if (info->aConstraint[i].op == op) {
+            bool known = sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
+            return known ? sqlite3_value_int64(value) : -1;
+        }
     }
-    sqlite3_free(sentence);
-    sqlite3_free(select);
-    if (text == NULL) {
+    return otherwise;
+}
+
+/* Adds about how many requests a LIMIT needs, if SQLite knows its number already. */
+static bool add_limited_requests(sqlite3_str *text, sqlite3_index_info *info, unsigned bits)
+{
+    int64_t limit = limit_value(info, SQLITE_INDEX_CONSTRAINT_LIMIT, -1);
+    int64_t offset = limit_value(info, SQLITE_INDEX_CONSTRAINT_OFFSET, 0);
+    if ((bits & PT_REMOTE_LIMIT) == 0 || limit < 0 || limit > INT32_MAX || offset < 0 ||
+        offset > INT32_MAX) {
+        return false;
+    }
+    int64_t each = pt_plan_finds_points(bits) ? 1 : PT_PAGE_ENTITIES_MAX;
+    int64_t requests = (limit + offset + each - 1) / each;
+    sqlite3_str_appendf(text, "about %lld request%s", (long long)requests,
+                        requests == 1 ? "" : "s");
+    return true;
+}
+
+/* SQLite does not know how many entities there are. */
+static void add_requests(sqlite3_str *text, sqlite3_index_info *info, const pt_plan *plan,
+                         unsigned bits)
+{
+    bool filtered = (bits & PT_PLAN_TERM(PT_TERM_FILTER)) != 0;
+    if (plan->unique) {
+        sqlite3_str_appendall(text, "1 request");
+    } else if (!add_limited_requests(text, info, bits)) {
+        sqlite3_str_appendall(text, pt_plan_finds_points(bits) ? "1 request for each key"
+                                    : filtered ? "about 1 request for 1000 entities found"
+                                               : "about 1 request for 1000 entities");
+        bool partitions = (bits & PT_PLAN_TERM(PT_TERM_PK_IN)) != 0 && !pt_plan_finds_points(bits);
+        sqlite3_str_appendall(text, partitions ? " of each partition" : "");
+    }
+}
+
+/* The plan's sentence, what is sent beside the keys, and the number of requests; after its NUL the
+ * list of properties. */
+static int set_index_text(sqlite3_index_info *info, const pt_plan *plan, unsigned bits,
+                          const char *select)
+{
+    const unsigned filter = PT_PLAN_TERM(PT_TERM_FILTER);
+    char *sentence = pt_plan_sentence(plan->bits & ~filter);
+    if (sentence == NULL || select == NULL) {
+        sqlite3_free(sentence);
         return SQLITE_NOMEM;
     }
-    *strchr(text, '\n') = 0;
-    info->idxStr = text;
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    sqlite3_str_appendf(text, "%s; ", sentence);
+    sqlite3_free(sentence);
+    sqlite3_str_appendall(text, (bits & filter) != 0 ? "at the service: Filter; " : "");
+    add_requests(text, info, plan, bits);
+    sqlite3_str_appendchar(text, 1, 0);
+    sqlite3_str_appendall(text, select);
+    info->idxStr = sqlite3_str_finish(text);
     info->needToFreeIdxStr = 1;
-    return SQLITE_OK;
+    return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* --- Cost --- */
+
+/*
+ * A partition is taken for ten pages, so that asking for a few entities of it is better than
+ * reading it. A request costs little in comparison with what SQLite expects of a local table
+ * without ANALYZE and index: else it would read a partition once, however large, for each join on
+ * RowKey. What spans partitions costs its share of a table scan.
+ */
+static double remote_cost(const pt_remote_table *table, const pt_plan *plan)
+{
+    const unsigned partitions = PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_PK_IN);
+    double rows = (double)plan->rows;
+    double cost;
+    if (pt_plan_is_table_scan(plan->bits)) {
+        cost = (plan->bits & PT_PLAN_TERM(PT_TERM_FILTER)) != 0 ? TABLE_SCAN_COST * FILTERED_SHARE
+                                                                : TABLE_SCAN_COST;
+        cost *= table->config.base.deny_scan ? DENIED_SCAN_FACTOR : 1;
+    } else if (pt_plan_finds_points(plan->bits)) {
+        cost = REQUEST_COST * (1 + rows / PARALLEL) + rows;
+    } else if ((plan->bits & partitions) != 0) {
+        double requests = rows / ENTITIES_OF_REQUEST;
+        cost = REQUEST_COST * (1 + requests) + rows;
+    } else {
+        cost = TABLE_SCAN_COST * (rows / TABLE_ENTITIES);
+    }
+    return plan->leaves_filter ? cost * UNSENT_FILTER_FACTOR : cost;
 }
 
 static int return_remote_plan(const pt_remote_table *table, sqlite3_index_info *info, pt_plan *plan)
@@ -149,22 +238,22 @@ static int return_remote_plan(const pt_remote_table *table, sqlite3_index_info *
         plan->bits &= ~PT_PLAN_DESCENDING;
         plan->order_consumed = false;
     }
-    bool scan = pt_plan_is_table_scan(plan->bits);
-    info->idxNum = (int)(plan->bits | ask_for_limits(info, plan));
+    unsigned bits = plan->bits | ask_for_limits(info, plan);
+    info->idxNum = (int)bits;
     info->orderByConsumed = plan->order_consumed;
     info->estimatedRows = plan->rows;
-    info->estimatedCost = scan ? TABLE_SCAN_COST : plan->cost;
-    if (scan && table->config.base.deny_scan) {
-        info->estimatedCost *= DENIED_SCAN_FACTOR;
-    }
+    info->estimatedCost = remote_cost(table, plan);
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-    return set_index_text(info, plan, select_list(table, info));
+    char *select = select_list(table, info);
+    int rc = set_index_text(info, plan, bits, select);
+    sqlite3_free(select);
+    return rc;
 }
 
 int pt_remote_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     static const pt_constraint_reader reader = {remote_plan_column, remote_plan_constraint};
-    const pt_remote_table *table = pt_remote_table_of(vtab);
+    pt_remote_table *table = pt_remote_table_of(vtab);
     pt_plan_use *uses;
     pt_plan_query query = {.keys_only = reads_only_remote_keys(table, info),
                            .other_text_order = table->other_encoding};
@@ -172,9 +261,16 @@ int pt_remote_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     if (arrays == NULL) {
         return SQLITE_NOMEM;
     }
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_constraints_check_filter(&query, &error);
     pt_plan plan = {0};
-    pt_plan_make(&query, &plan, uses);
-    pt_constraints_apply(info, uses, 0);
+    if (rc == SQLITE_OK) {
+        pt_plan_make(&query, &plan, uses);
+        pt_constraints_apply(info, uses, 0);
+    }
     sqlite3_free(arrays);
-    return return_remote_plan(table, info, &plan);
+    if (rc != SQLITE_OK && rc != SQLITE_CONSTRAINT) {
+        return pt_remote_table_fail(table, &error);
+    }
+    return rc == SQLITE_OK ? return_remote_plan(table, info, &plan) : rc;
 }

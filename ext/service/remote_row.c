@@ -76,6 +76,11 @@ static int return_tail(pt_remote_row *row, sqlite3_context *context, int tail)
     const pt_page_entity *entity = row->entity;
     pt_buffer_clear(&row->text);
     switch (tail) {
+    case PT_REMOTE_FILTER:
+        if (row->filter.data != NULL) {
+            return_slice(context, row->filter);
+        }
+        return SQLITE_OK;
     case PT_REMOTE_PROPERTIES:
         return write_properties(row) == SQLITE_OK ? return_buffer(context, &row->text, false)
                                                   : SQLITE_NOMEM;

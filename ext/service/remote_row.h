@@ -13,6 +13,7 @@ typedef struct pt_remote_row {
     const pt_service_config *config;
     const pt_page_entity *entity;
     const pt_page *page; /* has the entity */
+    pt_slice filter;     /* the service has judged it; data NULL: none */
     size_t *hints;       /* for each declared column: where an earlier entity had its property */
     pt_buffer text;
 } pt_remote_row;

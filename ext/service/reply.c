@@ -292,7 +292,10 @@ static int fail_refused(const failure *f, const pt_http_reply *reply)
                          "give the address that it names as TableEndpoint");
     }
     return fail_with(f, SQLITE_ERROR, text_of(f->refusal, "the service refuses the request"),
-                     "check the endpoint and the name of the table");
+                     f->subject->filtered
+                         ? "check the Filter: the service judges it, and not all services take "
+                           "the same constants"
+                         : "check the endpoint and the name of the table");
 }
 
 /* The request was not sent, so that nothing was shown to whoever answers there. */

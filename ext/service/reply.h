@@ -32,6 +32,7 @@ bool pt_reply_is_temporary(const pt_http_reply *reply);
 typedef struct pt_request_subject {
     const char *account; /* its name in pt_service_account */
     const char *table;   /* NULL: a request about the account's tables */
+    bool filtered;       /* it has a $filter that the statement gave */
 } pt_request_subject;
 
 /*

@@ -74,27 +74,6 @@ static double plan_cost(const pt_table *table, const pt_plan *plan)
     return refused ? plan->cost * REFUSED_SCAN_FACTOR : plan->cost;
 }
 
-/* SQLITE_CONSTRAINT if the filter's text is not known yet in this order of a join. */
-static int check_filter_terms(pt_table *table, const pt_plan_query *query)
-{
-    pt_error error = PT_ERROR_NONE;
-    switch (pt_plan_check_filter(query)) {
-    case PT_PLAN_FILTER_LATER:
-        return SQLITE_CONSTRAINT;
-    case PT_PLAN_FILTER_TWICE:
-        pt_error_set(&error, SQLITE_ERROR,
-                     "Filter is given more than once; write one filter, with and inside");
-        return pt_table_fail(table, &error);
-    case PT_PLAN_FILTER_IN:
-        pt_error_set(&error, SQLITE_ERROR,
-                     "Filter cannot be one of several (IN, or = with OR between); write one "
-                     "filter, with or inside");
-        return pt_table_fail(table, &error);
-    default:
-        return SQLITE_OK;
-    }
-}
-
 /* True if there may be conditions on declared columns. */
 static bool names_declared(const pt_table *table, const sqlite3_index_info *info)
 {
@@ -134,12 +113,16 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     if (arrays == NULL) {
         return SQLITE_NOMEM;
     }
-    int rc = check_filter_terms(table, &query);
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_constraints_check_filter(&query, &error);
     pt_plan plan = {0};
     if (rc == SQLITE_OK) {
         pt_plan_make(&query, &plan, uses);
         pt_constraints_apply(info, uses, 0);
     }
     sqlite3_free(arrays);
+    if (rc != SQLITE_OK && rc != SQLITE_CONSTRAINT) {
+        return pt_table_fail(table, &error);
+    }
     return rc == SQLITE_OK ? return_plan(table, info, &plan) : rc;
 }

@@ -10,9 +10,6 @@
 
 /* --- Parsing --- */
 
-/* NULL is parsed as this filter. */
-static const char no_row_passes[] = "false";
-
 static int check_name(pt_slice name, const char *column, pt_error *error)
 {
     if (!pt_is_word(name, column) || pt_slice_equal(name, pt_slice_text(column))) {
@@ -63,28 +60,11 @@ static int parse_row_filter(pt_row_filter *filter, const pt_config *config, pt_e
     return rc;
 }
 
-static int filter_text(sqlite3_value *argument, pt_slice *text, pt_error *error)
-{
-    int type = sqlite3_value_type(argument);
-    if (type == SQLITE_NULL) {
-        *text = pt_slice_text(no_row_passes);
-        return SQLITE_OK;
-    }
-    if (type != SQLITE_TEXT) {
-        return pt_error_set(error, SQLITE_MISMATCH,
-                            "Filter is a %s; give a text, as 'Age gt 30' (InvalidInput)",
-                            type == SQLITE_BLOB ? "BLOB" : "number");
-    }
-    const unsigned char *bytes = sqlite3_value_text(argument);
-    *text = pt_slice_of(bytes, (size_t)sqlite3_value_bytes(argument));
-    return bytes != NULL ? SQLITE_OK : pt_error_nomem(error);
-}
-
 int pt_row_filter_set(pt_row_filter *filter, const pt_config *config, sqlite3_value *argument,
                       pt_error *error)
 {
     pt_slice text = {0};
-    int rc = filter_text(argument, &text, error);
+    int rc = pt_filter_text(argument, &text, error);
     if (rc != SQLITE_OK ||
         (filter->parsed && pt_slice_equal(text, pt_buffer_slice(&filter->text)))) {
         return rc;
