@@ -47,7 +47,7 @@ static void initialize_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static int64_t now_in_milliseconds(void)
+int64_t pt_http_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
@@ -381,7 +381,7 @@ static int wait_a_little(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_er
         return pt_error_nomem(error);
     }
     drive(http);
-    int64_t now = now_in_milliseconds();
+    int64_t now = pt_http_clock();
     if (now - http->checked < POLL_MILLISECONDS) {
         return SQLITE_OK;
     }
@@ -422,10 +422,9 @@ int pt_http_pause(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *er
     if (!open_pool(http)) {
         return pt_error_nomem(error);
     }
-    int64_t end = now_in_milliseconds() + milliseconds;
+    int64_t end = pt_http_clock() + milliseconds;
     int rc = SQLITE_OK;
-    for (int64_t left = milliseconds; rc == SQLITE_OK && left > 0;
-         left = end - now_in_milliseconds()) {
+    for (int64_t left = milliseconds; rc == SQLITE_OK && left > 0; left = end - pt_http_clock()) {
         rc = wait_a_little(http, left, db, error);
     }
     return rc;

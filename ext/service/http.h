@@ -64,6 +64,9 @@ pt_http_call *pt_http_start(pt_http *http, const pt_http_request *request);
 int pt_http_wait(pt_http *http, pt_http_call *call, sqlite3 *db, pt_http_reply **reply,
                  pt_error *error);
 
+/* Milliseconds of a clock that nobody sets. */
+int64_t pt_http_clock(void);
+
 /* Waits for some time, while other calls go on. Codes as pt_http_wait. */
 int pt_http_pause(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *error);
 

@@ -193,7 +193,7 @@ static int keep_entity(page_reading *r)
 /* Reads the object at the scan. */
 static int read_page_entity(page_reading *r, pt_json_scan *scan)
 {
-    r->entity = (pt_page_entity){.etag = pt_slice_of("", 0)};
+    r->entity = (pt_page_entity){.partition = r->page->partition, .etag = pt_slice_of("", 0)};
     r->member_count = 0;
     r->waiting = 0;
     for (;;) {

@@ -20,6 +20,7 @@ typedef struct pt_page_entity {
 
 /* All zeros before its first use. */
 typedef struct pt_page {
+    pt_slice partition; /* of entities that come without their PartitionKey; data NULL: none may */
     pt_page_entity *entities;
     size_t count;
     size_t capacity;

@@ -249,6 +249,11 @@ static bool is_constant(pt_slice key)
     return key.size <= (size_t)2 * BOUND_MAX;
 }
 
+bool pt_query_names_partition(const pt_key_span *span)
+{
+    return span->one && is_constant(span->partition);
+}
+
 static void append_equal(pt_buffer *filter, const char *column, pt_slice key)
 {
     if (is_constant(key)) {

@@ -41,6 +41,9 @@ int pt_query_split(const pt_interval *range, pt_buffer *after_first,
 /* True if a span holds exactly one key, which *row completes. */
 bool pt_query_is_point(const pt_key_span *span, pt_slice *row);
 
+/* True if all entities that a query for the span finds have the span's PartitionKey. */
+bool pt_query_names_partition(const pt_key_span *span);
+
 /*
  * Appends the filter of a span, not encoded. `rows` is a condition on RowKeys beside the span, or
  * NULL; only the filter of a span of several partitions has it. Appends nothing if all entities are

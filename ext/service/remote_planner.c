@@ -83,7 +83,7 @@ static char *select_list(const pt_remote_table *table, const sqlite3_index_info 
     int tail = PT_COLUMN_FIRST + config->column_count;
     bool all = is_column_used(info, tail + PT_REMOTE_PROPERTIES);
     sqlite3_str *list = sqlite3_str_new(NULL);
-    sqlite3_str_appendall(list, "PartitionKey,RowKey");
+    sqlite3_str_appendall(list, PT_SELECT_KEYS);
     if (is_column_used(info, tail + PT_REMOTE_TIMESTAMP)) {
         sqlite3_str_appendall(list, ",Timestamp");
     }

@@ -4,7 +4,10 @@
 
 #include "entity/key.h"
 
-enum { FIRST_ABOVE_SURROGATES = 0xEE /* first byte in UTF-8 */ };
+enum {
+    FIRST_ABOVE_SURROGATES = 0xEE, /* first byte in UTF-8 */
+    URL_QUERY_MAX = 7500, /* of 8 KiB, which services take; endpoint and signature need some */
+};
 
 /* --- Requests --- */
 
@@ -25,6 +28,13 @@ bool pt_stream_is_point(const pt_stream_query *query, const pt_key_span *span)
            pt_query_has_url(span->partition, row);
 }
 
+/* True if the entities that come are in the span's partition, so that they need not tell. A filter
+ * of the statement could find others: its parentheses are not looked at. */
+static bool knows_partition(const pt_stream *stream)
+{
+    return stream->query->filter.data == NULL && pt_query_names_partition(&stream->span);
+}
+
 int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span *span,
                    pt_error *error)
 {
@@ -34,6 +44,7 @@ int pt_stream_open(pt_stream *stream, pt_stream_query *query, const pt_key_span 
         return pt_error_nomem(error);
     }
     stream->point = pt_stream_is_point(query, span);
+    stream->page.partition = knows_partition(stream) ? stream->span.partition : (pt_slice){0};
     return SQLITE_OK;
 }
 
@@ -63,11 +74,11 @@ static void join_condition(pt_buffer *filter, pt_slice condition)
     pt_buffer_append_text(filter, first ? "" : ")");
 }
 
-static void add_filter(pt_stream *stream, pt_buffer *query)
+static void add_filter(const pt_stream *stream, bool condition, pt_buffer *query)
 {
     pt_buffer filter = {0};
     pt_query_append_filter(&filter, &stream->span, stream->query->rows);
-    join_condition(&filter, stream->query->condition);
+    join_condition(&filter, condition ? stream->query->condition : (pt_slice){0});
     join_condition(&filter, stream->query->filter);
     if (filter.size != 0) {
         add_parameter(query, "$filter", pt_buffer_slice(&filter));
@@ -87,7 +98,36 @@ static void add_top(const pt_stream *stream, pt_buffer *query)
     }
 }
 
-static void describe_page_call(pt_stream *stream)
+static void add_select(const pt_stream *stream, pt_buffer *query)
+{
+    const char *names = stream->query->select;
+    if (names[0] != 0) {
+        names += knows_partition(stream) ? sizeof PT_SELECT_PARTITION - 1 : 0;
+        add_parameter(query, "$select", pt_slice_text(names));
+    }
+}
+
+static void describe_page_query(pt_stream *stream, bool select, bool condition)
+{
+    pt_buffer *query = &stream->call.query;
+    pt_buffer_clear(query);
+    if (!stream->point) {
+        add_filter(stream, condition, query);
+        add_top(stream, query);
+    }
+    if (select) {
+        add_select(stream, query);
+    }
+    if (stream->has_next_partition) {
+        add_parameter(query, "NextPartitionKey", pt_buffer_slice(&stream->next_partition));
+    }
+    if (stream->has_next_row) {
+        add_parameter(query, "NextRowKey", pt_buffer_slice(&stream->next_row));
+    }
+}
+
+/* Leaves out of a URL that would be too long what the reply is right without. */
+static int describe_page_call(pt_stream *stream, pt_error *error)
 {
     pt_call *call = &stream->call;
     const pt_stream_query *query = stream->query;
@@ -97,7 +137,6 @@ static void describe_page_call(pt_stream *stream)
     call->timeout = query->timeout;
     call->retries = query->retries;
     pt_buffer_clear(&call->path);
-    pt_buffer_clear(&call->query);
     pt_buffer_append_byte(&call->path, '/');
     pt_query_append_encoded(&call->path, pt_slice_text(query->subject.table));
     if (stream->point) {
@@ -106,18 +145,20 @@ static void describe_page_call(pt_stream *stream)
         pt_query_append_keys(&call->path, stream->span.partition, row);
     } else {
         pt_buffer_append_text(&call->path, "()");
-        add_filter(stream, &call->query);
-        add_top(stream, &call->query);
     }
-    if (query->select[0] != 0) {
-        add_parameter(&call->query, "$select", pt_slice_text(query->select));
+    describe_page_query(stream, true, true);
+    if (call->query.size > URL_QUERY_MAX) {
+        describe_page_query(stream, false, true);
     }
-    if (stream->has_next_partition) {
-        add_parameter(&call->query, "NextPartitionKey", pt_buffer_slice(&stream->next_partition));
+    if (call->query.size > URL_QUERY_MAX && query->condition.size != 0) {
+        describe_page_query(stream, false, false);
     }
-    if (stream->has_next_row) {
-        add_parameter(&call->query, "NextRowKey", pt_buffer_slice(&stream->next_row));
-    }
+    return call->query.size <= URL_QUERY_MAX || query->filter.data == NULL
+               ? SQLITE_OK
+               : pt_error_set(error, SQLITE_TOOBIG,
+                              "the Filter makes a URL of %lld bytes, and the service takes about "
+                              "%d; write a shorter one, or several that are joined by OR",
+                              (long long)call->query.size, URL_QUERY_MAX);
 }
 
 bool pt_stream_may_send(const pt_stream_query *query)
@@ -131,9 +172,13 @@ int pt_stream_prefetch(pt_stream *stream, pt_error *error)
     if (stream->finished || stream->call.http != NULL || !pt_stream_may_send(query)) {
         return SQLITE_OK;
     }
-    query->requests++;
-    describe_page_call(stream);
-    return pt_call_send(&stream->call, error);
+    int rc = describe_page_call(stream, error);
+    if (rc == SQLITE_OK) {
+        query->requests++;
+        stream->sent = pt_http_clock();
+        rc = pt_call_send(&stream->call, error);
+    }
+    return rc;
 }
 
 static int refuse_more_requests(const pt_stream_query *query, pt_error *error)
@@ -204,10 +249,22 @@ static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
     return rc;
 }
 
+/* Forgets a request whose time is over because the rows before it were read slowly: nobody was
+ * there to receive the reply. */
+static void forget_late_request(pt_stream *stream)
+{
+    pt_stream_query *query = stream->query;
+    if (stream->call.http != NULL && pt_http_clock() - stream->sent >= query->timeout * 1000) {
+        pt_call_end(&stream->call);
+        query->requests--;
+    }
+}
+
 /* Adds the next page to the entities that are there. */
 static int receive_page(pt_stream *stream, pt_error *error)
 {
     pt_http_reply *reply;
+    forget_late_request(stream);
     int rc = pt_stream_prefetch(stream, error);
     if (rc == SQLITE_OK && stream->call.http == NULL) {
         rc = refuse_more_requests(stream->query, error);

@@ -10,14 +10,18 @@
 
 enum { PT_PAGE_ENTITIES_MAX = 1000 };
 
+#define PT_SELECT_PARTITION "PartitionKey,"
+#define PT_SELECT_KEYS PT_SELECT_PARTITION "RowKey"
+
 /* What all streams of a cursor have in common. */
 typedef struct pt_stream_query {
     pt_service *service;
     pt_request_subject subject;
-    const char *select;           /* names of properties; "": all */
+    const char *select;           /* PT_SELECT_KEYS and names of properties; "": all */
     const pt_key_condition *rows; /* beside spans of several partitions; NULL: none */
     pt_slice filter;              /* a $filter that each request must have; data NULL: none */
-    pt_slice condition;           /* one more, which SQLite checks again; size 0: none */
+    pt_slice condition;           /* one more, which SQLite checks again; size 0: none. Left out if
+                                     the URL would be too long */
     int64_t timeout;
     int64_t retries;
     int64_t top;          /* entities that SQLite wants, by LIMIT and OFFSET; 0: not known */
@@ -40,6 +44,7 @@ typedef struct pt_stream {
     pt_buffer next_partition;
     pt_buffer next_row;
     pt_call call; /* under way if call.http is set */
+    int64_t sent; /* when, by pt_http_clock */
     pt_page page;
     size_t at;      /* the next entity in the page */
     size_t ordered; /* entities before this one are in SQLite's order */
@@ -60,7 +65,8 @@ bool pt_stream_may_send(const pt_stream_query *query);
 int pt_stream_prefetch(pt_stream *stream, pt_error *error);
 
 /* Moves to the next entity, which stays valid until the next call. *entity = NULL at the end.
- * SQLITE_ERROR if the statement needs more requests than max_requests; codes of pt_call_send,
+ * SQLITE_ERROR if the statement needs more requests than max_requests; SQLITE_TOOBIG if the filter
+ * is too long for a URL; codes of pt_call_send,
  * pt_call_receive, pt_call_fail and pt_page_add. */
 int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *error);
 

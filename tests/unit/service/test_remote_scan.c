@@ -148,12 +148,16 @@ static void a_limit_of_points_asks_for_as_many(void **state)
 
 /* --- Pages ahead --- */
 
+/* Four pages, each of two entities. */
 static char *answer_two_of_many(const char *request, int number)
 {
-    static const char *const rows[] = {"1", "2", "3", "4", "5", "6", "7", "8", "9"};
-    (void)request;
-    return PAGE(number == 4 ? NO_MORE : TOKEN("t", "r"), "p", rows[2 * number - 2], "p",
-                rows[2 * number - 1]);
+    static const char *const rows[] = {"1", "2", "3", "4", "5", "6", "7", "8"};
+    static const char *const tokens[] = {TOKEN("t", "1"), TOKEN("t", "2"), TOKEN("t", "3"),
+                                         NO_MORE};
+    const char *token = strstr(request, "NextRowKey=");
+    int page = token != NULL ? token[11] - '0' : 0;
+    (void)number;
+    return PAGE(tokens[page], "p", rows[2 * page], "p", rows[2 * page + 1]);
 }
 
 /* Steps through some rows; the statement has then sent so many requests. */
@@ -227,6 +231,92 @@ static void max_requests_is_for_pages_that_are_read(void **state)
         "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the table with "
         "a larger max_requests");
     assert_int_equal(canned_take_requests(), 2);
+    close_remote();
+}
+
+/* A statement may take a long time for its rows, longer than a request may take. */
+static void rows_may_be_read_slowly(void **state)
+{
+    (void)state;
+    open_remote(answer_two_of_many);
+    expect_sql(CREATE ", timeout=1, retries=0, max_requests=4)", "");
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT RowKey FROM Employee WHERE PartitionKey = 'p'",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < 8; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        if (i == 1) {
+            usleep(2100000); /* the next page is asked for */
+        }
+    }
+    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+    sqlite3_finalize(statement);
+    close_remote();
+}
+
+/* --- URLs --- */
+
+/* In one partition, where none but RowKeys are asked for, and in others. */
+static char *answer_without_partition(const char *request, int number)
+{
+    (void)number;
+    bool rows_only = strstr(request, "select=RowKey") != NULL;
+    return canned_reply(200, NO_MORE,
+                        rows_only ? "{\"value\":[{\"RowKey\":\"1\"},{\"RowKey\":\"2\",\"Age\":3}]}"
+                                  : "{\"value\":[{\"RowKey\":\"1\",\"PartitionKey\":\"r\"}]}");
+}
+
+/* The statement knows the partition. */
+static void a_partition_is_not_asked_for_its_key(void **state)
+{
+    (void)state;
+    open_remote(answer_without_partition);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT count(*) FROM Employee WHERE PartitionKey = 'p'", "2\n");
+    assert_true(was_sent("%27&$select=RowKey HTTP"));
+    expect_sql("SELECT PartitionKey, RowKey, Age FROM Employee WHERE PartitionKey IN ('p', 'q')",
+               "p 1 NULL\np 2 3\nq 1 NULL\nq 2 3\n");
+    expect_sql("SELECT hex(EntityKey) FROM Employee WHERE PartitionKey = 'p' LIMIT 1", "700031\n");
+    canned_take_requests();
+    expect_sql("SELECT count(*) FROM Employee WHERE PartitionKey > 'p'", "1\n");
+    /* The filter might find others. */
+    expect_sql("SELECT count(*) FROM Employee('a eq 1) or (b eq 2') WHERE PartitionKey = 'r'",
+               "1\n");
+    expect_sql("SELECT count(*) FROM Employee('a eq 1) or (b eq 2') WHERE PartitionKey = 'p'",
+               "0\n");
+    assert_false(was_sent("$select=RowKey"));
+    close_remote();
+}
+
+/* Selects from partition p with a filter of so many letters. */
+static void expect_filter_of(int letters, const char *expected)
+{
+    char *filter = malloc((size_t)letters + 1);
+    memset(filter, 'a', (size_t)letters);
+    filter[letters] = 0;
+    char *sql =
+        sqlite3_mprintf("SELECT count(Age) FROM Employee(%Q) WHERE PartitionKey = 'p'", filter);
+    expect_sql(sql, expected);
+    sqlite3_free(sql);
+    free(filter);
+}
+
+/* What need not be in a URL is left out of one that would be too long. */
+static void long_urls_leave_out_what_they_can(void **state)
+{
+    (void)state;
+    open_remote(answer_keys);
+    expect_sql(CREATE ")", "");
+    expect_filter_of(7300, "2\n");
+    assert_true(was_sent("aaa%29&$select=PartitionKey%2CRowKey%2CAge HTTP"));
+    expect_filter_of(7440, "2\n");
+    assert_true(was_sent("aaa%29 HTTP"));
+    canned_take_requests();
+    expect_filter_of(7500, "18: ptable: Employee: the Filter makes a URL of 7550 bytes, and the "
+                           "service takes about 7500; write a shorter one, or several that are "
+                           "joined by OR");
+    assert_int_equal(canned_take_requests(), 0);
     close_remote();
 }
 
@@ -333,6 +423,9 @@ int main(void)
         cmocka_unit_test(a_limit_of_points_asks_for_as_many),
         cmocka_unit_test(later_pages_are_asked_for_early),
         cmocka_unit_test(max_requests_is_for_pages_that_are_read),
+        cmocka_unit_test(rows_may_be_read_slowly),
+        cmocka_unit_test(a_partition_is_not_asked_for_its_key),
+        cmocka_unit_test(long_urls_leave_out_what_they_can),
         cmocka_unit_test(one_failure_ends_all),
         cmocka_unit_test(statements_may_stop_and_overlap),
         cmocka_unit_test(reading_may_run_out_of_memory),
