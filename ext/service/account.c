@@ -397,11 +397,20 @@ void pt_account_free(pt_account *account)
     *account = (pt_account){0};
 }
 
-/* --- Authorization --- */
+/* --- Signatures --- */
 
-static void hmac_add_text(struct hmac_sha256_ctx *hmac, const char *text)
+void pt_account_sign(const pt_account *account, const pt_slice *parts, size_t count,
+                     pt_buffer *signature)
 {
-    hmac_sha256_update(hmac, strlen(text), (const uint8_t *)text);
+    struct hmac_sha256_ctx hmac;
+    uint8_t digest[SHA256_DIGEST_SIZE];
+    hmac_sha256_set_key(&hmac, account->secret_size, (const uint8_t *)account->secret);
+    for (size_t i = 0; i < count; i++) {
+        hmac_sha256_update(&hmac, parts[i].size, parts[i].data);
+    }
+    hmac_sha256_digest(&hmac, sizeof digest, digest);
+    explicit_bzero(&hmac, sizeof hmac);
+    pt_base64_append(signature, pt_slice_of(digest, sizeof digest));
 }
 
 void pt_account_authorize(const pt_account *account, const char *date, pt_slice path,
@@ -412,17 +421,10 @@ void pt_account_authorize(const pt_account *account, const char *date, pt_slice 
         pt_buffer_append_text(header, account->secret);
         return;
     }
-    struct hmac_sha256_ctx hmac;
-    uint8_t digest[SHA256_DIGEST_SIZE];
-    hmac_sha256_set_key(&hmac, account->secret_size, (const uint8_t *)account->secret);
-    hmac_add_text(&hmac, date);
-    hmac_add_text(&hmac, "\n/");
-    hmac_add_text(&hmac, account->name);
-    hmac_sha256_update(&hmac, path.size, path.data);
-    hmac_sha256_digest(&hmac, sizeof digest, digest);
-    explicit_bzero(&hmac, sizeof hmac);
+    const pt_slice parts[] = {pt_slice_text(date), pt_slice_text("\n/"),
+                              pt_slice_text(account->name), path};
     pt_buffer_append_text(header, "SharedKeyLite ");
     pt_buffer_append_text(header, account->name);
     pt_buffer_append_byte(header, ':');
-    pt_base64_append(header, pt_slice_of(digest, sizeof digest));
+    pt_account_sign(account, parts, sizeof parts / sizeof parts[0], header);
 }

@@ -45,6 +45,10 @@ int pt_account_parse(pt_slice text, pt_account *account, pt_error *error);
 /* Overwrites the secret before it frees it. */
 void pt_account_free(pt_account *account);
 
+/* Appends the signature of a text, given in parts, with the account's key, in base64. */
+void pt_account_sign(const pt_account *account, const pt_slice *parts, size_t count,
+                     pt_buffer *signature);
+
 /*
  * Appends the value of a header "Authorization" for a request: SharedKeyLite or a bearer token. Not
  * for a SAS. `date` is the value of x-ms-date; `path` is that of the URL exactly as it is sent.

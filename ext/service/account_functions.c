@@ -3,6 +3,7 @@
 #include <stdlib.h>
 
 #include "base/text.h"
+#include "service/sas.h"
 
 /* Makes the function fail and clears the error. */
 static void fail_function(sqlite3_context *context, const char *name, pt_error *error)
@@ -128,6 +129,36 @@ static void function_account(sqlite3_context *context, int argc, sqlite3_value *
     }
 }
 
+/* --- pt_service_sas(account, table, rights, start, expiry [, keys ...]) --- */
+
+static int make_sas(const pt_service *service, int argc, sqlite3_value **argv, pt_buffer *token,
+                    pt_error *error)
+{
+    const char *name = (const char *)sqlite3_value_text(argv[0]);
+    const pt_account *account;
+    if (name == NULL) {
+        return sqlite3_value_type(argv[0]) != SQLITE_NULL
+                   ? pt_error_nomem(error)
+                   : pt_error_set(error, SQLITE_MISMATCH, "the account must be a text, not NULL");
+    }
+    int rc = pt_service_find_account(service, name, &account, error);
+    return rc == SQLITE_OK ? pt_sas_make(account, argc - 1, argv + 1, token, error) : rc;
+}
+
+static void function_sas(sqlite3_context *context, int argc, sqlite3_value **argv)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_buffer token = {0};
+    int rc = make_sas(sqlite3_user_data(context), argc, argv, &token, &error);
+    if (rc == SQLITE_OK) {
+        sqlite3_result_text64(context, (const char *)token.data, token.size, SQLITE_TRANSIENT,
+                              SQLITE_UTF8);
+    } else {
+        fail_function(context, "pt_service_sas", &error);
+    }
+    pt_buffer_free(&token);
+}
+
 /* --- pt_service_requests() --- */
 
 static void function_requests(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -168,6 +199,12 @@ int pt_account_functions_register(sqlite3 *db, pt_service *service)
                                         service_functions[i].arguments, service_functions[i].flags,
                                         service, service_functions[i].call, NULL, NULL,
                                         pt_service_release);
+    }
+    for (int n = PT_SAS_NEEDED; rc == SQLITE_OK && n <= PT_SAS_ARGUMENTS; n++) {
+        pt_service_retain(service);
+        rc =
+            sqlite3_create_function_v2(db, "pt_service_sas", 1 + n, SQLITE_UTF8 | SQLITE_DIRECTONLY,
+                                       service, function_sas, NULL, NULL, pt_service_release);
     }
     return rc;
 }

@@ -1,5 +1,6 @@
 /*
- * SQL functions of the library for the Table service: pt_service_account and pt_service_requests.
+ * SQL functions of the library for the Table service: pt_service_account,
+ * pt_service_sas and pt_service_requests.
  */
 #ifndef PT_SERVICE_ACCOUNT_FUNCTIONS_H
 #define PT_SERVICE_ACCOUNT_FUNCTIONS_H
