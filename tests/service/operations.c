@@ -2,6 +2,7 @@
 
 #include "service/entity.h"
 #include "service/refusal.h"
+#include "service/sas.h"
 #include "service/tables.h"
 
 bool operations_accept(const service *served, const request *asked, reply *given)
@@ -58,6 +59,10 @@ static void get_entity(service *served, request *asked, const address *named, co
                        reply *given)
 {
     selection selected = selection_read(asked, address_parameter(asked, named, "$select"));
+    if (!sas_allows(served, "r", named->partition_key, named->row_key)) {
+        refuse(served, asked, given, "AuthorizationPermissionMismatch");
+        return;
+    }
     if (!operations_accept(served, asked, given)) {
         return;
     }
@@ -151,10 +156,26 @@ static void answer_write(service *served, request *asked, const char *table, con
     sqlite3_finalize(row);
 }
 
+/* Without If-Match an update is an insert, too. In a batch the table is judged here. */
+static bool is_allowed(const service *served, request *asked, const char *table, const write *made)
+{
+    bool is_insert = strcmp(made->mode, "insert") == 0;
+    const char *rights = is_insert                           ? "a"
+                         : strcmp(made->mode, "delete") == 0 ? "d"
+                         : made->if_match.data != NULL       ? "u"
+                                                             : "au";
+    const char *granted = served->granted.table;
+    return (granted == NULL || sqlite3_stricmp(granted, table) == 0) &&
+           sas_allows(served, rights, request_copy(asked, made->partition_key),
+                      request_copy(asked, made->row_key));
+}
+
 static void perform_write(service *served, request *asked, const char *table, const write *made,
                           reply *given)
 {
-    if (store(served, table, made)) {
+    if (!is_allowed(served, asked, table, made)) {
+        refuse(served, asked, given, "AuthorizationPermissionMismatch");
+    } else if (store(served, table, made)) {
         answer_write(served, asked, table, made, given);
     } else {
         refuse_as_sql_says(served, asked, given);

@@ -3,6 +3,7 @@
 #include "service/entity.h"
 #include "service/operations.h"
 #include "service/refusal.h"
+#include "service/sas.h"
 #include "service/tables.h"
 
 enum { COMPARISONS_MAX = 15 }; /* of a filter */
@@ -246,14 +247,26 @@ static void write_row(page *made, sqlite3_stmt *row)
     made->count++;
 }
 
+/* A shared access signature hides the entities that it does not give. */
+static int next_row(const page *made, sqlite3_stmt *row)
+{
+    int rc;
+    do {
+        rc = sqlite3_step(row);
+    } while (rc == SQLITE_ROW &&
+             !sas_allows(made->served, "r", (const char *)sqlite3_column_text(row, 0),
+                         (const char *)sqlite3_column_text(row, 1)));
+    return rc;
+}
+
 /* False: SQL failed. */
 static bool write_page(page *made, sqlite3_stmt *row)
 {
-    int rc = made->is_void ? SQLITE_DONE : sqlite3_step(row);
+    int rc = made->is_void ? SQLITE_DONE : next_row(made, row);
     bool is_empty = one_in(made->served, 6);
     while (rc == SQLITE_ROW && !is_empty && made->count < made->rows && !cuts_between(made, row)) {
         write_row(made, row);
-        rc = sqlite3_step(row);
+        rc = next_row(made, row);
     }
     if (rc == SQLITE_ROW) {
         end_before(made, row);
@@ -326,6 +339,10 @@ void pages_perform(service *served, request *asked, const address *named, reply 
     int64_t top = read_top(served, address_parameter(asked, named, "$top"));
     const char *table = tables_find(served, asked, named->table, given);
     if (table == NULL || !operations_accept(served, asked, given)) {
+        return;
+    }
+    if (!sas_allows(served, "r", NULL, NULL)) {
+        refuse(served, asked, given, "AuthorizationPermissionMismatch");
         return;
     }
     bool is_ours = read_place(served, asked, named, &from);

@@ -18,6 +18,8 @@ static const refusal refusals[] = {
      "Server failed to authenticate the request. Make sure the value of the Authorization header "
      "is "
      "formed correctly including the signature."},
+    {"AuthorizationPermissionMismatch", STATUS_FORBIDDEN,
+     "This request is not authorized to perform this operation using this permission."},
     {"CommandsInBatchActOnDifferentPartitions", STATUS_BAD,
      "All commands in a batch must operate on same entity group."},
     {"DuplicatePropertiesSpecified", STATUS_BAD, "A property is specified more than one time."},

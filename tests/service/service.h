@@ -45,6 +45,14 @@ typedef enum dialect { AZURE, AZURITE } dialect;
 /* How an error is written; the dialect's own way is to choose by the request. */
 typedef enum error_form { ERROR_OWN, ERROR_JSON, ERROR_XML, ERROR_HEADER } error_form;
 
+/* What a shared access signature of a table allows. */
+typedef struct grant {
+    const char *rights; /* NULL: the request may do everything */
+    const char *table;
+    const char *start[2]; /* keys; NULL: no bound */
+    const char *end[2];
+} grant;
+
 typedef struct service {
     sqlite3 *db;
     dialect dialect;
@@ -54,6 +62,7 @@ typedef struct service {
     uint64_t seed;   /* pages are cut at random; 0: they are not */
     int64_t rows;    /* at most so many entities in a page */
     bool in_units;   /* some key has a character that UTF-16 orders otherwise than UTF-8 */
+    grant granted;   /* to the request that is performed */
 } service;
 
 typedef struct header {

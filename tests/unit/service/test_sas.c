@@ -206,6 +206,8 @@ static void signing_may_run_out_of_memory(void **state)
     static const char *const statements[] = {
         SAS "'Tab', 'raud', '2026-11-23', '2026-11-24', 'a', 'b', 'c', 'd')",
         SAS "'Tab', 'x', NULL, '2026-11-24')",
+        SAS "'Tab', 'r', NULL, '2026-11-24', 'a/', 'b')",
+        "SELECT pt_service_sas(5, 'Tab', 'r', NULL, '2026-11-24')",
         SAS "5, 6, NULL, '2026-11-24', 7)",
     };
     open_accounts();
