@@ -8,6 +8,7 @@
 #ifndef PT_TABLE_ARGUMENTS_H
 #define PT_TABLE_ARGUMENTS_H
 
+#include "table/conversion.h"
 #include "table/table.h"
 #include "value/value.h"
 
@@ -26,13 +27,6 @@ static inline bool pt_is_or_replace(const pt_table *table)
 
 /* --- Keys --- */
 
-/*
- * The text of a key: of a TEXT, an INTEGER, or a bound REAL that is an integer. The last one is
- * written to `digits`. SQLITE_CONSTRAINT_NOTNULL for NULL, SQLITE_MISMATCH if it cannot be a key.
- */
-int pt_key_from_sql(sqlite3_value *value, const char *column, char digits[PT_BOUND_INTEGER_SIZE],
-                    pt_slice *text, pt_error *error);
-
 /* Makes the logical key in table->key. SQLITE_TOOBIG, or a limit of limits='azure'. */
 int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error);
 
@@ -44,13 +38,6 @@ int pt_make_key_of_any_length(pt_table *table, pt_slice partition, pt_slice row,
 int pt_make_old_key(pt_table *table, sqlite3_value *entity_key, pt_error *error);
 
 /* --- Properties --- */
-
-/* The value of a declared column as a property; PT_NONE for NULL. SQLITE_MISMATCH. */
-int pt_field_from_sql(const pt_table *table, int column, sqlite3_value *sql, pt_field *field,
-                      pt_error *error);
-
-/* Replaces table->bag with the properties in the value of column Properties. */
-int pt_bag_from_properties(pt_table *table, sqlite3_value *json, pt_error *error);
 
 /*
  * Replaces table->bag with the properties of a new entity: those of Properties, and over them the

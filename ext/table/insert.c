@@ -5,171 +5,18 @@
 #include "table/entity_rules.h"
 #include "table/entity_writer.h"
 #include "table/row.h"
+#include "table/write_request.h"
 #include "value/value.h"
-
-/*
- * --- WriteMode and IfMatch ---
- *
- * They make an INSERT one of the Table service's operations. Such an operation fails with the
- * service's error where plain SQL would silently do nothing.
- */
-
-typedef enum write_mode {
-    WRITE_MODE_INSERT,
-    WRITE_MODE_REPLACE,
-    WRITE_MODE_MERGE,
-    WRITE_MODE_DELETE,
-} write_mode;
-
-typedef struct write_request {
-    write_mode mode;
-    bool mode_given; /* by WriteMode, not by the kind of statement */
-    bool must_exist; /* IfMatch is given */
-    pt_slice etag;   /* the entity must have this ETag; data NULL: any */
-} write_request;
-
-static int refuse_request_value(sqlite3_value *value, const char *column, const char *choices,
-                                pt_error *error)
-{
-    if (sqlite3_value_type(value) == SQLITE_BLOB) {
-        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB, "%s is a BLOB; give %s (InvalidInput)",
-                            column, choices);
-    }
-    pt_slice text;
-    if (pt_value_argument_text(value, &text) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    char excerpt[PT_EXCERPT_SIZE];
-    pt_excerpt(text, excerpt);
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB, "%s is %Q; give %s (InvalidInput)", column,
-                        excerpt, choices);
-}
-
-/* The text of a value; empty for a value of another type. */
-static int request_text(sqlite3_value *value, pt_slice *text)
-{
-    *text = pt_slice_text("");
-    return sqlite3_value_type(value) == SQLITE_TEXT ? pt_value_argument_text(value, text)
-                                                    : SQLITE_OK;
-}
-
-static int read_mode(sqlite3_value *value, write_request *request, pt_error *error)
-{
-    static const char *const words[] = {[WRITE_MODE_INSERT] = "insert",
-                                        [WRITE_MODE_REPLACE] = "replace",
-                                        [WRITE_MODE_MERGE] = "merge",
-                                        [WRITE_MODE_DELETE] = "delete"};
-    pt_slice text;
-    if (request_text(value, &text) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
-        if (pt_is_word(text, words[i])) {
-            request->mode = (write_mode)i;
-            request->mode_given = true;
-            return SQLITE_OK;
-        }
-    }
-    return refuse_request_value(value, "WriteMode", "'insert', 'replace', 'merge' or 'delete'",
-                                error);
-}
-
-/* True for W/"..." without another quote inside. */
-static bool is_weak_etag(pt_slice text)
-{
-    static const char prefix[] = "W/\"";
-    size_t start = sizeof prefix - 1;
-    return text.size > start && memcmp(text.data, prefix, start) == 0 &&
-           memchr(text.data + start, '"', text.size - start) == text.data + text.size - 1;
-}
-
-static int read_condition(sqlite3_value *value, write_request *request, pt_error *error)
-{
-    if (!request->mode_given) {
-        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "IfMatch is given without a WriteMode; give WriteMode 'replace', "
-                            "'merge' or 'delete', too (InvalidInput)");
-    }
-    if (request->mode == WRITE_MODE_INSERT) {
-        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "IfMatch is given with WriteMode 'insert', which wants no entity to "
-                            "match; leave it out, or give WriteMode 'replace', 'merge' or 'delete' "
-                            "(InvalidInput)");
-    }
-    pt_slice text;
-    if (request_text(value, &text) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    bool any = pt_slice_equal(text, pt_slice_text("*"));
-    if (!any && !is_weak_etag(text)) {
-        return refuse_request_value(value, "IfMatch", "'*' or the text of the entity's ETag",
-                                    error);
-    }
-    request->must_exist = true;
-    if (!any) {
-        request->etag = text;
-    }
-    return SQLITE_OK;
-}
-
-static int refuse_property_of_delete(const char *name, pt_error *error)
-{
-    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "column %s is given with WriteMode 'delete', which takes the keys and "
-                        "IfMatch; leave it out (InvalidInput)",
-                        name);
-}
-
-static int refuse_properties_of_delete(const pt_table *table, const pt_write_arguments *given,
-                                       pt_error *error)
-{
-    for (int i = 0; i < table->config.column_count; i++) {
-        if (sqlite3_value_type(given->declared[i]) != SQLITE_NULL) {
-            return refuse_property_of_delete(table->config.columns[i].name, error);
-        }
-    }
-    return sqlite3_value_type(given->tail[PT_TAIL_PROPERTIES]) != SQLITE_NULL
-               ? refuse_property_of_delete("Properties", error)
-               : SQLITE_OK;
-}
-
-/*
- * Reads WriteMode and IfMatch. Without WriteMode an INSERT inserts and an INSERT OR REPLACE
- * replaces. The etag points into the value of IfMatch. SQLITE_CONSTRAINT_VTAB (InvalidInput) for an
- * unknown mode; an IfMatch that is neither * nor a weak ETag, or that is given without a mode or
- * with 'insert'; and a delete with properties. SQLITE_NOMEM.
- */
-static int read_request(const pt_table *table, const pt_write_arguments *given,
-                        write_request *request, pt_error *error)
-{
-    sqlite3_value *mode = given->tail[PT_TAIL_WRITE_MODE];
-    sqlite3_value *condition = given->tail[PT_TAIL_IF_MATCH];
-    *request = (write_request){.mode = WRITE_MODE_INSERT};
-    int rc = SQLITE_OK;
-    if (sqlite3_value_type(mode) != SQLITE_NULL) {
-        rc = read_mode(mode, request, error);
-    } else if (pt_is_or_replace(table)) {
-        request->mode = WRITE_MODE_REPLACE;
-    }
-    /* After the mode: read_condition depends on it. */
-    if (rc == SQLITE_OK && sqlite3_value_type(condition) != SQLITE_NULL) {
-        rc = read_condition(condition, request, error);
-    }
-    if (rc == SQLITE_OK && request->mode == WRITE_MODE_DELETE) {
-        rc = refuse_properties_of_delete(table, given, error);
-    }
-    return rc;
-}
 
 /* --- Checking IfMatch --- */
 
-static int refuse_missing_entity(pt_slice key, write_mode mode, pt_error *error)
+static int refuse_missing_entity(pt_slice key, pt_write_mode mode, pt_error *error)
 {
     char keys[PT_KEYS_TEXT_SIZE];
     pt_keys_describe(pt_keys_of(key), keys);
     pt_error_set(error, SQLITE_CONSTRAINT_CHECK,
                  "there is no entity with %s; leave IfMatch out %s (ResourceNotFound)", keys,
-                 mode == WRITE_MODE_DELETE ? "if it may be missing" : "to create it");
+                 mode == PT_WRITE_DELETE ? "if it may be missing" : "to create it");
     return pt_error_naming(error, PT_NAMES_KEYS);
 }
 
@@ -206,7 +53,7 @@ static int compare_etag(pt_slice key, int64_t ticks, pt_slice expected, pt_error
  * Checks IfMatch against the entity; `record` is only read if the request has an ETag.
  * SQLITE_CONSTRAINT_CHECK (ResourceNotFound), SQLITE_CONSTRAINT_VTAB (UpdateConditionNotSatisfied).
  */
-static int check_condition(const write_request *request, pt_slice key, bool found,
+static int check_condition(const pt_write_request *request, pt_slice key, bool found,
                            pt_record *record, pt_error *error)
 {
     if (!request->must_exist) {
@@ -223,14 +70,14 @@ static int check_condition(const write_request *request, pt_slice key, bool foun
 
 /* Opens the record only if something in it is needed: a damaged entity can be replaced or deleted.
  * The key of a delete may be longer than any that is stored. */
-static int find_entity(pt_table *table, pt_slice key, const write_request *request, bool *found,
+static int find_entity(pt_table *table, pt_slice key, const pt_write_request *request, bool *found,
                        pt_record *record, pt_error *error)
 {
     if (pt_key_entity(key).size > PT_KEY_ENTITY_MAX) {
         *found = false;
         return SQLITE_OK;
     }
-    if (request->mode == WRITE_MODE_MERGE || request->etag.data != NULL) {
+    if (request->mode == PT_WRITE_MERGE || request->etag.data != NULL) {
         return pt_entity_open_old(table, key, found, record, error);
     }
     pt_slice bytes;
@@ -239,9 +86,10 @@ static int find_entity(pt_table *table, pt_slice key, const write_request *reque
 
 /* Checks the rules that apply whether or not the entity exists. A delete without IfMatch is checked
  * only if it finds the entity: if not, it does not count as an operation of the batch. */
-static int check_rules(pt_table *table, pt_slice key, const write_request *request, pt_error *error)
+static int check_rules(pt_table *table, pt_slice key, const pt_write_request *request,
+                       pt_error *error)
 {
-    if (request->mode != WRITE_MODE_DELETE) {
+    if (request->mode != PT_WRITE_DELETE) {
         return pt_entity_check_rules(table, key, error);
     }
     return request->must_exist ? pt_entity_check_removal(table, key, error) : SQLITE_OK;
@@ -259,7 +107,7 @@ static int merge_into(pt_table *table, pt_slice key, pt_record *record, pt_error
     return pt_entity_write(table, &change, error);
 }
 
-static int perform_on_found(pt_table *table, pt_slice key, const write_request *request,
+static int perform_on_found(pt_table *table, pt_slice key, const pt_write_request *request,
                             pt_error *error)
 {
     pt_record record = {0};
@@ -274,11 +122,11 @@ static int perform_on_found(pt_table *table, pt_slice key, const write_request *
     if (rc != SQLITE_OK) {
         return rc;
     }
-    if (request->mode == WRITE_MODE_DELETE) {
+    if (request->mode == PT_WRITE_DELETE) {
         const pt_entity_change removal = {.remove = &key, .rules_checked = request->must_exist};
         return found ? pt_entity_write(table, &removal, error) : SQLITE_OK;
     }
-    if (request->mode == WRITE_MODE_MERGE && found) {
+    if (request->mode == PT_WRITE_MERGE && found) {
         return merge_into(table, key, &record, error);
     }
     const pt_entity_change change = {
@@ -296,13 +144,13 @@ static pt_entity_change plain_change(const pt_slice *key, bool replaces)
                               .if_absent = replaces ? NULL : "INSERT OR REPLACE"};
 }
 
-static int perform(pt_table *table, pt_slice key, const write_request *request, pt_error *error)
+static int perform(pt_table *table, pt_slice key, const pt_write_request *request, pt_error *error)
 {
-    if (request->mode != WRITE_MODE_INSERT &&
-        (request->mode != WRITE_MODE_REPLACE || request->must_exist)) {
+    if (request->mode != PT_WRITE_INSERT &&
+        (request->mode != PT_WRITE_REPLACE || request->must_exist)) {
         return perform_on_found(table, key, request, error);
     }
-    pt_entity_change change = plain_change(&key, request->mode == WRITE_MODE_REPLACE);
+    pt_entity_change change = plain_change(&key, request->mode == PT_WRITE_REPLACE);
     if (change.if_absent != NULL && request->mode_given) {
         change.if_absent = "WriteMode 'replace', 'merge'";
     }
@@ -398,13 +246,22 @@ static int insert_columns(pt_table *table, const pt_write_arguments *given, pt_e
 
 static int insert_with_request(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
-    write_request request = {0};
+    const pt_given_request given_request = {
+        .mode = given->tail[PT_TAIL_WRITE_MODE],
+        .if_match = given->tail[PT_TAIL_IF_MATCH],
+        .or_replace = pt_is_or_replace(table),
+        .columns = table->config.columns,
+        .column_count = table->config.column_count,
+        .declared = given->declared,
+        .properties = given->tail[PT_TAIL_PROPERTIES],
+    };
+    pt_write_request request = {0};
     int rc = refuse_system_columns(table, given, error);
     if (rc == SQLITE_OK) {
-        rc = read_request(table, given, &request, error);
+        rc = pt_write_request_read(&given_request, &request, error);
     }
     if (rc == SQLITE_OK) {
-        rc = make_insert_key(table, given, request.mode == WRITE_MODE_DELETE, error);
+        rc = make_insert_key(table, given, request.mode == PT_WRITE_DELETE, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_bag_from_insert(table, given, pt_entity_last_places(table), error);

@@ -277,7 +277,7 @@ static int collect_changes(pt_table *table, pt_record *record, const pt_write_ar
             continue;
         }
         pt_field field;
-        rc = pt_field_from_sql(table, i, given->declared[i], &field, error);
+        rc = pt_field_from_sql(&table->config.columns[i], given->declared[i], &field, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -305,7 +305,7 @@ static int set_update_columns(pt_table *table, const pt_write_arguments *given, 
         if (pt_value_equals_sql(base != NULL ? &base->value : &nothing, given->declared[i])) {
             continue;
         }
-        int rc = pt_field_from_sql(table, i, given->declared[i], &field, error);
+        int rc = pt_field_from_sql(&table->config.columns[i], given->declared[i], &field, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
@@ -319,7 +319,7 @@ static int set_update_columns(pt_table *table, const pt_write_arguments *given, 
 /* Puts the entity together in table->bag from the new value of Properties, and the columns. */
 static int replace_properties(pt_table *table, const pt_write_arguments *given, pt_error *error)
 {
-    int rc = pt_bag_from_properties(table, given->tail[PT_TAIL_PROPERTIES], error);
+    int rc = pt_bag_from_properties(&table->bag, given->tail[PT_TAIL_PROPERTIES], error);
     if (rc != SQLITE_OK) {
         return rc;
     }

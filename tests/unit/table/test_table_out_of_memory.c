@@ -10,7 +10,7 @@
 #include "entity/shape.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/connection.h"
-#include "table/insert.h"
+#include "table/write_request.h"
 
 #define ID "01a1ff20-c1a2-71e5-816f-a201ba7d23a7"
 #define MESSAGE "0639308784992341940_" ID
@@ -309,16 +309,11 @@ static void a_mode_that_is_a_number_takes_memory(void **state)
     assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
     sqlite3_stmt *statement = step_into(db, "SELECT 1.5, NULL");
     sqlite3_value *mode = sqlite3_value_dup(sqlite3_column_value(statement, 0));
-    sqlite3_value *tail[PT_TAIL_COUNT];
-    for (int i = 0; i < PT_TAIL_COUNT; i++) {
-        tail[i] = sqlite3_column_value(statement, 1);
-    }
-    tail[PT_TAIL_WRITE_MODE] = mode;
-    const pt_write_arguments given = {.tail = tail};
-    pt_table table = {.config = {.row_id_count = 0}};
+    const pt_given_request given = {.mode = mode, .if_match = sqlite3_column_value(statement, 1)};
+    pt_write_request request;
     pt_error failure = PT_ERROR_NONE;
     failing_malloc_arm(0, false);
-    assert_int_equal(pt_insert(&table, &given, &failure), SQLITE_NOMEM);
+    assert_int_equal(pt_write_request_read(&given, &request, &failure), SQLITE_NOMEM);
     assert_true(failing_malloc_disarm());
     pt_error_clear(&failure);
     sqlite3_value_free(mode);
