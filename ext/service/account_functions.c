@@ -168,10 +168,10 @@ static void function_requests(sqlite3_context *context, int argc, sqlite3_value 
     const pt_service *service = sqlite3_user_data(context);
     const pt_service_counts *counts = &service->counts;
     char *json = sqlite3_mprintf("{\"requests\":%lld,\"retries\":%lld,\"bytes_sent\":%lld,"
-                                 "\"bytes_received\":%lld,\"seconds\":%.3f}",
+                                 "\"bytes_received\":%lld,\"seconds\":%.3f,\"operations\":%lld}",
                                  (long long)counts->requests, (long long)counts->retries,
                                  (long long)counts->bytes_sent, (long long)counts->bytes_received,
-                                 counts->seconds);
+                                 counts->seconds, (long long)counts->operations);
     if (json == NULL) {
         sqlite3_result_error_nomem(context);
     } else {

@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "base/number.h"
+#include "service/batch_text.h"
 
 enum {
     REPLY_MAX = 16 << 20, /* a page is 4 MiB at most, but escapes make its JSON longer */
@@ -84,7 +85,10 @@ static int send_attempt(pt_call *call, pt_error *error)
     if (!make_url(call, account) || !make_authorization(call, account)) {
         return pt_error_nomem(error);
     }
-    bool with_body = call->method == PT_HTTP_POST;
+    bool with_body = call->method != PT_HTTP_GET && call->method != PT_HTTP_DELETE;
+    char type[100];
+    sqlite3_snprintf(sizeof type, type, "Content-Type: %s",
+                     call->content_type != NULL ? call->content_type : "application/json");
     bool with_header = account->credential != PT_CREDENTIAL_SAS;
     const char *const headers[] = {
         call->date,
@@ -93,8 +97,9 @@ static int send_attempt(pt_call *call, pt_error *error)
         "Accept: application/json;odata=minimalmetadata",
         "Expect:",
         with_header ? (const char *)call->authorization.data : "Authorization:",
-        with_body ? "Content-Type: application/json" : NULL,
         "Prefer: return-no-content",
+        with_body ? type : call->if_match,
+        with_body ? call->if_match : NULL,
         NULL,
     };
     const pt_http_request request = {.method = call->method,
@@ -118,10 +123,19 @@ int pt_call_send(pt_call *call, pt_error *error)
 {
     pt_call_end(call);
     call->attempts = 0;
+    call->in_doubt = false;
     return send_attempt(call, error);
 }
 
 /* --- Receiving --- */
+
+/* For replies that are no success. */
+static bool is_certainly_not_done(const pt_http_reply *reply)
+{
+    return reply->outcome == PT_HTTP_UNREACHABLE ||
+           (reply->outcome == PT_HTTP_REPLIED &&
+            (reply->status == 429 || reply->status == 503 || !pt_reply_is_temporary(reply)));
+}
 
 /* True if the same request should be sent again. */
 static bool may_repeat(const pt_call *call, const pt_http_reply *reply)
@@ -129,10 +143,7 @@ static bool may_repeat(const pt_call *call, const pt_http_reply *reply)
     if (call->attempts >= call->retries || !pt_reply_is_temporary(reply)) {
         return false;
     }
-    bool not_done =
-        reply->outcome == PT_HTTP_UNREACHABLE ||
-        (reply->outcome == PT_HTTP_REPLIED && (reply->status == 429 || reply->status == 503));
-    return call->method == PT_HTTP_GET || not_done;
+    return call->method == PT_HTTP_GET || call->resends || is_certainly_not_done(reply);
 }
 
 /* Milliseconds until the next attempt: as the service says, or more each time, with some chance so
@@ -178,18 +189,39 @@ static int read_refusal(pt_call *call, pt_http_reply *reply, pt_error *error)
     return rc;
 }
 
+/* Waits for the reply to one attempt. */
+static int receive_attempt(pt_call *call, pt_http_reply **reply, pt_error *error)
+{
+    pt_service *service = call->service;
+    int rc = pt_http_wait(service->http, call->http, service->db, reply, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (call->batch != 0) {
+        pt_batch_unwrap(*reply, call->batch);
+    }
+    if (call->method != PT_HTTP_GET && !pt_call_has_succeeded(*reply) &&
+        !is_certainly_not_done(*reply)) {
+        call->in_doubt = true;
+    }
+    return SQLITE_OK;
+}
+
 int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
 {
     pt_service *service = call->service;
     double begun = seconds_of_clock();
-    int rc = pt_http_wait(service->http, call->http, service->db, reply, error);
+    int rc = receive_attempt(call, reply, error);
     while (rc == SQLITE_OK && may_repeat(call, *reply)) {
         rc = repeat(call, *reply, error);
         if (rc == SQLITE_OK) {
-            rc = pt_http_wait(service->http, call->http, service->db, reply, error);
+            rc = receive_attempt(call, reply, error);
         }
     }
     service->counts.seconds += seconds_of_clock() - begun;
+    if (rc == SQLITE_OK && (*reply)->outcome == PT_HTTP_REPLIED) {
+        pt_reply_date(*reply, &service->last_date);
+    }
     if (rc == SQLITE_OK) {
         service->counts.bytes_received += (int64_t)(*reply)->body.size;
     }

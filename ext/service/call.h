@@ -12,14 +12,19 @@ typedef struct pt_call {
     pt_service *service;
     pt_request_subject subject;
     pt_http_method method;
-    pt_slice body;   /* of a POST: JSON */
-    int64_t timeout; /* seconds for each attempt */
-    int64_t retries; /* attempts after the first one */
-    pt_buffer path;  /* after the endpoint, encoded: /Employee() */
-    pt_buffer query; /* after the path, encoded: $top=1; may be empty */
+    pt_slice body;            /* of POST, PUT and MERGE */
+    const char *content_type; /* NULL: JSON */
+    const char *if_match;     /* a whole header, or NULL */
+    size_t batch;             /* operations of the batch that the body is; 0: it is none */
+    bool resends;             /* the caller finds out if a request has been done twice */
+    int64_t timeout;          /* seconds for each attempt */
+    int64_t retries;          /* attempts after the first one */
+    pt_buffer path;           /* after the endpoint, encoded: /Employee() */
+    pt_buffer query;          /* after the path, encoded: $top=1; may be empty */
 
     pt_http_call *http; /* NULL: not under way */
     int64_t attempts;
+    bool in_doubt; /* an attempt changed something, or may have, without telling */
     pt_buffer url;
     pt_buffer authorization; /* the whole header */
     pt_refusal refusal;      /* of the last reply, if it reports a failure */
@@ -31,7 +36,8 @@ int pt_call_send(pt_call *call, pt_error *error);
 
 /*
  * Waits for the reply, with further attempts after a temporary failure. A request that changes
- * something is sent again only if it was certainly not done. SQLITE_OK: *reply is that of the last
+ * something is sent again only if it was certainly not done, or if the call resends. The reply to a
+ * batch is unwrapped (service/batch_text.h). SQLITE_OK: *reply is that of the last
  * attempt, valid until the next pt_call_send or pt_call_end; it may report a failure, or may not
  * have come. SQLITE_INTERRUPT, SQLITE_NOMEM; SQLITE_ERROR if the account is gone.
  */

@@ -12,6 +12,16 @@ static const pt_config_option service_options[] = {
      .field = offsetof(pt_service_config, base.deny_scan),
      .choices = {"allow", "deny"},
      .advice = "scan is allow or deny"},
+    {.name = "readonly",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_service_config, base.read_only),
+     .choices = {"0", "1"},
+     .advice = "readonly is 0 or 1"},
+    {.name = "batch",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_service_config, split),
+     .choices = {"azure", "split"},
+     .advice = "batch is azure or split"},
     {.name = "parallel",
      .kind = PT_OPTION_COUNT,
      .field = offsetof(pt_service_config, parallel),
@@ -37,7 +47,6 @@ static const pt_config_option service_options[] = {
      .advice = "max_requests is an integer from 1 on"},
 };
 
-/* The last names are columns of a ptable. They are kept free. */
 static const pt_tail_column service_tail[] = {
     [PT_REMOTE_FILTER] = {.name = "Filter", .declared = " TEXT HIDDEN"},
     [PT_REMOTE_PROPERTIES] = {.name = "Properties",
@@ -45,17 +54,18 @@ static const pt_tail_column service_tail[] = {
                               .hidden_beside_columns = true},
     [PT_REMOTE_TIMESTAMP] = {.name = "Timestamp", .declared = " TEXT" PT_TICKS_HIDDEN},
     [PT_REMOTE_ETAG] = {.name = "ETag", .declared = " TEXT HIDDEN"},
+    [PT_REMOTE_WRITE_MODE] = {.name = "WriteMode", .declared = " TEXT HIDDEN"},
+    [PT_REMOTE_IF_MATCH] = {.name = "IfMatch", .declared = " TEXT HIDDEN"},
     [PT_REMOTE_ENTITY_KEY] = {.name = "EntityKey", .declared = " BLOB HIDDEN"},
     [PT_REMOTE_ENTITY_VERSION] = {.name = "EntityVersion", .declared = " BLOB HIDDEN PRIMARY KEY"},
-    [PT_REMOTE_COUNT] = {.name = "WriteMode"},
-    {.name = "IfMatch"},
 };
 
 static const pt_config_form service_form = {
     .options = service_options,
     .option_count = sizeof service_options / sizeof service_options[0],
     .option_list =
-        "the options are account, table, scan, parallel, timeout, retries and max_requests",
+        "the options are account, table, batch, readonly, scan, parallel, timeout, retries and "
+        "max_requests",
     .tail = service_tail,
     .tail_count = sizeof service_tail / sizeof service_tail[0],
 };

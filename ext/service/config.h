@@ -8,8 +8,9 @@
 #include "table/config.h"
 
 typedef struct pt_service_config {
-    pt_config base; /* columns, table, deny_scan */
+    pt_config base; /* columns, table, deny_scan, read_only */
     char *account;
+    bool split;           /* batch: an autocommit statement need not be one batch */
     int64_t parallel;     /* requests at once */
     int64_t timeout;      /* seconds a request */
     int64_t retries;      /* of a request */
@@ -23,6 +24,8 @@ enum {
     PT_REMOTE_PROPERTIES,
     PT_REMOTE_TIMESTAMP,
     PT_REMOTE_ETAG,
+    PT_REMOTE_WRITE_MODE, /* for INSERT only, as is IfMatch */
+    PT_REMOTE_IF_MATCH,
     PT_REMOTE_ENTITY_KEY,
     PT_REMOTE_ENTITY_VERSION, /* PartitionKey 00 RowKey 00 ETag: the primary key */
     PT_REMOTE_COUNT,

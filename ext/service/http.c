@@ -213,11 +213,17 @@ static void set_method(pt_http_call *call, const pt_http_request *request)
     CURL *handle = call->handle;
     switch (request->method) {
     case PT_HTTP_POST:
+    case PT_HTTP_PUT:
+    case PT_HTTP_MERGE:
         curl_easy_setopt(handle, CURLOPT_POST, 1L);
         curl_easy_setopt(handle, CURLOPT_POSTFIELDSIZE_LARGE, (curl_off_t)request->body.size);
         curl_easy_setopt(handle, CURLOPT_READFUNCTION, give_body);
         curl_easy_setopt(handle, CURLOPT_READDATA, call);
         curl_easy_setopt(handle, CURLOPT_SEEKFUNCTION, refuse_to_rewind);
+        if (request->method != PT_HTTP_POST) {
+            curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST,
+                             request->method == PT_HTTP_PUT ? "PUT" : "MERGE");
+        }
         break;
     case PT_HTTP_DELETE:
         curl_easy_setopt(handle, CURLOPT_CUSTOMREQUEST, "DELETE");

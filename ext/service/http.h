@@ -3,8 +3,8 @@
  * each SQLite connection, used by one thread at a time. Several requests can be under way at once.
  *
  * libcurl repeats a request by itself if a kept connection ends before the reply begins. For GET
- * that does no harm. A request that changes something must not be done twice: POST gives its body
- * in a way that cannot be rewound, and DELETE takes a new connection.
+ * that does no harm. A request that changes something must not be done twice: one with a body gives
+ * it in a way that cannot be rewound, and DELETE takes a new connection.
  */
 #ifndef PT_SERVICE_HTTP_H
 #define PT_SERVICE_HTTP_H
@@ -16,14 +16,20 @@
 typedef struct pt_http pt_http;
 typedef struct pt_http_call pt_http_call;
 
-typedef enum pt_http_method { PT_HTTP_GET, PT_HTTP_POST, PT_HTTP_DELETE } pt_http_method;
+typedef enum pt_http_method {
+    PT_HTTP_GET,
+    PT_HTTP_POST,
+    PT_HTTP_PUT,
+    PT_HTTP_MERGE,
+    PT_HTTP_DELETE,
+} pt_http_method;
 
 /* The texts must last until the call has ended. */
 typedef struct pt_http_request {
     pt_http_method method;
     const char *url;
     const char *const *headers; /* "Name: value", ended by NULL */
-    pt_slice body;              /* of a POST */
+    pt_slice body;              /* of POST, PUT and MERGE */
     long timeout;               /* seconds until the reply is complete */
     size_t reply_max;           /* bytes of its body at most */
     bool plain;                 /* http instead of https */

@@ -92,6 +92,9 @@ static int return_tail(pt_remote_row *row, sqlite3_context *context, int tail)
             return_slice(context, entity->etag);
         }
         return SQLITE_OK;
+    case PT_REMOTE_WRITE_MODE:
+    case PT_REMOTE_IF_MATCH:
+        return SQLITE_OK; /* NULL */
     case PT_REMOTE_ENTITY_KEY:
         pt_key_append(&row->text, entity->partition, entity->row);
         return return_buffer(context, &row->text, true);
@@ -108,6 +111,9 @@ static int return_tail(pt_remote_row *row, sqlite3_context *context, int tail)
 int pt_remote_row_column(pt_remote_row *row, sqlite3_context *context, int column)
 {
     int declared = column - PT_COLUMN_FIRST;
+    if (sqlite3_vtab_nochange(context)) {
+        return SQLITE_OK; /* an UPDATE does not need it */
+    }
     if (column == PT_COLUMN_PARTITION_KEY) {
         return_slice(context, row->entity->partition);
     } else if (column == PT_COLUMN_ROW_KEY) {

@@ -18,6 +18,7 @@ static int declare_remote_table(sqlite3 *db, const pt_remote_table *table, pt_er
     int rc = sqlite3_declare_vtab(db, declaration);
     sqlite3_free(declaration);
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
+    sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
     return rc == SQLITE_OK ? rc : pt_error_set(error, rc, "%s", sqlite3_errmsg(db));
 }
 
@@ -63,6 +64,20 @@ int pt_remote_table_disconnect(sqlite3_vtab *vtab)
     pt_service_release(table->service);
     sqlite3_free(table);
     return SQLITE_OK;
+}
+
+/* SQLite would not tell of the transaction's end. */
+int pt_remote_table_destroy(sqlite3_vtab *vtab)
+{
+    pt_remote_table *table = pt_remote_table_of(vtab);
+    if (table->service->pending.operations.count == 0) {
+        return pt_remote_table_disconnect(vtab);
+    }
+    pt_error error = PT_ERROR_NONE;
+    pt_error_set(&error, SQLITE_LOCKED,
+                 "cannot be dropped while the transaction has writes for the service; COMMIT or "
+                 "ROLLBACK first");
+    return pt_remote_table_fail(table, &error);
 }
 
 int pt_remote_table_rename(sqlite3_vtab *vtab, const char *name)

@@ -1,6 +1,6 @@
 /*
- * The module pt_service: a virtual table whose rows are the entities of a table of the service. It
- * can be read. Creating, connecting and dropping it send no request.
+ * The module pt_service: a virtual table whose rows are the entities of a table of the service.
+ * Creating, connecting and dropping it send no request.
  */
 #ifndef PT_SERVICE_REMOTE_TABLE_H
 #define PT_SERVICE_REMOTE_TABLE_H
@@ -14,6 +14,7 @@ typedef struct pt_remote_table {
     pt_service *service;
     pt_service_config config;
     bool other_encoding; /* the database's text is not UTF-8 */
+    bool joining;        /* xBegin was called, and no xSavepoint or xUpdate since */
 } pt_remote_table;
 
 static inline pt_remote_table *pt_remote_table_of(sqlite3_vtab *vtab)
@@ -24,10 +25,12 @@ static inline pt_remote_table *pt_remote_table_of(sqlite3_vtab *vtab)
 /* Reports an error to SQLite as "ptable: <table>: <text>". Returns its code. */
 int pt_remote_table_fail(pt_remote_table *table, pt_error *error);
 
-/* xCreate, xConnect, xDisconnect, xDestroy and xRename. `service` is the module's user data. */
+/* xCreate, xConnect, xDisconnect, xDestroy (it only forgets the table) and xRename. `service` is
+ * the module's user data. */
 int pt_remote_table_connect(sqlite3 *db, void *service, int argc, const char *const *argv,
                             sqlite3_vtab **vtab, char **message);
 int pt_remote_table_disconnect(sqlite3_vtab *vtab);
+int pt_remote_table_destroy(sqlite3_vtab *vtab);
 int pt_remote_table_rename(sqlite3_vtab *vtab, const char *name);
 
 #endif

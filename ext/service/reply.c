@@ -182,18 +182,27 @@ bool pt_reply_is_temporary(const pt_http_reply *reply)
 
 /* --- Errors --- */
 
-/* Minutes that this machine's clock is ahead of the service's. */
-static long clock_difference(const pt_http_reply *reply)
+bool pt_reply_date(const pt_http_reply *reply, int64_t *seconds)
 {
     pt_slice date;
     char text[64];
     if (!pt_http_header(reply, "Date", &date) || date.size >= sizeof text) {
-        return 0;
+        return false;
     }
     memcpy(text, date.data, date.size);
     text[date.size] = 0;
     time_t theirs = curl_getdate(text, NULL);
-    return theirs < 0 ? 0 : (long)((time(NULL) - theirs) / 60);
+    if (theirs >= 0) {
+        *seconds = (int64_t)theirs;
+    }
+    return theirs >= 0;
+}
+
+/* Minutes that this machine's clock is ahead of the service's. */
+static long clock_difference(const pt_http_reply *reply)
+{
+    int64_t theirs;
+    return pt_reply_date(reply, &theirs) ? (long)((time(NULL) - theirs) / 60) : 0;
 }
 
 static const char *credential_advice(const pt_account *account)

@@ -28,6 +28,9 @@ bool pt_refusal_has_code(const pt_refusal *refusal, const char *code);
 /* True if the same request may succeed later: the service was busy, or could not answer. */
 bool pt_reply_is_temporary(const pt_http_reply *reply);
 
+/* Reads the header Date, in seconds since 1970. False, without a change, if it did not come. */
+bool pt_reply_date(const pt_http_reply *reply, int64_t *seconds);
+
 /* What a request was for, in messages. */
 typedef struct pt_request_subject {
     const char *account; /* its name in pt_service_account */

@@ -1,5 +1,18 @@
 #include "service/service.h"
 
+void pt_pending_clear(pt_remote_pending *pending)
+{
+    sqlite3_free(pending->account);
+    sqlite3_free(pending->table);
+    sqlite3_free(pending->sql_name);
+    pending->account = NULL;
+    pending->table = NULL;
+    pending->sql_name = NULL;
+    pending->mark_count = 0;
+    pending->sent = false;
+    pt_remote_operations_cut(&pending->operations, 0);
+}
+
 pt_service *pt_service_new(sqlite3 *db)
 {
     pt_service *service = sqlite3_malloc64(sizeof *service);
@@ -30,6 +43,9 @@ void pt_service_release(void *context)
         pt_account_free(&service->accounts[i].account);
     }
     sqlite3_free(service->accounts);
+    pt_pending_clear(&service->pending);
+    pt_remote_operations_free(&service->pending.operations);
+    sqlite3_free(service->pending.marks);
     pt_http_free(service->http);
     sqlite3_free(service);
 }

@@ -8,6 +8,7 @@
 
 #include "service/account.h"
 #include "service/http.h"
+#include "service/remote_operations.h"
 
 typedef struct pt_named_account {
     char *name; /* in SQL; any case finds it */
@@ -19,8 +20,35 @@ typedef struct pt_service_counts {
     int64_t retries;
     int64_t bytes_sent; /* of bodies */
     int64_t bytes_received;
-    double seconds; /* in which a statement waited */
+    int64_t operations; /* on entities, certainly done */
+    double seconds;     /* in which a statement waited */
 } pt_service_counts;
+
+typedef struct pt_savepoint_mark {
+    int level;
+    size_t count; /* of the operations when it was set */
+} pt_savepoint_mark;
+
+/*
+ * What the open transaction will send at COMMIT: operations on one partition of one table. It
+ * belongs to the connection: SQLite may connect a table twice in one transaction, and then calls
+ * both.
+ */
+typedef struct pt_remote_pending {
+    char *account; /* and `table`: their table; NULL: none yet */
+    char *table;
+    char *sql_name; /* of the virtual table that was written first */
+    int64_t timeout;
+    int64_t retries;
+    pt_remote_operations operations;
+    pt_savepoint_mark *marks; /* by ascending level */
+    size_t mark_count;
+    size_t mark_capacity;
+    bool sent; /* the service has done them: COMMIT is given again */
+} pt_remote_pending;
+
+/* Forgets everything, and keeps the memory of the lists. */
+void pt_pending_clear(pt_remote_pending *pending);
 
 typedef struct pt_service {
     int references;
@@ -30,6 +58,8 @@ typedef struct pt_service {
     size_t account_count;
     size_t account_capacity;
     pt_service_counts counts;
+    int64_t last_date; /* the header Date of the last reply, in seconds since 1970; 0: none */
+    pt_remote_pending pending;
 } pt_service;
 
 /* With one reference; NULL when out of memory. */

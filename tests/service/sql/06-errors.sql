@@ -9,7 +9,7 @@ SELECT * FROM Missing WHERE PartitionKey = 'p' AND RowKey = 'r';
 CREATE VIRTUAL TABLE Employee USING pt_service(Age Int32, account=hr, scan=deny);
 SELECT * FROM Employee;
 SELECT count(*) FROM Employee WHERE PartitionKey = 'Sales';
-INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', 'r');
+CREATE VIRTUAL TABLE ReadOnly USING pt_service(account=hr, table='Employee', readonly=1); INSERT INTO ReadOnly(PartitionKey, RowKey) VALUES ('p', 'r');
 SELECT pt_service_account('nobody');
 SELECT pt_service_account('bad', 'AccountName=x');
 SELECT pt_service_account('bad', 'no connection string');

@@ -1,0 +1,433 @@
+#include "service/delivery.h"
+
+#include "base/number.h"
+#include "base/ticks.h"
+#include "entity/key.h"
+#include "service/batch_text.h"
+#include "service/query_text.h"
+
+enum { STATUS_MISSING = 404, STATUS_CONFLICT = 409, STATUS_PRECONDITION = 412 };
+
+/* --- Sending --- */
+
+static void describe_delivery(pt_delivery *delivery)
+{
+    pt_call *call = &delivery->call;
+    const pt_remote_target *target = &delivery->target;
+    call->service = target->service;
+    call->subject = (pt_request_subject){.account = target->account, .table = target->table};
+    call->timeout = target->timeout;
+    call->retries = target->retries;
+    call->resends = true;
+    call->content_type = NULL;
+    call->if_match = NULL;
+    call->batch = 0;
+    pt_buffer_clear(&call->path);
+    pt_buffer_clear(&call->query);
+    pt_buffer_clear(&delivery->body);
+    pt_buffer_clear(&delivery->if_match);
+}
+
+/* A single operation. */
+static void write_single(pt_delivery *delivery)
+{
+    static const pt_http_method methods[] = {[PT_WRITE_INSERT] = PT_HTTP_POST,
+                                             [PT_WRITE_REPLACE] = PT_HTTP_PUT,
+                                             [PT_WRITE_MERGE] = PT_HTTP_MERGE};
+    const pt_remote_operation operation = pt_remote_operations_at(delivery->operations, 0);
+    pt_call *call = &delivery->call;
+    call->method = methods[operation.mode];
+    pt_buffer_append_byte(&call->path, '/');
+    pt_query_append_encoded(&call->path, pt_slice_text(delivery->target.table));
+    if (operation.mode != PT_WRITE_INSERT) {
+        pt_query_append_keys(&call->path, operation.partition, operation.row);
+    }
+    pt_buffer_append_slice(&delivery->body, operation.body);
+    if (operation.etag.data != NULL) {
+        pt_buffer_append_text(&delivery->if_match, "If-Match: ");
+        pt_buffer_append_slice(&delivery->if_match, operation.etag);
+        pt_buffer_append_byte(&delivery->if_match, 0);
+        call->if_match = (const char *)delivery->if_match.data;
+    }
+}
+
+static int write_batch(pt_delivery *delivery, pt_error *error)
+{
+    const pt_account *account;
+    pt_call *call = &delivery->call;
+    int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    call->method = PT_HTTP_POST;
+    call->batch = delivery->operations->count;
+    call->content_type = PT_BATCH_CONTENT_TYPE;
+    pt_buffer_append_text(&call->path, "/$batch");
+    pt_batch_append(&delivery->body, account, delivery->target.table, delivery->operations);
+    return SQLITE_OK;
+}
+
+/* libcurl would repeat a DELETE by itself, but not a request with a body: a delete is a batch. */
+int pt_delivery_send(pt_delivery *delivery, pt_error *error)
+{
+    pt_remote_operations *operations = delivery->operations;
+    bool single = operations->count == 1 && operations->kept[0].operation.mode != PT_WRITE_DELETE;
+    int rc = SQLITE_OK;
+    describe_delivery(delivery);
+    if (single) {
+        write_single(delivery);
+    } else {
+        rc = write_batch(delivery, error);
+    }
+    if (rc == SQLITE_OK && (delivery->body.failed || delivery->if_match.failed)) {
+        rc = pt_error_nomem(error);
+    }
+    if (rc == SQLITE_OK) {
+        delivery->call.body = pt_buffer_slice(&delivery->body);
+        delivery->known_date = delivery->target.service->last_date;
+        rc = pt_call_send(&delivery->call, error);
+    }
+    delivery->under_way = rc == SQLITE_OK;
+    return rc;
+}
+
+void pt_delivery_end(pt_delivery *delivery)
+{
+    pt_call_end(&delivery->call);
+    delivery->under_way = false;
+}
+
+void pt_delivery_free(pt_delivery *delivery)
+{
+    pt_call_free(&delivery->call);
+    pt_buffer_free(&delivery->body);
+    pt_buffer_free(&delivery->if_match);
+}
+
+/* --- Reading an entity --- */
+
+static int keep_read_entity(pt_call *call, pt_http_reply *reply, pt_page *page,
+                            const pt_page_entity **entity, pt_error *error)
+{
+    if (!pt_call_has_succeeded(reply)) {
+        bool missing = reply->outcome == PT_HTTP_REPLIED && reply->status == STATUS_MISSING &&
+                       pt_refusal_has_code(&call->refusal, "ResourceNotFound");
+        return missing ? SQLITE_OK : pt_call_fail(call, reply, error);
+    }
+    int rc = pt_page_add(page, &reply->body, PT_PAGE_OF_ONE, error);
+    *entity = rc == SQLITE_OK && page->count != 0 ? &page->entities[0] : NULL;
+    return rc;
+}
+
+int pt_remote_read(const pt_remote_target *target, pt_slice partition, pt_slice row, pt_page *page,
+                   const pt_page_entity **entity, pt_error *error)
+{
+    pt_http_reply *reply;
+    pt_call call = {.service = target->service,
+                    .subject = {.account = target->account, .table = target->table},
+                    .method = PT_HTTP_GET,
+                    .timeout = target->timeout,
+                    .retries = target->retries};
+    *entity = NULL;
+    pt_page_clear(page);
+    pt_buffer_append_byte(&call.path, '/');
+    pt_query_append_encoded(&call.path, pt_slice_text(target->table));
+    pt_query_append_keys(&call.path, partition, row);
+    int rc = pt_call_send(&call, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_call_receive(&call, &reply, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = keep_read_entity(&call, reply, page, entity, error);
+    }
+    pt_call_free(&call);
+    return rc;
+}
+
+/* --- After a lost reply --- */
+
+static bool is_same_property(const pt_value *a, const pt_value *b)
+{
+    if (a->type != b->type) {
+        return false;
+    }
+    switch (a->type) {
+    case PT_STRING:
+    case PT_BINARY:
+        return pt_slice_equal(a->bytes, b->bytes);
+    case PT_DOUBLE:
+        return memcmp(&a->real, &b->real, sizeof a->real) == 0 || a->real == b->real;
+    case PT_GUID:
+        return memcmp(a->guid, b->guid, PT_GUID_SIZE) == 0;
+    default:
+        return a->integer == b->integer;
+    }
+}
+
+/* True if all that was sent is there, and nothing else unless the operation was a merge. */
+static bool holds_all(const pt_page *sent, const pt_page *found, bool merged)
+{
+    const pt_page_entity *wanted = &sent->entities[0];
+    const pt_page_entity *there = &found->entities[0];
+    size_t hint = 0;
+    for (size_t i = 0; i < wanted->count; i++) {
+        const pt_field *field = &sent->fields[wanted->first + i];
+        const pt_value *value = pt_page_find(found, there, field->name, &hint);
+        if (value == NULL || !is_same_property(value, &field->value)) {
+            return false;
+        }
+    }
+    return merged || wanted->count == there->count;
+}
+
+/* True if the entity was written after the service's clock had been seen. */
+static bool was_written_since(const pt_page_entity *entity, int64_t known_date)
+{
+    static const int64_t ticks_of_1970 = INT64_C(621355968000000000);
+    static const int64_t ticks_a_second = INT64_C(10000000);
+    return known_date != 0 && entity->ticks >= ticks_of_1970 + known_date * ticks_a_second;
+}
+
+typedef enum delivery_fate { FATE_DONE, FATE_NOT_DONE, FATE_UNKNOWN } delivery_fate;
+
+/* Compares an entity with the operation that should have written it. Another writer may have come
+ * after it: then nobody can say. */
+static int judge_entity(const pt_delivery *delivery, const pt_remote_operation *sent,
+                        const pt_page *page, const pt_page_entity *entity, delivery_fate *fate,
+                        pt_error *error)
+{
+    pt_page wanted = {0};
+    pt_buffer text = {0};
+    bool unchanged =
+        entity != NULL && sent->etag.data != NULL && pt_slice_equal(entity->etag, sent->etag);
+    bool older = entity != NULL && delivery->known_date != 0 &&
+                 !was_written_since(entity, delivery->known_date);
+    *fate = unchanged || older ? FATE_NOT_DONE : FATE_UNKNOWN;
+    if (entity == NULL || *fate == FATE_NOT_DONE) {
+        return SQLITE_OK;
+    }
+    pt_buffer_append_slice(&text, sent->body);
+    pt_buffer_append_byte(&text, 0);
+    if (text.failed) {
+        pt_buffer_free(&text);
+        return pt_error_nomem(error);
+    }
+    text.size--;
+    int rc = pt_page_add(&wanted, &text, PT_PAGE_OF_ONE, error);
+    if (rc == SQLITE_OK && delivery->known_date != 0 &&
+        holds_all(&wanted, page, sent->mode == PT_WRITE_MERGE)) {
+        *fate = FATE_DONE;
+    }
+    pt_buffer_free(&text);
+    pt_page_free(&wanted);
+    return rc;
+}
+
+/* A batch is done as a whole: one of its entities tells the fate of all. Best is one that was not
+ * deleted. */
+static size_t witness_of(const pt_remote_operations *operations)
+{
+    size_t i = 0;
+    while (i < operations->count && operations->kept[i].operation.mode == PT_WRITE_DELETE) {
+        i++;
+    }
+    return i < operations->count ? i : 0;
+}
+
+/* Finds out whether a request that may have been done has been. A request for an entity that is
+ * gone has nothing more to delete. */
+static int find_fate(const pt_delivery *delivery, delivery_fate *fate, pt_error *error)
+{
+    pt_page page = {0};
+    const pt_page_entity *entity;
+    const pt_remote_operation sent =
+        pt_remote_operations_at(delivery->operations, witness_of(delivery->operations));
+    int rc = pt_remote_read(&delivery->target, sent.partition, sent.row, &page, &entity, error);
+    if (rc == SQLITE_OK && sent.mode == PT_WRITE_DELETE) {
+        *fate = entity == NULL ? FATE_DONE : FATE_NOT_DONE;
+    } else if (rc == SQLITE_OK) {
+        rc = judge_entity(delivery, &sent, &page, entity, fate, error);
+    }
+    pt_page_free(&page);
+    return rc;
+}
+
+/* --- Errors --- */
+
+/* The operation that the service blames: its message begins with the number and a colon. */
+static size_t blamed_operation(const pt_delivery *delivery)
+{
+    const char *message = delivery->call.refusal.message;
+    const char *colon = strchr(message, ':');
+    int64_t index = 0;
+    bool told = delivery->call.batch != 0 && colon != NULL &&
+                pt_integer_parse(pt_slice_of(message, (size_t)(colon - message)), &index);
+    bool sensible = told && index >= 0 && (size_t)index < delivery->operations->count;
+    return sensible ? (size_t)index : 0;
+}
+
+/* The message without that number. */
+static const char *message_of(const pt_delivery *delivery)
+{
+    const char *message = delivery->call.refusal.message;
+    size_t digits = strspn(message, "0123456789");
+    return digits != 0 && message[digits] == ':' ? message + digits + 1 : message;
+}
+
+static int fail_missing_entity(const pt_remote_operation *operation, const char *keys,
+                               pt_error *error)
+{
+    if (operation->quiet) {
+        return pt_error_set(error, SQLITE_BUSY_SNAPSHOT,
+                            "the entity with %s has been deleted since the statement read it; run "
+                            "the transaction again (ResourceNotFound)",
+                            keys);
+    }
+    return pt_error_set(error, SQLITE_CONSTRAINT_CHECK,
+                        "there is no entity with %s; leave IfMatch out %s (ResourceNotFound)", keys,
+                        operation->mode == PT_WRITE_DELETE ? "if it may be missing"
+                                                           : "to create it");
+}
+
+static int fail_changed(const pt_remote_operation *operation, const char *keys, pt_error *error)
+{
+    if (operation->quiet) {
+        return pt_error_set(error, SQLITE_BUSY_SNAPSHOT,
+                            "the entity with %s has changed since the statement read it; run the "
+                            "transaction again (UpdateConditionNotSatisfied)",
+                            keys);
+    }
+    return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                        "the entity with %s has another ETag than IfMatch; read it again and "
+                        "repeat the change with its ETag (UpdateConditionNotSatisfied)",
+                        keys);
+}
+
+static int fail_operation(pt_delivery *delivery, pt_http_reply *reply, pt_error *error)
+{
+    const pt_refusal *refusal = &delivery->call.refusal;
+    const pt_remote_operation operation =
+        pt_remote_operations_at(delivery->operations, blamed_operation(delivery));
+    char keys[PT_KEYS_TEXT_SIZE];
+    pt_keys_describe((pt_keys){.partition = operation.partition, .row = operation.row}, keys);
+    if (refusal->status == STATUS_CONFLICT && pt_refusal_has_code(refusal, "EntityAlreadyExists")) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
+                            "an entity with %s exists; use INSERT OR REPLACE or other keys "
+                            "(EntityAlreadyExists)",
+                            keys);
+    }
+    if (refusal->status == STATUS_MISSING && pt_refusal_has_code(refusal, "ResourceNotFound")) {
+        return fail_missing_entity(&operation, keys, error);
+    }
+    if (refusal->status == STATUS_PRECONDITION) {
+        return fail_changed(&operation, keys, error);
+    }
+    if (refusal->status == 400 || refusal->status == 413) {
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "the service refuses the entity with %s: %s; change it, or write it in "
+                            "a smaller transaction (%s)",
+                            keys, message_of(delivery), refusal->code);
+    }
+    return pt_call_fail(&delivery->call, reply, error);
+}
+
+/* Nobody can say whether the request has been done. */
+static int fail_in_doubt(const pt_delivery *delivery, const pt_http_reply *reply, pt_error *error)
+{
+    const char *problem = reply->outcome == PT_HTTP_REPLIED ? message_of(delivery) : reply->problem;
+    bool secret = strchr(problem, '@') != NULL || strstr(problem, "sig=") != NULL;
+    return pt_error_set(error, SQLITE_IOERR,
+                        "account %Q, table %Q: %s; the change may have been applied: look before "
+                        "you repeat it",
+                        delivery->target.account, delivery->target.table,
+                        secret ? "no reply" : problem);
+}
+
+/* --- Receiving --- */
+
+/* A single write is answered by 201 or 204: any other success is somebody else's. */
+static void check_success(const pt_delivery *delivery, pt_http_reply *reply)
+{
+    if (reply->outcome == PT_HTTP_REPLIED && reply->status / 100 == 2 && reply->status != 204 &&
+        (reply->status != 201 || delivery->call.method != PT_HTTP_POST)) {
+        reply->outcome = PT_HTTP_LOST;
+        reply->problem = "the reply is not that of a Table service";
+    }
+}
+
+/* True if the reply lets open if an attempt has done the request: no reply, or one that refuses
+ * what the same request may have brought about itself. */
+static bool leaves_doubt(const pt_delivery *delivery, const pt_http_reply *reply)
+{
+    if (reply->outcome == PT_HTTP_LOST || reply->outcome == PT_HTTP_TOO_BIG) {
+        return true;
+    }
+    if (!delivery->call.in_doubt || reply->outcome == PT_HTTP_UNREACHABLE) {
+        return delivery->call.in_doubt;
+    }
+    int status = reply->status;
+    return status == STATUS_MISSING || status == STATUS_CONFLICT || status == STATUS_PRECONDITION ||
+           pt_reply_is_temporary(reply);
+}
+
+/* *again = true if one operation is to be left out and the rest sent again: nothing has been done,
+ * and an entity that was to be deleted does not exist. */
+static void leave_out_missing(pt_delivery *delivery, const pt_http_reply *reply, bool *again)
+{
+    size_t blamed = blamed_operation(delivery);
+    *again = reply->outcome == PT_HTTP_REPLIED && reply->status == STATUS_MISSING &&
+             pt_refusal_has_code(&delivery->call.refusal, "ResourceNotFound") &&
+             delivery->operations->kept[blamed].operation.may_lack;
+    if (*again) {
+        pt_remote_operations_remove(delivery->operations, blamed);
+    }
+}
+
+/* The reply is no success. */
+static int settle(pt_delivery *delivery, pt_http_reply *reply, bool *again, pt_error *error)
+{
+    delivery_fate fate = FATE_NOT_DONE;
+    bool refused = reply->outcome == PT_HTTP_REPLIED && !pt_reply_is_temporary(reply);
+    if (leaves_doubt(delivery, reply)) {
+        pt_error problem = PT_ERROR_NONE;
+        int rc = find_fate(delivery, &fate, &problem);
+        pt_error_clear(&problem);
+        if (rc == SQLITE_NOMEM) {
+            return pt_error_nomem(error);
+        }
+        if (rc == SQLITE_OK && fate == FATE_DONE) {
+            return SQLITE_OK;
+        }
+        /* A request that has had no answer may still be done later. */
+        if (rc != SQLITE_OK || fate == FATE_UNKNOWN || !refused) {
+            return fail_in_doubt(delivery, reply, error);
+        }
+    }
+    leave_out_missing(delivery, reply, again);
+    return *again ? SQLITE_OK : fail_operation(delivery, reply, error);
+}
+
+int pt_delivery_receive(pt_delivery *delivery, pt_error *error)
+{
+    size_t count = delivery->operations->count;
+    for (;;) {
+        pt_http_reply *reply;
+        bool again = false;
+        int rc = pt_call_receive(&delivery->call, &reply, error);
+        if (rc == SQLITE_OK) {
+            check_success(delivery, reply);
+            rc = pt_call_has_succeeded(reply) ? SQLITE_OK : settle(delivery, reply, &again, error);
+        }
+        pt_delivery_end(delivery);
+        if (rc == SQLITE_OK && again && delivery->operations->count != 0) {
+            rc = pt_delivery_send(delivery, error);
+            if (rc == SQLITE_OK) {
+                continue;
+            }
+        }
+        if (rc == SQLITE_OK) {
+            delivery->target.service->counts.operations += (int64_t)count;
+        }
+        return rc;
+    }
+}

@@ -1,0 +1,80 @@
+#include "service/remote_operations.h"
+
+#include "base/sqlite.h"
+
+bool pt_remote_operations_add(pt_remote_operations *list, const pt_remote_operation *operation)
+{
+    size_t start = list->texts.size;
+    if (!pt_array_reserve(&list->kept, &list->capacity, list->count + 1, sizeof *list->kept)) {
+        return false;
+    }
+    pt_buffer_append_slice(&list->texts, operation->partition);
+    pt_buffer_append_slice(&list->texts, operation->row);
+    pt_buffer_append_slice(&list->texts, operation->etag);
+    pt_buffer_append_slice(&list->texts, operation->body);
+    if (list->texts.failed) {
+        list->texts.failed = false;
+        list->texts.size = start;
+        return false;
+    }
+    list->kept[list->count++] = (pt_kept_operation){.operation = *operation, .start = start};
+    return true;
+}
+
+/* Sets the bytes of a slice. One without data stays so. */
+static const uint8_t *place_text(pt_slice *text, const uint8_t *bytes)
+{
+    if (text->data != NULL) {
+        text->data = bytes;
+    }
+    return bytes + text->size;
+}
+
+pt_remote_operation pt_remote_operations_at(const pt_remote_operations *list, size_t place)
+{
+    static const uint8_t nothing[1] = {0}; /* for a list of empty texts */
+    const pt_kept_operation *kept = &list->kept[place];
+    pt_remote_operation operation = kept->operation;
+    const uint8_t *bytes = list->texts.data != NULL ? list->texts.data + kept->start : nothing;
+    operation.partition.data = bytes;
+    bytes += operation.partition.size;
+    operation.row.data = bytes;
+    bytes += operation.row.size;
+    bytes = place_text(&operation.etag, bytes);
+    place_text(&operation.body, bytes);
+    return operation;
+}
+
+bool pt_remote_operations_find(const pt_remote_operations *list, pt_slice partition, pt_slice row,
+                               size_t *place)
+{
+    for (size_t i = 0; i < list->count; i++) {
+        const pt_remote_operation at = pt_remote_operations_at(list, i);
+        if (pt_slice_equal(at.row, row) && pt_slice_equal(at.partition, partition)) {
+            *place = i;
+            return true;
+        }
+    }
+    return false;
+}
+
+void pt_remote_operations_remove(pt_remote_operations *list, size_t place)
+{
+    list->count--;
+    memmove(&list->kept[place], &list->kept[place + 1], (list->count - place) * sizeof *list->kept);
+}
+
+void pt_remote_operations_cut(pt_remote_operations *list, size_t count)
+{
+    if (count < list->count) {
+        list->texts.size = list->kept[count].start;
+        list->count = count;
+    }
+}
+
+void pt_remote_operations_free(pt_remote_operations *list)
+{
+    sqlite3_free(list->kept);
+    pt_buffer_free(&list->texts);
+    *list = (pt_remote_operations){0};
+}

@@ -1,0 +1,27 @@
+/*
+ * Transactions on tables of the service. Writes are collected, and sent as one entity group
+ * transaction when SQLite has all other locks for its COMMIT.
+ */
+#ifndef PT_SERVICE_REMOTE_TRANSACTION_H
+#define PT_SERVICE_REMOTE_TRANSACTION_H
+
+#include "service/remote_table.h"
+
+/*
+ * Adds an operation to the open transaction. SQLITE_CONSTRAINT_VTAB if the service could not do it
+ * together with the earlier ones (CommandsInBatchActOnDifferentPartitions, InvalidDuplicateRow,
+ * InvalidInput, RequestBodyTooLarge); SQLITE_NOMEM.
+ */
+int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation *operation,
+                              pt_error *error);
+
+/* Methods of the module. */
+int pt_remote_transaction_begin(sqlite3_vtab *vtab);
+int pt_remote_transaction_sync(sqlite3_vtab *vtab);
+int pt_remote_transaction_commit(sqlite3_vtab *vtab);
+int pt_remote_transaction_rollback(sqlite3_vtab *vtab);
+int pt_remote_transaction_savepoint(sqlite3_vtab *vtab, int level);
+int pt_remote_transaction_release(sqlite3_vtab *vtab, int level);
+int pt_remote_transaction_rollback_to(sqlite3_vtab *vtab, int level);
+
+#endif
