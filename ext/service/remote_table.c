@@ -60,6 +60,7 @@ int pt_remote_table_connect(sqlite3 *db, void *service, int argc, const char *co
 int pt_remote_table_disconnect(sqlite3_vtab *vtab)
 {
     pt_remote_table *table = pt_remote_table_of(vtab);
+    pt_split_free(table->split);
     pt_service_config_free(&table->config);
     pt_service_release(table->service);
     sqlite3_free(table);

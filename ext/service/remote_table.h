@@ -8,12 +8,14 @@
 #include "base/sqlite.h"
 #include "service/config.h"
 #include "service/service.h"
+#include "service/split.h"
 
 typedef struct pt_remote_table {
     sqlite3_vtab base;
     pt_service *service;
     pt_service_config config;
     bool other_encoding; /* the database's text is not UTF-8 */
+    pt_split *split;     /* of the running statement, or NULL */
     bool joining;        /* xBegin was called, and no xSavepoint or xUpdate since */
 } pt_remote_table;
 

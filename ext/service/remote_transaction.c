@@ -53,8 +53,8 @@ static int refuse_other_partition(const pt_remote_operations *list, pt_slice par
     pt_excerpt(partition, now);
     pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                  "operation %llu (from 0) of the transaction is on PartitionKey %Q, an earlier one "
-                 "on %Q; write each partition in a transaction of its own, or create the table "
-                 "with batch=split (CommandsInBatchActOnDifferentPartitions)",
+                 "on %Q; write each partition in a transaction of its own, or use a table with "
+                 "batch=split outside transactions (CommandsInBatchActOnDifferentPartitions)",
                  (unsigned long long)list->count, now, before);
     return pt_error_naming(error, PT_NAMES_NUMBER);
 }
@@ -76,8 +76,8 @@ static int refuse_more(const pt_remote_operations *list, pt_error *error)
     bool many = list->count >= OPERATIONS_IN_BATCH;
     pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                  "operation %llu (from 0) of the transaction is one too many for the service, "
-                 "which takes %d operations and %d bytes; COMMIT before it, or create the table "
-                 "with batch=split (%s)",
+                 "which takes %d operations and %d bytes; COMMIT before it, or use a table with "
+                 "batch=split outside transactions (%s)",
                  (unsigned long long)list->count, OPERATIONS_IN_BATCH, BATCH_BYTES,
                  many ? "InvalidInput" : "RequestBodyTooLarge");
     return pt_error_naming(error, PT_NAMES_NUMBER);
@@ -103,11 +103,46 @@ static int check_operation(const pt_remote_operations *list, const pt_remote_ope
                                                                      : SQLITE_OK;
 }
 
+bool pt_remote_transaction_splits(const pt_remote_table *table)
+{
+    return table->config.split && sqlite3_get_autocommit(table->service->db) != 0;
+}
+
+static int add_to_split(pt_remote_table *table, const pt_remote_operation *operation,
+                        pt_error *error)
+{
+    const pt_service_config *config = &table->config;
+    if (table->split == NULL) {
+        const pt_remote_target target = {.service = table->service,
+                                         .account = config->account,
+                                         .table = config->base.table,
+                                         .timeout = config->timeout,
+                                         .retries = config->retries};
+        table->split = pt_split_new(&target, (int)config->parallel);
+    }
+    return table->split != NULL ? pt_split_add(table->split, operation, error)
+                                : pt_error_nomem(error);
+}
+
+/* After OR IGNORE and OR FAIL the statement's other rows are still sent. */
+void pt_remote_transaction_stop(pt_remote_table *table, pt_error *error)
+{
+    int action = sqlite3_vtab_on_conflict(table->service->db);
+    bool constraint = (error->rc & 0xFF) == SQLITE_CONSTRAINT;
+    bool goes_on = constraint && (action == SQLITE_IGNORE || action == SQLITE_FAIL);
+    if (table->split != NULL && !goes_on) {
+        pt_split_stop(table->split, error);
+    }
+}
+
 int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation *operation,
                               pt_error *error)
 {
     pt_remote_pending *pending = pending_of(table);
     const pt_service_config *config = &table->config;
+    if (pt_remote_transaction_splits(table)) {
+        return add_to_split(table, operation, error);
+    }
     if (pending->sent) {
         return pt_error_set(error, SQLITE_BUSY,
                             "the service has done the transaction already, and only SQLite's own "
@@ -147,12 +182,26 @@ static int send_pending(pt_remote_table *table, pt_error *error)
     return rc;
 }
 
+static int finish_split(pt_remote_table *table)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_split_finish(table->split, &error);
+    if (rc != SQLITE_OK) {
+        pt_split_stop(table->split, &error);
+        rc = pt_remote_table_fail(table, &error);
+    }
+    return rc;
+}
+
 /* SQLite's own locks first: once the service has done the transaction, nothing undoes it. */
 int pt_remote_transaction_sync(sqlite3_vtab *vtab)
 {
     pt_remote_table *table = pt_remote_table_of(vtab);
     pt_remote_pending *pending = pending_of(table);
     pt_error error = PT_ERROR_NONE;
+    if (table->split != NULL) {
+        return finish_split(table);
+    }
     if (pending->operations.count == 0 || pending->sent) {
         return SQLITE_OK;
     }
@@ -164,15 +213,22 @@ int pt_remote_transaction_sync(sqlite3_vtab *vtab)
     return rc == SQLITE_OK ? rc : pt_module_fail(&vtab->zErrMsg, pending->sql_name, &error);
 }
 
+static void end_transaction(pt_remote_table *table)
+{
+    pt_split_free(table->split);
+    table->split = NULL;
+    pt_pending_clear(pending_of(table));
+}
+
 int pt_remote_transaction_commit(sqlite3_vtab *vtab)
 {
-    pt_pending_clear(pending_of(pt_remote_table_of(vtab)));
+    end_transaction(pt_remote_table_of(vtab));
     return SQLITE_OK;
 }
 
 int pt_remote_transaction_rollback(sqlite3_vtab *vtab)
 {
-    pt_pending_clear(pending_of(pt_remote_table_of(vtab)));
+    end_transaction(pt_remote_table_of(vtab));
     return SQLITE_OK;
 }
 

@@ -7,6 +7,13 @@
 
 #include "service/remote_table.h"
 
+/* True if the running statement is split: batch=split, and no transaction is open. */
+bool pt_remote_transaction_splits(const pt_remote_table *table);
+
+/* After an error of a row. If its statement is split and ends with it, waits for the groups under
+ * way and adds to the error how much is done. */
+void pt_remote_transaction_stop(pt_remote_table *table, pt_error *error);
+
 /*
  * Adds an operation to the open transaction. SQLITE_CONSTRAINT_VTAB if the service could not do it
  * together with the earlier ones (CommandsInBatchActOnDifferentPartitions, InvalidDuplicateRow,

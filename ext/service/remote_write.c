@@ -387,7 +387,11 @@ static int put_whole_entity(remote_write *w, pt_remote_operation *old, pt_remote
     if (rc == SQLITE_OK) {
         rc = make_whole_entity(w, &page);
     }
-    if (rc == SQLITE_OK && moved) {
+    if (rc == SQLITE_OK && moved && pt_remote_transaction_splits(w->table)) {
+        rc = pt_error_set(w->error, SQLITE_CONSTRAINT_VTAB,
+                          "a key is changed by two operations, which batch=split would tear apart; "
+                          "change it between BEGIN and COMMIT");
+    } else if (rc == SQLITE_OK && moved) {
         put->mode = replaces(w) ? PT_WRITE_REPLACE : PT_WRITE_INSERT;
         rc = add_operation(w, put);
         if (rc == SQLITE_OK) {
@@ -413,6 +417,10 @@ static bool is_updated_already(const remote_write *w, const pt_remote_operation 
 {
     size_t place;
     const pt_remote_operations *list = &w->table->service->pending.operations;
+    if (w->all_given && w->table->split != NULL &&
+        pt_split_holds(w->table->split, old->partition, old->row)) {
+        return true;
+    }
     return w->all_given && pt_remote_operations_find(list, old->partition, old->row, &place) &&
            list->kept[place].operation.quiet;
 }
@@ -510,7 +518,10 @@ int pt_remote_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3
     if (rc == SQLITE_OK) {
         return SQLITE_OK;
     }
-    name_remote_row(argc, argv, &error);
+    if (!pt_module_ignores(w.table->service->db, &error)) {
+        name_remote_row(argc, argv, &error);
+    }
+    pt_remote_transaction_stop(w.table, &error);
     return pt_module_fail_write(w.table->service->db, &vtab->zErrMsg, w.table->config.base.sql_name,
                                 &error);
 }
