@@ -5,14 +5,11 @@ INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'Written'), ('hr
 CREATE VIRTUAL TABLE Written USING pt_service(n Int32, account=hr);
 CREATE VIRTUAL TABLE Other USING pt_service(n Int32, account=hr);
 CREATE TABLE Local(x);
-.shell ./command forget
 BEGIN;
 INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('a', '1', 1), ('a', '2', 2);
 INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('a', '3', 3);
 INSERT INTO Local VALUES ('first');
-.shell ./command
 COMMIT;
-.shell ./command; ./command forget
 SELECT RowKey, n FROM Written;
 -- several kinds in one batch
 BEGIN;
@@ -31,11 +28,9 @@ COMMIT;
 SELECT count(*) FROM Written;
 SELECT * FROM Local;
 -- ROLLBACK and savepoints
-.shell ./command forget
 BEGIN;
 INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('a', '6', 6);
 ROLLBACK;
-.shell ./command; ./command forget
 BEGIN;
 INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('a', '6', 6);
 SAVEPOINT one;
@@ -94,10 +89,4 @@ UPDATE Written SET n = n + 1 WHERE PartitionKey = 'a' AND RowKey = '1';
 COMMIT;
 SELECT n FROM Written WHERE PartitionKey = 'a' AND RowKey = '1';
 SELECT * FROM Local;
--- a transaction that changes nothing sends nothing
-.shell ./command forget
-BEGIN;
-DELETE FROM Written WHERE PartitionKey = 'none' AND RowKey = 'none';
-COMMIT;
-.shell ./command
 DELETE FROM pt_service_tables WHERE TableName IN ('Written', 'Other');
