@@ -1,0 +1,262 @@
+#include "unit/service/remote_database.h"
+
+#include "faults/failing_malloc.h"
+#include "service/batch_text.h"
+#include "service/entity_text.h"
+
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+#define CREATE "CREATE VIRTUAL TABLE Employee USING pt_service(Name String, Age Int32, account=hr"
+
+/* --- A service that does everything --- */
+
+static size_t count_text(const char *text, const char *part)
+{
+    size_t count = 0;
+    for (const char *at = strstr(text, part); at != NULL; at = strstr(at + 1, part)) {
+        count++;
+    }
+    return count;
+}
+
+#define PART(status, headers, body)                                                                \
+    "--changesetresponse_1\r\nContent-Type: application/http\r\n"                                  \
+    "Content-Transfer-Encoding: binary\r\n\r\nHTTP/1.1 " status "\r\n" headers "\r\n" body "\r\n"
+#define BATCH_START                                                                                \
+    "--batchresponse_1\r\nContent-Type: multipart/mixed; "                                         \
+    "boundary=changesetresponse_1\r\n\r\n"
+#define BATCH_END "--changesetresponse_1--\r\n--batchresponse_1--\r\n"
+
+static char *answer_batch(size_t operations)
+{
+    char *body = canned_format("%s", BATCH_START);
+    for (size_t i = 0; i < operations; i++) {
+        char *longer = canned_format("%s%s", body, PART("204 No Content", "ETag: e\r\n", ""));
+        free(body);
+        body = longer;
+    }
+    char *whole = canned_format("%s%s", body, BATCH_END);
+    char *reply = canned_reply(202, "Date: Sat, 21 Nov 2026 09:00:00 GMT\r\n", whole);
+    free(body);
+    free(whole);
+    return reply;
+}
+
+static char *answer_all(const char *request, int number)
+{
+    (void)number;
+    if (strstr(request, "/$batch") != NULL) {
+        return answer_batch(count_text(request, "application/http"));
+    }
+    if (strncmp(request, "GET", 3) != 0) {
+        return canned_reply(204, "ETag: e\r\n", "");
+    }
+    if (strstr(request, "RowKey='none')") != NULL) {
+        return canned_reply(404, "x-ms-error-code: ResourceNotFound\r\n", "");
+    }
+    if (strstr(request, "Employee(P") != NULL) {
+        return canned_reply(200, "",
+                            "{\"odata.etag\":\"W/\\\"e\\\"\",\"PartitionKey\":\"p\",\"RowKey\":"
+                            "\"1\",\"Name\":\"x\",\"Age\":7}");
+    }
+    return PAGE(NO_MORE, "p", "1", "p", "2");
+}
+
+/* --- Requests --- */
+
+static void an_operation_by_itself_is_a_request(void **state)
+{
+    (void)state;
+    open_remote(answer_all);
+    expect_sql(CREATE ")", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey, Age) VALUES ('p', 1, 5)", "");
+    assert_true(was_sent("POST /hr/Employee HTTP/1.1\r\n"));
+    assert_true(was_sent("\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"1\",\"Age\":5}"));
+    assert_true(was_sent("Content-Type: application/json\r\n"));
+    assert_true(was_sent("Prefer: return-no-content\r\n"));
+    assert_false(was_sent("If-Match"));
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey, Name, WriteMode, IfMatch) VALUES ('p', "
+               "'a b', 'n', 'merge', 'W/\"e''1\"')",
+               "");
+    assert_true(was_sent("MERGE /hr/Employee(PartitionKey='p',RowKey='a%20b') HTTP/1.1\r\n"));
+    assert_true(was_sent("\r\nIf-Match: W/\"e'1\"\r\n"));
+    expect_sql("DELETE FROM Employee WHERE PartitionKey = 'p' AND RowKey = '1'", "");
+    assert_true(was_sent("POST /hr/$batch HTTP/1.1\r\n"));
+    assert_true(was_sent("Content-Type: multipart/mixed; boundary=batch_ptable\r\n"));
+    assert_true(was_sent("/hr/Employee(PartitionKey='p',RowKey='1') HTTP/1.1\r\nAccept"));
+    assert_true(was_sent("\r\nIf-Match: W/\"e\"\r\n"));
+    assert_int_equal(canned_take_requests(), 4);
+    close_remote();
+}
+
+/* --- Replies --- */
+
+static pt_http_reply unwrapped;
+
+static void unwrap(const char *body, size_t size, size_t count)
+{
+    pt_buffer_free(&unwrapped.headers);
+    pt_buffer_free(&unwrapped.body);
+    unwrapped = (pt_http_reply){.outcome = PT_HTTP_REPLIED, .status = 202};
+    pt_buffer_append(&unwrapped.body, body, size);
+    pt_buffer_append_byte(&unwrapped.body, 0);
+    unwrapped.body.size--;
+    pt_batch_unwrap(&unwrapped, count);
+}
+
+static void a_batch_is_done_if_all_its_operations_are(void **state)
+{
+    (void)state;
+    static const char two[] =
+        BATCH_START PART("204 No Content", "", "") PART("201 Created", "", "{}") BATCH_END;
+    unwrap(two, strlen(two), 2);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_REPLIED);
+    assert_int_equal(unwrapped.status, 204);
+    unwrap(two, strlen(two), 1);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+    unwrap(two, strlen(two), 3);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+    const char *last = strstr(two, "201");
+    for (size_t size = 0; size < (size_t)(last - two) + 4; size++) {
+        unwrap(two, size, 2);
+        assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+    }
+    unwrap("", 0, 1);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+    unwrap("HTTP/1.1 xyz ", 13, 1);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+    unwrap("HTTP/1.1 099 ", 13, 1);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+}
+
+static void a_refused_operation_becomes_the_reply(void **state)
+{
+    (void)state;
+    static const char refused[] = BATCH_START PART("429 Too Many Requests", "Retry-After: 7\r\n",
+                                                   "{\"odata.error\":1}") BATCH_END;
+    static const char stray[] = "changesetresponse_1\r\n" PART("409 Conflict", "", "{}") BATCH_END;
+    pt_slice value;
+    unwrap(refused, strlen(refused), 2);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_REPLIED);
+    assert_int_equal(unwrapped.status, 429);
+    assert_string_equal((const char *)unwrapped.body.data, "{\"odata.error\":1}");
+    assert_true(pt_http_header(&unwrapped, "Retry-After", &value));
+    assert_true(pt_slice_equal(value, pt_slice_text("7")));
+    unwrap(stray, strlen(stray), 2);
+    assert_int_equal(unwrapped.status, 409);
+    assert_string_equal((const char *)unwrapped.body.data, "{}");
+    /* Where it is cut, nobody knows what it says. */
+    const char *end = strstr(refused, "\r\n--changesetresponse_1--");
+    for (size_t size = 0; size < (size_t)(end - refused) + 4; size++) {
+        unwrap(refused, size, 2);
+        assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+    }
+    /* A batch is refused as a whole. */
+    static const char half[] =
+        BATCH_START PART("204 No Content", "", "") PART("409 Conflict", "", "{}") BATCH_END;
+    unwrap(half, strlen(half), 2);
+    assert_int_equal(unwrapped.outcome, PT_HTTP_LOST);
+    /* Other replies stay as they are. */
+    unwrapped.outcome = PT_HTTP_REPLIED;
+    unwrapped.status = 403;
+    pt_batch_unwrap(&unwrapped, 1);
+    assert_int_equal(unwrapped.status, 403);
+    pt_buffer_free(&unwrapped.headers);
+    pt_buffer_free(&unwrapped.body);
+}
+
+/* --- Entities --- */
+
+static void entities_are_written_in_ascii(void **state)
+{
+    (void)state;
+    pt_bag bag = {0};
+    pt_buffer json = {0};
+    const pt_field fields[] = {
+        {.name = pt_slice_text("S"),
+         .value = {.type = PT_STRING,
+                   .bytes = pt_slice_text("\"\\\n\x7F\xC3\xA9\xE2\x82\xAC\xF0\x9F\x98\x80")}},
+        {.name = pt_slice_text("\xC3\xA9"), .value = {.type = PT_INT32, .integer = -5}},
+        {.name = pt_slice_text("L"), .value = {.type = PT_INT64, .integer = INT64_MIN}},
+        {.name = pt_slice_text("D"), .value = {.type = PT_DOUBLE, .real = 5}},
+        {.name = pt_slice_text("N"), .value = {.type = PT_DOUBLE, .real = -1.0 / 0.0}},
+        {.name = pt_slice_text("B"), .value = {.type = PT_BOOLEAN, .integer = 1}},
+        {.name = pt_slice_text("X"), .value = {.type = PT_BINARY, .bytes = pt_slice_of("\0\1", 2)}},
+    };
+    for (size_t i = 0; i < COUNT(fields); i++) {
+        assert_true(pt_bag_append(&bag, &fields[i]));
+    }
+    pt_entity_text_append(&json, pt_slice_text("p"), pt_slice_text(""), &bag);
+    pt_buffer_append_byte(&json, 0);
+    assert_string_equal((const char *)json.data,
+                        "{\"PartitionKey\":\"p\",\"RowKey\":\"\","
+                        "\"S\":\"\\\"\\\\\\u000a\\u007f\\u00e9\\u20ac\\ud83d\\ude00\","
+                        "\"\\u00e9\":-5,"
+                        "\"L\":\"-9223372036854775808\",\"L@odata.type\":\"Edm.Int64\","
+                        "\"D\":5.0,\"D@odata.type\":\"Edm.Double\","
+                        "\"N\":\"-Infinity\",\"N@odata.type\":\"Edm.Double\",\"B\":true,"
+                        "\"X\":\"AAE=\",\"X@odata.type\":\"Edm.Binary\"}");
+    pt_buffer_free(&json);
+    pt_bag_free(&bag);
+}
+
+/* --- Without memory --- */
+
+static const char *const writes[] = {
+    "INSERT INTO Employee(PartitionKey, RowKey, Name, Age) VALUES ('p', '1', '\xC3\xA9', 5)",
+    "INSERT INTO Employee(PartitionKey, RowKey, Properties) VALUES ('p', '1', '{\"a\":1}'), ('p', "
+    "'2', '{\"b\":2.5}')",
+    "INSERT INTO Employee(PartitionKey, RowKey, Age, WriteMode, IfMatch) VALUES ('p', '1', 1, "
+    "'merge', 'W/\"e\"')",
+    "INSERT OR IGNORE INTO Employee(PartitionKey, RowKey, Age) VALUES ('p', '1', 1), ('p', 'none', "
+    "1)",
+    "UPDATE Employee SET Age = 3 WHERE PartitionKey = 'p'",
+    "UPDATE Employee SET Name = NULL WHERE PartitionKey = 'p' AND RowKey = '1'",
+    "UPDATE Employee SET RowKey = '9' WHERE PartitionKey = 'p' AND RowKey = '1'",
+    "UPDATE Employee SET Age = column1 FROM (VALUES (5)) WHERE PartitionKey = 'p' AND RowKey = '1'",
+    "DELETE FROM Employee WHERE PartitionKey = 'p'",
+    "INSERT INTO Loaded(PartitionKey, RowKey) VALUES ('p', '1'), ('q', '2'), ('p', '3'), ('p', "
+    "'1')",
+    "BEGIN; INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1'); SAVEPOINT s; INSERT INTO "
+    "Employee(PartitionKey, RowKey) VALUES ('p', '2'); ROLLBACK TO s; COMMIT",
+};
+
+static void writes_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    open_remote(answer_all);
+    expect_sql(CREATE ")", "");
+    expect_sql("CREATE VIRTUAL TABLE Loaded USING pt_service(account=hr, batch=split, parallel=2)",
+               "");
+    for (size_t i = 0; i < COUNT(writes); i++) {
+        bool hit = true;
+        int failures = 0;
+        assert_int_equal(sqlite3_exec(db, writes[i], NULL, NULL, NULL), SQLITE_OK);
+        for (int n = 0; hit; n++) {
+            failing_malloc_arm(n, false);
+            int rc = sqlite3_exec(db, writes[i], NULL, NULL, NULL);
+            hit = failing_malloc_disarm();
+            if (sqlite3_get_autocommit(db) == 0) {
+                assert_int_equal(sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL), SQLITE_OK);
+            }
+            failures += hit;
+            if (rc != SQLITE_OK && !(hit && rc == SQLITE_NOMEM)) {
+                fail_msg("%s: %d %s", writes[i], rc, sqlite3_errmsg(db));
+            }
+        }
+        assert_true(failures > 10);
+    }
+    close_remote();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_operation_by_itself_is_a_request),
+        cmocka_unit_test(a_batch_is_done_if_all_its_operations_are),
+        cmocka_unit_test(a_refused_operation_becomes_the_reply),
+        cmocka_unit_test(entities_are_written_in_ascii),
+        cmocka_unit_test(writes_may_run_out_of_memory),
+    };
+    failing_malloc_install();
+    return cmocka_run_group_tests(tests, NULL, leave_no_memory);
+}
