@@ -419,6 +419,11 @@ int pt_delivery_receive(pt_delivery *delivery, pt_error *error)
             rc = pt_call_has_succeeded(reply) ? SQLITE_OK : settle(delivery, reply, &again, error);
         }
         pt_delivery_end(delivery);
+        if (rc == SQLITE_INTERRUPT) {
+            pt_error_set(error, rc,
+                         "interrupted while the service did the transaction, which may have been "
+                         "applied: look before you repeat it");
+        }
         if (rc == SQLITE_OK && again && delivery->operations->count != 0) {
             rc = pt_delivery_send(delivery, error);
             if (rc == SQLITE_OK) {

@@ -120,8 +120,16 @@ static int add_to_split(pt_remote_table *table, const pt_remote_operation *opera
                                          .retries = config->retries};
         table->split = pt_split_new(&target, (int)config->parallel);
     }
-    return table->split != NULL ? pt_split_add(table->split, operation, error)
-                                : pt_error_nomem(error);
+    if (table->split == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = pt_split_add(table->split, operation, error);
+    /* OR IGNORE must skip no row for the failure of others. */
+    if (pt_module_ignores(table->service->db, error)) {
+        error->rc = SQLITE_ERROR;
+        rc = SQLITE_ERROR;
+    }
+    return rc;
 }
 
 /* After OR IGNORE and OR FAIL the statement's other rows are still sent. */

@@ -69,6 +69,7 @@ static int add_operation(remote_write *w, pt_remote_operation *operation)
     if (rc != SQLITE_OK) {
         return rc;
     }
+    operation->changes = sqlite3_total_changes(w->table->service->db);
     if (operation->mode != PT_WRITE_DELETE) {
         pt_buffer_clear(&w->body);
         pt_entity_text_append(&w->body, operation->partition, operation->row, &w->bag);
@@ -153,6 +154,22 @@ static int read_insert_request(remote_write *w, pt_remote_operation *operation)
     return check_etag(w, operation->etag);
 }
 
+/* True if an operation on the entity waits to be done; *changes tells its statement. */
+static bool is_written_already(const remote_write *w, const pt_remote_operation *operation,
+                               int *changes)
+{
+    size_t place;
+    const pt_remote_table *table = w->table;
+    const pt_remote_operations *list = &table->service->pending.operations;
+    if (table->split != NULL) {
+        *changes = sqlite3_total_changes(table->service->db);
+        return pt_split_holds(table->split, operation->partition, operation->row);
+    }
+    bool found = pt_remote_operations_find(list, operation->partition, operation->row, &place);
+    *changes = found ? list->kept[place].operation.changes : 0;
+    return found;
+}
+
 /* With OR IGNORE, an entity that is there is an error of its row, which SQLite skips. */
 static int look_for_entity(remote_write *w, const pt_remote_operation *operation)
 {
@@ -160,11 +177,13 @@ static int look_for_entity(remote_write *w, const pt_remote_operation *operation
     const pt_page_entity *found = NULL;
     const pt_remote_target target = target_of(w);
     int rc = check_remote_entity(w, operation);
-    if (rc == SQLITE_OK) {
+    int changes;
+    bool written = rc == SQLITE_OK && is_written_already(w, operation, &changes);
+    if (rc == SQLITE_OK && !written) {
         rc = pt_remote_read(&target, operation->partition, operation->row, &page, &found, w->error);
     }
     pt_page_free(&page);
-    return rc == SQLITE_OK && found != NULL
+    return rc == SQLITE_OK && (found != NULL || written)
                ? pt_error_set(w->error, SQLITE_CONSTRAINT_PRIMARYKEY, "the entity exists")
                : rc;
 }
@@ -415,14 +434,9 @@ static int put_whole_entity(remote_write *w, pt_remote_operation *old, pt_remote
 /* UPDATE ... FROM may find a row several times, and must update it once. */
 static bool is_updated_already(const remote_write *w, const pt_remote_operation *old)
 {
-    size_t place;
-    const pt_remote_operations *list = &w->table->service->pending.operations;
-    if (w->all_given && w->table->split != NULL &&
-        pt_split_holds(w->table->split, old->partition, old->row)) {
-        return true;
-    }
-    return w->all_given && pt_remote_operations_find(list, old->partition, old->row, &place) &&
-           list->kept[place].operation.quiet;
+    int changes;
+    return w->all_given && is_written_already(w, old, &changes) &&
+           changes == sqlite3_total_changes(w->table->service->db);
 }
 
 static int update_remote_row(remote_write *w, sqlite3_value *version)

@@ -188,7 +188,13 @@ bool pt_split_holds(const pt_split *split, pt_slice partition, pt_slice row)
 {
     size_t found;
     int place = find_group(split, partition);
-    return place >= 0 && pt_remote_operations_find(&split->groups[place], partition, row, &found);
+    bool held =
+        place >= 0 && pt_remote_operations_find(&split->groups[place], partition, row, &found);
+    for (int i = 0; !held && i < split->under_way; i++) {
+        const split_request *request = &split->requests[(split->first + i) % split->capacity];
+        held = pt_remote_operations_find(&request->operations, partition, row, &found);
+    }
+    return held;
 }
 
 /* *place is that of a group which has room for the operation. */

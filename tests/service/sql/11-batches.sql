@@ -89,4 +89,12 @@ UPDATE Written SET n = n + 1 WHERE PartitionKey = 'a' AND RowKey = '1';
 COMMIT;
 SELECT n FROM Written WHERE PartitionKey = 'a' AND RowKey = '1';
 SELECT * FROM Local;
+-- UPDATE ... FROM updates an entity once, and is refused if the transaction has written it before
+CREATE TABLE New(id, n);
+INSERT INTO New VALUES ('1', 5), ('1', 5), ('3', 6), ('3', 6);
+BEGIN;
+UPDATE Written SET n = New.n FROM New WHERE PartitionKey = 'a' AND RowKey = New.id;
+UPDATE Written SET n = 7 FROM New WHERE PartitionKey = 'a' AND RowKey = New.id;
+COMMIT;
+SELECT RowKey, n FROM Written WHERE PartitionKey = 'a' AND RowKey < '4';
 DELETE FROM pt_service_tables WHERE TableName IN ('Written', 'Other');

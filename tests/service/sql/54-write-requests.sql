@@ -43,3 +43,14 @@ INSERT INTO Written(PartitionKey, RowKey) VALUES ('a', '7');
 ROLLBACK;
 .shell ./command
 DELETE FROM pt_service_tables WHERE TableName = 'Written';
+-- a signature is in the URL of the batch, and not in its operations
+INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'Signed');
+CREATE TEMP TABLE Address AS SELECT pt_service_account('hr') AS address;
+SELECT length(pt_service_account('signed', 'TableEndpoint=' || address || ';SharedAccessSignature=sv=2019-02-02&sig=c2VjcmV0')) > 0 FROM Address;
+CREATE VIRTUAL TABLE Signed USING pt_service(n Int32, account=signed);
+.shell ./command forget
+INSERT INTO Signed(PartitionKey, RowKey, n) VALUES ('a', '1', 1);
+INSERT INTO Signed(PartitionKey, RowKey, n) VALUES ('a', '2', 2), ('a', '3', 3);
+.shell ./command
+SELECT count(*) FROM Signed;
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'Signed';

@@ -42,6 +42,11 @@ SELECT count(*) FROM Loaded;
 DELETE FROM Loaded;
 INSERT OR IGNORE INTO Loaded(PartitionKey, RowKey, n) SELECT iif(n = 5, NULL, 'p'), rk, n FROM Source WHERE n < 8;
 SELECT count(*) FROM Loaded;
+-- OR IGNORE skips what is written earlier in the statement, and loses nothing else
+DELETE FROM Loaded;
+INSERT INTO Loaded(PartitionKey, RowKey, n) VALUES ('p', '00003', -3);
+INSERT OR IGNORE INTO Loaded(PartitionKey, RowKey, n) SELECT 'p', printf('%05d', n % 150), n FROM Source WHERE n < 300;
+SELECT changes(), (SELECT count(*) FROM Loaded), (SELECT sum(n) FROM Loaded);
 -- faults are met as by one request
 DELETE FROM Loaded;
 .shell ./command forget; ./command fault lose 2; ./command fault throttle 4; ./command fault cut 6; ./command fault drop 7

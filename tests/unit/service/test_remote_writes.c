@@ -199,6 +199,66 @@ static void entities_are_written_in_ascii(void **state)
     pt_bag_free(&bag);
 }
 
+/* --- COMMIT --- */
+
+/* Nothing is sent as long as SQLite could not commit its own part. */
+static void sqlites_lock_comes_first(void **state)
+{
+    (void)state;
+    char path[] = "/tmp/ptable-service-XXXXXX";
+    int file = mkstemp(path);
+    sqlite3 *reader;
+    assert_true(file >= 0);
+    close(file);
+    open_remote(answer_all);
+    sqlite3_close(db);
+    assert_int_equal(sqlite3_open(path, &db), SQLITE_OK);
+    assert_int_equal(sqlite3_ptableservice_init(db, NULL, NULL), SQLITE_OK);
+    register_account("AccountKey=" REMOTE_KEY);
+    expect_sql(CREATE ")", "");
+    expect_sql("CREATE TABLE local(x)", "");
+    assert_int_equal(sqlite3_open(path, &reader), SQLITE_OK);
+    assert_int_equal(sqlite3_exec(reader, "BEGIN; SELECT * FROM local", NULL, NULL, NULL),
+                     SQLITE_OK);
+    expect_sql("BEGIN", "");
+    expect_sql("INSERT INTO local VALUES (1)", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "");
+    expect_sql("COMMIT", "5: ptable: Employee: database 'main' is being read by another "
+                         "connection, so the transaction cannot commit now; try again (an open one "
+                         "by COMMIT), or use WAL mode");
+    assert_int_equal(canned_take_requests(), 0);
+    assert_int_equal(sqlite3_close(reader), SQLITE_OK);
+    expect_sql("COMMIT", "");
+    assert_int_equal(canned_take_requests(), 1);
+    expect_sql("SELECT count(*) FROM local", "1\n");
+    close_remote();
+    unlink(path);
+}
+
+/* SQLite can still refuse: then the service keeps what it has done, and the transaction is over. */
+static int refuse_commit(void *context)
+{
+    (void)context;
+    return 1;
+}
+
+static void a_refused_commit_ends_the_transaction(void **state)
+{
+    (void)state;
+    open_remote(answer_all);
+    expect_sql(CREATE ")", "");
+    sqlite3_commit_hook(db, refuse_commit, NULL);
+    expect_sql("BEGIN", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "");
+    assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_CONSTRAINT);
+    assert_int_equal(canned_take_requests(), 1);
+    assert_int_equal(sqlite3_get_autocommit(db), 1);
+    sqlite3_commit_hook(db, NULL, NULL);
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '2')", "");
+    assert_int_equal(canned_take_requests(), 1);
+    close_remote();
+}
+
 /* --- Without memory --- */
 
 static const char *const writes[] = {
@@ -255,6 +315,8 @@ int main(void)
         cmocka_unit_test(a_batch_is_done_if_all_its_operations_are),
         cmocka_unit_test(a_refused_operation_becomes_the_reply),
         cmocka_unit_test(entities_are_written_in_ascii),
+        cmocka_unit_test(sqlites_lock_comes_first),
+        cmocka_unit_test(a_refused_commit_ends_the_transaction),
         cmocka_unit_test(writes_may_run_out_of_memory),
     };
     failing_malloc_install();
