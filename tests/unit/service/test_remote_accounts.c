@@ -291,10 +291,9 @@ static void arguments_are_checked(void **state)
                "give another one");
     expect_sql("CREATE VIRTUAL TABLE m USING pt_service(account=hr, table='$MetricsCapacityBlob')",
                "");
-    expect_sql(
-        "SELECT group_concat(name, ' ') FROM pragma_table_xinfo('m')",
-        "PartitionKey RowKey Filter Properties Timestamp ETag EntityKey EntityVersion _rowid_ "
-        "rowid oid\n");
+    expect_sql("SELECT group_concat(name, ' ') FROM pragma_table_xinfo('m')",
+               "PartitionKey RowKey Filter Properties Timestamp ETag WriteMode IfMatch EntityKey "
+               "EntityVersion _rowid_ rowid oid\n");
     expect_sql("ALTER TABLE m RENAME TO n", "");
     expect_sql("CREATE VIRTUAL TABLE Emp USING pt_service(account=hr)", "");
     assert_int_equal(sqlite3_exec(db, "ALTER TABLE Emp RENAME TO Other", NULL, NULL, NULL),
