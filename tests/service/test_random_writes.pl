@@ -1,0 +1,100 @@
+#!/usr/bin/perl
+# Random writes, each a statement outside a transaction, do the same on a table of the service
+# and on a ptable with the service's rules: the same entities afterwards, the same error codes. Prints
+# TAP. N statements from seed SEED on. With a command as arguments, on the emulator that it starts.
+# Variables as in test_sql.pl.
+use strict;
+use warnings;
+use Cwd qw(abs_path);
+use FindBin;
+use lib $FindBin::Bin;
+use Play;
+use Test::More;
+
+my $ROOT = abs_path("$FindBin::Bin/../..");
+my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
+my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
+my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
+my $TIMEOUT = 600;    # seconds, of a shell
+my $N = $ENV{N} // 600;
+my $SEED = $ENV{SEED} // 1;
+
+sub pick { return $_[ int rand @_ ] }
+sub key { return "'" . pick(1 .. 6) . "'" }
+sub number { return int rand 10 }
+sub text { return pick('NULL', "''", "'x'", "'Zoë \"\\'", "'''q'''") }
+sub where { return pick("PartitionKey = 'p' AND RowKey = " . key(), "n > " . number(), "PartitionKey = 'p' AND RowKey > " . key(), "s IS NULL") }
+sub json { return pick("'{\"x\":1.5}'", "'{\"n\":7}'", "'{\"x\":\"t\",\"y\":true}'", "'{}'") }
+sub rows { return join ', ', map { "('p', " . key() . ', ' . number() . ', ' . text() . ')' } 1 .. pick(1, 1, 2, 3) }
+
+# A statement on the table T.
+sub statement {
+    my $into = 'INTO T(PartitionKey, RowKey, n, s';
+    return pick(
+        sub { 'INSERT ' . pick('', 'OR REPLACE ', 'OR IGNORE ', 'OR REPLACE ') . "$into) VALUES " . rows() },
+        sub { "INSERT $into, WriteMode) VALUES ('p', " . key() . ', ' . number() . ', ' . text() . ', ' . pick("'merge'", "'replace'", "'insert'") . ')' },
+        sub { "INSERT $into, WriteMode, IfMatch) VALUES ('p', " . key() . ', ' . number() . ', ' . text() . ', ' . pick("'merge'", "'replace'") . ", '*')" },
+        sub { "INSERT $into, WriteMode, IfMatch) SELECT PartitionKey, RowKey, " . number() . ', ' . text() . ", 'merge', " . pick('ETag', "'W/\"old\"'") . ' FROM T WHERE ' . where() },
+        sub { 'INSERT INTO T(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ' . "('p', " . key() . ", 'delete', " . pick("'*'", 'NULL') . ')' },
+        sub { "INSERT INTO T(PartitionKey, RowKey, n, Properties) VALUES ('p', " . key() . ', ' . pick(number(), 'NULL') . ', ' . json() . ')' },
+        sub { 'UPDATE T SET ' . pick('n = n + 1', 'n = NULL', 's = ' . text(), 'n = ' . number() . ', s = ' . text(), 'Properties = ' . json(), 'Properties = ' . json() . ', n = 3') . ' WHERE ' . where() },
+        sub { 'UPDATE ' . pick('', 'OR REPLACE ') . 'T SET RowKey = ' . key() . " WHERE PartitionKey = 'p' AND RowKey = " . key() },
+        sub { 'UPDATE T SET n = v.column1 FROM (VALUES (' . number() . ')) AS v WHERE ' . where() },
+        sub { 'DELETE FROM T WHERE ' . where() },
+        sub { "INSERT INTO T(PartitionKey, RowKey, n) VALUES ('p', " . key() . ', ' . pick("'bad'", 3000000000) . ')' },
+        sub { "INSERT INTO T(PartitionKey, RowKey) VALUES ('p', " . pick('NULL', "'a/b'", "x'00'") . ')' },
+    )->();
+}
+
+my $STATE = "SELECT group_concat(RowKey || ':' || ifnull(n, '-') || ':' || typeof(n) || ':' || ifnull(s, '-') || ':' || "
+  . "ifnull(Properties ->> 'x', '-') || ':' || ifnull(Properties ->> 'y', '-'), ' ') FROM T;";
+
+# What the shell prints for each step on one of both tables.
+sub outcomes {
+    my ($service, $declaration, @steps) = @_;
+    my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
+    open(my $script, '>', "$folder/script") or die "$folder: $!";
+    print $script ".load ./ptable\n.load ./ptable_service\nSELECT pt_service_account('hr') IS NULL;\n$declaration\n",
+      map { "SELECT 'mark';\n$_;\n$STATE\n" } @steps;
+    close $script;
+    system(Play::shell_command($folder, $TIMEOUT) . " <'$folder/script'");
+    open(my $output, '<', "$folder/output") or die "$folder: $!";
+    local $/;
+    my (undef, @found) = split /^mark\n/m, <$output>, -1;
+    return @found;
+}
+
+# Of an error the service's code counts, and SQLite's code.
+sub canonical {
+    my ($text) = @_;
+    $text =~ s/^(?:Runtime|Parse) error[^\n]*?((?: \(\w+\))+)$/error$1/mg;
+    return $text;
+}
+
+if (!-e $SERVICE_LIBRARY) {
+    plan skip_all => 'ptable_service.so is not built';
+}
+my $service = @ARGV ? Play::start(@ARGV) : Play::start_server($SERVER);
+srand $SEED;
+my @steps = map { statement() } 1 .. $N;
+my @local = outcomes($service, "CREATE VIRTUAL TABLE T USING ptable(n Int32, s String, table='T01', batch='azure', limits='azure');", @steps);
+my @remote = outcomes($service,
+    "INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'T01');\n"
+      . "CREATE VIRTUAL TABLE T USING pt_service(n Int32, s String, account=hr, table='T01');", @steps);
+is(scalar @local, $N, 'all steps on the ptable');
+is(scalar @remote, $N, 'all steps on the service');
+my $different = 0;
+for my $i (0 .. $#steps) {
+    my ($expected, $found) = map { canonical($_->[$i] // '') } \@local, \@remote;
+    # Of rows that break two rules, the service's table finds the batch's rule first.
+    $expected =~ s/EntityAlreadyExists|ResourceNotFound/InvalidDuplicateRow/ if $found =~ /InvalidDuplicateRow/;
+    next if $expected eq $found;
+    fail("step $i of seed $SEED: $steps[$i]");
+    diag("$remote[$i] instead of $local[$i]");
+    last if ++$different == 3;
+}
+is($different, 0, 'each step does the same on both');
+my $errors = grep { /error/ } @local;
+cmp_ok($errors, '<', $N / 2, "$errors of $N steps are refused");
+is(Play::stop($service), 0, 'the service has ended well');
+done_testing;
