@@ -6,7 +6,7 @@
 #include "service/delivery.h"
 #include "service/entity_text.h"
 #include "service/remote_transaction.h"
-#include "table/conversion.h"
+#include "table/arguments.h"
 #include "value/json_write.h"
 
 enum { ETAG_MAX = 1000 };
