@@ -100,31 +100,31 @@ static bool is_forbidden_in_keys(uint32_t character)
 }
 
 static int refuse_key_character(const char *column, pt_slice key, uint32_t character,
-                                pt_error *error)
+                                const char *rule, pt_error *error)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(key, excerpt);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "%s %Q contains U+%04X; limits='azure' allows no / \\ # ? and no control "
+                        "%s %Q contains U+%04X; %s allows no / \\ # ? and no control "
                         "characters in keys, replace it (OutOfRangeInput)",
-                        column, excerpt, character);
+                        column, excerpt, character, rule);
 }
 
-static int check_key_characters(const char *column, pt_slice key, pt_error *error)
+static int check_key_characters(const char *column, pt_slice key, const char *rule, pt_error *error)
 {
     pt_slice rest = key;
     while (rest.size != 0) {
         uint32_t character = take_character(&rest);
         if (is_forbidden_in_keys(character)) {
-            return refuse_key_character(column, key, character, error);
+            return refuse_key_character(column, key, character, rule, error);
         }
     }
     return SQLITE_OK;
 }
 
-static int check_one_key(const char *column, pt_slice key, pt_error *error)
+static int check_one_key(const char *column, pt_slice key, const char *rule, pt_error *error)
 {
-    int rc = check_key_characters(column, key, error);
+    int rc = check_key_characters(column, key, rule, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -135,21 +135,23 @@ static int check_one_key(const char *column, pt_slice key, pt_error *error)
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(key, excerpt);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "%s %Q has %llu UTF-16 units; limits='azure' allows %d, shorten it "
+                        "%s %Q has %llu UTF-16 units; %s allows %d, shorten it "
                         "(PropertyValueTooLarge)",
-                        column, excerpt, (unsigned long long)units, KEY_UNITS);
+                        column, excerpt, (unsigned long long)units, rule, KEY_UNITS);
 }
 
-int pt_limits_check_keys(pt_slice partition_key, pt_slice row_key, pt_error *error)
+int pt_limits_check_keys(pt_slice partition_key, pt_slice row_key, const char *rule,
+                         pt_error *error)
 {
-    int rc = check_one_key("PartitionKey", partition_key, error);
-    return rc == SQLITE_OK ? check_one_key("RowKey", row_key, error) : rc;
+    int rc = check_one_key("PartitionKey", partition_key, rule, error);
+    return rc == SQLITE_OK ? check_one_key("RowKey", row_key, rule, error) : rc;
 }
 
-int pt_limits_check_key_characters(pt_slice partition_key, pt_slice row_key, pt_error *error)
+int pt_limits_check_key_characters(pt_slice partition_key, pt_slice row_key, const char *rule,
+                                   pt_error *error)
 {
-    int rc = check_key_characters("PartitionKey", partition_key, error);
-    return rc == SQLITE_OK ? check_key_characters("RowKey", row_key, error) : rc;
+    int rc = check_key_characters("PartitionKey", partition_key, rule, error);
+    return rc == SQLITE_OK ? check_key_characters("RowKey", row_key, rule, error) : rc;
 }
 
 /* --- Names of properties --- */
@@ -190,24 +192,24 @@ static bool is_identifier(pt_slice name)
     return true;
 }
 
-static int check_property_name(pt_slice name, pt_error *error)
+static int check_property_name(pt_slice name, const char *rule, pt_error *error)
 {
     char excerpt[PT_EXCERPT_SIZE];
     uint64_t units = pt_utf16_length(name);
     if (units > NAME_UNITS) {
         pt_excerpt(name, excerpt);
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "the name of property %Q has %llu characters; limits='azure' allows "
+                            "the name of property %Q has %llu characters; %s allows "
                             "%d, shorten it (PropertyNameTooLong)",
-                            excerpt, (unsigned long long)units, NAME_UNITS);
+                            excerpt, (unsigned long long)units, rule, NAME_UNITS);
     }
     if (!is_identifier(name)) {
         pt_excerpt(name, excerpt);
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "property %Q has a name that limits='azure' does not allow; begin it "
+                            "property %Q has a name that %s does not allow; begin it "
                             "with a letter or _ and use only letters, digits and _ "
                             "(PropertyNameInvalid)",
-                            excerpt);
+                            excerpt, rule);
     }
     return SQLITE_OK;
 }
@@ -215,35 +217,38 @@ static int check_property_name(pt_slice name, pt_error *error)
 /* --- Values --- */
 
 static int refuse_value_size(pt_slice name, uint64_t size, const char *unit, int limit,
-                             pt_error *error)
+                             const char *rule, pt_error *error)
 {
     char excerpt[PT_EXCERPT_SIZE];
     pt_excerpt(name, excerpt);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "property %Q has %llu %s; limits='azure' allows %d, shorten it or divide "
+                        "property %Q has %llu %s; %s allows %d, shorten it or divide "
                         "it among several properties (PropertyValueTooLarge)",
-                        excerpt, (unsigned long long)size, unit, limit);
+                        excerpt, (unsigned long long)size, unit, rule, limit);
 }
 
-static int check_string_size(const pt_field *property, uint64_t *bytes, pt_error *error)
+static int check_string_size(const pt_field *property, uint64_t *bytes, const char *rule,
+                             pt_error *error)
 {
     uint64_t units = pt_utf16_length(property->value.bytes);
     *bytes += VARIABLE_BASE + UNIT_BYTES * units;
-    return units <= STRING_UNITS
-               ? SQLITE_OK
-               : refuse_value_size(property->name, units, "UTF-16 units", STRING_UNITS, error);
+    return units <= STRING_UNITS ? SQLITE_OK
+                                 : refuse_value_size(property->name, units, "UTF-16 units",
+                                                     STRING_UNITS, rule, error);
 }
 
-static int check_binary_size(const pt_field *property, uint64_t *bytes, pt_error *error)
+static int check_binary_size(const pt_field *property, uint64_t *bytes, const char *rule,
+                             pt_error *error)
 {
     size_t size = property->value.bytes.size;
     *bytes += VARIABLE_BASE + size;
     return size <= BINARY_BYTES
                ? SQLITE_OK
-               : refuse_value_size(property->name, size, "bytes", BINARY_BYTES, error);
+               : refuse_value_size(property->name, size, "bytes", BINARY_BYTES, rule, error);
 }
 
-static int check_datetime(const pt_field *property, uint64_t *bytes, pt_error *error)
+static int check_datetime(const pt_field *property, uint64_t *bytes, const char *rule,
+                          pt_error *error)
 {
     *bytes += pt_type_fixed_size(PT_DATETIME);
     if (property->value.integer >= FIRST_TICKS) {
@@ -254,20 +259,21 @@ static int check_datetime(const pt_field *property, uint64_t *bytes, pt_error *e
     pt_excerpt(property->name, excerpt);
     pt_ticks_format(property->value.integer, text);
     return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                        "property %Q is %s; limits='azure' allows no DateTime before 1601-01-01, "
+                        "property %Q is %s; %s allows no DateTime before 1601-01-01, "
                         "give a later one or a String (OutOfRangeInput)",
-                        excerpt, text);
+                        excerpt, text, rule);
 }
 
-static int check_property_value(const pt_field *property, uint64_t *bytes, pt_error *error)
+static int check_property_value(const pt_field *property, uint64_t *bytes, const char *rule,
+                                pt_error *error)
 {
     switch (property->value.type) {
     case PT_STRING:
-        return check_string_size(property, bytes, error);
+        return check_string_size(property, bytes, rule, error);
     case PT_BINARY:
-        return check_binary_size(property, bytes, error);
+        return check_binary_size(property, bytes, rule, error);
     case PT_DATETIME:
-        return check_datetime(property, bytes, error);
+        return check_datetime(property, bytes, rule, error);
     default:
         *bytes += pt_type_fixed_size(property->value.type);
         return SQLITE_OK;
@@ -276,30 +282,30 @@ static int check_property_value(const pt_field *property, uint64_t *bytes, pt_er
 
 /* --- Entities --- */
 
-int pt_limits_check_property(const pt_field *property, uint64_t *bytes, pt_error *error)
+int pt_limits_check_property(const pt_field *property, uint64_t *bytes, const char *rule,
+                             pt_error *error)
 {
     *bytes += PROPERTY_BASE + UNIT_BYTES * pt_utf16_length(property->name);
-    int rc = check_property_name(property->name, error);
-    return rc == SQLITE_OK ? check_property_value(property, bytes, error) : rc;
+    int rc = check_property_name(property->name, rule, error);
+    return rc == SQLITE_OK ? check_property_value(property, bytes, rule, error) : rc;
 }
 
 int pt_limits_check_entity_size(pt_slice partition_key, pt_slice row_key, unsigned properties,
-                                uint64_t bytes, pt_error *error)
+                                uint64_t bytes, const char *rule, pt_error *error)
 {
     if (properties > PROPERTIES_MOST) {
-        return pt_error_set(
-            error, SQLITE_CONSTRAINT_VTAB,
-            "the entity has %u properties; limits='azure' allows %d, leave some out "
-            "or make several entities (TooManyProperties)",
-            properties, PROPERTIES_MOST);
+        return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
+                            "the entity has %u properties; %s allows %d, leave some out "
+                            "or make several entities (TooManyProperties)",
+                            properties, rule, PROPERTIES_MOST);
     }
     uint64_t size = bytes + ENTITY_BASE +
                     UNIT_BYTES * (pt_utf16_length(partition_key) + pt_utf16_length(row_key));
     if (size > ENTITY_BYTES) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                            "the entity has %llu bytes as the Table service counts; limits='azure' "
+                            "the entity has %llu bytes as the Table service counts; %s "
                             "allows %d, make it smaller (EntityTooLarge)",
-                            (unsigned long long)size, ENTITY_BYTES);
+                            (unsigned long long)size, rule, ENTITY_BYTES);
     }
     return SQLITE_OK;
 }

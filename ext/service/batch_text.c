@@ -8,7 +8,7 @@
 
 enum { STATUS_ACCEPTED = 202, STATUS_DONE = 204, STATUS_FAILED = 400, STATUS_DIGITS = 3 };
 
-const char *pt_batch_method(pt_write_mode mode)
+static const char *method_of(pt_write_mode mode)
 {
     static const char *const methods[] = {[PT_WRITE_INSERT] = "POST",
                                           [PT_WRITE_REPLACE] = "PUT",
@@ -25,7 +25,7 @@ static void append_part(pt_buffer *body, const pt_account *account, const char *
     pt_buffer_append_text(body, "--" CHANGES_BOUNDARY "\r\n"
                                 "Content-Type: application/http\r\n"
                                 "Content-Transfer-Encoding: binary\r\n\r\n");
-    pt_buffer_append_text(body, pt_batch_method(operation->mode));
+    pt_buffer_append_text(body, method_of(operation->mode));
     pt_buffer_append_byte(body, ' ');
     pt_buffer_append_text(body, account->endpoint);
     pt_buffer_append_byte(body, '/');

@@ -14,9 +14,6 @@
 /* Bytes that an operation takes in a batch beside its keys and body. */
 enum { PT_BATCH_OVERHEAD = 700 };
 
-/* Appends the name of the operation's method in HTTP. */
-const char *pt_batch_method(pt_write_mode mode);
-
 /* Appends the batch. `body->failed` is set when out of memory. */
 void pt_batch_append(pt_buffer *body, const pt_account *account, const char *table,
                      const pt_remote_operations *operations);

@@ -219,8 +219,9 @@ int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
         }
     }
     service->counts.seconds += seconds_of_clock() - begun;
-    if (rc == SQLITE_OK && (*reply)->outcome == PT_HTTP_REPLIED) {
-        pt_reply_date(*reply, &service->last_date);
+    int64_t date;
+    if (rc == SQLITE_OK && (*reply)->outcome == PT_HTTP_REPLIED && pt_reply_date(*reply, &date)) {
+        pt_service_note_date(service, call->subject.account, date);
     }
     if (rc == SQLITE_OK) {
         service->counts.bytes_received += (int64_t)(*reply)->body.size;

@@ -6,7 +6,15 @@
 #include "service/batch_text.h"
 #include "service/query_text.h"
 
-enum { STATUS_MISSING = 404, STATUS_CONFLICT = 409, STATUS_PRECONDITION = 412 };
+enum {
+    STATUS_CREATED = 201,
+    STATUS_WRITTEN = 204,
+    STATUS_BAD = 400,
+    STATUS_MISSING = 404,
+    STATUS_CONFLICT = 409,
+    STATUS_PRECONDITION = 412,
+    STATUS_TOO_BIG = 413,
+};
 
 /* --- Sending --- */
 
@@ -84,7 +92,8 @@ int pt_delivery_send(pt_delivery *delivery, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         delivery->call.body = pt_buffer_slice(&delivery->body);
-        delivery->known_date = delivery->target.service->last_date;
+        delivery->known_date =
+            pt_service_last_date(delivery->target.service, delivery->target.account);
         rc = pt_call_send(&delivery->call, error);
     }
     delivery->under_way = rc == SQLITE_OK;
@@ -190,8 +199,8 @@ static bool was_written_since(const pt_page_entity *entity, int64_t known_date)
 
 typedef enum delivery_fate { FATE_DONE, FATE_NOT_DONE, FATE_UNKNOWN } delivery_fate;
 
-/* Compares an entity with the operation that should have written it. Another writer may have come
- * after it: then nobody can say. */
+/* Compares an entity with the operation that should have written or deleted it. Another writer may
+ * have come after it: then nobody can say. */
 static int judge_entity(const pt_delivery *delivery, const pt_remote_operation *sent,
                         const pt_page *page, const pt_page_entity *entity, delivery_fate *fate,
                         pt_error *error)
@@ -203,7 +212,7 @@ static int judge_entity(const pt_delivery *delivery, const pt_remote_operation *
     bool older = entity != NULL && delivery->known_date != 0 &&
                  !was_written_since(entity, delivery->known_date);
     *fate = unchanged || older ? FATE_NOT_DONE : FATE_UNKNOWN;
-    if (entity == NULL || *fate == FATE_NOT_DONE) {
+    if (entity == NULL || *fate == FATE_NOT_DONE || sent->mode == PT_WRITE_DELETE) {
         return SQLITE_OK;
     }
     pt_buffer_append_slice(&text, sent->body);
@@ -223,32 +232,39 @@ static int judge_entity(const pt_delivery *delivery, const pt_remote_operation *
     return rc;
 }
 
-/* A batch is done as a whole: one of its entities tells the fate of all. Best is one that was not
- * deleted. */
-static size_t witness_of(const pt_remote_operations *operations)
-{
-    size_t i = 0;
-    while (i < operations->count && operations->kept[i].operation.mode == PT_WRITE_DELETE) {
-        i++;
-    }
-    return i < operations->count ? i : 0;
-}
-
-/* Finds out whether a request that may have been done has been. A request for an entity that is
- * gone has nothing more to delete. */
-static int find_fate(const pt_delivery *delivery, delivery_fate *fate, pt_error *error)
+/* Reads the entity of one operation, and judges by it what became of the request. */
+static int ask_witness(const pt_delivery *delivery, size_t place, delivery_fate *fate,
+                       pt_error *error)
 {
     pt_page page = {0};
     const pt_page_entity *entity;
-    const pt_remote_operation sent =
-        pt_remote_operations_at(delivery->operations, witness_of(delivery->operations));
+    const pt_remote_operation sent = pt_remote_operations_at(delivery->operations, place);
     int rc = pt_remote_read(&delivery->target, sent.partition, sent.row, &page, &entity, error);
-    if (rc == SQLITE_OK && sent.mode == PT_WRITE_DELETE) {
-        *fate = entity == NULL ? FATE_DONE : FATE_NOT_DONE;
+    if (rc == SQLITE_OK && sent.mode == PT_WRITE_DELETE && entity == NULL) {
+        *fate = FATE_DONE;
     } else if (rc == SQLITE_OK) {
         rc = judge_entity(delivery, &sent, &page, entity, fate, error);
     }
     pt_page_free(&page);
+    return rc;
+}
+
+/* Finds out whether a request that may have been done has been. It is done as a whole, so an entity
+ * that it writes tells the fate of all. An entity that is gone may have been deleted by another
+ * program: a request of deletes only is done if all its entities are gone. */
+static int find_fate(const pt_delivery *delivery, delivery_fate *fate, pt_error *error)
+{
+    const pt_remote_operations *operations = delivery->operations;
+    int rc = SQLITE_OK;
+    for (size_t i = 0; i < operations->count; i++) {
+        if (operations->kept[i].operation.mode != PT_WRITE_DELETE) {
+            return ask_witness(delivery, i, fate, error);
+        }
+    }
+    *fate = FATE_DONE;
+    for (size_t i = 0; rc == SQLITE_OK && *fate == FATE_DONE && i < operations->count; i++) {
+        rc = ask_witness(delivery, i, fate, error);
+    }
     return rc;
 }
 
@@ -322,7 +338,7 @@ static int fail_operation(pt_delivery *delivery, pt_http_reply *reply, pt_error 
     if (refusal->status == STATUS_PRECONDITION) {
         return fail_changed(&operation, keys, error);
     }
-    if (refusal->status == 400 || refusal->status == 413) {
+    if (refusal->status == STATUS_BAD || refusal->status == STATUS_TOO_BIG) {
         return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                             "the service refuses the entity with %s: %s; change it, or write it in "
                             "a smaller transaction (%s)",
@@ -345,11 +361,12 @@ static int fail_in_doubt(const pt_delivery *delivery, const pt_http_reply *reply
 
 /* --- Receiving --- */
 
-/* A single write is answered by 201 or 204: any other success is somebody else's. */
+/* A write is answered by 204, an insert by 201 too: any other success is not the service's. */
 static void check_success(const pt_delivery *delivery, pt_http_reply *reply)
 {
-    if (reply->outcome == PT_HTTP_REPLIED && reply->status / 100 == 2 && reply->status != 204 &&
-        (reply->status != 201 || delivery->call.method != PT_HTTP_POST)) {
+    bool inserts = delivery->call.method == PT_HTTP_POST && delivery->call.batch == 0;
+    bool right = reply->status == STATUS_WRITTEN || (inserts && reply->status == STATUS_CREATED);
+    if (pt_call_has_succeeded(reply) && !right) {
         reply->outcome = PT_HTTP_LOST;
         reply->problem = "the reply is not that of a Table service";
     }
@@ -394,6 +411,9 @@ static int settle(pt_delivery *delivery, pt_http_reply *reply, bool *again, pt_e
         pt_error_clear(&problem);
         if (rc == SQLITE_NOMEM) {
             return pt_error_nomem(error);
+        }
+        if (rc == SQLITE_INTERRUPT) {
+            return rc; /* pt_delivery_receive says more */
         }
         if (rc == SQLITE_OK && fate == FATE_DONE) {
             return SQLITE_OK;

@@ -25,7 +25,7 @@ typedef struct pt_remote_target {
 /* Set the first members before pt_delivery_send; the rest is zero before it. */
 typedef struct pt_delivery {
     pt_remote_target target;
-    pt_remote_operations *operations; /* not empty, at most 100 */
+    pt_remote_operations *operations; /* not empty, at most 100; some may be taken out */
     pt_call call;
     pt_buffer body;
     pt_buffer if_match;

@@ -68,7 +68,7 @@ bool pt_query_has_url(pt_slice partition, pt_slice row)
 {
     pt_error error = PT_ERROR_NONE;
     bool valid = pt_key_is_valid_text(partition) && pt_key_is_valid_text(row) &&
-                 pt_limits_check_keys(partition, row, &error) == 0;
+                 pt_limits_check_keys(partition, row, PT_LIMITS_OF_SERVICE, &error) == 0;
     pt_error_clear(&error);
     return valid;
 }

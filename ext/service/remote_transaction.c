@@ -23,15 +23,10 @@ static pt_remote_pending *pending_of(pt_remote_table *table)
 static int begin_pending(pt_remote_pending *pending, const pt_service_config *config,
                          pt_error *error)
 {
-    pt_pending_clear(&(pt_remote_pending){
-        .account = pending->account, .table = pending->table, .sql_name = pending->sql_name});
-    pending->account = sqlite3_mprintf("%s", config->account);
-    pending->table = sqlite3_mprintf("%s", config->base.table);
-    pending->sql_name = sqlite3_mprintf("%s", config->base.sql_name);
     pending->timeout = config->timeout;
     pending->retries = config->retries;
-    bool made = pending->account != NULL && pending->table != NULL && pending->sql_name != NULL;
-    return made ? SQLITE_OK : pt_error_nomem(error);
+    return pt_pending_name_table(pending, config->account, config->base.table,
+                                 config->base.sql_name, error);
 }
 
 static int refuse_other_table(const pt_remote_pending *pending, pt_error *error)
@@ -157,8 +152,7 @@ int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation 
                             "COMMIT is left; COMMIT again before more is written");
     }
     bool first = pending->operations.count == 0;
-    if (!first && (sqlite3_stricmp(pending->account, config->account) != 0 ||
-                   strcmp(pending->table, config->base.table) != 0)) {
+    if (!first && !pt_pending_is_for(pending, config->account, config->base.table)) {
         return refuse_other_table(pending, error);
     }
     int rc = first ? begin_pending(pending, config, error) : SQLITE_OK;
@@ -173,15 +167,21 @@ int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation 
 
 /* --- COMMIT --- */
 
+/* The delivery leaves out deletes of entities that do not exist. The transaction's list stays as it
+ * is: after SQLITE_BUSY, savepoints still refer to places in it. */
 static int send_pending(pt_remote_table *table, pt_error *error)
 {
     pt_remote_pending *pending = pending_of(table);
+    pt_kept_operation kept[OPERATIONS_IN_BATCH];
+    pt_remote_operations sent = pending->operations;
+    memcpy(kept, sent.kept, sent.count * sizeof *kept);
+    sent.kept = kept;
     pt_delivery delivery = {.target = {.service = table->service,
                                        .account = pending->account,
                                        .table = pending->table,
                                        .timeout = pending->timeout,
                                        .retries = pending->retries},
-                            .operations = &pending->operations};
+                            .operations = &sent};
     int rc = pt_delivery_send(&delivery, error);
     if (rc == SQLITE_OK) {
         rc = pt_delivery_receive(&delivery, error);

@@ -50,16 +50,18 @@ static bool replaces(const remote_write *w)
 static int check_remote_entity(remote_write *w, const pt_remote_operation *operation)
 {
     uint64_t bytes = 0;
-    int rc = pt_limits_check_keys(operation->partition, operation->row, w->error);
+    int rc =
+        pt_limits_check_keys(operation->partition, operation->row, PT_LIMITS_OF_SERVICE, w->error);
     if (rc != SQLITE_OK || operation->mode == PT_WRITE_DELETE) {
         return rc;
     }
     for (unsigned i = 0; rc == SQLITE_OK && i < w->bag.count; i++) {
-        rc = pt_limits_check_property(&w->bag.fields[i], &bytes, w->error);
+        rc = pt_limits_check_property(&w->bag.fields[i], &bytes, PT_LIMITS_OF_SERVICE, w->error);
     }
-    return rc == SQLITE_OK ? pt_limits_check_entity_size(operation->partition, operation->row,
-                                                         w->bag.count, bytes, w->error)
-                           : rc;
+    return rc == SQLITE_OK
+               ? pt_limits_check_entity_size(operation->partition, operation->row, w->bag.count,
+                                             bytes, PT_LIMITS_OF_SERVICE, w->error)
+               : rc;
 }
 
 /* Adds an operation, with the entity in the bag unless it is a delete. */
@@ -160,13 +162,15 @@ static bool is_written_already(const remote_write *w, const pt_remote_operation 
 {
     size_t place;
     const pt_remote_table *table = w->table;
-    const pt_remote_operations *list = &table->service->pending.operations;
+    const pt_remote_pending *pending = &table->service->pending;
     if (table->split != NULL) {
         *changes = sqlite3_total_changes(table->service->db);
         return pt_split_holds(table->split, operation->partition, operation->row);
     }
-    bool found = pt_remote_operations_find(list, operation->partition, operation->row, &place);
-    *changes = found ? list->kept[place].operation.changes : 0;
+    bool found = pt_pending_is_for(pending, table->config.account, table->config.base.table) &&
+                 pt_remote_operations_find(&pending->operations, operation->partition,
+                                           operation->row, &place);
+    *changes = found ? pending->operations.kept[place].operation.changes : 0;
     return found;
 }
 

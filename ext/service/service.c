@@ -1,6 +1,6 @@
 #include "service/service.h"
 
-void pt_pending_clear(pt_remote_pending *pending)
+static void forget_target(pt_remote_pending *pending)
 {
     sqlite3_free(pending->account);
     sqlite3_free(pending->table);
@@ -8,6 +8,28 @@ void pt_pending_clear(pt_remote_pending *pending)
     pending->account = NULL;
     pending->table = NULL;
     pending->sql_name = NULL;
+}
+
+int pt_pending_name_table(pt_remote_pending *pending, const char *account, const char *table,
+                          const char *sql_name, pt_error *error)
+{
+    forget_target(pending);
+    pending->account = sqlite3_mprintf("%s", account);
+    pending->table = sqlite3_mprintf("%s", table);
+    pending->sql_name = sqlite3_mprintf("%s", sql_name);
+    bool named = pending->account != NULL && pending->table != NULL && pending->sql_name != NULL;
+    return named ? SQLITE_OK : pt_error_nomem(error);
+}
+
+bool pt_pending_is_for(const pt_remote_pending *pending, const char *account, const char *table)
+{
+    return pending->operations.count != 0 && sqlite3_stricmp(pending->account, account) == 0 &&
+           strcmp(pending->table, table) == 0;
+}
+
+void pt_pending_clear(pt_remote_pending *pending)
+{
+    forget_target(pending);
     pending->mark_count = 0;
     pending->sent = false;
     pt_remote_operations_cut(&pending->operations, 0);
@@ -68,6 +90,7 @@ int pt_service_name_account(pt_service *service, const char *name, pt_account *a
     if (locate_account(service, name, &place)) {
         pt_account_free(&service->accounts[place].account);
         service->accounts[place].account = *account;
+        service->accounts[place].last_date = 0;
         *account = (pt_account){0};
         return SQLITE_OK;
     }
@@ -97,4 +120,18 @@ int pt_service_find_account(const pt_service *service, const char *name, const p
     }
     *account = &service->accounts[place].account;
     return SQLITE_OK;
+}
+
+void pt_service_note_date(pt_service *service, const char *name, int64_t seconds)
+{
+    size_t place;
+    if (locate_account(service, name, &place)) {
+        service->accounts[place].last_date = seconds;
+    }
+}
+
+int64_t pt_service_last_date(const pt_service *service, const char *name)
+{
+    size_t place;
+    return locate_account(service, name, &place) ? service->accounts[place].last_date : 0;
 }

@@ -13,6 +13,7 @@
 typedef struct pt_named_account {
     char *name; /* in SQL; any case finds it */
     pt_account account;
+    int64_t last_date; /* the header Date of its last reply, in seconds since 1970; 0: none */
 } pt_named_account;
 
 typedef struct pt_service_counts {
@@ -47,6 +48,13 @@ typedef struct pt_remote_pending {
     bool sent; /* the service has done them: COMMIT is given again */
 } pt_remote_pending;
 
+/* Says which table the operations are for, before the first one. SQLITE_OK, SQLITE_NOMEM. */
+int pt_pending_name_table(pt_remote_pending *pending, const char *account, const char *table,
+                          const char *sql_name, pt_error *error);
+
+/* True if there are operations, and they are for this table of the service. */
+bool pt_pending_is_for(const pt_remote_pending *pending, const char *account, const char *table);
+
 /* Forgets everything, and keeps the memory of the lists. */
 void pt_pending_clear(pt_remote_pending *pending);
 
@@ -58,7 +66,6 @@ typedef struct pt_service {
     size_t account_count;
     size_t account_capacity;
     pt_service_counts counts;
-    int64_t last_date; /* the header Date of the last reply, in seconds since 1970; 0: none */
     pt_remote_pending pending;
 } pt_service;
 
@@ -77,5 +84,9 @@ int pt_service_name_account(pt_service *service, const char *name, pt_account *a
 /* SQLITE_ERROR if no account has this name. It is valid until another one is named. */
 int pt_service_find_account(const pt_service *service, const char *name, const pt_account **account,
                             pt_error *error);
+
+/* The header Date of the account's last reply, in seconds since 1970; 0: there was none yet. */
+void pt_service_note_date(pt_service *service, const char *name, int64_t seconds);
+int64_t pt_service_last_date(const pt_service *service, const char *name);
 
 #endif

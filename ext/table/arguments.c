@@ -91,7 +91,9 @@ static int make_table_key(pt_table *table, pt_slice partition, pt_slice row, pt_
 
 int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
 {
-    int rc = table->config.azure_limits ? pt_limits_check_keys(partition, row, error) : SQLITE_OK;
+    int rc = table->config.azure_limits
+                 ? pt_limits_check_keys(partition, row, PT_LIMITS_OF_OPTION, error)
+                 : SQLITE_OK;
     if (rc == SQLITE_OK) {
         rc = make_table_key(table, partition, row, error);
     }
@@ -108,8 +110,9 @@ int pt_make_key(pt_table *table, pt_slice partition, pt_slice row, pt_error *err
 
 int pt_make_key_of_any_length(pt_table *table, pt_slice partition, pt_slice row, pt_error *error)
 {
-    int rc = table->config.azure_limits ? pt_limits_check_key_characters(partition, row, error)
-                                        : SQLITE_OK;
+    int rc = table->config.azure_limits
+                 ? pt_limits_check_key_characters(partition, row, PT_LIMITS_OF_OPTION, error)
+                 : SQLITE_OK;
     return rc == SQLITE_OK ? make_table_key(table, partition, row, error) : rc;
 }
 

@@ -14,7 +14,7 @@ static int check_property(const pt_table *table, pt_view *view, pt_slice key, pt
 {
     int rc = pt_large_read(view, table->id.id, &field.value, large, error);
     if (rc == SQLITE_OK) {
-        return pt_limits_check_property(&field, bytes, error);
+        return pt_limits_check_property(&field, bytes, PT_LIMITS_OF_OPTION, error);
     }
     return rc == SQLITE_CORRUPT_VTAB ? pt_report_damaged_property(key, field.name, error) : rc;
 }
@@ -39,7 +39,8 @@ static int check_azure_limits(const pt_table *table, pt_slice key, pt_error *err
         return rc;
     }
     pt_keys keys = pt_keys_of(key);
-    return pt_limits_check_entity_size(keys.partition, keys.row, table->bag.count, bytes, error);
+    return pt_limits_check_entity_size(keys.partition, keys.row, table->bag.count, bytes,
+                                       PT_LIMITS_OF_OPTION, error);
 }
 
 /* --- batch='azure' --- */

@@ -40,6 +40,17 @@ INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('b', '4', 4), ('b', '5', 5)
 COMMIT;
 COMMIT;
 SELECT RowKey, n FROM Written WHERE PartitionKey = 'b';
+-- a delete of what is not there is left out, and then the service is busy: savepoints still fit
+.shell ./command forget; ./command fault throttle 2
+BEGIN;
+INSERT INTO Once(PartitionKey, RowKey, WriteMode) VALUES ('b', 'gone', 'delete');
+INSERT INTO Once(PartitionKey, RowKey, n) VALUES ('b', '6', 6);
+SAVEPOINT seven;
+INSERT INTO Once(PartitionKey, RowKey, n) VALUES ('b', '7', 7);
+COMMIT;
+ROLLBACK TO seven;
+COMMIT;
+SELECT RowKey, n FROM Written WHERE PartitionKey = 'b' AND RowKey > '5';
 -- nobody can say: no reply ever came
 .shell ./command forget; ./command fault drop 1+
 INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('c', '1', 1);

@@ -7,7 +7,7 @@ CREATE TABLE Source AS WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 F
 .shell ./command forget
 INSERT INTO Loaded(PartitionKey, RowKey, n) SELECT pk, rk, n FROM Source;
 SELECT changes();
-.shell ./command | sort | uniq -c | sed 's/^ *//'; ./command forget
+.shell echo $(./command | sort | uniq -c); ./command forget
 SELECT count(*), sum(n), count(DISTINCT PartitionKey) FROM Loaded;
 SELECT json_extract(pt_service_requests(), '$.operations');
 SELECT PartitionKey, RowKey, n FROM Loaded EXCEPT SELECT pk, rk, n FROM Source;

@@ -36,20 +36,21 @@ static pt_field integer_field(const char *name, pt_type type, int64_t integer)
 static void accept_property(const pt_field *property)
 {
     uint64_t bytes = 0;
-    assert_ok(pt_limits_check_property(property, &bytes, &error));
+    assert_ok(pt_limits_check_property(property, &bytes, PT_LIMITS_OF_OPTION, &error));
 }
 
 static uint64_t bytes_of(const pt_field *property)
 {
     uint64_t bytes = 0;
-    assert_ok(pt_limits_check_property(property, &bytes, &error));
+    assert_ok(pt_limits_check_property(property, &bytes, PT_LIMITS_OF_OPTION, &error));
     return bytes;
 }
 
 #define refuse_property(property, code, part)                                                      \
     do {                                                                                           \
         uint64_t bytes = 0;                                                                        \
-        assert_fails(pt_limits_check_property(property, &bytes, &error), code, part);              \
+        assert_fails(pt_limits_check_property(property, &bytes, PT_LIMITS_OF_OPTION, &error),      \
+                     code, part);                                                                  \
     } while (0)
 
 /* --- UTF-16 --- */
@@ -144,8 +145,8 @@ static void table_names(void **state)
 static int check_either_key(pt_slice key, pt_error *error)
 {
     pt_error second = PT_ERROR_NONE;
-    int rc = pt_limits_check_keys(key, pt_slice_text("r"), error);
-    int other = pt_limits_check_keys(pt_slice_text("p"), key, &second);
+    int rc = pt_limits_check_keys(key, pt_slice_text("r"), PT_LIMITS_OF_OPTION, error);
+    int other = pt_limits_check_keys(pt_slice_text("p"), key, PT_LIMITS_OF_OPTION, &second);
     assert_int_equal(rc, other);
     if (rc != SQLITE_OK) {
         assert_non_null(strstr(error->message, "PartitionKey"));
@@ -213,11 +214,13 @@ static void characters_are_checked_without_length(void **state)
     char long_key[2000];
     memset(long_key, 'a', sizeof long_key);
     const pt_slice whole = pt_slice_of(long_key, sizeof long_key);
-    assert_ok(pt_limits_check_key_characters(whole, whole, &error));
-    assert_fails(pt_limits_check_key_characters(pt_slice_text("a/"), whole, &error),
-                 SQLITE_CONSTRAINT_VTAB, "PartitionKey 'a/' contains U+002F");
-    assert_fails(pt_limits_check_key_characters(whole, pt_slice_text("#b"), &error),
-                 SQLITE_CONSTRAINT_VTAB, "RowKey '#b' contains U+0023");
+    assert_ok(pt_limits_check_key_characters(whole, whole, PT_LIMITS_OF_OPTION, &error));
+    assert_fails(
+        pt_limits_check_key_characters(pt_slice_text("a/"), whole, PT_LIMITS_OF_OPTION, &error),
+        SQLITE_CONSTRAINT_VTAB, "PartitionKey 'a/' contains U+002F");
+    assert_fails(
+        pt_limits_check_key_characters(whole, pt_slice_text("#b"), PT_LIMITS_OF_OPTION, &error),
+        SQLITE_CONSTRAINT_VTAB, "RowKey '#b' contains U+0023");
 }
 
 /* --- Names of properties --- */
@@ -226,7 +229,7 @@ static int check_named(pt_slice name, pt_error *error)
 {
     uint64_t bytes = 0;
     pt_field field = {.name = name, .value = {.type = PT_INT32, .integer = 1}};
-    return pt_limits_check_property(&field, &bytes, error);
+    return pt_limits_check_property(&field, &bytes, PT_LIMITS_OF_OPTION, error);
 }
 
 static void names_are_identifiers(void **state)
@@ -361,7 +364,7 @@ static void sizes_are_by_the_formula(void **state)
     assert_int_equal(bytes_of(&field), 8 + 2 * 1 + 4);
 
     uint64_t sum = 100;
-    assert_ok(pt_limits_check_property(&field, &sum, &error));
+    assert_ok(pt_limits_check_property(&field, &sum, PT_LIMITS_OF_OPTION, &error));
     assert_int_equal(sum, 114);
 }
 
@@ -369,12 +372,14 @@ static void entities_have_252_properties(void **state)
 {
     (void)state;
     pt_slice key = pt_slice_text("k");
-    assert_ok(pt_limits_check_entity_size(key, key, 252, 0, &error));
-    assert_fails(pt_limits_check_entity_size(key, key, 253, 0, &error), SQLITE_CONSTRAINT_VTAB,
+    assert_ok(pt_limits_check_entity_size(key, key, 252, 0, PT_LIMITS_OF_OPTION, &error));
+    assert_fails(pt_limits_check_entity_size(key, key, 253, 0, PT_LIMITS_OF_OPTION, &error),
+                 SQLITE_CONSTRAINT_VTAB,
                  "the entity has 253 properties; limits='azure' allows 252");
-    assert_fails(pt_limits_check_entity_size(key, key, 65535, 0, &error), SQLITE_CONSTRAINT_VTAB,
-                 "(TooManyProperties)");
-    assert_ok(pt_limits_check_entity_size((pt_slice){0}, (pt_slice){0}, 0, 0, &error));
+    assert_fails(pt_limits_check_entity_size(key, key, 65535, 0, PT_LIMITS_OF_OPTION, &error),
+                 SQLITE_CONSTRAINT_VTAB, "(TooManyProperties)");
+    assert_ok(pt_limits_check_entity_size((pt_slice){0}, (pt_slice){0}, 0, 0, PT_LIMITS_OF_OPTION,
+                                          &error));
 }
 
 /*
@@ -393,15 +398,17 @@ static void entities_have_1_mib(void **state)
         for (int i = 0; i < 16; i++) {
             char name[] = {(char)('a' + i), 0};
             pt_field field = binary_field(name, repeated("b", i < 15 ? FULL : last + more));
-            assert_ok(pt_limits_check_property(&field, &bytes, &error));
+            assert_ok(pt_limits_check_property(&field, &bytes, PT_LIMITS_OF_OPTION, &error));
         }
         if (more == 0) {
-            assert_ok(pt_limits_check_entity_size(partition, row, 16, bytes, &error));
+            assert_ok(pt_limits_check_entity_size(partition, row, 16, bytes, PT_LIMITS_OF_OPTION,
+                                                  &error));
         } else {
-            assert_fails(pt_limits_check_entity_size(partition, row, 16, bytes, &error),
-                         SQLITE_CONSTRAINT_VTAB,
-                         "the entity has 1048577 bytes as the Table service counts; "
-                         "limits='azure' allows 1048576");
+            assert_fails(
+                pt_limits_check_entity_size(partition, row, 16, bytes, PT_LIMITS_OF_OPTION, &error),
+                SQLITE_CONSTRAINT_VTAB,
+                "the entity has 1048577 bytes as the Table service counts; "
+                "limits='azure' allows 1048576");
         }
     }
 }
@@ -415,16 +422,21 @@ static void refusals_may_run_out_of_memory(void **state)
     pt_slice key = pt_slice_text("k");
     pt_error error = PT_ERROR_NONE;
     failing_malloc_arm(0, true);
-    assert_int_equal(pt_limits_check_keys(key, key, &error), SQLITE_OK);
-    assert_int_equal(pt_limits_check_entity_size(key, key, 1, 1, &error), SQLITE_OK);
+    assert_int_equal(pt_limits_check_keys(key, key, PT_LIMITS_OF_OPTION, &error), SQLITE_OK);
+    assert_int_equal(pt_limits_check_entity_size(key, key, 1, 1, PT_LIMITS_OF_OPTION, &error),
+                     SQLITE_OK);
     assert_false(failing_malloc_hit);
     uint64_t bytes = 0;
     pt_field field = integer_field("Due", PT_DATETIME, 0);
-    assert_int_equal(pt_limits_check_property(&field, &bytes, &error), SQLITE_NOMEM);
+    assert_int_equal(pt_limits_check_property(&field, &bytes, PT_LIMITS_OF_OPTION, &error),
+                     SQLITE_NOMEM);
     field.name = pt_slice_text("a-b");
-    assert_int_equal(pt_limits_check_property(&field, &bytes, &error), SQLITE_NOMEM);
-    assert_int_equal(pt_limits_check_keys(pt_slice_text("/"), key, &error), SQLITE_NOMEM);
-    assert_int_equal(pt_limits_check_entity_size(key, key, 253, 1, &error), SQLITE_NOMEM);
+    assert_int_equal(pt_limits_check_property(&field, &bytes, PT_LIMITS_OF_OPTION, &error),
+                     SQLITE_NOMEM);
+    assert_int_equal(pt_limits_check_keys(pt_slice_text("/"), key, PT_LIMITS_OF_OPTION, &error),
+                     SQLITE_NOMEM);
+    assert_int_equal(pt_limits_check_entity_size(key, key, 253, 1, PT_LIMITS_OF_OPTION, &error),
+                     SQLITE_NOMEM);
     assert_int_equal(pt_limits_check_table_name("a", &error), SQLITE_NOMEM);
     assert_null(error.message);
     assert_true(failing_malloc_disarm());

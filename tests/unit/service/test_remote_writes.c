@@ -259,6 +259,42 @@ static void a_refused_commit_ends_the_transaction(void **state)
     close_remote();
 }
 
+/* --- After a lost reply --- */
+
+/* The first request for the two deletes gets lost, another program deletes one of the entities, and
+ * the second request is refused: the other entity is there still. */
+static char *answer_one_gone(const char *request, int number)
+{
+    if (strstr(request, "/$batch") == NULL) {
+        bool gone = strstr(request, "RowKey='1')") != NULL;
+        return gone ? canned_reply(404, "x-ms-error-code: ResourceNotFound\r\n", "")
+               : strstr(request, "RowKey='2')") != NULL
+                   ? canned_reply(200, "",
+                                  "{\"odata.etag\":\"W/\\\"e\\\"\",\"PartitionKey\":\"p\","
+                                  "\"RowKey\":\"2\"}")
+                   : PAGE(NO_MORE, "p", "1", "p", "2");
+    }
+    return number == 2
+               ? CANNED_CLOSE
+               : canned_reply(202, "",
+                              BATCH_START PART("404 Not Found", "",
+                                               "{\"odata.error\":{\"code\":\"ResourceNotFound\","
+                                               "\"message\":{\"value\":\"0:x\"}}}") BATCH_END);
+}
+
+static void deletes_are_done_if_all_entities_are_gone(void **state)
+{
+    (void)state;
+    open_remote(answer_one_gone);
+    expect_sql(CREATE ")", "");
+    expect_sql("DELETE FROM Employee WHERE PartitionKey = 'p'",
+               "517: ptable: Employee: the entity with PartitionKey 'p', RowKey '1' has been "
+               "deleted since the statement read it; run the transaction again "
+               "(ResourceNotFound)");
+    assert_int_equal(canned_take_requests(), 5);
+    close_remote();
+}
+
 /* --- Without memory --- */
 
 static const char *const writes[] = {
@@ -317,6 +353,7 @@ int main(void)
         cmocka_unit_test(entities_are_written_in_ascii),
         cmocka_unit_test(sqlites_lock_comes_first),
         cmocka_unit_test(a_refused_commit_ends_the_transaction),
+        cmocka_unit_test(deletes_are_done_if_all_entities_are_gone),
         cmocka_unit_test(writes_may_run_out_of_memory),
     };
     failing_malloc_install();
