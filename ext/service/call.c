@@ -132,7 +132,7 @@ int pt_call_send(pt_call *call, pt_error *error)
 /* For replies that are no success. */
 static bool is_certainly_not_done(const pt_http_reply *reply)
 {
-    return reply->outcome == PT_HTTP_UNREACHABLE ||
+    return reply->outcome == PT_HTTP_UNREACHABLE || reply->outcome == PT_HTTP_UNTRUSTED ||
            (reply->outcome == PT_HTTP_REPLIED &&
             (reply->status == 429 || reply->status == 503 || !pt_reply_is_temporary(reply)));
 }

@@ -326,6 +326,9 @@ static int fail_operation(pt_delivery *delivery, pt_http_reply *reply, pt_error 
         pt_remote_operations_at(delivery->operations, blamed_operation(delivery));
     char keys[PT_KEYS_TEXT_SIZE];
     pt_keys_describe((pt_keys){.partition = operation.partition, .row = operation.row}, keys);
+    if (reply->outcome != PT_HTTP_REPLIED) {
+        return pt_call_fail(&delivery->call, reply, error);
+    }
     if (refusal->status == STATUS_CONFLICT && pt_refusal_has_code(refusal, "EntityAlreadyExists")) {
         return pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
                             "an entity with %s exists; use INSERT OR REPLACE or other keys "
@@ -379,7 +382,7 @@ static bool leaves_doubt(const pt_delivery *delivery, const pt_http_reply *reply
     if (reply->outcome == PT_HTTP_LOST || reply->outcome == PT_HTTP_TOO_BIG) {
         return true;
     }
-    if (!delivery->call.in_doubt || reply->outcome == PT_HTTP_UNREACHABLE) {
+    if (!delivery->call.in_doubt || reply->outcome != PT_HTTP_REPLIED) {
         return delivery->call.in_doubt;
     }
     int status = reply->status;
