@@ -342,7 +342,7 @@ static int set_changed_columns(remote_write *w, const pt_page *page)
 }
 
 /* Fills the bag with the properties of the entity in the page. */
-static int take_page(remote_write *w, const pt_page *page)
+static int take_properties(remote_write *w, const pt_page *page)
 {
     const pt_page_entity *entity = &page->entities[0];
     pt_bag_clear(&w->bag);
@@ -375,7 +375,7 @@ static int is_old_properties(remote_write *w, sqlite3_value *given, bool *same)
 static int make_whole_entity(remote_write *w, const pt_page *page)
 {
     sqlite3_value *properties = w->tail[PT_REMOTE_PROPERTIES];
-    int rc = take_page(w, page);
+    int rc = take_properties(w, page);
     bool same = true;
     if (rc == SQLITE_OK && !sqlite3_value_nochange(properties)) {
         rc = is_old_properties(w, properties, &same);
