@@ -508,6 +508,17 @@ static void name_remote_row(int argc, sqlite3_value **argv, pt_error *error)
     sqlite3_free(text);
 }
 
+/* If an UPDATE gives all columns, the value is the filter in its WHERE. */
+static int refuse_written_filter(remote_write *w)
+{
+    if (w->all_given || sqlite3_value_type(w->tail[PT_REMOTE_FILTER]) == SQLITE_NULL) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(w->error, SQLITE_CONSTRAINT_VTAB,
+                        "Filter cannot be written, it is there for WHERE Filter MATCH '...'; leave "
+                        "the column out");
+}
+
 static int write_remote_row(remote_write *w, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
     if (argc == 1) {
@@ -516,12 +527,14 @@ static int write_remote_row(remote_write *w, int argc, sqlite3_value **argv, sql
     w->keys = argv + 2;
     w->declared = w->keys + PT_COLUMN_FIRST;
     w->tail = w->declared + config_of(w)->column_count;
-    if (sqlite3_value_type(argv[0]) == SQLITE_NULL) {
-        *rowid = sqlite3_last_insert_rowid(w->table->service->db);
-        return insert_remote_row(w);
+    bool inserts = sqlite3_value_type(argv[0]) == SQLITE_NULL;
+    w->all_given = !inserts && !sqlite3_value_nochange(w->tail[PT_REMOTE_ENTITY_KEY]);
+    int rc = refuse_written_filter(w);
+    if (rc != SQLITE_OK || !inserts) {
+        return rc == SQLITE_OK ? update_remote_row(w, argv[0]) : rc;
     }
-    w->all_given = !sqlite3_value_nochange(w->tail[PT_REMOTE_ENTITY_KEY]);
-    return update_remote_row(w, argv[0]);
+    *rowid = sqlite3_last_insert_rowid(w->table->service->db);
+    return insert_remote_row(w);
 }
 
 /* All or nothing: SQLite opens no savepoint around a single row. */

@@ -59,10 +59,16 @@ INSERT INTO Written(PartitionKey, RowKey) VALUES ('a', NULL);
 INSERT INTO Written(PartitionKey, RowKey, Age) VALUES ('a', '4', 'four');
 INSERT INTO Written(PartitionKey, RowKey, Name) VALUES ('a', '4', printf('%.*c', 32769, 'x'));
 INSERT INTO Written(PartitionKey, RowKey, Timestamp) VALUES ('a', '4', '2024-01-01');
+INSERT INTO Written(PartitionKey, RowKey, Filter) VALUES ('a', '4', 'Age gt 5');
 CREATE VIRTUAL TABLE Locked USING pt_service(account=hr, table='Written', readonly=1);
 DELETE FROM Locked;
 CREATE VIRTUAL TABLE Missing USING pt_service(account=hr);
 INSERT INTO Missing(PartitionKey, RowKey) VALUES ('a', '1');
+-- Filter chooses what is written
+UPDATE Written SET Age = 9 WHERE Filter MATCH 'Age ge 50';
+UPDATE Written SET Age = New.age FROM New WHERE Filter MATCH 'Age eq 9' AND RowKey = New.id;
+SELECT RowKey, Age FROM Written;
+DELETE FROM Written WHERE Filter MATCH 'Age ge 1000';
 -- DELETE
 DELETE FROM Written WHERE PartitionKey = 'a' AND RowKey = '2';
 DELETE FROM Written;
