@@ -161,7 +161,8 @@ static int check_sas_end(const sas_request *asked, sas_argument argument)
 /* A line end would begin the next part of the text that is signed. */
 static int check_sas_key(const sas_request *asked, sas_argument argument)
 {
-    int rc = pt_limits_check_keys(asked->text[argument], pt_slice_text(""), asked->error);
+    int rc = pt_limits_check_keys(asked->text[argument], pt_slice_text(""), PT_LIMITS_OF_SERVICE,
+                                  asked->error);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM) {
         return rc;
     }
