@@ -3,6 +3,17 @@
 #include <lmdb.h>
 #include <unistd.h>
 
+/*
+ * How far ahead entries are prefetched: far enough for a row that takes little time, as one that
+ * fails a condition (17 to 25 % faster than with 4). Of large entries more would come at once than
+ * the processor can wait for (5 % slower).
+ */
+enum {
+    SMALL_ENTRIES_AHEAD = 10,
+    LARGE_ENTRIES_AHEAD = 4,
+    SMALL_ENTRIES = 16, /* a page of so many has small ones */
+};
+
 enum {
     NEXT_PAGE_FIRST_LINES = 2, /* of cache: its header and slots */
     NEXT_PAGE_LAST_LINES = 5,  /* where an entry lies that was put into an empty page first */
@@ -41,14 +52,13 @@ static unsigned find_slot_of_entry(const uint8_t *page, unsigned count, size_t o
 /* The key of the entry that is `ahead` steps away; false if it is not inside the page. */
 static bool key_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice *key)
 {
-    size_t offset = pt_get_le16(leaf->slot + (ptrdiff_t)ahead * leaf->stride);
-    if (offset > leaf->page_size - PT_LMDB_ENTRY_HEADER) {
+    const uint8_t *entry = leaf->page + pt_get_le16(leaf->slot + (ptrdiff_t)ahead * leaf->stride);
+    if (entry > leaf->last) {
         return false;
     }
-    const uint8_t *entry = leaf->page + offset;
     *key =
         pt_slice_of(entry + PT_LMDB_ENTRY_HEADER, pt_get_le16(entry + PT_LMDB_ENTRY_KEY_SIZE_AT));
-    return offset + PT_LMDB_ENTRY_HEADER + key->size <= leaf->page_size;
+    return key->size <= (size_t)(leaf->last - entry);
 }
 
 static bool is_within_limit_ahead(const pt_lmdb_leaf *leaf, unsigned ahead, pt_slice limit)
@@ -100,17 +110,17 @@ static bool is_surely_beyond_limit(const pt_lmdb_leaf *leaf, unsigned ahead)
  * put in order, that is the next leaf. Together this makes a sum over a table 14 % faster.
  */
 __attribute__((always_inline)) static inline void prefetch_way(const pt_lmdb_leaf *leaf,
-                                                               unsigned to_go)
+                                                               size_t page_size, unsigned to_go)
 {
     const uint8_t *slot = leaf->slot;
-    for (unsigned ahead = 1; ahead <= PT_LMDB_LEAF_AHEAD && ahead <= to_go; ahead++) {
+    for (unsigned ahead = 1; ahead <= leaf->ahead && ahead <= to_go; ahead++) {
         slot += leaf->stride;
         pt_lmdb_leaf_prefetch_entry(leaf, slot);
     }
     uintptr_t page = (uintptr_t)leaf->page;
-    uintptr_t next = leaf->stride > 0 ? page + leaf->page_size : page - leaf->page_size;
+    uintptr_t next = leaf->stride > 0 ? page + page_size : page - page_size;
     pt_lmdb_leaf_prefetch(next, NEXT_PAGE_FIRST_LINES);
-    pt_lmdb_leaf_prefetch(next + leaf->page_size - NEXT_PAGE_LAST_BYTES, NEXT_PAGE_LAST_LINES);
+    pt_lmdb_leaf_prefetch(next + page_size - NEXT_PAGE_LAST_BYTES, NEXT_PAGE_LAST_LINES);
 }
 
 bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size,
@@ -133,13 +143,14 @@ bool pt_lmdb_leaf_enter(pt_lmdb_leaf *leaf, const uint8_t *key, size_t page_size
     }
     bool forward = direction == PT_FORWARD;
     leaf->page = page;
-    leaf->page_size = page_size;
+    leaf->last = page + page_size - PT_LMDB_ENTRY_HEADER;
     leaf->slot = slot_at(page, at);
     leaf->stride = forward ? PT_LMDB_PAGE_SLOT : -PT_LMDB_PAGE_SLOT;
     leaf->direction = direction;
+    leaf->ahead = count >= SMALL_ENTRIES ? SMALL_ENTRIES_AHEAD : LARGE_ENTRIES_AHEAD;
     unsigned to_go = forward ? count - 1 - at : at;
     /* Before the count, so that memory is fetched while keys are compared. */
-    prefetch_way(leaf, to_go);
+    prefetch_way(leaf, page_size, to_go);
     leaf->left = limit.size == 0 ? to_go : count_within(leaf, to_go, limit);
     leaf->at_limit = leaf->left < to_go && is_surely_beyond_limit(leaf, leaf->left + 1);
     return true;

@@ -19,7 +19,6 @@
 #include "store/engine.h"
 
 enum {
-    PT_LMDB_LEAF_AHEAD = 4, /* entries to prefetch ahead */
     PT_LMDB_LEAF_LINES = 3, /* cache lines of an entry to prefetch */
     PT_LMDB_LEAF_LINE = 64, /* bytes */
 };
@@ -27,10 +26,11 @@ enum {
 /* A position in a leaf page, and the rest of the walk in one direction. All zeros: none. */
 typedef struct pt_lmdb_leaf {
     const uint8_t *page;
-    size_t page_size;
+    const uint8_t *last; /* place in the page where an entry without key and value could be */
     const uint8_t *slot; /* of the entry at the position */
     ptrdiff_t stride;    /* from one slot to the next, in bytes */
     unsigned left;       /* entries to go that are within the limit */
+    unsigned ahead;      /* entries to prefetch ahead */
     pt_direction direction;
     bool at_limit; /* the entry after those is beyond the limit */
 } pt_lmdb_leaf;
@@ -76,17 +76,16 @@ pt_lmdb_leaf_prefetch_entry(const pt_lmdb_leaf *leaf, const uint8_t *slot)
 static inline bool pt_lmdb_leaf_read(const pt_lmdb_leaf *leaf, const uint8_t *slot, pt_slice *key,
                                      pt_slice *value)
 {
-    size_t offset = pt_get_le16(slot);
-    if (offset > leaf->page_size - PT_LMDB_ENTRY_HEADER) {
+    const uint8_t *entry = leaf->page + pt_get_le16(slot);
+    if (entry > leaf->last) {
         return false;
     }
-    const uint8_t *entry = leaf->page + offset;
     uint64_t header = pt_get_le64(entry);
     size_t value_size = (uint32_t)header;
     uint32_t upper = (uint32_t)(header >> 32);
     size_t key_size = upper >> 16 | upper << 16;   /* too large if there is any flag */
     size_t after_id = key_size - PT_KEY_TABLE_MAX; /* huge if the key is shorter */
-    if (offset + PT_LMDB_ENTRY_HEADER + key_size + value_size > leaf->page_size) {
+    if (key_size + value_size > (size_t)(leaf->last - entry)) {
         return false;
     }
     /* Longer keys are links, and left to the caller. */
@@ -117,8 +116,8 @@ __attribute__((always_inline)) static inline bool pt_lmdb_leaf_step(pt_lmdb_leaf
     }
     leaf->slot = slot;
     leaf->left--;
-    if (leaf->left >= PT_LMDB_LEAF_AHEAD) {
-        pt_lmdb_leaf_prefetch_entry(leaf, slot + PT_LMDB_LEAF_AHEAD * leaf->stride);
+    if (leaf->left >= leaf->ahead) {
+        pt_lmdb_leaf_prefetch_entry(leaf, slot + (ptrdiff_t)leaf->ahead * leaf->stride);
     }
     return true;
 }

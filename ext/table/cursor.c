@@ -627,7 +627,18 @@ static int next_to_count(pt_cursor *cursor, pt_error *error)
     return rc;
 }
 
-/* noinline, like leave_range, so that pt_cursor_next need not save registers for it. */
+/* noinline: a row that is only counted needs neither an error nor saved registers. */
+__attribute__((noinline)) static int next_plain(pt_cursor *cursor)
+{
+    pt_error error = PT_ERROR_NONE;
+    int rc = pt_scan_step(&cursor->scan, &error);
+    if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
+        pt_row_moved(&cursor->row);
+        return SQLITE_OK;
+    }
+    return finish_move(cursor, finish_step(cursor, rc, &error), &error);
+}
+
 __attribute__((noinline)) static int next_not_plain(pt_cursor *cursor)
 {
     pt_error error = PT_ERROR_NONE;
@@ -640,17 +651,10 @@ __attribute__((noinline)) static int next_not_plain(pt_cursor *cursor)
 int pt_cursor_next(sqlite3_vtab_cursor *base)
 {
     pt_cursor *cursor = table_cursor_of(base);
-    if (!cursor->is_plain) {
-        bool passed = cursor->counts && pt_scan_pass(&cursor->scan);
-        return passed ? SQLITE_OK : next_not_plain(cursor);
+    if (cursor->is_plain) {
+        return next_plain(cursor);
     }
-    pt_error error = PT_ERROR_NONE;
-    int rc = pt_scan_step(&cursor->scan, &error);
-    if (rc == SQLITE_OK && cursor->scan.valid && !cursor->scan.on_pending) {
-        pt_row_moved(&cursor->row);
-        return SQLITE_OK;
-    }
-    return finish_move(cursor, finish_step(cursor, rc, &error), &error);
+    return cursor->counts && pt_scan_pass(&cursor->scan) ? SQLITE_OK : next_not_plain(cursor);
 }
 
 int pt_cursor_eof(sqlite3_vtab_cursor *base)

@@ -253,7 +253,7 @@ static int tail_column(pt_row *row, sqlite3_context *context, int tail, pt_error
         return properties_column(row, context, error);
     case PT_TAIL_TIMESTAMP:
         pt_ticks_format(row->record.ticks, time);
-        sqlite3_result_text(context, time, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+        sqlite3_result_text(context, time, -1, SQLITE_TRANSIENT);
         return SQLITE_OK;
     case PT_TAIL_ETAG:
         pt_etag_format(row->record.ticks, etag);
@@ -352,9 +352,9 @@ __attribute__((noinline)) static int return_any_column(pt_row *row, sqlite3_cont
  */
 
 /* With an explicit length SQLite copies the text as soon as it needs a terminated string. With -1
- * it knows that the terminator is there. */
-__attribute__((noinline)) static int return_text(pt_row *row, sqlite3_context *context, int column,
-                                                 const pt_property *property)
+ * it knows that the terminator is there. Flattened: short data are verified without a call. */
+__attribute__((noinline, flatten)) static int return_text(pt_row *row, sqlite3_context *context,
+                                                          int column, const pt_property *property)
 {
     pt_slice text;
     if (!pt_record_string(&row->record, property, &text) ||
@@ -366,6 +366,7 @@ __attribute__((noinline)) static int return_text(pt_row *row, sqlite3_context *c
     return SQLITE_OK;
 }
 
+/* -1, as in return_text: with an explicit length sqlite3_column_text would ask for more memory. */
 __attribute__((noinline)) static int return_time(pt_row *row, sqlite3_context *context, int column,
                                                  const pt_property *property)
 {
@@ -375,7 +376,7 @@ __attribute__((noinline)) static int return_time(pt_row *row, sqlite3_context *c
         return return_any_column(row, context, column);
     }
     pt_ticks_format(ticks, text);
-    sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+    sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
     return SQLITE_OK;
 }
 
@@ -416,8 +417,9 @@ static inline int return_column(pt_row *row, sqlite3_context *context, int colum
     return return_any_column(row, context, column);
 }
 
-__attribute__((noinline)) static int open_and_return_column(pt_row *row, sqlite3_context *context,
-                                                            int column)
+/* Flattened: opening a short record takes no call. */
+__attribute__((noinline, flatten)) static int
+open_and_return_column(pt_row *row, sqlite3_context *context, int column)
 {
     return open_alike(row) ? return_column(row, context, column)
                            : return_any_column(row, context, column);

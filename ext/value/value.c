@@ -503,11 +503,11 @@ void pt_value_result(sqlite3_context *context, const pt_value *value, bool lasti
         break;
     case PT_DATETIME:
         pt_ticks_format(value->integer, text);
-        sqlite3_result_text(context, text, PT_DATETIME_TEXT_SIZE, SQLITE_TRANSIENT);
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
         break;
     case PT_GUID:
         pt_guid_format(value->guid, text);
-        sqlite3_result_text(context, text, PT_GUID_TEXT_SIZE, SQLITE_TRANSIENT);
+        sqlite3_result_text(context, text, -1, SQLITE_TRANSIENT);
         break;
     case PT_BINARY:
         sqlite3_result_blob64(context, result_data(value->bytes), value->bytes.size,

@@ -48,6 +48,7 @@ for_each 1000 "SELECT Name FROM t WHERE PartitionKey = 'p00' AND RowKey = '%06d'
 for_each 10 "SELECT count(Name) FROM t WHERE PartitionKey = 'p%02d';" >scan1.sql
 for_each 10 "SELECT count(Name), count(Age), count(City), count(Size), count(Born), count(Active)
   FROM t WHERE PartitionKey = 'p%02d';" >scan6.sql
+echo "SELECT Born FROM t;" >time.sql
 echo "SELECT sum(Age) FROM t;" >sum.sql
 for_each 10 "SELECT count(*) FROM t WHERE PartitionKey = 'p%02d';" >count.sql
 echo "SELECT RowKey FROM t WHERE City = 'city 7';" >condition.sql
@@ -81,6 +82,7 @@ row() {
     row parsed_point_query 1000 "$loaded" empty.sql load.sql parsed.sql
     row partition_scan_1_column 10000 "$loaded" empty.sql load.sql scan1.sql
     row partition_scan_6_columns 10000 "$loaded" empty.sql load.sql scan6.sql
+    row time_shown 10000 "$loaded" empty.sql load.sql time.sql
     row sum 10000 "$loaded" empty.sql load.sql sum.sql
     row count 10000 "$loaded" empty.sql load.sql count.sql
     row scan_with_condition 10000 "$loaded" empty.sql load.sql condition.sql
