@@ -137,6 +137,19 @@ static inline void canned_read(int place)
     }
 }
 
+/* There may be no descriptor left. */
+static inline void canned_accept(void)
+{
+    int accepted = accept(canned.listener, NULL, NULL);
+    if (accepted >= 0) {
+        canned.open[canned.open_count].size = 0;
+        canned.open[canned.open_count++].socket = accepted;
+        pthread_mutex_lock(&canned.lock);
+        canned.connections++;
+        pthread_mutex_unlock(&canned.lock);
+    }
+}
+
 static inline void *canned_run(void *nothing)
 {
     (void)nothing;
@@ -157,11 +170,7 @@ static inline void *canned_run(void *nothing)
             }
         }
         if (polled[1].revents == POLLIN && canned.open_count < CANNED_CONNECTIONS) {
-            canned.open[canned.open_count].size = 0;
-            canned.open[canned.open_count++].socket = accept(canned.listener, NULL, NULL);
-            pthread_mutex_lock(&canned.lock);
-            canned.connections++;
-            pthread_mutex_unlock(&canned.lock);
+            canned_accept();
         }
     }
 }
