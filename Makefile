@@ -12,6 +12,8 @@
 #        test-interruption
 #                        one suite of make test, longer with N=...
 #   make test-long       what make test leaves out because it takes long, or waits
+#   make test-ways       the suites that compare, damage and let fail, without the quick ways of reading
+#                        and writing rows, and with them wherever they can go: ext/base/ways.h
 #   make fuzz            fuzzes with libFuzzer, all fuzzers in turn; TARGET=json runs one of them,
 #                        SECONDS=3600 sets the time of each; make fuzz-minimise adds its findings
 #                        to the corpus that make test-fuzz replays
@@ -306,6 +308,19 @@ LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),tests/service/test_sql.pl)
 run-test-long: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(LONG_TESTS)
 	$(call running,$(LONG_TESTS) $(LONG_SERVICE_TESTS))N=20000 LONG=1 PT_PROGRAM_TIMEOUT=0 $(RUN) \
 	    $(LONG_TESTS) $(LONG_SERVICE_TESTS)
+
+# Two programs expect quick ways: that large transactions use a file, and that no others open one.
+.PHONY: test-ways run-test-ways
+test-ways: deps
+	+@$(SUBMAKE) BUILD=build/ways OUT=build/ways CFLAGS='-O2 -g -DPT_DEBUG' run-test-ways
+
+WAYS_TESTS := $(filter-out %/test_large_transactions %/test_standard_descriptors,$(PROCESS_TESTS)) \
+    $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh tests/test_readme.sh \
+    $(filter %out_of_memory %/test_check_records %/test_damage_values,$(UNIT_TESTS))
+run-test-ways: compiled
+	$(call step,ways-general,PTABLE_WAYS=general)$(call running,$(WAYS_TESTS))PTABLE_WAYS=general \
+	    $(RUN) $(WAYS_TESTS)
+	$(Q)echo PTABLE_WAYS=quick && PTABLE_WAYS=quick $(RUN) $(WAYS_TESTS)
 
 .PHONY: conformance run-conformance
 conformance:

@@ -5,6 +5,7 @@
 #include <sys/mman.h>
 
 #include "base/sqlite.h"
+#include "base/ways.h"
 
 /* The alignment that sqlite3_malloc promises. */
 enum { ALIGNMENT = 8, FIRST_CHUNK = 4096, LARGEST_CHUNK = 16 << 20, LARGEST_KEPT = 4 << 20 };
@@ -30,11 +31,16 @@ static size_t next_chunk_capacity(const pt_arena *arena, size_t size)
     return size > capacity ? size : capacity;
 }
 
+static bool is_for_swap_file(size_t capacity)
+{
+    return (capacity >= LARGEST_CHUNK && !PT_WAYS_ARE_GENERAL) || PT_WAYS_ARE_QUICK;
+}
+
 /* The chunk is not in the swap file with its bytes: freeing it must not bring a page back. */
 static pt_arena_chunk *new_chunk(const pt_arena *arena, size_t capacity)
 {
     void *swapped = NULL;
-    if (arena->swap != NULL && capacity >= LARGEST_CHUNK) {
+    if (arena->swap != NULL && is_for_swap_file(capacity)) {
         swapped = pt_swap_take(arena->swap, capacity);
     }
     pt_arena_chunk *chunk = sqlite3_malloc64(sizeof *chunk + (swapped == NULL ? capacity : 0));
@@ -139,7 +145,7 @@ void pt_arena_give_back(pt_arena *arena, void *memory)
 void pt_arena_clear(pt_arena *arena)
 {
     pt_arena_chunk *kept = arena->top;
-    if (kept == NULL || kept->capacity > LARGEST_KEPT) {
+    if (kept == NULL || kept->capacity > LARGEST_KEPT || PT_WAYS_ARE_QUICK) {
         pt_arena_free(arena);
         return;
     }

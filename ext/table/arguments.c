@@ -1,6 +1,7 @@
 #include "table/arguments.h"
 
 #include "base/text.h"
+#include "base/ways.h"
 #include "entity/azure_limits.h"
 #include "entity/key.h"
 #include "value/json_read.h"
@@ -239,7 +240,7 @@ void pt_template_make(pt_table *table, const pt_column_places *places)
     pt_template *alike = &table->alike;
     const pt_shape *shape = places->shape;
     alike->shape = NULL;
-    if (!reserve_template(table, shape)) {
+    if (PT_WAYS_ARE_GENERAL || !reserve_template(table, shape)) {
         return;
     }
     for (unsigned i = 0; i < shape->count; i++) {

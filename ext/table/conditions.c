@@ -1,6 +1,7 @@
 #include "table/conditions.h"
 
 #include "base/assert.h"
+#include "base/ways.h"
 #include "entity/damage.h"
 #include "query/plan.h"
 
@@ -48,8 +49,13 @@ int pt_conditions_set(pt_conditions *conditions, const pt_table *table, unsigned
 {
     const pt_term_table compared = {&table->config, table->other_encoding};
     conditions->shape = NULL;
-    return pt_terms_set(&conditions->terms, &compared, sentence + strlen(sentence) + 1,
-                        plan_arguments(plan), argc, argv, error);
+    int rc = pt_terms_set(&conditions->terms, &compared, sentence + strlen(sentence) + 1,
+                          plan_arguments(plan), argc, argv, error);
+    if (PT_WAYS_ARE_GENERAL) {
+        conditions->terms.count = 0; /* all is checked, and nothing is judged */
+        conditions->terms.never = false;
+    }
+    return rc;
 }
 
 void pt_conditions_free(pt_conditions *conditions)

@@ -3,6 +3,7 @@
 #include <math.h>
 
 #include "base/ticks.h"
+#include "base/ways.h"
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "entity/record.h"
@@ -46,7 +47,7 @@ static int remember_shape(pt_row *row, pt_error *error)
         return pt_error_nomem(error);
     }
     row->properties = places->property;
-    row->alike_columns = (unsigned)row->table->config.column_count;
+    row->alike_columns = PT_WAYS_ARE_GENERAL ? 0 : (unsigned)row->table->config.column_count;
     return SQLITE_OK;
 }
 
