@@ -441,8 +441,9 @@ int pt_delivery_receive(pt_delivery *delivery, pt_error *error)
             check_success(delivery, reply);
             rc = pt_call_has_succeeded(reply) ? SQLITE_OK : settle(delivery, reply, &again, error);
         }
+        bool sent = delivery->call.http != NULL || delivery->call.in_doubt;
         pt_delivery_end(delivery);
-        if (rc == SQLITE_INTERRUPT) {
+        if (rc == SQLITE_INTERRUPT && sent) {
             pt_error_set(error, rc,
                          "interrupted while the service did the transaction, which may have been "
                          "applied: look before you repeat it");

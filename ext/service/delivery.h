@@ -46,7 +46,7 @@ int pt_delivery_send(pt_delivery *delivery, pt_error *error);
  *     SQLITE_CONSTRAINT_VTAB         it has another ETag; or the service refuses the entity
  *     SQLITE_BUSY_SNAPSHOT           the same for an operation that is quiet
  *     SQLITE_BUSY                    the service is busy, after all retries
- *     SQLITE_INTERRUPT               the request may have been done
+ *     SQLITE_INTERRUPT               the message says if the request may have been done
  *
  * and the codes of pt_reply_fail.
  */

@@ -1,5 +1,7 @@
 #include "unit/service/remote_database.h"
 
+#include <time.h>
+
 #include "faults/failing_malloc.h"
 #include "service/batch_text.h"
 #include "service/entity_text.h"
@@ -235,6 +237,92 @@ static void sqlites_lock_comes_first(void **state)
     unlink(path);
 }
 
+/* --- Something else fails after the service has done its part --- */
+
+/* A virtual table whose first xSync is busy. */
+static int busy_syncs;
+
+static int connect_busy(sqlite3 *on, void *context, int argc, const char *const *argv,
+                        sqlite3_vtab **vtab, char **message)
+{
+    (void)context;
+    (void)argc;
+    (void)argv;
+    (void)message;
+    *vtab = calloc(1, sizeof **vtab);
+    return sqlite3_declare_vtab(on, "CREATE TABLE b(x)");
+}
+
+static int disconnect_busy(sqlite3_vtab *vtab)
+{
+    free(vtab);
+    return SQLITE_OK;
+}
+
+static int update_busy(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
+{
+    (void)vtab;
+    (void)argc;
+    (void)argv;
+    *rowid = 1;
+    return SQLITE_OK;
+}
+
+static int begin_busy(sqlite3_vtab *vtab)
+{
+    (void)vtab;
+    return SQLITE_OK;
+}
+
+static int sync_busy(sqlite3_vtab *vtab)
+{
+    (void)vtab;
+    return busy_syncs-- > 0 ? SQLITE_BUSY : SQLITE_OK;
+}
+
+static int plan_busy(sqlite3_vtab *vtab, sqlite3_index_info *info)
+{
+    (void)vtab;
+    (void)info;
+    return SQLITE_CONSTRAINT;
+}
+
+static void an_accepted_batch_is_sent_once(void **state)
+{
+    (void)state;
+    static const sqlite3_module busy = {.xCreate = connect_busy,
+                                        .xConnect = connect_busy,
+                                        .xBestIndex = plan_busy,
+                                        .xDisconnect = disconnect_busy,
+                                        .xDestroy = disconnect_busy,
+                                        .xUpdate = update_busy,
+                                        .xBegin = begin_busy,
+                                        .xSync = sync_busy};
+    open_remote(answer_all);
+    assert_int_equal(sqlite3_create_module(db, "busy", &busy, NULL), SQLITE_OK);
+    expect_sql(CREATE ")", "");
+    expect_sql("CREATE VIRTUAL TABLE b USING busy", "");
+    busy_syncs = 2;
+    expect_sql("BEGIN", "");
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "");
+    expect_sql("INSERT INTO b VALUES (1)", "");
+    expect_sql("SAVEPOINT s", "");
+    expect_sql("COMMIT", "5: database is locked");
+    assert_int_equal(canned_take_requests(), 1);
+    expect_sql(
+        "INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '2')",
+        "5: ptable: Employee: PartitionKey 'p', RowKey '2': the service has done the "
+        "transaction already, and only SQLite's own COMMIT is left; COMMIT again before more "
+        "is written");
+    expect_sql("ROLLBACK TO s", "");
+    expect_sql("COMMIT", "5: database is locked");
+    expect_sql("COMMIT", "");
+    assert_int_equal(canned_take_requests(), 0);
+    expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '2')", "");
+    assert_int_equal(canned_take_requests(), 1);
+    close_remote();
+}
+
 /* SQLite can still refuse: then the service keeps what it has done, and the transaction is over. */
 static int refuse_commit(void *context)
 {
@@ -257,6 +345,62 @@ static void a_refused_commit_ends_the_transaction(void **state)
     expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '2')", "");
     assert_int_equal(canned_take_requests(), 1);
     close_remote();
+}
+
+/* --- Interrupted --- */
+
+static char *answer_throttled(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    return canned_reply(429, "Retry-After: 30\r\n", "");
+}
+
+static char *answer_never(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    return CANNED_SILENCE;
+}
+
+static int64_t clock_in_milliseconds(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
+}
+
+/* After a time in which the reply has come. */
+static int interrupt_commit(void *context)
+{
+    int64_t *begin = context;
+    return clock_in_milliseconds() > *begin + 300;
+}
+
+/* The error says if the service may have got the request and done it. */
+static void an_interrupted_commit_tells_if_it_was_sent(void **state)
+{
+    (void)state;
+    static const struct {
+        canned_answer *answer;
+        const char *error;
+    } cases[] = {
+        {answer_throttled, "ptable: Employee: the statement was interrupted"},
+        {answer_never, "ptable: Employee: interrupted while the service did the transaction, "
+                       "which may have been applied: look before you repeat it"},
+    };
+    for (size_t i = 0; i < COUNT(cases); i++) {
+        open_remote(cases[i].answer);
+        expect_sql(CREATE ")", "");
+        expect_sql("BEGIN", "");
+        expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "");
+        int64_t begin = clock_in_milliseconds();
+        sqlite3_progress_handler(db, 1000, interrupt_commit, &begin);
+        assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_INTERRUPT);
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+        assert_string_equal(sqlite3_errmsg(db), cases[i].error);
+        close_remote();
+    }
 }
 
 /* --- After a lost reply --- */
@@ -352,6 +496,8 @@ int main(void)
         cmocka_unit_test(a_refused_operation_becomes_the_reply),
         cmocka_unit_test(entities_are_written_in_ascii),
         cmocka_unit_test(sqlites_lock_comes_first),
+        cmocka_unit_test(an_accepted_batch_is_sent_once),
+        cmocka_unit_test(an_interrupted_commit_tells_if_it_was_sent),
         cmocka_unit_test(a_refused_commit_ends_the_transaction),
         cmocka_unit_test(deletes_are_done_if_all_entities_are_gone),
         cmocka_unit_test(writes_may_run_out_of_memory),
