@@ -1,9 +1,9 @@
 #include "service/remote_cursor.h"
 
+#include "service/overlay.h"
 #include "service/remote_filter.h"
 #include "service/remote_planner.h"
 #include "service/remote_row.h"
-#include "service/remote_scan.h"
 #include "service/remote_table.h"
 
 enum { SCAN_REQUESTS_MAX = 1000 };
@@ -13,6 +13,7 @@ typedef struct remote_cursor {
     pt_remote_table *table;
     bool eof;
     pt_remote_scan scan;
+    pt_overlay overlay;
     pt_remote_filter filter;
     pt_remote_row row;
 } remote_cursor;
@@ -55,6 +56,7 @@ int pt_remote_cursor_close(sqlite3_vtab_cursor *base)
 {
     remote_cursor *cursor = remote_cursor_of(base);
     pt_remote_scan_free(&cursor->scan);
+    pt_overlay_free(&cursor->overlay);
     pt_remote_filter_free(&cursor->filter);
     pt_remote_row_free(&cursor->row);
     sqlite3_free(cursor);
@@ -64,7 +66,7 @@ int pt_remote_cursor_close(sqlite3_vtab_cursor *base)
 static int find_next_row(remote_cursor *cursor, pt_error *error)
 {
     pt_remote_row *row = &cursor->row;
-    int rc = pt_remote_scan_next(&cursor->scan, &row->entity, &row->page, error);
+    int rc = pt_overlay_next(&cursor->overlay, &cursor->scan, &row->entity, &row->page, error);
     cursor->eof = rc == SQLITE_OK && row->entity == NULL;
     return rc;
 }
@@ -134,6 +136,9 @@ static int begin_remote_query(remote_cursor *cursor, unsigned bits, const char *
     }
     if (rc == SQLITE_OK) {
         rc = pt_remote_scan_begin(&cursor->scan, bits, argc, argv, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_overlay_begin(&cursor->overlay, &cursor->scan, error);
     }
     return rc == SQLITE_OK ? find_next_row(cursor, error) : rc;
 }

@@ -11,7 +11,6 @@ typedef struct pt_remote_operation {
     pt_write_mode mode;
     bool quiet;    /* of an UPDATE or DELETE: another version of the entity ends the transaction */
     bool may_lack; /* a delete of an entity that need not exist */
-    int changes;   /* sqlite3_total_changes: the same for all rows of a statement, and no others */
     pt_slice partition;
     pt_slice row;
     pt_slice etag; /* for If-Match: "*", or the version that must be there; no data: no condition */

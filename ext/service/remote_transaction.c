@@ -165,6 +165,25 @@ int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation 
     return rc;
 }
 
+bool pt_remote_transaction_holds(const pt_remote_table *table, const pt_remote_operation *operation)
+{
+    const pt_remote_pending *pending = &table->service->pending;
+    const pt_service_config *config = &table->config;
+    size_t place;
+    return pt_pending_is_for(pending, config->account, config->base.table) &&
+           pt_remote_operations_find(&pending->operations, operation->partition, operation->row,
+                                     &place);
+}
+
+int pt_remote_transaction_check_first(const pt_remote_table *table,
+                                      const pt_remote_operation *operation, pt_error *error)
+{
+    const pt_remote_operations *operations = &table->service->pending.operations;
+    return pt_remote_transaction_holds(table, operation)
+               ? refuse_second_operation(operations, operation, error)
+               : SQLITE_OK;
+}
+
 /* --- COMMIT --- */
 
 /* The delivery leaves out deletes of entities that do not exist. The transaction's list stays as it

@@ -22,6 +22,15 @@ void pt_remote_transaction_stop(pt_remote_table *table, pt_error *error);
 int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation *operation,
                               pt_error *error);
 
+/* True if the open transaction has an operation on the operation's entity. */
+bool pt_remote_transaction_holds(const pt_remote_table *table,
+                                 const pt_remote_operation *operation);
+
+/* SQLITE_CONSTRAINT_VTAB if the open transaction has an operation on the operation's entity already
+ * (InvalidDuplicateRow). */
+int pt_remote_transaction_check_first(const pt_remote_table *table,
+                                      const pt_remote_operation *operation, pt_error *error);
+
 /* Methods of the module. */
 int pt_remote_transaction_begin(sqlite3_vtab *vtab);
 int pt_remote_transaction_sync(sqlite3_vtab *vtab);

@@ -11,6 +11,8 @@
 
 enum { ETAG_MAX = 1000 };
 
+#define ANY_ETAG "*"
+
 /* One row of a statement. */
 typedef struct remote_write {
     pt_remote_table *table;
@@ -71,7 +73,6 @@ static int add_operation(remote_write *w, pt_remote_operation *operation)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    operation->changes = sqlite3_total_changes(w->table->service->db);
     if (operation->mode != PT_WRITE_DELETE) {
         pt_buffer_clear(&w->body);
         pt_entity_text_append(&w->body, operation->partition, operation->row, &w->bag);
@@ -151,27 +152,17 @@ static int read_insert_request(remote_write *w, pt_remote_operation *operation)
     operation->mode = request.mode;
     operation->may_lack = request.mode == PT_WRITE_DELETE && !request.must_exist;
     if (request.must_exist || request.mode == PT_WRITE_DELETE) {
-        operation->etag = request.etag.data != NULL ? request.etag : pt_slice_text("*");
+        operation->etag = request.etag.data != NULL ? request.etag : pt_slice_text(ANY_ETAG);
     }
     return check_etag(w, operation->etag);
 }
 
-/* True if an operation on the entity waits to be done; *changes tells its statement. */
-static bool is_written_already(const remote_write *w, const pt_remote_operation *operation,
-                               int *changes)
+/* True if an operation on the entity waits to be done. */
+static bool is_written_already(const remote_write *w, const pt_remote_operation *operation)
 {
-    size_t place;
-    const pt_remote_table *table = w->table;
-    const pt_remote_pending *pending = &table->service->pending;
-    if (table->split != NULL) {
-        *changes = sqlite3_total_changes(table->service->db);
-        return pt_split_holds(table->split, operation->partition, operation->row);
-    }
-    bool found = pt_pending_is_for(pending, table->config.account, table->config.base.table) &&
-                 pt_remote_operations_find(&pending->operations, operation->partition,
-                                           operation->row, &place);
-    *changes = found ? pending->operations.kept[place].operation.changes : 0;
-    return found;
+    return w->table->split != NULL
+               ? pt_split_holds(w->table->split, operation->partition, operation->row)
+               : pt_remote_transaction_holds(w->table, operation);
 }
 
 /* With OR IGNORE, an entity that is there is an error of its row, which SQLite skips. */
@@ -181,8 +172,7 @@ static int look_for_entity(remote_write *w, const pt_remote_operation *operation
     const pt_page_entity *found = NULL;
     const pt_remote_target target = target_of(w);
     int rc = check_remote_entity(w, operation);
-    int changes;
-    bool written = rc == SQLITE_OK && is_written_already(w, operation, &changes);
+    bool written = rc == SQLITE_OK && is_written_already(w, operation);
     if (rc == SQLITE_OK && !written) {
         rc = pt_remote_read(&target, operation->partition, operation->row, &page, &found, w->error);
     }
@@ -232,8 +222,8 @@ static int read_version(remote_write *w, sqlite3_value *version, pt_remote_opera
         return pt_error_set(w->error, SQLITE_CONSTRAINT_VTAB,
                             "EntityVersion is not that of an entity; leave the column out of SET");
     }
-    if (operation->etag.size == 0) { /* the service always sends one */
-        operation->etag = pt_slice_text("*");
+    if (operation->etag.size == 0) { /* the service always sends one: the entity is our own */
+        operation->etag = pt_slice_text(ANY_ETAG);
     }
     operation->quiet = true;
     return check_etag(w, operation->etag);
@@ -403,7 +393,10 @@ static int put_whole_entity(remote_write *w, pt_remote_operation *old, pt_remote
     pt_page page = {0};
     const pt_page_entity *found;
     const pt_remote_target target = target_of(w);
-    int rc = pt_remote_read(&target, old->partition, old->row, &page, &found, w->error);
+    int rc = pt_remote_transaction_check_first(w->table, old, w->error);
+    if (rc == SQLITE_OK) {
+        rc = pt_remote_read(&target, old->partition, old->row, &page, &found, w->error);
+    }
     if (rc == SQLITE_OK && (found == NULL || !pt_slice_equal(found->etag, old->etag))) {
         rc = refuse_changed_entity(w, old);
     }
@@ -435,12 +428,13 @@ static int put_whole_entity(remote_write *w, pt_remote_operation *old, pt_remote
     return rc;
 }
 
-/* UPDATE ... FROM may find a row several times, and must update it once. */
+/* True if this statement has updated the entity already: UPDATE ... FROM may find a row several
+ * times, and must update it once. The row of an entity that an earlier statement of the transaction
+ * has written has no ETag (read_version). */
 static bool is_updated_already(const remote_write *w, const pt_remote_operation *old)
 {
-    int changes;
-    return w->all_given && is_written_already(w, old, &changes) &&
-           changes == sqlite3_total_changes(w->table->service->db);
+    return w->all_given && !pt_slice_equal(old->etag, pt_slice_text(ANY_ETAG)) &&
+           is_written_already(w, old);
 }
 
 static int update_remote_row(remote_write *w, sqlite3_value *version)

@@ -1,7 +1,7 @@
 #!/usr/bin/perl
-# Random writes, each a statement outside a transaction, do the same on a table of the service
-# and on a ptable with the service's rules: the same entities afterwards, the same error codes. Prints
-# TAP. N statements from seed SEED on. With a command as arguments, on the emulator that it starts.
+# Random writes, statements outside transactions and transactions with savepoints that read what they
+# have written, do the same on a table of the service and on a ptable with the service's rules: the same
+# entities, the same error codes. Prints TAP. N statements and N / 4 transactions from seed SEED on. With a command as arguments, on the emulator that it starts.
 # Variables as in test_sql.pl.
 use strict;
 use warnings;
@@ -49,6 +49,57 @@ sub statement {
 my $STATE = "SELECT group_concat(RowKey || ':' || ifnull(n, '-') || ':' || typeof(n) || ':' || ifnull(s, '-') || ':' || "
   . "ifnull(Properties ->> 'x', '-') || ':' || ifnull(Properties ->> 'y', '-'), ' ') FROM T;";
 
+# A transaction. None of its statements fails for an entity that exists or is missing: on the service
+# only COMMIT would.
+my $fresh = 0;
+
+sub change {
+    my $into = 'INTO T(PartitionKey, RowKey, n, s';
+    my $values = sub { "('p', " . ($_[0] // key()) . ', ' . number() . ', ' . text() . ')' };
+    return pick(
+        sub { "INSERT OR REPLACE $into) VALUES " . join ', ', map { $values->() } 1 .. pick(1, 2, 3) },
+        sub { "INSERT OR IGNORE $into) VALUES " . join ', ', map { $values->() } 1 .. pick(1, 2) },
+        sub { "INSERT $into) VALUES " . join ', ', map { $values->("'f" . $fresh++ % 50 . "-" . $fresh . "'") } 1 .. pick(1, 2) },
+        sub { "INSERT $into, WriteMode) VALUES ('p', " . key() . ', ' . number() . ', ' . text() . ", 'merge')" },
+        sub { "INSERT INTO T(PartitionKey, RowKey, WriteMode) VALUES ('p', 'missing" . $fresh++ . "', 'delete')" },
+        sub { "INSERT INTO T(PartitionKey, RowKey, n) VALUES ('p', 'g" . $fresh++ . "', 1), ('p', " . key() . ", 'bad')" },
+        sub { "INSERT OR REPLACE $into) VALUES " . $values->() . ";\nINSERT OR REPLACE INTO T(PartitionKey, RowKey) VALUES ('q', '1')" },
+        sub { 'UPDATE T SET ' . pick('n = n + 1', 'n = NULL', 's = ' . text(), 'Properties = ' . json(), 'Properties = ' . json() . ', n = 3') . ' WHERE ' . where() },
+        sub { 'UPDATE OR REPLACE T SET RowKey = ' . key() . " WHERE PartitionKey = 'p' AND RowKey = " . key() },
+        sub { 'UPDATE T SET n = v.column1 FROM (VALUES (' . number() . ')) AS v WHERE ' . where() },
+        sub { 'DELETE FROM T WHERE ' . where() },
+    )->();
+}
+
+sub question {
+    return pick(
+        sub { "SELECT RowKey, n, s FROM T WHERE PartitionKey = 'p' AND RowKey = " . key() },
+        sub { "SELECT RowKey, n FROM T WHERE PartitionKey = 'p' AND RowKey IN (" . join(', ', map { key() } 1 .. 3) . ')' },
+        sub { "SELECT RowKey, n FROM T WHERE PartitionKey = 'p' AND RowKey BETWEEN " . key() . ' AND ' . key() . ' ORDER BY RowKey' . pick('', ' DESC', ' LIMIT 2') },
+        sub { "SELECT RowKey, s FROM T WHERE " . where() . " ORDER BY RowKey" },
+        sub { "SELECT count(*), sum(n), min(RowKey), max(RowKey) FROM T WHERE RowKey > " . key() },
+        sub { "SELECT a.RowKey, b.n FROM T AS a JOIN T AS b ON b.PartitionKey = a.PartitionKey AND b.RowKey = a.RowKey WHERE a.PartitionKey = 'p' AND a.n > " . number() },
+        sub { $STATE =~ s/;$//r },
+    )->();
+}
+
+sub transaction {
+    my @lines = ('BEGIN');
+    my @savepoints;
+    for (1 .. pick(3 .. 9)) {
+        my $kind = pick(qw(change change question savepoint));
+        if ($kind ne 'savepoint') { push @lines, $kind eq 'change' ? change() : question() }
+        elsif (@savepoints && rand() < 0.3) { push @lines, 'RELEASE s' . pop @savepoints }
+        elsif (@savepoints && rand() < 0.6) {
+            my $place = int rand @savepoints;
+            push @lines, "ROLLBACK TO s$savepoints[$place]";
+            $#savepoints = $place;
+        }
+        else { push @savepoints, scalar @savepoints; push @lines, "SAVEPOINT s$savepoints[-1]" }
+    }
+    return join ";\n", @lines, question(), rand() < 0.2 ? 'ROLLBACK' : 'COMMIT';
+}
+
 # What the shell prints for each step on one of both tables.
 sub outcomes {
     my ($service, $declaration, @steps) = @_;
@@ -76,13 +127,13 @@ if (!-e $SERVICE_LIBRARY) {
 }
 my $service = @ARGV ? Play::start(@ARGV) : Play::start_server($SERVER);
 srand $SEED;
-my @steps = map { statement() } 1 .. $N;
+my @steps = map { $_ % 5 == 0 ? transaction() : statement() } 1 .. $N + $N / 4;
 my @local = outcomes($service, "CREATE VIRTUAL TABLE T USING ptable(n Int32, s String, table='T01', batch='azure', limits='azure');", @steps);
 my @remote = outcomes($service,
     "INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'T01');\n"
       . "CREATE VIRTUAL TABLE T USING pt_service(n Int32, s String, account=hr, table='T01');", @steps);
-is(scalar @local, $N, 'all steps on the ptable');
-is(scalar @remote, $N, 'all steps on the service');
+is(scalar @local, scalar @steps, 'all steps on the ptable');
+is(scalar @remote, scalar @steps, 'all steps on the service');
 my $different = 0;
 for my $i (0 .. $#steps) {
     my ($expected, $found) = map { canonical($_->[$i] // '') } \@local, \@remote;
@@ -95,6 +146,6 @@ for my $i (0 .. $#steps) {
 }
 is($different, 0, 'each step does the same on both');
 my $errors = grep { /error/ } @local;
-cmp_ok($errors, '<', $N / 2, "$errors of $N steps are refused");
+cmp_ok($errors, '<', @steps / 2, "$errors of " . @steps . ' steps are refused');
 is(Play::stop($service), 0, 'the service has ended well');
 done_testing;

@@ -458,6 +458,10 @@ static const char *const writes[] = {
     "'1')",
     "BEGIN; INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1'); SAVEPOINT s; INSERT INTO "
     "Employee(PartitionKey, RowKey) VALUES ('p', '2'); ROLLBACK TO s; COMMIT",
+    "BEGIN; UPDATE Employee SET Age = 3 WHERE PartitionKey = 'p' AND RowKey = '1'; INSERT INTO "
+    "Employee(PartitionKey, RowKey, Name) VALUES ('p', '3', 'n'); INSERT INTO "
+    "Employee(PartitionKey, RowKey, WriteMode) VALUES ('p', '2', 'delete'); SELECT *, Properties "
+    "FROM Employee WHERE PartitionKey = 'p'; ROLLBACK",
 };
 
 static void writes_may_run_out_of_memory(void **state)
