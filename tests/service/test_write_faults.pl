@@ -90,6 +90,40 @@ sub test_cases {
     return %count;
 }
 
+# A load in groups, with a fault at each of its requests: if it fails, it says how many operations are
+# done, and not fewer are; more only if it says that nobody knows. Run again, it does the rest.
+sub test_loads {
+    my ($service) = @_;
+    my @faults = map { my $kind = $_; map { "$kind $_" } 1 .. 3 } @KINDS;
+    my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
+    open(my $script, '>', "$folder/script") or die "$folder: $!";
+    print $script ".load ./ptable_service\nSELECT pt_service_account('hr') IS NULL;\n",
+      "CREATE VIRTUAL TABLE L USING pt_service(n Int32, account=hr, table='Written', retries=0, batch=split);\n";
+    for my $i (0 .. $#faults) {
+        my $load = 'INSERT OR REPLACE INTO L(PartitionKey, RowKey, n) WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL '
+          . "SELECT i + 1 FROM c WHERE i < 249) SELECT 'load$i', i, i FROM c;";
+        my $count = "SELECT count(*) FROM L WHERE PartitionKey = 'load$i';";
+        print $script ".shell ./command forget; ./command fault $faults[$i]\nSELECT 'mark';\n$load\n",
+          ".shell ./command forget\nSELECT 'state';\n$count\n$load\n$count\n";
+    }
+    close $script;
+    system(Play::shell_command($folder, $TIMEOUT) . " <'$folder/script'");
+    open(my $output, '<', "$folder/output") or die "$folder: $!";
+    my (undef, @found) = split /^mark\n/m, do { local $/; <$output> }, -1;
+    is(scalar @found, scalar @faults, 'all outcomes of loads');
+    my $failed = 0;
+    for my $i (0 .. $#found) {
+        my ($said, $state) = split /^state\n/m, $found[$i];
+        my ($told) = $said eq '' ? 250 : $said =~ /; (\d+) operations of the statement are done/ ? $1 : 0;
+        my ($done, $again) = split /\n/, $state;
+        my $unknown = $said =~ /may have been applied/;
+        my $right = $again == 250 && ($unknown ? $done >= $told : $done == $told);
+        fail("load, $faults[$i]: $said$state") if !$right;
+        $failed += $said ne '';
+    }
+    cmp_ok($failed, '>', 5, "$failed loads have failed");
+}
+
 if (!-e $SERVICE_LIBRARY) {
     plan skip_all => 'ptable_service.so is not built';
 }
@@ -110,5 +144,6 @@ system(Play::shell_command($folder, $TIMEOUT) . " <'$folder/script'");
 my %once = test_cases($service, 0, @once);
 cmp_ok($once{$_}, '>', 0, "some are $_") for qw(failed unknown);
 test_cases($service, 1, @again);
+test_loads($service);
 is(Play::stop($service), 0, 'the server has ended well');
 done_testing;
