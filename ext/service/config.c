@@ -72,15 +72,17 @@ static const pt_config_form service_form = {
 
 int pt_service_check_table_name(const char *name, pt_error *error)
 {
+    enum { NAME_MIN = 3, NAME_MAX = 63 };
     int rc = pt_limits_check_table_name(name, error);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM) {
         return rc;
     }
+    bool fits = strlen(name) >= NAME_MIN && strlen(name) <= NAME_MAX;
     return pt_error_set(error, SQLITE_ERROR,
                         "the service has no table %Q: a name has 3 to 63 letters and digits "
                         "(A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; give "
-                        "another one",
-                        name);
+                        "another one (%s)",
+                        name, fits ? "InvalidResourceName" : "OutOfRangeInput");
 }
 
 static int check_service_config(const pt_service_config *config, pt_error *error)

@@ -58,8 +58,8 @@ static int tables_connect(sqlite3 *db, void *service, int argc, const char *cons
     if (sqlite3_stricmp(argv[2], tables_name) != 0) {
         return refuse_other_name(argv[2], message);
     }
-    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(Account TEXT, TableName TEXT, TableKey BLOB "
-                                      "HIDDEN PRIMARY KEY) WITHOUT ROWID");
+    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(Account TEXT, TableName TEXT COLLATE NOCASE, "
+                                      "TableKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID");
     service_tables *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
     if (table == NULL) {
         return rc == SQLITE_OK ? SQLITE_NOMEM : rc;

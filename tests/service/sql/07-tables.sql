@@ -3,13 +3,13 @@
 SELECT length(pt_service_account('hr')) > 0;
 SELECT * FROM pt_service_tables WHERE TableName GLOB '[A-O]*' ORDER BY TableName;
 INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'NewOne');
-SELECT * FROM pt_service_tables WHERE TableName = 'NewOne';
+SELECT * FROM pt_service_tables WHERE TableName = 'NEWone';
 INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'NewOne');
 CREATE VIRTUAL TABLE NewOne USING pt_service(account=hr);
 SELECT count(*) FROM NewOne;
 DROP TABLE NewOne;
 SELECT count(*) FROM pt_service_tables WHERE TableName = 'NewOne';
-DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'NewOne';
+DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'newone';
 SELECT changes();
 DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = 'NewOne';
 SELECT changes();

@@ -186,7 +186,7 @@ static void tables_are_created_and_deleted(void **state)
     expect_sql("INSERT INTO pt_service_tables VALUES ('hr', 'x')",
                "1: ptable: pt_service_tables: the service has no table 'x': a name has 3 to 63 "
                "letters and digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; "
-               "give another one");
+               "give another one (OutOfRangeInput)");
     expect_sql("INSERT INTO pt_service_tables VALUES ('hr', NULL)",
                "1299: ptable: pt_service_tables: Account and TableName are needed to create a "
                "table; give both");
@@ -288,7 +288,7 @@ static void arguments_are_checked(void **state)
     expect_sql("CREATE VIRTUAL TABLE Employee_2 USING pt_service(account=hr)",
                "1: ptable: Employee_2: the service has no table 'Employee_2': a name has 3 to 63 "
                "letters and digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; "
-               "give another one");
+               "give another one (InvalidResourceName)");
     expect_sql("CREATE VIRTUAL TABLE m USING pt_service(account=hr, table='$MetricsCapacityBlob')",
                "");
     expect_sql("SELECT group_concat(name, ' ') FROM pragma_table_xinfo('m')",

@@ -99,7 +99,7 @@ static void tables_have_names_of_the_service(void **state)
     expect_sql(SAS "'a_b', 'r', NULL, '2026-11-24')",
                "1: pt_service_sas: the service has no table 'a_b': a name has 3 to 63 letters and "
                "digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; give another "
-               "one");
+               "one (InvalidResourceName)");
     expect_sql(SAS "x'54', 'r', NULL, '2026-11-24')",
                "20: pt_service_sas: the table must be a text, not a BLOB");
     expect_sql(SAS "'Tab' || char(0) || '!', 'r', NULL, '2026-11-24')",
