@@ -19,6 +19,8 @@
 #                        to the corpus that make test-fuzz replays
 #   make conformance     compares 55,000 operations on an emulator of the Table service (from npm)
 #                        and on ptables; RECORD=1 records the corpus that make test replays
+#   make conformance-service  the same operations through ptable_service, on the emulator and on a
+#                        small Table service of our own
 #   make test-service    ptable_service on a small Table service of our own and on the emulator, which
 #                        are compared, too
 #   make check-asan      all tests with the address and undefined-behaviour sanitizers
@@ -100,6 +102,7 @@ BENCH_PROGRAMS := $(call programs,tests/bench/bench_*.c)
 BENCH_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/bench/*.c))
 BENCH_SHARED := $(filter-out $(BENCH_PROGRAMS:=.o),$(BENCH_OBJECTS))
 SERVER := $(BUILD)/tests/service/server
+REPLAY := $(BUILD)/tests/conformance/replay
 SERVER_OBJECTS := $(patsubst %.c,$(BUILD)/%.o,$(wildcard tests/service/*.c))
 TEST_PROGRAMS := $(UNIT_TESTS) $(RANDOM_TESTS) $(PROCESS_TESTS) \
     $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
@@ -242,7 +245,7 @@ FORCE:
 # RUN_BY is followed by the command with which prove runs each test, and the tests. `running` says
 # how many tests follow. `require` fails if a kind has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
-    PT_EXAMPLES='$(abspath $(BUILD)/examples)' PT_SERVER='$(abspath $(SERVER))' V='$(V)' \
+    PT_EXAMPLES='$(abspath $(BUILD)/examples)' PT_SERVER='$(abspath $(SERVER))' PT_REPLAY='$(abspath $(REPLAY))' V='$(V)' \
     tests/prove.sh
 RUN = $(RUN_BY) tests/run_program.sh
 running = $(Q)$(call step,run-$@,running $(words $(1)) test program$(if $(word 2,$(1)),s))
@@ -259,7 +262,7 @@ $(TESTS): deps
 ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS) tests/run_sql.sh \
     tests/service/test_server.pl \
     $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl \
-        test_writers.pl test_random.pl test_random_writes.pl test_tls.pl)) \
+        test_writers.pl test_random.pl test_random_writes.pl test_conformance.pl test_tls.pl)) \
     tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_install.sh \
     $(UNIT_TESTS)
 
@@ -322,20 +325,24 @@ run-test-ways: compiled
 	    $(RUN) $(WAYS_TESTS)
 	$(Q)echo PTABLE_WAYS=quick && PTABLE_WAYS=quick $(RUN) $(WAYS_TESTS)
 
-.PHONY: conformance run-conformance
-conformance:
+.PHONY: conformance run-conformance conformance-service run-conformance-service
+conformance conformance-service:
 	@.ci/deps build test service conformance
-	+@$(SUBMAKE) run-conformance
+	+@$(SUBMAKE) run-$@
 
 run-conformance: $(CONFORMANCE_TESTS)
-	@tests/conformance/run.sh $(abspath $(BUILD)/tests/conformance/replay) $(BUILD)/conformance
+	@tests/conformance/run.sh $(abspath $(REPLAY)) $(BUILD)/conformance
+
+run-conformance-service: $(CONFORMANCE_TESTS) loadable built-service $(SERVER)
+	@SERVICE=1 PT_LIBRARY='$(abspath $(OUT)/ptable.so)' PT_SERVER='$(abspath $(SERVER))' \
+	    tests/conformance/run.sh $(abspath $(REPLAY)) $(BUILD)/conformance
 
 .PHONY: test-service run-test-service
 test-service:
 	@.ci/deps build test service conformance
 	+@$(SUBMAKE) run-test-service
 
-run-test-service: loadable built-service $(SERVER)
+run-test-service: loadable built-service $(SERVER) $(CONFORMANCE_TESTS)
 	$(Q)PT_PROGRAM_TIMEOUT=900 $(RUN) $(wildcard tests/service/test_*)
 
 # Clients that are not installed are skipped, except the shell, Python and Perl.

@@ -1,5 +1,6 @@
 /*
- * Performs operations of a corpus on ptables, as SQL with limits='azure' and batch='azure'.
+ * Performs operations of a corpus as SQL: on ptables with limits='azure' and batch='azure', or on
+ * tables of a Table service, the account `hr`.
  *
  * For each table there are two virtual tables: one without columns, and one named "... columns"
  * whose columns are what $select may ask for.
@@ -20,9 +21,10 @@ typedef struct outcome {
 } outcome;
 
 typedef struct replay {
-    sqlite3 *db;        /* with the ptables */
-    sqlite3 *notes;     /* reads JSON; its table `etags` has what each entity's ETags were */
-    pt_buffer expected; /* entities, as text */
+    const char *service; /* its dialect; NULL: the tables are ptables */
+    sqlite3 *db;         /* with the tables */
+    sqlite3 *notes;      /* reads JSON; its table `etags` has what each entity's ETags were */
+    pt_buffer expected;  /* entities, as text */
     pt_buffer found;
     int number; /* of the operation: chooses among forms of SQL that mean the same */
 } replay;
@@ -56,6 +58,15 @@ static inline void set_outcome(outcome *result, sqlite3 *db, int rc)
 static inline void set_missing(outcome *result)
 {
     set_code(result, "ResourceNotFound", strlen("ResourceNotFound"));
+}
+
+/* At COMMIT the service says which operation it refuses, and the message names it. */
+static inline void set_index(outcome *result)
+{
+    const char *named = strstr(result->message, "operation ");
+    if (result->rc != SQLITE_OK && named != NULL && strstr(named, "(from 0)") != NULL) {
+        result->index = atoi(named + strlen("operation "));
+    }
 }
 
 /* Runs a statement to its end. */
@@ -226,6 +237,7 @@ static inline void perform_batch(replay *r, const char *table, const char *opera
         return;
     }
     set_outcome(result, r->db, code_of(r->db, "COMMIT"));
+    set_index(result);
     if (result->rc == SQLITE_OK) {
         remember_batch(r, table, operation);
     }
@@ -241,12 +253,20 @@ typedef struct question {
     int64_t top;   /* entities of a page; 0: all in one */
 } question;
 
+/* The emulator has some filters wrong, and gets others that mean there what is meant. */
+static inline char *read_filter(replay *r, const char *operation)
+{
+    bool emulated = r->service != NULL && strcmp(r->service, "azurite") == 0;
+    char *sent = emulated ? member(r->notes, operation, "$.sent") : NULL;
+    return sent != NULL ? sent : member(r->notes, operation, "$.filter");
+}
+
 static inline question read_question(replay *r, const char *operation)
 {
     char *kind = member(r->notes, operation, "$.op");
     question asked = {
         .is_get = strcmp(kind, "get") == 0,
-        .filter = member(r->notes, operation, "$.filter"),
+        .filter = read_filter(r, operation),
         .columns = text_with(r->notes,
                              "SELECT group_concat(', t.\"' || value || '\"', '') FROM"
                              " (SELECT value FROM json_each(?1, '$.select')"
@@ -347,15 +367,20 @@ static inline void perform_read(replay *r, const char *table, const char *operat
 /* --- Tables --- */
 
 /* A bad name is refused where a ptable with limits='azure' is declared. */
+static inline const char *create_sql(const replay *r, const char *operation)
+{
+    if (r->service != NULL) {
+        return "INSERT INTO pt_service_tables(Account, TableName) VALUES('hr', '%w')";
+    }
+    return member_number(r->notes, operation, "$.expect.status", 0) == 400
+               ? "CREATE VIRTUAL TABLE badly_named USING ptable(table='%w', limits='azure')"
+               : "INSERT INTO pt_tables(TableName) VALUES('%w')";
+}
+
 static inline void perform_create_table(replay *r, const char *table, const char *operation,
                                         outcome *result)
 {
-    bool bad = member_number(r->notes, operation, "$.expect.status", 0) == 400;
-    sqlite3_stmt *statement =
-        prepare_on(result, r->db,
-                   bad ? "CREATE VIRTUAL TABLE badly_named USING ptable(table='%w', limits='azure')"
-                       : "INSERT INTO pt_tables(TableName) VALUES('%w')",
-                   table);
+    sqlite3_stmt *statement = prepare_on(result, r->db, create_sql(r, operation), table);
     if (result->rc == SQLITE_OK) {
         run_statement(result, r->db, statement);
     }
@@ -364,7 +389,11 @@ static inline void perform_create_table(replay *r, const char *table, const char
 static inline void perform_delete_table(replay *r, const char *table, outcome *result)
 {
     sqlite3_stmt *statement =
-        prepare_on(result, r->db, "DELETE FROM pt_tables WHERE TableName = '%w'", table);
+        prepare_on(result, r->db,
+                   r->service != NULL
+                       ? "DELETE FROM pt_service_tables WHERE Account = 'hr' AND TableName = '%w'"
+                       : "DELETE FROM pt_tables WHERE TableName = '%w'",
+                   table);
     if (result->rc == SQLITE_OK) {
         run_statement(result, r->db, statement);
         if (result->rc == SQLITE_OK && sqlite3_changes(r->db) == 0) {
@@ -373,17 +402,21 @@ static inline void perform_delete_table(replay *r, const char *table, outcome *r
     }
 }
 
-/* Declares the table, which is not in the store yet, and does not put it there. */
+/* Declares the table, which is not there yet, and does not create it. */
 static inline void declare_table(replay *r, const char *table)
 {
-    static const char options[] = "limits='azure', batch='azure', sync='off'";
+    const char *module = r->service != NULL ? "pt_service" : "ptable";
+    const char *options =
+        r->service != NULL ? "account=hr" : "limits='azure', batch='azure', sync='off'";
     char long_column[LONG_COLUMN_SIZE + 1];
     memset(long_column, 'N', LONG_COLUMN_SIZE);
     long_column[LONG_COLUMN_SIZE] = 0;
-    run(r->db, "CREATE VIRTUAL TABLE \"%w\" USING ptable(%s)", table, options);
-    run(r->db, "CREATE VIRTUAL TABLE \"%w columns\" USING ptable(%s, %s, table='%w', %s)", table,
-        COLUMNS, long_column, table, options);
-    run(r->db, "DELETE FROM pt_tables WHERE TableName = '%q'", table);
+    run(r->db, "CREATE VIRTUAL TABLE \"%w\" USING %s(%s)", table, module, options);
+    run(r->db, "CREATE VIRTUAL TABLE \"%w columns\" USING %s(%s, %s, table='%w', %s)", table,
+        module, COLUMNS, long_column, table, options);
+    if (r->service == NULL) {
+        run(r->db, "DELETE FROM pt_tables WHERE TableName = '%q'", table);
+    }
 }
 
 static inline void perform(replay *r, const char *operation, outcome *result)

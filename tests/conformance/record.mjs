@@ -87,7 +87,6 @@ await withService(async (endpoint) => {
     if (result.expect.status >= 500 && result.expect.status !== 501) {
       throw new Error(`the emulator failed, which no difference explains: ${line}`);
     }
-    const { sent, ...told } = operation;
-    process.stdout.write(`${toLine({ ...told, ...result })}\n`);
+    process.stdout.write(`${toLine({ ...operation, ...result })}\n`);
   }
 });

@@ -5,6 +5,8 @@
 #     SEEDS='1 2 3'   one run of operations each (1 to 11)
 #     N=5000          operations of a run
 #     RECORD=1        afterwards, rewrites tests/conformance/corpus.jsonl
+#     SERVICE=1       through ptable_service instead of on ptables: on the emulator, and on the small
+#                     Table service of tests/service
 set -eu
 
 replay=$1
@@ -37,4 +39,13 @@ for seed in $SEEDS; do
     set -- "$@" "$folder/$seed.jsonl"
     echo "seed $seed: $N operations performed on the emulator"
 done
-"$replay" "$@"
+if [ "${SERVICE:-}" != 1 ]; then
+    "$replay" "$@"
+    exit
+fi
+export PT_REPLAY="$replay" CORPORA="$*"
+cp "$here/../service/emulator.mjs" "$folder"
+echo "on the small Table service:"
+"$here/../service/test_conformance.pl"
+echo "on the emulator:"
+"$here/../service/test_conformance.pl" node "$folder/emulator.mjs"
