@@ -33,6 +33,7 @@
 #                        a virtual table can do; also
 #                        bench-growth, bench-concurrency, bench-memory, and bench-plot for a chart;
 #                        BENCH='point*' SCALE=10 PARTITIONS=10 ...: tests/bench/settings.h
+#   make bench-service   ptable_service beside Azure's own SDK for JavaScript (from npm)
 #   make bench-instructions  instructions of some statements, compared with tests/bench/instructions.txt
 #   make walk            the files of ext/ that a SELECT and an INSERT pass
 #   make demo            build, and a demonstration of one screen; make demo-all is the long form
@@ -363,7 +364,7 @@ examples:
 	@.ci/deps build test service examples
 	+@$(SUBMAKE) run-examples
 
-run-examples: loadable $(EXAMPLES)
+run-examples: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(EXAMPLES)
 	$(Q)$(RUN) tests/test_examples.sh
 
 # The stock shell is not sanitized, so it must load the sanitizers' libraries before itself.
@@ -487,6 +488,17 @@ $(BENCHES):
 $(BENCHES:%=run-%): run-%: $(BENCH_PROGRAMS)
 	@mkdir -p build/bench
 	@$(BUILD)/tests/bench/$(subst -,_,$(if $(filter bench,$*),bench-tables,$*))
+
+.PHONY: bench-service run-bench-service
+bench-service:
+	@.ci/deps build test service conformance
+	+@$(SUBMAKE) run-bench-service
+
+run-bench-service: loadable built-service $(SERVER)
+	@tests/conformance/fetch.sh $(BUILD)/conformance
+	@cp tests/service/bench.mjs $(BUILD)/conformance
+	@PT_LIBRARY='$(abspath $(OUT)/ptable.so)' PT_SERVER='$(abspath $(SERVER))' \
+	    tests/service/bench.pl $(abspath $(BUILD)/conformance)
 
 .PHONY: bench-instructions
 bench-instructions:

@@ -1,7 +1,7 @@
 #!/bin/sh
-# Runs the examples that are programs: a timeline in C, Python and Perl, and a table read by two
-# threads. Prints TAP.
-# All of them work on one store, in some tests at the same time.
+# Runs the examples that are programs: a timeline in C, Python and Perl, a table read by two threads,
+# and one that moves to a Table service and back. Prints TAP.
+# The timelines work on one store, in some tests at the same time.
 set -u
 # shellcheck source=tests/shell.sh
 . "$(dirname "$0")/shell.sh"
@@ -30,7 +30,7 @@ all_pages() {
 }
 
 languages="c py pl"
-echo "1..15"
+echo "1..21"
 
 # One after the other, each sees what the others have written.
 for language in $languages; do
@@ -82,4 +82,58 @@ bob|48|48" "$(cat "$work/count.out")"
 same_text "a table read by two threads" "1 thread: 5000 readings, sum 247500
 2 threads: 2410 + 2590 readings, sum 247500" \
     "$("$examples/parallel_scan" "$work/readings.ptable" sum | sed 's/, [0-9.]* ms$//')"
+
+# A table moves to the small Table service of the tests and back.
+service_library=${library%.so}_service.so
+if [ ! -e "$service_library" ]; then
+    for number in 16 17 18 19 20 21; do
+        echo "ok $number - cloud_copy.py # SKIP ptable_service.so is not built"
+    done
+    test "$failures" -eq 0
+    exit
+fi
+export PTABLE_SERVICE="$service_library" no_proxy='*'
+mkfifo "$work/input"
+"${PT_SERVER:-$root/build/tests/service/server}" <"$work/input" >"$work/port" &
+exec 9>"$work/input"
+until [ -s "$work/port" ]; do sleep 0.05; done
+key='Eby8vdM02xNOcqFlqUwJPLlmEtlCDXJ1OUzFT50uSRZ6IFsuFq2UVErCz4I6tq/K1SZFPTOtr/KBHBeksoGMGw=='
+endpoint="http://127.0.0.1:$(cat "$work/port")/devstoreaccount1"
+export PTABLE_ACCOUNT_CLOUD="AccountName=devstoreaccount1;AccountKey=$key;TableEndpoint=$endpoint"
+
+cloud_copy() {
+    LC_ALL=C.UTF-8 LD_PRELOAD="${PT_PRELOAD:-}" timeout --kill-after=5 60 \
+        "$root/examples/cloud_copy.py" "$work/moved.ptable" "$@" 2>&1
+}
+
+cat >"$work/fill.sql" <<END
+.load $library
+CREATE VIRTUAL TABLE Reading USING ptable(Value Double, Taken DateTime, Note String, Count Int64,
+    store='$work/moved.ptable');
+INSERT INTO Reading(PartitionKey, RowKey, Value, Taken, Note, Count)
+  WITH RECURSIVE n(i) AS (VALUES(1) UNION ALL SELECT i + 1 FROM n WHERE i < 2500)
+  SELECT 'p' || (i % 7), printf('%06d', i), i / 8.0, '2026-11-21T08:43:22.5484454Z',
+    iif(i % 3, 'ünïcode ' || i, NULL), i * 3000000000000000 FROM n;
+END
+fresh_folder fill
+run_shell fill :memory: "$work/fill.sql" "$work/fill.out"
+same_text "a table moves to the service" "there: 2500 entities, 29 requests" \
+    "$(cloud_copy Reading there)"
+same_text "both tables are the same" "the same: 2500 entities" "$(cloud_copy Reading check)"
+same_text "it is moved once more" "there: 2500 entities, 29 requests" "$(cloud_copy Reading there)"
+same_text "it comes back under another name" "back: 2500 entities, 3 requests
+the same: 2500 entities" "$(cloud_copy Reading back Second)"
+cat >"$work/change.sql" <<END
+.load $library
+CREATE VIRTUAL TABLE Reading USING ptable(Value, store='$work/moved.ptable');
+UPDATE Reading SET Value = 7 WHERE PartitionKey = 'p1' AND RowKey = '000008';
+END
+fresh_folder change
+run_shell change :memory: "$work/change.sql" "$work/change.out"
+same_text "a difference is found" "the same: 358 entities; not the same: ('p1', '000008')" \
+    "$(cloud_copy Reading check)"
+same_text "a table that the service lacks" "(TableNotFound)" \
+    "$(cloud_copy Nowhere check | grep -o '(TableNotFound)$')"
+exec 9>&-
+wait
 test "$failures" -eq 0
