@@ -19,7 +19,7 @@ installed() {
         timeout --kill-after=5 60 "$prefix/share/ptable/examples/run.sh" "$@" 2>&1)
 }
 
-echo "1..8"
+echo "1..9"
 same_text "install prints nothing with -s" "" "$(make_target install)"
 same_text "the documents are installed" "README.md
 examples/README.md
@@ -41,4 +41,6 @@ same_text "an example that does not exist" \
     "run.sh: there is no example 77 in $prefix/share/ptable/examples" "$(installed 77)"
 same_text "uninstall prints nothing with -s" "" "$(make_target uninstall)"
 same_text "nothing is left" "" "$(find "$prefix" -type f -o -name '*ptable*')"
+same_text "ptable.so needs nothing of the library for the Table service" "liblmdb" \
+    "$(readelf -d "$library" | grep -o -e liblmdb -e libcurl -e libnettle -e libgnutls -e libssl)"
 test "$failures" -eq 0
