@@ -291,3 +291,15 @@ void batch_refuse(service *served, request *asked, reply *given, const char *cod
     append_part(&performed, given);
     finish(&performed);
 }
+
+void batch_accept(service *served, request *asked, reply *given, int count)
+{
+    batch performed = {.served = served, .asked = asked, .given = given, .boundary = "1"};
+    for (int i = 0; i < count; i++) {
+        reply_clear(given);
+        reply_empty(given, STATUS_NO_CONTENT);
+        reply_header(given, "ETag", "W/\"datetime'2026-11-21T09%3A00%3A00.0000000Z'\"");
+        append_part(&performed, given);
+    }
+    finish(&performed);
+}

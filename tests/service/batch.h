@@ -11,4 +11,7 @@ void batch_perform(service *served, request *asked, reply *given);
 /* Makes the reply that of a batch whose first operation is refused, without performing it. */
 void batch_refuse(service *served, request *asked, reply *given, const char *code);
 
+/* Makes the reply that of a batch whose operations are done, without performing it. */
+void batch_accept(service *served, request *asked, reply *given, int count);
+
 #endif

@@ -17,6 +17,7 @@
  *     forget              no faults, and an empty log
  *     mark WORD           write the word to the file FILE.mark, FILE being the log's: the commands
  *                         before have been obeyed
+ *     canned 1            give replies without looking: service/canned.h; 0: no longer
  *
  * The same as the body of POST /-/ is for clients that have no access to the input. GET /-/ answers
  * with the log. Neither is a request that counts.
@@ -33,6 +34,7 @@
 
 #include "service/address.h"
 #include "service/batch.h"
+#include "service/canned.h"
 #include "service/faults.h"
 #include "service/http.h"
 #include "service/operations.h"
@@ -61,6 +63,7 @@ typedef struct connection {
 typedef struct server {
     service service;
     faults faults;
+    canned canned;
     connection connections[CONNECTIONS_MAX];
     int listening;
     pt_buffer log; /* one line a request: method and target */
@@ -125,8 +128,9 @@ static void perform(server *s, request *asked, const fault *met, reply *given)
     } else if (met->kind == FAULT_REDIRECT) {
         given->status = STATUS_FOUND;
         reply_header(given, "Location", "http://127.0.0.1:1/");
-    } else {
+    } else if (!canned_answer(&s->canned, &s->service, asked, given)) {
         route(&s->service, asked, given);
+        canned_keep(&s->canned, asked, given);
     }
     check_buffer(&given->headers);
     check_buffer(&given->body);
@@ -164,6 +168,8 @@ static bool obey(server *s, const char *command)
         s->service.seed = (uint64_t)number;
     } else if (set_number(command, "rows", &number) && number > 0) {
         s->service.rows = number;
+    } else if (set_number(command, "canned", &number)) {
+        s->canned.is_on = number != 0;
     } else if (strcmp(command, "forget") == 0) {
         s->faults = (faults){.count = 0};
         pt_buffer_clear(&s->log);
