@@ -141,6 +141,7 @@ static void key_ranges_are_in_order(void **state)
 {
     (void)state;
     open_accounts();
+    expect_sql(SAS "'Tab2', 'r', NULL, '2026-11-24') GLOB '*&tn=Tab2'", "1\n");
     static const char reversed[] =
         "1: pt_service_sas: the end of the key range is before its start; exchange them";
     expect_sql(SAS "'Tab', 'r', NULL, '2026-11-24', 'b', NULL, 'a')", reversed);
@@ -154,6 +155,9 @@ static void key_ranges_are_in_order(void **state)
     expect_range("char(0x1F600), NULL, char(0xFFFD)", "spk=%F0%9F%98%80&epk=%EF%BF%BD");
     expect_sql(SAS "'Tab', 'r', NULL, '2026-11-24', char(0xFFFD), NULL, char(0xD7FF))", reversed);
     expect_sql(SAS "'Tab', 'r', NULL, '2026-11-24', char(0x1F601), NULL, char(0x1F600))", reversed);
+    expect_sql(SAS "'Tab', 'r', NULL, '2026-11-24', char(0x10FFFD), NULL, char(0x1F600))",
+               reversed);
+    expect_sql(SAS "'Tab', 'r', NULL, '2026-11-24', char(0x1F600), NULL, 'a')", reversed);
     expect_sql(SAS "'Tab', 'r', NULL, '2026-11-24', 'a', NULL, '')",
                "1: pt_service_sas: the end PartitionKey is empty, which the service takes for no "
                "end; give NULL or a key");
