@@ -124,7 +124,7 @@ static int keep_read_entity(pt_call *call, pt_http_reply *reply, pt_page *page,
         return missing ? SQLITE_OK : pt_call_fail(call, reply, error);
     }
     int rc = pt_page_add(page, &reply->body, PT_PAGE_OF_ONE, error);
-    *entity = rc == SQLITE_OK && page->count != 0 ? &page->entities[0] : NULL;
+    *entity = rc == SQLITE_OK ? &page->entities[0] : NULL;
     return rc;
 }
 
@@ -375,19 +375,16 @@ static void check_success(const pt_delivery *delivery, pt_http_reply *reply)
     }
 }
 
-/* True if the reply lets open if an attempt has done the request: no reply, or one that refuses
- * what the same request may have brought about itself. */
+/* True if the reply leaves open whether an attempt has done the request: there is no reply, or an
+ * earlier attempt had none. Only what is wrong with the request itself was wrong with that, too. */
 static bool leaves_doubt(const pt_delivery *delivery, const pt_http_reply *reply)
 {
     if (reply->outcome == PT_HTTP_LOST || reply->outcome == PT_HTTP_TOO_BIG) {
         return true;
     }
-    if (!delivery->call.in_doubt || reply->outcome != PT_HTTP_REPLIED) {
-        return delivery->call.in_doubt;
-    }
-    int status = reply->status;
-    return status == STATUS_MISSING || status == STATUS_CONFLICT || status == STATUS_PRECONDITION ||
-           pt_reply_is_temporary(reply);
+    bool wrong = reply->outcome == PT_HTTP_REPLIED &&
+                 (reply->status == STATUS_BAD || reply->status == STATUS_TOO_BIG);
+    return delivery->call.in_doubt && !wrong;
 }
 
 /* *again = true if one operation is to be left out and the rest sent again: nothing has been done,

@@ -1,0 +1,271 @@
+#include "unit/service/remote_database.h"
+
+#define COUNT(list) (sizeof(list) / sizeof(list)[0])
+
+/* --- A service that answers as each case says --- */
+
+enum { REPLIES_MAX = 4 };
+
+typedef struct scripted_reply {
+    int status; /* 0: closes the connection without a reply */
+    const char *headers;
+    const char *body;
+} scripted_reply;
+
+static const scripted_reply *script;
+static int script_place;
+
+static char *answer_as_written(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    assert_true(script_place < REPLIES_MAX);
+    const scripted_reply *reply = &script[script_place++];
+    return reply->status == 0 ? CANNED_CLOSE
+                              : canned_reply(reply->status, reply->headers, reply->body);
+}
+
+#define DATE "Date: Sat, 21 Nov 2026 09:00:00 GMT\r\n"
+#define CODE(code) DATE "x-ms-error-code: " code "\r\n"
+#define AT_ONCE DATE "Retry-After: 0\r\n"
+#define LATER "\"Timestamp\":\"2026-11-21T09:35:44Z\""
+#define EARLIER "\"Timestamp\":\"2026-11-21T08:59:59Z\""
+#define ENTITY(etag, properties)                                                                   \
+    {                                                                                              \
+        200, DATE,                                                                                 \
+            "{\"odata.etag\":\"" etag "\",\"PartitionKey\":\"p\",\"RowKey\":\"1\"," properties "}" \
+    }
+#define LOST                                                                                       \
+    {                                                                                              \
+        0, "", ""                                                                                  \
+    }
+#define DONE                                                                                       \
+    {                                                                                              \
+        204, DATE "ETag: n\r\n", ""                                                                \
+    }
+#define MISSING                                                                                    \
+    {                                                                                              \
+        404, CODE("ResourceNotFound"), ""                                                          \
+    }
+#define BATCH(status, code, message)                                                               \
+    {                                                                                              \
+        202, DATE,                                                                                 \
+            "--b\r\n\r\nHTTP/1.1 " status " x\r\nx: y\r\n\r\n{\"odata.error\":{\"code\":\"" code   \
+            "\",\"message\":{\"value\":\"" message "\"}}}\r\n--b--\r\n"                            \
+    }
+
+typedef struct delivery_case {
+    const char *sql;
+    scripted_reply replies[REPLIES_MAX];
+    const char *expected; /* a part of the error; "": none */
+} delivery_case;
+
+/* The service's clock is known: the table has been read before. */
+static void run_cases(const delivery_case *cases, size_t count)
+{
+    static const scripted_reply empty[REPLIES_MAX] = {{200, DATE, "{\"value\":[]}"}};
+    for (size_t i = 0; i < count; i++) {
+        open_remote(answer_as_written);
+        expect_sql(
+            "CREATE VIRTUAL TABLE Emp USING pt_service(S String, I Int32, L Int64, D Double, N "
+            "Double, B Boolean, T DateTime, G Guid, X Binary, account=hr, retries=1)",
+            "");
+        script = empty;
+        script_place = 0;
+        expect_sql("SELECT RowKey FROM Emp WHERE PartitionKey = 'p'", "");
+        script = cases[i].replies;
+        script_place = 0;
+        int rc = sqlite3_exec(db, cases[i].sql, NULL, NULL, NULL);
+        const char *found = rc == SQLITE_OK ? "" : sqlite3_errmsg(db);
+        if (strstr(found, cases[i].expected) == NULL ||
+            (*cases[i].expected == 0) != (*found == 0)) {
+            fail_msg("case %d: '%s' instead of '%s'", (int)i, found, cases[i].expected);
+        }
+        close_remote();
+    }
+}
+
+/* --- A reply that got lost --- */
+
+#define INSERT_ALL                                                                                 \
+    "INSERT INTO Emp(PartitionKey, RowKey, S, I, L, D, N, B, T, G, X) VALUES ('p', '1', 'x', 5, "  \
+    "7, "                                                                                          \
+    "1.5, 'NaN', 1, '2026-01-02', '00000000-0000-0000-0000-00000000000a', x'0102')"
+#define TYPED(name, value, type) "\"" name "\":" value ",\"" name "@odata.type\":\"Edm." type "\""
+#define S_I "\"S\":\"x\",\"I\":5"
+#define L_D TYPED("L", "\"7\"", "Int64") ",\"D\":1.5"
+#define N_B TYPED("N", "\"NaN\"", "Double") ",\"B\":true"
+#define T_G                                                                                        \
+    TYPED("T", "\"2026-01-02T00:00:00Z\"", "DateTime")                                             \
+    "," TYPED("G", "\"00000000-0000-0000-0000-00000000000a\"", "Guid")
+#define X TYPED("X", "\"AQI=\"", "Binary")
+#define UNKNOWN "the change may have been applied: look before you repeat it"
+#define BUSY_500                                                                                   \
+    {                                                                                              \
+        500, AT_ONCE, ""                                                                           \
+    }
+#define EXISTS_409                                                                                 \
+    {                                                                                              \
+        409, CODE("EntityAlreadyExists"), ""                                                       \
+    }
+#define AFTER_500(properties)                                                                      \
+    {                                                                                              \
+        BUSY_500, EXISTS_409, ENTITY("n", properties)                                              \
+    }
+
+/* The first attempt may have been done. The second one is refused, and the entity tells. */
+static void an_entity_tells_if_it_was_written(void **state)
+{
+    (void)state;
+    static const delivery_case cases[] = {
+        {INSERT_ALL, AFTER_500(LATER "," S_I "," L_D "," N_B "," T_G "," X), ""},
+        /* the types and values of other writers */
+        {INSERT_ALL, AFTER_500(LATER ",\"S\":\"y\",\"I\":5," L_D "," N_B "," T_G "," X), UNKNOWN},
+        {INSERT_ALL, AFTER_500(LATER ",\"S\":5,\"I\":5," L_D "," N_B "," T_G "," X), UNKNOWN},
+        {INSERT_ALL, AFTER_500(LATER ",\"S\":\"x\",\"I\":6," L_D "," N_B "," T_G "," X), UNKNOWN},
+        {INSERT_ALL,
+         AFTER_500(LATER "," S_I "," L_D "," TYPED("N", "2.5", "Double") ",\"B\":true," T_G "," X),
+         UNKNOWN},
+        {INSERT_ALL,
+         AFTER_500(LATER "," S_I "," L_D "," N_B
+                         "," TYPED("T", "\"2026-01-02T00:00:00Z\"", "DateTime") "," TYPED(
+                             "G", "\"00000000-0000-0000-0000-00000000000b\"", "Guid") "," X),
+         UNKNOWN},
+        {INSERT_ALL,
+         AFTER_500(LATER "," S_I "," L_D "," N_B "," T_G "," TYPED("X", "\"AQM=\"", "Binary")),
+         UNKNOWN},
+        {INSERT_ALL, AFTER_500(LATER "," S_I "," L_D "," N_B "," T_G), UNKNOWN},
+        {INSERT_ALL, AFTER_500(LATER "," S_I "," L_D "," N_B "," T_G "," X ",\"More\":1"), UNKNOWN},
+        /* it was there before the request */
+        {INSERT_ALL, AFTER_500(EARLIER "," S_I "," L_D "," N_B "," T_G "," X),
+         "(EntityAlreadyExists)"},
+        /* nobody can be asked */
+        {INSERT_ALL, {BUSY_500, EXISTS_409, {403, DATE, ""}}, UNKNOWN},
+        {INSERT_ALL, {BUSY_500, EXISTS_409, MISSING}, UNKNOWN},
+        {INSERT_ALL, {BUSY_500, EXISTS_409, {404, CODE("TableNotFound"), ""}}, UNKNOWN},
+        {INSERT_ALL, {BUSY_500, BUSY_500, ENTITY("n", EARLIER)}, UNKNOWN},
+        /* the second attempt is refused for a reason that the first one may not have met */
+        {INSERT_ALL, {BUSY_500, {403, DATE, ""}, {403, DATE, ""}}, UNKNOWN},
+        {INSERT_ALL,
+         {BUSY_500, {403, DATE, ""}, ENTITY("n", LATER "," S_I "," L_D "," N_B "," T_G "," X)},
+         ""},
+        {INSERT_ALL, {BUSY_500, LOST, {403, DATE, ""}}, UNKNOWN},
+        /* what is wrong with the request was wrong with the first one */
+        {INSERT_ALL, {BUSY_500, {400, CODE("InvalidInput"), ""}}, "(InvalidInput)"},
+        /* a merge leaves other properties */
+        {"INSERT INTO Emp(PartitionKey, RowKey, I, WriteMode, IfMatch) VALUES ('p', '1', 5, "
+         "'merge', "
+         "'W/\"old\"')",
+         {BUSY_500, {412, CODE("UpdateConditionNotSatisfied"), ""}, ENTITY("n", LATER "," S_I)},
+         ""},
+        {"INSERT INTO Emp(PartitionKey, RowKey, I, WriteMode, IfMatch) VALUES ('p', '1', 5, "
+         "'replace', 'W/\"old\"')",
+         {BUSY_500, {412, CODE("UpdateConditionNotSatisfied"), ""}, ENTITY("n", LATER "," S_I)},
+         UNKNOWN},
+        {"INSERT INTO Emp(PartitionKey, RowKey, I, WriteMode, IfMatch) VALUES ('p', '1', 5, "
+         "'merge', "
+         "'W/\"old\"')",
+         {BUSY_500,
+          {412, CODE("UpdateConditionNotSatisfied"), ""},
+          ENTITY("W/\\\"old\\\"", LATER "," S_I)},
+         "(UpdateConditionNotSatisfied)"},
+        /* a delete: another writer has come after it, or it was not done */
+        {"INSERT INTO Emp(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', '1', 'delete', "
+         "'W/\"old\"')",
+         {BUSY_500, BATCH("412", "UpdateConditionNotSatisfied", "0:x"), ENTITY("n", LATER)},
+         UNKNOWN},
+        {"INSERT INTO Emp(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', '1', 'delete', "
+         "'W/\"old\"')",
+         {BUSY_500, BATCH("412", "UpdateConditionNotSatisfied", "0:x"), ENTITY("n", EARLIER)},
+         "(UpdateConditionNotSatisfied)"},
+        {"INSERT INTO Emp(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('p', '1', 'delete', "
+         "'W/\"old\"')",
+         {BUSY_500, BATCH("404", "ResourceNotFound", "0:x"), MISSING},
+         ""},
+    };
+    run_cases(cases, COUNT(cases));
+}
+
+/* --- Refusals --- */
+
+#define TWO "INSERT INTO Emp(PartitionKey, RowKey) VALUES ('p', '1'), ('p', '2')"
+
+static void a_refusal_names_its_operation(void **state)
+{
+    (void)state;
+    static const delivery_case cases[] = {
+        {TWO, {BATCH("409", "EntityAlreadyExists", "1:x")}, "RowKey '2' exists"},
+        {TWO, {BATCH("409", "EntityAlreadyExists", "x")}, "RowKey '1' exists"},
+        {TWO, {BATCH("409", "EntityAlreadyExists", "2:x")}, "RowKey '1' exists"},
+        {TWO, {BATCH("409", "EntityAlreadyExists", "-1:x")}, "RowKey '1' exists"},
+        {TWO,
+         {BATCH("400", "PropertyNameInvalid", "1:bad")},
+         "refuses the entity with PartitionKey 'p', RowKey '2': bad"},
+        {TWO, {BATCH("400", "PropertyNameInvalid", "12")}, "RowKey '1': 12; change it"},
+        {TWO,
+         {BATCH("413", "RequestBodyTooLarge", "0:big")},
+         "in a smaller transaction (RequestBodyTooLarge)"},
+        {TWO, {BATCH("409", "TableBeingDeleted", "0:x")}, "is being deleted"},
+        {TWO, {BATCH("404", "TableNotFound", "0:x")}, "there is no such table"},
+        {TWO, {{201, DATE, ""}, MISSING}, "the reply is not that of a Table service; " UNKNOWN},
+        {TWO, {{200, DATE, ""}, LOST, LOST}, UNKNOWN},
+        {"INSERT OR REPLACE INTO Emp(PartitionKey, RowKey) VALUES ('p', '1')",
+         {{201, DATE, ""}, MISSING},
+         UNKNOWN},
+        {"INSERT INTO Emp(PartitionKey, RowKey) VALUES ('p', '1')", {{201, DATE, ""}}, ""},
+        {"INSERT OR IGNORE INTO Emp(PartitionKey, RowKey) VALUES ('p', '1')",
+         {{404, CODE("TableNotFound"), ""}},
+         "there is no such table"},
+        {"INSERT OR IGNORE INTO Emp(PartitionKey, RowKey) VALUES ('p', '1')", {MISSING, DONE}, ""},
+    };
+    run_cases(cases, COUNT(cases));
+}
+
+/* Without an answer before, nobody knows what time it is there. */
+static void the_first_request_of_all_may_be_lost(void **state)
+{
+    (void)state;
+    static const scripted_reply replies[REPLIES_MAX] = AFTER_500(LATER ",\"I\":5");
+    open_remote(answer_as_written);
+    expect_sql("CREATE VIRTUAL TABLE Emp USING pt_service(I Int32, account=hr, retries=1)", "");
+    script = replies;
+    script_place = 0;
+    assert_int_equal(sqlite3_exec(db,
+                                  "INSERT INTO Emp(PartitionKey, RowKey, I) VALUES ('p', '1', 5)",
+                                  NULL, NULL, NULL),
+                     SQLITE_IOERR);
+    assert_non_null(strstr(sqlite3_errmsg(db), UNKNOWN));
+    close_remote();
+}
+
+static void requests_that_cannot_be_sent_have_done_nothing(void **state)
+{
+    (void)state;
+    open_remote(answer_as_written);
+    expect_sql("SELECT pt_service_account('away', 'AccountName=a;AccountKey=" REMOTE_KEY
+               ";TableEndpoint=http://127.0.0.1:1/a') IS NULL",
+               "0\n");
+    expect_sql("CREATE VIRTUAL TABLE Away USING pt_service(account=away, retries=0)", "");
+    expect_sql("CREATE VIRTUAL TABLE Nobody USING pt_service(account=nobody)", "");
+    assert_int_equal(sqlite3_exec(db, "INSERT INTO Away(PartitionKey, RowKey) VALUES ('p', '1')",
+                                  NULL, NULL, NULL),
+                     SQLITE_IOERR);
+    assert_non_null(strstr(sqlite3_errmsg(db), "no connection to http://127.0.0.1:1/a"));
+    assert_null(strstr(sqlite3_errmsg(db), "may have been"));
+    expect_sql("INSERT INTO Nobody(PartitionKey, RowKey) VALUES ('p', '1'), ('p', '2')",
+               "1: ptable: Nobody: this connection has no account 'nobody'; name it first: SELECT "
+               "pt_service_account('nobody', <connection string>)");
+    assert_int_equal(canned_take_requests(), 0);
+    close_remote();
+}
+
+int main(void)
+{
+    static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(an_entity_tells_if_it_was_written),
+        cmocka_unit_test(a_refusal_names_its_operation),
+        cmocka_unit_test(the_first_request_of_all_may_be_lost),
+        cmocka_unit_test(requests_that_cannot_be_sent_have_done_nothing),
+    };
+    return cmocka_run_group_tests(tests, NULL, leave_no_memory);
+}
