@@ -81,6 +81,9 @@ SELECT count(*) FROM Written WHERE PartitionKey = 'd';
 INSERT INTO Written(PartitionKey, RowKey, n) VALUES ('f', '1', 1), ('g', '1', 1);
 INSERT INTO Written(PartitionKey, RowKey, n) WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 100) SELECT 'f', i, i FROM c;
 SELECT count(*) FROM Written WHERE PartitionKey IN ('f', 'g');
+-- too many bytes
+INSERT INTO Written(PartitionKey, RowKey, Properties) WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 14), p(json) AS (SELECT json_group_object('p' || i, printf('%.*c', 32000, 'x')) FROM c) SELECT 'h', i, json FROM c, p;
+SELECT count(*) FROM Written WHERE PartitionKey = 'h';
 -- an UPDATE of what another has changed: the transaction is over, and can be run again
 BEGIN;
 INSERT INTO Local VALUES ('third');

@@ -58,4 +58,11 @@ DELETE FROM Loaded;
 INSERT INTO Loaded(PartitionKey, RowKey, n) SELECT 'p', rk, n FROM Source WHERE n < 1000;
 .shell ./command forget
 SELECT count(*) FROM Loaded;
+-- in no order of keys and with repetitions: the last write of each entity wins
+.shell ./command forget
+INSERT OR REPLACE INTO Loaded(PartitionKey, RowKey, n) WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 999) SELECT 'order', printf('%05d', i * 7919 % 250), i FROM c;
+SELECT count(*), min(n), sum(n) FROM Loaded WHERE PartitionKey = 'order';
+-- entities of which few fit into a group
+INSERT INTO Loaded(PartitionKey, RowKey, Properties) WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < 14), p(json) AS (SELECT json_group_object('p' || i, printf('%.*c', 32000, 'x')) FROM c) SELECT 'large', i, json FROM c, p;
+SELECT count(*) FROM Loaded WHERE PartitionKey = 'large';
 DELETE FROM pt_service_tables WHERE TableName = 'Loaded';

@@ -238,6 +238,24 @@ static void the_first_request_of_all_may_be_lost(void **state)
     close_remote();
 }
 
+/* An UPDATE that needs the whole entity reads it once more. */
+static void an_update_sees_that_the_entity_has_changed(void **state)
+{
+    (void)state;
+    static const delivery_case cases[] = {
+        {"UPDATE Emp SET S = NULL WHERE PartitionKey = 'p' AND RowKey = '1'",
+         {ENTITY("e", S_I), MISSING},
+         "has changed since the statement read it; run the transaction again"},
+        {"UPDATE Emp SET S = NULL WHERE PartitionKey = 'p' AND RowKey = '1'",
+         {ENTITY("e", S_I), ENTITY("f", S_I)},
+         "has changed since the statement read it; run the transaction again"},
+        {"UPDATE Emp SET S = NULL WHERE PartitionKey = 'p' AND RowKey = '1'",
+         {ENTITY("e", S_I), ENTITY("e", S_I), DONE},
+         ""},
+    };
+    run_cases(cases, COUNT(cases));
+}
+
 static void requests_that_cannot_be_sent_have_done_nothing(void **state)
 {
     (void)state;
@@ -252,9 +270,19 @@ static void requests_that_cannot_be_sent_have_done_nothing(void **state)
                      SQLITE_IOERR);
     assert_non_null(strstr(sqlite3_errmsg(db), "no connection to http://127.0.0.1:1/a"));
     assert_null(strstr(sqlite3_errmsg(db), "may have been"));
-    expect_sql("INSERT INTO Nobody(PartitionKey, RowKey) VALUES ('p', '1'), ('p', '2')",
-               "1: ptable: Nobody: this connection has no account 'nobody'; name it first: SELECT "
-               "pt_service_account('nobody', <connection string>)");
+    static const char unnamed[] =
+        "1: ptable: Nobody: this connection has no account 'nobody'; name it first: SELECT "
+        "pt_service_account('nobody', <connection string>)";
+    expect_sql("INSERT INTO Nobody(PartitionKey, RowKey) VALUES ('p', '1')", unnamed);
+    expect_sql("INSERT INTO Nobody(PartitionKey, RowKey) VALUES ('p', '1'), ('p', '2')", unnamed);
+    expect_sql("BEGIN", "");
+    expect_sql("INSERT INTO Away(PartitionKey, RowKey) VALUES ('p', '1')", "");
+    expect_sql("CREATE VIRTUAL TABLE Same USING pt_service(account=hr, table=Away)", "");
+    expect_sql("INSERT INTO Same(PartitionKey, RowKey) VALUES ('p', '2')",
+               "2323: ptable: Same: PartitionKey 'p', RowKey '2': operation 1 (from 0) of the "
+               "transaction is on another table of the service than earlier ones, on 'Away'; write "
+               "each table in a transaction of its own (CommandsInBatchActOnDifferentPartitions)");
+    expect_sql("ROLLBACK", "");
     assert_int_equal(canned_take_requests(), 0);
     close_remote();
 }
@@ -265,6 +293,7 @@ int main(void)
         cmocka_unit_test(an_entity_tells_if_it_was_written),
         cmocka_unit_test(a_refusal_names_its_operation),
         cmocka_unit_test(the_first_request_of_all_may_be_lost),
+        cmocka_unit_test(an_update_sees_that_the_entity_has_changed),
         cmocka_unit_test(requests_that_cannot_be_sent_have_done_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);
