@@ -37,6 +37,7 @@ int pt_remote_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     memset(cursor, 0, sizeof *cursor + hints);
     cursor->table = table;
     cursor->row.config = config;
+    cursor->row.query = &cursor->scan.query;
     cursor->row.hints = (size_t *)(cursor + 1);
     cursor->scan.query = (pt_stream_query){
         .service = table->service,

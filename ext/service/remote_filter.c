@@ -3,6 +3,7 @@
 #include "module/module.h"
 #include "query/filter.h"
 #include "query/filter_keys.h"
+#include "service/remote_row.h"
 #include "service/remote_table.h"
 
 /* Finds out if the filter bounds the partitions. */
@@ -47,19 +48,79 @@ void pt_remote_filter_free(pt_remote_filter *filter)
     *filter = (pt_remote_filter){0};
 }
 
+/* --- The SQL function match() --- */
+
+/* Asks for the row's entity by its keys and the filter. */
+static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, pt_error *error)
+{
+    const pt_page_entity *entity = row->entity;
+    pt_buffer after = {0};
+    pt_buffer_append_slice(&after, entity->row);
+    pt_buffer_append_byte(&after, PT_AFTER_TEXT);
+    if (after.failed) {
+        pt_buffer_free(&after);
+        return pt_error_nomem(error);
+    }
+    pt_stream_query query = *row->query;
+    query.select = PT_SELECT_KEYS;
+    query.rows = NULL;
+    query.filter = filter;
+    query.condition = (pt_slice){0};
+    query.top = 0;
+    query.subject.filtered = true;
+    const pt_key_span span = {
+        .one = true,
+        .partition = entity->partition,
+        .keys = {.low = entity->row, .high = pt_buffer_slice(&after), .bounded = true}};
+    pt_stream stream = {0};
+    const pt_page_entity *found = NULL;
+    int rc = pt_stream_open(&stream, &query, &span, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_stream_next(&stream, &found, error);
+    }
+    *passes = found != NULL;
+    row->query->requests = query.requests;
+    pt_stream_free(&stream);
+    pt_buffer_free(&after);
+    return rc;
+}
+
+static int match_remote_row(const pt_remote_row *row, sqlite3_value *argument, bool *passes,
+                            pt_error *error)
+{
+    pt_slice filter;
+    int rc = pt_filter_text(argument, &filter, error);
+    if (rc != SQLITE_OK || sqlite3_value_type(argument) == SQLITE_NULL) {
+        *passes = false;
+        return rc;
+    }
+    return ask_service(row, filter, passes, error);
+}
+
 void pt_remote_function_match(sqlite3_context *context, int argc, sqlite3_value **argv)
 {
     (void)argc;
     const pt_remote_table *table = sqlite3_user_data(context);
-    const char *asked = (const char *)sqlite3_value_text(argv[0]);
-    const char *judged = (const char *)sqlite3_value_text(argv[1]);
-    if (asked != NULL && judged != NULL && strcmp(asked, judged) == 0) {
-        sqlite3_result_int(context, 1);
-        return;
-    }
+    const pt_remote_row *row = sqlite3_value_pointer(argv[1], PT_REMOTE_ROW_POINTER);
     pt_error error = PT_ERROR_NONE;
-    pt_error_set(&error, SQLITE_ERROR,
-                 "only the service can judge a Filter: write one Filter MATCH '...' for the table, "
-                 "joined to the rest of WHERE by AND, or in the ON of a LEFT JOIN");
-    pt_module_fail_function(context, table->config.base.sql_name, &error);
+    bool passes = true;
+    int rc = SQLITE_OK;
+    if (row != NULL) {
+        rc = match_remote_row(row, argv[0], &passes, &error);
+    } else if (sqlite3_value_type(argv[1]) == SQLITE_NULL) {
+        return; /* NULL: the row that an outer join adds */
+    } else {
+        const char *asked = (const char *)sqlite3_value_text(argv[0]);
+        const char *judged = (const char *)sqlite3_value_text(argv[1]);
+        if (asked == NULL || judged == NULL || strcmp(asked, judged) != 0) {
+            rc = pt_error_set(&error, SQLITE_ERROR,
+                              "MATCH works only on column Filter in WHERE or ON, with one filter "
+                              "per table; write one Filter MATCH '...' there");
+        }
+    }
+    if (rc != SQLITE_OK) {
+        pt_module_fail_function(context, table->config.base.sql_name, &error);
+    } else {
+        sqlite3_result_int(context, passes);
+    }
 }

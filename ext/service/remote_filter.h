@@ -26,8 +26,9 @@ void pt_remote_filter_clear(pt_remote_filter *filter);
 void pt_remote_filter_free(pt_remote_filter *filter);
 
 /*
- * match(text, Filter), which SQLite calls where MATCH is not part of the plan. The column has the
- * filter that the service has judged, and any other is refused. The user data is the table.
+ * match(text, Filter), which SQLite calls where MATCH is not part of the plan, such as beside an
+ * OR. The column has the filter that the service has judged for all rows, or the row, for which the
+ * service is then asked. The user data is the table.
  */
 void pt_remote_function_match(sqlite3_context *context, int argc, sqlite3_value **argv);
 

@@ -79,6 +79,8 @@ static int return_tail(pt_remote_row *row, sqlite3_context *context, int tail)
     case PT_REMOTE_FILTER:
         if (row->filter.data != NULL) {
             return_slice(context, row->filter);
+        } else {
+            sqlite3_result_pointer(context, row, PT_REMOTE_ROW_POINTER, NULL);
         }
         return SQLITE_OK;
     case PT_REMOTE_PROPERTIES:

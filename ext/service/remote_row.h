@@ -7,14 +7,19 @@
 
 #include "base/sqlite.h"
 #include "service/config.h"
-#include "service/page.h"
+#include "service/stream.h"
+
+/* The type of the pointer to the row that column Filter returns if the service has judged no
+ * filter. */
+#define PT_REMOTE_ROW_POINTER "ptable service row"
 
 typedef struct pt_remote_row {
     const pt_service_config *config;
     const pt_page_entity *entity;
-    const pt_page *page; /* has the entity */
-    pt_slice filter;     /* the service has judged it; data NULL: none */
-    size_t *hints;       /* for each declared column: where an earlier entity had its property */
+    const pt_page *page;    /* has the entity */
+    pt_stream_query *query; /* that found it */
+    pt_slice filter;        /* the service has judged it; data NULL: none */
+    size_t *hints;          /* for each declared column: where an earlier entity had its property */
     pt_buffer text;
 } pt_remote_row;
 

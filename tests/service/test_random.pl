@@ -2,7 +2,8 @@
 # Random SELECTs on a table of the service give the rows that they give on an ordinary table with the
 # same rows, in a database of each encoding. Prints TAP.
 #
-#     test_random.pl                on the small Table service of this folder, with pages cut at random
+#     test_random.pl                on the small Table service of this folder, in both dialects, with
+#                                   pages cut at random
 #     test_random.pl command ...    on the emulator, which the command starts
 #     N=1000 SEED=7 ...             more statements on each set of rows; other ones
 #
@@ -118,9 +119,26 @@ sub other_condition {
     );
 }
 
+# A $filter and the same condition in SQL, as {filter|SQL}.
+sub filter {
+    my %operators = (eq => '=', ne => '<>', gt => '>', ge => '>=', lt => '<', le => '<=');
+    my @comparisons = map {
+        my $text = quoted(random_key());
+        my $operator = pick('eq', 'ne');
+        my $other = pick(keys %operators);
+        my $number = pick(-1, 0, 1, 2);
+        pick([ "n $other $number", "n $operators{$other} $number" ], [ "s $operator $text", "s $operators{$operator} $text" ])
+    } 0 .. int rand 3;
+    my $joint = pick(' and ', ' or ');
+    my ($filter, $sql) = map { my $i = $_; join $joint, map { $_->[$i] } @comparisons } 0, 1;
+    $filter =~ s/'/''/g;
+    return "{Filter MATCH '$filter'|($sql)}";
+}
+
 sub conditions {
     my ($depth) = @_;
     my @parts;
+    push @parts, filter() if $depth == 0 && rand() < 0.25;
     push @parts, key_condition('PartitionKey', \&some_partition) if rand() < 0.7;
     push @parts, key_condition('RowKey', \&some_row_key) if rand() < 0.6;
     push @parts, key_condition('RowKey', \&some_row_key) if rand() < 0.3;
@@ -147,6 +165,7 @@ sub random_statement {
     return ("SELECT $columns FROM %T WHERE $where", 0) if $kind < 6;
     my $order = pick(@ORDERS);
     my $limit = rand() < 0.6 ? ' LIMIT ' . int(rand 12) : '';
+    $limit = ' LIMIT ' . pick(100, 1001, 5000) if rand() < 0.1;
     $limit .= ' OFFSET ' . int(rand 8) if $limit && rand() < 0.4;
     return ("SELECT $columns FROM %T WHERE $where ORDER BY $order$limit", 1);
 }
@@ -159,11 +178,13 @@ sub run_statements {
     my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
     open(my $script, '>:utf8', "$folder/script") or die $!;
     print $script "PRAGMA encoding = '$encoding';\n.load ./ptable_service\nSELECT pt_service_account('hr') IS NULL;\n",
-      "CREATE VIRTUAL TABLE Remote USING pt_service(n Int32, s String, account=hr, table='$table');\n",
+      "CREATE VIRTUAL TABLE Remote USING pt_service(n Int32, s String, account=hr, table='$table', parallel=${\pick(1, 2, 8, 20)});\n",
       twin_of($rows), ".mode quote\n";
     for my $statement (@statements) {
         for my $name (qw(Remote twin)) {
-            print $script "SELECT 'mark';\n", $statement->[0] =~ s/%T/$name/gr, ";\n";
+            my $condition = $name eq 'Remote' ? 1 : 2;
+            my $sql = $statement->[0] =~ s/\{(.*?)\|(.*?)\}/$condition == 1 ? $1 : $2/egr;
+            print $script "SELECT 'mark';\n", $sql =~ s/%T/$name/gr, ";\n";
         }
     }
     close $script;
@@ -180,7 +201,8 @@ if (!-e $SERVICE_LIBRARY) {
     plan skip_all => 'ptable_service.so is not built';
 }
 for my $set (1 .. $SETS) {
-    my $service = Play::start(@ARGV ? @ARGV : $SERVER);
+    my $dialect = $set % 3 == 0 ? 'azurite' : 'azure';
+    my $service = Play::start(@ARGV ? @ARGV : ($SERVER, '--dialect', $dialect));
     $rows = random_rows();
     load_rows($service, 'Random', $rows);
     if (!@ARGV) {

@@ -12,8 +12,6 @@ SELECT PartitionKey, RowKey FROM Employee WHERE PartitionKey IN ('Sales', 'Marke
 SELECT RowKey FROM Employee WHERE Filter MATCH 'Age eq 34' OR Filter MATCH 'Badge eq 7' ORDER BY RowKey;
 SELECT count(*) FROM Employee WHERE Filter MATCH '';
 SELECT count(*) FROM Employee WHERE Filter MATCH NULL;
-SELECT count(*) FROM Employee WHERE Filter MATCH 'Age gt 30 and';
-SELECT 'on';
 CREATE TABLE wanted(f);
 INSERT INTO wanted VALUES ('Age eq 34'), ('Age eq 46'), ('Age eq 1');
 SELECT f, RowKey FROM wanted JOIN Employee ON Filter = f ORDER BY f;

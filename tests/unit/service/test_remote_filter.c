@@ -50,13 +50,13 @@ static void a_filter_is_sent_as_it_is(void **state)
     close_remote();
 }
 
-/* SQLite may ask again, but not for another filter. */
-static void only_the_service_judges_a_filter(void **state)
+/* SQLite may ask match() again, but not for another filter. */
+static void a_statement_has_one_filter(void **state)
 {
     (void)state;
     static const char refusal[] =
-        "1: ptable: Employee: only the service can judge a Filter: write one Filter MATCH '...' "
-        "for the table, joined to the rest of WHERE by AND, or in the ON of a LEFT JOIN";
+        "1: ptable: Employee: MATCH works only on column Filter in WHERE or ON, with one filter "
+        "per table; write one Filter MATCH '...' there";
     open_remote(answer_all);
     expect_sql(CREATE ")", "");
     expect_sql(
@@ -75,8 +75,8 @@ static void only_the_service_judges_a_filter(void **state)
     expect_sql("SELECT count(*) FROM Employee WHERE Filter IN ('a eq 1', 'b eq 1')",
                "1: ptable: Employee: Filter cannot be one of several (IN, or = with OR between); "
                "write one filter, with or inside");
-    expect_sql("SELECT count(*) FROM Employee WHERE NOT (Filter MATCH 'a eq 1')", refusal);
-    expect_sql("SELECT Filter MATCH 'a eq 1' FROM Employee WHERE PartitionKey = 'p'", refusal);
+    expect_sql("SELECT count(*) FROM Employee WHERE Filter MATCH 'a' AND NOT (Filter MATCH 'b')",
+               refusal);
     expect_sql("SELECT count(*) FROM Employee WHERE Filter MATCH 5",
                "20: ptable: Employee: Filter is a number; give a text, as 'Age gt 30' "
                "(InvalidInput)");
@@ -84,9 +84,49 @@ static void only_the_service_judges_a_filter(void **state)
     expect_sql("INSERT INTO one VALUES (1)", "");
     expect_sql("SELECT count(*) FROM one LEFT JOIN Employee ON Filter MATCH 'a eq 1'", "3\n");
     expect_sql("SELECT count(*) FROM one LEFT JOIN Employee ON 1 WHERE Filter MATCH 'a eq 1'",
-               refusal);
+               "3\n");
+    expect_sql("SELECT count(*) FROM one LEFT JOIN Employee ON PartitionKey = 'z' WHERE Filter "
+               "MATCH 'a eq 1' IS NULL",
+               "1\n");
     expect_sql("SELECT Filter FROM Employee WHERE Filter MATCH 'z eq 0' LIMIT 1", "z eq 0\n");
     expect_sql("SELECT Filter, typeof(Filter) FROM Employee LIMIT 1", "NULL null\n");
+    close_remote();
+}
+
+static char *answer_some(const char *request, int number)
+{
+    bool passes = strstr(request, "RowKey%20eq%20%272%27%20and%20%28good%29") != NULL;
+    if (strstr(request, "good") != NULL && !passes) {
+        return EMPTY_PAGE(NO_MORE);
+    }
+    return answer_all(request, number);
+}
+
+/* Beside an OR of keys, SQLite does not say that there is a filter. */
+static void the_service_is_asked_for_each_row(void **state)
+{
+    (void)state;
+    open_remote(answer_some);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT PartitionKey, RowKey FROM Employee WHERE Filter MATCH 'good' AND "
+               "(PartitionKey = 'p' AND RowKey > '0' OR PartitionKey = 'q' AND RowKey >= '1')",
+               "p 2\n");
+    assert_int_equal(canned_take_requests(), 5);
+    expect_sql("SELECT RowKey, Filter MATCH 'good', Filter MATCH NULL FROM Employee WHERE "
+               "PartitionKey = 'p'",
+               "1 0 0\n2 1 0\n");
+    assert_true(was_sent("$filter=PartitionKey%20eq%20%27p%27%20and%20RowKey%20eq%20%271%27%20and"
+                         "%20%28good%29&$select=PartitionKey%2CRowKey HTTP"));
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND NOT (Filter MATCH 'good')",
+               "1\n");
+    expect_sql("SELECT RowKey, Filter MATCH 5 FROM Employee WHERE PartitionKey = 'p'",
+               "20: ptable: Employee: Filter is a number; give a text, as 'Age gt 30' "
+               "(InvalidInput)");
+    expect_sql("CREATE VIRTUAL TABLE Few USING pt_service(account=hr, max_requests=2)", "");
+    expect_sql("SELECT RowKey FROM Few WHERE PartitionKey = 'p' AND NOT (Filter MATCH 'good')",
+               "1\n1: ptable: Few: the statement needs more than 2 requests, which max_requests "
+               "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
+               "table with a larger max_requests");
     close_remote();
 }
 
@@ -139,8 +179,8 @@ static void filtering_may_run_out_of_memory(void **state)
     static const char *const statements[] = {
         "SELECT count(*) FROM Employee('PartitionKey eq ''p'' and Age gt 3')",
         "SELECT count(*) FROM Employee WHERE Filter MATCH 'Age gt 3' AND PartitionKey = 'p'",
-        "SELECT count(*) FROM Employee WHERE Filter IN ('a eq 1', 'b eq 1')",
         "SELECT count(*) FROM Employee WHERE NOT (Filter MATCH 'a eq 1')",
+        "SELECT count(*) FROM Employee WHERE Filter IN ('a eq 1', 'b eq 1')",
     };
     open_remote(answer_all);
     expect_sql(CREATE ")", "");
@@ -152,7 +192,7 @@ static void filtering_may_run_out_of_memory(void **state)
             int rc = sqlite3_prepare_v2(db, statements[i], -1, &statement, NULL);
             rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
             hit = failing_malloc_disarm();
-            assert_true(rc == (i < 2 ? SQLITE_ROW : SQLITE_ERROR) || (hit && rc == SQLITE_NOMEM));
+            assert_true(rc == (i < 3 ? SQLITE_ROW : SQLITE_ERROR) || (hit && rc == SQLITE_NOMEM));
             sqlite3_finalize(statement);
         }
     }
@@ -163,7 +203,8 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_filter_is_sent_as_it_is),
-        cmocka_unit_test(only_the_service_judges_a_filter),
+        cmocka_unit_test(a_statement_has_one_filter),
+        cmocka_unit_test(the_service_is_asked_for_each_row),
         cmocka_unit_test(a_filter_may_come_from_a_join),
         cmocka_unit_test(a_filter_may_bound_a_scan),
         cmocka_unit_test(a_refused_filter_is_an_error),
