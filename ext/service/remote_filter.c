@@ -85,16 +85,19 @@ static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, 
     return rc;
 }
 
-static int match_remote_row(const pt_remote_row *row, sqlite3_value *argument, bool *passes,
-                            pt_error *error)
+/* Compares with the filter that the service has judged for all rows. */
+static int match_judged(sqlite3_value *argument, sqlite3_value *judged, pt_error *error)
 {
-    pt_slice filter;
-    int rc = pt_filter_text(argument, &filter, error);
-    if (rc != SQLITE_OK || sqlite3_value_type(argument) == SQLITE_NULL) {
-        *passes = false;
-        return rc;
+    const char *asked_text = (const char *)sqlite3_value_text(argument);
+    const char *judged_text = (const char *)sqlite3_value_text(judged);
+    if (asked_text == NULL || judged_text == NULL) {
+        return pt_error_nomem(error);
     }
-    return ask_service(row, filter, passes, error);
+    return strcmp(asked_text, judged_text) == 0
+               ? SQLITE_OK
+               : pt_error_set(error, SQLITE_ERROR,
+                              "MATCH works only on column Filter in WHERE or ON, with one filter "
+                              "per table; write one Filter MATCH '...' there");
 }
 
 void pt_remote_function_match(sqlite3_context *context, int argc, sqlite3_value **argv)
@@ -103,20 +106,15 @@ void pt_remote_function_match(sqlite3_context *context, int argc, sqlite3_value 
     const pt_remote_table *table = sqlite3_user_data(context);
     const pt_remote_row *row = sqlite3_value_pointer(argv[1], PT_REMOTE_ROW_POINTER);
     pt_error error = PT_ERROR_NONE;
-    bool passes = true;
-    int rc = SQLITE_OK;
-    if (row != NULL) {
-        rc = match_remote_row(row, argv[0], &passes, &error);
-    } else if (sqlite3_value_type(argv[1]) == SQLITE_NULL) {
-        return; /* NULL: the row that an outer join adds */
-    } else {
-        const char *asked = (const char *)sqlite3_value_text(argv[0]);
-        const char *judged = (const char *)sqlite3_value_text(argv[1]);
-        if (asked == NULL || judged == NULL || strcmp(asked, judged) != 0) {
-            rc = pt_error_set(&error, SQLITE_ERROR,
-                              "MATCH works only on column Filter in WHERE or ON, with one filter "
-                              "per table; write one Filter MATCH '...' there");
+    pt_slice filter;
+    bool passes = sqlite3_value_type(argv[0]) != SQLITE_NULL;
+    int rc = pt_filter_text(argv[0], &filter, &error);
+    if (rc == SQLITE_OK && passes) {
+        if (row == NULL && sqlite3_value_type(argv[1]) == SQLITE_NULL) {
+            return; /* NULL: the row that an outer join adds */
         }
+        rc = row != NULL ? ask_service(row, filter, &passes, &error)
+                         : match_judged(argv[0], argv[1], &error);
     }
     if (rc != SQLITE_OK) {
         pt_module_fail_function(context, table->config.base.sql_name, &error);

@@ -1,6 +1,6 @@
 #include "service/remote_scan.h"
 
-enum { POINTS_FACTOR = 2, ROUND_MAX = 1 << 20 };
+enum { POINTS_FACTOR = 2 };
 
 bool pt_remote_scan_init(pt_remote_scan *scan, int64_t parallel)
 {
@@ -126,11 +126,7 @@ static int open_stream(pt_remote_scan *scan, const pt_key_span *span, pt_error *
 static void begin_round(pt_remote_scan *scan, const pt_key_span *span)
 {
     int64_t each = pt_stream_is_point(&scan->query, span) ? 1 : PT_PAGE_ENTITIES_MAX;
-    if (scan->round == 0) {
-        scan->round = (scan->query.top + each - 1) / each;
-    } else if (scan->round < ROUND_MAX) {
-        scan->round *= 2;
-    }
+    scan->round = scan->round == 0 ? (scan->query.top + each - 1) / each : scan->round * 2;
     scan->left = scan->round;
 }
 

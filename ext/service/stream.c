@@ -147,11 +147,8 @@ static int describe_page_call(pt_stream *stream, pt_error *error)
         pt_buffer_append_text(&call->path, "()");
     }
     describe_page_query(stream, true, true);
-    if (call->query.size > URL_QUERY_MAX) {
-        describe_page_query(stream, false, true);
-    }
-    if (call->query.size > URL_QUERY_MAX && query->condition.size != 0) {
-        describe_page_query(stream, false, false);
+    for (int left_out = 1; left_out <= 3 && call->query.size > URL_QUERY_MAX; left_out++) {
+        describe_page_query(stream, (left_out & 1) == 0, (left_out & 2) == 0);
     }
     return call->query.size <= URL_QUERY_MAX || query->filter.data == NULL
                ? SQLITE_OK

@@ -43,6 +43,18 @@ static inline void expect_sql(const char *sql, const char *expected)
     sqlite3_free(found);
 }
 
+/* Compares the sentence of a plan of one step. */
+static inline void expect_plan(const char *sql, const char *sentence)
+{
+    sqlite3_stmt *statement = NULL;
+    char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql);
+    assert_int_equal(sqlite3_prepare_v2(db, explain, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_string_equal((const char *)sqlite3_column_text(statement, 3), sentence);
+    sqlite3_finalize(statement);
+    sqlite3_free(explain);
+}
+
 static inline void register_account(const char *credential)
 {
     char *sql = sqlite3_mprintf("SELECT pt_service_account('hr', 'AccountName=hr;%s;TableEndpoint="

@@ -28,18 +28,6 @@ static char *answer_by_path(const char *request, int number)
     return PAGE(NO_MORE, "p", "1", "p", "2", "q", "1");
 }
 
-/* Compares the sentence of a plan of one step. */
-static void expect_plan(const char *sql, const char *sentence)
-{
-    sqlite3_stmt *statement = NULL;
-    char *explain = sqlite3_mprintf("EXPLAIN QUERY PLAN %s", sql);
-    assert_int_equal(sqlite3_prepare_v2(db, explain, -1, &statement, NULL), SQLITE_OK);
-    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
-    assert_string_equal((const char *)sqlite3_column_text(statement, 3), sentence);
-    sqlite3_finalize(statement);
-    sqlite3_free(explain);
-}
-
 static void only_reading_sends_requests(void **state)
 {
     (void)state;

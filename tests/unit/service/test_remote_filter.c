@@ -77,6 +77,8 @@ static void a_statement_has_one_filter(void **state)
                "write one filter, with or inside");
     expect_sql("SELECT count(*) FROM Employee WHERE Filter MATCH 'a' AND NOT (Filter MATCH 'b')",
                refusal);
+    expect_sql("SELECT count(*) FROM Employee WHERE Filter MATCH 'a' AND NOT (Filter MATCH NULL)",
+               "3\n");
     expect_sql("SELECT count(*) FROM Employee WHERE Filter MATCH 5",
                "20: ptable: Employee: Filter is a number; give a text, as 'Age gt 30' "
                "(InvalidInput)");
@@ -140,6 +142,8 @@ static void a_filter_may_come_from_a_join(void **state)
     expect_sql("INSERT INTO wanted VALUES ('a eq 1'), (NULL), ('b eq 2')", "");
     expect_sql("SELECT f, count(*) FROM wanted JOIN Employee ON Filter = f GROUP BY f",
                "a eq 1 3\nb eq 2 3\n");
+    expect_sql("SELECT f, count(*) FROM wanted JOIN Employee ON Filter MATCH f GROUP BY f",
+               "a eq 1 3\nb eq 2 3\n");
     expect_sql("SELECT f, count(*) FROM wanted, Employee(f) GROUP BY f", "a eq 1 3\nb eq 2 3\n");
     assert_true(was_sent("$filter=b%20eq%202&"));
     close_remote();
@@ -180,11 +184,14 @@ static void filtering_may_run_out_of_memory(void **state)
         "SELECT count(*) FROM Employee('PartitionKey eq ''p'' and Age gt 3')",
         "SELECT count(*) FROM Employee WHERE Filter MATCH 'Age gt 3' AND PartitionKey = 'p'",
         "SELECT count(*) FROM Employee WHERE NOT (Filter MATCH 'a eq 1')",
+        "SELECT count(*) FROM Employee WHERE Filter MATCH 'Age gt 3' AND (PartitionKey = 'p' OR "
+        "Filter MATCH ('Age' || ' gt 3'))",
         "SELECT count(*) FROM Employee WHERE Filter IN ('a eq 1', 'b eq 1')",
     };
     open_remote(answer_all);
+    expect_sql("PRAGMA encoding = 'UTF-16'", "");
     expect_sql(CREATE ")", "");
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 5; i++) {
         bool hit = true;
         for (int n = 0; hit; n++) {
             sqlite3_stmt *statement = NULL;
@@ -192,7 +199,7 @@ static void filtering_may_run_out_of_memory(void **state)
             int rc = sqlite3_prepare_v2(db, statements[i], -1, &statement, NULL);
             rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
             hit = failing_malloc_disarm();
-            assert_true(rc == (i < 3 ? SQLITE_ROW : SQLITE_ERROR) || (hit && rc == SQLITE_NOMEM));
+            assert_true(rc == (i < 4 ? SQLITE_ROW : SQLITE_ERROR) || (hit && rc == SQLITE_NOMEM));
             sqlite3_finalize(statement);
         }
     }

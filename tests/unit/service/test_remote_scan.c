@@ -1,6 +1,8 @@
 #include "faults/failing_malloc.h"
 #include "unit/service/remote_database.h"
 
+#include <sys/wait.h>
+
 #define CREATE "CREATE VIRTUAL TABLE Employee USING pt_service(Name String, Age Int32, account=hr"
 
 /* --- A service with partitions a to z of entities 1 to 9 --- */
@@ -123,6 +125,38 @@ static void a_limit_asks_for_what_it_needs(void **state)
     close_remote();
 }
 
+/* A LIMIT that is no number of rows. */
+static void plans_say_how_many_requests_a_limit_needs(void **state)
+{
+    (void)state;
+    static const struct {
+        const char *limit;
+        const char *requests;
+    } cases[] = {
+        {"LIMIT 1000", "about 1 request"},
+        {"LIMIT 1000 OFFSET 1", "about 2 requests"},
+        {"LIMIT -1", "about 1 request for 1000 entities"},
+        {"LIMIT 5000000000", "about 1 request for 1000 entities"},
+        {"LIMIT 10 OFFSET -5", "about 1 request for 1000 entities"},
+        {"LIMIT 10 OFFSET 5000000000", "about 1 request for 1000 entities"},
+    };
+    open_remote(answer_keys);
+    expect_sql(CREATE ")", "");
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        bool offset = strstr(cases[i].limit, "OFFSET") != NULL;
+        char *sql =
+            sqlite3_mprintf("SELECT Age FROM Employee WHERE PartitionKey = 'p' %s", cases[i].limit);
+        char *plan = sqlite3_mprintf("SCAN Employee VIRTUAL TABLE INDEX %d:partition scan: "
+                                     "PartitionKey=?; %s",
+                                     offset ? 1610612737 : 536870913, cases[i].requests);
+        expect_plan(sql, plan);
+        sqlite3_free(sql);
+        sqlite3_free(plan);
+    }
+    assert_int_equal(canned_take_requests(), 0);
+    close_remote();
+}
+
 static void a_limit_of_points_asks_for_as_many(void **state)
 {
     (void)state;
@@ -188,9 +222,17 @@ static void later_pages_are_asked_for_early(void **state)
         int rows;
         int requests;
     } cases[] = {
-        {"", 1, 1},        {"", 2, 2},        {"", 3, 3},        {"", 5, 4},
-        {"", 8, 4},        {"LIMIT 2", 2, 1}, {"LIMIT 3", 1, 2}, {"LIMIT 4 OFFSET 1", 1, 2},
-        {"LIMIT 3", 3, 2}, {"LIMIT 5", 3, 3},
+        {"", 1, 1},
+        {"", 2, 2},
+        {"", 3, 3},
+        {"", 5, 4},
+        {"", 8, 4},
+        {"LIMIT 2", 2, 1},
+        {"LIMIT 3", 1, 2},
+        {"LIMIT 4 OFFSET 1", 1, 2},
+        {"LIMIT 3", 3, 2},
+        {"LIMIT 5", 3, 3},
+        {"AND Name = 'n-6' LIMIT 1", 1, 4},
     };
     for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
         expect_sql("DROP TABLE IF EXISTS base", "");
@@ -280,6 +322,7 @@ static void a_partition_is_not_asked_for_its_key(void **state)
     expect_sql("SELECT hex(EntityKey) FROM Employee WHERE PartitionKey = 'p' LIMIT 1", "700031\n");
     canned_take_requests();
     expect_sql("SELECT count(*) FROM Employee WHERE PartitionKey > 'p'", "1\n");
+    expect_sql("SELECT count(*) FROM Employee WHERE PartitionKey = 'r' || char(7)", "0\n");
     /* The filter might find others. */
     expect_sql("SELECT count(*) FROM Employee('a eq 1) or (b eq 2') WHERE PartitionKey = 'r'",
                "1\n");
@@ -317,6 +360,31 @@ static void long_urls_leave_out_what_they_can(void **state)
                            "service takes about 7500; write a shorter one, or several that are "
                            "joined by OR");
     assert_int_equal(canned_take_requests(), 0);
+    close_remote();
+}
+
+static char *answer_with_long_tokens(const char *request, int number)
+{
+    (void)request;
+    char *token = malloc(8001);
+    memset(token, 't', 8000);
+    token[8000] = 0;
+    char *header = canned_format("x-ms-continuation-NextRowKey: %s\r\n", token);
+    char *reply = PAGE(number == 1 ? header : NO_MORE, "p", number == 1 ? "1" : "2");
+    free(token);
+    free(header);
+    return reply;
+}
+
+/* What the service gives, it takes. */
+static void tokens_may_be_long(void **state)
+{
+    (void)state;
+    open_remote(answer_with_long_tokens);
+    expect_sql(CREATE ")", "");
+    expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p'", "1\n2\n");
+    assert_true(was_sent("%27&$select=RowKey HTTP"));
+    assert_true(was_sent("%27&NextRowKey=ttt"));
     close_remote();
 }
 
@@ -381,6 +449,42 @@ static void statements_may_stop_and_overlap(void **state)
     close_remote();
 }
 
+/* A process that is forked while requests are under way. The child cannot have the replies, and
+ * runs statements of its own. */
+static void a_child_reads_for_itself(void **state)
+{
+    (void)state;
+    static const char all[] = "SELECT PartitionKey || RowKey FROM Employee WHERE PartitionKey IN "
+                              "('a', 'b', 'c')";
+    sqlite3_stmt *statement;
+    open_remote(answer_keys);
+    expect_sql(CREATE ")", "");
+    assert_int_equal(sqlite3_prepare_v2(db, all, -1, &statement, NULL), SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    pid_t child = fork();
+    if (child == 0) {
+        bool first = sqlite3_step(statement) == SQLITE_ROW;
+        bool refused = sqlite3_step(statement) == SQLITE_IOERR;
+        sqlite3_finalize(statement);
+        sqlite3_prepare_v2(db, all, -1, &statement, NULL);
+        int rows = 0;
+        while (sqlite3_step(statement) == SQLITE_ROW) {
+            rows++;
+        }
+        sqlite3_finalize(statement);
+        _exit(first && refused && rows == 6 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    for (int i = 0; i < 5; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    }
+    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+    sqlite3_finalize(statement);
+    close_remote();
+}
+
 /* --- Out of memory --- */
 
 static void reading_may_run_out_of_memory(void **state)
@@ -420,14 +524,17 @@ int main(void)
         cmocka_unit_test(points_are_asked_for_sixteen_at_once),
         cmocka_unit_test(partitions_are_read_eight_at_once_in_order),
         cmocka_unit_test(a_limit_asks_for_what_it_needs),
+        cmocka_unit_test(plans_say_how_many_requests_a_limit_needs),
         cmocka_unit_test(a_limit_of_points_asks_for_as_many),
         cmocka_unit_test(later_pages_are_asked_for_early),
         cmocka_unit_test(max_requests_is_for_pages_that_are_read),
         cmocka_unit_test(rows_may_be_read_slowly),
         cmocka_unit_test(a_partition_is_not_asked_for_its_key),
         cmocka_unit_test(long_urls_leave_out_what_they_can),
+        cmocka_unit_test(tokens_may_be_long),
         cmocka_unit_test(one_failure_ends_all),
         cmocka_unit_test(statements_may_stop_and_overlap),
+        cmocka_unit_test(a_child_reads_for_itself),
         cmocka_unit_test(reading_may_run_out_of_memory),
     };
     failing_malloc_install();
