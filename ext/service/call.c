@@ -162,10 +162,11 @@ static int64_t pause_before_repeating(const pt_call *call, const pt_http_reply *
     return pause / 2 + (int64_t)(chance % (unsigned)(pause / 2 + 1));
 }
 
+/* Several calls may have been refused at the same time: one pause is for all of them. */
 static int repeat(pt_call *call, const pt_http_reply *reply, pt_error *error)
 {
     pt_service *service = call->service;
-    int64_t pause = pause_before_repeating(call, reply);
+    int64_t pause = pause_before_repeating(call, reply) - (pt_http_clock() - reply->arrived);
     pt_call_end(call);
     call->attempts++;
     service->counts.retries++;

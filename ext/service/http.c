@@ -305,6 +305,7 @@ static void note_end(pt_http_call *call, CURLcode result)
     long status = 0;
     curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
     call->over = true;
+    call->reply.arrived = pt_http_clock();
     call->reply.status = (int)status;
     call->reply.problem = call->problem[0] != 0 ? call->problem : curl_easy_strerror(result);
     if (result != CURLE_OK) {

@@ -48,6 +48,7 @@ typedef enum pt_http_outcome {
 typedef struct pt_http_reply {
     pt_http_outcome outcome;
     int status;
+    int64_t arrived;     /* when the call was over, by pt_http_clock */
     pt_buffer headers;   /* of the last reply, as they came */
     pt_buffer body;      /* a NUL follows */
     const char *problem; /* if there is no reply: the reason in libcurl's words */
