@@ -330,6 +330,13 @@ static void drive(pt_http *http)
     }
 }
 
+void pt_http_drive(pt_http *http)
+{
+    if (http->process == getpid() && http->multi != NULL) {
+        drive(http);
+    }
+}
+
 pt_http_call *pt_http_start(pt_http *http, const pt_http_request *request)
 {
     if (!open_pool(http)) {

@@ -71,6 +71,9 @@ pt_http_call *pt_http_start(pt_http *http, const pt_http_request *request);
 int pt_http_wait(pt_http *http, pt_http_call *call, sqlite3 *db, pt_http_reply **reply,
                  pt_error *error);
 
+/* Sends and receives what can be without waiting. Replies come in only while somebody does. */
+void pt_http_drive(pt_http *http);
+
 /* Milliseconds of a clock that nobody sets. */
 int64_t pt_http_clock(void);
 

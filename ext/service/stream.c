@@ -6,6 +6,7 @@
 
 enum {
     FIRST_ABOVE_SURROGATES = 0xEE, /* first byte in UTF-8 */
+    DRIVE_ENTITIES = 64,           /* of a page are read between two looks for the next one */
     URL_QUERY_MAX = 7500, /* of 8 KiB, which services take; endpoint and signature need some */
 };
 
@@ -386,6 +387,9 @@ int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *e
         }
         if (rc != SQLITE_OK) {
             return rc;
+        }
+        if (stream->at % DRIVE_ENTITIES == 0 && stream->call.http != NULL) {
+            pt_http_drive(stream->query->service->http);
         }
         const pt_page_entity *found = &stream->page.entities[stream->at++];
         if (pt_query_holds(&stream->span, stream->query->rows, found->partition, found->row)) {

@@ -39,6 +39,7 @@ static struct {
     pthread_mutex_t lock;
     canned_answer *answer;
     int requests;
+    int sent; /* replies that the client's side has taken, or its buffers have */
     int connections;
     char log[CANNED_LOG_MAX]; /* the requests, one after the other */
     size_t logged;
@@ -113,7 +114,11 @@ static inline void canned_answer_request(int place)
     }
     if (reply == CANNED_CLOSE || !canned_send(canned.open[place].socket, reply)) {
         canned_drop(place);
+        return;
     }
+    pthread_mutex_lock(&canned.lock);
+    canned.sent++;
+    pthread_mutex_unlock(&canned.lock);
 }
 
 static inline void canned_read(int place)
@@ -181,6 +186,7 @@ static inline void canned_start(canned_answer *answer)
     socklen_t size = sizeof address;
     canned.answer = answer;
     canned.requests = 0;
+    canned.sent = 0;
     canned.connections = 0;
     canned.logged = 0;
     canned.log[0] = 0;
@@ -213,6 +219,14 @@ static inline int canned_requests(void)
     int requests = canned.requests;
     pthread_mutex_unlock(&canned.lock);
     return requests;
+}
+
+static inline int canned_sent(void)
+{
+    pthread_mutex_lock(&canned.lock);
+    int sent = canned.sent;
+    pthread_mutex_unlock(&canned.lock);
+    return sent;
 }
 
 static inline int canned_connections(void)

@@ -101,28 +101,45 @@ static void partitions_are_read_eight_at_once_in_order(void **state)
 
 #define PARTITIONS "('a', 'b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j')"
 
+static int counted; /* requests of the connection at the last look */
+
+/* So many requests were sent since the last look, read by the server or not. */
+static void expect_sent(int requests)
+{
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT pt_service_requests() ->> '$.requests'", -1,
+                                        &statement, NULL),
+                     SQLITE_OK);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    int now = sqlite3_column_int(statement, 0);
+    sqlite3_finalize(statement);
+    assert_int_equal(now - counted, requests);
+    counted = now;
+}
+
 static void a_limit_asks_for_what_it_needs(void **state)
 {
     (void)state;
+    counted = 0;
     open_remote(answer_keys);
     expect_sql(CREATE ")", "");
     expect_sql("SELECT PartitionKey, RowKey FROM Employee WHERE PartitionKey IN " PARTITIONS
                " LIMIT 2",
                "a 1\na 2\n");
-    assert_int_equal(canned_take_requests(), 1);
+    expect_sent(1);
     /* One partition, then two, then four. */
     expect_sql("SELECT PartitionKey, RowKey FROM Employee WHERE PartitionKey IN " PARTITIONS
                " LIMIT 1 OFFSET 6",
                "d 1\n");
-    assert_int_equal(canned_take_requests(), 7);
+    expect_sent(7);
     /* As many pages as the rows may be on. */
     expect_sql("SELECT count(*) FROM (SELECT 1 FROM Employee WHERE PartitionKey IN " PARTITIONS
                " LIMIT 2001)",
                "20\n");
-    assert_int_equal(canned_take_requests(), 10);
+    expect_sent(10);
     expect_sql("SELECT EXISTS (SELECT 1 FROM Employee WHERE PartitionKey IN " PARTITIONS ")",
                "1\n");
-    assert_int_equal(canned_take_requests(), 1);
+    expect_sent(1);
     close_remote();
 }
 
@@ -161,23 +178,24 @@ static void plans_say_how_many_requests_a_limit_needs(void **state)
 static void a_limit_of_points_asks_for_as_many(void **state)
 {
     (void)state;
+    counted = 0;
     open_remote(answer_keys);
     expect_sql(CREATE ")", "");
     static const char select[] = "SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND RowKey "
                                  "IN (1, 2, 3, 4, 5, 6, 7, 8, 9, 'none', 'so') LIMIT ";
     char *sql = sqlite3_mprintf("%s 3", select);
     expect_sql(sql, "1\n2\n3\n");
-    assert_int_equal(canned_take_requests(), 3);
+    expect_sent(3);
     sqlite3_free(sql);
     sql = sqlite3_mprintf("%s 2 OFFSET 8", select);
     expect_sql(sql, "9\n");
-    assert_int_equal(canned_take_requests(), 11);
+    expect_sent(11);
     sqlite3_free(sql);
     /* SQLite rejects entities: the next ones come in twice as many requests. */
     expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND RowKey IN (1, 2, 3, 4, 5, "
                "6, 7, 8, 9) AND Age = 4 LIMIT 1",
                "4\n");
-    assert_int_equal(canned_take_requests(), 7);
+    expect_sent(7);
     close_remote();
 }
 
@@ -274,6 +292,55 @@ static void max_requests_is_for_pages_that_are_read(void **state)
         "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the table with "
         "a larger max_requests");
     assert_int_equal(canned_take_requests(), 2);
+    close_remote();
+}
+
+enum { MANY = 6000 };
+
+/* Many entities, and then one that is longer than what the system keeps of a reply. */
+static char *answer_with_a_large_page(const char *request, int number)
+{
+    (void)request;
+    char *body = malloc(13 << 20);
+    char *end = body + sprintf(body, "{\"value\":[");
+    if (number == 1) {
+        for (int i = 0; i < MANY; i++) {
+            end += sprintf(end, "%s{\"RowKey\":\"%04d\"}", i > 0 ? "," : "", i);
+        }
+    } else {
+        end += sprintf(end, "{\"RowKey\":\"x\",\"Name\":\"");
+        memset(end, 'n', 12 << 20);
+        end += 12 << 20;
+        end += sprintf(end, "\"}");
+    }
+    strcpy(end, "]}");
+    char *reply = canned_reply(200, number == 1 ? TOKEN("t", "r") : NO_MORE, body);
+    free(body);
+    return reply;
+}
+
+/* The rows of a page may take their time. The next page comes in meanwhile. */
+static void a_page_comes_while_rows_are_read(void **state)
+{
+    (void)state;
+    open_remote(answer_with_a_large_page);
+    expect_sql(CREATE ")", "");
+    sqlite3_stmt *statement;
+    assert_int_equal(sqlite3_prepare_v2(db,
+                                        "SELECT length(Name) FROM Employee WHERE PartitionKey "
+                                        "= 'p'",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < MANY; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+        if (i > MANY / 2 && i % 64 == 0 && canned_sent() < 2) {
+            usleep(20000);
+        }
+    }
+    assert_int_equal(canned_sent(), 2);
+    assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    assert_int_equal(sqlite3_column_int(statement, 0), 12 << 20);
+    sqlite3_finalize(statement);
     close_remote();
 }
 
@@ -548,6 +615,7 @@ int main(void)
         cmocka_unit_test(a_limit_of_points_asks_for_as_many),
         cmocka_unit_test(later_pages_are_asked_for_early),
         cmocka_unit_test(max_requests_is_for_pages_that_are_read),
+        cmocka_unit_test(a_page_comes_while_rows_are_read),
         cmocka_unit_test(rows_may_be_read_slowly),
         cmocka_unit_test(a_partition_is_not_asked_for_its_key),
         cmocka_unit_test(long_urls_leave_out_what_they_can),
