@@ -332,7 +332,7 @@ static void drive(pt_http *http)
 
 void pt_http_drive(pt_http *http)
 {
-    if (http->process == getpid() && http->multi != NULL) {
+    if (http->process == getpid()) {
         drive(http);
     }
 }

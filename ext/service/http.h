@@ -71,7 +71,8 @@ pt_http_call *pt_http_start(pt_http *http, const pt_http_request *request);
 int pt_http_wait(pt_http *http, pt_http_call *call, sqlite3 *db, pt_http_reply **reply,
                  pt_error *error);
 
-/* Sends and receives what can be without waiting. Replies come in only while somebody does. */
+/* Sends and receives what can be without waiting, if a call is under way. Replies come in only
+ * while somebody does. */
 void pt_http_drive(pt_http *http);
 
 /* Milliseconds of a clock that nobody sets. */

@@ -572,6 +572,38 @@ static void a_child_reads_for_itself(void **state)
     close_remote();
 }
 
+/* Its parent receives the next page. */
+static void a_child_keeps_the_page_that_has_come(void **state)
+{
+    (void)state;
+    sqlite3_stmt *statement;
+    open_remote(answer_with_a_large_page);
+    expect_sql(CREATE ")", "");
+    assert_int_equal(sqlite3_prepare_v2(db, "SELECT RowKey FROM Employee WHERE PartitionKey = 'p'",
+                                        -1, &statement, NULL),
+                     SQLITE_OK);
+    for (int i = 0; i < MANY / 2 + 2; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    }
+    pid_t child = fork();
+    if (child == 0) {
+        int rows = 0;
+        while (rows < 100 && sqlite3_step(statement) == SQLITE_ROW) {
+            rows++;
+        }
+        _exit(rows == 100 ? 0 : 1);
+    }
+    int status;
+    assert_int_equal(waitpid(child, &status, 0), child);
+    assert_int_equal(status, 0);
+    for (int i = MANY / 2 + 2; i < MANY + 1; i++) {
+        assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
+    }
+    assert_int_equal(sqlite3_step(statement), SQLITE_DONE);
+    sqlite3_finalize(statement);
+    close_remote();
+}
+
 /* --- Out of memory --- */
 
 static void reading_may_run_out_of_memory(void **state)
@@ -624,6 +656,7 @@ int main(void)
         cmocka_unit_test(one_pause_is_for_all),
         cmocka_unit_test(statements_may_stop_and_overlap),
         cmocka_unit_test(a_child_reads_for_itself),
+        cmocka_unit_test(a_child_keeps_the_page_that_has_come),
         cmocka_unit_test(reading_may_run_out_of_memory),
     };
     failing_malloc_install();
