@@ -86,14 +86,13 @@ static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, 
 }
 
 /* Compares with the filter that the service has judged for all rows. */
-static int match_judged(sqlite3_value *argument, sqlite3_value *judged, pt_error *error)
+static int match_judged(pt_slice filter, sqlite3_value *judged, pt_error *error)
 {
-    const char *asked_text = (const char *)sqlite3_value_text(argument);
-    const char *judged_text = (const char *)sqlite3_value_text(judged);
-    if (asked_text == NULL || judged_text == NULL) {
+    const unsigned char *text = sqlite3_value_text(judged);
+    if (text == NULL) {
         return pt_error_nomem(error);
     }
-    return strcmp(asked_text, judged_text) == 0
+    return pt_slice_equal(filter, pt_slice_of(text, (size_t)sqlite3_value_bytes(judged)))
                ? SQLITE_OK
                : pt_error_set(error, SQLITE_ERROR,
                               "MATCH works only on column Filter in WHERE or ON, with one filter "
@@ -114,7 +113,7 @@ void pt_remote_function_match(sqlite3_context *context, int argc, sqlite3_value 
             return; /* NULL: the row that an outer join adds */
         }
         rc = row != NULL ? ask_service(row, filter, &passes, &error)
-                         : match_judged(argv[0], argv[1], &error);
+                         : match_judged(filter, argv[1], &error);
     }
     if (rc != SQLITE_OK) {
         pt_module_fail_function(context, table->config.base.sql_name, &error);

@@ -154,13 +154,12 @@ static bool add_limited_requests(sqlite3_str *text, sqlite3_index_info *info, un
 {
     int64_t limit = limit_value(info, SQLITE_INDEX_CONSTRAINT_LIMIT, -1);
     int64_t offset = limit_value(info, SQLITE_INDEX_CONSTRAINT_OFFSET, 0);
-    if ((bits & PT_REMOTE_LIMIT) == 0 || limit < 0 || limit > INT32_MAX || offset < 0 ||
-        offset > INT32_MAX) {
+    if ((bits & PT_REMOTE_LIMIT) == 0 || limit < 0 || offset < 0) {
         return false;
     }
-    int64_t each = pt_plan_finds_points(bits) ? 1 : PT_PAGE_ENTITIES_MAX;
-    int64_t requests = (limit + offset + each - 1) / each;
-    sqlite3_str_appendf(text, "about %lld request%s", (long long)requests,
+    uint64_t each = pt_plan_finds_points(bits) ? 1 : PT_PAGE_ENTITIES_MAX;
+    uint64_t requests = ((uint64_t)limit + (uint64_t)offset + each - 1) / each;
+    sqlite3_str_appendf(text, "about %llu request%s", (unsigned long long)requests,
                         requests == 1 ? "" : "s");
     return true;
 }
