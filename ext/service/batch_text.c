@@ -65,7 +65,7 @@ void pt_batch_append(pt_buffer *body, const pt_account *account, const char *tab
 /* --- Reading --- */
 
 /* Moves `rest` to behind the next status line, whatever comes before it. Returns its status; 0:
- * there is none. */
+ * there is none; -1: it cannot be read. */
 static int next_status(pt_slice *rest)
 {
     static const char mark[] = "HTTP/1.1 ";
@@ -79,7 +79,7 @@ static int next_status(pt_slice *rest)
     int64_t status;
     bool read = rest->size > STATUS_DIGITS &&
                 pt_integer_parse(pt_slice_of(at, STATUS_DIGITS), &status) && status >= 100;
-    return read ? (int)status : 0;
+    return read ? (int)status : -1;
 }
 
 /* Makes the refused operation's part the reply: the status line ends at the first line end, the

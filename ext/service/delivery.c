@@ -249,21 +249,19 @@ static int ask_witness(const pt_delivery *delivery, size_t place, delivery_fate 
     return rc;
 }
 
-/* Finds out whether a request that may have been done has been. It is done as a whole, so an entity
- * that it writes tells the fate of all. An entity that is gone may have been deleted by another
- * program: a request of deletes only is done if all its entities are gone. */
+/* Finds out whether a request that may have been done has been. It is done as a whole, so one
+ * entity that is surely as before tells the fate of all. But one that is as it was sent does not:
+ * another program may have written the same, or deleted what the request deletes. It is done if all
+ * are. */
 static int find_fate(const pt_delivery *delivery, delivery_fate *fate, pt_error *error)
 {
-    const pt_remote_operations *operations = delivery->operations;
     int rc = SQLITE_OK;
-    for (size_t i = 0; i < operations->count; i++) {
-        if (operations->kept[i].operation.mode != PT_WRITE_DELETE) {
-            return ask_witness(delivery, i, fate, error);
-        }
-    }
     *fate = FATE_DONE;
-    for (size_t i = 0; rc == SQLITE_OK && *fate == FATE_DONE && i < operations->count; i++) {
-        rc = ask_witness(delivery, i, fate, error);
+    for (size_t i = 0; rc == SQLITE_OK && *fate != FATE_NOT_DONE && i < delivery->operations->count;
+         i++) {
+        delivery_fate one = FATE_DONE;
+        rc = ask_witness(delivery, i, &one, error);
+        *fate = one != FATE_DONE ? one : *fate;
     }
     return rc;
 }
@@ -359,7 +357,7 @@ static int fail_in_doubt(const pt_delivery *delivery, const pt_http_reply *reply
                         "account %Q, table %Q: %s; the change may have been applied: look before "
                         "you repeat it",
                         delivery->target.account, delivery->target.table,
-                        secret ? "no reply" : problem);
+                        secret || problem[0] == 0 ? "no reply that tells what was done" : problem);
 }
 
 /* --- Receiving --- */

@@ -191,11 +191,13 @@ bool pt_reply_date(const pt_http_reply *reply, int64_t *seconds)
     }
     memcpy(text, date.data, date.size);
     text[date.size] = 0;
-    time_t theirs = curl_getdate(text, NULL);
-    if (theirs >= 0) {
-        *seconds = (int64_t)theirs;
+    const int64_t end_of_9999 = INT64_C(253402300800);
+    int64_t theirs = curl_getdate(text, NULL);
+    bool sensible = theirs >= 0 && theirs < end_of_9999;
+    if (sensible) {
+        *seconds = theirs;
     }
-    return theirs >= 0;
+    return sensible;
 }
 
 /* Minutes that this machine's clock is ahead of the service's. */

@@ -10,11 +10,12 @@
 #include "entity/key.h"
 #include "fixtures/json_text.h"
 #include "fuzz/fuzz.h"
+#include "service/batch_text.h"
 #include "service/page.h"
 #include "service/reply.h"
 #include "value/json_write.h"
 
-enum { REFUSAL = PT_PAGE_OF_ONE + 1, CHOICES };
+enum { REFUSAL = PT_PAGE_OF_ONE + 1, BATCH, CHOICES };
 
 static bool is_utf8(pt_slice text)
 {
@@ -107,6 +108,9 @@ static void check_refusal(pt_http_reply *reply, int status)
 
 static void check_headers(const pt_http_reply *reply)
 {
+    int64_t date = 0;
+    must_hold(!pt_reply_date(reply, &date) || (date >= 0 && date < INT64_MAX / 10000000),
+              "a date is a time");
     static const char *const names[] = {"Date", "Retry-After",
                                         "x-ms-continuation-NextPartitionKey"};
     for (size_t i = 0; i < sizeof names / sizeof names[0]; i++) {
@@ -116,6 +120,37 @@ static void check_headers(const pt_http_reply *reply)
                           value.data + value.size <= reply->headers.data + reply->headers.size,
                       "a value is part of the headers");
         }
+    }
+}
+
+/* --- Batches --- */
+
+/* How often the text stands in the bytes. */
+static size_t count_text(pt_slice bytes, const char *text)
+{
+    size_t count = 0;
+    for (size_t i = 0; i + strlen(text) <= bytes.size; i++) {
+        count += memcmp(bytes.data + i, text, strlen(text)) == 0;
+    }
+    return count;
+}
+
+static void check_batch(pt_http_reply *reply, unsigned count)
+{
+    size_t done = count_text(pt_buffer_slice(&reply->body), "HTTP/1.1 2");
+    size_t all = count_text(pt_buffer_slice(&reply->body), "HTTP/1.1 ");
+    reply->status = 202;
+    pt_batch_unwrap(reply, count);
+    if (reply->outcome != PT_HTTP_REPLIED) {
+        must_hold(reply->outcome == PT_HTTP_LOST, "nobody knows what became of it");
+        return;
+    }
+    bool success = reply->status / 100 == 2;
+    must_hold(!success || (done == count && all == count), "each operation is done");
+    must_hold(success || reply->status >= 400, "a refusal is one");
+    if (!success) {
+        check_headers(reply);
+        check_refusal(reply, reply->status - 300);
     }
 }
 
@@ -145,6 +180,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     check_headers(&reply);
     if (choice % CHOICES == REFUSAL) {
         check_refusal(&reply, (int)choice);
+    } else if (choice % CHOICES == BATCH) {
+        check_batch(&reply, choice / CHOICES % 4 + 1);
     } else {
         check_page(&reply.body, (pt_page_kind)(choice % CHOICES));
     }
