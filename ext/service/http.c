@@ -384,9 +384,18 @@ void pt_http_end(pt_http *http, pt_http_call *call)
 
 /* --- Waiting --- */
 
-/* Waits until something happens, at most for some time. */
+/* Waits until something happens, at most for some time. Once it was interrupted, a statement with
+ * many calls does not wait for each of them. */
 static int wait_a_little(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *error)
 {
+    int64_t now = pt_http_clock();
+    if (now - http->checked >= POLL_MILLISECONDS) {
+        int rc = pt_interruption_check(db, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        http->checked = now;
+    }
     if (milliseconds > POLL_MILLISECONDS) {
         milliseconds = POLL_MILLISECONDS;
     }
@@ -395,12 +404,7 @@ static int wait_a_little(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_er
         return pt_error_nomem(error);
     }
     drive(http);
-    int64_t now = pt_http_clock();
-    if (now - http->checked < POLL_MILLISECONDS) {
-        return SQLITE_OK;
-    }
-    http->checked = now;
-    return pt_interruption_check(db, error);
+    return SQLITE_OK;
 }
 
 static int refuse_other_process(pt_error *error)

@@ -167,8 +167,12 @@ static void another_thread_may_interrupt(void **state)
     static const char *const statements[] = {
         ALL, "SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey IN ('1', '2', '3')",
         "SELECT * FROM pt_service_tables",
-        "INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'New')"};
+        "INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'New')",
+        "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n LIMIT 5000) "
+        "INSERT INTO Load(PartitionKey, RowKey) SELECT x % 50, x FROM n"};
     open_employees(never_answer);
+    expect_sql("CREATE VIRTUAL TABLE Load USING pt_service(account=hr, batch=split, parallel=64)",
+               "");
     for (size_t i = 0; i < sizeof statements / sizeof statements[0]; i++) {
         int64_t shortest = INT64_MAX;
         for (int again = 0; again < 5 && shortest > 200; again++) {

@@ -39,6 +39,13 @@ static const char *const schema[][3] = {
      "SELECT 1; END"},
     {"trigger", "OnDelete",
      "CREATE TRIGGER OnDelete BEFORE DELETE ON Plain BEGIN DELETE FROM pt_service_tables; END"},
+    {"trigger", "Writing",
+     "CREATE TRIGGER Writing AFTER INSERT ON Other BEGIN INSERT INTO Remote(PartitionKey, RowKey) "
+     "VALUES ('p', new.b); END"},
+    {"trigger", "Changing",
+     "CREATE TRIGGER Changing AFTER UPDATE ON Other BEGIN UPDATE Remote SET Age = 1; END"},
+    {"trigger", "Deleting",
+     "CREATE TRIGGER Deleting AFTER DELETE ON Other BEGIN DELETE FROM Remote; END"},
     {"trigger", "Instead",
      "CREATE TRIGGER Instead INSTEAD OF INSERT ON Seen BEGIN INSERT INTO "
      "pt_service_tables(Account, TableName) VALUES ('hr', 'Made'); END"},
@@ -52,6 +59,18 @@ static const char *const plain_tables[] = {
     "INSERT INTO Other VALUES (1, 2), (2, 3)",
     "CREATE INDEX OtherB ON Other(b)",
 };
+
+/* The table that an entry of the schema belongs to. */
+static const char *table_of(size_t i)
+{
+    const char *on = strstr(schema[i][2], " ON ");
+    if (strcmp(schema[i][0], "trigger") != 0) {
+        return schema[i][1];
+    }
+    return strncmp(on, " ON Seen", 8) == 0    ? "Seen"
+           : strncmp(on, " ON Other", 9) == 0 ? "Other"
+                                              : "Plain";
+}
 
 static char path[] = "/tmp/pt_schema_XXXXXX";
 
@@ -69,11 +88,7 @@ static void make_database(void)
                      SQLITE_OK);
     for (size_t i = 0; i < COUNT(schema); i++) {
         char *sql = sqlite3_mprintf("INSERT INTO sqlite_schema VALUES (%Q, %Q, %Q, 0, %Q)",
-                                    schema[i][0], schema[i][1],
-                                    strcmp(schema[i][0], "trigger") != 0   ? schema[i][1]
-                                    : strcmp(schema[i][1], "Instead") == 0 ? "Seen"
-                                                                           : "Plain",
-                                    schema[i][2]);
+                                    schema[i][0], schema[i][1], table_of(i), schema[i][2]);
         assert_int_equal(sqlite3_exec(made, sql, NULL, NULL, NULL), SQLITE_OK);
         sqlite3_free(sql);
     }
@@ -141,6 +156,10 @@ static void what_looks_at_a_database_sends_nothing(void **state)
         "EXPLAIN DELETE FROM Remote",
         "EXPLAIN INSERT INTO Remote(PartitionKey, RowKey) VALUES ('p', 'r')",
         "EXPLAIN DELETE FROM pt_service_tables",
+        "EXPLAIN UPDATE Remote SET Age = 1",
+        "BEGIN",
+        "INSERT INTO Remote(PartitionKey, RowKey) VALUES ('p', 'r')",
+        "ROLLBACK",
         "CREATE TABLE Copy AS SELECT * FROM Remote WHERE 0",
         "SELECT * FROM Remote LIMIT 0",
         "SELECT * FROM Remote WHERE PartitionKey = NULL",
@@ -184,6 +203,10 @@ static void views_and_triggers_are_refused(void **state)
         "INSERT INTO Plain VALUES (3, 4)",
         "UPDATE Plain SET a = 5",
         "DELETE FROM Plain",
+        "INSERT INTO Other VALUES (7, 8)",
+        "UPDATE Other SET b = 5",
+        "DELETE FROM Other",
+        "REPLACE INTO Other VALUES (1, 5)",
         "INSERT INTO Seen(RowKey) VALUES (1)",
         "SELECT * FROM Other WHERE a IN (SELECT RowKey FROM Seen)",
     };
