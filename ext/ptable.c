@@ -5,8 +5,6 @@
 SQLITE_EXTENSION_INIT1
 
 #include <dlfcn.h>
-#include <pthread.h>
-#include <stdatomic.h>
 
 #include "catalog/admin.h"
 #include "catalog/batches.h"
@@ -18,6 +16,7 @@ SQLITE_EXTENSION_INIT1
 #include "functions/functions.h"
 #include "lmdb/engine.h"
 #include "module/companion.h"
+#include "module/loading.h"
 #include "ptable.h"
 #include "queue/functions.h"
 #include "queue/queue_module.h"
@@ -25,6 +24,8 @@ SQLITE_EXTENSION_INIT1
 #include "transaction/connection.h"
 
 enum { OLDEST_SQLITE = 3040000 };
+
+static const char library_name[] = "ptable";
 
 static const pt_tvf *const table_functions[] = {&pt_tvf_partitions, &pt_tvf_properties,
                                                 &pt_tvf_batches,    &pt_tvf_stores,
@@ -81,23 +82,13 @@ static const char *find_other_copy(void)
     return known && first.dli_fbase != own.dli_fbase ? first.dli_fname : NULL;
 }
 
-static int fail_load(int rc, pt_error *error, char **message)
-{
-    if (message != NULL) {
-        *message = sqlite3_mprintf("ptable: %s",
-                                   error->message != NULL ? error->message : sqlite3_errstr(rc));
-    }
-    pt_error_clear(error);
-    return rc;
-}
-
 static int load_into(sqlite3 *db, char **message)
 {
     pt_error error = PT_ERROR_NONE;
     if (sqlite3_libversion_number() < OLDEST_SQLITE) {
         pt_error_set(&error, SQLITE_ERROR, "needs SQLite 3.40.0 or newer, this is %s",
                      sqlite3_libversion());
-        return fail_load(SQLITE_ERROR, &error, message);
+        return pt_loading_fail(library_name, SQLITE_ERROR, &error, message);
     }
     /* Modules that are registered again would not know the transactions and tables of the first
      * ones. */
@@ -105,7 +96,7 @@ static int load_into(sqlite3 *db, char **message)
     bool functions;
     int rc = pt_companion_is_registered(db, &registered, &functions);
     if (rc != SQLITE_OK) {
-        return fail_load(rc, &error, message);
+        return pt_loading_fail(library_name, rc, &error, message);
     }
     if (registered) {
         return SQLITE_OK;
@@ -116,63 +107,22 @@ static int load_into(sqlite3 *db, char **message)
             &error, SQLITE_ERROR,
             "this process has already loaded another copy of the extension, %Q; load that one",
             other_copy);
-        return fail_load(SQLITE_ERROR, &error, message);
+        return pt_loading_fail(library_name, SQLITE_ERROR, &error, message);
     }
     pt_connection *connection = pt_connection_new(db, &pt_lmdb_engine);
     if (connection == NULL) {
-        return fail_load(SQLITE_NOMEM, &error, message);
+        return pt_loading_fail(library_name, SQLITE_NOMEM, &error, message);
     }
     rc = register_all(db, connection, functions, &error);
     pt_connection_release(connection);
-    return rc == SQLITE_OK ? rc : fail_load(rc, &error, message);
+    return rc == SQLITE_OK ? rc : pt_loading_fail(library_name, rc, &error, message);
 }
-
-#ifndef SQLITE_CORE
-
-/* --- The SQLite library --- */
-
-static _Atomic(const sqlite3_api_routines *) first_api;
-static pthread_once_t api_once = PTHREAD_ONCE_INIT;
-
-static void use_first_api(void)
-{
-    SQLITE_EXTENSION_INIT2(atomic_load(&first_api));
-}
-
-/*
- * True if these are the SQLite functions that this library calls. A process may have two SQLite
- * libraries, one of the system and one from a language's package, and neither can use connections
- * of the other.
- */
-static bool is_first_api(const sqlite3_api_routines *api)
-{
-    const sqlite3_api_routines *none = NULL;
-    atomic_compare_exchange_strong(&first_api, &none, api);
-    pthread_once(&api_once, use_first_api);
-    return sqlite3_api == api;
-}
-
-/* The other SQLite library frees the text, so it must allocate it too. */
-static int refuse_other_api(const sqlite3_api_routines *api, char **message)
-{
-    Dl_info first = {0};
-    if (message == NULL) {
-        return SQLITE_ERROR;
-    }
-    dladdr(sqlite3_api, &first);
-    *message = api->mprintf("ptable: this process has already loaded the extension into another "
-                            "SQLite library, %Q; load it only into connections of that library",
-                            first.dli_fname);
-    return *message != NULL ? SQLITE_ERROR : SQLITE_NOMEM;
-}
-
-#endif
 
 int sqlite3_ptable_init(sqlite3 *db, char **message, const sqlite3_api_routines *api)
 {
 #ifndef SQLITE_CORE
-    if (!is_first_api(api)) {
-        return refuse_other_api(api, message);
+    if (!pt_loading_uses(api)) {
+        return pt_loading_refuse(library_name, api, message);
     }
 #endif
     (void)api;

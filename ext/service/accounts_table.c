@@ -1,13 +1,8 @@
 #include "service/accounts_table.h"
 
-#include "service/service.h"
+#include "service/vtab.h"
 
 enum { ACCOUNTS_NAME, ACCOUNTS_ENDPOINT, ACCOUNTS_CREDENTIAL };
-
-typedef struct accounts_table {
-    sqlite3_vtab base;
-    pt_service *service;
-} accounts_table;
 
 typedef struct accounts_cursor {
     sqlite3_vtab_cursor base;
@@ -26,23 +21,8 @@ static int accounts_connect(sqlite3 *db, void *service, int argc, const char *co
     (void)argc;
     (void)argv;
     (void)message;
-    int rc =
-        sqlite3_declare_vtab(db, "CREATE TABLE x(Account TEXT, Endpoint TEXT, Credential TEXT)");
-    accounts_table *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
-    if (table == NULL) {
-        return rc == SQLITE_OK ? SQLITE_NOMEM : rc;
-    }
-    *table = (accounts_table){.service = service};
-    pt_service_retain(table->service);
-    *vtab = &table->base;
-    return SQLITE_OK;
-}
-
-static int accounts_disconnect(sqlite3_vtab *vtab)
-{
-    pt_service_release(((accounts_table *)vtab)->service);
-    sqlite3_free(vtab);
-    return SQLITE_OK;
+    return pt_service_vtab_connect(
+        db, service, "CREATE TABLE x(Account TEXT, Endpoint TEXT, Credential TEXT)", vtab);
 }
 
 static int accounts_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
@@ -59,7 +39,7 @@ static int accounts_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     if (cursor == NULL) {
         return SQLITE_NOMEM;
     }
-    *cursor = (accounts_cursor){.service = ((accounts_table *)vtab)->service};
+    *cursor = (accounts_cursor){.service = ((pt_service_vtab *)vtab)->service};
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -118,7 +98,7 @@ static int accounts_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
 const sqlite3_module pt_accounts_module = {
     .xConnect = accounts_connect,
     .xBestIndex = accounts_best_index,
-    .xDisconnect = accounts_disconnect,
+    .xDisconnect = pt_service_vtab_disconnect,
     .xOpen = accounts_open,
     .xClose = accounts_close,
     .xFilter = accounts_filter,

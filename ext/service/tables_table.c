@@ -6,6 +6,7 @@
 #include "service/config.h"
 #include "service/page.h"
 #include "service/query_text.h"
+#include "service/vtab.h"
 
 enum { TABLES_ACCOUNT, TABLES_NAME, TABLES_KEY };
 
@@ -13,14 +14,9 @@ enum { REQUEST_SECONDS = 30, REQUEST_RETRIES = 3 };
 
 static const char tables_name[] = "pt_service_tables";
 
-typedef struct service_tables {
-    sqlite3_vtab base;
-    pt_service *service;
-} service_tables;
-
 typedef struct service_tables_cursor {
     sqlite3_vtab_cursor base;
-    service_tables *table;
+    pt_service_vtab *table;
     char *account;   /* the only one to list, or NULL */
     size_t next;     /* the account after the current one, among those of the service */
     char *current;   /* the account whose tables are listed, or NULL */
@@ -35,7 +31,7 @@ static service_tables_cursor *service_tables_cursor_of(sqlite3_vtab_cursor *curs
     return (service_tables_cursor *)cursor;
 }
 
-static int fail_tables(service_tables *table, pt_error *error)
+static int fail_tables(pt_service_vtab *table, pt_error *error)
 {
     return pt_module_fail(&table->base.zErrMsg, tables_name, error);
 }
@@ -58,25 +54,13 @@ static int tables_connect(sqlite3 *db, void *service, int argc, const char *cons
     if (sqlite3_stricmp(argv[2], tables_name) != 0) {
         return refuse_other_name(argv[2], message);
     }
-    int rc = sqlite3_declare_vtab(db, "CREATE TABLE x(Account TEXT, TableName TEXT COLLATE NOCASE, "
-                                      "TableKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID");
-    service_tables *table = rc == SQLITE_OK ? sqlite3_malloc64(sizeof *table) : NULL;
-    if (table == NULL) {
-        return rc == SQLITE_OK ? SQLITE_NOMEM : rc;
-    }
+    int rc = pt_service_vtab_connect(db, service,
+                                     "CREATE TABLE x(Account TEXT, TableName TEXT COLLATE NOCASE, "
+                                     "TableKey BLOB HIDDEN PRIMARY KEY) WITHOUT ROWID",
+                                     vtab);
     sqlite3_vtab_config(db, SQLITE_VTAB_DIRECTONLY);
     sqlite3_vtab_config(db, SQLITE_VTAB_CONSTRAINT_SUPPORT, 1);
-    *table = (service_tables){.service = service};
-    pt_service_retain(table->service);
-    *vtab = &table->base;
-    return SQLITE_OK;
-}
-
-static int tables_disconnect(sqlite3_vtab *vtab)
-{
-    pt_service_release(((service_tables *)vtab)->service);
-    sqlite3_free(vtab);
-    return SQLITE_OK;
+    return rc;
 }
 
 /* Account = 'hr' lists the tables of one account. SQLite checks it again, in the case of its
@@ -105,7 +89,7 @@ static int tables_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
     if (cursor == NULL) {
         return SQLITE_NOMEM;
     }
-    *cursor = (service_tables_cursor){.table = (service_tables *)vtab};
+    *cursor = (service_tables_cursor){.table = (pt_service_vtab *)vtab};
     *out = &cursor->base;
     return SQLITE_OK;
 }
@@ -293,7 +277,7 @@ static int tables_rowid(sqlite3_vtab_cursor *cursor, sqlite3_int64 *rowid)
 
 /* --- INSERT and DELETE --- */
 
-static int create_service_table(service_tables *table, const char *account, const char *name,
+static int create_service_table(pt_service_vtab *table, const char *account, const char *name,
                                 pt_error *error)
 {
     pt_call call;
@@ -311,7 +295,7 @@ static int create_service_table(service_tables *table, const char *account, cons
     return rc;
 }
 
-static int delete_service_table(service_tables *table, const char *account, const char *name,
+static int delete_service_table(pt_service_vtab *table, const char *account, const char *name,
                                 pt_error *error)
 {
     pt_call call;
@@ -326,7 +310,7 @@ static int delete_service_table(service_tables *table, const char *account, cons
     return rc;
 }
 
-static int insert_row(service_tables *table, sqlite3_value **columns, pt_error *error)
+static int insert_row(pt_service_vtab *table, sqlite3_value **columns, pt_error *error)
 {
     const char *account = (const char *)sqlite3_value_text(columns[TABLES_ACCOUNT]);
     const char *name = (const char *)sqlite3_value_text(columns[TABLES_NAME]);
@@ -339,7 +323,7 @@ static int insert_row(service_tables *table, sqlite3_value **columns, pt_error *
 }
 
 /* The key is Account 00 TableName. */
-static int delete_row_of(service_tables *table, sqlite3_value *key, pt_error *error)
+static int delete_row_of(pt_service_vtab *table, sqlite3_value *key, pt_error *error)
 {
     pt_slice account;
     pt_slice name;
@@ -356,7 +340,7 @@ static int delete_row_of(service_tables *table, sqlite3_value *key, pt_error *er
 
 static int tables_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3_int64 *rowid)
 {
-    service_tables *table = (service_tables *)vtab;
+    pt_service_vtab *table = (pt_service_vtab *)vtab;
     pt_error error = PT_ERROR_NONE;
     int rc;
     if (argc == 1) {
@@ -377,7 +361,7 @@ static int tables_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sql
 const sqlite3_module pt_service_tables_module = {
     .xConnect = tables_connect,
     .xBestIndex = tables_best_index,
-    .xDisconnect = tables_disconnect,
+    .xDisconnect = pt_service_vtab_disconnect,
     .xOpen = tables_open,
     .xClose = tables_close,
     .xFilter = tables_filter,
