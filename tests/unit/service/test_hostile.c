@@ -249,8 +249,14 @@ static void pages_without_end_can_be_interrupted(void **state)
         sqlite3_progress_handler(db, 0, NULL, NULL);
         assert_true(milliseconds() - interrupt_time < 2000);
     }
+    close_remote();
+}
+
+static void pages_without_end_are_limited(void **state)
+{
+    (void)state;
+    open_remote(answer_with_empty_pages);
     expect_sql("CREATE VIRTUAL TABLE Few USING pt_service(account=hr, max_requests=20)", "");
-    canned_take_requests();
     assert_int_equal(
         sqlite3_exec(db, "SELECT * FROM Few WHERE PartitionKey = 'p'", NULL, NULL, NULL),
         SQLITE_ERROR);
@@ -265,6 +271,7 @@ int main(void)
         cmocka_unit_test(strange_replies_are_errors),
         cmocka_unit_test(replies_without_end_are_refused),
         cmocka_unit_test(pages_without_end_can_be_interrupted),
+        cmocka_unit_test(pages_without_end_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);
 }
