@@ -68,6 +68,16 @@ static inline char *canned_reply(int status, const char *headers, const char *bo
                          strlen(body), headers, body);
 }
 
+/* A reply, perhaps a part of one, after which the connection is closed. A header says so if there
+ * is one at all: else the client might send its next request just before. */
+static inline char *canned_last_reply(const char *reply)
+{
+    const char *line_end = strstr(reply, "\r\n");
+    int first = line_end != NULL ? (int)(line_end - reply) + 2 : 0;
+    return canned_format("%.*s%s%s<cut>", first, reply, first != 0 ? "Connection: close\r\n" : "",
+                         reply + first);
+}
+
 static inline void canned_drop(int place)
 {
     close(canned.open[place].socket);

@@ -32,7 +32,7 @@ static char *answer_with_cut_reply(const char *request, int number)
 {
     (void)request;
     (void)number;
-    return canned_format("%s<cut>", cut_reply);
+    return canned_last_reply(cut_reply);
 }
 
 static char *frame_by_end(const char *body)
@@ -156,7 +156,7 @@ static const struct {
 static char *answer_strangely(const char *request, int number)
 {
     (void)request;
-    return canned_format("%s<cut>", strange[number - 1].reply);
+    return canned_last_reply(strange[number - 1].reply);
 }
 
 static void strange_replies_are_errors(void **state)

@@ -53,7 +53,7 @@ static char *answer_to_writer(const char *request, int number)
     if (strncmp(request, "GET", 3) == 0) {
         return canned_reply(200, "Date: Sat, 21 Nov 2020 09:00:00 GMT\r\n", "{\"value\":[]}");
     }
-    return canned_format("%s<cut>", batch_reply);
+    return canned_last_reply(batch_reply);
 }
 
 static void open_writer(void)
