@@ -20,7 +20,9 @@ static void print_versions(sql_session *session)
                                       " FROM pragma_compile_options WHERE compile_options"
                                       " GLOB 'SECURE_DELETE*' OR compile_options GLOB 'THREAD*'"
                                       " OR compile_options GLOB 'DEFAULT_CACHE*'");
-    printf("%s; flags: %s\n", versions, COMPILER_FLAGS);
+    bool is_whole = strstr(COMPILER_FLAGS, "-flto") != NULL;
+    printf("%s; flags: %s%s\n", versions, COMPILER_FLAGS,
+           is_whole ? "" : ", without LTO, which ptable.so has by default");
     printf("SQLite's options: %s", options);
     free(versions);
     free(options);

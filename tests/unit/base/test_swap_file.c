@@ -99,15 +99,16 @@ static int teardown(void **state)
 static uint8_t *take(size_t size)
 {
     uint8_t *memory = pt_swap_take(&swap, size);
-    if (memory == NULL && swap.count == 0) {
+    if (memory == NULL) {
         struct statfs place;
         assert_int_equal(statfs("/tmp", &place), 0);
-        if (place.f_type != 0xEF53 && place.f_type != 0x58465342) {
+        if (swap.count == 0 && place.f_type != 0xEF53 && place.f_type != 0x58465342) {
             print_message("# /tmp is neither ext4 nor XFS\n");
             skip();
         }
+        fail();
+        return NULL;
     }
-    assert_non_null(memory);
     for (size_t i = 0; i < size; i++) {
         memory[i] = (uint8_t)(i * 7 + swap.count);
     }
@@ -150,7 +151,7 @@ static void the_content_stays(void **state)
 static void pieces_are_given_back_from_the_newest(void **state)
 {
     (void)state;
-    struct stat file;
+    struct stat file = {0};
     uint8_t *first = take(PIECE);
     take(PIECE);
     take(3 * PIECE);
