@@ -309,7 +309,7 @@ test-long: deps
 LONG_TESTS := $(BUILD)/tests/random/test_conditions $(BUILD)/tests/random/test_differential \
     $(BUILD)/tests/unit/table/test_rows_like_the_last \
     $(if $(HAS_SERVICE),$(BUILD)/tests/unit/service/test_remote_scan)
-LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_write_faults.pl))
+LONG_SERVICE_TESTS := $(if $(HAS_SERVICE),$(addprefix tests/service/,test_sql.pl test_faults.pl test_write_faults.pl))
 run-test-long: loadable $(if $(HAS_SERVICE),built-service) $(SERVER) $(LONG_TESTS)
 	$(call running,$(LONG_TESTS) $(LONG_SERVICE_TESTS))N=20000 LONG=1 PT_PROGRAM_TIMEOUT=0 $(RUN) \
 	    $(LONG_TESTS) $(LONG_SERVICE_TESTS)
