@@ -2,7 +2,7 @@
  * make bench: reads and writes of one set of entities kept in five ways, side by side; reads and
  * loads beside the floor too. settings.h says what can be set.
  */
-#include "bench/format.h"
+#include "bench/dated_table.h"
 #include "bench/load.h"
 #include "bench/machine.h"
 #include "bench/report.h"
@@ -13,12 +13,20 @@
 #define AT_RANDOM "load in random order, 1 durable commit"
 #define UPDATES "update 10 % at random, 1 durable commit"
 
+enum {
+    MILLION = 1000000,
+    LOAD_MEMORY = 210 * MILLION, /* target: bytes in memory during a load of a million entities */
+    FILE_SIZE = 143 * MILLION,   /* target: bytes of their store */
+    FRESH_SHARE = 4, /* of a fresh store: the partitions that it has of those of the others */
+};
+
 typedef struct table_run {
     bench_settings settings;
     FILE *csv;
     double peaks[SIDES_MAX]; /* KiB, of the load in key order */
     measurement loaded;      /* in key order */
     bool changed;            /* since the sides were last compared as a whole */
+    table_extent fresh;      /* of the fresh stores; zeros until they are loaded */
 } table_run;
 
 static void report(table_run *bench, const measurement *result)
@@ -27,24 +35,32 @@ static void report(table_run *bench, const measurement *result)
     report_csv_row(bench->csv, &lineup_floor, result);
 }
 
-static void report_sizes(table_run *bench, const char *name)
+/* A target in bytes for this many entities; 0 if they are too few to be compared with it. */
+static double bytes_wanted(const table_run *bench, double of_a_million)
 {
-    char texts[SIDES_MAX][FORMAT_SIZE];
+    double entities = (double)extent_count(bench->settings.extent);
+    return entities < MILLION ? 0 : of_a_million * entities / MILLION;
+}
+
+static void report_sizes(table_run *bench, const char *name, double target)
+{
+    double bytes[SIDES_MAX];
     for (unsigned i = 0; i < lineup_all.count; i++) {
         char path[PATH_SIZE];
         side_folder(lineup_all.sides[i], bench->settings.folder, path);
-        format_megabytes((double)folder_size(path), texts[i]);
+        bytes[i] = (double)folder_size(path);
     }
-    report_texts(&lineup_all, name, texts);
+    report_bytes(&lineup_all, name, bytes, target);
 }
 
-static void report_peaks(const double peaks[SIDES_MAX], const char *name)
+static void report_peaks(table_run *bench, const double peaks[SIDES_MAX])
 {
-    char texts[SIDES_MAX][FORMAT_SIZE];
+    double bytes[SIDES_MAX];
     for (unsigned i = 0; i < lineup_floor.count; i++) {
-        format_megabytes(peaks[i] * 1024, texts[i]);
+        bytes[i] = peaks[i] * 1024;
     }
-    report_texts(&lineup_floor, name, texts);
+    report_bytes(&lineup_floor, "  largest resident size of a load", bytes,
+                 bytes_wanted(bench, LOAD_MEMORY));
 }
 
 /* What all other rows work on; timed often enough only if that is asked for. */
@@ -69,25 +85,71 @@ static void load_at_random(table_run *bench)
     measure_check(&lineup_all, folder, bench->settings.extent);
     folder_remove(folder);
     report(bench, &result);
-    report_peaks(peaks, "  largest resident size of a load");
+    report_peaks(bench, peaks);
 }
 
 static void run_load(table_run *bench, const workload *work)
 {
     if (work == workload_named(IN_ORDER)) {
         report(bench, &bench->loaded);
-        report_peaks(bench->peaks, "  largest resident size of a load");
-        report_sizes(bench, "  files after the load");
+        report_peaks(bench, bench->peaks);
+        report_sizes(bench, "  files after the load", bytes_wanted(bench, FILE_SIZE));
     } else {
         load_at_random(bench);
     }
+}
+
+static void fresh_folder(const table_run *bench, char path[PATH_SIZE])
+{
+    path_join(path, bench->settings.folder, "fresh");
+}
+
+/* In stores of their own, which are loaded for the first such row. */
+static void run_fresh(table_run *bench, const workload *work)
+{
+    char folder[PATH_SIZE];
+    double peaks[SIDES_MAX];
+    measurement result;
+    fresh_folder(bench, folder);
+    if (bench->fresh.rows == 0) {
+        uint32_t share = bench->settings.extent.partitions / FRESH_SHARE;
+        bench->fresh = (table_extent){share > 0 ? share : 1, bench->settings.extent.rows};
+        folder_make(folder);
+        load_measure(&lineup_all, workload_named(IN_ORDER), folder, bench->fresh, 1, &result,
+                     peaks);
+    }
+    measure(&lineup_all, work, folder, bench->fresh, &result);
+    report(bench, &result);
+}
+
+static void remove_fresh(const table_run *bench)
+{
+    char folder[PATH_SIZE];
+    fresh_folder(bench, folder);
+    if (bench->fresh.rows != 0) {
+        measure_check(&lineup_all, folder, bench->fresh);
+        folder_remove(folder);
+    }
+}
+
+/* In stores of their own: the others keep their size. */
+static void run_dated(table_run *bench, const workload *work)
+{
+    char folder[PATH_SIZE];
+    measurement result;
+    path_join(folder, bench->settings.folder, "dated");
+    folder_make(folder);
+    dated_table_fill(&lineup_sql, folder, bench->settings.extent);
+    measure(&lineup_sql, work, folder, bench->settings.extent, &result);
+    folder_remove(folder);
+    report(bench, &result);
 }
 
 /* The first such transaction copies nearly every page of LMDB's file. */
 static void report_first_update(table_run *bench, const workload *work)
 {
     measure_once(&lineup_all, work, bench->settings.folder, bench->settings.extent);
-    report_sizes(bench, "  files after one such transaction");
+    report_sizes(bench, "  files after one such transaction", 0);
 }
 
 static void run_measured(table_run *bench, const workload *work)
@@ -101,7 +163,7 @@ static void run_measured(table_run *bench, const workload *work)
     bench->changed = bench->changed || work->writes;
     report(bench, &result);
     if (work == workload_named(UPDATES)) {
-        report_sizes(bench, "  files after all runs of it");
+        report_sizes(bench, "  files after all runs of it", 0);
         measure_check(&lineup_all, bench->settings.folder, bench->settings.extent);
     }
 }
@@ -110,6 +172,10 @@ static void run_row(table_run *bench, const workload *work)
 {
     if (work->loads) {
         run_load(bench, work);
+    } else if (work->fresh) {
+        run_fresh(bench, work);
+    } else if (work->dated) {
+        run_dated(bench, work);
     } else {
         run_measured(bench, work);
     }
@@ -131,25 +197,28 @@ static void run_table(table_run *bench, const char *title, bool writes)
 
 static void print_legend(void)
 {
-    printf("\n"
-           "The time of one operation, and how many times as fast as the ordinary table it is;"
-           " ! is below the target for\n"
-           "the hosts :memory: / WAL. Medians of %d runs in turns; of loads %d, of JSON's loads %u,"
-           " each in a process of its own.\n"
-           "Rows are those of one operation. All sides read and write the same values, or the"
-           " benchmark ends with an error. The\n"
-           "floor does not: it is a virtual table that stores nothing and makes up as many rows,"
-           " always the same ones; what is\n"
-           "loaded it takes value by value and forgets. So only the number of rows is checked, and "
-           "no row"
-           " passes a condition. No\n"
-           "virtual table can be faster.\n"
-           "Outside BEGIN each statement on an ordinary table, or in a file host, locks the file"
-           " and reads its header again:\n"
-           "most of the lead of point queries from :memory: is that. Resident sizes count pages"
-           " of mapped files, as LMDB's.\n"
-           "LMDB loads in key order with MDB_APPEND.\n",
-           RUNS, LOAD_RUNS_MAX, side_json.load_runs);
+    printf(
+        "\n"
+        "The time of one operation, and how many times as fast as the ordinary table it is;"
+        " ! is below the target for\n"
+        "the hosts :memory: / WAL. Medians of %d runs in turns; of loads %d, of JSON's loads %u,"
+        " each in a process of its own.\n"
+        "Rows are those of one operation. All sides read and write the same values, or the"
+        " benchmark ends with an error. The\n"
+        "floor does not: it is a virtual table that stores nothing and makes up as many rows,"
+        " always the same ones; what is\n"
+        "loaded it takes value by value and forgets. So only the number of rows is checked, and "
+        "no row"
+        " passes a condition. No\n"
+        "virtual table can be faster.\n"
+        "Outside BEGIN each statement on an ordinary table, or in a file host, locks the file"
+        " and reads its header again:\n"
+        "most of the lead of point queries from :memory: is that. Resident sizes count pages"
+        " of mapped files, as LMDB's.\n"
+        "LMDB loads in key order with MDB_APPEND. A fresh store was only loaded, with a quarter of"
+        " the partitions; the other\n"
+        "rows that write without BEGIN find the free pages of the updates before them.\n",
+        RUNS, LOAD_RUNS_MAX, side_json.load_runs);
 }
 
 int main(int argc, char **argv)
@@ -168,6 +237,7 @@ int main(int argc, char **argv)
     if (bench.changed) {
         measure_check(&lineup_all, bench.settings.folder, bench.settings.extent);
     }
+    remove_fresh(&bench);
     require(fclose(bench.csv) == 0, CSV_PATH " cannot be written");
     printf("\nwritten: %s\n", CSV_PATH);
     return 0;

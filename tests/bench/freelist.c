@@ -48,7 +48,7 @@ static void load_slices(trial *self, uint64_t entities)
 
 static void *open_session(const trial *self)
 {
-    void *session = self->side->open(&(side_opening){self->folder, DURABLE, false});
+    void *session = self->side->open(&(side_opening){self->folder, DURABLE, false, false});
     other_table_declare(self->side, session, self->folder);
     return session;
 }

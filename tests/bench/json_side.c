@@ -1,7 +1,7 @@
 /*
  * The usual way to have no schema: an ordinary table with the properties as JSON.
  */
-#include "bench/sql_side.h"
+#include "bench/dated_table.h"
 
 static void *open_json(const side_opening *opening)
 {
@@ -10,6 +10,9 @@ static void *open_json(const side_opening *opening)
     sql_execute(session, "CREATE TABLE IF NOT EXISTS E(PartitionKey TEXT NOT NULL,"
                          " RowKey TEXT NOT NULL, Properties TEXT,"
                          " PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID");
+    if (opening->dated) {
+        dated_table_declare(session, NULL, NULL);
+    }
     sql_analyze(session, opening->analyzed);
     return session;
 }

@@ -16,8 +16,9 @@ static void open_sides(side_contest *contest)
         const bench_side *side = contest->lineup->sides[i];
         side_folder(side, contest->folder, path);
         folder_make(path);
-        contest->sessions[i] = side->open(
-            &(side_opening){path, contest->task.work->durability, contest->task.work->analyzed});
+        const workload *work = contest->task.work;
+        contest->sessions[i] =
+            side->open(&(side_opening){path, work->durability, work->analyzed, work->dated});
     }
 }
 

@@ -2,7 +2,7 @@
  * What a user would have instead: an ordinary table with the primary key of a ptable and typed
  * columns, in a file in WAL mode.
  */
-#include "bench/sql_side.h"
+#include "bench/dated_table.h"
 
 static void *open_ordinary(const side_opening *opening)
 {
@@ -11,6 +11,9 @@ static void *open_ordinary(const side_opening *opening)
                          " RowKey TEXT NOT NULL, FirstName TEXT, LastName TEXT, Email TEXT,"
                          " Note TEXT, Age INTEGER, Salary REAL,"
                          " PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID");
+    if (opening->dated) {
+        dated_table_declare(session, NULL, NULL);
+    }
     sql_analyze(session, opening->analyzed);
     return session;
 }

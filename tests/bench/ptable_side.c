@@ -3,7 +3,7 @@
  */
 #include <stdlib.h>
 
-#include "bench/sql_side.h"
+#include "bench/dated_table.h"
 
 static const char *const sync_options[] = {
     [DURABLE] = "full", [LOSES_LAST] = "normal", [NO_PROMISE] = "off", [ORDINARY_SAFER] = "off"};
@@ -18,6 +18,9 @@ static void declare(sql_session *session, const side_opening *opening)
                 " LastName String, Email String, Note String, Age Int32, Salary Double,"
                 " store='%q/store.ptable', sync='%s')",
                 folder, sync_options[opening->durability]);
+    if (opening->dated) {
+        dated_table_declare(session, folder, sync_options[opening->durability]);
+    }
     /* Opens the store, which stays open from then on. */
     free(sql_text(session, "SELECT count(*) FROM (SELECT 1 FROM E LIMIT 1)"));
 }

@@ -77,13 +77,15 @@ void report_row(const side_lineup *lineup, const measurement *result)
     fflush(stdout);
 }
 
-void report_texts(const side_lineup *lineup, const char *name, char texts[][FORMAT_SIZE])
+void report_bytes(const side_lineup *lineup, const char *name, const double *bytes, double target)
 {
+    char text[FORMAT_SIZE];
     printf("%-*s%18s", NAME_WIDTH, name, "");
     for (unsigned i = 0; i < lineup->count; i++) {
-        printf("%*s", CELL_WIDTH, texts[i]);
+        bool missed = target != 0 && lineup->sides[i]->target < TARGETS && bytes[i] > target;
+        printf("%*s%c", CELL_WIDTH - 1, format_megabytes(bytes[i], text), missed ? '!' : ' ');
     }
-    printf("\n");
+    printf(target != 0 ? "   %s\n" : "\n", format_megabytes(target, text));
     fflush(stdout);
 }
 

@@ -16,8 +16,8 @@ void report_head(const side_lineup *lineup, const char *title);
 /* Times are of an operation. */
 void report_row(const side_lineup *lineup, const measurement *result);
 
-/* A row of other numbers of the sides, as texts. */
-void report_texts(const side_lineup *lineup, const char *name, char texts[][32]);
+/* A row of bytes. A ptable with more than `target` has a mark; 0: there is no target. */
+void report_bytes(const side_lineup *lineup, const char *name, const double *bytes, double target);
 
 /* The file begins with its column names; NULL ends the program. */
 FILE *report_csv_open(const char *path);

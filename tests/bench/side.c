@@ -6,6 +6,7 @@
 static const bench_side *const all[] = {&side_ordinary,   &side_json, &side_ptable_memory,
                                         &side_ptable_wal, &side_lmdb, &side_floor};
 
+const side_lineup lineup_sql = {all, ARRAY_SIZE(all) - 2};
 const side_lineup lineup_all = {all, ARRAY_SIZE(all) - 1};
 const side_lineup lineup_floor = {all, ARRAY_SIZE(all)};
 

@@ -20,6 +20,7 @@ typedef struct side_opening {
     const char *folder; /* the side's own */
     durability durability;
     bool analyzed;
+    bool dated; /* table D is there too: dated_table.h */
 } side_opening;
 
 enum { LOAD_RUNS_MAX = 3 };
@@ -55,6 +56,7 @@ typedef struct side_lineup {
 
 enum { SIDES_MAX = 6 };
 
+extern const side_lineup lineup_sql;   /* that keep entities and speak SQL */
 extern const side_lineup lineup_all;   /* that keep entities */
 extern const side_lineup lineup_floor; /* the same, and after them the floor */
 

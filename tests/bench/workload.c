@@ -37,7 +37,7 @@ const workload workloads[] = {
         .parameters = "PR",
         .columns = "e",
         .operations = 30000,
-        .targets = {3.3, 1.25},
+        .targets = {3.6, 1.5},
     },
     {
         .name = "point query, hot set of 8,000",
@@ -78,7 +78,7 @@ const workload workloads[] = {
         .columns = "e",
         .operations = 20000,
         .preparing = true,
-        .targets = {1.45, 1.1},
+        .targets = {1.5, 1.15},
     },
     {
         .name = "partition scan, 1 column",
@@ -88,7 +88,7 @@ const workload workloads[] = {
         .parameters = "P",
         .columns = "e",
         .operations = 200,
-        .targets = {1.6, 1.6},
+        .targets = {1.5, 1.5},
     },
     {
         .name = "partition scan, 6 columns",
@@ -107,7 +107,7 @@ const workload workloads[] = {
         .parameters = "",
         .columns = "c",
         .operations = 1,
-        .targets = {1.55, 1.55},
+        .targets = {1.8, 1.8},
     },
     {
         .name = "scan, Age = ?: 1 of 50 rows passes",
@@ -147,6 +147,15 @@ const workload workloads[] = {
         .parameters = "",
         .columns = "e",
         .operations = 1,
+        .targets = {2, 2},
+    },
+    {
+        .name = "scan, DateTime >= ?: 1 of 1,000 rows",
+        .sql = "SELECT {Email} FROM D WHERE {Born} >= '" DATED_LAST "'",
+        .parameters = "",
+        .columns = "e",
+        .operations = 1,
+        .dated = true,
         .targets = {2, 2},
     },
     {
@@ -198,7 +207,7 @@ const workload workloads[] = {
         .parameters = "P",
         .columns = "c",
         .operations = 200,
-        .targets = {3.2, 3.2},
+        .targets = {2.8, 2.8},
     },
     {
         .name = "count(*) of the table",
@@ -237,7 +246,7 @@ const workload workloads[] = {
         .share = 1,
         .together = true,
         .loads = true,
-        .targets = {2.4, 2.4},
+        .targets = {1.8, 1.8},
     },
     {
         .name = "load in random order, 1 durable commit",
@@ -247,7 +256,7 @@ const workload workloads[] = {
         .share = 1,
         .together = true,
         .loads = true,
-        .targets = {3.2, 3.2},
+        .targets = {6, 6},
     },
     {
         .name = "update 10 % at random, 1 durable commit",
@@ -260,7 +269,7 @@ const workload workloads[] = {
         .share = 10,
         .together = true,
         .writes = true,
-        .targets = {2.0, 2.0},
+        .targets = {2.2, 2.2},
     },
     {
         .name = "replace 10 % at random, 1 durable commit",
@@ -272,7 +281,7 @@ const workload workloads[] = {
         .share = 10,
         .together = true,
         .writes = true,
-        .targets = {4, 4},
+        .targets = {2.9, 2.9},
     },
     {
         /* Before partitions get more rows: it counts a partition as that many. */
@@ -285,7 +294,17 @@ const workload workloads[] = {
         .operations = 20,
         .writes = true,
         .durability = NO_PROMISE,
-        .targets = {3, 3},
+        .targets = {1.3, 1.3},
+    },
+    {
+        .name = "fresh store: autocommit insert, durable",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_NEW,
+        .operations = 2000,
+        .new_prefix = "dur",
+        .fresh = true,
+        .targets = {1, 1},
     },
     {
         .name = "autocommit insert, durable",
@@ -294,7 +313,18 @@ const workload workloads[] = {
         .keys = KEYS_NEW,
         .operations = 1000,
         .new_prefix = "dur",
-        .targets = {0.55, 0.55},
+        .targets = {1, 1},
+    },
+    {
+        .name = "fresh store: autocommit, may lose the last",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_NEW,
+        .operations = 2000,
+        .new_prefix = "nor",
+        .durability = LOSES_LAST,
+        .fresh = true,
+        .targets = {1, 1},
     },
     {
         .name = "autocommit insert, may lose the last",
@@ -304,6 +334,18 @@ const workload workloads[] = {
         .operations = 1000,
         .new_prefix = "nor",
         .durability = LOSES_LAST,
+        .targets = {1, 1},
+    },
+    {
+        .name = "fresh store: autocommit, no promise",
+        INSERTS,
+        .access = ACCESS_INSERT,
+        .keys = KEYS_NEW,
+        .operations = 20000,
+        .new_prefix = "off",
+        .durability = NO_PROMISE,
+        .fresh = true,
+        .targets = {1, 1},
     },
     {
         .name = "autocommit insert, no promise",
@@ -313,7 +355,7 @@ const workload workloads[] = {
         .operations = 10000,
         .new_prefix = "off",
         .durability = NO_PROMISE,
-        .targets = {1.9, 1.9},
+        .targets = {1, 1},
     },
     {
         .name = "autocommit insert, sync=off and WAL NORMAL",
@@ -333,7 +375,7 @@ const workload workloads[] = {
         .parameters = "P",
         .operations = 20,
         .writes = true,
-        .targets = {1.5, 1.5},
+        .targets = {1, 1},
     },
     {
         .name = "delete a partition, no promise",
@@ -344,7 +386,7 @@ const workload workloads[] = {
         .operations = 20,
         .writes = true,
         .durability = NO_PROMISE,
-        .targets = {2.3, 2.3},
+        .targets = {1, 1},
     },
 };
 

@@ -35,6 +35,9 @@ typedef enum work_condition {
     CONDITION_NO_NOTE,   /* Note is NULL: none */
 } work_condition;
 
+/* The last of the times in table D, which one row of 1,000 has: dated_table.h. */
+#define DATED_LAST "2023-11-15T14:52:20.0000000Z"
+
 #define CONDITION_AGE_IS 30
 #define CONDITION_NAME_IS "Kwok"
 #define CONDITION_SALARY_BELOW 1505
@@ -81,8 +84,10 @@ typedef struct workload {
     bool together;  /* the operations of a run are one transaction */
     bool preparing; /* each operation prepares its statement and finalizes it */
     bool analyzed;  /* after ANALYZE */
+    bool dated;     /* reads table D: dated_table.h */
     bool writes;
-    bool loads;              /* into an empty table, in a process of its own */
+    bool fresh; /* into a store that was only loaded, with a quarter of the partitions */
+    bool loads; /* into an empty table, in a process of its own */
     double targets[TARGETS]; /* ratios to the ordinary table; 0: none */
 } workload;
 
