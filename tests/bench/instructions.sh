@@ -4,6 +4,7 @@
 # on other programs. Fails if one is more than 2 % above that in instructions.txt.
 #
 #     RECORD=1    rewrites instructions.txt
+#     ACCOUNT=1   prints instead who takes them, and what an ordinary table takes for the same
 set -eu
 
 library=$(realpath "$1")
@@ -60,9 +61,117 @@ for_each 300 "INSERT INTO t(PartitionKey, RowKey, Name, Age) VALUES ('q', '%04d'
 # instructions_of SCRIPT...
 instructions_of() {
     cat "$@" >all.sql
-    valgrind --tool=callgrind --callgrind-out-file=/dev/null sqlite3 -batch :memory: '.read all.sql' \
-        2>&1 | sed -n 's/.*Collected : //p'
+    valgrind --tool=callgrind --callgrind-out-file=profile sqlite3 -batch "$database" \
+        '.read all.sql' 2>&1 | sed -n 's/.*Collected : //p'
 }
+
+database=:memory:
+
+# shares_of SCRIPT...: the instructions of SQLite, the C library, LMDB, checksums, ptable and the rest.
+# What has been counted once is remembered.
+shares_of() {
+    known="shares of $*"
+    [ -f "$known" ] || count_shares "$@" >"$known"
+    cat "$known"
+}
+
+count_shares() {
+    rm -f "$database"
+    instructions_of "$@" >/dev/null
+    awk '
+        # Callgrind writes a name once, with a number, and then the number alone.
+        function name_of(kind, text, number) {
+            number = text
+            sub(/\).*/, "", number)
+            if (sub(/^[^ ]* /, "", text)) {
+                names[kind number] = text
+            }
+            return names[kind number]
+        }
+        function taker_of(object, file) {
+            if (object ~ /ptable/) {
+                return file ~ /xxhash/ ? 4 : 5
+            }
+            return object ~ /libsqlite3/ ? 1 : object ~ /\/libc\./ ? 2 : object ~ /liblmdb/ ? 3 : 6
+        }
+        /^ob=/ { object = name_of("object", substr($0, 4)) }
+        /^f[lie]=/ { file = name_of("file", substr($0, 4)) }
+        /^cob=/ { name_of("object", substr($0, 5)) }
+        /^cf[il]=/ { name_of("file", substr($0, 5)) }
+        /^calls=/ { of_call = 1 }
+        /^[0-9+*-]/ {
+            if (!of_call) {
+                taken[taker_of(object, file)] += $2
+            }
+            of_call = 0
+        }
+        END {
+            for (i = 1; i <= 6; i++) {
+                printf "%d ", taken[i]
+            }
+        }
+        ' profile
+}
+
+# account NAME OPERATIONS LAST-SCRIPT-BEFORE SCRIPT...: a line of the account.
+account() {
+    name=$1
+    operations=$2
+    before=$3
+    shift 3
+    for table in empty ordinary; do
+        database=$(if [ "$table" = empty ]; then echo :memory:; else echo ordinary.db; fi)
+        # shellcheck disable=SC2086 # several scripts
+        echo "$name $operations $table $(shares_of $table.sql $before) $(shares_of $table.sql "$@")"
+    done
+}
+
+# Prints for each operation: of a ptable who takes the instructions, then those of an ordinary table.
+print_account() {
+    printf '%-26s%8s%9s%9s%9s%9s%9s%11s%9s%9s\n' 'instructions an operation' ptable SQLite 'C libr.' \
+        LMDB checksum own ordinary SQLite 'C libr.'
+    awk '
+        {
+            all = 0
+            for (i = 1; i <= 6; i++) {
+                share[i] = ($(9 + i) - $(3 + i)) / $2
+                all += share[i]
+            }
+            if ($3 == "empty") {
+                printf "%-26s%8d", $1, all
+                for (i = 1; i <= 5; i++) {
+                    printf "%9d", share[i]
+                }
+            } else {
+                printf "%11d%9d%9d\n", all, share[1], share[2]
+            }
+        }
+        '
+}
+
+if [ "${ACCOUNT:-}" = 1 ]; then
+    cat >ordinary.sql <<'EOF'
+PRAGMA journal_mode = WAL;
+.output /dev/null
+CREATE TABLE t(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, Name TEXT, Age INTEGER, City TEXT,
+  Size REAL, Born TEXT, Active INTEGER, PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID;
+EOF
+    {
+        account load 10000 '' load.sql
+        account point_query 5000 'load.sql keys.sql' load.sql point.sql
+        account parsed_point_query 1000 load.sql load.sql parsed.sql
+        account partition_scan_1_column 10000 load.sql load.sql scan1.sql
+        account partition_scan_6_columns 10000 load.sql load.sql scan6.sql
+        account time_shown 10000 load.sql load.sql time.sql
+        account sum 10000 load.sql load.sql sum.sql
+        account count 10000 load.sql load.sql count.sql
+        account scan_with_condition 10000 load.sql load.sql condition.sql
+        account update 1000 load.sql load.sql update.sql
+        account delete 1000 load.sql load.sql delete.sql
+        account autocommit 300 load.sql load.sql autocommit.sql
+    } | print_account
+    exit
+fi
 
 # row NAME OPERATIONS BEFORE SCRIPT...: the instructions beyond BEFORE, for each operation.
 row() {
