@@ -150,10 +150,12 @@ void pt_key_bound_partition(pt_buffer *buffer, uint32_t table_id, pt_slice parti
     pt_buffer_append_byte(buffer, bound);
 }
 
-/* Checks the room in the buffer only once: every row that is written needs a key. */
-void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
+/* Checks the room in the buffer only once: every row that is written needs a key, and every point
+ * query one with a 00. */
+static inline void append_entity_key(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key,
+                                     bool with_nul)
 {
-    uint8_t *at = pt_buffer_extend(buffer, partition_key.size + 1 + row_key.size);
+    uint8_t *at = pt_buffer_extend(buffer, partition_key.size + 1 + row_key.size + with_nul);
     if (at == NULL) {
         return;
     }
@@ -165,6 +167,19 @@ void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
     if (row_key.size != 0) {
         memcpy(at, row_key.data, row_key.size);
     }
+    if (with_nul) {
+        at[row_key.size] = 0;
+    }
+}
+
+void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
+{
+    append_entity_key(buffer, partition_key, row_key, false);
+}
+
+void pt_key_append_with_nul(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key)
+{
+    append_entity_key(buffer, partition_key, row_key, true);
 }
 
 bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_key)

@@ -151,6 +151,9 @@ void pt_key_bound_partition(pt_buffer *buffer, uint32_t table_id, pt_slice parti
 /* Appends an entity key. */
 void pt_key_append(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key);
 
+/* Appends an entity key and a byte 00. */
+void pt_key_append_with_nul(pt_buffer *buffer, pt_slice partition_key, pt_slice row_key);
+
 /* Splits an entity key at its first 00. Returns false if it has none. */
 bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_key);
 

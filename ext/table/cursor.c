@@ -443,8 +443,8 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
     pt_slice partition;
     pt_slice row;
     cursor->row.only_row = true;
-    if (pt_value_argument_text(argv[0], &partition) != SQLITE_OK ||
-        pt_value_argument_text(argv[1], &row) != SQLITE_OK) {
+    if (pt_value_text_bytes(argv[0], &partition) != SQLITE_OK ||
+        pt_value_text_bytes(argv[1], &row) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     bool possible =
@@ -453,8 +453,7 @@ static int search_point(pt_cursor *cursor, sqlite3_value **argv, pt_error *error
         return SQLITE_OK;
     }
     pt_key_begin(&cursor->high, cursor->table_id);
-    pt_key_append(&cursor->high, partition, row);
-    pt_buffer_append_byte(&cursor->high, 0);
+    pt_key_append_with_nul(&cursor->high, partition, row);
     return seek_point(cursor, error);
 }
 
@@ -463,7 +462,7 @@ static int search_row_id(pt_cursor *cursor, sqlite3_value **argv, pt_error *erro
 {
     pt_slice text;
     cursor->row.only_row = true;
-    if (pt_value_argument_text(argv[0], &text) != SQLITE_OK) {
+    if (pt_value_text_bytes(argv[0], &text) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     pt_key_begin(&cursor->high, cursor->table_id);
@@ -485,7 +484,7 @@ static int search_partition(pt_cursor *cursor, sqlite3_value **argv, pt_error *e
 {
     pt_slice partition;
     cursor->walk.at_end = true;
-    if (pt_value_argument_text(argv[0], &partition) != SQLITE_OK) {
+    if (pt_value_text_bytes(argv[0], &partition) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     if (memchr(partition.data, 0, partition.size) != NULL) {

@@ -93,6 +93,7 @@ static void appended_keys_split_again(void **state)
 {
     (void)state;
     pt_buffer key = {0};
+    pt_buffer point = {0};
     for (unsigned i = 0; i < KEY_TEXTS; i++) {
         for (unsigned k = 0; k < KEY_TEXTS; k++) {
             pt_slice pk = pt_slice_text(key_texts[i]);
@@ -106,9 +107,14 @@ static void appended_keys_split_again(void **state)
             assert_true(pt_key_split(entity_key, &found_pk, &found_rk));
             assert_true(pt_slice_equal(found_pk, pk));
             assert_true(pt_slice_equal(found_rk, rk));
+            pt_buffer_assign(&point, pt_slice_text("\1"));
+            pt_key_append_with_nul(&point, pk, rk);
+            pt_buffer_append_byte(&key, 0);
+            assert_true(pt_slice_equal(pt_buffer_slice(&point), pt_buffer_slice(&key)));
         }
     }
     pt_buffer_free(&key);
+    pt_buffer_free(&point);
 }
 
 static void splitting_takes_the_first_nul(void **state)
