@@ -136,7 +136,6 @@ my @again = map { my $name = $_; map { { name => $name, faults => $_, partition 
   sort grep { $_ !~ /^(?:remove|several|again)$/ } keys %STATEMENTS;
 if (!$ENV{LONG}) {
     @once = @once[grep { $_ % 3 == int($_ / 3) % 3 } 0 .. $#once];
-    @again = grep { $_->{name} eq 'insert' && $_->{faults} =~ /lose/ } @again;
 }
 my $folder = Play::folder_for($service, $LIBRARY, $SERVICE_LIBRARY);
 open(my $script, '>', "$folder/script") or die "$folder: $!";
