@@ -1,7 +1,10 @@
 #include "service/query_text.h"
 
 #include "base/assert.h"
+#include "base/number.h"
+#include "base/sqlite.h"
 #include "base/text.h"
+#include "base/ticks.h"
 #include "entity/azure_limits.h"
 #include "entity/key.h"
 
@@ -29,17 +32,6 @@ void pt_query_append_encoded(pt_buffer *url, pt_slice text)
         } else {
             const char escape[] = {'%', digits[c >> 4], digits[c & 15]};
             pt_buffer_append(url, escape, sizeof escape);
-        }
-    }
-}
-
-/* Appends a text in which a quote is written twice. */
-static void append_doubled(pt_buffer *text, pt_slice constant)
-{
-    for (size_t i = 0; i < constant.size; i++) {
-        pt_buffer_append_byte(text, constant.data[i]);
-        if (constant.data[i] == '\'') {
-            pt_buffer_append_byte(text, '\'');
         }
     }
 }
@@ -130,6 +122,84 @@ bool pt_query_holds(const pt_key_span *span, const pt_key_condition *rows, pt_sl
     return inside && (rows == NULL || pt_condition_holds(rows, row));
 }
 
+/* --- Constants --- */
+
+/* In quotes, with each quote inside twice. */
+static void append_text(pt_buffer *filter, pt_slice text)
+{
+    pt_buffer_append_byte(filter, '\'');
+    for (size_t i = 0; i < text.size; i++) {
+        pt_buffer_append_byte(filter, text.data[i]);
+        if (text.data[i] == '\'') {
+            pt_buffer_append_byte(filter, '\'');
+        }
+    }
+    pt_buffer_append_byte(filter, '\'');
+}
+
+static void append_binary(pt_buffer *filter, pt_slice bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    for (size_t i = 0; i < bytes.size; i++) {
+        pt_buffer_append_byte(filter, (uint8_t)digits[bytes.data[i] >> 4]);
+        pt_buffer_append_byte(filter, (uint8_t)digits[bytes.data[i] & 15]);
+    }
+}
+
+static void append_quoted(pt_buffer *filter, const char *begin, const char *text)
+{
+    pt_buffer_append_text(filter, begin);
+    pt_buffer_append_text(filter, text);
+    pt_buffer_append_byte(filter, '\'');
+}
+
+/* Without the + of an exponent, which some programs take for a blank in a URL. */
+static void append_real(pt_buffer *filter, double real)
+{
+    char text[PT_DOUBLE_TEXT_SIZE];
+    pt_double_format(real, text);
+    for (const char *at = text; *at != 0; at++) {
+        if (*at != '+') {
+            pt_buffer_append_byte(filter, (uint8_t)*at);
+        }
+    }
+}
+
+void pt_query_append_value(pt_buffer *filter, const pt_value *constant)
+{
+    char text[64];
+    switch (constant->type) {
+    case PT_INT32:
+    case PT_INT64:
+        sqlite3_snprintf(sizeof text, text, constant->type == PT_INT64 ? "%lldL" : "%lld",
+                         (long long)constant->integer);
+        pt_buffer_append_text(filter, text);
+        break;
+    case PT_DOUBLE:
+        append_real(filter, constant->real);
+        break;
+    case PT_BOOLEAN:
+        pt_buffer_append_text(filter, constant->integer != 0 ? "true" : "false");
+        break;
+    case PT_DATETIME:
+        pt_ticks_format(constant->integer, text);
+        append_quoted(filter, "datetime'", text);
+        break;
+    case PT_GUID:
+        pt_guid_format(constant->guid, text);
+        append_quoted(filter, "guid'", text);
+        break;
+    case PT_BINARY:
+        pt_buffer_append_text(filter, "X'");
+        append_binary(filter, constant->bytes);
+        pt_buffer_append_byte(filter, '\'');
+        break;
+    default:
+        append_text(filter, constant->bytes);
+        break;
+    }
+}
+
 /* --- $filter --- */
 
 static bool compares_alike(uint32_t character)
@@ -138,12 +208,11 @@ static bool compares_alike(uint32_t character)
            (character < 0x7F || character >= 0xA0);
 }
 
-/* Bytes at the start of a bound that compare alike for the service and for SQLite. */
-static size_t alike_size(pt_slice bound)
+size_t pt_query_alike_size(pt_slice text)
 {
     size_t size = 0;
-    while (size < bound.size) {
-        pt_slice rest = pt_slice_of(bound.data + size, bound.size - size);
+    while (size < text.size) {
+        pt_slice rest = pt_slice_of(text.data + size, text.size - size);
         size_t length = pt_utf8_size(rest);
         if (length == 0 || size + length > BOUND_MAX ||
             !compares_alike(pt_utf8_decode(rest.data, length))) {
@@ -154,22 +223,15 @@ static size_t alike_size(pt_slice bound)
     return size;
 }
 
-static void begin_comparison(pt_buffer *filter, const char *column, const char *op)
+static void append_comparison(pt_buffer *filter, const char *column, const char *op,
+                              pt_slice constant)
 {
     if (filter->size != 0 && filter->data[filter->size - 1] != '(') {
         pt_buffer_append_text(filter, " and ");
     }
     pt_buffer_append_text(filter, column);
     pt_buffer_append_text(filter, op);
-    pt_buffer_append_byte(filter, '\'');
-}
-
-static void append_comparison(pt_buffer *filter, const char *column, const char *op,
-                              pt_slice constant)
-{
-    begin_comparison(filter, column, op);
-    append_doubled(filter, constant);
-    pt_buffer_append_byte(filter, '\'');
+    append_text(filter, constant);
 }
 
 /* True if a bound is a text and the byte that makes the first string after it. */
@@ -180,7 +242,7 @@ static bool ends_after_text(pt_slice bound, size_t size)
 
 static void append_low(pt_buffer *filter, const char *column, pt_slice low)
 {
-    size_t size = alike_size(low);
+    size_t size = pt_query_alike_size(low);
     if (size == low.size ? size == 0 : size == 0 && !ends_after_text(low, size)) {
         return; /* every key is greater or equal */
     }
@@ -188,9 +250,7 @@ static void append_low(pt_buffer *filter, const char *column, pt_slice low)
                       pt_slice_of(low.data, size));
 }
 
-/* Appends `column lt 'x'`, where x is greater than every text that begins with the prefix, or
- * nothing if there is no such x. */
-static void append_below_successor(pt_buffer *filter, const char *column, pt_slice prefix)
+bool pt_query_append_successor(pt_buffer *text, pt_slice prefix)
 {
     uint32_t last = LAST_BEFORE_SURROGATES;
     while (prefix.size > 0 && last == LAST_BEFORE_SURROGATES) {
@@ -202,20 +262,31 @@ static void append_below_successor(pt_buffer *filter, const char *column, pt_sli
         prefix.size = start;
     }
     if (last == LAST_BEFORE_SURROGATES) {
-        return;
+        return false;
     }
     last = last + 1 == 0x7F ? 0xA0 : last + 1;
     uint8_t character[PT_UTF8_SIZE_MAX];
     size_t length = (size_t)(pt_utf8_put(character, last) - character);
-    begin_comparison(filter, column, " lt ");
-    append_doubled(filter, prefix);
-    append_doubled(filter, pt_slice_of(character, length));
-    pt_buffer_append_byte(filter, '\'');
+    pt_buffer_append_slice(text, prefix);
+    pt_buffer_append(text, character, length);
+    return true;
+}
+
+/* Appends `column lt 'x'`, where x is greater than every text that begins with the prefix, or
+ * nothing if there is no such x. */
+static void append_below_successor(pt_buffer *filter, const char *column, pt_slice prefix)
+{
+    pt_buffer successor = {0};
+    if (pt_query_append_successor(&successor, prefix)) {
+        append_comparison(filter, column, " lt ", pt_buffer_slice(&successor));
+    }
+    filter->failed = filter->failed || successor.failed;
+    pt_buffer_free(&successor);
 }
 
 static void append_high(pt_buffer *filter, const char *column, pt_slice high)
 {
-    size_t size = alike_size(high);
+    size_t size = pt_query_alike_size(high);
     pt_slice alike = pt_slice_of(high.data, size);
     if (size == high.size) {
         append_comparison(filter, column, " lt ", alike);
@@ -261,7 +332,7 @@ static void append_equal(pt_buffer *filter, const char *column, pt_slice key)
         return;
     }
     append_low(filter, column, key);
-    append_below_successor(filter, column, pt_slice_of(key.data, alike_size(key)));
+    append_below_successor(filter, column, pt_slice_of(key.data, pt_query_alike_size(key)));
 }
 
 /* (RowKey eq 'a' or RowKey eq 'b'), or from the first to the last if there are many. */
@@ -274,7 +345,7 @@ static void append_listed(pt_buffer *filter, const pt_key_condition *rows)
     }
     if (!each) {
         pt_slice last = rows->points[rows->point_count - 1];
-        size_t size = alike_size(last);
+        size_t size = pt_query_alike_size(last);
         append_low(filter, "RowKey", rows->points[0]);
         if (size == last.size) {
             append_comparison(filter, "RowKey", " le ", last);

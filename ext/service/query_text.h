@@ -10,10 +10,14 @@
 #define PT_SERVICE_QUERY_TEXT_H
 
 #include "base/buffer.h"
+#include "entity/edm.h"
 #include "query/key_condition.h"
 
 /* Appends a text to a URL: every byte but A-Z, a-z, 0-9, '-', '_', '.' and '~' becomes %XX. */
 void pt_query_append_encoded(pt_buffer *url, pt_slice text);
+
+/* Appends a value as a constant of a filter. */
+void pt_query_append_value(pt_buffer *filter, const pt_value *constant);
 
 /* Appends (PartitionKey='p',RowKey='r'). */
 void pt_query_append_keys(pt_buffer *url, pt_slice partition, pt_slice row);
@@ -51,6 +55,13 @@ bool pt_query_names_partition(const pt_key_span *span);
  */
 void pt_query_append_filter(pt_buffer *filter, const pt_key_span *span,
                             const pt_key_condition *rows);
+
+/* Bytes at the start of a text that compare alike for the service and for SQLite. */
+size_t pt_query_alike_size(pt_slice text);
+
+/* Appends a text that is greater than every text that begins with the prefix. All its characters
+ * compare alike. False, and nothing is appended, if there is none. */
+bool pt_query_append_successor(pt_buffer *text, pt_slice prefix);
 
 /* True if the span, and the condition on RowKeys, holds these keys. */
 bool pt_query_holds(const pt_key_span *span, const pt_key_condition *rows, pt_slice partition,
