@@ -382,8 +382,10 @@ int pt_account_parse(pt_slice text, pt_account *account, pt_error *error)
     }
     if (rc != SQLITE_OK) {
         pt_account_free(account);
+        return rc;
     }
-    return rc;
+    account->dialect = pt_dialect_of_endpoint(account->endpoint);
+    return SQLITE_OK;
 }
 
 void pt_account_free(pt_account *account)

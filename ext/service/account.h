@@ -7,6 +7,7 @@
 
 #include "base/buffer.h"
 #include "base/error.h"
+#include "service/dialect.h"
 
 typedef enum pt_credential {
     PT_CREDENTIAL_KEY,   /* the account's key signs each request */
@@ -23,6 +24,8 @@ typedef struct pt_account {
     pt_credential credential;
     char *secret; /* the key's bytes, the SAS without '?', or the token; a NUL follows */
     size_t secret_size;
+    pt_dialect dialect; /* as far as the endpoint or a reply has told */
+    bool has_replied;   /* a reply has been asked for the dialect */
 } pt_account;
 
 /*

@@ -227,6 +227,11 @@ int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
     if (rc == SQLITE_OK) {
         service->counts.bytes_received += (int64_t)(*reply)->body.size;
     }
+    pt_slice server;
+    if (rc == SQLITE_OK && pt_call_has_succeeded(*reply) &&
+        pt_http_header(*reply, "Server", &server)) {
+        pt_service_note_server(service, call->subject.account, server);
+    }
     if (rc == SQLITE_OK && (*reply)->outcome == PT_HTTP_REPLIED && !pt_call_has_succeeded(*reply)) {
         rc = read_refusal(call, *reply, error);
     }

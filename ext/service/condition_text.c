@@ -379,12 +379,14 @@ static bool is_equal_alike(const condition_writer *writer, pt_slice text)
     return text.size <= CONSTANT_MAX && (!writer->comparison->only_equal || is_ascii_text(text));
 }
 
-/* True for a text as which the emulator stores a time or a GUID in another form. */
-static bool may_be_stored_otherwise(pt_slice text)
+/* True for a text as which SQLite shows a time, a GUID or a NaN: the emulator stores the first two
+ * in another form, and Azure compares the last one with no number. */
+static bool may_be_shown(pt_slice text)
 {
     uint8_t guid[PT_GUID_SIZE];
     int64_t place = pt_ticks_place(text);
-    return pt_guid_parse(text, guid) || (place >= 0 && place <= PT_TICKS_MAX);
+    return pt_guid_parse(text, guid) || (place >= 0 && place <= PT_TICKS_MAX) ||
+           pt_slice_equal(text, pt_slice_text("NaN"));
 }
 
 /* The end of a condition on texts: other types. On the emulator these are the numbers; those that
@@ -411,7 +413,7 @@ static bool write_equal_texts(condition_writer *writer)
     for (unsigned i = 0; i < comparison->count; i++) {
         pt_slice text = comparison->values[i].bytes;
         if (!is_equal_alike(writer, text) ||
-            (writer->azurite && writer->guarded && may_be_stored_otherwise(text))) {
+            (writer->azurite && writer->guarded && may_be_shown(text))) {
             return false;
         }
     }
@@ -641,6 +643,9 @@ static bool write_condition(condition_writer *writer)
     bool numeric = is_numeric_column(column) || column == PT_BOOLEAN;
     if (numeric && type == PT_STRING) {
         return false; /* beside such a column SQLite may take texts for numbers */
+    }
+    if (column == PT_GUID && type != PT_GUID) {
+        return false; /* texts that are no GUIDs are not among the values */
     }
     if (writer->condition->declared && column != PT_NONE) {
         writer->guarded = false;

@@ -22,6 +22,23 @@ static const pt_config_option service_options[] = {
      .field = offsetof(pt_service_config, split),
      .choices = {"azure", "split"},
      .advice = "batch is azure or split"},
+    {.name = "push",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_service_config, push_keys),
+     .choices = {"all", "keys"},
+     .advice = "push is all or keys"},
+    {.name = "types",
+     .kind = PT_OPTION_FLAG,
+     .field = offsetof(pt_service_config, declared_types),
+     .choices = {"any", "declared"},
+     .advice = "types is any or declared"},
+    {.name = "dialect",
+     .kind = PT_OPTION_CHOICE,
+     .field = offsetof(pt_service_config, dialect),
+     .choices = {[PT_DIALECT_AZURE] = "azure",
+                 [PT_DIALECT_AZURITE] = "azurite",
+                 [PT_DIALECT_COSMOS] = "cosmos"},
+     .advice = "dialect is azure, azurite or cosmos"},
     {.name = "parallel",
      .kind = PT_OPTION_COUNT,
      .field = offsetof(pt_service_config, parallel),
@@ -64,8 +81,8 @@ static const pt_config_form service_form = {
     .options = service_options,
     .option_count = sizeof service_options / sizeof service_options[0],
     .option_list =
-        "the options are account, table, batch, readonly, scan, parallel, timeout, retries and "
-        "max_requests",
+        "the options are account, table, batch, readonly, scan, push, types, dialect, parallel, "
+        "timeout, retries and max_requests",
     .tail = service_tail,
     .tail_count = sizeof service_tail / sizeof service_tail[0],
 };
@@ -99,7 +116,8 @@ static int check_service_config(const pt_service_config *config, pt_error *error
 int pt_service_config_parse(int argc, const char *const *argv, pt_service_config *config,
                             pt_error *error)
 {
-    *config = (pt_service_config){.parallel = 8, .timeout = 30, .retries = 3};
+    *config = (pt_service_config){
+        .parallel = 8, .timeout = 30, .retries = 3, .dialect = PT_DIALECT_UNKNOWN};
     int rc = pt_config_parse_form(&service_form, argc, argv, &config->base, error);
     if (rc == SQLITE_OK) {
         rc = check_service_config(config, error);

@@ -5,6 +5,7 @@
 #ifndef PT_SERVICE_CONFIG_H
 #define PT_SERVICE_CONFIG_H
 
+#include "service/dialect.h"
 #include "table/config.h"
 
 typedef struct pt_service_config {
@@ -15,6 +16,9 @@ typedef struct pt_service_config {
     int64_t timeout;      /* seconds a request */
     int64_t retries;      /* of a request */
     int64_t max_requests; /* of a statement; 0: not given */
+    bool push_keys;       /* no conditions but those on keys, and Filter, are sent */
+    bool declared_types;  /* every entity has the declared types */
+    pt_dialect dialect;   /* unknown: not given */
 } pt_service_config;
 
 /* The tail, as offsets from PT_COLUMN_FIRST + column_count. Then come the row ids, as in a ptable.

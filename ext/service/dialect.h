@@ -8,10 +8,10 @@
 #include "base/bytes.h"
 
 typedef enum pt_dialect {
-    PT_DIALECT_UNKNOWN,
     PT_DIALECT_AZURE,
     PT_DIALECT_AZURITE,
     PT_DIALECT_COSMOS,
+    PT_DIALECT_UNKNOWN,
 } pt_dialect;
 
 /* What the host of an endpoint such as https://name.table.core.windows.net tells. */

@@ -82,7 +82,7 @@ static int judge_by_sqlite(const pt_overlay *overlay, pt_stream_query *query, pt
     if (overlay->count == 0) {
         return SQLITE_OK;
     }
-    query->condition = (pt_slice){0};
+    pt_filter_parts_clear(query->parts);
     return query->filter.data == NULL
                ? SQLITE_OK
                : pt_error_set(error, SQLITE_ERROR,

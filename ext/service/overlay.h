@@ -29,7 +29,7 @@ typedef struct pt_overlay {
 
 /*
  * Begins to lay the transaction's operations over a scan that has just begun. Later operations do
- * not change it. If there are some in the scan's ranges, the scan leaves its condition to SQLite.
+ * not change it. If there are some in the scan's ranges, the scan leaves its conditions to SQLite.
  * SQLITE_ERROR if it has a Filter, which only the service can judge; SQLITE_NOMEM.
  */
 int pt_overlay_begin(pt_overlay *overlay, pt_remote_scan *scan, pt_error *error);

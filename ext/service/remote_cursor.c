@@ -1,6 +1,7 @@
 #include "service/remote_cursor.h"
 
 #include "service/overlay.h"
+#include "service/remote_conditions.h"
 #include "service/remote_filter.h"
 #include "service/remote_planner.h"
 #include "service/remote_row.h"
@@ -15,6 +16,7 @@ typedef struct remote_cursor {
     pt_remote_scan scan;
     pt_overlay overlay;
     pt_remote_filter filter;
+    pt_remote_conditions conditions;
     pt_remote_row row;
 } remote_cursor;
 
@@ -44,6 +46,7 @@ int pt_remote_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         .subject = {.account = config->account, .table = config->base.table},
         .timeout = config->timeout,
         .retries = config->retries,
+        .parts = &cursor->conditions.parts,
     };
     if (!pt_remote_scan_init(&cursor->scan, config->parallel)) {
         sqlite3_free(cursor);
@@ -59,6 +62,7 @@ int pt_remote_cursor_close(sqlite3_vtab_cursor *base)
     pt_remote_scan_free(&cursor->scan);
     pt_overlay_free(&cursor->overlay);
     pt_remote_filter_free(&cursor->filter);
+    pt_remote_conditions_free(&cursor->conditions);
     pt_remote_row_free(&cursor->row);
     sqlite3_free(cursor);
     return SQLITE_OK;
@@ -126,8 +130,14 @@ static int begin_remote_query(remote_cursor *cursor, unsigned bits, const char *
     pt_stream_query *query = &cursor->scan.query;
     query->select = text + strlen(text) + 1;
     query->top = wanted_entities(bits, &argc, argv);
-    int rc = take_filter(cursor, bits, &argc, argv, error);
-    if (rc == SQLITE_OK && cursor->filter.nothing) {
+    pt_remote_conditions *conditions = &cursor->conditions;
+    int rc =
+        pt_remote_conditions_set(conditions, cursor->table, bits,
+                                 query->select + strlen(query->select) + 1, &argc, argv, error);
+    if (rc == SQLITE_OK) {
+        rc = take_filter(cursor, bits, &argc, argv, error);
+    }
+    if (rc == SQLITE_OK && (cursor->filter.nothing || conditions->terms.never)) {
         pt_remote_scan_end(&cursor->scan);
         cursor->eof = true;
         return SQLITE_OK;

@@ -2,6 +2,7 @@
 
 #include "base/text.h"
 #include "module/constraints.h"
+#include "service/remote_conditions.h"
 #include "service/remote_table.h"
 #include "service/stream.h"
 
@@ -166,9 +167,8 @@ static bool add_limited_requests(sqlite3_str *text, sqlite3_index_info *info, un
 
 /* SQLite does not know how many entities there are. */
 static void add_requests(sqlite3_str *text, sqlite3_index_info *info, const pt_plan *plan,
-                         unsigned bits)
+                         unsigned bits, bool filtered)
 {
-    bool filtered = (bits & PT_PLAN_TERM(PT_TERM_FILTER)) != 0;
     if (plan->unique) {
         sqlite3_str_appendall(text, "1 request");
     } else if (!add_limited_requests(text, info, bits)) {
@@ -181,23 +181,26 @@ static void add_requests(sqlite3_str *text, sqlite3_index_info *info, const pt_p
 }
 
 /* The plan's sentence, what is sent beside the keys, and the number of requests; after its NUL the
- * list of properties. */
+ * list of properties; after that one's NUL the terms. */
 static int set_index_text(sqlite3_index_info *info, const pt_plan *plan, unsigned bits,
-                          const char *select)
+                          const char *select, const pt_term_list *list)
 {
     const unsigned filter = PT_PLAN_TERM(PT_TERM_FILTER);
     char *sentence = pt_plan_sentence(plan->bits & ~filter);
-    if (sentence == NULL || select == NULL) {
+    if (sentence == NULL || select == NULL || list->sentence.failed || list->terms.failed) {
         sqlite3_free(sentence);
         return SQLITE_NOMEM;
     }
     sqlite3_str *text = sqlite3_str_new(NULL);
-    sqlite3_str_appendf(text, "%s; ", sentence);
+    bool filtered = (bits & filter) != 0;
+    sqlite3_str_appendf(text, "%s%s%.*s; ", sentence, filtered ? "; at the service: Filter" : "",
+                        (int)list->sentence.size, (const char *)list->sentence.data);
     sqlite3_free(sentence);
-    sqlite3_str_appendall(text, (bits & filter) != 0 ? "at the service: Filter; " : "");
-    add_requests(text, info, plan, bits);
+    add_requests(text, info, plan, bits, filtered || list->judges);
     sqlite3_str_appendchar(text, 1, 0);
     sqlite3_str_appendall(text, select);
+    sqlite3_str_appendchar(text, 1, 0);
+    sqlite3_str_append(text, (const char *)list->terms.data, (int)list->terms.size);
     info->idxStr = sqlite3_str_finish(text);
     info->needToFreeIdxStr = 1;
     return info->idxStr != NULL ? SQLITE_OK : SQLITE_NOMEM;
@@ -233,19 +236,26 @@ static double remote_cost(const pt_remote_table *table, const pt_plan *plan)
 
 static int return_remote_plan(const pt_remote_table *table, sqlite3_index_info *info, pt_plan *plan)
 {
+    if (pt_remote_table_dialect(table) == PT_DIALECT_COSMOS) {
+        plan->order_consumed = false; /* how it orders keys is not known */
+    }
     if ((plan->bits & PT_PLAN_DESCENDING) != 0) {
         plan->bits &= ~PT_PLAN_DESCENDING;
         plan->order_consumed = false;
     }
-    unsigned bits = plan->bits | ask_for_limits(info, plan);
-    info->idxNum = (int)bits;
     info->orderByConsumed = plan->order_consumed;
     info->estimatedRows = plan->rows;
     info->estimatedCost = remote_cost(table, plan);
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
+    pt_term_list list = {0};
+    unsigned bits = plan->bits | pt_remote_conditions_plan(table, plan, info, &list);
+    bits |= ask_for_limits(info, plan);
+    info->idxNum = (int)bits;
     char *select = select_list(table, info);
-    int rc = set_index_text(info, plan, bits, select);
+    int rc = set_index_text(info, plan, bits, select, &list);
     sqlite3_free(select);
+    pt_buffer_free(&list.sentence);
+    pt_buffer_free(&list.terms);
     return rc;
 }
 

@@ -3,8 +3,8 @@
  * service cannot read in descending order, and a table scan costs more than anything else.
  *
  * idxNum has the plan's bits and those below. After the NUL of idxStr come the names of the
- * properties to ask for, with commas between them; an
- * empty list means all.
+ * properties to ask for, with commas between them, where an empty list means all; and after its NUL
+ * the terms of conditions (table/terms.h).
  */
 #ifndef PT_SERVICE_REMOTE_PLANNER_H
 #define PT_SERVICE_REMOTE_PLANNER_H
@@ -12,8 +12,8 @@
 #include "base/sqlite.h"
 #include "query/plan.h"
 
-/* The arguments of LIMIT and of OFFSET follow those of the plan. They only tell how many entities
- * to ask for at first. */
+/* The arguments of LIMIT and of OFFSET follow those of plan and conditions. They only tell how many
+ * entities to ask for at first. */
 #define PT_REMOTE_LIMIT (1u << 29)
 #define PT_REMOTE_OFFSET (1u << 30)
 

@@ -7,6 +7,13 @@ int pt_remote_table_fail(pt_remote_table *table, pt_error *error)
     return pt_module_fail(&table->base.zErrMsg, table->config.base.sql_name, error);
 }
 
+pt_dialect pt_remote_table_dialect(const pt_remote_table *table)
+{
+    pt_dialect given = table->config.dialect;
+    return given != PT_DIALECT_UNKNOWN ? given
+                                       : pt_service_dialect(table->service, table->config.account);
+}
+
 /* Views and triggers may not use the table: a database from somewhere else could send requests, and
  * pay for them, with the accounts of whoever opens it. */
 static int declare_remote_table(sqlite3 *db, const pt_remote_table *table, pt_error *error)

@@ -24,6 +24,9 @@ static inline pt_remote_table *pt_remote_table_of(sqlite3_vtab *vtab)
     return (pt_remote_table *)vtab;
 }
 
+/* The dialect of the table's service, as far as it is known. */
+pt_dialect pt_remote_table_dialect(const pt_remote_table *table);
+
 /* Reports an error to SQLite as "ptable: <table>: <text>". Returns its code. */
 int pt_remote_table_fail(pt_remote_table *table, pt_error *error);
 

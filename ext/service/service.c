@@ -135,3 +135,25 @@ int64_t pt_service_last_date(const pt_service *service, const char *name)
     size_t place;
     return locate_account(service, name, &place) ? service->accounts[place].last_date : 0;
 }
+
+void pt_service_note_server(pt_service *service, const char *name, pt_slice header)
+{
+    size_t place;
+    if (!locate_account(service, name, &place) || service->accounts[place].account.has_replied) {
+        return;
+    }
+    pt_account *account = &service->accounts[place].account;
+    pt_dialect told = pt_dialect_of_server(header);
+    account->has_replied = true;
+    if (told == PT_DIALECT_AZURE || told == PT_DIALECT_AZURITE ||
+        account->dialect == PT_DIALECT_UNKNOWN) {
+        account->dialect = told;
+    }
+}
+
+pt_dialect pt_service_dialect(const pt_service *service, const char *name)
+{
+    size_t place;
+    return locate_account(service, name, &place) ? service->accounts[place].account.dialect
+                                                 : PT_DIALECT_UNKNOWN;
+}

@@ -89,4 +89,11 @@ int pt_service_find_account(const pt_service *service, const char *name, const p
 void pt_service_note_date(pt_service *service, const char *name, int64_t seconds);
 int64_t pt_service_last_date(const pt_service *service, const char *name);
 
+/* Remembers the dialect that the header "Server" of an account's first reply tells. What the
+ * account's endpoint told counts more than a header that Cosmos DB shares with other servers. */
+void pt_service_note_server(pt_service *service, const char *name, pt_slice header);
+
+/* The dialect of an account; unknown also if there is no such account. */
+pt_dialect pt_service_dialect(const pt_service *service, const char *name);
+
 #endif

@@ -64,23 +64,21 @@ static void add_parameter(pt_buffer *query, const char *name, pt_slice value)
     pt_query_append_encoded(query, value);
 }
 
-static void join_condition(pt_buffer *filter, pt_slice condition)
-{
-    if (condition.size == 0) {
-        return;
-    }
-    bool first = filter->size == 0;
-    pt_buffer_append_text(filter, first ? "" : " and (");
-    pt_buffer_append_slice(filter, condition);
-    pt_buffer_append_text(filter, first ? "" : ")");
-}
-
-static void add_filter(const pt_stream *stream, bool condition, pt_buffer *query)
+static void add_filter(const pt_stream *stream, bool conditions, pt_buffer *query)
 {
     pt_buffer filter = {0};
+    pt_slice given = stream->query->filter;
     pt_query_append_filter(&filter, &stream->span, stream->query->rows);
-    join_condition(&filter, condition ? stream->query->condition : (pt_slice){0});
-    join_condition(&filter, stream->query->filter);
+    bool alone = filter.size == 0 && stream->query->parts->count == 0;
+    if (given.size != 0) {
+        pt_buffer_append_text(&filter, filter.size != 0 ? " and " : "");
+        pt_buffer_append_text(&filter, alone ? "" : "(");
+        pt_buffer_append_slice(&filter, given);
+        pt_buffer_append_text(&filter, alone ? "" : ")");
+    }
+    if (conditions) {
+        pt_filter_parts_append(stream->query->parts, &filter);
+    }
     if (filter.size != 0) {
         add_parameter(query, "$filter", pt_buffer_slice(&filter));
     }
@@ -108,12 +106,12 @@ static void add_select(const pt_stream *stream, pt_buffer *query)
     }
 }
 
-static void describe_page_query(pt_stream *stream, bool select, bool condition)
+static void describe_page_query(pt_stream *stream, bool select, bool conditions)
 {
     pt_buffer *query = &stream->call.query;
     pt_buffer_clear(query);
     if (!stream->point) {
-        add_filter(stream, condition, query);
+        add_filter(stream, conditions, query);
         add_top(stream, query);
     }
     if (select) {

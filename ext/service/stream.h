@@ -5,6 +5,7 @@
 #define PT_SERVICE_STREAM_H
 
 #include "service/call.h"
+#include "service/filter_parts.h"
 #include "service/page.h"
 #include "service/query_text.h"
 
@@ -20,8 +21,8 @@ typedef struct pt_stream_query {
     const char *select;           /* PT_SELECT_KEYS and names of properties; "": all */
     const pt_key_condition *rows; /* beside spans of several partitions; NULL: none */
     pt_slice filter;              /* a $filter that each request must have; data NULL: none */
-    pt_slice condition;           /* one more, which SQLite checks again; size 0: none. Left out if
-                                     the URL would be too long */
+    pt_filter_parts *parts;       /* conditions that SQLite checks again. Left out if the URL would
+                                     be too long */
     int64_t timeout;
     int64_t retries;
     int64_t top;          /* entities that SQLite wants, by LIMIT and OFFSET; 0: not known */

@@ -34,7 +34,7 @@ static const pt_config_option options[] = {
      .choices = {"none", "azure"},
      .advice = "limits is none or azure"},
     {.name = "sync",
-     .kind = PT_OPTION_SYNC,
+     .kind = PT_OPTION_CHOICE,
      .field = offsetof(pt_config, sync),
      .choices = {[PT_SYNC_OFF] = "off", [PT_SYNC_NORMAL] = "normal", [PT_SYNC_FULL] = "full"},
      .advice = "sync is full, normal or off"},
@@ -252,11 +252,11 @@ static int set_flag(config_reader *r, const pt_config_option *option, const char
     return rc;
 }
 
-static int set_sync(config_reader *r, const pt_config_option *option, const char *value)
+static int set_choice(config_reader *r, const pt_config_option *option, const char *value)
 {
-    int chosen = PT_SYNC_FULL;
+    int chosen = 0;
     int rc = choose(r, option, value, &chosen);
-    *(pt_sync *)field_of(r, option) = (pt_sync)chosen;
+    *(unsigned *)field_of(r, option) = (unsigned)chosen;
     return rc;
 }
 
@@ -286,8 +286,8 @@ static int set_option(config_reader *r, const pt_config_option *option, const ch
         return set_text(r, option, value);
     case PT_OPTION_FLAG:
         return set_flag(r, option, value);
-    case PT_OPTION_SYNC:
-        return set_sync(r, option, value);
+    case PT_OPTION_CHOICE:
+        return set_choice(r, option, value);
     case PT_OPTION_COUNT:
     default:
         return set_count(r, option, value);

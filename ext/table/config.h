@@ -30,10 +30,10 @@ typedef struct pt_config {
 } pt_config;
 
 typedef enum pt_option_kind {
-    PT_OPTION_TEXT,  /* the field is a char * from sqlite3_malloc */
-    PT_OPTION_FLAG,  /* a bool: the second choice is true */
-    PT_OPTION_SYNC,  /* a pt_sync */
-    PT_OPTION_COUNT, /* an int64_t */
+    PT_OPTION_TEXT,   /* the field is a char * from sqlite3_malloc */
+    PT_OPTION_FLAG,   /* a bool: the second choice is true */
+    PT_OPTION_CHOICE, /* an unsigned or an enum: the index of a choice */
+    PT_OPTION_COUNT,  /* an int64_t */
 } pt_option_kind;
 
 typedef struct pt_config_option {
@@ -41,7 +41,7 @@ typedef struct pt_config_option {
     pt_option_kind kind;
     size_t field;           /* its offset in the configuration */
     int64_t least, most;    /* of a count */
-    const char *choices[3]; /* of a flag or sync: the words for 0, 1, 2 */
+    const char *choices[3]; /* of a flag or choice: the words for 0, 1, 2 */
     const char *advice;     /* names the choices */
 } pt_config_option;
 

@@ -19,5 +19,5 @@ SELECT length(pt_service_account('wrong', 'AccountName=devstoreaccount1;AccountK
 CREATE VIRTUAL TABLE Locked USING pt_service(account=wrong, table='Employee');
 SELECT count(*) FROM Locked;
 CREATE VIRTUAL TABLE NoAccount USING pt_service(table='Employee');
-CREATE VIRTUAL TABLE Unknown USING pt_service(account=hr, push='keys', table='Employee');
+CREATE VIRTUAL TABLE Unknown USING pt_service(account=hr, pull='keys', table='Employee');
 CREATE VIRTUAL TABLE BadName USING pt_service(account=hr, table='a b');

@@ -240,6 +240,7 @@ static void texts_on_azurite(void **state)
         {PT_STRING, PT_OP_EQ, "'x'", "(P eq 'x' or P ge 0 or P lt 0)"},
         {PT_STRING, PT_OP_EQ, "'" GUID "'", ""},
         {PT_STRING, PT_OP_EQ, "'2026-01'", ""},
+        {PT_STRING, PT_OP_EQ, "'NaN'", ""},
         {PT_STRING, PT_OP_GT, "'x'", ""},
     };
     static const example declared[] = {
@@ -304,6 +305,7 @@ static void guids_and_binaries(void **state)
         {PT_GUID, PT_OP_EQ, "upper('" GUID "')",
          "(P eq guid'" GUID "' or P lt guid'00000000-0000-0000-0000-000000000000')"},
         {PT_GUID, PT_OP_LT, "'" GUID "'", ""},
+        {PT_GUID, PT_OP_EQ, "x'61', 'a'", ""},
         {PT_BINARY, PT_OP_EQ, "x'00ff'", "(P eq X'00ff')"},
         {PT_NONE, PT_OP_EQ, "x'00', x'01'", "(P eq X'00' or P eq X'01')"},
         {PT_BINARY, PT_OP_EQ, "x''", ""},
