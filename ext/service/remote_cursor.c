@@ -134,6 +134,7 @@ static int begin_remote_query(remote_cursor *cursor, unsigned bits, const char *
     int rc =
         pt_remote_conditions_set(conditions, cursor->table, bits,
                                  query->select + strlen(query->select) + 1, &argc, argv, error);
+    query->subject.has_conditions = conditions->parts.count != 0;
     if (rc == SQLITE_OK) {
         rc = take_filter(cursor, bits, &argc, argv, error);
     }

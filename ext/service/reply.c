@@ -273,6 +273,19 @@ static int fail_not_found(const failure *f)
                      "check the endpoint of the account: SELECT * FROM pt_service_accounts");
 }
 
+/* For a refusal whose reason is none of those that fail_refused tells apart. */
+static const char *advice_about(const pt_request_subject *subject)
+{
+    if (subject->filtered) {
+        return "check the Filter: the service judges it, and not all services take the same "
+               "constants";
+    }
+    return subject->has_conditions
+               ? "check the endpoint and the name of the table, or create it with push=keys, so "
+                 "that no conditions on properties are sent"
+               : "check the endpoint and the name of the table";
+}
+
 static int fail_refused(const failure *f, const pt_http_reply *reply)
 {
     int status = f->refusal->status;
@@ -303,10 +316,7 @@ static int fail_refused(const failure *f, const pt_http_reply *reply)
                          "give the address that it names as TableEndpoint");
     }
     return fail_with(f, SQLITE_ERROR, text_of(f->refusal, "the service refuses the request"),
-                     f->subject->filtered
-                         ? "check the Filter: the service judges it, and not all services take "
-                           "the same constants"
-                         : "check the endpoint and the name of the table");
+                     advice_about(f->subject));
 }
 
 /* The request was not sent, so that nothing was shown to whoever answers there. */

@@ -36,6 +36,7 @@ typedef struct pt_request_subject {
     const char *account; /* its name in pt_service_account */
     const char *table;   /* NULL: a request about the account's tables */
     bool filtered;       /* it has a $filter that the statement gave */
+    bool has_conditions; /* it may have conditions on properties */
 } pt_request_subject;
 
 /*

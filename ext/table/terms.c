@@ -327,6 +327,7 @@ static int take_argument(pt_terms *terms, const pt_term_table *table, const cond
     const char *checked = checks ? table->config->columns[given->column].name : NULL;
     pt_term *term = given->op != PT_OP_OTHER ? begin_term(terms, table, given, argument) : NULL;
     if ((given->flags & TERM_PRESENT) != 0) {
+        PT_ASSERT(term != NULL);
         pt_comparison_find_all(&term->comparison);
         return SQLITE_OK;
     }

@@ -29,9 +29,10 @@ run() {
 cp "$here/emulator.mjs" "$folder"
 server=${PT_SERVER:-$root/build/tests/service/server}
 set -- node "$folder/emulator.mjs"
-echo 1..4
+echo 1..5
 run 'the small service answers like the emulator' "$here/compare.pl" "$server" "$@"
 run 'SQL scripts on the emulator' "$here/test_sql.pl" "$@"
 run 'random statements on the emulator' "$here/test_random.pl" "$@"
 run 'random writes on the emulator' "$here/test_random_writes.pl" "$@"
+run 'random conditions on the emulator' "$here/test_conditions.pl" "$@"
 test "$failures" -eq 0

@@ -35,8 +35,9 @@ static void a_filter_is_sent_as_it_is(void **state)
     expect_sql(
         "SELECT RowKey FROM Employee('Age ge 1') WHERE PartitionKey IN ('p', 'q') AND Age > 0",
         "2\n1\n");
-    assert_true(was_sent("PartitionKey%20eq%20%27q%27%20and%20%28Age%20ge%201%29%20and%20%28Age%20gt"
-                         "%200%20or%20"));
+    assert_true(
+        was_sent("PartitionKey%20eq%20%27q%27%20and%20%28Age%20ge%201%29%20and%20%28Age%20gt"
+                 "%200%20or%20"));
     assert_int_equal(canned_take_requests(), 2);
     /* Each side of OR is a query of its own. */
     expect_sql("SELECT count(*) FROM Employee WHERE Filter MATCH 'a eq 1' OR Filter MATCH 'b eq 2'",
