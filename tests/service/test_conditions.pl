@@ -161,8 +161,22 @@ sub join_condition {
     return "t.$name " . pick('=', '=', '<', '<=', '>', '>=') . ' v.' . pick(qw(i t n));
 }
 
+# A join with a ptable, whose columns may have values of other types: beside the Int32 column I the
+# text '5' of a String may be compared as a number.
+sub join_with_mixed_types {
+    my @names = grep { $_ ne 'B' } @NAMES;
+    my $own = 't.' . (rand() < 0.5 ? pick(qw(S S U)) : pick(@names));
+    my $other = pick(qw(I L D U), @names);
+    my $rows = "SELECT $other AS other FROM Local_Mixed WHERE typeof($other) = 'text'"
+      . (rand() < 0.7 ? " AND length($other) < 4 AND $other GLOB '*[0-9]*'" : '')
+      . ' ORDER BY PartitionKey, RowKey LIMIT 10';
+    return "SELECT t.RowKey FROM ($rows) AS v CROSS JOIN %T AS t ON t.PartitionKey = 'p' AND $own "
+      . pick('=', '=', '=', '<', '<=', '>', '>=') . ' v.other';
+}
+
 sub random_statement {
-    my $kind = int rand 10;
+    my $kind = int rand 11;
+    return join_with_mixed_types() if $kind == 10;
     my $keys = 't.PartitionKey, t.RowKey';
     return "SELECT $keys FROM %T AS t WHERE " . conditions(0) if $kind < 6;
     return 'SELECT count(*), min(t.RowKey), max(t.I) FROM %T AS t WHERE ' . conditions(0) if $kind == 6;
