@@ -24,7 +24,7 @@ my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
 my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
 my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $SEED = $ENV{SEED} // 1;
-my $COUNT = $ENV{N} // 60;
+my $COUNT = $ENV{N} // 40;
 my $TIMEOUT = 100 + $COUNT;    # seconds, of a set
 
 # For each set: the database's encoding, and an option of the tables to which conditions are sent.
