@@ -53,6 +53,7 @@ void pt_remote_filter_free(pt_remote_filter *filter)
 /* Asks for the row's entity by its keys and the filter. */
 static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, pt_error *error)
 {
+    static const pt_filter_parts no_conditions = {0};
     const pt_page_entity *entity = row->entity;
     pt_buffer after = {0};
     pt_buffer_append_slice(&after, entity->row);
@@ -65,7 +66,7 @@ static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, 
     query.select = PT_SELECT_KEYS;
     query.rows = NULL;
     query.filter = filter;
-    query.condition = (pt_slice){0};
+    query.parts = &no_conditions;
     query.top = 0;
     query.subject.filtered = true;
     const pt_key_span span = {
