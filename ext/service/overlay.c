@@ -76,6 +76,13 @@ static int add_row(pt_overlay *overlay, const pt_remote_operation *operation, pt
     return rc;
 }
 
+int pt_overlay_refuse_filter(pt_error *error)
+{
+    return pt_error_set(error, SQLITE_ERROR,
+                        "the service judges the Filter, and does not know what the transaction has "
+                        "written there; COMMIT first, or compare columns");
+}
+
 /* The service would judge an entity that a merge changes as it was before. */
 static int judge_by_sqlite(const pt_overlay *overlay, pt_stream_query *query, pt_error *error)
 {
@@ -83,11 +90,7 @@ static int judge_by_sqlite(const pt_overlay *overlay, pt_stream_query *query, pt
         return SQLITE_OK;
     }
     pt_filter_parts_clear(query->parts);
-    return query->filter.data == NULL
-               ? SQLITE_OK
-               : pt_error_set(error, SQLITE_ERROR,
-                              "the service judges the Filter, and does not know what the "
-                              "transaction has written there; COMMIT first, or compare columns");
+    return query->filter.data == NULL ? SQLITE_OK : pt_overlay_refuse_filter(error);
 }
 
 int pt_overlay_begin(pt_overlay *overlay, pt_remote_scan *scan, pt_error *error)

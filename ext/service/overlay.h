@@ -39,6 +39,10 @@ int pt_overlay_begin(pt_overlay *overlay, pt_remote_scan *scan, pt_error *error)
 int pt_overlay_next(pt_overlay *overlay, pt_remote_scan *scan, const pt_page_entity **entity,
                     const pt_page **page, pt_error *error);
 
+/* The error for a Filter that would have to judge what the transaction has written. SQLITE_ERROR.
+ */
+int pt_overlay_refuse_filter(pt_error *error);
+
 void pt_overlay_free(pt_overlay *overlay);
 
 #endif

@@ -3,6 +3,7 @@
 #include "module/module.h"
 #include "query/filter.h"
 #include "query/filter_keys.h"
+#include "service/overlay.h"
 #include "service/remote_row.h"
 #include "service/remote_table.h"
 
@@ -53,9 +54,12 @@ void pt_remote_filter_free(pt_remote_filter *filter)
 /* Asks for the row's entity by its keys and the filter. */
 static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, pt_error *error)
 {
-    static const pt_filter_parts no_conditions = {0};
     const pt_page_entity *entity = row->entity;
+    pt_filter_parts no_conditions = {0};
     pt_buffer after = {0};
+    if (entity->etag.size == 0) {
+        return pt_overlay_refuse_filter(error);
+    }
     pt_buffer_append_slice(&after, entity->row);
     pt_buffer_append_byte(&after, PT_AFTER_TEXT);
     if (after.failed) {

@@ -41,6 +41,7 @@ SELECT RowKey, n FROM Same WHERE PartitionKey = 'a' AND RowKey < '3';
 -- what the service gives comes with COMMIT
 SELECT RowKey, ETag IS NULL, Timestamp IS NULL, hex(EntityVersion) FROM Written WHERE PartitionKey = 'a' AND RowKey IN ('1', '2');
 SELECT RowKey FROM Written WHERE Filter MATCH 'n gt 50';
+SELECT RowKey FROM Written WHERE PartitionKey = 'a' AND (n = -5 OR Filter MATCH 'n gt 50');
 SELECT PartitionKey, RowKey FROM Written WHERE PartitionKey = 'b' AND Filter MATCH 'n eq 10';
 -- an entity is written once
 UPDATE Written SET n = 0 WHERE PartitionKey = 'a' AND RowKey = '2';
