@@ -4,7 +4,7 @@
 
 /* --- A service that answers as each case says --- */
 
-enum { REPLIES_MAX = 4 };
+enum { REPLIES_MAX = 8 };
 
 typedef struct scripted_reply {
     int status; /* 0: closes the connection without a reply */
