@@ -270,6 +270,30 @@ static int check_update_columns(remote_write *w)
     return SQLITE_OK;
 }
 
+static bool is_changed_blob(sqlite3_value *given, pt_slice old)
+{
+    if (sqlite3_value_nochange(given)) {
+        return false;
+    }
+    pt_slice bytes = pt_slice_of(sqlite3_value_blob(given), (size_t)sqlite3_value_bytes(given));
+    return sqlite3_value_type(given) != SQLITE_BLOB || !pt_slice_equal(bytes, old);
+}
+
+/* EntityKey and EntityVersion may be given as they are. EntityVersion begins with the EntityKey. */
+static int check_entity_columns(remote_write *w, sqlite3_value *version,
+                                const pt_remote_operation *old)
+{
+    const uint8_t *bytes = sqlite3_value_blob(version);
+    size_t size = (size_t)sqlite3_value_bytes(version);
+    if (is_changed_blob(w->tail[PT_REMOTE_ENTITY_KEY],
+                        pt_slice_of(bytes, old->partition.size + 1 + old->row.size))) {
+        return refuse_update_column(w, "EntityKey");
+    }
+    return is_changed_blob(w->tail[PT_REMOTE_ENTITY_VERSION], pt_slice_of(bytes, size))
+               ? refuse_update_column(w, "EntityVersion")
+               : SQLITE_OK;
+}
+
 /* The keys after the update; *moved = true if one differs. */
 static int read_new_keys(remote_write *w, const pt_remote_operation *old, pt_remote_operation *put,
                          bool *moved)
@@ -445,6 +469,9 @@ static int update_remote_row(remote_write *w, sqlite3_value *version)
     int rc = check_update_columns(w);
     if (rc == SQLITE_OK) {
         rc = read_version(w, version, &old);
+    }
+    if (rc == SQLITE_OK) {
+        rc = check_entity_columns(w, version, &old);
     }
     if (rc == SQLITE_OK && is_updated_already(w, &old)) {
         return SQLITE_OK;

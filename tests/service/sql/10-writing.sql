@@ -62,7 +62,11 @@ INSERT INTO Written(PartitionKey, RowKey, Timestamp) VALUES ('a', '4', '2024-01-
 INSERT INTO Written(PartitionKey, RowKey, _rowid_) VALUES ('a', '4', 'x');
 INSERT INTO Written(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('a', '4', 'merge', 'W/"a' || char(10) || '"');
 INSERT INTO Written(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('a', '4', 'merge', printf('W/"%.*c"', 2000, 'x'));
+INSERT INTO Written(PartitionKey, RowKey, WriteMode, IfMatch) VALUES ('a', '4', 'merge', 'W/"é"');
 UPDATE Written SET Timestamp = '2024-01-01' WHERE PartitionKey = 'a' AND RowKey = '2';
+UPDATE Written SET Age = 1, EntityKey = x'01' WHERE PartitionKey = 'a' AND RowKey = '2';
+UPDATE Written SET Age = 1, EntityVersion = 'a' WHERE PartitionKey = 'a' AND RowKey = '2';
+UPDATE Written SET EntityKey = EntityKey, EntityVersion = EntityVersion WHERE PartitionKey = 'a' AND RowKey = '2';
 UPDATE Written SET IfMatch = '*' WHERE PartitionKey = 'a' AND RowKey = '2';
 UPDATE Written SET _rowid_ = 'x' WHERE PartitionKey = 'a' AND RowKey = '2';
 UPDATE Written SET PartitionKey = NULL WHERE PartitionKey = 'a' AND RowKey = '2';
