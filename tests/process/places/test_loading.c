@@ -7,8 +7,10 @@
 
 #include <dlfcn.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "base/sqlite.h"
 #include "faults/failing_malloc.h"
@@ -93,12 +95,12 @@ static void threads_may_load_it_at_once(void **state)
 
 /* --- By a second SQLite library --- */
 
-static entry_point *find_entry_point(void)
+static entry_point *find_entry_point(const char *path, const char *name)
 {
     entry_point *entry;
-    void *library = dlopen(getenv("PT_LIBRARY"), RTLD_NOW | RTLD_LOCAL);
+    void *library = dlopen(path, RTLD_NOW | RTLD_LOCAL);
     assert_non_null(library);
-    *(void **)&entry = dlsym(library, "sqlite3_ptable_init");
+    *(void **)&entry = dlsym(library, name);
     assert_non_null(entry);
     return entry;
 }
@@ -120,23 +122,52 @@ static char *no_memory(const char *format, ...)
     return NULL;
 }
 
+/* The library is in use already. */
+static void expect_refusal(const char *path, const char *name, const char *said)
+{
+    static const sqlite3_api_routines other = {.mprintf = mprintf_of_other};
+    static const sqlite3_api_routines poor = {.mprintf = no_memory};
+    entry_point *entry = find_entry_point(path, name);
+    char *message = NULL;
+    assert_int_equal(entry(NULL, &message, &other), SQLITE_ERROR);
+    assert_ptr_equal(message, text_of_other);
+    assert_non_null(strstr(message, said));
+    assert_int_equal(entry(NULL, &message, &poor), SQLITE_NOMEM);
+    assert_null(message);
+    assert_int_equal(entry(NULL, NULL, &other), SQLITE_ERROR);
+}
+
 static void a_second_sqlite_library_is_refused(void **state)
 {
     (void)state;
-    static const sqlite3_api_routines other = {.mprintf = mprintf_of_other};
-    static const sqlite3_api_routines poor = {.mprintf = no_memory};
-    char *message = NULL;
     assert_int_equal(open_connection(), SQLITE_OK);
     assert_int_equal(load(), SQLITE_OK);
-    assert_int_equal(find_entry_point()(NULL, &message, &other), SQLITE_ERROR);
-    assert_ptr_equal(message, text_of_other);
-    assert_non_null(strstr(message,
-                           "ptable: this process has already loaded the extension into another "
-                           "SQLite library, '"));
-    assert_int_equal(find_entry_point()(NULL, &message, &poor), SQLITE_NOMEM);
-    assert_null(message);
-    assert_int_equal(find_entry_point()(NULL, NULL, &other), SQLITE_ERROR);
+    expect_refusal(getenv("PT_LIBRARY"), "sqlite3_ptable_init",
+                   "ptable: this process has already loaded the extension into another SQLite "
+                   "library, '");
     assert_works();
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
+/* The library for the Table service is beside the other one, if it was built. */
+static void a_second_one_is_refused_by_the_service_library(void **state)
+{
+    (void)state;
+    char path[1000];
+    const char *beside = getenv("PT_LIBRARY");
+    size_t folder = (size_t)(strrchr(beside, '/') - beside);
+    snprintf(path, sizeof path, "%.*s/ptable_service.so", (int)folder, beside);
+    if (access(path, F_OK) != 0) {
+        skip();
+    }
+    assert_int_equal(open_connection(), SQLITE_OK);
+    assert_int_equal(sqlite3_load_extension(db, path, "sqlite3_ptableservice_init", NULL),
+                     SQLITE_OK);
+    expect_refusal(path, "sqlite3_ptableservice_init",
+                   "ptable_service: this process has already loaded the extension into another "
+                   "SQLite library, '");
+    assert_int_equal(sqlite3_exec(db, "SELECT count(*) FROM pt_service_accounts", NULL, NULL, NULL),
+                     SQLITE_OK);
     assert_int_equal(sqlite3_close(db), SQLITE_OK);
 }
 
@@ -169,7 +200,9 @@ static void every_connection_may_have_it(void **state)
 {
     (void)state;
     const int flags = SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE | SQLITE_OPEN_EXRESCODE;
-    assert_int_equal(sqlite3_auto_extension((void (*)(void))find_entry_point()), SQLITE_OK);
+    assert_int_equal(sqlite3_auto_extension((void (*)(void))find_entry_point(
+                         getenv("PT_LIBRARY"), "sqlite3_ptable_init")),
+                     SQLITE_OK);
     assert_int_equal(sqlite3_auto_extension((void (*)(void))later_extension), SQLITE_OK);
     for (int i = 1; i <= 2; i++) {
         assert_int_equal(sqlite3_open_v2(":memory:", &db, flags, NULL), SQLITE_OK);
@@ -243,6 +276,7 @@ int main(void)
         cmocka_unit_test(threads_may_load_it_at_once),
         cmocka_unit_test(it_stays_in_memory),
         cmocka_unit_test(a_second_sqlite_library_is_refused),
+        cmocka_unit_test(a_second_one_is_refused_by_the_service_library),
         cmocka_unit_test(small_limits_give_a_reason),
         cmocka_unit_test(every_connection_may_have_it),
         cmocka_unit_test(what_could_not_be_loaded_can_be_closed),
