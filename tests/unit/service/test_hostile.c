@@ -48,7 +48,7 @@ static char *frame_by_length(const char *body)
 static char *frame_by_chunks(const char *body)
 {
     return canned_format("HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
-                         "9\r\n%.9s\r\n%zx\r\n%s\r\n0\r\n\r\n",
+                         "9\r\n%.9s\r\n%zx\r\n%s\r\n0\r\nX-Trailer: x\r\n\r\n",
                          body, strlen(body) - 9, body + 9);
 }
 

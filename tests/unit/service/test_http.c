@@ -247,6 +247,24 @@ static void a_lost_change_is_not_unreachable(void **state)
     canned_end();
 }
 
+/* The server takes a part of the request, and closes the connection while the rest is sent: the
+ * process must not end by SIGPIPE. */
+static void a_closed_connection_raises_no_signal(void **state)
+{
+    (void)state;
+    enum { MUCH = 8 << 20 };
+    canned_start(answer_with_number);
+    char *body = malloc(MUCH + 1);
+    memset(body, 'x', MUCH);
+    body[MUCH] = 0;
+    pt_http_call *call = start_call(PT_HTTP_POST, "/", body);
+    assert_int_equal(wait_for(call)->outcome, PT_HTTP_LOST);
+    pt_http_end(http, call);
+    assert_int_equal(canned_requests(), 0);
+    free(body);
+    canned_end();
+}
+
 /* As a proxy: the first connection is refused, the next ones are no TLS. */
 static char *answer_as_proxy(const char *request, int number)
 {
@@ -577,6 +595,7 @@ int main(void)
         POOL_TEST(a_lost_change_is_not_sent_again),
         POOL_TEST(replies_without_end_and_long_ones_are_none),
         POOL_TEST(a_server_that_is_not_there_is_unreachable),
+        POOL_TEST(a_closed_connection_raises_no_signal),
         POOL_TEST(a_proxy_that_refuses_is_unreachable),
         POOL_TEST(a_lost_change_is_not_unreachable),
         POOL_TEST(replies_cut_in_their_headers_are_none),
