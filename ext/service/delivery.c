@@ -249,19 +249,16 @@ static int ask_witness(const pt_delivery *delivery, size_t place, delivery_fate 
     return rc;
 }
 
-/* Finds out whether a request that may have been done has been. It is done as a whole, so one
- * entity that is surely as before tells the fate of all. But one that is as it was sent does not:
- * another program may have written the same, or deleted what the request deletes. It is done if all
- * are. */
+/* Finds out whether a request that may have been done has been. One entity that is as it was sent
+ * does not tell: another program may have written the same, or deleted what the request deletes. It
+ * is done if all are. The first one that is not decides. */
 static int find_fate(const pt_delivery *delivery, delivery_fate *fate, pt_error *error)
 {
     int rc = SQLITE_OK;
     *fate = FATE_DONE;
-    for (size_t i = 0; rc == SQLITE_OK && *fate != FATE_NOT_DONE && i < delivery->operations->count;
+    for (size_t i = 0; rc == SQLITE_OK && *fate == FATE_DONE && i < delivery->operations->count;
          i++) {
-        delivery_fate one = FATE_DONE;
-        rc = ask_witness(delivery, i, &one, error);
-        *fate = one != FATE_DONE ? one : *fate;
+        rc = ask_witness(delivery, i, fate, error);
     }
     return rc;
 }
