@@ -37,7 +37,8 @@ typedef struct ledger {
     _Atomic int64_t begun[WRITERS]; /* number of the last transaction that was begun */
     _Atomic int64_t acknowledged[WRITERS];
     _Atomic int64_t reads;
-    _Atomic bool failed;
+    _Atomic bool blamed; /* by the first one, which writes the text */
+    _Atomic bool failed; /* the text is there */
     char text[400];
 } ledger;
 
@@ -45,8 +46,9 @@ static ledger *ours;
 
 static int blame(const char *what, const char *more)
 {
-    if (!atomic_exchange(&ours->failed, true)) {
+    if (!atomic_exchange(&ours->blamed, true)) {
         snprintf(ours->text, sizeof ours->text, "%s: %s", what, more);
+        ours->failed = true;
     }
     return 1;
 }
