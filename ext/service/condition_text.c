@@ -446,9 +446,12 @@ static bool write_text_side(condition_writer *writer)
         compare(writer, "(", op_word(op), &constant);
         return end_texts(writer);
     }
+    if (constant.bytes.size == 0) {
+        return false; /* every text may pass */
+    }
     if (is_upward(op)) {
         compare(writer, "(", "ge", &constant);
-        return constant.bytes.size != 0 && end_texts(writer);
+        return end_texts(writer);
     }
     pt_buffer successor = {0};
     bool has_successor = pt_query_append_successor(&successor, constant.bytes);
@@ -488,11 +491,10 @@ static pt_value time_constant(int64_t ticks)
     return (pt_value){.type = PT_DATETIME, .integer = ticks};
 }
 
-/* The emulator compares milliseconds. */
+/* The emulator compares milliseconds. `ticks` is a time of the service. */
 static pt_value low_time(const condition_writer *writer, int64_t ticks)
 {
-    bool widened = writer->azurite && ticks >= TICKS_PER_MILLISECOND;
-    return time_constant(widened ? ticks - TICKS_PER_MILLISECOND : ticks);
+    return time_constant(writer->azurite ? ticks - TICKS_PER_MILLISECOND : ticks);
 }
 
 static pt_value high_time(const condition_writer *writer, int64_t ticks)
@@ -552,7 +554,7 @@ static bool write_times(condition_writer *writer)
     }
     bool upward = is_upward(comparison->op);
     int64_t bound = upward ? comparison->low : comparison->high;
-    if (comparison->low > comparison->high || !is_time_of_service(bound)) {
+    if (!is_time_of_service(bound)) {
         return false;
     }
     pt_value constant = upward ? low_time(writer, bound) : high_time(writer, bound);
@@ -621,11 +623,8 @@ static bool write_values(condition_writer *writer, pt_type type)
         return write_texts(writer);
     case PT_DATETIME:
         return write_times(writer);
-    case PT_GUID:
-    case PT_BINARY:
+    default: /* GUIDs and binaries */
         return writer->comparison->op == PT_OP_EQ && write_equal_bytes(writer, type);
-    default:
-        return false;
     }
 }
 

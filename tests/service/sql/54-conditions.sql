@@ -48,3 +48,11 @@ CREATE TABLE Wanted(name TEXT);
 INSERT INTO Wanted VALUES ('Jones'), ('5'), (NULL);
 SELECT name, RowKey FROM Wanted LEFT JOIN Employee ON PartitionKey = 'Sales' AND LastName = name;
 .shell ./command; ./command forget
+-- what the transaction has written is not known to the service: then conditions are SQLite's
+BEGIN;
+UPDATE Employee SET Age = 99 WHERE PartitionKey = 'Sales' AND RowKey = '000312';
+.shell ./command forget
+SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales' AND Age = 99;
+SELECT RowKey FROM Employee WHERE PartitionKey = 'Marketing' AND Age = 46;
+ROLLBACK;
+.shell ./command; ./command forget

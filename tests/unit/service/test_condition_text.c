@@ -122,6 +122,8 @@ static void numbers_on_azure(void **state)
         {PT_INT32, PT_OP_EQ, "1, 2.5", ""},
         {PT_DOUBLE, PT_OP_EQ, "1, 2.5", "(P eq 1.0 or P eq 2.5 or P lt -1.7976931348623157e308)"},
         {PT_NONE, PT_OP_EQ, "1, 'a'", ""},
+        {PT_NONE, PT_OP_EQ, "1, x'00'", ""},
+        {PT_DOUBLE, PT_OP_EQ, "0.5, 2.5", "(P eq 0.5 or P eq 2.5 or P lt -1.7976931348623157e308)"},
         {PT_STRING, PT_OP_EQ, "30", ""},
         {PT_INT32, PT_OP_EQ, "NULL", ""},
         {PT_INT32, PT_OP_GT, "'abc'", ""},
@@ -194,6 +196,10 @@ static void texts_on_azure(void **state)
         {PT_STRING, PT_OP_EQ, "'" EMOJI "'", "(P eq '" EMOJI "' or P lt '')"},
         {PT_STRING, PT_OP_EQ, "char(65533)", ""},
         {PT_STRING, PT_OP_EQ, "'a' || char(9)", ""},
+        {PT_STRING, PT_OP_EQ, "'a' || char(133)", ""},
+        {PT_STRING, PT_OP_EQ, "CAST(x'ff' AS TEXT)", ""},
+        {PT_STRING, PT_OP_EQ,
+         "'" EMOJI "1','" EMOJI "2','" EMOJI "3','" EMOJI "4','" EMOJI "5','" EMOJI "6'", ""},
         {PT_STRING, PT_OP_EQ, "printf('%.401c', 'x')", ""},
         {PT_NONE, PT_OP_EQ, "'x'", "(P eq 'x' or P lt '')"},
         {PT_STRING, PT_OP_EQ, "'5'", "(P eq '5' or P lt '')"},
@@ -238,6 +244,7 @@ static void texts_on_azurite(void **state)
     (void)state;
     static const example any[] = {
         {PT_STRING, PT_OP_EQ, "'x'", "(P eq 'x' or P ge 0 or P lt 0)"},
+        {PT_STRING, PT_OP_EQ, "''", "(P eq '' or P ge 0 or P lt 0)"},
         {PT_STRING, PT_OP_EQ, "'" GUID "'", ""},
         {PT_STRING, PT_OP_EQ, "'2026-01'", ""},
         {PT_STRING, PT_OP_EQ, "'NaN'", ""},
@@ -267,6 +274,7 @@ static void times(void **state)
         {PT_DATETIME, PT_OP_GE, "''", ""},
         {PT_DATETIME, PT_OP_EQ, "'1500-01-01'", ""},
         {PT_DATETIME, PT_OP_EQ, "'now'", ""},
+        {PT_DATETIME, PT_OP_EQ, "'now', '2026'", ""},
         {PT_DATETIME, PT_OP_LT, "'1500-01-01'", ""},
         {PT_DATETIME, PT_OP_GT, "'now'", ""},
         {PT_DATETIME, PT_OP_GT, "2026", ""},
@@ -336,6 +344,20 @@ static void presence(void **state)
     pt_comparison_begin(&comparison, PT_INT32, PT_OP_EQ, false);
     pt_comparison_find_all(&comparison);
     expect_text(condition, "(P eq 'x' or P ne 'x')");
+}
+
+/* xFilter reads no more than the first values of a long list. */
+static void long_lists_are_not_sent(void **state)
+{
+    (void)state;
+    sqlite3_str *values = sqlite3_str_new(db);
+    for (int i = 0; i <= PT_COMPARED_VALUES_MAX; i++) {
+        sqlite3_str_appendf(values, "%s%d", i != 0 ? ", " : "", i);
+    }
+    char *list = sqlite3_str_finish(values);
+    const example examples[] = {{PT_INT32, PT_OP_EQ, list, ""}};
+    EXPECT_TEXTS(azure_any, examples);
+    sqlite3_free(list);
 }
 
 /* A database in UTF-16 orders texts otherwise, and has no texts that are not well-formed. */
@@ -419,6 +441,7 @@ static void a_filter_has_few_comparisons(void **state)
 #define FIRST "(P eq 'a' or P eq 'b' or P eq 'c' or P eq 'd' or P eq 'e' or P lt '')"
 #define SECOND "(P eq 'f' or P eq 'g' or P eq 'h' or P eq 'i' or P eq 'j' or P lt '')"
     expect_filter(&texts, "", FIRST " and " SECOND " and (P eq 'n' or P lt '')");
+    expect_filter(&texts, "_~", "_~ and " FIRST " and " SECOND " and (P eq 'n' or P lt '')");
     expect_filter(&texts, "PartitionKey eq ' eq eq '' '",
                   "PartitionKey eq ' eq eq '' ' and " FIRST " and " SECOND
                   " and (P eq 'n' or P lt '')");
@@ -505,6 +528,7 @@ int main(void)
         cmocka_unit_test(times),
         cmocka_unit_test(guids_and_binaries),
         cmocka_unit_test(presence),
+        cmocka_unit_test(long_lists_are_not_sent),
         cmocka_unit_test(other_encodings),
         cmocka_unit_test(cosmos_gets_keys_only),
         cmocka_unit_test(only_plain_names_are_sent),

@@ -2,7 +2,8 @@
 #include "unit/service/remote_database.h"
 
 #define CREATE                                                                                     \
-    "CREATE VIRTUAL TABLE Employee USING pt_service(Name String, Age Int32, Id Guid, \"a b\", "    \
+    "CREATE VIRTUAL TABLE Employee USING pt_service(Name String, Age Int32, Id Guid, Data "        \
+    "Binary, \"a b\", "                                                                            \
     "account=hr"
 #define AZURE "Server: Windows-Azure-Table/1.0 Microsoft-HTTPAPI/2.0\r\n"
 #define AZURITE "Server: Azurite-Table/3.35.0\r\n"
@@ -103,9 +104,15 @@ static void some_conditions_are_not_sent(void **state)
 {
     (void)state;
     static const char *const conditions[] = {
-        "Age <> 7",        "Age + 0 >= 0", "Name = 'X' COLLATE NOCASE OR Age >= 0",
-        "\"a b\" IS NULL", "Id > '' OR 1", "Id IS NULL AND Id >= 5 OR Age < 9",
-        "Age < 1e300",     "ETag >= ''",
+        "Age <> 7",
+        "Age + 0 >= 0",
+        "Name = 'X' COLLATE NOCASE OR Age >= 0",
+        "\"a b\" IS NULL",
+        "Id > '' OR 1",
+        "Id IS NULL AND Id >= 5 OR Age < 9",
+        "Data >= 5 OR Age < 9",
+        "Age < 1e300",
+        "ETag >= ''",
     };
     open_remote(answer_with_header);
     expect_sql(CREATE ")", "");
@@ -150,6 +157,32 @@ static void presence_is_sent_if_sqlite_tells_where_it_stands(void **state)
                      sqlite3_libversion_number() >= 3051001);
     expect_sql("SELECT count(*) FROM Employee WHERE Age IS NULL", "0\n");
     assert_true(was_sent("$filter=not%20%28Age%20eq%20%27x%27%20or%20Age%20ne%20%27x%27%29&"));
+    close_remote();
+}
+
+/* The token of a page may be so long that a URL has no place for conditions. */
+static char *answer_with_long_token(const char *request, int number)
+{
+    (void)number;
+    if (strstr(request, "NextPartitionKey") != NULL) {
+        return PAGE("", "q", "1");
+    }
+    char *headers = sqlite3_mprintf("x-ms-continuation-NextPartitionKey: %.4000c\r\n"
+                                    "x-ms-continuation-NextRowKey: %.4000c\r\n",
+                                    'x', 'x');
+    char *reply = PAGE(headers, "p", "1", "p", "2");
+    sqlite3_free(headers);
+    return reply;
+}
+
+static void long_urls_leave_conditions_out(void **state)
+{
+    (void)state;
+    open_remote(answer_with_long_token);
+    expect_sql(CREATE ", dialect=azure)", "");
+    expect_sql("SELECT count(*) FROM Employee WHERE Age > -1", "3\n");
+    assert_true(was_sent("Employee()?$filter=%28Age%20ne"));
+    assert_true(was_sent("Employee()?NextPartitionKey=xxx"));
     close_remote();
 }
 
@@ -204,6 +237,7 @@ int main(void)
         cmocka_unit_test(some_conditions_are_not_sent),
         cmocka_unit_test(terms_of_outer_joins_keep_rows),
         cmocka_unit_test(presence_is_sent_if_sqlite_tells_where_it_stands),
+        cmocka_unit_test(long_urls_leave_conditions_out),
         cmocka_unit_test(a_refused_condition_is_an_error),
         cmocka_unit_test(conditions_may_run_out_of_memory),
     };
