@@ -194,7 +194,7 @@ static bool was_written_since(const pt_page_entity *entity, int64_t known_date)
 {
     static const int64_t ticks_of_1970 = INT64_C(621355968000000000);
     static const int64_t ticks_a_second = INT64_C(10000000);
-    return known_date != 0 && entity->ticks >= ticks_of_1970 + known_date * ticks_a_second;
+    return entity->ticks >= ticks_of_1970 + known_date * ticks_a_second;
 }
 
 typedef enum delivery_fate { FATE_DONE, FATE_NOT_DONE, FATE_UNKNOWN } delivery_fate;

@@ -1,3 +1,4 @@
+#include "faults/failing_malloc.h"
 #include "unit/service/remote_database.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
@@ -108,6 +109,10 @@ static void run_cases(const delivery_case *cases, size_t count)
     {                                                                                              \
         409, CODE("EntityAlreadyExists"), ""                                                       \
     }
+#define SAYS(message)                                                                              \
+    {                                                                                              \
+        403, DATE, "{\"odata.error\":{\"code\":\"x\",\"message\":{\"value\":\"" message "\"}}}"    \
+    }
 #define AFTER_500(properties)                                                                      \
     {                                                                                              \
         BUSY_500, EXISTS_409, ENTITY("n", properties)                                              \
@@ -150,6 +155,10 @@ static void an_entity_tells_if_it_was_written(void **state)
          {BUSY_500, {403, DATE, ""}, ENTITY("n", LATER "," S_I "," L_D "," N_B "," T_G "," X)},
          ""},
         {INSERT_ALL, {BUSY_500, LOST, {403, DATE, ""}}, UNKNOWN},
+        {INSERT_ALL, {BUSY_500, SAYS("as a@b"), MISSING}, "no reply that tells what was done; "},
+        /* a number that is written otherwise is the same */
+        {"INSERT INTO Emp(PartitionKey, RowKey, D) VALUES ('p', '1', 0.0)",
+         AFTER_500(LATER ",\"D\":-0.0"), ""},
         /* what is wrong with the request was wrong with the first one */
         {INSERT_ALL, {BUSY_500, {400, CODE("InvalidInput"), ""}}, "(InvalidInput)"},
         /* a merge leaves other properties */
@@ -197,6 +206,7 @@ static void a_refusal_names_its_operation(void **state)
         {TWO, {BATCH("409", "EntityAlreadyExists", "1:x")}, "RowKey '2' exists"},
         {TWO, {BATCH("409", "EntityAlreadyExists", "x")}, "RowKey '1' exists"},
         {TWO, {BATCH("409", "EntityAlreadyExists", "2:x")}, "RowKey '1' exists"},
+        {TWO, {BATCH("409", "EntityAlreadyExists", "x: y")}, "RowKey '1' exists"},
         {TWO, {BATCH("409", "EntityAlreadyExists", "-1:x")}, "RowKey '1' exists"},
         {TWO,
          {BATCH("400", "PropertyNameInvalid", "1:bad")},
@@ -219,6 +229,104 @@ static void a_refusal_names_its_operation(void **state)
         {"INSERT OR IGNORE INTO Emp(PartitionKey, RowKey) VALUES ('p', '1')", {MISSING, DONE}, ""},
     };
     run_cases(cases, COUNT(cases));
+}
+
+/* What is wrong with a row is told before anything is sent, or skipped if the statement says so. */
+static void wrong_rows_are_not_sent(void **state)
+{
+    (void)state;
+    static const delivery_case cases[] = {
+        {"INSERT INTO Emp(PartitionKey, RowKey, WriteMode) VALUES ('p', '1', 'other')",
+         {LOST},
+         "PartitionKey 'p', RowKey '1': "},
+        {"INSERT OR IGNORE INTO Emp(PartitionKey, RowKey) VALUES ('a/b', '1')", {LOST}, ""},
+        {"DELETE FROM Emp WHERE PartitionKey = 'p' AND RowKey = '1'",
+         {ENTITY("\\u00e9", S_I)},
+         "PartitionKey 'p', RowKey '1': IfMatch is not the text of an ETag"},
+        {"UPDATE Emp SET I = 1 WHERE PartitionKey = 'p' AND RowKey = '1'",
+         {ENTITY("\\u00e9", S_I)},
+         "PartitionKey 'p', RowKey '1': IfMatch is not the text of an ETag"},
+        {"UPDATE Emp SET Properties = '[' WHERE PartitionKey = 'p' AND RowKey = '1'",
+         {ENTITY("e", S_I)},
+         "PartitionKey 'p', RowKey '1': "},
+    };
+    run_cases(cases, COUNT(cases));
+}
+
+/* --- A reply without end --- */
+
+enum { TOO_MUCH = 17 << 20 };
+
+static char *answer_too_much(const char *request, int number)
+{
+    (void)number;
+    if (strncmp(request, "GET", 3) == 0) {
+        return canned_reply(404, CODE("ResourceNotFound"), "");
+    }
+    char *body = malloc(TOO_MUCH + 1);
+    assert_non_null(body);
+    memset(body, 'x', TOO_MUCH);
+    body[TOO_MUCH] = 0;
+    char *reply = canned_reply(201, DATE, body);
+    free(body);
+    return reply;
+}
+
+static void a_reply_that_is_too_big_leaves_a_doubt(void **state)
+{
+    (void)state;
+    open_remote(answer_too_much);
+    expect_sql("CREATE VIRTUAL TABLE Emp USING pt_service(I Int32, account=hr, retries=0)", "");
+    assert_int_equal(sqlite3_exec(db, "INSERT INTO Emp(PartitionKey, RowKey) VALUES ('p', '1')",
+                                  NULL, NULL, NULL),
+                     SQLITE_IOERR);
+    assert_non_null(strstr(sqlite3_errmsg(db), UNKNOWN));
+    assert_int_equal(canned_take_requests(), 2);
+    close_remote();
+}
+
+/* --- Without memory --- */
+
+/* Whoever asks gets the same: an insert fails, but the entity is there; a delete finds none. */
+static char *answer_doubtfully(const char *request, int number)
+{
+    static const scripted_reply missing = BATCH("404", "ResourceNotFound", "0:x");
+    static const scripted_reply found = ENTITY("n", LATER ",\"I\":5");
+    (void)number;
+    if (strstr(request, "/$batch") != NULL) {
+        return canned_reply(missing.status, missing.headers, missing.body);
+    }
+    return strncmp(request, "GET", 3) == 0 ? canned_reply(found.status, found.headers, found.body)
+                                           : canned_reply(500, DATE, "");
+}
+
+static void a_doubt_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    static const char *const writes[] = {
+        "INSERT INTO Emp(PartitionKey, RowKey, I) VALUES ('p', '1', 5)",
+        "INSERT INTO Emp(PartitionKey, RowKey, WriteMode) VALUES ('p', '1', 'delete'), ('p', '2', "
+        "'delete')",
+    };
+    open_remote(answer_doubtfully);
+    expect_sql("CREATE VIRTUAL TABLE Emp USING pt_service(I Int32, account=hr, retries=0)", "");
+    expect_sql("SELECT I FROM Emp WHERE PartitionKey = 'p' AND RowKey = '1'", "5\n");
+    for (size_t i = 0; i < COUNT(writes); i++) {
+        bool hit = true;
+        int failures = 0;
+        assert_int_equal(sqlite3_exec(db, writes[i], NULL, NULL, NULL), SQLITE_OK);
+        for (int n = 0; hit; n++) {
+            failing_malloc_arm(n, false);
+            int rc = sqlite3_exec(db, writes[i], NULL, NULL, NULL);
+            hit = failing_malloc_disarm();
+            failures += hit;
+            if (rc != SQLITE_OK && !(hit && rc == SQLITE_NOMEM)) {
+                fail_msg("%s: %d %s", writes[i], rc, sqlite3_errmsg(db));
+            }
+        }
+        assert_true(failures > 10);
+    }
+    close_remote();
 }
 
 /* Without an answer before, nobody knows what time it is there. */
@@ -292,9 +400,13 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(an_entity_tells_if_it_was_written),
         cmocka_unit_test(a_refusal_names_its_operation),
+        cmocka_unit_test(wrong_rows_are_not_sent),
+        cmocka_unit_test(a_reply_that_is_too_big_leaves_a_doubt),
+        cmocka_unit_test(a_doubt_may_run_out_of_memory),
         cmocka_unit_test(the_first_request_of_all_may_be_lost),
         cmocka_unit_test(an_update_sees_that_the_entity_has_changed),
         cmocka_unit_test(requests_that_cannot_be_sent_have_done_nothing),
     };
+    failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);
 }

@@ -289,6 +289,18 @@ static void arguments_are_checked(void **state)
                "1: ptable: Employee_2: the service has no table 'Employee_2': a name has 3 to 63 "
                "letters and digits (A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; "
                "give another one (InvalidResourceName)");
+    static const char ten[] = "Abcdefghij";
+    char *longest = canned_format("%s%s%s%s%s%sabc", ten, ten, ten, ten, ten, ten);
+    for (int longer = 0; longer <= 1; longer++) {
+        char *sql =
+            canned_format("CREATE VIRTUAL TABLE wide USING pt_service(account=hr, table=%s%s)",
+                          longest, longer ? "d" : "");
+        assert_int_equal(sqlite3_exec(db, sql, NULL, NULL, NULL),
+                         longer ? SQLITE_ERROR : SQLITE_OK);
+        expect_sql("DROP TABLE IF EXISTS wide", "");
+        free(sql);
+    }
+    free(longest);
     expect_sql("CREATE VIRTUAL TABLE m USING pt_service(account=hr, table='$MetricsCapacityBlob')",
                "");
     expect_sql("SELECT group_concat(name, ' ') FROM pragma_table_xinfo('m')",

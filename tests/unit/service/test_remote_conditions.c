@@ -1,4 +1,5 @@
 #include "faults/failing_malloc.h"
+#include "service/service.h"
 #include "unit/service/remote_database.h"
 
 #define CREATE                                                                                     \
@@ -66,6 +67,24 @@ static void the_first_reply_tells_the_dialect(void **state)
     register_account("AccountKey=" REMOTE_KEY);
     expect_sent(READ, FOR_ALL);
     expect_sent(READ, FOR_ALL);
+    close_remote();
+}
+
+/* Where the name of the host tells the dialect, only a header that is known says otherwise. */
+static void another_header_leaves_the_dialect(void **state)
+{
+    (void)state;
+    pt_account account = {0};
+    pt_error error = PT_ERROR_NONE;
+    open_remote(answer_with_header);
+    pt_service *service = pt_service_new(db);
+    assert_int_equal(
+        pt_account_parse(pt_slice_text("AccountName=hr;AccountKey=" REMOTE_KEY), &account, &error),
+        SQLITE_OK);
+    assert_int_equal(pt_service_name_account(service, "hr", &account, &error), SQLITE_OK);
+    pt_service_note_server(service, "hr", pt_slice_text("proxy/1.0"));
+    assert_int_equal(pt_service_dialect(service, "hr"), PT_DIALECT_AZURE);
+    pt_service_release(service);
     close_remote();
 }
 
@@ -186,6 +205,20 @@ static void long_urls_leave_conditions_out(void **state)
     close_remote();
 }
 
+static void many_values_or_none_are_compared(void **state)
+{
+    (void)state;
+    open_remote(answer_with_header);
+    expect_sql(CREATE ")", "");
+    expect_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 1000) "
+               "SELECT count(*) FROM Employee WHERE Age IN n",
+               "2\n");
+    canned_take_requests();
+    expect_sql("SELECT count(*) FROM Employee WHERE Age = NULL AND Name = NULL", "0\n");
+    assert_int_equal(canned_take_requests(), 0);
+    close_remote();
+}
+
 static void a_refused_condition_is_an_error(void **state)
 {
     (void)state;
@@ -209,11 +242,12 @@ static void conditions_may_run_out_of_memory(void **state)
         "'0f8fad5b-d9cb-469f-a165-70867728950e'",
         "SELECT count(*) FROM Employee WHERE Filter MATCH 'Age gt 3' AND PartitionKey = 'p' AND "
         "Name < 'a\xF0\x9F\x98\x80' AND \"a b\" = x'00' AND Timestamp > '2020'",
+        "SELECT count(*) FROM Employee WHERE Name IN ('a', 'b', 'c')",
     };
     server_header = AZURE;
     open_remote(answer_with_header);
     expect_sql(CREATE ", dialect=azure)", "");
-    for (int i = 0; i < 2; i++) {
+    for (int i = 0; i < 3; i++) {
         bool hit = true;
         for (int n = 0; hit; n++) {
             sqlite3_stmt *statement = NULL;
@@ -232,12 +266,14 @@ int main(void)
 {
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(the_first_reply_tells_the_dialect),
+        cmocka_unit_test(another_header_leaves_the_dialect),
         cmocka_unit_test(options_choose_what_is_sent),
         cmocka_unit_test(some_conditions_need_no_request),
         cmocka_unit_test(some_conditions_are_not_sent),
         cmocka_unit_test(terms_of_outer_joins_keep_rows),
         cmocka_unit_test(presence_is_sent_if_sqlite_tells_where_it_stands),
         cmocka_unit_test(long_urls_leave_conditions_out),
+        cmocka_unit_test(many_values_or_none_are_compared),
         cmocka_unit_test(a_refused_condition_is_an_error),
         cmocka_unit_test(conditions_may_run_out_of_memory),
     };

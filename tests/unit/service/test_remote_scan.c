@@ -614,9 +614,10 @@ static void reading_may_run_out_of_memory(void **state)
         "SELECT count(RowKey) FROM Employee WHERE PartitionKey = 'p' AND RowKey IN (1, 2, 3)",
         "SELECT count(*) FROM (SELECT 1 FROM Employee WHERE PartitionKey IN " PARTITIONS
         " LIMIT 3)",
+        "SELECT count(*) FROM Employee WHERE PartitionKey = 'a' || char(7)",
     };
-    static const char *const answers[] = {"20\n", "3\n", "3\n"};
-    for (int i = 0; i < 3; i++) {
+    static const char *const answers[] = {"20\n", "3\n", "3\n", "0\n"};
+    for (int i = 0; i < 4; i++) {
         bool hit = true;
         for (int n = 0; hit; n++) {
             open_remote(answer_keys);

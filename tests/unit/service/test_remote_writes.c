@@ -87,6 +87,11 @@ static void an_operation_by_itself_is_a_request(void **state)
     assert_true(was_sent("/hr/Employee(PartitionKey='p',RowKey='1') HTTP/1.1\r\nAccept"));
     assert_true(was_sent("\r\nIf-Match: W/\"e\"\r\n"));
     assert_int_equal(canned_take_requests(), 4);
+    expect_sql(
+        "UPDATE Employee SET RowKey = '9', Properties = '{\"a\":1}' WHERE PartitionKey = 'p' "
+        "AND RowKey = '1'",
+        "");
+    assert_true(was_sent("\r\n\r\n{\"PartitionKey\":\"p\",\"RowKey\":\"9\",\"a\":1}\r\n"));
     close_remote();
 }
 
@@ -197,6 +202,20 @@ static void entities_are_written_in_ascii(void **state)
                         "\"D\":5.0,\"D@odata.type\":\"Edm.Double\","
                         "\"N\":\"-Infinity\",\"N@odata.type\":\"Edm.Double\",\"B\":true,"
                         "\"X\":\"AAE=\",\"X@odata.type\":\"Edm.Binary\"}");
+    pt_buffer_clear(&json);
+    pt_bag_clear(&bag);
+    /* no byte is read after the end of a text that is cut within a character */
+    static const char *const cut[] = {"\xF0\x9F\x98", "\xE2\x82", "\xC3"};
+    for (size_t i = 0; i < COUNT(cut); i++) {
+        const pt_field field = {.name = pt_slice_of(&"STU"[i], 1),
+                                .value = {.type = PT_STRING, .bytes = pt_slice_text(cut[i])}};
+        assert_true(pt_bag_append(&bag, &field));
+    }
+    pt_entity_text_append(&json, pt_slice_text("p"), pt_slice_text(""), &bag);
+    pt_buffer_append_byte(&json, 0);
+    assert_string_equal((const char *)json.data,
+                        "{\"PartitionKey\":\"p\",\"RowKey\":\"\","
+                        "\"S\":\"\\u07d8\",\"T\":\"\\u0082\",\"U\":\"\\u00c3\"}");
     pt_buffer_free(&json);
     pt_bag_free(&bag);
 }
@@ -349,11 +368,26 @@ static void a_refused_commit_ends_the_transaction(void **state)
 
 /* --- Interrupted --- */
 
+static const char *retry_after = "";
+
 static char *answer_throttled(const char *request, int number)
 {
     (void)request;
     (void)number;
-    return canned_reply(429, "Retry-After: 30\r\n", "");
+    return canned_reply(429, retry_after, "");
+}
+
+static char *answer_busy(const char *request, int number)
+{
+    (void)request;
+    (void)number;
+    return canned_reply(500, retry_after, "");
+}
+
+/* The entity does not tell either if it was written. */
+static char *answer_busy_once(const char *request, int number)
+{
+    return strncmp(request, "GET", 3) == 0 ? CANNED_SILENCE : answer_busy(request, number);
 }
 
 static char *answer_never(const char *request, int number)
@@ -377,21 +411,32 @@ static int interrupt_commit(void *context)
     return clock_in_milliseconds() > *begin + 300;
 }
 
+#define NOT_SENT "ptable: Employee: the statement was interrupted"
+#define MAYBE_DONE                                                                                 \
+    "ptable: Employee: interrupted while the service did the transaction, which may have been "    \
+    "applied: look before you repeat it"
+
 /* The error says if the service may have got the request and done it. */
 static void an_interrupted_commit_tells_if_it_was_sent(void **state)
 {
     (void)state;
     static const struct {
         canned_answer *answer;
+        const char *header;
         const char *error;
     } cases[] = {
-        {answer_throttled, "ptable: Employee: the statement was interrupted"},
-        {answer_never, "ptable: Employee: interrupted while the service did the transaction, "
-                       "which may have been applied: look before you repeat it"},
+        {answer_throttled, "Retry-After: 99999999\r\n", NOT_SENT},
+        {answer_throttled, "Retry-After: soon\r\n", NOT_SENT}, /* a second, as without */
+        {answer_throttled, "Retry-After: -1\r\n", NOT_SENT},
+        {answer_never, "", MAYBE_DONE},
+        {answer_busy, "Retry-After: 30\r\n", MAYBE_DONE},
+        {answer_busy_once, "", MAYBE_DONE},
     };
     for (size_t i = 0; i < COUNT(cases); i++) {
+        bool asks = cases[i].answer == answer_busy_once;
+        retry_after = cases[i].header;
         open_remote(cases[i].answer);
-        expect_sql(CREATE ")", "");
+        expect_sql(asks ? CREATE ", retries=0)" : CREATE ")", "");
         expect_sql("BEGIN", "");
         expect_sql("INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', '1')", "");
         int64_t begin = clock_in_milliseconds();
@@ -399,6 +444,7 @@ static void an_interrupted_commit_tells_if_it_was_sent(void **state)
         assert_int_equal(sqlite3_exec(db, "COMMIT", NULL, NULL, NULL), SQLITE_INTERRUPT);
         sqlite3_progress_handler(db, 0, NULL, NULL);
         assert_string_equal(sqlite3_errmsg(db), cases[i].error);
+        assert_int_equal(canned_take_requests(), asks ? 2 : 1);
         close_remote();
     }
 }
@@ -436,6 +482,71 @@ static void deletes_are_done_if_all_entities_are_gone(void **state)
                "deleted since the statement read it; run the transaction again "
                "(ResourceNotFound)");
     assert_int_equal(canned_take_requests(), 5);
+    close_remote();
+}
+
+/* --- batch=split --- */
+
+#define LOADED "CREATE VIRTUAL TABLE Loaded USING pt_service(account=hr, batch=split, parallel="
+
+/* Operations of more than 64 partitions are not kept. Those of 'p' are sent twice, at the same
+ * time: they have no entity in common. */
+static void a_partition_may_be_sent_in_any_order(void **state)
+{
+    (void)state;
+    open_remote(answer_all);
+    expect_sql(LOADED "4)", "");
+    expect_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 64) "
+               "INSERT INTO Loaded(PartitionKey, RowKey) SELECT 'p', '6' UNION ALL SELECT 'p', '5' "
+               "UNION ALL SELECT 'x' || i, '1' FROM n UNION ALL SELECT 'p', '1'",
+               "");
+    assert_int_equal(canned_take_requests(), 66);
+    close_remote();
+}
+
+/* The entity is not there when it is looked for, and there when it is written. */
+static char *answer_too_late(const char *request, int number)
+{
+    (void)number;
+    return strncmp(request, "GET", 3) == 0
+               ? canned_reply(404, "x-ms-error-code: ResourceNotFound\r\n", "")
+               : canned_reply(409, "x-ms-error-code: EntityAlreadyExists\r\n", "");
+}
+
+/* The row that is being written is not the one that was refused. */
+static void an_ignored_row_does_not_hide_another_error(void **state)
+{
+    (void)state;
+    open_remote(answer_too_late);
+    expect_sql(LOADED "1)", "");
+    expect_sql("WITH RECURSIVE n(i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < 66) "
+               "INSERT OR IGNORE INTO Loaded(PartitionKey, RowKey) SELECT i, '1' FROM n",
+               "1: ptable: Loaded: an entity with PartitionKey '1', RowKey '1' exists; use INSERT "
+               "OR REPLACE or other keys (EntityAlreadyExists)");
+    close_remote();
+}
+
+/* Another statement that writes ends the transaction. */
+static void a_failed_statement_sends_nothing_more(void **state)
+{
+    (void)state;
+    sqlite3_stmt *other;
+    open_remote(answer_all);
+    expect_sql(LOADED "1)", "");
+    expect_sql("CREATE TABLE local(x)", "");
+    assert_int_equal(
+        sqlite3_prepare_v2(db, "INSERT INTO local VALUES (1) RETURNING x", -1, &other, NULL),
+        SQLITE_OK);
+    assert_int_equal(sqlite3_step(other), SQLITE_ROW);
+    assert_int_equal(
+        sqlite3_exec(db, "INSERT INTO Loaded(PartitionKey, RowKey) VALUES ('p', '1'), ('a/b', '1')",
+                     NULL, NULL, NULL),
+        SQLITE_CONSTRAINT);
+    assert_int_equal(sqlite3_step(other), SQLITE_DONE);
+    sqlite3_finalize(other);
+    assert_int_equal(sqlite3_get_autocommit(db), 1);
+    assert_int_equal(canned_take_requests(), 0);
+    expect_sql("SELECT * FROM local", "1\n");
     close_remote();
 }
 
@@ -492,6 +603,33 @@ static void writes_may_run_out_of_memory(void **state)
     close_remote();
 }
 
+/* The list of operations and that of savepoints are allocated by the first transaction. */
+static void the_first_transaction_may_run_out_of_memory(void **state)
+{
+    (void)state;
+    static const char sql[] = "BEGIN; INSERT INTO Employee(PartitionKey, RowKey) VALUES ('p', "
+                              "'1'); SAVEPOINT s; ROLLBACK";
+    bool hit = true;
+    int failures = 0;
+    open_remote(answer_all);
+    for (int n = 0; hit; n++) {
+        assert_int_equal(sqlite3_close(db), SQLITE_OK);
+        assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+        sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+        assert_int_equal(sqlite3_ptableservice_init(db, NULL, NULL), SQLITE_OK);
+        register_account("AccountKey=" REMOTE_KEY);
+        expect_sql(CREATE ")", "");
+        failing_malloc_arm(n, false);
+        int rc = sqlite3_exec(db, sql, NULL, NULL, NULL);
+        hit = failing_malloc_disarm();
+        failures += hit;
+        assert_int_equal(rc, hit && rc != SQLITE_OK ? SQLITE_NOMEM : SQLITE_OK);
+        sqlite3_exec(db, "ROLLBACK", NULL, NULL, NULL);
+    }
+    assert_true(failures > 10);
+    close_remote();
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -504,7 +642,11 @@ int main(void)
         cmocka_unit_test(an_interrupted_commit_tells_if_it_was_sent),
         cmocka_unit_test(a_refused_commit_ends_the_transaction),
         cmocka_unit_test(deletes_are_done_if_all_entities_are_gone),
+        cmocka_unit_test(a_partition_may_be_sent_in_any_order),
+        cmocka_unit_test(an_ignored_row_does_not_hide_another_error),
+        cmocka_unit_test(a_failed_statement_sends_nothing_more),
         cmocka_unit_test(writes_may_run_out_of_memory),
+        cmocka_unit_test(the_first_transaction_may_run_out_of_memory),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);

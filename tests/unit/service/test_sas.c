@@ -227,6 +227,31 @@ static void signing_may_run_out_of_memory(void **state)
     close_remote();
 }
 
+/* The text of a database in UTF-16 is converted first. */
+static void the_account_may_need_memory(void **state)
+{
+    (void)state;
+    bool hit = true;
+    int failures = 0;
+    open_accounts();
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+    assert_int_equal(sqlite3_open(":memory:", &db), SQLITE_OK);
+    sqlite3_db_config(db, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0);
+    expect_sql("PRAGMA encoding = 'UTF-16le'", "");
+    assert_int_equal(sqlite3_ptableservice_init(db, NULL, NULL), SQLITE_OK);
+    register_account("AccountKey=" REMOTE_KEY);
+    for (int n = 0; hit; n++) {
+        failing_malloc_arm(n, false);
+        int rc = sqlite3_exec(db, "SELECT pt_service_sas('hr', 'Tab', 'r', NULL, '2026-11-24')",
+                              NULL, NULL, NULL);
+        hit = failing_malloc_disarm();
+        failures += hit;
+        assert_true(rc == SQLITE_OK || (hit && rc == SQLITE_NOMEM));
+    }
+    assert_true(failures > 10);
+    close_remote();
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
@@ -240,6 +265,7 @@ int main(void)
         cmocka_unit_test(keys_are_keys_of_the_service),
         cmocka_unit_test(schemas_cannot_sign),
         cmocka_unit_test(signing_may_run_out_of_memory),
+        cmocka_unit_test(the_account_may_need_memory),
     };
     failing_malloc_install();
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);
