@@ -291,7 +291,7 @@ static void max_requests_is_for_pages_that_are_read(void **state)
         "1: ptable: Employee: the statement needs more than 2 requests, which max_requests "
         "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the table with "
         "a larger max_requests");
-    assert_int_equal(canned_take_requests(), 2);
+    assert_in_range(canned_take_requests(), 1, 2); /* the second one may be given up at once */
     close_remote();
 }
 
@@ -334,7 +334,7 @@ static void a_page_comes_while_rows_are_read(void **state)
     for (int i = 0; i < MANY; i++) {
         assert_int_equal(sqlite3_step(statement), SQLITE_ROW);
         if (i > MANY / 2 && i % 64 == 0 && canned_sent() < 2) {
-            usleep(20000);
+            usleep(100000);
         }
     }
     assert_int_equal(canned_sent(), 2);
