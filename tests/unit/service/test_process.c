@@ -165,11 +165,13 @@ static void another_thread_may_interrupt(void **state)
 {
     (void)state;
     static const char *const statements[] = {
-        ALL, "SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey IN ('1', '2', '3')",
+        ALL,
+        "SELECT * FROM Employee WHERE PartitionKey = 'p' AND RowKey IN ('1', '2', '3')",
         "SELECT * FROM pt_service_tables",
         "INSERT INTO pt_service_tables(Account, TableName) VALUES ('hr', 'New')",
-        "WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n LIMIT 5000) "
-        "INSERT INTO Load(PartitionKey, RowKey) SELECT x % 50, x FROM n"};
+        ("WITH RECURSIVE n(x) AS (VALUES (1) UNION ALL SELECT x + 1 FROM n LIMIT 5000) "
+         "INSERT INTO Load(PartitionKey, RowKey) SELECT x % 50, x FROM n"),
+    };
     open_employees(never_answer);
     expect_sql("CREATE VIRTUAL TABLE Load USING pt_service(account=hr, batch=split, parallel=64)",
                "");

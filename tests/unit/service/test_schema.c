@@ -52,8 +52,8 @@ static const char *const schema[][3] = {
 };
 
 static const char *const plain_tables[] = {
-    "CREATE TABLE Plain(a, b REFERENCES Remote(RowKey), FOREIGN KEY (a, b) REFERENCES "
-    "Remote(PartitionKey, RowKey))",
+    ("CREATE TABLE Plain(a, b REFERENCES Remote(RowKey), FOREIGN KEY (a, b) REFERENCES "
+     "Remote(PartitionKey, RowKey))"),
     "CREATE TABLE Other(a INTEGER PRIMARY KEY, b)",
     "INSERT INTO Plain VALUES (1, 2)",
     "INSERT INTO Other VALUES (1, 2), (2, 3)",
