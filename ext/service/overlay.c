@@ -24,7 +24,7 @@ static int is_covered(pt_remote_scan *scan, const pt_remote_operation *operation
                       pt_error *error)
 {
     pt_buffer key = {0};
-    pt_interval range;
+    pt_interval range = {0};
     pt_key_append(&key, operation->partition, operation->row);
     pt_ranges_step step = PT_RANGE_NOMEM;
     if (!key.failed) {
