@@ -415,7 +415,7 @@ static int put_whole_entity(remote_write *w, pt_remote_operation *old, pt_remote
                             bool moved)
 {
     pt_page page = {0};
-    const pt_page_entity *found;
+    const pt_page_entity *found = NULL;
     const pt_remote_target target = target_of(w);
     int rc = pt_remote_transaction_check_first(w->table, old, w->error);
     if (rc == SQLITE_OK) {
