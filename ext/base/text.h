@@ -13,6 +13,18 @@ static inline bool pt_is_digit(uint8_t c)
     return c >= '0' && c <= '9';
 }
 
+/* Of ASCII. */
+static inline bool pt_is_letter(uint8_t c)
+{
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
+}
+
+/* RFC 3986: a character that an URL need not escape. */
+static inline bool pt_is_unreserved(uint8_t c)
+{
+    return pt_is_letter(c) || pt_is_digit(c) || c == '-' || c == '.' || c == '_' || c == '~';
+}
+
 /* The value of a hexadecimal digit; -1 for other characters. */
 int pt_hex_digit(uint8_t c);
 

@@ -199,17 +199,11 @@ bool pt_key_split(pt_slice entity_key, pt_slice *partition_key, pt_slice *row_ke
 
 /* --- Row ids --- */
 
-static bool is_unreserved(uint8_t byte)
-{
-    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || pt_is_digit(byte) ||
-           byte == '-' || byte == '.' || byte == '_' || byte == '~';
-}
-
 static uint8_t *put_escaped(uint8_t *to, pt_slice key)
 {
     for (size_t i = 0; i < key.size; i++) {
         uint8_t byte = key.data[i];
-        if (is_unreserved(byte)) {
+        if (pt_is_unreserved(byte)) {
             *to++ = byte;
         } else {
             *to++ = '%';
@@ -261,7 +255,7 @@ static int escaped_byte(pt_slice text)
         return -1;
     }
     int byte = high * 16 + low;
-    return byte == 0 || is_unreserved((uint8_t)byte) ? -1 : byte;
+    return byte == 0 || pt_is_unreserved((uint8_t)byte) ? -1 : byte;
 }
 
 size_t pt_key_from_row_id(pt_slice text, uint8_t *entity_key)
@@ -271,7 +265,7 @@ size_t pt_key_from_row_id(pt_slice text, uint8_t *entity_key)
     size_t i = 0;
     while (i < text.size) {
         uint8_t byte = text.data[i];
-        if (is_unreserved(byte)) {
+        if (pt_is_unreserved(byte)) {
             *to++ = byte;
             i++;
         } else if (byte == '/' && !divided) {

@@ -22,7 +22,7 @@ static bool is_blank_character(uint8_t c)
 
 static bool begins_word(uint8_t c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || c >= 0x80;
+    return pt_is_letter(c) || c == '_' || c >= 0x80;
 }
 
 static bool is_in_word(uint8_t c)

@@ -149,8 +149,7 @@ static bool is_loopback_host(pt_slice host)
 
 static bool is_host_character(uint8_t c)
 {
-    return is_digit_or_dot(c) || c == '-' || c == '_' || (c >= 'a' && c <= 'z') ||
-           (c >= 'A' && c <= 'Z');
+    return is_digit_or_dot(c) || c == '-' || c == '_' || pt_is_letter((uint8_t)c);
 }
 
 /* Cuts the host off the text after "://": a name, or an IPv6 address in brackets. */

@@ -59,8 +59,8 @@ static bool is_plain_account_name(const char *name)
 {
     bool plain = *name != 0;
     for (const char *c = name; plain && *c != 0; c++) {
-        plain = (*c >= 'a' && *c <= 'z') || (*c >= 'A' && *c <= 'Z') || *c == '_' || *c == '-' ||
-                *c == '.' || pt_is_digit((uint8_t)*c);
+        plain = pt_is_letter((uint8_t)*c) || pt_is_digit((uint8_t)*c) || *c == '_' || *c == '-' ||
+                *c == '.';
     }
     return plain;
 }

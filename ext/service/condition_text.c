@@ -675,14 +675,8 @@ bool pt_condition_has_name(pt_slice name)
     static const char *const words[] = {"eq",       "ne",   "gt",     "ge",   "lt",    "le",
                                         "and",      "or",   "not",    "true", "false", "null",
                                         "datetime", "guid", "binary", "x"};
-    if (name.size == 0 || pt_is_digit(name.data[0])) {
+    if (!pt_query_is_plain_name(name)) {
         return false;
-    }
-    for (size_t i = 0; i < name.size; i++) {
-        uint8_t c = name.data[i];
-        if (!((c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || pt_is_digit(c))) {
-            return false;
-        }
     }
     for (size_t i = 0; i < sizeof words / sizeof words[0]; i++) {
         if (pt_is_word(name, words[i])) {

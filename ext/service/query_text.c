@@ -16,10 +16,14 @@ enum {
 
 /* --- URLs --- */
 
-static bool is_unreserved_in_url(uint8_t c)
+bool pt_query_is_plain_name(pt_slice name)
 {
-    return pt_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '-' ||
-           c == '_' || c == '.' || c == '~';
+    bool plain = name.size != 0 && !pt_is_digit(name.data[0]);
+    for (size_t i = 0; plain && i < name.size; i++) {
+        uint8_t c = name.data[i];
+        plain = pt_is_letter(c) || c == '_' || pt_is_digit(c);
+    }
+    return plain;
 }
 
 void pt_query_append_encoded(pt_buffer *url, pt_slice text)
@@ -27,7 +31,7 @@ void pt_query_append_encoded(pt_buffer *url, pt_slice text)
     static const char digits[] = "0123456789ABCDEF";
     for (size_t i = 0; i < text.size; i++) {
         uint8_t c = text.data[i];
-        if (is_unreserved_in_url(c)) {
+        if (pt_is_unreserved(c)) {
             pt_buffer_append_byte(url, c);
         } else {
             const char escape[] = {'%', digits[c >> 4], digits[c & 15]};

@@ -13,6 +13,9 @@
 #include "entity/edm.h"
 #include "query/key_condition.h"
 
+/* True for a name that needs no quoting in $select and $filter: letters, digits and _. */
+bool pt_query_is_plain_name(pt_slice name);
+
 /* Appends a text to a URL: every byte but A-Z, a-z, 0-9, '-', '_', '.' and '~' becomes %XX. */
 void pt_query_append_encoded(pt_buffer *url, pt_slice text);
 

@@ -1,6 +1,5 @@
 #include "service/remote_planner.h"
 
-#include "base/text.h"
 #include "module/constraints.h"
 #include "service/remote_conditions.h"
 #include "service/remote_table.h"
@@ -52,18 +51,6 @@ static bool is_column_used(const sqlite3_index_info *info, int column)
     return (info->colUsed >> bit & 1) != 0;
 }
 
-/* True for a name that needs no quoting in $select. */
-static bool is_plain_name(const pt_column *column)
-{
-    bool plain = !pt_is_digit((uint8_t)column->name[0]);
-    for (size_t i = 0; plain && i < column->name_size; i++) {
-        char c = column->name[i];
-        plain =
-            (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' || pt_is_digit((uint8_t)c);
-    }
-    return plain;
-}
-
 /* True if the statement reads only what every entity has but its Timestamp. */
 static bool reads_only_remote_keys(const pt_remote_table *table, const sqlite3_index_info *info)
 {
@@ -90,7 +77,8 @@ static char *select_list(const pt_remote_table *table, const sqlite3_index_info 
     }
     for (int i = 0; !all && i < config->column_count; i++) {
         if (is_column_used(info, PT_COLUMN_FIRST + i)) {
-            all = !is_plain_name(&config->columns[i]) || sqlite3_str_length(list) > SELECT_MAX;
+            pt_slice name = pt_slice_of(config->columns[i].name, config->columns[i].name_size);
+            all = !pt_query_is_plain_name(name) || sqlite3_str_length(list) > SELECT_MAX;
             sqlite3_str_appendf(list, ",%s", config->columns[i].name);
         }
     }

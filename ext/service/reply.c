@@ -11,8 +11,7 @@
 
 static bool is_code_character(uint8_t c)
 {
-    return pt_is_digit(c) || (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_' ||
-           c == '-' || c == '.';
+    return pt_is_digit(c) || pt_is_letter(c) || c == '_' || c == '-' || c == '.';
 }
 
 /* Something else than a code is left out: it would stand in messages. */

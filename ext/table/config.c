@@ -112,8 +112,8 @@ static bool is_argument_blank(char c)
 
 static bool is_name_character(char c)
 {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || pt_is_digit((uint8_t)c) ||
-           c == '_' || c == '$' || (unsigned char)c >= 0x80;
+    return pt_is_letter((uint8_t)c) || pt_is_digit((uint8_t)c) || c == '_' || c == '$' ||
+           (unsigned char)c >= 0x80;
 }
 
 /* Returns the first position that is not a blank. */
