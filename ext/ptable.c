@@ -8,6 +8,7 @@ SQLITE_EXTENSION_INIT1
 
 #include "catalog/admin.h"
 #include "catalog/batches.h"
+#include "catalog/indexes.h"
 #include "catalog/partitions.h"
 #include "catalog/properties.h"
 #include "catalog/stores.h"
@@ -56,6 +57,9 @@ static int register_all(sqlite3 *db, pt_connection *connection, bool functions, 
     }
     if (rc == SQLITE_OK) {
         rc = pt_tables_register(db, connection);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_indexes_register(db, connection);
     }
     if (rc == SQLITE_OK) {
         rc = register_table_functions(db, connection);

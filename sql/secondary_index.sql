@@ -11,6 +11,12 @@
 --       'StaffByEmail', 'EmployeeByEmail', 'PartitionKey', 'lower(Email)');
 --     .read sql/secondary_index.sql
 --
+-- A ptable also has indexes of its own: CREATE VIRTUAL TABLE Staff USING ptable(..., unique(Email)).
+-- Those are the better way if a property, or several, is all that you look up: they take no views
+-- and no triggers, every program keeps them, and they are faster. Take this script if the copies
+-- need columns of their own, so that a look-up reads one place only; if keys are computed, as
+-- lower(Email); or if the same SQL has to run on the Table service, which has no indexes.
+--
 -- One row for each index. base, entities and name are the same in all rows.
 --
 --   base          the ptable of the entities, or the view that another script like this made for

@@ -184,3 +184,21 @@ bool pt_base64_decode(pt_slice text, uint8_t *bytes, size_t *size)
     *size = written;
     return true;
 }
+
+/* --- Blanks --- */
+
+pt_slice pt_without_trailing_blanks(pt_slice text)
+{
+    while (text.size != 0 && pt_is_blank(text.data[text.size - 1])) {
+        text.size--;
+    }
+    return text;
+}
+
+pt_slice pt_without_blanks(pt_slice text)
+{
+    while (text.size != 0 && pt_is_blank(text.data[0])) {
+        text = pt_slice_of(text.data + 1, text.size - 1);
+    }
+    return pt_without_trailing_blanks(text);
+}

@@ -77,4 +77,20 @@ void pt_base64_append(pt_buffer *buffer, pt_slice bytes);
  */
 bool pt_base64_decode(pt_slice text, uint8_t *bytes, size_t *size);
 
+/* True for the blanks that SQL skips. */
+static inline bool pt_is_blank(uint8_t c)
+{
+    return c == ' ' || (c >= '\t' && c <= '\r');
+}
+
+/* True for a character of a name that needs no quotes in SQL. */
+static inline bool pt_is_name_character(uint8_t c)
+{
+    return pt_is_letter(c) || pt_is_digit(c) || c == '_' || c == '$' || c >= 0x80;
+}
+
+/* The text without blanks at its end, or on both sides. */
+pt_slice pt_without_trailing_blanks(pt_slice text);
+pt_slice pt_without_blanks(pt_slice text);
+
 #endif

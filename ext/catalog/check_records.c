@@ -6,6 +6,7 @@
 #include "base/seal.h"
 #include "base/sqlite.h"
 #include "base/text.h"
+#include "catalog/check_indexes.h"
 #include "entity/key.h"
 #include "transaction/large_value.h"
 #include "transaction/table_directory.h"
@@ -15,7 +16,8 @@
 /* A table that the check has met. */
 typedef struct met_table {
     uint32_t id;
-    bool is_listed;         /* in the catalogue */
+    bool is_listed; /* in the catalogue */
+    bool is_dropped_index;
     bool is_dropped;        /* noted as dropped; its entities are still to be deleted */
     pt_table_counts stored; /* what the store says */
     pt_table_counts found;  /* what the check has counted */
@@ -237,7 +239,11 @@ typedef struct check_run {
     pt_check_facts facts;
     met_tables tables;
     met_values values;
-    pt_buffer shape; /* of a record that describes its shape itself */
+    pt_checked_indexes indexes;
+    uint32_t
+        last_listed;    /* the table that the catalogue has listed last; 0: its entry is damaged */
+    pt_buffer last_key; /* and its key in the catalogue */
+    pt_buffer shape;    /* of a record that describes its shape itself */
 } check_run;
 
 /* --- Describing a place --- */
@@ -246,6 +252,9 @@ typedef struct check_run {
 static char *describe_table(check_run *self, uint32_t id)
 {
     const met_table *table = find_met_table(&self->tables, id);
+    if (pt_check_find_index(&self->indexes, id) != NULL && table != NULL && table->name != NULL) {
+        return sqlite3_mprintf("%s", table->name);
+    }
     if (table != NULL && table->name != NULL) {
         return sqlite3_mprintf("table %Q", table->name);
     }
@@ -337,7 +346,8 @@ static int check_dropped_table(check_run *self, pt_slice key, pt_slice record)
     uint32_t id;
     pt_slice content;
     if (pt_key_read_garbage(key, &id) == 0 || !is_table_id(self, id) ||
-        !pt_unseal(key, record, &content) || content.size != 1 || content.data[0] != 1) {
+        !pt_unseal(key, record, &content) || content.size == 0 || content.data[0] != 1 ||
+        content.size > 2 || (content.size == 2 && content.data[1] != PT_TABLE_OF_ENTRIES)) {
         return report_problem(self, key, "the note that it was dropped is damaged");
     }
     met_table *table = add_met_table(&self->tables, id);
@@ -345,26 +355,62 @@ static int check_dropped_table(check_run *self, pt_slice key, pt_slice record)
         return SQLITE_NOMEM;
     }
     table->is_dropped = true;
+    table->is_dropped_index = content.size == 2;
     return SQLITE_OK;
+}
+
+/* Lists a table or an index, which takes over the name. */
+static int list_table(check_run *self, pt_slice key, uint32_t id, char *name)
+{
+    met_table *table = name != NULL ? add_met_table(&self->tables, id) : NULL;
+    if (table == NULL) {
+        sqlite3_free(name);
+        return SQLITE_NOMEM;
+    }
+    if (table->is_listed || table->is_dropped) {
+        sqlite3_free(name);
+        return report_problem(self, key, "another table, or a dropped table, has the same number");
+    }
+    table->is_listed = true;
+    table->name = name;
+    return SQLITE_OK;
+}
+
+/* The catalogue lists the indexes of a table after the table. */
+static int check_listed_index(check_run *self, pt_slice key, pt_slice record)
+{
+    uint32_t id = 0;
+    met_table *owner = find_met_table(&self->tables, self->last_listed);
+    pt_slice owner_key = pt_buffer_slice(&self->last_key);
+    int rc = SQLITE_OK;
+    if (owner != NULL && owner->name != NULL && pt_slice_has_prefix(key, owner_key) &&
+        key.data[owner_key.size] == 0) {
+        rc = pt_check_add_index(&self->indexes, owner->id, owner->name, key, record, &id);
+    }
+    if (rc != SQLITE_OK || !is_table_id(self, id)) {
+        return rc != SQLITE_OK ? rc : report_problem(self, key, "the entry of an index is damaged");
+    }
+    const pt_checked_index *index = pt_check_find_index(&self->indexes, id);
+    return list_table(self, key, id, sqlite3_mprintf("%s", pt_check_index_name(index)));
 }
 
 static int check_catalog_entry(check_run *self, pt_slice key, pt_slice record)
 {
     pt_table_entry entry;
+    if (pt_slice_has_nul(pt_key_entity(key))) {
+        return check_listed_index(self, key, record);
+    }
+    self->last_listed = 0;
     if (!pt_table_entry_read(key, record, &entry) || !is_table_id(self, entry.id) ||
         !pt_table_entry_is_of(&entry, key)) {
         return report_problem(self, key, "its entry is damaged, so its entities cannot be reached");
     }
-    met_table *table = add_met_table(&self->tables, entry.id);
-    if (table == NULL) {
+    self->last_listed = entry.id;
+    if (!pt_buffer_assign(&self->last_key, key)) {
         return SQLITE_NOMEM;
     }
-    if (table->is_listed || table->is_dropped) {
-        return report_problem(self, key, "another table, or a dropped table, has the same number");
-    }
-    table->is_listed = true;
-    table->name = sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data);
-    return table->name != NULL ? SQLITE_OK : SQLITE_NOMEM;
+    return list_table(self, key, entry.id,
+                      sqlite3_mprintf("%.*s", (int)entry.name.size, (const char *)entry.name.data));
 }
 
 /* Counts a record of the table with `counter`, one of table->found. */
@@ -427,6 +473,9 @@ static int check_entity(check_run *self, uint32_t id, pt_slice key, pt_slice byt
     }
     count_table_record(table, &table->found.entities, key, bytes);
     bool is_dropped = table->is_dropped;
+    if (table->is_dropped_index) {
+        return SQLITE_OK;
+    }
     const char *wrong = find_key_problem(key);
     if (wrong != NULL) {
         return report_problem(self, key, wrong);
@@ -442,7 +491,25 @@ static int check_entity(check_run *self, uint32_t id, pt_slice key, pt_slice byt
     if (wrong != NULL) {
         return report_problem(self, key, wrong);
     }
-    return is_dropped ? SQLITE_OK : note_large_values(self, id, &record, key);
+    if (!is_dropped) {
+        rc = note_large_values(self, id, &record, key);
+    }
+    return rc == SQLITE_OK && !is_dropped
+               ? pt_check_expect_entries(&self->indexes, id, key, &record)
+               : rc;
+}
+
+static int check_entry(check_run *self, pt_checked_index *index, uint32_t id, pt_slice key,
+                       pt_slice bytes)
+{
+    met_table *table = add_met_table(&self->tables, id);
+    if (table == NULL) {
+        return SQLITE_NOMEM;
+    }
+    count_table_record(table, &table->found.entities, key, bytes);
+    const char *wrong;
+    int rc = pt_check_find_entry(index, key, bytes, &wrong);
+    return rc == SQLITE_OK && wrong != NULL ? report_problem(self, key, wrong) : rc;
 }
 
 /* --- Parts of large values --- */
@@ -504,7 +571,9 @@ static int check_stored_record(void *context, pt_slice key, pt_slice record, pt_
     } else if (id == PT_TABLE_CHUNKS) {
         rc = check_chunk(self, key, record);
     } else {
-        rc = check_entity(self, id, key, record);
+        pt_checked_index *index = pt_check_find_index(&self->indexes, id);
+        rc = index != NULL ? check_entry(self, index, id, key, record)
+                           : check_entity(self, id, key, record);
     }
     return rc == SQLITE_NOMEM ? pt_error_nomem(error) : rc;
 }
@@ -556,6 +625,18 @@ static int compare_tables(check_run *self)
     return rc;
 }
 
+/* Called in that case, too. */
+static void compare_indexes(check_run *self)
+{
+    for (size_t i = 0; i < self->indexes.count; i++) {
+        const char *wrong = pt_check_compare_entries(self->indexes.indexes[i]);
+        if (wrong != NULL) {
+            pt_check_problem(&self->report, "%s: %s", pt_check_index_name(self->indexes.indexes[i]),
+                             wrong);
+        }
+    }
+}
+
 int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
                    const pt_watch *watch, char **text, pt_error *error)
 {
@@ -567,8 +648,9 @@ int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
                                       .record = check_stored_record,
                                       .describe = describe_key};
     int rc = engine->check(path, store, watch, &visitor, &self.report, &complete, error);
-    if (rc == SQLITE_OK && complete && compare_tables(&self) != SQLITE_OK) {
-        rc = pt_error_nomem(error);
+    if (rc == SQLITE_OK && complete) {
+        rc = compare_tables(&self) == SQLITE_OK ? SQLITE_OK : pt_error_nomem(error);
+        compare_indexes(&self);
     }
     char *found = pt_check_report_text(&self.report);
     if (rc == SQLITE_OK && found == NULL) {
@@ -576,6 +658,8 @@ int pt_check_store(const pt_engine *engine, const char *path, pt_store *store,
     }
     free_met_tables(&self.tables);
     free_large_values(&self.values);
+    pt_check_free_indexes(&self.indexes);
+    pt_buffer_free(&self.last_key);
     pt_buffer_free(&self.shape);
     if (rc != SQLITE_OK) {
         sqlite3_free(found);

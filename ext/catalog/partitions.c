@@ -280,6 +280,7 @@ typedef struct partitions_writer {
      * has still to delete. Open while the memtable has this version. */
     pt_scan scan;
     uint64_t version;
+    pt_index_writer indexes; /* of the table */
 } partitions_writer;
 
 /* A partition to be deleted. */
@@ -334,6 +335,15 @@ static int seek_doomed_partition(const doomed_partition *doomed, pt_error *error
     return rc;
 }
 
+/* Removes the entries that the entity of a key has in indexes. */
+static int remove_entries(pt_index_writer *indexes, uint32_t table_id, pt_slice key,
+                          pt_error *error)
+{
+    pt_index_writer_begin(indexes, table_id);
+    int rc = pt_index_writer_lose(indexes, key, error);
+    return rc == SQLITE_OK ? pt_index_writer_remove(indexes, error) : rc;
+}
+
 static int remove_current(doomed_partition *doomed, pt_error *error)
 {
     const pt_scan *scan = &doomed->writer->scan;
@@ -346,6 +356,9 @@ static int remove_current(doomed_partition *doomed, pt_error *error)
     if (rc == SQLITE_OK && doomed->may_be_large) {
         pt_buffer_clear(&doomed->gone);
         rc = pt_large_fields_find_in(session, scan->key, scan->record, NULL, &doomed->gone, error);
+    }
+    if (rc == SQLITE_OK && doomed->writer->indexes.list.count != 0) {
+        rc = remove_entries(&doomed->writer->indexes, doomed->table_id, scan->key, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_session_remove(session, scan->key, error);
@@ -372,11 +385,14 @@ static int remove_entities(doomed_partition *doomed, pt_error *error)
 }
 
 /* All or nothing: SQLite opens no savepoint around a single row. */
-static int remove_all_or_none(doomed_partition *doomed, pt_error *error)
+static int remove_all_or_none(doomed_partition *doomed, const char *table, pt_error *error)
 {
     size_t row = pt_session_begin_row(doomed->session);
     int rc =
         pt_large_values_possible(doomed->session, doomed->table_id, &doomed->may_be_large, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_index_writer_load(&doomed->writer->indexes, doomed->session, table, error);
+    }
     if (rc == SQLITE_OK) {
         rc = remove_entities(doomed, error);
     }
@@ -402,7 +418,7 @@ static int remove_as_declared(doomed_partition *doomed, const char *table, pt_er
     }
     doomed->in_batch = said.azure_batch || pt_batch_rules_apply(connection);
     pt_session_require_sync(doomed->session, said.sync);
-    int rc = remove_all_or_none(doomed, error);
+    int rc = remove_all_or_none(doomed, table, error);
     if (rc == SQLITE_OK && said.azure_batch) {
         pt_batch_rules_begin(connection, doomed->session);
     }
@@ -452,6 +468,7 @@ static void transaction_is_over(void *shared)
 {
     partitions_writer *writer = shared;
     pt_scan_free(&writer->scan);
+    pt_index_writer_free(&writer->indexes);
     *writer = (partitions_writer){0};
 }
 

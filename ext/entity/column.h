@@ -13,4 +13,8 @@ typedef struct pt_column {
     pt_type type; /* PT_NONE: each value keeps its own */
 } pt_column;
 
+/* The SQL type and collation of a column, with a blank before. They are such that conditions find
+ * a value in every spelling that INSERT accepts. */
+const char *pt_column_declared_type(pt_type type);
+
 #endif

@@ -21,8 +21,9 @@
  * entities do:
  *
  *     PT_TABLE_CATALOG | name            the tables: transaction/table_directory.h
+ *     PT_TABLE_CATALOG | name | 00 ...   their indexes: transaction/index_directory.h
  *     PT_TABLE_GARBAGE | table id        dropped tables that still have entities to be deleted;
- *                                        u8 format: 1
+ *                                        u8 format: 1; of an index, u8 PT_TABLE_OF_ENTRIES
  *     PT_TABLE_CHUNKS  | table id ...    parts of large values: transaction/large_value.h
  */
 #ifndef PT_ENTITY_KEY_H
@@ -37,7 +38,8 @@ enum {
     PT_KEY_TABLE_MAX = 5, /* bytes of the longest table id in a logical key */
     PT_KEY_START_MAX = 1 + PT_KEY_TABLE_MAX,
     PT_KEY_ENTITY_MAX = 16380, /* bytes of the longest entity key, of any table */
-    PT_KEY_LOGICAL_MAX = PT_KEY_TABLE_MAX + PT_KEY_ENTITY_MAX,
+    PT_KEY_PARTS_MAX = 4104,   /* bytes before the entity key of an entry: entity/index.h */
+    PT_KEY_LOGICAL_MAX = PT_KEY_TABLE_MAX + PT_KEY_PARTS_MAX + PT_KEY_ENTITY_MAX,
 };
 
 /*

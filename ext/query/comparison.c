@@ -29,14 +29,9 @@ static affinity affinity_of(pt_type column)
 
 /* --- Texts that SQLite may take for numbers --- */
 
-static bool is_blank(uint8_t c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
 static size_t skip_blanks(pt_slice text, size_t at)
 {
-    while (at < text.size && is_blank(text.data[at])) {
+    while (at < text.size && pt_is_blank(text.data[at])) {
         at++;
     }
     return at;
@@ -178,10 +173,15 @@ void pt_comparison_begin(pt_comparison *comparison, pt_type column, pt_plan_op o
     *comparison = (pt_comparison){.column = column, .op = op, .only_equal = only_equal};
 }
 
+void pt_comparison_compare_exactly(pt_comparison *comparison)
+{
+    comparison->exact = affinity_of(comparison->column) != AFFINITY_NUMERIC;
+}
+
 static int append_value(pt_comparison *comparison, const pt_value *value, pt_arena *arena)
 {
     unsigned count = comparison->count;
-    if (count == PT_COMPARED_VALUES_MAX) {
+    if (count == PT_COMPARED_VALUES_MAX && !comparison->keeps_all) {
         comparison->too_many = true;
         return SQLITE_OK;
     }
@@ -510,7 +510,8 @@ static bool is_undecided_text(const pt_comparison *comparison, pt_slice text, co
     if (comparison->only_equal && !is_ascii(text)) {
         return true; /* in UTF-16, another text may have become the same */
     }
-    if (comparison->op == PT_OP_EQ && !comparison->number_texts && !comparison->has_number) {
+    if (comparison->exact ||
+        (comparison->op == PT_OP_EQ && !comparison->number_texts && !comparison->has_number)) {
         return false;
     }
     bool may_convert = may_be_number(text);
@@ -518,6 +519,26 @@ static bool is_undecided_text(const pt_comparison *comparison, pt_slice text, co
         may_convert = may_convert || comparison->number_texts;
     }
     return may_convert && (other == NULL || !are_like_digits(text, *other));
+}
+
+/* A text with U+FFFD may be what is left of one that is not UTF-8. */
+static bool has_replacement(const pt_comparison *comparison)
+{
+    static const uint8_t replacement[] = {0xEF, 0xBF, 0xBD};
+    bool has = false;
+    for (unsigned i = 0; i < comparison->count && !has; i++) {
+        const pt_value *value = &comparison->values[i];
+        has = value->type == PT_STRING && value->bytes.size != 0 &&
+              memmem(value->bytes.data, value->bytes.size, replacement, sizeof replacement) != NULL;
+    }
+    return has;
+}
+
+bool pt_comparison_decides_no_text(const pt_comparison *comparison)
+{
+    bool order = comparison->op != PT_OP_EQ;
+    return (comparison->only_equal && (order || has_replacement(comparison))) ||
+           (order && comparison->number_texts && !comparison->exact);
 }
 
 /* A text beside one other text. */

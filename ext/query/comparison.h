@@ -33,6 +33,8 @@ typedef struct pt_comparison {
     bool any;          /* there are values other than NULL */
     bool has_number;   /* a value is a number */
     bool number_texts; /* a value is a text that SQLite may take for a number */
+    bool exact;        /* texts are compared as they are, whatever they look like */
+    bool keeps_all;    /* values, however many there are */
     bool too_many;     /* values; then only entities without the property are judged */
     pt_value *values;  /* that the property is compared with; sorted by pt_comparison_end */
     unsigned count;
@@ -45,6 +47,10 @@ enum { PT_COMPARED_VALUES_MAX = 256 };
 
 /* Begins without values. An inequality then gets one value at most. */
 void pt_comparison_begin(pt_comparison *comparison, pt_type column, pt_plan_op op, bool only_equal);
+
+/* The other side is a text without affinity: it does not make SQLite convert texts, unless the
+ * column's own type does. */
+void pt_comparison_compare_exactly(pt_comparison *comparison);
 
 /* Adds a value of the other side, which is copied. NULL equals nothing. Reading the value may
  * change it. SQLITE_OK or SQLITE_NOMEM. */
@@ -65,6 +71,9 @@ void pt_comparison_end(pt_comparison *comparison);
 
 /* True if the comparison is true of no value at all. */
 bool pt_comparison_is_never(const pt_comparison *comparison);
+
+/* True if no text can be told to be unequal or out of order: SQLite may convert all of them. */
+bool pt_comparison_decides_no_text(const pt_comparison *comparison);
 
 /* How properties of one type are judged. */
 typedef enum pt_judging {

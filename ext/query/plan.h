@@ -51,6 +51,13 @@ enum {
  * SQLite checks the pattern. */
 #define PT_PLAN_PK_PATTERN (1u << 29)
 #define PT_PLAN_RK_PATTERN (1u << 30)
+#define PT_PLAN_INDEX (1u << 31) /* reads an index: table/index_plan.h */
+
+/* With one of these terms every range is a single key. */
+#define PT_PLAN_POINTS                                                                             \
+    (PT_PLAN_TERM(PT_TERM_RK_EQ) | PT_PLAN_TERM(PT_TERM_RK_IN) | PT_PLAN_TERM(PT_TERM_EK_EQ) |     \
+     PT_PLAN_TERM(PT_TERM_EK_IN) | PT_PLAN_TERM(PT_TERM_ROW_ID_EQ) |                               \
+     PT_PLAN_TERM(PT_TERM_ROW_ID_IN))
 
 typedef enum pt_plan_column {
     PT_PLAN_OTHER,

@@ -20,8 +20,8 @@
 #include "base/ticks.h"
 #include "entity/bag.h"
 #include "entity/column.h"
+#include "entity/column_map.h"
 #include "entity/record.h"
-#include "table/column_map.h"
 
 enum {
     PT_MESSAGE_TICKS_SIZE = 19,

@@ -12,11 +12,15 @@ static int plan_arguments(unsigned plan)
 
 /* --- xBestIndex --- */
 
-/* Replaces idxStr by sentence, NUL and terms. */
-static int return_plan_text(sqlite3_index_info *info, pt_term_list *list)
+/* Replaces idxStr by sentence, NUL, terms and the use of an index. */
+static int return_plan_text(sqlite3_index_info *info, pt_slice use, pt_term_list *list)
 {
+    if (list->terms.size == 0) {
+        pt_buffer_append_text(&list->sentence, info->idxStr);
+    }
     pt_buffer_append_byte(&list->sentence, 0);
     pt_buffer_append_slice(&list->sentence, pt_buffer_slice(&list->terms));
+    pt_buffer_append_slice(&list->sentence, use);
     bool failed = list->sentence.failed || list->terms.failed;
     pt_buffer_free(&list->terms);
     if (failed) {
@@ -32,14 +36,19 @@ static int return_plan_text(sqlite3_index_info *info, pt_term_list *list)
     return SQLITE_OK;
 }
 
-int pt_conditions_plan(const pt_table *table, sqlite3_index_info *info)
+int pt_conditions_plan(const pt_table *table, sqlite3_index_info *info,
+                       const pt_indexed_conditions *indexed)
 {
-    const pt_term_rules rules = {.config = &table->config, .time_column = -1};
+    const pt_term_rules rules = {.config = &table->config,
+                                 .time_column = -1,
+                                 .indexed = indexed->used,
+                                 .tells_literals = true};
     int before = plan_arguments((unsigned)info->idxNum);
     pt_term_list list = {
         .arguments = before, .plan = info->idxStr, .begin = "; judged in the scan: "};
     pt_terms_plan(&rules, info, &list);
-    return list.arguments > before ? return_plan_text(info, &list) : SQLITE_OK;
+    bool any = list.arguments > before || indexed->use.size != 0;
+    return any ? return_plan_text(info, indexed->use, &list) : SQLITE_OK;
 }
 
 /* --- xFilter --- */
@@ -50,8 +59,8 @@ int pt_conditions_set(pt_conditions *conditions, const pt_table *table, unsigned
     const pt_term_table compared = {&table->config, table->other_encoding};
     conditions->shape = NULL;
     int rc = pt_terms_set(&conditions->terms, &compared, sentence + strlen(sentence) + 1,
-                          plan_arguments(plan), argc, argv, error);
-    if (PT_WAYS_ARE_GENERAL) {
+                          plan_arguments(plan), argc, argv, &conditions->rest, error);
+    if (PT_WAYS_ARE_GENERAL && (plan & PT_PLAN_INDEX) == 0) {
         conditions->terms.count = 0; /* all is checked, and nothing is judged */
         conditions->terms.never = false;
     }

@@ -15,7 +15,14 @@ typedef struct pt_conditions {
     pt_terms terms;
     bool shape_passes;     /* false: no row of the shape passes */
     const pt_shape *shape; /* of the last row, or NULL */
+    const char *rest;      /* what follows the terms in idxStr */
 } pt_conditions;
+
+/* What a plan with an index says about the conditions. All zeros: it has none. */
+typedef struct pt_indexed_conditions {
+    uint64_t used; /* constraints that the index uses: pt_term_rules.indexed */
+    pt_slice use;  /* how xFilter uses the index: bytes that follow the terms in idxStr */
+} pt_indexed_conditions;
 
 /*
  * For a plan in info->idxNum and idxStr: asks for the values of conditions on declared columns as
@@ -23,7 +30,8 @@ typedef struct pt_conditions {
  * idxNum, completes idxStr for people, and appends the terms after its NUL, where nobody sees them.
  * SQLITE_OK or SQLITE_NOMEM.
  */
-int pt_conditions_plan(const pt_table *table, sqlite3_index_info *info);
+int pt_conditions_plan(const pt_table *table, sqlite3_index_info *info,
+                       const pt_indexed_conditions *indexed);
 
 /*
  * Takes these arguments of xFilter off *argc. For plans with PT_PLAN_CONDITIONS. Does not change

@@ -73,6 +73,7 @@ const pt_config_form pt_config_of_ptable = {
     .option_list = "the options are store, table, limits, batch, sync, readonly and scan",
     .tail = ptable_tail,
     .tail_count = PT_TAIL_COUNT,
+    .takes_indexes = true,
 };
 
 static const pt_config_form queue_config = {
@@ -105,21 +106,10 @@ static int refuse_argument(argument_reading *reading, const char *advice, const 
     return rc;
 }
 
-static bool is_argument_blank(char c)
-{
-    return c == ' ' || (c >= '\t' && c <= '\r');
-}
-
-static bool is_name_character(char c)
-{
-    return pt_is_letter((uint8_t)c) || pt_is_digit((uint8_t)c) || c == '_' || c == '$' ||
-           (unsigned char)c >= 0x80;
-}
-
 /* Returns the first position that is not a blank. */
 static const char *skip_argument_blanks(const char *text)
 {
-    while (is_argument_blank(*text)) {
+    while (pt_is_blank((uint8_t)*text)) {
         text++;
     }
     return text;
@@ -129,19 +119,10 @@ static const char *skip_argument_blanks(const char *text)
 static size_t bare_name_length(const char *text)
 {
     size_t length = 0;
-    while (is_name_character(text[length])) {
+    while (pt_is_name_character((uint8_t)text[length])) {
         length++;
     }
     return length;
-}
-
-static pt_slice without_trailing_blanks(const char *text)
-{
-    size_t size = strlen(text);
-    while (size > 0 && is_argument_blank(text[size - 1])) {
-        size--;
-    }
-    return pt_slice_of(text, size);
 }
 
 /* Copies a text into memory from sqlite3_malloc and adds a NUL. SQLITE_OK or SQLITE_NOMEM. */
@@ -222,6 +203,7 @@ typedef struct config_reader {
     const pt_config_form *form;
     argument_reading reading; /* of the current argument */
     size_t column_capacity;
+    size_t index_capacity;
     int keys_listed; /* last key listed as a column: 1 PartitionKey, 2 RowKey */
     unsigned options_given;
 } config_reader;
@@ -306,7 +288,7 @@ static int read_value(config_reader *r, const char *cursor, char **value)
         }
         return rc;
     }
-    pt_slice bare = without_trailing_blanks(cursor);
+    pt_slice bare = pt_without_trailing_blanks(pt_slice_text(cursor));
     if (bare.size == 0) {
         return refuse_argument(&r->reading, "give a value or leave the option out", "no value");
     }
@@ -353,7 +335,7 @@ static const struct constraint {
     {"NULL", "NULL", false, "leave it out: any entity may lack any property"},
     {"DEFAULT", "DEFAULT", false, "leave it out: a property that is not given is absent (NULL)"},
     {"PRIMARY", "PRIMARY KEY", true, "leave it out: the key is always PartitionKey and RowKey"},
-    {"UNIQUE", "UNIQUE", true, "leave it out: only PartitionKey and RowKey together are unique"},
+    {"UNIQUE", "UNIQUE", true, "leave it out: a ptable takes unique(...) as an argument"},
     {"CHECK", "CHECK", true, "leave it out: values are checked against the column's type only"},
     {"COLLATE", "COLLATE", false, "leave it out and write it in the query: columns are BINARY"},
     {"REFERENCES", "REFERENCES", false, "leave it out: virtual tables have no foreign keys"},
@@ -396,7 +378,7 @@ static int read_type(config_reader *r, const char *text, pt_type *type)
     if (constraint != NULL) {
         return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
     }
-    pt_slice name = without_trailing_blanks(text);
+    pt_slice name = pt_without_trailing_blanks(pt_slice_text(text));
     if (name.size == 0) {
         return SQLITE_OK;
     }
@@ -497,6 +479,60 @@ static int read_column(config_reader *r, const char *name, const char *type_text
     return rc == SQLITE_OK ? add_declared_column(r, name, type) : rc;
 }
 
+/* --- Indexes --- */
+
+#define INDEX_ADVICE "write index(Name, ...) or unique(Name, ...) with names of columns"
+
+/* Reads the names up to the last parenthesis. `list` is after the first one. */
+static int read_index_columns(config_reader *r, const char *list)
+{
+    pt_config *config = r->config;
+    pt_index_definition *index = &config->indexes[config->index_count - 1];
+    pt_slice text = pt_without_trailing_blanks(pt_slice_text(list));
+    const char *wrong = "a parenthesis is missing";
+    if (text.size != 0 && text.data[text.size - 1] == ')') {
+        text.size--;
+        wrong = pt_index_definition_add_list(index, text, config->columns, config->column_count);
+    }
+    if (index->names.failed) {
+        return pt_error_nomem(r->reading.error);
+    }
+    return wrong == NULL ? SQLITE_OK : refuse_argument(&r->reading, INDEX_ADVICE, "%s", wrong);
+}
+
+static int check_index(config_reader *r)
+{
+    const pt_config *config = r->config;
+    const pt_index_definition *index = &config->indexes[config->index_count - 1];
+    const char *wrong = pt_index_definition_problem(index);
+    for (int i = 0; wrong == NULL && i + 1 < config->index_count; i++) {
+        if (pt_slice_equal(pt_index_definition_key(index),
+                           pt_index_definition_key(&config->indexes[i]))) {
+            wrong = "there is an index on these columns already";
+        }
+    }
+    return wrong == NULL ? SQLITE_OK
+                         : refuse_argument(&r->reading, "leave the index out or name other columns",
+                                           "%s", wrong);
+}
+
+static int read_index(config_reader *r, bool unique, const char *columns)
+{
+    pt_config *config = r->config;
+    if (!pt_array_reserve(&config->indexes, &r->index_capacity, (size_t)config->index_count + 1,
+                          sizeof *config->indexes)) {
+        return pt_error_nomem(r->reading.error);
+    }
+    config->indexes[config->index_count++] = (pt_index_definition){.unique = unique};
+    return read_index_columns(r, columns) == SQLITE_OK ? check_index(r) : r->reading.error->rc;
+}
+
+static bool is_index(const config_reader *r, const char *name, const char *rest)
+{
+    return r->form->takes_indexes && *rest == '(' &&
+           (sqlite3_stricmp(name, "index") == 0 || sqlite3_stricmp(name, "unique") == 0);
+}
+
 /* --- Arguments --- */
 
 static int refuse_queue_column(config_reader *r, const char *name)
@@ -512,11 +548,14 @@ static int read_named(config_reader *r, const char *name, bool quoted, const cha
         return refuse_queue_column(r, name);
     }
     PT_ASSERT(name != NULL);
+    const char *rest = skip_argument_blanks(after_name);
+    if (!quoted && is_index(r, name, rest)) {
+        return read_index(r, sqlite3_stricmp(name, "unique") == 0, rest + 1);
+    }
     const struct constraint *constraint = constraint_of_word(name, strlen(name));
     if (!quoted && constraint != NULL && constraint->of_table) {
         return refuse_argument(&r->reading, constraint->advice, "constraint %s", constraint->shown);
     }
-    const char *rest = skip_argument_blanks(after_name);
     if (*rest == '=') {
         return read_option(r, name, skip_argument_blanks(rest + 1));
     }
@@ -614,6 +653,10 @@ void pt_config_free(pt_config *config)
         sqlite3_free(config->columns[i].name);
     }
     sqlite3_free(config->columns);
+    for (int i = 0; i < config->index_count; i++) {
+        pt_index_definition_free(&config->indexes[i]);
+    }
+    sqlite3_free(config->indexes);
     sqlite3_free(config->sql_name);
     sqlite3_free(config->table);
     sqlite3_free(config->store);
@@ -632,40 +675,14 @@ bool pt_declaration_reserves(const pt_config_form *form, const char *name)
     return false;
 }
 
-/* The SQL type and collation of a column, with a blank before. They are such that conditions find
- * a value in every spelling that INSERT accepts. */
-static const char *declared_type(pt_type type)
-{
-    switch (type) {
-    case PT_STRING:
-        return " TEXT";
-    case PT_DATETIME:
-        return " TEXT COLLATE " PT_TICKS_COLLATION;
-    case PT_GUID:
-        return " TEXT COLLATE NOCASE";
-    case PT_INT32:
-    case PT_INT64:
-    case PT_BOOLEAN:
-        return " INTEGER";
-    case PT_DOUBLE:
-        return " REAL";
-    case PT_BINARY:
-        return " BLOB";
-    case PT_LARGE_STRING:
-    case PT_LARGE_BINARY:
-    case PT_NONE:
-        break;
-    }
-    return "";
-}
-
 char *pt_declaration_text(const pt_config_form *form, const pt_config *config)
 {
     sqlite3_str *text = sqlite3_str_new(NULL);
     sqlite3_str_appendall(text, "CREATE TABLE x(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL");
     for (int i = 0; i < config->column_count; i++) {
         const pt_column *column = &config->columns[i];
-        sqlite3_str_appendf(text, ", \"%w\"%s", column->name, declared_type(column->type));
+        sqlite3_str_appendf(text, ", \"%w\"%s", column->name,
+                            pt_column_declared_type(column->type));
     }
     for (int i = 0; i < form->tail_count; i++) {
         const pt_tail_column *column = &form->tail[i];

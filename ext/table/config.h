@@ -7,6 +7,7 @@
 
 #include "base/error.h"
 #include "entity/column.h"
+#include "entity/index.h"
 #include "store/engine.h"
 
 /* Columns can be named for the rowid in three ways. */
@@ -24,6 +25,8 @@ typedef struct pt_config {
     bool azure_batch;   /* a transaction must be an entity group transaction */
     pt_column *columns; /* declared, without the keys */
     int column_count;
+    pt_index_definition *indexes; /* declared */
+    int index_count;
     const char *row_ids[PT_ROW_IDS_MAX]; /* the columns named for the rowid */
     int row_id_count;
     int64_t max_dequeue_count; /* queue: a message dequeued this often is poison; 0: never */
@@ -59,6 +62,7 @@ typedef struct pt_config_form {
     const char *option_list;    /* "the options are ..." */
     const pt_tail_column *tail; /* the columns after the declared ones */
     int tail_count;             /* 0: no columns can be declared */
+    bool takes_indexes;         /* index(...) and unique(...) */
 } pt_config_form;
 
 extern const pt_config_form pt_config_of_ptable;

@@ -4,6 +4,7 @@
 #include "entity/key.h"
 #include "query/ranges.h"
 #include "table/conditions.h"
+#include "table/index_search.h"
 #include "table/row.h"
 #include "table/row_filter.h"
 #include "transaction/scan.h"
@@ -27,6 +28,8 @@ struct pt_cursor {
     pt_range_walk walk; /* has passed the range that is being read */
     pt_buffer low;
     pt_buffer high;
+    pt_index_search *search; /* for plans with PT_PLAN_INDEX, or NULL */
+    bool sorts;              /* its rows must be sorted */
 };
 
 static pt_cursor *table_cursor_of(sqlite3_vtab_cursor *cursor)
@@ -93,16 +96,8 @@ void pt_cursor_free(pt_cursor *cursor)
     pt_range_walk_free(&cursor->walk);
     pt_buffer_free(&cursor->low);
     pt_buffer_free(&cursor->high);
+    pt_index_search_free(cursor->search);
     sqlite3_free(cursor);
-}
-
-/* `to` has read nothing yet, so it loses no scan. */
-static void hand_scan_to(pt_cursor *from, pt_cursor *to)
-{
-    pt_scan scan = to->scan;
-    to->scan = from->scan;
-    to->table_id = from->table_id;
-    from->scan = scan;
 }
 
 int pt_cursor_close(sqlite3_vtab_cursor *base)
@@ -112,9 +107,13 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
     if (table->fresh_cursor == cursor) { /* closed without having been used */
         table->fresh_cursor = NULL;
     } else if (table->fresh_cursor != NULL && table->fresh_cursor->scan.view == NULL) {
-        hand_scan_to(cursor, table->fresh_cursor);
+        pt_scan unused = table->fresh_cursor->scan; /* it has read nothing yet */
+        table->fresh_cursor->scan = cursor->scan;
+        table->fresh_cursor->table_id = cursor->table_id;
+        cursor->scan = unused;
     }
     pt_scan_close(&cursor->scan);
+    pt_index_search_end(cursor->search);
     pt_session_cursor_closed(table->session);
     if (table->spare_cursor == NULL) {
         table->spare_cursor = cursor;
@@ -162,15 +161,6 @@ static pt_slice row_key(const pt_cursor *cursor)
     return pt_key_entity(cursor->scan.key);
 }
 
-/* Splits the row's key. A key that cannot be split has no partition to continue from. */
-static int split_row_key(const pt_cursor *cursor, pt_slice *partition, pt_slice *row,
-                         pt_error *error)
-{
-    return pt_key_split(row_key(cursor), partition, row)
-               ? SQLITE_OK
-               : pt_report_damage(cursor->scan.key, error);
-}
-
 /* After a probe: moves the walk to the row that the probe has found. The step counts toward an
  * interrupt check. That is enough for a long search without a result: even if all ranges are empty,
  * there is a probe or a leap every few ranges. */
@@ -178,20 +168,14 @@ static int follow_probe(pt_cursor *cursor, pt_error *error)
 {
     pt_slice partition;
     pt_slice row;
-    int rc = split_row_key(cursor, &partition, &row, error);
+    int rc = pt_key_split(row_key(cursor), &partition, &row)
+                 ? SQLITE_OK
+                 : pt_report_damage(cursor->scan.key, error);
     rc = rc == SQLITE_OK ? pt_view_step(cursor->scan.view, error) : rc;
     if (rc != SQLITE_OK) {
         return rc;
     }
     return pt_range_walk_follow(&cursor->walk, row_key(cursor)) ? SQLITE_OK : pt_error_nomem(error);
-}
-
-/* Sets the end of the scan, which is on the first row of the range. */
-static int set_range_end(pt_cursor *cursor, const pt_interval *range, pt_error *error)
-{
-    return make_high(cursor, range)
-               ? pt_scan_narrow(&cursor->scan, pt_buffer_slice(&cursor->high), error)
-               : pt_error_nomem(error);
 }
 
 /* Moves the scan to the first row of a range. If a probe has found that row already, only the end
@@ -200,7 +184,11 @@ static int enter_range(pt_cursor *cursor, const pt_interval *range, bool probed,
 {
     bool found =
         probed && direction_of(cursor) == PT_FORWARD && pt_slice_equal(range->low, row_key(cursor));
-    int rc = found ? set_range_end(cursor, range, error) : seek_range(cursor, range, error);
+    if (found && !make_high(cursor, range)) {
+        return pt_error_nomem(error);
+    }
+    int rc = found ? pt_scan_narrow(&cursor->scan, pt_buffer_slice(&cursor->high), error)
+                   : seek_range(cursor, range, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -265,12 +253,6 @@ static int search_ranges(pt_cursor *cursor, pt_error *error)
     }
 }
 
-static int search_from_start(pt_cursor *cursor, pt_error *error)
-{
-    pt_range_walk_begin(&cursor->walk, direction_of(cursor));
-    return search_ranges(cursor, error);
-}
-
 /*
  * Sets the row to the scan's entity. Opens a pending record at once: a rollback while the cursor is
  * on the row would make the shape ids invalid that only pending records use.
@@ -282,9 +264,12 @@ static int take_scan_row(pt_cursor *cursor, pt_error *error)
     return open_now ? pt_row_open(&cursor->row, error) : SQLITE_OK;
 }
 
-/* Moves on to the next range. */
+/* Moves on to the next range, or entry of an index. */
 __attribute__((noinline)) static int leave_range(pt_cursor *cursor, pt_error *error)
 {
+    if ((cursor->plan & PT_PLAN_INDEX) != 0) {
+        return pt_index_search_next(cursor->search, &cursor->scan, &cursor->eof, error);
+    }
     if (cursor->walk.at_end) {
         cursor->eof = true;
         return SQLITE_OK;
@@ -298,13 +283,11 @@ static int finish_step(pt_cursor *cursor, int rc, pt_error *error)
     return rc != SQLITE_OK || cursor->scan.valid ? rc : leave_range(cursor, error);
 }
 
-/* True if every range of the plan is a single key, so that no row follows in the same range. */
+/* True if every range of the plan is a single key, so that no row follows in the same range; also
+ * of an index, each entry of which leads to one. */
 static bool has_points(const pt_cursor *cursor)
 {
-    const unsigned points = PT_PLAN_TERM(PT_TERM_RK_EQ) | PT_PLAN_TERM(PT_TERM_RK_IN) |
-                            PT_PLAN_TERM(PT_TERM_EK_EQ) | PT_PLAN_TERM(PT_TERM_EK_IN) |
-                            PT_PLAN_TERM(PT_TERM_ROW_ID_EQ) | PT_PLAN_TERM(PT_TERM_ROW_ID_IN);
-    return (cursor->plan & points) != 0;
+    return (cursor->plan & (PT_PLAN_POINTS | PT_PLAN_INDEX)) != 0;
 }
 
 static inline int step_to_next_row(pt_cursor *cursor, pt_error *error)
@@ -399,26 +382,18 @@ static int check_scan_is_allowed(const pt_cursor *cursor, pt_error *error)
                         "condition on PartitionKey (=, IN, a range or pt_starts_with)");
 }
 
-/* True if both keys are given as texts. This common point query needs no ranges. */
-static bool is_point_query(const pt_cursor *cursor, sqlite3_value **argv)
-{
-    const unsigned both = PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_RK_EQ);
-    return (cursor->plan & PT_PLAN_TERMS) == both && sqlite3_value_type(argv[0]) == SQLITE_TEXT &&
-           sqlite3_value_type(argv[1]) == SQLITE_TEXT;
-}
+enum {
+    POINT_TERMS = PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_TERM(PT_TERM_RK_EQ),
+    PARTITION_TERMS = PT_PLAN_TERM(PT_TERM_PK_EQ),
+    ROW_ID_TERMS = PT_PLAN_TERM(PT_TERM_ROW_ID_EQ),
+};
 
-/* True if one partition is given as a text. This needs no ranges either. */
-static bool is_partition_query(const pt_cursor *cursor, sqlite3_value **argv)
+/* True if the plan has just these terms, one or two, and their values are texts. Such a common
+ * query needs no ranges. */
+static inline bool is_direct(const pt_cursor *cursor, unsigned terms, sqlite3_value **argv)
 {
-    return (cursor->plan & PT_PLAN_TERMS) == PT_PLAN_TERM(PT_TERM_PK_EQ) &&
-           sqlite3_value_type(argv[0]) == SQLITE_TEXT;
-}
-
-/* True if the row is given by its row id. This needs no ranges either. */
-static bool is_row_id_query(const pt_cursor *cursor, sqlite3_value **argv)
-{
-    return (cursor->plan & PT_PLAN_TERMS) == PT_PLAN_TERM(PT_TERM_ROW_ID_EQ) &&
-           sqlite3_value_type(argv[0]) == SQLITE_TEXT;
+    return (cursor->plan & PT_PLAN_TERMS) == terms && sqlite3_value_type(argv[0]) == SQLITE_TEXT &&
+           (terms != POINT_TERMS || sqlite3_value_type(argv[1]) == SQLITE_TEXT);
 }
 
 /* Seeks the key in cursor->high, after which there is one byte 00. */
@@ -511,20 +486,37 @@ static int set_ranges(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_erro
     return rc;
 }
 
+/* Begins to read the index of the plan. If that is not possible, makes it a plan without one. */
+static int begin_index(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
+{
+    bool able = false;
+    int rc =
+        pt_index_search_begin(&cursor->search, cursor->table, &cursor->scan, &cursor->conditions,
+                              argv, cursor->plan, &able, &cursor->sorts, error);
+    cursor->plan &= able ? ~0u : ~PT_PLAN_INDEX;
+    return rc == SQLITE_OK && able ? leave_range(cursor, error) : rc;
+}
+
 static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_error *error)
 {
     /* First, because a table that is not there matters more than a mistake in the filter. */
     int rc = open_or_reuse_scan(cursor, error);
+    if (rc == SQLITE_OK && (cursor->plan & PT_PLAN_INDEX) != 0) {
+        rc = begin_index(cursor, argv, error);
+        if (rc != SQLITE_OK || (cursor->plan & PT_PLAN_INDEX) != 0) {
+            return rc;
+        }
+    }
     if (rc == SQLITE_OK && has_filter(cursor)) {
         rc = pt_row_filter_set(&cursor->filter, &cursor->table->config, argv[--argc], error);
     }
-    if (rc == SQLITE_OK && is_point_query(cursor, argv)) {
+    if (rc == SQLITE_OK && is_direct(cursor, POINT_TERMS, argv)) {
         return search_point(cursor, argv, error);
     }
-    if (rc == SQLITE_OK && is_partition_query(cursor, argv)) {
+    if (rc == SQLITE_OK && is_direct(cursor, PARTITION_TERMS, argv)) {
         return search_partition(cursor, argv, error);
     }
-    if (rc == SQLITE_OK && is_row_id_query(cursor, argv)) {
+    if (rc == SQLITE_OK && is_direct(cursor, ROW_ID_TERMS, argv)) {
         return search_row_id(cursor, argv, error);
     }
     if (rc == SQLITE_OK) {
@@ -533,7 +525,8 @@ static int begin_query(pt_cursor *cursor, int argc, sqlite3_value **argv, pt_err
     if (rc == SQLITE_OK) {
         rc = check_scan_is_allowed(cursor, error);
     }
-    return rc == SQLITE_OK ? search_from_start(cursor, error) : rc;
+    pt_range_walk_begin(&cursor->walk, direction_of(cursor));
+    return rc == SQLITE_OK ? search_ranges(cursor, error) : rc;
 }
 
 __attribute__((noinline)) static int set_conditions(pt_cursor *cursor, const char *sentence,
@@ -546,34 +539,6 @@ __attribute__((noinline)) static int set_conditions(pt_cursor *cursor, const cha
     cursor->selects = cursor->selects || cursor->judges;
     return rc;
 }
-
-int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
-                     sqlite3_value **argv)
-{
-    pt_cursor *cursor = table_cursor_of(base);
-    pt_error error = PT_ERROR_NONE;
-    cursor->table->fresh_cursor = NULL;
-    cursor->plan = (unsigned)plan_bits;
-    cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
-    cursor->eof = true;
-    cursor->row.only_row = false;
-    cursor->row.key_was_read = false;
-    int rc = SQLITE_OK;
-    cursor->selects = has_filter(cursor);
-    cursor->judges = false;
-    if ((cursor->plan & PT_PLAN_CONDITIONS) != 0) {
-        rc = set_conditions(cursor, sentence, &argc, argv, &error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = begin_query(cursor, argc, argv, &error);
-    }
-    bool plain = !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
-    cursor->counts = plain && pt_scan_sees_no_writes(&cursor->scan);
-    cursor->is_plain = plain && !cursor->counts;
-    return finish_move(cursor, rc, &error);
-}
-
-/* --- xNext --- */
 
 /* True if the range that is being read has keys after a position, in the direction of the scan. */
 static bool range_continues_after(const pt_cursor *cursor, pt_slice position)
@@ -614,6 +579,56 @@ static int next_row(pt_cursor *cursor, pt_error *error)
     bool one_is_enough = (cursor->plan & PT_PLAN_DISTINCT) != 0 && !cursor->row.key_was_read;
     return one_is_enough ? skip_partition(cursor, error) : step_to_next_row(cursor, error);
 }
+
+static int next_to_sort(void *context, pt_error *error)
+{
+    pt_cursor *cursor = context;
+    return take_row_after_move(cursor, next_row(cursor, error), error);
+}
+
+/* Sorts all rows. From then on the search gives them, as if they came from an index. */
+__attribute__((noinline)) static int sort_rows(pt_cursor *cursor, pt_error *error)
+{
+    int rc = take_row_after_move(cursor, SQLITE_OK, error);
+    if (rc == SQLITE_OK && !cursor->eof) {
+        rc = pt_index_search_sort(cursor->search, &cursor->row, &cursor->eof, next_to_sort, cursor,
+                                  error);
+        cursor->plan |= PT_PLAN_INDEX;
+        cursor->selects = false;
+        rc = rc == SQLITE_OK ? leave_range(cursor, error) : rc;
+    }
+    return rc;
+}
+
+int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sentence, int argc,
+                     sqlite3_value **argv)
+{
+    pt_cursor *cursor = table_cursor_of(base);
+    pt_error error = PT_ERROR_NONE;
+    cursor->table->fresh_cursor = NULL;
+    cursor->plan = (unsigned)plan_bits;
+    cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
+    cursor->eof = true;
+    cursor->row.only_row = cursor->row.key_was_read = false;
+    int rc = SQLITE_OK;
+    cursor->selects = has_filter(cursor);
+    cursor->judges = cursor->sorts = false;
+    if ((cursor->plan & PT_PLAN_CONDITIONS) != 0) {
+        rc = set_conditions(cursor, sentence, &argc, argv, &error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = begin_query(cursor, argc, argv, &error);
+    }
+    if (rc == SQLITE_OK && cursor->sorts) {
+        rc = sort_rows(cursor, &error);
+    }
+    bool plain = !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
+    cursor->counts = plain && pt_scan_sees_no_writes(&cursor->scan);
+    cursor->is_plain = plain && !cursor->counts;
+    return finish_move(cursor, rc, &error);
+}
+
+/* --- xNext --- */
 
 /* Moves to the row after those that were counted, and counts the rows that follow it. */
 static int next_to_count(pt_cursor *cursor, pt_error *error)

@@ -4,6 +4,7 @@
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "entity/shape.h"
+#include "table/arguments.h"
 #include "table/entity_rules.h"
 #include "transaction/batch_rules.h"
 #include "transaction/large_value.h"
@@ -378,7 +379,7 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
     return rc == SQLITE_OK ? write_with_large_values(table, change, error) : rc;
 }
 
-int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *error)
+static int write_entity(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     /* A change that only removes an entity needs nothing else. */
     PT_ASSERT(change->put != NULL ||
@@ -456,8 +457,8 @@ static int bag_from_template(pt_table *table, pt_error *error)
     return SQLITE_OK;
 }
 
-int pt_entity_write_template(pt_table *table, const pt_entity_change *change, uint64_t data_size,
-                             pt_error *error)
+static int write_template(pt_table *table, const pt_entity_change *change, uint64_t data_size,
+                          pt_error *error)
 {
     bool simple;
     PT_ASSERT(change->put != NULL && change->remove == NULL && change->over == NULL);
@@ -468,5 +469,119 @@ int pt_entity_write_template(pt_table *table, const pt_entity_change *change, ui
     if (rc == SQLITE_OK) {
         rc = bag_from_template(table, error);
     }
-    return rc == SQLITE_OK ? pt_entity_write(table, change, error) : rc;
+    return rc == SQLITE_OK ? write_entity(table, change, error) : rc;
+}
+
+/*
+ * --- Indexes ---
+ *
+ * The entries of an entity are made of its record: those of the old one before it is replaced,
+ * those of the new one when it is there. So they are the same in whatever way the record was
+ * written.
+ */
+
+/* Notes the entities that the change removes or replaces. */
+static int lose_entities(pt_table *table, const pt_entity_change *change, pt_error *error)
+{
+    pt_index_writer *indexes = &table->indexes;
+    const pt_slice *opened = change->remove != NULL ? change->remove : change->put;
+    bool replaces = change->put != NULL && change->operation != PT_INSERT;
+    int rc = SQLITE_OK;
+    if (change->over != NULL) {
+        PT_ASSERT(opened != NULL);
+        rc = pt_index_writer_lose_record(indexes, *opened, change->over, error);
+        replaces = replaces && change->remove != NULL;
+    } else if (change->remove != NULL) {
+        rc = pt_index_writer_lose(indexes, *change->remove, error);
+    }
+    return rc == SQLITE_OK && replaces ? pt_index_writer_lose(indexes, *change->put, error) : rc;
+}
+
+static int remove_conflicting(pt_table *table, pt_slice key, pt_error *error)
+{
+    int rc = pt_index_writer_lose(&table->indexes, key, error);
+    if (rc == SQLITE_OK) {
+        rc = write_entity(table, &(pt_entity_change){.remove = &key}, error);
+    }
+    return rc == SQLITE_OK ? pt_index_writer_remove(&table->indexes, error) : rc;
+}
+
+static int resolve_conflicts(pt_table *table, pt_error *error)
+{
+    for (;;) {
+        const pt_index *index;
+        pt_slice key;
+        int rc = pt_index_writer_find_conflict(&table->indexes, &index, &key, error);
+        if (rc != SQLITE_OK || index == NULL) {
+            return rc;
+        }
+        rc = pt_is_or_replace(table) ? remove_conflicting(table, key, error)
+                                     : pt_index_writer_refuse(&table->indexes, index, key, error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+    }
+}
+
+/* Writes table->bag, or with `alike` the filled template, and the entries. */
+static int write_in_row(pt_table *table, const pt_entity_change *change, bool alike,
+                        uint64_t data_size, pt_error *error)
+{
+    pt_index_writer *indexes = &table->indexes;
+    int rc = lose_entities(table, change, error);
+    if (rc == SQLITE_OK) {
+        rc = alike ? write_template(table, change, data_size, error)
+                   : write_entity(table, change, error);
+    }
+    if (rc == SQLITE_OK && change->put != NULL) {
+        rc = pt_index_writer_gain(indexes, *change->put, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_index_writer_remove(indexes, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = resolve_conflicts(table, error);
+    }
+    return rc == SQLITE_OK ? pt_index_writer_put(indexes, error) : rc;
+}
+
+/* noinline, like has_indexes inline: most tables have none. */
+__attribute__((noinline)) static int write_with_indexes(pt_table *table,
+                                                        const pt_entity_change *change, bool alike,
+                                                        uint64_t data_size, pt_error *error)
+{
+    int rc = pt_table_load_indexes(table, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    size_t row = pt_session_begin_row(table->session);
+    pt_index_writer_begin(&table->indexes, table->id.id);
+    rc = write_in_row(table, change, alike, data_size, error);
+    pt_index_writer_end(&table->indexes);
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(table->session);
+    } else {
+        pt_session_discard_row(table->session, row);
+    }
+    return rc;
+}
+
+static inline bool has_indexes(const pt_table *table)
+{
+    return table->id.indexed || table->config.index_count != 0;
+}
+
+/* --- What others call --- */
+
+int pt_entity_write(pt_table *table, const pt_entity_change *change, pt_error *error)
+{
+    return has_indexes(table) ? write_with_indexes(table, change, false, 0, error)
+                              : write_entity(table, change, error);
+}
+
+int pt_entity_write_template(pt_table *table, const pt_entity_change *change, uint64_t data_size,
+                             pt_error *error)
+{
+    return has_indexes(table) ? write_with_indexes(table, change, true, data_size, error)
+                              : write_template(table, change, data_size, error);
 }

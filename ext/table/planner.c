@@ -3,6 +3,7 @@
 #include "module/constraints.h"
 #include "query/plan.h"
 #include "table/conditions.h"
+#include "table/index_search.h"
 #include "table/table.h"
 
 #define REFUSED_SCAN_FACTOR 1e6
@@ -86,15 +87,362 @@ static bool names_declared(const pt_table *table, const sqlite3_index_info *info
     return i < info->nConstraint;
 }
 
+/*
+ * --- Indexes ---
+ *
+ * Only conditions that no NULL can meet make a plan, since an entity without the first property of
+ * an index has no entry there. SQLite checks all of them again.
+ */
+
+/* A plan with an index. */
+typedef struct index_plan {
+    bool found;
+    pt_slice names;    /* of the index's columns, with a 00 between two */
+    bool by_partition; /* its first column is PartitionKey, which an = fixes */
+    int partition;     /* that constraint */
+    uint64_t used;     /* constraints on declared columns that it uses, as bits */
+    bool order;        /* it gives the order asked for */
+    bool descending;
+    unsigned fixed; /* the first columns, which an = fixes and the order leaves out */
+    double cost;
+    int64_t rows;
+} index_plan;
+
+/* Costs are on the scale of query/plan.c: a step to the next row costs 1. Each row of an index is
+ * looked up in the table. */
+static const double TABLE_ROWS = 10000000;
+static const double EQUAL_ROWS = 10;
+static const double LISTED_VALUES = 10;
+static const double BOUND_LEAVES = 0.02;
+static const double FIXED_LEAVES = 0.001; /* of the rows, each further column that is fixed */
+static const double INDEX_ROW_COST = 8;
+static const double INDEX_SEEK_COST = 8;
+static const double SORT_ROW_COST = 3;
+
+/* --- How constraints fit an index --- */
+
+/* What the constraints say about one column. */
+typedef struct column_terms {
+    bool equal;  /* one value */
+    bool listed; /* an IN */
+    int bounds;  /* inequalities */
+    uint64_t used;
+} column_terms;
+
+/* The number of the declared column of a name; -1: there is none. */
+static int declared_column_of(const pt_table *table, pt_slice name)
+{
+    int column = table->config.column_count - 1;
+    while (column >= 0 &&
+           !pt_slice_equal(name, pt_slice_of(table->config.columns[column].name,
+                                             table->config.columns[column].name_size))) {
+        column--;
+    }
+    return column;
+}
+
+static column_terms terms_of_column(const pt_table *table, sqlite3_index_info *info, int column)
+{
+    const pt_term_rules rules = {.config = &table->config, .time_column = -1};
+    column_terms terms = {.used = 0};
+    for (int i = 0; i < info->nConstraint && i < PT_INDEXED_TERMS_MAX; i++) {
+        bool list;
+        if (info->aConstraint[i].iColumn != PT_COLUMN_FIRST + column ||
+            !info->aConstraint[i].usable) {
+            continue;
+        }
+        pt_plan_op op = pt_terms_index_op(&rules, info, i, &list);
+        if (op == PT_OP_OTHER) {
+            continue;
+        }
+        terms.equal = terms.equal || (op == PT_OP_EQ && !list);
+        terms.listed = terms.listed || list;
+        terms.bounds += op != PT_OP_EQ;
+        terms.used |= UINT64_C(1) << i;
+    }
+    return terms;
+}
+
+/* The constraint PartitionKey = ...; -1: there is none. */
+static int find_partition_term(const pt_plan_query *query)
+{
+    for (int i = 0; i < query->constraint_count; i++) {
+        const pt_plan_constraint *constraint = &query->constraints[i];
+        if (constraint->column == PT_PLAN_PK && constraint->op == PT_OP_EQ && constraint->usable &&
+            constraint->binary && !constraint->in && !constraint->number) {
+            return i;
+        }
+    }
+    return -1;
+}
+
+/* --- Order --- */
+
+/* The column of the table that an index's column is; -1: it has none. */
+static int shown_column(const pt_table *table, pt_slice name)
+{
+    switch (pt_find_system_property(name)) {
+    case PT_SYSTEM_PARTITION_KEY:
+        return PT_COLUMN_PARTITION_KEY;
+    case PT_SYSTEM_ROW_KEY:
+        return PT_COLUMN_ROW_KEY;
+    case PT_SYSTEM_TIMESTAMP:
+        return PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_TIMESTAMP;
+    default:
+        break;
+    }
+    int column = declared_column_of(table, name);
+    return column >= 0 ? PT_COLUMN_FIRST + column : -1;
+}
+
+/* The columns that order the entries of an index: its own, then PartitionKey and RowKey. */
+static int ordering_columns(const pt_table *table, pt_slice names,
+                            int columns[PT_ENTRY_COLUMNS_MAX + 2])
+{
+    int count = 0;
+    pt_slice name;
+    while (pt_index_next_name(&names, &name)) {
+        columns[count++] = shown_column(table, name);
+    }
+    columns[count++] = PT_COLUMN_PARTITION_KEY;
+    columns[count++] = PT_COLUMN_ROW_KEY;
+    return count;
+}
+
+static bool is_among(const int *columns, int count, int column)
+{
+    int i = 0;
+    while (i < count && columns[i] != column) {
+        i++;
+    }
+    return i < count;
+}
+
+/*
+ * Finds out if the entries have the order asked for. The columns of the index that an = fixes may
+ * be left out of it. But if they are listed they are not skipped: equal values need not be the
+ * same, as 5 and '5' in a column of numbers.
+ */
+static void consume_index_order(const pt_table *table, const sqlite3_index_info *info,
+                                index_plan *plan)
+{
+    int columns[PT_ENTRY_COLUMNS_MAX + 2];
+    int count = ordering_columns(table, plan->names, columns);
+    int fixed = (int)plan->fixed;
+    int from = 0;
+    plan->fixed = 0;
+    if (info->nOrderBy == 0 || table->other_encoding) {
+        return;
+    }
+    while (from < count && columns[from] != info->aOrderBy[0].iColumn &&
+           (from < fixed || is_among(columns, fixed, columns[from]))) {
+        from++;
+    }
+    int at = from;
+    for (int i = 0; i < info->nOrderBy; i++) {
+        int column = info->aOrderBy[i].iColumn;
+        if (is_among(columns + from, at - from, column)) {
+            continue;
+        }
+        bool descending = info->aOrderBy[i].desc != 0;
+        if (at == count || columns[at] != column ||
+            (at != from && descending != plan->descending)) {
+            plan->descending = false;
+            return;
+        }
+        plan->descending = descending;
+        at++;
+    }
+    plan->order = true;
+    plan->fixed = (unsigned)from;
+}
+
+/* --- Choosing --- */
+
+static double sort_cost(const sqlite3_index_info *info, bool ordered, double rows)
+{
+    return info->nOrderBy != 0 && !ordered ? rows * SORT_ROW_COST : 0;
+}
+
+static void estimate_index(index_plan *plan, double rows, bool unique)
+{
+    rows = unique ? 1 : rows < 1 ? 1 : rows;
+    plan->rows = (int64_t)rows;
+    plan->cost = rows * INDEX_ROW_COST + INDEX_SEEK_COST;
+}
+
+/* Fits the constraints to an index, column by column. */
+static index_plan fit_index(const pt_table *table, sqlite3_index_info *info,
+                            const pt_plan_query *query, pt_slice names, bool unique)
+{
+    index_plan plan = {.names = names};
+    pt_slice rest = names;
+    pt_slice name;
+    bool bound_property = false; /* by a term that no NULL meets */
+    bool all_equal = true;
+    bool goes_on = true;
+    double rows = TABLE_ROWS;
+    unsigned column = 0;
+    for (; goes_on && pt_index_next_name(&rest, &name); column++) {
+        int partition = find_partition_term(query);
+        int declared = declared_column_of(table, name);
+        if (column == 0 && pt_find_system_property(name) == PT_SYSTEM_PARTITION_KEY &&
+            partition >= 0) {
+            plan.by_partition = true;
+            plan.partition = partition;
+            plan.fixed = 1;
+            rows = 200;
+            continue;
+        }
+        column_terms terms = {.used = 0};
+        if (declared >= 0) {
+            terms = terms_of_column(table, info, declared);
+        }
+        if (terms.used == 0) {
+            all_equal = false;
+            break;
+        }
+        plan.used |= terms.used;
+        bound_property = true;
+        goes_on = terms.equal || terms.listed;
+        all_equal = all_equal && terms.equal;
+        if (terms.equal && plan.fixed == column) {
+            plan.fixed = column + 1;
+        }
+        double few = (plan.by_partition || column != 0) ? rows * FIXED_LEAVES : EQUAL_ROWS;
+        few = few < 1 ? 1 : few;
+        rows = terms.equal ? few : terms.listed ? few * LISTED_VALUES : rows;
+        for (int i = 0; !goes_on && i < terms.bounds; i++) {
+            rows *= BOUND_LEAVES;
+        }
+    }
+    plan.found = bound_property;
+    all_equal = all_equal && rest.size == 0;
+    estimate_index(&plan, rows, unique && all_equal);
+    if (plan.found) {
+        consume_index_order(table, info, &plan);
+    }
+    return plan;
+}
+
+static void consider(const pt_table *table, sqlite3_index_info *info, const pt_plan_query *query,
+                     pt_slice names, bool unique, index_plan *best)
+{
+    index_plan plan = fit_index(table, info, query, names, unique);
+    if (plan.found && plan.cost + sort_cost(info, plan.order, (double)plan.rows) <
+                          best->cost + sort_cost(info, best->order, (double)best->rows)) {
+        *best = plan;
+    }
+}
+
+static bool has_filter_term(const pt_plan *plan)
+{
+    return (plan->bits & PT_PLAN_TERM(PT_TERM_FILTER)) != 0;
+}
+
+/* noinline, like return_index_plan: most tables have no index. */
+__attribute__((noinline)) static void choose_index(const pt_table *table, sqlite3_index_info *info,
+                                                   const pt_plan_query *query, const pt_plan *other,
+                                                   index_plan *plan)
+{
+    const pt_index_list *list = &table->indexes.list;
+    *plan = (index_plan){.cost = other->cost, .rows = other->rows, .order = other->order_consumed};
+    if (has_filter_term(other) || other->unique) {
+        return;
+    }
+    if (table->config.deny_scan && pt_plan_is_table_scan(other->bits)) {
+        plan->cost = 1e99; /* xFilter would refuse the other plan */
+    }
+    for (int i = 0; i < table->config.index_count; i++) {
+        const pt_index_definition *index = &table->config.indexes[i];
+        consider(table, info, query, pt_index_definition_key(index), index->unique, plan);
+    }
+    for (unsigned i = 0; list->known && i < list->count; i++) {
+        consider(table, info, query, list->indexes[i].names, list->indexes[i].unique, plan);
+    }
+}
+
+/* --- The plan --- */
+
 static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt_plan *plan)
 {
+    static const pt_indexed_conditions no_index;
     if (pt_constraints_return_plan(info, plan) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
     info->idxNum = (int)plan->bits;
     info->estimatedCost = plan_cost(table, plan);
     info->idxFlags = plan->unique ? SQLITE_INDEX_SCAN_UNIQUE : 0;
-    return names_declared(table, info) ? pt_conditions_plan(table, info) : SQLITE_OK;
+    return names_declared(table, info) ? pt_conditions_plan(table, info, &no_index) : SQLITE_OK;
+}
+
+/* "index query: PartitionKey=? AND Age>? (PartitionKey,Age)", from sqlite3_malloc. */
+static char *index_sentence(const pt_table *table, sqlite3_index_info *info,
+                            const index_plan *index)
+{
+    sqlite3_str *text = sqlite3_str_new(NULL);
+    const char *separator = "";
+    sqlite3_str_appendall(text, "index query: ");
+    if (index->by_partition) {
+        sqlite3_str_appendall(text, "PartitionKey=?");
+        separator = " AND ";
+    }
+    for (int i = 0; i < info->nConstraint && i < PT_INDEXED_TERMS_MAX; i++) {
+        if ((index->used >> i & 1) != 0) {
+            int column = info->aConstraint[i].iColumn - PT_COLUMN_FIRST;
+            sqlite3_str_appendf(text, "%s%s%s", separator, table->config.columns[column].name,
+                                pt_terms_shown(info, i));
+            separator = " AND ";
+        }
+    }
+    separator = " (";
+    pt_slice names = index->names;
+    pt_slice name;
+    while (pt_index_next_name(&names, &name)) {
+        sqlite3_str_appendf(text, "%s%.*s", separator, (int)name.size, (const char *)name.data);
+        separator = ",";
+    }
+    sqlite3_str_appendall(text, ")");
+    if (index->order && index->descending) {
+        sqlite3_str_appendall(text, ", descending");
+    }
+    return sqlite3_str_finish(text);
+}
+
+/* Of the other plan, only PartitionKey = ... may stay. */
+__attribute__((noinline)) static void keep_partition_term(const index_plan *index,
+                                                          const pt_plan_query *query, pt_plan *plan,
+                                                          pt_plan_use *uses)
+{
+    for (int i = 0; i < query->constraint_count; i++) {
+        if (!index->by_partition || i != index->partition) {
+            uses[i] = (pt_plan_use){.argument = 0};
+        }
+    }
+    plan->bits &= index->by_partition ? PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_CHECKED : 0;
+    plan->bits |= PT_PLAN_INDEX | (index->order && index->descending ? PT_PLAN_DESCENDING : 0);
+}
+
+__attribute__((noinline)) static int return_index_plan(const pt_table *table,
+                                                       sqlite3_index_info *info,
+                                                       const index_plan *index, unsigned bits)
+{
+    info->idxStr = index_sentence(table, info, index);
+    if (info->idxStr == NULL) {
+        return SQLITE_NOMEM;
+    }
+    info->needToFreeIdxStr = 1;
+    info->idxNum = (int)bits;
+    info->orderByConsumed = index->order;
+    info->estimatedCost = index->cost;
+    info->estimatedRows = index->rows;
+    pt_buffer use = {0};
+    pt_index_use_write(
+        &(pt_index_use){.names = index->names, .order = index->order, .fixed = index->fixed}, &use);
+    const pt_indexed_conditions indexed = {.used = index->used, .use = pt_buffer_slice(&use)};
+    int rc = use.failed ? SQLITE_NOMEM : pt_conditions_plan(table, info, &indexed);
+    pt_buffer_free(&use);
+    return rc;
 }
 
 int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
@@ -116,13 +464,22 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     pt_error error = PT_ERROR_NONE;
     int rc = pt_constraints_check_filter(&query, &error);
     pt_plan plan = {0};
+    index_plan index;
+    index.found = false;
     if (rc == SQLITE_OK) {
         pt_plan_make(&query, &plan, uses);
+        if (table->config.index_count != 0 || table->indexes.list.count != 0) {
+            choose_index(table, info, &query, &plan, &index);
+        }
+        if (index.found) {
+            keep_partition_term(&index, &query, &plan, uses);
+        }
         pt_constraints_apply(info, uses, 0);
     }
     sqlite3_free(arrays);
-    if (rc != SQLITE_OK && rc != SQLITE_CONSTRAINT) {
-        return pt_table_fail(table, &error);
+    if (rc != SQLITE_OK) {
+        return rc != SQLITE_CONSTRAINT ? pt_table_fail(table, &error) : rc;
     }
-    return rc == SQLITE_OK ? return_plan(table, info, &plan) : rc;
+    return index.found ? return_index_plan(table, info, &index, plan.bits)
+                       : return_plan(table, info, &plan);
 }

@@ -6,7 +6,7 @@
 #define PT_TABLE_ROW_H
 
 #include "base/sqlite.h"
-#include "table/column_map.h"
+#include "entity/column_map.h"
 #include "table/table.h"
 #include "transaction/scan.h"
 

@@ -142,9 +142,25 @@ static int refuse_missing_table(const pt_table *table, pt_error *error)
                         store, table->config.table, writable, advice_on_private_store(table));
 }
 
+/* For the planner, which does not read the store. A damaged index is a matter of those that use it.
+ */
+static int learn_indexes(pt_table *table, pt_view *view, pt_error *error)
+{
+    int rc =
+        pt_index_list_load(&table->indexes.list, table->session, view, table->config.table, error);
+    if (rc != SQLITE_CORRUPT_VTAB) {
+        return rc;
+    }
+    pt_error_clear(error);
+    return SQLITE_OK;
+}
+
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
 {
     int rc = find_id_of_kind(table, view, error);
+    if (rc == SQLITE_OK && table->id.indexed) {
+        return learn_indexes(table, view, error);
+    }
     return rc == SQLITE_NOTFOUND ? refuse_missing_table(table, error) : rc;
 }
 
@@ -176,6 +192,143 @@ int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error)
     }
     if (rc == SQLITE_OK) {
         pt_scan_freeze(scan);
+    }
+    return rc;
+}
+
+/* --- Indexes --- */
+
+/* The text names the index by its columns, which need no quotes there: it is shown in a literal. */
+static int fail_with_name(const pt_table *table, const pt_index_definition *declared,
+                          const char *format, pt_error *error)
+{
+    pt_buffer name = {0};
+    pt_index_name_from_key(pt_index_definition_key(declared), &name);
+    int rc =
+        name.failed
+            ? pt_error_nomem(error)
+            : pt_error_set(error, SQLITE_ERROR, format, declared->unique ? "unique" : "index",
+                           (const char *)name.data, pt_session_store(table->session)->path,
+                           table->config.table, (const char *)name.data, declared->unique ? 1 : 0);
+    pt_buffer_free(&name);
+    return rc;
+}
+
+static int refuse_missing_index(const pt_table *table, const pt_index_definition *declared,
+                                pt_error *error)
+{
+    return fail_with_name(table, declared,
+                          "declares %s(%s), which the store does not have; make it: INSERT INTO "
+                          "pt_indexes(Store, TableName, Columns, IsUnique) VALUES (%Q, %Q, %Q, %d)",
+                          error);
+}
+
+static int refuse_other_index(const pt_table *table, const pt_index_definition *declared,
+                              pt_error *error)
+{
+    if (declared->unique) {
+        return fail_with_name(
+            table, declared,
+            "declares %s(%s), but that index is not unique in the store; declare index(...), or "
+            "drop it: DELETE FROM pt_indexes WHERE Store = %Q AND TableName = %Q AND IndexName = "
+            "%Q",
+            error);
+    }
+    return fail_with_name(
+        table, declared,
+        "declares %s(%s), but that index is unique in the store; declare unique(...), or drop it: "
+        "DELETE FROM pt_indexes WHERE Store = %Q AND TableName = %Q AND IndexName = %Q",
+        error);
+}
+
+/* Compares one with the list. *missing = true if it is not there. */
+static int compare_declared(const pt_table *table, const pt_index_definition *declared,
+                            bool *missing, pt_error *error)
+{
+    const pt_index *index =
+        pt_index_list_find(&table->indexes.list, pt_index_definition_key(declared));
+    *missing = index == NULL;
+    return index != NULL && index->unique != declared->unique
+               ? refuse_other_index(table, declared, error)
+               : SQLITE_OK;
+}
+
+static int load_list(pt_table *table, pt_error *error)
+{
+    return pt_index_writer_load(&table->indexes, table->session, table->config.table, error);
+}
+
+static int compare_all(pt_table *table, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && i < table->config.index_count; i++) {
+        bool missing = false;
+        rc = compare_declared(table, &table->config.indexes[i], &missing, error);
+        if (rc == SQLITE_OK && missing) {
+            rc = refuse_missing_index(table, &table->config.indexes[i], error);
+        }
+    }
+    return rc;
+}
+
+int pt_table_load_indexes(pt_table *table, pt_error *error)
+{
+    int rc = load_list(table, error);
+    if (rc != SQLITE_OK || table->declared_indexes == table->indexes.list.loads) {
+        return rc;
+    }
+    rc = compare_all(table, error);
+    if (rc == SQLITE_OK) {
+        table->declared_indexes = table->indexes.list.loads;
+    }
+    return rc;
+}
+
+static int look_for_indexes(pt_table *table, bool *missing, pt_error *error)
+{
+    *missing = false;
+    int rc = table->config.index_count != 0 ? load_list(table, error) : SQLITE_OK;
+    for (int i = 0; rc == SQLITE_OK && i < table->config.index_count; i++) {
+        bool lacks = false;
+        rc = compare_declared(table, &table->config.indexes[i], &lacks, error);
+        *missing = *missing || lacks;
+    }
+    return rc;
+}
+
+/* Makes one, if it is missing. */
+static int make_index(pt_table *table, const pt_index_definition *declared, pt_error *error)
+{
+    bool missing = false;
+    int rc = load_list(table, error);
+    if (rc == SQLITE_OK) {
+        rc = compare_declared(table, declared, &missing, error);
+    }
+    if (rc != SQLITE_OK || !missing) {
+        return rc;
+    }
+    pt_session_require_sync(table->session, table->config.sync);
+    rc = pt_index_directory_add(table->session, table->config.table, declared, error);
+    if (rc == SQLITE_OK) {
+        rc = load_list(table, error);
+    }
+    return rc == SQLITE_OK
+               ? pt_index_writer_build(
+                     &table->indexes,
+                     pt_index_list_find(&table->indexes.list, pt_index_definition_key(declared)),
+                     table->id.id, error)
+               : rc;
+}
+
+static int make_indexes(pt_table *table, pt_error *error)
+{
+    pt_view *view = NULL;
+    int rc = pt_session_read(table->session, &view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_table_find_id(table, view, error);
+    }
+    for (int i = 0; rc == SQLITE_OK && i < table->config.index_count; i++) {
+        rc = make_index(table, &table->config.indexes[i], error);
     }
     return rc;
 }
@@ -215,6 +368,7 @@ void pt_table_clear(pt_table *table)
     pt_buffer_free(&table->old_shape);
     pt_buffer_free(&table->new_shape);
     pt_buffer_free(&table->json);
+    pt_index_writer_free(&table->indexes);
     pt_config_free(&table->config);
     sqlite3_free(table->schema);
     sqlite3_free(table->path);
@@ -317,7 +471,22 @@ static int begin_and_add(pt_table *table, pt_error *error)
 {
     int rc = pt_session_begin(table->session, error);
     /* Look again: before we got the writer lock another connection may have added the table. */
-    return rc == SQLITE_OK ? pt_table_add_if_missing(table, error) : rc;
+    if (rc == SQLITE_OK) {
+        rc = pt_table_add_if_missing(table, error);
+    }
+    return rc == SQLITE_OK ? make_indexes(table, error) : rc;
+}
+
+/* SQLITE_NOTFOUND if the store lacks the table, or something that the table declares. */
+static int find_whole(pt_table *table, pt_error *error)
+{
+    bool missing = false;
+    int rc = find_in_session_view(table, error);
+    if (rc == SQLITE_OK) {
+        rc = look_for_indexes(table, &missing, error);
+        pt_session_end_read(table->session);
+    }
+    return rc == SQLITE_OK && missing ? SQLITE_NOTFOUND : rc;
 }
 
 /*
@@ -336,7 +505,7 @@ static int create_in_store(pt_table *table, pt_error *error)
      * tells only the companion, and after DROP TABLE only the companion gets xCommit. */
     rc = pt_companion_join(table->connection, error);
     if (rc == SQLITE_OK) {
-        rc = find_in_session_view(table, error);
+        rc = find_whole(table, error);
     }
     bool goes_on = !sqlite3_get_autocommit(table->db);
     /* While cursors are open, our view may be older than the store, and the table gone. */

@@ -8,9 +8,10 @@
 
 #include "base/sqlite.h"
 #include "entity/bag.h"
-#include "table/column_map.h"
+#include "entity/column_map.h"
 #include "table/config.h"
 #include "transaction/connection.h"
+#include "transaction/index_writer.h"
 #include "transaction/scan.h"
 #include "transaction/table_directory.h"
 #include "value/value.h"
@@ -78,6 +79,8 @@ struct pt_table {
     const pt_column_places *last_places; /* of its shape or an earlier one */
     unsigned last_shape_epoch;
     pt_template alike;
+    pt_index_writer indexes;   /* of the table; used if it has any */
+    unsigned declared_indexes; /* loads of that list when the declared ones were compared with it */
 };
 
 static inline pt_table *pt_table_of(sqlite3_vtab *vtab)
@@ -135,6 +138,14 @@ int pt_table_open_scan(pt_table *table, pt_scan *scan, pt_error *error);
 /* Adds the table to the store's table directory if it is not there. The session must be writing.
  * SQLITE_ERROR if it is there and of the other kind; other codes as pt_table_directory_add. */
 int pt_table_add_if_missing(pt_table *table, pt_error *error);
+
+/*
+ * Loads table->indexes for a write, and compares it with the declaration, once for each version of
+ * the list. SQLITE_ERROR: the store lacks an index that is declared, as an older store in its place
+ * may, or one of them is unique and the other is not; the text says how to make it. Other codes as
+ * pt_index_writer_load.
+ */
+int pt_table_load_indexes(pt_table *table, pt_error *error);
 
 /*
  * Bracket code that may run nested statements. Those may call the application (a trace, a progress

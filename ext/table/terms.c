@@ -19,6 +19,7 @@ enum {
     TERM_CHECKED = 4, /* no text may be compared with the column */
     TERM_PRESENT = 8, /* IS NOT NULL */
     TERM_LITERAL = 16,
+    TERM_INDEXED = 32, /* an index uses it */
 };
 
 /* SQLite tells of an IN only if it is one of the first constraints. */
@@ -122,10 +123,23 @@ static bool may_be_row_value(sqlite3_index_info *info, int i)
                                      sqlite3_vtab_rhs_value(info, i, &literal) != SQLITE_OK);
 }
 
+pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *info, int i,
+                             bool *list)
+{
+    int column = info->aConstraint[i].iColumn - PT_COLUMN_FIRST;
+    unsigned char op = info->aConstraint[i].op;
+    bool about_null =
+        op == SQLITE_INDEX_CONSTRAINT_ISNULL || op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
+    *list = sqlite3_vtab_in(info, i, -1) != 0;
+    bool unknown = op == SQLITE_INDEX_CONSTRAINT_EQ && !*list && may_be_row_value(info, i);
+    return about_null || unknown ? PT_OP_OTHER : judged_op(rules, column, info, i);
+}
+
 /* Makes a term of a constraint on a column. False if nothing is judged or checked. */
 static bool make_term(const pt_term_rules *rules, sqlite3_index_info *info, int i, int column,
                       condition_term *made)
 {
+    bool indexed = i < PT_INDEXED_TERMS_MAX && (rules->indexed >> i & 1) != 0;
     sqlite3_value *literal;
     unsigned char op = info->aConstraint[i].op;
     bool list = sqlite3_vtab_in(info, i, -1) != 0;
@@ -136,6 +150,9 @@ static bool make_term(const pt_term_rules *rules, sqlite3_index_info *info, int 
         judged = PT_OP_OTHER; /* one row is not worth reading a list */
     }
     unsigned flags = list ? TERM_LIST : 0;
+    if (indexed) {
+        flags |= TERM_INDEXED;
+    }
     if (op == SQLITE_INDEX_CONSTRAINT_IS || op == SQLITE_INDEX_CONSTRAINT_ISNULL) {
         flags |= TERM_IS;
     }
@@ -152,10 +169,9 @@ static bool make_term(const pt_term_rules *rules, sqlite3_index_info *info, int 
     return judged != PT_OP_OTHER || checked;
 }
 
-static const char *shown_comparison(const sqlite3_index_info *info, int i,
-                                    const condition_term *made)
+const char *pt_terms_shown(sqlite3_index_info *info, int i)
 {
-    if ((made->flags & TERM_LIST) != 0) {
+    if (sqlite3_vtab_in(info, i, -1) != 0) {
         return " IN (?)";
     }
     switch (info->aConstraint[i].op) {
@@ -199,15 +215,15 @@ static void write_term(const pt_config *config, sqlite3_index_info *info, int i,
         sqlite3_vtab_in(info, i, 1);
     }
     pt_buffer_append(&list->terms, made, sizeof *made);
-    if (made->op == PT_OP_OTHER) {
-        return;
+    if (made->op == PT_OP_OTHER || (made->flags & TERM_INDEXED) != 0) {
+        return; /* nothing is judged, or the plan shows it */
     }
     pt_buffer_append_text(&list->sentence, list->judges ? " AND " : list->begin);
     list->judges = true;
     bool declared = made->column != PT_TERM_TIME_COLUMN;
     pt_buffer_append_text(&list->sentence,
                           declared ? config->columns[made->column].name : "Timestamp");
-    pt_buffer_append_text(&list->sentence, shown_comparison(info, i, made));
+    pt_buffer_append_text(&list->sentence, pt_terms_shown(info, i));
     lower_rows(info, made);
 }
 
@@ -313,10 +329,15 @@ static pt_term *begin_term(pt_terms *terms, const pt_term_table *table, const co
     pt_term *term = &terms->terms[terms->count++];
     term->column = given->column;
     term->plain = (given->flags & TERM_LITERAL) != 0 || sqlite3_value_frombind(argument) != 0;
+    term->indexed = (given->flags & TERM_INDEXED) != 0;
     pt_comparison_begin(&term->comparison, column_type(table->config, given->column),
                         (pt_plan_op)given->op, table->other_encoding);
     term->comparison.finds_null =
         (given->flags & TERM_IS) != 0 && sqlite3_value_type(argument) == SQLITE_NULL;
+    term->comparison.keeps_all = term->indexed;
+    if (term->plain && sqlite3_value_type(argument) == SQLITE_TEXT) {
+        pt_comparison_compare_exactly(&term->comparison);
+    }
     return term;
 }
 
@@ -352,7 +373,7 @@ static bool reserve(pt_terms *terms, int arguments)
 }
 
 int pt_terms_set(pt_terms *terms, const pt_term_table *table, const char *list, int first,
-                 int *argc, sqlite3_value **argv, pt_error *error)
+                 int *argc, sqlite3_value **argv, const char **rest, pt_error *error)
 {
     if (!reserve(terms, *argc - first)) {
         return pt_error_nomem(error);
@@ -365,7 +386,21 @@ int pt_terms_set(pt_terms *terms, const pt_term_table *table, const char *list, 
         rc = take_argument(terms, table, &given, argv[i], error);
     }
     *argc = first;
+    *rest = list;
     return rc;
+}
+
+unsigned pt_terms_on_column(const pt_terms *terms, int column, const pt_comparison **comparisons,
+                            unsigned most)
+{
+    unsigned count = 0;
+    for (unsigned i = 0; i < terms->count && count < most; i++) {
+        const pt_term *term = &terms->terms[i];
+        if (term->indexed && term->column == column) {
+            comparisons[count++] = &term->comparison;
+        }
+    }
+    return count;
 }
 
 void pt_terms_free(pt_terms *terms)

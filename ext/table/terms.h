@@ -17,7 +17,8 @@
 enum { PT_TERM_TIME_COLUMN = 0xFFFF };
 
 typedef struct pt_term {
-    int column; /* index of the declared column, or PT_TERM_TIME_COLUMN */
+    int column;   /* index of the declared column, or PT_TERM_TIME_COLUMN */
+    bool indexed; /* an index uses it */
     bool plain; /* the other side is a literal or a parameter, which makes SQLite convert nothing */
     pt_judging judging;          /* the rest is for table/conditions.c */
     const pt_property *property; /* in the shape of the last row; unused with PT_JUDGE_NONE */
@@ -38,6 +39,7 @@ typedef struct pt_term_rules {
     int time_column;     /* index of a column of times that is taken, too; -1: none */
     bool presence;       /* IS NOT NULL is taken, too */
     bool tells_literals; /* pt_term.plain is wanted */
+    uint64_t indexed;    /* constraints that an index uses, as bits: of the first ones */
     /* Tells if a comparison is taken, else it is only checked; NULL: all are. */
     bool (*takes)(const void *context, int column, pt_plan_op op);
     const void *context;
@@ -53,6 +55,16 @@ typedef struct pt_term_list {
     bool judges;        /* a term is judged, not only checked */
 } pt_term_list;
 
+enum { PT_INDEXED_TERMS_MAX = 64 }; /* only of the first constraints */
+
+/* The operator with which a usable constraint on a declared column can use an index; PT_OP_OTHER:
+ * it cannot. *list = true for an IN. */
+pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *info, int i,
+                             bool *list);
+
+/* How a condition looks after the column's name: "=?". */
+const char *pt_terms_shown(sqlite3_index_info *info, int i);
+
 /*
  * Asks for the values of conditions as arguments of xFilter, after those that the list counts, and
  * appends the terms to it. Lowers the number of rows that SQLite expects. If memory runs out, a
@@ -66,13 +78,18 @@ typedef struct pt_term_table {
     bool other_encoding; /* the database's text is not UTF-8 */
 } pt_term_table;
 
+/* The comparisons of a column that an index uses, at most `most`. Returns their number. */
+unsigned pt_terms_on_column(const pt_terms *terms, int column, const pt_comparison **comparisons,
+                            unsigned most);
+
 /*
- * Takes the arguments from `first` on off *argc. `list` has the bytes of pt_term_list.terms. Does
- * not change the values. SQLITE_MISMATCH: a text that is not a number is compared with a Boolean
- * column; SQLITE_NOMEM. If the values of an IN cannot be read, the code of SQLite's function.
+ * Takes the arguments from `first` on off *argc. `list` has the bytes of pt_term_list.terms; *rest
+ * is what follows them. Does not change the values. SQLITE_MISMATCH: a text that is not a number is
+ * compared with a Boolean column; SQLITE_NOMEM. If the values of an IN cannot be read, the code of
+ * SQLite's function.
  */
 int pt_terms_set(pt_terms *terms, const pt_term_table *table, const char *list, int first,
-                 int *argc, sqlite3_value **argv, pt_error *error);
+                 int *argc, sqlite3_value **argv, const char **rest, pt_error *error);
 
 void pt_terms_free(pt_terms *terms);
 

@@ -62,7 +62,7 @@ static void survey_entry(survey *seen, const pt_session *session, const pt_pendi
     uint32_t table_id = pt_key_table(key);
     if (table_id == PT_TABLE_CHUNKS && pending->operation != PT_DELETE) {
         seen->bytes += pending->record_size - PT_CHUNK_HEADER;
-    } else if (is_entity(table_id)) {
+    } else if (is_entity(table_id) && !pending->of_index) {
         seen->operations++;
         seen->bytes += (uint64_t)pending->key_size + pending->record_size;
         compare_operation(seen, session, key);

@@ -205,6 +205,24 @@ int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *
     return rc;
 }
 
+int pt_large_read_start(pt_view *view, uint32_t table_id, pt_value *value, pt_error *error)
+{
+    chunk_key first = first_key(table_id, &value->large);
+    pt_slice key = nth_key(&first, 0);
+    size_t size = pt_large_chunk_size(&value->large, 0);
+    pt_slice record;
+    int rc = find_chunk(view, key, &value->large, &record, error);
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    if (!pt_large_is_chunk(key, record, size)) {
+        return SQLITE_CORRUPT_VTAB;
+    }
+    value->type = value->type == PT_LARGE_STRING ? PT_STRING : PT_BINARY;
+    value->bytes = pt_slice_of(record.data + PT_CHUNK_HEADER, size);
+    return SQLITE_OK;
+}
+
 bool pt_large_read_key(pt_slice key, pt_chunk_key *chunk)
 {
     uint32_t table_id;

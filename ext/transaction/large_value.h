@@ -63,6 +63,10 @@ int pt_large_is_pending(pt_memtable *memtable, uint32_t table_id, const pt_large
 int pt_large_read(pt_view *view, uint32_t table_id, pt_value *value, pt_buffer *bytes,
                   pt_error *error);
 
+/* Turns a large value into a STRING or BINARY of its first PT_CHUNK_SIZE bytes, which are valid
+ * until the next write. Codes as pt_large_read. */
+int pt_large_read_start(pt_view *view, uint32_t table_id, pt_value *value, pt_error *error);
+
 /*
  * *possible = false if it is certain that no entity of the table has a large value. The session
  * must be writing. The snapshot's part of the answer is remembered in the view. SQLITE_OK,

@@ -304,6 +304,12 @@ uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation opera
     return pending->bytes + pending->key_size;
 }
 
+void pt_memtable_mark_entry(pt_slice key, uint8_t *record)
+{
+    pt_pending *pending = (pt_pending *)(void *)(record - key.size - offsetof(pt_pending, bytes));
+    pending->of_index = true;
+}
+
 /* Takes the last entry off the log; the version before it shows again. */
 static void discard_last(pt_memtable *memtable)
 {

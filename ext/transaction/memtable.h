@@ -50,6 +50,9 @@ bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size);
 
+/* Marks the operation just put, which has this key and record, as one on an entry of an index. */
+void pt_memtable_mark_entry(pt_slice key, uint8_t *record);
+
 /*
  * Tells the memtable the last key that a table has in the snapshot (empty: none). If the pending
  * keys have come in ascending order and are beyond it by now, the memtable remembers that.

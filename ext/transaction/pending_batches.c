@@ -65,12 +65,33 @@ static bool go_after_partition(pt_buffer *position, pt_slice partition)
     return !position->failed;
 }
 
+/* Sets the position after all entries of the index that `entry` is one of. */
+static bool go_after_index(pt_buffer *position, const pt_pending *entry)
+{
+    pt_key_begin_after(position, pt_key_table(pt_pending_key(entry)));
+    return !position->failed;
+}
+
+/* The first operation on an entity from the position on; NULL if there is none. SQLITE_OK or
+ * SQLITE_NOMEM. */
+static int find_operation(pt_memtable *memtable, pt_buffer *position, pt_memtable_node **node)
+{
+    for (;;) {
+        int rc = pt_memtable_seek(memtable, pt_buffer_slice(position), PT_FORWARD, node);
+        if (rc != SQLITE_OK || *node == NULL || !pt_memtable_at(*node)->of_index) {
+            return rc;
+        }
+        if (!go_after_index(position, pt_memtable_at(*node))) {
+            return SQLITE_NOMEM;
+        }
+    }
+}
+
 int pt_pending_batches_next(pt_memtable *memtable, const pt_shape_source *shapes,
                             pt_buffer *position, pt_pending_batch *batch)
 {
     pt_memtable_node *node;
-    if (!begin_position(position) ||
-        pt_memtable_seek(memtable, pt_buffer_slice(position), PT_FORWARD, &node) != SQLITE_OK) {
+    if (!begin_position(position) || find_operation(memtable, position, &node) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
     if (node == NULL) {

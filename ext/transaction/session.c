@@ -532,6 +532,25 @@ int pt_session_remove(pt_session *session, pt_slice key, pt_error *error)
     return pt_session_put(session, key, PT_DELETE, 0) != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
+static uint8_t *put_entry(pt_session *session, pt_slice key, pt_operation operation, size_t size)
+{
+    uint8_t *record = pt_session_put(session, key, operation, size);
+    if (record != NULL) {
+        pt_memtable_mark_entry(key, record);
+    }
+    return record;
+}
+
+uint8_t *pt_session_put_entry(pt_session *session, pt_slice key, size_t record_size)
+{
+    return put_entry(session, key, PT_REPLACE, record_size);
+}
+
+int pt_session_remove_entry(pt_session *session, pt_slice key, pt_error *error)
+{
+    return put_entry(session, key, PT_DELETE, 0) != NULL ? SQLITE_OK : pt_error_nomem(error);
+}
+
 size_t pt_session_begin_row(pt_session *session)
 {
     PT_ASSERT(accepts_writes(session));

@@ -8,10 +8,7 @@
 
 enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_MAX + PT_TABLE_NAME_MAX };
 
-enum {
-    GARBAGE_FORMAT = 1,
-    GARBAGE_RECORD_SIZE = 1 + PT_SEAL_SIZE,
-};
+enum { GARBAGE_FORMAT = 1 };
 
 static uint8_t lower_case(uint8_t c)
 {
@@ -95,6 +92,41 @@ int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *ent
                : report_damage(view, pt_slice_text(name), error);
 }
 
+void pt_table_directory_key(const char *name, bool indexes, pt_buffer *key)
+{
+    uint8_t bytes[KEY_MAX];
+    size_t size = write_key(pt_slice_text(name), bytes);
+    pt_buffer_assign(key, pt_slice_of(bytes, size));
+    if (indexes) {
+        pt_buffer_append_byte(key, 0);
+    }
+}
+
+int pt_table_directory_open_indexes(pt_scan *scan, pt_view *view, const char *name, pt_error *error)
+{
+    pt_buffer low = {0};
+    pt_buffer high = {0};
+    pt_table_directory_key(name, false, &high);
+    pt_table_directory_key(name, true, &low);
+    pt_buffer_append_byte(&high, 1); /* after 00, with which the keys of indexes go on */
+    int rc = low.failed || high.failed ? pt_error_nomem(error) : pt_scan_open(scan, view, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_scan_seek(scan, pt_buffer_slice(&low), pt_buffer_slice(&high), PT_FORWARD, error);
+    }
+    pt_buffer_free(&low);
+    pt_buffer_free(&high);
+    return rc;
+}
+
+static int find_any_index(pt_view *view, const char *name, bool *found, pt_error *error)
+{
+    pt_scan scan = {0};
+    int rc = pt_table_directory_open_indexes(&scan, view, name, error);
+    *found = rc == SQLITE_OK && scan.valid;
+    pt_scan_free(&scan);
+    return rc;
+}
+
 int pt_table_directory_find(pt_session *session, pt_view *view, const char *name,
                             pt_table_id *table, pt_error *error)
 {
@@ -110,6 +142,9 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
     table->known = false;
     pt_table_entry entry = {0};
     int rc = pt_table_directory_read(view, name, &entry, error);
+    if (rc == SQLITE_OK) {
+        rc = find_any_index(view, name, &table->indexed, error);
+    }
     if (rc == SQLITE_OK) {
         table->known = current;
         table->id = entry.id;
@@ -153,8 +188,23 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
     return SQLITE_OK;
 }
 
-/* Does both operations or nothing. */
-static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
+/* The kind is only written for an index, as in the catalogue. */
+static int put_garbage(pt_session *session, pt_slice key, bool is_index, pt_error *error)
+{
+    size_t size = (is_index ? 2 : 1) + (size_t)PT_SEAL_SIZE;
+    uint8_t *record = pt_session_put(session, key, PT_INSERT, size);
+    if (record == NULL) {
+        return pt_error_nomem(error);
+    }
+    record[0] = GARBAGE_FORMAT;
+    if (is_index) {
+        record[1] = PT_TABLE_OF_ENTRIES;
+    }
+    pt_seal(key, record, size);
+    return SQLITE_OK;
+}
+
+int pt_table_directory_remove_key(pt_session *session, pt_slice key, uint32_t id, pt_error *error)
 {
     pt_key_start bytes = pt_key_start_of_garbage(id);
     pt_slice garbage = pt_key_start_slice(&bytes);
@@ -162,18 +212,29 @@ static int replace_by_garbage(pt_session *session, pt_slice key, uint32_t id, pt
     size_t row = pt_session_begin_row(session);
     int rc = pt_session_remove(session, key, error);
     if (rc == SQLITE_OK) {
-        uint8_t *record = pt_session_put(session, garbage, PT_INSERT, GARBAGE_RECORD_SIZE);
-        if (record != NULL) {
-            record[0] = GARBAGE_FORMAT;
-            pt_seal(garbage, record, GARBAGE_RECORD_SIZE);
-        }
-        rc = record != NULL ? SQLITE_OK : pt_error_nomem(error);
+        rc = put_garbage(session, garbage, pt_slice_has_nul(pt_key_entity(key)), error);
     }
     if (rc == SQLITE_OK) {
         pt_session_end_row(session);
+        pt_session_note_catalog_change(session);
     } else {
         pt_session_discard_row(session, row);
     }
+    return rc;
+}
+
+static int remove_indexes(pt_session *session, pt_view *view, const char *name, pt_error *error)
+{
+    pt_scan scan = {0};
+    int rc = pt_table_directory_open_indexes(&scan, view, name, error);
+    while (rc == SQLITE_OK && scan.valid) {
+        pt_table_entry index;
+        rc = pt_table_entry_read(scan.key, scan.record, &index)
+                 ? pt_table_directory_remove_key(session, scan.key, index.id, error)
+                 : report_damage(view, pt_slice_text(name), error);
+        rc = rc == SQLITE_OK ? pt_scan_step(&scan, error) : rc;
+    }
+    pt_scan_free(&scan);
     return rc;
 }
 
@@ -186,11 +247,17 @@ int pt_table_directory_remove(pt_session *session, pt_view *view, const char *na
     }
     uint8_t key[KEY_MAX];
     size_t size = write_key(pt_slice_text(name), key);
-    rc = replace_by_garbage(session, pt_slice_of(key, size), entry.id, error);
+    size_t row = pt_session_begin_row(session);
+    rc = remove_indexes(session, view, name, error);
     if (rc == SQLITE_OK) {
-        pt_session_note_catalog_change(session);
+        rc = pt_table_directory_remove_key(session, pt_slice_of(key, size), entry.id, error);
     }
-    return rc;
+    if (rc != SQLITE_OK) {
+        pt_session_discard_row(session, row);
+        return rc;
+    }
+    pt_session_end_row(session);
+    return SQLITE_OK;
 }
 
 /* --- All tables --- */
@@ -221,6 +288,13 @@ int pt_table_walk_next(pt_table_walk *walk, pt_table_entry *entry, bool *found, 
         return rc;
     }
     walk->begun = true;
+    /* Indexes are not tables of the user. Their keys contain a 00. */
+    while (rc == SQLITE_OK && walk->scan.valid && pt_slice_has_nul(pt_key_entity(walk->scan.key))) {
+        rc = pt_scan_step(&walk->scan, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
     *found = walk->scan.valid;
     if (!*found || pt_table_entry_read(walk->scan.key, walk->scan.record, entry)) {
         return SQLITE_OK;

@@ -8,6 +8,9 @@
  *
  * The name is as long as in the key. PT_TABLE_OF_ENTITIES is not written: a record without a kind
  * is of that kind. Later versions may append fields before the seal.
+ *
+ * The indexes of a table follow it: their keys are that of the table, 00 and more
+ * (transaction/index_directory.h).
  */
 #ifndef PT_TRANSACTION_TABLE_DIRECTORY_H
 #define PT_TRANSACTION_TABLE_DIRECTORY_H
@@ -22,6 +25,7 @@ enum { PT_TABLE_NAME_MAX = 500 };
 typedef enum pt_table_kind {
     PT_TABLE_OF_ENTITIES = 0, /* of the module ptable */
     PT_TABLE_OF_MESSAGES = 1, /* of the module pt_queue */
+    PT_TABLE_OF_ENTRIES = 2,  /* an index, which is listed under its table */
 } pt_table_kind;
 
 /* A table's id when it was last looked up. All zeros: not looked up yet. */
@@ -31,6 +35,7 @@ typedef struct pt_table_id {
     uint32_t id;
     pt_table_kind kind;
     bool known;
+    bool indexed; /* it has indexes */
 } pt_table_id;
 
 /* A table's entry in the catalogue. The name points into the entry's record. */
@@ -62,10 +67,23 @@ int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind 
 int pt_table_directory_read(pt_view *view, const char *name, pt_table_entry *entry,
                             pt_error *error);
 
+/* Sets the key under which the catalogue has the table; with `indexes`, that of its indexes, which
+ * all begin with it. Sets key->failed when out of memory. The name has at most PT_TABLE_NAME_MAX
+ * bytes. */
+void pt_table_directory_key(const char *name, bool indexes, pt_buffer *key);
+
+/* Opens a scan of the catalogue on the indexes of a table. Codes as pt_scan_seek. */
+int pt_table_directory_open_indexes(pt_scan *scan, pt_view *view, const char *name,
+                                    pt_error *error);
+
+/* Removes the table or index of a key from the catalogue, and marks what it holds to be collected.
+ * On failure nothing has changed. SQLITE_OK or SQLITE_NOMEM. */
+int pt_table_directory_remove_key(pt_session *session, pt_slice key, uint32_t id, pt_error *error);
+
 /*
- * Drops a table: removes its entry, and marks its entities to be collected (entity/key.h). The time
- * does not depend on the number of entities. The session must be writing. On failure nothing has
- * changed. SQLITE_NOTFOUND (without a text) and other codes as above.
+ * Drops a table with its indexes: removes its entry, and marks its entities to be collected
+ * (entity/key.h). The time does not depend on the number of entities. The session must be writing.
+ * On failure nothing has changed. SQLITE_NOTFOUND (without a text) and other codes as above.
  */
 int pt_table_directory_remove(pt_session *session, pt_view *view, const char *name,
                               pt_error *error);

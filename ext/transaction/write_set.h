@@ -24,7 +24,8 @@ typedef struct pt_pending {
     uint32_t record_capacity;
     uint16_t key_size;
     uint8_t operation; /* a pt_operation */
-    bool newest;       /* the log has no newer version of the key */
+    bool newest : 1;   /* the log has no newer version of the key */
+    bool of_index : 1; /* an entry of an index, no operation of the user */
     uint8_t bytes[];   /* key, record */
 } pt_pending;
 

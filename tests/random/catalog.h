@@ -19,7 +19,8 @@
     "INSERT OR IGNORE INTO pt_tables(TableName) VALUES ('" name "')¦" ORDINARY_TABLE(name)
 #define REMAKE_IN_DEFAULT(name)                                                                    \
     "DELETE FROM pt_tables WHERE TableName = '" name "'; INSERT INTO pt_tables(TableName) "        \
-    "VALUES ('" name "')¦DROP TABLE IF EXISTS " name ";" ORDINARY_TABLE(name)
+    "VALUES ('" name "'); INSERT INTO pt_indexes(TableName, Columns) VALUES ('" name               \
+    "', 'V, S'), ('" name "', 'I')¦DROP TABLE IF EXISTS " name ";" ORDINARY_TABLE(name)
 
 static const sql_rule catalog_rules[] = {
     {"drop_table", FORMS(DROP_IN_DEFAULT("t1"), DROP_IN_DEFAULT("t2"),

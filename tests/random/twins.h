@@ -55,12 +55,16 @@ typedef struct twin_pair {
     "UPDATE " name " SET Version = twin_version() WHERE PartitionKey = new.PartitionKey AND "      \
     "RowKey = new.RowKey; END;"
 
-/* Two tables in one store, one of them declared twice, and one in another store. */
+/* Two tables in one store, one of them declared twice, and one in another store. Their indexes are
+ * not declared, as those would have to be made again with their tables. */
 static const char DECLARE_PTABLES[] =
     "CREATE VIRTUAL TABLE t1 USING ptable(" PTABLE_COLUMNS ", sync=off);"
     "CREATE VIRTUAL TABLE t2 USING ptable(" PTABLE_COLUMNS ", sync=off);"
     "CREATE VIRTUAL TABLE t3 USING ptable(" PTABLE_COLUMNS ", sync=off, store=" OTHER_STORE ");"
-    "CREATE VIRTUAL TABLE again USING ptable(V, X Binary, S String, I Int32, table=t1, sync=off);";
+    "CREATE VIRTUAL TABLE again USING ptable(V, X Binary, S String, I Int32, table=t1, sync=off);"
+    "INSERT OR IGNORE INTO pt_indexes(Store, TableName, Columns) VALUES (NULL, 't1', 'V, S'), "
+    "(NULL, 't1', 'S'), (NULL, 't1', 'PartitionKey, D'), (NULL, 't2', 'I'), "
+    "('" OTHER_STORE "', 't3', 'D, I'), ('" OTHER_STORE "', 't3', 'X');";
 
 static const char DROP_PTABLES[] =
     "BEGIN; DROP TABLE t1; DROP TABLE t2; DROP TABLE t3; DROP TABLE again;";

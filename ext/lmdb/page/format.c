@@ -21,7 +21,8 @@
  *
  * `chunks`: logical key that begins with PT_TABLE_CHUNKS -> record (transaction/large_value.h).
  *
- * `garbage`: logical key that begins with PT_TABLE_GARBAGE -> u8 format: 1, sealed (entity/key.h).
+ * `garbage`: logical key that begins with PT_TABLE_GARBAGE -> u8 format: 1; of an index, u8 2;
+ * sealed (entity/key.h).
  *
  * The main database contains the records below, and under the names of the four sub-databases their
  * roots, which LMDB keeps there. A commit that changes a sub-database replaces its root, so the
@@ -57,7 +58,8 @@ enum {
     FEATURE_SEALED = 1,  /* records have checksums */
     FEATURE_COMPACT = 2, /* table ids of few bytes in keys (entity/key.h), records with two
                             checksums (entity/record.h) */
-    EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT, /* a store without these is older */
+    FEATURE_INDEXES = 4, /* indexes (transaction/index_directory.h), which all writers must keep */
+    EVERY_STORE = FEATURE_SEALED | FEATURE_COMPACT | FEATURE_INDEXES, /* without: an older store */
     KNOWN_TO_OPEN = EVERY_STORE,
     KNOWN_TO_WRITE = 0,
 };

@@ -198,16 +198,16 @@ static void appending_ends_where_order_ends(void **state)
 static void keys_up_to_the_limit(void **state)
 {
     (void)state;
-    static uint8_t bytes[16386];
+    static uint8_t bytes[20490];
     memset(bytes, 'k', sizeof bytes);
-    pt_slice longest = pt_slice_of(bytes, 16385);
-    pt_slice longer = pt_slice_of(bytes, 16386);
+    pt_slice longest = pt_slice_of(bytes, 20489);
+    pt_slice longer = pt_slice_of(bytes, 20490);
     pt_store *store = open_store(fixture_path);
     lock_store(store);
     pt_writer *writer = begin_write(store);
     assert_ok(engine->write_put(writer, longest, pt_slice_text("long"), &error));
     assert_fails(engine->write_put(writer, longer, pt_slice_text("longer"), &error), SQLITE_TOOBIG,
-                 "16386 bytes is longer than 16385");
+                 "20490 bytes is longer than 20489");
     bytes[0] = PT_KEY_CHUNKS;
     assert_fails(engine->write_put(writer, pt_slice_of(bytes, 511), pt_slice_text("x"), &error),
                  SQLITE_TOOBIG, "511 bytes is longer than 510");

@@ -140,6 +140,36 @@ static const char *const mixture[] = {
     "UPDATE T SET i = i + 1 WHERE PartitionKey = 'a'",
     NULL};
 
+static const char *const indexes[] = {
+    "CREATE VIRTUAL TABLE I USING ptable(s String, n Int32, t DateTime, unique(s), index(n, t), "
+    "index(PartitionKey, n), sync=off)",
+    "INSERT INTO I(PartitionKey, RowKey, s, n, t) VALUES ('p', '1', 'one', 1, '2026-01-01'), ('p', "
+    "'2', 'two', 2, NULL), ('q', '3', NULL, 2, '2026-01-02')",
+    "!INSERT INTO I(PartitionKey, RowKey, s) VALUES ('p', '4', 'two')",
+    "INSERT OR REPLACE INTO I(PartitionKey, RowKey, s) VALUES ('p', '4', 'two')",
+    "INSERT INTO I(PartitionKey, RowKey, s) VALUES ('q', '5', printf('%3000c', 'x'))",
+    "!INSERT INTO I(PartitionKey, RowKey, s) VALUES ('q', '6', printf('%3000c', 'x'))",
+    "SELECT RowKey FROM I WHERE s = 'two'",
+    "SELECT RowKey FROM I WHERE s IN ('one', 'two', 'three') ORDER BY s DESC",
+    "SELECT RowKey FROM I WHERE n > 0 AND n < 3 ORDER BY n, t",
+    "SELECT RowKey FROM I WHERE PartitionKey = 'p' AND n BETWEEN 1 AND 2 ORDER BY n DESC",
+    "SELECT RowKey FROM I WHERE n = 2 AND t >= '2026'",
+    "UPDATE I SET n = n + 1 WHERE n > 0",
+    "UPDATE I SET RowKey = RowKey || 'x' WHERE s = 'one'",
+    "!UPDATE I SET s = 'two' WHERE n > 1",
+    "SELECT TableName, IndexName, IsUnique, Entries, Bytes FROM pt_indexes",
+    "INSERT INTO pt_indexes(TableName, Columns) VALUES ('I', 't, Timestamp')",
+    "!INSERT INTO pt_indexes(TableName, Columns) VALUES ('I', 't, Timestamp')",
+    "UPDATE I SET n = 5 WHERE n > 0",
+    "!INSERT INTO pt_indexes(TableName, Columns, IsUnique) VALUES ('I', 'n', 1)",
+    "DELETE FROM pt_indexes WHERE IndexName = 'n,t'",
+    "SELECT RowKey FROM I WHERE n > 0 ORDER BY n, t",
+    "!INSERT INTO I(PartitionKey, RowKey) VALUES ('p', '7')",
+    "DELETE FROM pt_partitions WHERE TableName = 'I' AND PartitionKey = 'p'",
+    "SELECT pt_check()",
+    "DELETE FROM pt_tables WHERE TableName = 'I'",
+    NULL};
+
 static const char *const catalog[] = {
     "SELECT TableName, Entities, Bytes FROM pt_tables",
     "INSERT INTO pt_tables(TableName) VALUES ('First'), ('Second')",

@@ -600,6 +600,7 @@ static const memory_script scripts[] = {
     {"refusals", refusals, JOURNAL},
     {"limits and batches", limits_and_batches, JOURNAL | WAL},
     {"mixture", mixture, MEMORY | UTF16},
+    {"indexes", indexes, JOURNAL | UTF16},
     {"catalog", catalog, JOURNAL | WAL},
     {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL},
     {"queues", queues, JOURNAL | WAL | UTF16},

@@ -189,8 +189,7 @@ static void constraints_are_refused_with_the_reason(void **state)
         {"Age Int32 DEFAULT 3", "DEFAULT", "a property that is not given is absent (NULL)"},
         {"Age Int32 Primary Key", "PRIMARY KEY", "the key is always PartitionKey and RowKey"},
         {"PRIMARY KEY (Age)", "PRIMARY KEY", "the key is always PartitionKey and RowKey"},
-        {"Age UNIQUE", "UNIQUE", "only PartitionKey and RowKey together are unique"},
-        {"UNIQUE(Age)", "UNIQUE", "only PartitionKey and RowKey together are unique"},
+        {"Age UNIQUE", "UNIQUE", "a ptable takes unique(...) as an argument"},
         {"Age CHECK(Age > 3)", "CHECK", "values are checked against the column's type only"},
         {"check (Age > 3)", "CHECK", "values are checked against the column's type only"},
         {"Age REFERENCES b(c)", "REFERENCES", "virtual tables have no foreign keys"},
@@ -412,6 +411,59 @@ static void what_queues_do_not_have_is_refused(void **state)
                    "options are store, table, limits, batch, sync, readonly and scan");
 }
 
+#define INDEX_ADVICE "; write index(Name, ...) or unique(Name, ...) with names of columns"
+
+static void indexes_are_read(void **state)
+{
+    (void)state;
+    static const char *const keys[] = {"Name", "PartitionKey\0Age\0Not declared",
+                                       "Timestamp\0Name"};
+    static const size_t sizes[] = {4, 29, 14};
+    pt_config config;
+    assert_accepted(ARGUMENTS("Name", "Age Int32", "unique(name)",
+                              "INDEX ( partitionkey , AGE, \"Not declared\" ) ",
+                              "index(timestamp,Name)"),
+                    &config);
+    assert_int_equal(config.column_count, 2);
+    assert_int_equal(config.index_count, 3);
+    for (int i = 0; i < config.index_count; i++) {
+        pt_slice key = pt_index_definition_key(&config.indexes[i]);
+        assert_int_equal(key.size, sizes[i]);
+        assert_memory_equal(key.data, keys[i], key.size);
+        assert_int_equal(config.indexes[i].unique, i == 0);
+    }
+    pt_config_free(&config);
+}
+
+static void wrong_indexes_are_refused(void **state)
+{
+    (void)state;
+    static const char *const cases[][2] = {
+        {"index()", "a name is empty"},
+        {"index(Name, )", "a name is empty"},
+        {"index(Name", "a parenthesis is missing"},
+        {"index(Name, NAME)", "a column is listed twice"},
+        {"unique(ETag)", "columns of ptable itself, other than PartitionKey, RowKey and Timestamp, "
+                         "cannot be indexed"},
+        {"index(\"a@odata.type\")", "no property can have this name"},
+        {"index(a, b, c, d, e, f, g, h, i)", "it has more than 8 columns"},
+        {"index(length(Name))",
+         "a column is a name; one that is not just letters, digits and _ needs double quotes"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof cases[0]; i++) {
+        char *text =
+            sqlite3_mprintf("%s in argument \"%s\"" INDEX_ADVICE, cases[i][1], cases[i][0]);
+        assert_refused(ARGUMENTS("Name", cases[i][0]), text);
+        sqlite3_free(text);
+    }
+    assert_refused(ARGUMENTS("Name", "index(RowKey)"),
+                   "it has no property, and the table is in the order of its keys anyway in "
+                   "argument \"index(RowKey)\"; leave the index out or name other columns");
+    assert_refused(ARGUMENTS("Name", "index(Name)", "unique(Name)"),
+                   "there is an index on these columns already in argument \"unique(Name)\"; leave "
+                   "the index out or name other columns");
+}
+
 int main(void)
 {
     failing_malloc_install();
@@ -425,6 +477,8 @@ int main(void)
         cmocka_unit_test(wrong_option_values_are_refused),
         cmocka_unit_test(constraints_are_refused_with_the_reason),
         cmocka_unit_test(keywords_may_be_quoted_names),
+        cmocka_unit_test(indexes_are_read),
+        cmocka_unit_test(wrong_indexes_are_refused),
         cmocka_unit_test(wrong_columns_are_refused),
         cmocka_unit_test(reserved_names_are_refused),
         cmocka_unit_test(the_number_of_columns_is_limited),

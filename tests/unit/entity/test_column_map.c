@@ -2,9 +2,9 @@
 
 #include <stdlib.h>
 
+#include "entity/column_map.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/sample_shapes.h"
-#include "table/column_map.h"
 
 enum { COLUMNS = 4 };
 

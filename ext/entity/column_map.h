@@ -2,8 +2,8 @@
  * Where columns are in the shapes of entities, looked up by name once per shape. The columns are
  * those that a table declares or those that a filter compares.
  */
-#ifndef PT_TABLE_COLUMN_MAP_H
-#define PT_TABLE_COLUMN_MAP_H
+#ifndef PT_ENTITY_COLUMN_MAP_H
+#define PT_ENTITY_COLUMN_MAP_H
 
 #include "entity/column.h"
 #include "entity/shape.h"

@@ -1,4 +1,4 @@
-#include "table/column_map.h"
+#include "entity/column_map.h"
 
 #include <string.h>
 

@@ -1,0 +1,594 @@
+#include "table/index_search.h"
+
+#include <stdlib.h>
+
+#include "base/seal.h"
+#include "base/ticks.h"
+#include "entity/damage.h"
+#include "entity/key.h"
+#include "query/value_ranges.h"
+#include "transaction/large_value.h"
+#include "value/value.h"
+
+/* The first columns are combined as long as there are no more prefixes than these. */
+enum { PREFIXES_MAX = 4096, COMPARISONS_MAX = 16 };
+
+/* A row to be sorted: what orders it, and the key of its entity. */
+typedef struct sorted_row {
+    pt_slice order;
+    pt_slice key;
+} sorted_row;
+
+struct pt_index_search {
+    pt_index index; /* its names are not valid after the beginning */
+    uint32_t table_id;
+    int declared[PT_ENTRY_COLUMNS_MAX]; /* the declared column of each, or -1 */
+    unsigned fixed;
+    pt_direction direction;
+    pt_scan scan;           /* of the index */
+    pt_arena arena;         /* of the ranges */
+    pt_value_range *ranges; /* of keys of entries */
+    unsigned count;
+    unsigned capacity;
+    unsigned at;   /* ranges that were begun */
+    pt_buffer key; /* of an entity, and one 00 */
+    pt_buffer order;
+    pt_buffer large;
+    bool sorted;
+    pt_arena row_arena;
+    sorted_row *rows;
+    size_t row_count;
+    size_t row_capacity;
+    size_t next_row;
+};
+
+static int ensure_search(pt_index_search **search)
+{
+    if (*search == NULL) {
+        *search = sqlite3_malloc64(sizeof **search);
+        if (*search == NULL) {
+            return SQLITE_NOMEM;
+        }
+        memset(*search, 0, sizeof **search);
+    }
+    return SQLITE_OK;
+}
+
+static void forget_rows(pt_index_search *search)
+{
+    sqlite3_free(search->rows);
+    search->rows = NULL;
+    search->row_count = 0;
+    search->row_capacity = 0;
+    search->next_row = 0;
+    search->sorted = false;
+    pt_arena_clear(&search->row_arena);
+}
+
+void pt_index_search_close(pt_index_search *search)
+{
+    pt_scan_close(&search->scan);
+    forget_rows(search);
+}
+
+void pt_index_search_free(pt_index_search *search)
+{
+    if (search == NULL) {
+        return;
+    }
+    forget_rows(search);
+    pt_scan_free(&search->scan);
+    pt_arena_free(&search->arena);
+    pt_arena_free(&search->row_arena);
+    pt_buffer_free(&search->key);
+    pt_buffer_free(&search->order);
+    pt_buffer_free(&search->large);
+    sqlite3_free(search);
+}
+
+/* --- From conditions to ranges of keys --- */
+
+/* Beginnings of keys, each followed by the parts of the columns that are not combined yet. */
+typedef struct key_prefixes {
+    pt_slice *prefixes;
+    unsigned count;
+    unsigned capacity;
+} key_prefixes;
+
+static bool add_prefix(pt_index_search *search, key_prefixes *to, pt_slice prefix, pt_slice more)
+{
+    pt_buffer joined = {0};
+    pt_buffer_append_slice(&joined, prefix);
+    pt_buffer_append_slice(&joined, more);
+    bool added = !joined.failed && pt_arena_reserve(&search->arena, &to->prefixes, &to->capacity,
+                                                    to->count, sizeof *to->prefixes);
+    if (added) {
+        to->prefixes[to->count] = pt_arena_copy(&search->arena, pt_buffer_slice(&joined));
+        added = to->prefixes[to->count].data != NULL;
+        to->count += added;
+    }
+    pt_buffer_free(&joined);
+    return added;
+}
+
+static bool add_key_range(pt_index_search *search, pt_slice prefix, const pt_value_range *range)
+{
+    key_prefixes bounds = {0};
+    if (!add_prefix(search, &bounds, prefix, range->low) ||
+        !add_prefix(search, &bounds, prefix, range->high) ||
+        !pt_arena_reserve(&search->arena, &search->ranges, &search->capacity, search->count,
+                          sizeof *search->ranges)) {
+        return false;
+    }
+    search->ranges[search->count++] =
+        (pt_value_range){.low = bounds.prefixes[0], .high = bounds.prefixes[1]};
+    return true;
+}
+
+/* Follows each prefix by each range. */
+static bool add_all_ranges(pt_index_search *search, const key_prefixes *prefixes,
+                           const pt_value_ranges *ranges)
+{
+    for (unsigned i = 0; i < prefixes->count; i++) {
+        for (unsigned j = 0; j < ranges->count; j++) {
+            if (!add_key_range(search, prefixes->prefixes[i], &ranges->ranges[j])) {
+                return false;
+            }
+        }
+    }
+    return true;
+}
+
+static bool extend_prefixes(pt_index_search *search, key_prefixes *prefixes,
+                            const pt_value_ranges *points)
+{
+    key_prefixes longer = {0};
+    for (unsigned i = 0; i < prefixes->count; i++) {
+        for (unsigned j = 0; j < points->count; j++) {
+            if (!add_prefix(search, &longer, prefixes->prefixes[i], points->ranges[j].low)) {
+                return false;
+            }
+        }
+    }
+    *prefixes = longer;
+    return true;
+}
+
+static bool are_points(const pt_value_ranges *ranges)
+{
+    unsigned i = 0;
+    while (i < ranges->count && ranges->ranges[i].point) {
+        i++;
+    }
+    return i == ranges->count;
+}
+
+/* The range of all that follows a prefix. */
+static pt_value_range whole_range(void)
+{
+    static const uint8_t end = PT_ENTRY_END;
+    return (pt_value_range){.high = pt_slice_of(&end, 1)};
+}
+
+/* What a column's conditions make of the search. */
+typedef struct column_search {
+    pt_value_ranges ranges;
+    bool any;   /* there are conditions */
+    bool nulls; /* one of them finds NULL */
+} column_search;
+
+static int search_column(pt_index_search *search, const pt_conditions *conditions, unsigned number,
+                         column_search *found)
+{
+    const pt_comparison *comparisons[COMPARISONS_MAX];
+    *found = (column_search){.any = false};
+    if (search->declared[number] < 0) {
+        return SQLITE_OK;
+    }
+    unsigned count = pt_terms_on_column(&conditions->terms, search->declared[number], comparisons,
+                                        COMPARISONS_MAX);
+    found->any = count != 0;
+    for (unsigned i = 0; i < count; i++) {
+        found->nulls = found->nulls || comparisons[i]->finds_null;
+    }
+    return found->any ? pt_value_ranges_set(&found->ranges, comparisons, count,
+                                            search->index.columns[number].has, &search->arena)
+                      : SQLITE_OK;
+}
+
+/* Combines the conditions on the columns from `first` on. *able = false if they may find entities
+ * without entry. */
+static int make_key_ranges(pt_index_search *search, const pt_conditions *conditions,
+                           key_prefixes *prefixes, unsigned first, bool *able, bool *sorts)
+{
+    const pt_value_range whole = whole_range();
+    const pt_value_ranges rest = {.ranges = (pt_value_range *)(uintptr_t)&whole, .count = 1};
+    for (unsigned i = first; i < search->index.count; i++) {
+        column_search found;
+        if (search_column(search, conditions, i, &found) != SQLITE_OK) {
+            return SQLITE_NOMEM;
+        }
+        bool fixed = i < search->fixed;
+        *able = *able && !(found.nulls && (int)i == search->index.presence);
+        *sorts = *sorts ||
+                 (fixed && found.any && (found.ranges.count > 1 || !are_points(&found.ranges)));
+        if (!found.any || !*able) {
+            break;
+        }
+        bool combines = are_points(&found.ranges) &&
+                        (size_t)prefixes->count * found.ranges.count <= PREFIXES_MAX;
+        if (!combines) {
+            return add_all_ranges(search, prefixes, &found.ranges) ? SQLITE_OK : SQLITE_NOMEM;
+        }
+        if (!extend_prefixes(search, prefixes, &found.ranges)) {
+            return SQLITE_NOMEM;
+        }
+    }
+    return !*able || add_all_ranges(search, prefixes, &rest) ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+/* True if the entries of a column, in their order, show the values in SQLite's order. */
+static bool is_in_order(const pt_index_column *column, pt_type type)
+{
+    enum { STRINGS = 1 << PT_STRING, TIMES = 1 << PT_DATETIME, GUIDS = 1 << PT_GUID };
+    unsigned has = column->has;
+    if ((has & PT_INDEX_HAS_CUT) != 0) {
+        return false;
+    }
+    if (type == PT_DATETIME) {
+        return (has & (STRINGS | GUIDS | 1 << PT_DOUBLE)) == 0;
+    }
+    return type != PT_GUID || (has & (STRINGS | TIMES | 1 << PT_DOUBLE)) == 0;
+}
+
+static bool gives_order(const pt_index_search *search, const pt_table *table)
+{
+    for (unsigned i = search->fixed; i < search->index.count; i++) {
+        const pt_index_column *column = &search->index.columns[i];
+        int declared = search->declared[i];
+        pt_type type = declared >= 0 ? table->config.columns[declared].type : PT_STRING;
+        if (!is_in_order(column, column->system == PT_SYSTEM_TIMESTAMP ? PT_DATETIME : type)) {
+            return false;
+        }
+    }
+    return true;
+}
+
+/* --- Beginning --- */
+
+static int find_declared(const pt_table *table, pt_slice name)
+{
+    int column = table->config.column_count - 1;
+    while (column >= 0 &&
+           !pt_slice_equal(name, pt_slice_of(table->config.columns[column].name,
+                                             table->config.columns[column].name_size))) {
+        column--;
+    }
+    return column;
+}
+
+/* Sets the columns from their names, as if there were no index: it may be for sorting only. */
+static void take_use(pt_index_search *search, const pt_table *table, const pt_index_use *use)
+{
+    pt_slice names = use->names;
+    pt_slice name;
+    search->index = (pt_index){.names = use->names};
+    while (pt_index_next_name(&names, &name)) {
+        pt_index_column *column = &search->index.columns[search->index.count];
+        column->system = pt_find_system_property(name);
+        search->declared[search->index.count++] = find_declared(table, name);
+    }
+    search->fixed = use->order ? use->fixed : 0;
+}
+
+static int find_index_of(pt_index_search *search, pt_table *table, const pt_scan *scan, bool *found,
+                         pt_error *error)
+{
+    pt_index_list *list = &table->indexes.list;
+    int rc = pt_index_list_load(list, table->session, scan->view, table->config.table, error);
+    const pt_index *index = rc == SQLITE_OK ? pt_index_list_find(list, search->index.names) : NULL;
+    *found = index != NULL;
+    if (index != NULL) {
+        search->index = *index;
+    }
+    return rc;
+}
+
+static int open_index_entries(pt_index_search *search, const pt_scan *scan, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (search->scan.view != scan->view) {
+        rc = pt_scan_open(&search->scan, scan->view, error);
+    }
+    search->scan.horizon = scan->horizon;
+    return rc;
+}
+
+/* Makes the prefix that all keys of the search have. *able = false if PartitionKey is not compared
+ * with a text. */
+static int make_first_prefix(pt_index_search *search, sqlite3_value *partition,
+                             key_prefixes *prefixes, bool *able)
+{
+    pt_buffer part = {0};
+    pt_key_start start = pt_key_start_of_table(search->index.id);
+    if (partition != NULL) {
+        pt_value value = {.type = PT_STRING};
+        *able = sqlite3_value_type(partition) == SQLITE_TEXT;
+        if (!*able) {
+            return SQLITE_OK;
+        }
+        if (pt_value_argument_text(partition, &value.bytes) != SQLITE_OK) {
+            return SQLITE_NOMEM;
+        }
+        pt_entry_append(&part, &value);
+    }
+    bool made = !part.failed &&
+                add_prefix(search, prefixes, pt_key_start_slice(&start), pt_buffer_slice(&part));
+    pt_buffer_free(&part);
+    return made ? SQLITE_OK : SQLITE_NOMEM;
+}
+
+int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_scan *scan,
+                          const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,
+                          bool *able, bool *sorts, pt_error *error)
+{
+    pt_index_use use = pt_index_use_read(conditions->rest);
+    key_prefixes prefixes = {0};
+    bool troubled = false;
+    bool by_partition = (plan & PT_PLAN_TERM(PT_TERM_PK_EQ)) != 0;
+    *able = false;
+    if (ensure_search(found) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    pt_index_search *search = *found;
+    forget_rows(search);
+    pt_arena_clear(&search->arena);
+    search->ranges = NULL;
+    search->count = 0;
+    search->capacity = 0;
+    search->at = 0;
+    search->table_id = table->id.id;
+    search->direction = (plan & PT_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
+    take_use(search, table, &use);
+    *sorts = use.order;
+    int rc = find_index_of(search, table, scan, able, error);
+    if (rc != SQLITE_OK || !*able) {
+        return rc;
+    }
+    if (make_first_prefix(search, by_partition ? argv[0] : NULL, &prefixes, able) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (*able && make_key_ranges(search, conditions, &prefixes, by_partition ? 1 : 0, able,
+                                 &troubled) != SQLITE_OK) {
+        return pt_error_nomem(error);
+    }
+    if (!*able) {
+        return SQLITE_OK;
+    }
+    *sorts = use.order && (troubled || !gives_order(search, table));
+    return open_index_entries(search, scan, error);
+}
+
+/* --- Entries --- */
+
+static int report_entry(const pt_index_search *search, pt_error *error)
+{
+    return pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                        "an index of the table is damaged in the store, in index number %u; drop "
+                        "the index (DELETE FROM pt_indexes) and make it again",
+                        search->index.id);
+}
+
+/* Moves to the next entry in the ranges. */
+static int step_entries(pt_index_search *search, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    if (search->at != 0) {
+        rc = pt_scan_step(&search->scan, error);
+    }
+    while (rc == SQLITE_OK && (search->at == 0 || !search->scan.valid) &&
+           search->at < search->count) {
+        bool forward = search->direction == PT_FORWARD;
+        unsigned number = forward ? search->at : search->count - 1 - search->at;
+        search->at++;
+        rc = pt_scan_seek(&search->scan, search->ranges[number].low, search->ranges[number].high,
+                          search->direction, error);
+    }
+    return rc;
+}
+
+/* Moves the scan of the table to an entity, whose key is followed by a 00 in search->key. */
+static int seek_entity(pt_index_search *search, pt_scan *scan, pt_error *error)
+{
+    pt_slice high = pt_buffer_slice(&search->key);
+    return pt_scan_seek(scan, pt_slice_of(high.data, high.size - 1), high, PT_FORWARD, error);
+}
+
+static bool make_entity_point(pt_index_search *search, pt_slice entity_key)
+{
+    pt_key_begin(&search->key, search->table_id);
+    pt_buffer_append_slice(&search->key, entity_key);
+    pt_buffer_append_byte(&search->key, 0);
+    return !search->key.failed;
+}
+
+static int take_entry_row(pt_index_search *search, pt_scan *scan, pt_error *error)
+{
+    pt_slice key = search->scan.key;
+    pt_slice types;
+    pt_slice entry = pt_key_entity(key);
+    size_t parts = pt_entry_parts_size(entry, search->index.count);
+    if (parts == 0 || !pt_unseal(key, search->scan.record, &types)) {
+        return report_entry(search, error);
+    }
+    if (!make_entity_point(search, pt_slice_of(entry.data + parts, entry.size - parts))) {
+        return pt_error_nomem(error);
+    }
+    int rc = seek_entity(search, scan, error);
+    return rc == SQLITE_OK && !scan->valid ? report_entry(search, error) : rc;
+}
+
+static int next_sorted(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error)
+{
+    *eof = search->next_row == search->row_count;
+    if (*eof) {
+        return SQLITE_OK;
+    }
+    size_t at = search->next_row++;
+    bool forward = search->direction == PT_FORWARD;
+    const sorted_row *row = &search->rows[forward ? at : search->row_count - 1 - at];
+    if (!make_entity_point(search, row->key)) {
+        return pt_error_nomem(error);
+    }
+    int rc = seek_entity(search, scan, error);
+    return rc == SQLITE_OK && !scan->valid ? next_sorted(search, scan, eof, error) : rc;
+}
+
+int pt_index_search_next(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error)
+{
+    if (search->sorted) {
+        return next_sorted(search, scan, eof, error);
+    }
+    int rc = step_entries(search, error);
+    *eof = rc == SQLITE_OK && (search->count == 0 || !search->scan.valid);
+    if (rc == SQLITE_OK && !*eof) {
+        rc = pt_view_step(scan->view, error);
+    }
+    return rc == SQLITE_OK && !*eof ? take_entry_row(search, scan, error) : rc;
+}
+
+/* --- Sorting --- */
+
+/* Appends what orders rows by a column of a declared type. */
+static void append_order(pt_index_search *search, pt_type type, const pt_value *value)
+{
+    if (type != PT_DATETIME || value->type != PT_STRING) {
+        pt_entry_append_whole(&search->order, value);
+        return;
+    }
+    /* In the order of PT_DATETIME a text stands at its time. */
+    int64_t ticks = pt_ticks_place(value->bytes);
+    if (ticks >= 0 && ticks <= PT_TICKS_MAX) {
+        const pt_value time = {.type = PT_DATETIME, .integer = ticks};
+        pt_entry_append_whole(&search->order, &time);
+    } else {
+        pt_entry_append_prefix(&search->order, pt_slice_text(ticks < 0 ? "" : ":"));
+        pt_buffer_append_slice(&search->order, value->bytes);
+        pt_buffer_append(&search->order, "\0\1", 2);
+    }
+}
+
+static void fold_guid_text(pt_value *value, char text[PT_GUID_TEXT_SIZE + 1])
+{
+    if (value->type == PT_STRING && value->bytes.size <= PT_GUID_TEXT_SIZE) {
+        for (size_t i = 0; i < value->bytes.size; i++) {
+            char c = (char)value->bytes.data[i];
+            text[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
+        }
+        value->bytes.data = (const uint8_t *)text;
+    }
+}
+
+static int append_column(pt_index_search *search, pt_row *row, unsigned number, pt_error *error)
+{
+    char text[PT_GUID_TEXT_SIZE + 1];
+    const pt_index_column *column = &search->index.columns[number];
+    pt_keys keys = pt_keys_of(row->scan->key);
+    int declared = search->declared[number];
+    pt_value value = {.type = PT_NONE};
+    pt_type type = PT_STRING;
+    if (column->system == PT_SYSTEM_PARTITION_KEY || column->system == PT_SYSTEM_ROW_KEY) {
+        bool partition = column->system == PT_SYSTEM_PARTITION_KEY;
+        value = (pt_value){.type = PT_STRING, .bytes = partition ? keys.partition : keys.row};
+    } else if (column->system == PT_SYSTEM_TIMESTAMP) {
+        value = (pt_value){.type = PT_DATETIME, .integer = row->record.ticks};
+    } else if (declared >= 0) {
+        type = row->table->config.columns[declared].type;
+        const pt_column_places *places = pt_column_map_find(&row->table->map, row->record.shape);
+        if (places == NULL) {
+            return pt_error_nomem(error);
+        }
+        int place = places->place[declared];
+        if (place >= 0 && pt_record_value(&row->record, (unsigned)place, &value) != SQLITE_OK) {
+            return pt_report_damage(row->scan->key, error);
+        }
+        int rc = pt_large_read(row->scan->view, search->table_id, &value, &search->large, error);
+        if (rc != SQLITE_OK) {
+            return rc == SQLITE_CORRUPT_VTAB ? pt_report_damage(row->scan->key, error) : rc;
+        }
+    }
+    if (type == PT_GUID) {
+        fold_guid_text(&value, text);
+    }
+    append_order(search, type, &value);
+    return SQLITE_OK;
+}
+
+static int collect_row(pt_index_search *search, pt_row *row, pt_error *error)
+{
+    pt_slice key = pt_key_entity(row->scan->key);
+    int rc = pt_row_open(row, error);
+    pt_buffer_clear(&search->order);
+    for (unsigned i = search->fixed; rc == SQLITE_OK && i < search->index.count; i++) {
+        rc = append_column(search, row, i, error);
+    }
+    if (rc != SQLITE_OK) {
+        return rc;
+    }
+    pt_buffer_append_slice(&search->order, key);
+    const sorted_row made = {
+        .order = search->order.failed
+                     ? (pt_slice){0}
+                     : pt_arena_copy(&search->row_arena, pt_buffer_slice(&search->order)),
+        .key = pt_arena_copy(&search->row_arena, key)};
+    if (made.order.data == NULL || made.key.data == NULL ||
+        !pt_array_reserve(&search->rows, &search->row_capacity, search->row_count + 1,
+                          sizeof made)) {
+        return pt_error_nomem(error);
+    }
+    search->rows[search->row_count++] = made;
+    return SQLITE_OK;
+}
+
+static int sorted_order(const void *a, const void *b)
+{
+    return pt_slice_compare(((const sorted_row *)a)->order, ((const sorted_row *)b)->order);
+}
+
+int pt_index_search_sort(pt_index_search *search, pt_row *row, const bool *eof,
+                         pt_index_search_step *step, void *context, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    while (rc == SQLITE_OK && !*eof) {
+        rc = collect_row(search, row, error);
+        rc = rc == SQLITE_OK ? step(context, error) : rc;
+    }
+    if (rc == SQLITE_OK && search->row_count != 0) {
+        qsort(search->rows, search->row_count, sizeof *search->rows, sorted_order);
+    }
+    search->sorted = true;
+    return rc;
+}
+
+/* --- Uses --- */
+
+enum { ORDER_AT, FIXED_AT, NAMES_SIZE_AT, NAMES_AT = NAMES_SIZE_AT + 4 };
+
+void pt_index_use_write(const pt_index_use *use, pt_buffer *text)
+{
+    uint8_t head[NAMES_AT];
+    head[ORDER_AT] = use->order;
+    head[FIXED_AT] = (uint8_t)use->fixed;
+    pt_put_le32(head + NAMES_SIZE_AT, (uint32_t)use->names.size);
+    pt_buffer_append(text, head, sizeof head);
+    pt_buffer_append_slice(text, use->names);
+}
+
+pt_index_use pt_index_use_read(const char *text)
+{
+    const uint8_t *bytes = (const uint8_t *)text;
+    return (pt_index_use){.order = bytes[ORDER_AT] != 0,
+                          .fixed = bytes[FIXED_AT],
+                          .names =
+                              pt_slice_of(bytes + NAMES_AT, pt_get_le32(bytes + NAMES_SIZE_AT))};
+}

@@ -1,0 +1,58 @@
+/*
+ * Reading a table by an index: from the conditions of a plan (table/planner.c) to ranges of the
+ * index's entries, and from each entry to its entity. Also sorts rows, where a plan has promised an
+ * order that the index does not give, or that there is no index for any more.
+ */
+#ifndef PT_TABLE_INDEX_SEARCH_H
+#define PT_TABLE_INDEX_SEARCH_H
+
+#include "table/conditions.h"
+#include "table/table.h"
+
+/* How xFilter uses an index. */
+typedef struct pt_index_use {
+    pt_slice names; /* of its columns, with a 00 between two */
+    bool order;     /* the rows are promised in the index's order */
+    unsigned fixed; /* the first columns, which an = fixes and the order leaves out */
+} pt_index_use;
+
+/* Writes a use, and reads it from the bytes written. Sets text->failed when out of memory. */
+void pt_index_use_write(const pt_index_use *use, pt_buffer *text);
+pt_index_use pt_index_use_read(const char *bytes);
+
+typedef struct pt_index_search pt_index_search;
+
+/* NULL is allowed. */
+void pt_index_search_free(pt_index_search *search);
+/* Releases the view. */
+void pt_index_search_close(pt_index_search *search);
+/* The same; NULL is allowed. */
+static inline void pt_index_search_end(pt_index_search *search)
+{
+    if (search != NULL) {
+        pt_index_search_close(search);
+    }
+}
+
+/*
+ * Begins to read what `scan`, which is frozen, shows of the table. Sets *search to a new search if
+ * it is NULL. The first argument is that of PartitionKey = ..., if the plan has that term. *able =
+ * false if the index is not there or cannot serve the conditions: then read without it. *sorts =
+ * true if the rows must be sorted.
+ */
+int pt_index_search_begin(pt_index_search **search, pt_table *table, const pt_scan *scan,
+                          const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,
+                          bool *able, bool *sorts, pt_error *error);
+
+/* Moves the scan to the next row, or sets *eof. */
+int pt_index_search_next(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error);
+
+/* Moves the row to the next one that passes, or sets the flag that pt_index_search_sort has got. */
+typedef int pt_index_search_step(void *context, pt_error *error);
+
+/* Reads the rows from the one that `row` is on and sorts them. From then on pt_index_search_next
+ * gives these rows. */
+int pt_index_search_sort(pt_index_search *search, pt_row *row, const bool *eof,
+                         pt_index_search_step *step, void *context, pt_error *error);
+
+#endif

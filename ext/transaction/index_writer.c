@@ -1,0 +1,660 @@
+#include "transaction/index_writer.h"
+
+#include "base/seal.h"
+#include "base/sqlite.h"
+#include "base/text.h"
+#include "entity/damage.h"
+#include "entity/key.h"
+#include "transaction/large_value.h"
+#include "value/value.h"
+
+static void free_entries(pt_index_entries *entries)
+{
+    sqlite3_free(entries->entries);
+    pt_buffer_free(&entries->keys);
+    *entries = (pt_index_entries){0};
+}
+
+static void clear_entries(pt_index_entries *entries)
+{
+    entries->count = 0;
+    pt_buffer_clear(&entries->keys);
+}
+
+void pt_index_writer_free(pt_index_writer *writer)
+{
+    pt_index_list_free(&writer->list);
+    free_entries(&writer->old);
+    free_entries(&writer->fresh);
+    pt_buffer_free(&writer->shape);
+    pt_buffer_free(&writer->large);
+    pt_buffer_free(&writer->bound);
+    pt_buffer_free(&writer->conflict);
+    pt_scan_free(&writer->scan);
+    *writer = (pt_index_writer){0};
+}
+
+int pt_index_writer_load(pt_index_writer *writer, pt_session *session, const char *table,
+                         pt_error *error)
+{
+    writer->session = session;
+    int rc = pt_session_read(session, &writer->view, error);
+    return rc == SQLITE_OK ? pt_index_list_load(&writer->list, session, writer->view, table, error)
+                           : rc;
+}
+
+void pt_index_writer_begin(pt_index_writer *writer, uint32_t table_id)
+{
+    writer->table_id = table_id;
+    writer->checked = 0;
+    clear_entries(&writer->old);
+    clear_entries(&writer->fresh);
+}
+
+void pt_index_writer_end(pt_index_writer *writer)
+{
+    pt_scan_close(&writer->scan);
+}
+
+/* --- The entries of an entity --- */
+
+static int report_unknown_entries(pt_slice key, pt_error *error)
+{
+    char keys[PT_KEYS_TEXT_SIZE];
+    pt_keys_describe(pt_keys_of(key), keys);
+    pt_error_set(
+        error, SQLITE_CORRUPT_VTAB,
+        "the entity with %s is damaged in the store, so its entries in the table's indexes "
+        "are not known; drop the indexes (DELETE FROM pt_indexes), then DELETE or REPLACE "
+        "the entity, and make the indexes again",
+        keys);
+    return pt_error_naming(error, PT_NAMES_KEYS);
+}
+
+static int open_entity(pt_index_writer *writer, pt_slice key, bool *found, pt_record *record,
+                       pt_error *error)
+{
+    pt_slice bytes;
+    int rc = pt_session_find(writer->session, key, found, &bytes, error);
+    if (rc != SQLITE_OK || !*found) {
+        return rc;
+    }
+    pt_shape_source source = pt_dictionary_source(pt_session_store(writer->session)->dictionary);
+    rc = pt_record_open(record, key, bytes, &source, &writer->shape);
+    if (rc == SQLITE_NOMEM) {
+        return pt_error_nomem(error);
+    }
+    return rc == SQLITE_OK ? rc : report_unknown_entries(key, error);
+}
+
+/* Reads a property; of a large value the beginning, or with `whole` all of it. */
+static int read_property(pt_index_writer *writer, pt_slice key, pt_record *record, int place,
+                         bool whole, pt_value *value, pt_error *error)
+{
+    if (pt_record_value(record, (unsigned)place, value) != SQLITE_OK) {
+        return report_unknown_entries(key, error);
+    }
+    if (!pt_type_is_large(value->type)) {
+        return SQLITE_OK;
+    }
+    int rc = whole ? pt_large_read(writer->view, writer->table_id, value, &writer->large, error)
+                   : pt_large_read_start(writer->view, writer->table_id, value, error);
+    return rc == SQLITE_CORRUPT_VTAB ? report_unknown_entries(key, error) : rc;
+}
+
+/* PT_NONE if the entity has no such property. */
+static int read_indexed_column(pt_index_writer *writer, const pt_index_column *column, pt_slice key,
+                               pt_record *record, const pt_column_places *places, bool whole,
+                               pt_value *value, pt_error *error)
+{
+    int place;
+    switch (column->system) {
+    case PT_SYSTEM_PARTITION_KEY:
+        *value = (pt_value){.type = PT_STRING, .bytes = pt_keys_of(key).partition};
+        return SQLITE_OK;
+    case PT_SYSTEM_ROW_KEY:
+        *value = (pt_value){.type = PT_STRING, .bytes = pt_keys_of(key).row};
+        return SQLITE_OK;
+    case PT_SYSTEM_TIMESTAMP:
+        *value = (pt_value){.type = PT_DATETIME, .integer = record->ticks};
+        return SQLITE_OK;
+    default:
+        place = places->place[column->property];
+        *value = (pt_value){.type = PT_NONE};
+        return place >= 0 ? read_property(writer, key, record, place, whole, value, error)
+                          : SQLITE_OK;
+    }
+}
+
+static bool has_entry(const pt_index *index, const pt_column_places *places)
+{
+    return index->presence < 0 || places->place[index->columns[index->presence].property] >= 0;
+}
+
+/* Adds the entry of an entity in one index. */
+static int add_entry(pt_index_writer *writer, unsigned number, pt_slice key, pt_record *record,
+                     const pt_column_places *places, pt_index_entries *entries, pt_error *error)
+{
+    const pt_index *index = &writer->list.indexes[number];
+    pt_buffer *keys = &entries->keys;
+    pt_index_entry entry = {.index = number, .key_at = keys->size, .is_whole = true};
+    pt_key_start start = pt_key_start_of_table(index->id);
+    pt_buffer_append_slice(keys, pt_key_start_slice(&start));
+    for (unsigned i = 0; i < index->count; i++) {
+        pt_value value;
+        int rc = read_indexed_column(writer, &index->columns[i], key, record, places, false, &value,
+                                     error);
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        entry.types[i] = pt_entry_append(keys, &value);
+        entry.is_whole = entry.is_whole && value.type != PT_NONE;
+    }
+    entry.parts = keys->size - entry.key_at;
+    pt_buffer_append_slice(keys, pt_key_entity(key));
+    entry.key_size = keys->size - entry.key_at;
+    if (keys->failed || !pt_array_reserve(&entries->entries, &entries->capacity, entries->count + 1,
+                                          sizeof *entries->entries)) {
+        return pt_error_nomem(error);
+    }
+    entries->entries[entries->count++] = entry;
+    return SQLITE_OK;
+}
+
+static int add_entries(pt_index_writer *writer, pt_slice key, pt_record *record,
+                       pt_index_entries *entries, pt_error *error)
+{
+    const pt_column_places *places = pt_column_map_find(&writer->list.map, record->shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    int rc = SQLITE_OK;
+    for (unsigned i = 0; rc == SQLITE_OK && i < writer->list.count; i++) {
+        if (has_entry(&writer->list.indexes[i], places)) {
+            rc = add_entry(writer, i, key, record, places, entries, error);
+        }
+    }
+    return rc;
+}
+
+int pt_index_writer_lose_record(pt_index_writer *writer, pt_slice key, pt_record *record,
+                                pt_error *error)
+{
+    return add_entries(writer, key, record, &writer->old, error);
+}
+
+static int add_entries_of(pt_index_writer *writer, pt_slice key, pt_index_entries *entries,
+                          pt_error *error)
+{
+    bool found;
+    pt_record record = {0};
+    int rc = open_entity(writer, key, &found, &record, error);
+    return rc == SQLITE_OK && found ? add_entries(writer, key, &record, entries, error) : rc;
+}
+
+int pt_index_writer_lose(pt_index_writer *writer, pt_slice key, pt_error *error)
+{
+    return add_entries_of(writer, key, &writer->old, error);
+}
+
+static pt_slice key_of(const pt_index_entries *entries, const pt_index_entry *entry)
+{
+    return pt_slice_of(entries->keys.data + entry->key_at, entry->key_size);
+}
+
+/* Marks the old entries that are also fresh. */
+static void compare_entries(pt_index_writer *writer)
+{
+    for (size_t i = 0; i < writer->fresh.count; i++) {
+        pt_index_entry *fresh = &writer->fresh.entries[i];
+        for (size_t j = 0; j < writer->old.count && !fresh->stays; j++) {
+            pt_index_entry *old = &writer->old.entries[j];
+            bool same = old->index == fresh->index &&
+                        memcmp(old->types, fresh->types, sizeof old->types) == 0 &&
+                        pt_slice_equal(key_of(&writer->old, old), key_of(&writer->fresh, fresh));
+            fresh->stays = same;
+            old->stays = old->stays || same;
+        }
+    }
+}
+
+int pt_index_writer_gain(pt_index_writer *writer, pt_slice key, pt_error *error)
+{
+    int rc = add_entries_of(writer, key, &writer->fresh, error);
+    if (rc == SQLITE_OK) {
+        compare_entries(writer);
+    }
+    return rc;
+}
+
+/* --- Writing entries --- */
+
+int pt_index_writer_remove(pt_index_writer *writer, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < writer->old.count; i++) {
+        const pt_index_entry *entry = &writer->old.entries[i];
+        if (!entry->stays) {
+            rc = pt_session_remove_entry(writer->session, key_of(&writer->old, entry), error);
+        }
+    }
+    clear_entries(&writer->old);
+    return rc;
+}
+
+static int note_types(pt_index_writer *writer, const pt_index_entry *entry, pt_error *error)
+{
+    pt_index *index = &writer->list.indexes[entry->index];
+    uint16_t has[PT_ENTRY_COLUMNS_MAX] = {0};
+    bool more = false;
+    for (unsigned i = 0; i < index->count; i++) {
+        unsigned type = entry->types[i] & PT_ENTRY_TYPE;
+        has[i] = (uint16_t)((1u << type) |
+                            ((entry->types[i] & PT_ENTRY_CUT) != 0 ? PT_INDEX_HAS_CUT : 0u));
+        more = more || (has[i] & ~(unsigned)index->columns[i].has) != 0;
+    }
+    return more ? pt_index_directory_note(writer->session, index, has, error) : SQLITE_OK;
+}
+
+static int put_entry_record(pt_index_writer *writer, const pt_index_entries *entries,
+                            const pt_index_entry *entry, pt_error *error)
+{
+    size_t count = writer->list.indexes[entry->index].count;
+    pt_slice key = key_of(entries, entry);
+    uint8_t *record = pt_session_put_entry(writer->session, key, count + PT_SEAL_SIZE);
+    if (record == NULL) {
+        return pt_error_nomem(error);
+    }
+    memcpy(record, entry->types, count);
+    pt_seal(key, record, count + PT_SEAL_SIZE);
+    return note_types(writer, entry, error);
+}
+
+int pt_index_writer_put(pt_index_writer *writer, pt_error *error)
+{
+    int rc = SQLITE_OK;
+    for (size_t i = 0; rc == SQLITE_OK && i < writer->fresh.count; i++) {
+        const pt_index_entry *entry = &writer->fresh.entries[i];
+        if (!entry->stays) {
+            rc = put_entry_record(writer, &writer->fresh, entry, error);
+        }
+    }
+    return rc;
+}
+
+/* --- Uniqueness --- */
+
+static int report_damaged_entry(const pt_index *index, pt_error *error)
+{
+    pt_buffer name = {0};
+    pt_index_name_from_key(index->names, &name);
+    int rc = name.failed
+                 ? pt_error_nomem(error)
+                 : pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                                "an entry of index %Q is damaged in the store; drop the index "
+                                "(DELETE FROM pt_indexes) and make it again",
+                                (const char *)name.data);
+    pt_buffer_free(&name);
+    return rc;
+}
+
+/* Makes the key of the entity of an entry whose parts have so many bytes. */
+static bool make_entity_key(uint32_t table_id, pt_slice entry, size_t parts, pt_buffer *key)
+{
+    pt_key_begin(key, table_id);
+    pt_buffer_append(key, entry.data + parts, entry.size - parts);
+    return !key->failed;
+}
+
+/* Appends the whole values that an entity has in an index. */
+static int append_whole_values(pt_index_writer *writer, const pt_index *index, pt_slice key,
+                               pt_buffer *values, pt_error *error)
+{
+    bool found;
+    pt_record record = {0};
+    int rc = open_entity(writer, key, &found, &record, error);
+    if (rc != SQLITE_OK || !found) {
+        return rc != SQLITE_OK ? rc : report_damaged_entry(index, error);
+    }
+    const pt_column_places *places = pt_column_map_find(&writer->list.map, record.shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    for (unsigned i = 0; rc == SQLITE_OK && i < index->count; i++) {
+        pt_value value;
+        rc = read_indexed_column(writer, &index->columns[i], key, &record, places, true, &value,
+                                 error);
+        if (rc == SQLITE_OK) {
+            pt_entry_append_whole(values, &value);
+        }
+    }
+    return rc == SQLITE_OK && values->failed ? pt_error_nomem(error) : rc;
+}
+
+static int compare_whole_values(pt_index_writer *writer, const pt_index *index, pt_slice a,
+                                pt_slice b, bool *same, pt_error *error)
+{
+    pt_buffer values[2] = {{0}, {0}};
+    int rc = append_whole_values(writer, index, a, &values[0], error);
+    if (rc == SQLITE_OK) {
+        rc = append_whole_values(writer, index, b, &values[1], error);
+    }
+    *same =
+        rc == SQLITE_OK && pt_slice_equal(pt_buffer_slice(&values[0]), pt_buffer_slice(&values[1]));
+    pt_buffer_free(&values[0]);
+    pt_buffer_free(&values[1]);
+    return rc;
+}
+
+/* True if values of an entry, whose record begins with these types, may be longer than the parts
+ * say. */
+static bool is_cut(const uint8_t *types, unsigned count)
+{
+    unsigned all = 0;
+    for (unsigned i = 0; i < count; i++) {
+        all |= types[i];
+    }
+    return (all & PT_ENTRY_CUT) != 0;
+}
+
+/* Judges the entry that the scan is on, whose parts are those of a fresh entry. */
+static int judge_same_entry(pt_index_writer *writer, const pt_index_entry *fresh, bool *same,
+                            pt_error *error)
+{
+    const pt_index *index = &writer->list.indexes[fresh->index];
+    pt_slice key = writer->scan.key;
+    pt_slice types;
+    *same = false;
+    if (!pt_unseal(key, writer->scan.record, &types) || types.size < index->count) {
+        return report_damaged_entry(index, error);
+    }
+    if (!make_entity_key(writer->table_id, key, fresh->parts, &writer->conflict)) {
+        return pt_error_nomem(error);
+    }
+    *same = true;
+    bool cut_there = is_cut(types.data, index->count);
+    if (!cut_there && !is_cut(fresh->types, index->count)) {
+        return SQLITE_OK;
+    }
+    pt_slice own = key_of(&writer->fresh, fresh);
+    pt_buffer own_key = {0};
+    int rc = make_entity_key(writer->table_id, own, fresh->parts, &own_key)
+                 ? compare_whole_values(writer, index, pt_buffer_slice(&own_key),
+                                        pt_buffer_slice(&writer->conflict), same, error)
+                 : pt_error_nomem(error);
+    pt_buffer_free(&own_key);
+    return rc;
+}
+
+/* Finds an entry of another entity with the values of a fresh entry. */
+static int find_same(pt_index_writer *writer, const pt_index_entry *fresh, bool *found,
+                     pt_error *error)
+{
+    pt_slice own = key_of(&writer->fresh, fresh);
+    pt_slice low = pt_slice_of(own.data, fresh->parts);
+    pt_buffer_assign(&writer->bound, low);
+    pt_buffer_append_byte(&writer->bound, PT_ENTRY_END);
+    int rc = writer->bound.failed ? pt_error_nomem(error) : SQLITE_OK;
+    *found = false;
+    if (rc == SQLITE_OK && writer->scan.view == NULL) {
+        rc = pt_scan_open(&writer->scan, writer->view, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_scan_seek(&writer->scan, low, pt_buffer_slice(&writer->bound), PT_FORWARD, error);
+    }
+    while (rc == SQLITE_OK && writer->scan.valid && !*found) {
+        /* An entity that is put again has its old entry, with other types. */
+        if (!pt_slice_equal(writer->scan.key, own)) {
+            rc = judge_same_entry(writer, fresh, found, error);
+        }
+        if (rc == SQLITE_OK && !*found) {
+            rc = pt_scan_step(&writer->scan, error);
+        }
+    }
+    return rc;
+}
+
+int pt_index_writer_find_conflict(pt_index_writer *writer, const pt_index **index, pt_slice *key,
+                                  pt_error *error)
+{
+    *index = NULL;
+    for (; writer->checked < writer->fresh.count; writer->checked++) {
+        const pt_index_entry *entry = &writer->fresh.entries[writer->checked];
+        bool found = false;
+        int rc = SQLITE_OK;
+        const pt_index *unique = &writer->list.indexes[entry->index];
+        /* If a value is cut, the end that the entry does not show may have changed. */
+        bool changed = !entry->stays || is_cut(entry->types, unique->count);
+        if (unique->unique && entry->is_whole && changed) {
+            rc = find_same(writer, entry, &found, error);
+        }
+        if (rc != SQLITE_OK) {
+            return rc;
+        }
+        if (found) {
+            *index = &writer->list.indexes[entry->index];
+            *key = pt_buffer_slice(&writer->conflict);
+            return SQLITE_OK;
+        }
+    }
+    return SQLITE_OK;
+}
+
+/* Appends the first value of an entity in an index, shortened, as a literal. */
+static int describe_values(pt_index_writer *writer, const pt_index *index, pt_slice key,
+                           pt_buffer *text, pt_error *error)
+{
+    bool found;
+    pt_record record = {0};
+    int rc = open_entity(writer, key, &found, &record, error);
+    if (rc != SQLITE_OK || !found) {
+        return rc;
+    }
+    const pt_column_places *places = pt_column_map_find(&writer->list.map, record.shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    for (unsigned i = 0; rc == SQLITE_OK && i < index->count; i++) {
+        pt_value value;
+        char shown[PT_EXCERPT_SIZE];
+        pt_buffer own = {0};
+        rc = read_indexed_column(writer, &index->columns[i], key, &record, places, false, &value,
+                                 error);
+        if (rc == SQLITE_OK) {
+            pt_value_append_text(&own, &value);
+            pt_excerpt(pt_buffer_slice(&own), shown);
+            pt_buffer_append_text(text, i != 0 ? "', '" : "'");
+            pt_buffer_append_text(text, shown);
+        }
+        pt_buffer_free(&own);
+    }
+    pt_buffer_append(text, "'", sizeof "'");
+    return rc == SQLITE_OK && text->failed ? pt_error_nomem(error) : rc;
+}
+
+/* The name of an index and the values that an entity has there. */
+static int describe_index(pt_index_writer *writer, const pt_index *index, pt_slice key,
+                          pt_buffer *name, pt_buffer *values, pt_error *error)
+{
+    pt_index_name_from_key(index->names, name);
+    int rc = describe_values(writer, index, key, values, error);
+    return rc == SQLITE_OK && (name->failed || values->data == NULL) ? pt_error_nomem(error) : rc;
+}
+
+int pt_index_writer_refuse(pt_index_writer *writer, const pt_index *index, pt_slice key,
+                           pt_error *error)
+{
+    char keys[PT_KEYS_TEXT_SIZE];
+    pt_buffer name = {0};
+    pt_buffer values = {0};
+    int rc = describe_index(writer, index, key, &name, &values, error);
+    if (rc == SQLITE_OK) {
+        pt_keys_describe(pt_keys_of(key), keys);
+        rc = pt_error_set(error, SQLITE_CONSTRAINT_UNIQUE,
+                          "the entity with %s already has %s %s, which is unique; give another "
+                          "value, or use OR REPLACE to remove that entity",
+                          keys, (const char *)name.data, (const char *)values.data);
+    }
+    pt_buffer_free(&name);
+    pt_buffer_free(&values);
+    return rc;
+}
+
+/* The entity of a fresh entry, and that in writer->conflict, have the same values. */
+static int refuse_duplicates(pt_index_writer *writer, const pt_index_entry *fresh, pt_error *error)
+{
+    const pt_index *index = &writer->list.indexes[fresh->index];
+    char keys[2][PT_KEYS_TEXT_SIZE];
+    pt_buffer name = {0};
+    pt_buffer values = {0};
+    pt_buffer own = {0};
+    int rc = make_entity_key(writer->table_id, key_of(&writer->fresh, fresh), fresh->parts, &own)
+                 ? describe_index(writer, index, pt_buffer_slice(&own), &name, &values, error)
+                 : pt_error_nomem(error);
+    if (rc == SQLITE_OK) {
+        pt_keys_describe(pt_keys_of(pt_buffer_slice(&writer->conflict)), keys[0]);
+        pt_keys_describe(pt_keys_of(pt_buffer_slice(&own)), keys[1]);
+        rc = pt_error_set(error, SQLITE_CONSTRAINT_UNIQUE,
+                          "the index on %s cannot be unique: the entities with %s and %s both "
+                          "have %s; change one of them, or make an index that is not unique",
+                          (const char *)name.data, keys[0], keys[1], (const char *)values.data);
+    }
+    pt_buffer_free(&name);
+    pt_buffer_free(&values);
+    pt_buffer_free(&own);
+    return rc;
+}
+
+/* --- Building --- */
+
+static int build_entry(pt_index_writer *writer, unsigned number, const pt_scan *scan,
+                       pt_error *error)
+{
+    pt_record record = {0};
+    pt_shape_source source = pt_dictionary_source(pt_session_store(writer->session)->dictionary);
+    int rc = pt_record_open(&record, scan->key, scan->record, &source, &writer->shape);
+    if (rc != SQLITE_OK) {
+        return rc == SQLITE_NOMEM ? pt_error_nomem(error) : pt_report_damage(scan->key, error);
+    }
+    const pt_column_places *places = pt_column_map_find(&writer->list.map, record.shape);
+    if (places == NULL) {
+        return pt_error_nomem(error);
+    }
+    if (!has_entry(&writer->list.indexes[number], places)) {
+        return SQLITE_OK;
+    }
+    clear_entries(&writer->fresh);
+    rc = add_entry(writer, number, scan->key, &record, places, &writer->fresh, error);
+    return rc == SQLITE_OK ? put_entry_record(writer, &writer->fresh, writer->fresh.entries, error)
+                           : rc;
+}
+
+/* Opens a scan on a table, which does not show later writes. */
+static int open_table(pt_scan *scan, pt_view *view, uint32_t table_id, pt_error *error)
+{
+    pt_key_start start = pt_key_start_of_table(table_id);
+    pt_key_start end = pt_key_start_after(start);
+    int rc = pt_scan_open(scan, view, error);
+    if (rc == SQLITE_OK) {
+        pt_scan_freeze(scan);
+        rc = pt_scan_seek(scan, pt_key_start_slice(&start), pt_key_start_slice(&end), PT_FORWARD,
+                          error);
+    }
+    return rc;
+}
+
+static int step_table(pt_scan *scan, pt_error *error)
+{
+    int rc = pt_view_step(scan->view, error);
+    return rc == SQLITE_OK ? pt_scan_step(scan, error) : rc;
+}
+
+static int build_entries(pt_index_writer *writer, unsigned number, pt_error *error)
+{
+    pt_scan scan = {0};
+    int rc = open_table(&scan, writer->view, writer->table_id, error);
+    while (rc == SQLITE_OK && scan.valid) {
+        rc = build_entry(writer, number, &scan, error);
+        rc = rc == SQLITE_OK ? step_table(&scan, error) : rc;
+    }
+    pt_scan_free(&scan);
+    return rc;
+}
+
+/* Makes the scan's entry the only fresh one. */
+static int take_entry(pt_index_writer *writer, unsigned number, const pt_scan *scan,
+                      pt_error *error)
+{
+    const pt_index *index = &writer->list.indexes[number];
+    size_t start = pt_key_table_size(scan->key);
+    size_t parts = pt_entry_parts_size(pt_key_entity(scan->key), index->count);
+    pt_slice types;
+    if (parts == 0 || !pt_unseal(scan->key, scan->record, &types) || types.size < index->count) {
+        return report_damaged_entry(index, error);
+    }
+    pt_index_entry entry = {.index = number,
+                            .key_size = scan->key.size,
+                            .parts = start + parts,
+                            .is_whole = memchr(types.data, PT_NONE, index->count) == NULL};
+    memcpy(entry.types, types.data, index->count);
+    clear_entries(&writer->fresh);
+    pt_buffer_append_slice(&writer->fresh.keys, scan->key);
+    if (writer->fresh.keys.failed ||
+        !pt_array_reserve(&writer->fresh.entries, &writer->fresh.capacity, 1, sizeof entry)) {
+        return pt_error_nomem(error);
+    }
+    writer->fresh.entries[0] = entry;
+    writer->fresh.count = 1;
+    return SQLITE_OK;
+}
+
+/* Refuses the entry just taken if another entity has the same values. Entries with equal parts are
+ * neighbours: it is enough to look if the one before has the same parts. */
+static int check_taken_entry(pt_index_writer *writer, pt_buffer *before, pt_error *error)
+{
+    const pt_index_entry *entry = writer->fresh.entries;
+    pt_slice parts = pt_slice_of(writer->fresh.keys.data, entry->parts);
+    bool found = false;
+    int rc = SQLITE_OK;
+    if (entry->is_whole && pt_slice_equal(parts, pt_buffer_slice(before))) {
+        rc = find_same(writer, entry, &found, error);
+    }
+    if (rc == SQLITE_OK && found) {
+        rc = refuse_duplicates(writer, entry, error);
+    }
+    return rc == SQLITE_OK && !pt_buffer_assign(before, parts) ? pt_error_nomem(error) : rc;
+}
+
+static int check_unique(pt_index_writer *writer, unsigned number, pt_error *error)
+{
+    pt_scan scan = {0};
+    pt_buffer before = {0};
+    int rc = open_table(&scan, writer->view, writer->list.indexes[number].id, error);
+    while (rc == SQLITE_OK && scan.valid) {
+        rc = take_entry(writer, number, &scan, error);
+        rc = rc == SQLITE_OK ? check_taken_entry(writer, &before, error) : rc;
+        rc = rc == SQLITE_OK ? step_table(&scan, error) : rc;
+    }
+    pt_scan_free(&scan);
+    pt_buffer_free(&before);
+    return rc;
+}
+
+int pt_index_writer_build(pt_index_writer *writer, const pt_index *index, uint32_t table_id,
+                          pt_error *error)
+{
+    unsigned number = (unsigned)(index - writer->list.indexes);
+    size_t row = pt_session_begin_row(writer->session);
+    pt_index_writer_begin(writer, table_id);
+    int rc = build_entries(writer, number, error);
+    if (rc == SQLITE_OK && index->unique) {
+        rc = check_unique(writer, number, error);
+    }
+    if (rc == SQLITE_OK) {
+        pt_session_end_row(writer->session);
+    } else {
+        pt_session_discard_row(writer->session, row);
+    }
+    pt_index_writer_end(writer);
+    return rc;
+}
