@@ -147,7 +147,7 @@ static int close_indexes(sqlite3_vtab_cursor *base)
     return SQLITE_OK;
 }
 
-static int add_row(indexes_cursor *cursor, const index_row *row, pt_error *error)
+static int add_index_row(indexes_cursor *cursor, const index_row *row, pt_error *error)
 {
     if (!pt_arena_reserve(&cursor->arena, &cursor->rows, &cursor->capacity, cursor->count,
                           sizeof *cursor->rows)) {
@@ -196,7 +196,7 @@ static int take_record(indexes_cursor *cursor, const pt_scan *scan, bool counted
     if (rc == SQLITE_OK && counted) {
         rc = pt_table_counts_of(scan->view, index.id, &row->counts, error);
     }
-    return rc == SQLITE_OK ? add_row(cursor, row, error) : rc;
+    return rc == SQLITE_OK ? add_index_row(cursor, row, error) : rc;
 }
 
 /* Opens a scan of the catalogue, which does not show later writes. */

@@ -59,7 +59,7 @@ int pt_conditions_set(pt_conditions *conditions, const pt_table *table, unsigned
     const pt_term_table compared = {&table->config, table->other_encoding};
     conditions->shape = NULL;
     int rc = pt_terms_set(&conditions->terms, &compared, sentence + strlen(sentence) + 1,
-                          plan_arguments(plan), argc, argv, &conditions->rest, error);
+                          plan_arguments(plan), argc, argv, error);
     if (PT_WAYS_ARE_GENERAL && (plan & PT_PLAN_INDEX) == 0) {
         conditions->terms.count = 0; /* all is checked, and nothing is judged */
         conditions->terms.never = false;

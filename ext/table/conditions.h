@@ -15,7 +15,6 @@ typedef struct pt_conditions {
     pt_terms terms;
     bool shape_passes;     /* false: no row of the shape passes */
     const pt_shape *shape; /* of the last row, or NULL */
-    const char *rest;      /* what follows the terms in idxStr */
 } pt_conditions;
 
 /* What a plan with an index says about the conditions. All zeros: it has none. */

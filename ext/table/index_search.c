@@ -332,7 +332,7 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
                           const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,
                           bool *able, bool *sorts, pt_error *error)
 {
-    pt_index_use use = pt_index_use_read(conditions->rest);
+    pt_index_use use = pt_index_use_read(conditions->terms.rest);
     key_prefixes prefixes = {0};
     bool troubled = false;
     bool by_partition = (plan & PT_PLAN_TERM(PT_TERM_PK_EQ)) != 0;

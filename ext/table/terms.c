@@ -373,7 +373,7 @@ static bool reserve(pt_terms *terms, int arguments)
 }
 
 int pt_terms_set(pt_terms *terms, const pt_term_table *table, const char *list, int first,
-                 int *argc, sqlite3_value **argv, const char **rest, pt_error *error)
+                 int *argc, sqlite3_value **argv, pt_error *error)
 {
     if (!reserve(terms, *argc - first)) {
         return pt_error_nomem(error);
@@ -386,7 +386,7 @@ int pt_terms_set(pt_terms *terms, const pt_term_table *table, const char *list, 
         rc = take_argument(terms, table, &given, argv[i], error);
     }
     *argc = first;
-    *rest = list;
+    terms->rest = list;
     return rc;
 }
 

@@ -29,7 +29,8 @@ typedef struct pt_term {
 typedef struct pt_terms {
     pt_term *terms; /* that are judged */
     unsigned count;
-    bool never; /* one of them is never true */
+    bool never;       /* one of them is never true */
+    const char *rest; /* what follows the list that they were set from */
     pt_arena arena;
 } pt_terms;
 
@@ -83,13 +84,12 @@ unsigned pt_terms_on_column(const pt_terms *terms, int column, const pt_comparis
                             unsigned most);
 
 /*
- * Takes the arguments from `first` on off *argc. `list` has the bytes of pt_term_list.terms; *rest
- * is what follows them. Does not change the values. SQLITE_MISMATCH: a text that is not a number is
- * compared with a Boolean column; SQLITE_NOMEM. If the values of an IN cannot be read, the code of
- * SQLite's function.
+ * Takes the arguments from `first` on off *argc. `list` has the bytes of pt_term_list.terms. Does
+ * not change the values. SQLITE_MISMATCH: a text that is not a number is compared with a Boolean
+ * column; SQLITE_NOMEM. If the values of an IN cannot be read, the code of SQLite's function.
  */
 int pt_terms_set(pt_terms *terms, const pt_term_table *table, const char *list, int first,
-                 int *argc, sqlite3_value **argv, const char **rest, pt_error *error);
+                 int *argc, sqlite3_value **argv, pt_error *error);
 
 void pt_terms_free(pt_terms *terms);
 
