@@ -47,6 +47,11 @@ EXPLAIN QUERY PLAN SELECT * FROM t WHERE PartitionKey = 'a' AND RowKey GLOB lowe
 
 .print == Indexes, triggers, foreign keys
 CREATE INDEX i ON t(Name);
+INSERT INTO pt_indexes(TableName, Columns, IsUnique) VALUES ('t', 'Name', 0);
+SELECT TableName, Columns, IsUnique FROM pt_indexes;
+CREATE VIRTUAL TABLE n USING ptable(Email String, Name String, unique(Email), index(Name), table=n);
+SELECT TableName, Columns, IsUnique FROM pt_indexes;
+DROP TABLE n;
 CREATE TRIGGER tr AFTER INSERT ON t BEGIN SELECT 1; END;
 CREATE VIEW v AS SELECT * FROM t;
 CREATE TRIGGER tr INSTEAD OF INSERT ON v BEGIN
