@@ -452,6 +452,9 @@ int pt_planner_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info)
     if (table->connection->attached != 0) { /* pt_connection_notice_detach, in the common path */
         pt_connection_leave_detached(table->connection);
     }
+    if (names_declared(table, info) && pt_table_learn_indexes(table) != SQLITE_OK) {
+        return SQLITE_NOMEM;
+    }
     pt_plan_use *uses;
     pt_plan_query query = {.distinct = sqlite3_vtab_distinct(info) >= 2,
                            .keys_only = reads_only_keys(table, info, true),

@@ -164,6 +164,28 @@ int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error)
     return rc == SQLITE_NOTFOUND ? refuse_missing_table(table, error) : rc;
 }
 
+int pt_table_learn_indexes(pt_table *table)
+{
+    pt_error error = PT_ERROR_NONE;
+    pt_view *view = NULL;
+    if (table->session == NULL &&
+        !pt_connection_has_open(table->connection, table->path, table->schema)) {
+        return SQLITE_OK;
+    }
+    int rc = pt_table_open_store(table, &error);
+    if (rc == SQLITE_OK) {
+        rc = pt_session_read(table->session, &view, &error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_table_find_id(table, view, &error);
+    }
+    if (table->session != NULL) {
+        pt_session_end_read(table->session);
+    }
+    pt_error_clear(&error);
+    return rc == SQLITE_NOMEM ? rc : SQLITE_OK;
+}
+
 int pt_table_check_writable(const pt_table *table, pt_error *error)
 {
     if (!table->read_only) {

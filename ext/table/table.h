@@ -128,6 +128,13 @@ int pt_table_check_writable(const pt_table *table, pt_error *error);
 int pt_table_find_id(pt_table *table, pt_view *view, pt_error *error);
 
 /*
+ * For the planner: brings the list of indexes up to date, if the connection has the store open and
+ * can read it. Else the plan knows the indexes of the last time. Preparing a statement opens no
+ * store, as the schema may be a stranger's. SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_table_learn_indexes(pt_table *table);
+
+/*
  * For the first xFilter of a cursor, with the store open: opens a scan of the session's view, and
  * sets table->id. The scan does not show later writes (pt_scan_freeze). Makes the companion join,
  * so that the view lasts as long as an explicit transaction. Codes as pt_companion_join,

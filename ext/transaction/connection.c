@@ -334,6 +334,12 @@ int pt_connection_use(pt_connection *connection, const char *path, const char *s
     return SQLITE_OK;
 }
 
+bool pt_connection_has_open(const pt_connection *connection, const char *path, const char *schema)
+{
+    bool is_private = path == NULL;
+    return find_by_session_name(connection, is_private ? schema : path, is_private) != NULL;
+}
+
 void pt_connection_use_again(pt_connection *connection, pt_session *session)
 {
     find_by_session(connection, session)->uses++;

@@ -85,6 +85,9 @@ void pt_connection_set_folder(pt_connection *connection, char *folder);
 int pt_connection_use(pt_connection *connection, const char *path, const char *schema, bool create,
                       pt_session **session, pt_error *error);
 
+/* True if the connection has that store open. */
+bool pt_connection_has_open(const pt_connection *connection, const char *path, const char *schema);
+
 /* One more use of an open session. */
 void pt_connection_use_again(pt_connection *connection, pt_session *session);
 
