@@ -280,7 +280,9 @@ typedef struct partitions_writer {
      * has still to delete. Open while the memtable has this version. */
     pt_scan scan;
     uint64_t version;
-    pt_index_writer indexes; /* of the table */
+    pt_index_writer indexes; /* of this table of this session */
+    pt_session *indexes_of;
+    uint32_t indexed_table;
 } partitions_writer;
 
 /* A partition to be deleted. */
@@ -384,6 +386,18 @@ static int remove_entities(doomed_partition *doomed, pt_error *error)
     return rc;
 }
 
+/* Loads the indexes of the table. One transaction may delete partitions of several. */
+static int load_indexes(const doomed_partition *doomed, const char *table, pt_error *error)
+{
+    partitions_writer *writer = doomed->writer;
+    if (writer->indexes_of != doomed->session || writer->indexed_table != doomed->table_id) {
+        pt_index_writer_free(&writer->indexes);
+        writer->indexes_of = doomed->session;
+        writer->indexed_table = doomed->table_id;
+    }
+    return pt_index_writer_load(&writer->indexes, doomed->session, table, error);
+}
+
 /* All or nothing: SQLite opens no savepoint around a single row. */
 static int remove_all_or_none(doomed_partition *doomed, const char *table, pt_error *error)
 {
@@ -391,7 +405,7 @@ static int remove_all_or_none(doomed_partition *doomed, const char *table, pt_er
     int rc =
         pt_large_values_possible(doomed->session, doomed->table_id, &doomed->may_be_large, error);
     if (rc == SQLITE_OK) {
-        rc = pt_index_writer_load(&doomed->writer->indexes, doomed->session, table, error);
+        rc = load_indexes(doomed, table, error);
     }
     if (rc == SQLITE_OK) {
         rc = remove_entities(doomed, error);

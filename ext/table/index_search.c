@@ -305,7 +305,8 @@ static int open_index_entries(pt_index_search *search, const pt_scan *scan, pt_e
 }
 
 /* Makes the prefix that all keys of the search have. *able = false if PartitionKey is not compared
- * with a text. */
+ * with a text, or with one that entries do not tell from longer ones: no other condition is judged
+ * on PartitionKey. */
 static int make_first_prefix(pt_index_search *search, sqlite3_value *partition,
                              key_prefixes *prefixes, bool *able)
 {
@@ -319,6 +320,10 @@ static int make_first_prefix(pt_index_search *search, sqlite3_value *partition,
         }
         if (pt_value_argument_text(partition, &value.bytes) != SQLITE_OK) {
             return SQLITE_NOMEM;
+        }
+        *able = value.bytes.size < PT_ENTRY_VALUE_MAX;
+        if (!*able) {
+            return SQLITE_OK;
         }
         pt_entry_append(&part, &value);
     }

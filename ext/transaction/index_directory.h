@@ -55,9 +55,9 @@ typedef struct pt_index_list {
 } pt_index_list;
 
 /*
- * Loads the list of a table, unless it is known. Pointers into the list are valid until it is
- * loaded again. SQLITE_CORRUPT_VTAB: a record of the catalogue is damaged; SQLITE_NOMEM, or the
- * engine's error.
+ * Loads the list of a table, unless it is known. A list is that of one table of one session; free
+ * it before it is loaded for another. Pointers into the list are valid until it is loaded again.
+ * SQLITE_CORRUPT_VTAB: a record of the catalogue is damaged; SQLITE_NOMEM, or the engine's error.
  */
 int pt_index_list_load(pt_index_list *list, pt_session *session, pt_view *view, const char *table,
                        pt_error *error);

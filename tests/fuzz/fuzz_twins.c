@@ -13,8 +13,8 @@
 enum { STEPS_MAX = 24 };
 
 static const twin_host hosts[] = {
-    {"in memory", NULL, "UTF-8", "memory"},
-    {"in memory, UTF-16", NULL, "UTF-16le", "memory"},
+    {"in memory", NULL, "UTF-8", "memory", false},
+    {"in memory, UTF-16", NULL, "UTF-16le", "memory", false},
 };
 
 enum { HOSTS = sizeof hosts / sizeof hosts[0] };

@@ -9,6 +9,7 @@
 #include "random/operations.h"
 #include "random/statements.h"
 #include "random/twins.h"
+#include "random/uniqueness.h"
 #include "random/values.h"
 
 enum { SAVEPOINTS = 5 };
@@ -17,17 +18,18 @@ typedef struct step_generator {
     uint64_t random;
     bool utf16;
     bool long_keys;              /* most keys are */
+    bool unique;                 /* the host's */
     char savepoints[SAVEPOINTS]; /* their names, the outermost first */
     int savepoint_count;
 } step_generator;
 
 /* Of rules with one name the first is meant. */
-static const sql_rule *const rules_for_queries[] = {long_key_rules,  catalog_rules, filter_rules,
-                                                    operation_rules, query_rules,   condition_rules,
-                                                    value_rules,     NULL};
-static const sql_rule *const rules_for_changes[] = {long_key_rules,  change_rules,    catalog_rules,
-                                                    filter_rules,    operation_rules, query_rules,
-                                                    condition_rules, value_rules,     NULL};
+static const sql_rule *const rules_for_queries[] = {
+    long_key_rules, catalog_rules,   filter_rules, operation_rules,  query_rules,
+    change_rules,   condition_rules, value_rules,  uniqueness_rules, NULL};
+static const sql_rule *const rules_for_changes[] = {
+    long_key_rules,  change_rules, uniqueness_rules, catalog_rules, filter_rules,
+    operation_rules, query_rules,  condition_rules,  value_rules,   NULL};
 
 /* The text of a Filter and its twin's have other parameters; LIMIT takes only numbers, and
  * pt_entity_key only keys. */
@@ -40,7 +42,8 @@ static inline bool may_run_again(const sql_statement *statement, const sql_state
 
 static inline test_step step_of_rule(step_generator *generator, step_kind kind, const char *rule)
 {
-    bool reads = kind == STEP_ORDERED || kind == STEP_UNORDERED || kind == STEP_CURSOR_OPEN;
+    bool reads = kind == STEP_ORDERED || kind == STEP_UNORDERED || kind == STEP_CURSOR_OPEN ||
+                 kind == STEP_KEEP;
     sql_grammar grammar = {.tables = reads ? rules_for_queries : rules_for_changes};
     grammar.tables += generator->long_keys ? 0 : 1;
     uint64_t same = generator->random;
@@ -136,13 +139,58 @@ static inline test_step cursor_step(step_generator *generator, const twin_pair *
                        .rows = 1 + (int)random_below(&generator->random, 5)};
 }
 
+/* --- Kept statements --- */
+
+static inline test_step kept_step(step_generator *generator)
+{
+    int number = (int)random_below(&generator->random, KEPT_STATEMENTS);
+    if (random_below(&generator->random, 4) != 0) {
+        return (test_step){.kind = STEP_KEPT, .cursor = number};
+    }
+    test_step step = step_of_rule(generator, STEP_KEEP, "index_unordered");
+    step.cursor = number;
+    step.statement.again = false;
+    step.twin.again = false;
+    return step;
+}
+
 /* --- Any step --- */
 
-static const struct choice {
-    unsigned weight;
+typedef struct step_choice {
+    unsigned weight; /* 0: there are no more */
     step_kind kind;
     const char *rule;
-} choices[] = {
+} step_choice;
+
+static const step_choice unique_choices[] = {
+    {90, STEP_ORDERED, "ordered"},
+    {90, STEP_UNORDERED, "unordered"},
+    {120, STEP_UNORDERED, "index_unordered"},
+    {80, STEP_ORDERED, "index_ordered"},
+    {100, STEP_KEPT, NULL},
+    {110, STEP_CHANGE, "insert"},
+    {90, STEP_CHANGE, "insert_other"},
+    {110, STEP_CHANGE, "update_one"},
+    {50, STEP_CHANGE, "move_one"},
+    {25, STEP_CHANGE, "delete"},
+    {1, STEP_CHANGE, "clear"},
+    {25, STEP_UNORDERED, "everything"},
+    {110, STEP_CONTROL, NULL},
+    {20, STEP_CURSOR_OPEN, NULL},
+    {3, STEP_REOPEN, NULL},
+    {90, STEP_OPERATION, "operation"},
+    {10, STEP_CHANGE, "see"},
+    {10, STEP_UNORDERED, "tagged_query"},
+    {25, STEP_INDEX, "make_index"},
+    {15, STEP_INDEX, "drop_index"},
+    {15, STEP_UNORDERED, "list_indexes"},
+    {2, STEP_CONTROL, "make_again"},
+    {8, STEP_CONTROL, "delete_partitions"},
+    {10, STEP_UNORDERED, "counts"},
+    {0, STEP_CONTROL, NULL},
+};
+
+static const step_choice choices[] = {
     {270, STEP_ORDERED, "ordered"},
     {240, STEP_UNORDERED, "unordered"},
     {140, STEP_CHANGE, "insert"},
@@ -168,16 +216,17 @@ static const struct choice {
     {20, STEP_CONTROL, "make_table"},
     {10, STEP_CONTROL, "delete_partitions"},
     {20, STEP_UNORDERED, "counts"},
+    {0, STEP_CONTROL, NULL},
 };
 
-static inline const struct choice *choose(step_generator *generator)
+static inline const step_choice *choose(step_generator *generator)
 {
+    const step_choice *choice = generator->unique ? unique_choices : choices;
     unsigned sum = 0;
-    for (size_t i = 0; i < sizeof choices / sizeof choices[0]; i++) {
-        sum += choices[i].weight;
+    for (const step_choice *i = choice; i->weight != 0; i++) {
+        sum += i->weight;
     }
     unsigned at = random_below(&generator->random, sum);
-    const struct choice *choice = choices;
     while (at >= choice->weight) {
         at -= choice->weight;
         choice++;
@@ -187,7 +236,7 @@ static inline const struct choice *choose(step_generator *generator)
 
 /* True if the choice makes sense now. */
 static inline bool fits(const step_generator *generator, const twin_pair *twins,
-                        const struct choice *choice)
+                        const step_choice *choice)
 {
     switch (choice->kind) {
     case STEP_CHANGE_ROWS:
@@ -205,7 +254,7 @@ static inline bool fits(const step_generator *generator, const twin_pair *twins,
 static inline test_step next_step(step_generator *generator, const twin_pair *twins)
 {
     follow_transaction(generator, twins);
-    const struct choice *choice = choose(generator);
+    const step_choice *choice = choose(generator);
     while (!fits(generator, twins, choice)) {
         choice = choose(generator);
     }
@@ -214,6 +263,9 @@ static inline test_step next_step(step_generator *generator, const twin_pair *tw
     }
     if (choice->kind == STEP_CURSOR_OPEN) {
         return cursor_step(generator, twins);
+    }
+    if (choice->kind == STEP_KEPT) {
+        return kept_step(generator);
     }
     return choice->rule == NULL ? (test_step){.kind = choice->kind}
                                 : step_of_rule(generator, choice->kind, choice->rule);

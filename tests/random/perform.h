@@ -23,6 +23,8 @@ static inline int code_class(int code)
     case SQLITE_CONSTRAINT_DATATYPE:
     case SQLITE_MISMATCH:
         return SQLITE_MISMATCH;
+    case SQLITE_CONSTRAINT_UNIQUE: /* if several are broken, another one may be told */
+        return SQLITE_CONSTRAINT_PRIMARYKEY;
     default:
         return code;
     }
@@ -88,8 +90,20 @@ static inline bool same_rows(const sql_effect *a, const sql_effect *b)
     return true;
 }
 
+/* An index that is there is refused with a code of constraints, as a row of pt_indexes. */
+static inline bool same_presence(const sql_effect *ptable, const sql_effect *ordinary)
+{
+    return ptable->rc == SQLITE_CONSTRAINT_PRIMARYKEY && ordinary->rc == SQLITE_ERROR &&
+           strstr(ptable->message, "already has an index on") != NULL &&
+           strstr(ordinary->message, "already exists") != NULL &&
+           ptable->in_transaction == ordinary->in_transaction;
+}
+
 static inline step_outcome compare(step_kind kind, sql_effect *a, sql_effect *b)
 {
+    if (kind == STEP_INDEX && same_presence(a, b)) {
+        return SAME;
+    }
     if (is_missing_table(b)) {
         return same_without_table(kind, a, b) ? SAME : DIFFERENT;
     }
@@ -218,6 +232,67 @@ static inline step_outcome open_cursor(twin_pair *twins, const test_step *step, 
     return DIFFERENT;
 }
 
+/* --- Kept statements --- */
+
+static inline step_outcome run_kept(twin_pair *twins, int number, bool print)
+{
+    sqlite3 *databases[] = {twins->ptable, twins->ordinary};
+    sql_effect effects[2] = {{.rc = SQLITE_DONE}, {.rc = SQLITE_DONE}};
+    if (twins->kept[number][0] == NULL) {
+        return SAME;
+    }
+    for (int i = 0; i < 2; i++) {
+        effects[i].rc = run_prepared(twins->kept[number][i], &effects[i]);
+        if (effects[i].rc != SQLITE_DONE) {
+            take_error(databases[i], &effects[i]);
+        }
+        sqlite3_reset(twins->kept[number][i]);
+        effects[i].in_transaction = !sqlite3_get_autocommit(databases[i]);
+    }
+    step_outcome outcome = is_refused_comparison(&effects[0])
+                               ? SAME
+                               : compare(STEP_UNORDERED, &effects[0], &effects[1]);
+    if (print && outcome != SAME) {
+        printf("# %s\n", sqlite3_sql(twins->kept[number][0]));
+        print_effect("ptable", &effects[0]);
+        print_effect("ordinary table", &effects[1]);
+    }
+    effect_free(&effects[0]);
+    effect_free(&effects[1]);
+    return outcome;
+}
+
+static inline step_outcome keep(twin_pair *twins, const test_step *step, bool print)
+{
+    sqlite3_stmt **kept = twins->kept[step->cursor];
+    const char *ptable = step->statement.sql;
+    const char *ordinary = step->twin.sql;
+    close_kept(twins, step->cursor);
+    if (prepare(twins->ptable, &step->statement, &ptable, &kept[0]) != SQLITE_OK ||
+        prepare(twins->ordinary, &step->twin, &ordinary, &kept[1]) != SQLITE_OK) {
+        close_kept(twins, step->cursor);
+        return SAME_FAILURE;
+    }
+    return run_kept(twins, step->cursor, print);
+}
+
+/* --- Indexes --- */
+
+/* Entries and entities are compared, one by one, once the transaction is over. */
+static inline step_outcome check_indexes(twin_pair *twins, bool print)
+{
+    static const sql_statement check = {
+        .sql = (char *)(uintptr_t) "SELECT pt_check(); SELECT pt_check('" OTHER_STORE "')"};
+    sql_effect effect = run(twins->ptable, &check);
+    bool sound = effect.rc == SQLITE_DONE && effect.row_count == 2 &&
+                 strcmp(effect.rows[0], "'ok'") == 0 && strcmp(effect.rows[1], "'ok'") == 0;
+    if (!sound && print) {
+        print_effect("pt_check", &effect);
+    }
+    effect_free(&effect);
+    return sound ? SAME : DIFFERENT;
+}
+
 /* --- Steps --- */
 
 /* Entities outlive their declarations; dropped tables are made again. */
@@ -229,7 +304,7 @@ static inline void redeclare_ptables(twin_pair *twins)
     must(twins->ordinary, MAKE_ORDINARY);
 }
 
-static inline step_outcome perform(twin_pair *twins, const test_step *step, bool print)
+static inline step_outcome perform_step(twin_pair *twins, const test_step *step, bool print)
 {
     switch (step->kind) {
     case STEP_CURSOR_OPEN:
@@ -239,6 +314,10 @@ static inline step_outcome perform(twin_pair *twins, const test_step *step, bool
     case STEP_CURSOR_CLOSE:
         close_cursor(twins, step->cursor);
         return SAME;
+    case STEP_KEEP:
+        return keep(twins, step, print);
+    case STEP_KEPT:
+        return run_kept(twins, step->cursor, print);
     case STEP_REOPEN:
         close_ptable(twins);
         open_ptable(twins);
@@ -250,6 +329,14 @@ static inline step_outcome perform(twin_pair *twins, const test_step *step, bool
     default:
         return run_both(twins, step, print);
     }
+}
+
+static inline step_outcome perform(twin_pair *twins, const test_step *step, bool print)
+{
+    step_outcome outcome = perform_step(twins, step, print);
+    bool may_change = step->kind >= STEP_CHANGE && step->kind <= STEP_OPERATION;
+    bool checks = twins->host->unique && may_change && sqlite3_get_autocommit(twins->ptable) != 0;
+    return outcome == SAME && checks ? check_indexes(twins, print) : outcome;
 }
 
 #endif

@@ -27,11 +27,14 @@ typedef enum step_kind {
     STEP_CHANGE,       /* a statement that writes: the same changes() */
     STEP_CHANGE_ROWS,  /* the same without changes(), which on virtual tables counts updates of rows
                           that the statement itself has replaced before */
+    STEP_INDEX,        /* makes an index, which both refuse if it is there, or drops one */
     STEP_CONTROL,      /* BEGIN, COMMIT, SAVEPOINT ..., making, dropping, partitions */
     STEP_OPERATION,    /* INSERT with a WriteMode; the twin performs the rows of a query */
     STEP_CURSOR_OPEN,  /* begins to read the ptable and leaves the statement open */
     STEP_CURSOR_READ,  /* a few rows more */
     STEP_CURSOR_CLOSE, /* before its end */
+    STEP_KEEP,         /* a query, whose statement is kept on both sides */
+    STEP_KEPT,         /* runs it again */
     STEP_REOPEN,       /* closes the database file, with all that is open, and opens it again */
     STEP_REDECLARE,    /* drops the ptables and declares them again */
 } step_kind;
@@ -40,8 +43,8 @@ typedef struct test_step {
     step_kind kind;
     sql_statement statement;
     sql_statement twin; /* the same for the ordinary tables */
-    int cursor;
-    int rows; /* to read from the cursor */
+    int cursor;         /* or the number of a kept statement */
+    int rows;           /* to read from the cursor */
 } test_step;
 
 /* Tests cannot go on without memory. */
@@ -86,6 +89,12 @@ static inline void step_print(const test_step *step)
         return;
     case STEP_CURSOR_CLOSE:
         printf("# -- cursor %d: close\n", step->cursor);
+        return;
+    case STEP_KEEP:
+        printf("# -- statement %d is kept:\n", step->cursor);
+        break;
+    case STEP_KEPT:
+        printf("# -- statement %d again\n", step->cursor);
         return;
     case STEP_REOPEN:
         puts("# -- close and open the database");

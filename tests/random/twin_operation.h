@@ -159,19 +159,28 @@ static inline int check_row(const twin_operation *operation, const char *mode, b
     return SQLITE_OK;
 }
 
+#define INTO_TABLE "INTO %s(PartitionKey, RowKey, S, I, D, B, X, V) SELECT * FROM given"
+#define MERGED                                                                                     \
+    "%s AS a SET S = coalesce(g.S, a.S), I = coalesce(g.I, a.I), D = coalesce(g.D, a.D), "         \
+    "B = coalesce(g.B, a.B), X = coalesce(g.X, a.X), V = coalesce(g.V, a.V) FROM given g "         \
+    "WHERE a.PartitionKey = g.PartitionKey AND a.RowKey = g.RowKey"
+
+/* With OR REPLACE the rows that are in conflict go; else the row stays as it was. */
 static inline int write_row(sqlite3 *db, const twin_operation *operation, const char *mode,
                             bool found, sql_effect *effect)
 {
-    const char *sql = "REPLACE INTO %s(PartitionKey, RowKey, S, I, D, B, X, V) SELECT * FROM given";
+    bool replaces = strcmp(operation_text(operation, OPERATION_OR), "OR REPLACE") == 0;
+    const char *sql = replaces ? "DELETE FROM %s WHERE " ITS_KEYS "; INSERT OR REPLACE " INTO_TABLE
+                               : "DELETE FROM %s WHERE " ITS_KEYS "; INSERT " INTO_TABLE;
     if (strcmp(mode, "delete") == 0) {
         sql = "DELETE FROM %s WHERE " ITS_KEYS;
     } else if (strcmp(mode, "merge") == 0 && found) {
-        sql = "UPDATE %s AS a SET S = coalesce(g.S, a.S), I = coalesce(g.I, a.I), "
-              "D = coalesce(g.D, a.D), B = coalesce(g.B, a.B), X = coalesce(g.X, a.X), "
-              "V = coalesce(g.V, a.V) FROM given g "
-              "WHERE a.PartitionKey = g.PartitionKey AND a.RowKey = g.RowKey";
+        sql = replaces ? "UPDATE OR REPLACE " MERGED : "UPDATE " MERGED;
     }
-    return run_for(db, operation, sql, effect);
+    must(db, "SAVEPOINT operation");
+    int rc = run_for(db, operation, sql, effect);
+    must(db, rc == SQLITE_OK ? "RELEASE operation" : "ROLLBACK TO operation; RELEASE operation");
+    return rc;
 }
 
 /* SQLITE_OK, or a code with the effect's message. */

@@ -21,16 +21,18 @@ typedef struct twin_host {
     const char *file; /* in the test's folder; NULL: in memory */
     const char *encoding;
     const char *journal_mode;
+    bool unique; /* with unique indexes: uniqueness.h */
 } twin_host;
 
-enum { CURSORS = 3 };
+enum { CURSORS = 3, KEPT_STATEMENTS = 4 };
 
 typedef struct twin_pair {
     const twin_host *host;
     const char *folder;
     sqlite3 *ptable;
     sqlite3 *ordinary;
-    sqlite3_stmt *cursors[CURSORS]; /* of the ptable's database */
+    sqlite3_stmt *cursors[CURSORS];         /* of the ptable's database */
+    sqlite3_stmt *kept[KEPT_STATEMENTS][2]; /* prepared on both sides */
 } twin_pair;
 
 #define PTABLE_COLUMNS "S String, I Int32, D Double, B Boolean, X Binary, V"
@@ -65,6 +67,17 @@ static const char DECLARE_PTABLES[] =
     "INSERT OR IGNORE INTO pt_indexes(Store, TableName, Columns) VALUES (NULL, 't1', 'V, S'), "
     "(NULL, 't1', 'S'), (NULL, 't1', 'PartitionKey, D'), (NULL, 't2', 'I'), "
     "('" OTHER_STORE "', 't3', 'D, I'), ('" OTHER_STORE "', 't3', 'X');";
+
+/* Instead of those indexes: unique ones, which come and go but for those of t3. */
+static const char DECLARE_UNIQUE_PTABLES[] =
+    "DELETE FROM pt_indexes; DROP TABLE t3; DELETE FROM pt_tables WHERE Store = '" OTHER_STORE "';"
+    "CREATE VIRTUAL TABLE t3 USING ptable(" PTABLE_COLUMNS ", unique(S), index(D, I), sync=off, "
+    "store=" OTHER_STORE ");"
+    "CREATE VIRTUAL TABLE timed USING ptable(V DateTime, S String, table=t1, sync=off);"
+    "INSERT INTO pt_indexes(TableName, Columns, IsUnique) VALUES ('t1', 'S', 1), ('t2', 'I', 1);";
+static const char MAKE_UNIQUE_ORDINARY[] =
+    "CREATE UNIQUE INDEX t3_s ON t3(S); CREATE INDEX t3_di ON t3(D, I);"
+    "CREATE UNIQUE INDEX t1_s ON t1(S); CREATE UNIQUE INDEX t2_i ON t2(I);";
 
 static const char DROP_PTABLES[] =
     "BEGIN; DROP TABLE t1; DROP TABLE t2; DROP TABLE t3; DROP TABLE again;";
@@ -201,6 +214,18 @@ static inline void twins_open(twin_pair *twins, const twin_host *host, const cha
     must(twins->ptable, DECLARE_PTABLES);
     must(twins->ptable, DECLARE_SHARED);
     open_ordinary(twins);
+    if (host->unique) {
+        must(twins->ptable, DECLARE_UNIQUE_PTABLES);
+        must(twins->ordinary, MAKE_UNIQUE_ORDINARY);
+    }
+}
+
+static inline void close_kept(twin_pair *twins, int number)
+{
+    for (int side = 0; side < 2; side++) {
+        sqlite3_finalize(twins->kept[number][side]);
+        twins->kept[number][side] = NULL;
+    }
 }
 
 static inline void close_cursors(twin_pair *twins)
@@ -208,6 +233,9 @@ static inline void close_cursors(twin_pair *twins)
     for (int i = 0; i < CURSORS; i++) {
         sqlite3_finalize(twins->cursors[i]);
         twins->cursors[i] = NULL;
+    }
+    for (int i = 0; i < KEPT_STATEMENTS; i++) {
+        close_kept(twins, i);
     }
 }
 
