@@ -58,6 +58,14 @@ bool pt_remote_operations_find(const pt_remote_operations *list, pt_slice partit
     return false;
 }
 
+bool pt_remote_operations_have(const pt_remote_operations *list, pt_slice partition, pt_slice row,
+                               pt_slice etag)
+{
+    size_t place;
+    return pt_remote_operations_find(list, partition, row, &place) &&
+           (etag.data == NULL || pt_slice_equal(pt_remote_operations_at(list, place).etag, etag));
+}
+
 void pt_remote_operations_remove(pt_remote_operations *list, size_t place)
 {
     list->count--;

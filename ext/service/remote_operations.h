@@ -41,6 +41,10 @@ pt_remote_operation pt_remote_operations_at(const pt_remote_operations *list, si
 bool pt_remote_operations_find(const pt_remote_operations *list, pt_slice partition, pt_slice row,
                                size_t *place);
 
+/* True if there is an operation on an entity, with this ETag if it has data. */
+bool pt_remote_operations_have(const pt_remote_operations *list, pt_slice partition, pt_slice row,
+                               pt_slice etag);
+
 void pt_remote_operations_remove(pt_remote_operations *list, size_t place);
 
 /* Forgets the operations from a place on. */

@@ -165,21 +165,21 @@ int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation 
     return rc;
 }
 
-bool pt_remote_transaction_holds(const pt_remote_table *table, const pt_remote_operation *operation)
+bool pt_remote_transaction_holds(const pt_remote_table *table, const pt_remote_operation *operation,
+                                 pt_slice etag)
 {
     const pt_remote_pending *pending = &table->service->pending;
     const pt_service_config *config = &table->config;
-    size_t place;
     return pt_pending_is_for(pending, config->account, config->base.table) &&
-           pt_remote_operations_find(&pending->operations, operation->partition, operation->row,
-                                     &place);
+           pt_remote_operations_have(&pending->operations, operation->partition, operation->row,
+                                     etag);
 }
 
 int pt_remote_transaction_check_first(const pt_remote_table *table,
                                       const pt_remote_operation *operation, pt_error *error)
 {
     const pt_remote_operations *operations = &table->service->pending.operations;
-    return pt_remote_transaction_holds(table, operation)
+    return pt_remote_transaction_holds(table, operation, (pt_slice){0})
                ? refuse_second_operation(operations, operation, error)
                : SQLITE_OK;
 }

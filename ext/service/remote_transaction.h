@@ -22,9 +22,10 @@ void pt_remote_transaction_stop(pt_remote_table *table, pt_error *error);
 int pt_remote_transaction_add(pt_remote_table *table, const pt_remote_operation *operation,
                               pt_error *error);
 
-/* True if the open transaction has an operation on the operation's entity. */
-bool pt_remote_transaction_holds(const pt_remote_table *table,
-                                 const pt_remote_operation *operation);
+/* True if the open transaction has an operation on the operation's entity, with this ETag if it has
+ * data. */
+bool pt_remote_transaction_holds(const pt_remote_table *table, const pt_remote_operation *operation,
+                                 pt_slice etag);
 
 /* SQLITE_CONSTRAINT_VTAB if the open transaction has an operation on the operation's entity already
  * (InvalidDuplicateRow). */

@@ -157,12 +157,13 @@ static int read_insert_request(remote_write *w, pt_remote_operation *operation)
     return check_etag(w, operation->etag);
 }
 
-/* True if an operation on the entity waits to be done. */
-static bool is_written_already(const remote_write *w, const pt_remote_operation *operation)
+/* True if an operation on the entity waits to be done; of a version of it, if `etag` is given. */
+static bool is_written_already(const remote_write *w, const pt_remote_operation *operation,
+                               pt_slice etag)
 {
     return w->table->split != NULL
-               ? pt_split_holds(w->table->split, operation->partition, operation->row)
-               : pt_remote_transaction_holds(w->table, operation);
+               ? pt_split_holds(w->table->split, operation->partition, operation->row, etag)
+               : pt_remote_transaction_holds(w->table, operation, etag);
 }
 
 /* With OR IGNORE, an entity that is there is an error of its row, which SQLite skips. */
@@ -172,7 +173,7 @@ static int look_for_entity(remote_write *w, const pt_remote_operation *operation
     const pt_page_entity *found = NULL;
     const pt_remote_target target = target_of(w);
     int rc = check_remote_entity(w, operation);
-    bool written = rc == SQLITE_OK && is_written_already(w, operation);
+    bool written = rc == SQLITE_OK && is_written_already(w, operation, (pt_slice){0});
     if (rc == SQLITE_OK && !written) {
         rc = pt_remote_read(&target, operation->partition, operation->row, &page, &found, w->error);
     }
@@ -244,7 +245,7 @@ static int refuse_update_column(remote_write *w, const char *column)
                         "%s cannot be changed, the service sets it; leave it out of SET", column);
 }
 
-/* In UPDATE ... FROM, SQLite passes all columns, with the values that they had. */
+/* In UPDATE ... FROM, SQLite 3.40 passes all columns, with the values that they had. */
 static int check_update_columns(remote_write *w)
 {
     if (sqlite3_value_type(w->tail[PT_REMOTE_WRITE_MODE]) != SQLITE_NULL ||
@@ -453,12 +454,12 @@ static int put_whole_entity(remote_write *w, pt_remote_operation *old, pt_remote
 }
 
 /* True if this statement has updated the entity already: UPDATE ... FROM may find a row several
- * times, and must update it once. The row of an entity that an earlier statement of the transaction
- * has written has no ETag (read_version). */
+ * times, and must update it once. The operation of the first time asks for this version. The row of
+ * an entity that an earlier statement of the transaction has written has no ETag (read_version). */
 static bool is_updated_already(const remote_write *w, const pt_remote_operation *old)
 {
-    return w->all_given && !pt_slice_equal(old->etag, pt_slice_text(ANY_ETAG)) &&
-           is_written_already(w, old);
+    return !pt_slice_equal(old->etag, pt_slice_text(ANY_ETAG)) &&
+           is_written_already(w, old, old->etag);
 }
 
 static int update_remote_row(remote_write *w, sqlite3_value *version)

@@ -184,15 +184,14 @@ static bool takes_operation(const pt_remote_operations *group, const pt_remote_o
            !pt_remote_operations_find(group, operation->partition, operation->row, &place);
 }
 
-bool pt_split_holds(const pt_split *split, pt_slice partition, pt_slice row)
+bool pt_split_holds(const pt_split *split, pt_slice partition, pt_slice row, pt_slice etag)
 {
-    size_t found;
     int place = find_group(split, partition);
     bool held =
-        place >= 0 && pt_remote_operations_find(&split->groups[place], partition, row, &found);
+        place >= 0 && pt_remote_operations_have(&split->groups[place], partition, row, etag);
     for (int i = 0; !held && i < split->under_way; i++) {
         const split_request *request = &split->requests[(split->first + i) % split->capacity];
-        held = pt_remote_operations_find(&request->operations, partition, row, &found);
+        held = pt_remote_operations_have(&request->operations, partition, row, etag);
     }
     return held;
 }

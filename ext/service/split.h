@@ -18,8 +18,8 @@ pt_split *pt_split_new(const pt_remote_target *target, int parallel);
  * pt_delivery_receive, then for any of the operations given so far. */
 int pt_split_add(pt_split *split, const pt_remote_operation *operation, pt_error *error);
 
-/* True if an operation on the entity is not done yet. */
-bool pt_split_holds(const pt_split *split, pt_slice partition, pt_slice row);
+/* True if an operation on the entity, with this ETag if it has data, is not done yet. */
+bool pt_split_holds(const pt_split *split, pt_slice partition, pt_slice row, pt_slice etag);
 
 /* Sends the rest, and waits until all is done. */
 int pt_split_finish(pt_split *split, pt_error *error);

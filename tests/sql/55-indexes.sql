@@ -5,6 +5,8 @@ INSERT INTO Employee(PartitionKey, RowKey, Name, Email, Age, Due) VALUES
   ('Sales', '1', 'Jun', 'jun@contoso.com', 34, '2026-01-01'), ('Sales', '2', 'Kim', 'kim@contoso.com', 28, NULL),
   ('Sales', '3', 'Lee', NULL, 41, '2026-03-01'), ('Ware', '4', 'Max', NULL, 28, '2025-06-01'), ('Ware', '5', 'Nil', 'nil@contoso.com', NULL, NULL);
 SELECT TableName, IndexName, Columns, IsUnique, Entries FROM pt_indexes;
+CREATE TABLE Login(Email TEXT, At TEXT);
+INSERT INTO Login VALUES ('jun@contoso.com', 'Monday'), ('x', 'Tuesday'), (NULL, 'Friday');
 .eqp on
 -- Equality, IN, ranges, prefixes, and order.
 SELECT RowKey FROM Employee WHERE Email = 'kim@contoso.com';
@@ -18,8 +20,6 @@ SELECT RowKey FROM Employee WHERE Age = 28 ORDER BY Name DESC;
 SELECT RowKey FROM Employee WHERE PartitionKey = 'Sales' AND RowKey = '2' AND Age = 28;
 SELECT RowKey FROM Employee WHERE Age IS NULL;
 -- Joins.
-CREATE TABLE Login(Email TEXT, At TEXT);
-INSERT INTO Login VALUES ('jun@contoso.com', 'Monday'), ('x', 'Tuesday'), (NULL, 'Friday');
 SELECT At, RowKey FROM Login JOIN Employee ON Employee.Email = Login.Email;
 SELECT At, RowKey FROM Login LEFT JOIN Employee ON Employee.Email = Login.Email;
 -- A statement that changes what it reads by an index.

@@ -191,11 +191,12 @@ static void a_limit_of_points_asks_for_as_many(void **state)
     expect_sql(sql, "9\n");
     expect_sent(11);
     sqlite3_free(sql);
-    /* SQLite rejects entities: the next ones come in twice as many requests. */
+    /* SQLite rejects entities: the next ones come in twice as many requests. The newest SQLite does
+     * not tell the LIMIT then. */
     expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p' AND RowKey IN (1, 2, 3, 4, 5, "
                "6, 7, 8, 9) AND Age = 4 LIMIT 1",
                "4\n");
-    expect_sent(7);
+    expect_sent(sqlite3_libversion_number() < 3054000 ? 7 : 9);
     close_remote();
 }
 
