@@ -51,6 +51,7 @@ static const scenario scenarios[] = {
     {"large", "large", "wal", "full", 5, false, false, false},
     {"drop", "drop", "wal", "normal", 5, false, false, false},
     {"queue", "queue", "delete", "off", 5, false, false, false},
+    {"indexed", "indexed", "wal", "full", 5, false, false, false},
     {"shrink", "shrink", "wal", "full", 1, false, false, false},
     {"delete", "rows", "delete", "full", 5, true, false, false},
     {"truncate", "drop", "truncate", "full", 5, true, false, false},
@@ -59,8 +60,10 @@ static const scenario scenarios[] = {
     {"wal-queue", "queue", "wal", "normal", 5, true, false, false},
     {"undo", "rows", "delete", "full", 5, true, false, true},
     {"undo-wal", "large", "wal", "full", 5, true, false, true},
+    {"undo-indexed", "indexed", "delete", "full", 5, true, false, true},
     {"create", "rows", "delete", "full", 5, true, true, false},
     {"create-wal", "drop", "wal", "full", 5, true, true, false},
+    {"create-indexed", "indexed", "delete", "full", 5, true, true, false},
 };
 
 enum { SCENARIOS = sizeof scenarios / sizeof scenarios[0] };
@@ -276,6 +279,9 @@ static bool check(sqlite3 *db, bool goes)
         return !goes || ((transact(db, playing->first + 1) == SQLITE_OK ||
                           wrong("making the tables", sqlite3_errmsg(db))) &&
                          goes_on(db));
+    }
+    if (!indexes_are_sound(db)) {
+        return wrong("pt_check", "the store is not sound");
     }
     return is_as_committed(&there) && (!goes || goes_on(db));
 }

@@ -89,6 +89,9 @@ static const char *const io_queries[] = {
     "SELECT v FROM Plain",
     "SELECT length(Body), substr(Body, 1, 9), DequeueCount FROM Q",
     "SELECT TableName, Entities FROM pt_tables",
+    "SELECT TableName, IndexName, IsUnique, Entries FROM pt_indexes",
+    "SELECT s, RowKey FROM T WHERE s >= '' ORDER BY s, RowKey",
+    "SELECT instr(pt_check(), 'index') = 0",
 };
 
 enum { IO_QUERIES = sizeof io_queries / sizeof io_queries[0] };
@@ -235,6 +238,23 @@ static const char *const queues[] = {
     "SELECT count(*) FROM Q",
     NULL};
 
+static const char *const indexes[] = {
+    "INSERT INTO pt_indexes(TableName, Columns, IsUnique) VALUES ('T', 's', 1), ('T', 'i,s', 0)",
+    "INSERT OR REPLACE INTO T VALUES ('new', '1', 'two', 7)",
+    "UPDATE T SET i = i + 1 WHERE i > 2",
+    "SELECT RowKey FROM T WHERE s = 'two'",
+    "BEGIN",
+    "INSERT OR IGNORE INTO T VALUES ('new', '2', 'two', 7), ('new', '3', 'six', 7)",
+    "DELETE FROM pt_indexes WHERE TableName = 'T' AND IndexName = 'i,s'",
+    "INSERT INTO Plain VALUES (4)",
+    "UPDATE T SET RowKey = RowKey || 'x' WHERE s = 'six'",
+    "COMMIT",
+    "DELETE FROM pt_partitions WHERE TableName = 'T' AND PartitionKey = 'a'",
+    "CREATE VIRTUAL TABLE New USING ptable(v Int32, index(v), sync=full)",
+    "INSERT INTO New VALUES ('p', '1', 1)",
+    "DROP TABLE New",
+    NULL};
+
 static const char *const looking_inside[] = {
     "SELECT TableName, Entities FROM pt_tables",
     "SELECT PartitionKey, Entities FROM pt_partitions('T')",
@@ -313,6 +333,7 @@ static const io_script io_scripts[] = {
     {"with the main database", with_the_main_database, FILES},
     {"two stores", two_stores, FILES},
     {"queues", queues, FILES | MEMORY},
+    {"indexes", indexes, JOURNAL | WAL | NORMAL | MEMORY},
     {"looking inside", looking_inside, JOURNAL | WAL},
     {"reading only", reading_only, JOURNAL | WAL},
     {"two connections", two_connections, WAL | NORMAL},
