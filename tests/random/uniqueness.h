@@ -134,6 +134,18 @@ static const sql_rule uniqueness_rules[] = {
          "WHERE {index_join}) FROM n")},
     {"index_ordered",
      FORMS(
+         "SELECT a.S FROM {whole_table} a WHERE a.S {compare} {any} ORDER BY 1 {direction} {limit}",
+         "SELECT a.S FROM {whole_table} a WHERE a.S < 'b' ORDER BY a.S {direction} {limit}",
+         "SELECT a.S, a.PartitionKey FROM {whole_table} a WHERE a.S > '' AND a.S < '1' ORDER BY "
+         "a.S {direction}, a.PartitionKey {direction} {limit}",
+         "SELECT a.I FROM {whole_table} a WHERE a.I {compare} {any} ORDER BY 1 {direction} "
+         "{limit}",
+         "SELECT a.D, a.I FROM {whole_table} a WHERE a.D {compare} {any} ORDER BY 1 {direction}, "
+         "2 {direction} {limit}",
+         "SELECT a.X FROM {whole_table} a WHERE a.X >= x'' ORDER BY a.X {direction} {limit}",
+         "SELECT a.S, typeof(a.V) FROM {whole_table} a WHERE a.V {compare} {any} AND a.S > '' "
+         "ORDER BY 1, 2 {limit}",
+
          "SELECT {keys a}, {index_columns a} FROM {whole_table} a WHERE {by_indexes a} ORDER BY "
          "{indexed a} {direction}, {keys a} {limit}",
          "SELECT {indexed a}, {keys a} FROM {whole_table} a WHERE {by_index a} ORDER BY a.V "

@@ -1,7 +1,8 @@
 /*
  * An appender: a connection that appends numbers to lists and reads them, in transactions of all
  * kinds, and keeps a history of it (history.h). A list is a text, "12,15,", that an entity holds;
- * the lists lie in several partitions of three tables, which are in two stores.
+ * the lists lie in several partitions of three tables, which are in two stores. Each entity also
+ * tells its place, by which an index finds it.
  *
  * After some transactions an appender goes on to the next generation of lists, so that none becomes
  * long; all do at about the same time.
@@ -137,6 +138,14 @@ static inline const char *place_of(int key, char text[80])
     return text;
 }
 
+/* The text of a key's place: a literal. */
+static inline const char *mark_of(int key, char text[80])
+{
+    const slot *at = &slots[key % SLOTS];
+    snprintf(text, 80, "'%d at %d, %d'", key / SLOTS, at->partition, at->row);
+    return text;
+}
+
 /* --- Transactions --- */
 
 static inline void begin_noted(appender *self)
@@ -199,7 +208,13 @@ static inline int read_list(appender *self, int key)
     self->list[0] = 0;
     self->etag[0] = 0;
     begin_statement(self);
-    word(self, "SELECT V, ETag FROM %s WHERE %s", slots[key % SLOTS].table, place_of(key, place));
+    if (throw_dice(self, 2) == 0) {
+        word(self, "SELECT V, ETag FROM %s WHERE Place = %s", slots[key % SLOTS].table,
+             mark_of(key, place));
+    } else {
+        word(self, "SELECT V, ETag FROM %s WHERE %s", slots[key % SLOTS].table,
+             place_of(key, place));
+    }
     int code = judge(self, tell(self, keep_row));
     if (code == SQLITE_OK) {
         note_list(self, key, self->list);
@@ -299,10 +314,11 @@ static inline int try_to_append(appender *self, int key, bool seen, bool *done)
 /* The list was not there a moment ago. */
 static inline int begin_list(appender *self, int key, bool *done)
 {
+    char mark[80];
     self->list[0] = 0;
-    word(self, "INSERT INTO %s(PartitionKey, RowKey, V) VALUES('%05d-%d', '%d', '%d,')",
+    word(self, "INSERT INTO %s(PartitionKey, RowKey, V, Place) VALUES('%05d-%d', '%d', '%d,', %s)",
          slots[key % SLOTS].table, key / SLOTS, slots[key % SLOTS].partition,
-         slots[key % SLOTS].row, next_number(self));
+         slots[key % SLOTS].row, next_number(self), mark_of(key, mark));
     return try_to_append(self, key, true, done);
 }
 
@@ -313,8 +329,9 @@ static inline int append_in_place(appender *self, int key)
     bool done = false;
     const char *table = slots[key % SLOTS].table;
     if (throw_dice(self, 3) > 0) {
-        word(self, "UPDATE %s SET V = V || '%d,' WHERE %s", table, next_number(self),
-             place_of(key, place));
+        bool by_index = throw_dice(self, 2) == 0;
+        word(self, "UPDATE %s SET V = V || '%d,' WHERE %s%s", table, next_number(self),
+             by_index ? "Place = " : "", by_index ? mark_of(key, place) : place_of(key, place));
     } else {
         word(self,
              "INSERT INTO %s(PartitionKey, RowKey, V, WriteMode, IfMatch) SELECT PartitionKey, "
@@ -351,9 +368,10 @@ static inline int append_to_what_was_read(appender *self, int key)
              place_of(key, place));
     } else {
         word(self,
-             "INSERT OR REPLACE INTO %s(PartitionKey, RowKey, V) VALUES('%05d-%d', '%d', '%s%d,')",
+             "INSERT OR REPLACE INTO %s(PartitionKey, RowKey, V, Place) VALUES('%05d-%d', '%d', "
+             "'%s%d,', %s)",
              table, key / SLOTS, slots[key % SLOTS].partition, slots[key % SLOTS].row, self->list,
-             next_number(self));
+             next_number(self), mark_of(key, place));
     }
     return try_to_append(self, key, false, &done);
 }
@@ -460,12 +478,12 @@ static inline void transact(appender *self)
 static inline int declare_lists(sqlite3 *db, const char *folder)
 {
     return code_of(db,
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS t USING ptable(V String, "
-                   "store='%s/one.ptable', sync='off');"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS u USING ptable(V String, "
-                   "store='%s/one.ptable', sync='off');"
-                   "CREATE VIRTUAL TABLE IF NOT EXISTS w USING ptable(V String, "
-                   "store='%s/two.ptable', sync='off')",
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS t USING ptable(V String, Place String, "
+                   "unique(Place), store='%s/one.ptable', sync='off');"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS u USING ptable(V String, Place String, "
+                   "index(Place, V), store='%s/one.ptable', sync='off');"
+                   "CREATE VIRTUAL TABLE IF NOT EXISTS w USING ptable(V String, Place String, "
+                   "index(Place), unique(V), store='%s/two.ptable', sync='off')",
                    folder, folder, folder);
 }
 

@@ -378,6 +378,16 @@ static void expect_serializable(const history *all, const settings *given, censu
     count_history(all, counts);
 }
 
+/* Entries and entities go together in both stores. */
+static void expect_sound_indexes(const char *folder)
+{
+    sqlite3 *db = try_open(":memory:");
+    assert_non_null(db);
+    assert_number(db, 1, "SELECT pt_check('%s/one.ptable') = 'ok'", folder);
+    assert_number(db, 1, "SELECT pt_check('%s/two.ptable') = 'ok'", folder);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
+}
+
 static void one_round(settings *given, census *counts, sums *sum)
 {
     void *folder;
@@ -386,6 +396,7 @@ static void one_round(settings *given, census *counts, sums *sum)
     given->folder = folder;
     make_history(given, &all, sum);
     expect_serializable(&all, given, counts);
+    expect_sound_indexes(given->folder);
     free_history(&all);
     assert_int_equal(remove_folder(&folder), 0);
 }
