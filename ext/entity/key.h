@@ -141,6 +141,15 @@ static inline pt_slice pt_key_start_slice(const pt_key_start *start)
  * memory. */
 void pt_key_begin(pt_buffer *buffer, uint32_t table_id);
 
+/* Sets the buffer to the logical key of a position in the table: its id and an entity key. False
+ * when out of memory. */
+static inline bool pt_key_make(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
+{
+    pt_key_begin(buffer, table_id);
+    pt_buffer_append_slice(buffer, entity_key);
+    return !buffer->failed;
+}
+
 /* Sets the buffer to the position after all keys of a table. Sets buffer->failed when out of
  * memory. */
 void pt_key_begin_after(pt_buffer *buffer, uint32_t table_id);

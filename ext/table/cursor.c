@@ -18,6 +18,7 @@ struct pt_cursor {
     bool selects;  /* rows that are read may not pass conditions or Filter */
     bool is_plain; /* xNext is a step of the scan: no points, no DISTINCT, and all rows pass */
     bool counts;   /* no column of such rows has been read yet, and no write shows */
+    bool indirect; /* counts, or rows may be shown from entries of an index */
     unsigned plan;
     uint32_t table_id;
     pt_ranges ranges;
@@ -125,18 +126,10 @@ int pt_cursor_close(sqlite3_vtab_cursor *base)
 
 /* --- Walking the ranges --- */
 
-/* Makes the logical key of a position in the table: table id and entity key. */
-static bool make_position(pt_buffer *buffer, uint32_t table_id, pt_slice entity_key)
-{
-    pt_key_begin(buffer, table_id);
-    pt_buffer_append_slice(buffer, entity_key);
-    return !buffer->failed;
-}
-
 static bool make_high(pt_cursor *cursor, const pt_interval *range)
 {
     if (range->bounded) {
-        return make_position(&cursor->high, cursor->table_id, range->high);
+        return pt_key_make(&cursor->high, cursor->table_id, range->high);
     }
     pt_key_begin_after(&cursor->high, cursor->table_id);
     return !cursor->high.failed;
@@ -149,7 +142,7 @@ static pt_direction direction_of(const pt_cursor *cursor)
 
 static int seek_range(pt_cursor *cursor, const pt_interval *range, pt_error *error)
 {
-    if (!make_position(&cursor->low, cursor->table_id, range->low) || !make_high(cursor, range)) {
+    if (!pt_key_make(&cursor->low, cursor->table_id, range->low) || !make_high(cursor, range)) {
         return pt_error_nomem(error);
     }
     return pt_scan_seek(&cursor->scan, pt_buffer_slice(&cursor->low),
@@ -260,7 +253,8 @@ static int search_ranges(pt_cursor *cursor, pt_error *error)
 static int take_scan_row(pt_cursor *cursor, pt_error *error)
 {
     pt_row_moved(&cursor->row);
-    bool open_now = cursor->scan.on_pending && (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
+    bool open_now = cursor->scan.on_pending && cursor->scan.record.size != 0 &&
+                    (cursor->plan & PT_PLAN_KEYS_ONLY) == 0;
     return open_now ? pt_row_open(&cursor->row, error) : SQLITE_OK;
 }
 
@@ -379,7 +373,8 @@ static int check_scan_is_allowed(const pt_cursor *cursor, pt_error *error)
     }
     return pt_error_set(error, SQLITE_ERROR,
                         "the statement would scan the whole table, which scan=deny forbids; add a "
-                        "condition on PartitionKey (=, IN, a range or pt_starts_with)");
+                        "condition on PartitionKey (=, IN, a range or pt_starts_with), or one that "
+                        "an index serves");
 }
 
 enum {
@@ -494,6 +489,8 @@ static int begin_index(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
         pt_index_search_begin(&cursor->search, cursor->table, &cursor->scan, &cursor->conditions,
                               argv, cursor->plan, &able, &cursor->sorts, error);
     cursor->plan &= able ? ~0u : ~PT_PLAN_INDEX;
+    cursor->indirect = able && pt_index_search_reads_entries(cursor->search);
+    cursor->judges = cursor->selects = cursor->judges && !cursor->indirect;
     return rc == SQLITE_OK && able ? leave_range(cursor, error) : rc;
 }
 
@@ -612,7 +609,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->row.only_row = cursor->row.key_was_read = false;
     int rc = SQLITE_OK;
     cursor->selects = has_filter(cursor);
-    cursor->judges = cursor->sorts = false;
+    cursor->judges = cursor->sorts = cursor->indirect = false;
     if ((cursor->plan & PT_PLAN_CONDITIONS) != 0) {
         rc = set_conditions(cursor, sentence, &argc, argv, &error);
     }
@@ -624,6 +621,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     }
     bool plain = !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
     cursor->counts = plain && pt_scan_sees_no_writes(&cursor->scan);
+    cursor->indirect = cursor->indirect || cursor->counts;
     cursor->is_plain = plain && !cursor->counts;
     return finish_move(cursor, rc, &error);
 }
@@ -678,12 +676,15 @@ int pt_cursor_eof(sqlite3_vtab_cursor *base)
 
 /* --- xColumn --- */
 
-/* A column is read: from now on each row is moved to. */
-__attribute__((noinline)) static int return_first_column(pt_cursor *cursor,
-                                                         sqlite3_context *context, int column)
+/* The first column is read after rows were counted: from now on each row is moved to. */
+__attribute__((noinline)) static int return_indirect_column(pt_cursor *cursor,
+                                                            sqlite3_context *context, int column)
 {
     pt_error error = PT_ERROR_NONE;
-    cursor->counts = false;
+    if (!cursor->counts) {
+        return pt_index_search_column(cursor->search, &cursor->scan, &cursor->row, context, column);
+    }
+    cursor->counts = cursor->indirect = false;
     cursor->is_plain = true;
     pt_row_moved(&cursor->row);
     return pt_scan_arrive(&cursor->scan, &error) == SQLITE_OK
@@ -694,6 +695,6 @@ __attribute__((noinline)) static int return_first_column(pt_cursor *cursor,
 int pt_cursor_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int column)
 {
     pt_cursor *cursor = table_cursor_of(base);
-    return cursor->counts ? return_first_column(cursor, context, column)
-                          : pt_row_column(&cursor->row, context, column);
+    return cursor->indirect ? return_indirect_column(cursor, context, column)
+                            : pt_row_column(&cursor->row, context, column);
 }

@@ -7,6 +7,7 @@
 #include "entity/damage.h"
 #include "entity/key.h"
 #include "query/value_ranges.h"
+#include "table/entry_row.h"
 #include "transaction/large_value.h"
 #include "value/value.h"
 
@@ -34,6 +35,9 @@ struct pt_index_search {
     pt_buffer key; /* of an entity, and one 00 */
     pt_buffer order;
     pt_buffer large;
+    bool reads_entries; /* rows are shown from entries */
+    bool on_entry;      /* the row is */
+    pt_entry_row entry;
     bool sorted;
     pt_arena row_arena;
     sorted_row *rows;
@@ -83,6 +87,7 @@ void pt_index_search_free(pt_index_search *search)
     pt_buffer_free(&search->key);
     pt_buffer_free(&search->order);
     pt_buffer_free(&search->large);
+    pt_buffer_free(&search->entry.scratch);
     sqlite3_free(search);
 }
 
@@ -256,28 +261,23 @@ static bool gives_order(const pt_index_search *search, const pt_table *table)
 
 /* --- Beginning --- */
 
-static int find_declared(const pt_table *table, pt_slice name)
-{
-    int column = table->config.column_count - 1;
-    while (column >= 0 &&
-           !pt_slice_equal(name, pt_slice_of(table->config.columns[column].name,
-                                             table->config.columns[column].name_size))) {
-        column--;
-    }
-    return column;
-}
-
 /* Sets the columns from their names, as if there were no index: it may be for sorting only. */
 static void take_use(pt_index_search *search, const pt_table *table, const pt_index_use *use)
 {
+    int end = PT_COLUMN_FIRST + table->config.column_count;
     pt_slice names = use->names;
     pt_slice name;
     search->index = (pt_index){.names = use->names};
     while (pt_index_next_name(&names, &name)) {
         pt_index_column *column = &search->index.columns[search->index.count];
+        int shown = pt_entry_row_column_of(table, name);
+        bool property = shown >= PT_COLUMN_FIRST && shown < end;
         column->system = pt_find_system_property(name);
-        search->declared[search->index.count++] = find_declared(table, name);
+        search->entry.columns[search->index.count] = shown;
+        search->declared[search->index.count++] = property ? shown - PT_COLUMN_FIRST : -1;
     }
+    search->entry.count = search->index.count;
+    search->entry.read = use->read;
     search->fixed = use->order ? use->fixed : 0;
 }
 
@@ -352,6 +352,8 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
     search->count = 0;
     search->capacity = 0;
     search->at = 0;
+    search->reads_entries = false;
+    search->on_entry = false;
     search->table_id = table->id.id;
     search->direction = (plan & PT_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
     take_use(search, table, &use);
@@ -371,6 +373,7 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
         return SQLITE_OK;
     }
     *sorts = use.order && (troubled || !gives_order(search, table));
+    search->reads_entries = use.entries && !*sorts && !conditions->terms.never;
     return open_index_entries(search, scan, error);
 }
 
@@ -409,10 +412,16 @@ static int seek_entity(pt_index_search *search, pt_scan *scan, pt_error *error)
     return pt_scan_seek(scan, pt_slice_of(high.data, high.size - 1), high, PT_FORWARD, error);
 }
 
+static int fetch_entity(pt_index_search *search, pt_scan *scan, pt_error *error)
+{
+    int rc = seek_entity(search, scan, error);
+    search->on_entry = false;
+    return rc == SQLITE_OK && !scan->valid ? report_entry(search, error) : rc;
+}
+
 static bool make_entity_point(pt_index_search *search, pt_slice entity_key)
 {
-    pt_key_begin(&search->key, search->table_id);
-    pt_buffer_append_slice(&search->key, entity_key);
+    pt_key_make(&search->key, search->table_id, entity_key);
     pt_buffer_append_byte(&search->key, 0);
     return !search->key.failed;
 }
@@ -420,17 +429,23 @@ static bool make_entity_point(pt_index_search *search, pt_slice entity_key)
 static int take_entry_row(pt_index_search *search, pt_scan *scan, pt_error *error)
 {
     pt_slice key = search->scan.key;
-    pt_slice types;
     pt_slice entry = pt_key_entity(key);
     size_t parts = pt_entry_parts_size(entry, search->index.count);
-    if (parts == 0 || !pt_unseal(key, search->scan.record, &types)) {
+    search->on_entry = false;
+    if (parts == 0 || !pt_unseal(key, search->scan.record, &search->entry.types)) {
         return report_entry(search, error);
     }
     if (!make_entity_point(search, pt_slice_of(entry.data + parts, entry.size - parts))) {
         return pt_error_nomem(error);
     }
-    int rc = seek_entity(search, scan, error);
-    return rc == SQLITE_OK && !scan->valid ? report_entry(search, error) : rc;
+    if (search->reads_entries && pt_entry_row_is_whole(&search->entry)) {
+        search->on_entry = true;
+        search->entry.parts = pt_slice_of(entry.data, parts);
+        search->entry.lasts = !search->scan.on_pending && search->scan.base->key_lasts;
+        pt_scan_show_key(scan, pt_slice_of(search->key.data, search->key.size - 1));
+        return SQLITE_OK;
+    }
+    return fetch_entity(search, scan, error);
 }
 
 static int next_sorted(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error)
@@ -460,6 +475,41 @@ int pt_index_search_next(pt_index_search *search, pt_scan *scan, bool *eof, pt_e
         rc = pt_view_step(scan->view, error);
     }
     return rc == SQLITE_OK && !*eof ? take_entry_row(search, scan, error) : rc;
+}
+
+/* --- Rows from entries --- */
+
+bool pt_index_search_reads_entries(const pt_index_search *search)
+{
+    return search->reads_entries;
+}
+
+/* *shown = false: the row has the column. */
+static int show_from_entry(pt_index_search *search, pt_scan *scan, pt_row *row,
+                           sqlite3_context *context, int column, bool *shown, pt_error *error)
+{
+    int entity_key = PT_COLUMN_FIRST + row->table->config.column_count + PT_TAIL_ENTITY_KEY;
+    if (!pt_entry_row_show(&search->entry, context, column, shown)) {
+        return search->entry.scratch.failed ? pt_error_nomem(error) : report_entry(search, error);
+    }
+    if (*shown || column < PT_COLUMN_FIRST || column >= entity_key) {
+        return SQLITE_OK; /* keys need no entity */
+    }
+    int rc = fetch_entity(search, scan, error);
+    pt_row_moved(row);
+    return rc == SQLITE_OK && scan->on_pending ? pt_row_open(row, error) : rc;
+}
+
+int pt_index_search_column(pt_index_search *search, pt_scan *scan, pt_row *row,
+                           sqlite3_context *context, int column)
+{
+    pt_error error = PT_ERROR_NONE;
+    bool shown = false;
+    if (search->on_entry && !(row->may_change && sqlite3_vtab_nochange(context)) &&
+        show_from_entry(search, scan, row, context, column, &shown, &error) != SQLITE_OK) {
+        return pt_table_fail(row->table, &error);
+    }
+    return shown ? SQLITE_OK : pt_row_column(row, context, column);
 }
 
 /* --- Sorting --- */
@@ -577,12 +627,14 @@ int pt_index_search_sort(pt_index_search *search, pt_row *row, const bool *eof,
 
 /* --- Uses --- */
 
-enum { ORDER_AT, FIXED_AT, NAMES_SIZE_AT, NAMES_AT = NAMES_SIZE_AT + 4 };
+enum { ORDER_AT, FIXED_AT, ENTRIES_AT, READ_AT, NAMES_SIZE_AT, NAMES_AT = NAMES_SIZE_AT + 4 };
 
 void pt_index_use_write(const pt_index_use *use, pt_buffer *text)
 {
     uint8_t head[NAMES_AT];
     head[ORDER_AT] = use->order;
+    head[ENTRIES_AT] = use->entries;
+    head[READ_AT] = (uint8_t)use->read;
     head[FIXED_AT] = (uint8_t)use->fixed;
     pt_put_le32(head + NAMES_SIZE_AT, (uint32_t)use->names.size);
     pt_buffer_append(text, head, sizeof head);
@@ -594,6 +646,8 @@ pt_index_use pt_index_use_read(const char *text)
     const uint8_t *bytes = (const uint8_t *)text;
     return (pt_index_use){.order = bytes[ORDER_AT] != 0,
                           .fixed = bytes[FIXED_AT],
+                          .entries = bytes[ENTRIES_AT] != 0,
+                          .read = bytes[READ_AT],
                           .names =
                               pt_slice_of(bytes + NAMES_AT, pt_get_le32(bytes + NAMES_SIZE_AT))};
 }

@@ -14,6 +14,8 @@ typedef struct pt_index_use {
     pt_slice names; /* of its columns, with a 00 between two */
     bool order;     /* the rows are promised in the index's order */
     unsigned fixed; /* the first columns, which an = fixes and the order leaves out */
+    bool entries;   /* the statement reads nothing but keys and columns of the index */
+    unsigned read;  /* those columns, as bits */
 } pt_index_use;
 
 /* Writes a use, and reads it from the bytes written. Sets text->failed when out of memory. */
@@ -44,8 +46,16 @@ int pt_index_search_begin(pt_index_search **search, pt_table *table, const pt_sc
                           const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,
                           bool *able, bool *sorts, pt_error *error);
 
+/* True if rows may be shown from entries. Then conditions are left to SQLite. */
+bool pt_index_search_reads_entries(const pt_index_search *search);
+
 /* Moves the scan to the next row, or sets *eof. */
 int pt_index_search_next(pt_index_search *search, pt_scan *scan, bool *eof, pt_error *error);
+
+/* xColumn for them. Until a column is read that the entry does not have, the scan shows the key
+ * only. */
+int pt_index_search_column(pt_index_search *search, pt_scan *scan, pt_row *row,
+                           sqlite3_context *context, int column);
 
 /* Moves the row to the next one that passes, or sets the flag that pt_index_search_sort has got. */
 typedef int pt_index_search_step(void *context, pt_error *error);

@@ -3,6 +3,7 @@
 #include "module/constraints.h"
 #include "query/plan.h"
 #include "table/conditions.h"
+#include "table/entry_row.h"
 #include "table/index_search.h"
 #include "table/table.h"
 
@@ -104,6 +105,8 @@ typedef struct index_plan {
     bool order;        /* it gives the order asked for */
     bool descending;
     unsigned fixed; /* the first columns, which an = fixes and the order leaves out */
+    bool entries;   /* the statement reads nothing that is not in the entries */
+    unsigned read;  /* the index's columns that it reads, as bits */
     double cost;
     int64_t rows;
 } index_plan;
@@ -116,6 +119,7 @@ static const double LISTED_VALUES = 10;
 static const double BOUND_LEAVES = 0.02;
 static const double FIXED_LEAVES = 0.001; /* of the rows, each further column that is fixed */
 static const double INDEX_ROW_COST = 8;
+static const double ENTRY_ROW_COST = 2; /* if entities are not looked up */
 static const double INDEX_SEEK_COST = 8;
 static const double SORT_ROW_COST = 3;
 
@@ -132,13 +136,8 @@ typedef struct column_terms {
 /* The number of the declared column of a name; -1: there is none. */
 static int declared_column_of(const pt_table *table, pt_slice name)
 {
-    int column = table->config.column_count - 1;
-    while (column >= 0 &&
-           !pt_slice_equal(name, pt_slice_of(table->config.columns[column].name,
-                                             table->config.columns[column].name_size))) {
-        column--;
-    }
-    return column;
+    int column = pt_entry_row_column_of(table, name) - PT_COLUMN_FIRST;
+    return column >= 0 && column < table->config.column_count ? column : -1;
 }
 
 static column_terms terms_of_column(const pt_table *table, sqlite3_index_info *info, int column)
@@ -178,23 +177,6 @@ static int find_partition_term(const pt_plan_query *query)
 
 /* --- Order --- */
 
-/* The column of the table that an index's column is; -1: it has none. */
-static int shown_column(const pt_table *table, pt_slice name)
-{
-    switch (pt_find_system_property(name)) {
-    case PT_SYSTEM_PARTITION_KEY:
-        return PT_COLUMN_PARTITION_KEY;
-    case PT_SYSTEM_ROW_KEY:
-        return PT_COLUMN_ROW_KEY;
-    case PT_SYSTEM_TIMESTAMP:
-        return PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_TIMESTAMP;
-    default:
-        break;
-    }
-    int column = declared_column_of(table, name);
-    return column >= 0 ? PT_COLUMN_FIRST + column : -1;
-}
-
 /* The columns that order the entries of an index: its own, then PartitionKey and RowKey. */
 static int ordering_columns(const pt_table *table, pt_slice names,
                             int columns[PT_ENTRY_COLUMNS_MAX + 2])
@@ -202,7 +184,7 @@ static int ordering_columns(const pt_table *table, pt_slice names,
     int count = 0;
     pt_slice name;
     while (pt_index_next_name(&names, &name)) {
-        columns[count++] = shown_column(table, name);
+        columns[count++] = pt_entry_row_column_of(table, name);
     }
     columns[count++] = PT_COLUMN_PARTITION_KEY;
     columns[count++] = PT_COLUMN_ROW_KEY;
@@ -268,7 +250,43 @@ static void estimate_index(index_plan *plan, double rows, bool unique)
 {
     rows = unique ? 1 : rows < 1 ? 1 : rows;
     plan->rows = (int64_t)rows;
-    plan->cost = rows * INDEX_ROW_COST + INDEX_SEEK_COST;
+    plan->cost = rows * (plan->entries ? ENTRY_ROW_COST : INDEX_ROW_COST) + INDEX_SEEK_COST;
+}
+
+/* The highest bit of colUsed stands for all columns from its own on. */
+enum { LAST_USED_BIT = 63 };
+
+static uint64_t used_bit(int column)
+{
+    return column >= 0 && column < LAST_USED_BIT ? UINT64_C(1) << column : 0;
+}
+
+/* Binaries are read from entities. */
+static bool tells_column(const pt_table *table, int column)
+{
+    int declared = column - PT_COLUMN_FIRST;
+    return declared < 0 || declared >= table->config.column_count ||
+           table->config.columns[declared].type != PT_BINARY;
+}
+
+/* Finds out if entries have all that the statement reads. Any of the keys may be read. */
+static void find_entry_columns(const pt_table *table, const sqlite3_index_info *info,
+                               index_plan *plan)
+{
+    int entity_key = PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_ENTITY_KEY;
+    uint64_t shown = used_bit(PT_COLUMN_PARTITION_KEY) | used_bit(PT_COLUMN_ROW_KEY);
+    for (int i = 0; i <= table->config.row_id_count; i++) {
+        shown |= used_bit(entity_key + i);
+    }
+    pt_slice names = plan->names;
+    pt_slice name;
+    for (unsigned i = 0; pt_index_next_name(&names, &name); i++) {
+        int column = pt_entry_row_column_of(table, name);
+        uint64_t bit = tells_column(table, column) ? used_bit(column) : 0;
+        shown |= bit;
+        plan->read |= (info->colUsed & bit) != 0 ? 1u << i : 0;
+    }
+    plan->entries = (info->colUsed & ~shown) == 0;
 }
 
 /* Fits the constraints to an index, column by column. */
@@ -317,6 +335,7 @@ static index_plan fit_index(const pt_table *table, sqlite3_index_info *info,
         }
     }
     plan.found = bound_property;
+    find_entry_columns(table, info, &plan);
     all_equal = all_equal && rest.size == 0;
     estimate_index(&plan, rows, unique && all_equal);
     if (plan.found) {
@@ -402,7 +421,7 @@ static char *index_sentence(const pt_table *table, sqlite3_index_info *info,
         sqlite3_str_appendf(text, "%s%.*s", separator, (int)name.size, (const char *)name.data);
         separator = ",";
     }
-    sqlite3_str_appendall(text, ")");
+    sqlite3_str_appendall(text, index->entries ? "), entries only" : ")");
     if (index->order && index->descending) {
         sqlite3_str_appendall(text, ", descending");
     }
@@ -437,8 +456,12 @@ __attribute__((noinline)) static int return_index_plan(const pt_table *table,
     info->estimatedCost = index->cost;
     info->estimatedRows = index->rows;
     pt_buffer use = {0};
-    pt_index_use_write(
-        &(pt_index_use){.names = index->names, .order = index->order, .fixed = index->fixed}, &use);
+    pt_index_use_write(&(pt_index_use){.names = index->names,
+                                       .order = index->order,
+                                       .fixed = index->fixed,
+                                       .entries = index->entries,
+                                       .read = index->read},
+                       &use);
     const pt_indexed_conditions indexed = {.used = index->used, .use = pt_buffer_slice(&use)};
     int rc = use.failed ? SQLITE_NOMEM : pt_conditions_plan(table, info, &indexed);
     pt_buffer_free(&use);

@@ -87,6 +87,16 @@ static inline int pt_scan_step_base(pt_scan *scan, pt_error *error)
 
 int pt_scan_step_beside_writes(pt_scan *scan, pt_error *error);
 
+/* Shows a row that has a key, which is not copied, but no record. Nothing but a new search, the end
+ * or another such row may follow. */
+static inline void pt_scan_show_key(pt_scan *scan, pt_slice key)
+{
+    scan->key = key;
+    scan->record = (pt_slice){0};
+    scan->valid = true;
+    scan->on_pending = true;
+}
+
 /* Moves to the next row in the direction of the scan. Codes as pt_scan_seek. */
 static inline int pt_scan_step(pt_scan *scan, pt_error *error)
 {
