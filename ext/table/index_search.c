@@ -2,6 +2,7 @@
 
 #include <stdlib.h>
 
+#include "base/number.h"
 #include "base/seal.h"
 #include "base/ticks.h"
 #include "entity/damage.h"
@@ -533,6 +534,14 @@ static void append_order(pt_index_search *search, pt_type type, const pt_value *
     }
 }
 
+/* NaN is shown as a text, and stands among the texts. */
+static void name_not_a_number(pt_value *value)
+{
+    if (pt_entry_class_of(value) == PT_ENTRY_TEXT && value->type == PT_DOUBLE) {
+        *value = (pt_value){.type = PT_STRING, .bytes = pt_slice_text(pt_double_name(value->real))};
+    }
+}
+
 static void fold_guid_text(pt_value *value, char text[PT_GUID_TEXT_SIZE + 1])
 {
     if (value->type == PT_STRING && value->bytes.size <= PT_GUID_TEXT_SIZE) {
@@ -572,6 +581,7 @@ static int append_column(pt_index_search *search, pt_row *row, unsigned number, 
             return rc == SQLITE_CORRUPT_VTAB ? pt_report_damage(row->scan->key, error) : rc;
         }
     }
+    name_not_a_number(&value);
     if (type == PT_GUID) {
         fold_guid_text(&value, text);
     }
