@@ -224,20 +224,127 @@ bool pt_double_parse_lossless(pt_slice text, double *real)
     return true;
 }
 
-/* The fewest digits that are read back as the same double, without trailing zeros. */
-static int round_trip_digits(double magnitude, char digits[ROUND_TRIP_SIZE])
+#ifdef __SIZEOF_INT128__
+
+/*
+ * A double is m * 2^e. Times 10^k, so that 17 digits stand before the point, it is exactly
+ * m * 5^k * 2^(e + k): `scaled`, whose last `shift` bits stand after the point.
+ */
+__extension__ typedef unsigned __int128 wide;
+
+typedef struct scaled_double {
+    wide scaled;
+    int shift;
+    uint64_t spacing; /* to the next double, in units of the last bit: 5^k */
+    int exponent;     /* of the first digit */
+} scaled_double;
+
+static const uint64_t first_of_18_digits = UINT64_C(100000000000000000);
+
+static scaled_double scale_double(double magnitude)
 {
+    enum { FRACTION_BITS = 52, BIAS = 1023 };
+    uint64_t bits;
+    memcpy(&bits, &magnitude, sizeof bits);
+    uint64_t first = UINT64_C(1) << FRACTION_BITS;
+    uint64_t m = first | (bits & (first - 1));
+    int power = (int)(bits >> FRACTION_BITS) - BIAS;
+    /* log10(2) is 0.30103. The sum is not negative, so that the division rounds down. */
+    int exponent = (power * 30103 + 600000) / 100000 - 6;
+    int k = ROUND_TRIP_DIGITS - 1 - exponent;
+    scaled_double s = {.spacing = 1, .exponent = exponent};
+    for (int i = 0; i < k; i++) {
+        s.spacing *= 5;
+    }
+    s.scaled = (wide)m * s.spacing;
+    s.shift = FRACTION_BITS - power - k;
+    if (s.scaled >> s.shift >= first_of_18_digits) { /* a power of ten is between 2^power and it */
+        s.exponent++;
+        s.spacing /= 5;
+        s.scaled = (wide)m * s.spacing;
+        s.shift++;
+    }
+    return s;
+}
+
+/* Rounds to multiples of `unit`, a half to the even one, and counts in units. True if that is read
+ * back as the same double. The spacing is odd: no number is in the middle between two doubles. */
+static bool round_to_unit(const scaled_double *s, uint64_t unit, uint64_t *rounded)
+{
+    uint64_t whole = (uint64_t)(s->scaled >> s->shift);
+    uint64_t after_point = (uint64_t)s->scaled & ((UINT64_C(1) << s->shift) - 1);
+    uint64_t rest = (whole % unit << s->shift) | after_point;
+    uint64_t missing = (unit << s->shift) - rest;
+    *rounded = whole / unit;
+    if (rest > missing || (rest == missing && *rounded % 2 != 0)) {
+        *rounded += 1;
+        return 2 * missing < s->spacing;
+    }
+    return 2 * rest < s->spacing;
+}
+
+/*
+ * Quick, since snprintf and strtod take longer than all else that writes a row as text. Returns how
+ * many digits; 0: there is no quick way for this double. Two things need no care with these
+ * doubles: powers of two, after which the spacing changes, have 15 digits at most; and none of the
+ * doubles is rounded up to a power of ten that is read back as it.
+ */
+static int quick_digits(double magnitude, char digits[ROUND_TRIP_SIZE], int *exponent)
+{
+    if (!(magnitude >= 1e-5 && magnitude < 1e15)) { /* the integers have no room for others */
+        return 0;
+    }
+    const scaled_double s = scale_double(magnitude);
     int count = DIGITS_KEPT;
-    int exponent = significant_digits(magnitude, count, digits);
-    while (count < ROUND_TRIP_DIGITS &&
-           nearest_double(digits, count, exponent - (count - 1)) != magnitude) {
-        exponent = significant_digits(magnitude, ++count, digits);
+    uint64_t unit = 100;
+    uint64_t rounded;
+    while (!round_to_unit(&s, unit, &rounded)) { /* 17 digits are always enough */
+        count++;
+        unit /= 10;
+    }
+    *exponent = s.exponent;
+    for (int i = count - 1; i >= 0; i--) {
+        digits[i] = (char)('0' + rounded % 10);
+        rounded /= 10;
+    }
+    return count;
+}
+
+#else
+
+static int quick_digits(double magnitude, char digits[ROUND_TRIP_SIZE], int *exponent)
+{
+    (void)magnitude;
+    (void)digits;
+    (void)exponent;
+    return 0;
+}
+
+#endif
+
+/* The fewest digits that are read back as the same double, without trailing zeros. Returns how
+ * many. */
+static int round_trip_digits(double magnitude, char digits[ROUND_TRIP_SIZE], int *exponent)
+{
+    int count = quick_digits(magnitude, digits, exponent);
+    if (count == 0) {
+        count = DIGITS_KEPT;
+        *exponent = significant_digits(magnitude, count, digits);
+        while (count < ROUND_TRIP_DIGITS &&
+               nearest_double(digits, count, *exponent - (count - 1)) != magnitude) {
+            *exponent = significant_digits(magnitude, ++count, digits);
+        }
     }
     while (count > 1 && digits[count - 1] == '0') {
         count--;
     }
-    digits[count] = 0;
-    return exponent;
+    return count;
+}
+
+static char *put_text(char *at, const char *text, int size)
+{
+    memcpy(at, text, (size_t)size);
+    return at + size;
 }
 
 /* The exponents of numbers that are written without one. */
@@ -246,23 +353,29 @@ enum { POSITIONAL_MIN = -5, POSITIONAL_MAX = 16 };
 void pt_double_format(double real, char text[PT_DOUBLE_TEXT_SIZE])
 {
     static const char zeros[] = "0000000000000000";
-    char digits[ROUND_TRIP_SIZE] = "";
-    int exponent = round_trip_digits(fabs(real), digits);
-    int count = (int)strlen(digits);
+    char digits[ROUND_TRIP_SIZE];
+    int exponent = 0;
+    int count = round_trip_digits(fabs(real), digits, &exponent);
     bool positional = exponent >= POSITIONAL_MIN && exponent <= POSITIONAL_MAX;
     int whole = positional ? exponent + 1 : 1; /* digits before the point */
     char *at = text;
     if (signbit(real)) {
         *at++ = '-';
     }
-    size_t room = (size_t)(text + PT_DOUBLE_TEXT_SIZE - at);
     if (whole <= 0) {
-        at += snprintf(at, room, "0.%.*s%s", -whole, zeros, digits);
+        at = put_text(at, "0.", 2);
+        at = put_text(at, zeros, -whole);
+        at = put_text(at, digits, count);
     } else if (whole < count) {
-        at += snprintf(at, room, "%.*s.%s", whole, digits, digits + whole);
+        at = put_text(at, digits, whole);
+        *at++ = '.';
+        at = put_text(at, digits + whole, count - whole);
     } else {
-        at += snprintf(at, room, "%s%.*s.0", digits, whole - count, zeros);
+        at = put_text(at, digits, count);
+        at = put_text(at, zeros, whole - count);
+        at = put_text(at, ".0", 2);
     }
+    *at = 0;
     if (!positional) {
         snprintf(at, (size_t)(text + PT_DOUBLE_TEXT_SIZE - at), "e%+03d", exponent);
     }

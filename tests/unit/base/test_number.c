@@ -425,6 +425,66 @@ static void random_doubles_survive_to_the_bit(void **state)
     }
 }
 
+/* The significant digits of a text, without leading and trailing zeros and without the point. */
+static void copy_digits(const char *text, char *digits)
+{
+    size_t size = 0;
+    for (; *text != 0 && *text != 'e'; text++) {
+        if (*text >= '0' && *text <= '9' && (size != 0 || *text != '0')) {
+            digits[size++] = *text;
+        }
+    }
+    while (size != 0 && digits[size - 1] == '0') {
+        size--;
+    }
+    digits[size] = 0;
+}
+
+/* The text has the digits of printf: the fewest of 15 to 17 that are read back. */
+static void assert_written_as_printf_does(double real)
+{
+    char text[PT_DOUBLE_TEXT_SIZE];
+    char expected[PT_DOUBLE_TEXT_SIZE];
+    char digits[2][PT_DOUBLE_TEXT_SIZE];
+    int count = 14;
+    do {
+        snprintf(expected, sizeof expected, "%.*e", count++, real);
+    } while (!same_bits(strtod(expected, NULL), real) && count < 17);
+    pt_double_format(real, text);
+    copy_digits(text, digits[0]);
+    copy_digits(expected, digits[1]);
+    assert_string_equal(digits[0], digits[1]);
+    assert_true(same_bits(strtod(text, NULL), real));
+}
+
+static void doubles_have_the_digits_of_printf(void **state)
+{
+    (void)state;
+    for (int power = -40; power < 70; power++) {
+        double real = ldexp(1, power);
+        assert_written_as_printf_does(real);
+        assert_written_as_printf_does(nextafter(real, 0));
+        assert_written_as_printf_does(nextafter(real, DBL_MAX));
+        for (int i = 0; i < 300; i++) { /* any digits, and few */
+            uint64_t bits = random_bits();
+            assert_written_as_printf_does(ldexp((double)(bits | 1), power - 64));
+            assert_written_as_printf_does(ldexp((double)(bits % 4096 + 1), power - 12));
+        }
+    }
+    for (int power = -8; power < 20; power++) {
+        char text[40];
+        snprintf(text, sizeof text, "1e%d", power);
+        double ten = strtod(text, NULL);
+        double below = ten;
+        for (int i = 0; i < 300; i++) {
+            below = nextafter(below, 0);
+            assert_written_as_printf_does(below);
+            assert_written_as_printf_does(ten * (i + 0.5));
+            assert_written_as_printf_does(ten * i / 3);
+        }
+    }
+}
+
 static void decimals_of_15_digits_come_back_as_they_were(void **state)
 {
     (void)state;
@@ -512,6 +572,7 @@ int main(void)
         cmocka_unit_test(written_doubles_lose_nothing),
         cmocka_unit_test(doubles_are_written_short_and_with_a_point),
         cmocka_unit_test(random_doubles_survive_to_the_bit),
+        cmocka_unit_test(doubles_have_the_digits_of_printf),
         cmocka_unit_test(decimals_of_15_digits_come_back_as_they_were),
         cmocka_unit_test_setup_teardown(the_locale_makes_no_difference, make_folder, remove_folder),
         cmocka_unit_test(special_doubles_have_names),
