@@ -65,6 +65,7 @@ typedef struct server {
     faults faults;
     canned canned;
     connection connections[CONNECTIONS_MAX];
+    size_t connections_used; /* the rest was never used */
     int listening;
     pt_buffer log; /* one line a request: method and target */
     const char *log_path;
@@ -229,6 +230,7 @@ static void accept_connection(server *s)
     for (size_t i = 0; fd >= 0 && i < CONNECTIONS_MAX; i++) {
         if (s->connections[i].fd < 0) {
             s->connections[i].fd = fd;
+            s->connections_used = i < s->connections_used ? s->connections_used : i + 1;
             return;
         }
     }
@@ -404,9 +406,10 @@ static bool read_commands(server *s)
 static int wait_time(const server *s)
 {
     int64_t shortest = -1;
-    for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
-        int64_t left = s->connections[i].due - now();
-        if (s->connections[i].fd >= 0 && s->connections[i].due != 0) {
+    for (size_t i = 0; i < s->connections_used; i++) {
+        const connection *c = &s->connections[i];
+        if (c->fd >= 0 && c->due != 0) {
+            int64_t left = c->due - now();
             left = left > 0 ? left : 0;
             shortest = shortest < 0 || left < shortest ? left : shortest;
         }
@@ -418,7 +421,7 @@ static void fill(const server *s, struct pollfd *fds)
 {
     fds[0] = (struct pollfd){.fd = STDIN_FILENO, .events = POLLIN};
     fds[1] = (struct pollfd){.fd = s->listening, .events = POLLIN};
-    for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+    for (size_t i = 0; i < s->connections_used; i++) {
         const connection *c = &s->connections[i];
         short events = c->due != 0 ? POLLRDHUP : c->out.size != 0 ? POLLOUT : POLLIN;
         fds[2 + i] = (struct pollfd){.fd = c->fd, .events = events};
@@ -432,8 +435,9 @@ static void run(server *s)
 {
     struct pollfd fds[2 + CONNECTIONS_MAX];
     for (;;) {
+        size_t used = s->connections_used;
         fill(s, fds);
-        if (poll(fds, 2 + CONNECTIONS_MAX, wait_time(s)) < 0 && errno != EINTR) {
+        if (poll(fds, 2 + used, wait_time(s)) < 0 && errno != EINTR) {
             give_up("poll", strerror(errno));
         }
         if (poll(fds, 1, 0) < 0 && errno != EINTR) {
@@ -445,7 +449,7 @@ static void run(server *s)
         if (fds[1].revents != 0) {
             accept_connection(s);
         }
-        for (size_t i = 0; i < CONNECTIONS_MAX; i++) {
+        for (size_t i = 0; i < used; i++) {
             connection *c = &s->connections[i];
             if (c->fd >= 0 && c->fd == fds[2 + i].fd && (fds[2 + i].revents != 0 || c->due != 0)) {
                 advance(s, c, fds[2 + i].revents);
