@@ -353,7 +353,7 @@ enum { POSITIONAL_MIN = -5, POSITIONAL_MAX = 16 };
 void pt_double_format(double real, char text[PT_DOUBLE_TEXT_SIZE])
 {
     static const char zeros[] = "0000000000000000";
-    char digits[ROUND_TRIP_SIZE];
+    char digits[ROUND_TRIP_SIZE] = "";
     int exponent = 0;
     int count = round_trip_digits(fabs(real), digits, &exponent);
     bool positional = exponent >= POSITIONAL_MIN && exponent <= POSITIONAL_MAX;

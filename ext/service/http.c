@@ -409,7 +409,7 @@ void pt_http_end(pt_http *http, pt_http_call *call)
 static int wait_a_little(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *error)
 {
     int64_t now = microseconds_of_clock();
-    if (now - http->checked >= POLL_MILLISECONDS * 1000) {
+    if (now - http->checked >= POLL_MILLISECONDS * INT64_C(1000)) {
         int rc = pt_interruption_check(db, error);
         if (rc != SQLITE_OK) {
             return rc;
