@@ -78,6 +78,26 @@ bool pt_integer_parse(pt_slice slice, int64_t *integer)
     return true;
 }
 
+size_t pt_integer_format(int64_t integer, char text[PT_INTEGER_TEXT_SIZE])
+{
+    char backwards[PT_INTEGER_TEXT_SIZE];
+    size_t digits = 0;
+    size_t size = 0;
+    uint64_t rest = integer < 0 ? -(uint64_t)integer : (uint64_t)integer;
+    do {
+        backwards[digits++] = (char)('0' + rest % 10);
+        rest /= 10;
+    } while (rest != 0);
+    if (integer < 0) {
+        text[size++] = '-';
+    }
+    while (digits != 0) {
+        text[size++] = backwards[--digits];
+    }
+    text[size] = 0;
+    return size;
+}
+
 static void add_digit(decimal *number, char digit)
 {
     if (number->count == DIGITS_MAX) {

@@ -6,10 +6,13 @@
 
 #include "base/bytes.h"
 
-enum { PT_DOUBLE_TEXT_SIZE = 32 };
+enum { PT_DOUBLE_TEXT_SIZE = 32, PT_INTEGER_TEXT_SIZE = 21 };
 
 /* Reads an optional sign and digits. Returns false for other texts and beyond 64 bits. */
 bool pt_integer_parse(pt_slice text, int64_t *integer);
+
+/* Writes an integer and a NUL. Returns how many characters. */
+size_t pt_integer_format(int64_t integer, char text[PT_INTEGER_TEXT_SIZE]);
 
 /*
  * Reads an optional sign, digits with an optional point before, between or after them, and an

@@ -26,8 +26,13 @@ enum { ENTITY_BASE = 4, PROPERTY_BASE = 8, VARIABLE_BASE = 4, UNIT_BYTES = 2 };
 
 /* Takes the first character off a text, which is not empty; NOT_UTF8 for a byte that is not UTF-8.
  */
-static uint32_t take_character(pt_slice *text)
+static inline uint32_t take_character(pt_slice *text)
 {
+    uint8_t first = text->data[0];
+    if (first < 0x80) { /* nearly all */
+        *text = pt_slice_of(text->data + 1, text->size - 1);
+        return first;
+    }
     size_t size = pt_utf8_size(*text);
     uint32_t character = size != 0 ? pt_utf8_decode(text->data, size) : NOT_UTF8;
     size_t taken = size != 0 ? size : 1;

@@ -46,26 +46,35 @@ static void append_escaped(pt_buffer *json, uint32_t character)
     }
 }
 
+/* The size of the text before the first character that needs an escape. */
+static size_t size_without_escapes(pt_slice text)
+{
+    size_t at = 0;
+    while (at < text.size) {
+        uint8_t c = text.data[at];
+        if (c < 0x20 || c >= 0x7F || c == '"' || c == '\\') {
+            break;
+        }
+        at++;
+    }
+    return at;
+}
+
 /* The emulator damages other characters than those of ASCII in long requests. */
 static void append_ascii_string(pt_buffer *json, pt_slice text)
 {
-    size_t plain = 0; /* start of a run that needs no escapes */
-    size_t at = 0;
     pt_buffer_append_byte(json, '"');
-    while (at < text.size) {
-        uint8_t c = text.data[at];
-        if (c >= 0x20 && c < 0x7F && c != '"' && c != '\\') {
-            at++;
-            continue;
-        }
+    while (text.size != 0) {
         uint32_t character;
-        size_t size = read_character(pt_slice_of(text.data + at, text.size - at), &character);
-        pt_buffer_append(json, text.data + plain, at - plain);
-        append_escaped(json, character);
-        at += size;
-        plain = at;
+        size_t taken = size_without_escapes(text);
+        pt_buffer_append(json, text.data, taken);
+        if (taken < text.size) {
+            text = pt_slice_of(text.data + taken, text.size - taken);
+            taken = read_character(text, &character);
+            append_escaped(json, character);
+        }
+        text = pt_slice_of(text.data + taken, text.size - taken);
     }
-    pt_buffer_append(json, text.data + plain, at - plain);
     pt_buffer_append_byte(json, '"');
 }
 

@@ -2,9 +2,21 @@
 
 #include "base/sqlite.h"
 
+/* True if the entity comes after those of all operations. */
+static bool is_after_all(const pt_remote_operations *list, pt_slice partition, pt_slice row)
+{
+    if (list->count == 0 || list->disordered) {
+        return list->count == 0;
+    }
+    const pt_remote_operation last = pt_remote_operations_at(list, list->count - 1);
+    int order = pt_slice_compare(last.partition, partition);
+    return order < 0 || (order == 0 && pt_slice_compare(last.row, row) < 0);
+}
+
 bool pt_remote_operations_add(pt_remote_operations *list, const pt_remote_operation *operation)
 {
     size_t start = list->texts.size;
+    bool ordered = is_after_all(list, operation->partition, operation->row);
     if (!pt_array_reserve(&list->kept, &list->capacity, list->count + 1, sizeof *list->kept)) {
         return false;
     }
@@ -17,6 +29,7 @@ bool pt_remote_operations_add(pt_remote_operations *list, const pt_remote_operat
         list->texts.size = start;
         return false;
     }
+    list->disordered = !ordered;
     list->kept[list->count++] = (pt_kept_operation){.operation = *operation, .start = start};
     return true;
 }
@@ -48,7 +61,8 @@ pt_remote_operation pt_remote_operations_at(const pt_remote_operations *list, si
 bool pt_remote_operations_find(const pt_remote_operations *list, pt_slice partition, pt_slice row,
                                size_t *place)
 {
-    for (size_t i = 0; i < list->count; i++) {
+    size_t count = is_after_all(list, partition, row) ? 0 : list->count;
+    for (size_t i = 0; i < count; i++) {
         const pt_remote_operation at = pt_remote_operations_at(list, i);
         if (pt_slice_equal(at.row, row) && pt_slice_equal(at.partition, partition)) {
             *place = i;

@@ -27,6 +27,7 @@ typedef struct pt_remote_operations {
     pt_kept_operation *kept;
     size_t count;
     size_t capacity;
+    bool disordered; /* false: by ascending keys, each entity once, as loads mostly write */
     pt_buffer texts;
 } pt_remote_operations;
 

@@ -68,6 +68,8 @@ int pt_remote_table_disconnect(sqlite3_vtab *vtab)
 {
     pt_remote_table *table = pt_remote_table_of(vtab);
     pt_split_free(table->split);
+    pt_bag_free(&table->bag);
+    pt_buffer_free(&table->body);
     pt_service_config_free(&table->config);
     pt_service_release(table->service);
     sqlite3_free(table);

@@ -6,6 +6,7 @@
 #define PT_SERVICE_REMOTE_TABLE_H
 
 #include "base/sqlite.h"
+#include "entity/bag.h"
 #include "service/config.h"
 #include "service/service.h"
 #include "service/split.h"
@@ -16,6 +17,8 @@ typedef struct pt_remote_table {
     pt_service_config config;
     bool other_encoding; /* the database's text is not UTF-8 */
     pt_split *split;     /* of the running statement, or NULL */
+    pt_bag bag;          /* the entity that is being written; the memory is for the next one, too */
+    pt_buffer body;      /* the same as JSON */
     bool joining;        /* xBegin was called, and no xSavepoint or xUpdate since */
 } pt_remote_table;
 

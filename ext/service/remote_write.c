@@ -20,8 +20,7 @@ typedef struct remote_write {
     sqlite3_value **declared; /* values of the declared columns */
     sqlite3_value **tail;     /* by PT_REMOTE_..., then the row ids */
     bool all_given;           /* an UPDATE that does not say which columns SET names */
-    pt_bag bag;
-    pt_buffer body;
+    pt_bag *bag;
     char digits[2][PT_BOUND_INTEGER_SIZE];
     pt_error *error;
 } remote_write;
@@ -57,11 +56,11 @@ static int check_remote_entity(remote_write *w, const pt_remote_operation *opera
     if (rc != SQLITE_OK || operation->mode == PT_WRITE_DELETE) {
         return rc;
     }
-    for (unsigned i = 0; rc == SQLITE_OK && i < w->bag.count; i++) {
-        rc = pt_limits_check_property(&w->bag.fields[i], &bytes, PT_LIMITS_OF_SERVICE, w->error);
+    for (unsigned i = 0; rc == SQLITE_OK && i < w->bag->count; i++) {
+        rc = pt_limits_check_property(&w->bag->fields[i], &bytes, PT_LIMITS_OF_SERVICE, w->error);
     }
     return rc == SQLITE_OK
-               ? pt_limits_check_entity_size(operation->partition, operation->row, w->bag.count,
+               ? pt_limits_check_entity_size(operation->partition, operation->row, w->bag->count,
                                              bytes, PT_LIMITS_OF_SERVICE, w->error)
                : rc;
 }
@@ -74,12 +73,15 @@ static int add_operation(remote_write *w, pt_remote_operation *operation)
         return rc;
     }
     if (operation->mode != PT_WRITE_DELETE) {
-        pt_buffer_clear(&w->body);
-        pt_entity_text_append(&w->body, operation->partition, operation->row, &w->bag);
-        operation->body = pt_buffer_slice(&w->body);
+        pt_buffer *body = &w->table->body;
+        pt_buffer_clear(body);
+        pt_entity_text_append(body, operation->partition, operation->row, w->bag);
+        operation->body = pt_buffer_slice(body);
+        if (body->failed) {
+            return pt_error_nomem(w->error);
+        }
     }
-    return w->body.failed ? pt_error_nomem(w->error)
-                          : pt_remote_transaction_add(w->table, operation, w->error);
+    return pt_remote_transaction_add(w->table, operation, w->error);
 }
 
 /* --- INSERT --- */
@@ -195,10 +197,10 @@ static int insert_remote_row(remote_write *w)
         rc = read_keys(w, &operation);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_bag_from_properties(&w->bag, w->tail[PT_REMOTE_PROPERTIES], w->error);
+        rc = pt_bag_from_properties(w->bag, w->tail[PT_REMOTE_PROPERTIES], w->error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_bag_set_columns(&w->bag, config->columns, config->column_count, w->declared,
+        rc = pt_bag_set_columns(w->bag, config->columns, config->column_count, w->declared,
                                 w->error);
     }
     if (rc == SQLITE_OK && operation.mode == PT_WRITE_INSERT &&
@@ -349,7 +351,7 @@ static int set_changed_columns(remote_write *w, const pt_page *page)
         if (rc != SQLITE_OK) {
             return rc;
         }
-        if (!pt_bag_set(&w->bag, &field)) {
+        if (!pt_bag_set(w->bag, &field)) {
             return pt_error_nomem(w->error);
         }
     }
@@ -360,9 +362,9 @@ static int set_changed_columns(remote_write *w, const pt_page *page)
 static int take_properties(remote_write *w, const pt_page *page)
 {
     const pt_page_entity *entity = &page->entities[0];
-    pt_bag_clear(&w->bag);
+    pt_bag_clear(w->bag);
     for (size_t i = 0; i < entity->count; i++) {
-        if (!pt_bag_append(&w->bag, &page->fields[entity->first + i])) {
+        if (!pt_bag_append(w->bag, &page->fields[entity->first + i])) {
             return pt_error_nomem(w->error);
         }
     }
@@ -374,8 +376,8 @@ static int is_old_properties(remote_write *w, sqlite3_value *given, bool *same)
 {
     pt_buffer text = {0};
     pt_json_begin(&text);
-    for (unsigned i = 0; i < w->bag.count; i++) {
-        pt_json_add(&text, w->bag.fields[i].name, &w->bag.fields[i].value);
+    for (unsigned i = 0; i < w->bag->count; i++) {
+        pt_json_add(&text, w->bag->fields[i].name, &w->bag->fields[i].value);
     }
     pt_json_end(&text);
     *same =
@@ -396,7 +398,7 @@ static int make_whole_entity(remote_write *w, const pt_page *page)
         rc = is_old_properties(w, properties, &same);
     }
     if (rc == SQLITE_OK && !same) {
-        rc = pt_bag_from_properties(&w->bag, properties, w->error);
+        rc = pt_bag_from_properties(w->bag, properties, w->error);
     }
     return rc == SQLITE_OK ? set_changed_columns(w, page) : rc;
 }
@@ -488,8 +490,8 @@ static int update_remote_row(remote_write *w, sqlite3_value *version)
     put.mode = replaced ? PT_WRITE_REPLACE : PT_WRITE_MERGE;
     put.etag = old.etag;
     put.quiet = true;
-    pt_bag_clear(&w->bag);
-    rc = replaced ? pt_bag_from_properties(&w->bag, properties, w->error) : SQLITE_OK;
+    pt_bag_clear(w->bag);
+    rc = replaced ? pt_bag_from_properties(w->bag, properties, w->error) : SQLITE_OK;
     if (rc == SQLITE_OK) {
         rc = set_changed_columns(w, NULL);
     }
@@ -564,10 +566,9 @@ int pt_remote_update(sqlite3_vtab *vtab, int argc, sqlite3_value **argv, sqlite3
 {
     pt_error error = PT_ERROR_NONE;
     remote_write w = {.table = pt_remote_table_of(vtab), .error = &error};
+    w.bag = &w.table->bag;
     w.table->joining = false;
     int rc = write_remote_row(&w, argc, argv, rowid);
-    pt_bag_free(&w.bag);
-    pt_buffer_free(&w.body);
     if (rc == SQLITE_OK) {
         return SQLITE_OK;
     }

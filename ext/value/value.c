@@ -584,9 +584,8 @@ bool pt_value_equals_sql(const pt_value *value, sqlite3_value *sql)
 
 static void append_integer(pt_buffer *buffer, int64_t integer)
 {
-    char text[24];
-    sqlite3_snprintf(sizeof text, text, "%lld", (sqlite3_int64)integer);
-    pt_buffer_append_text(buffer, text);
+    char text[PT_INTEGER_TEXT_SIZE];
+    pt_buffer_append(buffer, text, pt_integer_format(integer, text));
 }
 
 static void append_double(pt_buffer *buffer, double real)

@@ -50,6 +50,29 @@ static void integers_are_read_within_64_bits(void **state)
     }
 }
 
+static void assert_integer_written(int64_t integer)
+{
+    char text[PT_INTEGER_TEXT_SIZE];
+    char expected[PT_INTEGER_TEXT_SIZE];
+    int size = snprintf(expected, sizeof expected, "%lld", (long long)integer);
+    memset(text, 'x', sizeof text);
+    assert_int_equal(pt_integer_format(integer, text), size);
+    assert_string_equal(text, expected);
+}
+
+static void integers_are_written(void **state)
+{
+    (void)state;
+    assert_integer_written(0);
+    assert_integer_written(INT64_MIN);
+    assert_integer_written(INT64_MAX);
+    for (int shift = 0; shift < 64; shift++) {
+        for (int i = 0; i < 20; i++) {
+            assert_integer_written((int64_t)random_bits() >> shift);
+        }
+    }
+}
+
 static void other_texts_are_no_integers(void **state)
 {
     (void)state;
@@ -562,6 +585,7 @@ int main(void)
 {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(integers_are_read_within_64_bits),
+        cmocka_unit_test(integers_are_written),
         cmocka_unit_test(other_texts_are_no_integers),
         cmocka_unit_test(hard_decimals_round_to_the_nearest_double),
         cmocka_unit_test(other_texts_are_no_doubles),
