@@ -504,6 +504,31 @@ static void a_partition_may_be_sent_in_any_order(void **state)
     close_remote();
 }
 
+/* A batch has each entity once, in whatever order the rows come. */
+static void an_entity_written_twice_is_in_two_batches(void **state)
+{
+    (void)state;
+    static const char *const rows[] = {
+        "('p', '1'), ('p', '2'), ('p', '2')",
+        "('p', '1'), ('p', '3'), ('p', '2'), ('p', '3')",
+        "('p', '2'), ('p', '1'), ('p', '2')",
+        "('p', '1'), ('p', '2'), ('p', '3'), ('p', '1')",
+    };
+    open_remote(answer_all);
+    expect_sql(LOADED "1)", "");
+    for (size_t i = 0; i < COUNT(rows); i++) {
+        char *sql = sqlite3_mprintf("INSERT OR REPLACE INTO Loaded(PartitionKey, RowKey) VALUES %s",
+                                    rows[i]);
+        expect_sql(sql, "");
+        sqlite3_free(sql);
+        assert_int_equal(canned_take_requests(), 2);
+    }
+    expect_sql("INSERT INTO Loaded(PartitionKey, RowKey) VALUES ('p', '1'), ('p', '3'), ('p', '2')",
+               "");
+    assert_int_equal(canned_take_requests(), 1);
+    close_remote();
+}
+
 /* The entity is not there when it is looked for, and there when it is written. */
 static char *answer_too_late(const char *request, int number)
 {
@@ -643,6 +668,7 @@ int main(void)
         cmocka_unit_test(a_refused_commit_ends_the_transaction),
         cmocka_unit_test(deletes_are_done_if_all_entities_are_gone),
         cmocka_unit_test(a_partition_may_be_sent_in_any_order),
+        cmocka_unit_test(an_entity_written_twice_is_in_two_batches),
         cmocka_unit_test(an_ignored_row_does_not_hide_another_error),
         cmocka_unit_test(a_failed_statement_sends_nothing_more),
         cmocka_unit_test(writes_may_run_out_of_memory),
