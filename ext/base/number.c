@@ -263,12 +263,12 @@ static const uint64_t first_of_18_digits = UINT64_C(100000000000000000);
 
 static scaled_double scale_double(double magnitude)
 {
-    enum { FRACTION_BITS = 52, BIAS = 1023 };
+    enum { MANTISSA_BITS = 52, EXPONENT_BIAS = 1023 };
     uint64_t bits;
     memcpy(&bits, &magnitude, sizeof bits);
-    uint64_t first = UINT64_C(1) << FRACTION_BITS;
+    uint64_t first = UINT64_C(1) << MANTISSA_BITS;
     uint64_t m = first | (bits & (first - 1));
-    int power = (int)(bits >> FRACTION_BITS) - BIAS;
+    int power = (int)(bits >> MANTISSA_BITS) - EXPONENT_BIAS;
     /* log10(2) is 0.30103. The sum is not negative, so that the division rounds down. */
     int exponent = (power * 30103 + 600000) / 100000 - 6;
     int k = ROUND_TRIP_DIGITS - 1 - exponent;
@@ -277,7 +277,7 @@ static scaled_double scale_double(double magnitude)
         s.spacing *= 5;
     }
     s.scaled = (wide)m * s.spacing;
-    s.shift = FRACTION_BITS - power - k;
+    s.shift = MANTISSA_BITS - power - k;
     if (s.scaled >> s.shift >= first_of_18_digits) { /* a power of ten is between 2^power and it */
         s.exponent++;
         s.spacing /= 5;

@@ -95,11 +95,11 @@ static int send_attempt(pt_call *call, pt_error *error)
         "x-ms-version: 2019-02-02",
         "DataServiceVersion: 3.0",
         "Accept: application/json;odata=minimalmetadata",
-        "Expect:",
         with_header ? (const char *)call->authorization.data : "Authorization:",
+        with_body ? type : call->if_match, /* the last one without a body */
+        "Expect:",
         "Prefer: return-no-content",
-        with_body ? type : call->if_match,
-        with_body ? call->if_match : NULL,
+        call->if_match,
         NULL,
     };
     const pt_http_request request = {.method = call->method,
@@ -208,6 +208,17 @@ static int receive_attempt(pt_call *call, pt_http_reply **reply, pt_error *error
     return SQLITE_OK;
 }
 
+static void note_date(const pt_call *call, const pt_http_reply *reply)
+{
+    pt_slice text;
+    int64_t date;
+    if (reply->outcome == PT_HTTP_REPLIED && pt_http_header(reply, "Date", &text) &&
+        pt_service_is_new_date(call->service, call->subject.account, text) &&
+        pt_reply_date(reply, &date)) {
+        pt_service_note_date(call->service, call->subject.account, date);
+    }
+}
+
 int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
 {
     pt_service *service = call->service;
@@ -220,9 +231,8 @@ int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
         }
     }
     service->counts.seconds += seconds_of_clock() - begun;
-    int64_t date;
-    if (rc == SQLITE_OK && (*reply)->outcome == PT_HTTP_REPLIED && pt_reply_date(*reply, &date)) {
-        pt_service_note_date(service, call->subject.account, date);
+    if (rc == SQLITE_OK) {
+        note_date(call, *reply);
     }
     if (rc == SQLITE_OK) {
         service->counts.bytes_received += (int64_t)(*reply)->body.size;

@@ -91,6 +91,7 @@ int pt_service_name_account(pt_service *service, const char *name, pt_account *a
         pt_account_free(&service->accounts[place].account);
         service->accounts[place].account = *account;
         service->accounts[place].last_date = 0;
+        service->accounts[place].last_date_text[0] = 0;
         *account = (pt_account){0};
         return SQLITE_OK;
     }
@@ -120,6 +121,21 @@ int pt_service_find_account(const pt_service *service, const char *name, const p
     }
     *account = &service->accounts[place].account;
     return SQLITE_OK;
+}
+
+bool pt_service_is_new_date(pt_service *service, const char *name, pt_slice date)
+{
+    size_t place;
+    if (date.size >= PT_DATE_TEXT_SIZE || !locate_account(service, name, &place)) {
+        return true;
+    }
+    char *last = service->accounts[place].last_date_text;
+    if (pt_slice_equal(date, pt_slice_text(last))) {
+        return false;
+    }
+    memcpy(last, date.data, date.size);
+    last[date.size] = 0;
+    return true;
 }
 
 void pt_service_note_date(pt_service *service, const char *name, int64_t seconds)

@@ -10,10 +10,13 @@
 #include "service/http.h"
 #include "service/remote_operations.h"
 
+enum { PT_DATE_TEXT_SIZE = 32 };
+
 typedef struct pt_named_account {
     char *name; /* in SQL; any case finds it */
     pt_account account;
     int64_t last_date; /* the header Date of its last reply, in seconds since 1970; 0: none */
+    char last_date_text[PT_DATE_TEXT_SIZE]; /* the same as it came */
 } pt_named_account;
 
 typedef struct pt_service_counts {
@@ -84,6 +87,10 @@ int pt_service_name_account(pt_service *service, const char *name, pt_account *a
 /* SQLITE_ERROR if no account has this name. It is valid until another one is named. */
 int pt_service_find_account(const pt_service *service, const char *name, const pt_account **account,
                             pt_error *error);
+
+/* True if a header Date is another one than that of the account's last reply. Remembers its text:
+ * many replies come in one second, and reading a date takes long. */
+bool pt_service_is_new_date(pt_service *service, const char *name, pt_slice date);
 
 /* The header Date of the account's last reply, in seconds since 1970; 0: there was none yet. */
 void pt_service_note_date(pt_service *service, const char *name, int64_t seconds);
