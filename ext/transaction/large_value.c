@@ -113,7 +113,7 @@ static int find_pending(pt_view *view, pt_slice key, bool *found, pt_slice *reco
         return pt_error_nomem(error);
     }
     while (pending != NULL && pending->operation == PT_DELETE) {
-        pending = pending->older;
+        pending = pt_memtable_older(view->memtable, pending);
     }
     if (pending != NULL) {
         *found = true;

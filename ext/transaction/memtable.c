@@ -6,7 +6,25 @@
 #include "transaction/key_sort.h"
 #include "transaction/memtable_index.h"
 
-enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14 };
+enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14, LANES_KEPT = 16 };
+
+/*
+ * The operations on the keys of one table. A load that writes several tables in turn, as an index
+ * makes it, thus has all of them in order. The entries of a lane are linked by their positions in
+ * the log.
+ */
+typedef struct pt_lane {
+    uint32_t table_id;
+    uint32_t last;      /* the position of its last entry, plus 1; 0: it has none */
+    uint32_t count;     /* of entries */
+    bool ascending;     /* keys came in ascending order, each once */
+    bool beyond_stored; /* keys are not stored either if they are greater than the last one here;
+                           only if ascending */
+    bool hashed;        /* `hash` has been built and is kept up to date */
+    bool treed;         /* so has `tree` */
+    pt_hash_index hash;
+    pt_tree_index tree;
+} pt_lane;
 
 struct pt_memtable {
     pt_arena arena;
@@ -16,24 +34,18 @@ struct pt_memtable {
     size_t log_capacity;
     size_t protected_length;
     uint64_t version;
-    uint32_t lowest_table; /* of all keys in the log, discarded ones too */
-    uint32_t highest_table;
-    uint32_t beyond_table; /* if beyond_stored */
-    bool beyond_stored;    /* keys of that table are not stored either if they are greater than the
-                              last one here; only if ascending */
-    bool ascending;        /* keys came in ascending order, each once: the log is in key order */
+    pt_lane *lanes; /* by table id, which is key order; some may be empty */
+    size_t lane_count;
+    size_t lane_capacity;
+    pt_lane *recent; /* the lane found or added last; NULL: none */
     bool pinned;
-    bool hashed; /* `hash` has been built and is kept up to date */
-    bool treed;  /* so has `tree` */
-    pt_hash_index hash;
-    pt_tree_index tree;
 };
 
 pt_memtable *pt_memtable_new(void)
 {
     pt_memtable *memtable = sqlite3_malloc64(sizeof *memtable);
     if (memtable != NULL) {
-        *memtable = (pt_memtable){.ascending = true};
+        *memtable = (pt_memtable){.length = 0};
     }
     return memtable;
 }
@@ -44,20 +56,25 @@ void pt_memtable_swap_beside(pt_memtable *memtable, const char *path)
     memtable->arena.swap = &memtable->swap;
 }
 
-static void drop_hash(pt_memtable *memtable)
+static void drop_hash(pt_lane *lane)
 {
-    if (memtable->hashed) {
-        pt_hash_index_free(&memtable->hash);
-        memtable->hashed = false;
+    if (lane->hashed) {
+        pt_hash_index_free(&lane->hash);
+        lane->hashed = false;
     }
 }
 
-static void drop_tree(pt_memtable *memtable)
+/* Frees the indexes of all lanes, which then must not be used any more. */
+static void drop_lanes(pt_memtable *memtable)
 {
-    if (memtable->treed) {
-        pt_tree_index_free(&memtable->tree);
-        memtable->treed = false;
+    for (size_t i = 0; i < memtable->lane_count; i++) {
+        drop_hash(&memtable->lanes[i]);
+        if (memtable->lanes[i].treed) {
+            pt_tree_index_free(&memtable->lanes[i].tree);
+        }
     }
+    memtable->lane_count = 0;
+    memtable->recent = NULL;
 }
 
 void pt_memtable_free(pt_memtable *memtable)
@@ -65,22 +82,22 @@ void pt_memtable_free(pt_memtable *memtable)
     if (memtable == NULL) {
         return;
     }
-    drop_hash(memtable);
-    drop_tree(memtable);
+    drop_lanes(memtable);
     pt_arena_free(&memtable->arena);
     pt_swap_close(&memtable->swap);
     sqlite3_free(memtable->log);
+    sqlite3_free(memtable->lanes);
     sqlite3_free(memtable);
 }
 
 void pt_memtable_reset(pt_memtable *memtable)
 {
-    drop_hash(memtable);
-    drop_tree(memtable);
+    drop_lanes(memtable);
     pt_memtable empty = {.arena = memtable->arena,
                          .log = memtable->log,
                          .log_capacity = memtable->log_capacity,
-                         .ascending = true};
+                         .lanes = memtable->lanes,
+                         .lane_capacity = memtable->lane_capacity};
     pt_arena_clear(&empty.arena);
     if (empty.arena.total > ARENA_KEPT) {
         pt_arena_free(&empty.arena);
@@ -91,6 +108,11 @@ void pt_memtable_reset(pt_memtable *memtable)
         sqlite3_free(empty.log);
         empty.log = NULL;
         empty.log_capacity = 0;
+    }
+    if (empty.lane_capacity > LANES_KEPT) {
+        sqlite3_free(empty.lanes);
+        empty.lanes = NULL;
+        empty.lane_capacity = 0;
     }
     *memtable = empty;
 }
@@ -110,22 +132,83 @@ const pt_pending *pt_memtable_entry(const pt_memtable *memtable, size_t position
     return memtable->log[position];
 }
 
-bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id)
+/* --- Lanes --- */
+
+/* The place of a table's lane, or where it belongs. */
+static size_t place_of_lane(const pt_memtable *memtable, uint32_t table_id)
 {
-    return memtable->length != 0 && table_id >= memtable->lowest_table &&
-           table_id <= memtable->highest_table;
+    size_t low = 0;
+    size_t high = memtable->lane_count;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (memtable->lanes[middle].table_id < table_id) {
+            low = middle + 1;
+        } else {
+            high = middle;
+        }
+    }
+    return low;
 }
 
-/* Discarding does not narrow the range: that would cost a walk over the log. */
-static void note_table(pt_memtable *memtable, uint32_t table_id)
+/* noinline, so that find_lane is short where the lane is the last one found. */
+__attribute__((noinline)) static pt_lane *search_lane(pt_memtable *memtable, uint32_t table_id)
 {
-    bool first = memtable->length == 0;
-    if (first || table_id < memtable->lowest_table) {
-        memtable->lowest_table = table_id;
+    size_t at = place_of_lane(memtable, table_id);
+    if (at == memtable->lane_count || memtable->lanes[at].table_id != table_id) {
+        return NULL;
     }
-    if (first || table_id > memtable->highest_table) {
-        memtable->highest_table = table_id;
+    memtable->recent = &memtable->lanes[at];
+    return memtable->recent;
+}
+
+/* NULL if the table has none. */
+static inline pt_lane *find_lane(pt_memtable *memtable, uint32_t table_id)
+{
+    pt_lane *recent = memtable->recent;
+    return recent != NULL && recent->table_id == table_id ? recent
+                                                          : search_lane(memtable, table_id);
+}
+
+/* NULL when out of memory. */
+static pt_lane *add_lane(pt_memtable *memtable, uint32_t table_id)
+{
+    if (!pt_array_reserve(&memtable->lanes, &memtable->lane_capacity, memtable->lane_count + 1,
+                          sizeof *memtable->lanes)) {
+        return NULL;
     }
+    size_t at = place_of_lane(memtable, table_id);
+    pt_lane *added = &memtable->lanes[at];
+    memmove(added + 1, added, (memtable->lane_count - at) * sizeof *added);
+    memtable->lane_count++;
+    memtable->recent = added;
+    *added = (pt_lane){.table_id = table_id, .ascending = true};
+    return added;
+}
+
+/* The entry that a link of a lane leads to, or NULL. */
+static pt_pending *entry_before(const pt_memtable *memtable, uint32_t link)
+{
+    return link != 0 ? memtable->log[link - 1] : NULL;
+}
+
+bool pt_memtable_may_hold(pt_memtable *memtable, uint32_t table_id)
+{
+    /* Asked of large values, which most transactions have none of: their id is the greatest. */
+    size_t count = memtable->lane_count;
+    if (memtable->length == 0 || memtable->lanes[count - 1].table_id < table_id) {
+        return false;
+    }
+    const pt_lane *lane = find_lane(memtable, table_id);
+    return lane != NULL && lane->count != 0;
+}
+
+uint32_t pt_memtable_next_table(const pt_memtable *memtable, uint32_t table_id)
+{
+    size_t at = place_of_lane(memtable, table_id);
+    while (at < memtable->lane_count && memtable->lanes[at].count == 0) {
+        at++;
+    }
+    return at < memtable->lane_count ? memtable->lanes[at].table_id : UINT32_MAX;
 }
 
 void pt_memtable_protect(pt_memtable *memtable, size_t length)
@@ -138,83 +221,91 @@ void pt_memtable_pin(pt_memtable *memtable)
     memtable->pinned = true;
 }
 
-/* True if the log is in ascending order and the key is greater than all in it: then the key is not
+/* True if the lane is in ascending order and the key is greater than all in it: then the key is not
  * pending, and no index is needed. */
-static bool is_beyond_all(const pt_memtable *memtable, pt_slice key)
+static inline bool is_beyond_all(const pt_memtable *memtable, const pt_lane *lane, pt_slice key)
 {
-    return memtable->ascending &&
-           (memtable->length == 0 ||
-            pt_slice_compare(pt_pending_key(memtable->log[memtable->length - 1]), key) < 0);
+    return lane->ascending &&
+           (lane->last == 0 ||
+            pt_slice_compare(pt_pending_key(memtable->log[lane->last - 1]), key) < 0);
 }
 
-bool pt_memtable_is_beyond_stored(const pt_memtable *memtable, pt_slice key)
+bool pt_memtable_is_beyond_stored(pt_memtable *memtable, pt_slice key)
 {
-    return memtable->beyond_stored && pt_key_table(key) == memtable->beyond_table &&
-           is_beyond_all(memtable, key);
+    const pt_lane *lane = find_lane(memtable, pt_key_table(key));
+    return lane != NULL && lane->beyond_stored && is_beyond_all(memtable, lane, key);
 }
 
 void pt_memtable_note_last_stored(pt_memtable *memtable, uint32_t table_id, pt_slice last_stored)
 {
-    if (!memtable->ascending || memtable->length == 0) {
-        return;
-    }
-    pt_slice last = pt_pending_key(memtable->log[memtable->length - 1]);
-    if (pt_key_table(last) == table_id && pt_slice_compare(last, last_stored) > 0) {
-        memtable->beyond_table = table_id;
-        memtable->beyond_stored = true;
+    pt_lane *lane = find_lane(memtable, table_id);
+    if (lane != NULL && lane->ascending && lane->last != 0) {
+        pt_slice last = pt_pending_key(memtable->log[lane->last - 1]);
+        lane->beyond_stored = pt_slice_compare(last, last_stored) > 0;
     }
 }
 
-static int build_hash(pt_memtable *memtable)
+static int build_hash(const pt_memtable *memtable, pt_lane *lane)
 {
-    if (!pt_hash_index_reserve(&memtable->hash, memtable->length)) {
+    if (!pt_hash_index_reserve(&lane->hash, lane->count)) {
         return SQLITE_NOMEM;
     }
-    for (size_t i = 0; i < memtable->length; i++) {
-        const pt_pending *pending = memtable->log[i];
+    const pt_pending *pending = entry_before(memtable, lane->last);
+    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
         if (pending->newest) {
-            pt_hash_index_set(&memtable->hash, memtable->log, pending,
+            pt_hash_index_set(&lane->hash, memtable->log, pending,
                               pt_hash_index_hash(pt_pending_key(pending)));
         }
     }
-    memtable->hashed = true;
+    lane->hashed = true;
     return SQLITE_OK;
 }
 
-static int build_tree(pt_memtable *memtable)
+static int build_tree(const pt_memtable *memtable, pt_lane *lane)
 {
-    for (size_t i = 0; i < memtable->length; i++) {
-        if (!memtable->log[i]->newest) {
+    pt_pending *pending = entry_before(memtable, lane->last);
+    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
+        if (!pending->newest) {
             continue;
         }
-        if (!pt_tree_index_reserve(&memtable->tree)) {
-            pt_tree_index_free(&memtable->tree);
+        if (!pt_tree_index_reserve(&lane->tree)) {
+            pt_tree_index_free(&lane->tree);
             return SQLITE_NOMEM;
         }
-        pt_tree_index_set(&memtable->tree, memtable->log[i]);
+        pt_tree_index_set(&lane->tree, pending);
     }
-    memtable->treed = true;
+    lane->treed = true;
     return SQLITE_OK;
 }
 
 /* The newest operation on a key that is not beyond all. SQLITE_NOMEM is possible only while there
  * is no index yet. */
-static int find_hashed(pt_memtable *memtable, pt_slice key, uint32_t hash, pt_pending **pending)
+static int find_hashed(const pt_memtable *memtable, pt_lane *lane, pt_slice key, uint32_t hash,
+                       pt_pending **pending)
 {
-    if (!memtable->hashed && build_hash(memtable) != SQLITE_OK) {
+    if (!lane->hashed && build_hash(memtable, lane) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
-    *pending = pt_hash_index_find(&memtable->hash, memtable->log, key, hash);
+    *pending = pt_hash_index_find(&lane->hash, memtable->log, key, hash);
     return SQLITE_OK;
 }
 
 int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending)
 {
+    pt_lane *lane = memtable->length != 0 ? find_lane(memtable, pt_key_table(key)) : NULL;
     *pending = NULL;
-    if (memtable->length == 0 || is_beyond_all(memtable, key)) {
+    if (lane == NULL || lane->last == 0) {
         return SQLITE_OK;
     }
-    return find_hashed(memtable, key, pt_hash_index_hash(key), pending);
+    if (lane->ascending) {
+        pt_pending *last = memtable->log[lane->last - 1];
+        int order = pt_slice_compare(pt_pending_key(last), key);
+        *pending = order == 0 ? last : NULL;
+        if (order <= 0) {
+            return SQLITE_OK;
+        }
+    }
+    return find_hashed(memtable, lane, key, pt_hash_index_hash(key), pending);
 }
 
 static bool reserve_log(pt_memtable *memtable)
@@ -243,13 +334,12 @@ static bool is_unprotected(const pt_memtable *memtable, const pt_pending *pendin
     return pending->position >= memtable->protected_length;
 }
 
-static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t hash,
+static pt_pending *append_entry(pt_memtable *memtable, pt_lane *lane, pt_slice key, uint32_t hash,
                                 size_t record_size)
 {
     /* Reserve everywhere first: from here on nothing can fail, so log and indexes stay in step. */
-    if (!reserve_log(memtable) ||
-        (memtable->hashed && !pt_hash_index_reserve(&memtable->hash, 1)) ||
-        (memtable->treed && !pt_tree_index_reserve(&memtable->tree))) {
+    if (!reserve_log(memtable) || (lane->hashed && !pt_hash_index_reserve(&lane->hash, 1)) ||
+        (lane->treed && !pt_tree_index_reserve(&lane->tree))) {
         return NULL;
     }
     pt_pending *pending =
@@ -258,18 +348,19 @@ static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t ha
         return NULL;
     }
     *pending = (pt_pending){.position = (uint32_t)memtable->length,
+                            .before = lane->last,
                             .record_capacity = (uint32_t)record_size,
                             .key_size = (uint16_t)key.size,
                             .newest = true};
     memcpy(pending->bytes, key.data, key.size);
-    /* Before the entry is counted: with an empty log, note_table forgets discarded tables. */
-    note_table(memtable, pt_key_table(key));
     memtable->log[memtable->length++] = pending;
-    if (memtable->hashed) {
-        pt_hash_index_set(&memtable->hash, memtable->log, pending, hash);
+    lane->last = (uint32_t)memtable->length;
+    lane->count++;
+    if (lane->hashed) {
+        pt_hash_index_set(&lane->hash, memtable->log, pending, hash);
     }
-    if (memtable->treed) {
-        pt_tree_index_set(&memtable->tree, pending);
+    if (lane->treed) {
+        pt_tree_index_set(&lane->tree, pending);
     }
     return pending;
 }
@@ -277,24 +368,32 @@ static pt_pending *append_entry(pt_memtable *memtable, pt_slice key, uint32_t ha
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size)
 {
-    bool beyond_all = is_beyond_all(memtable, key);
-    uint32_t hash = beyond_all && !memtable->hashed ? 0 : pt_hash_index_hash(key);
+    if (record_size > UINT32_MAX || key.size > UINT16_MAX) {
+        return NULL;
+    }
+    uint32_t table_id = pt_key_table(key);
+    pt_lane *lane = find_lane(memtable, table_id);
+    lane = lane != NULL ? lane : add_lane(memtable, table_id);
+    if (lane == NULL) {
+        return NULL;
+    }
+    bool beyond_all = is_beyond_all(memtable, lane, key);
+    uint32_t hash = beyond_all && !lane->hashed ? 0 : pt_hash_index_hash(key);
     pt_pending *present = NULL;
-    if (record_size > UINT32_MAX || key.size > UINT16_MAX ||
-        (!beyond_all && find_hashed(memtable, key, hash, &present) != SQLITE_OK)) {
+    if (!beyond_all && find_hashed(memtable, lane, key, hash, &present) != SQLITE_OK) {
         return NULL;
     }
     /* Overwrite in place if no savepoint needs the old record and the new one fits. */
     pt_pending *pending = present;
     if (present == NULL || !is_unprotected(memtable, present) ||
         present->record_capacity < record_size) {
-        pending = append_entry(memtable, key, hash, record_size);
+        pending = append_entry(memtable, lane, key, hash, record_size);
         if (pending == NULL) {
             return NULL;
         }
-        memtable->ascending = beyond_all;
-        pending->older = present;
+        lane->ascending = beyond_all;
         if (present != NULL) {
+            pending->older = present->position + 1;
             present->newest = false;
         }
     }
@@ -310,25 +409,38 @@ void pt_memtable_mark_entry(pt_slice key, uint8_t *record)
     pending->of_index = true;
 }
 
+pt_pending *pt_memtable_older(const pt_memtable *memtable, const pt_pending *pending)
+{
+    return pending->older != 0 ? memtable->log[pending->older - 1] : NULL;
+}
+
 /* Takes the last entry off the log; the version before it shows again. */
 static void discard_last(pt_memtable *memtable)
 {
-    pt_pending *pending = memtable->log[--memtable->length];
-    pt_pending *older = pending->older;
+    pt_pending *pending = memtable->log[memtable->length - 1];
+    pt_pending *older = pt_memtable_older(memtable, pending);
     pt_slice key = pt_pending_key(pending);
+    pt_lane *lane = find_lane(memtable, pt_key_table(key));
+    memtable->length--;
+    lane->last = pending->before;
+    lane->count--;
+    /* An empty lane is in ascending order again; which keys broke the order is not known. */
+    lane->ascending = lane->ascending || lane->count == 0;
+    /* The keys that are left may be less than stored ones. */
+    lane->beyond_stored = false;
     if (older != NULL) {
         older->newest = true;
     }
-    if (memtable->hashed) {
+    if (lane->hashed) {
         uint32_t hash = pt_hash_index_hash(key);
-        older != NULL ? pt_hash_index_set(&memtable->hash, memtable->log, older, hash)
-                      : pt_hash_index_remove(&memtable->hash, memtable->log, key, hash);
+        older != NULL ? pt_hash_index_set(&lane->hash, memtable->log, older, hash)
+                      : pt_hash_index_remove(&lane->hash, memtable->log, key, hash);
     }
-    if (memtable->treed) {
+    if (lane->treed) {
         /* Remove first: this frees the node that setting the older version takes. */
-        pt_tree_index_remove(&memtable->tree, key);
+        pt_tree_index_remove(&lane->tree, key);
         if (older != NULL) {
-            pt_tree_index_set(&memtable->tree, older);
+            pt_tree_index_set(&lane->tree, older);
         }
     }
 }
@@ -347,21 +459,22 @@ void pt_memtable_discard(pt_memtable *memtable, size_t length)
     if (!memtable->pinned) {
         pt_arena_give_back(&memtable->arena, first_discarded);
     }
-    /* An empty log is in ascending order again; which keys broke the order is not known. */
-    memtable->ascending = memtable->ascending || length == 0;
-    /* The keys that are left may be less than stored ones. */
-    memtable->beyond_stored = false;
     memtable->version++;
 }
 
-int pt_memtable_seek(pt_memtable *memtable, pt_slice key, pt_direction direction,
+int pt_memtable_seek(pt_memtable *memtable, uint32_t table_id, pt_slice key, pt_direction direction,
                      pt_memtable_node **node)
 {
-    if (!memtable->treed && build_tree(memtable) != SQLITE_OK) {
+    pt_lane *lane = find_lane(memtable, table_id);
+    *node = NULL;
+    if (lane == NULL) {
+        return SQLITE_OK;
+    }
+    if (!lane->treed && build_tree(memtable, lane) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
-    *node = direction == PT_FORWARD ? pt_tree_index_first_from(&memtable->tree, key)
-                                    : pt_tree_index_last_before(&memtable->tree, key);
+    *node = direction == PT_FORWARD ? pt_tree_index_first_from(&lane->tree, key)
+                                    : pt_tree_index_last_before(&lane->tree, key);
     return SQLITE_OK;
 }
 
@@ -375,64 +488,103 @@ pt_pending *pt_memtable_at(const pt_memtable_node *node)
     return node->pending;
 }
 
-/* Sorts the items and shrinks their array to an array of their pointers. On failure frees the array
- * and returns NULL. */
-static void *sort_entries(pt_sort_item *items, size_t count)
+/* A log in ascending order is the write set as it stands. */
+static bool is_log_ascending(const pt_memtable *memtable)
 {
-    pt_key_sort(items, count);
-    pt_pending **entries = (pt_pending **)items;
-    for (size_t i = 0; i < count; i++) {
-        pt_pending *pending = items[i].pending;
-        memcpy(&entries[i], &pending, sizeof pending);
+    const pt_lane *lane = memtable->lanes;
+    return memtable->lane_count == 0 || (memtable->lane_count == 1 && lane->ascending);
+}
+
+/* Copies a lane in ascending order. Its entries are linked from the last one on. */
+static size_t copy_lane(const pt_memtable *memtable, const pt_lane *lane, pt_pending **entries)
+{
+    size_t at = lane->count;
+    pt_pending *pending = entry_before(memtable, lane->last);
+    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
+        entries[--at] = pending;
     }
-    void *smaller = sqlite3_realloc64(entries, (count + 1) * sizeof *entries);
+    return lane->count;
+}
+
+/* Sorts the newest operations of a lane. In `entries` there must be room for sort items, of which
+ * only pointers are left. */
+static size_t sort_lane(const pt_memtable *memtable, const pt_lane *lane, pt_pending **entries)
+{
+    pt_sort_item *items = (pt_sort_item *)entries;
+    size_t count = 0;
+    pt_pending *pending = entry_before(memtable, lane->last);
+    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
+        if (pending->newest) {
+            items[count++].pending = pending;
+        }
+    }
+    pt_key_sort(items, count);
+    for (size_t i = 0; i < count; i++) {
+        pt_pending *sorted = items[i].pending;
+        memcpy(&entries[i], &sorted, sizeof sorted);
+    }
+    return count;
+}
+
+/* The room for pt_sort_item that sorting the lanes one after the other needs, in pointers. */
+static size_t room_for_sorting(const pt_memtable *memtable)
+{
+    size_t before = 0;
+    size_t most = 0;
+    for (size_t i = 0; i < memtable->lane_count; i++) {
+        const pt_lane *lane = &memtable->lanes[i];
+        size_t own = lane->ascending ? lane->count : (size_t)lane->count * 2;
+        most = before + own > most ? before + own : most;
+        before += lane->count;
+    }
+    return most;
+}
+
+/* The newest operations of all lanes, in key order. Sets *count. NULL when out of memory. */
+static pt_pending **sort_lanes(const pt_memtable *memtable, size_t *count)
+{
+    size_t size = (room_for_sorting(memtable) + 1) * sizeof(pt_pending *);
+    pt_pending **entries = sqlite3_malloc64(size);
+    if (entries == NULL) {
+        return NULL;
+    }
+    pt_large_pages_ask(entries, size);
+    *count = 0;
+    for (size_t i = 0; i < memtable->lane_count; i++) {
+        const pt_lane *lane = &memtable->lanes[i];
+        *count += lane->ascending ? copy_lane(memtable, lane, entries + *count)
+                                  : sort_lane(memtable, lane, entries + *count);
+    }
+    pt_pending **smaller = sqlite3_realloc64(entries, (*count + 1) * sizeof(pt_pending *));
     if (smaller == NULL) {
         sqlite3_free(entries);
     }
     return smaller;
 }
 
-/* A log in ascending order is the write set as it stands. */
-static void copy_log(const pt_memtable *memtable, pt_write_set *set)
+/* NULL when out of memory. */
+static pt_pending **copy_log(const pt_memtable *memtable, size_t *count)
 {
-    set->count = memtable->length;
-    if (set->count != 0) {
-        memcpy(set->entries, memtable->log, set->count * sizeof *set->entries);
+    pt_pending **entries = sqlite3_malloc64((memtable->length + 1) * sizeof *entries);
+    *count = memtable->length;
+    if (entries != NULL && memtable->length != 0) {
+        memcpy(entries, memtable->log, memtable->length * sizeof *entries);
     }
-}
-
-static size_t collect_newest(const pt_memtable *memtable, pt_sort_item *items)
-{
-    size_t count = 0;
-    pt_large_pages_ask(items, (memtable->length + 1) * sizeof *items);
-    for (size_t i = 0; i < memtable->length; i++) {
-        if (memtable->log[i]->newest) {
-            items[count++].pending = memtable->log[i];
-        }
-    }
-    return count;
+    return entries;
 }
 
 int pt_memtable_sorted(pt_memtable *memtable, pt_write_set *set)
 {
-    size_t item_size = memtable->ascending ? sizeof(pt_pending *) : sizeof(pt_sort_item);
-    void *items = sqlite3_malloc64((memtable->length + 1) * item_size);
-    if (items == NULL) {
+    pt_write_set sorted = {.swap = memtable->swap.count != 0 ? &memtable->swap : NULL};
+    sorted.entries = is_log_ascending(memtable) ? copy_log(memtable, &sorted.count)
+                                                : sort_lanes(memtable, &sorted.count);
+    if (sorted.entries == NULL) {
         return SQLITE_NOMEM;
     }
-    pt_write_set sorted = {.entries = items,
-                           .swap = memtable->swap.count != 0 ? &memtable->swap : NULL};
-    if (memtable->ascending) {
-        copy_log(memtable, &sorted);
-    } else {
-        sorted.count = collect_newest(memtable, items);
-        sorted.entries = sort_entries(items, sorted.count);
-        if (sorted.entries == NULL) {
-            return SQLITE_NOMEM;
-        }
-    }
     /* The commit that follows needs the memory more. A later look-up builds the index again. */
-    drop_hash(memtable);
+    for (size_t i = 0; i < memtable->lane_count; i++) {
+        drop_hash(&memtable->lanes[i]);
+    }
     *set = sorted;
     return SQLITE_OK;
 }

@@ -2,9 +2,10 @@
  * The memtable holds what a transaction has written and not committed yet: operations by logical
  * key.
  *
- * Writes are appended to a log. A rollback to a savepoint discards the end of the log. Two indexes
- * are built when they are first needed and kept from then on: a hash table for look-ups, and a
- * search tree for reading in key order. A load in ascending key order needs neither.
+ * Writes are appended to a log. A rollback to a savepoint discards the end of the log. For each
+ * table two indexes are built when they are first needed and kept from then on: a hash table for
+ * look-ups, and a search tree for reading in key order. A load of the table in ascending key order
+ * needs neither.
  *
  * A second write to a key replaces the first one in place. But if the log was protected in between,
  * because a savepoint still needs the first one, it becomes a newer version of the key; discarding
@@ -40,7 +41,10 @@ size_t pt_memtable_length(const pt_memtable *memtable);
 const pt_pending *pt_memtable_entry(const pt_memtable *memtable, size_t position);
 
 /* False only if no key of the table is pending. */
-bool pt_memtable_may_hold(const pt_memtable *memtable, uint32_t table_id);
+bool pt_memtable_may_hold(pt_memtable *memtable, uint32_t table_id);
+
+/* The first table from this id on with pending keys; UINT32_MAX: there is none. */
+uint32_t pt_memtable_next_table(const pt_memtable *memtable, uint32_t table_id);
 
 /*
  * Adds or replaces the operation on a key. Returns room for its record of `record_size` bytes,
@@ -55,16 +59,20 @@ void pt_memtable_mark_entry(pt_slice key, uint8_t *record);
 
 /*
  * Tells the memtable the last key that a table has in the snapshot (empty: none). If the pending
- * keys have come in ascending order and are beyond it by now, the memtable remembers that.
+ * keys of the table have come in ascending order and are beyond it by now, the memtable remembers
+ * that.
  */
 void pt_memtable_note_last_stored(pt_memtable *memtable, uint32_t table_id, pt_slice last_stored);
 
-/* True if the key is known to be greater than all pending keys, and than all keys of its table in
- * the snapshot. One comparison. */
-bool pt_memtable_is_beyond_stored(const pt_memtable *memtable, pt_slice key);
+/* True if the key is known to be greater than all pending keys of its table, and than all in the
+ * snapshot. One comparison. */
+bool pt_memtable_is_beyond_stored(pt_memtable *memtable, pt_slice key);
 
 /* The newest operation on a key, or *pending = NULL. SQLITE_OK or SQLITE_NOMEM. */
 int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending);
+
+/* The version of its key before this one, or NULL. */
+pt_pending *pt_memtable_older(const pt_memtable *memtable, const pt_pending *pending);
 
 /* Until the next call, entries before this length are not overwritten in place: a savepoint or a
  * row may go back to them. */
@@ -77,10 +85,11 @@ void pt_memtable_discard(pt_memtable *memtable, size_t length);
 void pt_memtable_pin(pt_memtable *memtable);
 
 /*
- * Forward: the first place with a key >= `key`. Backward: the last place with a key < `key`. *node
- * = NULL if there is none. SQLITE_OK or SQLITE_NOMEM. A step past the end returns NULL.
+ * Among the keys of a table: forward, the first place with a key >= `key`; backward, the last place
+ * with a key < `key`. *node = NULL if there is none. SQLITE_OK or SQLITE_NOMEM. A step past the end
+ * of the table returns NULL.
  */
-int pt_memtable_seek(pt_memtable *memtable, pt_slice key, pt_direction direction,
+int pt_memtable_seek(pt_memtable *memtable, uint32_t table_id, pt_slice key, pt_direction direction,
                      pt_memtable_node **node);
 pt_memtable_node *pt_memtable_step(pt_memtable_node *node, pt_direction direction);
 /* The newest operation on the key at this place. */

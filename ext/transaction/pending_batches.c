@@ -65,25 +65,23 @@ static bool go_after_partition(pt_buffer *position, pt_slice partition)
     return !position->failed;
 }
 
-/* Sets the position after all entries of the index that `entry` is one of. */
-static bool go_after_index(pt_buffer *position, const pt_pending *entry)
-{
-    pt_key_begin_after(position, pt_key_table(pt_pending_key(entry)));
-    return !position->failed;
-}
-
 /* The first operation on an entity from the position on; NULL if there is none. SQLITE_OK or
  * SQLITE_NOMEM. */
 static int find_operation(pt_memtable *memtable, pt_buffer *position, pt_memtable_node **node)
 {
+    uint32_t table_id = pt_key_table(pt_buffer_slice(position));
+    *node = NULL;
     for (;;) {
-        int rc = pt_memtable_seek(memtable, pt_buffer_slice(position), PT_FORWARD, node);
-        if (rc != SQLITE_OK || *node == NULL || !pt_memtable_at(*node)->of_index) {
+        table_id = pt_memtable_next_table(memtable, table_id);
+        if (table_id >= PT_TABLE_ID_LIMIT) {
+            return SQLITE_OK;
+        }
+        int rc = pt_memtable_seek(memtable, table_id, pt_buffer_slice(position), PT_FORWARD, node);
+        if (rc != SQLITE_OK || (*node != NULL && !pt_memtable_at(*node)->of_index)) {
             return rc;
         }
-        if (!go_after_index(position, pt_memtable_at(*node))) {
-            return SQLITE_NOMEM;
-        }
+        *node = NULL;
+        table_id++;
     }
 }
 
@@ -99,9 +97,6 @@ int pt_pending_batches_next(pt_memtable *memtable, const pt_shape_source *shapes
     }
     pt_slice partition = pt_key_partition(pt_pending_key(pt_memtable_at(node)));
     uint32_t table_id = pt_key_table(partition);
-    if (table_id >= PT_TABLE_ID_LIMIT) {
-        return SQLITE_DONE;
-    }
     *batch = (pt_pending_batch){.table_id = table_id};
     if (count_operations(memtable, shapes, node, partition, batch) != SQLITE_OK ||
         !go_after_partition(position, partition)) {

@@ -62,7 +62,7 @@ static int refuse_rolled_back(pt_error *error)
 /* True if pending operations may lie ahead of the scan. Writes to other tables never do. */
 static bool merges(const pt_scan *scan)
 {
-    const pt_memtable *memtable = scan->view->memtable;
+    pt_memtable *memtable = scan->view->memtable;
     return scan->node != NULL || scan->point != NULL ||
            (pt_memtable_version(memtable) != scan->seen_version &&
             pt_memtable_may_hold(memtable, scan->table_id));
@@ -93,7 +93,7 @@ static int seek_pending(pt_scan *scan, pt_slice from, pt_error *error)
     }
     int rc = holds_only(scan, from)
                  ? pt_memtable_find(memtable, from, &scan->point)
-                 : pt_memtable_seek(memtable, from, scan->direction, &scan->node);
+                 : pt_memtable_seek(memtable, scan->table_id, from, scan->direction, &scan->node);
     return rc == SQLITE_OK ? rc : pt_error_nomem(error);
 }
 
@@ -115,7 +115,7 @@ static int follow_memtable(pt_scan *scan, pt_error *error)
 static const pt_pending *before_horizon(const pt_scan *scan, const pt_pending *pending)
 {
     while (pending != NULL && pending->position >= scan->horizon) {
-        pending = pending->older;
+        pending = pt_memtable_older(scan->view->memtable, pending);
     }
     return pending;
 }

@@ -420,7 +420,8 @@ static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *e
         return SQLITE_OK;
     }
     pt_memtable_node *node;
-    if (pt_memtable_seek(view->memtable, prefix, PT_FORWARD, &node) != SQLITE_OK) {
+    if (pt_memtable_seek(view->memtable, pt_key_table(prefix), prefix, PT_FORWARD, &node) !=
+        SQLITE_OK) {
         return pt_error_nomem(error);
     }
     int rc = SQLITE_OK;

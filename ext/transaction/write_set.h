@@ -18,8 +18,10 @@ typedef enum pt_operation {
 #define PT_PENDING_MAX (UINT32_MAX - 1)
 
 typedef struct pt_pending {
-    struct pt_pending *older; /* the version that shows again if this one is discarded, or NULL */
-    uint32_t position;        /* in the memtable's log: below PT_PENDING_MAX */
+    /* In the memtable's log. Links are positions plus 1; 0: none. */
+    uint32_t position; /* below PT_PENDING_MAX */
+    uint32_t older;    /* the version that shows again if this one is discarded */
+    uint32_t before;   /* the entry before it of the same table */
     uint32_t record_size;
     uint32_t record_capacity;
     uint16_t key_size;

@@ -1,5 +1,6 @@
 #include "fixtures/cmocka.h"
 
+#include "entity/key.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/sample_keys.h"
 #include "transaction/memtable.h"
@@ -136,23 +137,29 @@ static void assert_found(pt_memtable *memtable, size_t at)
 static pt_memtable_node *seek(pt_memtable *memtable, pt_slice key, pt_direction direction)
 {
     pt_memtable_node *node;
-    assert_int_equal(pt_memtable_seek(memtable, key, direction, &node), SQLITE_OK);
+    assert_int_equal(pt_memtable_seek(memtable, pt_key_table(key), key, direction, &node),
+                     SQLITE_OK);
     return node;
 }
 
-/* Seeks a key and walks from there to the end. */
+static uint32_t table_at(size_t at)
+{
+    return pt_key_table(sample_slice(&keys[at]));
+}
+
+/* Seeks a key and walks from there to the end of its table. */
 static void assert_walk(pt_memtable *memtable, size_t from, pt_direction direction)
 {
     pt_memtable_node *node = seek(memtable, sample_slice(&keys[from]), direction);
     if (direction == PT_FORWARD) {
-        for (size_t at = from; at < key_count; at++) {
+        for (size_t at = from; at < key_count && table_at(at) == table_at(from); at++) {
             if (expected.now[at].present) {
                 assert_place(node, at);
                 node = pt_memtable_step(node, direction);
             }
         }
     } else {
-        for (size_t at = from; at-- > 0;) {
+        for (size_t at = from; at-- > 0 && table_at(at) == table_at(from);) {
             if (expected.now[at].present) {
                 assert_place(node, at);
                 node = pt_memtable_step(node, direction);
@@ -160,6 +167,18 @@ static void assert_walk(pt_memtable *memtable, size_t from, pt_direction directi
         }
     }
     assert_null(node);
+}
+
+static void assert_next_table(const pt_memtable *memtable, size_t from)
+{
+    size_t at = from;
+    while (at < key_count && !expected.now[at].present) {
+        at++;
+    }
+    if (from == 0 || table_at(from - 1) != table_at(from)) {
+        assert_int_equal(pt_memtable_next_table(memtable, table_at(from)),
+                         at < key_count ? table_at(at) : UINT32_MAX);
+    }
 }
 
 static void assert_sorted(pt_memtable *memtable)
@@ -185,9 +204,14 @@ static void assert_same(pt_memtable *memtable)
 {
     for (size_t at = 0; at < key_count; at++) {
         assert_found(memtable, at);
+        assert_next_table(memtable, at);
+        if (at == 0 || table_at(at - 1) != table_at(at)) {
+            assert_walk(memtable, at, PT_FORWARD);
+        }
+        if (at + 1 == key_count || table_at(at + 1) != table_at(at)) {
+            assert_walk(memtable, at, PT_BACKWARD);
+        }
     }
-    assert_walk(memtable, 0, PT_FORWARD);
-    assert_walk(memtable, key_count - 1, PT_BACKWARD);
     assert_sorted(memtable);
 }
 
@@ -272,6 +296,44 @@ static void loads_in_ascending_order_need_no_index(void **state)
         assert_null(pending);
         put(memtable, at, &seed);
     }
+    pt_memtable_free(memtable);
+}
+
+/* As for a table and its indexes. */
+static void loads_of_several_tables_need_no_index(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    begin(SAMPLE_ANY, &seed);
+    size_t first[TABLES + 1] = {0};
+    size_t tables = 0;
+    for (size_t at = 1; at < key_count; at++) {
+        if (table_at(at) != table_at(at - 1)) {
+            first[++tables] = at;
+        }
+    }
+    assert_int_equal(tables + 1, TABLES);
+    first[TABLES] = key_count;
+    pt_memtable *memtable = pt_memtable_new();
+    for (size_t step = 0; step < key_count; step++) {
+        for (size_t table = 0; table < TABLES; table++) {
+            size_t at = first[table] + step;
+            if (at >= first[table + 1]) {
+                continue;
+            }
+            pt_pending *pending;
+            failing_malloc_arm(0, true);
+            assert_int_equal(pt_memtable_find(memtable, sample_slice(&keys[at]), &pending),
+                             SQLITE_OK);
+            assert_null(pending);
+            failing_malloc_disarm();
+            put(memtable, at, &seed);
+            failing_malloc_arm(0, true);
+            assert_found(memtable, at);
+            assert_false(failing_malloc_disarm());
+        }
+    }
+    assert_same(memtable);
     pt_memtable_free(memtable);
 }
 
@@ -472,7 +534,8 @@ static void work_without_memory(pt_memtable *memtable, int n, uint64_t *seed)
             put(memtable, at, seed);
         }
         pt_memtable_node *node;
-        if (step == 60 && pt_memtable_seek(memtable, sample_slice(&keys[at]), PT_FORWARD, &node)) {
+        if (step == 60 &&
+            pt_memtable_seek(memtable, table_at(at), sample_slice(&keys[at]), PT_FORWARD, &node)) {
             assert_true(failing_malloc_disarm());
             assert_walk(memtable, at, PT_FORWARD);
         }
@@ -516,6 +579,7 @@ int main(void)
         cmocka_unit_test(behaves_like_a_sorted_array),
         cmocka_unit_test(loads_in_ascending_order),
         cmocka_unit_test(loads_in_ascending_order_need_no_index),
+        cmocka_unit_test(loads_of_several_tables_need_no_index),
         cmocka_unit_test(is_empty_after_everything_is_undone),
         cmocka_unit_test(overwrites_in_place_where_no_savepoint_needs_the_old),
         cmocka_unit_test(a_larger_record_becomes_a_newer_version),
