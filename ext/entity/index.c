@@ -317,6 +317,28 @@ size_t pt_entry_parts_size(pt_slice bytes, unsigned count)
     return at;
 }
 
+size_t pt_entry_whole_parts_size(pt_slice bytes, unsigned count)
+{
+    size_t at = 0;
+    for (unsigned i = 0; i < count; i++) {
+        size_t size = pt_entry_part_size(pt_slice_of(bytes.data + at, bytes.size - at));
+        if (size == 0 || bytes.data[at] == PT_ENTRY_NULL) {
+            return 0;
+        }
+        at += size;
+    }
+    return at;
+}
+
+bool pt_entry_is_cut(const uint8_t *types, unsigned count)
+{
+    unsigned all = 0;
+    for (unsigned i = 0; i < count; i++) {
+        all |= types[i];
+    }
+    return (all & PT_ENTRY_CUT) != 0;
+}
+
 bool pt_entry_read(pt_slice part, uint8_t type, pt_value *value, pt_buffer *scratch)
 {
     pt_slice text;

@@ -76,6 +76,13 @@ size_t pt_entry_part_size(pt_slice bytes);
 /* The bytes of `count` parts at the start of `bytes`; 0 if the key is damaged. */
 size_t pt_entry_parts_size(pt_slice bytes, unsigned count);
 
+/* The same if no part says that there is no value, as uniqueness demands; else 0. */
+size_t pt_entry_whole_parts_size(pt_slice bytes, unsigned count);
+
+/* True if values of an entry whose record begins with these bytes may be longer than its parts say.
+ */
+bool pt_entry_is_cut(const uint8_t *types, unsigned count);
+
 /*
  * Reads the value of a part, whose byte in the record is `type`, neither PT_ENTRY_CUT nor
  * PT_ENTRY_INEXACT. A text or binary points into the part, or into `scratch` if it contains a 00; a

@@ -195,6 +195,20 @@ pt_index *pt_index_list_find(const pt_index_list *list, pt_slice names)
     return NULL;
 }
 
+int pt_index_report_damage(const pt_index *index, pt_error *error)
+{
+    pt_buffer name = {0};
+    pt_index_name_from_key(index->names, &name);
+    int rc = name.failed
+                 ? pt_error_nomem(error)
+                 : pt_error_set(error, SQLITE_CORRUPT_VTAB,
+                                "an entry of index %Q is damaged in the store; drop the index "
+                                "(DELETE FROM pt_indexes) and make it again",
+                                (const char *)name.data);
+    pt_buffer_free(&name);
+    return rc;
+}
+
 /* --- Writing --- */
 
 int pt_index_directory_add(pt_session *session, const char *table,

@@ -76,6 +76,9 @@ int pt_index_directory_add(pt_session *session, const char *table,
 int pt_index_directory_note(pt_session *session, pt_index *index,
                             const uint16_t has[PT_ENTRY_COLUMNS_MAX], pt_error *error);
 
+/* SQLITE_CORRUPT_VTAB: an entry of the index is damaged. */
+int pt_index_report_damage(const pt_index *index, pt_error *error);
+
 /* Reads an index from its catalogue key and record. Its key and names point into them. The numbers
  * of properties are not set. False if the record is damaged. */
 bool pt_index_read(pt_slice key, pt_slice record, pt_index *index);

@@ -47,6 +47,7 @@ void pt_index_writer_begin(pt_index_writer *writer, uint32_t table_id)
 {
     writer->table_id = table_id;
     writer->checked = 0;
+    writer->replaces = false;
     clear_entries(&writer->old);
     clear_entries(&writer->fresh);
 }
@@ -222,6 +223,7 @@ int pt_index_writer_gain(pt_index_writer *writer, pt_slice key, pt_error *error)
 {
     int rc = add_entries_of(writer, key, &writer->fresh, error);
     if (rc == SQLITE_OK) {
+        writer->replaces = writer->old.count != 0;
         compare_entries(writer);
     }
     return rc;
@@ -229,13 +231,23 @@ int pt_index_writer_gain(pt_index_writer *writer, pt_slice key, pt_error *error)
 
 /* --- Writing entries --- */
 
+static pt_entry_key entry_key_of(const pt_index_writer *writer, const pt_index_entries *entries,
+                                 const pt_index_entry *entry)
+{
+    const pt_index *index = &writer->list.indexes[entry->index];
+    return (pt_entry_key){.key = key_of(entries, entry),
+                          .columns = index->unique ? index->count : 0,
+                          .is_new = !writer->replaces};
+}
+
 int pt_index_writer_remove(pt_index_writer *writer, pt_error *error)
 {
     int rc = SQLITE_OK;
     for (size_t i = 0; rc == SQLITE_OK && i < writer->old.count; i++) {
         const pt_index_entry *entry = &writer->old.entries[i];
         if (!entry->stays) {
-            rc = pt_session_remove_entry(writer->session, key_of(&writer->old, entry), error);
+            const pt_entry_key key = entry_key_of(writer, &writer->old, entry);
+            rc = pt_session_remove_entry(writer->session, &key, error);
         }
     }
     clear_entries(&writer->old);
@@ -260,13 +272,13 @@ static int put_entry_record(pt_index_writer *writer, const pt_index_entries *ent
                             const pt_index_entry *entry, pt_error *error)
 {
     size_t count = writer->list.indexes[entry->index].count;
-    pt_slice key = key_of(entries, entry);
-    uint8_t *record = pt_session_put_entry(writer->session, key, count + PT_SEAL_SIZE);
+    const pt_entry_key entry_key = entry_key_of(writer, entries, entry);
+    uint8_t *record = pt_session_put_entry(writer->session, &entry_key, count + PT_SEAL_SIZE);
     if (record == NULL) {
         return pt_error_nomem(error);
     }
     memcpy(record, entry->types, count);
-    pt_seal(key, record, count + PT_SEAL_SIZE);
+    pt_seal(entry_key.key, record, count + PT_SEAL_SIZE);
     return note_types(writer, entry, error);
 }
 
@@ -284,20 +296,6 @@ int pt_index_writer_put(pt_index_writer *writer, pt_error *error)
 
 /* --- Uniqueness --- */
 
-static int report_damaged_entry(const pt_index *index, pt_error *error)
-{
-    pt_buffer name = {0};
-    pt_index_name_from_key(index->names, &name);
-    int rc = name.failed
-                 ? pt_error_nomem(error)
-                 : pt_error_set(error, SQLITE_CORRUPT_VTAB,
-                                "an entry of index %Q is damaged in the store; drop the index "
-                                "(DELETE FROM pt_indexes) and make it again",
-                                (const char *)name.data);
-    pt_buffer_free(&name);
-    return rc;
-}
-
 /* Makes the key of the entity of an entry whose parts have so many bytes. */
 static bool make_entity_key(uint32_t table_id, pt_slice entry, size_t parts, pt_buffer *key)
 {
@@ -314,7 +312,7 @@ static int append_whole_values(pt_index_writer *writer, const pt_index *index, p
     pt_record record = {0};
     int rc = open_entity(writer, key, &found, &record, error);
     if (rc != SQLITE_OK || !found) {
-        return rc != SQLITE_OK ? rc : report_damaged_entry(index, error);
+        return rc != SQLITE_OK ? rc : pt_index_report_damage(index, error);
     }
     const pt_column_places *places = pt_column_map_find(&writer->list.map, record.shape);
     if (places == NULL) {
@@ -346,34 +344,26 @@ static int compare_whole_values(pt_index_writer *writer, const pt_index *index, 
     return rc;
 }
 
-/* True if values of an entry, whose record begins with these types, may be longer than the parts
- * say. */
-static bool is_cut(const uint8_t *types, unsigned count)
-{
-    unsigned all = 0;
-    for (unsigned i = 0; i < count; i++) {
-        all |= types[i];
-    }
-    return (all & PT_ENTRY_CUT) != 0;
-}
-
-/* Judges the entry that the scan is on, whose parts are those of a fresh entry. */
-static int judge_same_entry(pt_index_writer *writer, const pt_index_entry *fresh, bool *same,
-                            pt_error *error)
+/* Judges an entry whose parts are those of a fresh entry. */
+static int judge_same_entry(pt_index_writer *writer, const pt_index_entry *fresh, pt_slice key,
+                            pt_slice record, bool *same, pt_error *error)
 {
     const pt_index *index = &writer->list.indexes[fresh->index];
-    pt_slice key = writer->scan.key;
     pt_slice types;
     *same = false;
-    if (!pt_unseal(key, writer->scan.record, &types) || types.size < index->count) {
-        return report_damaged_entry(index, error);
+    /* An entity that is put again has its old entry, with other types. */
+    if (pt_slice_equal(key, key_of(&writer->fresh, fresh))) {
+        return SQLITE_OK;
+    }
+    if (!pt_unseal(key, record, &types) || types.size < index->count) {
+        return pt_index_report_damage(index, error);
     }
     if (!make_entity_key(writer->table_id, key, fresh->parts, &writer->conflict)) {
         return pt_error_nomem(error);
     }
     *same = true;
-    bool cut_there = is_cut(types.data, index->count);
-    if (!cut_there && !is_cut(fresh->types, index->count)) {
+    bool cut_there = pt_entry_is_cut(types.data, index->count);
+    if (!cut_there && !pt_entry_is_cut(fresh->types, index->count)) {
         return SQLITE_OK;
     }
     pt_slice own = key_of(&writer->fresh, fresh);
@@ -386,32 +376,78 @@ static int judge_same_entry(pt_index_writer *writer, const pt_index_entry *fresh
     return rc;
 }
 
-/* Finds an entry of another entity with the values of a fresh entry. */
-static int find_same(pt_index_writer *writer, const pt_index_entry *fresh, bool *found,
-                     pt_error *error)
+static int find_same_pending(pt_index_writer *writer, const pt_index_entry *fresh, pt_slice parts,
+                             bool *found, pt_error *error)
 {
-    pt_slice own = key_of(&writer->fresh, fresh);
-    pt_slice low = pt_slice_of(own.data, fresh->parts);
-    pt_buffer_assign(&writer->bound, low);
+    size_t place = SIZE_MAX;
+    for (;;) {
+        pt_pending *pending;
+        int rc = pt_memtable_next_entry(writer->view->memtable, parts, &place, &pending);
+        if (rc != SQLITE_OK) {
+            return pt_error_nomem(error);
+        }
+        if (pending != NULL && pending->operation != PT_DELETE) {
+            rc = judge_same_entry(writer, fresh, pt_pending_key(pending),
+                                  pt_pending_record(pending), found, error);
+        }
+        if (rc != SQLITE_OK || *found || pending == NULL) {
+            return rc;
+        }
+    }
+}
+
+/* Seeks the stored entries with these parts. */
+static int seek_same_stored(pt_index_writer *writer, pt_slice parts, pt_error *error)
+{
+    pt_buffer_assign(&writer->bound, parts);
     pt_buffer_append_byte(&writer->bound, PT_ENTRY_END);
     int rc = writer->bound.failed ? pt_error_nomem(error) : SQLITE_OK;
-    *found = false;
     if (rc == SQLITE_OK && writer->scan.view == NULL) {
         rc = pt_scan_open(&writer->scan, writer->view, error);
     }
-    if (rc == SQLITE_OK) {
-        rc = pt_scan_seek(&writer->scan, low, pt_buffer_slice(&writer->bound), PT_FORWARD, error);
+    if (rc != SQLITE_OK) {
+        return rc;
     }
-    while (rc == SQLITE_OK && writer->scan.valid && !*found) {
-        /* An entity that is put again has its old entry, with other types. */
-        if (!pt_slice_equal(writer->scan.key, own)) {
-            rc = judge_same_entry(writer, fresh, found, error);
+    writer->scan.horizon = 0; /* without those that are pending */
+    return pt_scan_seek(&writer->scan, parts, pt_buffer_slice(&writer->bound), PT_FORWARD, error);
+}
+
+static int find_same_stored(pt_index_writer *writer, const pt_index_entry *fresh, pt_slice parts,
+                            bool *found, pt_error *error)
+{
+    pt_scan *scan = &writer->scan;
+    int rc = seek_same_stored(writer, parts, error);
+    while (rc == SQLITE_OK && scan->valid && !*found) {
+        pt_pending *pending;
+        if (pt_memtable_find(writer->view->memtable, scan->key, &pending) != SQLITE_OK) {
+            return pt_error_nomem(error);
+        }
+        if (pending == NULL) {
+            rc = judge_same_entry(writer, fresh, scan->key, scan->record, found, error);
         }
         if (rc == SQLITE_OK && !*found) {
-            rc = pt_scan_step(&writer->scan, error);
+            rc = pt_scan_step(scan, error);
         }
     }
     return rc;
+}
+
+/* Finds an entry of another entity with the values of a fresh entry, none of them NULL. */
+static int find_same(pt_index_writer *writer, const pt_index_entry *fresh, bool *found,
+                     pt_error *error)
+{
+    pt_slice parts = pt_slice_of(writer->fresh.keys.data + fresh->key_at, fresh->parts);
+    bool beyond;
+    *found = false;
+    if (pt_memtable_is_beyond_stored(writer->view->memtable, parts)) {
+        return SQLITE_OK;
+    }
+    int rc = find_same_pending(writer, fresh, parts, found, error);
+    if (rc != SQLITE_OK || *found) {
+        return rc;
+    }
+    rc = pt_view_is_beyond_stored(writer->view, parts, &beyond, error);
+    return rc == SQLITE_OK && !beyond ? find_same_stored(writer, fresh, parts, found, error) : rc;
 }
 
 int pt_index_writer_find_conflict(pt_index_writer *writer, const pt_index **index, pt_slice *key,
@@ -424,7 +460,7 @@ int pt_index_writer_find_conflict(pt_index_writer *writer, const pt_index **inde
         int rc = SQLITE_OK;
         const pt_index *unique = &writer->list.indexes[entry->index];
         /* If a value is cut, the end that the entry does not show may have changed. */
-        bool changed = !entry->stays || is_cut(entry->types, unique->count);
+        bool changed = !entry->stays || pt_entry_is_cut(entry->types, unique->count);
         if (unique->unique && entry->is_whole && changed) {
             rc = find_same(writer, entry, &found, error);
         }
@@ -590,7 +626,7 @@ static int take_entry(pt_index_writer *writer, unsigned number, const pt_scan *s
     size_t parts = pt_entry_parts_size(pt_key_entity(scan->key), index->count);
     pt_slice types;
     if (parts == 0 || !pt_unseal(scan->key, scan->record, &types) || types.size < index->count) {
-        return report_damaged_entry(index, error);
+        return pt_index_report_damage(index, error);
     }
     pt_index_entry entry = {.index = number,
                             .key_size = scan->key.size,

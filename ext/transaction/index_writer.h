@@ -43,6 +43,7 @@ typedef struct pt_index_writer {
     uint32_t table_id;
     pt_index_entries old;   /* entries of entities that go */
     pt_index_entries fresh; /* of the entity that is put */
+    bool replaces;          /* the entity that is put, or another that goes, had entries */
     size_t checked;         /* of the fresh entries: no other entity is in conflict with them */
     pt_buffer shape;
     pt_buffer large;

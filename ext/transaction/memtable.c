@@ -1,30 +1,12 @@
 #include "transaction/memtable.h"
 
 #include "base/arena.h"
+#include "base/assert.h"
 #include "base/sqlite.h"
 #include "entity/key.h"
-#include "transaction/key_sort.h"
 #include "transaction/memtable_index.h"
 
 enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14, LANES_KEPT = 16 };
-
-/*
- * The operations on the keys of one table. A load that writes several tables in turn, as an index
- * makes it, thus has all of them in order. The entries of a lane are linked by their positions in
- * the log.
- */
-typedef struct pt_lane {
-    uint32_t table_id;
-    uint32_t last;      /* the position of its last entry, plus 1; 0: it has none */
-    uint32_t count;     /* of entries */
-    bool ascending;     /* keys came in ascending order, each once */
-    bool beyond_stored; /* keys are not stored either if they are greater than the last one here;
-                           only if ascending */
-    bool hashed;        /* `hash` has been built and is kept up to date */
-    bool treed;         /* so has `tree` */
-    pt_hash_index hash;
-    pt_tree_index tree;
-} pt_lane;
 
 struct pt_memtable {
     pt_arena arena;
@@ -185,12 +167,6 @@ static pt_lane *add_lane(pt_memtable *memtable, uint32_t table_id)
     return added;
 }
 
-/* The entry that a link of a lane leads to, or NULL. */
-static pt_pending *entry_before(const pt_memtable *memtable, uint32_t link)
-{
-    return link != 0 ? memtable->log[link - 1] : NULL;
-}
-
 bool pt_memtable_may_hold(pt_memtable *memtable, uint32_t table_id)
 {
     /* Asked of large values, which most transactions have none of: their id is the greatest. */
@@ -245,45 +221,12 @@ void pt_memtable_note_last_stored(pt_memtable *memtable, uint32_t table_id, pt_s
     }
 }
 
-static int build_hash(const pt_memtable *memtable, pt_lane *lane)
-{
-    if (!pt_hash_index_reserve(&lane->hash, lane->count)) {
-        return SQLITE_NOMEM;
-    }
-    const pt_pending *pending = entry_before(memtable, lane->last);
-    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
-        if (pending->newest) {
-            pt_hash_index_set(&lane->hash, memtable->log, pending,
-                              pt_hash_index_hash(pt_pending_key(pending)));
-        }
-    }
-    lane->hashed = true;
-    return SQLITE_OK;
-}
-
-static int build_tree(const pt_memtable *memtable, pt_lane *lane)
-{
-    pt_pending *pending = entry_before(memtable, lane->last);
-    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
-        if (!pending->newest) {
-            continue;
-        }
-        if (!pt_tree_index_reserve(&lane->tree)) {
-            pt_tree_index_free(&lane->tree);
-            return SQLITE_NOMEM;
-        }
-        pt_tree_index_set(&lane->tree, pending);
-    }
-    lane->treed = true;
-    return SQLITE_OK;
-}
-
 /* The newest operation on a key that is not beyond all. SQLITE_NOMEM is possible only while there
  * is no index yet. */
 static int find_hashed(const pt_memtable *memtable, pt_lane *lane, pt_slice key, uint32_t hash,
                        pt_pending **pending)
 {
-    if (!lane->hashed && build_hash(memtable, lane) != SQLITE_OK) {
+    if (!lane->hashed && pt_lane_build_hash(lane, memtable->log) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
     *pending = pt_hash_index_find(&lane->hash, memtable->log, key, hash);
@@ -305,7 +248,24 @@ int pt_memtable_find(pt_memtable *memtable, pt_slice key, pt_pending **pending)
             return SQLITE_OK;
         }
     }
-    return find_hashed(memtable, lane, key, pt_hash_index_hash(key), pending);
+    return find_hashed(memtable, lane, key, pt_lane_hash(lane, key), pending);
+}
+
+int pt_memtable_next_entry(pt_memtable *memtable, pt_slice parts, size_t *place,
+                           pt_pending **pending)
+{
+    pt_lane *lane = find_lane(memtable, pt_key_table(parts));
+    *pending = NULL;
+    if (lane == NULL || is_beyond_all(memtable, lane, parts)) {
+        return SQLITE_OK;
+    }
+    PT_ASSERT(lane->columns != 0);
+    if (!lane->hashed && pt_lane_build_hash(lane, memtable->log) != SQLITE_OK) {
+        return SQLITE_NOMEM;
+    }
+    *pending =
+        pt_hash_index_next(&lane->hash, memtable->log, parts, pt_hash_index_hash(parts), place);
+    return SQLITE_OK;
 }
 
 static bool reserve_log(pt_memtable *memtable)
@@ -365,22 +325,22 @@ static pt_pending *append_entry(pt_memtable *memtable, pt_lane *lane, pt_slice k
     return pending;
 }
 
-uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
-                         size_t record_size)
+static inline pt_lane *find_or_add_lane(pt_memtable *memtable, pt_slice key)
 {
-    if (record_size > UINT32_MAX || key.size > UINT16_MAX) {
-        return NULL;
-    }
     uint32_t table_id = pt_key_table(key);
     pt_lane *lane = find_lane(memtable, table_id);
-    lane = lane != NULL ? lane : add_lane(memtable, table_id);
-    if (lane == NULL) {
-        return NULL;
-    }
+    return lane != NULL ? lane : add_lane(memtable, table_id);
+}
+
+/* With `is_absent` it is known that the key is not pending. */
+static inline uint8_t *put(pt_memtable *memtable, pt_lane *lane, pt_slice key, bool is_absent,
+                           pt_operation operation, size_t record_size)
+{
     bool beyond_all = is_beyond_all(memtable, lane, key);
-    uint32_t hash = beyond_all && !lane->hashed ? 0 : pt_hash_index_hash(key);
+    is_absent = is_absent || beyond_all;
+    uint32_t hash = is_absent && !lane->hashed ? 0 : pt_lane_hash(lane, key);
     pt_pending *present = NULL;
-    if (!beyond_all && find_hashed(memtable, lane, key, hash, &present) != SQLITE_OK) {
+    if (!is_absent && find_hashed(memtable, lane, key, hash, &present) != SQLITE_OK) {
         return NULL;
     }
     /* Overwrite in place if no savepoint needs the old record and the new one fits. */
@@ -403,10 +363,35 @@ uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation opera
     return pending->bytes + pending->key_size;
 }
 
-void pt_memtable_mark_entry(pt_slice key, uint8_t *record)
+static bool can_be_described(pt_slice key, size_t record_size)
 {
-    pt_pending *pending = (pt_pending *)(void *)(record - key.size - offsetof(pt_pending, bytes));
-    pending->of_index = true;
+    return record_size <= UINT32_MAX && key.size <= UINT16_MAX;
+}
+
+uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
+                         size_t record_size)
+{
+    pt_lane *lane = can_be_described(key, record_size) ? find_or_add_lane(memtable, key) : NULL;
+    return lane != NULL ? put(memtable, lane, key, false, operation, record_size) : NULL;
+}
+
+uint8_t *pt_memtable_put_entry(pt_memtable *memtable, const pt_entry_key *entry,
+                               pt_operation operation, size_t record_size)
+{
+    pt_slice key = entry->key;
+    pt_lane *lane = can_be_described(key, record_size) ? find_or_add_lane(memtable, key) : NULL;
+    if (lane == NULL) {
+        return NULL;
+    }
+    lane->columns = (uint8_t)entry->columns;
+    lane->deletes = lane->deletes || operation == PT_DELETE;
+    uint8_t *record =
+        put(memtable, lane, key, entry->is_new && !lane->deletes, operation, record_size);
+    if (record != NULL) {
+        size_t before = key.size + offsetof(pt_pending, bytes);
+        ((pt_pending *)(void *)(record - before))->of_index = true;
+    }
+    return record;
 }
 
 pt_pending *pt_memtable_older(const pt_memtable *memtable, const pt_pending *pending)
@@ -432,7 +417,7 @@ static void discard_last(pt_memtable *memtable)
         older->newest = true;
     }
     if (lane->hashed) {
-        uint32_t hash = pt_hash_index_hash(key);
+        uint32_t hash = pt_lane_hash(lane, key);
         older != NULL ? pt_hash_index_set(&lane->hash, memtable->log, older, hash)
                       : pt_hash_index_remove(&lane->hash, memtable->log, key, hash);
     }
@@ -470,7 +455,7 @@ int pt_memtable_seek(pt_memtable *memtable, uint32_t table_id, pt_slice key, pt_
     if (lane == NULL) {
         return SQLITE_OK;
     }
-    if (!lane->treed && build_tree(memtable, lane) != SQLITE_OK) {
+    if (!lane->treed && pt_lane_build_tree(lane, memtable->log) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
     *node = direction == PT_FORWARD ? pt_tree_index_first_from(&lane->tree, key)
@@ -495,47 +480,15 @@ static bool is_log_ascending(const pt_memtable *memtable)
     return memtable->lane_count == 0 || (memtable->lane_count == 1 && lane->ascending);
 }
 
-/* Copies a lane in ascending order. Its entries are linked from the last one on. */
-static size_t copy_lane(const pt_memtable *memtable, const pt_lane *lane, pt_pending **entries)
-{
-    size_t at = lane->count;
-    pt_pending *pending = entry_before(memtable, lane->last);
-    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
-        entries[--at] = pending;
-    }
-    return lane->count;
-}
-
-/* Sorts the newest operations of a lane. In `entries` there must be room for sort items, of which
- * only pointers are left. */
-static size_t sort_lane(const pt_memtable *memtable, const pt_lane *lane, pt_pending **entries)
-{
-    pt_sort_item *items = (pt_sort_item *)entries;
-    size_t count = 0;
-    pt_pending *pending = entry_before(memtable, lane->last);
-    for (; pending != NULL; pending = entry_before(memtable, pending->before)) {
-        if (pending->newest) {
-            items[count++].pending = pending;
-        }
-    }
-    pt_key_sort(items, count);
-    for (size_t i = 0; i < count; i++) {
-        pt_pending *sorted = items[i].pending;
-        memcpy(&entries[i], &sorted, sizeof sorted);
-    }
-    return count;
-}
-
-/* The room for pt_sort_item that sorting the lanes one after the other needs, in pointers. */
+/* The room that sorting the lanes one after the other needs, in pointers. */
 static size_t room_for_sorting(const pt_memtable *memtable)
 {
     size_t before = 0;
     size_t most = 0;
     for (size_t i = 0; i < memtable->lane_count; i++) {
-        const pt_lane *lane = &memtable->lanes[i];
-        size_t own = lane->ascending ? lane->count : (size_t)lane->count * 2;
+        size_t own = pt_lane_sort_room(&memtable->lanes[i]);
         most = before + own > most ? before + own : most;
-        before += lane->count;
+        before += memtable->lanes[i].count;
     }
     return most;
 }
@@ -551,9 +504,7 @@ static pt_pending **sort_lanes(const pt_memtable *memtable, size_t *count)
     pt_large_pages_ask(entries, size);
     *count = 0;
     for (size_t i = 0; i < memtable->lane_count; i++) {
-        const pt_lane *lane = &memtable->lanes[i];
-        *count += lane->ascending ? copy_lane(memtable, lane, entries + *count)
-                                  : sort_lane(memtable, lane, entries + *count);
+        *count += pt_lane_sort(&memtable->lanes[i], memtable->log, entries + *count);
     }
     pt_pending **smaller = sqlite3_realloc64(entries, (*count + 1) * sizeof(pt_pending *));
     if (smaller == NULL) {

@@ -54,8 +54,24 @@ uint32_t pt_memtable_next_table(const pt_memtable *memtable, uint32_t table_id);
 uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
                          size_t record_size);
 
-/* Marks the operation just put, which has this key and record, as one on an entry of an index. */
-void pt_memtable_mark_entry(pt_slice key, uint8_t *record);
+/* The key of an entry of an index. */
+typedef struct pt_entry_key {
+    pt_slice key;
+    unsigned columns; /* of the index, if it is unique: always the same; else 0 */
+    bool is_new;      /* no entity has had this entry, unless one in this transaction has lost it */
+} pt_entry_key;
+
+/* The same for an entry of an index. */
+uint8_t *pt_memtable_put_entry(pt_memtable *memtable, const pt_entry_key *entry,
+                               pt_operation operation, size_t record_size);
+
+/*
+ * Finds the operations on entries of a unique index that begin with its id and these parts, none of
+ * them NULL. *pending is one after the other from call to call, then NULL. Begin with *place =
+ * SIZE_MAX; nothing may be written in between. SQLITE_OK or SQLITE_NOMEM.
+ */
+int pt_memtable_next_entry(pt_memtable *memtable, pt_slice parts, size_t *place,
+                           pt_pending **pending);
 
 /*
  * Tells the memtable the last key that a table has in the snapshot (empty: none). If the pending

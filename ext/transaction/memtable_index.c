@@ -2,6 +2,9 @@
 
 #include "base/sqlite.h"
 #include "base/xxhash.h"
+#include "entity/index.h"
+#include "entity/key.h"
+#include "transaction/key_sort.h"
 
 enum { FIRST_SLOTS = 256 };
 
@@ -70,6 +73,22 @@ pt_pending *pt_hash_index_find(const pt_hash_index *index, pt_pending *const *lo
 {
     uint32_t next = index->slots[find_hash_slot(index, log, key, hash)].next;
     return next != 0 ? log[next - 1] : NULL;
+}
+
+pt_pending *pt_hash_index_next(const pt_hash_index *index, pt_pending *const *log,
+                               pt_slice beginning, uint32_t hash, size_t *slot)
+{
+    size_t mask = index->slot_count - 1;
+    size_t at = *slot == SIZE_MAX ? hash & mask : *slot;
+    for (; index->slots[at].next != 0; at = (at + 1) & mask) {
+        const pt_hash_slot *seen = &index->slots[at];
+        if (seen->hash == hash &&
+            pt_slice_has_prefix(pt_pending_key(log[seen->next - 1]), beginning)) {
+            *slot = (at + 1) & mask;
+            return log[seen->next - 1];
+        }
+    }
+    return NULL;
 }
 
 void pt_hash_index_set(pt_hash_index *index, pt_pending *const *log, const pt_pending *pending,
@@ -184,4 +203,96 @@ void pt_tree_index_free(pt_tree_index *index)
 {
     pt_arena_free(&index->arena);
     *index = (pt_tree_index){0};
+}
+
+/* --- Lanes --- */
+
+uint32_t pt_lane_hash(const pt_lane *lane, pt_slice key)
+{
+    if (lane->columns == 0) {
+        return pt_hash_index_hash(key);
+    }
+    size_t size = pt_entry_whole_parts_size(pt_key_entity(key), lane->columns);
+    return pt_hash_index_hash(size == 0 ? key
+                                        : pt_slice_of(key.data, pt_key_table_size(key) + size));
+}
+
+/* The entry that a link of a lane leads to, or NULL. */
+static pt_pending *linked_entry(pt_pending *const *log, uint32_t link)
+{
+    return link != 0 ? log[link - 1] : NULL;
+}
+
+int pt_lane_build_hash(pt_lane *lane, pt_pending *const *log)
+{
+    if (!pt_hash_index_reserve(&lane->hash, lane->count)) {
+        return SQLITE_NOMEM;
+    }
+    const pt_pending *pending = linked_entry(log, lane->last);
+    for (; pending != NULL; pending = linked_entry(log, pending->before)) {
+        if (pending->newest) {
+            pt_hash_index_set(&lane->hash, log, pending,
+                              pt_lane_hash(lane, pt_pending_key(pending)));
+        }
+    }
+    lane->hashed = true;
+    return SQLITE_OK;
+}
+
+int pt_lane_build_tree(pt_lane *lane, pt_pending *const *log)
+{
+    pt_pending *pending = linked_entry(log, lane->last);
+    for (; pending != NULL; pending = linked_entry(log, pending->before)) {
+        if (!pending->newest) {
+            continue;
+        }
+        if (!pt_tree_index_reserve(&lane->tree)) {
+            pt_tree_index_free(&lane->tree);
+            return SQLITE_NOMEM;
+        }
+        pt_tree_index_set(&lane->tree, pending);
+    }
+    lane->treed = true;
+    return SQLITE_OK;
+}
+
+/* Copies a lane in ascending order. Its entries are linked from the last one on. */
+static size_t copy_lane(const pt_lane *lane, pt_pending *const *log, pt_pending **entries)
+{
+    size_t at = lane->count;
+    pt_pending *pending = linked_entry(log, lane->last);
+    for (; pending != NULL; pending = linked_entry(log, pending->before)) {
+        entries[--at] = pending;
+    }
+    return lane->count;
+}
+
+/* Sorts the newest operations of a lane. In `entries` there must be room for sort items, of which
+ * only pointers are left. */
+static size_t sort_lane(const pt_lane *lane, pt_pending *const *log, pt_pending **entries)
+{
+    pt_sort_item *items = (pt_sort_item *)entries;
+    size_t count = 0;
+    pt_pending *pending = linked_entry(log, lane->last);
+    for (; pending != NULL; pending = linked_entry(log, pending->before)) {
+        if (pending->newest) {
+            items[count++].pending = pending;
+        }
+    }
+    pt_key_sort(items, count);
+    for (size_t i = 0; i < count; i++) {
+        pt_pending *sorted = items[i].pending;
+        memcpy(&entries[i], &sorted, sizeof sorted);
+    }
+    return count;
+}
+
+size_t pt_lane_sort(const pt_lane *lane, pt_pending *const *log, pt_pending **entries)
+{
+    return lane->ascending ? copy_lane(lane, log, entries) : sort_lane(lane, log, entries);
+}
+
+size_t pt_lane_sort_room(const pt_lane *lane)
+{
+    return lane->ascending ? lane->count : (size_t)lane->count * 2;
 }

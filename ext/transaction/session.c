@@ -532,23 +532,18 @@ int pt_session_remove(pt_session *session, pt_slice key, pt_error *error)
     return pt_session_put(session, key, PT_DELETE, 0) != NULL ? SQLITE_OK : pt_error_nomem(error);
 }
 
-static uint8_t *put_entry(pt_session *session, pt_slice key, pt_operation operation, size_t size)
+uint8_t *pt_session_put_entry(pt_session *session, const pt_entry_key *entry, size_t record_size)
 {
-    uint8_t *record = pt_session_put(session, key, operation, size);
-    if (record != NULL) {
-        pt_memtable_mark_entry(key, record);
-    }
-    return record;
+    PT_ASSERT(accepts_writes(session));
+    return pt_memtable_put_entry(session->current.view->memtable, entry, PT_REPLACE, record_size);
 }
 
-uint8_t *pt_session_put_entry(pt_session *session, pt_slice key, size_t record_size)
+int pt_session_remove_entry(pt_session *session, const pt_entry_key *entry, pt_error *error)
 {
-    return put_entry(session, key, PT_REPLACE, record_size);
-}
-
-int pt_session_remove_entry(pt_session *session, pt_slice key, pt_error *error)
-{
-    return put_entry(session, key, PT_DELETE, 0) != NULL ? SQLITE_OK : pt_error_nomem(error);
+    PT_ASSERT(accepts_writes(session));
+    pt_memtable *memtable = session->current.view->memtable;
+    return pt_memtable_put_entry(memtable, entry, PT_DELETE, 0) != NULL ? SQLITE_OK
+                                                                        : pt_error_nomem(error);
 }
 
 size_t pt_session_begin_row(pt_session *session)

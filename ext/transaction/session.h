@@ -187,8 +187,8 @@ uint8_t *pt_session_put(pt_session *session, pt_slice key, pt_operation operatio
 int pt_session_remove(pt_session *session, pt_slice key, pt_error *error);
 
 /* The same two for entries of indexes, which do not count as operations of the transaction. */
-uint8_t *pt_session_put_entry(pt_session *session, pt_slice key, size_t record_size);
-int pt_session_remove_entry(pt_session *session, pt_slice key, pt_error *error);
+uint8_t *pt_session_put_entry(pt_session *session, const pt_entry_key *entry, size_t record_size);
+int pt_session_remove_entry(pt_session *session, const pt_entry_key *entry, pt_error *error);
 
 /*
  * Makes several operations on one row all-or-nothing: end keeps them, discard takes them all back.

@@ -34,7 +34,9 @@ void pt_view_release(pt_view *view)
     }
     pt_memtable_free(view->memtable);
     pt_memtable_free(view->spare);
-    pt_buffer_free(&view->last_key.key);
+    for (int i = 0; i < PT_VIEW_LAST_KEYS; i++) {
+        pt_buffer_free(&view->last_keys[i].key);
+    }
     view->snapshot->store->engine->snapshot_free(view->snapshot);
     sqlite3_free(view);
 }
@@ -56,10 +58,9 @@ bool pt_view_begin_writing(pt_view *view)
 
 /* --- One record --- */
 
-static int find_last_entity(pt_view *view, uint32_t table_id, pt_error *error)
+static int find_last_key(pt_view *view, uint32_t table_id, pt_buffer *last, pt_error *error)
 {
     const pt_engine *engine = view->snapshot->store->engine;
-    pt_last_key *last = &view->last_key;
     pt_key_start low = pt_key_start_of_table(table_id);
     pt_key_start high = pt_key_start_after(low);
     pt_engine_cursor *cursor;
@@ -67,35 +68,35 @@ static int find_last_entity(pt_view *view, uint32_t table_id, pt_error *error)
     if (rc != SQLITE_OK) {
         return rc;
     }
-    /* Unknown until the search has succeeded: a failure must not leave half an answer. */
-    pt_buffer_clear(&last->key);
-    last->known = false;
+    pt_buffer_clear(last);
     rc = engine->cursor_seek(cursor, pt_key_start_slice(&high), pt_key_start_slice(&low),
                              PT_BACKWARD, error);
     /* Copy the key: it is valid only until the cursor is closed. */
-    if (rc == SQLITE_OK && cursor->valid && !pt_buffer_assign(&last->key, cursor->key)) {
+    if (rc == SQLITE_OK && cursor->valid && !pt_buffer_assign(last, cursor->key)) {
         rc = pt_error_nomem(error);
     }
     engine->cursor_close(cursor);
-    last->known = rc == SQLITE_OK;
-    last->table_id = table_id;
     return rc;
 }
 
-/* Sets *beyond if the key is greater than all keys of its table in the snapshot. */
-static int is_beyond_snapshot(pt_view *view, pt_slice key, bool *beyond, pt_error *error)
+int pt_view_is_beyond_stored(pt_view *view, pt_slice key, bool *beyond, pt_error *error)
 {
-    pt_last_key *last = &view->last_key;
     uint32_t table_id = pt_key_table(key);
+    size_t place = table_id % PT_VIEW_LAST_KEYS;
+    pt_last_key *last = &view->last_keys[place];
     *beyond = false;
     if (view->memtable == NULL || pt_memtable_length(view->memtable) < WRITES_BEFORE_LAST_KEY) {
         return SQLITE_OK;
     }
-    if (!last->known || last->table_id != table_id) {
-        int rc = find_last_entity(view, table_id, error);
+    if ((view->last_known >> place & 1) == 0 || last->table_id != table_id) {
+        /* Unknown until the search has succeeded: a failure must not leave half an answer. */
+        view->last_known &= (uint8_t) ~(1u << place);
+        int rc = find_last_key(view, table_id, &last->key, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
+        last->table_id = table_id;
+        view->last_known |= (uint8_t)(1u << place);
     }
     *beyond = pt_slice_compare(key, pt_buffer_slice(&last->key)) > 0;
     if (*beyond) {
@@ -107,7 +108,7 @@ static int is_beyond_snapshot(pt_view *view, pt_slice key, bool *beyond, pt_erro
 static int get_stored(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
     bool beyond;
-    int rc = is_beyond_snapshot(view, key, &beyond, error);
+    int rc = pt_view_is_beyond_stored(view, key, &beyond, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
@@ -151,7 +152,7 @@ static void end_view(pt_view *view)
     }
     /* Forget what was remembered of the snapshot. */
     view->rolled_back = false;
-    view->last_key.known = false;
+    view->last_known = 0;
     memset(view->chunks, 0, sizeof view->chunks);
     view->snapshot->store->engine->snapshot_end(view->snapshot);
 }

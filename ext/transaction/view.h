@@ -22,8 +22,9 @@ enum { PT_VIEW_CHUNKS_KNOWN = 8 };
 typedef struct pt_last_key {
     pt_buffer key; /* empty: the table has no entity */
     uint32_t table_id;
-    bool known;
 } pt_last_key;
+
+enum { PT_VIEW_LAST_KEYS = 8 };
 
 typedef struct pt_view {
     pt_snapshot *snapshot; /* begun while the view is in use */
@@ -33,7 +34,8 @@ typedef struct pt_view {
     bool rolled_back;              /* the memtable was, after cursors may have shown its writes */
     pt_interruption *interruption; /* of the statements that read the view, or NULL */
     pt_chunks_known chunks[PT_VIEW_CHUNKS_KNOWN]; /* a cache, by table id modulo its size */
-    pt_last_key last_key;
+    pt_last_key last_keys[PT_VIEW_LAST_KEYS];     /* a cache as well: of a table and its indexes */
+    uint8_t last_known;                           /* which of them are known, as bits */
 } pt_view;
 
 /* A view of the store's newest version, with one reference. SQLITE_NOMEM, or the engine's error. */
@@ -66,6 +68,10 @@ static inline int pt_view_step(pt_view *view, pt_error *error)
 /* The record of the logical key of an entity or a catalogue entry, as the view shows it. Valid
  * until the next write or the view's end. SQLITE_OK, SQLITE_NOMEM, or the engine's error. */
 int pt_view_get(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error);
+
+/* Sets *beyond to false unless the key is known to be greater than all of its table in the
+ * snapshot. A transaction with few writes does not try to find out. Codes as pt_view_get. */
+int pt_view_is_beyond_stored(pt_view *view, pt_slice key, bool *beyond, pt_error *error);
 
 /* --- The view that new statements see --- */
 

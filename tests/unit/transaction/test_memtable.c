@@ -1,5 +1,6 @@
 #include "fixtures/cmocka.h"
 
+#include "entity/index.h"
 #include "entity/key.h"
 #include "faults/failing_malloc.h"
 #include "fixtures/sample_keys.h"
@@ -337,6 +338,155 @@ static void loads_of_several_tables_need_no_index(void **state)
     pt_memtable_free(memtable);
 }
 
+/* --- Entries of indexes --- */
+
+enum { ENTRIES_OF_A_VALUE = 5 };
+
+/* Makes keys of entries of a unique index: some entities have no value, then each value has some.
+ */
+static void begin_entries(void)
+{
+    key_count = KEYS;
+    memset(&expected, 0, sizeof expected);
+    pt_buffer key = {0};
+    for (size_t at = 0; at < KEYS; at++) {
+        char text[3] = {(char)('a' + at / ENTRIES_OF_A_VALUE / 8),
+                        (char)('a' + at / ENTRIES_OF_A_VALUE % 8)};
+        bool none = at / ENTRIES_OF_A_VALUE == 0;
+        pt_value value = {.type = none ? PT_NONE : PT_STRING, .bytes = pt_slice_text(text)};
+        char row = (char)('a' + at % ENTRIES_OF_A_VALUE);
+        pt_buffer_clear(&key);
+        pt_entry_append(&key, &value);
+        pt_key_append(&key, pt_slice_text("p"), pt_slice_of(&row, 1));
+        assert_false(key.failed);
+        keys[at].size = key.size;
+        memcpy(keys[at].bytes, key.data, key.size);
+        sample_set_table(&keys[at], 7);
+    }
+    pt_buffer_free(&key);
+}
+
+static bool is_live(size_t at)
+{
+    return expected.now[at].present && expected.now[at].operation != PT_DELETE;
+}
+
+static void put_or_delete_entry(pt_memtable *memtable, size_t at, unsigned columns, uint64_t *seed)
+{
+    content wanted = {.present = true, .operation = PT_DELETE};
+    if (!is_live(at)) {
+        wanted = (content){.present = true, .operation = PT_REPLACE, .fill = 3, .size = 4};
+    } else if (sample_random(seed) % 2 == 0) {
+        return;
+    }
+    const pt_entry_key entry = {
+        .key = sample_slice(&keys[at]), .columns = columns, .is_new = !is_live(at)};
+    uint8_t *record = pt_memtable_put_entry(memtable, &entry, wanted.operation, wanted.size);
+    assert_non_null(record);
+    memset(record, wanted.fill, wanted.size);
+    expected.now[at] = wanted;
+}
+
+/* Finds all entries with the values of an entry. */
+static void assert_entries_with_values(pt_memtable *memtable, size_t of)
+{
+    size_t first = of / ENTRIES_OF_A_VALUE * ENTRIES_OF_A_VALUE;
+    pt_slice key = sample_slice(&keys[of]);
+    pt_slice parts = pt_slice_of(key.data, 1 + pt_entry_whole_parts_size(pt_key_entity(key), 1));
+    bool found[ENTRIES_OF_A_VALUE] = {false};
+    size_t place = SIZE_MAX;
+    pt_pending *pending;
+    for (;;) {
+        assert_int_equal(pt_memtable_next_entry(memtable, parts, &place, &pending), SQLITE_OK);
+        if (pending == NULL) {
+            break;
+        }
+        assert_true(pending->of_index);
+        size_t at = first;
+        while (!pt_slice_equal(pt_pending_key(pending), sample_slice(&keys[at]))) {
+            at++;
+            assert_true(at < first + ENTRIES_OF_A_VALUE);
+        }
+        assert_false(found[at - first]);
+        found[at - first] = true;
+        assert_content(pending, &expected.now[at]);
+    }
+    for (size_t i = 0; i < ENTRIES_OF_A_VALUE; i++) {
+        assert_int_equal(found[i], expected.now[first + i].present);
+    }
+}
+
+static void finds_entries_of_unique_indexes_by_their_values(void **state)
+{
+    (void)state;
+    for (uint64_t run = 1; run <= 30; run++) {
+        uint64_t seed = run;
+        begin_entries();
+        pt_memtable *memtable = pt_memtable_new();
+        bool in_order = run % 3 == 0;
+        for (size_t step = 0; step < KEYS; step++) {
+            uint32_t choice = sample_random(&seed) % 20;
+            size_t at = in_order ? step : sample_random(&seed) % KEYS;
+            if (choice == 0 && expected.marks < MARKS) {
+                set_mark(memtable);
+            } else if (choice == 1 && expected.marks > 0) {
+                roll_back_to(memtable, sample_random(&seed) % expected.marks);
+            } else {
+                put_or_delete_entry(memtable, at, 1, &seed);
+            }
+            if (run % 2 == 0 || step > KEYS / 2) {
+                assert_entries_with_values(memtable,
+                                           ENTRIES_OF_A_VALUE + at % (KEYS - ENTRIES_OF_A_VALUE));
+            }
+        }
+        assert_same(memtable);
+        pt_memtable_free(memtable);
+    }
+}
+
+/* A load puts them without looking for them, in whatever order they come. */
+static void new_entries_need_no_index(void **state)
+{
+    (void)state;
+    uint64_t seed = 5;
+    begin_entries();
+    pt_memtable *memtable = pt_memtable_new();
+    for (size_t i = 0; i < 40; i++) {
+        put_or_delete_entry(memtable, i * 77 % KEYS, 0, &seed);
+    }
+    /* The first deletion has to look, and needs memory for that. */
+    const pt_entry_key lost = {.key = sample_slice(&keys[0])};
+    failing_malloc_arm(0, true);
+    assert_null(pt_memtable_put_entry(memtable, &lost, PT_DELETE, 0));
+    assert_true(failing_malloc_disarm());
+    assert_same(memtable);
+    pt_memtable_free(memtable);
+}
+
+static void entries_need_memory(void **state)
+{
+    (void)state;
+    uint64_t seed = 1;
+    begin_entries();
+    pt_memtable *memtable = pt_memtable_new();
+    const pt_entry_key entry = {.key = sample_slice(&keys[9]), .columns = 1, .is_new = true};
+    failing_malloc_arm(0, true);
+    assert_null(pt_memtable_put_entry(memtable, &entry, PT_REPLACE, 4));
+    failing_malloc_disarm();
+    assert_null(pt_memtable_put_entry(memtable, &entry, PT_REPLACE, (size_t)UINT32_MAX + 1));
+    put_or_delete_entry(memtable, 9, 1, &seed);
+    put_or_delete_entry(memtable, 7, 1, &seed);
+    size_t place = SIZE_MAX;
+    pt_pending *pending;
+    failing_malloc_arm(0, true);
+    assert_int_equal(pt_memtable_next_entry(memtable, entry.key, &place, &pending), SQLITE_NOMEM);
+    failing_malloc_disarm();
+    assert_entries_with_values(memtable, 9);
+    pt_memtable_free(memtable);
+}
+
+/* --- Where nothing is left, or nothing is possible --- */
+
 /* Once everything is undone it is a fresh one, also after keys in any order. */
 static void is_empty_after_everything_is_undone(void **state)
 {
@@ -580,6 +730,9 @@ int main(void)
         cmocka_unit_test(loads_in_ascending_order),
         cmocka_unit_test(loads_in_ascending_order_need_no_index),
         cmocka_unit_test(loads_of_several_tables_need_no_index),
+        cmocka_unit_test(finds_entries_of_unique_indexes_by_their_values),
+        cmocka_unit_test(new_entries_need_no_index),
+        cmocka_unit_test(entries_need_memory),
         cmocka_unit_test(is_empty_after_everything_is_undone),
         cmocka_unit_test(overwrites_in_place_where_no_savepoint_needs_the_old),
         cmocka_unit_test(a_larger_record_becomes_a_newer_version),
