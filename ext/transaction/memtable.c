@@ -6,7 +6,7 @@
 #include "entity/key.h"
 #include "transaction/memtable_index.h"
 
-enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14, LANES_KEPT = 16 };
+enum { FIRST_LOG = 64, ARENA_KEPT = 1 << 14, LANES_KEPT = 4 };
 
 struct pt_memtable {
     pt_arena arena;
@@ -46,16 +46,30 @@ static void drop_hash(pt_lane *lane)
     }
 }
 
-/* Frees the indexes of all lanes, which then must not be used any more. */
-static void drop_lanes(pt_memtable *memtable)
+static void empty_lanes(pt_memtable *memtable)
 {
     for (size_t i = 0; i < memtable->lane_count; i++) {
-        drop_hash(&memtable->lanes[i]);
-        if (memtable->lanes[i].treed) {
-            pt_tree_index_free(&memtable->lanes[i].tree);
+        pt_lane *lane = &memtable->lanes[i];
+        drop_hash(lane);
+        if (lane->treed) {
+            pt_tree_index_free(&lane->tree);
         }
+        lane->last = 0;
+        lane->count = 0;
+        lane->ascending = true;
+        lane->beyond_stored = false;
+        lane->deletes = false;
+        lane->treed = false;
     }
+}
+
+static void drop_lanes(pt_memtable *memtable)
+{
+    empty_lanes(memtable);
+    sqlite3_free(memtable->lanes);
+    memtable->lanes = NULL;
     memtable->lane_count = 0;
+    memtable->lane_capacity = 0;
     memtable->recent = NULL;
 }
 
@@ -68,18 +82,22 @@ void pt_memtable_free(pt_memtable *memtable)
     pt_arena_free(&memtable->arena);
     pt_swap_close(&memtable->swap);
     sqlite3_free(memtable->log);
-    sqlite3_free(memtable->lanes);
     sqlite3_free(memtable);
 }
 
 void pt_memtable_reset(pt_memtable *memtable)
 {
-    drop_lanes(memtable);
+    empty_lanes(memtable);
+    if (memtable->lane_count > LANES_KEPT) {
+        drop_lanes(memtable);
+    }
     pt_memtable empty = {.arena = memtable->arena,
                          .log = memtable->log,
                          .log_capacity = memtable->log_capacity,
                          .lanes = memtable->lanes,
-                         .lane_capacity = memtable->lane_capacity};
+                         .lane_count = memtable->lane_count,
+                         .lane_capacity = memtable->lane_capacity,
+                         .recent = memtable->recent};
     pt_arena_clear(&empty.arena);
     if (empty.arena.total > ARENA_KEPT) {
         pt_arena_free(&empty.arena);
@@ -90,11 +108,6 @@ void pt_memtable_reset(pt_memtable *memtable)
         sqlite3_free(empty.log);
         empty.log = NULL;
         empty.log_capacity = 0;
-    }
-    if (empty.lane_capacity > LANES_KEPT) {
-        sqlite3_free(empty.lanes);
-        empty.lanes = NULL;
-        empty.lane_capacity = 0;
     }
     *memtable = empty;
 }
@@ -325,6 +338,11 @@ static pt_pending *append_entry(pt_memtable *memtable, pt_lane *lane, pt_slice k
     return pending;
 }
 
+static inline bool can_be_described(pt_slice key, size_t record_size)
+{
+    return record_size <= UINT32_MAX && key.size <= UINT16_MAX;
+}
+
 static inline pt_lane *find_or_add_lane(pt_memtable *memtable, pt_slice key)
 {
     uint32_t table_id = pt_key_table(key);
@@ -332,15 +350,18 @@ static inline pt_lane *find_or_add_lane(pt_memtable *memtable, pt_slice key)
     return lane != NULL ? lane : add_lane(memtable, table_id);
 }
 
-/* With `is_absent` it is known that the key is not pending. */
-static inline uint8_t *put(pt_memtable *memtable, pt_lane *lane, pt_slice key, bool is_absent,
-                           pt_operation operation, size_t record_size)
+uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
+                         size_t record_size)
 {
+    pt_lane *lane = can_be_described(key, record_size) ? find_or_add_lane(memtable, key) : NULL;
+    if (lane == NULL) {
+        return NULL;
+    }
     bool beyond_all = is_beyond_all(memtable, lane, key);
-    is_absent = is_absent || beyond_all;
-    uint32_t hash = is_absent && !lane->hashed ? 0 : pt_lane_hash(lane, key);
+    bool absent = beyond_all || lane->next_is_new;
+    uint32_t hash = absent && !lane->hashed ? 0 : pt_lane_hash(lane, key);
     pt_pending *present = NULL;
-    if (!is_absent && find_hashed(memtable, lane, key, hash, &present) != SQLITE_OK) {
+    if (!absent && find_hashed(memtable, lane, key, hash, &present) != SQLITE_OK) {
         return NULL;
     }
     /* Overwrite in place if no savepoint needs the old record and the new one fits. */
@@ -363,18 +384,6 @@ static inline uint8_t *put(pt_memtable *memtable, pt_lane *lane, pt_slice key, b
     return pending->bytes + pending->key_size;
 }
 
-static bool can_be_described(pt_slice key, size_t record_size)
-{
-    return record_size <= UINT32_MAX && key.size <= UINT16_MAX;
-}
-
-uint8_t *pt_memtable_put(pt_memtable *memtable, pt_slice key, pt_operation operation,
-                         size_t record_size)
-{
-    pt_lane *lane = can_be_described(key, record_size) ? find_or_add_lane(memtable, key) : NULL;
-    return lane != NULL ? put(memtable, lane, key, false, operation, record_size) : NULL;
-}
-
 uint8_t *pt_memtable_put_entry(pt_memtable *memtable, const pt_entry_key *entry,
                                pt_operation operation, size_t record_size)
 {
@@ -385,8 +394,9 @@ uint8_t *pt_memtable_put_entry(pt_memtable *memtable, const pt_entry_key *entry,
     }
     lane->columns = (uint8_t)entry->columns;
     lane->deletes = lane->deletes || operation == PT_DELETE;
-    uint8_t *record =
-        put(memtable, lane, key, entry->is_new && !lane->deletes, operation, record_size);
+    lane->next_is_new = entry->is_new && !lane->deletes;
+    uint8_t *record = pt_memtable_put(memtable, key, operation, record_size);
+    lane->next_is_new = false;
     if (record != NULL) {
         size_t before = key.size + offsetof(pt_pending, bytes);
         ((pt_pending *)(void *)(record - before))->of_index = true;
@@ -476,8 +486,13 @@ pt_pending *pt_memtable_at(const pt_memtable_node *node)
 /* A log in ascending order is the write set as it stands. */
 static bool is_log_ascending(const pt_memtable *memtable)
 {
-    const pt_lane *lane = memtable->lanes;
-    return memtable->lane_count == 0 || (memtable->lane_count == 1 && lane->ascending);
+    size_t used = 0;
+    bool ascending = true;
+    for (size_t i = 0; i < memtable->lane_count; i++) {
+        used += memtable->lanes[i].count != 0;
+        ascending = ascending && memtable->lanes[i].ascending;
+    }
+    return used <= 1 && ascending;
 }
 
 /* The room that sorting the lanes one after the other needs, in pointers. */

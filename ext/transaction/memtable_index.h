@@ -91,6 +91,7 @@ typedef struct pt_lane {
     bool beyond_stored; /* keys are not stored either if they are greater than the last one here;
                            only if ascending */
     bool deletes;       /* an entry of an index was deleted, perhaps discarded since */
+    bool next_is_new;   /* the key that is put next is known not to be pending */
     uint8_t columns;    /* of a unique index: see pt_lane_hash */
     bool hashed;        /* `hash` has been built and is kept up to date */
     bool treed;         /* so has `tree` */

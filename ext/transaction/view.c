@@ -79,7 +79,7 @@ static int find_last_key(pt_view *view, uint32_t table_id, pt_buffer *last, pt_e
     return rc;
 }
 
-int pt_view_is_beyond_stored(pt_view *view, pt_slice key, bool *beyond, pt_error *error)
+static inline int is_beyond_snapshot(pt_view *view, pt_slice key, bool *beyond, pt_error *error)
 {
     uint32_t table_id = pt_key_table(key);
     size_t place = table_id % PT_VIEW_LAST_KEYS;
@@ -105,10 +105,15 @@ int pt_view_is_beyond_stored(pt_view *view, pt_slice key, bool *beyond, pt_error
     return SQLITE_OK;
 }
 
+int pt_view_is_beyond_stored(pt_view *view, pt_slice key, bool *beyond, pt_error *error)
+{
+    return is_beyond_snapshot(view, key, beyond, error);
+}
+
 static int get_stored(pt_view *view, pt_slice key, bool *found, pt_slice *record, pt_error *error)
 {
     bool beyond;
-    int rc = pt_view_is_beyond_stored(view, key, &beyond, error);
+    int rc = is_beyond_snapshot(view, key, &beyond, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
