@@ -58,7 +58,7 @@ bool pt_view_begin_writing(pt_view *view)
 
 /* --- One record --- */
 
-static int find_last_key(pt_view *view, uint32_t table_id, pt_buffer *last, pt_error *error)
+static int find_last_stored(pt_view *view, uint32_t table_id, pt_buffer *last, pt_error *error)
 {
     const pt_engine *engine = view->snapshot->store->engine;
     pt_key_start low = pt_key_start_of_table(table_id);
@@ -91,7 +91,7 @@ static inline int is_beyond_snapshot(pt_view *view, pt_slice key, bool *beyond, 
     if ((view->last_known >> place & 1) == 0 || last->table_id != table_id) {
         /* Unknown until the search has succeeded: a failure must not leave half an answer. */
         view->last_known &= (uint8_t) ~(1u << place);
-        int rc = find_last_key(view, table_id, &last->key, error);
+        int rc = find_last_stored(view, table_id, &last->key, error);
         if (rc != SQLITE_OK) {
             return rc;
         }
