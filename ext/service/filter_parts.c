@@ -51,9 +51,7 @@ static size_t size_in_url(pt_slice text)
 {
     size_t size = text.size;
     for (size_t i = 0; i < text.size; i++) {
-        uint8_t c = text.data[i];
-        bool kept = pt_is_digit(c) || pt_is_letter(c);
-        size += kept ? 0 : 2;
+        size += pt_is_unreserved(text.data[i]) ? 0 : 2;
     }
     return size;
 }

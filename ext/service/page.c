@@ -28,6 +28,18 @@ typedef struct page_reading {
     pt_error *error;
 } page_reading;
 
+int pt_page_check_progress(bool same, size_t entities, int *repeats, pt_error *error)
+{
+    enum { REPEATS_MAX = 100 };
+    *repeats = same ? *repeats + 1 : 0;
+    if (*repeats == 0 || (entities == 0 && *repeats < REPEATS_MAX)) {
+        return SQLITE_OK;
+    }
+    return pt_error_set(error, SQLITE_IOERR,
+                        "a page of the service names itself as the next page, so that reading "
+                        "would never end; run the statement again");
+}
+
 static int refuse_page(page_reading *r, const char *problem, pt_slice name)
 {
     char excerpt[PT_EXCERPT_SIZE];

@@ -44,6 +44,13 @@ typedef enum pt_page_kind {
  */
 int pt_page_add(pt_page *page, pt_buffer *body, pt_page_kind kind, pt_error *error);
 
+/*
+ * For a page with a continuation. `same`: it is that of the request. Empty pages may say so for a
+ * while, if the service has not got any further; *repeats counts them. SQLITE_IOERR if reading
+ * would never end, or give entities twice.
+ */
+int pt_page_check_progress(bool same, size_t entities, int *repeats, pt_error *error);
+
 /* Empties the page and keeps the memory of its arrays. */
 void pt_page_clear(pt_page *page);
 void pt_page_free(pt_page *page);

@@ -195,13 +195,26 @@ static bool keep_token(const pt_http_reply *reply, const char *header, pt_buffer
     return !*has || pt_buffer_assign(token, value);
 }
 
-/* Each header may come without the other, or be empty. Only if neither came is the query over. */
-static int keep_continuation(pt_stream *stream, const pt_http_reply *reply, pt_error *error)
+/* True if a header is as the request had it. */
+static bool is_same_token(const pt_http_reply *reply, const char *header, const pt_buffer *token,
+                          bool has)
 {
-    if (!keep_token(reply, "x-ms-continuation-NextPartitionKey", &stream->next_partition,
-                    &stream->has_next_partition) ||
-        !keep_token(reply, "x-ms-continuation-NextRowKey", &stream->next_row,
-                    &stream->has_next_row)) {
+    pt_slice value;
+    bool came = pt_http_header(reply, header, &value);
+    return came == has && (!came || pt_slice_equal(value, pt_buffer_slice(token)));
+}
+
+/* Each header may come without the other, or be empty. Only if neither came is the query over. */
+static int keep_continuation(pt_stream *stream, const pt_http_reply *reply, bool *same,
+                             pt_error *error)
+{
+    static const char partition[] = "x-ms-continuation-NextPartitionKey";
+    static const char row[] = "x-ms-continuation-NextRowKey";
+    *same = stream->has_token &&
+            is_same_token(reply, partition, &stream->next_partition, stream->has_next_partition) &&
+            is_same_token(reply, row, &stream->next_row, stream->has_next_row);
+    if (!keep_token(reply, partition, &stream->next_partition, &stream->has_next_partition) ||
+        !keep_token(reply, row, &stream->next_row, &stream->has_next_row)) {
         return pt_error_nomem(error);
     }
     stream->has_token = stream->has_next_partition || stream->has_next_row;
@@ -228,7 +241,9 @@ static bool will_read_on(const pt_stream *stream)
 /* Takes the page out of a reply, and asks for the one after it before reading it. */
 static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
 {
-    int rc = stream->point ? SQLITE_OK : keep_continuation(stream, reply, error);
+    bool same = false;
+    size_t before = stream->page.count;
+    int rc = stream->point ? SQLITE_OK : keep_continuation(stream, reply, &same, error);
     stream->finished = stream->finished || stream->point;
     pt_buffer body = reply->body;
     reply->body = (pt_buffer){0};
@@ -240,6 +255,9 @@ static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
     if (rc == SQLITE_OK) {
         rc = pt_page_add(&stream->page, &body, stream->point ? PT_PAGE_OF_ONE : PT_PAGE_OF_ENTITIES,
                          error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_page_check_progress(same, stream->page.count - before, &stream->repeats, error);
     }
     pt_buffer_free(&body);
     return rc;

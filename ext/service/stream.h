@@ -42,6 +42,7 @@ typedef struct pt_stream {
     bool has_next_partition;
     bool has_next_row;
     bool finished; /* no page will follow */
+    int repeats;   /* see pt_page_check_progress */
     pt_buffer next_partition;
     pt_buffer next_row;
     pt_call call; /* under way if call.http is set */

@@ -22,6 +22,7 @@ typedef struct service_tables_cursor {
     char *current;   /* the account whose tables are listed, or NULL */
     bool has_token;  /* its list goes on */
     pt_buffer token; /* there */
+    int repeats;     /* see pt_page_check_progress */
     pt_page page;
     size_t at;
 } service_tables_cursor;
@@ -148,6 +149,7 @@ static int read_list(service_tables_cursor *cursor, pt_error *error)
     pt_call call;
     pt_http_reply *reply;
     pt_slice token;
+    bool same = false;
     describe_tables_call(&call, cursor->table->service, cursor->current, PT_HTTP_GET);
     if (cursor->has_token) {
         pt_buffer_append_text(&call.query, "NextTableName=");
@@ -155,7 +157,10 @@ static int read_list(service_tables_cursor *cursor, pt_error *error)
     }
     int rc = perform_tables_call(&call, &reply, error);
     if (rc == SQLITE_OK) {
+        bool had_token = cursor->has_token;
         cursor->has_token = pt_http_header(reply, "x-ms-continuation-NextTableName", &token);
+        same = had_token && cursor->has_token &&
+               pt_slice_equal(token, pt_buffer_slice(&cursor->token));
         if (cursor->has_token && !pt_buffer_assign(&cursor->token, token)) {
             rc = pt_error_nomem(error);
         }
@@ -164,6 +169,9 @@ static int read_list(service_tables_cursor *cursor, pt_error *error)
         pt_page_clear(&cursor->page);
         cursor->at = 0;
         rc = pt_page_add(&cursor->page, &reply->body, PT_PAGE_OF_TABLES, error);
+    }
+    if (rc == SQLITE_OK) {
+        rc = pt_page_check_progress(same, cursor->page.count, &cursor->repeats, error);
     }
     pt_call_free(&call);
     return rc;

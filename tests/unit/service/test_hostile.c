@@ -252,6 +252,41 @@ static void pages_without_end_can_be_interrupted(void **state)
     close_remote();
 }
 
+static bool same_pages_are_empty;
+
+/* The page that was asked for is the next one again. */
+static char *answer_with_the_same_token(const char *request, int number)
+{
+    (void)number;
+    bool tables = strstr(request, "Tables") != NULL;
+    const char *headers = tables ? "x-ms-continuation-NextTableName: n\r\n" : TOKEN("t", "1");
+    if (same_pages_are_empty) {
+        return EMPTY_PAGE(headers);
+    }
+    return tables ? canned_reply(200, headers, TABLES_BODY) : PAGE(headers, "p", "1");
+}
+
+/* A service may need several requests to get further, so that empty pages are allowed for long. */
+static void a_loop_of_pages_is_an_error(void **state)
+{
+    (void)state;
+    static const char *const statements[] = {PARTITION, TABLES, PARTITION, TABLES};
+    open_remote(answer_with_the_same_token);
+    expect_sql(CREATE, "");
+    for (size_t i = 0; i < COUNT(statements); i++) {
+        same_pages_are_empty = i >= 2;
+        sqlite3_exec(db, statements[i], NULL, NULL, NULL);
+        if (strstr(sqlite3_errmsg(db), "names itself as the next page") == NULL) {
+            fail_msg("%s: %s", statements[i], sqlite3_errmsg(db));
+        }
+        assert_int_equal(sqlite3_errcode(db), SQLITE_IOERR);
+        int requests = canned_take_requests(); /* perhaps with one for the page after it */
+        int least = same_pages_are_empty ? 101 : 2;
+        assert_true(requests == least || requests == least + 1);
+    }
+    close_remote();
+}
+
 static void pages_without_end_are_limited(void **state)
 {
     (void)state;
@@ -271,6 +306,7 @@ int main(void)
         cmocka_unit_test(strange_replies_are_errors),
         cmocka_unit_test(replies_without_end_are_refused),
         cmocka_unit_test(pages_without_end_can_be_interrupted),
+        cmocka_unit_test(a_loop_of_pages_is_an_error),
         cmocka_unit_test(pages_without_end_are_limited),
     };
     return cmocka_run_group_tests(tests, NULL, leave_no_memory);

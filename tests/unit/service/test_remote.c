@@ -254,11 +254,11 @@ static char *answer_in_units(const char *request, int number)
     (void)request;
     switch (number) {
     case 1:
-        return PAGE(TOKEN("t", "r"), "p", "a", "p", "b" EMOJI "1", "p", "b" EMOJI "2");
+        return PAGE(TOKEN("t", "1"), "p", "a", "p", "b" EMOJI "1", "p", "b" EMOJI "2");
     case 2:
-        return EMPTY_PAGE(TOKEN("t", "r"));
+        return EMPTY_PAGE(TOKEN("t", "2"));
     case 3:
-        return PAGE(TOKEN("t", "r"), "p", "b" PRIVATE, "p", "c" EMOJI, "p", EMOJI);
+        return PAGE(TOKEN("t", "3"), "p", "b" PRIVATE, "p", "c" EMOJI, "p", EMOJI);
     default:
         return PAGE(NO_MORE, "p", PRIVATE, "q", EMOJI, "q" EMOJI, "1", "q" PRIVATE, "2", "qa" EMOJI,
                     "4", "qb", EMOJI "x", "qb", "z", "r", EMOJI);
@@ -361,8 +361,7 @@ static void other_functions_are_sqlites(void **state)
 static char *answer_without_end(const char *request, int number)
 {
     (void)request;
-    (void)number;
-    return PAGE(TOKEN("t", "r"), "p", "1");
+    return number % 2 != 0 ? PAGE(TOKEN("t", "r"), "p", "1") : PAGE(TOKEN("t", "s"), "p", "1");
 }
 
 static void requests_are_bounded(void **state)

@@ -205,6 +205,23 @@ static void long_urls_leave_conditions_out(void **state)
     close_remote();
 }
 
+#define LONG(c)                                                                                    \
+    "printf('%.390c', '" c "'), printf('%.391c', '" c "'), printf('%.392c', '" c                   \
+    "'), printf('%.393c', '" c "')"
+
+/* A condition is left out if its text is too long for a URL. */
+static void characters_that_urls_keep_take_a_byte_each(void **state)
+{
+    (void)state;
+    open_remote(answer_with_header);
+    expect_sql(CREATE ", dialect=azure)", "");
+    expect_sql("SELECT count(*) FROM Employee WHERE Name IN (" LONG("+") ")", "0\n");
+    assert_false(was_sent("$filter"));
+    expect_sql("SELECT count(*) FROM Employee WHERE Name IN (" LONG("~") ")", "0\n");
+    assert_true(was_sent("$filter=%28Name%20eq%20%27~~~"));
+    close_remote();
+}
+
 static void many_values_or_none_are_compared(void **state)
 {
     (void)state;
@@ -273,6 +290,7 @@ int main(void)
         cmocka_unit_test(terms_of_outer_joins_keep_rows),
         cmocka_unit_test(presence_is_sent_if_sqlite_tells_where_it_stands),
         cmocka_unit_test(long_urls_leave_conditions_out),
+        cmocka_unit_test(characters_that_urls_keep_take_a_byte_each),
         cmocka_unit_test(many_values_or_none_are_compared),
         cmocka_unit_test(a_refused_condition_is_an_error),
         cmocka_unit_test(conditions_may_run_out_of_memory),
