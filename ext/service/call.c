@@ -96,8 +96,8 @@ static int send_attempt(pt_call *call, pt_error *error)
         "DataServiceVersion: 3.0",
         "Accept: application/json;odata=minimalmetadata",
         with_header ? (const char *)call->authorization.data : "Authorization:",
-        with_body ? type : call->if_match, /* the last one without a body */
-        "Expect:",
+        with_body ? type : call->if_match,
+        with_body ? "Expect:" : NULL, /* the end of the list without a body */
         "Prefer: return-no-content",
         call->if_match,
         NULL,
