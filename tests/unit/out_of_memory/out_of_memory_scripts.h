@@ -601,6 +601,7 @@ static const memory_script scripts[] = {
     {"limits and batches", limits_and_batches, JOURNAL | WAL},
     {"mixture", mixture, MEMORY | UTF16},
     {"indexes", indexes, JOURNAL | UTF16},
+    {"cases of indexes", cases_of_indexes, JOURNAL | UTF16},
     {"catalog", catalog, JOURNAL | WAL},
     {"dropping in a transaction", dropping_in_a_transaction, JOURNAL | WAL},
     {"queues", queues, JOURNAL | WAL | UTF16},
