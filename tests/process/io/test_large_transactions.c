@@ -14,7 +14,7 @@
 
 enum {
     MIB = 1 << 20,
-    ROWS = 40000,  /* of 1 KiB */
+    ROWS = 30000,  /* of 1 KiB */
     HEAP_MIB = 16, /* what the memory of a transaction takes before it is put into a file */
     OTHER_MIB = 24,
 };

@@ -345,6 +345,84 @@ static void damaged_parts_are_refused(void **state)
     pt_buffer_free(&scratch);
 }
 
+/* Reads the part of `value` as a value of a type. */
+static bool is_read_as(pt_value value, pt_type type)
+{
+    pt_buffer key = {0};
+    pt_buffer scratch = {0};
+    pt_value read;
+    pt_entry_append(&key, &value);
+    bool is_read = pt_entry_read(pt_buffer_slice(&key), (uint8_t)type, &read, &scratch);
+    pt_buffer_free(&key);
+    pt_buffer_free(&scratch);
+    return is_read;
+}
+
+static void a_part_is_read_as_its_own_type(void **state)
+{
+    (void)state;
+    const pt_value long_text = {.type = PT_STRING, .bytes = pt_slice_text("longer than a number")};
+    assert_false(is_read_as(long_text, PT_INT64));
+    assert_false(is_read_as(long_text, PT_DOUBLE));
+    assert_false(is_read_as(long_text, PT_DATETIME));
+    assert_false(is_read_as(long_text, PT_NONE));
+    assert_false(is_read_as((pt_value){.type = PT_STRING}, PT_NONE));
+    assert_false(is_read_as((pt_value){.type = PT_NONE}, PT_STRING));
+    assert_false(is_read_as((pt_value){.type = PT_INT32, .integer = 5}, PT_NONE));
+    assert_false(is_read_as((pt_value){.type = PT_INT32, .integer = 5}, PT_DATETIME));
+    assert_false(is_read_as((pt_value){.type = PT_INT32, .integer = 5}, PT_GUID));
+    assert_false(is_read_as((pt_value){.type = PT_DOUBLE, .real = -1e19}, PT_INT64));
+    assert_false(is_read_as((pt_value){.type = PT_DOUBLE, .real = INFINITY}, PT_INT64));
+    assert_false(is_read_as((pt_value){.type = PT_INT64, .integer = INT32_MAX + 1LL}, PT_INT32));
+    assert_false(is_read_as((pt_value){.type = PT_INT64, .integer = INT32_MIN - 1LL}, PT_INT32));
+    assert_true(is_read_as((pt_value){.type = PT_INT64, .integer = INT32_MIN}, PT_INT32));
+    assert_false(is_read_as((pt_value){.type = PT_INT32, .integer = 2}, PT_BOOLEAN));
+    /* An integer that no Double is equal to. */
+    assert_false(is_read_as((pt_value){.type = PT_INT64, .integer = (1LL << 53) + 1}, PT_DOUBLE));
+    assert_true(is_read_as((pt_value){.type = PT_INT64, .integer = 1LL << 53}, PT_DOUBLE));
+}
+
+static void no_bytes_are_no_part(void **state)
+{
+    (void)state;
+    assert_int_equal(pt_entry_part_size(pt_slice_of("", 0)), 0);
+    assert_int_equal(pt_entry_parts_size(pt_slice_of("", 0), 1), 0);
+    assert_int_equal(pt_entry_parts_size(pt_slice_of("", 0), 0), 0);
+}
+
+/* Only the beginning of a large value is ever made a part. */
+static void large_values_have_classes(void **state)
+{
+    (void)state;
+    pt_buffer key = {0};
+    static const struct {
+        pt_type type;
+        pt_entry_class class;
+    } types[] = {{PT_LARGE_STRING, PT_ENTRY_TEXT}, {PT_LARGE_BINARY, PT_ENTRY_BINARY}};
+    for (size_t i = 0; i < COUNT(types); i++) {
+        const pt_value large = {.type = types[i].type};
+        assert_int_equal(pt_entry_class_of(&large), types[i].class);
+        pt_buffer_clear(&key);
+        assert_int_equal(pt_entry_append(&key, &large), PT_NONE);
+        assert_int_equal(key.size, 1);
+    }
+    pt_buffer_free(&key);
+}
+
+static void a_definition_refuses_what_is_no_name(void **state)
+{
+    (void)state;
+    pt_index_definition definition = {.count = 0};
+    assert_int_equal(pt_index_definition_key(&definition).size, 0);
+    assert_non_null(pt_index_definition_add(&definition, pt_slice_of("a\0b", 3)));
+    assert_null(pt_index_definition_add(&definition, pt_slice_text("timestamp")));
+    assert_null(pt_index_definition_problem(&definition));
+    assert_non_null(pt_index_definition_add(&definition, pt_slice_text("Timestamp")));
+    assert_int_equal(definition.count, 1);
+    assert_int_equal(pt_index_definition_key(&definition).size, strlen("Timestamp"));
+    pt_index_definition_free(&definition);
+}
+
 static void running_out_of_memory_is_noted(void **state)
 {
     (void)state;
@@ -383,6 +461,10 @@ int main(void)
         cmocka_unit_test(a_prefix_begins_the_parts_of_longer_texts),
         cmocka_unit_test(whole_values_are_not_cut),
         cmocka_unit_test(damaged_parts_are_refused),
+        cmocka_unit_test(a_part_is_read_as_its_own_type),
+        cmocka_unit_test(no_bytes_are_no_part),
+        cmocka_unit_test(large_values_have_classes),
+        cmocka_unit_test(a_definition_refuses_what_is_no_name),
         cmocka_unit_test(running_out_of_memory_is_noted),
     };
     return cmocka_run_group_tests(tests, open_shared, close_shared);
