@@ -19,14 +19,17 @@ scripts_named() {
     done | sort -u
 }
 
-# A script's folder in the project, and its name.
+# Sets $title to a script's folder in the project, and its name. No process is started for that:
+# there are many scripts.
 title() {
-    echo "$(basename "$(dirname "$1")")/$(basename "$1" .sql)"
+    title=${1%/*}
+    title=${title##*/}/${1##*/}
+    title=${title%.sql}
 }
 
 run_script() {
     expected=${1%.sql}.out
-    name=$(title "$1" | tr / -)
+    name=${title%/*}-${title##*/}
     fresh_folder "$name"
     run_shell "$name" :memory: "$1" "$work/$name.out"
     if [ "${UPDATE:-}" = 1 ] && [ -z "${PT_DIFFERENCES:-}" ]; then
@@ -51,7 +54,8 @@ echo "1..$count"
 number=0
 for script in $scripts; do
     number=$((number + 1))
+    title "$script"
     run_script "$script"
-    result $number "$(title "$script")" $?
+    result $number "$title" $?
 done
 test "$failures" -eq 0
