@@ -208,6 +208,15 @@ static int receive_attempt(pt_call *call, pt_http_reply **reply, pt_error *error
     return SQLITE_OK;
 }
 
+int pt_call_wait_for_any(pt_call *call, pt_error *error)
+{
+    pt_service *service = call->service;
+    double begun = seconds_of_clock();
+    int rc = pt_http_wait_for_any(service->http, call->http, service->db, error);
+    service->counts.seconds += seconds_of_clock() - begun;
+    return rc;
+}
+
 static void note_date(const pt_call *call, const pt_http_reply *reply)
 {
     pt_slice text;

@@ -43,6 +43,10 @@ int pt_call_send(pt_call *call, pt_error *error);
  */
 int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error);
 
+/* Waits until something happens to this call, which is under way, or to another one, but not long.
+ * Codes as pt_http_wait_for_any. */
+int pt_call_wait_for_any(pt_call *call, pt_error *error);
+
 /* True if the service has done what was asked. */
 bool pt_call_has_succeeded(const pt_http_reply *reply);
 

@@ -45,6 +45,12 @@ static const pt_config_option service_options[] = {
      .least = 1,
      .most = 64,
      .advice = "parallel is an integer from 1 to 64"},
+    {.name = "streams",
+     .kind = PT_OPTION_COUNT,
+     .field = offsetof(pt_service_config, streams),
+     .least = 1,
+     .most = 64,
+     .advice = "streams is an integer from 1 to 64"},
     {.name = "timeout",
      .kind = PT_OPTION_COUNT,
      .field = offsetof(pt_service_config, timeout),
@@ -82,7 +88,7 @@ static const pt_config_form service_form = {
     .option_count = sizeof service_options / sizeof service_options[0],
     .option_list =
         "the options are account, table, batch, readonly, scan, push, types, dialect, parallel, "
-        "timeout, retries and max_requests",
+        "streams, timeout, retries and max_requests",
     .tail = service_tail,
     .tail_count = sizeof service_tail / sizeof service_tail[0],
 };

@@ -13,6 +13,7 @@ typedef struct pt_service_config {
     char *account;
     bool split;           /* batch: an autocommit statement need not be one batch */
     int64_t parallel;     /* requests at once */
+    int64_t streams;      /* of a scan whose order does not matter, at once; 0: not given */
     int64_t timeout;      /* seconds a request */
     int64_t retries;      /* of a request */
     int64_t max_requests; /* of a statement; 0: not given */

@@ -46,6 +46,15 @@ static int count_comparisons(pt_slice filter)
     return count;
 }
 
+int pt_filter_parts_count(const pt_filter_parts *parts, pt_slice filter)
+{
+    int count = count_comparisons(filter);
+    for (int i = 0; i < parts->count; i++) {
+        count += parts->parts[i].comparisons;
+    }
+    return count;
+}
+
 /* Bytes that a text takes in a URL. */
 static size_t size_in_url(pt_slice text)
 {

@@ -27,6 +27,9 @@ void pt_filter_parts_free(pt_filter_parts *parts);
 /* Adds a condition, if it can be written and there is room. */
 void pt_filter_parts_add(pt_filter_parts *parts, const pt_written_condition *condition);
 
+/* Comparisons of a filter with all the conditions. */
+int pt_filter_parts_count(const pt_filter_parts *parts, pt_slice filter);
+
 /* Appends the conditions to a filter, with `and`, as long as it has no more comparisons than the
  * service takes and a URL has room for it. */
 void pt_filter_parts_append(const pt_filter_parts *parts, pt_buffer *filter);

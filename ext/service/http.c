@@ -458,6 +458,17 @@ int pt_http_wait(pt_http *http, pt_http_call *call, sqlite3 *db, pt_http_reply *
     return rc;
 }
 
+bool pt_http_is_over(const pt_http_call *call)
+{
+    return call->over;
+}
+
+int pt_http_wait_for_any(pt_http *http, const pt_http_call *call, sqlite3 *db, pt_error *error)
+{
+    return call->process == getpid() ? wait_a_little(http, POLL_MILLISECONDS, db, error)
+                                     : refuse_other_process(error);
+}
+
 int pt_http_pause(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *error)
 {
     if (!open_pool(http)) {

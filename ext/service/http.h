@@ -71,6 +71,13 @@ pt_http_call *pt_http_start(pt_http *http, const pt_http_request *request);
 int pt_http_wait(pt_http *http, pt_http_call *call, sqlite3 *db, pt_http_reply **reply,
                  pt_error *error);
 
+/* True if the call's reply is there, or will not come. */
+bool pt_http_is_over(const pt_http_call *call);
+
+/* Waits until something happens to any call, but not long. `call` is one that is under way. Codes
+ * as pt_http_wait; SQLITE_IOERR in another process. */
+int pt_http_wait_for_any(pt_http *http, const pt_http_call *call, sqlite3 *db, pt_error *error);
+
 /* Sends and receives what can be without waiting, if a call is under way. Replies come in only
  * while somebody does. */
 void pt_http_drive(pt_http *http);

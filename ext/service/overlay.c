@@ -90,6 +90,7 @@ static int judge_by_sqlite(const pt_overlay *overlay, pt_stream_query *query, pt
         return SQLITE_OK;
     }
     pt_filter_parts_clear(query->parts);
+    query->any_order = false; /* of entities that are merged with the transaction's */
     return query->filter.data == NULL ? SQLITE_OK : pt_overlay_refuse_filter(error);
 }
 

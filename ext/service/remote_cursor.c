@@ -48,7 +48,8 @@ int pt_remote_cursor_open(sqlite3_vtab *vtab, sqlite3_vtab_cursor **out)
         .retries = config->retries,
         .parts = &cursor->conditions.parts,
     };
-    if (!pt_remote_scan_init(&cursor->scan, config->parallel)) {
+    int64_t streams = config->streams != 0 ? config->streams : config->parallel;
+    if (!pt_remote_scan_init(&cursor->scan, config->parallel, streams)) {
         sqlite3_free(cursor);
         return SQLITE_NOMEM;
     }
@@ -124,12 +125,21 @@ static int take_filter(remote_cursor *cursor, unsigned bits, int *argc, sqlite3_
     return rc;
 }
 
+/* True if entities may come from several parts of a range at once. How Cosmos DB orders keys is not
+ * known. */
+static bool may_be_in_any_order(const remote_cursor *cursor, unsigned bits)
+{
+    return (bits & PT_REMOTE_ORDERED) == 0 && cursor->scan.divided > 1 &&
+           pt_remote_table_dialect(cursor->table) != PT_DIALECT_COSMOS;
+}
+
 static int begin_remote_query(remote_cursor *cursor, unsigned bits, const char *text, int argc,
                               sqlite3_value **argv, pt_error *error)
 {
     pt_stream_query *query = &cursor->scan.query;
     query->select = text + strlen(text) + 1;
     query->top = wanted_entities(bits, &argc, argv);
+    query->any_order = query->top == 0 && may_be_in_any_order(cursor, bits);
     pt_remote_conditions *conditions = &cursor->conditions;
     int rc =
         pt_remote_conditions_set(conditions, cursor->table, bits,
@@ -147,7 +157,8 @@ static int begin_remote_query(remote_cursor *cursor, unsigned bits, const char *
         rc = check_remote_scan(cursor, bits, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_remote_scan_begin(&cursor->scan, bits, argc, argv, error);
+        const unsigned others = PT_REMOTE_LIMIT | PT_REMOTE_OFFSET | PT_REMOTE_ORDERED;
+        rc = pt_remote_scan_begin(&cursor->scan, bits & ~others, argc, argv, error);
     }
     if (rc == SQLITE_OK) {
         rc = pt_overlay_begin(&cursor->overlay, &cursor->scan, error);

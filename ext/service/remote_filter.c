@@ -67,6 +67,7 @@ static int ask_service(const pt_remote_row *row, pt_slice filter, bool *passes, 
         return pt_error_nomem(error);
     }
     pt_stream_query query = *row->query;
+    query.any_order = false;
     query.select = PT_SELECT_KEYS;
     query.rows = NULL;
     query.filter = filter;

@@ -238,6 +238,7 @@ static int return_remote_plan(const pt_remote_table *table, sqlite3_index_info *
     pt_term_list list = {0};
     unsigned bits = plan->bits | pt_remote_conditions_plan(table, plan, info, &list);
     bits |= ask_for_limits(info, plan);
+    bits |= info->nOrderBy != 0 && plan->order_consumed ? PT_REMOTE_ORDERED : 0U;
     info->idxNum = (int)bits;
     char *select = select_list(table, info);
     int rc = set_index_text(info, plan, bits, select, &list);

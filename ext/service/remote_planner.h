@@ -17,6 +17,9 @@
 #define PT_REMOTE_LIMIT (1u << 29)
 #define PT_REMOTE_OFFSET (1u << 30)
 
+/* SQLite relies on the order of keys. */
+#define PT_REMOTE_ORDERED (1u << 23)
+
 int pt_remote_best_index(sqlite3_vtab *vtab, sqlite3_index_info *info);
 
 #endif

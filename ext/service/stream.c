@@ -230,15 +230,99 @@ static bool is_missing_entity(const pt_stream *stream, const pt_http_reply *repl
            pt_refusal_has_code(refusal, "ResourceNotFound");
 }
 
+/* --- Parts of a range --- */
+
+static int refuse_order(pt_error *error)
+{
+    return pt_error_set(error, SQLITE_IOERR,
+                        "the service orders keys in an unknown way, so it cannot be asked for "
+                        "several ranges of them at once; create the table with streams=1");
+}
+
+static bool is_after_end(const pt_stream *stream, const pt_page_entity *entity)
+{
+    int order = pt_slice_compare(entity->partition, pt_buffer_slice(&stream->end_partition));
+    return order > 0 ||
+           (order == 0 && pt_slice_compare(entity->row, pt_buffer_slice(&stream->end_row)) >= 0);
+}
+
+/* Drops the entities that another stream reads. After the first of them the stream is over. */
+static int drop_after_end(pt_stream *stream, pt_error *error)
+{
+    pt_page *page = &stream->page;
+    size_t kept = 0;
+    while (kept < page->count && !is_after_end(stream, &page->entities[kept])) {
+        kept++;
+    }
+    for (size_t i = kept; i < page->count; i++) {
+        if (!is_after_end(stream, &page->entities[i])) {
+            return refuse_order(error);
+        }
+    }
+    stream->finished = stream->finished || kept < page->count;
+    stream->query->in_vain += kept == 0 && page->count != 0;
+    page->count = kept;
+    return SQLITE_OK;
+}
+
+static void swap_buffers(pt_buffer *one, pt_buffer *other)
+{
+    pt_buffer kept = *one;
+    *one = *other;
+    *other = kept;
+}
+
+/* Keeps where the stream is, of a page that has entities. */
+static bool note_place(pt_stream *stream)
+{
+    const pt_page_entity *first = &stream->page.entities[0];
+    const pt_page_entity *last = &stream->page.entities[stream->page.count - 1];
+    if (stream->has_place) {
+        bool same = pt_slice_equal(first->partition, last->partition) &&
+                    pt_slice_equal(first->partition, pt_buffer_slice(&stream->last_partition));
+        stream->alone = same ? stream->alone + 1 : 0;
+        swap_buffers(&stream->before_partition, &stream->last_partition);
+        swap_buffers(&stream->before_row, &stream->last_row);
+    } else if (!pt_buffer_assign(&stream->before_partition, first->partition) ||
+               !pt_buffer_assign(&stream->before_row, first->row)) {
+        return false;
+    }
+    stream->has_place = pt_buffer_assign(&stream->last_partition, last->partition) &&
+                        pt_buffer_assign(&stream->last_row, last->row);
+    return stream->has_place;
+}
+
+/* Looks at a page that came in any order. The service must find a bound where the extension finds
+ * it: else entities could be lost between two streams, or found by both. */
+static int note_page(pt_stream *stream, pt_error *error)
+{
+    const pt_page *page = &stream->page;
+    stream->query->pages++;
+    if (page->count == 0) {
+        return SQLITE_OK;
+    }
+    const pt_page_entity *first = &page->entities[0];
+    if (stream->is_second && pt_slice_compare(stream->span.one ? first->row : first->partition,
+                                              stream->span.keys.low) < 0) {
+        return refuse_order(error);
+    }
+    if (!note_place(stream)) {
+        return pt_error_nomem(error);
+    }
+    return stream->has_end ? drop_after_end(stream, error) : SQLITE_OK;
+}
+
 /* True if the page after the one that comes just now will certainly be read, or very probably: many
  * statements stop in their first page, few in a later one. */
 static bool will_read_on(const pt_stream *stream)
 {
     const pt_stream_query *query = stream->query;
-    return query->top == 0 ? stream->pages > 0 : query->missing > PT_PAGE_ENTITIES_MAX;
+    int64_t pages = query->any_order ? query->pages : stream->pages;
+    return query->top == 0 ? pages > 0 : query->missing > PT_PAGE_ENTITIES_MAX;
 }
 
-/* Takes the page out of a reply, and asks for the one after it before reading it. */
+/* Takes the page out of a reply, and asks for the one after it before reading it; but a stream that
+ * has an end looks first if it is there. */
 static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
 {
     bool same = false;
@@ -248,7 +332,8 @@ static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
     pt_buffer body = reply->body;
     reply->body = (pt_buffer){0};
     pt_call_end(&stream->call);
-    if (rc == SQLITE_OK && will_read_on(stream)) {
+    bool reads_on = will_read_on(stream);
+    if (rc == SQLITE_OK && reads_on && !stream->has_end) {
         rc = pt_stream_prefetch(stream, error);
     }
     stream->pages++;
@@ -260,7 +345,10 @@ static int take_page(pt_stream *stream, pt_http_reply *reply, pt_error *error)
         rc = pt_page_check_progress(same, stream->page.count - before, &stream->repeats, error);
     }
     pt_buffer_free(&body);
-    return rc;
+    if (rc == SQLITE_OK && stream->query->any_order) {
+        rc = note_page(stream, error);
+    }
+    return rc == SQLITE_OK && reads_on && stream->has_end ? pt_stream_prefetch(stream, error) : rc;
 }
 
 /* Forgets a request whose time is over because the rows before it were read slowly: nobody was
@@ -377,14 +465,26 @@ static bool wants_next_page(const pt_stream *stream)
     return enough ? query->missing > (int64_t)left : stream->at == (stream->page.count + 1) / 2;
 }
 
+int pt_stream_receive(pt_stream *stream, pt_error *error)
+{
+    pt_page_clear(&stream->page);
+    stream->at = 0;
+    stream->ordered = 0;
+    return receive_page(stream, error);
+}
+
+bool pt_stream_must_wait(const pt_stream *stream)
+{
+    return !stream->finished && !pt_stream_has_entities(stream) && stream->call.http != NULL &&
+           !pt_http_is_over(stream->call.http);
+}
+
 static int fill_page(pt_stream *stream, pt_error *error)
 {
     int rc = SQLITE_OK;
-    while (rc == SQLITE_OK && stream->at == stream->page.count && !stream->finished) {
-        pt_page_clear(&stream->page);
-        stream->at = 0;
-        stream->ordered = 0;
-        rc = receive_page(stream, error);
+    while (rc == SQLITE_OK && stream->at == stream->page.count && !stream->finished &&
+           !stream->query->any_order) {
+        rc = pt_stream_receive(stream, error);
     }
     return rc;
 }
@@ -397,14 +497,16 @@ int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *e
         if (rc != SQLITE_OK || stream->at == stream->page.count) {
             return rc;
         }
-        rc = stream->at < stream->ordered ? SQLITE_OK : order_group(stream, error);
+        bool ordered = stream->query->any_order || stream->at < stream->ordered;
+        rc = ordered ? SQLITE_OK : order_group(stream, error);
         if (rc == SQLITE_OK && wants_next_page(stream)) {
             rc = pt_stream_prefetch(stream, error);
         }
         if (rc != SQLITE_OK) {
             return rc;
         }
-        if (stream->at % DRIVE_ENTITIES == 0 && stream->call.http != NULL) {
+        if (stream->at % DRIVE_ENTITIES == 0 &&
+            (stream->call.http != NULL || stream->query->any_order)) {
             pt_http_drive(stream->query->service->http);
         }
         const pt_page_entity *found = &stream->page.entities[stream->at++];
@@ -427,6 +529,12 @@ void pt_stream_close(pt_stream *stream)
     stream->finished = false;
     stream->at = 0;
     stream->ordered = 0;
+    stream->has_place = false;
+    stream->alone = 0;
+    stream->has_end = false;
+    stream->in_partition = false;
+    stream->is_second = false;
+    stream->doubts = 0;
 }
 
 void pt_stream_free(pt_stream *stream)
@@ -436,5 +544,11 @@ void pt_stream_free(pt_stream *stream)
     pt_arena_free(&stream->arena);
     pt_buffer_free(&stream->next_partition);
     pt_buffer_free(&stream->next_row);
+    pt_buffer_free(&stream->last_partition);
+    pt_buffer_free(&stream->last_row);
+    pt_buffer_free(&stream->before_partition);
+    pt_buffer_free(&stream->before_row);
+    pt_buffer_free(&stream->end_partition);
+    pt_buffer_free(&stream->end_row);
     *stream = (pt_stream){0};
 }

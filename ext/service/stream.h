@@ -29,6 +29,9 @@ typedef struct pt_stream_query {
     int64_t missing;      /* of them: not yet given */
     int64_t max_requests; /* of the statement; 0: any number */
     int64_t requests;     /* so far */
+    bool any_order;       /* of entities; see pt_stream_receive */
+    int64_t pages;        /* that came, in any order */
+    int64_t in_vain;      /* of them: those of no use, because a range was divided */
 } pt_stream_query;
 
 /* All zeros before its first use. */
@@ -50,6 +53,20 @@ typedef struct pt_stream {
     pt_page page;
     size_t at;      /* the next entity in the page */
     size_t ordered; /* entities before this one are in SQLite's order */
+
+    /* In any order. The keys of the last entity that came, and of the last one of a page before. */
+    bool has_place; /* they are set */
+    pt_buffer last_partition;
+    pt_buffer last_row;
+    pt_buffer before_partition;
+    pt_buffer before_row;
+    int64_t alone;     /* so many pages, up to the last one, were of the partition before them */
+    bool has_end;      /* another stream reads from these keys on: */
+    bool in_partition; /* it does not leave the partition of the last entity */
+    bool is_second;    /* it reads what another one has left to it */
+    int doubts;        /* times that the other one did not find anything */
+    pt_buffer end_partition;
+    pt_buffer end_row;
 } pt_stream;
 
 /* True if the span is one entity that is asked for by its URL. */
@@ -71,6 +88,27 @@ int pt_stream_prefetch(pt_stream *stream, pt_error *error);
  * is too long for a URL; codes of pt_call_send,
  * pt_call_receive, pt_call_fail and pt_page_add. */
 int pt_stream_next(pt_stream *stream, const pt_page_entity **entity, pt_error *error);
+
+/*
+ * In any order, pt_stream_next gives the entities of one page only, as they came, and then NULL. If
+ * the stream is not over, pt_stream_receive takes the next page; it does not wait if
+ * pt_stream_must_wait says so. Codes as pt_stream_next; SQLITE_IOERR if the service
+ * orders keys in an unknown way.
+ */
+int pt_stream_receive(pt_stream *stream, pt_error *error);
+bool pt_stream_must_wait(const pt_stream *stream);
+
+/* True if there are entities in the page that were not given yet. */
+static inline bool pt_stream_has_entities(const pt_stream *stream)
+{
+    return stream->at < stream->page.count;
+}
+
+/* True if no entity will follow. */
+static inline bool pt_stream_is_over(const pt_stream *stream)
+{
+    return stream->finished && !pt_stream_has_entities(stream);
+}
 
 /* Ends what is under way, and keeps memory for the next pt_stream_open. */
 void pt_stream_close(pt_stream *stream);

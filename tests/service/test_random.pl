@@ -24,7 +24,8 @@ my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
 my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $SEED = $ENV{SEED} // 1;
 my $COUNT = $ENV{N} // 60;
-my $SETS = 4;
+my $SETS = 6;
+my $FIRST_LARGE = 5;    # of the sets: from here on of so many pages that ranges are divided
 my @ENCODINGS = ('UTF-16le', 'UTF-8', 'UTF-16be', 'UTF-8');
 my $TIMEOUT = 100 + $COUNT;    # seconds, of a set of rows
 
@@ -48,6 +49,25 @@ sub random_rows {
             rand() < 0.8 ? (n => pick(-1, 0, 1, 2, 3, 2147483647)) : (),
             rand() < 0.8 ? (s => random_key()) : (),
         };
+    }
+    return \%rows;
+}
+
+# Keys of the kinds that people have, and odd ones between them; one partition is large.
+sub random_rows_of_many_partitions {
+    my @digits = ('0' .. '9', 'a' .. 'f');
+    my @partitions = (
+        (map { sprintf 'p%02d', $_ } 0 .. int rand 30),
+        (map { join '', map { pick(@digits) } 1 .. 3 } 1 .. 12),
+        (map { pick('', 'p0', 'q', 'é', "\x{4e00}", "\x{d7ff}") . random_key() . pick('', 0 .. 9) } 1 .. 20),
+    );
+    my $large = pick(@partitions);
+    my %rows;
+    for my $pk (@partitions) {
+        for my $n (0 .. ($pk eq $large ? 60 : int rand 6)) {
+            my $rk = rand() < 0.8 ? sprintf('%03d', $n) : random_key();
+            $rows{$pk}{$rk} = { n => $n, rand() < 0.8 ? (s => random_key()) : () };
+        }
     }
     return \%rows;
 }
@@ -151,9 +171,9 @@ sub conditions {
 
 my @ORDERS = ('PartitionKey, RowKey', 'PartitionKey DESC, RowKey DESC', 'n, PartitionKey, RowKey');
 
-# A SELECT with the table %T, and whether the order of its rows counts.
+# A SELECT with the table %T, often of the whole table if so asked for, and whether the order of its rows counts.
 sub random_statement {
-    my $where = conditions(0);
+    my $where = $_[0] && rand() < 0.5 ? '1' : conditions(0);
     my $kind = int rand 10;
     return ("SELECT count(*), sum(n), min(RowKey), max(s) FROM %T WHERE $where", 1) if $kind == 0;
     return ("SELECT DISTINCT PartitionKey FROM %T WHERE $where", 0) if $kind == 1;
@@ -203,15 +223,17 @@ if (!-e $SERVICE_LIBRARY) {
 for my $set (1 .. $SETS) {
     my $dialect = $set % 3 == 0 ? 'azurite' : 'azure';
     my $service = Play::start(@ARGV ? @ARGV : ($SERVER, '--dialect', $dialect));
-    $rows = random_rows();
+    my $is_large = $set >= $FIRST_LARGE;
+    $rows = $is_large ? random_rows_of_many_partitions() : random_rows();
     load_rows($service, 'Random', $rows);
     if (!@ARGV) {
         Play::command($service, "pages $set");
-        Play::command($service, 'rows ' . (1 + int rand 100));
+        Play::command($service, 'rows ' . (1 + int rand($is_large ? 6 : 100)));
     }
-    my @statements = map { [ random_statement() ] } 1 .. $COUNT;
+    my $count = $is_large ? $COUNT / 3 : $COUNT;
+    my @statements = map { [ random_statement($is_large) ] } 1 .. $count;
     my @answers = run_statements($service, 'Random', $ENCODINGS[$set % @ENCODINGS], @statements);
-    is(scalar @answers, 2 * $COUNT, "set $set: both tables answer every statement");
+    is(scalar @answers, 2 * $count, "set $set: both tables answer every statement");
     my $same = 0;
     my $empty = 0;
     for my $statement (@statements) {
@@ -221,8 +243,8 @@ for my $set (1 .. $SETS) {
         if ($remote eq $twin) { $same++ }
         else { is($remote, $twin, $sql) }
     }
-    is($same, $COUNT, "set $set: the answers are the same (SEED=$SEED)");
-    cmp_ok($empty, '<', 0.8 * $COUNT, "set $set: enough of them have rows");
+    is($same, $count, "set $set: the answers are the same (SEED=$SEED)");
+    cmp_ok($empty, '<', 0.8 * $count, "set $set: enough of them have rows");
     is(Play::stop($service), 0, "set $set: the service has ended well");
 }
 done_testing;

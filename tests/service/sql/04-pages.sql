@@ -9,7 +9,7 @@ SELECT PartitionKey, RowKey FROM Many ORDER BY PartitionKey, RowKey LIMIT 3 OFFS
 SELECT PartitionKey, RowKey FROM Many WHERE m = 77 AND n > 9 ORDER BY PartitionKey DESC, RowKey DESC;
 SELECT RowKey FROM Many WHERE PartitionKey = 'a' LIMIT 0;
 -- in order, each once
-SELECT count(*) FROM (SELECT lag(PartitionKey || '/' || RowKey) OVER () AS earlier, PartitionKey || '/' || RowKey AS this FROM Many ORDER BY PartitionKey, RowKey) WHERE earlier >= this;
+SELECT count(*) FROM (SELECT lag(PartitionKey || '/' || RowKey) OVER (ORDER BY PartitionKey, RowKey) AS earlier, PartitionKey || '/' || RowKey AS this FROM Many ORDER BY PartitionKey, RowKey) WHERE earlier >= this;
 -- paging by EntityKey
 SELECT PartitionKey, RowKey, hex(EntityKey) FROM Many ORDER BY EntityKey LIMIT 2;
 SELECT PartitionKey, RowKey FROM Many WHERE EntityKey > x'610030302D31' ORDER BY EntityKey LIMIT 2;

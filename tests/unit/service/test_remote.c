@@ -238,7 +238,7 @@ static void pages_end_when_no_token_comes(void **state)
 {
     (void)state;
     open_remote(answer_in_pages);
-    expect_sql(CREATE ")", "");
+    expect_sql(CREATE ", streams=1)", "");
     expect_sql("SELECT RowKey FROM Employee WHERE PartitionKey = 'p'", "1\n2\n3\n4\n");
     assert_int_equal(canned_take_requests(), 5);
     expect_sql("SELECT json_extract(pt_service_requests(), '$.requests')", "5\n");
@@ -379,7 +379,7 @@ static void requests_are_bounded(void **state)
                "1: ptable: Narrow: the statement would scan the whole table, which scan=deny "
                "forbids; add a condition on PartitionKey (=, IN, a range or pt_starts_with)");
     assert_int_equal(canned_take_requests(), 0);
-    expect_sql("CREATE VIRTUAL TABLE Wide USING pt_service(account=hr)", "");
+    expect_sql("CREATE VIRTUAL TABLE Wide USING pt_service(account=hr, streams=1)", "");
     expect_sql("SELECT count(*) FROM Wide WHERE RowKey = '2'",
                "1: ptable: Wide: the statement needs more than 1000 requests, which max_requests "
                "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
