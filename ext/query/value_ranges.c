@@ -12,7 +12,8 @@ typedef struct range_making {
     unsigned has;
     pt_value_ranges *ranges;
     pt_arena *arena;
-    bool failed; /* out of memory */
+    pt_buffer *part; /* that is being made */
+    bool failed;     /* out of memory */
 } range_making;
 
 /* --- Bounds --- */
@@ -33,19 +34,27 @@ static pt_slice class_bound(range_making *making, unsigned class)
 /* The position before all keys with the part of a value, or after them. */
 static pt_slice part_bound(range_making *making, const pt_value *value, bool after)
 {
-    pt_buffer part = {0};
-    pt_slice bound = {0};
-    pt_entry_append(&part, value);
+    pt_buffer_clear(making->part);
+    pt_entry_append(making->part, value);
     if (after) {
-        pt_buffer_append_byte(&part, PT_ENTRY_END);
+        pt_buffer_append_byte(making->part, PT_ENTRY_END);
     }
-    if (part.failed) {
+    if (making->part->failed) {
         making->failed = true;
-    } else {
-        bound = copy_bound(making, pt_buffer_slice(&part));
+        return (pt_slice){0};
     }
-    pt_buffer_free(&part);
-    return bound;
+    return copy_bound(making, pt_buffer_slice(making->part));
+}
+
+/* The position after all keys with a part, which part_bound has returned. */
+static pt_slice end_of_part(range_making *making, pt_slice part)
+{
+    pt_slice end = {0};
+    if (!making->failed) {
+        end = pt_arena_copy_with(making->arena, part, PT_ENTRY_END);
+        making->failed = end.data == NULL;
+    }
+    return end;
 }
 
 static void add_range(range_making *making, pt_slice low, pt_slice high, bool point)
@@ -68,7 +77,7 @@ static void add_class(range_making *making, unsigned class)
 static void add_value_point(range_making *making, const pt_value *value)
 {
     pt_slice low = part_bound(making, value, false);
-    add_range(making, low, part_bound(making, value, true), true);
+    add_range(making, low, end_of_part(making, low), true);
 }
 
 /* True if values of several lengths have the part of this one. */
@@ -256,9 +265,10 @@ static void unite_ranges(pt_value_ranges *ranges)
 }
 
 static int make_ranges(pt_value_ranges *ranges, const pt_comparison *comparison, unsigned has,
-                       pt_arena *arena)
+                       pt_arena *arena, pt_buffer *scratch)
 {
-    range_making making = {.comparison = comparison, .has = has, .ranges = ranges, .arena = arena};
+    range_making making = {
+        .comparison = comparison, .has = has, .ranges = ranges, .arena = arena, .part = scratch};
     *ranges = (pt_value_ranges){0};
     if (comparison->finds_null) {
         add_range(&making, class_bound(&making, PT_ENTRY_NULL),
@@ -298,12 +308,12 @@ int pt_value_ranges_intersect(pt_value_ranges *ranges, const pt_value_ranges *wi
 }
 
 int pt_value_ranges_set(pt_value_ranges *ranges, const pt_comparison *const *comparisons,
-                        unsigned count, unsigned has, pt_arena *arena)
+                        unsigned count, unsigned has, pt_arena *arena, pt_buffer *scratch)
 {
-    int rc = make_ranges(ranges, comparisons[0], has, arena);
+    int rc = make_ranges(ranges, comparisons[0], has, arena, scratch);
     for (unsigned i = 1; rc == SQLITE_OK && i < count; i++) {
         pt_value_ranges more;
-        rc = make_ranges(&more, comparisons[i], has, arena);
+        rc = make_ranges(&more, comparisons[i], has, arena, scratch);
         if (rc == SQLITE_OK) {
             rc = pt_value_ranges_intersect(ranges, &more, arena);
         }

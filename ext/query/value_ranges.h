@@ -25,10 +25,11 @@ typedef struct pt_value_ranges {
 
 /*
  * Sets the ranges for at least one comparison of the same property. Bit n of `has` is set if the
- * index may have values of the pt_type n. The ranges are in the arena. SQLITE_OK or SQLITE_NOMEM.
+ * index may have values of the pt_type n. The ranges are in the arena. `scratch` is
+ * overwritten. SQLITE_OK or SQLITE_NOMEM.
  */
 int pt_value_ranges_set(pt_value_ranges *ranges, const pt_comparison *const *comparisons,
-                        unsigned count, unsigned has, pt_arena *arena);
+                        unsigned count, unsigned has, pt_arena *arena, pt_buffer *scratch);
 
 /* Keeps what is in both. SQLITE_OK or SQLITE_NOMEM. */
 int pt_value_ranges_intersect(pt_value_ranges *ranges, const pt_value_ranges *with,

@@ -25,6 +25,8 @@ struct pt_index_search {
     pt_index index; /* its names are not valid after the beginning */
     uint32_t table_id;
     int declared[PT_ENTRY_COLUMNS_MAX]; /* the declared column of each, or -1 */
+    pt_buffer names;                    /* of the index's columns, if `loads` is not 0 */
+    unsigned loads;                     /* when `index` was found in the list: see pt_index_list */
     unsigned fixed;
     pt_direction direction;
     pt_scan scan;           /* of the index */
@@ -33,7 +35,7 @@ struct pt_index_search {
     unsigned count;
     unsigned capacity;
     unsigned at;   /* ranges that were begun */
-    pt_buffer key; /* of an entity, and one 00 */
+    pt_buffer key; /* of an entity, and one 00; at the beginning a scratch buffer */
     pt_buffer order;
     pt_buffer large;
     bool reads_entries; /* rows are shown from entries */
@@ -85,6 +87,7 @@ void pt_index_search_free(pt_index_search *search)
     pt_scan_free(&search->scan);
     pt_arena_free(&search->arena);
     pt_arena_free(&search->row_arena);
+    pt_buffer_free(&search->names);
     pt_buffer_free(&search->key);
     pt_buffer_free(&search->order);
     pt_buffer_free(&search->large);
@@ -101,33 +104,43 @@ typedef struct key_prefixes {
     unsigned capacity;
 } key_prefixes;
 
+/* Its data is NULL when out of memory. */
+static pt_slice join(pt_index_search *search, pt_slice prefix, pt_slice more)
+{
+    size_t size = prefix.size + more.size;
+    uint8_t *bytes = pt_arena_alloc(&search->arena, size);
+    if (bytes == NULL) {
+        return (pt_slice){0};
+    }
+    memcpy(bytes, prefix.data, prefix.size);
+    if (more.size != 0) {
+        memcpy(bytes + prefix.size, more.data, more.size);
+    }
+    return pt_slice_of(bytes, size);
+}
+
 static bool add_prefix(pt_index_search *search, key_prefixes *to, pt_slice prefix, pt_slice more)
 {
-    pt_buffer joined = {0};
-    pt_buffer_append_slice(&joined, prefix);
-    pt_buffer_append_slice(&joined, more);
-    bool added = !joined.failed && pt_arena_reserve(&search->arena, &to->prefixes, &to->capacity,
-                                                    to->count, sizeof *to->prefixes);
-    if (added) {
-        to->prefixes[to->count] = pt_arena_copy(&search->arena, pt_buffer_slice(&joined));
-        added = to->prefixes[to->count].data != NULL;
-        to->count += added;
+    if (!pt_arena_reserve(&search->arena, &to->prefixes, &to->capacity, to->count,
+                          sizeof *to->prefixes)) {
+        return false;
     }
-    pt_buffer_free(&joined);
-    return added;
+    pt_slice *joined = &to->prefixes[to->count];
+    *joined = join(search, prefix, more);
+    to->count += joined->data != NULL;
+    return joined->data != NULL;
 }
 
 static bool add_key_range(pt_index_search *search, pt_slice prefix, const pt_value_range *range)
 {
-    key_prefixes bounds = {0};
-    if (!add_prefix(search, &bounds, prefix, range->low) ||
-        !add_prefix(search, &bounds, prefix, range->high) ||
+    const pt_value_range keys = {.low = join(search, prefix, range->low),
+                                 .high = join(search, prefix, range->high)};
+    if (keys.low.data == NULL || keys.high.data == NULL ||
         !pt_arena_reserve(&search->arena, &search->ranges, &search->capacity, search->count,
                           sizeof *search->ranges)) {
         return false;
     }
-    search->ranges[search->count++] =
-        (pt_value_range){.low = bounds.prefixes[0], .high = bounds.prefixes[1]};
+    search->ranges[search->count++] = keys;
     return true;
 }
 
@@ -198,7 +211,8 @@ static int search_column(pt_index_search *search, const pt_conditions *condition
         found->nulls = found->nulls || comparisons[i]->finds_null;
     }
     return found->any ? pt_value_ranges_set(&found->ranges, comparisons, count,
-                                            search->index.columns[number].has, &search->arena)
+                                            search->index.columns[number].has, &search->arena,
+                                            &search->key)
                       : SQLITE_OK;
 }
 
@@ -278,21 +292,28 @@ static void take_use(pt_index_search *search, const pt_table *table, const pt_in
         search->declared[search->index.count++] = property ? shown - PT_COLUMN_FIRST : -1;
     }
     search->entry.count = search->index.count;
-    search->entry.read = use->read;
-    search->fixed = use->order ? use->fixed : 0;
 }
 
-static int find_index_of(pt_index_search *search, pt_table *table, const pt_scan *scan, bool *found,
-                         pt_error *error)
+/* Most searches use the same index as the one before. */
+static int find_index_of(pt_index_search *search, pt_table *table, const pt_index_use *use,
+                         const pt_scan *scan, bool *found, pt_error *error)
 {
     pt_index_list *list = &table->indexes.list;
     int rc = pt_index_list_load(list, table->session, scan->view, table->config.table, error);
-    const pt_index *index = rc == SQLITE_OK ? pt_index_list_find(list, search->index.names) : NULL;
+    *found = rc == SQLITE_OK && search->loads == list->loads && list->known &&
+             pt_slice_equal(use->names, pt_buffer_slice(&search->names));
+    if (rc != SQLITE_OK || *found) {
+        return rc;
+    }
+    take_use(search, table, use);
+    const pt_index *index = pt_index_list_find(list, use->names);
     *found = index != NULL;
+    search->loads = 0;
     if (index != NULL) {
         search->index = *index;
+        search->loads = pt_buffer_assign(&search->names, use->names) ? list->loads : 0;
     }
-    return rc;
+    return SQLITE_OK;
 }
 
 static int open_index_entries(pt_index_search *search, const pt_scan *scan, pt_error *error)
@@ -357,9 +378,10 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
     search->on_entry = false;
     search->table_id = table->id.id;
     search->direction = (plan & PT_PLAN_DESCENDING) != 0 ? PT_BACKWARD : PT_FORWARD;
-    take_use(search, table, &use);
+    search->fixed = use.order ? use.fixed : 0;
+    search->entry.read = use.read;
     *sorts = use.order;
-    int rc = find_index_of(search, table, scan, able, error);
+    int rc = find_index_of(search, table, &use, scan, able, error);
     if (rc != SQLITE_OK || !*able) {
         return rc;
     }

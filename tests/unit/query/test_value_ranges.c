@@ -9,6 +9,7 @@
 enum { TEXT_MAX = 1000 };
 
 static pt_arena arena;
+static pt_buffer scratch;
 
 /* A bound in short: the class, the text in it, and what follows: "20 abc 01". */
 static void show_bound(pt_slice bound, char *text)
@@ -36,7 +37,8 @@ static void assert_ranges(const pt_comparison *const *comparisons, unsigned coun
 {
     char text[TEXT_MAX] = "";
     pt_value_ranges ranges;
-    assert_int_equal(pt_value_ranges_set(&ranges, comparisons, count, has, &arena), SQLITE_OK);
+    assert_int_equal(pt_value_ranges_set(&ranges, comparisons, count, has, &arena, &scratch),
+                     SQLITE_OK);
     for (unsigned i = 0; i < ranges.count; i++) {
         show_bound(ranges.ranges[i].low, text);
         if (!ranges.ranges[i].point) {
@@ -128,7 +130,8 @@ static void long_texts_are_not_told_apart(void **state)
     const pt_comparison *one = &longer;
     pt_comparison_compare_exactly(&longer);
     pt_value_ranges ranges;
-    assert_int_equal(pt_value_ranges_set(&ranges, &one, 1, 1 << PT_STRING, &arena), SQLITE_OK);
+    assert_int_equal(pt_value_ranges_set(&ranges, &one, 1, 1 << PT_STRING, &arena, &scratch),
+                     SQLITE_OK);
     assert_int_equal(ranges.count, 1);
     assert_int_equal(ranges.ranges[0].low.size, 1 + 255 + 2); /* the part itself is in the range */
 }
@@ -178,11 +181,13 @@ static void running_out_of_memory_is_reported(void **state)
     pt_value_ranges ranges;
     for (int n = 0;; n++) {
         pt_arena own = {0};
+        pt_buffer part = {0};
         failing_malloc_arm(n, false);
-        int rc = pt_value_ranges_set(&ranges, both, 2, 1 << PT_STRING, &own);
+        int rc = pt_value_ranges_set(&ranges, both, 2, 1 << PT_STRING, &own, &part);
         bool hit = failing_malloc_disarm();
         assert_int_equal(rc, hit ? SQLITE_NOMEM : SQLITE_OK);
         pt_arena_free(&own);
+        pt_buffer_free(&part);
         if (!hit) {
             assert_true(n > 2);
             break;
@@ -193,6 +198,7 @@ static void running_out_of_memory_is_reported(void **state)
 static int free_arena(void **state)
 {
     pt_arena_free(&arena);
+    pt_buffer_free(&scratch);
     return close_shared(state);
 }
 
