@@ -203,7 +203,7 @@ static void delete_on(const bench_settings *settings, const bench_side *side)
     require(realpath(folder, absolute) != NULL, "a folder of the benchmark is gone");
     deleting self = {.side = side,
                      .large = (uint32_t)((uint64_t)LARGE * settings->extent.rows / SMALL)};
-    self.session = side->open(&(side_opening){folder, DURABLE, false, false});
+    self.session = side->open(&(side_opening){.folder = folder, .durability = DURABLE});
     self.commits = (commit_run){side, self.session, workload_named(COMMIT_WORK), extent, 0};
     load_doomed(&self, absolute);
     for (doomed part = 0; part < DOOMED_COUNT; part++) {

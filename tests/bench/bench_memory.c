@@ -82,7 +82,7 @@ static int scan_main(char **argv)
     if (private_bytes != 0) {
         limit_private_memory(private_bytes);
     }
-    void *session = side->open(&(side_opening){argv[3], DURABLE, false, false});
+    void *session = side->open(&(side_opening){.folder = argv[3], .durability = DURABLE});
     if (argv[5] != NULL) {
         pressure_start(&pressure, argv[3], true);
     }
@@ -182,7 +182,7 @@ static int transaction_main(char **argv)
     char folder[PATH_SIZE];
     require(realpath(argv[3], folder) != NULL, "a folder of the benchmark is gone");
     task.operations = strtoull(argv[4], NULL, 10);
-    sql_session *session = side->open(&(side_opening){folder, DURABLE, false, false});
+    sql_session *session = side->open(&(side_opening){.folder = folder, .durability = DURABLE});
     sql_execute(session, declarations[side != &side_ordinary], folder);
     watch_start(&watch);
     double start = now();

@@ -3,6 +3,7 @@
  * loads beside the floor too. settings.h says what can be set.
  */
 #include "bench/dated_table.h"
+#include "bench/indexed_table.h"
 #include "bench/load.h"
 #include "bench/machine.h"
 #include "bench/report.h"
@@ -11,6 +12,7 @@
 #define CSV_PATH "build/bench/bench.csv"
 #define IN_ORDER "load in key order, 1 durable commit"
 #define AT_RANDOM "load in random order, 1 durable commit"
+#define INDEXED "index: load with 3"
 #define UPDATES "update 10 % at random, 1 durable commit"
 
 enum {
@@ -27,6 +29,7 @@ typedef struct table_run {
     measurement loaded;      /* in key order */
     bool changed;            /* since the sides were last compared as a whole */
     table_extent fresh;      /* of the fresh stores; zeros until they are loaded */
+    bool indexed;            /* the stores with table I are loaded */
 } table_run;
 
 static void report(table_run *bench, const measurement *result)
@@ -145,6 +148,46 @@ static void run_dated(table_run *bench, const workload *work)
     report(bench, &result);
 }
 
+/* --- Table I --- */
+
+static void load_indexed(table_run *bench, const workload *work, const char *folder, unsigned runs,
+                         measurement *result)
+{
+    double peaks[SIDES_MAX];
+    folder_make(folder);
+    load_measure(&lineup_sql, work, folder, indexed_table_extent(bench->settings.extent), runs,
+                 result, peaks);
+}
+
+/* In stores of their own. Loads have some that are not kept; the others find them loaded. */
+static void run_indexed(table_run *bench, const workload *work)
+{
+    char folder[PATH_SIZE];
+    measurement result;
+    path_join(folder, bench->settings.folder, work->loads ? "indexed-load" : "indexed");
+    if (work->loads) {
+        load_indexed(bench, work, folder, LOAD_RUNS_MAX, &result);
+        folder_remove(folder);
+        report(bench, &result);
+        return;
+    }
+    if (!bench->indexed) {
+        load_indexed(bench, workload_named(INDEXED), folder, 1, &result);
+        bench->indexed = true;
+    }
+    measure(&lineup_sql, work, folder, indexed_table_extent(bench->settings.extent), &result);
+    report(bench, &result);
+}
+
+static void remove_indexed(const table_run *bench)
+{
+    char folder[PATH_SIZE];
+    path_join(folder, bench->settings.folder, "indexed");
+    if (bench->indexed) {
+        folder_remove(folder);
+    }
+}
+
 /* The first such transaction copies nearly every page of LMDB's file. */
 static void report_first_update(table_run *bench, const workload *work)
 {
@@ -170,7 +213,9 @@ static void run_measured(table_run *bench, const workload *work)
 
 static void run_row(table_run *bench, const workload *work)
 {
-    if (work->loads) {
+    if (work->indexes != 0) {
+        run_indexed(bench, work);
+    } else if (work->loads) {
         run_load(bench, work);
     } else if (work->fresh) {
         run_fresh(bench, work);
@@ -238,6 +283,7 @@ int main(int argc, char **argv)
         measure_check(&lineup_all, bench.settings.folder, bench.settings.extent);
     }
     remove_fresh(&bench);
+    remove_indexed(&bench);
     require(fclose(bench.csv) == 0, CSV_PATH " cannot be written");
     printf("\nwritten: %s\n", CSV_PATH);
     return 0;

@@ -105,3 +105,15 @@ void data_set_values(sample *entity, uint64_t number, uint32_t version)
     write_digits(entity->email + 12, 8, number);
     memcpy(entity->email + 12, "@contoso.com", 12);
 }
+
+void data_set_indexed(sample *entity, uint64_t number, uint64_t count, uint32_t version)
+{
+    enum { ORDER = 5, ENTITIES_A_TEAM = 10 };
+    uint64_t place = data_shuffled(number, count, ORDER);
+    memcpy(entity->email, "us", 2);
+    write_digits(entity->email + 4, 2, version);
+    write_digits(entity->email + 12, 8, place);
+    memcpy(entity->email + 12, "@contoso.com", 12);
+    memcpy(entity->team, "team", 4);
+    write_digits(entity->team + TEAM_SIZE, TEAM_SIZE - 4, place / ENTITIES_A_TEAM);
+}

@@ -6,13 +6,14 @@
  *
  *     P PartitionKey    f FirstName    l LastName    e Email    n Note    a Age    s Salary
  *     R RowKey          L, H RowKeys that bound a range        c a number that a query computes
+ *     t Team, of table I
  */
 #ifndef TESTS_BENCH_DATA_H
 #define TESTS_BENCH_DATA_H
 
 #include "bench/settings.h"
 
-enum { KEY_SIZE = 10, EMAIL_SIZE = 24 };
+enum { KEY_SIZE = 10, EMAIL_SIZE = 24, TEAM_SIZE = 12 };
 
 typedef struct chars {
     const char *bytes;
@@ -25,6 +26,7 @@ typedef struct sample {
     char low_key[KEY_SIZE];
     char high_key[KEY_SIZE];
     char email[EMAIL_SIZE];
+    char team[TEAM_SIZE];
     chars first_name;
     chars last_name;
     chars note;
@@ -47,6 +49,10 @@ void data_set_bounds(sample *entity, uint32_t row, uint32_t span);
 /* The properties of the entity with this number; another version has other values. */
 void data_set_values(sample *entity, uint64_t number, uint32_t version);
 
+/* Email and Team of the entity with this number in table I, which has `count`: every Email is
+ * another, and ten have the same Team. */
+void data_set_indexed(sample *entity, uint64_t number, uint64_t count, uint32_t version);
+
 /* A key or property that is text. */
 static inline chars data_text(const sample *entity, char letter)
 {
@@ -65,6 +71,8 @@ static inline chars data_text(const sample *entity, char letter)
         return entity->last_name;
     case 'e':
         return (chars){entity->email, EMAIL_SIZE};
+    case 't':
+        return (chars){entity->team, TEAM_SIZE};
     default:
         return entity->note;
     }

@@ -40,7 +40,8 @@ static void fill_on(const bench_side *side, const char *folder, table_extent ext
     char path[PATH_SIZE];
     side_folder(side, folder, path);
     folder_make(path);
-    sql_session *session = side->open(&(side_opening){path, DURABLE, false, true});
+    sql_session *session =
+        side->open(&(side_opening){.folder = path, .durability = DURABLE, .dated = true});
     fill(session, extent);
     sql_close(session);
 }

@@ -48,7 +48,8 @@ static void load_slices(trial *self, uint64_t entities)
 
 static void *open_session(const trial *self)
 {
-    void *session = self->side->open(&(side_opening){self->folder, DURABLE, false, false});
+    void *session =
+        self->side->open(&(side_opening){.folder = self->folder, .durability = DURABLE});
     other_table_declare(self->side, session, self->folder);
     return session;
 }

@@ -29,6 +29,10 @@ INSERT INTO t(PartitionKey, RowKey, Name, Age, City, Size, Born, Active)
     i * 0.5, '2026-01-01T00:00:00Z', i % 2 FROM n;
 EOF
 
+# The same entities with a unique index on a column that is in another order than the keys.
+sed 's/ Boolean);/ Boolean, unique(Name));/' empty.sql >empty_indexed.sql
+sed "s/'name of ' || i/printf('name %05d', i * 7919 % 10000)/" load.sql >load_indexed.sql
+
 # for_each COUNT FORMAT: a line for each number below COUNT.
 for_each() {
     seq 0 $(($1 - 1)) | while read -r i; do
@@ -53,6 +57,12 @@ echo "SELECT Born FROM t;" >time.sql
 echo "SELECT sum(Age) FROM t;" >sum.sql
 for_each 10 "SELECT count(*) FROM t WHERE PartitionKey = 'p%02d';" >count.sql
 echo "SELECT RowKey FROM t WHERE City = 'city 7';" >condition.sql
+cat >names.sql <<'EOF'
+CREATE TEMP TABLE key AS WITH RECURSIVE n(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM n WHERE i < 4999)
+  SELECT printf('name %05d', i * 7 % 10000) AS name FROM n;
+EOF
+cp names.sql look_up.sql
+echo "SELECT count(t.City) FROM key CROSS JOIN t WHERE t.Name = key.name;" >>look_up.sql
 echo "UPDATE t SET Age = Age + 1 WHERE RowKey LIKE '%7';" >update.sql
 echo "DELETE FROM t WHERE PartitionKey = 'p03';" >delete.sql
 for_each 300 "INSERT INTO t(PartitionKey, RowKey, Name, Age) VALUES ('q', '%04d', 'n', 1);" \
@@ -122,7 +132,8 @@ account() {
     for table in empty ordinary; do
         database=$(if [ "$table" = empty ]; then echo :memory:; else echo ordinary.db; fi)
         # shellcheck disable=SC2086 # several scripts
-        echo "$name $operations $table $(shares_of $table.sql $before) $(shares_of $table.sql "$@")"
+        echo "$name $operations $table $(shares_of "$table$indexed.sql" $before)" \
+            "$(shares_of "$table$indexed.sql" "$@")"
     done
 }
 
@@ -156,7 +167,9 @@ PRAGMA journal_mode = WAL;
 CREATE TABLE t(PartitionKey TEXT NOT NULL, RowKey TEXT NOT NULL, Name TEXT, Age INTEGER, City TEXT,
   Size REAL, Born TEXT, Active INTEGER, PRIMARY KEY(PartitionKey, RowKey)) WITHOUT ROWID;
 EOF
+    { cat ordinary.sql && echo "CREATE UNIQUE INDEX of_name ON t(Name);"; } >ordinary_indexed.sql
     {
+        indexed=
         account load 10000 '' load.sql
         account point_query 5000 'load.sql keys.sql' load.sql point.sql
         account parsed_point_query 1000 load.sql load.sql parsed.sql
@@ -169,6 +182,9 @@ EOF
         account update 1000 load.sql load.sql update.sql
         account delete 1000 load.sql load.sql delete.sql
         account autocommit 300 load.sql load.sql autocommit.sql
+        indexed=_indexed
+        account load_with_index 10000 '' load_indexed.sql
+        account look_up_by_index 5000 'load_indexed.sql names.sql' load_indexed.sql look_up.sql
     } | print_account
     exit
 fi
@@ -198,6 +214,10 @@ row() {
     row update 1000 "$loaded" empty.sql load.sql update.sql
     row delete 1000 "$loaded" empty.sql load.sql delete.sql
     row autocommit 300 "$loaded" empty.sql load.sql autocommit.sql
+    indexed=$(instructions_of empty_indexed.sql)
+    row load_with_index 10000 "$indexed" empty_indexed.sql load_indexed.sql
+    named=$(instructions_of empty_indexed.sql load_indexed.sql names.sql)
+    row look_up_by_index 5000 "$named" empty_indexed.sql load_indexed.sql look_up.sql
 } >now
 
 if [ "${RECORD:-}" = 1 ]; then

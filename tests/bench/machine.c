@@ -94,8 +94,8 @@ static void print_data(const bench_settings *settings)
 
 void machine_print(const bench_settings *settings)
 {
-    sql_session *session =
-        sql_open_ordinary(&(side_opening){settings->folder, DURABLE, false, false}, ":memory:");
+    sql_session *session = sql_open_ordinary(
+        &(side_opening){.folder = settings->folder, .durability = DURABLE}, ":memory:");
     print_versions(session);
     print_ordinary(session);
     sql_close(session);

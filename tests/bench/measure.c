@@ -17,8 +17,11 @@ static void open_sides(side_contest *contest)
         side_folder(side, contest->folder, path);
         folder_make(path);
         const workload *work = contest->task.work;
-        contest->sessions[i] =
-            side->open(&(side_opening){path, work->durability, work->analyzed, work->dated});
+        contest->sessions[i] = side->open(&(side_opening){.folder = path,
+                                                          .durability = work->durability,
+                                                          .analyzed = work->analyzed,
+                                                          .dated = work->dated,
+                                                          .indexes = work->indexes});
     }
 }
 

@@ -4,6 +4,7 @@
 #include <stdlib.h>
 
 #include "bench/dated_table.h"
+#include "bench/indexed_table.h"
 
 static const char *const sync_options[] = {
     [DURABLE] = "full", [LOSES_LAST] = "normal", [NO_PROMISE] = "off", [ORDINARY_SAFER] = "off"};
@@ -21,6 +22,7 @@ static void declare(sql_session *session, const side_opening *opening)
     if (opening->dated) {
         dated_table_declare(session, folder, sync_options[opening->durability]);
     }
+    indexed_table_declare(session, opening->indexes, folder, sync_options[opening->durability]);
     /* Opens the store, which stays open from then on. */
     free(sql_text(session, "SELECT count(*) FROM (SELECT 1 FROM E LIMIT 1)"));
 }

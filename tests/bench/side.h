@@ -20,7 +20,8 @@ typedef struct side_opening {
     const char *folder; /* the side's own */
     durability durability;
     bool analyzed;
-    bool dated; /* table D is there too: dated_table.h */
+    bool dated;       /* table D is there too: dated_table.h */
+    unsigned indexes; /* table I is there too, with so many: indexed_table.h; 0: it is not */
 } side_opening;
 
 enum { LOAD_RUNS_MAX = 3 };

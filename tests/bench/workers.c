@@ -72,8 +72,8 @@ static void work_on(crew_worker *self, void *session, job *task)
 static void work(crew_worker *self)
 {
     job task = first_job(self);
-    void *session =
-        self->crew->side->open(&(side_opening){self->crew->folder, DURABLE, false, false});
+    void *session = self->crew->side->open(
+        &(side_opening){.folder = self->crew->folder, .durability = DURABLE});
     work_on(self, session, &task);
     self->operations = 0;
     self->longest = 0;

@@ -19,6 +19,15 @@
     .sql = "INSERT" VALUES, .json_sql = "INSERT" JSON_VALUES, .parameters = "PRflenas",            \
     .writes = true
 
+#define INDEXED_VALUES " INTO I VALUES(?1, ?2, ?3, ?4, ?5, ?6)"
+#define JSON_INDEXED_VALUES                                                                        \
+    " INTO I VALUES(?1, ?2, json_object('Email', ?3, 'Team', ?4, 'Age', ?5, 'Note', ?6))"
+#define INDEXED_LOAD                                                                               \
+    .sql = "INSERT" INDEXED_VALUES, .json_sql = "INSERT" JSON_INDEXED_VALUES,                      \
+    .parameters = "PRetan", .writes = true, .keys = KEYS_IN_ORDER, .share = 1, .together = true,   \
+    .loads = true
+#define EMAILS_FROM " FROM I WHERE {Email} >= ?1 ORDER BY {Email} LIMIT 100"
+
 const workload workload_check = {
     .name = "check",
     .access = ACCESS_WHOLE,
@@ -239,6 +248,57 @@ const workload workloads[] = {
         .analyzed = true,
     },
     {
+        .name = "index: unique look-up, 1 column",
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Note} FROM I WHERE {Email} = ?1",
+        .parameters = "e",
+        .columns = "n",
+        .operations = 30000,
+        .indexes = 3,
+        .targets = {1.3, 1.3},
+    },
+    {
+        .name = "index: unique look-up, inside BEGIN",
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Note} FROM I WHERE {Email} = ?1",
+        .parameters = "e",
+        .columns = "n",
+        .operations = 30000,
+        .together = true,
+        .indexes = 3,
+        .targets = {1, 1},
+    },
+    {
+        .name = "index: 10 entities a value, 1 column",
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Note} FROM I WHERE {Team} = ?1",
+        .parameters = "t",
+        .columns = "n",
+        .operations = 10000,
+        .indexes = 3,
+        .targets = {1.3, 1.3},
+    },
+    {
+        .name = "index: range of 100, fetched",
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Note}" EMAILS_FROM,
+        .parameters = "e",
+        .columns = "n",
+        .operations = 2000,
+        .indexes = 3,
+        .targets = {1.3, 1.3},
+    },
+    {
+        .name = "index: range of 100, from entries alone",
+        .keys = KEYS_ANY,
+        .sql = "SELECT {Email}" EMAILS_FROM,
+        .parameters = "e",
+        .columns = "e",
+        .operations = 2000,
+        .indexes = 3,
+        .targets = {1, 1},
+    },
+    {
         .name = "load in key order, 1 durable commit",
         INSERTS,
         .access = ACCESS_APPEND,
@@ -257,6 +317,31 @@ const workload workloads[] = {
         .together = true,
         .loads = true,
         .targets = {6, 6},
+    },
+    {
+        INDEXED_LOAD,
+        .name = "index: load with 1, unique",
+        .indexes = 1,
+        .targets = {1.3, 1.3},
+    },
+    {
+        INDEXED_LOAD,
+        .name = "index: load with 3",
+        .indexes = 3,
+        .targets = {1.3, 1.3},
+    },
+    {
+        .name = "index: update 10 % of a unique column",
+        .keys = KEYS_SHUFFLED,
+        .sql = "UPDATE I SET Email = ?3 WHERE PartitionKey = ?1 AND RowKey = ?2",
+        .json_sql = "UPDATE I SET Properties = json_set(Properties, '$.Email', ?3)"
+                    " WHERE PartitionKey = ?1 AND RowKey = ?2",
+        .parameters = "PRe",
+        .share = 10,
+        .together = true,
+        .writes = true,
+        .indexes = 3,
+        .targets = {1.3, 1.3},
     },
     {
         .name = "update 10 % at random, 1 durable commit",
@@ -473,8 +558,12 @@ static void set_loaded(const job *task, uint64_t index, sample *entity)
     if (task->work->span != 0) {
         data_set_bounds(entity, row, task->work->span);
     }
+    uint32_t version = task->work->loads || !task->work->writes ? 0 : task->run + 1;
     if (task->work->writes) {
-        data_set_values(entity, number, task->work->loads ? 0 : task->run + 1);
+        data_set_values(entity, number, version);
+    }
+    if (task->work->indexes != 0) {
+        data_set_indexed(entity, number, extent_count(task->extent), version);
     }
 }
 

@@ -81,10 +81,11 @@ typedef struct workload {
     uint32_t span;          /* rows between the bounds L and H */
     const char *new_prefix; /* of RowKeys of KEYS_NEW, 3 bytes */
     durability durability;
-    bool together;  /* the operations of a run are one transaction */
-    bool preparing; /* each operation prepares its statement and finalizes it */
-    bool analyzed;  /* after ANALYZE */
-    bool dated;     /* reads table D: dated_table.h */
+    bool together;    /* the operations of a run are one transaction */
+    bool preparing;   /* each operation prepares its statement and finalizes it */
+    bool analyzed;    /* after ANALYZE */
+    bool dated;       /* reads table D: dated_table.h */
+    unsigned indexes; /* works on table I with so many: indexed_table.h */
     bool writes;
     bool fresh; /* into a store that was only loaded, with a quarter of the partitions */
     bool loads; /* into an empty table, in a process of its own */
