@@ -545,12 +545,21 @@ static int write_in_row(pt_table *table, const pt_entity_change *change, bool al
     return rc == SQLITE_OK ? pt_index_writer_put(indexes, error) : rc;
 }
 
+/* An entity that only goes has no entry in a declared index that the store does not have: it may be
+ * why the index cannot be made. */
+static int load_indexes(pt_table *table, const pt_entity_change *change, pt_error *error)
+{
+    return change->put != NULL
+               ? pt_table_load_indexes(table, error)
+               : pt_index_writer_load(&table->indexes, table->session, table->config.table, error);
+}
+
 /* noinline, like has_indexes inline: most tables have none. */
 __attribute__((noinline)) static int write_with_indexes(pt_table *table,
                                                         const pt_entity_change *change, bool alike,
                                                         uint64_t data_size, pt_error *error)
 {
-    int rc = pt_table_load_indexes(table, error);
+    int rc = load_indexes(table, change, error);
     if (rc != SQLITE_OK) {
         return rc;
     }

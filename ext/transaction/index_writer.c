@@ -66,8 +66,8 @@ static int report_unknown_entries(pt_slice key, pt_error *error)
     pt_error_set(
         error, SQLITE_CORRUPT_VTAB,
         "the entity with %s is damaged in the store, so its entries in the table's indexes "
-        "are not known; drop the indexes (DELETE FROM pt_indexes), then DELETE or REPLACE "
-        "the entity, and make the indexes again",
+        "are not known; drop the indexes (DELETE FROM pt_indexes), DELETE the entity, make the "
+        "indexes again, then INSERT the entity",
         keys);
     return pt_error_naming(error, PT_NAMES_KEYS);
 }
@@ -189,6 +189,9 @@ static int add_entries_of(pt_index_writer *writer, pt_slice key, pt_index_entrie
 {
     bool found;
     pt_record record = {0};
+    if (writer->list.count == 0) {
+        return SQLITE_OK; /* a damaged entity has none, either */
+    }
     int rc = open_entity(writer, key, &found, &record, error);
     return rc == SQLITE_OK && found ? add_entries(writer, key, &record, entries, error) : rc;
 }

@@ -61,7 +61,7 @@ static const sql_rule uniqueness_rules[] = {
     {"update_one",
      FORMS("UPDATE {or} {target} AS a SET {sets a} WHERE {literal_point a}",
            "UPDATE {or} {target} AS a SET {sets a}, {set a} WHERE {literal_point a}",
-           "UPDATE {or} {target} AS a SET {sets a} WHERE {literal_point a} AND {where a}",
+           "UPDATE {or} {target} AS a SET {sets a} WHERE {literal_point a} AND ({where a})",
            "UPDATE {or} {target} AS a SET I = n.i, V = n.z, S = n.k FROM n WHERE n.id = {small} "
            "AND {literal_point a}",
            "UPDATE {or} {target} AS a SET {sets a} WHERE EntityKey = (SELECT min(EntityKey) FROM "
