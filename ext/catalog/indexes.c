@@ -104,8 +104,7 @@ static bool is_store_term(sqlite3_index_info *info, int i)
 static int plan_indexes(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     static const char *const sentences[] = {"indexes", "indexes: Store=?"};
-    const sqlite3_uint64 counts = (sqlite3_uint64)1 << INDEXES_ENTRIES | (sqlite3_uint64)1
-                                                                             << INDEXES_BYTES;
+    const sqlite3_uint64 counts = UINT64_C(1) << INDEXES_ENTRIES | UINT64_C(1) << INDEXES_BYTES;
     (void)vtab;
     bool waiting = false;
     int plan = (info->colUsed & counts) != 0 ? INDEXES_COUNTED : 0;
@@ -487,10 +486,10 @@ static int refuse_given(sqlite3_value **columns, pt_error *error)
     return SQLITE_OK;
 }
 
-static int read_columns_list(const char *list, pt_index_definition *definition, pt_error *error)
+static int read_columns_list(pt_slice list, pt_index_definition *definition, pt_error *error)
 {
-    PT_ASSERT(list != NULL);
-    const char *wrong = pt_index_definition_add_list(definition, pt_slice_text(list), NULL, 0);
+    PT_ASSERT(list.data != NULL);
+    const char *wrong = pt_index_definition_add_list(definition, list, NULL, 0);
     if (definition->names.failed) {
         return pt_error_nomem(error);
     }
@@ -500,7 +499,7 @@ static int read_columns_list(const char *list, pt_index_definition *definition, 
                : pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
                               "Columns is %Q: %s; give names of properties, PartitionKey, RowKey "
                               "or Timestamp, with commas between",
-                              list, wrong);
+                              (const char *)list.data, wrong);
 }
 
 static int read_new_index(sqlite3_value **columns, new_index *made, pt_error *error)
@@ -517,7 +516,8 @@ static int read_new_index(sqlite3_value **columns, new_index *made, pt_error *er
         rc = read_text(columns[INDEXES_COLUMNS], "Columns", &list, error);
     }
     if (rc == SQLITE_OK) {
-        rc = read_columns_list(list, &made->definition, error);
+        size_t size = (size_t)sqlite3_value_bytes(columns[INDEXES_COLUMNS]);
+        rc = read_columns_list(pt_slice_of(list, size), &made->definition, error);
     }
     sqlite3_value *unique = columns[INDEXES_UNIQUE];
     int type = sqlite3_value_type(unique);

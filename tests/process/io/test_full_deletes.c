@@ -26,16 +26,18 @@ typedef struct trial {
     const char *advice; /* of failed writes */
     int64_t rows;       /* inserted so far, by which they are numbered */
     int full;           /* how often the disk was */
+    bool indexed;       /* table a has indexes */
 } trial;
 
 static void connect(trial *self)
 {
     self->db = open_database(self->folder, ":memory:");
     run(self->db,
-        "CREATE VIRTUAL TABLE a USING ptable(S String, store='%s" SMALL_DISK_STORE "', sync=off);"
+        "CREATE VIRTUAL TABLE a USING ptable(S String%s, store='%s" SMALL_DISK_STORE "', sync=off);"
         "CREATE VIRTUAL TABLE b USING ptable(S String, store='%s" SMALL_DISK_STORE "', sync=off);"
         "CREATE VIRTUAL TABLE q USING pt_queue(store='%s" SMALL_DISK_STORE "', sync=off)",
-        self->folder, self->folder, self->folder);
+        self->indexed ? ", index(S), index(PartitionKey, S), unique(S, RowKey)" : "", self->folder,
+        self->folder, self->folder);
 }
 
 /* --- Filling --- */
@@ -227,6 +229,36 @@ static void every_delete_succeeds_in_a_full_map(void **state)
     }
 }
 
+/* What lies together in the table may be anywhere in an index, and each page of the index that is
+ * written is copied: then a range is deleted in steps. The whole table is also one in each index.
+ */
+static void ranges_that_indexes_scatter_are_deleted_in_steps(void **state)
+{
+#define IN_RANGE "FROM a WHERE PartitionKey = '1'"
+    for (unsigned pages = 700; pages <= 2100; pages += 700) {
+        int code = SQLITE_OK;
+        trial self = {.folder = *state, .advice = "make room on the disk", .indexed = true};
+        small_disk_begin(pages);
+        connect(&self);
+        while (code == SQLITE_OK) {
+            code = code_of(self.db, "INSERT INTO a WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL "
+                                    "SELECT k + 1 FROM n LIMIT 50) SELECT k %% 3, "
+                                    "hex(randomblob(20)), hex(randomblob(40)) FROM n");
+        }
+        assert_int_equal(code, SQLITE_FULL);
+        code = code_of(self.db, "DELETE " IN_RANGE);
+        assert_int_equal(code, pages > 2000 ? SQLITE_FULL : code);
+        while (number(self.db, "SELECT count(*) " IN_RANGE) != 0) {
+            must_delete(&self, "DELETE FROM a WHERE EntityKey IN (SELECT EntityKey " IN_RANGE
+                               " LIMIT 10)");
+        }
+        must_delete(&self, "DELETE FROM a");
+        run(self.db, "INSERT INTO a VALUES('last', '1', printf('%%.20000c', 'v'))");
+        end_trial(&self);
+        small_disk_end();
+    }
+}
+
 #define INSERT_PAGES(count)                                                                        \
     "WITH RECURSIVE n(k) AS (SELECT 1 UNION ALL SELECT k + 1 FROM n LIMIT " #count ") "            \
     "INSERT INTO a SELECT 'p', k, printf('%%.3500c', 'v') FROM n"
@@ -384,6 +416,7 @@ int main(void)
     const struct CMUnitTest tests[] = {
         folder_test(every_delete_succeeds_on_a_full_disk),
         folder_test(every_delete_succeeds_in_a_full_map),
+        folder_test(ranges_that_indexes_scatter_are_deleted_in_steps),
         folder_test(what_does_not_fit_takes_no_room),
         folder_test(a_disk_need_not_tell_its_room),
         folder_test(a_reader_does_not_stop_deletes_for_good),
