@@ -547,7 +547,7 @@ static int write_in_row(pt_table *table, const pt_entity_change *change, bool al
 
 /* An entity that only goes has no entry in a declared index that the store does not have: it may be
  * why the index cannot be made. */
-static int load_indexes(pt_table *table, const pt_entity_change *change, pt_error *error)
+static int load_for_change(pt_table *table, const pt_entity_change *change, pt_error *error)
 {
     return change->put != NULL
                ? pt_table_load_indexes(table, error)
@@ -559,7 +559,7 @@ __attribute__((noinline)) static int write_with_indexes(pt_table *table,
                                                         const pt_entity_change *change, bool alike,
                                                         uint64_t data_size, pt_error *error)
 {
-    int rc = load_indexes(table, change, error);
+    int rc = load_for_change(table, change, error);
     if (rc != SQLITE_OK) {
         return rc;
     }
