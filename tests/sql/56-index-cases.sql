@@ -18,13 +18,15 @@ SELECT RowKey FROM One WHERE A > 1 AND PartitionKey = substr(hex(zeroblob(200)),
 SELECT RowKey FROM One WHERE A > 1 AND PartitionKey = substr(hex(zeroblob(200)), 1, 260) ORDER BY A;
 
 -- A backup has the indexes, and a compacted store keeps them.
+CREATE VIRTUAL TABLE Twins USING ptable(A Int32);
+INSERT INTO Twins VALUES ('p', '1', 5), ('q', '2', 5);
 SELECT pt_backup(NULL, 'copy.ptable') > 0;
 CREATE VIRTUAL TABLE Copy USING ptable(A Int32, S String, index(S), index(PartitionKey, A), table=One, store='copy.ptable');
 SELECT pt_compact('copy.ptable') >= 0;
 SELECT IndexName, Entries FROM pt_indexes WHERE Store = 'copy.ptable';
 SELECT RowKey FROM Copy WHERE PartitionKey = substr(hex(zeroblob(200)), 1, 254) AND A = 5;
 INSERT INTO pt_indexes(Store, TableName, Columns, IsUnique) VALUES ('copy.ptable', 'Two', 'S', 1);
-INSERT INTO pt_indexes(Store, TableName, Columns, IsUnique) VALUES ('copy.ptable', 'One', 'A', 1);
+INSERT INTO pt_indexes(Store, TableName, Columns, IsUnique) VALUES ('copy.ptable', 'Twins', 'A', 1);
 SELECT pt_check('copy.ptable');
 
 -- Definitions that are refused leave nothing behind.
@@ -34,7 +36,7 @@ CREATE VIRTUAL TABLE Wrong USING ptable(S String, index(S)x);
 CREATE VIRTUAL TABLE Wrong USING ptable(S String, index(S DESC));
 CREATE VIRTUAL TABLE Wrong USING ptable(S String, index(PartitionKey, RowKey));
 CREATE VIRTUAL TABLE Wrong USING ptable(S String, index(a, b, c, d, e, f, g, h, i));
-CREATE VIRTUAL TABLE Wrong USING ptable(index(S), unique(A), table=One);
+CREATE VIRTUAL TABLE Wrong USING ptable(index(S), unique(A), table=Twins);
 CREATE VIRTUAL TABLE Wrong USING ptable(S String, unique(S), table=One);
 CREATE VIRTUAL TABLE Jobs USING pt_queue();
 CREATE VIRTUAL TABLE Reader USING ptable(S String, table=Two, readonly=1, store='copy.ptable');
@@ -42,7 +44,7 @@ INSERT INTO pt_indexes(Store, TableName, Columns) VALUES ('copy.ptable', 'Two', 
 DELETE FROM pt_indexes WHERE Store = 'copy.ptable' AND TableName = 'Two';
 BEGIN;
 INSERT INTO One(PartitionKey, RowKey, A) VALUES ('p', '9', 9);
-CREATE VIRTUAL TABLE Wrong USING ptable(index(S, A), unique(A), table=One);
+CREATE VIRTUAL TABLE Wrong USING ptable(index(S, A), unique(A), table=Twins);
 INSERT INTO pt_indexes(TableName, Columns) VALUES ('One', 'A'), ('One', 'A,S'), ('One', 'S');
 INSERT INTO pt_indexes(TableName, Columns) VALUES ('Jobs', 'Body');
 INSERT INTO pt_indexes(TableName, Columns) VALUES ('One', '');
