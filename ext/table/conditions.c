@@ -40,7 +40,7 @@ int pt_conditions_plan(const pt_table *table, sqlite3_index_info *info,
                        const pt_indexed_conditions *indexed)
 {
     const pt_term_rules rules = {.config = &table->config,
-                                 .time_column = -1,
+                                 .time_column = indexed->time_column,
                                  .indexed = indexed->used,
                                  .tells_literals = true};
     int before = plan_arguments((unsigned)info->idxNum);
@@ -86,6 +86,10 @@ __attribute__((noinline)) static int prepare_for_shape(pt_conditions *conditions
     conditions->shape_passes = true;
     for (unsigned i = 0; i < conditions->terms.count; i++) {
         pt_term *term = &conditions->terms.terms[i];
+        term->judging = PT_JUDGE_NONE;
+        if (term->column == PT_TERM_TIME_COLUMN) {
+            continue; /* only looked up */
+        }
         term->property = places->property[term->column];
         term->judging = pt_comparison_judging(&term->comparison, (pt_type)term->property->type);
         if (term->judging == PT_JUDGE_ALL) {

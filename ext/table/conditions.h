@@ -19,8 +19,9 @@ typedef struct pt_conditions {
 
 /* What a plan with an index says about the conditions. All zeros: it has none. */
 typedef struct pt_indexed_conditions {
-    uint64_t used; /* constraints that the index uses: pt_term_rules.indexed */
-    pt_slice use;  /* how xFilter uses the index: bytes that follow the terms in idxStr */
+    uint64_t used;   /* constraints that the index uses: pt_term_rules.indexed */
+    int time_column; /* Timestamp, if one of them is on it; else -1 */
+    pt_slice use;    /* how xFilter uses the index: bytes that follow the terms in idxStr */
 } pt_indexed_conditions;
 
 /*

@@ -7,13 +7,10 @@
 #include "base/ticks.h"
 #include "entity/damage.h"
 #include "entity/key.h"
-#include "query/value_ranges.h"
 #include "table/entry_row.h"
+#include "table/index_ranges.h"
 #include "transaction/large_value.h"
 #include "value/value.h"
-
-/* The first columns are combined as long as there are no more prefixes than these. */
-enum { PREFIXES_MAX = 4096, COMPARISONS_MAX = 16 };
 
 /* A row to be sorted: what orders it, and the key of its entity. */
 typedef struct sorted_row {
@@ -29,13 +26,10 @@ struct pt_index_search {
     unsigned loads;                     /* when `index` was found in the list: see pt_index_list */
     unsigned fixed;
     pt_direction direction;
-    pt_scan scan;           /* of the index */
-    pt_arena arena;         /* of the ranges */
-    pt_value_range *ranges; /* of keys of entries */
-    unsigned count;
-    unsigned capacity;
+    pt_scan scan; /* of the index */
+    pt_index_ranges ranges;
     unsigned at;   /* ranges that were begun */
-    pt_buffer key; /* of an entity, and one 00; at the beginning a scratch buffer */
+    pt_buffer key; /* of an entity, and one 00 */
     pt_buffer order;
     pt_buffer large;
     bool reads_entries; /* rows are shown from entries */
@@ -85,7 +79,7 @@ void pt_index_search_free(pt_index_search *search)
     }
     forget_rows(search);
     pt_scan_free(&search->scan);
-    pt_arena_free(&search->arena);
+    pt_index_ranges_free(&search->ranges);
     pt_arena_free(&search->row_arena);
     pt_buffer_free(&search->names);
     pt_buffer_free(&search->key);
@@ -95,157 +89,7 @@ void pt_index_search_free(pt_index_search *search)
     sqlite3_free(search);
 }
 
-/* --- From conditions to ranges of keys --- */
-
-/* Beginnings of keys, each followed by the parts of the columns that are not combined yet. */
-typedef struct key_prefixes {
-    pt_slice *prefixes;
-    unsigned count;
-    unsigned capacity;
-} key_prefixes;
-
-/* Its data is NULL when out of memory. */
-static pt_slice join(pt_index_search *search, pt_slice prefix, pt_slice more)
-{
-    size_t size = prefix.size + more.size;
-    uint8_t *bytes = pt_arena_alloc(&search->arena, size);
-    if (bytes == NULL) {
-        return (pt_slice){0};
-    }
-    memcpy(bytes, prefix.data, prefix.size);
-    if (more.size != 0) {
-        memcpy(bytes + prefix.size, more.data, more.size);
-    }
-    return pt_slice_of(bytes, size);
-}
-
-static bool add_prefix(pt_index_search *search, key_prefixes *to, pt_slice prefix, pt_slice more)
-{
-    if (!pt_arena_reserve(&search->arena, &to->prefixes, &to->capacity, to->count,
-                          sizeof *to->prefixes)) {
-        return false;
-    }
-    pt_slice *joined = &to->prefixes[to->count];
-    *joined = join(search, prefix, more);
-    to->count += joined->data != NULL;
-    return joined->data != NULL;
-}
-
-static bool add_key_range(pt_index_search *search, pt_slice prefix, const pt_value_range *range)
-{
-    const pt_value_range keys = {.low = join(search, prefix, range->low),
-                                 .high = join(search, prefix, range->high)};
-    if (keys.low.data == NULL || keys.high.data == NULL ||
-        !pt_arena_reserve(&search->arena, &search->ranges, &search->capacity, search->count,
-                          sizeof *search->ranges)) {
-        return false;
-    }
-    search->ranges[search->count++] = keys;
-    return true;
-}
-
-/* Follows each prefix by each range. */
-static bool add_all_ranges(pt_index_search *search, const key_prefixes *prefixes,
-                           const pt_value_ranges *ranges)
-{
-    for (unsigned i = 0; i < prefixes->count; i++) {
-        for (unsigned j = 0; j < ranges->count; j++) {
-            if (!add_key_range(search, prefixes->prefixes[i], &ranges->ranges[j])) {
-                return false;
-            }
-        }
-    }
-    return true;
-}
-
-static bool extend_prefixes(pt_index_search *search, key_prefixes *prefixes,
-                            const pt_value_ranges *points)
-{
-    key_prefixes longer = {0};
-    for (unsigned i = 0; i < prefixes->count; i++) {
-        for (unsigned j = 0; j < points->count; j++) {
-            if (!add_prefix(search, &longer, prefixes->prefixes[i], points->ranges[j].low)) {
-                return false;
-            }
-        }
-    }
-    *prefixes = longer;
-    return true;
-}
-
-static bool are_points(const pt_value_ranges *ranges)
-{
-    unsigned i = 0;
-    while (i < ranges->count && ranges->ranges[i].point) {
-        i++;
-    }
-    return i == ranges->count;
-}
-
-/* The range of all that follows a prefix. */
-static pt_value_range whole_range(void)
-{
-    static const uint8_t end = PT_ENTRY_END;
-    return (pt_value_range){.high = pt_slice_of(&end, 1)};
-}
-
-/* What a column's conditions make of the search. */
-typedef struct column_search {
-    pt_value_ranges ranges;
-    bool any;   /* there are conditions */
-    bool nulls; /* one of them finds NULL */
-} column_search;
-
-static int search_column(pt_index_search *search, const pt_conditions *conditions, unsigned number,
-                         column_search *found)
-{
-    const pt_comparison *comparisons[COMPARISONS_MAX];
-    *found = (column_search){.any = false};
-    if (search->declared[number] < 0) {
-        return SQLITE_OK;
-    }
-    unsigned count = pt_terms_on_column(&conditions->terms, search->declared[number], comparisons,
-                                        COMPARISONS_MAX);
-    found->any = count != 0;
-    for (unsigned i = 0; i < count; i++) {
-        found->nulls = found->nulls || comparisons[i]->finds_null;
-    }
-    return found->any ? pt_value_ranges_set(&found->ranges, comparisons, count,
-                                            search->index.columns[number].has, &search->arena,
-                                            &search->key)
-                      : SQLITE_OK;
-}
-
-/* Combines the conditions on the columns from `first` on. *able = false if they may find entities
- * without entry. */
-static int make_key_ranges(pt_index_search *search, const pt_conditions *conditions,
-                           key_prefixes *prefixes, unsigned first, bool *able, bool *sorts)
-{
-    const pt_value_range whole = whole_range();
-    const pt_value_ranges rest = {.ranges = (pt_value_range *)(uintptr_t)&whole, .count = 1};
-    for (unsigned i = first; i < search->index.count; i++) {
-        column_search found;
-        if (search_column(search, conditions, i, &found) != SQLITE_OK) {
-            return SQLITE_NOMEM;
-        }
-        bool fixed = i < search->fixed;
-        *able = *able && !(found.nulls && (int)i == search->index.presence);
-        *sorts = *sorts ||
-                 (fixed && found.any && (found.ranges.count > 1 || !are_points(&found.ranges)));
-        if (!found.any || !*able) {
-            break;
-        }
-        bool combines = are_points(&found.ranges) &&
-                        (size_t)prefixes->count * found.ranges.count <= PREFIXES_MAX;
-        if (!combines) {
-            return add_all_ranges(search, prefixes, &found.ranges) ? SQLITE_OK : SQLITE_NOMEM;
-        }
-        if (!extend_prefixes(search, prefixes, &found.ranges)) {
-            return SQLITE_NOMEM;
-        }
-    }
-    return !*able || add_all_ranges(search, prefixes, &rest) ? SQLITE_OK : SQLITE_NOMEM;
-}
+/* --- Order --- */
 
 /* True if the entries of a column, in their order, show the values in SQLite's order. */
 static bool is_in_order(const pt_index_column *column, pt_type type)
@@ -326,41 +170,11 @@ static int open_index_entries(pt_index_search *search, const pt_scan *scan, pt_e
     return rc;
 }
 
-/* Makes the prefix that all keys of the search have. *able = false if PartitionKey is not compared
- * with a text, or with one that entries do not tell from longer ones: no other condition is judged
- * on PartitionKey. */
-static int make_first_prefix(pt_index_search *search, sqlite3_value *partition,
-                             key_prefixes *prefixes, bool *able)
-{
-    pt_buffer part = {0};
-    pt_key_start start = pt_key_start_of_table(search->index.id);
-    if (partition != NULL) {
-        pt_value value = {.type = PT_STRING};
-        *able = sqlite3_value_type(partition) == SQLITE_TEXT;
-        if (!*able) {
-            return SQLITE_OK;
-        }
-        if (pt_value_argument_text(partition, &value.bytes) != SQLITE_OK) {
-            return SQLITE_NOMEM;
-        }
-        *able = value.bytes.size < PT_ENTRY_VALUE_MAX;
-        if (!*able) {
-            return SQLITE_OK;
-        }
-        pt_entry_append(&part, &value);
-    }
-    bool made = !part.failed &&
-                add_prefix(search, prefixes, pt_key_start_slice(&start), pt_buffer_slice(&part));
-    pt_buffer_free(&part);
-    return made ? SQLITE_OK : SQLITE_NOMEM;
-}
-
 int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_scan *scan,
                           const pt_conditions *conditions, sqlite3_value **argv, unsigned plan,
                           bool *able, bool *sorts, pt_error *error)
 {
     pt_index_use use = pt_index_use_read(conditions->terms.rest);
-    key_prefixes prefixes = {0};
     bool troubled = false;
     bool by_partition = (plan & PT_PLAN_TERM(PT_TERM_PK_EQ)) != 0;
     *able = false;
@@ -369,10 +183,7 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
     }
     pt_index_search *search = *found;
     forget_rows(search);
-    pt_arena_clear(&search->arena);
-    search->ranges = NULL;
-    search->count = 0;
-    search->capacity = 0;
+    pt_index_ranges_begin(&search->ranges);
     search->at = 0;
     search->reads_entries = false;
     search->on_entry = false;
@@ -385,11 +196,11 @@ int pt_index_search_begin(pt_index_search **found, pt_table *table, const pt_sca
     if (rc != SQLITE_OK || !*able) {
         return rc;
     }
-    if (make_first_prefix(search, by_partition ? argv[0] : NULL, &prefixes, able) != SQLITE_OK) {
-        return pt_error_nomem(error);
-    }
-    if (*able && make_key_ranges(search, conditions, &prefixes, by_partition ? 1 : 0, able,
-                                 &troubled) != SQLITE_OK) {
+    search->ranges.index = &search->index;
+    search->ranges.declared = search->declared;
+    search->ranges.fixed = search->fixed;
+    if (pt_index_ranges_make(&search->ranges, conditions, by_partition ? argv[0] : NULL, able,
+                             &troubled) != SQLITE_OK) {
         return pt_error_nomem(error);
     }
     if (!*able) {
@@ -418,12 +229,12 @@ static int step_entries(pt_index_search *search, pt_error *error)
         rc = pt_scan_step(&search->scan, error);
     }
     while (rc == SQLITE_OK && (search->at == 0 || !search->scan.valid) &&
-           search->at < search->count) {
+           search->at < search->ranges.count) {
         bool forward = search->direction == PT_FORWARD;
-        unsigned number = forward ? search->at : search->count - 1 - search->at;
+        unsigned number = forward ? search->at : search->ranges.count - 1 - search->at;
         search->at++;
-        rc = pt_scan_seek(&search->scan, search->ranges[number].low, search->ranges[number].high,
-                          search->direction, error);
+        rc = pt_scan_seek(&search->scan, search->ranges.ranges[number].low,
+                          search->ranges.ranges[number].high, search->direction, error);
     }
     return rc;
 }
@@ -493,7 +304,7 @@ int pt_index_search_next(pt_index_search *search, pt_scan *scan, bool *eof, pt_e
         return next_sorted(search, scan, eof, error);
     }
     int rc = step_entries(search, error);
-    *eof = rc == SQLITE_OK && (search->count == 0 || !search->scan.valid);
+    *eof = rc == SQLITE_OK && (search->ranges.count == 0 || !search->scan.valid);
     if (rc == SQLITE_OK && !*eof) {
         rc = pt_view_step(scan->view, error);
     }
@@ -537,22 +348,18 @@ int pt_index_search_column(pt_index_search *search, pt_scan *scan, pt_row *row,
 
 /* --- Sorting --- */
 
-/* Appends what orders rows by a column of a declared type. */
-static void append_order(pt_index_search *search, pt_type type, const pt_value *value)
+/* Appends a text in the order of PT_DATETIME, in which a text that is no time comes after all
+ * times, and an empty one before them. */
+static void append_time_order(pt_buffer *order, pt_slice text)
 {
-    if (type != PT_DATETIME || value->type != PT_STRING) {
-        pt_entry_append_whole(&search->order, value);
-        return;
-    }
-    /* In the order of PT_DATETIME a text stands at its time. */
-    int64_t ticks = pt_ticks_place(value->bytes);
+    int64_t ticks = pt_ticks_place(text);
     if (ticks >= 0 && ticks <= PT_TICKS_MAX) {
         const pt_value time = {.type = PT_DATETIME, .integer = ticks};
-        pt_entry_append_whole(&search->order, &time);
+        pt_entry_append_whole(order, &time);
     } else {
-        pt_entry_append_prefix(&search->order, pt_slice_text(ticks < 0 ? "" : ":"));
-        pt_buffer_append_slice(&search->order, value->bytes);
-        pt_buffer_append(&search->order, "\0\1", 2);
+        pt_entry_append_prefix(order, pt_slice_text(ticks < 0 ? "" : ":"));
+        pt_buffer_append_slice(order, text);
+        pt_buffer_append(order, "\0\1", 2);
     }
 }
 
@@ -564,20 +371,28 @@ static void name_not_a_number(pt_value *value)
     }
 }
 
-static void fold_guid_text(pt_value *value, char text[PT_GUID_TEXT_SIZE + 1])
+/* Appends what orders rows by a column of a declared type. */
+static void append_order(pt_buffer *order, pt_type type, const pt_value *value)
 {
-    if (value->type == PT_STRING && value->bytes.size <= PT_GUID_TEXT_SIZE) {
-        for (size_t i = 0; i < value->bytes.size; i++) {
-            char c = (char)value->bytes.data[i];
-            text[i] = c >= 'A' && c <= 'Z' ? (char)(c - 'A' + 'a') : c;
-        }
-        value->bytes.data = (const uint8_t *)text;
+    char guid[PT_GUID_TEXT_SIZE + 1];
+    size_t before = order->size;
+    if (type == PT_DATETIME && value->type == PT_STRING) {
+        append_time_order(order, value->bytes);
+    } else if (type == PT_DATETIME && value->type == PT_GUID) {
+        pt_guid_format(value->guid, guid);
+        append_time_order(order, pt_slice_text(guid));
+    } else {
+        pt_entry_append_whole(order, value);
+    }
+    bool folds = type == PT_GUID && pt_entry_class_of(value) == PT_ENTRY_TEXT && !order->failed;
+    for (size_t i = before; folds && i < order->size; i++) {
+        uint8_t c = order->data[i]; /* as NOCASE does */
+        order->data[i] = c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
     }
 }
 
 static int append_column(pt_index_search *search, pt_row *row, unsigned number, pt_error *error)
 {
-    char text[PT_GUID_TEXT_SIZE + 1];
     const pt_index_column *column = &search->index.columns[number];
     pt_keys keys = pt_keys_of(row->scan->key);
     int declared = search->declared[number];
@@ -604,10 +419,7 @@ static int append_column(pt_index_search *search, pt_row *row, unsigned number, 
         }
     }
     name_not_a_number(&value);
-    if (type == PT_GUID) {
-        fold_guid_text(&value, text);
-    }
-    append_order(search, type, &value);
+    append_order(&search->order, type, &value);
     return SQLITE_OK;
 }
 

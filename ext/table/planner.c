@@ -99,10 +99,12 @@ static bool names_declared(const pt_table *table, const sqlite3_index_info *info
 typedef struct index_plan {
     bool found;
     pt_slice names;    /* of the index's columns, with a 00 between two */
-    bool by_partition; /* its first column is PartitionKey, which an = fixes */
+    bool by_partition; /* an = fixes PartitionKey, one of its columns or what follows them */
     int partition;     /* that constraint */
-    uint64_t used;     /* constraints on declared columns that it uses, as bits */
-    bool order;        /* it gives the order asked for */
+    bool partition_first;
+    bool by_time;  /* a constraint on Timestamp is used */
+    uint64_t used; /* constraints on properties and Timestamp that it uses, as bits */
+    bool order;    /* it gives the order asked for */
     bool descending;
     unsigned fixed; /* the first columns, which an = fixes and the order leaves out */
     bool entries;   /* the statement reads nothing that is not in the entries */
@@ -114,6 +116,8 @@ typedef struct index_plan {
 /* Costs are on the scale of query/plan.c: a step to the next row costs 1. Each row of an index is
  * looked up in the table. */
 static const double TABLE_ROWS = 10000000;
+static const double ROWS_OF_A_PARTITION = 200;
+static const double UNKNOWN_LIMIT = 100;
 static const double EQUAL_ROWS = 10;
 static const double LISTED_VALUES = 10;
 static const double BOUND_LEAVES = 0.02;
@@ -133,21 +137,20 @@ typedef struct column_terms {
     uint64_t used;
 } column_terms;
 
-/* The number of the declared column of a name; -1: there is none. */
-static int declared_column_of(const pt_table *table, pt_slice name)
+static int time_column(const pt_table *table)
 {
-    int column = pt_entry_row_column_of(table, name) - PT_COLUMN_FIRST;
-    return column >= 0 && column < table->config.column_count ? column : -1;
+    return PT_COLUMN_FIRST + table->config.column_count + PT_TAIL_TIMESTAMP;
 }
 
+/* `column` is a declared one or Timestamp; there are no terms on others. */
 static column_terms terms_of_column(const pt_table *table, sqlite3_index_info *info, int column)
 {
-    const pt_term_rules rules = {.config = &table->config, .time_column = -1};
+    const pt_term_rules rules = {.config = &table->config, .time_column = time_column(table)};
     column_terms terms = {.used = 0};
-    for (int i = 0; i < info->nConstraint && i < PT_INDEXED_TERMS_MAX; i++) {
+    for (int i = 0; column >= PT_COLUMN_FIRST && i < info->nConstraint && i < PT_INDEXED_TERMS_MAX;
+         i++) {
         bool list;
-        if (info->aConstraint[i].iColumn != PT_COLUMN_FIRST + column ||
-            !info->aConstraint[i].usable) {
+        if (info->aConstraint[i].iColumn != column || !info->aConstraint[i].usable) {
             continue;
         }
         pt_plan_op op = pt_terms_index_op(&rules, info, i, &list);
@@ -289,59 +292,131 @@ static void find_entry_columns(const pt_table *table, const sqlite3_index_info *
     plan->entries = (info->colUsed & ~shown) == 0;
 }
 
+/* A plan while the constraints are fitted to the index. */
+typedef struct index_fit {
+    index_plan plan;
+    double rows;
+    bool present;   /* entities that may be found have entries */
+    bool all_equal; /* each column is fixed */
+} index_fit;
+
+static double few_of(double rows)
+{
+    double few = rows * FIXED_LEAVES;
+    return few < 1 ? 1 : few;
+}
+
+/* PartitionKey, as column `number` of the index, or after all columns. */
+static bool fit_partition(const pt_plan_query *query, unsigned number, index_fit *fit)
+{
+    int partition = find_partition_term(query);
+    if (partition < 0) {
+        return false;
+    }
+    fit->plan.by_partition = true;
+    fit->plan.partition = partition;
+    fit->plan.partition_first = number == 0;
+    fit->plan.fixed = fit->plan.fixed == number ? number + 1 : fit->plan.fixed;
+    fit->rows = number == 0 ? ROWS_OF_A_PARTITION : few_of(fit->rows);
+    return true;
+}
+
+/* False if the columns after it cannot be fitted. */
+static bool fit_column(const pt_table *table, sqlite3_index_info *info, const pt_plan_query *query,
+                       pt_slice name, unsigned number, index_fit *fit)
+{
+    int column = pt_entry_row_column_of(table, name);
+    if (column == PT_COLUMN_PARTITION_KEY) {
+        return fit_partition(query, number, fit);
+    }
+    column_terms terms = terms_of_column(table, info, column);
+    if (terms.used == 0) {
+        return false;
+    }
+    fit->plan.used |= terms.used;
+    fit->present = fit->present || column != time_column(table);
+    fit->plan.by_time = fit->plan.by_time || column == time_column(table);
+    fit->all_equal = fit->all_equal && terms.equal;
+    if (terms.equal && fit->plan.fixed == number) {
+        fit->plan.fixed = number + 1;
+    }
+    double few = number != 0 ? few_of(fit->rows) : EQUAL_ROWS;
+    if (terms.equal || terms.listed) {
+        fit->rows = terms.equal ? few : few * LISTED_VALUES;
+        return true;
+    }
+    for (int i = 0; i < terms.bounds; i++) {
+        fit->rows *= BOUND_LEAVES;
+    }
+    return false;
+}
+
+/* An entity has an entry if it has the first property of the index. Uses the conditions on that
+ * property, if it was not fitted. */
+static void find_presence(const pt_table *table, sqlite3_index_info *info, index_fit *fit)
+{
+    pt_slice names = fit->plan.names;
+    pt_slice name;
+    while (!fit->present && pt_index_next_name(&names, &name)) {
+        if (pt_find_system_property(name) == PT_SYSTEM_PROPERTIES) {
+            column_terms terms = terms_of_column(table, info, pt_entry_row_column_of(table, name));
+            fit->plan.used |= terms.used;
+            fit->present = terms.used != 0;
+            return;
+        }
+    }
+    fit->present = true;
+}
+
+/* The rows of LIMIT and OFFSET, if the plan has all conditions and the order; else `rows`. */
+static double limited_rows(sqlite3_index_info *info, const index_plan *plan, double rows)
+{
+    bool limited = false;
+    double most = 0;
+    if (info->nOrderBy != 0 && !plan->order) {
+        return rows;
+    }
+    for (int i = 0; i < info->nConstraint; i++) {
+        unsigned char op = info->aConstraint[i].op;
+        sqlite3_value *value;
+        if (op == SQLITE_INDEX_CONSTRAINT_LIMIT || op == SQLITE_INDEX_CONSTRAINT_OFFSET) {
+            bool known = sqlite3_vtab_rhs_value(info, i, &value) == SQLITE_OK;
+            limited = limited || op == SQLITE_INDEX_CONSTRAINT_LIMIT;
+            most += known ? sqlite3_value_double(value) : UNKNOWN_LIMIT;
+        } else if (i >= PT_INDEXED_TERMS_MAX ||
+                   ((plan->used >> i & 1) == 0 && !(plan->by_partition && plan->partition == i))) {
+            return rows;
+        }
+    }
+    return limited && most >= 0 && most < rows ? most : rows;
+}
+
 /* Fits the constraints to an index, column by column. */
 static index_plan fit_index(const pt_table *table, sqlite3_index_info *info,
                             const pt_plan_query *query, pt_slice names, bool unique)
 {
-    index_plan plan = {.names = names};
+    index_fit fit = {.plan = {.names = names}, .rows = TABLE_ROWS, .all_equal = true};
     pt_slice rest = names;
     pt_slice name;
-    bool bound_property = false; /* by a term that no NULL meets */
-    bool all_equal = true;
-    bool goes_on = true;
-    double rows = TABLE_ROWS;
-    unsigned column = 0;
-    for (; goes_on && pt_index_next_name(&rest, &name); column++) {
-        int partition = find_partition_term(query);
-        int declared = declared_column_of(table, name);
-        if (column == 0 && pt_find_system_property(name) == PT_SYSTEM_PARTITION_KEY &&
-            partition >= 0) {
-            plan.by_partition = true;
-            plan.partition = partition;
-            plan.fixed = 1;
-            rows = 200;
-            continue;
-        }
-        column_terms terms = {.used = 0};
-        if (declared >= 0) {
-            terms = terms_of_column(table, info, declared);
-        }
-        if (terms.used == 0) {
-            all_equal = false;
-            break;
-        }
-        plan.used |= terms.used;
-        bound_property = true;
-        goes_on = terms.equal || terms.listed;
-        all_equal = all_equal && terms.equal;
-        if (terms.equal && plan.fixed == column) {
-            plan.fixed = column + 1;
-        }
-        double few = (plan.by_partition || column != 0) ? rows * FIXED_LEAVES : EQUAL_ROWS;
-        few = few < 1 ? 1 : few;
-        rows = terms.equal ? few : terms.listed ? few * LISTED_VALUES : rows;
-        for (int i = 0; !goes_on && i < terms.bounds; i++) {
-            rows *= BOUND_LEAVES;
-        }
+    unsigned number = 0;
+    bool fits = true;
+    while (fits && pt_index_next_name(&rest, &name)) {
+        fits = fit_column(table, info, query, name, number++, &fit);
     }
-    plan.found = bound_property;
-    find_entry_columns(table, info, &plan);
-    all_equal = all_equal && rest.size == 0;
-    estimate_index(&plan, rows, unique && all_equal);
-    if (plan.found) {
-        consume_index_order(table, info, &plan);
+    unique = unique && fits && fit.all_equal;
+    if (fits && !fit.plan.by_partition) {
+        fit_partition(query, number, &fit);
     }
-    return plan;
+    bool whole = fit.plan.used == 0 && !fit.plan.by_partition;
+    bool bounded = fit.plan.used != 0;
+    find_presence(table, info, &fit);
+    find_entry_columns(table, info, &fit.plan);
+    consume_index_order(table, info, &fit.plan);
+    fit.rows = limited_rows(info, &fit.plan, fit.rows);
+    fit.plan.found = fit.present && (bounded || fit.plan.order) &&
+                     !(whole && table->config.deny_scan && fit.rows == TABLE_ROWS);
+    estimate_index(&fit.plan, fit.rows, unique);
+    return fit.plan;
 }
 
 static void consider(const pt_table *table, sqlite3_index_info *info, const pt_plan_query *query,
@@ -385,7 +460,7 @@ __attribute__((noinline)) static void choose_index(const pt_table *table, sqlite
 
 static int return_plan(const pt_table *table, sqlite3_index_info *info, const pt_plan *plan)
 {
-    static const pt_indexed_conditions no_index;
+    static const pt_indexed_conditions no_index = {.time_column = -1};
     if (pt_constraints_return_plan(info, plan) != SQLITE_OK) {
         return SQLITE_NOMEM;
     }
@@ -401,7 +476,8 @@ static char *index_sentence(const pt_table *table, sqlite3_index_info *info,
 {
     sqlite3_str *text = sqlite3_str_new(NULL);
     const char *separator = "";
-    sqlite3_str_appendall(text, "index query: ");
+    bool whole = index->used == 0 && !index->by_partition;
+    sqlite3_str_appendall(text, whole ? "index scan" : "index query: ");
     if (index->by_partition) {
         sqlite3_str_appendall(text, "PartitionKey=?");
         separator = " AND ";
@@ -409,7 +485,9 @@ static char *index_sentence(const pt_table *table, sqlite3_index_info *info,
     for (int i = 0; i < info->nConstraint && i < PT_INDEXED_TERMS_MAX; i++) {
         if ((index->used >> i & 1) != 0) {
             int column = info->aConstraint[i].iColumn - PT_COLUMN_FIRST;
-            sqlite3_str_appendf(text, "%s%s%s", separator, table->config.columns[column].name,
+            bool declared = column < table->config.column_count;
+            sqlite3_str_appendf(text, "%s%s%s", separator,
+                                declared ? table->config.columns[column].name : "Timestamp",
                                 pt_terms_shown(info, i));
             separator = " AND ";
         }
@@ -438,6 +516,9 @@ __attribute__((noinline)) static void keep_partition_term(const index_plan *inde
             uses[i] = (pt_plan_use){.argument = 0};
         }
     }
+    if (index->by_partition && !index->partition_first) {
+        uses[index->partition].omit = false; /* in ranges of what is before it, others may lie */
+    }
     plan->bits &= index->by_partition ? PT_PLAN_TERM(PT_TERM_PK_EQ) | PT_PLAN_CHECKED : 0;
     plan->bits |= PT_PLAN_INDEX | (index->order && index->descending ? PT_PLAN_DESCENDING : 0);
 }
@@ -462,7 +543,9 @@ __attribute__((noinline)) static int return_index_plan(const pt_table *table,
                                        .entries = index->entries,
                                        .read = index->read},
                        &use);
-    const pt_indexed_conditions indexed = {.used = index->used, .use = pt_buffer_slice(&use)};
+    const pt_indexed_conditions indexed = {.used = index->used,
+                                           .time_column = index->by_time ? time_column(table) : -1,
+                                           .use = pt_buffer_slice(&use)};
     int rc = use.failed ? SQLITE_NOMEM : pt_conditions_plan(table, info, &indexed);
     pt_buffer_free(&use);
     return rc;

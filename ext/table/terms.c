@@ -112,26 +112,43 @@ static bool is_checked(pt_type type, const sqlite3_index_info *info, int i)
 /*
  * True if a = may stand for one column of (Name, Age) IN (SELECT ...). SQLite 3.40 presents such a
  * column as =, runs xFilter once for each row of the SELECT, and relies on getting only rows that
- * are equal. It finds such terms after that of the IN itself, which is no constraint: then the
- * term's offset is greater than the number of constraints before it. Literals are in no such term.
- * An IN after the first constraints is not told of, either.
+ * are equal: of the others it drops those that differ with the affinity of the column alone, while
+ * IN also looks at that of the SELECT. Beside integers that is the same, whatever it selects.
+ * SQLite finds such terms after that of the IN itself, which is no constraint: then the term's
+ * offset is greater than the number of constraints before it. Literals are in no such term. An IN
+ * after the first constraints is not told of, either.
  */
-static bool may_be_row_value(sqlite3_index_info *info, int i)
+static bool may_be_row_value(pt_type column, sqlite3_index_info *info, int i)
 {
     sqlite3_value *literal;
+    if (column == PT_INT32 || column == PT_INT64 || column == PT_BOOLEAN) {
+        return false;
+    }
     return i >= LIST_CONSTRAINTS || (info->aConstraint[i].iTermOffset != i &&
                                      sqlite3_vtab_rhs_value(info, i, &literal) != SQLITE_OK);
+}
+
+/* The column of a constraint as in pt_term, or -1 if its conditions become no terms. */
+static int term_column(const pt_term_rules *rules, const sqlite3_index_info *info, int i)
+{
+    /* Negative for LIMIT and OFFSET, whose iColumn is 0. */
+    int column = info->aConstraint[i].iColumn - PT_COLUMN_FIRST;
+    if (column >= 0 && info->aConstraint[i].iColumn == rules->time_column) {
+        return PT_TERM_TIME_COLUMN;
+    }
+    return column < rules->config->column_count ? column : -1;
 }
 
 pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *info, int i,
                              bool *list)
 {
-    int column = info->aConstraint[i].iColumn - PT_COLUMN_FIRST;
+    int column = term_column(rules, info, i);
     unsigned char op = info->aConstraint[i].op;
     bool about_null =
         op == SQLITE_INDEX_CONSTRAINT_ISNULL || op == SQLITE_INDEX_CONSTRAINT_ISNOTNULL;
     *list = sqlite3_vtab_in(info, i, -1) != 0;
-    bool unknown = op == SQLITE_INDEX_CONSTRAINT_EQ && !*list && may_be_row_value(info, i);
+    bool unknown = op == SQLITE_INDEX_CONSTRAINT_EQ && !*list &&
+                   may_be_row_value(column_type(rules->config, column), info, i);
     return about_null || unknown ? PT_OP_OTHER : judged_op(rules, column, info, i);
 }
 
@@ -146,7 +163,9 @@ static bool make_term(const pt_term_rules *rules, sqlite3_index_info *info, int 
     bool checked = is_checked(column_type(rules->config, column), info, i);
     pt_plan_op judged = judged_op(rules, column, info, i);
     bool one_row = (info->idxFlags & SQLITE_INDEX_SCAN_UNIQUE) != 0;
-    if (list ? one_row : op == SQLITE_INDEX_CONSTRAINT_EQ && may_be_row_value(info, i)) {
+    if (list ? one_row
+             : op == SQLITE_INDEX_CONSTRAINT_EQ &&
+                   may_be_row_value(column_type(rules->config, column), info, i)) {
         judged = PT_OP_OTHER; /* one row is not worth reading a list */
     }
     unsigned flags = list ? TERM_LIST : 0;
@@ -225,17 +244,6 @@ static void write_term(const pt_config *config, sqlite3_index_info *info, int i,
                           declared ? config->columns[made->column].name : "Timestamp");
     pt_buffer_append_text(&list->sentence, pt_terms_shown(info, i));
     lower_rows(info, made);
-}
-
-/* The column of a constraint as in pt_term, or -1 if its conditions become no terms. */
-static int term_column(const pt_term_rules *rules, const sqlite3_index_info *info, int i)
-{
-    /* Negative for LIMIT and OFFSET, whose iColumn is 0. */
-    int column = info->aConstraint[i].iColumn - PT_COLUMN_FIRST;
-    if (column >= 0 && info->aConstraint[i].iColumn == rules->time_column) {
-        return PT_TERM_TIME_COLUMN;
-    }
-    return column < rules->config->column_count ? column : -1;
 }
 
 void pt_terms_plan(const pt_term_rules *rules, sqlite3_index_info *info, pt_term_list *list)

@@ -58,7 +58,8 @@ typedef struct pt_term_list {
 
 enum { PT_INDEXED_TERMS_MAX = 64 }; /* only of the first constraints */
 
-/* The operator with which a usable constraint on a declared column can use an index; PT_OP_OTHER:
+/* The operator with which a usable constraint on a declared column, or the column of times, can use
+ * an index; PT_OP_OTHER:
  * it cannot. *list = true for an IN. */
 pt_plan_op pt_terms_index_op(const pt_term_rules *rules, sqlite3_index_info *info, int i,
                              bool *list);

@@ -26,7 +26,8 @@ typedef enum entity_kind {
 /* Every column is the first of an index, so most conditions find one. */
 #define CONDITION_INDEXES                                                                          \
     ", index(S), index(I, S), index(L), index(D), index(B, T), index(T), index(G), index(X), "     \
-    "index(V, S), index(PartitionKey, I)"
+    "index(V, S), index(PartitionKey, I), index(Timestamp), index(I, Timestamp), "                 \
+    "index(PartitionKey, Timestamp, S), index(L, PartitionKey, S), index(Timestamp, D)"
 
 /* The same entities under columns of their types, and of others. Without automatic indexes: their
  * Bloom filters lose texts that are equal in PT_DATETIME and not as long (SQLite 3.40). */

@@ -98,7 +98,16 @@ static const sql_rule condition_shape_rules[] = {
      FORMS("(@RowKey GLOB {pattern_of_key})¦CASE WHEN @RowKey GLOB {pattern_of_key} THEN 1 END",
            "(@PartitionKey GLOB {pattern_of_key})¦CASE WHEN @PartitionKey GLOB {pattern_of_key} "
            "THEN 1 END")},
-    {"key", FORMS("@PartitionKey = 'p1'", "@PartitionKey IN ('p0', 'p2')", "@RowKey >= 'k20'",
+    /* The tables have other Timestamps, in the same order. */
+    {"stamp", FORMS("(SELECT z.Timestamp FROM {m} z WHERE z.RowKey = 'k{id}1')",
+                    "(SELECT z.Timestamp FROM {m} z WHERE z.RowKey = 'k2{id}')",
+                    "(SELECT max(z.Timestamp) FROM {m} z)", "{?time}", "{time}", "'2126'")},
+    {"stamped", FORMS("@Timestamp {compare} {stamp}", "@Timestamp {compare} {stamp}",
+                      "@Timestamp BETWEEN {stamp} AND {stamp}",
+                      "@Timestamp IN (SELECT z.Timestamp FROM {m} z WHERE z.RowKey < 'k2')",
+                      "{stamp} {compare} @Timestamp", "@Timestamp IS {stamp}")},
+    {"key", FORMS("@PartitionKey = 'p1'", "{stamped}", "@PartitionKey = 'p1' AND {stamped}",
+                  "@PartitionKey IN ('p0', 'p2')", "@RowKey >= 'k20'",
                   "@PartitionKey = 'p1' AND @RowKey = 'k11'", "@RowKey IN ('k10', 'k20', 'k30')",
                   "@PartitionKey = 'p1' AND @RowKey < 'k30'",
                   "@EntityKey > pt_entity_key('p0', '')", "@Filter MATCH 'I gt 3 or S lt ''b'''",
@@ -127,6 +136,15 @@ static const sql_rule condition_shape_rules[] = {
          "{id} OFFSET {id}",
          "SELECT a.PartitionKey, {m_column a}, {m_column a}, {m_column a} FROM {table} a WHERE "
          "{key a}",
+         "SELECT a.EntityKey, {m_column a} FROM {m} a WHERE {where a} ORDER BY a.Timestamp "
+         "{direction} LIMIT {id} OFFSET {id}",
+         "SELECT a.RowKey FROM {m} a WHERE {key a} ORDER BY a.Timestamp {direction} LIMIT {id}",
+         "SELECT a.EntityKey, {m_column a} FROM {m} a WHERE {where a} ORDER BY {m_column a}, "
+         "a.PartitionKey, a.RowKey LIMIT {id} OFFSET {id}",
+         "SELECT a.EntityKey FROM {m} a WHERE {where a} ORDER BY {m_column a} DESC, "
+         "a.PartitionKey DESC, a.RowKey DESC LIMIT {id}",
+         "SELECT a.EntityKey FROM {m} a WHERE {where a} AND {m_column a} > {other} ORDER BY "
+         "{m_column a}, a.Timestamp LIMIT {id}",
          "SELECT min(a.EntityKey), count(*) FROM {m} a WHERE {where a} GROUP BY a.T",
          "SELECT a.RowKey, row_number() OVER (ORDER BY a.T, a.EntityKey) FROM {m} a WHERE {where "
          "a}",
