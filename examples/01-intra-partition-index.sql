@@ -166,3 +166,15 @@ SELECT count(*) AS "entities of 000312" FROM Employee WHERE Id = '000312';
 -- query is rare: nothing has to be kept in step.
 .eqp on
 SELECT Id, FirstName FROM Person WHERE PartitionKey = 'Sales' AND Email = 'jun@contoso.com';
+.eqp off
+
+.print
+.print == An index of the store instead of copies
+-- The service has no such index. Where only SQLite reads the data it is the better way: no copies and
+-- no triggers, one look-up over all partitions, and every program that writes keeps it.
+CREATE VIRTUAL TABLE Colleague USING ptable(FirstName String, Email String,
+  unique(Email), index(PartitionKey, FirstName));
+INSERT INTO Colleague SELECT PartitionKey, Id, FirstName, Email FROM Person;
+.eqp on
+SELECT PartitionKey, RowKey, FirstName FROM Colleague WHERE Email = 'jun@contoso.com';
+SELECT FirstName, RowKey FROM Colleague WHERE PartitionKey = 'Sales' AND FirstName GLOB 'J*';

@@ -220,3 +220,14 @@ UPDATE Called SET PartitionKey = 'jones' WHERE PartitionKey = 'wu' AND RowKey = 
 .eqp on
 SELECT RowKey, FirstName FROM Called
   WHERE PartitionKey = 'jones' AND pt_starts_with(RowKey, 'Sales_');
+.eqp off
+
+.print
+.print == An index of the store instead of index entities
+-- The service has no such index. Here it needs no entities beside the employees.
+CREATE VIRTUAL TABLE Named USING ptable(LastName String, FirstName String, index(LastName, PartitionKey));
+INSERT INTO Named SELECT PartitionKey, RowKey, LastName, FirstName FROM Employee
+  WHERE pt_starts_with(RowKey, 'empid_');
+.eqp on
+SELECT FirstName FROM Named WHERE LastName = 'Jones' AND PartitionKey = 'Sales';
+SELECT LastName, count(*) FROM Named WHERE LastName >= 'A' GROUP BY LastName LIMIT 3;

@@ -141,3 +141,12 @@ INSERT INTO Plain VALUES ('user1', '1', 'Roadmap');
 INSERT INTO Plain SELECT 'user1', '2', 'ROADMAP' WHERE NOT EXISTS
   (SELECT 1 FROM Plain WHERE PartitionKey = 'user1' AND lower(Name) = lower('ROADMAP'));
 SELECT changes() AS inserted;
+
+.print
+.print == An index of the store instead of entities for names
+-- unique() also holds for a thousand projects and for programs that do not know of the rule. The
+-- service has no such index. The name that counts is a property of its own, in lower case.
+CREATE VIRTUAL TABLE Own USING ptable(Name String, NameKey String, unique(PartitionKey, NameKey));
+INSERT INTO Own VALUES
+  ('user1', '1', 'Roadmap', lower('Roadmap')), ('user2', '1', 'Roadmap', lower('Roadmap'));
+INSERT INTO Own VALUES ('user1', '2', 'ROADMAP', lower('ROADMAP'));

@@ -489,8 +489,8 @@ static int begin_index(pt_cursor *cursor, sqlite3_value **argv, pt_error *error)
         pt_index_search_begin(&cursor->search, cursor->table, &cursor->scan, &cursor->conditions,
                               argv, cursor->plan, &able, &cursor->sorts, error);
     cursor->plan &= able ? ~0u : ~PT_PLAN_INDEX;
-    cursor->indirect = able && pt_index_search_reads_entries(cursor->search);
-    cursor->judges = cursor->selects = cursor->judges && !cursor->indirect;
+    bool entries = able && pt_index_search_reads_entries(cursor->search);
+    cursor->judges = cursor->selects = cursor->judges && !entries;
     return rc == SQLITE_OK && able ? leave_range(cursor, error) : rc;
 }
 
@@ -606,10 +606,9 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     cursor->plan = (unsigned)plan_bits;
     cursor->row.filter = has_filter(cursor) ? &cursor->filter.text : NULL;
     cursor->eof = true;
-    cursor->row.only_row = cursor->row.key_was_read = false;
     int rc = SQLITE_OK;
     cursor->selects = has_filter(cursor);
-    cursor->judges = cursor->sorts = cursor->indirect = false;
+    cursor->judges = cursor->sorts = cursor->row.only_row = cursor->row.key_was_read = false;
     if ((cursor->plan & PT_PLAN_CONDITIONS) != 0) {
         rc = set_conditions(cursor, sentence, &argc, argv, &error);
     }
@@ -621,7 +620,8 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     }
     bool plain = !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
     cursor->counts = plain && pt_scan_sees_no_writes(&cursor->scan);
-    cursor->indirect = cursor->indirect || cursor->counts;
+    cursor->indirect = cursor->counts || ((cursor->plan & PT_PLAN_INDEX) != 0 &&
+                                          pt_index_search_reads_entries(cursor->search));
     cursor->is_plain = plain && !cursor->counts;
     return finish_move(cursor, rc, &error);
 }
