@@ -620,7 +620,7 @@ int pt_cursor_filter(sqlite3_vtab_cursor *base, int plan_bits, const char *sente
     }
     bool plain = !has_points(cursor) && !cursor->selects && (cursor->plan & PT_PLAN_DISTINCT) == 0;
     cursor->counts = plain && pt_scan_sees_no_writes(&cursor->scan);
-    cursor->indirect = cursor->counts || ((cursor->plan & PT_PLAN_INDEX) != 0 &&
+    cursor->indirect = cursor->counts || (rc == SQLITE_OK && (cursor->plan & PT_PLAN_INDEX) != 0 &&
                                           pt_index_search_reads_entries(cursor->search));
     cursor->is_plain = plain && !cursor->counts;
     return finish_move(cursor, rc, &error);

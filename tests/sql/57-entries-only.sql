@@ -30,6 +30,7 @@ SELECT count(*), count(I), max(Name < 'e') FROM Thing WHERE Name >= 'b';
 SELECT RowKey, I FROM Thing WHERE PartitionKey = 'q' AND I > -1 ORDER BY I DESC;
 SELECT B, count(*), min(T) FROM Thing WHERE B >= 0 GROUP BY B;
 SELECT DISTINCT B FROM Thing WHERE B >= 0;
+SELECT RowKey FROM Thing WHERE B = 'yes';
 -- Joins.
 SELECT w.column1, RowKey, I FROM (VALUES ('b'), ('x'), ('a')) w LEFT JOIN Thing ON Name = w.column1;
 SELECT a.RowKey, b.RowKey FROM Thing a JOIN Thing b ON b.D = a.I + 1.5 WHERE a.Name < 'b';
