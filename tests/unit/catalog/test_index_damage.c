@@ -255,6 +255,11 @@ static void indexes_of_a_damaged_table_are_listed(void **state)
     (void)state;
     flip("entities", BYTES("\0one"));
     run_here("SELECT * FROM pt_indexes WHERE Store = %Q");
+    sqlite3 *db = open_with_ptable(":memory:");
+    assert_int_equal(code_of_sql(db, "INSERT INTO pt_indexes(Store, TableName, Columns) VALUES "
+                                     "(%Q, 'One', 'x')"),
+                     SQLITE_CORRUPT_VTAB);
+    assert_int_equal(sqlite3_close(db), SQLITE_OK);
     expect("the entry of an index is damaged");
 }
 
