@@ -71,6 +71,13 @@ static const struct plan {
      "index query: Timestamp>? AND Timestamp<? (Timestamp), entries only, descending"},
     {"RowKey", "WHERE PartitionKey = 'p2' ORDER BY Timestamp DESC LIMIT 2",
      "index query: PartitionKey=? (PartitionKey,Timestamp), entries only, descending"},
+    {"RowKey, D", "ORDER BY Timestamp LIMIT abs(-5)", "index scan (Timestamp)"},
+    {"RowKey, D", "ORDER BY Timestamp LIMIT -1", "index scan (Timestamp)"},
+    {"RowKey, D", "WHERE S = 's3' ORDER BY I, PartitionKey DESC, RowKey", "index query: S=? (S,I)"},
+    {"RowKey, D", "WHERE S = 's3' ORDER BY I, I DESC, D", "index query: S=? (S,I)"},
+    {"RowKey, D", "WHERE PartitionKey IN ('p1', 'p2') AND S = 's4'", "index query: S=? (S,I)"},
+    {"RowKey, D", "WHERE PartitionKey = 'p1' COLLATE NOCASE AND S = 's4'",
+     "index query: S=? (S,I)"},
     /* What entries have: keys and the index's columns. */
     {"PartitionKey, RowKey, EntityKey, _rowid_, S, I", "WHERE S >= 's4'",
      "index query: S>=? (S,I), entries only"},
