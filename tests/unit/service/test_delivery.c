@@ -1,4 +1,5 @@
 #include "faults/failing_malloc.h"
+#include "service/remote_operations.h"
 #include "unit/service/remote_database.h"
 
 #define COUNT(list) (sizeof(list) / sizeof(list)[0])
@@ -395,9 +396,52 @@ static void requests_that_cannot_be_sent_have_done_nothing(void **state)
     close_remote();
 }
 
+/* --- Lists of operations --- */
+
+static void add_entity(pt_remote_operations *list, const char *partition, const char *row)
+{
+    assert_true(
+        pt_remote_operations_add(list, &(pt_remote_operation){.partition = pt_slice_text(partition),
+                                                              .row = pt_slice_text(row)}));
+}
+
+/* The place of an entity in the list, or -1. */
+static int place_of(const pt_remote_operations *list, const char *partition, const char *row)
+{
+    size_t place;
+    return pt_remote_operations_find(list, pt_slice_text(partition), pt_slice_text(row), &place)
+               ? (int)place
+               : -1;
+}
+
+static void operations_are_found_in_any_order(void **state)
+{
+    (void)state;
+    pt_remote_operations list = {0};
+    assert_int_equal(place_of(&list, "p", "5"), -1);
+    add_entity(&list, "p", "5");
+    add_entity(&list, "p", "6");
+    assert_int_equal(place_of(&list, "p", "5"), 0);
+    assert_int_equal(place_of(&list, "p", "6"), 1);
+    assert_int_equal(place_of(&list, "p", "7"), -1);
+    assert_int_equal(place_of(&list, "o", "5"), -1);
+    assert_int_equal(place_of(&list, "q", "5"), -1);
+    add_entity(&list, "o", "9");
+    add_entity(&list, "r", "1");
+    assert_int_equal(place_of(&list, "p", "6"), 1);
+    assert_int_equal(place_of(&list, "r", "1"), 3);
+    assert_int_equal(place_of(&list, "s", "5"), -1);
+    pt_remote_operations_cut(&list, 0);
+    add_entity(&list, "p", "1");
+    assert_int_equal(place_of(&list, "p", "1"), 0);
+    assert_int_equal(place_of(&list, "q", "1"), -1);
+    pt_remote_operations_free(&list);
+}
+
 int main(void)
 {
     static const struct CMUnitTest tests[] = {
+        cmocka_unit_test(operations_are_found_in_any_order),
         cmocka_unit_test(an_entity_tells_if_it_was_written),
         cmocka_unit_test(a_refusal_names_its_operation),
         cmocka_unit_test(wrong_rows_are_not_sent),

@@ -289,6 +289,7 @@ static void a_wrong_date_of_the_service_is_not_trusted(void **state)
                                         "Sat, 21 Nov 99999999 09:00:00 GMT",
                                         "Sat, 21 Nov 1601 09:00:00 GMT",
                                         "0",
+                                        "a text that is longer than a date in a header can be",
                                         ""};
     open_writer();
     is_there = false;
