@@ -63,7 +63,7 @@ static bool is_inside(const pt_stream *stream)
 bool pt_division_find(const pt_stream *stream, pt_division *division)
 {
     *division = (pt_division){.doubts = stream->doubts};
-    if (stream->finished || stream->point || !stream->has_place || !is_inside(stream)) {
+    if (stream->finished || !stream->has_place || !is_inside(stream)) {
         return false;
     }
     if (stream->span.one) {

@@ -1,12 +1,16 @@
 #include "faults/failing_malloc.h"
 #include "unit/service/remote_database.h"
 
+#include <time.h>
+
+#include "service/division.h"
+
 #define CREATE "CREATE VIRTUAL TABLE Employee USING pt_service(Name String, Age Int32, account=hr"
 #define BOUND "%20ge%20%27"
 
 /* --- A service with a table of many pages --- */
 
-enum { ENTITIES_MAX = 400, PAGE_ENTITIES = 2, KEY_SIZE = 16 };
+enum { ENTITIES_MAX = 400, PAGE_ENTITIES = 2, KEY_SIZE = 160 };
 
 static struct {
     char partition[KEY_SIZE];
@@ -15,6 +19,8 @@ static struct {
 static int entities;
 static bool ignores_bounds; /* answers with whatever is there */
 static int busy_at;         /* this request is refused once; 0: none */
+static int silent_from;     /* requests from this one on get no answer; 0: all do */
+static bool begins_empty;   /* the first page has a token only */
 
 static void add_entities(const char *partition, const char *row, int from, int count)
 {
@@ -30,6 +36,8 @@ static void make_table(int partitions)
     entities = 0;
     ignores_bounds = false;
     busy_at = 0;
+    silent_from = 0;
+    begins_empty = false;
     for (int i = 0; i < partitions; i++) {
         add_entities("p%03d", "1", i, 1);
         add_entities("p%03d", "2", i, 1);
@@ -75,7 +83,13 @@ static char *answer_range(const char *request, int number)
         busy_at = 0;
         return canned_reply(503, "Retry-After: 0\r\n", "");
     }
+    if (silent_from != 0 && number >= silent_from) {
+        return CANNED_SILENCE;
+    }
     const char *from = strstr(request, "NextRowKey=");
+    if (begins_empty && from == NULL) {
+        return EMPTY_PAGE(TOKEN("t", "0"));
+    }
     for (int i = from != NULL ? atoi(from + 11) : 0; i < entities; i++) {
         if (!is_asked_for(request, i)) {
             continue;
@@ -141,6 +155,23 @@ static void a_large_partition_is_divided(void **state)
     close_remote();
 }
 
+/* What a bound cannot tell: a partition whose end has another place for the service, or that is too
+ * long. */
+static void a_partition_may_have_no_bound(void **state)
+{
+    (void)state;
+    char partition[KEY_SIZE] = "m\xEE\x80\x80";
+    open_remote(answer_range);
+    expect_sql(CREATE ")", "");
+    for (int i = 0; i < 2; i++) {
+        make_table(0);
+        add_entities(partition, "%05d", 0, 20);
+        expect_scan(COUNT "Employee", 10, 10, false);
+        memset(partition, 'm', KEY_SIZE - 1);
+    }
+    close_remote();
+}
+
 /* A filter of partitions may have a condition on RowKeys, which a part of a partition would not. */
 static void a_condition_on_rows_is_kept(void **state)
 {
@@ -174,6 +205,10 @@ static void guesses_may_fail(void **state)
     close_remote();
 }
 
+#define TEXT_1000 TEXT_200 TEXT_200 TEXT_200 TEXT_200 TEXT_200
+#define TEXT_200 TEXT_40 TEXT_40 TEXT_40 TEXT_40 TEXT_40
+#define TEXT_40 "xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx"
+
 static void some_scans_are_not_divided(void **state)
 {
     (void)state;
@@ -182,6 +217,7 @@ static void some_scans_are_not_divided(void **state)
         COUNT "(SELECT * FROM Employee ORDER BY PartitionKey, RowKey LIMIT 1000)",
         COUNT "(SELECT * FROM Employee LIMIT 1000)",
         COUNT "Cosmos",
+        COUNT "Employee('Age ge 0 and Name ne ''" TEXT_1000 "''')",
         COUNT "Employee('Age ge 0 or Age ge 0 or Age ge 0 or Age ge 0 or Age ge 0 or Age ge 0 or "
               "Age ge 0 or Age ge 0 or Age ge 0 or Age ge 0 or Age ge 0 or Age ge 0')",
     };
@@ -210,6 +246,13 @@ static void max_requests_is_for_entities(void **state)
     make_table(30);
     expect_sql("CREATE VIRTUAL TABLE More USING pt_service(account=hr, max_requests=33)", "");
     expect_scan(COUNT "More", 31, 33, true);
+    make_table(40);
+    expect_sql("CREATE VIRTUAL TABLE Two USING pt_service(account=hr, streams=2, max_requests=33)",
+               "");
+    expect_sql(COUNT "Two",
+               "1: ptable: Two: the statement needs more than 33 requests, which max_requests "
+               "forbids; add a condition on PartitionKey or RowKey, or a LIMIT, or create the "
+               "table with a larger max_requests");
     close_remote();
 }
 
@@ -247,7 +290,7 @@ static void streams_bounds_what_is_read_at_once(void **state)
     (void)state;
     make_table(30);
     open_remote(answer_range);
-    expect_sql(CREATE ", streams=2)", "");
+    expect_sql(CREATE ", streams=2, parallel=1)", "");
     expect_scan(COUNT "Employee", 30, 38, true);
     expect_sql("CREATE VIRTUAL TABLE None USING pt_service(account=hr, streams=0)",
                "1: ptable: None: unknown value \"0\" in argument \"streams=0\"; streams is an "
@@ -296,19 +339,72 @@ static void a_divided_scan_may_stop(void **state)
     close_remote();
 }
 
+static struct timespec silent_since;
+
+/* When the service has been silent for some time, so that all rows that came have been read. */
+static int stop_when_silent(void *nothing)
+{
+    struct timespec now;
+    (void)nothing;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    if (canned_requests() < silent_from) {
+        silent_since = now;
+    }
+    return (now.tv_sec - silent_since.tv_sec) * 1000 +
+               (now.tv_nsec - silent_since.tv_nsec) / 1000000 >
+           200;
+}
+
+/* While several streams wait. */
+static void a_divided_scan_can_be_interrupted(void **state)
+{
+    (void)state;
+    make_table(40);
+    open_remote(answer_range);
+    expect_sql(CREATE ")", "");
+    for (silent_from = 5; silent_from < 12; silent_from += 3) {
+        canned_take_requests();
+        sqlite3_progress_handler(db, 1, stop_when_silent, NULL);
+        assert_int_equal(
+            sqlite3_exec(db, "SELECT group_concat(RowKey) FROM Employee", NULL, NULL, NULL),
+            SQLITE_INTERRUPT);
+        sqlite3_progress_handler(db, 0, NULL, NULL);
+    }
+    close_remote();
+}
+
+/* The better division is of a larger part, has failed less often, or is not a mere hope. */
+static void divisions_are_compared(void **state)
+{
+    (void)state;
+    static const pt_division divisions[] = {
+        {.bound = {.size = 1}},
+        {.bound = {.size = 2}},
+        {.bound = {.size = 1}, .doubts = 1},
+        {.bound = {.size = 1, .leap = true}},
+        {.bound = {.size = 2, .leap = true}},
+    };
+    for (size_t i = 0; i < sizeof divisions / sizeof divisions[0]; i++) {
+        for (size_t k = 0; k < sizeof divisions / sizeof divisions[0]; k++) {
+            assert_int_equal(pt_division_is_better(&divisions[i], &divisions[k]), i < k);
+        }
+    }
+}
+
 static void dividing_may_run_out_of_memory(void **state)
 {
     (void)state;
     static const char *const statements[] = {COUNT "Employee",
                                              COUNT "Employee WHERE PartitionKey = 'm'"};
     bool hit = true;
-    for (int n = 0; hit || n < 100; n++) {
+    for (int n = 0; hit || n < 400; n++) {
         make_table(0);
         add_entities("m", "%05d", 0, 14);
+        begins_empty = n / 2 % 2 != 0;
         open_remote(answer_range);
         expect_sql(CREATE ", streams=3)", "");
         sqlite3_stmt *statement = NULL;
-        failing_malloc_arm(n / 2, false);
+        failing_malloc_arm(n / 4, false);
         int rc = sqlite3_prepare_v2(db, statements[n % 2], -1, &statement, NULL);
         rc = rc == SQLITE_OK ? sqlite3_step(statement) : rc;
         hit = failing_malloc_disarm();
@@ -324,6 +420,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_scan_is_divided),
         cmocka_unit_test(a_large_partition_is_divided),
+        cmocka_unit_test(a_partition_may_have_no_bound),
         cmocka_unit_test(a_condition_on_rows_is_kept),
         cmocka_unit_test(guesses_may_fail),
         cmocka_unit_test(some_scans_are_not_divided),
@@ -333,6 +430,8 @@ int main(void)
         cmocka_unit_test(streams_bounds_what_is_read_at_once),
         cmocka_unit_test(another_order_is_noticed),
         cmocka_unit_test(a_divided_scan_may_stop),
+        cmocka_unit_test(a_divided_scan_can_be_interrupted),
+        cmocka_unit_test(divisions_are_compared),
         cmocka_unit_test(dividing_may_run_out_of_memory),
     };
     failing_malloc_install();
