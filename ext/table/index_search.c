@@ -144,7 +144,7 @@ static int find_index_of(pt_index_search *search, pt_table *table, const pt_inde
 {
     pt_index_list *list = &table->indexes.list;
     int rc = pt_index_list_load(list, table->session, scan->view, table->config.table, error);
-    *found = rc == SQLITE_OK && search->loads == list->loads && list->known &&
+    *found = rc == SQLITE_OK && search->loads == list->loads &&
              pt_slice_equal(use->names, pt_buffer_slice(&search->names));
     if (rc != SQLITE_OK || *found) {
         return rc;

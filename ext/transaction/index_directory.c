@@ -168,21 +168,25 @@ static int fill_list(pt_index_list *list, pt_view *view, const char *table, pt_e
     return rc;
 }
 
+/* noinline: every row that is written passes pt_index_list_load, and seldom this. */
+__attribute__((noinline)) static int load_again(pt_index_list *list, pt_session *session,
+                                                pt_view *view, const char *table, pt_error *error)
+{
+    empty_list(list);
+    int rc = fill_list(list, view, table, error);
+    list->known = rc == SQLITE_OK && pt_session_is_current(session, view);
+    list->generation = view->snapshot->catalog_generation;
+    list->changes = pt_session_directory_changes(session);
+    return rc;
+}
+
 int pt_index_list_load(pt_index_list *list, pt_session *session, pt_view *view, const char *table,
                        pt_error *error)
 {
-    uint64_t generation = view->snapshot->catalog_generation;
-    uint64_t changes = pt_session_directory_changes(session);
-    bool current = pt_session_is_current(session, view);
-    if (current && list->known && list->generation == generation && list->changes == changes) {
-        return SQLITE_OK;
-    }
-    empty_list(list);
-    int rc = fill_list(list, view, table, error);
-    list->known = rc == SQLITE_OK && current;
-    list->generation = generation;
-    list->changes = changes;
-    return rc;
+    bool known = list->known && list->generation == view->snapshot->catalog_generation &&
+                 list->changes == pt_session_directory_changes(session) &&
+                 pt_session_is_current(session, view);
+    return known ? SQLITE_OK : load_again(list, session, view, table, error);
 }
 
 pt_index *pt_index_list_find(const pt_index_list *list, pt_slice names)

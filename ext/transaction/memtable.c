@@ -20,6 +20,7 @@ struct pt_memtable {
     size_t lane_count;
     size_t lane_capacity;
     pt_lane *recent; /* the lane found or added last; NULL: none */
+    pt_lane *other;  /* the one before, if `recent` is not NULL */
     bool pinned;
 };
 
@@ -97,7 +98,8 @@ void pt_memtable_reset(pt_memtable *memtable)
                          .lanes = memtable->lanes,
                          .lane_count = memtable->lane_count,
                          .lane_capacity = memtable->lane_capacity,
-                         .recent = memtable->recent};
+                         .recent = memtable->recent,
+                         .other = memtable->other};
     pt_arena_clear(&empty.arena);
     if (empty.arena.total > ARENA_KEPT) {
         pt_arena_free(&empty.arena);
@@ -148,12 +150,18 @@ static size_t place_of_lane(const pt_memtable *memtable, uint32_t table_id)
 /* noinline, so that find_lane is short where the lane is the last one found. */
 __attribute__((noinline)) static pt_lane *search_lane(pt_memtable *memtable, uint32_t table_id)
 {
-    size_t at = place_of_lane(memtable, table_id);
-    if (at == memtable->lane_count || memtable->lanes[at].table_id != table_id) {
-        return NULL;
+    /* A table and its index take turns. */
+    pt_lane *found = memtable->other;
+    if (memtable->recent == NULL || found->table_id != table_id) {
+        size_t at = place_of_lane(memtable, table_id);
+        if (at == memtable->lane_count || memtable->lanes[at].table_id != table_id) {
+            return NULL;
+        }
+        found = &memtable->lanes[at];
     }
-    memtable->recent = &memtable->lanes[at];
-    return memtable->recent;
+    memtable->other = memtable->recent != NULL ? memtable->recent : found;
+    memtable->recent = found;
+    return found;
 }
 
 /* NULL if the table has none. */
@@ -176,6 +184,7 @@ static pt_lane *add_lane(pt_memtable *memtable, uint32_t table_id)
     memmove(added + 1, added, (memtable->lane_count - at) * sizeof *added);
     memtable->lane_count++;
     memtable->recent = added;
+    memtable->other = added;
     *added = (pt_lane){.table_id = table_id, .ascending = true};
     return added;
 }

@@ -127,17 +127,11 @@ static int find_any_index(pt_view *view, const char *name, bool *found, pt_error
     return rc;
 }
 
-int pt_table_directory_find(pt_session *session, pt_view *view, const char *name,
-                            pt_table_id *table, pt_error *error)
+/* noinline, so that the usual case, which every row of a load passes, needs no room for a scan. */
+__attribute__((noinline)) static int look_up_table(pt_session *session, pt_view *view,
+                                                   const char *name, pt_table_id *table,
+                                                   pt_error *error)
 {
-    uint64_t generation = view->snapshot->catalog_generation;
-    uint64_t changes = pt_session_directory_changes(session);
-    /* An older view, which only cursors still read, does not show the session's changes, so the
-     * cache is not for it. */
-    bool current = pt_session_is_current(session, view);
-    if (current && table->known && table->generation == generation && table->changes == changes) {
-        return SQLITE_OK;
-    }
     /* On failure nothing is known: the next statement looks again. */
     table->known = false;
     pt_table_entry entry = {0};
@@ -146,13 +140,24 @@ int pt_table_directory_find(pt_session *session, pt_view *view, const char *name
         rc = find_any_index(view, name, &table->indexed, error);
     }
     if (rc == SQLITE_OK) {
-        table->known = current;
+        /* An older view, which only cursors still read, does not show the session's changes, so the
+         * cache is not for it. */
+        table->known = pt_session_is_current(session, view);
         table->id = entry.id;
         table->kind = entry.kind;
-        table->generation = generation;
-        table->changes = changes;
+        table->generation = view->snapshot->catalog_generation;
+        table->changes = pt_session_directory_changes(session);
     }
     return rc;
+}
+
+int pt_table_directory_find(pt_session *session, pt_view *view, const char *name,
+                            pt_table_id *table, pt_error *error)
+{
+    bool known = table->known && table->generation == view->snapshot->catalog_generation &&
+                 table->changes == pt_session_directory_changes(session) &&
+                 pt_session_is_current(session, view);
+    return known ? SQLITE_OK : look_up_table(session, view, name, table, error);
 }
 
 int pt_table_directory_add(pt_session *session, const char *name, pt_table_kind kind,

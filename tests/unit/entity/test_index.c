@@ -265,6 +265,9 @@ static void several_parts_follow_each_other(void **state)
     assert_int_equal(pt_entry_parts_size(pt_buffer_slice(&key), 3), size);
     assert_int_equal(pt_entry_parts_size(pt_buffer_slice(&key), 4), 0);
     assert_int_equal(pt_entry_parts_size(pt_slice_of(key.data, 12), 2), 0);
+    assert_int_equal(pt_entry_whole_parts_size(pt_buffer_slice(&key), 2), size - 1);
+    assert_int_equal(pt_entry_whole_parts_size(pt_buffer_slice(&key), 3), 0); /* NULL */
+    assert_int_equal(pt_entry_whole_parts_size(pt_slice_of(key.data, 12), 2), 0);
     pt_buffer_free(&key);
 }
 

@@ -598,6 +598,32 @@ static void tells_which_tables_it_may_hold(void **state)
     pt_memtable_free(memtable);
 }
 
+/* It remembers a few tables for the next transaction. */
+static void forgets_its_tables(void **state)
+{
+    (void)state;
+    pt_memtable *memtable = pt_memtable_new();
+    for (int round = 0; round < 2; round++) {
+        for (uint32_t tables = 1; tables <= 30; tables++) {
+            for (uint32_t table = tables; table > 0; table--) {
+                put_in_table(memtable, table, 'b');
+                put_in_table(memtable, table, 'a');
+            }
+            pt_write_set set;
+            assert_int_equal(pt_memtable_sorted(memtable, &set), SQLITE_OK);
+            assert_int_equal(set.count, 2 * tables);
+            for (size_t i = 0; i < set.count; i++) {
+                assert_int_equal(pt_key_table(pt_pending_key(set.entries[i])), 1 + i / 2);
+            }
+            sqlite3_free(set.entries);
+            pt_memtable_reset(memtable);
+            assert_int_equal(pt_memtable_next_table(memtable, 0), UINT32_MAX);
+            assert_false(pt_memtable_may_hold(memtable, 1));
+        }
+    }
+    pt_memtable_free(memtable);
+}
+
 /* A commit remembers the entries; they must outlive what is undone afterwards. */
 static void pinned_entries_stay_readable(void **state)
 {
@@ -737,6 +763,7 @@ int main(void)
         cmocka_unit_test(overwrites_in_place_where_no_savepoint_needs_the_old),
         cmocka_unit_test(a_larger_record_becomes_a_newer_version),
         cmocka_unit_test(tells_which_tables_it_may_hold),
+        cmocka_unit_test(forgets_its_tables),
         cmocka_unit_test(pinned_entries_stay_readable),
         cmocka_unit_test(undoing_gives_memory_back),
         cmocka_unit_test(refuses_what_cannot_be_described),
