@@ -15,7 +15,7 @@ my $SERVER = $ENV{PT_SERVER} // "$ROOT/build/tests/service/server";
 my $LIBRARY = abs_path($ENV{PT_LIBRARY} // "$ROOT/ptable.so");
 my $SERVICE_LIBRARY = $ENV{PT_SERVICE_LIBRARY} // $LIBRARY =~ s/ptable\.so$/ptable_service.so/r;
 my $TIMEOUT = 100;    # seconds, of all statements
-my $ROWS = 400;       # of a page
+my $ROWS = 200;       # of a page
 
 # After some the statement must fail: it would be no use to send the request again.
 my %must_fail = (spoil => 1, page => 1, redirect => 1);
