@@ -435,11 +435,10 @@ static int collect_row(pt_index_search *search, pt_row *row, pt_error *error)
         return rc;
     }
     pt_buffer_append_slice(&search->order, key);
-    const sorted_row made = {
-        .order = search->order.failed
-                     ? (pt_slice){0}
-                     : pt_arena_copy(&search->row_arena, pt_buffer_slice(&search->order)),
-        .key = pt_arena_copy(&search->row_arena, key)};
+    sorted_row made = {.key = pt_arena_copy(&search->row_arena, key)};
+    if (!search->order.failed) {
+        made.order = pt_arena_copy(&search->row_arena, pt_buffer_slice(&search->order));
+    }
     if (made.order.data == NULL || made.key.data == NULL ||
         !pt_array_reserve(&search->rows, &search->row_capacity, search->row_count + 1,
                           sizeof made)) {
