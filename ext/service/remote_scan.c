@@ -214,7 +214,7 @@ static int divide_streams(pt_remote_scan *scan, pt_error *error)
 {
     int rc = SQLITE_OK;
     while (rc == SQLITE_OK && may_divide(scan)) {
-        pt_division division;
+        pt_division division = {0};
         pt_stream *stream = find_largest(scan, &division);
         if (stream == NULL) {
             break;
