@@ -2,7 +2,6 @@
 
 #include <curl/curl.h>
 #include <pthread.h>
-#include <sched.h>
 #include <stdlib.h>
 #include <time.h>
 #include <unistd.h>
@@ -13,8 +12,6 @@
 
 enum {
     POLL_MILLISECONDS = 100, /* an interruption is noticed within this time */
-    NEAR_MICROSECONDS = 200, /* a server that answers within this time is near */
-    AWAKE_MICROSECONDS = 50, /* and its next reply is waited for without sleeping so long */
     IDLE_SECONDS = 3,        /* servers close idle connections, some after 5 seconds */
     HEADERS_MAX = 65536,
     CONNECTIONS = 128, /* kept for later requests */
@@ -24,9 +21,7 @@ enum {
 struct pt_http {
     CURLM *multi;
     pid_t process;              /* the connections belong to it */
-    int64_t checked;            /* time of the last check for an interruption, in microseconds */
-    int64_t awake_until;        /* see wait_a_little; in microseconds */
-    bool near;                  /* the last reply came from a server that is near */
+    int64_t checked;            /* time of the last check for an interruption, in milliseconds */
     CURL *spare[SPARE_HANDLES]; /* handles that were used before */
     int spare_count;
 };
@@ -34,7 +29,6 @@ struct pt_http {
 struct pt_http_call {
     CURL *handle;
     pid_t process;
-    int64_t started; /* in microseconds */
     struct curl_slist *headers;
     pt_slice body;
     size_t body_sent;
@@ -53,16 +47,11 @@ static void initialize_curl(void)
     curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-static int64_t microseconds_of_clock(void)
+int64_t pt_http_clock(void)
 {
     struct timespec now;
     clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000 + now.tv_nsec / 1000;
-}
-
-int64_t pt_http_clock(void)
-{
-    return microseconds_of_clock() / 1000;
+    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
 }
 
 pt_http *pt_http_new(void)
@@ -311,14 +300,12 @@ static pt_http_outcome outcome_of_failure(const pt_http_call *call, CURLcode res
     return is_unsent(call) ? PT_HTTP_UNREACHABLE : PT_HTTP_LOST;
 }
 
-static void note_end(pt_http *http, pt_http_call *call, CURLcode result)
+static void note_end(pt_http_call *call, CURLcode result)
 {
     long status = 0;
-    int64_t now = microseconds_of_clock();
     curl_easy_getinfo(call->handle, CURLINFO_RESPONSE_CODE, &status);
     call->over = true;
-    call->reply.arrived = now / 1000;
-    http->near = now - call->started < NEAR_MICROSECONDS;
+    call->reply.arrived = pt_http_clock();
     call->reply.status = (int)status;
     call->reply.problem = call->problem[0] != 0 ? call->problem : curl_easy_strerror(result);
     if (result != CURLE_OK) {
@@ -339,7 +326,7 @@ static void drive(pt_http *http)
          m = curl_multi_info_read(http->multi, &left)) {
         char *context = NULL;
         curl_easy_getinfo(m->easy_handle, CURLINFO_PRIVATE, &context);
-        note_end(http, (pt_http_call *)(void *)context, m->data.result);
+        note_end((pt_http_call *)(void *)context, m->data.result);
     }
 }
 
@@ -359,10 +346,8 @@ pt_http_call *pt_http_start(pt_http *http, const pt_http_request *request)
     if (call == NULL) {
         return NULL;
     }
-    *call = (pt_http_call){.process = http->process,
-                           .started = microseconds_of_clock(),
-                           .body = request->body,
-                           .reply_max = request->reply_max};
+    *call = (pt_http_call){
+        .process = http->process, .body = request->body, .reply_max = request->reply_max};
     call->handle = http->spare_count > 0 ? http->spare[--http->spare_count] : curl_easy_init();
     if (call->handle == NULL || !set_options(call, request) ||
         curl_multi_add_handle(http->multi, call->handle) != CURLM_OK) {
@@ -399,17 +384,12 @@ void pt_http_end(pt_http *http, pt_http_call *call)
 
 /* --- Waiting --- */
 
-/*
- * Waits until something happens, at most for some time. Once it was interrupted, a statement with
- * many calls does not wait for each of them.
- *
- * A server on this machine answers in less time than a thread needs to sleep and to wake up. At the
- * beginning of a wait for it the thread stays awake, but gives the processor to others.
- */
+/* Waits until something happens, at most for some time. Once it was interrupted, a statement with
+ * many calls does not wait for each of them. */
 static int wait_a_little(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_error *error)
 {
-    int64_t now = microseconds_of_clock();
-    if (now - http->checked >= POLL_MILLISECONDS * INT64_C(1000)) {
+    int64_t now = pt_http_clock();
+    if (now - http->checked >= POLL_MILLISECONDS) {
         int rc = pt_interruption_check(db, error);
         if (rc != SQLITE_OK) {
             return rc;
@@ -419,10 +399,8 @@ static int wait_a_little(pt_http *http, int64_t milliseconds, sqlite3 *db, pt_er
     if (milliseconds > POLL_MILLISECONDS) {
         milliseconds = POLL_MILLISECONDS;
     }
-    if (now < http->awake_until) {
-        sched_yield();
-    } else if (curl_multi_poll(http->multi, NULL, 0, (int)milliseconds, NULL) ==
-               CURLM_OUT_OF_MEMORY) {
+    CURLMcode polled = curl_multi_poll(http->multi, NULL, 0, (int)milliseconds, NULL);
+    if (polled == CURLM_OUT_OF_MEMORY) {
         return pt_error_nomem(error);
     }
     drive(http);
@@ -442,7 +420,6 @@ int pt_http_wait(pt_http *http, pt_http_call *call, sqlite3 *db, pt_http_reply *
         return refuse_other_process(error);
     }
     int rc = SQLITE_OK;
-    http->awake_until = http->near ? microseconds_of_clock() + AWAKE_MICROSECONDS : 0;
     while (rc == SQLITE_OK && !call->over) {
         rc = wait_a_little(http, POLL_MILLISECONDS, db, error);
     }

@@ -159,42 +159,6 @@ static void connections_are_kept(void **state)
     canned_end();
 }
 
-enum { QUICK_REPLIES = 100, SLOW_MILLISECONDS = 300 };
-
-static char *answer_late_in_the_end(const char *request, int number)
-{
-    static const struct timespec pause = {.tv_nsec = SLOW_MILLISECONDS * 1000000L};
-    if (number > QUICK_REPLIES) {
-        nanosleep(&pause, NULL);
-    }
-    return answer_with_number(request, number);
-}
-
-static double processor_milliseconds(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-    return (double)now.tv_sec * 1e3 + (double)now.tv_nsec / 1e6;
-}
-
-/* The next reply of a server that is near is waited for without sleeping, but not for long. */
-static void waiting_takes_little_time_of_the_processor(void **state)
-{
-    (void)state;
-    canned_start(answer_late_in_the_end);
-    for (int i = 0; i < QUICK_REPLIES; i++) {
-        pt_http_call *quick = start_call(PT_HTTP_GET, "/", "");
-        assert_int_equal(wait_for(quick)->status, 200);
-        pt_http_end(http, quick);
-    }
-    pt_http_call *slow = start_call(PT_HTTP_GET, "/", "");
-    double before = processor_milliseconds();
-    assert_int_equal(wait_for(slow)->status, 200);
-    assert_true(processor_milliseconds() - before < SLOW_MILLISECONDS / 10.0);
-    pt_http_end(http, slow);
-    canned_end();
-}
-
 static void several_calls_are_under_way_at_once(void **state)
 {
     (void)state;
@@ -627,7 +591,6 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         POOL_TEST(replies_have_status_headers_and_body),
         POOL_TEST(connections_are_kept),
-        POOL_TEST(waiting_takes_little_time_of_the_processor),
         POOL_TEST(several_calls_are_under_way_at_once),
         POOL_TEST(a_lost_change_is_not_sent_again),
         POOL_TEST(replies_without_end_and_long_ones_are_none),
