@@ -29,7 +29,9 @@ static bool find_end_of_partition(const pt_stream *stream, pt_division *division
         pt_query_alike_size(partition) != partition.size) {
         return false;
     }
-    memcpy(bound->text, partition.data, partition.size);
+    if (partition.size != 0) {
+        memcpy(bound->text, partition.data, partition.size);
+    }
     bound->text[partition.size] = PT_KEY_PARTITION_END;
     bound->size = partition.size + 1;
     division->partition = true;

@@ -64,7 +64,9 @@ static bool set_guess(pt_key_guess *guess, pt_slice key, size_t size, uint32_t c
     if (size + PT_UTF8_SIZE_MAX > sizeof guess->text) {
         return false;
     }
-    memcpy(guess->text, key.data, size);
+    if (size != 0) {
+        memcpy(guess->text, key.data, size);
+    }
     guess->size = (size_t)(pt_utf8_put(guess->text + size, character) - guess->text);
     guess->leap = false;
     return true;

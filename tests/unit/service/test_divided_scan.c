@@ -172,6 +172,21 @@ static void a_partition_may_have_no_bound(void **state)
     close_remote();
 }
 
+/* An empty PartitionKey has no bytes to copy. */
+static void a_large_partition_may_have_an_empty_key(void **state)
+{
+    (void)state;
+    make_table(0);
+    add_entities("", "%05d", 0, 120);
+    add_entities("n%d", "1", 1, 4);
+    open_remote(answer_range);
+    expect_sql(CREATE ")", "");
+    canned_take_requests();
+    expect_sql(COUNT "Employee", "124 124\n");
+    assert_true(was_sent("PartitionKey%20eq%20%27%27%20and%20RowKey%20ge%20%270"));
+    close_remote();
+}
+
 /* A filter of partitions may have a condition on RowKeys, which a part of a partition would not. */
 static void a_condition_on_rows_is_kept(void **state)
 {
@@ -420,6 +435,7 @@ int main(void)
     static const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_long_scan_is_divided),
         cmocka_unit_test(a_large_partition_is_divided),
+        cmocka_unit_test(a_large_partition_may_have_an_empty_key),
         cmocka_unit_test(a_partition_may_have_no_bound),
         cmocka_unit_test(a_condition_on_rows_is_kept),
         cmocka_unit_test(guesses_may_fail),
