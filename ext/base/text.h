@@ -19,6 +19,12 @@ static inline bool pt_is_letter(uint8_t c)
     return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z');
 }
 
+/* Of ASCII. */
+static inline uint8_t pt_lower_case(uint8_t c)
+{
+    return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
+}
+
 /* RFC 3986: a character that an URL need not escape. */
 static inline bool pt_is_unreserved(uint8_t c)
 {

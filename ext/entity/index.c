@@ -304,12 +304,13 @@ size_t pt_entry_part_size(pt_slice bytes)
     }
 }
 
-size_t pt_entry_parts_size(pt_slice bytes, unsigned count)
+/* As pt_entry_parts_size; 0 also if one stands for no value, unless `nulls`. */
+static size_t size_of_parts(pt_slice bytes, unsigned count, bool nulls)
 {
     size_t at = 0;
     for (unsigned i = 0; i < count; i++) {
         size_t size = pt_entry_part_size(pt_slice_of(bytes.data + at, bytes.size - at));
-        if (size == 0) {
+        if (size == 0 || (!nulls && bytes.data[at] == PT_ENTRY_NULL)) {
             return 0;
         }
         at += size;
@@ -317,17 +318,14 @@ size_t pt_entry_parts_size(pt_slice bytes, unsigned count)
     return at;
 }
 
+size_t pt_entry_parts_size(pt_slice bytes, unsigned count)
+{
+    return size_of_parts(bytes, count, true);
+}
+
 size_t pt_entry_whole_parts_size(pt_slice bytes, unsigned count)
 {
-    size_t at = 0;
-    for (unsigned i = 0; i < count; i++) {
-        size_t size = pt_entry_part_size(pt_slice_of(bytes.data + at, bytes.size - at));
-        if (size == 0 || bytes.data[at] == PT_ENTRY_NULL) {
-            return 0;
-        }
-        at += size;
-    }
-    return at;
+    return size_of_parts(bytes, count, false);
 }
 
 bool pt_entry_is_cut(const uint8_t *types, unsigned count)

@@ -230,8 +230,7 @@ static void append_sas_resource(pt_buffer *resource, const pt_account *account, 
     pt_buffer_append_text(resource, account->name);
     pt_buffer_append_byte(resource, '/');
     for (size_t i = 0; i < table.size; i++) {
-        uint8_t c = table.data[i];
-        pt_buffer_append_byte(resource, c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c);
+        pt_buffer_append_byte(resource, pt_lower_case(table.data[i]));
     }
 }
 

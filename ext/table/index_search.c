@@ -4,6 +4,7 @@
 
 #include "base/number.h"
 #include "base/seal.h"
+#include "base/text.h"
 #include "base/ticks.h"
 #include "entity/damage.h"
 #include "entity/key.h"
@@ -386,8 +387,7 @@ static void append_order(pt_buffer *order, pt_type type, const pt_value *value)
     }
     bool folds = type == PT_GUID && pt_entry_class_of(value) == PT_ENTRY_TEXT && !order->failed;
     for (size_t i = before; folds && i < order->size; i++) {
-        uint8_t c = order->data[i]; /* as NOCASE does */
-        order->data[i] = c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
+        order->data[i] = pt_lower_case(order->data[i]); /* as NOCASE does */
     }
 }
 

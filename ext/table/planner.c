@@ -436,6 +436,16 @@ static bool has_filter_term(const pt_plan *plan)
     return (plan->bits & PT_PLAN_TERM(PT_TERM_FILTER)) != 0;
 }
 
+static bool is_declared_index(const pt_table *table, pt_slice names)
+{
+    int i = 0;
+    while (i < table->config.index_count &&
+           !pt_slice_equal(names, pt_index_definition_key(&table->config.indexes[i]))) {
+        i++;
+    }
+    return i < table->config.index_count;
+}
+
 /* noinline, like return_index_plan: most tables have no index. */
 __attribute__((noinline)) static void choose_index(const pt_table *table, sqlite3_index_info *info,
                                                    const pt_plan_query *query, const pt_plan *other,
@@ -454,7 +464,9 @@ __attribute__((noinline)) static void choose_index(const pt_table *table, sqlite
         consider(table, info, query, pt_index_definition_key(index), index->unique, plan);
     }
     for (unsigned i = 0; list->known && i < list->count; i++) {
-        consider(table, info, query, list->indexes[i].names, list->indexes[i].unique, plan);
+        if (!is_declared_index(table, list->indexes[i].names)) {
+            consider(table, info, query, list->indexes[i].names, list->indexes[i].unique, plan);
+        }
     }
 }
 

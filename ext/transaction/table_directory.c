@@ -4,16 +4,12 @@
 
 #include "base/seal.h"
 #include "base/sqlite.h"
+#include "base/text.h"
 #include "entity/key.h"
 
 enum { RECORD_FORMAT = 1, RECORD_NAME = 5, KEY_MAX = PT_KEY_TABLE_MAX + PT_TABLE_NAME_MAX };
 
 enum { GARBAGE_FORMAT = 1 };
-
-static uint8_t lower_case(uint8_t c)
-{
-    return c >= 'A' && c <= 'Z' ? (uint8_t)(c - 'A' + 'a') : c;
-}
 
 /* Writes at most PT_TABLE_NAME_MAX bytes of the name. */
 static size_t write_key(pt_slice name, uint8_t key[KEY_MAX])
@@ -21,7 +17,7 @@ static size_t write_key(pt_slice name, uint8_t key[KEY_MAX])
     size_t length = name.size < PT_TABLE_NAME_MAX ? name.size : PT_TABLE_NAME_MAX;
     size_t size = pt_key_put_table(key, PT_TABLE_CATALOG);
     for (size_t i = 0; i < length; i++) {
-        key[size++] = lower_case(name.data[i]);
+        key[size++] = pt_lower_case(name.data[i]);
     }
     return size;
 }

@@ -2,8 +2,7 @@
  * Several processes and indexes: one makes and drops them while others read and write, plans meet
  * indexes that another process has dropped, and values that are unique stay so.
  */
-#include "fixtures/folder.h"
-#include "fixtures/peer.h"
+#include "fixtures/pair.h"
 #include "process/concurrency/crew.h"
 
 enum {
@@ -20,42 +19,18 @@ enum {
 
 /* --- Two processes, one step after the other --- */
 
-typedef struct pair {
-    char *folder;
-    sqlite3 *db;
-    peer other;
-} pair;
-
 static int set_up(void **state)
 {
-    static const char tables[] = "CREATE VIRTUAL TABLE t USING ptable(Name String, V Int32" STORE;
-    pair *both = calloc(1, sizeof *both);
-    void *folder = NULL;
-    if (both == NULL || make_folder(&folder) != 0) {
-        free(both);
-        return -1;
-    }
-    both->folder = folder;
-    both->db = open_database(folder, "one.db");
-    run(both->db, tables);
-    run(both->db, "INSERT INTO t VALUES('p', 'a', 'x', 3), ('p', 'b', 'y', 2), ('q', 'c', 'z', 1),"
-                  " ('q', 'd', NULL, 2)");
-    both->other = start_peer(folder, "two.db");
-    peer_run(&both->other, tables);
-    peer_run(&both->other, "PRAGMA busy_timeout = 0");
-    *state = both;
-    return 0;
+    return begin_pair(state, "CREATE VIRTUAL TABLE t USING ptable(Name String, V Int32" STORE,
+                      "INSERT INTO t VALUES('p', 'a', 'x', 3), ('p', 'b', 'y', 2),"
+                      " ('q', 'c', 'z', 1), ('q', 'd', NULL, 2)");
 }
 
 static int tear_down(void **state)
 {
-    pair *both = *state;
-    void *folder = both->folder;
+    const pair *both = *state;
     assert_number(both->db, 1, "SELECT pt_check('shared.ptable') = 'ok'");
-    stop_peer(&both->other);
-    close_database(both->db);
-    free(both);
-    return remove_folder(&folder);
+    return end_pair(state);
 }
 
 #define pair_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)

@@ -2,52 +2,18 @@
  * Two processes use one store: who waits for whom, and who sees what.
  */
 
-#include "fixtures/folder.h"
-#include "fixtures/peer.h"
+#include "fixtures/pair.h"
 
 enum { PATIENCE_MS = 20000 };
 
-typedef struct pair {
-    char *folder;
-    sqlite3 *db;
-    peer other;
-} pair;
-
-/*
- * A writer is a writer of its main database first, and SQLite would let it wait there. So each
- * process has a main database of its own, and they meet in the store.
- */
 #define TABLES                                                                                     \
     "CREATE VIRTUAL TABLE t USING ptable(V Int32, store='shared.ptable', sync='off');"             \
     "CREATE VIRTUAL TABLE u USING ptable(V Int32, store='shared.ptable', sync='off')"
 
 static int set_up(void **state)
 {
-    pair *both = calloc(1, sizeof *both);
-    void *folder = NULL;
-    if (both == NULL || make_folder(&folder) != 0) {
-        free(both);
-        return -1;
-    }
-    both->folder = folder;
-    both->db = open_database(folder, "one.db");
-    run(both->db, TABLES);
-    run(both->db, "INSERT INTO t VALUES('p', 'a', 1); INSERT INTO u VALUES('p', 'a', 1)");
-    both->other = start_peer(folder, "two.db");
-    peer_run(&both->other, TABLES);
-    peer_run(&both->other, "PRAGMA busy_timeout = 0");
-    *state = both;
-    return 0;
-}
-
-static int tear_down(void **state)
-{
-    pair *both = *state;
-    void *folder = both->folder;
-    stop_peer(&both->other);
-    close_database(both->db);
-    free(both);
-    return remove_folder(&folder);
+    return begin_pair(state, TABLES,
+                      "INSERT INTO t VALUES('p', 'a', 1); INSERT INTO u VALUES('p', 'a', 1)");
 }
 
 static void a_second_writer_is_busy_at_once(void **state)
@@ -309,7 +275,7 @@ static void a_reader_that_dies_does_not_make_the_store_grow(void **state)
     assert_peer_number(&both->other, 1201, "SELECT V FROM t");
 }
 
-#define pair_test(name) cmocka_unit_test_setup_teardown(name, set_up, tear_down)
+#define pair_test(name) cmocka_unit_test_setup_teardown(name, set_up, end_pair)
 
 int main(int argc, char **argv)
 {
