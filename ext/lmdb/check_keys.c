@@ -194,10 +194,10 @@ static int visit_long_key(key_check *check, const pt_lmdb_entry *entry, unsigned
 static int visit_bucket(key_check *check, uint64_t bucket, unsigned depth, pt_error *error)
 {
     uint8_t bytes[PT_LMDB_BUCKET_PREFIX];
-    pt_slice prefix = pt_slice_of(bytes, sizeof bytes);
     pt_lmdb_entry entry;
     bool found = false;
     pt_lmdb_put_bucket_prefix(bytes, bucket);
+    pt_slice prefix = pt_slice_of(bytes, sizeof bytes);
     int rc = pt_lmdb_walk_seek(&check->long_keys, prefix, error);
     if (rc == SQLITE_OK) {
         rc = pt_lmdb_walk_next(&check->long_keys, &entry, &found, error);

@@ -42,6 +42,7 @@ enum {
 
 #define PT_PLAN_TERM(term) (1u << (term))
 #define PT_PLAN_TERMS (PT_PLAN_TERM(PT_TERM_COUNT) - 1)
+#define PT_PLAN_INDEX (1u << 23)      /* reads an index: table/index_search.h */
 #define PT_PLAN_DESCENDING (1u << 24) /* deliver in descending key order */
 #define PT_PLAN_KEYS_ONLY (1u << 25)  /* only columns made from the key will be read */
 #define PT_PLAN_DISTINCT (1u << 26)   /* one row of each partition is enough; see table/cursor.c */
@@ -51,7 +52,6 @@ enum {
  * SQLite checks the pattern. */
 #define PT_PLAN_PK_PATTERN (1u << 29)
 #define PT_PLAN_RK_PATTERN (1u << 30)
-#define PT_PLAN_INDEX (1u << 31) /* reads an index: table/index_plan.h */
 
 /* With one of these terms every range is a single key. */
 #define PT_PLAN_POINTS                                                                             \

@@ -373,7 +373,9 @@ static void make_texts(char texts[TEXTS][16])
     for (unsigned from = 0, to = 1; count < TEXTS; from = to, to = count) {
         for (unsigned i = from; i < to; i++) {
             for (unsigned letter = 0; letter < LETTERS; letter++) {
-                snprintf(texts[count++], 16, "%s%s", texts[i], letters[letter]);
+                char *made = texts[count++];
+                memcpy(made, texts[i], sizeof texts[i]);
+                strcat(made, letters[letter]);
             }
         }
     }
