@@ -1,24 +1,13 @@
 #include "catalog/indexes.h"
 
 #include "base/assert.h"
+#include "catalog/new_index.h"
 #include "catalog/stores.h"
-#include "catalog/tables_source.h"
 #include "entity/key.h"
 #include "module/companion.h"
 #include "module/follower.h"
 #include "module/module.h"
 #include "module/registration.h"
-#include "transaction/index_writer.h"
-
-enum {
-    INDEXES_STORE,
-    INDEXES_TABLE,
-    INDEXES_NAME,
-    INDEXES_COLUMNS,
-    INDEXES_UNIQUE,
-    INDEXES_ENTRIES,
-    INDEXES_BYTES,
-};
 
 /* Bits of a plan. */
 enum { INDEXES_BY_STORE = 1, INDEXES_COUNTED = 2 };
@@ -94,7 +83,7 @@ static int disconnect_indexes(sqlite3_vtab *vtab)
 static bool is_store_term(sqlite3_index_info *info, int i)
 {
     unsigned char op = info->aConstraint[i].op;
-    return info->aConstraint[i].iColumn == INDEXES_STORE &&
+    return info->aConstraint[i].iColumn == PT_INDEXES_STORE &&
            (op == SQLITE_INDEX_CONSTRAINT_EQ || op == SQLITE_INDEX_CONSTRAINT_IS) &&
            sqlite3_stricmp(sqlite3_vtab_collation(info, i), "BINARY") == 0;
 }
@@ -104,7 +93,8 @@ static bool is_store_term(sqlite3_index_info *info, int i)
 static int plan_indexes(sqlite3_vtab *vtab, sqlite3_index_info *info)
 {
     static const char *const sentences[] = {"indexes", "indexes: Store=?"};
-    const sqlite3_uint64 counts = UINT64_C(1) << INDEXES_ENTRIES | UINT64_C(1) << INDEXES_BYTES;
+    const sqlite3_uint64 counts = UINT64_C(1) << PT_INDEXES_ENTRIES | UINT64_C(1)
+                                                                          << PT_INDEXES_BYTES;
     (void)vtab;
     bool waiting = false;
     int plan = (info->colUsed & counts) != 0 ? INDEXES_COUNTED : 0;
@@ -336,20 +326,20 @@ static int index_column(sqlite3_vtab_cursor *base, sqlite3_context *context, int
     const indexes_cursor *cursor = indexes_cursor_of(base);
     const index_row *row = &cursor->rows[cursor->at];
     switch (column) {
-    case INDEXES_STORE:
+    case PT_INDEXES_STORE:
         pt_tvf_result_text(context, row->store);
         break;
-    case INDEXES_TABLE:
+    case PT_INDEXES_TABLE:
         pt_tvf_result_text(context, row->table);
         break;
-    case INDEXES_NAME:
-    case INDEXES_COLUMNS:
+    case PT_INDEXES_NAME:
+    case PT_INDEXES_COLUMNS:
         pt_tvf_result_text(context, row->name);
         break;
-    case INDEXES_UNIQUE:
+    case PT_INDEXES_UNIQUE:
         sqlite3_result_int(context, row->unique);
         break;
-    case INDEXES_ENTRIES:
+    case PT_INDEXES_ENTRIES:
         sqlite3_result_int64(context, row->counts.entities);
         break;
     default:
@@ -449,168 +439,18 @@ static int drop_index(indexes_table *indexes, sqlite3_int64 rowid, pt_error *err
 
 /* --- INSERT --- */
 
-/* What INSERT gives. */
-typedef struct new_index {
-    const char *store; /* NULL: the default store */
-    const char *table;
-    pt_index_definition definition;
-} new_index;
-
-static int read_text(sqlite3_value *value, const char *column, const char **text, pt_error *error)
-{
-    if (sqlite3_value_type(value) != SQLITE_TEXT) {
-        return pt_error_set(error, SQLITE_CONSTRAINT_NOTNULL,
-                            "%s is not a text; give TableName, Columns (names with commas between) "
-                            "and IsUnique (0 or 1), and Store if it is not the default one",
-                            column);
-    }
-    *text = (const char *)sqlite3_value_text(value);
-    return *text != NULL ? SQLITE_OK : pt_error_nomem(error);
-}
-
-static int refuse_given(sqlite3_value **columns, pt_error *error)
-{
-    static const struct {
-        int column;
-        const char *name;
-    } refused[] = {
-        {INDEXES_NAME, "IndexName"}, {INDEXES_ENTRIES, "Entries"}, {INDEXES_BYTES, "Bytes"}};
-    for (size_t i = 0; i < sizeof refused / sizeof refused[0]; i++) {
-        if (sqlite3_value_type(columns[refused[i].column]) != SQLITE_NULL) {
-            return pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                                "%s cannot be given; give only Store, TableName, Columns and "
-                                "IsUnique",
-                                refused[i].name);
-        }
-    }
-    return SQLITE_OK;
-}
-
-static int read_columns_list(pt_slice list, pt_index_definition *definition, pt_error *error)
-{
-    PT_ASSERT(list.data != NULL);
-    const char *wrong = pt_index_definition_add_list(definition, list, NULL, 0);
-    if (definition->names.failed) {
-        return pt_error_nomem(error);
-    }
-    wrong = wrong == NULL ? pt_index_definition_problem(definition) : wrong;
-    return wrong == NULL
-               ? SQLITE_OK
-               : pt_error_set(error, SQLITE_CONSTRAINT_VTAB,
-                              "Columns is %Q: %s; give names of properties, PartitionKey, RowKey "
-                              "or Timestamp, with commas between",
-                              (const char *)list.data, wrong);
-}
-
-static int read_new_index(sqlite3_value **columns, new_index *made, pt_error *error)
-{
-    const char *list = NULL;
-    int rc = refuse_given(columns, error);
-    if (rc == SQLITE_OK && sqlite3_value_type(columns[INDEXES_STORE]) != SQLITE_NULL) {
-        rc = read_text(columns[INDEXES_STORE], "Store", &made->store, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = read_text(columns[INDEXES_TABLE], "TableName", &made->table, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = read_text(columns[INDEXES_COLUMNS], "Columns", &list, error);
-    }
-    if (rc == SQLITE_OK) {
-        size_t size = (size_t)sqlite3_value_bytes(columns[INDEXES_COLUMNS]);
-        rc = read_columns_list(pt_slice_of(list, size), &made->definition, error);
-    }
-    sqlite3_value *unique = columns[INDEXES_UNIQUE];
-    int type = sqlite3_value_type(unique);
-    sqlite3_int64 flag = sqlite3_value_int64(unique);
-    if (rc == SQLITE_OK && type != SQLITE_NULL &&
-        (type != SQLITE_INTEGER || (flag != 0 && flag != 1))) {
-        rc = pt_error_set(error, SQLITE_CONSTRAINT_VTAB, "IsUnique must be 0 or 1");
-    }
-    made->definition.unique = flag == 1;
-    return rc;
-}
-
-static int refuse_present_index(const new_index *made, pt_error *error)
-{
-    pt_buffer name = {0};
-    pt_index_name_from_key(pt_index_definition_key(&made->definition), &name);
-    int rc = name.failed
-                 ? pt_error_nomem(error)
-                 : pt_error_set(error, SQLITE_CONSTRAINT_PRIMARYKEY,
-                                "table %Q already has an index on %s; use it, INSERT OR IGNORE, or "
-                                "DELETE it first",
-                                made->table, (const char *)name.data);
-    pt_buffer_free(&name);
-    return rc;
-}
-
-static int find_indexed_table(pt_view *view, const new_index *made, uint32_t *id, pt_error *error)
-{
-    PT_ASSERT(view != NULL);
-    pt_table_entry entry = {0};
-    int rc = pt_table_directory_read(view, made->table, &entry, error);
-    if (rc == SQLITE_NOTFOUND) {
-        return pt_error_set(error, SQLITE_ERROR,
-                            "store %Q has no table %Q; SELECT TableName FROM pt_tables lists its "
-                            "tables (TableNotFound)",
-                            view->snapshot->store->path, made->table);
-    }
-    if (rc == SQLITE_OK && entry.kind != PT_TABLE_OF_ENTITIES) {
-        return pt_error_set(error, SQLITE_ERROR,
-                            "%Q is a queue; only tables of entities have indexes", made->table);
-    }
-    *id = entry.id;
-    return rc;
-}
-
-/* Adds the index and its entries, or nothing. */
-static int add_and_build(pt_session *session, pt_index_writer *writer, const new_index *made,
-                         uint32_t id, pt_error *error)
-{
-    size_t row = pt_session_begin_row(session);
-    int rc = pt_index_directory_add(session, made->table, &made->definition, error);
-    if (rc == SQLITE_OK) {
-        rc = pt_index_writer_load(writer, session, made->table, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = pt_index_writer_build(
-            writer, pt_index_list_find(&writer->list, pt_index_definition_key(&made->definition)),
-            id, error);
-    }
-    if (rc == SQLITE_OK) {
-        pt_session_end_row(session);
-    } else {
-        pt_session_discard_row(session, row);
-        pt_session_note_catalog_change(session);
-    }
-    return rc;
-}
-
-static int make_index_in(const indexes_table *indexes, pt_session *session, const new_index *made,
-                         sqlite3_int64 *rowid, pt_error *error)
+static int make_index_in(const indexes_table *indexes, pt_session *session,
+                         const pt_new_index *made, sqlite3_int64 *rowid, pt_error *error)
 {
     pt_view *view = NULL;
     uint32_t id = 0;
-    pt_index_writer writer = {.session = NULL};
     int rc = begin_change(indexes, session, made->table, &view, error);
     if (rc == SQLITE_OK) {
-        rc = find_indexed_table(view, made, &id, error);
+        rc = pt_new_index_make(made, &indexes->declared, session, view, &id, error);
     }
     if (rc == SQLITE_OK) {
-        rc = pt_index_writer_load(&writer, session, made->table, error);
+        *rowid = rowid_of(pt_connection_number_of(indexes->follower.connection, session), id);
     }
-    pt_slice key = pt_index_definition_key(&made->definition);
-    if (rc == SQLITE_OK && pt_index_list_find(&writer.list, key) != NULL) {
-        rc = refuse_present_index(made, error);
-    }
-    if (rc == SQLITE_OK) {
-        rc = add_and_build(session, &writer, made, id, error);
-    }
-    if (rc == SQLITE_OK) {
-        uint32_t number = pt_connection_number_of(indexes->follower.connection, session);
-        *rowid = rowid_of(number, pt_index_list_find(&writer.list, key)->id);
-    }
-    pt_index_writer_free(&writer);
     return rc;
 }
 
@@ -619,8 +459,8 @@ static int insert_index(indexes_table *indexes, sqlite3_value **columns, sqlite3
 {
     pt_connection *connection = indexes->follower.connection;
     pt_session *session = NULL;
-    new_index made = {.table = NULL};
-    int rc = read_new_index(columns, &made, error);
+    pt_new_index made = {.table = NULL};
+    int rc = pt_new_index_read(columns, &made, error);
     if (rc == SQLITE_OK) {
         rc = pt_companion_join(connection, error);
     }
@@ -631,7 +471,7 @@ static int insert_index(indexes_table *indexes, sqlite3_value **columns, sqlite3
         rc = make_index_in(indexes, session, &made, rowid, error);
         pt_connection_leave(connection, session);
     }
-    pt_index_definition_free(&made.definition);
+    pt_new_index_free(&made);
     return rc;
 }
 

@@ -332,6 +332,14 @@ static bool is_in_store(const pt_declared_tables *declared, const pt_table *tabl
     return schema == NULL && strcmp(table->path, pt_session_store(session)->path) == 0;
 }
 
+/* True for a declaration of the table; with NULL, of any table of the store. */
+static bool is_declaration_of(const pt_declared_tables *declared, const pt_table *table,
+                              const pt_session *session, const char *name)
+{
+    return is_in_store(declared, table, session) &&
+           (name == NULL || sqlite3_stricmp(table->config.table, name) == 0);
+}
+
 pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const pt_session *session,
                                       const char *name)
 {
@@ -341,8 +349,7 @@ pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const 
     pt_connected *each = pt_connected_tables_first(declared->connection);
     for (; each != NULL; each = each->next) {
         const pt_table *table = pt_table_of_connected(each);
-        if (!is_in_store(declared, table, session) ||
-            (name != NULL && sqlite3_stricmp(table->config.table, name) != 0)) {
+        if (!is_declaration_of(declared, table, session, name)) {
             continue;
         }
         any = true;
@@ -354,4 +361,29 @@ pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const 
     said.sync = any && declared->complete ? said.sync : PT_SYNC_FULL;
     said.read_only = writable ? NULL : said.read_only;
     return said;
+}
+
+static void spell_declared(const pt_table *table, pt_index_spelling *spelling)
+{
+    const pt_config *config = &table->config;
+    pt_index_spelling_add_columns(spelling, config->columns, config->column_count);
+    for (int i = 0; i < config->index_count; i++) {
+        pt_slice rest = pt_index_definition_key(&config->indexes[i]);
+        pt_slice column;
+        while (pt_index_next_name(&rest, &column)) {
+            pt_index_spelling_add(spelling, column);
+        }
+    }
+}
+
+void pt_declared_tables_spell(const pt_declared_tables *declared, const pt_session *session,
+                              const char *name, pt_index_spelling *spelling)
+{
+    pt_connected *each = pt_connected_tables_first(declared->connection);
+    for (; each != NULL; each = each->next) {
+        const pt_table *table = pt_table_of_connected(each);
+        if (is_declaration_of(declared, table, session, name)) {
+            spell_declared(table, spelling);
+        }
+    }
 }

@@ -10,6 +10,7 @@
 #include "entity/record.h"
 #include "module/tvf.h"
 #include "table/table.h"
+#include "transaction/index_spelling.h"
 #include "transaction/scan.h"
 #include "transaction/session.h"
 
@@ -78,5 +79,10 @@ int pt_declared_tables_connect(pt_declared_tables *declared, pt_error *error);
 /* `name` is that of a table in the session's store; NULL: all tables. */
 pt_declaration pt_declared_tables_ask(const pt_declared_tables *declared, const pt_session *session,
                                       const char *name);
+
+/* Adds the columns that declarations of a table have, also in their indexes, to the properties that
+ * are known. */
+void pt_declared_tables_spell(const pt_declared_tables *declared, const pt_session *session,
+                              const char *name, pt_index_spelling *spelling);
 
 #endif

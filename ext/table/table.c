@@ -5,6 +5,7 @@
 #include "module/registration.h"
 #include "module/store_path.h"
 #include "transaction/batch_rules.h"
+#include "transaction/index_spelling.h"
 
 int pt_table_fail(pt_table *table, pt_error *error)
 {
@@ -319,7 +320,8 @@ static int look_for_indexes(pt_table *table, bool *missing, pt_error *error)
 }
 
 /* Makes one, if it is missing. */
-static int make_index(pt_table *table, const pt_index_definition *declared, pt_error *error)
+static int make_index(pt_table *table, const pt_index_definition *declared, pt_view *view,
+                      pt_error *error)
 {
     bool missing = false;
     int rc = load_list(table, error);
@@ -330,7 +332,11 @@ static int make_index(pt_table *table, const pt_index_definition *declared, pt_e
         return rc;
     }
     pt_session_require_sync(table->session, table->config.sync);
-    rc = pt_index_directory_add(table->session, table->config.table, declared, error);
+    rc = pt_index_check_spelling(declared, table->config.columns, table->config.column_count, view,
+                                 table->id.id, table->config.table, error);
+    if (rc == SQLITE_OK) {
+        rc = pt_index_directory_add(table->session, table->config.table, declared, error);
+    }
     if (rc == SQLITE_OK) {
         rc = load_list(table, error);
     }
@@ -350,7 +356,7 @@ static int make_indexes(pt_table *table, pt_error *error)
         rc = pt_table_find_id(table, view, error);
     }
     for (int i = 0; rc == SQLITE_OK && i < table->config.index_count; i++) {
-        rc = make_index(table, &table->config.indexes[i], error);
+        rc = make_index(table, &table->config.indexes[i], view, error);
     }
     return rc;
 }

@@ -243,6 +243,10 @@ static void entities_that_are_damaged_keep_their_entries(void **state)
                    advice);
     assert_refused(db, "UPDATE One SET A = 5 WHERE RowKey = '1'", SQLITE_CORRUPT_VTAB,
                    "is damaged");
+    char *unknown = sqlite3_mprintf(
+        "INSERT INTO pt_indexes(Store, TableName, Columns) VALUES (%Q, 'One', 'a')", fixture_path);
+    assert_refused(db, unknown, SQLITE_CORRUPT_VTAB, "is damaged");
+    sqlite3_free(unknown);
     run_in_store(db, "DELETE FROM pt_indexes WHERE Store = %Q");
     run_sql(db, "DELETE FROM One WHERE RowKey = '1'");
     assert_refused(db, "INSERT INTO One VALUES ('a', '1', 1, 'one')", SQLITE_ERROR,

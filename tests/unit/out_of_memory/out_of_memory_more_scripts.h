@@ -204,6 +204,8 @@ static const char *const cases_of_indexes[] = {
     "INSERT INTO pt_indexes(TableName, Columns, IsUnique) VALUES ('I', '\"say \"\"x\"\"\", s', 1)",
     "!INSERT INTO pt_indexes(TableName, Columns, IsUnique) VALUES ('I', 'n', 1)",
     "!INSERT INTO pt_indexes(TableName, Columns) VALUES ('Bare', 'Filter')",
+    "!INSERT INTO pt_indexes(TableName, Columns) VALUES ('I', 'N')",
+    "!CREATE VIRTUAL TABLE K USING ptable(n Int32, index(S), table=I)",
     "INSERT INTO pt_indexes(TableName, Columns) VALUES ('T', 's'), ('T', 'x, s')",
     "!CREATE VIRTUAL TABLE J USING ptable(s String, unique(s), table=T)",
     "CREATE VIRTUAL TABLE J USING ptable(s String, index(s), index(x, s), table=T)",
