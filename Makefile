@@ -43,6 +43,8 @@
 #                        part of make test
 #   make install         into $(DESTDIR)$(PREFIX); make uninstall removes it
 #   make dist            source archive of the last commit
+#   make amalgamation    all source in build/amalgamation/ptable.c, to be compiled without the rest;
+#                        make test-amalgamation runs the SQL tests with it
 #
 # V=1 shows the commands, and a line for each test. BUILD is the folder for objects, OUT the folder
 # for the two products; other kinds of build (sanitizers, lint) are this same Makefile with other
@@ -246,8 +248,8 @@ FORCE:
 # RUN_BY is followed by the command with which prove runs each test, and the tests. `running` says
 # how many tests follow. `require` fails if a kind has no tests.
 RUN_BY = CMOCKA_MESSAGE_OUTPUT=TAP PT_LIBRARY='$(abspath $(OUT)/ptable.so)' \
-    PT_EXAMPLES='$(abspath $(BUILD)/examples)' PT_SERVER='$(abspath $(SERVER))' PT_REPLAY='$(abspath $(REPLAY))' V='$(V)' \
-    tests/prove.sh
+    PT_EXAMPLES='$(abspath $(BUILD)/examples)' PT_SERVER='$(abspath $(SERVER))' PT_REPLAY='$(abspath $(REPLAY))' \
+    PT_COMPILE='$(CC) -std=c11 $(WARNINGS) $(CPPFLAGS)' V='$(V)' tests/prove.sh
 RUN = $(RUN_BY) tests/run_program.sh
 running = $(Q)$(call step,run-$@,running $(words $(1)) test program$(if $(word 2,$(1)),s))
 require = $(if $(filter $(BUILD)/tests/$(1)/%,$(TEST_PROGRAMS)),,$(error no tests in tests/$(1)))
@@ -266,7 +268,7 @@ ALL_TESTS := $(PROCESS_TESTS) $(RANDOM_TESTS) $(CONFORMANCE_TESTS) $(FUZZ_TESTS)
         test_writers.pl test_random.pl test_conditions.pl test_random_writes.pl \
         test_conformance.pl test_readme.pl test_tls.pl)) \
     tests/test_readme.sh tests/test_map.sh tests/test_archive.sh tests/test_install.sh \
-    $(UNIT_TESTS)
+    tests/test_amalgamation.sh $(UNIT_TESTS)
 
 run-test: compiled
 	$(call require,unit)$(call require,random)$(call require,process)$(call require,conformance)
@@ -327,6 +329,13 @@ run-test-ways: compiled
 	$(call step,ways-general,PTABLE_WAYS=general)$(call running,$(WAYS_TESTS))PTABLE_WAYS=general \
 	    $(RUN) $(WAYS_TESTS)
 	$(Q)echo PTABLE_WAYS=quick && PTABLE_WAYS=quick $(RUN) $(WAYS_TESTS)
+
+.PHONY: test-amalgamation run-test-amalgamation
+test-amalgamation: deps
+	+@$(SUBMAKE) run-$@
+
+run-test-amalgamation:
+	$(Q)LONG=1 PT_PROGRAM_TIMEOUT=900 $(RUN) tests/test_amalgamation.sh
 
 .PHONY: conformance run-conformance conformance-service run-conformance-service
 conformance conformance-service:
@@ -524,7 +533,7 @@ run-walk: $(BUILD)/tests/walk/walk
 # --- lint -------------------------------------------------------------------------------------
 
 C_FILES = $(sort $(shell find ext tests examples -name '*.[ch]'))
-SCRIPTS = .ci/deps .ci/headers .ci/run $(wildcard tests/*.sh tests/*/*.sh examples/*.sh)
+SCRIPTS = .ci/deps .ci/headers .ci/run $(wildcard .packaging/*.sh tests/*.sh tests/*/*.sh examples/*.sh)
 CHECKS := gcc clang exports format tidy cppcheck includes circles names sizes shell words
 
 .PHONY: lint run-lint $(CHECKS:%=lint-%) format
@@ -614,7 +623,7 @@ INSTALLED := lib/ptable.so lib/libptable.a lib/pkgconfig/ptable.pc include/ptabl
 INSTALLED_FOLDERS := share/ptable/sql share/ptable/examples share/ptable \
     $(patsubst %/README.md,share/doc/ptable/%,$(wildcard */README.md)) share/doc/ptable
 
-.PHONY: demo demo-all install uninstall dist clean
+.PHONY: demo demo-all install uninstall dist amalgamation clean
 demo demo-all:
 	@.ci/deps build demo
 	+@$(SUBMAKE) loadable
@@ -650,6 +659,11 @@ uninstall:
 dist:
 	@mkdir -p $(BUILD)
 	git archive --prefix=ptable-$(VERSION)/ -o $(BUILD)/ptable-$(VERSION).tar.gz HEAD
+
+amalgamation:
+	@mkdir -p $(BUILD)/amalgamation
+	@.packaging/amalgamate.pl $(BUILD)/amalgamation
+	$(call step,amalgamation,written: $(call plain,$(BUILD))/amalgamation)@:
 
 clean:
 	rm -rf $(BUILD) $(OUT)/ptable.so $(OUT)/libptable.a $(OUT)/ptable_service.so \

@@ -145,7 +145,7 @@ static int add_large_value_bytes(partitions_cursor *self, pt_error *error)
 static int add_entity(partitions_cursor *self, pt_error *error)
 {
     pt_slice partition;
-    pt_slice row;
+    pt_slice row = {0};
     int rc = split_current_key(self, &partition, &row, error);
     if (rc != SQLITE_OK) {
         return rc;

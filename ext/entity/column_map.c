@@ -4,7 +4,7 @@
 
 #include "base/sqlite.h"
 
-static const pt_property none = {.type = PT_NONE};
+static const pt_property no_property = {.type = PT_NONE};
 
 static bool grow_column_map(pt_column_map *map, unsigned id)
 {
@@ -48,7 +48,8 @@ const pt_column_places *pt_column_map_find(pt_column_map *map, const pt_shape *s
     for (int i = 0; i < map->column_count; i++) {
         pt_slice name = pt_slice_of(map->columns[i].name, map->columns[i].name_size);
         places->place[i] = pt_shape_find(shape, name);
-        places->property[i] = places->place[i] >= 0 ? &shape->properties[places->place[i]] : &none;
+        places->property[i] =
+            places->place[i] >= 0 ? &shape->properties[places->place[i]] : &no_property;
     }
     return places;
 }

@@ -20,12 +20,12 @@
 enum { GATE_WAIT_MS = 10000, OPENING_TRIES = 3 };
 
 /* When to try again to open a store after a failure. */
-typedef enum retry { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry;
+typedef enum retry_moment { RETRY_NEVER, RETRY_NOW, RETRY_LATER } retry_moment;
 
 /* Kept from one try to open a store to the next. */
 typedef struct opening {
     const pt_engine *engine;
-    retry when; /* after the last try */
+    retry_moment when; /* after the last try */
     pt_lmdb_patience patience;
 } opening;
 
@@ -457,7 +457,7 @@ static pt_lmdb_store *find_by_path(const char *path)
 }
 
 /* If the file has lost its name since it was opened, another file may have the name now. */
-static retry retry_by_name(const struct stat *file, const char *path)
+static retry_moment retry_by_name(const struct stat *file, const char *path)
 {
     bool same;
     int problem = pt_lmdb_is_named(path, file->st_dev, file->st_ino, &same);

@@ -8,7 +8,7 @@
 /* --- Terms: from one term of a plan and its argument to a condition --- */
 
 /* How a term compares: its position among the terms of its column. */
-typedef enum comparison { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, STARTING_WITH } comparison;
+typedef enum key_bound { EQUAL, AMONG, ABOVE, FROM, BELOW, UP_TO, STARTING_WITH } key_bound;
 
 static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_STARTS_WITH == STARTING_WITH &&
                   PT_TERM_RK_STARTS_WITH - PT_TERM_RK_EQ == STARTING_WITH &&
@@ -16,15 +16,15 @@ static_assert((int)PT_TERM_PK_IN == AMONG && (int)PT_TERM_PK_STARTS_WITH == STAR
                   PT_TERM_ROW_ID_IN - PT_TERM_ROW_ID_EQ == AMONG,
               "the terms of each column are listed in the same order");
 
-static comparison comparison_of(int term)
+static key_bound key_bound_of(int term)
 {
     if (term >= PT_TERM_ROW_ID_EQ) {
-        return (comparison)(term - PT_TERM_ROW_ID_EQ);
+        return (key_bound)(term - PT_TERM_ROW_ID_EQ);
     }
     if (term >= PT_TERM_EK_EQ) {
-        return (comparison)(term - PT_TERM_EK_EQ);
+        return (key_bound)(term - PT_TERM_EK_EQ);
     }
-    return (comparison)(term >= PT_TERM_RK_EQ ? term - PT_TERM_RK_EQ : term - PT_TERM_PK_EQ);
+    return (key_bound)(term >= PT_TERM_RK_EQ ? term - PT_TERM_RK_EQ : term - PT_TERM_PK_EQ);
 }
 
 /* Converts a copy: an argument that xFilter was given must not change its type. */
@@ -81,7 +81,7 @@ static int apply_starts_with(pt_ranges *ranges, pt_key_condition *condition, pt_
 }
 
 /* An inequality. `after` is PT_AFTER_TEXT or PT_AFTER_BYTES. */
-static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, key_bound how,
                        pt_slice bound, uint8_t after)
 {
     pt_slice edge = pt_arena_copy_with(&ranges->arena, bound, after);
@@ -103,19 +103,19 @@ static int apply_bound(pt_ranges *ranges, pt_key_condition *condition, compariso
 
 /* The text is "a", a NUL, and maybe more. No key equals it. A key is less if it is <= "a", and
  * greater if it is > "a". */
-static int apply_text_with_nul(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+static int apply_text_with_nul(pt_ranges *ranges, pt_key_condition *condition, key_bound how,
                                pt_slice text)
 {
     if (how == EQUAL || how == STARTING_WITH) {
         ranges->nothing = true;
         return SQLITE_OK;
     }
-    comparison same = how == ABOVE || how == FROM ? ABOVE : UP_TO;
+    key_bound same = how == ABOVE || how == FROM ? ABOVE : UP_TO;
     pt_slice start = pt_slice_text((const char *)text.data);
     return apply_bound(ranges, condition, same, start, PT_AFTER_TEXT);
 }
 
-static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison how, pt_slice text)
+static int apply_text(pt_ranges *ranges, pt_key_condition *condition, key_bound how, pt_slice text)
 {
     if (pt_slice_has_nul(text)) {
         return apply_text_with_nul(ranges, condition, how, text);
@@ -133,7 +133,7 @@ static int apply_text(pt_ranges *ranges, pt_key_condition *condition, comparison
  * as PartitionKey >= or <=, and SQLite checks it again in any case.
  */
 static bool is_bound_integer(const pt_ranges *ranges, const pt_key_condition *condition,
-                             comparison how, sqlite3_value *value,
+                             key_bound how, sqlite3_value *value,
                              char digits[PT_BOUND_INTEGER_SIZE])
 {
     bool may_be_row_value = condition == &ranges->partition && (how == FROM || how == UP_TO);
@@ -145,7 +145,7 @@ static bool is_bound_integer(const pt_ranges *ranges, const pt_key_condition *co
  * The text that the key is compared with. pt_starts_with converts all values to text. In a
  * comparison, TEXT affinity does so with an integer that is bound to a parameter.
  */
-static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, pt_slice *text)
+static int compared_text(pt_arena *arena, key_bound how, sqlite3_value *value, pt_slice *text)
 {
     int type = sqlite3_value_type(value);
     if (type == SQLITE_TEXT) {
@@ -156,7 +156,7 @@ static int compared_text(pt_arena *arena, comparison how, sqlite3_value *value, 
     return as_text ? text_of_copy(arena, value, text) : SQLITE_MISMATCH;
 }
 
-static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, comparison how,
+static int apply_to_text(pt_ranges *ranges, pt_key_condition *condition, key_bound how,
                          sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
@@ -193,7 +193,7 @@ static int apply_pattern(pt_ranges *ranges, pt_key_condition *condition, sqlite3
 /* --- EntityKey --- */
 
 /* Every BLOB is greater than all numbers and texts. */
-static int apply_to_blob(pt_ranges *ranges, comparison how, sqlite3_value *value)
+static int apply_to_blob(pt_ranges *ranges, key_bound how, sqlite3_value *value)
 {
     int type = sqlite3_value_type(value);
     if (type != SQLITE_BLOB) {
@@ -312,7 +312,7 @@ static int apply_term(pt_ranges *ranges, unsigned plan_bits, int term, sqlite3_v
     } else if (term >= PT_TERM_RK_EQ) {
         condition = &ranges->row;
     }
-    comparison how = comparison_of(term);
+    key_bound how = key_bound_of(term);
     if (how == AMONG) {
         return apply_in(ranges, condition, term, argument);
     }

@@ -13,7 +13,7 @@ static int set_next_visible(const pt_queue *queue, sqlite3_value *seconds, pt_me
     if (rc != SQLITE_OK) {
         return rc;
     }
-    int64_t now;
+    int64_t now = 0;
     rc = pt_session_next_timestamp(queue->table.session, &now, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -64,7 +64,7 @@ int pt_queue_update(pt_queue *queue, pt_queue_request *request, pt_error *error)
 {
     pt_message held;
     pt_message message;
-    int64_t now;
+    int64_t now = 0;
     int rc = read_receipt(request, &held, error);
     if (rc == SQLITE_OK) {
         rc = pt_session_next_timestamp(queue->table.session, &now, error);

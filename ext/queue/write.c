@@ -117,7 +117,7 @@ static int read_held(pt_queue *queue, sqlite3_value *key, pt_message *message, p
                             "= ... AND PopReceipt = ..., or for several messages WHERE (MessageId, "
                             "PopReceipt) IN (SELECT ...) (MissingRequiredQueryParameter)");
     }
-    int64_t now;
+    int64_t now = 0;
     int rc = pt_session_next_timestamp(queue->table.session, &now, error);
     return rc == SQLITE_OK ? pt_queue_check_receipt(queue, &held, now, message, error) : rc;
 }

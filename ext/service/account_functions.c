@@ -135,7 +135,7 @@ static int make_sas(const pt_service *service, int argc, sqlite3_value **argv, p
                     pt_error *error)
 {
     const char *name = (const char *)sqlite3_value_text(argv[0]);
-    const pt_account *account;
+    const pt_account *account = NULL;
     if (name == NULL) {
         return sqlite3_value_type(argv[0]) != SQLITE_NULL
                    ? pt_error_nomem(error)

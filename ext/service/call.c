@@ -77,7 +77,7 @@ static bool make_authorization(pt_call *call, const pt_account *account)
 
 static int send_attempt(pt_call *call, pt_error *error)
 {
-    const pt_account *account;
+    const pt_account *account = NULL;
     int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -181,7 +181,7 @@ bool pt_call_has_succeeded(const pt_http_reply *reply)
 
 static int read_refusal(pt_call *call, pt_http_reply *reply, pt_error *error)
 {
-    const pt_account *account;
+    const pt_account *account = NULL;
     int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
     if (rc == SQLITE_OK) {
         pt_refusal_read(reply, &call->refusal);
@@ -259,7 +259,7 @@ int pt_call_receive(pt_call *call, pt_http_reply **reply, pt_error *error)
 
 int pt_call_fail(const pt_call *call, const pt_http_reply *reply, pt_error *error)
 {
-    const pt_account *account;
+    const pt_account *account = NULL;
     int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
     return rc == SQLITE_OK ? pt_reply_fail(reply, &call->refusal, account, &call->subject,
                                            call->method != PT_HTTP_GET, error)

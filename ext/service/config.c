@@ -95,12 +95,12 @@ static const pt_config_form service_form = {
 
 int pt_service_check_table_name(const char *name, pt_error *error)
 {
-    enum { NAME_MIN = 3, NAME_MAX = 63 };
+    enum { SHORTEST = 3, LONGEST = 63 };
     int rc = pt_limits_check_table_name(name, error);
     if (rc == SQLITE_OK || rc == SQLITE_NOMEM) {
         return rc;
     }
-    bool fits = strlen(name) >= NAME_MIN && strlen(name) <= NAME_MAX;
+    bool fits = strlen(name) >= SHORTEST && strlen(name) <= LONGEST;
     return pt_error_set(error, SQLITE_ERROR,
                         "the service has no table %Q: a name has 3 to 63 letters and digits "
                         "(A-Z, a-z, 0-9), begins with a letter, and is not \"tables\"; give "

@@ -61,7 +61,7 @@ static void write_single(pt_delivery *delivery)
 
 static int write_batch(pt_delivery *delivery, pt_error *error)
 {
-    const pt_account *account;
+    const pt_account *account = NULL;
     pt_call *call = &delivery->call;
     int rc = pt_service_find_account(call->service, call->subject.account, &account, error);
     if (rc != SQLITE_OK) {

@@ -33,14 +33,14 @@ void pt_filter_parts_add(pt_filter_parts *parts, const pt_written_condition *con
 /* Counts the operators of comparisons outside of quotes. */
 static int count_comparisons(pt_slice filter)
 {
-    static const char operators[] = " eq  ne  gt  ge  lt  le ";
+    static const char spaced[] = " eq  ne  gt  ge  lt  le ";
     enum { OPERATOR_SIZE = 4 };
     int count = 0;
     bool quoted = false;
     for (size_t i = 0; i + OPERATOR_SIZE <= filter.size; i++) {
         quoted = quoted != (filter.data[i] == '\'');
-        for (size_t at = 0; !quoted && at < sizeof operators - 1; at += OPERATOR_SIZE) {
-            count += memcmp(filter.data + i, operators + at, OPERATOR_SIZE) == 0;
+        for (size_t at = 0; !quoted && at < sizeof spaced - 1; at += OPERATOR_SIZE) {
+            count += memcmp(filter.data + i, spaced + at, OPERATOR_SIZE) == 0;
         }
     }
     return count;

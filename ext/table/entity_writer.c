@@ -172,7 +172,7 @@ static int write_patched(pt_table *table, const pt_entity_change *change, pt_err
 {
     pt_record *record = change->over;
     pt_slice old = pt_record_bytes(record);
-    int64_t ticks;
+    int64_t ticks = 0;
     int rc = pt_session_next_timestamp(table->session, &ticks, error);
     if (rc != SQLITE_OK) {
         return rc;
@@ -284,7 +284,7 @@ static int put_bag(pt_table *table, const pt_entity_change *change, int64_t tick
 static int put_entity(pt_table *table, const pt_entity_change *change, bool has_large,
                       pt_error *error)
 {
-    int64_t ticks;
+    int64_t ticks = 0;
     int rc = pt_session_next_timestamp(table->session, &ticks, error);
     if (rc == SQLITE_OK && has_large) {
         rc = pt_large_fields_put(table->session, table->id.id, ticks, &table->bag, error);
@@ -370,7 +370,7 @@ static int write_bag(pt_table *table, const pt_entity_change *change, pt_error *
     }
     pt_session_require_sync(table->session, table->config.sync);
     if (rc == SQLITE_OK && short_size != 0) {
-        int64_t ticks;
+        int64_t ticks = 0;
         rc = pt_session_next_timestamp(table->session, &ticks, error);
         return rc == SQLITE_OK ? put_record(table, change, table->last_shape, table->bag.fields,
                                             short_size, ticks, error)
@@ -430,7 +430,7 @@ static int put_template(pt_table *table, const pt_entity_change *change, uint64_
                         pt_error *error)
 {
     const pt_template *alike = &table->alike;
-    int64_t ticks;
+    int64_t ticks = 0;
     int rc = change->if_absent != NULL ? check_absent(table, change, error) : SQLITE_OK;
     if (rc == SQLITE_OK) {
         rc = pt_session_next_timestamp(table->session, &ticks, error);

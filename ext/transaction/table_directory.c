@@ -389,12 +389,12 @@ void pt_table_names_free(pt_table_names *names)
 /* --- Table counts --- */
 
 /* How pending operations change the number of records and bytes. */
-typedef struct changes {
+typedef struct change_sum {
     int64_t records;
     int64_t bytes;
-} changes;
+} change_sum;
 
-static int add_change(pt_view *view, const pt_pending *pending, changes *sum, pt_error *error)
+static int add_change(pt_view *view, const pt_pending *pending, change_sum *sum, pt_error *error)
 {
     pt_slice key = pt_pending_key(pending);
     bool found;
@@ -415,7 +415,7 @@ static int add_change(pt_view *view, const pt_pending *pending, changes *sum, pt
     return SQLITE_OK;
 }
 
-static int add_changes(pt_view *view, pt_slice prefix, changes *sum, pt_error *error)
+static int add_changes(pt_view *view, pt_slice prefix, change_sum *sum, pt_error *error)
 {
     if (!pt_view_has_pending(view) || !pt_memtable_may_hold(view->memtable, pt_key_table(prefix))) {
         return SQLITE_OK;
@@ -440,8 +440,8 @@ int pt_table_counts_of(pt_view *view, uint32_t table_id, pt_table_counts *counts
 {
     pt_key_start entities = pt_key_start_of_table(table_id);
     pt_key_start chunks = pt_key_start_of_chunks(table_id);
-    changes of_entities = {0};
-    changes of_chunks = {0};
+    change_sum of_entities = {0};
+    change_sum of_chunks = {0};
     pt_table_counts stored;
     int rc = view->snapshot->store->engine->counts(view->snapshot, table_id, &stored, error);
     if (rc == SQLITE_OK) {

@@ -8,7 +8,7 @@ places='/work/|/home/[a-z]|/root/|/Users/'
 numbers='\<(issue|ticket|pull request)s? *#?[0-9]'
 unfinished='\<(TODO|FIXME|HACK)\>'
 
-found=$(find Makefile README.md .ci .clang-format .clang-tidy .gitignore ext sql tests examples \
+found=$(find Makefile README.md .ci .packaging .clang-format .clang-tidy .gitignore ext sql tests examples \
     -type f ! -name words.sh -exec grep -nHIEi "$places|$numbers|$unfinished" {} + 2>/dev/null) ||
     true
 if [ -n "$found" ]; then
